@@ -14,8 +14,7 @@ import { encodeId } from "../platform/ids.ts";
 import { describeRuleChanges } from "../reporting/rule-changes.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { isChanging } from "./guard.ts";
-import { loadPage } from "./paging.ts";
-import { momentOf } from "./payment-messages.ts";
+import { loadPage, momentOf } from "./paging.ts";
 import { nameIn } from "./routing-messages.ts";
 import { scopedContextOf } from "./rpc-context.ts";
 

@@ -90,6 +90,12 @@ describe("amountsIn()", () => {
 });
 
 describe("a customer", () => {
+  it("is named in the list of payments, by the address where there is no name", async () => {
+    const { payments = [] } = await client.payments.listPayments(scope());
+    const customers = Object.fromEntries(payments.map(({ sessionId, customer }) => [nameOf(sessionId), customer]));
+    expect(customers).toMatchObject({ paid: "Ada Lovelace", declined: "ada@shop.example", unnamed: "" });
+  });
+
   it("has payments, refunds and totals by currency", async () => {
     const email = "ada@SHOP.example";
     const { totals } = await client.payments.getCustomerTotals({ ...scope(), email });

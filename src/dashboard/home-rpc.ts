@@ -19,7 +19,8 @@ import { decodeId, encodeId } from "../platform/ids.ts";
 import { type Alerts, type DayInCurrency, loadAlerts, loadDay, loadSetUp, type SetUp } from "../reporting/alerts.ts";
 import { shownOrderRef } from "../reporting/shown-order-ref.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
-import { amountMessage, momentOf } from "./payment-messages.ts";
+import { momentOf } from "./paging.ts";
+import { amountMessage } from "./payment-messages.ts";
 import { scopedContextOf } from "./rpc-context.ts";
 
 // Longest day that a caller may request: with a change of its time zone, and a wrong clock.

@@ -1,6 +1,6 @@
 /** Maps payments to the dashboard's messages, and the dashboard's filter to the domain's. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { type Timestamp, timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { PaymentAmountSchema } from "../../gen/dashboard/v1/payment_amount_pb.ts";
 import {
   type AttemptAuthenticationSchema,
@@ -25,7 +25,6 @@ import { challengeOf } from "../core/authentication/after-authentication.ts";
 import { decisionsOpen, type RecordedDecision } from "../core/execute/decisions.ts";
 import { type Attempt, type Authentication, sessionStatuses } from "../core/rows/entities.ts";
 import { capturedOf, isHeld, isProcessing, refundedMinor } from "../core/rows/payment.ts";
-import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { isoExponent } from "../platform/money.ts";
 import type { PaymentDetails } from "../reporting/payment-details.ts";
@@ -33,6 +32,7 @@ import type { PaymentFilter } from "../reporting/payment-filter.ts";
 import type { ListedPayment } from "../reporting/payment-list.ts";
 import { type TimelineStep, writeTimeline } from "../reporting/payment-timeline.ts";
 import { shownOrderRef } from "../reporting/shown-order-ref.ts";
+import { moneyFilterOf } from "./paging.ts";
 import { deliveryMessage } from "./webhook-messages.ts";
 
 /** Returns an amount in minor units with the currency's number of decimals. */
@@ -64,6 +64,8 @@ export function summaryMessage(payment: ListedPayment): MessageInitShape<typeof 
     ...(isHeld(payment) && payment.heldUntil && { heldUntil: timestampFromDate(payment.heldUntil) }),
     ...(payment.capturedMinor !== null && { amountCaptured: amountMessage(payment.capturedMinor, currency) }),
     ...(payment.refundedMinor > 0 && { amountRefunded: amountMessage(payment.refundedMinor, currency) }),
+    customer: payment.customer ?? "",
+    challenged: payment.challenged,
   };
 }
 
@@ -83,6 +85,8 @@ export function paymentMessage(details: PaymentDetails): MessageInitShape<typeof
       gateways: attempts.map(({ gateway }) => gateway),
       capturedMinor: capturedMinor(details),
       refundedMinor: refundedMinor(details),
+      customer: session.details?.customerName ?? session.customerEmail ?? null,
+      challenged: details.authentications.some(({ flow }) => flow !== "FRICTIONLESS"),
     }),
     customerEmail: session.customerEmail ?? "",
     ...describeOrder(session),
@@ -194,38 +198,14 @@ function stepMessage({ at, actor, step, why, tone, attemptId, eventId, endpointI
 /** Returns the domain's filter. Throws `invalid_parameter` for an empty range or an invalid time. */
 export function filterOf(message: PaymentFilterMessage | undefined): PaymentFilter {
   if (message === undefined) return {};
-  const { amountFrom, amountTo } = message;
-  const createdAfter = momentOf("filter.createdAfter", message.createdAfter);
-  const createdBefore = momentOf("filter.createdBefore", message.createdBefore);
-  if (amountFrom !== undefined && amountTo !== undefined && amountFrom > amountTo)
-    throw new DomainError("invalid_parameter", "filter.amountTo is less than amountFrom.", {
-      field: "filter.amountTo",
-    });
+  const { processing, held, released, failover, gateway, orderRef, customerEmail, cardLast4 } = message;
   return {
+    ...moneyFilterOf(message),
+    ...{ processing, held, released, failover },
     status: sessionStatuses.find((name) => PaymentSession_Status[name] === message.status),
-    processing: message.processing,
-    held: message.held,
-    released: message.released,
-    gateway: message.gateway === "" ? undefined : message.gateway,
-    orderRef: message.orderRef === "" ? undefined : { text: message.orderRef, isPrefix: message.orderRefPrefix },
-    amountFrom: amountFrom === undefined ? undefined : Number(amountFrom),
-    amountTo: amountTo === undefined ? undefined : Number(amountTo),
-    currency: message.currency === "" ? undefined : message.currency,
-    customerEmail: message.customerEmail === "" ? undefined : message.customerEmail,
-    cardLast4: message.cardLast4 === "" ? undefined : message.cardLast4,
-    createdAfter,
-    createdBefore,
-    failover: message.failover,
+    gateway: gateway || undefined,
+    orderRef: orderRef === "" ? undefined : { text: orderRef, isPrefix: message.orderRefPrefix },
+    customerEmail: customerEmail || undefined,
+    cardLast4: cardLast4 || undefined,
   };
-}
-
-// The range of both PostgreSQL and RFC 3339, with room for the bounds around it.
-const [earliestMs, latestMs] = [Date.UTC(1970, 0), Date.UTC(9990, 0)];
-
-/** Returns a time that can be queried. */
-export function momentOf(field: string, timestamp: Timestamp | undefined): Date | undefined {
-  if (timestamp === undefined) return undefined;
-  const ms = Number(timestamp.seconds) * 1000;
-  if (ms >= earliestMs && ms <= latestMs) return timestampDate(timestamp);
-  throw new DomainError("invalid_parameter", `${field} must lie between the years 1970 and 9990.`, { field });
 }

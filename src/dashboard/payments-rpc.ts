@@ -14,60 +14,41 @@ import {
   type PaymentService,
   SearchPaymentsResponseSchema,
 } from "../../gen/dashboard/v1/payments_pb.ts";
-import { signPageToken, verifyPageToken } from "../core/page-token.ts";
 import { isHeld, isProcessing } from "../core/rows/payment.ts";
-import { pageSizeDefault } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { decimalOf, isoCurrencies, isoExponent } from "../platform/money.ts";
 import { whyNotRefundable } from "../refunds/request-refund.ts";
 import { loadCustomerTotals } from "../reporting/customer-totals.ts";
 import { loadPayment } from "../reporting/payment-details.ts";
-import type { PaymentFilter } from "../reporting/payment-filter.ts";
-import { countPayments, type ListedPayment, listPayments, type PaymentPage } from "../reporting/payment-list.ts";
+import { countPayments, type ListedPayment, listPayments } from "../reporting/payment-list.ts";
 import { searchPayments } from "../reporting/payment-search.ts";
 import { shownOrderRef } from "../reporting/shown-order-ref.ts";
 import { createDecisionMethods } from "./attempt-decisions-rpc.ts";
 import { csvLine } from "./csv.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { createHoldMethods } from "./holds-rpc.ts";
+import { loadWalkedPage } from "./paging.ts";
 import { amountMessage, filterOf, paymentMessage, summaryMessage } from "./payment-messages.ts";
 import { refundFields } from "./refund-messages.ts";
 import { createRefundMethods } from "./refunds-rpc.ts";
 import { type Scope, scopedContextOf } from "./rpc-context.ts";
 import { requireId } from "./webhook-messages.ts";
 
-// Rows of one call of an export: a quarter of a megabyte.
-const exportRows = 1_000;
-
 /** The rpcs that list, find, show and export payments, and those by which people resolve an attempt. */
 export function createPaymentService({ runtime }: DashboardParts): ServiceImpl<typeof PaymentService> {
-  const loadPage = async ({ merchantId, environment }: Scope, filter: PaymentFilter, page: WantedPage) => {
-    const key = environment.core.pageTokenKey;
-    const scope = JSON.stringify([page.list, merchantId, filter]);
-    const now = runtime.now();
-    const after = page.token === "" ? undefined : verifyPageToken(key, { scope, token: page.token, now });
-    const { lastId, ...found }: PaymentPage = await listPayments(environment.reads, {
-      merchantId,
-      filter,
-      after,
-      count: page.count,
-    });
-    return { ...found, nextPageToken: lastId === undefined ? "" : signPageToken(key, { scope, lastId, now }) };
+  const loadPage = (scope: Scope, { filter: wanted, ...page }: Page) => {
+    const { merchantId, environment } = scope;
+    const filter = filterOf(wanted);
+    return loadWalkedPage(scope, { ...page, filter, now: runtime.now() }, (place) =>
+      listPayments(environment.reads, { merchantId, filter, ...place }),
+    );
   };
   return {
     async listPayments({ filter, pageSize, pageToken }, context) {
-      const page = { list: "payments", count: pageSize ?? pageSizeDefault, token: pageToken } as const;
-      const { payments, nextPageToken, searchedBackTo } = await loadPage(
-        scopedContextOf(context),
-        filterOf(filter),
-        page,
-      );
-      return create(ListPaymentsResponseSchema, {
-        payments: payments.map(summaryMessage),
-        nextPageToken,
-        ...(searchedBackTo && { searchedBackTo: timestampFromDate(searchedBackTo) }),
-      });
+      const page = { list: "payments", filter, pageSize, pageToken } as const;
+      const { rows, ...more } = await loadPage(scopedContextOf(context), page);
+      return create(ListPaymentsResponseSchema, { payments: rows.map(summaryMessage), ...more });
     },
 
     async countPayments(request, context) {
@@ -77,6 +58,9 @@ export function createPaymentService({ runtime }: DashboardParts): ServiceImpl<t
       return create(CountPaymentsResponseSchema, {
         payments,
         amounts: amounts.map(({ amountMinor, currency }) => amountMessage(BigInt(amountMinor), currency)),
+        captured: amounts
+          .filter(({ capturedMinor }) => capturedMinor !== "0")
+          .map(({ capturedMinor, currency }) => amountMessage(BigInt(capturedMinor), currency)),
         ...(countedBackTo && { countedBackTo: timestampFromDate(countedBackTo) }),
       });
     },
@@ -123,25 +107,19 @@ export function createPaymentService({ runtime }: DashboardParts): ServiceImpl<t
 
     async exportPayments({ filter, pageToken }, context) {
       const { rpcContext, ...scope } = scopedContextOf(context);
-      const { payments, nextPageToken } = await loadPage(scope, filterOf(filter), {
-        list: "payments export",
-        count: exportRows,
-        token: pageToken,
-      });
+      const page = { list: "payments export", filter, pageToken } as const;
+      const { rows, nextPageToken } = await loadPage(scope, page);
       // An export leaves one audit row, however many calls it takes.
       if (pageToken !== "") rpcContext.leaveNoRow();
       const headings = pageToken === "" ? csvLine(columns) : "";
-      const csv = headings + payments.map(csvOf).join("");
-      return create(ExportPaymentsResponseSchema, { csv, payments: payments.length, nextPageToken });
+      const csv = headings + rows.map(csvOf).join("");
+      return create(ExportPaymentsResponseSchema, { csv, payments: rows.length, nextPageToken });
     },
   };
 }
 
-/** An export continues with its own tokens only: a token of the list would leave no audit row. */
-type WantedPage = {
-  readonly list: "payments" | "payments export";
-  readonly count: number;
-  readonly token: string;
+type Page = Omit<Parameters<typeof loadWalkedPage>[1], "filter" | "now"> & {
+  readonly filter: Parameters<typeof filterOf>[0];
 };
 
 const columns = [

@@ -103,8 +103,13 @@ describe("the list of payments", () => {
         { amountMinor: "24700", currency: "EUR", exponent: 2 },
         { amountMinor: "120", currency: "JPY", exponent: 0 },
       ],
+      captured: [
+        { amountMinor: "10000", currency: "EUR", exponent: 2 },
+        { amountMinor: "120", currency: "JPY", exponent: 0 },
+      ],
     });
-    expect(await count({ gateway: "STRIPE" })).toEqual({ payments: 0, amounts: [] });
+    expect((await count({ status: "DECLINED" })).captured).toEqual([]);
+    expect(await count({ gateway: "STRIPE" })).toEqual({ payments: 0, amounts: [], captured: [] });
     await expect(count({ cardLast4: "42" })).rejects.toThrow("filter.cardLast4: it must be four digits");
   });
 

@@ -7,13 +7,13 @@ import {
   type RefundSchema,
 } from "../../gen/dashboard/v1/refunds_pb.ts";
 import { capturedOf, refundableMinor, refundedMinor } from "../core/rows/payment.ts";
-import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { PaymentDetails } from "../reporting/payment-details.ts";
 import type { ListedRefund, RefundFilter } from "../reporting/refund-list.ts";
 import { doubtOf } from "../reporting/refund-timeline.ts";
 import { shownOrderRef } from "../reporting/shown-order-ref.ts";
-import { amountMessage, momentOf } from "./payment-messages.ts";
+import { moneyFilterOf } from "./paging.ts";
+import { amountMessage } from "./payment-messages.ts";
 
 /** Returns a refund. */
 export function refundMessage(refund: ListedRefund): MessageInitShape<typeof RefundSchema> {
@@ -74,22 +74,12 @@ const statuses = ["PENDING", "SUCCEEDED", "FAILED"] as const;
 /** Returns the domain's filter. Throws `invalid_parameter` for an empty range or an invalid time. */
 export function refundFilterOf(message: RefundFilterMessage | undefined): RefundFilter {
   if (message === undefined) return {};
-  const { amountFrom, amountTo } = message;
-  const createdAfter = momentOf("filter.createdAfter", message.createdAfter);
-  const createdBefore = momentOf("filter.createdBefore", message.createdBefore);
-  if (amountFrom !== undefined && amountTo !== undefined && amountFrom > amountTo)
-    throw new DomainError("invalid_parameter", "filter.amountTo is less than amountFrom.", {
-      field: "filter.amountTo",
-    });
+  const { gateway, reference, customerEmail } = message;
   return {
+    ...moneyFilterOf(message),
     status: statuses.find((name) => Refund_Status[name] === message.status),
-    gateway: message.gateway === "" ? undefined : message.gateway,
-    amountFrom: amountFrom === undefined ? undefined : Number(amountFrom),
-    amountTo: amountTo === undefined ? undefined : Number(amountTo),
-    currency: message.currency === "" ? undefined : message.currency,
-    createdAfter,
-    createdBefore,
-    reference: message.reference === "" ? undefined : message.reference,
-    customerEmail: message.customerEmail === "" ? undefined : message.customerEmail,
+    gateway: gateway || undefined,
+    reference: reference || undefined,
+    customerEmail: customerEmail || undefined,
   };
 }

@@ -1,6 +1,5 @@
 /** Refunds by members and operators: proto ↔ refunds. */
 import { create } from "@bufbuild/protobuf";
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
   type DecideRefundRequest,
@@ -19,11 +18,9 @@ import {
   SetRefundLimitsResponseSchema,
 } from "../../gen/dashboard/v1/refunds_pb.ts";
 import { Role } from "../../gen/dashboard/v1/role_pb.ts";
-import { signPageToken, verifyPageToken } from "../core/page-token.ts";
 import { loadSession } from "../core/record/load-session.ts";
 import type { Refund } from "../core/rows/entities.ts";
 import type { RefundReason } from "../gateways/connector.ts";
-import { pageSizeDefault } from "../limits.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
@@ -39,10 +36,11 @@ import {
 import { decideRefund } from "../refunds/decide-refund.ts";
 import { refundIdOf } from "../refunds/refund-rows.ts";
 import { recordRequest } from "../refunds/request-refund.ts";
-import { findRefund, type ListedRefund, listRefunds, type RefundFilter } from "../reporting/refund-list.ts";
+import { findRefund, type ListedRefund, listRefunds } from "../reporting/refund-list.ts";
 import { shownOrderRef } from "../reporting/shown-order-ref.ts";
 import { csvLine } from "./csv.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
+import { loadWalkedPage } from "./paging.ts";
 import { amountMessage } from "./payment-messages.ts";
 import { refundFilterOf, refundMessage, statusOf } from "./refund-messages.ts";
 import { type Scope, scopedContextOf } from "./rpc-context.ts";
@@ -120,33 +118,20 @@ function decisionOf({ decision, gatewayReference }: Pick<DecideRefundRequest, "d
   return { type: decision === Decision.SEND ? "send" : "failed" } as const;
 }
 
-// Rows of one call of an export: a quarter of a megabyte.
-const exportRows = 1_000;
-
 /** The rpcs that list, show and export refunds, and that show and set how much members may refund. */
 export function createRefundService({ runtime }: DashboardParts): ServiceImpl<typeof RefundService> {
-  /** An export continues with its own tokens only: a token of the list would leave no audit row. */
-  type Page = { readonly list: "refunds" | "refunds export"; readonly count: number; readonly token: string };
-  const loadPage = async ({ merchantId, environment }: Scope, filter: RefundFilter, page: Page) => {
-    const key = environment.core.pageTokenKey;
-    const scope = JSON.stringify([page.list, merchantId, filter]);
-    const now = runtime.now();
-    const after = page.token === "" ? undefined : verifyPageToken(key, { scope, token: page.token, now });
-    const { lastPosition: lastId, ...found } = await listRefunds(environment.reads, {
-      ...{ merchantId, filter, after, count: page.count },
-    });
-    return { ...found, nextPageToken: lastId === undefined ? "" : signPageToken(key, { scope, lastId, now }) };
+  const loadPage = (scope: Scope, { filter: wanted, ...page }: Page) => {
+    const { merchantId, environment } = scope;
+    const filter = refundFilterOf(wanted);
+    return loadWalkedPage(scope, { ...page, filter, now: runtime.now() }, (place) =>
+      listRefunds(environment.reads, { merchantId, filter, ...place }),
+    );
   };
   return {
     async listRefunds({ filter, pageSize, pageToken }, context) {
-      const page = { list: "refunds", count: pageSize ?? pageSizeDefault, token: pageToken } as const;
-      const found = await loadPage(scopedContextOf(context), refundFilterOf(filter), page);
-      const { refunds, nextPageToken, searchedBackTo } = found;
-      return create(ListRefundsResponseSchema, {
-        refunds: refunds.map(refundMessage),
-        nextPageToken,
-        ...(searchedBackTo && { searchedBackTo: timestampFromDate(searchedBackTo) }),
-      });
+      const page = { list: "refunds", filter, pageSize, pageToken } as const;
+      const { rows, ...more } = await loadPage(scopedContextOf(context), page);
+      return create(ListRefundsResponseSchema, { refunds: rows.map(refundMessage), ...more });
     },
 
     async getRefund({ refundId }, context) {
@@ -159,12 +144,12 @@ export function createRefundService({ runtime }: DashboardParts): ServiceImpl<ty
 
     async exportRefunds({ filter, pageToken }, context) {
       const { rpcContext, ...scope } = scopedContextOf(context);
-      const page = { list: "refunds export", count: exportRows, token: pageToken } as const;
-      const { refunds, nextPageToken } = await loadPage(scope, refundFilterOf(filter), page);
+      const page = { list: "refunds export", filter, pageToken } as const;
+      const { rows, nextPageToken } = await loadPage(scope, page);
       // An export leaves one audit row, however many calls it takes.
       if (pageToken !== "") rpcContext.leaveNoRow();
-      const csv = (pageToken === "" ? csvLine(columns) : "") + refunds.map(csvOf).join("");
-      return create(ExportRefundsResponseSchema, { csv, refunds: refunds.length, nextPageToken });
+      const csv = (pageToken === "" ? csvLine(columns) : "") + rows.map(csvOf).join("");
+      return create(ExportRefundsResponseSchema, { csv, refunds: rows.length, nextPageToken });
     },
 
     async getRefundLimits(_request, context) {
@@ -192,6 +177,10 @@ export function createRefundService({ runtime }: DashboardParts): ServiceImpl<ty
     },
   };
 }
+
+type Page = Omit<Parameters<typeof loadWalkedPage>[1], "filter" | "now"> & {
+  readonly filter: Parameters<typeof refundFilterOf>[0];
+};
 
 function limitsMessage(role: RefundingRole, limits: RefundLimits) {
   const amounts = revised(role, limits);

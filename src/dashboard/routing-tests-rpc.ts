@@ -37,7 +37,8 @@ import {
   replayPayment,
 } from "../reporting/what-if.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
-import { amountMessage, momentOf } from "./payment-messages.ts";
+import { momentOf } from "./paging.ts";
+import { amountMessage } from "./payment-messages.ts";
 import { casesOf, splitOf } from "./routing-case-messages.ts";
 import { authenticationOf, connectionOf, failoverOf, nameIn, policyOf } from "./routing-messages.ts";
 import { type Scope, scopedContextOf } from "./rpc-context.ts";

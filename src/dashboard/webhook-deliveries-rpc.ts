@@ -29,8 +29,7 @@ import { pageSizeDefault } from "../limits.ts";
 import { encodeId } from "../platform/ids.ts";
 import { shownEventBody } from "../reporting/shown-order-ref.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
-import { loadPage } from "./paging.ts";
-import { momentOf } from "./payment-messages.ts";
+import { loadPage, momentOf } from "./paging.ts";
 import { type Scope, scopedContextOf } from "./rpc-context.ts";
 import {
   attemptMessage,

@@ -1,8 +1,9 @@
 /** The sums of one customer's payments, by the customer's address. */
 import type { Queryable, Statement } from "../platform/database.ts";
 import { takenMinor } from "./analytics/counted-facts.ts";
+import { rowsWalked } from "./list-walk.ts";
 import { ofCustomer } from "./payment-filter.ts";
-import { paymentsWalked, returnedMinor } from "./payment-list.ts";
+import { returnedMinor } from "./payment-list.ts";
 
 /** The sums in one currency, of payments that have SUCCEEDED. */
 export type CustomerTotals = {
@@ -21,11 +22,11 @@ const selectTotals: Statement = {
     SELECT s.currency, count(*)::int AS payments, count(*) FILTER (WHERE s.status = 'SUCCEEDED')::int AS succeeded,
       coalesce(sum(CASE WHEN s.status = 'SUCCEEDED' THEN ${takenMinor} END), 0)::text AS "capturedMinor",
       coalesce(sum(${returnedMinor}), 0)::text AS "refundedMinor"
-    FROM (SELECT s.* FROM payment_session s WHERE s.merchant_id = $1 AND ${ofCustomer("$2")} ORDER BY s.id DESC LIMIT ${paymentsWalked}) s
+    FROM (SELECT s.* FROM payment_session s WHERE s.merchant_id = $1 AND ${ofCustomer("$2")} ORDER BY s.id DESC LIMIT ${rowsWalked}) s
     GROUP BY s.currency ORDER BY s.currency`,
 };
 
-/** Sums the payments of a customer, in each currency: the newest `paymentsWalked`. */
+/** Sums the payments of a customer, in each currency: the newest `rowsWalked`. */
 export async function loadCustomerTotals(
   queryable: Queryable,
   { merchantId, email }: { merchantId: string; email: string },

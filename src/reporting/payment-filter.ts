@@ -6,10 +6,11 @@
 import type { SessionStatus } from "../core/rows/entities.ts";
 import { heldInSql, processingInSql } from "../core/rows/payment.ts";
 import { isReleased } from "./analytics/counted-facts.ts";
+import { type Condition, type MoneyFilter, moneyConditions, type Parameters } from "./list-walk.ts";
 import { clockSkewMs, firstIdAt } from "./past-payments.ts";
 
 /** The filters of a list; each is undefined for any. */
-export type PaymentFilter = {
+export type PaymentFilter = MoneyFilter & {
   readonly status?: SessionStatus | undefined;
   /** Submitted and not settled. */
   readonly processing?: boolean | undefined;
@@ -20,14 +21,6 @@ export type PaymentFilter = {
   /** A gateway that was tried for this payment, whatever the result. */
   readonly gateway?: string | undefined;
   readonly orderRef?: { readonly text: string; readonly isPrefix: boolean } | undefined;
-  /** Minor units, both inclusive. */
-  readonly amountFrom?: number | undefined;
-  readonly amountTo?: number | undefined;
-  readonly currency?: string | undefined;
-  /** Inclusive. */
-  readonly createdAfter?: Date | undefined;
-  /** Exclusive. */
-  readonly createdBefore?: Date | undefined;
   /** The customer's whole address; case is ignored. */
   readonly customerEmail?: string | undefined;
   /** The last four digits of the card. */
@@ -35,17 +28,6 @@ export type PaymentFilter = {
   /** True for payments that another gateway than the first captured. */
   readonly failover?: boolean | undefined;
 };
-
-/** Collects the parameters of a statement and numbers them. */
-export class Parameters {
-  readonly values: unknown[] = [];
-
-  /** Adds a parameter. Returns its name, such as `$3` for the third. */
-  add(value: unknown): string {
-    this.values.push(value);
-    return `$${this.values.length}`;
-  }
-}
 
 /**
  * Returns the one condition besides the merchant for which payment_session has an index, or nothing. Further conditions
@@ -69,33 +51,27 @@ export const ofCustomer = (email: string) =>
   `s.customer_email IS NOT NULL AND lower(s.customer_email) = lower(${email}::text)`;
 
 /** Returns the conditions that each row is checked for. They repeat the indexed condition, which costs nothing. */
-export function rowConditions(filter: PaymentFilter, parameters: Parameters): string {
-  const { status, processing, gateway, orderRef, amountFrom, amountTo, currency, createdAfter, createdBefore } = filter;
-  const conditions: string[] = [];
-  const ask = (value: unknown, condition: (parameter: string) => string) => {
-    if (value !== undefined) conditions.push(condition(parameters.add(value)));
-  };
-  ask(status, (wanted) => `s.status = ${wanted}`);
-  ask(filter.held, (wanted) => `(${heldInSql}) = ${wanted}::boolean`);
-  ask(filter.released, (wanted) => `(${isReleased}) = ${wanted}::boolean`);
-  ask(processing, (wanted) => `(${processingInSql}) = ${wanted}::boolean`);
-  // A scalar subquery, which the planner cannot turn into a join over all attempts.
-  ask(
-    gateway,
-    (wanted) => `(SELECT true FROM attempt a WHERE a.session_id = s.id AND a.gateway = ${wanted} LIMIT 1) IS TRUE`,
-  );
-  ask(orderRef?.text, (wanted) =>
-    orderRef?.isPrefix ? `starts_with(s.order_ref, ${wanted})` : `s.order_ref = ${wanted}`,
-  );
-  ask(amountFrom, (wanted) => `s.amount_minor >= ${wanted}::bigint`);
-  ask(amountTo, (wanted) => `s.amount_minor <= ${wanted}::bigint`);
-  ask(currency, (wanted) => `s.currency = ${wanted}`);
-  ask(filter.customerEmail, ofCustomer);
-  ask(filter.cardLast4, (wanted) => `s.card_last4 = ${wanted}`);
-  ask(createdAfter, (wanted) => `s.created_at >= ${wanted}::timestamptz`);
-  ask(createdBefore, (wanted) => `s.created_at < ${wanted}::timestamptz`);
-  ask(filter.failover, (wanted) => `s.failover = ${wanted}::boolean`);
-  return conditions.length === 0 ? "true" : conditions.join(" AND ");
+export function rowConditions(filter: PaymentFilter): Condition[] {
+  const { orderRef } = filter;
+  return [
+    ...moneyConditions("s", filter),
+    [filter.status, (wanted) => `s.status = ${wanted}`],
+    [filter.held, (wanted) => `(${heldInSql}) = ${wanted}::boolean`],
+    [filter.released, (wanted) => `(${isReleased}) = ${wanted}::boolean`],
+    [filter.processing, (wanted) => `(${processingInSql}) = ${wanted}::boolean`],
+    // A scalar subquery, which the planner cannot turn into a join over all attempts.
+    [
+      filter.gateway,
+      (wanted) => `(SELECT true FROM attempt a WHERE a.session_id = s.id AND a.gateway = ${wanted} LIMIT 1) IS TRUE`,
+    ],
+    [
+      orderRef?.text,
+      (wanted) => (orderRef?.isPrefix ? `starts_with(s.order_ref, ${wanted})` : `s.order_ref = ${wanted}`),
+    ],
+    [filter.customerEmail, ofCustomer],
+    [filter.cardLast4, (wanted) => `s.card_last4 = ${wanted}`],
+    [filter.failover, (wanted) => `s.failover = ${wanted}::boolean`],
+  ];
 }
 
 /** Returns an id below which no session was created after `createdAfter`. */

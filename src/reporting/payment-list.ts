@@ -3,18 +3,10 @@
 import { type PaymentSession, PaymentSessionEntity } from "../core/rows/entities.ts";
 import { columnsOf } from "../platform/columns.ts";
 import { type Queryable, unnamed } from "../platform/database.ts";
-import { takenMinor } from "./analytics/counted-facts.ts";
-import {
-  highestId,
-  indexedCondition,
-  lowestId,
-  Parameters,
-  type PaymentFilter,
-  rowConditions,
-} from "./payment-filter.ts";
+import { isChallenged, takenMinor } from "./analytics/counted-facts.ts";
+import { endOfWalk, Parameters, type Walk, type WalkedPage, walked, walkPage } from "./list-walk.ts";
+import { highestId, indexedCondition, lowestId, type PaymentFilter, rowConditions } from "./payment-filter.ts";
 
-/** Payments that one call checks against a filter, newest first: 100 ms of reading, not a million payments. */
-export const paymentsWalked = 10_000;
 // Most payments with a common beginning of their order reference, or with the same last four digits, that are searched; beyond
 // it the whole list is walked.
 const matchesMax = 2_000;
@@ -49,6 +41,10 @@ export type ListedPayment = Pick<PaymentSession, (typeof shown)[number]> & {
   readonly refundedMinor: number;
   /** The gateways that were tried, in this order. */
   readonly gateways: readonly string[];
+  /** The customer's name, or else the e-mail address; null without both. */
+  readonly customer: string | null;
+  /** True if a bank offered the customer a challenge. */
+  readonly challenged: boolean;
 };
 
 // Most payments have no refund, and read none.
@@ -60,16 +56,8 @@ export const returnedMinor = `CASE WHEN s.refunds = 0 THEN 0 ELSE coalesce((SELE
 export const listedColumns = `${columnsOf(PaymentSessionEntity, "s", shown)},
   CASE WHEN s.status = 'SUCCEEDED' THEN ${takenMinor} END AS "capturedMinor", ${returnedMinor} AS "refundedMinor",
   (SELECT a.gateway_reference FROM attempt a WHERE a.session_id = s.id AND a.id = s.winner_attempt_id) AS "gatewayReference",
-  ARRAY(SELECT a.gateway FROM attempt a WHERE a.session_id = s.id ORDER BY a.sequence) AS gateways`;
-
-/** A page of a list. It may hold fewer rows than requested although the list goes on. */
-export type PaymentPage = {
-  readonly payments: readonly ListedPayment[];
-  /** The last payment that was checked; undefined at the end of the list. */
-  readonly lastId?: string | undefined;
-  /** Creation time of that payment, where the search stopped before the page was full. */
-  readonly searchedBackTo?: Date | undefined;
-};
+  ARRAY(SELECT a.gateway FROM attempt a WHERE a.session_id = s.id ORDER BY a.sequence) AS gateways,
+  coalesce(s.details ->> 'customerName', s.customer_email) AS customer, ${isChallenged} AS challenged`;
 
 type Wanted = {
   readonly merchantId: string;
@@ -79,47 +67,47 @@ type Wanted = {
   readonly count: number;
 };
 
-/**
- * Returns the next page. It checks at most `paymentsWalked` payments, and sets `searchedBackTo` where these were too
- * few.
- */
-export async function listPayments(queryable: Queryable, wanted: Wanted): Promise<PaymentPage> {
-  const { rows: payments, ...end } = await walkPayments<ListedPayment>(queryable, listedColumns, wanted);
-  return { payments, ...end };
+/** Returns the next page. */
+export function listPayments(queryable: Queryable, wanted: Wanted): Promise<WalkedPage<ListedPayment>> {
+  return walkPayments<ListedPayment>(queryable, listedColumns, wanted);
 }
 
 /** Returns these columns, of the row `s` of payment_session, of the next page. */
-export async function walkPayments<Row extends { readonly id: string }>(
+export async function walkPayments<Row extends object>(
   queryable: Queryable,
   columns: string,
   wanted: Wanted,
-): Promise<Omit<PaymentPage, "payments"> & { readonly rows: readonly Row[] }> {
-  const walk = await planWalk(queryable, wanted);
-  const found = await queryable.query<Row>(...selectPage(columns, walk));
-  const rows = found.slice(0, wanted.count);
-  if (found.length > wanted.count) return { rows, lastId: rows.at(-1)?.id };
-  const [end] = await queryable.query<{ id: string; createdAt: Date }>(...selectWalkEnd(walk));
-  return end === undefined ? { rows } : { rows, lastId: end.id, searchedBackTo: end.createdAt };
+): Promise<WalkedPage<Row>> {
+  return walkPage<Row>(queryable, columns, { walk: await planWalk(queryable, wanted), count: wanted.count });
 }
 
 /** The number and the amounts of a list. */
 export type PaymentCount = {
   readonly payments: number;
   /** Minor units in each currency, as digits: a sum may be larger than any amount. */
-  readonly amounts: readonly { readonly currency: string; readonly amountMinor: string }[];
+  readonly amounts: readonly {
+    readonly currency: string;
+    readonly amountMinor: string;
+    readonly capturedMinor: string;
+  }[];
   /** Creation time of the oldest payment that was checked, where there are older ones. */
   readonly countedBackTo?: Date | undefined;
 };
 
-/** Counts and sums the payments of a list: of the newest `paymentsWalked`. */
+/** Counts and sums the payments of a list: of the newest `rowsWalked`. */
 export async function countPayments(
   queryable: Queryable,
   wanted: Pick<Wanted, "merchantId" | "filter">,
 ): Promise<PaymentCount> {
-  const walk = await planWalk(queryable, { ...wanted, after: undefined, count: 0 });
+  const walk = await planWalk(queryable, { ...wanted, after: undefined });
+  const parameters = new Parameters();
+  const text = `
+    SELECT s.currency, count(*)::int AS payments, sum(s.amount_minor)::text AS "amountMinor",
+      coalesce(sum(CASE WHEN s.status = 'SUCCEEDED' THEN ${takenMinor} END), 0)::text AS "capturedMinor"
+    ${walked(walk, parameters)} GROUP BY s.currency ORDER BY s.currency`;
   type Sum = PaymentCount["amounts"][number] & { readonly payments: number };
-  const sums = await queryable.query<Sum>(...selectSums(walk));
-  const [oldest, older] = await queryable.query<{ createdAt: Date }>(...selectWalkEnd(walk, 2));
+  const sums = await queryable.query<Sum>({ name: unnamed, text }, parameters.values);
+  const [oldest, older] = await endOfWalk(queryable, walk, 2);
   return {
     payments: sums.reduce((sum, { payments }) => sum + payments, 0),
     amounts: sums,
@@ -127,51 +115,24 @@ export async function countPayments(
   };
 }
 
-function selectSums(walk: Walk) {
-  const parameters = new Parameters();
-  const text = `
-    SELECT s.currency, count(*)::int AS payments, sum(s.amount_minor)::text AS "amountMinor"
-    FROM (${walkSql(walk, parameters)} LIMIT ${paymentsWalked}) s
-    WHERE ${rowConditions(walk.filter, parameters)} GROUP BY s.currency ORDER BY s.currency`;
-  return [{ name: unnamed, text }, parameters.values] as const;
-}
-
-type Walk = Wanted & { readonly among: readonly string[] | undefined; readonly below: string | undefined };
-
-function selectPage(columns: string, walk: Walk) {
-  const parameters = new Parameters();
-  const walked = walkSql(walk, parameters);
-  const text = `
-    SELECT ${columns} FROM (${walked} LIMIT ${paymentsWalked}) s
-    WHERE ${rowConditions(walk.filter, parameters)}
-    ORDER BY s.id DESC LIMIT ${parameters.add(walk.count + 1)}`;
-  return [{ name: unnamed, text }, parameters.values] as const;
-}
-
-/** Selects the last payment that a walk checks, and up to `rows - 1` after it. */
-function selectWalkEnd(walk: Walk, rows = 1) {
-  const parameters = new Parameters();
-  const text = `
-    SELECT s.id, s.created_at AS "createdAt"
-    FROM (${walkSql(walk, parameters)} OFFSET ${paymentsWalked - 1} LIMIT ${rows}) s`;
-  return [{ name: unnamed, text }, parameters.values] as const;
-}
-
-function walkSql({ merchantId, filter, after, among, below }: Walk, parameters: Parameters): string {
-  const conditions = [`s.merchant_id = ${parameters.add(merchantId)}`];
-  if (among !== undefined) conditions.push(`s.id = ANY (${parameters.add(among)}::uuid[])`);
-  // The lesser of the two; older servers have no `least` for uuid.
-  for (const bound of [after, below]) {
-    if (bound !== undefined) conditions.push(`s.id < ${parameters.add(bound)}::uuid`);
-  }
-  const lowest = lowestId(filter);
-  if (lowest !== undefined) conditions.push(`s.id >= ${parameters.add(lowest)}::uuid`);
-  const by = among === undefined ? indexedCondition(filter, parameters) : "";
-  return `SELECT s.* FROM payment_session s WHERE ${conditions.join(" AND ")} ${by} ORDER BY s.id DESC`;
-}
-
-async function planWalk(queryable: Queryable, wanted: Wanted): Promise<Walk> {
-  return { ...wanted, among: await findAmong(queryable, wanted), below: await boundOf(queryable, wanted) };
+async function planWalk(queryable: Queryable, wanted: Omit<Wanted, "count">): Promise<Walk> {
+  const { merchantId, filter, after } = wanted;
+  const [among, below] = [await findAmong(queryable, wanted), await boundOf(queryable, wanted)];
+  return {
+    ...{ table: "payment_session", row: "s", order: "s.id DESC", position: "s.id" },
+    within: (parameters) => {
+      const own = parameters.all([
+        [merchantId, (wanted) => `s.merchant_id = ${wanted}`],
+        [among, (wanted) => `s.id = ANY (${wanted}::uuid[])`],
+        // The lesser of the two; older servers have no `least` for uuid.
+        [after, (wanted) => `s.id < ${wanted}::uuid`],
+        [below, (wanted) => `s.id < ${wanted}::uuid`],
+        [lowestId(filter), (wanted) => `s.id >= ${wanted}::uuid`],
+      ]);
+      return `${own} ${among === undefined ? indexedCondition(filter, parameters) : ""}`;
+    },
+    matches: (parameters) => parameters.all(rowConditions(filter)),
+  };
 }
 
 /**
@@ -180,7 +141,7 @@ async function planWalk(queryable: Queryable, wanted: Wanted): Promise<Walk> {
  */
 async function findAmong(
   queryable: Queryable,
-  { merchantId, filter: { orderRef, cardLast4 } }: Wanted,
+  { merchantId, filter: { orderRef, cardLast4 } }: Pick<Wanted, "merchantId" | "filter">,
 ): Promise<string[] | undefined> {
   const count = matchesMax + 1;
   const found = orderRef?.isPrefix
@@ -239,7 +200,10 @@ export async function findByOrderRefPrefix(
  * payments. The id is used only if the payment above it was created later, which does not hold for rows whose times
  * were changed afterwards, as in a demo.
  */
-async function boundOf(queryable: Queryable, { merchantId, filter }: Wanted): Promise<string | undefined> {
+async function boundOf(
+  queryable: Queryable,
+  { merchantId, filter }: Pick<Wanted, "merchantId" | "filter">,
+): Promise<string | undefined> {
   const bound = highestId(filter);
   if (bound === undefined) return undefined;
   const text = `

@@ -5,15 +5,10 @@
 import type { Queryable, Statement } from "../platform/database.ts";
 import { decodeId, type IdPrefix } from "../platform/ids.ts";
 import { amountsIn } from "./amounts-in-text.ts";
+import { rowsWalked } from "./list-walk.ts";
 import { clockSkewMs, firstIdAt } from "./past-payments.ts";
 import { ofCustomer } from "./payment-filter.ts";
-import {
-  findByCardLast4,
-  findByOrderRefPrefix,
-  type ListedPayment,
-  listedColumns,
-  paymentsWalked,
-} from "./payment-list.ts";
+import { findByCardLast4, findByOrderRefPrefix, type ListedPayment, listedColumns } from "./payment-list.ts";
 
 // Payments that a search shows for a beginning of order references: one screen.
 const searchRows = 20;
@@ -86,7 +81,7 @@ const byAmount: Finder = {
   statement: {
     name: "search_payments_by_amount",
     text: `SELECT ${listedColumns}
-      FROM (SELECT * FROM payment_session WHERE merchant_id = $1 ORDER BY id DESC LIMIT ${paymentsWalked}) s
+      FROM (SELECT * FROM payment_session WHERE merchant_id = $1 ORDER BY id DESC LIMIT ${rowsWalked}) s
       WHERE (s.currency, s.amount_minor) IN (SELECT * FROM unnest($2::text[], $3::bigint[]))
       ORDER BY s.id DESC LIMIT ${searchRows}`,
   },

@@ -49,7 +49,10 @@ export async function listSessions(
     databases.map((database) => walkPayments<PaymentSession>(database, sessionColumns, wanted)),
   );
   // What is older than the end of one database's page may have a newer session there.
-  const end = pages.reduce<string>((highest, { lastId = "" }) => (lastId > highest ? lastId : highest), "");
+  const end = pages.reduce<string>(
+    (highest, { lastPosition = "" }) => (lastPosition > highest ? lastPosition : highest),
+    "",
+  );
   const known = pages.flatMap(({ rows }) => rows).filter(({ id }) => id >= end);
   const sessions = known.toSorted((one, other) => (one.id < other.id ? 1 : -1)).slice(0, count);
   const lastId = known.length > count ? sessions.at(-1)!.id : end;

@@ -1,4 +1,5 @@
 /** Builds the dashboard's page from this folder. Runs in Node and is not part of the bundle. */
+import { readFile } from "node:fs/promises";
 import { basename, dirname, extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { create, toBinary } from "@bufbuild/protobuf";
@@ -57,6 +58,7 @@ export async function bundlePage(): Promise<Map<string, PageFile>> {
     script: named(/\/main-\w+\.js$/),
     style: named(/\/style-\w+\.css$/),
     font: named(/\.woff2$/),
+    marks: await cardMarks(),
   });
   return new Map([...assets, ["/", { bytes: Buffer.from(page), headers: pageHeaders }]]);
 }
@@ -88,9 +90,16 @@ const withoutRules: Plugin = {
   },
 };
 
+/** Returns the marks of card brands as the card form has them, each a symbol such as `card-visa`. */
+async function cardMarks(): Promise<string> {
+  const form = await readFile(new URL("../../../widget/vault-sdk/card-frame.html", import.meta.url), "utf8");
+  const symbols = form.match(/<symbol id="(?!cvc).*<\/symbol>/g) ?? [];
+  return symbols.join("").replaceAll('<symbol id="', '<symbol id="card-');
+}
+
 const pageHeaders = { "content-type": "text/html; charset=utf-8", "cache-control": "no-cache" };
 
-function html({ script, style, font }: { script: string; style: string; font: string }): string {
+function html({ script, style, font, marks }: Readonly<Record<"script" | "style" | "font" | "marks", string>>): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -103,6 +112,7 @@ function html({ script, style, font }: { script: string; style: string; font: st
 <link rel="stylesheet" href="${style}">
 </head>
 <body>
+<svg class="visually-hidden" aria-hidden="true">${marks}</svg>
 <div id="root"></div>
 <noscript>The dashboard needs JavaScript.</noscript>
 <script type="module" src="${script}"></script>

@@ -4,9 +4,10 @@ import {
   dayBegin,
   dayOf,
   minorOf,
+  type PaymentSearch,
   readPaymentSearch,
   readRefundSearch,
-  withOutcome,
+  withChosen,
 } from "./payment-address.ts";
 
 describe("readPaymentSearch()", () => {
@@ -57,11 +58,14 @@ describe("amountsOf()", () => {
   });
 });
 
-describe("withOutcome()", () => {
+describe("withChosen()", () => {
   it("changes only the outcome, and removes it", () => {
-    const rest = { after: "2026-11-01", before: "2026-11-20", gateway: "STRIPE", order: "o-1" };
-    expect(withOutcome({ ...rest, failover: true }, { status: "declined" })).toEqual({ ...rest, status: "declined" });
-    expect(withOutcome({ ...rest, status: "declined" }, {})).toEqual(rest);
+    const rest: PaymentSearch = { after: "2026-11-01", before: "2026-11-20", gateway: "STRIPE", order: "o-1" };
+    expect(withChosen({ ...rest, failover: true }, ["status", "failover"], { status: "declined" })).toEqual({
+      ...rest,
+      status: "declined",
+    });
+    expect(withChosen({ ...rest, status: "declined" }, ["status", "failover"], {})).toEqual(rest);
   });
 });
 

@@ -1,4 +1,5 @@
 /** The search parameters of the list of payments: its filters, so that a list can be bookmarked and shared. */
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 
 /**
  * Each is optional. Amounts are in units of the currency, as people write them; dates are days of the browser's zone.
@@ -69,13 +70,14 @@ export function readPaymentSearch(given: Readonly<Record<string, unknown>>): Pay
   };
 }
 
-/** The outcome of a chip above the list; each member is optional. */
-export type Outcome = Pick<PaymentSearch, "status" | "failover">;
-
-/** Returns the same list filtered by another outcome: its period, gateway and every other filter stay. */
-export function withOutcome(search: PaymentSearch, { status, failover }: Outcome): PaymentSearch {
-  const { status: _, failover: __, ...rest } = search;
-  return { ...rest, ...(status && { status }), ...(failover && { failover }) };
+/** Returns the same list with other values under `keys`; every other filter stays. */
+export function withChosen<Search extends object>(
+  search: Search,
+  keys: readonly (keyof Search)[],
+  chosen: Partial<Search>,
+): Search {
+  const others = Object.entries(search).filter(([key]) => !keys.includes(key as keyof Search));
+  return { ...Object.fromEntries(others), ...chosen } as Search;
 }
 
 /** Reads the address of a customer's page. */
@@ -84,8 +86,13 @@ export function readCustomerSearch({ email }: Readonly<Record<string, unknown>>)
   return { email: /^[^@]+@[^@]+$/.test(text) && text.length <= 254 ? text : "" };
 }
 
+/** The filters that the lists of payments and of refunds share. */
+export type MoneySearch = Pick<PaymentSearch, "gateway" | "currency" | "from" | "to" | "after" | "before"> & {
+  readonly status?: string;
+};
+
 /** The filters of the list of refunds. */
-export type RefundSearch = Pick<PaymentSearch, "gateway" | "currency" | "from" | "to" | "after" | "before"> & {
+export type RefundSearch = Omit<MoneySearch, "status"> & {
   readonly status?: RefundState;
   /** A whole id, a reference of the refund, or an order reference. */
   readonly reference?: string;
@@ -133,6 +140,18 @@ export function amountsOf(
   }
   const minor = { ...(amountFrom !== undefined && { amountFrom }), ...(amountTo !== undefined && { amountTo }) };
   return { type: "amounts", minor };
+}
+
+/** Returns the shared filters of an address, as both lists of the service take them. */
+export function moneyFilterOf({ gateway, currency, after, before }: MoneySearch, amounts: SearchedAmounts) {
+  const [createdAfter, createdBefore] = [dayBegin(after), dayBegin(before, 1)];
+  return {
+    ...(gateway && { gateway }),
+    ...(currency && { currency }),
+    ...(amounts.type === "amounts" && amounts.minor),
+    ...(createdAfter && { createdAfter: timestampFromDate(createdAfter) }),
+    ...(createdBefore && { createdBefore: timestampFromDate(createdBefore) }),
+  };
 }
 
 /**

@@ -61,15 +61,20 @@ async function openPage(): Promise<Page> {
     await page.getByLabel("Password").fill(demo.file.member.password);
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
   }
-  await page.getByRole("heading", { name: "Definitions" }).waitFor();
+  await page.getByText("Definitions").waitFor();
   return page;
+}
+
+/** Chooses something of a chart's menu. */
+async function choose(page: Page, title: string, what: string): Promise<void> {
+  await page.getByLabel(`Menu of ${title}`).click();
+  await page.getByRole("button", { name: `${title} as a ${what}` }).click();
 }
 
 /** The rows of a chart's table, each as its cells. */
 async function rowsOf(page: Page, title: string): Promise<string[][]> {
-  const toggle = page.getByRole("button", { name: `${title} as a table` });
-  if ((await toggle.getAttribute("aria-pressed")) === "false") await toggle.click();
-  const rows = page.getByRole("region", { name: title }).locator("tbody tr");
+  const rows = page.getByRole("region", { name: `${title} table` }).locator("tbody tr");
+  if ((await rows.count()) === 0) await choose(page, title, "table");
   return rows.evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent ?? "")));
 }
 
@@ -84,7 +89,7 @@ describe("the analytics page", { timeout: 60_000 }, () => {
     await expect.poll(succeeded).toEqual(["0", "1", "2", "0"]);
     expect(new URL(page.url()).searchParams.get("zone")).toBe("Asia/Kolkata");
     const download = page.waitForEvent("download");
-    await page.getByRole("button", { name: "Captured in EUR as a CSV file" }).click();
+    await choose(page, "Captured in EUR", "CSV file");
     expect((await download).suggestedFilename()).toBe("volume-EUR_2026-03-09_2026-03-12.csv");
     const file = await readFile(await (await download).path(), "utf8");
     const lines = file.replace("\ufeff", "").trim().split("\r\n");
@@ -98,6 +103,7 @@ describe("the analytics page", { timeout: 60_000 }, () => {
   it("counts the customers who were asked, and their time at the bank", async () => {
     const page = await openPage();
     const section = page.getByRole("region", { name: "Customer authentication", exact: true }).first();
+    await section.getByRole("heading").click();
     await section.getByText(/^1, 33,3.* of payments; 0 more than once$/).waitFor();
     const [row] = await section
       .locator("tbody tr")
@@ -132,6 +138,14 @@ describe("the analytics page", { timeout: 60_000 }, () => {
     await page.close();
   });
 
+  it("is at most two screens high at 1440", async () => {
+    const page = await openPage();
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await page.locator(".plot canvas").first().waitFor();
+    expect(await page.evaluate(() => document.documentElement.scrollHeight)).toBeLessThanOrEqual(1800);
+    await page.close();
+  });
+
   it("accepts custom days, and says how payments arrive if there are none", async () => {
     const page = await openPage();
     await page.getByLabel("Range").selectOption("90d");
@@ -157,32 +171,32 @@ describe("the analytics page", { timeout: 60_000 }, () => {
       });
     await expectSound();
     await rowsOf(page, "Approval rate");
+    await page.locator(".folds details").evaluateAll((all) => {
+      for (const fold of all) (fold as HTMLDetailsElement).open = true;
+    });
     await expectSound();
     await page.close();
   });
 });
 
 describe("the home page", () => {
-  it("shows the last seven days beside the seven before, with a link to them", async () => {
+  it("draws the day beside the same weekday before, as both add up, with a link to the week", async () => {
     const page = await openPage();
-    // The week begins on March 11 and has its payment; the one before has the two of the 10th.
-    await page.clock.setFixedTime("2026-03-17T09:00:00Z");
+    // Tuesday the 17th has no payment; the 10th has two, at noon and before midnight.
+    await page.clock.setFixedTime("2026-03-17T20:30:00Z");
     await page.getByRole("link", { name: "Home", exact: true }).click();
-    const week = page.getByRole("region", { name: "Last 7 days" });
-    await week.waitFor();
-    const cells = week.locator("dl > div");
-    const tiles = await cells.evaluateAll((all) =>
-      all.map((tile) => [...tile.children].map((part) => part.textContent)),
-    );
-    const plain = tiles.map((lines) => lines.map((line) => line?.replaceAll("\u00a0", " ")));
-    expect(plain).toEqual([
-      ["Captured in EUR", "25,00 €", "83 % less than before"],
-      ["Approval rate", "100,0 %", "as before"],
-      ["Saved by failover", "1", "none before"],
-    ]);
+    const today = page.getByRole("region", { name: "Today" });
+    await today.locator(".plot canvas").waitFor();
+    await today.getByText(/49,00.€ by 20:00 last Dienstag \(UTC\)/).waitFor();
+    const rows = await rowsOf(page, "Captured in EUR");
+    const plain = rows.map((cells) => cells.map((cell) => cell.replaceAll("\u00a0", " ")));
+    expect(plain[11]).toEqual(["Until 12:00", "0,00 €", "0,00 €"]);
+    expect(plain[12]).toEqual(["Until 13:00", "0,00 €", "49,00 €"]);
+    expect(plain[21]!.slice(1)).toEqual(["–", "49,00 €"]);
+    expect(plain[23]!.slice(1)).toEqual(["–", "149,00 €"]);
     expect(await findViolations(page)).toEqual([]);
-    await week.getByRole("link", { name: "See the analytics" }).click();
-    await page.getByRole("heading", { name: "Definitions" }).waitFor();
+    await today.getByRole("link", { name: "See the analytics" }).click();
+    await page.getByText("Definitions").waitFor();
     expect(new URL(page.url()).search).toBe("?range=7d");
     await page.close();
   });

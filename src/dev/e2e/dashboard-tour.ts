@@ -22,7 +22,7 @@ async function openFirstPayment(page: Page): Promise<void> {
 export const tour: readonly TourStop[] = [
   { name: "home", path: "home" },
   { name: "payments", path: "payments" },
-  { name: "payments-filters", path: "payments?failover=true", prepare: (page) => page.getByText("Filters").click() },
+  { name: "payments-filters", path: "payments?failover=true", prepare: (page) => page.locator("summary").click() },
   { name: "payment", path: "payments?failover=true&status=succeeded", prepare: openFirstPayment },
   { name: "refunds", path: "refunds" },
   { name: "ledger", path: "ledger" },

@@ -1,7 +1,7 @@
 /** Customer authentications of the range: how they ended, who is liable, and what they saved. */
 import type { AnalyticsPoint, AuthenticationCounts } from "../../../../gen/dashboard/v1/analytics_pb.ts";
 import { type CountsColumn, CountsTable, countColumn, csvRows, msColumn, rateColumn } from "../parts/counts-table.tsx";
-import { CsvButton } from "../parts/csv-button.tsx";
+import { Fold } from "../parts/fold.tsx";
 import { formatCount, formatMinor, formatRate } from "../parts/numbers.ts";
 
 const columns: readonly CountsColumn<AuthenticationCounts>[] = [
@@ -28,13 +28,12 @@ export function AuthenticationTable({ total }: { total: AnalyticsPoint }) {
   const title = "Customer authentication";
   const table = { first: "Gateway or provider", rows: authenticatingGateways, columns };
   return (
-    <section className="card" aria-labelledby="authentications">
-      <div className="chart-head">
-        <h2 id="authentications">{title}</h2>
-        {authenticatingGateways.length > 0 && (
-          <CsvButton title={title} id="customer-authentication" rows={() => csvRows(table)} />
-        )}
-      </div>
+    <Fold
+      id="customer-authentication"
+      title={title}
+      about={`${formatCount(authentications.authentications)} runs of 3-D Secure`}
+      rows={authenticatingGateways.length > 0 ? () => csvRows(table) : undefined}
+    >
       <dl className="facts">
         <div>
           <dt>Payments authenticated</dt>
@@ -69,7 +68,7 @@ export function AuthenticationTable({ total }: { total: AnalyticsPoint }) {
         )}
       </dl>
       {authenticatingGateways.length > 0 && <CountsTable label={title} {...table} />}
-    </section>
+    </Fold>
   );
 }
 

@@ -1,6 +1,6 @@
 /** Payments of the range by what is known of their cards: a table with its CSV file for brands, and one for countries. */
 import type { AnalyticsPoint, CardCounts } from "../../../../gen/dashboard/v1/analytics_pb.ts";
-import { CsvButton } from "../parts/csv-button.tsx";
+import { Fold } from "../parts/fold.tsx";
 import { formatCount, formatRate } from "../parts/numbers.ts";
 import { endedOf } from "../parts/outcomes.ts";
 import { Share } from "../parts/share.tsx";
@@ -42,16 +42,8 @@ function CardTable({ by, rows }: { by: keyof typeof titles; rows: readonly CardC
     ]),
   ];
   return (
-    <section className="card" aria-labelledby={id}>
-      <div className="chart-head">
-        <div>
-          <h2 id={id}>{title}</h2>
-          <p className="soft small">
-            {formatCount(all)} payments. {sources[by]} Other cards count as Unknown.
-          </p>
-        </div>
-        <CsvButton {...{ title, id }} rows={csv} />
-      </div>
+    <Fold {...{ id, title }} about={`${formatCount(all)} payments`} rows={csv}>
+      <p className="soft small">{sources[by]} Other cards count as Unknown.</p>
       <TableScroll label={title}>
         <table className="counts">
           <thead>
@@ -82,6 +74,6 @@ function CardTable({ by, rows }: { by: keyof typeof titles; rows: readonly CardC
           </tbody>
         </table>
       </TableScroll>
-    </section>
+    </Fold>
   );
 }

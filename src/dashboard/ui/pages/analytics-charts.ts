@@ -1,4 +1,4 @@
-/** The data of the analytics charts: the same numbers that their tables have. */
+/** The data of the charts: the same numbers that their tables have. */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import {
   type AnalyticsPoint,
@@ -6,26 +6,11 @@ import {
   PointLength,
 } from "../../../../gen/dashboard/v1/analytics_pb.ts";
 import { nameOfBrand } from "../parts/card-brand.ts";
+import type { ChartData } from "../parts/chart-card.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { type ChartLine as Line, meaningLooks } from "../parts/line-look.ts";
 import { decimalOf } from "../parts/minor-units.ts";
 import { formatCount, formatMinor, formatMs, formatRate } from "../parts/numbers.ts";
-
-/** A chart and its table. */
-export type ChartData = {
-  readonly id: string;
-  readonly title: string;
-  readonly caption: string;
-  readonly lines: readonly Line[];
-  /** Formats a value for people. */
-  readonly format: (value: number | undefined) => string;
-  /** Formats a value for an axis, where there is little room. */
-  readonly formatAxis: (value: number) => string;
-  /** True if values are whole numbers only. */
-  readonly isWhole?: boolean;
-  /** The largest possible value, if there is one. */
-  readonly max?: number;
-};
 
 /**
  * Returns the points' names in charts and tables, in the range's own zone. A point says so if it has only a part of its
@@ -76,16 +61,15 @@ export function shortNames({ points, pointLength }: GetAnalyticsResponse, timeZo
 const wholePercent = new Intl.NumberFormat(undefined, { style: "percent" });
 const compact = new Intl.NumberFormat(undefined, { notation: "compact" });
 
+const rates = { format: formatRate, formatAxis: (value: number) => wholePercent.format(value), isRate: true } as const;
 const number = (value: bigint | undefined) => Number(value ?? 0n);
 const orDash = (format: (value: number) => string) => (value: number | undefined) =>
   value === undefined ? "–" : format(value);
 
-/** Returns every chart of the page, in its order. */
+/** Returns the small charts of the page, in their order. */
 export function chartsOf(answer: GetAnalyticsResponse): ChartData[] {
   return [
-    ...countCharts(answer),
     ...rateCharts(answer),
-    ...moneyCharts(answer),
     ...latencyCharts(answer),
     ...authenticationCharts(answer),
     ...cardCharts(answer),
@@ -93,7 +77,7 @@ export function chartsOf(answer: GetAnalyticsResponse): ChartData[] {
   ];
 }
 
-function countCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
+function outcomeChart({ points, total }: GetAnalyticsResponse): ChartData {
   const payment = (
     name: string,
     look: keyof typeof meaningLooks,
@@ -102,35 +86,26 @@ function countCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
     ...{ name, look: meaningLooks[look] },
     values: points.map(({ payments }) => number(payments && of(payments))),
   });
-  return [
-    {
-      id: "payments",
-      title: "Payments by outcome",
-      caption: "Ended payments by outcome. Each counts once, however many attempts it took.",
-      lines: [
-        payment("Succeeded", "succeeded", ({ succeeded }) => succeeded),
-        payment("Declined", "declined", ({ declined }) => declined),
-        payment("Failed", "failed", ({ degraded }) => degraded),
-        // Only merchants that capture later have any.
-        ...(total?.payments?.released ? [payment("Released", "released", ({ released }) => released)] : []),
-      ],
-      format: orDash(formatCount),
-      formatAxis: (value) => compact.format(value),
-      isWhole: true,
-    },
-    {
-      id: "saved",
-      title: "Saved by failover",
-      caption: "Payments that failed at the first gateway and succeeded at another.",
-      lines: [payment("Saved", "saved", ({ savedByFailover }) => savedByFailover)],
-      format: orDash(formatCount),
-      formatAxis: (value) => compact.format(value),
-      isWhole: true,
-    },
-  ];
+  return {
+    id: "payments",
+    title: "Payments by outcome",
+    caption: "Ended payments; each counts once.",
+    lines: [
+      payment("Succeeded", "succeeded", ({ succeeded }) => succeeded),
+      payment("Declined", "declined", ({ declined }) => declined),
+      payment("Failed", "failed", ({ degraded }) => degraded),
+      payment("Saved by failover", "saved", ({ savedByFailover }) => savedByFailover),
+      // Only merchants that capture later have any.
+      ...(total?.payments?.released ? [payment("Released", "released", ({ released }) => released)] : []),
+    ],
+    format: orDash(formatCount),
+    formatAxis: (value) => compact.format(value),
+    isWhole: true,
+  };
 }
 
-function rateCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
+function rateCharts(answer: GetAnalyticsResponse): ChartData[] {
+  const { points, total } = answer;
   const gateways = (total?.gateways ?? []).map(({ gateway }) => gateway);
   const ofGateway = (gateway: string, name: "approvalRate" | "technicalFailureRate"): Line => ({
     ...{ name: nameOfGateway(gateway), look: meaningLooks.gateways + gateways.indexOf(gateway) },
@@ -140,7 +115,7 @@ function rateCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
     {
       id: "approval",
       title: "Approval rate",
-      caption: "Approved payments, of all that ended, and approved attempts, of all at each gateway.",
+      caption: "Of payments, and of attempts at each gateway. The axis does not begin at zero.",
       lines: [
         {
           name: "Payments",
@@ -149,49 +124,57 @@ function rateCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
         },
         ...gateways.map((gateway) => ofGateway(gateway, "approvalRate")),
       ],
-      format: formatRate,
-      formatAxis: (value) => wholePercent.format(value),
-      max: 1,
+      ...rates,
+      isClose: true,
     },
+    outcomeChart(answer),
     {
       id: "failures",
       title: "Technical failures",
-      caption: "Attempts that ended in a timeout or a gateway's error, of all attempts at the gateway.",
+      caption: "Timeouts and errors, of attempts.",
       lines: gateways.map((gateway) => ofGateway(gateway, "technicalFailureRate")),
-      format: formatRate,
-      formatAxis: (value) => wholePercent.format(value),
-      max: 1,
+      ...rates,
     },
   ];
 }
 
-/** Returns a chart for each currency, because two currencies share no axis. */
-function moneyCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
-  return (total?.payments?.volumes ?? []).map(({ currency, decimals }) => {
-    const line = (name: string, look: number, column: "capturedMinor" | "savedMinor"): Line => ({
-      ...{ name, look },
-      values: points.map(({ payments }) =>
-        Number(
-          decimalOf({
-            amountMinor: payments?.volumes.find((each) => each.currency === currency)?.[column] ?? 0n,
-            exponent: decimals,
-          }),
-        ),
-      ),
-    });
-    return {
-      id: `volume-${currency}`,
-      title: `Captured in ${currency}`,
-      caption: "Money of payments that succeeded, and the part of it that failover saved.",
-      lines: [
-        line("Captured", meaningLooks.succeeded, "capturedMinor"),
-        line("Saved by failover", meaningLooks.saved, "savedMinor"),
-      ],
-      format: orDash((value) => formatMinor(BigInt(Math.round(value * 10 ** decimals)), { currency, decimals })),
-      formatAxis: (value) =>
-        new Intl.NumberFormat(undefined, { style: "currency", currency, notation: "compact" }).format(value),
-    };
+/** Returns the chart of the money captured in one currency: two share no axis. */
+export function capturedChart(
+  { points }: GetAnalyticsResponse,
+  { currency, decimals }: { readonly currency: string; readonly decimals: number },
+): ChartData {
+  const line = (name: string, look: number, column: "capturedMinor" | "savedMinor"): Line => ({
+    ...{ name, look },
+    values: points.map(({ payments }) => {
+      const amountMinor = payments?.volumes.find((each) => each.currency === currency)?.[column] ?? 0n;
+      return Number(decimalOf({ amountMinor, exponent: decimals }));
+    }),
   });
+  return {
+    id: `volume-${currency}`,
+    title: `Captured in ${currency}`,
+    caption: "Money of payments that succeeded, and the part of it that failover saved.",
+    lines: [
+      line("Captured", meaningLooks.succeeded, "capturedMinor"),
+      line("Saved by failover", meaningLooks.saved, "savedMinor"),
+    ],
+    ...moneyFormats({ currency, decimals }),
+  };
+}
+
+/** Returns how a chart writes amounts of a currency. */
+export function moneyFormats(money: { readonly currency: string; readonly decimals: number }) {
+  const { currency, decimals } = money;
+  const axis = new Intl.NumberFormat(undefined, { style: "currency", currency, notation: "compact" });
+  return {
+    format: orDash((value) => formatMinor(BigInt(Math.round(value * 10 ** decimals)), money)),
+    formatAxis: (value: number) => axis.format(value),
+  };
+}
+
+/** Returns the currency to show first: the one with the most payments. */
+export function busiest<Volume extends { readonly succeeded: bigint }>(volumes: readonly Volume[]): Volume | undefined {
+  return volumes.toSorted((one, other) => Number(other.succeeded - one.succeeded))[0];
 }
 
 function latencyCharts({ points, latencyErrorMost }: GetAnalyticsResponse): ChartData[] {
@@ -202,13 +185,13 @@ function latencyCharts({ points, latencyErrorMost }: GetAnalyticsResponse): Char
   return [
     {
       id: "latency",
-      title: "Latency",
-      caption: `Median and 95th percentile: attempts until the gateway's answer, payments from submission to outcome without the customer's time at the bank. Accurate to ± ${Math.round(latencyErrorMost * 100)} %.`,
+      title: "Times",
+      caption: `Median and 95th percentile, ± ${Math.round(latencyErrorMost * 100)} %.`,
       lines: [
-        line("Attempts, median", "attempts", "p50Ms"),
-        line("Attempts, 95th percentile", "attempts", "p95Ms"),
-        line("Payments, median", "payments", "p50Ms"),
-        line("Payments, 95th percentile", "payments", "p95Ms"),
+        line("Attempt", "attempts", "p50Ms"),
+        line("Attempt, 95th", "attempts", "p95Ms"),
+        line("Payment", "payments", "p50Ms"),
+        line("Payment, 95th", "payments", "p95Ms"),
       ],
       format: formatMs,
       formatAxis: formatMs,
@@ -233,7 +216,7 @@ function authenticationCharts({ points, total }: GetAnalyticsResponse): ChartDat
     {
       id: "authentications",
       title: "Authentications by end",
-      caption: "Runs of 3-D Secure at gateways and providers, by their end. Ends that did not occur have no line.",
+      caption: "Runs of 3-D Secure, by their end.",
       lines: ends
         .filter(([, end]) => all[end] > 0n)
         .map(([name, end]) => ({ name, values: points.map((point) => number(point.authentications?.[end])) })),
@@ -243,18 +226,16 @@ function authenticationCharts({ points, total }: GetAnalyticsResponse): ChartDat
     },
     {
       id: "challenges",
-      title: "Challenge and frictionless rate",
-      caption: "Payments whose customer was asked, and authentications in which the bank did not ask.",
+      title: "Challenge rate",
+      caption: "Asked customers, and runs without.",
       lines: [
-        { name: "Payments with a challenge", values: points.map(({ payments }) => payments?.challengeRate) },
+        { name: "Challenged payments", values: points.map(({ payments }) => payments?.challengeRate) },
         {
-          name: "Frictionless authentications",
+          name: "Frictionless",
           values: points.map(({ authentications }) => authentications?.frictionlessRate),
         },
       ],
-      format: formatRate,
-      formatAxis: (value) => wholePercent.format(value),
-      max: 1,
+      ...rates,
     },
   ];
 }
@@ -267,48 +248,42 @@ export const cardNames = {
   issuingCountries: (country: string) => (country === "" ? "Unknown" : (countryNames.of(country) ?? country)),
 } as const;
 
-// As many lines as the service returns for each point.
-const linesMax = 6;
+// Lines that a small chart has room for. The service returns more of each point.
+const [linesMax, codesMax] = [4, 3];
 
 /** Returns no chart where nothing is known of any card. */
 function cardCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
-  const chart = (by: keyof typeof cardNames, title: string, source: string): ChartData[] => {
+  const chart = (by: keyof typeof cardNames, title: string): ChartData[] => {
     const values = (total?.[by] ?? []).slice(0, linesMax).map(({ value }) => value);
     if (values.every((value) => value === "")) return [];
     return [
       {
         id: by,
         title,
-        caption: `Approved payments, of all that ended. Only the six with the most payments have a line.${source}`,
+        caption: "Those with the most payments.",
         lines: values.map((value) => ({
           name: cardNames[by](value),
           values: points.map((point) => point[by].find((each) => each.value === value)?.approvalRate),
         })),
-        format: formatRate,
-        formatAxis: (value) => wholePercent.format(value),
-        max: 1,
+        ...rates,
       },
     ];
   };
   return [
-    ...chart("cardBrands", "Approval rate by card brand", ""),
-    ...chart(
-      "issuingCountries",
-      "Approval rate by issuing country",
-      " By the card ranges of your routing cases, and of published test numbers (United States).",
-    ),
+    ...chart("cardBrands", "Approval by card brand"),
+    ...chart("issuingCountries", "Approval by issuing country"),
   ];
 }
 
 /** Returns no chart where no attempt was declined. */
 function declineCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
-  const codes = (total?.declineCodes ?? []).slice(0, linesMax).map(({ declineCode }) => declineCode);
+  const codes = (total?.declineCodes ?? []).slice(0, codesMax).map(({ declineCode }) => declineCode);
   if (codes.length === 0) return [];
   return [
     {
       id: "decline-codes",
-      title: "Declined attempts by code",
-      caption: "Attempts that a gateway declined. Only the six most frequent codes have a line.",
+      title: "Decline codes",
+      caption: "The most frequent, by attempts.",
       lines: codes.map((code) => ({
         name: code,
         values: points.map((point) => number(point.declineCodes.find((each) => each.declineCode === code)?.attempts)),

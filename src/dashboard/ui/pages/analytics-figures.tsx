@@ -1,15 +1,22 @@
 /** The totals of the range: its figures, its gateways and the reasons of its declines, each explained. */
-import type { AnalyticsPoint, AttemptCounts, GetAnalyticsResponse } from "../../../../gen/dashboard/v1/analytics_pb.ts";
+import type {
+  AnalyticsPoint,
+  AttemptCounts,
+  GetAnalyticsResponse,
+  PaymentCounts,
+} from "../../../../gen/dashboard/v1/analytics_pb.ts";
+import { changeOf, changeOfRate } from "../parts/comparison.ts";
 import { type CountsColumn, CountsTable, countColumn, csvRows, msColumn, rateColumn } from "../parts/counts-table.tsx";
-import { CsvButton } from "../parts/csv-button.tsx";
+import { Fold } from "../parts/fold.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { formatCount, formatMinor, formatMs, formatRate } from "../parts/numbers.ts";
 import { approvedOf, endedOf } from "../parts/outcomes.ts";
 import { Share } from "../parts/share.tsx";
 import { TableScroll } from "../parts/table-scroll.tsx";
 
-/** The main figures. */
-export function Figures({ total: { payments, attempts } }: { total: AnalyticsPoint }) {
+/** The main figures; those of payments beside the period before, where there is one. */
+export function Figures({ total, before }: { total: AnalyticsPoint; before: PaymentCounts | undefined }) {
+  const { payments, attempts } = total;
   if (payments === undefined || attempts === undefined) return null;
   const saved = payments.volumes.filter(({ savedMinor }) => savedMinor > 0n);
   return (
@@ -19,7 +26,8 @@ export function Figures({ total: { payments, attempts } }: { total: AnalyticsPoi
         <dd className="value">{formatRate(payments.approvalRate)}</dd>
         <dd className="soft small">
           {formatCount(approvedOf(payments))} of {formatCount(endedOf(payments))} payments
-          {payments.released > 0n && `, ${formatCount(payments.released)} of them released`}
+          {payments.released > 0n && `, ${formatCount(payments.released)} released`}
+          <Change>{changeOfRate(payments.approvalRate, before?.approvalRate)}</Change>
         </dd>
       </div>
       <div>
@@ -27,6 +35,7 @@ export function Figures({ total: { payments, attempts } }: { total: AnalyticsPoi
         <dd className="value saved">{formatCount(payments.savedByFailover)}</dd>
         <dd className="soft small">
           {saved.map((each) => formatMinor(each.savedMinor, each)).join(" · ") || "payments"}
+          <Change>{before && changeOf(payments.savedByFailover, before.savedByFailover)}</Change>
         </dd>
       </div>
       <div>
@@ -53,6 +62,10 @@ export function Figures({ total: { payments, attempts } }: { total: AnalyticsPoi
   );
 }
 
+function Change({ children }: { children: string | undefined }) {
+  return children === undefined ? null : <span className="change">{children}</span>;
+}
+
 const gatewayColumns: readonly CountsColumn<AttemptCounts>[] = [
   countColumn("Attempts", (row) => row.attempts),
   rateColumn("Approval rate", (row) => row.approvalRate),
@@ -69,13 +82,9 @@ const gatewayColumns: readonly CountsColumn<AttemptCounts>[] = [
 export function GatewayTable({ total }: { total: AnalyticsPoint }) {
   const table = { first: "Gateway", rows: total.gateways, columns: gatewayColumns };
   return (
-    <section className="card" aria-labelledby="by-gateway">
-      <div className="chart-head">
-        <h2 id="by-gateway">Gateways</h2>
-        <CsvButton title="Gateways" id="gateways" rows={() => csvRows(table)} />
-      </div>
+    <Fold id="gateways" title="Gateways" rows={() => csvRows(table)} isOpen>
       <CountsTable label="Gateways" {...table} />
-    </section>
+    </Fold>
   );
 }
 
@@ -86,18 +95,12 @@ export function DeclineTable({ declines }: Pick<GetAnalyticsResponse, "declines"
     ({ declineCode, gateway, attempts }) => [declineCode, nameOfGateway(gateway), Number(attempts)] as const,
   );
   return (
-    <section className="card" aria-labelledby="declines">
-      <div className="chart-head">
-        <div>
-          <h2 id="declines">Decline reasons</h2>
-          <p className="soft small">{formatCount(sum)} declined attempts, by decline code and gateway.</p>
-        </div>
-        <CsvButton
-          title="Decline reasons"
-          id="decline-reasons"
-          rows={() => [["Decline code", "Gateway", "Attempts"], ...rows]}
-        />
-      </div>
+    <Fold
+      id="decline-reasons"
+      title="Decline reasons"
+      about={`${formatCount(sum)} declined attempts, by decline code and gateway`}
+      rows={() => [["Decline code", "Gateway", "Attempts"], ...rows]}
+    >
       {declines.length === 0 ? (
         <p>No attempt was declined.</p>
       ) : (
@@ -130,15 +133,14 @@ export function DeclineTable({ declines }: Pick<GetAnalyticsResponse, "declines"
           </table>
         </TableScroll>
       )}
-    </section>
+    </Fold>
   );
 }
 
 /** Definitions of the counts. */
 export function Meanings() {
   return (
-    <section className="card" aria-labelledby="meanings">
-      <h2 id="meanings">Definitions</h2>
+    <Fold id="meanings" title="Definitions">
       <dl className="meanings">
         <dt>Payment</dt>
         <dd>
@@ -191,6 +193,6 @@ export function Meanings() {
           to its hold. Times are counted in steps, so medians and percentiles are accurate to ± 9 %.
         </dd>
       </dl>
-    </section>
+    </Fold>
   );
 }

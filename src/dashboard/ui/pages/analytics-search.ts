@@ -11,7 +11,10 @@ export type AnalyticsSearch = {
   readonly zone?: string;
   readonly points?: "hour" | "day" | "week";
   readonly gateway?: string;
+  /** Counts only payments in this currency. */
   readonly currency?: string;
+  /** The currency whose captured money is drawn; the one with the most payments by default. */
+  readonly money?: string;
 };
 
 /** Ranges that end with today so far, or yesterday, by their number of days. */
@@ -50,7 +53,7 @@ export function todayIn(timeZone: string): string {
 }
 
 /** Returns the day `days` before another one. */
-function daysBefore(from: string, days: number): string {
+export function daysBefore(from: string, days: number): string {
   return new Date(Date.parse(from) - days * 86_400_000).toISOString().slice(0, 10);
 }
 
@@ -70,5 +73,6 @@ export function readAnalyticsSearch(search: Readonly<Record<string, unknown>>): 
     ...text("points", /^(hour|day|week)$/),
     ...text("gateway", /^[A-Z0-9_]{1,64}$/),
     ...text("currency", /^[A-Z]{3}$/),
+    ...text("money", /^[A-Z]{3}$/),
   };
 }

@@ -6,7 +6,7 @@ import type {
   RateEstimate,
   SplitComparison,
 } from "../../../../gen/dashboard/v1/analytics_pb.ts";
-import { CsvButton } from "../parts/csv-button.tsx";
+import { Fold } from "../parts/fold.tsx";
 import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
 import { decimalOf } from "../parts/minor-units.ts";
 import { formatCount, formatMinor, formatMs, formatRate } from "../parts/numbers.ts";
@@ -29,17 +29,10 @@ function Split({ split, id }: { split: SplitComparison; id: string }) {
     ["Variant B", b],
   ] as const;
   return (
-    <section className="card" aria-labelledby={id}>
-      <div className="chart-head">
-        <div>
-          <h2 id={id}>Split of {name}</h2>
-          <p className="soft small">
-            Payments of the chosen days. {percent} % of payments go to variant B, by rule version{" "}
-            {ruleVersions.join(", ")}.
-          </p>
-        </div>
-        <CsvButton title={`Split of ${name}`} id={id} rows={() => csvOfSplit(arms)} />
-      </div>
+    <Fold id={id} title={`Split of ${name}`} rows={() => csvOfSplit(arms)} isOpen>
+      <p className="soft small">
+        Payments of the chosen days. {percent} % of payments go to variant B, by rule version {ruleVersions.join(", ")}.
+      </p>
       <dl className="meanings">
         {arms.map(([arm, { plan }]) => (
           <Fragment key={arm}>
@@ -62,7 +55,7 @@ function Split({ split, id }: { split: SplitComparison; id: string }) {
         difference). Decide in advance how long you compare: if you look every day and stop at the first difference, you
         find one by chance.
       </p>
-    </section>
+    </Fold>
   );
 }
 

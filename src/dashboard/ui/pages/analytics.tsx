@@ -3,17 +3,33 @@ import { useQuery } from "@connectrpc/connect-query";
 import { keepPreviousData } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { AnalyticsService, type GetAnalyticsResponse, PointLength } from "../../../../gen/dashboard/v1/analytics_pb.ts";
+import {
+  AnalyticsService,
+  type GetAnalyticsResponse,
+  PointLength,
+  type Volume,
+} from "../../../../gen/dashboard/v1/analytics_pb.ts";
 import { ChartCard } from "../parts/chart-card.tsx";
+import { changeOf } from "../parts/comparison.ts";
 import { CsvDays } from "../parts/csv-button.tsx";
+import { CurrencyChoice } from "../parts/currency-choice.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { NoZone } from "../parts/no-zone.tsx";
+import { formatMinor } from "../parts/numbers.ts";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { ownZone } from "../parts/time-zones.ts";
 import { useScope } from "../scope.ts";
 import { AuthenticationTable } from "./analytics-authentications.tsx";
 import { CardTables } from "./analytics-cards.tsx";
-import { chartsOf, isLastRunning, pointNames, shortNames, untilNow } from "./analytics-charts.ts";
+import {
+  busiest,
+  capturedChart,
+  chartsOf,
+  isLastRunning,
+  pointNames,
+  shortNames,
+  untilNow,
+} from "./analytics-charts.ts";
 import { DeclineTable, Figures, GatewayTable, Meanings } from "./analytics-figures.tsx";
 import { AnalyticsFilters } from "./analytics-filters.tsx";
 import { type DayRange, daysOf, todayIn } from "./analytics-search.ts";
@@ -35,6 +51,7 @@ export function AnalyticsPage() {
     {
       ...{ merchantId, environment, firstDay, lastDay, timeZone: zone, gateway, currency },
       pointLength: points ? lengths[points] : PointLength.UNSPECIFIED,
+      withPeriodBefore: search.first === undefined,
     },
     { placeholderData: keepPreviousData },
   );
@@ -43,7 +60,7 @@ export function AnalyticsPage() {
       <header className="page-head">
         <div>
           <h1>Analytics</h1>
-          <p>
+          <p className="days">
             Payments in {environmentName} that ended {inWords(days, zone)}. Days begin and end in {zone}.
           </p>
           {search.zone === undefined && <NoZone />}
@@ -59,7 +76,12 @@ export function AnalyticsPage() {
       {data && !error && (
         <div className="analytics" aria-busy={isPlaceholderData}>
           <CsvDays value={`${firstDay}_${lastDay}`}>
-            <Results answer={data} zone={zone} gateway={gateway} />
+            <Results
+              answer={data}
+              {...{ zone, gateway }}
+              money={currency || search.money}
+              onMoney={(money) => void navigate({ search: (before) => ({ ...before, money }), resetScroll: false })}
+            />
           </CsvDays>
         </div>
       )}
@@ -78,21 +100,29 @@ function inWords({ first, last }: DayRange, zone: string): string {
   return first === last ? `on ${format(last)}${soFar}` : `from ${format(first)} to ${format(last)}${soFar}`;
 }
 
-function Results({ answer, zone, gateway }: { answer: GetAnalyticsResponse; zone: string; gateway: string }) {
-  const { names, short, charts, isLastPartial } = useMemo(() => {
+function Results(props: {
+  answer: GetAnalyticsResponse;
+  zone: string;
+  gateway: string;
+  money: string | undefined;
+  onMoney: (currency: string) => void;
+}) {
+  const { answer, zone, gateway, money, onMoney } = props;
+  const { shown, points, charts } = useMemo(() => {
     const now = new Date();
     const isLastPartial = isLastRunning(answer, now);
     const shown = untilNow(answer, now);
     const names = pointNames(shown, { timeZone: zone, isLastPartial });
-    return { names, short: shortNames(shown, zone), charts: chartsOf(shown), isLastPartial };
+    return { shown, points: { names, shortNames: shortNames(shown, zone), isLastPartial }, charts: chartsOf(shown) };
   }, [answer, zone]);
-  const { total, declines } = answer;
-  const isEmpty =
-    total?.payments === undefined || (total.payments.volumes.length === 0 && total.attempts?.attempts === 0n);
-  if (isEmpty || total === undefined) return <NothingYet />;
+  const { total, declines, periodBefore } = answer;
+  if (total?.payments === undefined) return <NothingYet />;
+  const { volumes } = total.payments;
+  if (volumes.length === 0 && total.attempts?.attempts === 0n) return <NothingYet />;
+  const volume = volumes.find(({ currency }) => currency === money) ?? busiest(volumes);
   return (
     <>
-      <Figures total={total} />
+      <Figures total={total} before={periodBefore} />
       {gateway !== "" && (
         <p className="banner">
           Attempts, authentications and declines are those at {nameOfGateway(gateway)}. Payments are not filtered,
@@ -100,18 +130,45 @@ function Results({ answer, zone, gateway }: { answer: GetAnalyticsResponse; zone
         </p>
       )}
       <div className="charts">
+        {volume && <Captured {...{ answer: shown, points, volume, onMoney }} />}
         {charts.map((chart) => (
-          <ChartCard key={chart.id} {...chart} names={names} shortNames={short} isLastPartial={isLastPartial} />
+          <ChartCard key={chart.id} {...chart} {...points} />
         ))}
       </div>
       <BrakingPeriods periods={answer.braking} />
-      <Splits splits={answer.splits} />
-      <GatewayTable total={total} />
-      <AuthenticationTable total={total} />
-      <CardTables total={total} />
-      <DeclineTable declines={declines} />
-      <Meanings />
+      <div className="card folds">
+        <Splits splits={answer.splits} />
+        <GatewayTable total={total} />
+        <DeclineTable declines={declines} />
+        <AuthenticationTable total={total} />
+        <CardTables total={total} />
+        <Meanings />
+      </div>
     </>
+  );
+}
+
+/** Money captured in one currency, beside the period before: the wide chart. */
+function Captured(props: {
+  answer: GetAnalyticsResponse;
+  points: { names: string[]; shortNames: string[]; isLastPartial: boolean };
+  volume: Volume;
+  onMoney: (currency: string) => void;
+}) {
+  const { answer, points, volume, onMoney } = props;
+  const { currency, capturedMinor } = volume;
+  const volumes = answer.total?.payments?.volumes ?? [];
+  const { periodBefore } = answer;
+  const before = periodBefore?.volumes.find((each) => each.currency === currency)?.capturedMinor ?? 0n;
+  const chart = useMemo(() => capturedChart(answer, volume), [answer, volume]);
+  return (
+    <ChartCard {...chart} {...points} isWide>
+      <strong>{formatMinor(capturedMinor, volume)}</strong>
+      {periodBefore && <span className="soft small">{changeOf(capturedMinor, before)}</span>}
+      {volumes.length > 1 && (
+        <CurrencyChoice currencies={volumes.map((each) => each.currency)} value={currency} onChange={onMoney} />
+      )}
+    </ChartCard>
   );
 }
 
@@ -127,7 +184,9 @@ function NothingYet() {
           </p>
         )}
       </Empty>
-      <Meanings />
+      <div className="card folds">
+        <Meanings />
+      </div>
     </>
   );
 }

@@ -78,29 +78,31 @@ function Filters({ search, actions }: { search: AuditSearch; actions: readonly s
   const go = (wanted: AuditSearch) =>
     navigate({ to: "/$environment/$merchantId/audit", params: { environment, merchantId }, search: wanted });
   return (
-    <FilterForm used={search} onApply={(fields) => go(readAuditSearch(fields))} onClear={() => go({})}>
-      <TextBox label="Who" name="who" value={search.who} maxLength={254} placeholder="E-mail or operator" />
-      <Choice
-        label="What"
-        name="action"
-        value={search.action}
-        values={actions.map((action) => [action, inWords(action)])}
-      />
-      <TextBox
-        label="About the object"
-        name="about"
-        value={search.about}
-        spellCheck={false}
-        placeholder="ps_…, gc_…, we_…"
-        pattern="\s*[a-z]+_[0-9a-z]{26}\s*"
-        title="The id of a payment, gateway connection, endpoint or member"
-      />
-      <TextBox label="On or after" name="after" value={search.after} type="date" max={dayOf(new Date())} />
-      <TextBox label="On or before" name="before" value={search.before} type="date" />
-      <label className="tick">
-        <input type="checkbox" name="reads" defaultChecked={search.reads ?? false} /> Also what operators have read
-      </label>
-    </FilterForm>
+    <div className="list-bar">
+      <FilterForm used={search} onApply={(fields) => go(readAuditSearch(fields))} onClear={() => go({})}>
+        <TextBox label="Who" name="who" value={search.who} maxLength={254} placeholder="E-mail or operator" />
+        <Choice
+          label="What"
+          name="action"
+          value={search.action}
+          values={actions.map((action) => [action, inWords(action)])}
+        />
+        <TextBox
+          label="About the object"
+          name="about"
+          value={search.about}
+          spellCheck={false}
+          placeholder="ps_…, gc_…, we_…"
+          pattern="\s*[a-z]+_[0-9a-z]{26}\s*"
+          title="The id of a payment, gateway connection, endpoint or member"
+        />
+        <TextBox label="On or after" name="after" value={search.after} type="date" max={dayOf(new Date())} />
+        <TextBox label="On or before" name="before" value={search.before} type="date" />
+        <label className="tick">
+          <input type="checkbox" name="reads" defaultChecked={search.reads ?? false} /> Also what operators have read
+        </label>
+      </FilterForm>
+    </div>
   );
 }
 

@@ -3,20 +3,16 @@ import { createClient } from "@connectrpc/connect";
 import { useInfiniteQuery, useQuery, useTransport } from "@connectrpc/connect-query";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
-import {
-  type CustomerTotals,
-  type ListPaymentsResponse,
-  PaymentService,
-} from "../../../../gen/dashboard/v1/payments_pb.ts";
-import { type ListRefundsResponse, RefundService } from "../../../../gen/dashboard/v1/refunds_pb.ts";
+import { type CustomerTotals, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
+import { RefundService } from "../../../../gen/dashboard/v1/refunds_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { SettingsService } from "../../../../gen/dashboard/v1/settings_pb.ts";
 import { Amount } from "../parts/amount.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { visible } from "../parts/copied-text.tsx";
+import { PagedRows, pages } from "../parts/paged-rows.tsx";
 import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
-import { ShowMore } from "../parts/show-more.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { useScope } from "../scope.ts";
 import { PaymentsTable } from "./payments-table.tsx";
@@ -94,63 +90,29 @@ function Totals({ totals }: { totals: readonly CustomerTotals[] }) {
 
 function Payments({ email }: { email: string }) {
   const { merchantId, environment } = useScope();
-  const list = useInfiniteQuery(
+  const query = useInfiniteQuery(
     PaymentService.method.listPayments,
     { merchantId, environment, filter: { customerEmail: email }, pageSize: rowsAtOnce, pageToken: "" },
-    {
-      pageParamKey: "pageToken",
-      getNextPageParam: ({ nextPageToken }: ListPaymentsResponse) => nextPageToken || undefined,
-    },
+    pages,
   );
-  const { data, error, refetch, hasNextPage } = list;
-  if (error && !data) return <Failure error={error} onRetry={refetch} />;
-  if (!data) return <Loading what="The customer’s payments" />;
-  const payments = data.pages.flatMap((page) => page.payments);
   return (
-    <section className="stack" aria-labelledby="payments">
-      <h2 id="payments">Payments</h2>
-      {payments.length > 0 && (
-        <PaymentsTable label="The customer’s payments" rows={payments.map((payment) => ({ payment }))} />
-      )}
-      {hasNextPage && (
-        <ShowMore
-          {...list}
-          pages={data.pages.length}
-          hasRows={payments.length > 0}
-          searchedBackTo={data.pages.at(-1)?.searchedBackTo}
-        />
-      )}
-    </section>
+    <PagedRows label="Payments" query={query} rowsOf={(page) => page.payments} head={() => <h2>Payments</h2>}>
+      {(rows) => <PaymentsTable label="The customer’s payments" rows={rows.map((payment) => ({ payment }))} />}
+    </PagedRows>
   );
 }
 
 function Refunds({ email }: { email: string }) {
   const { merchantId, environment } = useScope();
-  const list = useInfiniteQuery(
+  const query = useInfiniteQuery(
     RefundService.method.listRefunds,
     { merchantId, environment, filter: { customerEmail: email }, pageSize: rowsAtOnce, pageToken: "" },
-    {
-      pageParamKey: "pageToken",
-      getNextPageParam: ({ nextPageToken }: ListRefundsResponse) => nextPageToken || undefined,
-    },
+    pages,
   );
-  const { data, error, refetch, hasNextPage } = list;
-  if (error && !data) return <Failure error={error} onRetry={refetch} />;
-  const refunds = data?.pages.flatMap((page) => page.refunds) ?? [];
-  if (refunds.length === 0) return null;
   return (
-    <section className="stack" aria-labelledby="refunds">
-      <h2 id="refunds">Refunds</h2>
-      <RefundsTable refunds={refunds} />
-      {hasNextPage && (
-        <ShowMore
-          {...list}
-          pages={data?.pages.length ?? 0}
-          hasRows
-          searchedBackTo={data?.pages.at(-1)?.searchedBackTo}
-        />
-      )}
-    </section>
+    <PagedRows label="Refunds" query={query} rowsOf={(page) => page.refunds} head={() => <h2>Refunds</h2>}>
+      {(refunds) => <RefundsTable refunds={refunds} />}
+    </PagedRows>
   );
 }
 

@@ -53,6 +53,7 @@ export function SetUp({ missing }: { missing: readonly SetUpStep[] }) {
   const { environmentName } = useScope();
   return (
     <Checklist
+      isOpen
       environmentName={environmentName}
       title={`Set up ${environmentName}`}
       explanation={
@@ -89,34 +90,40 @@ function Checklist(props: {
   title: string;
   explanation: string;
   missing: readonly SetUpStep[];
+  isOpen?: boolean;
 }) {
-  const { environmentName: environment, title, explanation, missing } = props;
+  const { environmentName: environment, title, explanation, missing, isOpen } = props;
   const { merchantId } = useScope();
   const listed = stepsOf(environment);
   const isDone = (step: SetUpStep) => !missing.includes(step);
+  const done = listed.filter(({ step }) => isDone(step)).length;
   return (
     <section className="card alerts checklist" aria-labelledby="set-up">
-      <div>
-        <h2 id="set-up">{title}</h2>
-        <p className="soft">
-          {explanation} {listed.filter(({ step }) => isDone(step)).length} of {listed.length} done.
-        </p>
-      </div>
-      <ol>
-        {listed.map(({ step, done, missing: left, to, action }) => (
-          <li key={step}>
-            <span className="badge" data-tone={isDone(step) ? "good" : "warn"}>
-              {isDone(step) ? "Done" : "Missing"}
-            </span>
-            <p>{isDone(step) ? done : left}</p>
-            {!isDone(step) && (
-              <Link to={to} params={{ environment, merchantId }}>
-                {action}
-              </Link>
-            )}
-          </li>
-        ))}
-      </ol>
+      <details open={isOpen}>
+        <summary>
+          <h2 id="set-up">{title}</h2>
+          <progress value={done} max={listed.length} aria-labelledby="set-up" />
+          <span className="soft small">
+            {done} of {listed.length} done
+          </span>
+        </summary>
+        <p className="soft">{explanation}</p>
+        <ol>
+          {listed.map(({ step, done: whenDone, missing: left, to, action }) => (
+            <li key={step}>
+              <span className="badge" data-tone={isDone(step) ? "good" : "warn"}>
+                {isDone(step) ? "Done" : "Missing"}
+              </span>
+              <p>{isDone(step) ? whenDone : left}</p>
+              {!isDone(step) && (
+                <Link to={to} params={{ environment, merchantId }}>
+                  {action}
+                </Link>
+              )}
+            </li>
+          ))}
+        </ol>
+      </details>
     </section>
   );
 }

@@ -1,22 +1,21 @@
-/** The first page of a merchant: alerts and today's payments. It shows only alerts that need a person. */
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+/** The first page of a merchant: today's payments, the alerts that need a person, and the newest payments. */
 import { useQuery } from "@connectrpc/connect-query";
 import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
-import { type AlertItem, AlertItem_Kind, HomeService, type Today } from "../../../../gen/dashboard/v1/home_pb.ts";
+import { type AlertItem, AlertItem_Kind, HomeService } from "../../../../gen/dashboard/v1/home_pb.ts";
+import { PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
-import { formatAmount } from "../parts/amount.tsx";
 import { visible } from "../parts/copied-text.tsx";
 import { nameGatewaysIn } from "../parts/gateway-name.ts";
 import { NoZone } from "../parts/no-zone.tsx";
-import { Failure, Loading } from "../parts/states.tsx";
+import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
-import { ownZone } from "../parts/time-zones.ts";
-import { dayBegin, dayOf, type PaymentSearch } from "../payment-address.ts";
 import { useScope } from "../scope.ts";
 import { CloseAlarm } from "./close-alarm.tsx";
 import { GoingLive, SetUp } from "./home-set-up.tsx";
-import { Recent, Week } from "./home-week.tsx";
+import { Today } from "./home-today.tsx";
+import { PaymentsTable } from "./payments-table.tsx";
+
+const recentRows = 5;
 
 // Alerts appear while the page stays open.
 const everyMs = 30_000;
@@ -24,11 +23,9 @@ const everyMs = 30_000;
 /** The page. */
 export function HomePage() {
   const { merchantId, environment, merchantName, environmentName } = useScope();
-  // Constant all day, so that the query stays the same.
-  const dayStart = timestampFromDate(dayBegin(dayOf(new Date()))!);
   const { data, error, refetch } = useQuery(
     HomeService.method.getHome,
-    { merchantId, environment, dayStart },
+    { merchantId, environment },
     { refetchInterval: everyMs },
   );
   return (
@@ -44,6 +41,7 @@ export function HomePage() {
       </header>
       {error && !data && <Failure error={error} onRetry={refetch} />}
       {!data && !error && <Loading what="Home" />}
+      <Today everyMs={everyMs} />
       {data && data.alerts.length === 0 && data.missing.length === 0 && data.unconfirmedAddresses.length === 0 && (
         <p className="banner" data-tone="good">
           Nothing needs attention.
@@ -52,10 +50,8 @@ export function HomePage() {
       {data && <Alerts items={data.alerts} isCut={data.alertsCut} />}
       {data && data.unconfirmedAddresses.length > 0 && <Unconfirmed addresses={data.unconfirmedAddresses} />}
       {data && data.missing.length > 0 && <SetUp missing={data.missing} />}
+      {data && <Recent isSetUp={data.missing.length === 0} />}
       {data && data.missing.length === 0 && environmentName === "test" && <GoingLive />}
-      {data?.today && data.today.created > 0 && <Day today={data.today} />}
-      {data && <Week />}
-      {data && <Recent everyMs={everyMs} isSetUp={data.missing.length === 0} />}
     </>
   );
 }
@@ -240,75 +236,35 @@ function PaymentLink({ item }: { item: AlertItem }) {
   );
 }
 
-function Day({ today }: { today: Today }) {
-  const approved = today.succeeded + today.released;
-  const decided = approved + today.declined + today.degraded;
-  const rate = decided === 0 ? undefined : approved / decided;
-  const number = new Intl.NumberFormat();
-  const percent = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
-  return (
-    <section className="stack" aria-labelledby="today">
-      <div>
-        <h2 id="today">Today</h2>
-        <p className="small">Payments created since midnight ({ownZone}).</p>
-      </div>
-      <div className="day-figures">
-        {/* By code, an order that stays however the day goes. */}
-        {today.volume
-          .toSorted((left, right) => (left.currency < right.currency ? -1 : 1))
-          .map((amount) => (
-            <Figure
-              key={amount.currency}
-              name={`Captured in ${amount.currency}`}
-              value={formatAmount(amount)}
-              list={{ status: "succeeded", currency: amount.currency }}
-            />
-          ))}
-        <Figure name="Payments" value={number.format(today.created)} list={{}}>
-          {number.format(today.succeeded)} succeeded
-          {today.newestOnly && <div>Only the newest payments are counted.</div>}
-        </Figure>
-        {rate !== undefined && (
-          <Figure name="Approval rate" value={percent.format(rate)}>
-            {number.format(approved)} of {number.format(decided)} that ended
-          </Figure>
-        )}
-        {today.savedByFailover > 0 && (
-          <Figure
-            name="Saved by failover"
-            value={number.format(today.savedByFailover)}
-            list={{ failover: true }}
-            isSaved
-          >
-            captured by a gateway other than the first
-          </Figure>
-        )}
-      </div>
-    </section>
+/** The newest payments, or how the first one comes once everything is set up. */
+function Recent({ isSetUp }: { isSetUp: boolean }) {
+  const { merchantId, environment, environmentName } = useScope();
+  const { data } = useQuery(
+    PaymentService.method.listPayments,
+    { merchantId, environment, pageSize: recentRows },
+    { refetchInterval: everyMs },
   );
-}
-
-/** A figure of today; `list` are the filters of its payments, if it counts some. */
-function Figure(props: { name: string; value: string; list?: PaymentSearch; isSaved?: boolean; children?: ReactNode }) {
-  const { name, value, list, isSaved, children } = props;
-  const { environmentName: environment, merchantId } = useScope();
+  if (!data) return null;
+  if (data.payments.length === 0) {
+    if (!isSetUp) return null;
+    return (
+      <Empty title={`No payments in ${environmentName} yet`}>
+        <p>They appear here as soon as your backend creates a session with the secret key.</p>
+        <Link to="/$environment/$merchantId/keys" params={{ environment: environmentName, merchantId }}>
+          See the API keys
+        </Link>
+      </Empty>
+    );
+  }
   return (
-    <div className="card day-figure">
-      <h3>
-        {list ? (
-          <Link
-            to="/$environment/$merchantId/payments"
-            params={{ environment, merchantId }}
-            search={{ ...list, after: dayOf(new Date()) }}
-          >
-            {name}
-          </Link>
-        ) : (
-          name
-        )}
-      </h3>
-      <p className={isSaved ? "day-value saved" : "day-value"}>{value}</p>
-      <div className="soft small">{children}</div>
-    </div>
+    <section className="stack" aria-labelledby="recent">
+      <div className="page-head">
+        <h2 id="recent">Recent payments</h2>
+        <Link to="/$environment/$merchantId/payments" params={{ environment: environmentName, merchantId }}>
+          See all payments
+        </Link>
+      </div>
+      <PaymentsTable label="Newest payments" rows={data.payments.map((payment) => ({ payment }))} />
+    </section>
   );
 }

@@ -32,12 +32,10 @@ const statusNames: Readonly<Record<number, { name: string; tone?: "good" | "warn
 // Ended by a person's decision, where the gateway never confirmed the void.
 const givenUp = { name: "Given up", tone: undefined };
 
-const kindNames: Readonly<Record<number, string>> = {
-  [Attempt_FailureKind.HARD_DECLINE]: "hard decline",
-  [Attempt_FailureKind.SOFT_DECLINE]: "soft decline",
-  [Attempt_FailureKind.FRAUD]: "fraud-class decline",
-  [Attempt_FailureKind.TIMEOUT]: "timeout",
-  [Attempt_FailureKind.GATEWAY_ERROR]: "gateway error",
+// What a gateway answered instead of a decline.
+const failures: Readonly<Record<number, string>> = {
+  [Attempt_FailureKind.TIMEOUT]: "no answer in time",
+  [Attempt_FailureKind.GATEWAY_ERROR]: "an error of the gateway",
 };
 
 /** A card for each attempt, in their order. */
@@ -64,6 +62,7 @@ export function PaymentAttempts(props: {
 
 function AttemptCard({ attempt }: { attempt: PaymentAttempt }) {
   const { sequence, gateway, status, failureKind, declineCode, gatewayCode, nextBecause } = attempt;
+  const reason = failures[failureKind] ?? declineCode.replaceAll("_", " ");
   const { name, tone } = attempt.givenUp ? givenUp : (statusNames[status] ?? { name: "–" });
   return (
     <>
@@ -74,13 +73,10 @@ function AttemptCard({ attempt }: { attempt: PaymentAttempt }) {
         </span>
       </h3>
       <dl className="facts">
-        {kindNames[failureKind] && (
+        {reason && (
           <div>
-            <dt>Error</dt>
-            <dd>
-              {kindNames[failureKind]}
-              {declineCode && `, ${declineCode.replaceAll("_", " ")}`}
-            </dd>
+            <dt>Reason</dt>
+            <dd>{reason}</dd>
           </div>
         )}
         {gatewayCode && (

@@ -18,6 +18,7 @@ import { useScope } from "../scope.ts";
 import { BlockPayment } from "./block-payment.tsx";
 import { PaymentActions } from "./payment-actions.tsx";
 import { PaymentAttempts } from "./payment-attempts.tsx";
+import { reasonOf } from "./payment-reason.ts";
 import { PaymentRefunds } from "./payment-refunds.tsx";
 import { PaymentTimeline } from "./payment-timeline.tsx";
 
@@ -78,6 +79,7 @@ function Details({ payment, onChange }: { payment: Payment; onChange: () => unkn
   const navigate = useNavigate();
   if (!summary) return null;
   const inPart = capturedInPart(summary);
+  const reason = reasonOf(payment);
   const onRefund = async () => {
     // A page that is loaded again opens no form.
     if (refund) await navigate({ to: ".", search: {}, replace: true });
@@ -91,19 +93,28 @@ function Details({ payment, onChange }: { payment: Payment; onChange: () => unkn
             {inPart && `${inPart} captured of `}
             {summary.amount && formatAmount(summary.amount)} <PaymentState payment={summary} />
           </h1>
+          {reason && <p className="reason">{reason}</p>}
           <p>
             <bdi>{visible(summary.orderRef)}</bdi>
-            {summary.capturedVia && ` · captured by ${nameOfGateway(summary.capturedVia)}`}
-            {summary.declineCode && ` · ${summary.declineCode.replaceAll("_", " ")}`}
+            {summary.cardLast4 && (
+              <>
+                {" · "}
+                <CardFace brand={summary.cardBrand} last4={summary.cardLast4} />
+              </>
+            )}
           </p>
         </div>
         <PaymentActions payment={payment} refundReason={refund} onChange={onRefund} />
       </header>
       {summary.awaitingCustomer && <Awaiting attempts={attempts} />}
-      <Facts payment={payment} />
-      {attempts.length > 0 && <PaymentAttempts attempts={attempts} {...{ summary, onChange }} />}
-      <PaymentRefunds payment={payment} onChange={onChange} />
-      <PaymentTimeline steps={timeline} />
+      <div className="payment-columns">
+        <div className="stack">
+          {attempts.length > 0 && <PaymentAttempts attempts={attempts} {...{ summary, onChange }} />}
+          <PaymentRefunds payment={payment} onChange={onChange} />
+          <PaymentTimeline steps={timeline} />
+        </div>
+        <Facts payment={payment} />
+      </div>
     </>
   );
 }
@@ -124,7 +135,7 @@ function Facts({ payment }: { payment: Payment }) {
   const { summary, customerEmail, customerName, billingAddress } = payment;
   const { captureConfirmed, expiresAt, submittedAt, ruleVersion } = payment;
   return (
-    <section className="card" aria-label="Facts">
+    <aside className="card payment-facts" aria-label="Facts">
       <dl className="facts">
         <Fact name="Session">
           <CopiedText label="the session’s id" text={summary?.sessionId ?? ""} />
@@ -132,11 +143,6 @@ function Facts({ payment }: { payment: Payment }) {
         <Fact name="Order reference">
           <CopiedText label="the order reference" text={summary?.orderRef ?? ""} />
         </Fact>
-        {summary?.cardLast4 && (
-          <Fact name="Card">
-            <CardFace brand={summary.cardBrand} last4={summary.cardLast4} />
-          </Fact>
-        )}
         {customerEmail && (
           <Fact name="Customer">
             <Link
@@ -193,7 +199,7 @@ function Facts({ payment }: { payment: Payment }) {
       </dl>
       <Metadata metadata={payment.metadata} />
       {submittedAt && role >= Role.DEVELOPER && <BlockPayment sessionId={summary?.sessionId ?? ""} />}
-    </section>
+    </aside>
   );
 }
 

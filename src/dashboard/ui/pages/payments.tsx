@@ -1,27 +1,23 @@
 /** A merchant's payments: filters in the address, search, paging on demand and CSV export. */
-
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { useInfiniteQuery, useQuery, useTransport } from "@connectrpc/connect-query";
 import { keepPreviousData } from "@tanstack/react-query";
 import { Link, useSearch } from "@tanstack/react-router";
 import { Fragment, useState } from "react";
 import { Switch } from "react-aria-components/Switch";
-import {
-  type Currency,
-  type ListPaymentsResponse,
-  PaymentMatch_By,
-  PaymentService,
-} from "../../../../gen/dashboard/v1/payments_pb.ts";
+import { type PaymentFilterSchema, PaymentMatch_By, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { PaymentSession_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
 import { Amount } from "../parts/amount.tsx";
 import { CsvExport } from "../parts/csv-export.tsx";
-import { ShowMore } from "../parts/show-more.tsx";
+import { TextBox } from "../parts/filter-form.tsx";
+import { PagedRows, pages } from "../parts/paged-rows.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
-import { amountsOf, dayBegin, type PaymentSearch, type SearchedAmounts } from "../payment-address.ts";
+import { type PaymentSearch, paymentStates, readPaymentSearch } from "../payment-address.ts";
 import { useScope } from "../scope.ts";
-import { Filters, Presets, SearchBox } from "./payments-filters.tsx";
+import { type Chip, ListBar, useMoneyFilter } from "./list-bar.tsx";
+import { SearchBox } from "./payment-search.tsx";
 import { PaymentsTable } from "./payments-table.tsx";
 
 // Fast enough to see a payment arrive, slow enough to put no load on the service.
@@ -30,108 +26,110 @@ const rowsAtOnce = 50;
 // The number that the service counts up to.
 const countedMax = 10_000;
 
+const chips: readonly Chip<PaymentSearch>[] = [
+  ["All", {}],
+  ["Succeeded", { status: "succeeded" }],
+  ["Declined", { status: "declined" }],
+  ["Failed", { status: "failed" }],
+  ["Processing", { status: "processing" }],
+  ["Held", { status: "held" }],
+  ["Released", { status: "released" }],
+  ["Saved by failover", { failover: true }],
+];
+
 /** The page. */
 export function PaymentsPage() {
-  const { merchantId, environment } = useScope();
   const search: PaymentSearch = useSearch({ from: "/signed-in/$environment/$merchantId/payments" });
-  const scope = { merchantId, environment };
-  const known = useQuery(PaymentService.method.listCurrencies, scope, { staleTime: Number.POSITIVE_INFINITY });
-  const currencies = known.data?.currencies ?? [];
   return (
     <>
       <header className="page-head">
         <h1>Payments</h1>
         <SearchBox search={search} />
       </header>
-      {search.q !== undefined ? (
-        <Found text={search.q} />
-      ) : (
-        <>
-          <Presets search={search} />
-          <Filters search={search} currencies={currencies} />
-          <List search={search} currencies={currencies} currenciesQuery={known} />
-        </>
+      {search.q === undefined ? <Listed search={search} /> : <Found text={search.q} />}
+    </>
+  );
+}
+
+function Listed({ search }: { search: PaymentSearch }) {
+  const { merchantId, environment, environmentName } = useScope();
+  const client = createClient(PaymentService, useTransport());
+  const [isLive, setLive] = useState(false);
+  const { currencies, filter: shared, isReady, problem } = useMoneyFilter(search);
+  const filter = { ...shared, ...ownFilterOf(search) };
+  const query = useInfiniteQuery(
+    PaymentService.method.listPayments,
+    { merchantId, environment, filter, pageSize: rowsAtOnce, pageToken: "" },
+    {
+      ...pages,
+      refetchInterval: isLive ? liveEveryMs : false,
+      placeholderData: keepPreviousData,
+      enabled: isReady,
+    },
+  );
+  return (
+    <>
+      <ListBar
+        {...{ search, chips, currencies }}
+        states={paymentStates}
+        happened="Created"
+        read={(fields) => readPaymentSearch({ ...fields, failover: fields.failover === "on" })}
+      >
+        <TextBox label="Order begins with" name="order" value={search.order} />
+        <TextBox
+          label="Card ends in"
+          name="card"
+          value={search.card}
+          inputMode="numeric"
+          pattern="\d{4}"
+          maxLength={4}
+          title="The last four digits of the card"
+        />
+        <label className="tick">
+          <input type="checkbox" name="failover" defaultChecked={search.failover ?? false} /> Saved by failover
+        </label>
+      </ListBar>
+      {problem ?? (
+        <PagedRows
+          label="Payments"
+          query={query}
+          rowsOf={(page) => page.payments}
+          head={(rows) => (
+            <div className="page-head">
+              <Count {...{ search, filter, isLive }} />
+              <div className="row">
+                <Switch className="toggle" isSelected={isLive} onChange={setLive}>
+                  <span className="toggle-track" /> Keep up to date
+                </Switch>
+                {rows.length > 0 && (
+                  <CsvExport
+                    file={`payments-${environmentName}.csv`}
+                    what="payments"
+                    loadPage={async (pageToken, options) => {
+                      const page = await client.exportPayments({ merchantId, environment, filter, pageToken }, options);
+                      return { ...page, rows: page.payments };
+                    }}
+                  />
+                )}
+              </div>
+            </div>
+          )}
+          empty={<NoPayments isFiltered={Object.keys(search).length > 0} environmentName={environmentName} />}
+        >
+          {(rows) => <PaymentsTable label="Payments" rows={rows.map((payment) => ({ payment }))} />}
+        </PagedRows>
       )}
     </>
   );
 }
 
-function List({
-  search,
-  currencies,
-  currenciesQuery,
-}: {
-  search: PaymentSearch;
-  currencies: readonly Currency[];
-  currenciesQuery: { readonly error: Error | null; readonly refetch: () => unknown };
-}) {
-  const { merchantId, environment, environmentName } = useScope();
-  const client = createClient(PaymentService, useTransport());
-  const [isLive, setLive] = useState(false);
-  const amounts = amountsOf(search, currencies);
-  const filter = filterOf(search, amounts);
-  const list = useInfiniteQuery(
-    PaymentService.method.listPayments,
-    { merchantId, environment, filter, pageSize: rowsAtOnce, pageToken: "" },
-    {
-      pageParamKey: "pageToken",
-      getNextPageParam: ({ nextPageToken }: ListPaymentsResponse) => nextPageToken || undefined,
-      refetchInterval: isLive ? liveEveryMs : false,
-      placeholderData: keepPreviousData,
-      enabled: amounts.type === "amounts",
-    },
-  );
-  const { data, error, refetch, hasNextPage, isPlaceholderData } = list;
-  if (amounts.type === "problem")
-    return (
-      <Empty title={amounts.title}>
-        <p>{amounts.advice}</p>
-      </Empty>
-    );
-  if (amounts.type === "notLoaded" && currenciesQuery.error)
-    return <Failure error={currenciesQuery.error} onRetry={currenciesQuery.refetch} />;
-  if (error && !data) return <Failure error={error} onRetry={refetch} />;
-  if (!data) return <Loading what="The list of payments" />;
-  const payments = data.pages.flatMap((page) => page.payments);
-  const isFiltered = Object.keys(search).length > 0;
-  return (
-    <section className="stack" aria-label="Payments" aria-busy={isPlaceholderData}>
-      <div className="page-head">
-        <Count filter={filter} isLive={isLive} />
-        <div className="row">
-          <Switch className="toggle" isSelected={isLive} onChange={setLive}>
-            <span className="toggle-track" /> Keep up to date
-          </Switch>
-          {payments.length > 0 && (
-            <CsvExport
-              file={`payments-${environmentName}.csv`}
-              what="payments"
-              loadPage={async (pageToken, options) => {
-                const page = await client.exportPayments({ merchantId, environment, filter, pageToken }, options);
-                return { ...page, rows: page.payments };
-              }}
-            />
-          )}
-        </div>
-      </div>
-      {payments.length > 0 && <PaymentsTable label="Payments" rows={payments.map((payment) => ({ payment }))} />}
-      {payments.length === 0 && !hasNextPage && (
-        <NoPayments isFiltered={isFiltered} environmentName={environmentName} />
-      )}
-      {hasNextPage && (
-        <ShowMore
-          {...list}
-          pages={data.pages.length}
-          hasRows={(data.pages.at(-1)?.payments.length ?? 0) > 0}
-          searchedBackTo={data.pages.at(-1)?.searchedBackTo}
-        />
-      )}
-    </section>
-  );
-}
+type Filter = MessageInitShape<typeof PaymentFilterSchema>;
 
-/** The number and the amounts of the list, as far back as they are counted. */
-function Count({ filter, isLive }: { filter: ReturnType<typeof filterOf>; isLive: boolean }) {
+// The lists of which captured money is the sum: in the others, of what customers ordered, most was never captured.
+const capturedLists: readonly PaymentSearch["status"][] = [undefined, "succeeded"];
+
+/** The number and the money of the list, as far back as they are counted. */
+function Count({ search, filter, isLive }: { search: PaymentSearch; filter: Filter; isLive: boolean }) {
   const { merchantId, environment } = useScope();
   const { data } = useQuery(
     PaymentService.method.countPayments,
@@ -139,14 +137,16 @@ function Count({ filter, isLive }: { filter: ReturnType<typeof filterOf>; isLive
     { refetchInterval: isLive ? liveEveryMs : false, placeholderData: keepPreviousData },
   );
   if (data === undefined || (data.payments === 0 && !data.countedBackTo)) return null;
-  const { payments, amounts, countedBackTo } = data;
+  const { payments, countedBackTo } = data;
+  const isCaptured = capturedLists.includes(search.status);
+  const sums = isCaptured ? data.captured : data.amounts;
   const number = payments.toLocaleString();
   if (countedBackTo && payments >= countedMax)
     return <p className="soft">{number} payments or more. Choose a shorter period to count and sum them.</p>;
   return (
     <p>
       {payments === 1 ? "1 payment" : `${number} payments`}
-      {amounts.map((amount) => (
+      {sums.map((amount) => (
         <Fragment key={amount.currency}>
           {" "}
           <span className="amount">
@@ -154,6 +154,7 @@ function Count({ filter, isLive }: { filter: ReturnType<typeof filterOf>; isLive
           </span>
         </Fragment>
       ))}
+      {isCaptured && sums.length > 0 && " captured"}
       {countedBackTo && (
         <span className="soft">
           {" "}
@@ -188,9 +189,7 @@ function Found({ text }: { text: string }) {
       </Empty>
     );
   }
-  const rows = data.matches.flatMap(({ payment, by }) =>
-    payment ? [{ payment, note: foundBy[by] && <div className="soft small">{foundBy[by]}</div> }] : [],
-  );
+  const rows = data.matches.flatMap(({ payment, by }) => (payment ? [{ payment, note: foundBy[by] }] : []));
   return (
     <section className="stack" aria-label="Search results">
       <p className="soft" role="status">
@@ -244,23 +243,16 @@ const statuses: Readonly<Record<string, PaymentSession_Status>> = {
   created: PaymentSession_Status.CREATED,
 };
 
-/** Returns the filter of an address. */
-function filterOf(search: PaymentSearch, amounts: SearchedAmounts) {
-  const { status, gateway, order, card, currency, after, before, failover } = search;
-  const [createdAfter, createdBefore] = [dayBegin(after), dayBegin(before, 1)];
+/** Returns the filters that only payments have. */
+function ownFilterOf({ status, order, card, failover }: PaymentSearch) {
   return {
     ...(status === "processing" && { processing: true }),
     ...(status === "held" && { held: true }),
     ...(status === "created" && { processing: false, held: false }),
     ...((status === "declined" || status === "released") && { released: status === "released" }),
     ...(status && statuses[status] && { status: statuses[status] }),
-    ...(gateway && { gateway }),
     ...(order && { orderRef: order, orderRefPrefix: true }),
     ...(card && { cardLast4: card }),
-    ...(currency && { currency }),
-    ...(amounts.type === "amounts" && amounts.minor),
-    ...(createdAfter && { createdAfter: timestampFromDate(createdAfter) }),
-    ...(createdBefore && { createdBefore: timestampFromDate(createdBefore) }),
     ...(failover && { failover }),
   };
 }

@@ -132,5 +132,5 @@ function DeliveryTable({ deliveries, urls }: TableProps) {
       ],
     };
   });
-  return <RecordTable label="Deliveries" columns={columns} rows={rows} className="linked deliveries" />;
+  return <RecordTable label="Deliveries" columns={columns} rows={rows} className="records linked deliveries" />;
 }

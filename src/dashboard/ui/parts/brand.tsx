@@ -1,5 +1,5 @@
-/** The names of gateways and cards, each beside a neutral drawing of our own, not a trademark. */
-import { nameOfBrand } from "./card-brand.ts";
+/** The names of gateways and cards, each beside its mark. */
+import { isKnownBrand, nameOfBrand } from "./card-brand.ts";
 import { nameOfGateway } from "./gateway-name.ts";
 
 /** Returns the two letters of a gateway's mark: Sandbox A is SA, PayPal is Pa. */
@@ -13,20 +13,19 @@ export function Gateway({ gateway }: { gateway: string }) {
   return (
     <span className="gateway">
       <span className="gateway-mark" data-letters={lettersOf(gateway)} aria-hidden="true" />
-      {nameOfGateway(gateway)}
+      <span className="gateway-name">{nameOfGateway(gateway)}</span>
     </span>
   );
 }
 
-/** A card's brand and last digits. */
+/** A card's brand and last digits. The marks are those of the card form: the page has them as symbols. */
 export function CardFace({ brand, last4 }: { brand: string; last4: string }) {
   return (
     <span className="card-face">
-      <svg className="card-mark" viewBox="0 0 24 16" aria-hidden="true">
-        <rect x="0.5" y="0.5" width="23" height="15" rx="2.5" />
-        <path d="M1 5h22M4 11.5h5" />
+      <svg className="card-mark" aria-hidden="true">
+        <use href={`#card-${isKnownBrand(brand) ? brand : "unknown"}`} />
       </svg>
-      {nameOfBrand(brand)} <span className="soft">·· {last4}</span>
+      <span className="card-name">{nameOfBrand(brand)}</span> <span className="soft">·· {last4}</span>
     </span>
   );
 }

@@ -15,3 +15,8 @@ const names: Readonly<Record<string, string>> = {
 export function nameOfBrand(brand: string): string {
   return names[brand] ?? brand;
 }
+
+/** Reports whether the page has a mark of this brand. */
+export function isKnownBrand(brand: string): boolean {
+  return names[brand] !== undefined;
+}

@@ -1,33 +1,48 @@
 /** A chart with its legend, its caption and its table, which has the same numbers and can be saved. */
-import { lazy, Suspense, useState } from "react";
-import { ToggleButton } from "react-aria-components/ToggleButton";
+import { lazy, type ReactNode, Suspense, useState } from "react";
+import { Button } from "./button.tsx";
 import { CsvButton } from "./csv-button.tsx";
 import { type ChartLine, lookOf } from "./line-look.ts";
+import { Panel } from "./panel.tsx";
 import { TableScroll } from "./table-scroll.tsx";
 
 const LineChart = lazy(() => import("./line-chart.tsx"));
 
-/** The content of the card. */
-export type ChartCardProps = {
+/** A chart and its table. */
+export type ChartData = {
   readonly id: string;
   readonly title: string;
   readonly caption: string;
-  readonly names: readonly string[];
   readonly lines: readonly ChartLine[];
-  /** The names of points, short enough for an axis. */
-  readonly shortNames: readonly string[];
+  /** Formats a value for people. */
   readonly format: (value: number | undefined) => string;
+  /** Formats a value for an axis, where there is little room. */
   readonly formatAxis: (value: number) => string;
-  readonly isWhole?: boolean | undefined;
-  readonly max?: number | undefined;
-  /** True if the last point's time is not over. */
-  readonly isLastPartial?: boolean | undefined;
+  /** True if values are whole numbers only. */
+  readonly isWhole?: boolean;
+  /** True for rates: at most 1. */
+  readonly isRate?: boolean;
+  /** True if the axis shows small differences: it does not begin at zero. */
+  readonly isClose?: boolean;
 };
 
-/** The card. */
-export function ChartCard(props: ChartCardProps) {
-  const { id, title, caption, names, lines, format } = props;
-  const { shortNames, formatAxis, isWhole, max, isLastPartial } = props;
+type ChartCardProps = ChartData & {
+  /** The names of points, and those that are short enough for an axis. */
+  readonly names: readonly string[];
+  readonly shortNames: readonly string[];
+  /** True if the last point's time is not over. */
+  readonly isLastPartial?: boolean;
+  /** The one wide chart of a page. */
+  readonly isWide?: boolean;
+  /** What stands beside the title. */
+  readonly children?: ReactNode;
+};
+
+/** The card. What its points mean is in its caption, which names a point while the pointer is over it. */
+export function ChartCard({ children, ...props }: ChartCardProps) {
+  const { id, title, caption, names, shortNames, lines, format, isWide = false, ...drawn } = props;
+  const isTall = drawn.isClose === true;
+  const size = isWide ? "wide" : isTall ? "tall" : "small";
   const [isTable, setTable] = useState(false);
   const [point, setPoint] = useState<number>();
   const rows = () => [
@@ -35,32 +50,42 @@ export function ChartCard(props: ChartCardProps) {
     ...names.map((name, index) => [name, ...lines.map(({ values }) => values[index] ?? "")]),
   ];
   return (
-    <section className="card chart" aria-labelledby={`chart-${id}`}>
+    <section
+      className="card chart"
+      data-wide={isWide || undefined}
+      data-tall={isTall || undefined}
+      aria-labelledby={`chart-${id}`}
+    >
       <div className="chart-head">
-        <div>
-          <h2 id={`chart-${id}`}>{title}</h2>
-          <p className="soft small">{caption}</p>
-        </div>
-        <div className="row">
-          <ToggleButton
-            className="button small"
-            isSelected={isTable}
-            onChange={setTable}
-            aria-label={`${title} as a table`}
-          >
-            Table
-          </ToggleButton>
-          <CsvButton {...{ title, id, rows }} />
-        </div>
+        <h2 id={`chart-${id}`}>{title}</h2>
+        {children}
+        <Panel className="card-menu" name={<Dots />} label={`Menu of ${title}`}>
+          {(close) => (
+            <>
+              <Button
+                onPress={() => {
+                  setTable(!isTable);
+                  close();
+                }}
+                aria-label={`${title} as a ${isTable ? "chart" : "table"}`}
+              >
+                {isTable ? "As a chart" : "As a table"}
+              </Button>
+              <CsvButton {...{ title, id, rows }} />
+            </>
+          )}
+        </Panel>
       </div>
+      <p className="soft small caption">{point === undefined ? caption : names[point]}</p>
       {isTable ? (
         <ValueTable {...{ title, names, lines, format }} />
       ) : (
         <figure className="chart-figure">
-          <Legend {...{ names, lines, format, point }} />
+          <Legend {...{ lines, format, point }} />
           <Suspense fallback={<div className="plot" />}>
             <LineChart
-              {...{ names: shortNames, lines, formatAxis, isWhole, max, isLastPartial }}
+              {...drawn}
+              {...{ names: shortNames, lines, size }}
               label={`${title}. ${caption} The table has every value.`}
               onPoint={setPoint}
             />
@@ -71,9 +96,19 @@ export function ChartCard(props: ChartCardProps) {
   );
 }
 
+function Dots() {
+  return (
+    <svg viewBox="0 0 16 16" width="16" aria-hidden="true" fill="currentColor">
+      <circle cx="3" cy="8" r="1.5" />
+      <circle cx="8" cy="8" r="1.5" />
+      <circle cx="13" cy="8" r="1.5" />
+    </svg>
+  );
+}
+
 type Values = Pick<ChartCardProps, "names" | "lines" | "format">;
 
-function Legend({ names, lines, format, point }: Values & { point: number | undefined }) {
+function Legend({ lines, format, point }: Pick<Values, "lines" | "format"> & { point: number | undefined }) {
   return (
     <figcaption className="legend">
       <ul>
@@ -81,11 +116,10 @@ function Legend({ names, lines, format, point }: Values & { point: number | unde
           <li key={name}>
             <Sample index={look ?? index} />
             {name}
-            <strong>{point === undefined ? "" : format(values[point])}</strong>
+            {point !== undefined && <strong>{format(values[point])}</strong>}
           </li>
         ))}
       </ul>
-      <span className="soft">{point === undefined ? "" : names[point]}</span>
     </figcaption>
   );
 }

@@ -19,7 +19,7 @@ export function CsvButton({
   const days = useContext(CsvDays);
   return (
     <Button onPress={() => saveFile(csvOf(rows()), `${id}_${days}.csv`)} aria-label={`${title} as a CSV file`}>
-      CSV
+      CSV file
     </Button>
   );
 }

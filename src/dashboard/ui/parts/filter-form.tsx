@@ -3,8 +3,9 @@ import { type ReactNode, useId, useState } from "react";
 import { minorOf } from "../payment-address.ts";
 import { Button } from "./button.tsx";
 import { decimalOf, readAmount, typedOf } from "./minor-units.ts";
+import { Panel } from "./panel.tsx";
 
-/** The form, collapsed by default. `used`: the filters in use; `onApply` gets the fields by their names. */
+/** The form, in a panel that opens. `used`: the filters in use; `onApply` gets the fields by their names. */
 export function FilterForm(props: {
   used: object;
   onApply: (fields: Record<string, unknown>) => unknown;
@@ -13,26 +14,32 @@ export function FilterForm(props: {
 }) {
   const count = Object.keys(props.used).length;
   return (
-    <details className="card payment-filters" open={count > 1 || undefined}>
-      <summary>{count === 0 ? "Filters" : count === 1 ? "1 filter" : `${count} filters`}</summary>
-      <form
-        key={JSON.stringify(props.used)}
-        onSubmit={(event) => {
-          event.preventDefault();
-          props.onApply(Object.fromEntries(new FormData(event.currentTarget)));
-        }}
-      >
-        {props.children}
-        <div className="row">
-          <Button kind="main" type="submit">
-            Apply
-          </Button>
-          <Button kind="plain" onPress={() => props.onClear()}>
-            Clear all
-          </Button>
-        </div>
-      </form>
-    </details>
+    <>
+      <Panel className="filter-form" name={count === 0 ? "Filters" : count === 1 ? "1 filter" : `${count} filters`}>
+        {(close) => (
+          <form
+            key={JSON.stringify(props.used)}
+            onSubmit={(event) => {
+              event.preventDefault();
+              close();
+              props.onApply(Object.fromEntries(new FormData(event.currentTarget)));
+            }}
+          >
+            {props.children}
+            <div className="row">
+              <Button kind="main" type="submit">
+                Apply
+              </Button>
+            </div>
+          </form>
+        )}
+      </Panel>
+      {count > 0 && (
+        <Button kind="plain" onPress={() => props.onClear()}>
+          Clear all
+        </Button>
+      )}
+    </>
   );
 }
 

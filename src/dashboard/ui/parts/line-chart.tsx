@@ -1,7 +1,11 @@
 /** Lines over points, drawn on a canvas. The table beside it has the same data for people who cannot see it. */
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
+import { rangeOf } from "./axis-range.ts";
 import { type ChartLine, type LineLook, lookOf } from "./line-look.ts";
+
+// In pixels.
+const heights = { wide: 216, tall: 172, small: 110 };
 
 /** The content of the chart. */
 export type LineChartProps = {
@@ -10,14 +14,15 @@ export type LineChartProps = {
   readonly lines: readonly ChartLine[];
   readonly formatAxis: (value: number) => string;
   readonly isWhole?: boolean | undefined;
-  readonly max?: number | undefined;
+  readonly isRate?: boolean | undefined;
+  readonly isClose?: boolean | undefined;
+  readonly size: keyof typeof heights;
   /** True if the last point's time is not over: its ground is shaded. */
   readonly isLastPartial?: boolean | undefined;
   /** The point under the pointer, or none. */
   readonly onPoint: (point: number | undefined) => void;
 };
 
-const heightPx = 220;
 // Marks are shown up to this number of points.
 const markedPointsMax = 45;
 
@@ -30,21 +35,21 @@ const rateSteps = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
 /** The chart. It follows its container's width, and the page's colours when they change. */
 export default function LineChart(props: LineChartProps) {
   const container = useRef<HTMLDivElement>(null);
-  const { names, lines, max, onPoint, formatAxis, isWhole, isLastPartial, label } = props;
+  const { names, lines, onPoint, formatAxis, isWhole, isRate, isClose, size, isLastPartial, label } = props;
   useEffect(() => {
     const element = container.current!;
     let plot: uPlot | undefined;
     const draw = () => {
       plot?.destroy();
       plot = new uPlot(
-        optionsOf(element, { names, lines, max, onPoint, formatAxis, isWhole, isLastPartial }),
+        optionsOf(element, { names, lines, onPoint, formatAxis, isWhole, isRate, isClose, size, isLastPartial }),
         dataOf(names, lines),
         element,
       );
     };
     draw();
     const scheme = matchMedia("(prefers-color-scheme: dark)");
-    const observer = new ResizeObserver(() => plot?.setSize({ width: element.clientWidth, height: heightPx }));
+    const observer = new ResizeObserver(() => plot?.setSize(sizeOf(element, size)));
     scheme.addEventListener("change", draw);
     observer.observe(element);
     return () => {
@@ -52,7 +57,7 @@ export default function LineChart(props: LineChartProps) {
       observer.disconnect();
       plot?.destroy();
     };
-  }, [names, lines, max, onPoint, formatAxis, isWhole, isLastPartial]);
+  }, [names, lines, onPoint, formatAxis, isWhole, isRate, isClose, size, isLastPartial]);
   return <div className="plot" role="img" aria-label={label} ref={container} />;
 }
 
@@ -63,29 +68,33 @@ function dataOf(names: Drawn["names"], lines: Drawn["lines"]): uPlot.AlignedData
 }
 
 function optionsOf(element: HTMLElement, drawn: Drawn): uPlot.Options {
-  const { names, lines, max, onPoint, formatAxis, isWhole, isLastPartial } = drawn;
+  const { names, lines, onPoint, formatAxis, isWhole, isRate, isClose, size, isLastPartial } = drawn;
   const [ink, edge] = [colorOf(element, "--ink-soft"), colorOf(element, "--edge")];
   const font = "12px Inter, system-ui, sans-serif";
   const axis = { stroke: ink, font, ticks: { stroke: edge, size: 4 }, grid: { stroke: edge, width: 1 } };
   return {
-    width: element.clientWidth,
-    height: heightPx,
+    ...sizeOf(element, size),
     legend: { show: false },
     cursor: { drag: { x: false, y: false }, points: { size: 8 } },
-    scales: { x: { time: false }, y: { range: (_, __, highest) => [0, rangeEnd(highest, max)] } },
+    scales: { x: { time: false }, y: { range: (_, lowest, highest) => rangeOf(lowest, highest, { isRate, isClose }) } },
     axes: [
       {
         ...axis,
         grid: { show: false },
         size: 32,
         incrs: [1, 2, 3, 4, 6, 7, 12, 14, 24, 28, 48, 56, 84, 168],
-        space: 90,
+        space: size === "wide" ? 90 : 64,
         values: (_, splits) => splits.map((split) => names[split] ?? ""),
       },
       {
-        ...{ ...axis, size: 62, values: (_: uPlot, splits: number[]) => splits.map((split) => formatAxis(split)) },
+        ...{
+          ...axis,
+          size: size === "wide" ? 62 : 46,
+          values: (_: uPlot, splits: number[]) => splits.map((split) => formatAxis(split)),
+        },
         ...(isWhole && { incrs: wholeSteps }),
-        ...(max === 1 && { incrs: rateSteps }),
+        ...(isRate && { incrs: rateSteps }),
+        ...(size !== "wide" && { space: 26 }),
       },
     ],
     series: [{}, ...lines.map(({ name, look }, index) => seriesOf(element, name, lookOf(look ?? index), names.length))],
@@ -103,10 +112,10 @@ function shadeLast({ ctx, bbox, data: [points], valToPos }: uPlot, color: string
   ctx.fillRect(begin, bbox.top, bbox.left + bbox.width - begin, bbox.height);
 }
 
-function rangeEnd(highest: number | null, max: number | undefined): number {
-  const end = (highest ?? 0) * 1.08 || 1;
-  return max === undefined ? end : Math.min(max, Math.max(end, max / 20));
-}
+const sizeOf = (element: HTMLElement, size: keyof typeof heights) => ({
+  width: element.clientWidth,
+  height: heights[size],
+});
 
 function seriesOf(element: HTMLElement, label: string, look: LineLook, points: number): uPlot.Series {
   const stroke = colorOf(element, look.color);

@@ -31,7 +31,7 @@ const dashes: readonly (readonly number[])[] = [
 ];
 
 /** Lines that mean the same as a badge have its colour; those of gateways begin after them, the same in each chart. */
-export const meaningLooks = { saved: 0, failed: 1, succeeded: 2, declined: 3, gateways: 4, released: 7 } as const;
+export const meaningLooks = { succeeded: 0, failed: 1, saved: 2, declined: 3, gateways: 4, released: 7 } as const;
 
 /**
  * Returns the look of a chart's nth line. From the ninth on a colour is reused with other dashes, so that 64 lines

@@ -1,4 +1,4 @@
-/** A table whose rows are cards on a phone, each value beside the name of its column. */
+/** A table whose rows are cards or lines on a phone. */
 import type { ReactNode } from "react";
 import { TableScroll } from "./table-scroll.tsx";
 
@@ -14,19 +14,22 @@ export type RecordColumn = {
 export type RecordRow = { readonly key: string; readonly cells: readonly ReactNode[] };
 
 // The roles are explicit because browsers drop those of a table whose rows are displayed as cards.
-/** The table. With the class `linked`, a link in the heading of a row leads from every place in the row. */
+/**
+ * The table. As `records`, its rows are cards on a phone, each value beside the name of its column. With the class
+ * `linked`, a link in the heading of a row leads from every place in the row. With `lines`, no cell wraps.
+ */
 export function RecordTable(props: {
   label: string;
   columns: readonly RecordColumn[];
   rows: readonly RecordRow[];
   className?: string;
 }) {
-  const { label, columns, rows, className = "" } = props;
+  const { label, columns, rows, className = "records" } = props;
   return (
     <TableScroll label={label}>
       {/* biome-ignore-start lint/a11y/noRedundantRoles: see above */}
       {/* biome-ignore-start lint/a11y/useFocusableInteractive: they are the roles of a plain table */}
-      <table className={`records ${className}`} role="table">
+      <table className={className} role="table">
         <thead role="rowgroup">
           <tr role="row">
             {columns.map(({ name, isHidden, ...column }) => (
@@ -40,7 +43,7 @@ export function RecordTable(props: {
           {rows.map(({ key, cells: [heading, ...cells] }) => (
             <tr key={key} role="row">
               <th scope="row" role="rowheader">
-                {heading}
+                <div>{heading}</div>
               </th>
               {columns.slice(1).map(({ name, isHidden, ...column }, index) => (
                 <td key={name} role="cell" className={classOf(column)} data-label={isHidden ? undefined : name}>

@@ -2,7 +2,9 @@
 import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
 
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-const short = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const minute = { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" } as const;
+const thisYear = new Intl.DateTimeFormat(undefined, minute);
+const anyYear = new Intl.DateTimeFormat(undefined, { ...minute, year: "numeric" });
 
 /** A time, or a dash if there is none. */
 export function Moment({ at }: { at: Timestamp | undefined }) {
@@ -10,7 +12,7 @@ export function Moment({ at }: { at: Timestamp | undefined }) {
   const date = timestampDate(at);
   return (
     <time dateTime={date.toISOString()} title={`${exact.format(date)} – ${date.toISOString()}`}>
-      {short.format(date)}
+      {(date.getFullYear() === new Date().getFullYear() ? thisYear : anyYear).format(date)}
     </time>
   );
 }
