@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AuthenticationPolicy } from "../rows/entities.ts";
-import { type Candidate, planRoute } from "./plan-route.ts";
+import { type Candidate, planAsked, planRoute } from "./plan-route.ts";
 
 const candidate = (change: Partial<Candidate> = {}): Candidate => ({
   connectionId: "c",
@@ -181,5 +181,30 @@ describe("planRoute()", () => {
     const { plan: planned, skipped } = plan(...Array.from({ length: 7 }, () => candidate()));
     expect(planned).toHaveLength(5);
     expect(skipped.map(({ because }) => because)).toEqual(Array(2).fill("A plan holds at most 5 gateways."));
+  });
+});
+
+describe("planAsked()", () => {
+  const policy: AuthenticationPolicy = {
+    exemptions: ["LOW_VALUE"],
+    stopsIfUnavailable: false,
+    forbidsSecondChallenge: true,
+  };
+  const asking = candidate({ authenticates: true, exemptions: ["LOW_VALUE"] });
+  const rule = { version: 1, failoverOn: [], authentication: "NEVER", policy } as const;
+
+  it("asks at each gateway whatever the rule says, without an exemption, and keeps the rest of its policy", () => {
+    const asked = planAsked({ ...rule, candidates: [asking, candidate({ connectionId: "d" })] }, { canAsk: true });
+    expect(asked?.plan).toEqual([
+      {
+        ...{ priority: 1, gateway: "SANDBOX_A", connectionId: "c", credentialVersion: 1 },
+        ...{ authentication: "always", onlyFirstChallenge: true },
+      },
+    ]);
+  });
+
+  it("plans nothing where no gateway or no page can ask", () => {
+    expect(planAsked({ ...rule, candidates: [candidate()] }, { canAsk: true })).toBeUndefined();
+    expect(planAsked({ ...rule, candidates: [asking] }, { canAsk: false })).toBeUndefined();
   });
 });

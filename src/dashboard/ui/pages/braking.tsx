@@ -6,6 +6,7 @@ import { useState } from "react";
 import type { Braking, BrakingPeriod } from "../../../../gen/dashboard/v1/braking_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { SetBrakingRequest_Hold as Hold, SettingsService } from "../../../../gen/dashboard/v1/settings_pb.ts";
+import { Button } from "../parts/button.tsx";
 import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Moment } from "../parts/time.tsx";
@@ -46,9 +47,9 @@ export function BrakingForm({ braking, onChange }: { braking: Braking | undefine
       </p>
       <Refusal error={save.error} />
       {hold ? (
-        <button type="button" disabled={isDisabled} onClick={() => save.mutate(Hold.NONE)}>
+        <Button isDisabled={isDisabled} onPress={() => save.mutate(Hold.NONE)}>
           End the hold
-        </button>
+        </Button>
       ) : (
         <div className="row">
           <label>
@@ -61,12 +62,12 @@ export function BrakingForm({ braking, onChange }: { braking: Braking | undefine
               ))}
             </select>
           </label>
-          <button type="button" disabled={isDisabled} onClick={() => save.mutate(Hold.ON)}>
+          <Button isDisabled={isDisabled} onPress={() => save.mutate(Hold.ON)}>
             Hold on
-          </button>
-          <button type="button" disabled={isDisabled} onClick={() => save.mutate(Hold.OFF)}>
+          </Button>
+          <Button isDisabled={isDisabled} onPress={() => save.mutate(Hold.OFF)}>
             Hold off
-          </button>
+          </Button>
         </div>
       )}
       {dialog}
