@@ -76,11 +76,16 @@ export function findHoldViolations(one: HoldCase): Found[] {
   return [
     ...found("captured_unordered", !isAsked && !isAdopted, `${end}; ${order?.captures.join(", ") || "nothing"} asked`),
     ...found("capture_lost", order?.captured !== undefined && !isKept, `${order?.captured} answered; ${end}`),
-    ...found("cancel_lost", order?.cancelled === true && session.declineCode !== "capture_cancelled", end),
+    ...found("cancel_lost", order?.cancelled === true && !isCancelled(session), end),
     ...found("hold_lost", order?.heldVia !== undefined && !isHeld, `${order?.heldVia}; ${end}`),
     ...found("hold_event", emitted !== Number(isHeld), `${emitted} events; ${isHeld ? "held" : "never held"}`),
     ...found("by_hand_unnoticed", (byHand.length > 0 || isAdopted) && !isLeftToPerson(one), end),
   ];
+}
+
+/** True if a cancellation ended the session: as a hold, or before it was submitted. */
+function isCancelled({ declineCode, expiredBecause }: SessionRecord): boolean {
+  return declineCode === "capture_cancelled" || expiredBecause === "CANCELLED";
 }
 
 function found(kind: HoldViolationKind, isWrong: boolean, detail: string): Found[] {

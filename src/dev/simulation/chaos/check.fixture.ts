@@ -17,6 +17,7 @@ export function sound() {
         isManual: false,
         heldAt: undefined as string | undefined,
         declineCode: undefined as string | undefined,
+        expiredBecause: undefined as string | undefined,
         leaseEpoch: 1,
       },
     ],

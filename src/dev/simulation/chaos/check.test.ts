@@ -309,6 +309,22 @@ describe("findViolations()", () => {
     expect(kindsOf(made)).toEqual([]);
   });
 
+  it("takes a cancellation before the submission for the end of an expired session, and no other expiry", () => {
+    const made = sound();
+    Object.assign(made, { attempts: [], authorizations: [], webhooks: [], events: [], workItems: [] });
+    Object.assign(made.sessions[0]!, {
+      status: "EXPIRED",
+      winnerAttemptId: undefined,
+      submittedAt: undefined,
+      hasCapture: false,
+    });
+    Object.assign(made.orders[0]!, { cancelled: true, heard: ["EXPIRED"], submitted: false });
+    const others = kindsOf(made).filter((kind) => kind !== "cancel_lost");
+    expect(kindsOf(made)).toContain("cancel_lost");
+    made.sessions[0]!.expiredBecause = "CANCELLED";
+    expect(kindsOf(made)).toEqual(others);
+  });
+
   it.each(Object.entries(spoiled))("finds %s, and only what belongs to it", (kind, { spoil, also = [] }) => {
     const made = sound();
     spoil(made);

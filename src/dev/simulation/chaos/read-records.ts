@@ -33,7 +33,7 @@ const selectSessions = `
   SELECT id, order_ref AS "orderRef", status, phase, winner_attempt_id AS "winnerAttemptId",
          submitted_at AS "submittedAt", settled_at AS "settledAt",
          EXISTS (SELECT FROM attempt a WHERE a.session_id = s.id AND a.capture_ordered_at IS NOT NULL) AS "hasCapture",
-         manual_capture AS "isManual", held_at AS "heldAt", decline_code AS "declineCode", lease_epoch AS "leaseEpoch"
+         manual_capture AS "isManual", held_at AS "heldAt", decline_code AS "declineCode", expired_because AS "expiredBecause", lease_epoch AS "leaseEpoch"
   FROM payment_session s`;
 const selectAuthentications = `
   SELECT session_id AS "sessionId", status, deadline_at AS "deadlineAt", coalesce(answered_at, completed_at) AS "endedAt"
@@ -90,7 +90,16 @@ function readCell(databaseUrl: string): Promise<Stored> {
 
 function toSession(
   row: Row<
-    "id" | "orderRef" | "status" | "phase" | "winnerAttemptId" | "submittedAt" | "settledAt" | "heldAt" | "declineCode"
+    | "id"
+    | "orderRef"
+    | "status"
+    | "phase"
+    | "winnerAttemptId"
+    | "submittedAt"
+    | "settledAt"
+    | "heldAt"
+    | "declineCode"
+    | "expiredBecause"
   > & { hasCapture: boolean; isManual: boolean; leaseEpoch: number },
 ): SessionRecord {
   return {
@@ -101,6 +110,7 @@ function toSession(
     settledAt: row.settledAt ? momentOf(row.settledAt) : undefined,
     heldAt: row.heldAt ? momentOf(row.heldAt) : undefined,
     declineCode: row.declineCode ?? undefined,
+    expiredBecause: row.expiredBecause ?? undefined,
   };
 }
 

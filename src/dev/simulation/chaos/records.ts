@@ -19,6 +19,7 @@ export type SessionRecord = {
   readonly isManual: boolean;
   readonly heldAt: string | undefined;
   readonly declineCode: string | undefined;
+  readonly expiredBecause: string | undefined;
   /** The processes that have worked on it, one after another. */
   readonly leaseEpoch: number;
 };

@@ -33,6 +33,7 @@ function verdictWith(violations: readonly Violation[], kept: readonly string[] =
     isManual: false,
     heldAt: undefined,
     declineCode: undefined,
+    expiredBecause: undefined,
     leaseEpoch: 1,
   };
   return {
