@@ -1,7 +1,8 @@
 /** API keys of a merchant in one environment: their format, their storage and their holders. */
 import { crc32 } from "node:zlib";
+import { readOf } from "../platform/batches.ts";
 import { firstCell } from "../platform/cells.ts";
-import type { Database, Queryable, Statement, Tx } from "../platform/database.ts";
+import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import { Secret, sha256 } from "../platform/secrets.ts";
 import { cellColumns, type MerchantCells, type MerchantSettings, settingsColumns } from "./merchant-settings.ts";
@@ -62,21 +63,24 @@ function checksumOf(random: string): string {
 /** The holder of a key: its kind, and the merchant with its settings and cells in this environment. */
 export type KeyHolder = MerchantSettings & MerchantCells & { readonly kind: KeyKind };
 
-const selectKeyHolders: Statement = {
-  name: "select_key_holders",
-  text: `
-    SELECT k.hash, k.kind, ${settingsColumns}, ${cellColumns}
+const selectKeyHolder = readOf(
+  {
+    name: "select_key_holder",
+    text: `
+    SELECT k.kind, ${settingsColumns}, ${cellColumns}
     FROM api_key k JOIN merchant_settings s USING (merchant_id)
-    WHERE k.hash = ANY ($1) AND k.revoked_at IS NULL`,
-};
+    WHERE k.hash = $1 AND k.revoked_at IS NULL`,
+  },
+  ["bytea"],
+);
 
-/** Returns the current holders of keys by their hash in hexadecimal, without unknown and revoked keys. */
-export async function findKeyHolders(
-  database: Database,
-  hashes: readonly Buffer[],
-): Promise<ReadonlyMap<string, KeyHolder>> {
-  const rows = await database.query<KeyHolder & { hash: Buffer }>(selectKeyHolders, [hashes]);
-  return new Map(rows.map(({ hash, ...holder }) => [hash.toString("hex"), holder]));
+/**
+ * Returns the current holder of the key with this SHA-256; undefined for an unknown or revoked one. The statement is sent after the
+ * call and its answer is not cached, so a revoked key stops at once.
+ */
+export async function findKeyHolder(queryable: Queryable, hash: Buffer): Promise<KeyHolder | undefined> {
+  const [holder] = await queryable.query<KeyHolder>(selectKeyHolder, [hash]);
+  return holder;
 }
 
 const revokeKeys: Statement = {

@@ -51,7 +51,7 @@ export async function onAccounts<Result>(work: (accounts: Database) => Promise<R
   if (url === undefined) throw new UsageError("Set SWITCHYARD_ACCOUNTS_DATABASE_URL to the accounts database.");
   const { openDatabase } = await import("../processes/open-database.ts");
   // The address is the service's own and may lead through a pooler: statements that work there work everywhere.
-  const { database, close } = await openDatabase(url, [], { pooler: "transaction", connectionsMax: 1 });
+  const { database, close } = openDatabase(url, { pooler: "transaction", connectionsMax: 1 });
   try {
     return await work(database);
   } finally {

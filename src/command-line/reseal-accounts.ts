@@ -25,7 +25,7 @@ export function resealAccountsCommand(): Command {
       const ring = parseAccountsKeyFile(readFileSync(options.accountsKeys, "utf8"));
       const { resealTotp } = await import("../accounts/reseal-totp.ts");
       const { openDatabase } = await import("../processes/open-database.ts");
-      const { database, close } = await openDatabase(new Secret(ownerUrlOf(options)), []);
+      const { database, close } = openDatabase(new Secret(ownerUrlOf(options)));
       try {
         const members = await resealTotp(database, ring);
         print(options, { members }, () => [`Sealed the apps of ${members} members with ${ring.current}.`]);

@@ -35,7 +35,7 @@ export function resealCommand(): Command {
       const { resealSigningSecrets } = await import("../events/signing-secrets.ts");
       const { resealCredentials } = await import("../gateways/reseal-credentials.ts");
       const { openDatabase } = await import("../processes/open-database.ts");
-      const { database, close } = await openDatabase(new Secret(ownerUrlOf(options)), []);
+      const { database, close } = openDatabase(new Secret(ownerUrlOf(options)));
       try {
         const credentials = await resealCredentials(database, sealing);
         const endpoints = await resealSigningSecrets(database, { sealing, environmentName });

@@ -256,7 +256,7 @@ async function withoutLimits<Result>(url: string, work: (database: Database) => 
 
 async function onDatabase<Result>(url: string, work: (database: Database) => Promise<Result>): Promise<Result> {
   const { openDatabase } = await import("../processes/open-database.ts");
-  const { database, close } = await openDatabase(new Secret(url), []);
+  const { database, close } = openDatabase(new Secret(url));
   try {
     return await work(database);
   } finally {

@@ -4,8 +4,7 @@ import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
 import { LedgerService } from "../../gen/payments/v1/ledger_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { RefundService } from "../../gen/payments/v1/refund_pb.ts";
-import { parseKey } from "../accounts/api-keys.ts";
-import { KeyHolders } from "../accounts/key-holders.ts";
+import { findKeyHolder, parseKey } from "../accounts/api-keys.ts";
 import { letterOf, verifyClientSecret } from "../core/client-secret.ts";
 import { findChargedSession } from "../core/sessions.ts";
 import { cellOf, findCell, requireCell } from "../platform/cells.ts";
@@ -39,21 +38,14 @@ export function isMerchantService(typeName: string): boolean {
 
 /** Creates the authentication of one installation. A method that requires no credential gets an anonymous caller. */
 export function createAuthenticate(environments: EdgeEnvironments, brand: string): Authenticate {
-  const holdersOf = new Map(
-    Object.values(environments)
-      .flatMap((environment) => [...(environment.cells?.values() ?? [environment])])
-      .map((environment) => [environment, new KeyHolders(environment.database)]),
-  );
   return async (method, authorization, setLimitHeaders, client) => {
     const service = method.parent.typeName;
     const presented = { authorization, setLimitHeaders, client };
-    if (isMerchantService(service)) return authenticateMerchant(environments, { brand, holdersOf, ...presented });
+    if (isMerchantService(service)) return authenticateMerchant(environments, { brand, ...presented });
     if (service === CheckoutService.typeName) return authenticateCustomer(environments, presented);
     return { type: "anonymous" };
   };
 }
-
-type HoldersOf = ReadonlyMap<EdgeEnvironment, KeyHolders>;
 
 type Presented = {
   readonly authorization: string | null;
@@ -63,7 +55,7 @@ type Presented = {
 
 async function authenticateMerchant(
   environments: EdgeEnvironments,
-  { brand, holdersOf, authorization, setLimitHeaders, client }: { brand: string; holdersOf: HoldersOf } & Presented,
+  { brand, authorization, setLimitHeaders, client }: { brand: string } & Presented,
 ): Promise<Caller> {
   const key = bearerToken(authorization);
   if (key === undefined) throw new DomainError("invalid_key", noKeyDetail(authorization));
@@ -74,7 +66,7 @@ async function authenticateMerchant(
   const hash = sha256(key);
   const credential = hash.toString("base64");
   first.requestLimits?.refuseEarly(credential, client, setLimitHeaders);
-  const { environment, holder } = await findHolder(first, holdersOf, hash);
+  const { environment, holder } = await findHolder(first, hash);
   if (holder.kind !== "secret") {
     throw new DomainError(
       "key_type_not_allowed",
@@ -86,12 +78,12 @@ async function authenticateMerchant(
 }
 
 /** Returns the key's holder from the cell that has the merchant now: the key may name one that it has left. */
-async function findHolder(first: EdgeEnvironment, holdersOf: HoldersOf, hash: Buffer) {
+async function findHolder(first: EdgeEnvironment, hash: Buffer) {
   let environment = first;
   const seen = new Set<EdgeEnvironment>();
   for (;;) {
     seen.add(environment);
-    const holder = await holdersOf.get(environment)?.find(hash);
+    const holder = await findKeyHolder(environment.database, hash);
     if (holder === undefined) throw new DomainError("invalid_key", invalidKeyDetail);
     if (holder.movedTo === null) return { environment, holder };
     environment = requireCell(environment, holder.movedTo);

@@ -1,5 +1,5 @@
 /** Sends plain-text mail to an SMTP server, within a time limit. Knows nothing of its content. */
-import { createTransport } from "nodemailer";
+import type { Transporter } from "nodemailer";
 import { mailStepTimeoutMs, mailTimeoutMs } from "../limits.ts";
 import type { MailServer } from "./mail-server.ts";
 
@@ -24,30 +24,20 @@ export type Handover =
 /** Sends mail through one server, with a connection for each: there are few. */
 export class Mailer {
   readonly #from: string;
-  readonly #transport: ReturnType<typeof createTransport>;
+  readonly #server: MailServer;
+  #opened: Promise<Transporter> | undefined;
 
-  constructor({ host, port, tls, login, from }: MailServer) {
-    this.#from = from;
-    this.#transport = createTransport({
-      host,
-      port,
-      secure: tls === "from_start",
-      requireTLS: tls === "required",
-      ...(login && { auth: { user: login.user, pass: login.password.expose() } }),
-      connectionTimeout: mailStepTimeoutMs,
-      greetingTimeout: mailStepTimeoutMs,
-      socketTimeout: mailStepTimeoutMs,
-      dnsTimeout: mailStepTimeoutMs,
-      disableFileAccess: true,
-      disableUrlAccess: true,
-    });
+  constructor(server: MailServer) {
+    this.#from = server.from;
+    this.#server = server;
   }
 
   /** Sends a mail. Never rejects. Ends by itself at the time limit, and at once on the signal. */
   async send({ to, subject, text, id }: Mail, closing?: AbortSignal): Promise<Handover> {
     const timeout = AbortSignal.timeout(mailTimeoutMs);
     try {
-      await this.#transport.sendMail({
+      const transport = await this.#transport();
+      await transport.sendMail({
         // As objects: a text would be parsed as a list of addresses.
         from: { name: "", address: this.#from },
         to: { name: "", address: to },
@@ -67,12 +57,35 @@ export class Mailer {
 
   /** Connects and logs in, and sends nothing. Throws if the server refuses the login. */
   async verify(): Promise<void> {
-    await this.#transport.verify();
+    await (await this.#transport()).verify();
   }
 
   close(): void {
-    this.#transport.close();
+    void this.#opened?.then((transport) => transport.close());
   }
+
+  #transport(): Promise<Transporter> {
+    this.#opened ??= openTransport(this.#server);
+    return this.#opened;
+  }
+}
+
+/** The library is loaded for the first mail: most processes send none. */
+async function openTransport({ host, port, tls, login }: MailServer): Promise<Transporter> {
+  const { createTransport } = await import("nodemailer");
+  return createTransport({
+    host,
+    port,
+    secure: tls === "from_start",
+    requireTLS: tls === "required",
+    ...(login && { auth: { user: login.user, pass: login.password.expose() } }),
+    connectionTimeout: mailStepTimeoutMs,
+    greetingTimeout: mailStepTimeoutMs,
+    socketTimeout: mailStepTimeoutMs,
+    dnsTimeout: mailStepTimeoutMs,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
 }
 
 type SmtpFailure = Error & { readonly code?: string; readonly responseCode?: number; readonly command?: string };

@@ -75,7 +75,7 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
     database,
     replica,
     close: closeDatabases,
-  } = await openEnvironmentDatabases(config, {
+  } = openEnvironmentDatabases(config, {
     way: shared.database,
     log,
   });

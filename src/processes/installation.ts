@@ -104,7 +104,7 @@ export async function openInstallation(
   const environments = joinCells(
     await Promise.all(config.service.environments.map((environment) => buildEnvironment(environment, shared))),
   );
-  const accounts = await openDatabase(config.service.accountsDatabaseUrl, [], config.database);
+  const accounts = openDatabase(config.service.accountsDatabaseUrl, config.database);
   void logMissingLimits(accounts.database, log);
   for (const { label, database, replica } of environments) {
     metrics.showDatabase(label, database);

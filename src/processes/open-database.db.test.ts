@@ -10,7 +10,7 @@ let testDatabase: TestDatabase;
 let opened: Awaited<ReturnType<typeof openDatabase>>;
 beforeAll(async () => {
   testDatabase = await createTestDatabase("environment");
-  opened = await openDatabase(new Secret(testDatabase.url), []);
+  opened = openDatabase(new Secret(testDatabase.url));
 });
 afterAll(async () => {
   await opened.close();
@@ -27,7 +27,7 @@ async function failureOf(query: Promise<unknown>): Promise<string> {
 
 describe("openDatabase() through a pooler in transaction mode", () => {
   it("names no statement and sets nothing on a connection, and logs the limits that the role lacks", async () => {
-    const { database, close } = await openDatabase(new Secret(testDatabase.url), [], {
+    const { database, close } = openDatabase(new Secret(testDatabase.url), {
       pooler: "transaction",
       connectionsMax: 1,
     });

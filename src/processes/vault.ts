@@ -38,7 +38,7 @@ export async function startVaultRole(
   config: Config,
   { log: logger, metrics, tracing }: { log: Logger; metrics: ProcessMetrics; tracing: Tracing },
 ): Promise<Running> {
-  const { database, close } = await openDatabase(vault.databaseUrl, [], config.database);
+  const { database, close } = openDatabase(vault.databaseUrl, config.database);
   void logMissingLimits(database, logger);
   await new SchemaCheck([{ name: "the vault", kind: "vault", database }])
     .begin(logger)

@@ -6,7 +6,7 @@ import { mkdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Client } from "pg";
-import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from "vitest";
 import { openEnvironmentTo } from "../../accounts/issue-keys.ts";
 import { createMerchant } from "../../accounts/merchants.ts";
 import { readConfig } from "../../config/config.ts";
@@ -166,8 +166,9 @@ describe("an environment with a read replica", () => {
   it("connects to the replica over TLS, and to none that its authority has not certified", async () => {
     const isPrivate = { name: "is_private", text: "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()" };
     expect(await replica.database.query(isPrivate, [])).toEqual([{ ssl: true }]);
-    const otherwise = openDatabase(new Secret(verifiedBy(stranger, pair.replicaUrl(testDatabaseUrl))), []);
-    await expect(otherwise).rejects.toThrow(/self.signed|unable to (get|verify)/);
+    const otherwise = openDatabase(new Secret(verifiedBy(stranger, pair.replicaUrl(testDatabaseUrl))));
+    onTestFinished(() => otherwise.close());
+    await expect(otherwise.database.query(isPrivate, [])).rejects.toThrow(/self.signed|unable to (get|verify)/);
   });
 
   it("lists from the primary while the replica is gone, and starts without it", async () => {

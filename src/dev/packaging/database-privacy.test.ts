@@ -30,7 +30,7 @@ async function firstWords(connect: (url: string) => Promise<unknown>): Promise<B
 
 it("openDatabase() sends nothing in the clear if the address requires TLS", async () => {
   const words = await firstWords(async (url) => {
-    const { database } = await openDatabase(new Secret(url), []);
+    const { database } = openDatabase(new Secret(url));
     await database.query({ name: "one", text: "SELECT 1" }, []);
   });
   expect(words).toEqual(tlsRequest);
