@@ -2,7 +2,7 @@
 
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { SecureClientSessionOptions } from "node:http2";
+import { type ChannelCredentials, credentials, type ServiceError, status } from "@grpc/grpc-js";
 import {
   CheckTokenResponse_State,
   type ForwardResponse,
@@ -11,6 +11,7 @@ import {
 } from "../../../gen/vault/v1/vault_pb.ts";
 import { readCardToken } from "../../platform/card-token.ts";
 import { unreachable } from "../../platform/errors.ts";
+import { createGrpcClient, type GrpcClient } from "../../platform/grpc-client.ts";
 import { encodeId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/log.ts";
 import type { GatewayReply } from "../../platform/outbound-http.ts";
@@ -20,7 +21,6 @@ import { type Tracing, untraced } from "../../platform/telemetry.ts";
 import type { CardForwarder, ForwardReply, ForwardRequest } from "../card-forwarder.ts";
 import type { TokenCheck } from "../card-vault.ts";
 import type { VaultTlsPaths } from "../vault-settings.ts";
-import { type CallFailed, statusCodes, VaultChannel } from "./vault-channel.ts";
 
 // Time that the vault and the network may take beside the gateway.
 const ownTimeMs = 2_000;
@@ -45,7 +45,7 @@ const tokenStates: Readonly<Partial<Record<CheckTokenResponse_State, TokenCheck[
 
 /** The client of one environment's vault, with a service token that is at most a second old for every call. */
 export class VaultClient implements CardForwarder {
-  readonly #channel: VaultChannel;
+  readonly #client: GrpcClient<typeof VaultService>;
   readonly #serviceToken: () => string;
   readonly #log: Logger;
   readonly #tracing: Tracing;
@@ -66,7 +66,7 @@ export class VaultClient implements CardForwarder {
     tracing?: Tracing | undefined;
   }) {
     this.#tracing = options.tracing ?? untraced;
-    this.#channel = new VaultChannel(options.address, options.tls && readTls(options.tls));
+    this.#client = createGrpcClient(VaultService, options.address, channelOf(options.tls));
     this.#serviceToken = createServiceTokens(options.signing);
     this.#environment = options.signing.environment;
     this.#cardToken = options.cardToken;
@@ -82,12 +82,11 @@ export class VaultClient implements CardForwarder {
   async #forward(request: ForwardRequest): Promise<ForwardReply> {
     const { token, body, signal, ...rest } = request;
     // Checked before the call, because afterwards a call that was never sent cannot be distinguished from a lost one.
-    if (!(await this.#channel.isConnected(connectWaitMs))) {
+    if (!(await this.#client.isConnected(connectWaitMs))) {
       return { reply: { type: "neverSent", cause: "vault_unavailable", reason: "no connection to the vault" } };
     }
     try {
-      const answer = await this.#channel.call(
-        VaultService.method.forward,
+      const answer = await this.#client.forward(
         { ...rest, token: token.expose(), body: new TextEncoder().encode(body) },
         { timeoutMs: request.timeoutMs + ownTimeMs, metadata: this.#metadata(), signal },
       );
@@ -95,7 +94,7 @@ export class VaultClient implements CardForwarder {
       const card = answer.brand === "" ? undefined : { brand: answer.brand, last4: answer.last4 };
       return { reply: replyOf(answer), card, chosenBrand: answer.chosenBrand || undefined };
     } catch (error) {
-      return { reply: replyWithoutAnswer(error as CallFailed) };
+      return { reply: replyWithoutAnswer(error as ServiceError) };
     }
   }
 
@@ -118,14 +117,10 @@ export class VaultClient implements CardForwarder {
 
   async #askVault({ sessionId, token }: { sessionId: string; token: Secret }): Promise<TokenCheck> {
     const endsAt = performance.now() + checkTimeoutMs;
-    if (!(await this.#channel.isConnected(checkTimeoutMs))) return { state: "unknown" };
+    if (!(await this.#client.isConnected(checkTimeoutMs))) return { state: "unknown" };
     try {
       const options = { timeoutMs: endsAt - performance.now(), metadata: this.#metadata() };
-      const answer = await this.#channel.call(
-        VaultService.method.checkToken,
-        { sessionId, token: token.expose() },
-        options,
-      );
+      const answer = await this.#client.checkToken({ sessionId, token: token.expose() }, options);
       const { brand, firstDigits, isCounted } = answer;
       // A vault from before these fields reports neither.
       const card = firstDigits === "" ? undefined : { brand, firstDigits };
@@ -151,7 +146,7 @@ export class VaultClient implements CardForwarder {
     if (sessionId === undefined) return;
     try {
       const options = { timeoutMs: forgetTimeoutMs, metadata: this.#metadata() };
-      await this.#channel.call(VaultService.method.forget, { sessionId, moreSessionIds }, options);
+      await this.#client.forget({ sessionId, moreSessionIds }, options);
     } catch (error) {
       for (const id of ended)
         this.#log.warn({ err: error, sessionId: id }, "the vault could not be asked to forget a card");
@@ -159,7 +154,7 @@ export class VaultClient implements CardForwarder {
   }
 
   close(): void {
-    void this.#forgetEnded().finally(() => this.#channel.close());
+    void this.#forgetEnded().finally(() => this.#client.close());
   }
 
   #metadata(): Record<string, string> {
@@ -173,11 +168,13 @@ function isLostCard({ result }: ForwardResponse): boolean {
   return result.case === "neverSent" && result.value.reason === NeverSent_Reason.TOKEN_NOT_FOUND;
 }
 
-function readTls({ caFile, certFile, keyFile }: VaultTlsPaths): SecureClientSessionOptions {
-  const ca = readFileSync(caFile);
+function channelOf(tls: VaultTlsPaths | undefined): ChannelCredentials {
+  if (tls === undefined) return credentials.createInsecure();
+  const authorities = readFileSync(tls.caFile);
   // A file without a certificate would mean an empty list of authorities, and every payment would fail.
-  new X509Certificate(ca);
-  return { ca, ...(certFile && { cert: readFileSync(certFile) }), ...(keyFile && { key: readFileSync(keyFile) }) };
+  new X509Certificate(authorities);
+  const [key, cert] = [tls.keyFile, tls.certFile].map((path) => (path === undefined ? null : readFileSync(path)));
+  return credentials.createSsl(authorities, key, cert);
 }
 
 function replyOf(answer: ForwardResponse): GatewayReply {
@@ -204,18 +201,18 @@ function replyOf(answer: ForwardResponse): GatewayReply {
  * Returns the reply without the vault's answer. Only a refusal documented to come before sending counts as never sent.
  * Otherwise the gateway may have been called, and its answer is lost with the vault.
  */
-function replyWithoutAnswer(error: CallFailed): GatewayReply {
+function replyWithoutAnswer(error: ServiceError): GatewayReply {
   switch (error.code) {
-    case statusCodes.unauthenticated:
-    case statusCodes.permissionDenied:
+    case status.UNAUTHENTICATED:
+    case status.PERMISSION_DENIED:
       return { type: "neverSent", cause: "vault_unavailable", reason: "the vault refused our service token" };
-    case statusCodes.invalidArgument:
+    case status.INVALID_ARGUMENT:
       return {
         type: "neverSent",
         cause: "request_refused",
         reason: "the vault's destination table refused the request",
       };
-    case statusCodes.deadlineExceeded:
+    case status.DEADLINE_EXCEEDED:
       return { type: "noAnswer", timedOut: true, lostAtVault: true, reason: "the vault did not answer in time" };
     default:
       return { type: "noAnswer", timedOut: false, lostAtVault: true, reason: "the connection to the vault broke" };
