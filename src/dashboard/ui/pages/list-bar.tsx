@@ -45,7 +45,7 @@ export function ListBar<Search extends MoneySearch>(props: {
   states: readonly string[];
   read: (fields: Record<string, unknown>) => Search;
   currencies: ReturnType<typeof useMoneyFilter>["currencies"];
-  /** What happens at the time by which the list is filtered, such as `Created`. */
+  /** The event whose time the list is filtered by, such as `Created`. */
   happened: string;
   children: ReactNode;
 }) {

@@ -1,4 +1,4 @@
-/** The end of a payment in one sentence. PURE. */
+/** The end of a payment in one sentence. */
 import type { Payment, PaymentAttempt } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import {
   Authentication_Status as Authentication,

@@ -34,7 +34,7 @@ type ChartCardProps = ChartData & {
   readonly isLastPartial?: boolean;
   /** The one wide chart of a page. */
   readonly isWide?: boolean;
-  /** What stands beside the title. */
+  /** Content beside the title. */
   readonly children?: ReactNode;
 };
 

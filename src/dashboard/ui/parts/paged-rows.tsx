@@ -7,7 +7,7 @@ import { Failure, Loading } from "./states.tsx";
 
 type Page = { readonly nextPageToken: string; readonly searchedBackTo?: Timestamp | undefined };
 
-/** How a query of a list continues. */
+/** The options by which a query of a list continues. */
 export const pages = {
   pageParamKey: "pageToken",
   getNextPageParam: ({ nextPageToken }: Page) => nextPageToken || undefined,

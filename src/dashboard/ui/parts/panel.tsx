@@ -4,9 +4,9 @@ import { type ReactNode, useRef } from "react";
 /** The panel; `children` gets the function that closes it. */
 export function Panel(props: {
   className: string;
-  /** What the button shows. */
+  /** The content of the button. */
   name: ReactNode;
-  /** The name of the button, where what it shows is none. */
+  /** The name of the button, where its content is none. */
   label?: string;
   children: (close: () => void) => ReactNode;
 }) {
