@@ -25,7 +25,15 @@ const migrationLockTries = 30;
 const deletable: Record<DatabaseKind, readonly string[]> = {
   environment: [
     ...["idempotency", "reconciliation_slice", "vault_session", "reconciliation_run", "gateway_notification", "alert"],
-    ...["event_todo", "card_submission", "blocklist_entry", "tested_payment", "tested_cards", "braking", "braking_hold"],
+    ...[
+      "event_todo",
+      "card_submission",
+      "blocklist_entry",
+      "tested_payment",
+      "tested_cards",
+      "braking",
+      "braking_hold",
+    ],
     ...["orphaned_authorization", "audit_entry", "analytics_payment", "analytics_attempt", "analytics_decline"],
     ...["analytics_authentication", "analytics_card", "analytics_arm", "analytics_arm_cost"],
   ],

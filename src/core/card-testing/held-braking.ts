@@ -2,7 +2,7 @@
 import type { Queryable, Statement, Tx } from "../../platform/database.ts";
 
 /** A person's word: the merchant brakes, or does not, until then. */
-export type BrakingHold = { readonly isOn: boolean; readonly until: Date; readonly heldBy: string };
+type BrakingHold = { readonly isOn: boolean; readonly until: Date; readonly heldBy: string };
 
 /** A time in which a merchant brakes or braked, with the most cards of ten minutes. `begunBy` held it on. */
 export type BrakingPeriod = {

@@ -50,7 +50,8 @@ function showProgress(what, soFar = () => "") {
     return (outcome) => void process.stderr.write(`${what}: ${outcome} after ${seconds()}\n`);
   }
   let turn = 0;
-  const draw = () => process.stderr.write(`\r\x1b[K${spinner[turn++ % spinner.length]} ${what} … ${seconds()}${soFar()}`);
+  const draw = () =>
+    process.stderr.write(`\r\x1b[K${spinner[turn++ % spinner.length]} ${what} … ${seconds()}${soFar()}`);
   draw();
   const timer = setInterval(draw, redrawEveryMs);
   return (outcome) => {

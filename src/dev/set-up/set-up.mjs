@@ -125,7 +125,8 @@ function countPackages() {
     const { optional = false, dev = false } = locked[path];
     return path !== "" && !optional && (needsDevelopment || !dev);
   });
-  return () => `, ${wanted.filter((path) => existsSync(join(checkout, path, "package.json"))).length} of ${wanted.length}`;
+  return () =>
+    `, ${wanted.filter((path) => existsSync(join(checkout, path, "package.json"))).length} of ${wanted.length}`;
 }
 
 function stampFile() {
