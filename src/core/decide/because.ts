@@ -169,7 +169,7 @@ export const withoutProof = {
   acceptsOwn: "its acquirer accepts only an authentication with its own data",
 };
 
-/** What each brake does to a payment. */
+/** A sentence for each brake: its effect on a payment. */
 export const brakeInWords: Record<Brake, string> = {
   NEW_CARD:
     "The merchant braked against card testing, and had no approval of this card: the customer is authenticated where that is possible, no gateway follows a decline, and the browser gets no reason of it.",

@@ -50,7 +50,7 @@ export type Stop =
   | "order_being_paid";
 
 /**
- * What slowed a payment down against card testing: its merchant braked, and the card was never approved there, or was
+ * A brake on a payment against card testing: its merchant braked, and the card was never approved there, or was
  * before; or most payments of the customer's network were declined.
  */
 export type Brake = "NEW_CARD" | "KNOWN_CARD" | "NETWORK";
