@@ -83,7 +83,7 @@ describe("languages", () => {
 
 describe("decline texts", () => {
   // The service shows card_declined in their place (src/edge/checkout-rpc.ts), and so does declineText.
-  const neverShown = ["fraud_suspected", "lost_or_stolen", "unclassified", "too_many_attempts"];
+  const neverShown = ["fraud_suspected", "lost_or_stolen", "unclassified", "too_many_attempts", "blocked"];
   const shown = declineCodes.filter((code) => !neverShown.includes(code));
 
   it.each([["en", english] as const, ...all])("exist in %s for every public decline code", (_locale, texts) => {

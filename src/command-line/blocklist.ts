@@ -15,7 +15,7 @@ import { parseTime } from "./times.ts";
 type Options = AttachOptions & ScopeOptions;
 type Wanted = {
   readonly session?: string;
-  readonly part?: "card" | "email" | "address" | "network";
+  readonly part?: "card" | "email" | "network";
   readonly email?: string;
   readonly network?: string;
   readonly reason: string;
@@ -60,12 +60,10 @@ function addCommand(): Command {
   })
     .option("--session <id>", "the payment whose part is blocked")
     .addOption(
-      new Option("--part <part>", "the payment's part; network is the /24 or /48 of the address").choices([
-        "card",
-        "email",
-        "address",
-        "network",
-      ]),
+      new Option(
+        "--part <part>",
+        "the payment's part; network is the /24 of the customer's address, or of IPv6 the /48",
+      ).choices(["card", "email", "network"]),
     )
     .option("--email <address>", "the e-mail address to block; case is ignored")
     .option("--network <network>", "the network to block: an IPv4 address or its /24, or a /64 or /48 of IPv6")
@@ -93,7 +91,6 @@ function blockedBy({ session, part, email, network }: Wanted) {
 const partMessages = {
   card: "PAYMENT_PART_CARD",
   email: "PAYMENT_PART_EMAIL",
-  address: "PAYMENT_PART_ADDRESS",
   network: "PAYMENT_PART_NETWORK",
 } as const;
 

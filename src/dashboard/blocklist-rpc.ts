@@ -15,6 +15,7 @@ import {
   PaymentPart as PaymentPartMessage,
 } from "../../gen/dashboard/v1/blocklist_pb.ts";
 import { normalizeEmail } from "../accounts/members.ts";
+import type { BlockKind } from "../core/card-testing/blocked.ts";
 import {
   addEntry,
   type Blockable,
@@ -23,7 +24,6 @@ import {
   findBlockable,
   findEntryOf,
   listBlocklist,
-  type PaymentPart,
 } from "../core/card-testing/blocklist.ts";
 import { cellOf, findCell } from "../platform/cells.ts";
 import { countedNetwork } from "../platform/client-address.ts";
@@ -33,7 +33,7 @@ import type { DashboardParts } from "./dashboard-parts.ts";
 import { type Scope, scopedContextOf } from "./rpc-context.ts";
 import { requireId } from "./webhook-messages.ts";
 
-const parts: readonly PaymentPart[] = ["CARD", "EMAIL", "ADDRESS", "NETWORK"];
+const parts: readonly BlockKind[] = ["CARD", "EMAIL", "NETWORK"];
 
 /** The rpcs that show and change a block list. */
 export function createBlocklistService({ runtime }: DashboardParts): ServiceImpl<typeof BlocklistService> {
@@ -101,7 +101,7 @@ async function blockableOf({ merchantId, environment }: Scope, named: string) {
 const missing = {
   CARD: "The payment has no card that can be recognized: the vault made no fingerprint of it, no card was submitted, or the customer’s data were erased.",
   EMAIL: "The payment has no e-mail address.",
-  ADDRESS: "The payment came from no public address, or the customer’s data were erased.",
+  NETWORK: "The payment came from no public address, or the customer’s data were erased.",
 };
 
 async function blockableIn(scope: Scope, { blocked }: AddBlocklistEntryRequest): Promise<Blockable> {
@@ -122,7 +122,7 @@ async function blockablePart(scope: Scope, { sessionId, part: wanted }: PartOfPa
   const part = parts.find((each) => PaymentPartMessage[each] === wanted) ?? "CARD";
   const blockable = found[part];
   if (blockable) return blockable;
-  const detail = missing[part === "NETWORK" ? "ADDRESS" : part];
+  const detail = missing[part];
   throw new DomainError("invalid_field", detail, { field: "payment.part" });
 }
 

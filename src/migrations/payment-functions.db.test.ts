@@ -7,7 +7,7 @@ type Run = Awaited<ReturnType<typeof submitted>>;
 
 const hash = `sha256('t')`;
 const claiming = (attempt = "$attempt", connection: string = v7()) =>
-  `SELECT phase FROM app.claim($session, 20000, 45000, 't', ${hash}, 1, '[]', '[]', NULL, NULL, NULL, ${attempt}, 'SANDBOX_A', '${connection}', 1, 1, 'why', 60000, NULL, 10, 5, NULL, 30, NULL)`;
+  `SELECT phase FROM app.claim($session, 20000, 45000, 't', ${hash}, 1, '[]', '[]', NULL, NULL, NULL, ${attempt}, 'SANDBOX_A', '${connection}', 1, 1, 'why', 60000, NULL, NULL, true, false, 10, 5, NULL, 30, NULL)`;
 const held = ({ epoch = 1, reference = `'${v7()}'`, last4 = "'4242'", attempt = "$attempt", readAt = "now()" } = {}) =>
   `SELECT recorded_at AS at, is_news FROM app.held($session, ${epoch}, ${attempt}, ${readAt}, ${reference}, NULL, 20000, 10000, 'visa', ${last4})`;
 const captured = ({ epoch = 1, via = "SANDBOX_A", attempt = "$attempt", readAt = "now()" } = {}) =>

@@ -24,9 +24,6 @@ export type Blockable = {
   readonly cardLast4?: string | null | undefined;
 };
 
-/** The parts of a payment. ADDRESS is the customer's own network, of an IPv4 address or a /64. */
-export type PaymentPart = "CARD" | "EMAIL" | "ADDRESS" | "NETWORK";
-
 // All of them are shown at once, and people added each.
 const entriesMax = 1_000;
 
@@ -48,24 +45,22 @@ const selectParts: Statement = {
   name: "select_blockable_parts",
   partitionKey: 1,
   text: `
-    SELECT card_fingerprint AS card, card_last4 AS "cardLast4", customer_email AS email, app.blockable_networks(customer_network) AS networks
+    SELECT card_fingerprint AS card, card_last4 AS "cardLast4", customer_email AS email, customer_network::text AS network
     FROM payment_session WHERE id = $1 AND merchant_id = $2`,
 };
-type PartsRow = { card: string | null; cardLast4: string | null; email: string | null; networks: string[] | null };
+type PartsRow = { card: string | null; cardLast4: string | null; email: string | null; network: string | null };
 
 /** Returns the parts of a merchant's payment that can be blocked; undefined where it has no such payment. */
 export async function findBlockable(
   queryable: Queryable,
   { merchantId, sessionId }: { readonly merchantId: string; readonly sessionId: string },
-): Promise<Partial<Record<PaymentPart, Blockable>> | undefined> {
+): Promise<Partial<Record<BlockKind, Blockable>> | undefined> {
   const [row] = await queryable.query<PartsRow>(selectParts, [sessionId, merchantId]);
   if (row === undefined) return undefined;
-  const { card, cardLast4, email, networks } = row;
-  const [address, network] = networks ?? [];
+  const { card, cardLast4, email, network } = row;
   return {
     ...(card && { CARD: { kind: "CARD", given: card, sessionId, cardLast4 } }),
     ...(email && { EMAIL: { kind: "EMAIL", given: email, sessionId } }),
-    ...(address && { ADDRESS: { kind: "NETWORK", given: address, sessionId } }),
     ...(network && { NETWORK: { kind: "NETWORK", given: network, sessionId } }),
   };
 }

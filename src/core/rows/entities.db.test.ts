@@ -52,6 +52,8 @@ describe("the entities", () => {
 const generated = new Set(["attempt.holds", "attempt.captured"]);
 // A trigger writes these, and only the statements of recovery read them: the flow does not depend on them.
 const stamped = new Set(["attempt.changed_at", "attempt.voiding_at"]);
+// `claim` writes these, and only statements about card testing read them.
+for (const column of ["card_fingerprint", "customer_network"]) stamped.add(`payment_session.${column}`);
 // The times of an earlier failure and of the capture that stands since are for the ledger.
 for (const name of ["capture_failed_before_at", "capture_stands_at"]) stamped.add(`attempt.${name}`);
 // The reason and the names of a decision are for people: the flow uses the decision, its reference and its

@@ -78,7 +78,7 @@ describe("a card whose security code is guessed", () => {
     }) => `SELECT FROM app.claim('${id}', 20000, 45000, 't', NULL, 1, '[]', '[]', NULL, NULL, NULL,
       NULL, NULL, NULL, NULL, NULL, NULL, NULL, '${card}', NULL, true, true, 10, 5, NULL, NULL, NULL)`;
     const [one, other] = [await fixture.newSession(), await fixture.newSession()];
-    const [first, second] = [await fixture.asOwner.pool.connect(), await fixture.core.database.pool.connect()];
+    const [first, second] = [await fixture.core.database.pool.connect(), await fixture.core.database.pool.connect()];
     onTestFinished(async () => {
       for (const client of [first, second]) {
         await client.query("ROLLBACK");

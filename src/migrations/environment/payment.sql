@@ -71,7 +71,7 @@ CREATE TABLE payment_session (
   allow_repeated_order boolean NOT NULL DEFAULT false,
   -- The session that pays the same order, where this one is declined for it.
   paying_session_id   uuid,
-  -- The submitted card's fingerprint by the vault's current key, and the customer's address, of IPv6 the /64. Null where the vault made
+  -- The submitted card's fingerprint by the vault's current key, and the customer's network: a /24, or of IPv6 a /48. Null where the vault made
   -- none, where the address is not a public one, and once the customer's data are erased.
   card_fingerprint    uuid,
   customer_network    cidr,

@@ -1694,7 +1694,7 @@ BEGIN
   SET phase = 'PROCESSING', lease_epoch = lease_epoch + 1, lease_until = at + lease_ms * interval '1 ms', submit_deadline = at + budget_ms * interval '1 ms',
       submitted_at = at, vault_token = token, token_hash = hash, rule_version = rule, plan = planned, skipped = skips, submit_request_id = request,
       routed_by = routed, browser_sealed = browser, brakes = string_to_array(braked, ' '), card_fingerprint = versions[1],
-      customer_network = CASE family(address) WHEN 6 THEN network(set_masklen(address, 64)) ELSE network(address) END
+      customer_network = network(set_masklen(address, CASE family(address) WHEN 6 THEN 48 ELSE 24 END))
   WHERE id = of_session AND phase = 'IDLE' AND expires_at > at
   RETURNING * INTO s;
   IF NOT FOUND THEN PERFORM app.lost('the session cannot be claimed'); END IF;
@@ -2586,7 +2586,7 @@ BEGIN
   SET phase = 'PROCESSING', lease_epoch = lease_epoch + 1, lease_until = at + lease_ms * interval '1 ms', submit_deadline = at + budget_ms * interval '1 ms',
       submitted_at = at, vault_token = token, token_hash = hash, rule_version = rule, plan = planned, skipped = skips, submit_request_id = request,
       routed_by = routed, browser_sealed = browser, brakes = string_to_array(braked, ' '), card_fingerprint = versions[1],
-      customer_network = CASE family(address) WHEN 6 THEN network(set_masklen(address, 64)) ELSE network(address) END
+      customer_network = network(set_masklen(address, CASE family(address) WHEN 6 THEN 48 ELSE 24 END))
   WHERE id = of_session AND phase = 'IDLE' AND expires_at > at
   RETURNING * INTO s;
   IF NOT FOUND THEN PERFORM app.lost('the session cannot be claimed'); END IF;

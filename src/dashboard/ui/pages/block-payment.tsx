@@ -18,7 +18,7 @@ import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { useScope } from "../scope.ts";
-import { EntryFields, entryIn, networkName } from "./blocklist.tsx";
+import { EntryFields, entryIn } from "./blocklist.tsx";
 
 /** The button, and its dialog. */
 export function BlockPayment({ sessionId }: { sessionId: string }) {
@@ -98,10 +98,8 @@ function nameOf({ part, text }: BlockablePart): string {
       return text ? `The card ending in ${text}` : "The card";
     case Part.EMAIL:
       return `The e-mail address ${visible(text)}`;
-    case Part.ADDRESS:
-      return `The address ${networkName(text)}`;
     default:
-      return `The network ${text} around it`;
+      return `The network ${text}`;
   }
 }
 
@@ -136,7 +134,7 @@ function Parts({ parts }: { parts: readonly BlockablePart[] }) {
           outside vault makes none.
         </p>
       )}
-      {!has(Part.ADDRESS) && (
+      {!has(Part.NETWORK) && (
         <p className="small">The network cannot be blocked: the payment came from no public address that is known.</p>
       )}
     </>

@@ -26,7 +26,8 @@ const declines: Readonly<Record<string, string>> = {
   session_expired: "The customer did not pay in time.",
   order_being_paid: "Another payment of this order was under way.",
   order_already_paid: "The order had already been paid.",
-  too_many_attempts: "The card was tried too often, so no gateway was called.",
+  too_many_attempts: "The card or its network was tried too often, so no gateway was called.",
+  blocked: "Your block list has the customer, so no gateway was called.",
   capture_cancelled: "The payment was approved, and cancelled before its capture.",
   capture_expired: "The payment was approved, and not captured in time.",
 };

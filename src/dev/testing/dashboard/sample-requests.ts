@@ -32,6 +32,7 @@ export function restOf(method: DescMethod): Record<string, JsonValue> {
     passkeyId: "AAAA",
     credential: "{}",
     sessionLifetimeSeconds: 900,
+    hold: "NONE",
     repeatedOrders: "REPEATED_ORDERS_WARN",
     toCell: 1,
     since: "2026-01-01T00:00:00Z",
