@@ -99,7 +99,7 @@ function nameOf({ kind, network, cardLast4 }: BlocklistEntry): string {
 }
 
 /** Returns a network without the length of an address. */
-export function networkName(network: string): string {
+function networkName(network: string): string {
   return network.replace(/\/32$/, "");
 }
 
