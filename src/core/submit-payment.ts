@@ -183,7 +183,8 @@ async function claimAs(core: Core, submission: Submission, planned: Planned): Pr
       return claimAndDecline(core, submission, blocked, "blocked", (tx) => renewBlocked(tx, block, fingerprint));
     }
     if (brake === undefined) throw error;
-    const asked = brake === "network" ? planAsked(route, { canAsk: shopper?.browser !== undefined }) : undefined;
+    const canAsk = shopper?.browser !== undefined;
+    const asked = brake === "network" && canAsk ? planAsked(route, { canAsk }) : undefined;
     if (asked) return claimAs(core, submission, { ...planned, plan: asked, brakes: [...brakes, "NETWORK"] });
     const braked = { ...claim, plan: brakedPlan(plan, leftOut[brake]) };
     const refused = brake === "declines" ? counted : undefined;

@@ -100,6 +100,20 @@ describe("sweepOldRowsOnce()", () => {
   it("removes rows older than their period, and nothing younger", () =>
     expectSwept(databases.environment, environmentRows, sweepOldRowsOnce));
 
+  it("forgets the network of a card's first row, which stays while the card has others", async () => {
+    const { owner, runtime } = databases.environment;
+    await owner.query("TRUNCATE card_submission");
+    await owner.query(`INSERT INTO card_submission (fingerprint, nth, session_id, submitted_at, merchant_id, network)
+      SELECT one, nth, app.first_id_at(now() - days * interval '1 day'), now(), one, '198.51.100.0/24'
+      FROM (SELECT gen_random_uuid() AS one) card, (VALUES (1, 3), (2, 3), (3, 1)) row (nth, days)`);
+    await sweepOldRowsOnce(runtime);
+    const { rows } = await owner.query("SELECT nth, network FROM card_submission ORDER BY nth");
+    expect(rows).toEqual([
+      { nth: 1, network: null },
+      { nth: 3, network: "198.51.100.0/24" },
+    ]);
+  });
+
   it("cannot remove a young row of the audit trail, nor rows without a retention period", async () => {
     const { runtime } = databases.environment;
     const remove = (table: string) => runtime.query({ name: `remove ${table}`, text: `DELETE FROM ${table}` }, []);

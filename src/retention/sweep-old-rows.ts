@@ -90,6 +90,16 @@ const deleteCardCounts: Statement = {
       LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING 1 AS removed`,
 };
 
+// The first row of a card stays while it has others, and is the one that claims lock.
+const forgetNetworks: Statement = {
+  name: "forget_networks_of_cards",
+  text: `
+    UPDATE card_submission SET network = NULL WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM card_submission
+      WHERE network IS NOT NULL AND session_id < (SELECT app.first_id_at(app.clock() - $1 * interval '1 ms'))
+      LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING 1 AS removed`,
+};
+
 /** Runs one turn. Returns true when there is more to remove. Durable on return. */
 export async function sweepOldRowsOnce(database: Database): Promise<boolean> {
   let isMore = false;
@@ -98,6 +108,7 @@ export async function sweepOldRowsOnce(database: Database): Promise<boolean> {
     // As long as the customer's page can be read.
     { statement: deleteMessages, forMs: clientSecretReadMs },
     { statement: deleteCardCounts, forMs: cardCountsKeptMs },
+    { statement: forgetNetworks, forMs: cardCountsKeptMs },
   ];
   for (const { statement, forMs } of all) {
     const removed = await database.query(statement, [forMs, retentionSweepRows]);

@@ -14,8 +14,9 @@ const dayMs = 24 * hourMs;
 export const testedNow =
   "tested_payment WHERE tested_at BETWEEN (SELECT app.clock()) - interval '2 seconds' AND (SELECT app.clock())";
 
-// In test one card stands for many, so each of its payments counts.
-const cardsInSql = (isTest: string) => `count(DISTINCT CASE WHEN ${isTest} THEN session_id ELSE fingerprint END)::int`;
+// In test one card stands for many, so each of its payments counts, also those that its own count has refused.
+const cardsInSql = (isTest: string) =>
+  `count(DISTINCT CASE WHEN ${isTest} THEN session_id WHEN NOT refused THEN fingerprint END)::int`;
 
 // A merchant of whom cards were declined so, that brakes, or whose braking a person holds.
 const selectMerchants: Statement = {
@@ -72,7 +73,7 @@ const countWindow: Statement = {
   text: `
     INSERT INTO tested_cards (merchant_id, starts_at, cards)
     SELECT merchant_id, $1, ${cardsInSql("$3::boolean")} FROM tested_payment
-    WHERE tested_at >= $1 AND tested_at < $2 GROUP BY merchant_id ON CONFLICT DO NOTHING`,
+    WHERE tested_at >= $1 AND tested_at < $2 AND ($3::boolean OR NOT refused) GROUP BY merchant_id ON CONFLICT DO NOTHING`,
 };
 const selectNow: Statement = { name: "select_clock_of_braking", text: "SELECT app.clock() AS now" };
 
@@ -123,10 +124,11 @@ async function brake(core: Parts, row: MerchantRow): Promise<void> {
   const threshold = row.threshold!;
   const calm = calmSince({ threshold, calmSince: row.calmSince }, cards, now);
   const hasEnded = isOver(calm, heldOn, now);
-  const [updated] = await core.database.query(update, [merchantId, beganAt, cards, calm, hasEnded]);
-  if (!hasEnded) return alert(core, { ...row, threshold });
-  if (updated === undefined) return;
-  core.log?.info({ merchant: merchantId }, "a merchant no longer brakes");
+  const change = () => core.database.query(update, [merchantId, beganAt, cards, calm, hasEnded]);
+  if (!hasEnded) {
+    await change();
+    return alert(core, { ...row, threshold });
+  }
   const minutes = Math.max(1, Math.round((now.getTime() - beganAt.getTime()) / 60_000));
   const detail = `Payments were braked for ${minutes} min. At most ${inWords(Math.max(cards, row.most ?? 0))} within ten minutes; the threshold was ${threshold}.`;
   const ended = await core.database.query<{ id: string }>(describeEnd, [merchantId, detail]);
@@ -134,6 +136,9 @@ async function brake(core: Parts, row: MerchantRow): Promise<void> {
     core.database,
     ended.map(({ id }) => id),
   );
+  // The last step: a process that dies before it is followed by another, which ends the alert again.
+  const [updated] = await change();
+  if (updated) core.log?.info({ merchant: merchantId }, "a merchant no longer brakes");
 }
 
 const inWords = (cards: number) => `${cards === 1 ? "1 card was" : `${cards} cards were`} declined as testers' are`;

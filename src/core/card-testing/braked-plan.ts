@@ -20,7 +20,8 @@ const selectApproved: Statement = {
 
 /**
  * Returns the plan of a payment while its merchant brakes. `plan` is the one that the route has otherwise: a card that the
- * merchant has approved keeps it, and so does one whose customer cannot be asked.
+ * merchant has approved keeps it, and so does one for which no gateway and no provider can ask. A page that leaves out its browser is
+ * declined as under ALWAYS.
  */
 export async function planWhileBraking(
   { database }: Pick<Core, "database">,

@@ -45,24 +45,31 @@ const countDeclineStatement: Statement = {
   text: `
     WITH declined AS (
       SELECT CASE WHEN bool_or(decline_code = ANY ($2)) THEN 2 ELSE 1 END AS counts, bool_or(decline_code = ANY ($3)) AS is_tested
-      FROM attempt WHERE session_id = $1 AND status = 'DECLINED' HAVING count(*) > 0),
+      FROM attempt WHERE session_id = $1 AND status = 'DECLINED'
+        -- A challenge that a brake has added, and that fails, tells nothing of the customer.
+        AND NOT (decline_code = 'authentication_failed' AND (SELECT brakes IS NOT NULL FROM payment_session WHERE id = $1))
+      HAVING count(*) > 0),
     counted AS (UPDATE card_submission SET declines = declined.counts FROM declined WHERE session_id = $1)
     INSERT INTO tested_payment (session_id, merchant_id, fingerprint, tested_at)
     SELECT s.id, s.merchant_id, s.card_fingerprint, app.clock() FROM payment_session s, declined
-    WHERE s.id = $1 AND declined.is_tested AND EXISTS (SELECT FROM card_submission WHERE session_id = $1) ON CONFLICT DO NOTHING`,
+    WHERE s.id = $1 AND s.card_fingerprint IS NOT NULL AND declined.is_tested AND EXISTS (SELECT FROM card_submission WHERE session_id = $1) ON CONFLICT DO NOTHING`,
 };
 
+// Such a payment was held, or its order was another session's.
+const notOfCard = /^(capture|order)_/;
+
 /** Counts the end of a declined payment against its card, if a gateway has declined it. */
-export function countDecline(tx: Tx, sessionId: string): void {
+export function countDecline(tx: Tx, sessionId: string, declineCode: string | null): void {
+  if (declineCode !== null && notOfCard.test(declineCode)) return;
   tx.send(countDeclineStatement, [sessionId, guessedCodes, testedCodes]);
 }
 
 const countRefusedStatement: Statement = {
   name: "count_refused_card",
-  text: `INSERT INTO tested_payment (session_id, merchant_id, fingerprint, tested_at) VALUES ($1, $2, $3, app.clock())`,
+  text: `INSERT INTO tested_payment (session_id, merchant_id, fingerprint, tested_at, refused) VALUES ($1, $2, $3, app.clock(), true)`,
 };
 
-/** Counts a payment that was refused because its card was declined too often: the card is still being tested. */
+/** Counts a payment that was refused because its card was declined too often. It counts in test only, where one card stands for many. */
 export function countRefused(
   tx: Tx,
   session: { readonly id: string; readonly merchantId: string },

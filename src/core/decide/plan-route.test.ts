@@ -203,8 +203,15 @@ describe("planAsked()", () => {
     ]);
   });
 
-  it("plans nothing where no gateway or no page can ask", () => {
-    expect(planAsked({ ...rule, candidates: [candidate()] }, { canAsk: true })).toBeUndefined();
-    expect(planAsked({ ...rule, candidates: [asking] }, { canAsk: false })).toBeUndefined();
+  it("plans nothing where no gateway can ask", () => {
+    for (const canAsk of [true, false])
+      expect(planAsked({ ...rule, candidates: [candidate()] }, { canAsk })).toBeUndefined();
+  });
+
+  it("declines a page that leaves out its browser, unless the rule allows it", () => {
+    const route = { ...rule, candidates: [asking] };
+    expect(planAsked(route, { canAsk: false })).toMatchObject({ plan: [], declineCode: "authentication_required" });
+    const paying = { ...route, policy: { ...policy, withoutBrowser: "PAY" } } as const;
+    expect(planAsked(paying, { canAsk: false })?.plan).toHaveLength(1);
   });
 });

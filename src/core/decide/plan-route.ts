@@ -76,10 +76,9 @@ export function planRoute(route: Route, { canAsk = true }: { readonly canAsk?: b
  * ask the customer.
  */
 export function planAsked(route: Route, { canAsk }: { readonly canAsk: boolean }): Plan | undefined {
-  if (!canAsk) return undefined;
   const policy = route.policy && { ...route.policy, exemptions: [] };
-  const asked = planAuthenticated({ ...route, policy, authentication: "ALWAYS" });
-  return asked.plan.length > 0 ? asked : undefined;
+  const always = { ...route, policy, authentication: "ALWAYS" } as const;
+  return planAuthenticated(always).plan.length > 0 ? planRoute(always, { canAsk }) : undefined;
 }
 
 /** Plans the connections that can authenticate the customer or take a proof. */

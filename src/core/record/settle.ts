@@ -47,7 +47,7 @@ export async function settleSession(
       ? [ending.winner.gateway, ending.captureConfirmed, isFailover(ending.winner), null]
       : [null, null, false, ending.declineCode];
   if (session.authentications > 0) dropProof(tx, session.id); // rule:proof-deleted
-  if (ending.status === "DECLINED") countDecline(tx, session.id); // rule:declines-counted
+  if (ending.status === "DECLINED") countDecline(tx, session.id, ending.declineCode); // rule:declines-counted
   const [rows, ended] = await Promise.all([
     tx.query(settleStatement, [session.id, ending.status, ...values]),
     emitEvent(tx, core, session, eventOf[ending.status]), // rule:end-with-event

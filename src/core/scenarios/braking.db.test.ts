@@ -8,6 +8,8 @@ import { switchGuards } from "../../migrations/switch-guards.ts";
 import type { CardFingerprint } from "../../platform/card-token.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
 import { Secret } from "../../platform/secrets.ts";
+import { eraseFromSession } from "../../retention/erase-customer.ts";
+import { cancelSession } from "../capture-later.ts";
 import { createBrakeTurn } from "../card-testing/brake-merchants.ts";
 import { listBraking, loadBraking, recordHold, removeHold } from "../card-testing/held-braking.ts";
 import type { Core } from "../core.ts";
@@ -31,6 +33,9 @@ let merchantId: string;
 let turn: () => Promise<boolean>;
 let fingerprint: CardFingerprint | undefined;
 let requests: AuthorizeRequest[];
+/** The session that is paid, and what happens while a gateway is asked. */
+let paying: string;
+let meanwhile: () => Promise<unknown>;
 beforeAll(async () => {
   fixture = await startAuthentication();
   const { base } = fixture;
@@ -50,8 +55,9 @@ beforeAll(async () => {
     bind: async (...attempt) => {
       const bound = await base.core.bind(...attempt);
       if (bound === undefined) return undefined;
-      const authorize: typeof bound.connector.authorize = (call, request) => {
+      const authorize: typeof bound.connector.authorize = async (call, request) => {
         requests.push(request);
+        await meanwhile();
         return bound.connector.authorize(call, request);
       };
       return { ...bound, connector: replaced(bound.connector, { authorize }) };
@@ -61,6 +67,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   turn = createBrakeTurn({ ...core, isTest: false });
   requests = [];
+  meanwhile = async () => {};
   fingerprint = counted();
   await setRule();
 });
@@ -83,11 +90,16 @@ function setRule(rule: Partial<Parameters<typeof recordRoutingRule>[1]> = {}): P
   return core.database.transaction((tx) => recordRoutingRule(tx, content));
 }
 
-type Paying = { readonly from?: typeof shopper; readonly network?: string | undefined };
+type Paying = {
+  readonly from?: typeof shopper;
+  readonly network?: string | undefined;
+  readonly fields?: Parameters<AuthenticationFixture["base"]["newSession"]>[0];
+};
 
-async function pay(card: string, { from, network }: Paying = {}): Promise<Payment> {
+async function pay(card: string, { from, network, fields }: Paying = {}): Promise<Payment> {
   fixture.base.useCard(card);
-  const session = await fixture.base.newSession();
+  const session = await fixture.base.newSession(fields);
+  paying = session.id;
   const { signal } = new AbortController();
   await submitPayment(core, { session, vaultToken: new Secret("tok_1"), signal, shopper: from, network });
   await fixture.settled(core);
@@ -150,6 +162,36 @@ describe("a merchant", () => {
       fingerprint = card === cards.approved ? counted() : { ...counted(), isCounted: false };
       await pay(card);
     }
+    await turn();
+    expect(await isBraking()).toBe(false);
+  });
+
+  it("does not brake for a payment that was held, and cancelled before its capture", async () => {
+    const later = { capture: "manual", captureBy: new Date(Date.now() + 86_400_000) };
+    const held = await pay(cards.failover, { fields: later });
+    expect(attemptsOf(held)).toEqual(["SANDBOX_A DECLINED", "SANDBOX_B AUTHORIZED"]);
+    await cancelSession(core, { merchantId, sessionId: held.session.id });
+    await fixture.settled(core);
+    expect(await sql("SELECT decline_code FROM payment_session WHERE id = $1", [held.session.id])).toEqual([
+      { decline_code: "capture_cancelled" },
+    ]);
+    expect(await sql("SELECT FROM tested_payment")).toEqual([]);
+    expect(await sql("SELECT declines FROM card_submission")).toEqual([{ declines: null }]);
+  });
+
+  it("does not count a card whose customer's data are erased meanwhile, and its payment ends", async () => {
+    meanwhile = () => core.database.transaction((tx) => eraseFromSession(tx, { merchantId, sessionId: paying }));
+    expect((await pay(wrongCode)).session).toMatchObject({ status: "DECLINED", declineCode: "incorrect_cvc" });
+    expect(await sql("SELECT FROM tested_payment")).toEqual([]);
+  });
+
+  it("does not brake for payments that the count of their card has refused, which no gateway got", async () => {
+    for (let time = 0; time < 6; time++) await pay(wrongCode);
+    await tested(60);
+    await turn();
+    expect(await isBraking()).toBe(true);
+    await sql("TRUNCATE braking");
+    await sql("UPDATE tested_payment SET refused = true");
     await turn();
     expect(await isBraking()).toBe(false);
   });
@@ -263,7 +305,7 @@ describe("while its merchant brakes, a card that was never approved here", () =>
     expect(attemptsOf(await pay(cards.failover))).toEqual(["SANDBOX_A DECLINED", "SANDBOX_B CAPTURED"]);
     await brake();
     fingerprint = counted();
-    const paid = await pay(cards.failover);
+    const paid = await pay(cards.failover, { from: shopper });
     expect(attemptsOf(paid)).toEqual(["SANDBOX_A DECLINED"]);
     expect(paid.attempts[0]).toMatchObject({
       nextAction: "stop",
@@ -271,7 +313,7 @@ describe("while its merchant brakes, a card that was never approved here", () =>
     });
     expect(paid.session).toMatchObject({ status: "DECLINED", brakes: ["NEW_CARD"] });
     fingerprint = counted();
-    const { session } = await pay(wrongCode);
+    const { session } = await pay(wrongCode, { from: shopper });
     expect(session.declineCode).toBe("incorrect_cvc");
     expect(outcomeOf(session)).toEqual({ outcome: { case: "decline", value: { declineCode: "card_declined" } } });
     expect(outcomeOf({ ...session, brakes: null })).toMatchObject({
@@ -285,7 +327,7 @@ describe("while its merchant brakes, a card that was never approved here", () =>
 
   it("fails over after errors as ever", async () => {
     await brake();
-    expect(attemptsOf(await pay(failing))).toEqual(["SANDBOX_A VOIDED", "SANDBOX_B CAPTURED"]);
+    expect(attemptsOf(await pay(failing, { from: shopper }))).toEqual(["SANDBOX_A VOIDED", "SANDBOX_B CAPTURED"]);
   });
 
   it("is authenticated where its customer can be asked, also under NEVER and with an exemption", async () => {
@@ -298,9 +340,11 @@ describe("while its merchant brakes, a card that was never approved here", () =>
     const asked = await pay(cards.approved, { from: shopper });
     expect(requests.map(({ authentication }) => authentication?.wish)).toEqual(["always"]);
     expect(asked.session.plan?.map(({ authentication }) => authentication)).toEqual(["always", "always"]);
+    // What a page leaves out leaves out no authentication.
     [fingerprint, requests] = [counted(), []];
-    expect((await pay(cards.approved)).session.status).toBe("SUCCEEDED");
-    expect(requests.map(({ authentication }) => authentication)).toEqual([undefined]);
+    const { session } = await pay(cards.approved);
+    expect([session.declineCode, requests]).toEqual(["authentication_required", []]);
+    expect(outcomeOf(session)).toMatchObject({ outcome: { value: { declineCode: "card_declined" } } });
   });
 
   it("is left alone where it is not counted", async () => {

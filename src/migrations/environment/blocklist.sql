@@ -39,6 +39,7 @@ BEGIN
   SELECT jsonb_build_object('id', b.id, 'kind', b.kind, 'reason', b.reason) INTO entry FROM blocklist_entry b
   WHERE b.merchant_id = merchant AND (b.ends_at IS NULL OR b.ends_at > at)
     AND b.value = ANY (card::text[] || app.blockable_networks(address) || app.blocked_email(merchant, email))
-  ORDER BY b.added_at, b.id LIMIT 1;
+  -- A card first: its entry is renewed while its key is rotated (blocked.ts).
+  ORDER BY b.kind <> 'CARD', b.added_at, b.id LIMIT 1;
   IF FOUND THEN RAISE EXCEPTION 'blocked' USING ERRCODE = 'LL004', DETAIL = entry; END IF;
 END $$;

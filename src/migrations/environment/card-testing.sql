@@ -27,9 +27,11 @@ CREATE UNLOGGED TABLE tested_payment (
   merchant_id uuid        NOT NULL,
   -- The current version.
   fingerprint uuid        NOT NULL,
-  tested_at   timestamptz NOT NULL
+  tested_at   timestamptz NOT NULL,
+  -- Its card was declined too often before, so no gateway was called.
+  refused     boolean     NOT NULL DEFAULT false
 );
-CREATE INDEX tested_payment_by_time ON tested_payment (tested_at) INCLUDE (merchant_id, fingerprint, session_id);
+CREATE INDEX tested_payment_by_time ON tested_payment (tested_at) INCLUDE (merchant_id, fingerprint, session_id, refused);
 
 -- The cards of a merchant that were declined in testers' ways in ten minutes, from which the same hour of later days is predicted.
 CREATE TABLE tested_cards (

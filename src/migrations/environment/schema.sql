@@ -697,7 +697,8 @@ CREATE UNLOGGED TABLE tested_payment (
   session_id uuid NOT NULL,
   merchant_id uuid NOT NULL,
   fingerprint uuid NOT NULL,
-  tested_at timestamp with time zone NOT NULL
+  tested_at timestamp with time zone NOT NULL,
+  refused boolean DEFAULT false NOT NULL
 );
 
 -- table unclassified_code
@@ -1456,7 +1457,7 @@ CREATE INDEX refund_returned ON ONLY refund USING btree (merchant_id, completed_
 CREATE INDEX refund_succeeded ON ONLY refund USING btree (merchant_id, succeeded_at) WHERE (succeeded_at IS NOT NULL);
 
 -- index tested_payment_by_time
-CREATE INDEX tested_payment_by_time ON tested_payment USING btree (tested_at) INCLUDE (merchant_id, fingerprint, session_id);
+CREATE INDEX tested_payment_by_time ON tested_payment USING btree (tested_at) INCLUDE (merchant_id, fingerprint, session_id, refused);
 
 -- index vault_session_to_expire
 CREATE INDEX vault_session_to_expire ON vault_session USING btree (expires_at);
@@ -1730,12 +1731,14 @@ BEGIN
     GROUP BY fingerprint HAVING bool_and(session_id <> of_session);
   END IF;
   -- Few networks have so many declines that their other payments are counted too.
-  IF is_guarded AND is_counted AND network_max IS NOT NULL AND (SELECT count(*) >= network_max FROM (
-       SELECT FROM card_submission p WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.declines IS NOT NULL
-         AND p.submitted_at > at - interval '1 hour' LIMIT network_max) declined)
-     AND (SELECT 2 * count(p.declines) >= count(*) FROM card_submission p
-          WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.submitted_at > at - interval '1 hour' AND p.session_id <> of_session) THEN
-    PERFORM app.brake('network'); END IF;
+  IF is_guarded AND is_counted AND network IS NOT NULL AND network_max IS NOT NULL THEN
+    IF (SELECT count(*) >= network_max FROM (
+          SELECT FROM card_submission p WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.declines IS NOT NULL
+            AND p.submitted_at > at - interval '1 hour' LIMIT network_max) declined)
+       AND (SELECT 2 * count(p.declines) >= count(*) FROM card_submission p
+            WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.submitted_at > at - interval '1 hour' AND p.session_id <> of_session) THEN
+      PERFORM app.brake('network'); END IF;
+  END IF;
   IF attempt IS NOT NULL THEN
     INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
       started_at, changed_at, latest_execution_at)
@@ -2279,7 +2282,8 @@ BEGIN
   SELECT jsonb_build_object('id', b.id, 'kind', b.kind, 'reason', b.reason) INTO entry FROM blocklist_entry b
   WHERE b.merchant_id = merchant AND (b.ends_at IS NULL OR b.ends_at > at)
     AND b.value = ANY (card::text[] || app.blockable_networks(address) || app.blocked_email(merchant, email))
-  ORDER BY b.added_at, b.id LIMIT 1;
+  -- A card first: its entry is renewed while its key is rotated (blocked.ts).
+  ORDER BY b.kind <> 'CARD', b.added_at, b.id LIMIT 1;
   IF FOUND THEN RAISE EXCEPTION 'blocked' USING ERRCODE = 'LL004', DETAIL = entry; END IF;
 END $function$;
 
@@ -2622,12 +2626,14 @@ BEGIN
     GROUP BY fingerprint HAVING bool_and(session_id <> of_session);
   END IF;
   -- Few networks have so many declines that their other payments are counted too.
-  IF is_guarded AND is_counted AND network_max IS NOT NULL AND (SELECT count(*) >= network_max FROM (
-       SELECT FROM card_submission p WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.declines IS NOT NULL
-         AND p.submitted_at > at - interval '1 hour' LIMIT network_max) declined)
-     AND (SELECT 2 * count(p.declines) >= count(*) FROM card_submission p
-          WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.submitted_at > at - interval '1 hour' AND p.session_id <> of_session) THEN
-    PERFORM app.brake('network'); END IF;
+  IF is_guarded AND is_counted AND network IS NOT NULL AND network_max IS NOT NULL THEN
+    IF (SELECT count(*) >= network_max FROM (
+          SELECT FROM card_submission p WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.declines IS NOT NULL
+            AND p.submitted_at > at - interval '1 hour' LIMIT network_max) declined)
+       AND (SELECT 2 * count(p.declines) >= count(*) FROM card_submission p
+            WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.submitted_at > at - interval '1 hour' AND p.session_id <> of_session) THEN
+      PERFORM app.brake('network'); END IF;
+  END IF;
   IF attempt IS NOT NULL THEN
     INSERT INTO partitions.attempt_rest (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
       started_at, changed_at, latest_execution_at)
