@@ -168,7 +168,7 @@ class Run implements GatewayWorld {
     });
     this.#testers = new Testers({
       ...{ stage: this.#stage, members: this.#members, server: database.server, direct: () => this.#directCore() },
-      ...{ owner: this.#owner, price, seed, tries: this.#schedule.testers },
+      ...{ owner: this.#owner, connectionIds: database.connectionIds, price, seed, tries: this.#schedule.testers },
       violate: (violation) => this.#violate(violation),
     });
     this.#merchant = new Merchant({

@@ -2,6 +2,7 @@
 import { cardLimits } from "../../core/card-testing/card-counts.ts";
 import type { Core } from "../../core/core.ts";
 import { createSession, type SessionOwner } from "../../core/create-session.ts";
+import { attemptIdOf } from "../../core/record/open-attempt.ts";
 import { recoverSessionsOnce, submitPayment } from "../../core/submit-payment.ts";
 import type { Declined } from "../../gateways/declines.ts";
 import { encodeId } from "../../platform/ids.ts";
@@ -62,6 +63,7 @@ type Parts = {
   /** Bypasses all processes. */
   readonly direct: () => Core;
   readonly owner: SessionOwner;
+  readonly connectionIds: readonly string[];
   readonly price: { readonly amountMinor: number; readonly currency: string };
   readonly seed: number;
   readonly tries: readonly Try[];
@@ -100,6 +102,10 @@ export class Testers {
       const order = { ...price, orderRef: `${this.#orderRef}${index}` };
       const { session } = await createSession(this.#parts.direct(), owner, order);
       this.#sessions.add(encodeId("ps", session.id));
+      // A process that dies before it asks a gateway is followed by one that voids there.
+      for (const connectionId of this.#parts.connectionIds)
+        for (const round of [0, 1, 2])
+          this.#references.add(encodeId("att", attemptIdOf({ sessionId: session.id, connectionId, round })));
       stage.timeline.after(one.atMs, () => this.#submit(session.id, one));
     }
     if (this.hasSessions) stage.timeline.after(lookEveryMs, () => this.#lookAt());
@@ -108,7 +114,6 @@ export class Testers {
   /** Reports whether a request is about a payment of the testers; notes one that shows a gateway their card. */
   sees(attemptReference: string, sessionId: string | undefined): boolean {
     if (sessionId === undefined || !this.#sessions.has(sessionId)) return this.#references.has(attemptReference);
-    this.#references.add(attemptReference);
     this.#seen.add(sessionId);
     const { submissionsPerHour } = cardLimits;
     if (this.#seen.size > submissionsPerHour)
