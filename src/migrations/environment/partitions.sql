@@ -58,6 +58,20 @@ BEGIN
   END LOOP;
 END $$;
 
+-- Gives the tables of a set the privileges of the whole ones.
+CREATE FUNCTION app.grant_as_whole(of_kind text, suffix text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE statement text;
+BEGIN
+  FOR statement IN
+    SELECT format('REVOKE ALL ON partitions.%2$I FROM %3$s; GRANT %1$s ON partitions.%2$I TO %3$s',
+      string_agg(a.privilege_type, ', '), p.parent || suffix, a.grantee::regrole)
+    FROM app.partitioned p JOIN pg_class c ON c.oid = to_regclass('public.' || p.parent), aclexplode(c.relacl) a
+    WHERE p.kind = of_kind AND a.grantee NOT IN (c.relowner, 0) GROUP BY p.parent, a.grantee
+  LOOP
+    EXECUTE statement;
+  END LOOP;
+END $$;
+
 -- Makes the tables of a set after those of another, beside the whole ones, and attaches them. Waits for writers.
 CREATE FUNCTION app.make_set(of_kind text, model text, suffix text, bounds text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE one record;
@@ -87,6 +101,7 @@ BEGIN
   FOR one IN SELECT parent FROM app.partitioned WHERE kind = of_kind ORDER BY place LOOP
     EXECUTE format('ALTER TABLE public.%I ATTACH PARTITION partitions.%I %s', one.parent, one.parent || suffix, bounds);
   END LOOP;
+  PERFORM app.grant_as_whole(of_kind, suffix);
 END $$;
 
 -- The set `rest` receives the rows that belong to no month's set, and is the model of every other set.

@@ -2146,6 +2146,23 @@ CREATE OR REPLACE FUNCTION app.first_id_at(moment timestamp with time zone)
 AS $function$
   SELECT rpad(lpad(to_hex(floor(extract(epoch FROM moment) * 1000)::bigint), 12, '0'), 32, '0')::uuid $function$;
 
+-- function app.grant_as_whole(of_kind text, suffix text)
+CREATE OR REPLACE FUNCTION app.grant_as_whole(of_kind text, suffix text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE statement text;
+BEGIN
+  FOR statement IN
+    SELECT format('REVOKE ALL ON partitions.%2$I FROM %3$s; GRANT %1$s ON partitions.%2$I TO %3$s',
+      string_agg(a.privilege_type, ', '), p.parent || suffix, a.grantee::regrole)
+    FROM app.partitioned p JOIN pg_class c ON c.oid = to_regclass('' || p.parent), aclexplode(c.relacl) a
+    WHERE p.kind = of_kind AND a.grantee NOT IN (c.relowner, 0) GROUP BY p.parent, a.grantee
+  LOOP
+    EXECUTE statement;
+  END LOOP;
+END $function$;
+
 -- function app.guard_account()
 CREATE OR REPLACE FUNCTION app.guard_account()
  RETURNS trigger
@@ -2628,6 +2645,7 @@ BEGIN
   FOR one IN SELECT parent FROM app.partitioned WHERE kind = of_kind ORDER BY place LOOP
     EXECUTE format('ALTER TABLE %I ATTACH PARTITION partitions.%I %s', one.parent, one.parent || suffix, bounds);
   END LOOP;
+  PERFORM app.grant_as_whole(of_kind, suffix);
 END $function$;
 
 -- function app.move_attempt(of_session uuid, of_attempt uuid, from_status text, changes jsonb, stamps text[])
@@ -5103,7 +5121,7 @@ GRANT SELECT ON app.payment_functions TO PUBLIC;
 GRANT SELECT ON app.retention TO PUBLIC;
 
 -- privileges attempt to the runtime role
-GRANT INSERT, SELECT, UPDATE ON attempt TO the runtime role;
+GRANT SELECT ON attempt TO the runtime role;
 
 -- privileges audit_entry to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON audit_entry TO the runtime role;
@@ -5112,7 +5130,7 @@ GRANT DELETE, INSERT, SELECT, UPDATE ON audit_entry TO the runtime role;
 GRANT INSERT, SELECT, UPDATE ON audit_walk TO the runtime role;
 
 -- privileges authentication to the runtime role
-GRANT INSERT, SELECT, UPDATE ON authentication TO the runtime role;
+GRANT SELECT ON authentication TO the runtime role;
 
 -- privileges blocklist_entry to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON blocklist_entry TO the runtime role;
@@ -5159,20 +5177,17 @@ GRANT INSERT, SELECT, UPDATE ON ledger_walk TO the runtime role;
 -- privileges merchant_settings to the runtime role
 GRANT INSERT, SELECT, UPDATE ON merchant_settings TO the runtime role;
 
--- privileges new tables in partitions to the runtime role
-ALTER DEFAULT PRIVILEGES IN SCHEMA partitions GRANT INSERT, SELECT, UPDATE ON TABLES TO the runtime role;
-
 -- privileges new tables in public to the runtime role
 ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT INSERT, SELECT, UPDATE ON TABLES TO the runtime role;
 
 -- privileges orphaned_authorization to the runtime role
-GRANT DELETE, INSERT, SELECT, UPDATE ON orphaned_authorization TO the runtime role;
+GRANT SELECT ON orphaned_authorization TO the runtime role;
 
 -- privileges outbox_event to the runtime role
 GRANT INSERT, SELECT, UPDATE ON outbox_event TO the runtime role;
 
 -- privileges payment_session to the runtime role
-GRANT INSERT, SELECT, UPDATE ON payment_session TO the runtime role;
+GRANT SELECT ON payment_session TO the runtime role;
 
 -- privileges reconciliation_run to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON reconciliation_run TO the runtime role;
@@ -5181,7 +5196,7 @@ GRANT DELETE, INSERT, SELECT, UPDATE ON reconciliation_run TO the runtime role;
 GRANT DELETE, INSERT, SELECT, UPDATE ON reconciliation_slice TO the runtime role;
 
 -- privileges refund to the runtime role
-GRANT INSERT, SELECT, UPDATE ON refund TO the runtime role;
+GRANT SELECT ON refund TO the runtime role;
 
 -- privileges replica_mark to the runtime role
 GRANT INSERT, SELECT, UPDATE ON replica_mark TO the runtime role;
