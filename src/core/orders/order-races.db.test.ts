@@ -184,7 +184,7 @@ describe("money that was captured already", () => {
     await restore.turns(fixture, one!, 2, refusing);
     const found = { sessionId: one!.id, attemptId: decodeId("att", attempt)!, reference: "PSP1" };
     const seen = { ...found, amountMinor: undefined, by: "ada", note: "seen" };
-    await fixture.core.database.transaction((tx) => adoptCaptured(tx, seen));
+    await fixture.asOwner.transaction((tx) => adoptCaptured(tx, seen));
     await recover(fixture, refusing, one!);
     expect(await stateOf(one!)).toMatchObject({ status: "SUCCEEDED" });
     expect(await paidTwice(one!)).toHaveLength(1);

@@ -40,7 +40,7 @@ const adopt = (session: PaymentSession, attempt: string, reference = "PSP1", amo
   ]);
 /** Does what the command does, without its process. */
 const seen = (session: PaymentSession, attempt: string, reference = "PSP1", amountMinor?: number) =>
-  fixture.core.database.transaction((tx) => {
+  fixture.asOwner.transaction((tx) => {
     const attemptId = decodeId("att", attempt)!;
     const found = { sessionId: session.id, attemptId, reference, amountMinor };
     return adoptCaptured(tx, { ...found, by: "ada", note: "seen" });
@@ -147,7 +147,7 @@ describe("a session in doubt whose capture was unanswered before the backup", ()
   const adopt = async (session: PaymentSession) => {
     const { id: attemptId, gatewayReference } = await firstOf(session);
     const seen = { sessionId: session.id, attemptId, reference: gatewayReference!, by: "ada", note: "seen" };
-    return fixture.core.database.transaction((tx) => adoptCaptured(tx, seen));
+    return fixture.asOwner.transaction((tx) => adoptCaptured(tx, seen));
   };
 
   it("is ended by no person's decision before its other gateways have answered", async () => {
@@ -216,7 +216,7 @@ describe("a session that was being paid at the moment of the backup", () => {
     const session = await beingPaid();
     const attempt = await payUnseen(session, 1, "captured");
     await declare();
-    const found = await fixture.core.database.transaction((tx) =>
+    const found = await fixture.asOwner.transaction((tx) =>
       adoptCaptured(tx, {
         ...{ sessionId: session.id, attemptId: decodeId("att", attempt)!, reference: "PSP2" },
         ...{ by: "ada", note: "seen" },
