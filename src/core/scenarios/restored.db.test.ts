@@ -252,8 +252,7 @@ describe("a session that was being paid at the moment of the backup", () => {
     const [winner] = (await fixture.loadSession(session)).attempts;
     expect([winner!.status, await statusesAt(encodeId("att", winner!.id))]).toEqual(["AUTHORIZED", ["held"]]);
     // A person who releases it has to agree that this attempt is captured.
-    const release = (options = {}) =>
-      fixture.asOwner.transaction((tx) => releaseFromDoubt(tx, session.id, options));
+    const release = (options = {}) => fixture.asOwner.transaction((tx) => releaseFromDoubt(tx, session.id, options));
     expect(await release()).toMatchObject({ isReleased: false, mayTake: [{ id: winner!.id }] });
     expect((await fixture.loadSession(session)).session.unrecordedCheckAt).not.toBeNull();
     expect(await itemsOf(fixture, session)).toMatchObject([{ kind: "RECORD_MISMATCH" }]);

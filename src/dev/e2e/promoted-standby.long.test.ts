@@ -94,12 +94,8 @@ beforeAll(async () => {
     [merchantId, [paid, lapsed, overdue]],
   );
   await claim(primary, lapsed);
-  await owner.query({ name: "", text: "UPDATE payment_session SET lease_until = app.clock() WHERE id = $1" }, [
-    lapsed,
-  ]);
-  await owner.query({ name: "", text: "UPDATE payment_session SET expires_at = app.clock() WHERE id = $1" }, [
-    overdue,
-  ]);
+  await owner.query({ name: "", text: "UPDATE payment_session SET lease_until = app.clock() WHERE id = $1" }, [lapsed]);
+  await owner.query({ name: "", text: "UPDATE payment_session SET expires_at = app.clock() WHERE id = $1" }, [overdue]);
   const last = "SELECT FROM payment_session WHERE id = $1 AND expires_at <= app.clock()";
   while (!(await isReplayed(() => promoted.query({ name: "", text: last }, [overdue]))));
   // Two servers, four databases: takes seconds, and more on a busy machine.

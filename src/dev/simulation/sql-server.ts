@@ -23,8 +23,7 @@ const backendsMax = 16;
 // same whatever the time.
 const soonMs = 2;
 
-const isWrite =
-  /^\s*(INSERT|UPDATE|DELETE|WITH)\b|\bFROM (app|partitions)[.]\w+\(|\bapp[.](hurry|repeat)_orphan\(/i;
+const isWrite = /^\s*(INSERT|UPDATE|DELETE|WITH)\b|\bFROM (app|partitions)[.]\w+\(|\bapp[.](hurry|repeat)_orphan\(/i;
 
 /** One server with a few connections, which the simulated ones use in turn. */
 export class SqlServer {
