@@ -25,16 +25,16 @@ beforeEach(async () => {
   receiver.requests.length = 0;
 });
 
+const insertSessions = `
+  INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at)
+  SELECT gen_random_uuid(), $1, 4900, 'EUR', 'order-1042', 1, now() + interval '1 hour'
+  FROM generate_series(1, 5000) RETURNING id`;
 const insertWaiting: Statement = {
   name: "insert_waiting",
-  text: `WITH sessions AS (
-    INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at)
-    SELECT gen_random_uuid(), $1, 4900, 'EUR', 'order-1042', 1, now() + interval '1 hour'
-    FROM generate_series(1, 5000) RETURNING id
-  ), todo AS (
-    INSERT INTO event_todo (session_id, sequence, created_at, due_at) SELECT id, 1, now(), now() FROM sessions
+  text: `WITH todo AS (
+    INSERT INTO event_todo (session_id, sequence, created_at, due_at) SELECT id, 1, now(), now() FROM unnest($2::uuid[]) id
   ) INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at)
-    SELECT id, gen_random_uuid(), 1, 'payment_session.expired', $1, '{}', now() FROM sessions RETURNING session_id`,
+    SELECT id, gen_random_uuid(), 1, 'payment_session.expired', $1, '{}', now() FROM unnest($2::uuid[]) id RETURNING session_id`,
 };
 
 const sequencesOf = async (sessionId: string) =>
@@ -114,8 +114,10 @@ describe("endEvents()", () => {
 
   it("reads no more rows when more wait, even before the first ANALYZE", async () => {
     const plan: string[] = [];
+    const of = harness.context.runtime.uuid();
+    const ids = (await harness.rows<{ id: string }>(insertSessions, [of])).map(({ id }) => id);
     const looked = harness.change(async (tx) => {
-      const rows = await tx.query<{ session_id: string }>(insertWaiting, [harness.context.runtime.uuid()]);
+      const rows = await tx.query<{ session_id: string }>(insertWaiting, [of, ids]);
       const places = rows.slice(0, 10).map((row) => ({ sessionId: row.session_id, sequence: 1 }));
       const query = async ({ text }: Statement, values: readonly unknown[]) => {
         const lines = await tx.query<Record<string, string>>({ name: "explain", text: `EXPLAIN ${text}` }, values);
