@@ -18,9 +18,6 @@ export type Erased = {
   readonly nextAfter: string | undefined;
 };
 
-const erased = `customer_email = NULL, details = nullif(details - '{customerName,billingAddress}'::text[], '{}'),
-      card_fingerprint = NULL, customer_network = NULL`;
-
 // Slice by slice over all of the merchant's sessions: an order reference or metadata of any of them may contain the address.
 const eraseSlice: Statement = {
   name: "erase_customer_email",
@@ -31,8 +28,7 @@ const eraseSlice: Statement = {
       FROM payment_session
       WHERE merchant_id = $1 AND id > $2 ORDER BY id LIMIT $4),
     erased AS (
-      UPDATE payment_session SET ${erased}
-      WHERE id = ANY (ARRAY(SELECT id FROM slice WHERE lower(customer_email) = lower($3))) RETURNING 1)
+      SELECT FROM app.erase_customers($1, ARRAY(SELECT id FROM slice WHERE lower(customer_email) = lower($3)), $3))
     SELECT (SELECT count(*) FROM slice) AS "lookedAt", (SELECT id FROM slice ORDER BY id DESC LIMIT 1) AS last,
       (SELECT count(*) FROM erased) AS sessions,
       (SELECT count(*) FROM slice WHERE strpos(lower(kept), lower($3)) > 0) AS "orderReferences"`,
@@ -41,9 +37,7 @@ const eraseSlice: Statement = {
 const eraseOne: Statement = {
   name: "erase_customer_of_session",
   partitionKey: 2,
-  text: `
-    UPDATE payment_session SET ${erased}
-    WHERE merchant_id = $1 AND id = $2 RETURNING id`,
+  text: "SELECT id FROM app.erase_customer($1, $2)",
 };
 
 /** Erases the customer's data from one session of the merchant. Returns false if there is no such session. */

@@ -24,7 +24,7 @@ const backendsMax = 16;
 const soonMs = 2;
 
 const isWrite =
-  /^\s*(INSERT|UPDATE|DELETE|WITH)\b|\b(app|partitions)[.](create_session|claim|held|failed|captured)\w*\(/i;
+  /^\s*(INSERT|UPDATE|DELETE|WITH)\b|\bFROM (app|partitions)[.]\w+\(|\bapp[.](hurry|repeat)_orphan\(/i;
 
 /** One server with a few connections, which the simulated ones use in turn. */
 export class SqlServer {

@@ -1,5 +1,5 @@
 /** Rules A2 to A14: what a payment may still do while and after its customer is asked, and that it asks. */
-import { files, type Rule, withoutGuard } from "./rule.ts";
+import { files, type Rule, withoutGuard, withText } from "./rule.ts";
 
 const decisions = "src/core/authentication/after-authentication.ts";
 const rows = "src/core/authentication/authentications.ts";
@@ -13,6 +13,7 @@ export const authenticationRules: readonly Rule[] = [
     says: "A payment is not completed once its customer has given up.",
     code: [{ file: rows, instead: ['const notGivenUp = "true";'] }],
     database: [
+      withText("begin_completion", " AND cancel_asked_at IS NULL"),
       withoutGuard("nothing is completed after a customer gave up"),
       withoutGuard("nothing is authenticated after a customer gave up"),
     ],
