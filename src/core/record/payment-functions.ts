@@ -44,6 +44,8 @@ export type Claim = {
   readonly address?: string | undefined;
   /** The customer's, if networks count. */
   readonly network?: string | undefined;
+  /** True if the network's declines do not refuse the submission. */
+  readonly isPastNetwork?: boolean | undefined;
   readonly brakes?: readonly Brake[] | undefined;
   /** True for a payment that is declined for another reason: it is not counted, and no block list is read. */
   readonly isDeclined?: boolean | undefined;
@@ -112,8 +114,7 @@ export async function claimSession(
     cardLimits.submissionsPerHour,
     cardLimits.declinesPerDay,
     claim.network ?? null,
-    // One that is braked for its network already is not refused for it.
-    claim.brakes?.includes("NETWORK") ? null : cardLimits.declinesPerNetwork,
+    claim.isPastNetwork ? null : cardLimits.declinedPerNetwork,
     claim.brakes?.join(" ") || null,
   ]);
   const readAt = session!.submittedAt!;

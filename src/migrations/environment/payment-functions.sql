@@ -112,12 +112,12 @@ BEGIN
     FROM card_submission WHERE fingerprint = ANY (versions)
     GROUP BY fingerprint HAVING bool_and(session_id <> of_session);
   END IF;
-  -- Few networks have so many declines that their other payments are counted too.
+  -- Few networks have so many declined cards that their other cards are counted too.
   IF is_guarded AND is_counted AND network IS NOT NULL AND network_max IS NOT NULL THEN
     IF (SELECT count(*) >= network_max FROM (
-          SELECT FROM card_submission p WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.declines IS NOT NULL
+          SELECT DISTINCT p.fingerprint FROM card_submission p WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.declines IS NOT NULL
             AND p.submitted_at > at - interval '1 hour' LIMIT network_max) declined)
-       AND (SELECT 2 * count(p.declines) >= count(*) FROM card_submission p
+       AND (SELECT 2 * count(DISTINCT p.fingerprint) FILTER (WHERE p.declines IS NOT NULL) >= count(DISTINCT p.fingerprint) FROM card_submission p
             WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.submitted_at > at - interval '1 hour' AND p.session_id <> of_session) THEN
       PERFORM app.brake('network'); END IF;
   END IF;

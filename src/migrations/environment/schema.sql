@@ -1730,12 +1730,12 @@ BEGIN
     FROM card_submission WHERE fingerprint = ANY (versions)
     GROUP BY fingerprint HAVING bool_and(session_id <> of_session);
   END IF;
-  -- Few networks have so many declines that their other payments are counted too.
+  -- Few networks have so many declined cards that their other cards are counted too.
   IF is_guarded AND is_counted AND network IS NOT NULL AND network_max IS NOT NULL THEN
     IF (SELECT count(*) >= network_max FROM (
-          SELECT FROM card_submission p WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.declines IS NOT NULL
+          SELECT DISTINCT p.fingerprint FROM card_submission p WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.declines IS NOT NULL
             AND p.submitted_at > at - interval '1 hour' LIMIT network_max) declined)
-       AND (SELECT 2 * count(p.declines) >= count(*) FROM card_submission p
+       AND (SELECT 2 * count(DISTINCT p.fingerprint) FILTER (WHERE p.declines IS NOT NULL) >= count(DISTINCT p.fingerprint) FROM card_submission p
             WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.submitted_at > at - interval '1 hour' AND p.session_id <> of_session) THEN
       PERFORM app.brake('network'); END IF;
   END IF;
@@ -2327,7 +2327,7 @@ AS $function$
 DECLARE other uuid := app.take_order(taker, merchant, reference);
 BEGIN
   IF other IS NOT NULL AND NOT EXISTS (SELECT FROM work_item WHERE session_id = taker AND kind = 'PAID_MORE_THAN_ONCE') THEN
-    RAISE EXCEPTION 'another session has the order' USING ERRCODE = 'LL003', DETAIL = other::text; END IF;
+    RAISE EXCEPTION 'another session has the order' USING ERRCODE = 'LL005', DETAIL = other::text; END IF;
 END $function$;
 
 -- function app.require_timeline()
@@ -2625,12 +2625,12 @@ BEGIN
     FROM card_submission WHERE fingerprint = ANY (versions)
     GROUP BY fingerprint HAVING bool_and(session_id <> of_session);
   END IF;
-  -- Few networks have so many declines that their other payments are counted too.
+  -- Few networks have so many declined cards that their other cards are counted too.
   IF is_guarded AND is_counted AND network IS NOT NULL AND network_max IS NOT NULL THEN
     IF (SELECT count(*) >= network_max FROM (
-          SELECT FROM card_submission p WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.declines IS NOT NULL
+          SELECT DISTINCT p.fingerprint FROM card_submission p WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.declines IS NOT NULL
             AND p.submitted_at > at - interval '1 hour' LIMIT network_max) declined)
-       AND (SELECT 2 * count(p.declines) >= count(*) FROM card_submission p
+       AND (SELECT 2 * count(DISTINCT p.fingerprint) FILTER (WHERE p.declines IS NOT NULL) >= count(DISTINCT p.fingerprint) FROM card_submission p
             WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.submitted_at > at - interval '1 hour' AND p.session_id <> of_session) THEN
       PERFORM app.brake('network'); END IF;
   END IF;
