@@ -22,9 +22,9 @@ import {
   lookAtProvider,
   prepareProvider,
 } from "./authentication/provider-steps.ts";
-import { blockOf, renewBlocked } from "./card-testing/blocked.ts";
+import { renewBlocked } from "./card-testing/blocked.ts";
 import { type BrakedPlan, isApproved, planWhileBraking } from "./card-testing/braked-plan.ts";
-import { brakedPlan, brakeOf, countRefused } from "./card-testing/card-counts.ts";
+import { brakedPlan, ClaimRefused, countRefused } from "./card-testing/card-counts.ts";
 import type { Core } from "./core.ts";
 import { because, leftOut } from "./decide/because.ts";
 import { nextStep } from "./decide/next-step.ts";
@@ -41,6 +41,7 @@ import {
   type Lease,
   LeaseLost,
   lockAndRenew,
+  notClaimable,
   parkSession,
   renewLease,
   takenOver,
@@ -178,16 +179,16 @@ async function claimAs(core: Core, submission: Submission, planned: Planned): Pr
   try {
     return await open();
   } catch (error) {
-    const [block, brake] = [blockOf(error), brakeOf(error)];
-    if (block) {
-      const blocked = { ...claim, plan: brakedPlan(plan, leftOut.blocked(block)) };
-      return claimAndDecline(core, submission, blocked, "blocked", (tx) => renewBlocked(tx, block, fingerprint));
+    if (!(error instanceof ClaimRefused)) throw error;
+    const { by } = error;
+    if (typeof by === "object") {
+      const blocked = { ...claim, plan: brakedPlan(plan, leftOut.blocked(by)) };
+      return claimAndDecline(core, submission, blocked, "blocked", (tx) => renewBlocked(tx, by, fingerprint));
     }
-    if (brake === undefined) throw error;
-    const past = brake === "network" ? await planPastNetwork(core, submission, planned) : undefined;
+    const past = by === "network" ? await planPastNetwork(core, submission, planned) : undefined;
     if (past) return claimAs(core, submission, { ...planned, ...past, isPastNetwork: true });
-    const braked = { ...claim, plan: brakedPlan(plan, leftOut[brake]) };
-    const refused = brake === "declines" ? counted : undefined;
+    const braked = { ...claim, plan: brakedPlan(plan, leftOut[by]) };
+    const refused = by === "declines" ? counted : undefined;
     return claimAndDecline(core, submission, braked, "too_many_attempts", (tx) => {
       if (refused) countRefused(tx, session, refused);
     });
@@ -240,7 +241,6 @@ function factsOf(core: Core, session: Submission["session"], { cases }: CasedRou
 
 // Raised by app.require_one (src/migrations/environment/base.sql).
 const leaseLostCode = "LL001";
-const notClaimable = "the session cannot be claimed";
 
 /**
  * Waits for work under a claim or a lease. It is lost when a row that it requires has changed: another process has the

@@ -7,6 +7,7 @@ import { outageCodes } from "../../gateways/outages.ts";
 import type { CardFingerprint } from "../../platform/card-token.ts";
 import type { Statement, Tx } from "../../platform/database.ts";
 import type { Plan } from "../decide/plan-route.ts";
+import type { Block } from "./blocked.ts";
 
 /**
  * The most submissions of a card in an hour, and the most declined ones in a day, of which a wrong code counts as two; and
@@ -21,13 +22,15 @@ export const isBrakingInSql = "EXISTS (SELECT FROM braking WHERE merchant_id = $
 /** The count that has reached its limit. */
 export type CardBrake = "submissions" | "declines" | "network";
 
-// Raised by app.brake.
-const brakeCode = "LL003";
+/** A submission that a count or the merchant's block list has refused: nothing is claimed. */
+export class ClaimRefused extends Error {
+  override readonly name = "ClaimRefused";
+  readonly by: CardBrake | Block;
 
-/** Returns the count for which `claim` has refused a submission; undefined for any other error. */
-export function brakeOf(error: unknown): CardBrake | undefined {
-  const { code, message } = error as { code?: unknown; message?: unknown };
-  return code === brakeCode ? (message as CardBrake) : undefined;
+  constructor(by: CardBrake | Block) {
+    super("the claim was refused");
+    this.by = by;
+  }
 }
 
 /** Returns the plan of a payment that no gateway gets, and why. */

@@ -16,6 +16,8 @@ export class LeaseLost extends Error {
 
 /** Says that another process has the lease. */
 export const takenOver = "the lease was taken over";
+/** Says that the session was submitted, has expired or has ended. */
+export const notClaimable = "the session cannot be claimed";
 const hasWinner = "the session has a winner";
 
 /**

@@ -75,7 +75,7 @@ describe("a card whose security code is guessed", () => {
       id,
     }: {
       id: string;
-    }) => `SELECT FROM app.claim('${id}', 20000, 45000, 't', NULL, 1, '[]', '[]', NULL, NULL, NULL,
+    }) => `SELECT id, decline_code AS reason FROM app.claim('${id}', 20000, 45000, 't', NULL, 1, '[]', '[]', NULL, NULL, NULL,
       NULL, NULL, NULL, NULL, NULL, NULL, NULL, '${card}', NULL, true, true, 10, 5, NULL, NULL, NULL)`;
     const [one, other] = [await fixture.newSession(), await fixture.newSession()];
     const [first, second] = [await fixture.core.database.pool.connect(), await fixture.core.database.pool.connect()];
@@ -86,12 +86,12 @@ describe("a card whose security code is guessed", () => {
       }
     });
     await first.query(`BEGIN; ${claim(one)}`);
-    const waiting = second.query(claim(other)).catch(({ code, message }) => `${code} ${message}`);
+    const waiting = second.query(claim(other)).then(({ rows }) => rows);
     const isWaiting = async () =>
       (await fixture.core.database.pool.query("SELECT FROM pg_locks WHERE NOT granted")).rowCount;
     await expect.poll(isWaiting).toBeGreaterThan(0);
     await first.query("COMMIT");
-    expect(await waiting).toBe("LL003 declines");
+    expect(await waiting).toEqual([{ id: null, reason: "declines" }]);
   });
 
   it("gets three to a gateway, one after another, and the fourth a day later", async () => {

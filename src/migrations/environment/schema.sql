@@ -1689,6 +1689,7 @@ DECLARE
   at timestamptz := date_trunc('milliseconds', app.clock());
   versions uuid[] := string_to_array(card, ' ');
   added    int;
+  entry    text;
 BEGIN
   PERFORM app.refuse_other_timeline();
   UPDATE payment_session
@@ -1744,6 +1745,12 @@ BEGIN
       started_at, changed_at, latest_execution_at)
     VALUES (s.id, attempt, 1, at_gateway, connection, credential, place, why, s.amount_minor, s.currency, at, at, at + execution_ms * interval '1 ms');
   END IF;
+  RETURN NEXT s;
+EXCEPTION WHEN SQLSTATE 'LL001' OR SQLSTATE 'LL003' OR SQLSTATE 'LL004' THEN
+  GET STACKED DIAGNOSTICS entry = PG_EXCEPTION_DETAIL;
+  s := NULL;
+  s.decline_code := SQLERRM;
+  s.skipped := nullif(entry, '')::jsonb;
   RETURN NEXT s;
 END $function$;
 
@@ -2584,6 +2591,7 @@ DECLARE
   at timestamptz := date_trunc('milliseconds', app.clock());
   versions uuid[] := string_to_array(card, ' ');
   added    int;
+  entry    text;
 BEGIN
   PERFORM app.refuse_other_timeline();
   UPDATE partitions.payment_session_rest
@@ -2639,6 +2647,12 @@ BEGIN
       started_at, changed_at, latest_execution_at)
     VALUES (s.id, attempt, 1, at_gateway, connection, credential, place, why, s.amount_minor, s.currency, at, at, at + execution_ms * interval '1 ms');
   END IF;
+  RETURN NEXT s;
+EXCEPTION WHEN SQLSTATE 'LL001' OR SQLSTATE 'LL003' OR SQLSTATE 'LL004' THEN
+  GET STACKED DIAGNOSTICS entry = PG_EXCEPTION_DETAIL;
+  s := NULL;
+  s.decline_code := SQLERRM;
+  s.skipped := nullif(entry, '')::jsonb;
   RETURN NEXT s;
 END $function$;
 
