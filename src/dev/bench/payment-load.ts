@@ -96,26 +96,27 @@ async function post(url: string, { dispatcher, bearer, body, key, from }: Post):
  * Returns the grant of a session in the name of a merchant of whom the vault has counted few cards: none, where its cards are another
  * customer's for each payment.
  */
-function ofFreshProfile({ doors: { signing }, ofStrangers }: PaymentOrder, grant: string): string {
+function ofFreshProfile({ doors: { signing }, ofStrangers }: PaymentOrder, grant: string, number: number): string {
   if (signing === undefined) return grant;
   const { session, origins, exp } = JSON.parse(Buffer.from(grant.split(".")[1]!, "base64url").toString());
   const key = { kid: signing.kid, environment: "test", privateKey: createPrivateKey(signing.privateKey) } as const;
-  const profile = `mer_${process.pid}_${Math.floor(orders / (ofStrangers ? 1 : cardsOfProfile))}`;
+  const profile = `mer_${process.pid}_${Math.floor(number / (ofStrangers ? 1 : cardsOfProfile))}`;
   return signSessionGrant(key, { session, profile, origins, expiresAt: new Date(exp * 1_000) });
 }
 
 async function prepare(customer: Customer, order: PaymentOrder, createdMs: number[] = []): Promise<Prepared> {
   const { doors, card, ofStrangers } = order;
   const { apiOrigin, vaultOrigin, secretKey } = doors;
-  const orderRef = `bench-${process.pid}-${orders++}`;
+  const number = orders++;
+  const orderRef = `bench-${process.pid}-${number}`;
   const body = { amountMinor: 4_900, currency: "EUR", orderRef };
   const startedAt = performance.now();
   const url = `${apiOrigin}/api/v1/payment-sessions`;
   const session = await post(url, { dispatcher: shop, bearer: secretKey, body, key: orderRef });
   createdMs.push(performance.now() - startedAt);
   const { sdkAuthorization } = session.vault as { sdkAuthorization: string };
-  const bearer = ofFreshProfile(order, sdkAuthorization);
-  const from = ofStrangers ? `${11 + ((orders >> 16) % 64)}.${(orders >> 8) % 256}.${orders % 256}.7` : undefined;
+  const bearer = ofFreshProfile(order, sdkAuthorization, number);
+  const from = ofStrangers ? `${11 + ((number >> 16) % 64)}.${(number >> 8) % 256}.${number % 256}.7` : undefined;
   const details = { number: card, expMonth: 4, expYear: new Date().getUTCFullYear() + 3, cvc: "123" };
   const { token } = await post(`${vaultOrigin}/tokens`, { dispatcher: customer.vault(), bearer, body: details, from });
   const { sessionId, clientSecret } = session;
