@@ -292,7 +292,7 @@ class Run implements GatewayWorld {
   async #onRestored(): Promise<void> {
     const { server } = this.#database;
     this.#isRestored = true;
-    this.#observed = observedOf(await this.#read());
+    this.#see(observedOf(await this.#read()));
     await server.setClock(this.#epochMs + this.#stage.timeline.nowMs);
     await declareRestore(this.#direct(), { backupTakenAt: undefined });
     await this.#order.restore(this.#sessionId);
@@ -360,7 +360,6 @@ class Run implements GatewayWorld {
   async #createSession(): Promise<void> {
     const { session } = await createSession(this.#directCore(), this.#owner, this.#newSession);
     this.#sessionId = session.id;
-    this.#database.server.watching = observedQuery(session.id);
     // A restore is of the run's own session alone, so the other one begins after it.
     if (this.#schedule.restore === undefined) await this.#order.start(session.id);
     await this.#testers.start();
@@ -382,7 +381,7 @@ class Run implements GatewayWorld {
   async #look(read: QueryResult): Promise<void> {
     const before = this.#observed;
     const now = observedOf(read);
-    this.#observed = now;
+    this.#see(now);
     await this.#order.check(now);
     this.#changedAtMs = this.#stage.timeline.nowMs;
     if (!before || describeObserved(now) !== describeObserved(before)) this.#note(() => describeObserved(now));
@@ -391,6 +390,11 @@ class Run implements GatewayWorld {
     this.#customer.onChange(now);
     this.#merchant.onChange(now);
     this.#later.onChange(now);
+  }
+
+  #see(now: Observed): void {
+    this.#observed = now;
+    this.#database.server.watching = observedQuery(this.#sessionId, now.events.length);
   }
 
   #moment(): Moment {
