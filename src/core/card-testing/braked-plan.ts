@@ -30,6 +30,6 @@ export async function planWhileBraking(
 ): Promise<BrakedPlan> {
   const { merchantId, card, canAsk, plan } = paying;
   const [row] = await database.query<{ isKnown: boolean }>(selectApproved, [merchantId, card.versions]);
-  if (row?.isKnown) return { plan, brakes: ["KNOWN_CARD"] };
+  if (row?.isKnown) return { plan, brakes: ["KNOWN_CARD"] }; // rule:approved-card-known
   return { plan: planAsked(route, { canAsk }) ?? plan, brakes: ["NEW_CARD"] };
 }

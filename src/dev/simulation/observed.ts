@@ -8,6 +8,7 @@ export type ObservedAttempt = {
   readonly gateway: string;
   readonly status: string;
   readonly failure_kind: string | null;
+  readonly next_because: string | null;
   readonly stop: string | null;
   readonly amount_minor: number;
   readonly capture_ordered_at: string | null;
@@ -67,6 +68,7 @@ export type ObservedSession = {
   readonly failover: boolean;
   readonly decline_code: string | null;
   readonly paying_session_id: string | null;
+  readonly brakes: readonly string[] | null;
   readonly expires_at: string;
   readonly expired_because: string | null;
   readonly replaced_by: string | null;
@@ -127,12 +129,12 @@ const sessionColumns: Readonly<Record<keyof ObservedSession, "s">> = {
   },
   ...{ captured_via: "s", capture_confirmed: "s", failover: "s", decline_code: "s", paying_session_id: "s" },
   ...{ expires_at: "s", expired_because: "s", replaced_by: "s", submit_deadline: "s", submitted_at: "s" },
-  ...{ browser_sealed: "s", vault_token: "s", manual_capture: "s", held_at: "s", capture_asked_at: "s" },
+  ...{ browser_sealed: "s", vault_token: "s", manual_capture: "s", held_at: "s", capture_asked_at: "s", brakes: "s" },
 };
 const attemptColumns: Readonly<Record<keyof ObservedAttempt, "a">> = {
   ...{ id: "a", sequence: "a", gateway: "a", status: "a", failure_kind: "a", stop: "a", amount_minor: "a" },
   ...{ capture_ordered_at: "a", captured_amount_minor: "a", started_at: "a", completed_at: "a", void_kind: "a" },
-  ...{ latest_execution_at: "a", capture_refusal_code: "a", decline_code: "a", connection_id: "a", round: "a" },
+  ...{ latest_execution_at: "a", capture_refusal_code: "a", decline_code: "a", connection_id: "a", round: "a", next_because: "a" },
 };
 const listed = (columns: Readonly<Record<string, string>>) =>
   Object.entries(columns)

@@ -8,6 +8,7 @@ import { declareRestore } from "../../oversight/declare-restore.ts";
 import { Database } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
 import type { Runtime } from "../../platform/runtime.ts";
+import { Braking } from "./braking.ts";
 import { Callers } from "./callers.ts";
 import { Customer } from "./customer.ts";
 import { Dice } from "./dice.ts";
@@ -108,6 +109,7 @@ class Run implements GatewayWorld {
   readonly #order: OneOrder;
   readonly #shop: Shop;
   readonly #testers: Testers;
+  readonly #braking: Braking;
   #sessionId = "";
   #observed: Observed | undefined;
   #isRestored = false;
@@ -169,6 +171,12 @@ class Run implements GatewayWorld {
     this.#testers = new Testers({
       ...{ stage: this.#stage, members: this.#members, server: database.server, direct: () => this.#directCore() },
       ...{ owner: this.#owner, connectionIds: database.connectionIds, price, seed, tries: this.#schedule.testers },
+      violate: (violation) => this.#violate(violation),
+    });
+    this.#braking = new Braking({
+      ...{ stage: this.#stage, members: this.#members, server: database.server, direct: () => this.#directCore() },
+      ...{ epochMs: this.#epochMs, merchantId: database.merchantId, seed, plan: this.#schedule.braking },
+      submittedAtMs: this.#schedule.submissions[0]!.atMs,
       violate: (violation) => this.#violate(violation),
     });
     this.#merchant = new Merchant({
@@ -263,6 +271,7 @@ class Run implements GatewayWorld {
       this.#order.isActing ||
       this.#shop.isActing ||
       this.#testers.isActing ||
+      this.#braking.isActing ||
       timeline.nowMs < this.#changedAtMs + stragglersMs
     ) {
       return false;
@@ -363,6 +372,7 @@ class Run implements GatewayWorld {
     // A restore is of the run's own session alone, so the other one begins after it.
     if (this.#schedule.restore === undefined) await this.#order.start(session.id);
     await this.#testers.start();
+    this.#braking.start();
     await this.#look(await this.#read());
   }
 
@@ -383,6 +393,7 @@ class Run implements GatewayWorld {
     const now = observedOf(read);
     this.#see(now);
     await this.#order.check(now);
+    await this.#braking.check(now, before);
     this.#changedAtMs = this.#stage.timeline.nowMs;
     if (!before || describeObserved(now) !== describeObserved(before)) this.#note(() => describeObserved(now));
     this.#violate(findViolation(this.#moment(), before));
@@ -412,7 +423,7 @@ class Run implements GatewayWorld {
       isRestored: this.#isRestored,
       isReportLost: (hold) =>
         isReportLost(hold, this.#gateways, { stored: this.#notifications.stored, restore: this.#schedule.restore }),
-      demandsAuthentication: demandsAuthentication(this.#schedule),
+      demandsAuthentication: demandsAuthentication(this.#schedule, this.#observed!.session.brakes),
       hidesBrowser: this.#schedule.submissions.some(({ hidesBrowser }) => hidesBrowser),
       hasPassed: (challenge) => this.#hasPassed(challenge),
       isPlanned: (id) => this.#schedule.plan.some((index) => this.#database.connectionIds[index] === id),

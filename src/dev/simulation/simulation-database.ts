@@ -106,7 +106,7 @@ export async function createSimulationDatabase(
     removeOpen: () => removeOpenSessions(server),
     async clear() {
       await server.observe(
-        "TRUNCATE payment_session, attempt, outbox_event, event_todo, gateway_notification, reconciliation_run, card_submission CASCADE",
+        "TRUNCATE payment_session, attempt, outbox_event, event_todo, gateway_notification, reconciliation_run, card_submission, tested_payment, tested_cards, braking, braking_hold, alert CASCADE",
       );
     },
     async drop() {
