@@ -169,7 +169,9 @@ function findWrongStop({ attempts, session }: Observed): string | undefined {
   if (stopped === undefined) return undefined;
   if (!session.brakes?.includes("NEW_CARD")) return "a payment that is not braked got no other gateway";
   const { sequence, failure_kind: kind } = stopped;
-  return failures.includes(kind ?? "") ? `attempt ${sequence} failed (${kind}), and braking stopped its failover` : undefined;
+  return failures.includes(kind ?? "")
+    ? `attempt ${sequence} failed (${kind}), and braking stopped its failover`
+    : undefined;
 }
 
 const declines = ["HARD_DECLINE", "SOFT_DECLINE"];

@@ -134,7 +134,14 @@ const sessionColumns: Readonly<Record<keyof ObservedSession, "s">> = {
 const attemptColumns: Readonly<Record<keyof ObservedAttempt, "a">> = {
   ...{ id: "a", sequence: "a", gateway: "a", status: "a", failure_kind: "a", stop: "a", amount_minor: "a" },
   ...{ capture_ordered_at: "a", captured_amount_minor: "a", started_at: "a", completed_at: "a", void_kind: "a" },
-  ...{ latest_execution_at: "a", capture_refusal_code: "a", decline_code: "a", connection_id: "a", round: "a", next_because: "a" },
+  ...{
+    latest_execution_at: "a",
+    capture_refusal_code: "a",
+    decline_code: "a",
+    connection_id: "a",
+    round: "a",
+    next_because: "a",
+  },
 };
 const listed = (columns: Readonly<Record<string, string>>) =>
   Object.entries(columns)
@@ -169,6 +176,11 @@ export function observedQuery(sessionId: string, eventsSeen = 0) {
 /** Converts the result of the statement above. */
 export function observedOf({ rows }: QueryResult): Observed {
   return rows[0] as Observed;
+}
+
+/** Names the end of a run, given its violation. One without an end and without a violation is left to a person. */
+export function describeEnd({ session: { status, phase } }: Observed, violation: string | undefined): string {
+  return phase === "DONE" || violation !== undefined ? status : `${status} and left to a person`;
 }
 
 /** Formats one line for the history. */

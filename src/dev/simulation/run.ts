@@ -19,10 +19,10 @@ import { LaterMerchant } from "./later-merchant.ts";
 import { Member } from "./member.ts";
 import { Merchant } from "./merchant.ts";
 import { isReportedCaptured, isReportLost, NotificationCarrier } from "./notifications.ts";
-import { describeObserved, type Observed, type ObservedAuthentication, observedOf, observedQuery } from "./observed.ts";
+import { describeEnd, describeObserved, type Observed, type ObservedAuthentication, observedOf, observedQuery } from "./observed.ts";
 import { OneOrder } from "./one-order.ts";
 import { openRefunds } from "./refund-invariants.ts";
-import type { RefundBehaviour } from "./refund-plan.ts";
+import { noRefunds } from "./refund-plan.ts";
 import { RequestsSeen } from "./requests-seen.ts";
 import {
   accounts,
@@ -41,7 +41,7 @@ import { createSimulatedCore, type LoggedError, simulatedRuntime } from "./simul
 import { type Authorization, SimulatedGateway } from "./simulated-gateway.ts";
 import { SimulatedPool } from "./simulated-pool.ts";
 import type { SimulatedProcess, Stage } from "./simulated-process.ts";
-import { type ProviderBehaviour, ProviderWorld, SimulatedProvider } from "./simulated-provider.ts";
+import { noProvider, ProviderWorld, SimulatedProvider } from "./simulated-provider.ts";
 import type { SimulationDatabase } from "./simulation-database.ts";
 import { Testers } from "./testers.ts";
 import { Timeline } from "./timeline.ts";
@@ -66,16 +66,6 @@ const stragglersMs = 600_000;
 const rotationGraceMs = 600_000;
 // The longest runs take about a tenth of it.
 const stepsMax = 30_000;
-// The rule of a run without a provider names none.
-const noProvider: ProviderBehaviour = {
-  rule: "AS_NEEDED",
-  answer: "unknownCard",
-  checksDevice: false,
-  policy: null,
-  grantsExemptions: false,
-};
-// The merchant of a run without refunds asks for none.
-const noRefunds: RefundBehaviour = { onRefund: "refuse", takesMs: 0, returnsAfterMs: 0, allowsMore: false };
 const referenceOf = (refundId: string) => encodeId("ref", refundId);
 
 /** Plays a seed from its beginning; the same seed gives the same run. */
@@ -228,7 +218,7 @@ class Run implements GatewayWorld {
     return {
       seed: this.#seed,
       violation: this.#violation,
-      status: this.#observed?.session.status ?? "",
+      status: describeEnd(this.#observed!, this.#violation),
       isDone: this.#observed?.session.phase === "DONE" && !this.#shop.opensAnother && !this.#testers.hasSessions,
       steps: history.steps,
       refusals: this.#refusals,

@@ -25,7 +25,7 @@ export const authenticationRules: readonly Rule[] = [
     says: "The completing request is sent at most twice.",
     code: [{ file: decisions, instead: ["  return completionsSent >= 0;"] }],
     database: [withoutGuard("a completion is sent at most twice")],
-    seenAt: 13,
+    seenAt: 156,
   },
   {
     id: "give-up-committed",
@@ -65,7 +65,7 @@ export const authenticationRules: readonly Rule[] = [
       withoutGuard("a hold that may appear without a request is not ruled out by giving up"),
       withoutGuard("an attempt in doubt is not declined by giving up"),
     ],
-    seenAt: 58,
+    seenAt: 94,
   },
   {
     id: "refusal-ends-payment",

@@ -30,6 +30,7 @@ export const cardTestingRules: readonly Rule[] = [
     code: [{ file: files.nextStep, instead: ["  if (false &&"] }],
     database: [],
     harm: "follows a decline, and the merchant brakes",
+    seenAt: 640,
   },
   {
     id: "braked-declines-only",
@@ -38,6 +39,7 @@ export const cardTestingRules: readonly Rule[] = [
     code: [{ file: files.nextStep, instead: ["    true &&"] }],
     database: [],
     harm: "and braking stopped its failover",
+    seenAt: 141,
   },
   {
     id: "approved-card-known",
@@ -46,6 +48,7 @@ export const cardTestingRules: readonly Rule[] = [
     code: [{ file: brakedPlan, instead: [""] }],
     database: [],
     harm: "approved here is paid with the brakes",
+    seenAt: 391,
   },
   {
     id: "braking-ends",
@@ -54,6 +57,7 @@ export const cardTestingRules: readonly Rule[] = [
     code: [{ file: "src/core/card-testing/judge-braking.ts", instead: [""] }],
     database: [],
     harm: "a merchant brakes without an end",
+    seenAt: 59,
   },
   {
     id: "braked-reason-hidden",
@@ -62,5 +66,6 @@ export const cardTestingRules: readonly Rule[] = [
     code: [{ file: "src/edge/checkout-rpc.ts", instead: ["  const isBraked = brakes === undefined;"] }],
     database: [],
     harm: "the customer is shown",
+    seenAt: 1_196,
   },
 ];
