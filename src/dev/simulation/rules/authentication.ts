@@ -100,7 +100,7 @@ export const authenticationRules: readonly Rule[] = [
       },
     ],
     database: [],
-    seenAt: 1_104,
+    seenAt: 132,
   },
   {
     id: "always-authenticated",
