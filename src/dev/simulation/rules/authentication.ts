@@ -73,7 +73,7 @@ export const authenticationRules: readonly Rule[] = [
     says: "Nothing follows a customer who did not authenticate, not even an earlier hold.",
     code: [{ file: files.nextStep, instead: ["  const isRefused = attempts.length < 0;"] }],
     database: [withoutGuard("no hold is adopted after a failed authentication")],
-    seenAt: 58,
+    seenAt: 2_431,
   },
   {
     id: "doubt-ends-wait",
