@@ -52,7 +52,7 @@ export function RoutingTester(props: { draft: RuleDraft; trial: Trial; onTrial: 
   const hasSplit = [draft, ...list].some(({ split }) => split !== undefined);
   const currencies = useCurrencies();
   return (
-    <section className="card" aria-labelledby="tester">
+    <section className="card tester" aria-labelledby="tester">
       <h2 id="tester">Test a payment</h2>
       <p>
         Routes {data?.amount ? `a payment of ${formatAmount(data.amount)}` : "a payment"} by{" "}
@@ -114,6 +114,7 @@ function AmountFields({ known, trial, onTrial }: AmountProps) {
         label="Currency"
         value={currency}
         maxLength={3}
+        options={known.map(({ code }) => code)}
         problem={exponent === undefined ? "Three upper-case letters, such as EUR." : undefined}
         onChange={(unit) => change(text, unit)}
       />
