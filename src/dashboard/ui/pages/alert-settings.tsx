@@ -247,10 +247,13 @@ function Test({ isPossible }: { isPossible: boolean }) {
         )}
       </div>
       <div>
-        <Button isPending={test.isPending} isDisabled={!isPossible} onPress={() => test.mutate()}>
-          Send a test alert
-        </Button>
-        {!isPossible && <p className="hint">Save an address or a chat first.</p>}
+        {isPossible ? (
+          <Button isPending={test.isPending} onPress={() => test.mutate()}>
+            Send a test alert
+          </Button>
+        ) : (
+          <p>Save an address or a chat first.</p>
+        )}
       </div>
     </Row>
   );

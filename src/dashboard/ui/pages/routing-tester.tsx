@@ -61,16 +61,16 @@ export function RoutingTester(props: { draft: RuleDraft; trial: Trial; onTrial: 
       <div className="fields">
         {currencies.error && <Failure error={currencies.error} onRetry={currencies.refetch} />}
         {currencies.data && <AmountFields known={currencies.data.currencies} trial={trial} onTrial={onTrial} />}
-        <div className="field">
-          <label htmlFor={answerId}>Each gateway answers with</label>
-          <select id={answerId} value={answer} onChange={(event) => setAnswer(Number(event.target.value) as Answer)}>
-            {answers.map(([each, words]) => (
-              <option key={each} value={each}>
-                {words}
-              </option>
-            ))}
-          </select>
-        </div>
+      </div>
+      <div className="field">
+        <label htmlFor={answerId}>Each gateway answers with</label>
+        <select id={answerId} value={answer} onChange={(event) => setAnswer(Number(event.target.value) as Answer)}>
+          {answers.map(([each, words]) => (
+            <option key={each} value={each}>
+              {words}
+            </option>
+          ))}
+        </select>
       </div>
       {hasCases && <TrialFactFields facts={facts} onChange={(changed) => onTrial({ ...trial, facts: changed })} />}
       {hasSplit && <ArmField arm={facts.arm} onChange={(arm) => onTrial({ ...trial, facts: { ...facts, arm } })} />}

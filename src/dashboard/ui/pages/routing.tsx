@@ -137,7 +137,7 @@ function Editor({ rule, connections }: { rule: RoutingRule | undefined; connecti
         <RoutingHistory inUse={rule} mayChange={mayChange} />
       ) : (
         <>
-          <div className="beside">
+          <div className="with-tester">
             <div className="stack">
               {tab === undefined && (
                 <>
