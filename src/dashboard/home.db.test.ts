@@ -63,6 +63,8 @@ describe("the home page's response", () => {
 
   it("lists each alert once, with a link, and removes it when it is over", async () => {
     expect(await kinds()).toEqual([]);
+    await make({ orderRef: "d", status: "DECLINED" });
+    await make({ orderRef: "b" });
     await make({ orderRef: "d" });
     expect(await kinds()).toEqual([]);
     await make({ orderRef: "b" });

@@ -81,11 +81,15 @@ describe("the cases on the routing page", () => {
       await tabTo(/^Card type$/);
       await page.keyboard.press("Enter");
       await page.keyboard.press("Space");
-      await cases().getByText("card type is credit and card is issued in US or CA → Sandbox A, then Sandbox B").waitFor();
+      await cases()
+        .getByText("card type is credit and card is issued in US or CA → Sandbox A, then Sandbox B")
+        .waitFor();
       await tabTo(/^Metadata$/);
       await page.keyboard.press("Enter");
       await page.keyboard.type("tier = gold");
-      await cases().getByText(/ and tier is gold → /).waitFor();
+      await cases()
+        .getByText(/ and tier is gold → /)
+        .waitFor();
       await tabTo(/^Remove Metadata$/);
       await page.keyboard.press("Enter");
       await expectFocus(/^Metadata$/);
@@ -100,7 +104,9 @@ describe("the cases on the routing page", () => {
       await unsaved().getByRole("button", { name: "Save as version 2" }).focus();
       await page.keyboard.press("Enter");
       await page.getByText("Version 2 in use", { exact: true }).waitFor();
-      await cases().getByText("card type is credit and card is issued in US or CA → Sandbox B, then Sandbox A").waitFor();
+      await cases()
+        .getByText("card type is credit and card is issued in US or CA → Sandbox B, then Sandbox A")
+        .waitFor();
       // A number that is published as that of an American credit card, and one that is in no range.
       const american = await pay("4242424242424242");
       expect(american).toMatchObject({
@@ -219,7 +225,9 @@ describe("the cases on the routing page", () => {
       await page.getByRole("button", { name: "Move Large down" }).click();
       await cases().getByText("Takes payments from the split of the case “Large”.").waitFor();
       await page.getByRole("button", { name: "Move Large up" }).click();
-      await cases().getByText(/^Takes payments/).waitFor({ state: "detached" });
+      await cases()
+        .getByText(/^Takes payments/)
+        .waitFor({ state: "detached" });
       // Each kind of condition is shown to the checks below.
       for (const kind of ["Card brand", "Card type", "Issuing country", "Billing country", "Metadata", "Day and time"])
         await region("Case 1").getByRole("button", { name: kind, exact: true }).click();
@@ -229,9 +237,13 @@ describe("the cases on the routing page", () => {
       expect(await zone.evaluate((field: HTMLInputElement) => field.list?.options.length)).toBeGreaterThan(300);
       await zone.fill("Europe/Berlin");
       await region("Case 1").getByLabel("Saturday").check();
-      await cases().getByText(/^EUR from 100\.00 and submitted on Saturday \(Europe\/Berlin\) → /).waitFor();
+      await cases()
+        .getByText(/^EUR from 100\.00 and submitted on Saturday \(Europe\/Berlin\) → /)
+        .waitFor();
       for (const kind of ["Card brand", "Card type", "Issuing country", "Billing country", "Metadata", "Day and time"])
-        await region("Case 1").getByRole("button", { name: `Remove ${kind}` }).click();
+        await region("Case 1")
+          .getByRole("button", { name: `Remove ${kind}` })
+          .click();
       const tester = region("Test a payment");
       await tester.getByLabel("Amount in EUR").fill("120.00");
       await tester.getByLabel(/falls into$/).selectOption({ label: "Variant B" });
