@@ -55,8 +55,6 @@ export function SettingDrafts({ children }: { children: ReactNode }) {
   const [isChecked, setChecked] = useState(false);
   const [failed, setFailed] = useState<Failed>();
   const unsaved = drafts.filter(({ isSaved }) => !isSaved);
-  const put = (draft: Draft) =>
-    setDrafts((before) => [...before.filter(({ setting }) => setting.title !== draft.setting.title), draft]);
   const save = useMutation({
     mutationFn: async () => {
       const renewed = new Map<string, string | undefined>();
@@ -68,7 +66,14 @@ export function SettingDrafts({ children }: { children: ReactNode }) {
           throw error;
         });
         if (setting.sharesRevision) renewed.set(draft.revision, newer);
-        put({ ...draft, revision: newer ?? revision, isSaved: true });
+        // What was typed meanwhile is a change of the saved value.
+        setDrafts((before) =>
+          before.map((each) =>
+            each.setting.title === setting.title
+              ? { ...each, revision: newer ?? revision, isSaved: each.text === text }
+              : each,
+          ),
+        );
       }
     },
     onSettled: () =>
@@ -86,19 +91,18 @@ export function SettingDrafts({ children }: { children: ReactNode }) {
     if (wrong) showSection(rowId(wrong.setting.title));
     else if (unsaved.length > 0) save.mutate(undefined, { onSuccess: () => setChecked(false) });
   };
-  const discard = useMutation({
-    mutationFn: () => queries.invalidateQueries(),
-    onSuccess: () => {
-      setDrafts([]);
-      setChecked(false);
-      setFailed(undefined);
-    },
-  });
+  const discard = () => {
+    setDrafts([]);
+    setChecked(false);
+    setFailed(undefined);
+    void queries.invalidateQueries();
+  };
   const change = (setting: Setting, text: string) => {
     const before = drafts.find((draft) => draft.setting.title === setting.title);
     const revision = before?.revision ?? setting.revision ?? "";
-    if (text === setting.kept && !before?.isSaved) setDrafts(drafts.filter((draft) => draft !== before));
-    else put({ setting, text, revision, isSaved: false });
+    const others = drafts.filter((draft) => draft !== before);
+    const isKept = text === setting.kept && !before?.isSaved;
+    setDrafts(isKept ? others : [...others, { setting, text, revision, isSaved: false }]);
   };
   const draftOf = (title: string) => drafts.find(({ setting }) => setting.title === title);
   const titles = unsaved.map(({ setting }) => setting.title).join(", ");
@@ -112,7 +116,7 @@ export function SettingDrafts({ children }: { children: ReactNode }) {
           <Button kind="main" isPending={save.isPending} onPress={submit}>
             Save
           </Button>
-          <Button isPending={discard.isPending} onPress={() => discard.mutate()}>
+          <Button onPress={discard}>
             {failed && codeOf(failed.error) === "state_conflict" ? "Show the current values" : "Discard"}
           </Button>
         </SaveBar>
