@@ -1,5 +1,6 @@
 /** Tests that what is typed into a case's form becomes a condition, or stops the save and says why. */
 import { expect, it } from "vitest";
+import { TimeCondition_Day } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import {
   type Conditions,
   casesContentOf,
@@ -86,7 +87,7 @@ it("does not save a case with a condition that was added and has no value, or wi
   expect(problems(brand)).toEqual(["Case 1: Card type: Enter a value, or remove the condition."]);
   expect(problems(withoutCondition(brand, "type"))).toEqual([]);
   expect(kindsIn(withoutCondition(brand, "type"))).toEqual(["brand"]);
-  const time = { timeZone: "Europe/Berlin", days: [1], from: undefined, until: undefined };
+  const time = { timeZone: "Europe/Berlin", days: [TimeCondition_Day.SATURDAY], from: undefined, until: undefined };
   expect(problems(withCondition(noConditions, "time", { time }))).toEqual([]);
   expect(problems(withCondition(noConditions, "time", { time: { ...time, timeZone: "Berlin" } }))).toEqual([
     "Case 1: Time zone: Choose one of the list, such as Europe/Berlin.",

@@ -66,7 +66,7 @@ export function SettingDrafts({ children }: { children: ReactNode }) {
           throw error;
         });
         if (setting.sharesRevision) renewed.set(draft.revision, newer);
-        // What was typed meanwhile is a change of the saved value.
+        // A text that was typed meanwhile is a change of the saved value.
         setDrafts((before) =>
           before.map((each) =>
             each.setting.title === setting.title
