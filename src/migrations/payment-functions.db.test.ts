@@ -12,7 +12,7 @@ type Run = Awaited<ReturnType<typeof submitted>>;
 
 const hash = `sha256('t')`;
 const claiming = (attempt = "$attempt", connection: string = v7()) =>
-  `SELECT phase FROM app.claim($session, 20000, 45000, 't', ${hash}, 1, '[]', '[]', NULL, NULL, NULL, ${attempt}, 'SANDBOX_A', '${connection}', 1, 1, 'why', 60000, NULL, NULL, true, false, 10, 5, NULL, 30, NULL)`;
+  `SELECT id, decline_code AS reason FROM app.claim($session, 20000, 45000, 't', ${hash}, 1, '[]', '[]', NULL, NULL, NULL, ${attempt}, 'SANDBOX_A', '${connection}', 1, 1, 'why', 60000, NULL, NULL, true, false, 10, 5, NULL, 30, NULL)`;
 const held = ({ epoch = 1, reference = `'${v7()}'`, last4 = "'4242'", attempt = "$attempt", readAt = "now()" } = {}) =>
   `SELECT recorded_at AS at, is_news FROM app.held($session, ${epoch}, ${attempt}, ${readAt}, ${reference}, NULL, 20000, 10000, 'visa', ${last4})`;
 const captured = ({ epoch = 1, via = "SANDBOX_A", attempt = "$attempt", readAt = "now()" } = {}) =>
@@ -75,6 +75,8 @@ const refusal = (call: Promise<unknown>) =>
     (error: Error & { code?: string }) => `${error.code} ${error.message}`,
   );
 
+const notClaimed = { id: null, reason: "the session cannot be claimed" };
+
 describe("app.claim()", () => {
   it("claims a session with its first attempt, once", async () => {
     const run = await idle();
@@ -83,13 +85,13 @@ describe("app.claim()", () => {
       "SELECT s.phase, s.lease_epoch AS epoch, a.status, a.amount_minor::int AS amount FROM payment_session s JOIN attempt a ON a.session_id = s.id WHERE s.id = $session",
     );
     expect(rows).toEqual([{ phase: "PROCESSING", epoch: 1, status: "AUTHORIZING", amount: 4900 }]);
-    expect(await refusal(run(claiming(`'${v7()}'`)))).toBe("LL001 the session cannot be claimed");
+    expect((await run(claiming(`'${v7()}'`))).rows).toEqual([notClaimed]);
   });
 
   it("claims nothing that has expired", async () => {
     const run = await idle();
     await run("UPDATE payment_session SET expires_at = created_at + interval '1 ms' WHERE id = $session");
-    expect(await refusal(run(claiming()))).toBe("LL001 the session cannot be claimed");
+    expect((await run(claiming())).rows).toEqual([notClaimed]);
   });
 
   it("leaves the session open if its attempt cannot be stored", async () => {

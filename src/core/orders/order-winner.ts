@@ -15,12 +15,12 @@ import type { Attempt, PaymentSession } from "../rows/entities.ts";
 export type Payer = { readonly sessionId: string; readonly hasSucceeded: boolean };
 
 // Raised by app.require_order (src/migrations/environment/orders.sql), with the session that has the order.
-const orderTakenCode = "LL003";
+const orderTakenCode = "LL005";
 
 /** Returns the session that has the order, if a change was refused because another one has it. */
 export function payerOf(error: unknown): string | undefined {
-  const { code, detail } = error as { code?: unknown; detail?: unknown };
-  return code === orderTakenCode && typeof detail === "string" ? detail : undefined;
+  const { code, detail } = error as { code?: unknown; detail?: string };
+  return code === orderTakenCode ? detail : undefined;
 }
 
 /**

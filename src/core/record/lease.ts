@@ -16,6 +16,8 @@ export class LeaseLost extends Error {
 
 /** Says that another process has the lease. */
 export const takenOver = "the lease was taken over";
+/** Says that the session was submitted, has expired or has ended. */
+export const notClaimable = "the session cannot be claimed";
 
 /**
  * Wraps the call of a function that has to change exactly one row. Otherwise its transaction fails with an error that

@@ -1780,6 +1780,7 @@ DECLARE
   at timestamptz := date_trunc('milliseconds', app.clock());
   versions uuid[] := string_to_array(card, ' ');
   added    int;
+  entry    text;
 BEGIN
   PERFORM app.refuse_other_timeline();
   UPDATE payment_session
@@ -1821,12 +1822,12 @@ BEGIN
     FROM card_submission WHERE fingerprint = ANY (versions)
     GROUP BY fingerprint HAVING bool_and(session_id <> of_session);
   END IF;
-  -- Few networks have so many declines that their other payments are counted too.
+  -- Few networks have so many declined cards that their other cards are counted too.
   IF is_guarded AND is_counted AND network IS NOT NULL AND network_max IS NOT NULL THEN
     IF (SELECT count(*) >= network_max FROM (
-          SELECT FROM card_submission p WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.declines IS NOT NULL
+          SELECT DISTINCT p.fingerprint FROM card_submission p WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.declines IS NOT NULL
             AND p.submitted_at > at - interval '1 hour' LIMIT network_max) declined)
-       AND (SELECT 2 * count(p.declines) >= count(*) FROM card_submission p
+       AND (SELECT 2 * count(DISTINCT p.fingerprint) FILTER (WHERE p.declines IS NOT NULL) >= count(DISTINCT p.fingerprint) FROM card_submission p
             WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.submitted_at > at - interval '1 hour' AND p.session_id <> of_session) THEN
       PERFORM app.brake('network'); END IF;
   END IF;
@@ -1835,6 +1836,12 @@ BEGIN
       started_at, changed_at, latest_execution_at)
     VALUES (s.id, attempt, 1, at_gateway, connection, credential, place, why, s.amount_minor, s.currency, at, at, at + execution_ms * interval '1 ms');
   END IF;
+  RETURN NEXT s;
+EXCEPTION WHEN SQLSTATE 'LL001' OR SQLSTATE 'LL003' OR SQLSTATE 'LL004' THEN
+  GET STACKED DIAGNOSTICS entry = PG_EXCEPTION_DETAIL;
+  s := NULL;
+  s.decline_code := SQLERRM;
+  s.skipped := nullif(entry, '')::jsonb;
   RETURN NEXT s;
 END $function$;
 
@@ -2932,7 +2939,7 @@ AS $function$
 DECLARE other uuid := app.take_order(taker, merchant, reference);
 BEGIN
   IF other IS NOT NULL AND NOT EXISTS (SELECT FROM work_item WHERE session_id = taker AND kind = 'PAID_MORE_THAN_ONCE') THEN
-    RAISE EXCEPTION 'another session has the order' USING ERRCODE = 'LL003', DETAIL = other::text; END IF;
+    RAISE EXCEPTION 'another session has the order' USING ERRCODE = 'LL005', DETAIL = other::text; END IF;
 END $function$;
 
 -- function app.require_timeline()
@@ -3527,6 +3534,7 @@ DECLARE
   at timestamptz := date_trunc('milliseconds', app.clock());
   versions uuid[] := string_to_array(card, ' ');
   added    int;
+  entry    text;
 BEGIN
   PERFORM app.refuse_other_timeline();
   UPDATE partitions.payment_session_rest
@@ -3568,12 +3576,12 @@ BEGIN
     FROM card_submission WHERE fingerprint = ANY (versions)
     GROUP BY fingerprint HAVING bool_and(session_id <> of_session);
   END IF;
-  -- Few networks have so many declines that their other payments are counted too.
+  -- Few networks have so many declined cards that their other cards are counted too.
   IF is_guarded AND is_counted AND network IS NOT NULL AND network_max IS NOT NULL THEN
     IF (SELECT count(*) >= network_max FROM (
-          SELECT FROM card_submission p WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.declines IS NOT NULL
+          SELECT DISTINCT p.fingerprint FROM card_submission p WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.declines IS NOT NULL
             AND p.submitted_at > at - interval '1 hour' LIMIT network_max) declined)
-       AND (SELECT 2 * count(p.declines) >= count(*) FROM card_submission p
+       AND (SELECT 2 * count(DISTINCT p.fingerprint) FILTER (WHERE p.declines IS NOT NULL) >= count(DISTINCT p.fingerprint) FROM card_submission p
             WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.submitted_at > at - interval '1 hour' AND p.session_id <> of_session) THEN
       PERFORM app.brake('network'); END IF;
   END IF;
@@ -3582,6 +3590,12 @@ BEGIN
       started_at, changed_at, latest_execution_at)
     VALUES (s.id, attempt, 1, at_gateway, connection, credential, place, why, s.amount_minor, s.currency, at, at, at + execution_ms * interval '1 ms');
   END IF;
+  RETURN NEXT s;
+EXCEPTION WHEN SQLSTATE 'LL001' OR SQLSTATE 'LL003' OR SQLSTATE 'LL004' THEN
+  GET STACKED DIAGNOSTICS entry = PG_EXCEPTION_DETAIL;
+  s := NULL;
+  s.decline_code := SQLERRM;
+  s.skipped := nullif(entry, '')::jsonb;
   RETURN NEXT s;
 END $function$;
 

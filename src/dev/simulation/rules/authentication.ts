@@ -26,7 +26,7 @@ export const authenticationRules: readonly Rule[] = [
     says: "The completing request is sent at most twice.",
     code: [{ file: decisions, instead: ["  return completionsSent >= 0;"] }],
     database: [withoutGuard("a completion is sent at most twice")],
-    seenAt: 13,
+    seenAt: 156,
   },
   {
     id: "give-up-committed",
@@ -66,7 +66,7 @@ export const authenticationRules: readonly Rule[] = [
       withoutGuard("a hold that may appear without a request is not ruled out by giving up"),
       withoutGuard("an attempt in doubt is not declined by giving up"),
     ],
-    seenAt: 58,
+    seenAt: 94,
   },
   {
     id: "refusal-ends-payment",
@@ -74,7 +74,7 @@ export const authenticationRules: readonly Rule[] = [
     says: "Nothing follows a customer who did not authenticate, not even an earlier hold.",
     code: [{ file: files.nextStep, instead: ["  const isRefused = attempts.length < 0;"] }],
     database: [withoutGuard("no hold is adopted after a failed authentication")],
-    seenAt: 58,
+    seenAt: 2_431,
   },
   {
     id: "doubt-ends-wait",
@@ -101,7 +101,7 @@ export const authenticationRules: readonly Rule[] = [
       },
     ],
     database: [],
-    seenAt: 1_104,
+    seenAt: 132,
   },
   {
     id: "always-authenticated",
