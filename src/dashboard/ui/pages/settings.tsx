@@ -99,96 +99,11 @@ const Rows = ({ children }: { children: ReactNode }) => <div className="card row
 type FormsProps = { settings: Settings; onChange: () => Promise<unknown> };
 
 function Forms({ settings, onChange }: FormsProps) {
-  const { merchantId, environment, environmentName, role } = useScope();
-  const { revision } = settings;
-  const shared = { mayChange: role >= Role.DEVELOPER, revision, sharesRevision: true };
-  const scope = { merchantId, environment };
-  const service = createClient(SettingsService, useTransport());
   return (
     <SettingDrafts>
       <PageContents sections={groups} />
       <Group of="checkout">
-        <Rows>
-          <SettingRow
-            {...shared}
-            title="Checkout origins"
-            explanation="The card form loads only on these origins."
-            kept={settings.checkoutOrigins.join("\n")}
-            findProblem={findOriginProblem}
-            save={async (text, from) =>
-              (await service.setCheckoutOrigins({ ...scope, checkoutOrigins: linesOf(text), revision: from })).settings
-                ?.revision
-            }
-          >
-            {(edit) => (
-              <Line
-                {...edit}
-                isList
-                label="Origins"
-                hint={`One per line. Without origins, ${environmentName === "live" ? "no" : "any"} page can show the checkout in ${environmentName}.`}
-              />
-            )}
-          </SettingRow>
-          <SettingRow
-            {...shared}
-            title="Session lifetime"
-            explanation="The time that a customer has to pay after your backend has created the session. Existing sessions keep theirs."
-            kept={String(settings.sessionLifetimeSeconds / 60)}
-            findProblem={findLifetimeProblem}
-            save={async (text, from) =>
-              (
-                await service.setSessionLifetime({
-                  ...scope,
-                  sessionLifetimeSeconds: Number(text) * 60,
-                  revision: from,
-                })
-              ).settings?.revision
-            }
-          >
-            {(edit) => <Line {...edit} label="Minutes" hint="From 5 to 1440 (one day)." />}
-          </SettingRow>
-          <SettingRow
-            {...shared}
-            title="Statement descriptor"
-            explanation="The text on your customers’ card statements, for payments that name none of their own. Existing sessions keep theirs."
-            kept={settings.statementDescriptor}
-            findProblem={findDescriptorProblem}
-            save={async (text, from) =>
-              (await service.setStatementDescriptor({ ...scope, statementDescriptor: text.trim(), revision: from }))
-                .settings?.revision
-            }
-          >
-            {(edit) => (
-              <Line
-                {...edit}
-                isText
-                label="Text"
-                hint="From 5 to 22 letters, digits, dots, hyphens and spaces, with a letter among them. Without a text, gateways use the one of their account."
-              />
-            )}
-          </SettingRow>
-          <SettingRow
-            {...shared}
-            title="One order, one payment"
-            explanation="An order is what your backend names by orderRef. A change begins with the orders that are paid or being paid."
-            kept={String(settings.repeatedOrders === RepeatedOrders.REFUSE)}
-            save={async (text, from) => {
-              const repeatedOrders = text === "true" ? RepeatedOrders.REFUSE : RepeatedOrders.WARN;
-              return (await service.setRepeatedOrders({ ...scope, repeatedOrders, revision: from })).settings?.revision;
-            }}
-          >
-            {({ text, isDisabled, onText }) => (
-              <Switch
-                name="Refuse a second payment of an order"
-                detail="The customer reads that the order is being paid, or is paid. Off: a second payment is taken, with an alert."
-                isOn={text === "true"}
-                isDisabled={isDisabled}
-                onChange={(isOn) => onText(String(isOn))}
-              />
-            )}
-          </SettingRow>
-          <BrakingForm braking={settings.braking} onChange={onChange} />
-        </Rows>
+        <CheckoutRows settings={settings} onChange={onChange} />
       </Group>
       <Group of="alerts">
         <Rows>
@@ -214,6 +129,97 @@ function Forms({ settings, onChange }: FormsProps) {
         </Rows>
       </Group>
     </SettingDrafts>
+  );
+}
+
+function CheckoutRows({ settings, onChange }: FormsProps) {
+  const { merchantId, environment, environmentName, role } = useScope();
+  const { revision } = settings;
+  const shared = { mayChange: role >= Role.DEVELOPER, revision, sharesRevision: true };
+  const scope = { merchantId, environment };
+  const service = createClient(SettingsService, useTransport());
+  return (
+    <Rows>
+      <SettingRow
+        {...shared}
+        title="Checkout origins"
+        explanation="The card form loads only on these origins."
+        kept={settings.checkoutOrigins.join("\n")}
+        findProblem={findOriginProblem}
+        save={async (text, from) =>
+          (await service.setCheckoutOrigins({ ...scope, checkoutOrigins: linesOf(text), revision: from })).settings
+            ?.revision
+        }
+      >
+        {(edit) => (
+          <Line
+            {...edit}
+            isList
+            label="Origins"
+            hint={`One per line. Without origins, ${environmentName === "live" ? "no" : "any"} page can show the checkout in ${environmentName}.`}
+          />
+        )}
+      </SettingRow>
+      <SettingRow
+        {...shared}
+        title="Session lifetime"
+        explanation="The time that a customer has to pay after your backend has created the session. Existing sessions keep theirs."
+        kept={String(settings.sessionLifetimeSeconds / 60)}
+        findProblem={findLifetimeProblem}
+        save={async (text, from) =>
+          (
+            await service.setSessionLifetime({
+              ...scope,
+              sessionLifetimeSeconds: Number(text) * 60,
+              revision: from,
+            })
+          ).settings?.revision
+        }
+      >
+        {(edit) => <Line {...edit} label="Minutes" hint="From 5 to 1440 (one day)." />}
+      </SettingRow>
+      <SettingRow
+        {...shared}
+        title="Statement descriptor"
+        explanation="The text on your customers’ card statements, for payments that name none of their own. Existing sessions keep theirs."
+        kept={settings.statementDescriptor}
+        findProblem={findDescriptorProblem}
+        save={async (text, from) =>
+          (await service.setStatementDescriptor({ ...scope, statementDescriptor: text.trim(), revision: from }))
+            .settings?.revision
+        }
+      >
+        {(edit) => (
+          <Line
+            {...edit}
+            isText
+            label="Text"
+            hint="From 5 to 22 letters, digits, dots, hyphens and spaces, with a letter among them. Without a text, gateways use the one of their account."
+          />
+        )}
+      </SettingRow>
+      <SettingRow
+        {...shared}
+        title="One order, one payment"
+        explanation="An order is what your backend names by orderRef. A change begins with the orders that are paid or being paid."
+        kept={String(settings.repeatedOrders === RepeatedOrders.REFUSE)}
+        save={async (text, from) => {
+          const repeatedOrders = text === "true" ? RepeatedOrders.REFUSE : RepeatedOrders.WARN;
+          return (await service.setRepeatedOrders({ ...scope, repeatedOrders, revision: from })).settings?.revision;
+        }}
+      >
+        {({ text, isDisabled, onText }) => (
+          <Switch
+            name="Refuse a second payment of an order"
+            detail="The customer reads that the order is being paid, or is paid. Off: a second payment is taken, with an alert."
+            isOn={text === "true"}
+            isDisabled={isDisabled}
+            onChange={(isOn) => onText(String(isOn))}
+          />
+        )}
+      </SettingRow>
+      <BrakingForm braking={settings.braking} onChange={onChange} />
+    </Rows>
   );
 }
 
