@@ -146,7 +146,7 @@ describe("switchyard settings set --braking", () => {
     const run = (...options: string[]) => runCommand(["settings", "set", ...at, ...options], { env });
     for (const [wrong, message] of [
       [[], "Give --hours with --braking on or off"],
-      [["--hours", "169"], "hours: must be less than or equal to 168"],
+      [["--hours", "169"], "less than or equal to 168"],
     ] as const)
       expect(await run("--braking", "on", ...wrong)).toMatchObject({ code: 1, err: expect.stringContaining(message) });
     expect(await load()).toEqual({});
