@@ -104,6 +104,9 @@ describe("a hold on braking", () => {
 
   it("brakes at once and until its end, without a declined card", async () => {
     expect(await brakingOf(set("ON", 1))).toMatchObject({ now: { begunBy: dora }, hold: { on: true } });
+    expect(await dashboard.rows("SELECT detail FROM alert WHERE kind = 'CARD_TESTING'")).toEqual([
+      { detail: expect.stringMatching(/^dora@example\.com .* has held braking on\. 0 cards/) },
+    ]);
     await turn();
     await dashboard.setClockAhead("59 min");
     await turn();

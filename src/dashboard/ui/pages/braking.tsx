@@ -92,8 +92,8 @@ function State({ braking }: { braking: Braking | undefined }) {
       {hold?.until && (
         <>
           {" "}
-          <bdi>{nameOf(hold.heldBy)}</bdi> {hold.on ? "holds braking on" : "holds braking off"} until <Moment at={hold.until} />
-          .
+          <bdi>{nameOf(hold.heldBy)}</bdi> {hold.on ? "holds braking on" : "holds braking off"} until{" "}
+          <Moment at={hold.until} />.
         </>
       )}
     </>
