@@ -27,6 +27,7 @@ const limited = "4000000000000333";
 const failing = "4000000000000341";
 // Both gateways say that an acquirer or an issuer cannot be reached.
 const outage = "4000000000000358";
+const network = "198.51.100.0/24";
 const everyKind = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] as const;
 
 let fixture: AuthenticationFixture;
@@ -184,7 +185,6 @@ describe("a merchant", () => {
   });
 
   it("does not brake for an outage of acquirers, and a card that fails in it is none of its network's declined ones", async () => {
-    const network = "198.51.100.0/24";
     expect((await pay(outage, { network })).session.declineCode).toBe("card_declined");
     expect(await sql("SELECT FROM tested_payment")).toEqual([]);
     expect(await sql("SELECT declines FROM card_submission")).toEqual([{ declines: null }]);
@@ -206,7 +206,6 @@ describe("a merchant", () => {
   it.each(["session", "address"])(
     "forgets with a customer's %s what it has counted, but the card's tries",
     async (by) => {
-      const network = "198.51.100.0/24";
       const customerEmail = "Ada@example.com";
       const { session } = await pay(wrongCode, { network, fields: { customerEmail } });
       await pay(wrongCode, { network });
@@ -393,7 +392,6 @@ describe("while its merchant brakes, a card that was approved here", () => {
 });
 
 describe("a network", () => {
-  const network = "198.51.100.0/24";
   /** Inserts payments of a network: so many declined ones, and so many others. */
   const paidFrom = (declined: number, others: number, at = "app.clock()") =>
     sql(
@@ -424,7 +422,6 @@ describe("a network", () => {
   });
 
   it("is declined before any gateway where its customer cannot be asked, and the browser gets no reason", async () => {
-    // Nor does a card pass that was approved here, as its page may leave out the browser.
     await pay(cards.approved);
     requests = [];
     await paidFrom(30, 0);
