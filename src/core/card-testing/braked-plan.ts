@@ -39,6 +39,6 @@ export async function planWhileBraking(
   paying: { merchantId: string; card: CardFingerprint; canAsk: boolean; plan: Plan },
 ): Promise<BrakedPlan> {
   const { merchantId, card, canAsk, plan } = paying;
-  if (await isApproved(core, merchantId, card)) return { plan, brakes: ["KNOWN_CARD"] };
+  if (await isApproved(core, merchantId, card)) return { plan, brakes: ["KNOWN_CARD"] }; // rule:approved-card-known
   return { plan: planAsked(route, { canAsk }) ?? plan, brakes: ["NEW_CARD"] };
 }

@@ -40,7 +40,7 @@ export async function inOrder<Result>(run: (payerId?: string) => Promise<Result>
 const setPayer: Statement = {
   name: "set_paying_session",
   partitionKey: 1,
-  text: "UPDATE payment_session SET paying_session_id = $2 WHERE id = $1",
+  text: "SELECT FROM app.set_paying_session($1, $2)",
 };
 
 /**

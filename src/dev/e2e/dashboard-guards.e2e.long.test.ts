@@ -70,9 +70,11 @@ it("refuses repeated orders by a switch, once the member has proved who they are
   expect(await refuses.isChecked()).toBe(false);
   await demo.accountsQuery("UPDATE sign_in SET proved_at = proved_at - interval '15 minutes'");
   await card.getByText("Refuse a second payment of an order").click();
+  await page.getByRole("region", { name: "Unsaved changes" }).getByRole("button", { name: "Save" }).click();
   const proof = page.getByRole("dialog", { name: "Confirm that it is you" });
   await proof.getByLabel("Password").fill(demo.file.member.password);
   await proof.getByRole("button", { name: "Confirm" }).click();
+  await page.getByText("Saved.").waitFor();
   await expect.poll(() => refuses.isChecked()).toBe(true);
   await look(page);
   await page.reload();

@@ -101,7 +101,7 @@ BEGIN
   SELECT of_merchant, o.order_ref, o.session_id FROM jsonb_populate_recordset(NULL::app.order_winner, orders) o;
 END $$;
 
-CREATE FUNCTION partitions.update_order_of_refund_rest() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION partitions.update_order_of_refund_rest() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
   IF 'SUCCEEDED' IN (NEW.status, CASE TG_OP WHEN 'UPDATE' THEN OLD.status END) AND (TG_OP = 'INSERT' OR NEW.status <> OLD.status) THEN
     PERFORM app.update_order(NEW.session_id); END IF;

@@ -24,7 +24,7 @@ CREATE FUNCTION app.public_time(at timestamptz) RETURNS text LANGUAGE sql STABLE
 CREATE FUNCTION partitions.create_session_rest(
   new_session uuid, merchant uuid, amount bigint, in_currency text, reference text, email text, secret int, life_ms bigint, request uuid,
   described jsonb, later boolean, later_by timestamptz, repeated boolean, own_key text, hash bytea, answer text, key_life_ms bigint)
-RETURNS SETOF payment_session LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+RETURNS SETOF payment_session LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, partitions, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
   at timestamptz := app.clock();
@@ -64,7 +64,7 @@ CREATE FUNCTION partitions.claim_rest(
   browser text, attempt uuid, at_gateway text, connection uuid, credential int, place int, why text, execution_ms int,
   card text, address inet, is_guarded boolean, is_counted boolean, submissions_max int, declines_max int,
   network cidr, network_max int, braked text)
-RETURNS SETOF payment_session LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+RETURNS SETOF payment_session LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, partitions, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
   s  payment_session;
@@ -141,7 +141,7 @@ END $$;
 -- the capture. Returns the time, and whether another attempt has changed since the caller read it.
 CREATE FUNCTION partitions.held_rest(
   of_session uuid, epoch int, attempt uuid, read_at timestamptz, reference text, network text, lease_ms int, unused_ms int, brand text, last4 text)
-RETURNS TABLE (recorded_at timestamptz, is_news boolean) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+RETURNS TABLE (recorded_at timestamptz, is_news boolean) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, partitions, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
   s  record;
@@ -193,7 +193,7 @@ CREATE FUNCTION partitions.failed_rest(
   of_session uuid, epoch int, attempt uuid, read_at timestamptz, as_status text, kind text, declined_as text, own_code text, refused_as text, therefore text,
   brand text, last4 text, lease_ms int, unused_ms int, margin_ms int,
   next_attempt uuid, at_gateway text, connection uuid, credential int, place int, why text, execution_ms int)
-RETURNS timestamptz LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+RETURNS timestamptz LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, partitions, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
   s  record;
@@ -242,7 +242,7 @@ END $$;
 CREATE FUNCTION partitions.captured_rest(
   of_session uuid, epoch int, attempt uuid, read_at timestamptz, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text,
   lease_ms int, unused_ms int, event uuid, public_event text, event_body text, overdue_ms int)
-RETURNS TABLE (ended_at timestamptz, event_sequence int, event_bytes bytea) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+RETURNS TABLE (ended_at timestamptz, event_sequence int, event_bytes bytea) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, partitions, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
   s    record;
