@@ -104,6 +104,9 @@ describe("a hold on braking", () => {
 
   it("brakes at once and until its end, without a declined card", async () => {
     expect(await brakingOf(set("ON", 1))).toMatchObject({ now: { begunBy: dora }, hold: { on: true } });
+    expect(await dashboard.rows("SELECT detail FROM alert WHERE kind = 'CARD_TESTING'")).toEqual([
+      { detail: expect.stringMatching(/^dora@example\.com .* has held braking on\. 0 cards/) },
+    ]);
     await turn();
     await dashboard.setClockAhead("59 min");
     await turn();
@@ -146,7 +149,7 @@ describe("switchyard settings set --braking", () => {
     const run = (...options: string[]) => runCommand(["settings", "set", ...at, ...options], { env });
     for (const [wrong, message] of [
       [[], "Give --hours with --braking on or off"],
-      [["--hours", "169"], "hours: must be less than or equal to 168"],
+      [["--hours", "169"], "less than or equal to 168"],
     ] as const)
       expect(await run("--braking", "on", ...wrong)).toMatchObject({ code: 1, err: expect.stringContaining(message) });
     expect(await load()).toEqual({});

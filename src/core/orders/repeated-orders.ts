@@ -54,23 +54,22 @@ const selectOldest: Statement = {
   name: "select_oldest_writer",
   text: "SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS id",
 };
-// A payment's commits take milliseconds. Whoever saves the setting waits for the longest of all writers.
+// A payment's commits take milliseconds. Whoever saves the setting waits for the longest of all writers: for ten seconds.
 const writersPauseMs = 20;
-const writersMaxMs = 10_000;
+const looksMax = 500;
 
 /**
  * Adds the orders of payments that have read the earlier setting and were committed after it was changed: waits for every
  * transaction that was writing then. Throws `unavailable` where one of them is open for longer; to be called again then.
  */
-export async function fillOrders(database: Transacting, merchantId: string, waitMs = writersMaxMs): Promise<void> {
-  const latest = performance.now() + waitMs;
+export async function fillOrders(database: Transacting, merchantId: string, looks = looksMax): Promise<void> {
   const read = async (statement: Statement) => {
     const [row] = await database.transaction((tx) => tx.query<{ id: string }>(statement, []));
     return BigInt(row!.id);
   };
   const until = await read(takeTransactionId);
-  while ((await read(selectOldest)) < until) {
-    if (performance.now() >= latest) throw new DomainError("unavailable", stillWriting);
+  for (let look = 0; (await read(selectOldest)) < until; look++) {
+    if (look === looks) throw new DomainError("unavailable", stillWriting);
     await pause(writersPauseMs);
   }
   await database.transaction((tx) => fillAll(tx, merchantId));

@@ -11,7 +11,7 @@ import { Secret } from "../../platform/secrets.ts";
 import { eraseCustomer, eraseFromSession } from "../../retention/erase-customer.ts";
 import { cancelSession } from "../capture-later.ts";
 import { createBrakeTurn } from "../card-testing/brake-merchants.ts";
-import { listBraking, loadBraking, recordHold, removeHold } from "../card-testing/held-braking.ts";
+import { listBraking, loadBraking, recordHold } from "../card-testing/held-braking.ts";
 import type { Core } from "../core.ts";
 import { recordRoutingRule } from "../record/routing-rules.ts";
 import type { Payment } from "../rows/payment.ts";
@@ -27,6 +27,7 @@ const limited = "4000000000000333";
 const failing = "4000000000000341";
 // Both gateways say that an acquirer or an issuer cannot be reached.
 const outage = "4000000000000358";
+const network = "198.51.100.0/24";
 const everyKind = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] as const;
 
 let fixture: AuthenticationFixture;
@@ -184,7 +185,6 @@ describe("a merchant", () => {
   });
 
   it("does not brake for an outage of acquirers, and a card that fails in it is none of its network's declined ones", async () => {
-    const network = "198.51.100.0/24";
     expect((await pay(outage, { network })).session.declineCode).toBe("card_declined");
     expect(await sql("SELECT FROM tested_payment")).toEqual([]);
     expect(await sql("SELECT declines FROM card_submission")).toEqual([{ declines: null }]);
@@ -206,7 +206,6 @@ describe("a merchant", () => {
   it.each(["session", "address"])(
     "forgets with a customer's %s what it has counted, but the card's tries",
     async (by) => {
-      const network = "198.51.100.0/24";
       const customerEmail = "Ada@example.com";
       const { session } = await pay(wrongCode, { network, fields: { customerEmail } });
       await pay(wrongCode, { network });
@@ -307,37 +306,6 @@ describe("a merchant", () => {
   });
 });
 
-describe("a person's hold", () => {
-  it("lets the merchant brake for its time, and then ends with the next calm ten minutes", async () => {
-    await brake();
-    expect(await loadBraking(core.database, merchantId)).toMatchObject({
-      now: { begunBy: "ada" },
-      hold: { isOn: true },
-    });
-    expect(await alerts()).toMatchObject([{ detail: expect.stringMatching(/^ada has held braking on\. 0 cards/) }]);
-    await turn();
-    await fixture.base.setClockAhead(59);
-    await turn();
-    expect(await isBraking()).toBe(true);
-    await fixture.base.setClockAhead(61);
-    await turn();
-    expect(await isBraking()).toBe(false);
-  });
-
-  it("lets the merchant not brake for its time, whatever is declined", async () => {
-    await tested(61);
-    await turn();
-    await hold(false, 1);
-    await turn();
-    expect(await isBraking()).toBe(false);
-    await turn();
-    expect(await isBraking()).toBe(false);
-    await core.database.transaction((tx) => removeHold(tx, merchantId));
-    await turn();
-    expect(await isBraking()).toBe(true);
-  });
-});
-
 describe("while its merchant brakes, a card that was never approved here", () => {
   it("gets no second gateway after a decline, and the browser no reason of it", async () => {
     expect(attemptsOf(await pay(cards.failover))).toEqual(["SANDBOX_A DECLINED", "SANDBOX_B CAPTURED"]);
@@ -424,7 +392,6 @@ describe("while its merchant brakes, a card that was approved here", () => {
 });
 
 describe("a network", () => {
-  const network = "198.51.100.0/24";
   /** Inserts payments of a network: so many declined ones, and so many others. */
   const paidFrom = (declined: number, others: number, at = "app.clock()") =>
     sql(
@@ -455,6 +422,8 @@ describe("a network", () => {
   });
 
   it("is declined before any gateway where its customer cannot be asked, and the browser gets no reason", async () => {
+    await pay(cards.approved);
+    requests = [];
     await paidFrom(30, 0);
     const { session, attempts } = await pay(cards.approved, { network });
     expect([session.status, session.declineCode, attempts]).toEqual(["DECLINED", "too_many_attempts", []]);
@@ -463,22 +432,16 @@ describe("a network", () => {
     expect(requests).toEqual([]);
   });
 
-  it("is declined for 30 cards, and not for payments of fewer that are declined again", async () => {
+  it("is braked for 30 cards, which are half of its cards, however often one of them is declined or approved again", async () => {
+    const again = (declines: string) =>
+      sql(`INSERT INTO card_submission SELECT fingerprint, 2, gen_random_uuid(), submitted_at, merchant_id, network, declines
+           FROM card_submission WHERE declines IS ${declines}`);
     await paidFrom(29, 0);
-    await sql(
-      "INSERT INTO card_submission SELECT fingerprint, 2, gen_random_uuid(), submitted_at, merchant_id, network, declines FROM card_submission",
-    );
+    await again("NOT NULL");
     expect((await pay(cards.approved, { network })).session.status).toBe("SUCCEEDED");
-    await paidFrom(1, 0);
+    await paidFrom(1, 28);
+    await again("NULL");
     fingerprint = counted();
-    expect((await pay(cards.approved, { network })).session.declineCode).toBe("too_many_attempts");
-  });
-
-  it("is half declined by its cards, however often one of them is approved", async () => {
-    await paidFrom(30, 28);
-    await sql(
-      "INSERT INTO card_submission SELECT fingerprint, 2, gen_random_uuid(), submitted_at, merchant_id, network FROM card_submission WHERE declines IS NULL",
-    );
     expect((await pay(cards.approved, { network })).session.declineCode).toBe("too_many_attempts");
   });
 
@@ -506,12 +469,6 @@ describe("a network", () => {
     await paidFrom(0, 2);
     fingerprint = stranger;
     expect((await pay(cards.approved, { from: shopper, network })).session.status).toBe("SUCCEEDED");
-  });
-
-  it("declines also a card that was approved here where its page leaves out the browser", async () => {
-    await pay(cards.approved);
-    await paidFrom(30, 0);
-    expect((await pay(cards.approved, { network })).session.declineCode).toBe("too_many_attempts");
   });
 
   it("is told apart from others, and nothing is refused where addresses or the card do not count", async () => {

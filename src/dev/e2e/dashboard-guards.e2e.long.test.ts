@@ -46,7 +46,7 @@ async function open(environment: "test" | "live", name: string, of = merchantId)
 }
 
 /** Checks a state of a page on a desktop and on a phone. */
-async function look(page: Page, shot = ""): Promise<void> {
+async function look(page: Page): Promise<void> {
   for (const [colorScheme, width] of [
     ["light", 1440],
     ["dark", 1440],
@@ -55,7 +55,6 @@ async function look(page: Page, shot = ""): Promise<void> {
   ] as const) {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width, height: 900 });
-    if (shot) await page.screenshot({ path: `/tmp/g46-${shot}-${width}-${colorScheme}.png`, fullPage: true });
     expect(await findViolations(page)).toEqual([]);
     const { scrollWidth, clientWidth } = await page.evaluate(() => document.documentElement);
     expect(scrollWidth).toBe(clientWidth);
@@ -89,15 +88,15 @@ it("holds braking on, shows it on Settings and Home, and ends the hold", { timeo
   const page = await open("test", "settings");
   const card = page.getByRole("region", { name: "Card testing" });
   await card.getByText("Payments are not braked.").waitFor();
-  await look(page, "not-braked");
+  await look(page);
   await card.getByLabel("Hold it for").selectOption("4 hours");
   await card.getByRole("button", { name: "Hold on" }).click();
   await card.getByText("Payments are braked").waitFor();
   await card.getByText(/holds braking on until/).waitFor();
-  await look(page, "braked");
+  await look(page);
   const home = await open("test", "home");
   await home.getByRole("link", { name: "See braking" }).waitFor();
-  await look(home, "home-braked");
+  await look(home);
   await home.close();
   await card.getByRole("button", { name: "End the hold" }).click();
   await card.getByRole("button", { name: "Hold on" }).waitFor();
@@ -105,7 +104,7 @@ it("holds braking on, shows it on Settings and Home, and ends the hold", { timeo
 });
 
 it("blocks a customer on a payment's page, lists the entry, and erases the customer's data", { timeout }, async () => {
-  const shop = demo.file.merchants[0]!.merchantId;
+  const { merchantId: shop } = demo.file.merchants[0]!;
   const api = new ApiCheckout(demo.file);
   const session = await api.open({ customerEmail: "eve@customer.example", customerName: "Eve" });
   await api.submit(session, await api.tokenize(session, "4242424242424242"));
@@ -114,20 +113,22 @@ it("blocks a customer on a payment's page, lists the entry, and erases the custo
   const dialog = page.getByRole("dialog", { name: "Block this customer" });
   await dialog.getByText("The e-mail address eve@customer.example").click();
   await dialog.getByLabel("Reason").fill("Tried out cards");
-  await look(page, "block-dialog");
+  await look(page);
   await dialog.getByRole("button", { name: "Block", exact: true }).click();
   await dialog.waitFor({ state: "detached" });
   const settings = await open("test", "settings#blocklist", shop);
-  await settings.getByRole("grid", { name: "Block list" }).or(settings.getByRole("table", { name: "Block list" })).getByText("Tried out cards").waitFor();
-  await look(settings, "blocklist");
+  await settings.getByText("Tried out cards").waitFor();
+  await look(settings);
   await settings.close();
   await page.reload();
   await page.getByRole("button", { name: "Block this customer…" }).waitFor();
-  await look(page, "payment");
-  await page.goto(`${demo.file.dashboardOrigin}/test/${shop}/payments/customer?email=${encodeURIComponent("eve@customer.example")}`);
+  await look(page);
+  await page.goto(
+    `${demo.file.dashboardOrigin}/test/${shop}/payments/customer?email=${encodeURIComponent("eve@customer.example")}`,
+  );
   await page.getByRole("button", { name: "Erase the customer’s data" }).click();
   await page.getByRole("alertdialog").waitFor();
-  await look(page, "erasure");
+  await look(page);
   await page.getByRole("alertdialog").getByRole("button", { name: "Erase the customer’s data" }).click();
   await page.getByRole("heading", { name: "No payment has this address" }).waitFor();
   await page.close();

@@ -43,9 +43,11 @@ export function BrakingForm({ braking, onChange }: { braking: Braking | undefine
       </p>
       <Refusal error={save.error} />
       {hold ? (
-        <Button isDisabled={isDisabled} onPress={() => save.mutate(Hold.NONE)}>
-          End the hold
-        </Button>
+        <div className="row">
+          <Button isDisabled={isDisabled} onPress={() => save.mutate(Hold.NONE)}>
+            End the hold
+          </Button>
+        </div>
       ) : (
         <div className="row">
           <label>
@@ -86,13 +88,16 @@ function State({ braking }: { braking: Braking | undefined }) {
       {hold?.until && (
         <>
           {" "}
-          <bdi>{hold.heldBy}</bdi> {hold.on ? "holds braking on" : "holds braking off"} until <Moment at={hold.until} />
-          .
+          <bdi>{nameOf(hold.heldBy)}</bdi> {hold.on ? "holds braking on" : "holds braking off"} until{" "}
+          <Moment at={hold.until} />.
         </>
       )}
     </>
   );
 }
+
+/** Returns a person's name without the id that the audit trail has beside it. */
+const nameOf = (person: string) => person.replace(/ \(\w+\)$/, "");
 
 const cardsInWords = ({ cards }: BrakingPeriod) =>
   cards === 1 ? "1 card was declined" : `${cards} cards were declined`;
@@ -121,7 +126,7 @@ export function BrakingPeriods({ periods }: { periods: readonly BrakingPeriod[] 
                 <td>{period.endedAt ? <Moment at={period.endedAt} /> : "not yet"}</td>
                 <td>{period.cards}</td>
                 <td>{period.threshold}</td>
-                <td>{period.begunBy ? <bdi>{`Held on by ${period.begunBy}`}</bdi> : "Declined cards"}</td>
+                <td>{period.begunBy ? <bdi>{`Held on by ${nameOf(period.begunBy)}`}</bdi> : "Declined cards"}</td>
               </tr>
             ))}
           </tbody>
