@@ -847,7 +847,7 @@ export type PaymentSession = Message<"payments.v1.PaymentSession"> & {
   customerEmail?: string | undefined;
 
   /**
-   * The state of the payment. CREATED also covers one that is processing or held; every other value is final.
+   * The state of the payment. Every value but CREATED is final.
    *
    * @generated from field: payments.v1.PaymentSession.Status status = 6;
    */
@@ -1100,7 +1100,7 @@ export type PaymentSessionJson = {
   customerEmail?: string;
 
   /**
-   * The state of the payment. CREATED also covers one that is processing or held; every other value is final.
+   * The state of the payment. Every value but CREATED is final.
    *
    * @generated from field: payments.v1.PaymentSession.Status status = 6;
    */
@@ -1328,26 +1328,36 @@ export const PaymentSession_Status = {
   STATUS_UNSPECIFIED: 0,
 
   /**
+   * It waits for a card, is processing, or holds the amount.
+   *
    * @generated from enum value: CREATED = 1;
    */
   CREATED: 1,
 
   /**
+   * Captured, once.
+   *
    * @generated from enum value: SUCCEEDED = 2;
    */
   SUCCEEDED: 2,
 
   /**
+   * Declined; nothing is captured.
+   *
    * @generated from enum value: DECLINED = 3;
    */
   DECLINED: 3,
 
   /**
+   * No gateway could complete it; nothing is captured, and a possible hold is voided.
+   *
    * @generated from enum value: DEGRADED = 4;
    */
   DEGRADED: 4,
 
   /**
+   * No card was submitted.
+   *
    * @generated from enum value: EXPIRED = 5;
    */
   EXPIRED: 5,
@@ -2704,11 +2714,15 @@ export const PaymentSessionSummarySchema: GenMessage<PaymentSessionSummary, {jso
  */
 export type Card = Message<"payments.v1.Card"> & {
   /**
+   * The network, such as visa.
+   *
    * @generated from field: string brand = 1;
    */
   brand: string;
 
   /**
+   * The last four digits.
+   *
    * @generated from field: string last4 = 2;
    */
   last4: string;
@@ -2721,11 +2735,15 @@ export type Card = Message<"payments.v1.Card"> & {
  */
 export type CardJson = {
   /**
+   * The network, such as visa.
+   *
    * @generated from field: string brand = 1;
    */
   brand?: string;
 
   /**
+   * The last four digits.
+   *
    * @generated from field: string last4 = 2;
    */
   last4?: string;
@@ -2745,16 +2763,22 @@ export const CardSchema: GenMessage<Card, {jsonType: CardJson}> = /*@__PURE__*/
  */
 export type Routing = Message<"payments.v1.Routing"> & {
   /**
+   * The version of your routing rule.
+   *
    * @generated from field: int32 rule_version = 1;
    */
   ruleVersion: number;
 
   /**
+   * The gateways in the order in which they are called.
+   *
    * @generated from field: repeated payments.v1.PlannedConnection plan = 2;
    */
   plan: PlannedConnection[];
 
   /**
+   * The gateways that were left out, each with the reason.
+   *
    * @generated from field: repeated payments.v1.SkippedConnection skipped = 3;
    */
   skipped: SkippedConnection[];
@@ -2788,16 +2812,22 @@ export type Routing = Message<"payments.v1.Routing"> & {
  */
 export type RoutingJson = {
   /**
+   * The version of your routing rule.
+   *
    * @generated from field: int32 rule_version = 1;
    */
   ruleVersion?: number;
 
   /**
+   * The gateways in the order in which they are called.
+   *
    * @generated from field: repeated payments.v1.PlannedConnection plan = 2;
    */
   plan?: PlannedConnectionJson[];
 
   /**
+   * The gateways that were left out, each with the reason.
+   *
    * @generated from field: repeated payments.v1.SkippedConnection skipped = 3;
    */
   skipped?: SkippedConnectionJson[];

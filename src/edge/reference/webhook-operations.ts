@@ -38,8 +38,7 @@ const occasions: Readonly<Record<WebhookType, { readonly summary: string; readon
   },
   "payment_session.held": {
     summary: "Amount held",
-    description:
-      "A payment with manual capture holds the amount. Capture it before `held.until`, or cancel it.",
+    description: "A payment with manual capture holds the amount. Capture it before `held.until`, or cancel it.",
   },
   "payment_session.capture_due": {
     summary: "Capture due",
@@ -47,8 +46,7 @@ const occasions: Readonly<Record<WebhookType, { readonly summary: string; readon
   },
   "payment_attempt.voided": {
     summary: "Hold voided",
-    description:
-      "A gateway released a hold that was no longer needed. Nothing to do; `attemptId` names the attempt.",
+    description: "A gateway released a hold that was no longer needed. Nothing to do; `attemptId` names the attempt.",
   },
   "payment_attempt.capture_failed": {
     summary: "Capture failed",
@@ -65,7 +63,8 @@ const occasions: Readonly<Record<WebhookType, { readonly summary: string; readon
   },
   "refund.pending": {
     summary: "Refund pending",
-    description: "The gateway has not answered for an hour. Wait, and do not refund again. `refundId` names the refund.",
+    description:
+      "The gateway has not answered for an hour. Wait, and do not refund again. `refundId` names the refund.",
   },
   "webhook_endpoint.test": {
     summary: "Endpoint test",
