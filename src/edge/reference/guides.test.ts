@@ -5,10 +5,10 @@ import { guideGroups, guides, lookUp } from "./guides.ts";
 
 const wordsMax = 1_500;
 
-/** The words that a reader reads; code is copied. */
+/** The words that a reader reads: code is copied, and the bars of a table are no words. */
 function countWords(markdown: string): number {
   const read = markdown.replaceAll(/^```[\s\S]*?^```$/gm, "").replaceAll(/<!--[\s\S]*?-->/g, "");
-  return read.split(/\s+/).filter((word) => word !== "").length;
+  return read.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length;
 }
 
 const textOf = (file: string) => readFileSync(join(import.meta.dirname, "../../../docs", file), "utf8");

@@ -1,4 +1,4 @@
-/** The counts of docs/security.md against card testing: at most five security codes of a card reach a gateway. */
+/** The counts of docs/card-testing.md against card testing: at most five security codes of a card reach a gateway. */
 import { files, type Rule } from "./rule.ts";
 
 /** These counts, each with its removal. */
