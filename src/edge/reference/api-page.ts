@@ -76,6 +76,14 @@ const placeOf = ({ operationId }: Operation) => order.findIndex((verb) => operat
 
 const marked = new Marked({ renderer: { html: ({ text }) => escapeHtml(text) } });
 
+/** Returns the call of each operation's sample. */
+export function apiCalls(document: ApiDocument): SampleCall[] {
+  const renderer = new Renderer(document);
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => renderer.call(path, method.toUpperCase(), operation)),
+  );
+}
+
 /** Returns the contents of the page, and the list of its sections. */
 export function renderApi(document: ApiDocument): string {
   const calls = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -146,8 +154,12 @@ class Renderer {
     return marked.parse(this.#named(text), { async: false });
   }
 
+  call(path: string, method: string, operation: Operation): SampleCall {
+    return sampleCall(path, method, operation, this.#parameters(operation));
+  }
+
   operation(path: string, method: string, operation: Operation): string {
-    const parameters = (operation.parameters ?? []).map((parameter) => this.#parameter(parameter));
+    const parameters = this.#parameters(operation);
     const lists = (["path", "query", "header"] as const).map((place) => {
       const shown = parameters.filter((parameter) => parameter.in === place);
       const items = shown.map(({ name, schema, description, required }) =>
@@ -212,7 +224,7 @@ ${example(`Response ${status}`, answer?.examples)}`,
   /** The headers and the envelope that all webhooks have. */
   webhookHeaders(): string {
     const [first] = Object.values(this.#document.webhooks);
-    const parameters = (first?.post.parameters ?? []).map((parameter) => this.#parameter(parameter));
+    const parameters = first === undefined ? [] : this.#parameters(first.post);
     const items = parameters.map(({ name, description, schema }) =>
       this.#field(name, { ...schema, description: description ?? "" }, false, false),
     );
@@ -234,8 +246,10 @@ ${example(`Response ${status}`, answer?.examples)}`,
 ${left}</div><div class="side">${right}</div></section>`;
   }
 
-  #parameter(parameter: Parameter | { readonly $ref: string }): Parameter {
-    return "$ref" in parameter ? this.#document.components.parameters[parameter.$ref.split("/").at(-1)!]! : parameter;
+  #parameters({ parameters = [] }: Operation): Parameter[] {
+    return parameters.map((parameter) =>
+      "$ref" in parameter ? this.#document.components.parameters[nameOf(parameter.$ref)]! : parameter,
+    );
   }
 
   #resolve(schema: Schema): Schema {

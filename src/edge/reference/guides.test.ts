@@ -19,7 +19,7 @@ describe("guides", () => {
     const counts = listed.map(({ file }) => [file, countWords(textOf(file))] as const);
     expect(counts.length).toBeGreaterThan(40);
     expect(counts.filter(([, words]) => words > wordsMax)).toEqual([]);
-    expect(countWords("one `two` three\n```sh\nfour five\n```\n| six |")).toBe(6);
+    expect(countWords("one `two` three\n```sh\nfour five\n```\n| six |")).toBe(4);
   });
 
   it("begin with a title and one paragraph that says what a reader can do", () => {

@@ -115,7 +115,11 @@ export const guideGroups: readonly { readonly readers: string; readonly guides: 
       guide("doctor.md", "Doctor", "Every check of an installation, and what to do."),
       guide("metrics.md", "Metrics", "Every metric of every role."),
       guide("runbooks.md", "Runbooks", "What to do when an alert fires, for each alert."),
-      guide("gateway-tests.md", "Tests of gateways", "What each connector was tested against, and what to test yourself."),
+      guide(
+        "gateway-tests.md",
+        "Tests of gateways",
+        "What each connector was tested against, and what to test yourself.",
+      ),
       guide("restore-details.md", "What a restore does", "What it finds, what it changes, and what it cannot know."),
       guide("safety.md", "Payment safety", "Why a session cannot capture twice."),
       guide(
