@@ -37,7 +37,7 @@ export const settingTasks: readonly SettingTask[] = [
   },
   { task: "add [a cell](scaling.md#add-a-cell)", settings: [cellSettings.databaseUrl, cellSettings.databaseReadUrl] },
   {
-    task: "give the roles [their keys](keys.md#all-keys)",
+    task: "give the roles [their keys](keys.md#keys)",
     settings: [environment.keysFile, vault.keysFile, dashboardSettings.keysFile],
   },
   {

@@ -62,7 +62,7 @@ describe("the pages about webhooks", () => {
   });
 
   it("has a section for each type of event", () => {
-    const sections = [...guide.matchAll(/^### (\w+\.\w+)$/gm)].map(([, type]) => type);
+    const sections = [...guide.matchAll(/^## (\w+\.\w+)$/gm)].map(([, type]) => type);
     expect(sections.toSorted()).toEqual(webhookEventTypes.toSorted());
   });
 

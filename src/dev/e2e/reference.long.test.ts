@@ -14,7 +14,7 @@ let server: Server;
 let origin: string;
 let browser: Browser;
 // Each page in two looks, on a machine that may have much else to do.
-const patienceMs = 60_000;
+const patienceMs = 120_000;
 
 beforeAll(async () => {
   const serve = serveReference();
@@ -73,7 +73,7 @@ describe("/docs/api", () => {
 
   it("shows samples in one language at a time, and keeps the choice", async () => {
     const { page } = await open("/docs/api");
-    const shown = (text: string) => page.getByText(text).filter({ visible: true }).count();
+    const shown = (text: string) => page.locator(".sample").getByText(text).filter({ visible: true }).count();
     expect([await shown('curl "$API_ORIGIN'), await shown("urllib.request.urlopen")]).toEqual([9, 0]);
     await page.getByRole("button", { name: "Python" }).first().click();
     expect([await shown('curl "$API_ORIGIN'), await shown("urllib.request.urlopen")]).toEqual([0, 9]);
@@ -161,7 +161,7 @@ describe("the guides", () => {
   });
 
   it("show their pictures", async () => {
-    const { page } = await open("/docs/dashboard");
+    const { page } = await open("/docs/appearance");
     const pictures = page.locator("main img");
     const count = await pictures.count();
     expect(count).toBeGreaterThan(6);
@@ -199,7 +199,7 @@ describe("/docs/errors", () => {
   it("fits 320 pixels, in the dark", async () => {
     const { page } = await open("/docs/errors", { viewport: { width: 320, height: 640 }, colorScheme: "dark" });
     expect(await overflow(page)).toBe(0);
-    const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const background = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
     expect(background).toBe("rgb(23, 27, 34)");
   });
 });
