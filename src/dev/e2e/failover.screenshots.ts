@@ -54,7 +54,7 @@ async function signIn(): Promise<Page> {
   return page;
 }
 
-/** What is around a part of a page, as WebP, which Chromium itself writes. */
+/** A screenshot around a part of a page, as WebP, which Chromium itself writes. */
 async function webpOf(page: Page, part: Locator): Promise<string> {
   await part.evaluate((element) => element.scrollIntoView({ block: "center" }));
   const png = (await page.screenshot({ animations: "disabled" })).toString("base64");

@@ -55,7 +55,7 @@ export type ApiDocument = {
   };
 };
 
-/** What is shown once, under the first operation that returns it, and linked from the others. */
+/** Schemas that are shown once, under the first operation that returns it, and linked from the others. */
 const objects: Readonly<Record<string, { readonly id: string; readonly title: string; readonly group: string }>> = {
   PaymentSession: { id: "session-object", title: "The session", group: "Payment sessions" },
   Refund: { id: "refund-object", title: "The refund", group: "Refunds" },

@@ -48,8 +48,8 @@ it.for(languages)(
     skip(spawnSync(tool, ["--version"]).error !== undefined, `there is no ${tool} on this machine`);
     const calls = apiCalls(document);
     const samples = calls.map((call) => codeSamples(call)[language]);
-    const env = { PATH: process.env.PATH, API_ORIGIN: origin, SECRET_KEY: "switchyard_test_sk_1" };
-    await run(tool, [...args, joined(samples)], { env });
+    const variables = [`API_ORIGIN=${origin}`, "SECRET_KEY=switchyard_test_sk_1"];
+    await run("env", [...variables, tool, ...args, joined(samples)]);
     expect(calls).toHaveLength(9);
     expect(received.splice(0)).toEqual(
       calls.map(({ method, path, needsKey, headers, body }) => ({

@@ -7,7 +7,7 @@ import { type StaticFile, serveFiles } from "../../platform/static-files.ts";
 import { errorsPage } from "./errors-page.ts";
 import { type Guide, guidePictures, guides } from "./guides.ts";
 import { apiPage, guidePage, guidesPage, referencePaths } from "./reference-pages.ts";
-import { searchIndex } from "./search-index.ts";
+import { searchSections } from "./search-sections.ts";
 
 // They change with a release; five minutes keep them fresh.
 const moving = "public, max-age=300";
@@ -34,7 +34,7 @@ export function serveReference(): (request: IncomingMessage, response: ServerRes
     ...guidePictures.map((path) => [path, () => file(read(...path.split("/")), "image/png", moving)] as const),
     [
       referencePaths.searchIndex,
-      () => file(Buffer.from(JSON.stringify(searchIndex(texts(), api()))), "application/json", moving),
+      () => file(Buffer.from(JSON.stringify(searchSections(texts(), api()))), "application/json", moving),
     ],
     [
       referencePaths.style,

@@ -1,4 +1,4 @@
-/** What the search of /docs looks through: the sections of every guide, and of the API reference. PURE. */
+/** Lists the sections of every guide and of the API reference, for the search of /docs. */
 import { renderGuide } from "./render-guide.ts";
 
 /** A section, with its text in plain words. */
@@ -38,7 +38,7 @@ function sectionsOf(page: string, path: string, html: string): SearchSection[] {
 }
 
 /** Returns the sections of all pages. */
-export function searchIndex(
+export function searchSections(
   guides: readonly { readonly title: string; readonly path: string; readonly text: string }[],
   api: string,
 ): SearchSection[] {
