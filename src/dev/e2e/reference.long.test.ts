@@ -74,9 +74,9 @@ describe("/docs/api", () => {
   it("shows samples in one language at a time, and keeps the choice", async () => {
     const { page } = await open("/docs/api");
     const shown = (text: string) => page.locator(".sample").getByText(text).filter({ visible: true }).count();
-    expect([await shown('curl "$API_ORIGIN'), await shown("urllib.request.urlopen")]).toEqual([9, 0]);
+    expect([await shown("$API_ORIGIN/api"), await shown("urllib.request.urlopen")]).toEqual([9, 0]);
     await page.getByRole("button", { name: "Python" }).first().click();
-    expect([await shown('curl "$API_ORIGIN'), await shown("urllib.request.urlopen")]).toEqual([0, 9]);
+    expect([await shown("$API_ORIGIN/api"), await shown("urllib.request.urlopen")]).toEqual([0, 9]);
     await page.reload();
     expect(await shown("urllib.request.urlopen")).toBe(9);
   });
