@@ -29,7 +29,7 @@ export const colors = {
 
 const others = {
   "text-tiny": "0.8rem",
-  "text-small": "0.88rem",
+  "text-small": "0.87rem",
   "text-large": "1.1rem",
   "text-figure": "1.3rem",
   "text-title": "1.55rem",

@@ -25,7 +25,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   brand: [],
   limits: [],
   version: [],
-  platform: ["limits"],
+  platform: ["brand", "limits"],
   transcoder: [],
   "card-vault": foundation,
   // The client of our own vault, which speaks its generated RPC.
