@@ -42,7 +42,7 @@ async function requireForm(schema: DescMessage, value: JsonValue, where: string)
   try {
     fromJson(schema, value);
   } catch (error) {
-    throw new UsageError(`${where}: ${inWords(String(error), createRegistry(schema.file))} See docs/routing.md.`);
+    throw new UsageError(`${where}: ${inWords(String(error), createRegistry(schema.file))} See docs/routing-cases.md.`);
   }
 }
 

@@ -37,7 +37,7 @@ function eraseCommand(): Command {
             : [
                 `The order reference, metadata or refund references of ${counted(orderReferences)} contain the address. They belong to the shop and were not changed.`,
               ]),
-          "Backups and gateways may still have the data: see docs/security.md.",
+          "Backups and gateways may still have the data: see docs/retention.md.",
         ],
       );
     });

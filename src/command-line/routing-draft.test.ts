@@ -29,7 +29,7 @@ it("names the file, the case, the key and the rule of a case file that has anoth
   };
   const refusal = (one: object) => read(one).catch(String);
   const where = `UsageError: ${file}: Case "Amex big": `;
-  const end = " See docs/routing.md.";
+  const end = " See docs/routing-cases.md.";
   try {
     expect(await refusal({ conditions: { currncies: ["EUR"] } })).toMatch(
       `${where}key "currncies" is unknown; the keys are currencies, amountFromMinor, amountToMinor, `,

@@ -70,7 +70,7 @@ export function describePolicy({ policy = {} }: RoutingRuleView): string[] {
 
 /** The help text of --cases. */
 export const casesHelp =
-  "JSON file with the cases and card ranges of docs/routing.md, or - for standard input; or none (default: as in the newest version)";
+  "JSON file with the cases and card ranges of docs/routing-cases.md, or - for standard input; or none (default: as in the newest version)";
 
 /** Returns the cases and card ranges of a rule as lines for people. */
 export function describeCases({ cases = {} }: RoutingRuleView, nameOf: ConnectionNames): string[] {

@@ -20,7 +20,7 @@ export const settingTasks: readonly SettingTask[] = [
     settings: [service.apiOrigin, fromService.origin, service.dashboardOrigin, all.errorDocsUrl],
   },
   {
-    task: "listen behind [a proxy](deploying.md#reverse-proxies)",
+    task: "listen behind [a proxy](deploying-systemd.md#reverse-proxies)",
     settings: [all.trustedProxies, all.host, service.publicPort, dashboardSettings.port, vault.publicPort],
   },
   {
@@ -37,7 +37,7 @@ export const settingTasks: readonly SettingTask[] = [
   },
   { task: "add [a cell](scaling.md#add-a-cell)", settings: [cellSettings.databaseUrl, cellSettings.databaseReadUrl] },
   {
-    task: "give the roles [their keys](security.md#keys)",
+    task: "give the roles [their keys](keys.md#keys)",
     settings: [environment.keysFile, vault.keysFile, dashboardSettings.keysFile],
   },
   {
@@ -62,7 +62,7 @@ export const settingTasks: readonly SettingTask[] = [
       service.grpcReflection,
     ],
   },
-  { task: "send [mail](webhooks.md#mail)", settings: [service.smtpUrl, service.smtpFrom] },
+  { task: "send [mail](webhook-operations.md#mail)", settings: [service.smtpUrl, service.smtpFrom] },
   {
     task: "read [logs, metrics and traces](observability.md)",
     settings: [all.logLevel, all.metricsPort, all.tracesEndpoint, all.tracesRatio],

@@ -38,7 +38,7 @@ export async function examineNats(
     ];
   } catch (error) {
     const remedy =
-      "add `jetstream` to the configuration of the servers and of this environment's account (docs/webhooks.md)";
+      "add `jetstream` to the configuration of the servers and of this environment's account (docs/nats.md)";
     return [problem(area, `JetStream does not answer: ${wordsOf(error)}`, remedy)];
   } finally {
     await connection.close();
@@ -74,7 +74,7 @@ async function examineStream(
       "a running worker corrects it within a minute: start one; if this remains, look for `stream` in its log";
     return faults.map((fault) => problem(area, fault, remedy));
   } catch (error) {
-    if (error instanceof StreamRefused) return [problem(area, error.message, "see docs/webhooks.md")];
+    if (error instanceof StreamRefused) return [problem(area, error.message, "see docs/nats.md")];
     throw error;
   }
 }
@@ -92,6 +92,6 @@ async function examineWalls(
   const names = await manager.streams.names(eventStreamOf(other, 1).subjectOf(">")).next();
   if (!names.includes(foreign)) return [ok(area, `sees nothing of ${other}`)];
   const says = `${prefix}_USER can read and change the stream of ${other}`;
-  const remedy = "give each environment a separate account in the configuration of NATS (docs/webhooks.md)";
+  const remedy = "give each environment a separate account in the configuration of NATS (docs/nats.md)";
   return [usesSandboxGateways ? warning(area, says, remedy) : problem(area, says, remedy)];
 }

@@ -74,14 +74,14 @@ async function examineTimeline(area: string, database: Queryable): Promise<Findi
       : problem(
           area,
           `was promoted, or restored into another cluster (timeline ${changed.confirmed} to ${changed.current}), and may have lost commits: no session continues`,
-          "if no commit is missing: switchyard restore confirm; otherwise: switchyard restore declare (docs/postgresql.md)",
+          "if no commit is missing: switchyard restore confirm; otherwise: switchyard restore declare (docs/postgresql-replicas.md)",
         ),
     ...(replicas > 0 && !isSynchronous
       ? [
           warning(
             area,
             `has ${replicas} ${replicas === 1 ? "replica" : "replicas"}, none of them synchronous: a failover loses commits`,
-            "ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (a, b)', then reload PostgreSQL (docs/postgresql.md)",
+            "ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (a, b)', then reload PostgreSQL (docs/postgresql-replicas.md)",
           ),
         ]
       : []),

@@ -54,7 +54,7 @@ describe.concurrent("slow clients", () => {
   });
 
   it("that do not read lose their answers", async () => {
-    const page = `GET ${referencePaths.viewer} HTTP/1.1\r\nHost: a\r\n\r\n`;
+    const page = `GET ${referencePaths.searchIndex} HTTP/1.1\r\nHost: a\r\n\r\n`;
     const { socket, ended } = await hold(edge.port, page.repeat(pipelinedRequestsMax));
     socket.pause();
     // A client that returns later finds what the system had buffered, and the end.

@@ -27,9 +27,7 @@ const known = seriesLabels(metrics.registry);
 
 /** Returns the alerts that have a heading of their own among the runbooks. */
 function runbooks(): string[] {
-  const [, text = ""] = read("docs", "operations.md").split("\n## Runbooks\n");
-  const [own = ""] = text.split("\n## ");
-  return [...own.matchAll(/^### (\w+)$/gm)].map(([, name = ""]) => name);
+  return [...read("docs", "runbooks.md").matchAll(/^## (\w+)$/gm)].map(([, name = ""]) => name);
 }
 
 describe("deploy/prometheus/alerts.yaml", () => {
@@ -63,15 +61,15 @@ describe("deploy/prometheus/alerts.yaml", () => {
   it("has a runbook for each alert, and no other", () => {
     expect(runbooks().toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted());
     for (const { alert, annotations } of rules) {
-      expect(annotations.runbook_url).toBe(`docs/operations.md#${alert.toLowerCase()}`);
+      expect(annotations.runbook_url).toBe(`docs/runbooks.md#${alert.toLowerCase()}`);
     }
   });
 });
 
-describe("docs/observability.md", () => {
+describe("docs/metrics.md", () => {
   // `vitest run src/metrics/alert-rules.test.ts --update` writes it.
   it("lists every metric with its labels", async () => {
-    const path = join(checkout, "docs", "observability.md");
+    const path = join(checkout, "docs", "metrics.md");
     await expect(withParts(readFileSync(path, "utf8"), { metrics: ownTable })).toMatchFileSnapshot(path);
   });
 });

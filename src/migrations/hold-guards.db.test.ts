@@ -1,4 +1,4 @@
-/** Tests what the database refuses of payments that are captured later. The titles name the rules of docs/capture-later.md. */
+/** Tests what the database refuses of payments that are captured later. The titles name the rules of docs/capture-refund-safety.md. */
 import { v7 } from "uuid";
 import { describe, it } from "vitest";
 import {

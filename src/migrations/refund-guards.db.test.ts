@@ -1,4 +1,4 @@
-/** Tests what the database refuses of refunds. The titles name the rules of docs/refunds.md. */
+/** Tests what the database refuses of refunds. The titles name the rules of docs/capture-refund-safety.md. */
 import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
 import { captured, connectToPaymentDatabase, refused, submitted, succeeded } from "./payment-rows.fixture.ts";

@@ -27,7 +27,7 @@ export const mailSettings = {
     roles,
     kind: secretText({ test: isServerUrl }, "smtp:// or smtps://, with user:password@ if it wants them, and host:port"),
     about:
-      "[mail server](webhooks.md#mail) for alerts of the worker and invitations of the dashboard; without it no mail is sent, and members cannot send invitations",
+      "[mail server](webhook-operations.md#mail) for alerts of the worker and invitations of the dashboard; without it no mail is sent, and members cannot send invitations",
     example: "smtps://switchyard:…@mail.example.com",
   }),
   smtpFrom: optional("SWITCHYARD_SMTP_FROM", {

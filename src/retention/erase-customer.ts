@@ -1,6 +1,6 @@
 /**
  * Erases a customer's data on request: e-mail address, name, billing address, network and the card's fingerprint. Only sessions contain them: events, webhooks, gateway notifications,
- * stored first answers, logs and NATS never do (docs/security.md lists what else may).
+ * stored first answers, logs and NATS never do (docs/retention.md lists what else may).
  */
 import type { Statement, Transacting, Tx } from "../platform/database.ts";
 import { deriveKey, hmacSha256, type KeyRing } from "../platform/secrets.ts";

@@ -133,9 +133,9 @@ describe("sweepSignInsOnce()", () => {
   });
 });
 
-describe("the security page", () => {
+describe("the retention page", () => {
   it.each(kinds)("states the retention period of every table of %s", async (kind) => {
-    const page = readFileSync(join(import.meta.dirname, "..", "..", "docs", "security.md"), "utf8");
+    const page = readFileSync(join(import.meta.dirname, "..", "..", "docs", "retention.md"), "utf8");
     const section = page.split(`**\`${kind}\`**`)[1]?.split("\n**`")[0] ?? "";
     const named = [...section.matchAll(/^\| (`.+?`) \|/gm)].flatMap(([, names]) => names!.match(/\w+/g)!);
     const { rows } = await databases[kind].owner.query(

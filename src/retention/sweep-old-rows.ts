@@ -1,6 +1,6 @@
 /**
  * Removes an environment's rows after their retention period, where nothing else removes them. Payments and their
- * events are not among them. docs/security.md has the periods of all tables.
+ * events are not among them. docs/retention.md has the periods of all tables.
  */
 import { auditRetentionMs, clientSecretReadMs } from "../limits.ts";
 import type { Database, Statement } from "../platform/database.ts";

@@ -12,7 +12,7 @@ In the test environment two sandbox gateways take payments, and the card number 
 
 The outcomes are those of the demo's routing rule: customers are authenticated as needed, by \`SANDBOX_3DS\`; \`SANDBOX_A\` comes first, then \`SANDBOX_B\` after a hard or soft decline, a timeout or a gateway error. Where no time is given, the payment ends within two seconds. A gateway has 10 seconds to answer.
 
-The cards can be used without end, but for two, on which the [limits on a card's tries](security.md#card-testing) can be seen: \`4000000000008401\`, declined for its security code, and \`4000000000008419\`, approved.
+The cards can be used without end, but for two, on which the [limits on a card's tries](card-testing.md#counting-tries) can be seen: \`4000000000008401\`, declined for its security code, and \`4000000000008419\`, approved.
 
 \`SANDBOX_A\` answers every request at once and can be queried for its holds. \`SANDBOX_B\` only accepts requests, reports by signed notifications and cannot be queried; so the absence of a hold there is certain only when no report can come any more, about a minute later. Until then the attempt is \`VOIDING\` and the session has long ended.
 

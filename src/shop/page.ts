@@ -6,7 +6,7 @@ import { type Html, html } from "./html.ts";
 export type PaymentHosts = { readonly apiOrigin: string; readonly vaultOrigin: string };
 
 /**
- * Returns a page's policy: the shop itself, and for a checkout the three named hosts that docs/integration.md lists.
+ * Returns a page's policy: the shop itself, and for a checkout the three named hosts that docs/widget.md lists.
  */
 export function contentSecurityPolicy(hosts?: PaymentHosts): string {
   const { apiOrigin = "", vaultOrigin = "" } = hosts ?? {};

@@ -151,6 +151,8 @@ export const ListLedgerEntriesResponseSchema: GenMessage<ListLedgerEntriesRespon
  */
 export type LedgerEntry = Message<"payments.v1.LedgerEntry"> & {
   /**
+   * The kind of movement.
+   *
    * @generated from field: payments.v1.LedgerEntry.Type type = 1;
    */
   type: LedgerEntry_Type;
@@ -163,6 +165,8 @@ export type LedgerEntry = Message<"payments.v1.LedgerEntry"> & {
   recordedAt?: Timestamp | undefined;
 
   /**
+   * The session whose payment moved.
+   *
    * @generated from field: string session_id = 3;
    */
   sessionId: string;
@@ -196,11 +200,15 @@ export type LedgerEntry = Message<"payments.v1.LedgerEntry"> & {
   amountMinor: bigint;
 
   /**
+   * ISO 4217 code.
+   *
    * @generated from field: string currency = 8;
    */
   currency: string;
 
   /**
+   * The gateway that moved the money.
+   *
    * @generated from field: string gateway = 9;
    */
   gateway: string;
@@ -220,6 +228,8 @@ export type LedgerEntry = Message<"payments.v1.LedgerEntry"> & {
  */
 export type LedgerEntryJson = {
   /**
+   * The kind of movement.
+   *
    * @generated from field: payments.v1.LedgerEntry.Type type = 1;
    */
   type?: LedgerEntry_TypeJson;
@@ -232,6 +242,8 @@ export type LedgerEntryJson = {
   recordedAt?: TimestampJson;
 
   /**
+   * The session whose payment moved.
+   *
    * @generated from field: string session_id = 3;
    */
   sessionId?: string;
@@ -265,11 +277,15 @@ export type LedgerEntryJson = {
   amountMinor?: string;
 
   /**
+   * ISO 4217 code.
+   *
    * @generated from field: string currency = 8;
    */
   currency?: string;
 
   /**
+   * The gateway that moved the money.
+   *
    * @generated from field: string gateway = 9;
    */
   gateway?: string;
@@ -351,14 +367,14 @@ export const LedgerEntry_TypeSchema: GenEnum<LedgerEntry_Type, LedgerEntry_TypeJ
   enumDesc(file_payments_v1_ledger, 2, 0);
 
 /**
- * The ledger: every movement of money of past days, to be compared with the gateways' statements.
+ * Every capture, refund and void of past days, to compare with your gateways' statements.
  *
  * @generated from service payments.v1.LedgerService
  */
 export const LedgerService: GenService<{
   /**
-   * Lists the captures, refunds and voids of a day, or of a range of at most 31 days, oldest first. Only days that are over
-   * have a ledger, and it never changes while its payments are kept: the same page is the same bytes.
+   * Lists the captures, refunds and voids of a past day, or of a range of at most 31 days, oldest first. The ledger of a day
+   * never changes while its payments are kept: the same page is the same bytes.
    *
    * @generated from rpc payments.v1.LedgerService.ListLedgerEntries
    */

@@ -40,16 +40,22 @@ export const GetMetaRequestSchema: GenMessage<GetMetaRequest, {jsonType: GetMeta
  */
 export type GetMetaResponse = Message<"payments.v1.GetMetaResponse"> & {
   /**
+   * switchyard.
+   *
    * @generated from field: string service = 1;
    */
   service: string;
 
   /**
+   * The service's clock.
+   *
    * @generated from field: google.protobuf.Timestamp time = 2;
    */
   time?: Timestamp | undefined;
 
   /**
+   * The installed version.
+   *
    * @generated from field: string version = 3;
    */
   version: string;
@@ -60,16 +66,22 @@ export type GetMetaResponse = Message<"payments.v1.GetMetaResponse"> & {
  */
 export type GetMetaResponseJson = {
   /**
+   * switchyard.
+   *
    * @generated from field: string service = 1;
    */
   service?: string;
 
   /**
+   * The service's clock.
+   *
    * @generated from field: google.protobuf.Timestamp time = 2;
    */
   time?: TimestampJson;
 
   /**
+   * The installed version.
+   *
    * @generated from field: string version = 3;
    */
   version?: string;
@@ -83,13 +95,14 @@ export const GetMetaResponseSchema: GenMessage<GetMetaResponse, {jsonType: GetMe
   messageDesc(file_payments_v1_meta, 1);
 
 /**
- * Liveness, without authentication and without the database.
+ * The service itself. Needs no key and counts against no limit.
  *
  * @generated from service payments.v1.MetaService
  */
 export const MetaService: GenService<{
   /**
-   * Returns the name, the version and the time of the service.
+   * Returns the name, the version and the time of the service. It answers while the process runs, even without its
+   * database.
    *
    * @generated from rpc payments.v1.MetaService.GetMeta
    */

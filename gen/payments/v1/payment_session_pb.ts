@@ -358,11 +358,15 @@ export type BillingAddress = Message<"payments.v1.BillingAddress"> & {
   line2?: string | undefined;
 
   /**
+   * City or town.
+   *
    * @generated from field: string city = 3;
    */
   city: string;
 
   /**
+   * Postal or ZIP code.
+   *
    * @generated from field: string postal_code = 4;
    */
   postalCode: string;
@@ -404,11 +408,15 @@ export type BillingAddressJson = {
   line2?: string;
 
   /**
+   * City or town.
+   *
    * @generated from field: string city = 3;
    */
   city?: string;
 
   /**
+   * Postal or ZIP code.
+   *
    * @generated from field: string postal_code = 4;
    */
   postalCode?: string;
@@ -441,18 +449,23 @@ export const BillingAddressSchema: GenMessage<BillingAddress, {jsonType: Billing
  */
 export type CreatePaymentSessionResponse = Message<"payments.v1.CreatePaymentSessionResponse"> & {
   /**
+   * Names the session in every other call and in webhooks.
+   *
    * @generated from field: string session_id = 1;
    */
   sessionId: string;
 
   /**
-   * The widget's credential for this one session. Never logged, never returned again except to a repeat of the same call.
+   * The widget's credential for this session. Pass it to the page of the one customer who pays, and log it nowhere. It is
+   * returned again only to a repeat of the same call.
    *
    * @generated from field: string client_secret = 2;
    */
   clientSecret: string;
 
   /**
+   * CREATED.
+   *
    * @generated from field: payments.v1.PaymentSession.Status status = 3;
    */
   status: PaymentSession_Status;
@@ -465,23 +478,29 @@ export type CreatePaymentSessionResponse = Message<"payments.v1.CreatePaymentSes
   expiresAt?: Timestamp | undefined;
 
   /**
-   * Tokenization configuration. Pass it to the widget unchanged; its members depend on the vault mode.
+   * The set-up of the card form. Pass it to the widget unchanged.
    *
    * @generated from field: google.protobuf.Struct vault = 5;
    */
   vault?: JsonObject | undefined;
 
   /**
+   * As you sent it.
+   *
    * @generated from field: string order_ref = 6;
    */
   orderRef: string;
 
   /**
+   * As you sent it.
+   *
    * @generated from field: int64 amount_minor = 7;
    */
   amountMinor: bigint;
 
   /**
+   * As you sent it.
+   *
    * @generated from field: string currency = 8;
    */
   currency: string;
@@ -492,18 +511,23 @@ export type CreatePaymentSessionResponse = Message<"payments.v1.CreatePaymentSes
  */
 export type CreatePaymentSessionResponseJson = {
   /**
+   * Names the session in every other call and in webhooks.
+   *
    * @generated from field: string session_id = 1;
    */
   sessionId?: string;
 
   /**
-   * The widget's credential for this one session. Never logged, never returned again except to a repeat of the same call.
+   * The widget's credential for this session. Pass it to the page of the one customer who pays, and log it nowhere. It is
+   * returned again only to a repeat of the same call.
    *
    * @generated from field: string client_secret = 2;
    */
   clientSecret?: string;
 
   /**
+   * CREATED.
+   *
    * @generated from field: payments.v1.PaymentSession.Status status = 3;
    */
   status?: PaymentSession_StatusJson;
@@ -516,23 +540,29 @@ export type CreatePaymentSessionResponseJson = {
   expiresAt?: TimestampJson;
 
   /**
-   * Tokenization configuration. Pass it to the widget unchanged; its members depend on the vault mode.
+   * The set-up of the card form. Pass it to the widget unchanged.
    *
    * @generated from field: google.protobuf.Struct vault = 5;
    */
   vault?: StructJson;
 
   /**
+   * As you sent it.
+   *
    * @generated from field: string order_ref = 6;
    */
   orderRef?: string;
 
   /**
+   * As you sent it.
+   *
    * @generated from field: int64 amount_minor = 7;
    */
   amountMinor?: string;
 
   /**
+   * As you sent it.
+   *
    * @generated from field: string currency = 8;
    */
   currency?: string;
@@ -776,37 +806,49 @@ export const ListPaymentSessionsResponseSchema: GenMessage<ListPaymentSessionsRe
   messageDesc(file_payments_v1_payment_session, 10);
 
 /**
- * One checkout's payment, as its merchant sees it.
+ * The payment of one order.
  *
  * @generated from message payments.v1.PaymentSession
  */
 export type PaymentSession = Message<"payments.v1.PaymentSession"> & {
   /**
+   * Names the session: ps_ and 26 digits and letters.
+   *
    * @generated from field: string session_id = 1;
    */
   sessionId: string;
 
   /**
+   * Your reference of the order, as given at creation.
+   *
    * @generated from field: string order_ref = 2;
    */
   orderRef: string;
 
   /**
+   * The amount of the order in minor units.
+   *
    * @generated from field: int64 amount_minor = 3;
    */
   amountMinor: bigint;
 
   /**
+   * ISO 4217 code.
+   *
    * @generated from field: string currency = 4;
    */
   currency: string;
 
   /**
+   * As given at creation, until the customer's data is erased.
+   *
    * @generated from field: optional string customer_email = 5;
    */
   customerEmail?: string | undefined;
 
   /**
+   * The state of the payment. Every value but CREATED is final.
+   *
    * @generated from field: payments.v1.PaymentSession.Status status = 6;
    */
   status: PaymentSession_Status;
@@ -847,31 +889,43 @@ export type PaymentSession = Message<"payments.v1.PaymentSession"> & {
   processing: boolean;
 
   /**
+   * The card that was submitted.
+   *
    * @generated from field: optional payments.v1.Card card = 12;
    */
   card?: Card | undefined;
 
   /**
+   * When the session was created.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 13;
    */
   createdAt?: Timestamp | undefined;
 
   /**
+   * Until when a card can be submitted.
+   *
    * @generated from field: google.protobuf.Timestamp expires_at = 14;
    */
   expiresAt?: Timestamp | undefined;
 
   /**
+   * When the card was submitted.
+   *
    * @generated from field: google.protobuf.Timestamp submitted_at = 15;
    */
   submittedAt?: Timestamp | undefined;
 
   /**
+   * When the outcome was final.
+   *
    * @generated from field: google.protobuf.Timestamp settled_at = 16;
    */
   settledAt?: Timestamp | undefined;
 
   /**
+   * The plan of gateways that the payment followed. Absent until a card is submitted.
+   *
    * @generated from field: optional payments.v1.Routing routing = 17;
    */
   routing?: Routing | undefined;
@@ -898,11 +952,15 @@ export type PaymentSession = Message<"payments.v1.PaymentSession"> & {
   authentications: Authentication[];
 
   /**
+   * As given at creation, until the customer's data is erased.
+   *
    * @generated from field: optional string customer_name = 21;
    */
   customerName?: string | undefined;
 
   /**
+   * As given at creation, until the customer's data is erased.
+   *
    * @generated from field: payments.v1.BillingAddress billing_address = 22;
    */
   billingAddress?: BillingAddress | undefined;
@@ -1001,37 +1059,49 @@ export type PaymentSession = Message<"payments.v1.PaymentSession"> & {
 };
 
 /**
- * One checkout's payment, as its merchant sees it.
+ * The payment of one order.
  *
  * @generated from message payments.v1.PaymentSession
  */
 export type PaymentSessionJson = {
   /**
+   * Names the session: ps_ and 26 digits and letters.
+   *
    * @generated from field: string session_id = 1;
    */
   sessionId?: string;
 
   /**
+   * Your reference of the order, as given at creation.
+   *
    * @generated from field: string order_ref = 2;
    */
   orderRef?: string;
 
   /**
+   * The amount of the order in minor units.
+   *
    * @generated from field: int64 amount_minor = 3;
    */
   amountMinor?: string;
 
   /**
+   * ISO 4217 code.
+   *
    * @generated from field: string currency = 4;
    */
   currency?: string;
 
   /**
+   * As given at creation, until the customer's data is erased.
+   *
    * @generated from field: optional string customer_email = 5;
    */
   customerEmail?: string;
 
   /**
+   * The state of the payment. Every value but CREATED is final.
+   *
    * @generated from field: payments.v1.PaymentSession.Status status = 6;
    */
   status?: PaymentSession_StatusJson;
@@ -1072,31 +1142,43 @@ export type PaymentSessionJson = {
   processing?: boolean;
 
   /**
+   * The card that was submitted.
+   *
    * @generated from field: optional payments.v1.Card card = 12;
    */
   card?: CardJson;
 
   /**
+   * When the session was created.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 13;
    */
   createdAt?: TimestampJson;
 
   /**
+   * Until when a card can be submitted.
+   *
    * @generated from field: google.protobuf.Timestamp expires_at = 14;
    */
   expiresAt?: TimestampJson;
 
   /**
+   * When the card was submitted.
+   *
    * @generated from field: google.protobuf.Timestamp submitted_at = 15;
    */
   submittedAt?: TimestampJson;
 
   /**
+   * When the outcome was final.
+   *
    * @generated from field: google.protobuf.Timestamp settled_at = 16;
    */
   settledAt?: TimestampJson;
 
   /**
+   * The plan of gateways that the payment followed. Absent until a card is submitted.
+   *
    * @generated from field: optional payments.v1.Routing routing = 17;
    */
   routing?: RoutingJson;
@@ -1123,11 +1205,15 @@ export type PaymentSessionJson = {
   authentications?: AuthenticationJson[];
 
   /**
+   * As given at creation, until the customer's data is erased.
+   *
    * @generated from field: optional string customer_name = 21;
    */
   customerName?: string;
 
   /**
+   * As given at creation, until the customer's data is erased.
+   *
    * @generated from field: payments.v1.BillingAddress billing_address = 22;
    */
   billingAddress?: BillingAddressJson;
@@ -1242,26 +1328,36 @@ export const PaymentSession_Status = {
   STATUS_UNSPECIFIED: 0,
 
   /**
+   * It waits for a card, is processing, or holds the amount.
+   *
    * @generated from enum value: CREATED = 1;
    */
   CREATED: 1,
 
   /**
+   * Captured, once.
+   *
    * @generated from enum value: SUCCEEDED = 2;
    */
   SUCCEEDED: 2,
 
   /**
+   * Declined; nothing is captured.
+   *
    * @generated from enum value: DECLINED = 3;
    */
   DECLINED: 3,
 
   /**
+   * No gateway could complete it; nothing is captured, and a possible hold is voided.
+   *
    * @generated from enum value: DEGRADED = 4;
    */
   DEGRADED: 4,
 
   /**
+   * No card was submitted.
+   *
    * @generated from enum value: EXPIRED = 5;
    */
   EXPIRED: 5,
@@ -1337,11 +1433,15 @@ export const PaymentSession_ExpiredBecauseSchema: GenEnum<PaymentSession_Expired
  */
 export type Refund = Message<"payments.v1.Refund"> & {
   /**
+   * Names the refund: ref_ and 26 digits and letters.
+   *
    * @generated from field: string refund_id = 1;
    */
   refundId: string;
 
   /**
+   * The session whose payment is refunded.
+   *
    * @generated from field: string session_id = 2;
    */
   sessionId: string;
@@ -1354,21 +1454,29 @@ export type Refund = Message<"payments.v1.Refund"> & {
   orderRef: string;
 
   /**
+   * The amount that goes back, in minor units.
+   *
    * @generated from field: int64 amount_minor = 4;
    */
   amountMinor: bigint;
 
   /**
+   * The currency of the payment.
+   *
    * @generated from field: string currency = 5;
    */
   currency: string;
 
   /**
+   * The state of the refund.
+   *
    * @generated from field: payments.v1.Refund.Status status = 6;
    */
   status: Refund_Status;
 
   /**
+   * As given at creation.
+   *
    * @generated from field: optional string reason = 7;
    */
   reason?: string | undefined;
@@ -1388,6 +1496,8 @@ export type Refund = Message<"payments.v1.Refund"> & {
   gateway: string;
 
   /**
+   * The gateway's own reference of the refund.
+   *
    * @generated from field: optional string gateway_reference = 10;
    */
   gatewayReference?: string | undefined;
@@ -1400,11 +1510,15 @@ export type Refund = Message<"payments.v1.Refund"> & {
   failureCode?: string | undefined;
 
   /**
+   * When the refund was recorded.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 12;
    */
   createdAt?: Timestamp | undefined;
 
   /**
+   * When the refund succeeded or failed.
+   *
    * @generated from field: google.protobuf.Timestamp completed_at = 13;
    */
   completedAt?: Timestamp | undefined;
@@ -1424,11 +1538,15 @@ export type Refund = Message<"payments.v1.Refund"> & {
  */
 export type RefundJson = {
   /**
+   * Names the refund: ref_ and 26 digits and letters.
+   *
    * @generated from field: string refund_id = 1;
    */
   refundId?: string;
 
   /**
+   * The session whose payment is refunded.
+   *
    * @generated from field: string session_id = 2;
    */
   sessionId?: string;
@@ -1441,21 +1559,29 @@ export type RefundJson = {
   orderRef?: string;
 
   /**
+   * The amount that goes back, in minor units.
+   *
    * @generated from field: int64 amount_minor = 4;
    */
   amountMinor?: string;
 
   /**
+   * The currency of the payment.
+   *
    * @generated from field: string currency = 5;
    */
   currency?: string;
 
   /**
+   * The state of the refund.
+   *
    * @generated from field: payments.v1.Refund.Status status = 6;
    */
   status?: Refund_StatusJson;
 
   /**
+   * As given at creation.
+   *
    * @generated from field: optional string reason = 7;
    */
   reason?: string;
@@ -1475,6 +1601,8 @@ export type RefundJson = {
   gateway?: string;
 
   /**
+   * The gateway's own reference of the refund.
+   *
    * @generated from field: optional string gateway_reference = 10;
    */
   gatewayReference?: string;
@@ -1487,11 +1615,15 @@ export type RefundJson = {
   failureCode?: string;
 
   /**
+   * When the refund was recorded.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 12;
    */
   createdAt?: TimestampJson;
 
   /**
+   * When the refund succeeded or failed.
+   *
    * @generated from field: google.protobuf.Timestamp completed_at = 13;
    */
   completedAt?: TimestampJson;
@@ -2582,11 +2714,15 @@ export const PaymentSessionSummarySchema: GenMessage<PaymentSessionSummary, {jso
  */
 export type Card = Message<"payments.v1.Card"> & {
   /**
+   * The network, such as visa.
+   *
    * @generated from field: string brand = 1;
    */
   brand: string;
 
   /**
+   * The last four digits.
+   *
    * @generated from field: string last4 = 2;
    */
   last4: string;
@@ -2599,11 +2735,15 @@ export type Card = Message<"payments.v1.Card"> & {
  */
 export type CardJson = {
   /**
+   * The network, such as visa.
+   *
    * @generated from field: string brand = 1;
    */
   brand?: string;
 
   /**
+   * The last four digits.
+   *
    * @generated from field: string last4 = 2;
    */
   last4?: string;
@@ -2623,16 +2763,22 @@ export const CardSchema: GenMessage<Card, {jsonType: CardJson}> = /*@__PURE__*/
  */
 export type Routing = Message<"payments.v1.Routing"> & {
   /**
+   * The version of your routing rule.
+   *
    * @generated from field: int32 rule_version = 1;
    */
   ruleVersion: number;
 
   /**
+   * The gateways in the order in which they are called.
+   *
    * @generated from field: repeated payments.v1.PlannedConnection plan = 2;
    */
   plan: PlannedConnection[];
 
   /**
+   * The gateways that were left out, each with the reason.
+   *
    * @generated from field: repeated payments.v1.SkippedConnection skipped = 3;
    */
   skipped: SkippedConnection[];
@@ -2666,16 +2812,22 @@ export type Routing = Message<"payments.v1.Routing"> & {
  */
 export type RoutingJson = {
   /**
+   * The version of your routing rule.
+   *
    * @generated from field: int32 rule_version = 1;
    */
   ruleVersion?: number;
 
   /**
+   * The gateways in the order in which they are called.
+   *
    * @generated from field: repeated payments.v1.PlannedConnection plan = 2;
    */
   plan?: PlannedConnectionJson[];
 
   /**
+   * The gateways that were left out, each with the reason.
+   *
    * @generated from field: repeated payments.v1.SkippedConnection skipped = 3;
    */
   skipped?: SkippedConnectionJson[];
@@ -3012,6 +3164,8 @@ export const SkippedConnectionSchema: GenMessage<SkippedConnection, {jsonType: S
  */
 export type Attempt = Message<"payments.v1.Attempt"> & {
   /**
+   * Names the attempt: att_ and 26 digits and letters.
+   *
    * @generated from field: string attempt_id = 1;
    */
   attemptId: string;
@@ -3024,16 +3178,22 @@ export type Attempt = Message<"payments.v1.Attempt"> & {
   sequence: number;
 
   /**
+   * The gateway that was called, such as STRIPE.
+   *
    * @generated from field: string gateway = 3;
    */
   gateway: string;
 
   /**
+   * Your account at the gateway, as the dashboard lists it.
+   *
    * @generated from field: string connection_id = 4;
    */
   connectionId: string;
 
   /**
+   * The place in the plan, 1 for the first.
+   *
    * @generated from field: int32 priority = 5;
    */
   priority: number;
@@ -3046,16 +3206,22 @@ export type Attempt = Message<"payments.v1.Attempt"> & {
   because: string;
 
   /**
+   * The state of the attempt.
+   *
    * @generated from field: payments.v1.Attempt.Status status = 7;
    */
   status: Attempt_Status;
 
   /**
+   * The kind of failure, which decides what follows. Absent if it did not fail.
+   *
    * @generated from field: optional payments.v1.Attempt.FailureKind failure_kind = 8;
    */
   failureKind?: Attempt_FailureKind | undefined;
 
   /**
+   * The decline in Switchyard's words. Absent if the gateway did not decline.
+   *
    * @generated from field: optional string decline_code = 9;
    */
   declineCode?: string | undefined;
@@ -3068,16 +3234,22 @@ export type Attempt = Message<"payments.v1.Attempt"> & {
   gatewayCode?: string | undefined;
 
   /**
+   * The gateway's own reference of the payment.
+   *
    * @generated from field: optional string gateway_reference = 11;
    */
   gatewayReference?: string | undefined;
 
   /**
+   * When the gateway was called.
+   *
    * @generated from field: google.protobuf.Timestamp started_at = 12;
    */
   startedAt?: Timestamp | undefined;
 
   /**
+   * When the attempt ended.
+   *
    * @generated from field: google.protobuf.Timestamp completed_at = 13;
    */
   completedAt?: Timestamp | undefined;
@@ -3090,6 +3262,8 @@ export type Attempt = Message<"payments.v1.Attempt"> & {
   durationMs?: bigint | undefined;
 
   /**
+   * What followed. Absent if the attempt captured.
+   *
    * @generated from field: optional payments.v1.NextStep next = 15;
    */
   next?: NextStep | undefined;
@@ -3117,6 +3291,8 @@ export type Attempt = Message<"payments.v1.Attempt"> & {
  */
 export type AttemptJson = {
   /**
+   * Names the attempt: att_ and 26 digits and letters.
+   *
    * @generated from field: string attempt_id = 1;
    */
   attemptId?: string;
@@ -3129,16 +3305,22 @@ export type AttemptJson = {
   sequence?: number;
 
   /**
+   * The gateway that was called, such as STRIPE.
+   *
    * @generated from field: string gateway = 3;
    */
   gateway?: string;
 
   /**
+   * Your account at the gateway, as the dashboard lists it.
+   *
    * @generated from field: string connection_id = 4;
    */
   connectionId?: string;
 
   /**
+   * The place in the plan, 1 for the first.
+   *
    * @generated from field: int32 priority = 5;
    */
   priority?: number;
@@ -3151,16 +3333,22 @@ export type AttemptJson = {
   because?: string;
 
   /**
+   * The state of the attempt.
+   *
    * @generated from field: payments.v1.Attempt.Status status = 7;
    */
   status?: Attempt_StatusJson;
 
   /**
+   * The kind of failure, which decides what follows. Absent if it did not fail.
+   *
    * @generated from field: optional payments.v1.Attempt.FailureKind failure_kind = 8;
    */
   failureKind?: Attempt_FailureKindJson;
 
   /**
+   * The decline in Switchyard's words. Absent if the gateway did not decline.
+   *
    * @generated from field: optional string decline_code = 9;
    */
   declineCode?: string;
@@ -3173,16 +3361,22 @@ export type AttemptJson = {
   gatewayCode?: string;
 
   /**
+   * The gateway's own reference of the payment.
+   *
    * @generated from field: optional string gateway_reference = 11;
    */
   gatewayReference?: string;
 
   /**
+   * When the gateway was called.
+   *
    * @generated from field: google.protobuf.Timestamp started_at = 12;
    */
   startedAt?: TimestampJson;
 
   /**
+   * When the attempt ended.
+   *
    * @generated from field: google.protobuf.Timestamp completed_at = 13;
    */
   completedAt?: TimestampJson;
@@ -3195,6 +3389,8 @@ export type AttemptJson = {
   durationMs?: string;
 
   /**
+   * What followed. Absent if the attempt captured.
+   *
    * @generated from field: optional payments.v1.NextStep next = 15;
    */
   next?: NextStepJson;
@@ -3406,13 +3602,15 @@ export const NextStepSchema: GenMessage<NextStep, {jsonType: NextStepJson}> = /*
   messageDesc(file_payments_v1_payment_session, 26);
 
 /**
- * The rpcs that a merchant's backend calls, with its secret key.
+ * A session is the payment of one order: it takes one card, is sent through your gateways in turn, and is captured once.
+ * Your backend creates it when the customer reaches the payment step.
  *
  * @generated from service payments.v1.PaymentSessionService
  */
 export const PaymentSessionService: GenService<{
   /**
-   * Creates a session for one checkout. With an Idempotency-Key a repeat returns the first answer, byte for byte.
+   * Creates the session of one checkout. Pass session_id, client_secret and vault of the answer to the widget. Always
+   * send an Idempotency-Key: a repeat then returns the first answer, byte for byte, and creates nothing.
    *
    * @generated from rpc payments.v1.PaymentSessionService.CreatePaymentSession
    */
@@ -3422,7 +3620,8 @@ export const PaymentSessionService: GenService<{
     output: typeof CreatePaymentSessionResponseSchema;
   },
   /**
-   * Returns a session with its attempt trail.
+   * Returns the session as it stands, with each attempt: the gateway that was called and why, what it answered, and what
+   * followed.
    *
    * @generated from rpc payments.v1.PaymentSessionService.GetPaymentSession
    */
@@ -3432,7 +3631,7 @@ export const PaymentSessionService: GenService<{
     output: typeof GetPaymentSessionResponseSchema;
   },
   /**
-   * Lists sessions, newest first, without their attempts.
+   * Lists your sessions, newest first, without their attempts. Read on until next_page_token is absent.
    *
    * @generated from rpc payments.v1.PaymentSessionService.ListPaymentSessions
    */
@@ -3442,9 +3641,9 @@ export const PaymentSessionService: GenService<{
     output: typeof ListPaymentSessionsResponseSchema;
   },
   /**
-   * Orders the capture of a held payment, whole or in part, and waits up to 20 s for the gateway. There is one capture: the
-   * first call fixes the amount. A repeat with the same amount returns the session as it stands, so no Idempotency-Key is
-   * needed.
+   * Captures a held payment, whole or in part, and waits up to 20 seconds for the gateway. A payment is captured once: the
+   * first call fixes the amount, and the rest of the hold is released. A repeat with the same amount returns the session
+   * as it stands, so no Idempotency-Key is needed.
    *
    * @generated from rpc payments.v1.PaymentSessionService.CapturePaymentSession
    */
@@ -3454,8 +3653,8 @@ export const PaymentSessionService: GenService<{
     output: typeof CapturePaymentSessionResponseSchema;
   },
   /**
-   * Cancels a session that was not submitted, which ends as EXPIRED, or a held payment, which ends as DECLINED with
-   * capture_cancelled. Nothing is captured. A repeat returns the session as it stands.
+   * Ends a session without a capture. One that was not submitted ends as EXPIRED; a held payment ends as DECLINED with
+   * capture_cancelled, and its hold is voided. A repeat returns the session as it stands.
    *
    * @generated from rpc payments.v1.PaymentSessionService.CancelPaymentSession
    */

@@ -121,6 +121,8 @@ export const CreateRefundResponseSchema: GenMessage<CreateRefundResponse, {jsonT
  */
 export type GetRefundRequest = Message<"payments.v1.GetRefundRequest"> & {
   /**
+   * The session whose payment is refunded.
+   *
    * @generated from field: string session_id = 1;
    */
   sessionId: string;
@@ -138,6 +140,8 @@ export type GetRefundRequest = Message<"payments.v1.GetRefundRequest"> & {
  */
 export type GetRefundRequestJson = {
   /**
+   * The session whose payment is refunded.
+   *
    * @generated from field: string session_id = 1;
    */
   sessionId?: string;
@@ -185,14 +189,14 @@ export const GetRefundResponseSchema: GenMessage<GetRefundResponse, {jsonType: G
   messageDesc(file_payments_v1_refund, 3);
 
 /**
- * Refunds of captured payments: money that goes back to the customer's card.
+ * Send the money of a captured payment back to the customer's card, whole or in part.
  *
  * @generated from service payments.v1.RefundService
  */
 export const RefundService: GenService<{
   /**
-   * Refunds a captured payment, whole or in part. The Idempotency-Key is required: the same key names the same refund
-   * for ever, so a repeat refunds nothing twice and returns the refund as it stands.
+   * Refunds a captured payment, whole or in part. The Idempotency-Key is required and names the refund for ever: a repeat
+   * refunds nothing twice, and returns the refund as it stands.
    *
    * @generated from rpc payments.v1.RefundService.CreateRefund
    */
@@ -202,7 +206,7 @@ export const RefundService: GenService<{
     output: typeof CreateRefundResponseSchema;
   },
   /**
-   * Returns a refund.
+   * Returns a refund as it stands.
    *
    * @generated from rpc payments.v1.RefundService.GetRefund
    */

@@ -72,7 +72,7 @@ export type PaymentSessionSummary = {
   readonly capturedVia?: string;
   /** False while the gateway has accepted the capture and not yet confirmed it. */
   readonly captureConfirmed?: boolean;
-  /** The reason that the session ended without a capture: one of the codes in docs/integration.md. */
+  /** The reason that the session ended without a capture: one of the codes in docs/sessions.md. */
   readonly declineCode?: string;
   /** True while the session is submitted and not yet settled. */
   readonly processing: boolean;

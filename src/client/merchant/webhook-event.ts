@@ -1,7 +1,7 @@
 /** The events of webhooks, by type. The envelope is the same for all; `data` depends on the type. */
 import type { PaymentSession } from "./payment-session.ts";
 
-/** The types of events about a payment session; docs/integration.md says when each is sent. */
+/** The types of events about a payment session; docs/webhook-events.md says when each is sent. */
 export type SessionEventType =
   | "payment_session.succeeded"
   | "payment_session.declined"

@@ -160,7 +160,7 @@ const hasPython = spawnSync("python3", ["--version"]).status === 0;
 
 describe.each([
   { file: "server.mjs", block: /^## A complete server$[\s\S]*?^```js\n([\s\S]*?)^```$/m },
-  ...(hasPython ? [{ file: "server.py", block: /^### In Python$[\s\S]*?^```python\n([\s\S]*?)^```$/m }] : []),
+  ...(hasPython ? [{ file: "server.py", block: /^## The same in Python$[\s\S]*?^```python\n([\s\S]*?)^```$/m }] : []),
 ])("the complete server of the integration guide, $file", ({ file, block }) => {
   it("runs as it stands: opens an order, repeats a session until it has ended, and ships on the webhook", async () => {
     const guide = await readFile(join(checkout, "docs", "integration.md"), "utf8");
@@ -238,9 +238,10 @@ describe.each([
   });
 });
 
-describe("the recipes of the integration guide", () => {
+describe("the recipes of the guides", () => {
   it("create a session, change its cart, cancel the order, and refuse a second payment", async () => {
-    const guide = await readFile(join(checkout, "docs", "integration.md"), "utf8");
+    const pages = ["integration.md", "sessions.md"].map((file) => readFile(join(checkout, "docs", file), "utf8"));
+    const guide = (await Promise.all(pages)).join("\n");
     const env = { PATH: "/usr/bin:/bin", API_ORIGIN: demo.file.connectOrigin, SECRET_KEY: secretKey };
     const follow = (heading: string, sessionId = "") => {
       const [, lines = ""] = new RegExp(`^#+ ${heading}$[\\s\\S]*?^\`\`\`sh\\n([\\s\\S]*?)^\`\`\`$`, "m").exec(guide)!;

@@ -1,4 +1,4 @@
-/** The programs of docs/webhooks.md, run unchanged: they accept real deliveries and refuse tampered ones. */
+/** The programs of docs/verify-webhooks.md, run unchanged: they accept real deliveries and refuse tampered ones. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
@@ -29,7 +29,7 @@ beforeAll(async () => {
   [harness, folder, guide] = await Promise.all([
     openEventsHarness(),
     mkdtemp(join(tmpdir(), "switchyard-guide-")),
-    readFile(join(checkout, "docs", "webhooks.md"), "utf8"),
+    readFile(join(checkout, "docs", "verify-webhooks.md"), "utf8"),
   ]);
   await symlink(join(checkout, "node_modules"), join(folder, "node_modules"));
   for (const [name, code] of filesOf(guide)) await writeFile(join(folder, name), code);

@@ -1,5 +1,5 @@
 /**
- * Tests that docs/webhooks.md, docs/going-live.md and docs/running.md name only commands, options, types of events, files
+ * Tests that the pages about webhooks, docs/going-live.md and docs/running.md name only commands, options, types of events, files
  * and sections that exist.
  */
 import { existsSync, readFileSync } from "node:fs";
@@ -10,9 +10,10 @@ import { webhookEventTypes } from "../../client/merchant/webhook-event.ts";
 import { createProgram } from "../../command-line/program.ts";
 import { writeMessage } from "../../events/alert-text.ts";
 import { parseEndpointUrl } from "../../events/egress.ts";
+import { webhookPages } from "./webhook-guide.ts";
 
 const docs = join(import.meta.dirname, "../../../docs");
-const guide = readFileSync(join(docs, "webhooks.md"), "utf8");
+const guide = webhookPages.map((page) => readFileSync(join(docs, page), "utf8")).join("\n");
 const inline = [...guide.matchAll(/`(switchyard [^`]+)`/g)].map(([, line]) => line!);
 const inBlocks = [...guide.matchAll(/^npx (switchyard .+)$/gm)].map(([, line]) => line!);
 
@@ -52,7 +53,7 @@ function anchorsOf(page: string): string[] {
   );
 }
 
-describe("docs/webhooks.md", () => {
+describe("the pages about webhooks", () => {
   it("names commands and options that exist", () => {
     expect(inline.length + inBlocks.length).toBeGreaterThan(15);
     expect([...inline, ...inBlocks].map(findMistake).filter((mistake) => mistake !== undefined)).toEqual([]);
@@ -61,7 +62,7 @@ describe("docs/webhooks.md", () => {
   });
 
   it("has a section for each type of event", () => {
-    const sections = [...guide.matchAll(/^### (\w+\.\w+)$/gm)].map(([, type]) => type);
+    const sections = [...guide.matchAll(/^## (\w+\.\w+)$/gm)].map(([, type]) => type);
     expect(sections.toSorted()).toEqual(webhookEventTypes.toSorted());
   });
 
@@ -89,14 +90,20 @@ describe("docs/webhooks.md", () => {
     expect(reasons.filter((reason) => !guide.includes(`\`${reason}\``))).toEqual([]);
   });
 
-  it("has no link that leads nowhere", () => {
-    const links = [...guide.matchAll(/\]\((?!https?:)([^)#]*)#?([^)]*)\)/g)];
+  it("have no link that leads nowhere", () => {
+    const links = webhookPages.flatMap((page) => {
+      const text = readFileSync(join(docs, page), "utf8");
+      return [...text.matchAll(/\]\((?!https?:)([^)#]*)#?([^)]*)\)/g)].map(([link, path, anchor]) => ({
+        link,
+        path: path || page,
+        anchor,
+      }));
+    });
     expect(links.length).toBeGreaterThan(20);
     const dead = links.filter(
-      ([, page, anchor]) =>
-        !existsSync(join(docs, page!)) || (anchor !== "" && !anchorsOf(page || "webhooks.md").includes(anchor!)),
+      ({ path, anchor }) => !existsSync(join(docs, path)) || (anchor !== "" && !anchorsOf(path).includes(anchor!)),
     );
-    expect(dead.map(([link]) => link)).toEqual([]);
+    expect(dead.map(({ link }) => link)).toEqual([]);
   });
 });
 

@@ -28,10 +28,10 @@ async function openWithKey(key: string) {
     if (request.url().includes("/api/")) calls.push(`${request.method()} ${new URL(request.url()).pathname}`);
   });
   await page.goto(`http://127.0.0.1:${edge.port}/docs/api`);
-  await page.getByPlaceholder("api-token").fill(key);
-  await page.getByRole("button", { name: "Set" }).click();
-  const creation = page.locator("[id='post-/api/v1/payment-sessions']");
-  return { page, complaints, calls, send: () => creation.getByRole("button", { name: "Try" }).click(), creation };
+  const creation = page.locator("section", { has: page.locator("h3#createPaymentSession") }).last();
+  await creation.getByText("Try it").click();
+  await creation.getByLabel("Test key").fill(key);
+  return { page, complaints, calls, send: () => creation.getByRole("button", { name: "Send" }).click(), creation };
 }
 
 describe("/docs/api", () => {
@@ -40,7 +40,8 @@ describe("/docs/api", () => {
     const answered = page.waitForResponse((response) => response.url().includes("/api/v1/payment-sessions"));
     await send();
     expect((await answered).status()).toBe(201);
-    await creation.getByText("201").first().waitFor();
+    await creation.getByText("201 Created").waitFor();
+    await creation.locator(".answer", { hasText: '"clientSecret"' }).waitFor();
     expect(calls).toEqual(["POST /api/v1/payment-sessions"]);
     expect(complaints).toEqual([]);
     expect(await page.locator("#live-key").isVisible()).toBe(false);
@@ -53,10 +54,25 @@ describe("/docs/api", () => {
     expect(calls).toEqual([]);
   });
 
+  it("reads the session that it created, with the key that was entered once", async () => {
+    const { page, send, creation } = await openWithKey(edge.keys.secret);
+    await send();
+    const [sessionId = ""] = /ps_\w{26}/.exec((await creation.locator(".answer pre").textContent()) ?? "") ?? [];
+    const reading = page.locator("section", { has: page.locator("h3#getPaymentSession") }).last();
+    await reading.getByText("Try it").click();
+    await reading.getByLabel("sessionId").fill(sessionId);
+    await reading.getByRole("button", { name: "Send" }).click();
+    await reading.locator(".answer", { hasText: '"CREATED"' }).waitFor();
+  });
+
   it("keeps no key: after a reload there is none", async () => {
     const { page } = await openWithKey(edge.keys.secret);
     await page.reload();
-    await page.getByText("No API key applied").first().waitFor();
+    expect(
+      await page
+        .locator(".key input")
+        .evaluateAll((fields) => fields.map((field) => (field as HTMLInputElement).value).join("")),
+    ).toBe("");
     const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]));
     expect(kept).not.toContain("switchyard_");
   });

@@ -1,6 +1,6 @@
 /**
- * The parts of docs/webhooks.md that are generated from the product: examples, the schedule of delivery attempts, the
- * figures.
+ * The parts of the pages about webhooks that are generated from the product: examples, the schedule of delivery
+ * attempts, the figures.
  */
 import { Registry } from "prom-client";
 import { answerBytesMax, bodyStartBytes, connectTimeoutMs, urlCharactersMax } from "../../events/egress.ts";
@@ -12,6 +12,15 @@ import { encodeId } from "../../platform/ids.ts";
 import { Secret } from "../../platform/secrets.ts";
 import type { ReceivedRequest } from "../testing/receiver.ts";
 import { exampleBody } from "./example-bodies.ts";
+
+/** The pages about webhooks. */
+export const webhookPages = [
+  "webhooks.md",
+  "verify-webhooks.md",
+  "webhook-events.md",
+  "webhook-delivery.md",
+  "webhook-operations.md",
+];
 
 const exampleEventId = encodeId("evt", "019caddc-36c0-7a5e-9c1d-53b0f2d6e401");
 

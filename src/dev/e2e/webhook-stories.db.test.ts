@@ -17,7 +17,7 @@ import { fanOut } from "../testing/events/fan-out.ts";
 import { type ReceivedRequest, Receiver } from "../testing/receiver.ts";
 import { checkWebhooks, type WebhookChecker } from "../testing/webhook-checker.ts";
 import { withParts } from "./guide-text.ts";
-import { guideParts } from "./webhook-guide.ts";
+import { guideParts, webhookPages } from "./webhook-guide.ts";
 import { playStory, stories } from "./webhook-stories.ts";
 
 // A report that the acquirer sends by itself.
@@ -133,9 +133,8 @@ describe("the webhooks of whole payments", () => {
   });
 });
 
-describe("docs/webhooks.md", () => {
+describe("the pages about webhooks", () => {
   it("shows what is sent and when it is retried; `npx vitest run webhook-stories -u` renews it", async () => {
-    const path = join(import.meta.dirname, "../../../docs/webhooks.md");
     const bodies = new Map<string, Buffer>();
     for (const { session } of played) {
       const ofSession = webhooks().filter((request) => bodyOf(request).data.sessionId === publicIdOf(session));
@@ -147,6 +146,15 @@ describe("docs/webhooks.md", () => {
     const test = receiver.requests.find((request) => bodyOf(request).type === "webhook_endpoint.test")!;
     bodies.set("webhook_endpoint.test", test.body);
     const parts = guideParts({ bodies, request: webhooks()[0]! });
-    await expect(withParts(readFileSync(path, "utf8"), parts)).toMatchFileSnapshot(path);
+    const shown: string[] = [];
+    for (const page of webhookPages) {
+      const path = join(import.meta.dirname, "../../../docs", page);
+      const text = readFileSync(path, "utf8");
+      const names = Object.keys(parts).filter((name) => text.includes(`<!-- made: ${name} -->`));
+      const ofPage = Object.fromEntries(names.map((name) => [name, parts[name]!]));
+      await expect(withParts(text, ofPage)).toMatchFileSnapshot(path);
+      shown.push(...names);
+    }
+    expect(shown.toSorted()).toEqual(Object.keys(parts).toSorted());
   });
 });

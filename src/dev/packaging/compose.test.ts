@@ -139,7 +139,7 @@ describe("deploy/compose.yaml", () => {
     const own = new Set(services.flatMap(({ env_file = [] }) => env_file));
     expect([...own]).toEqual(["secrets/nats.env"]);
     expect(read("compose/prepare.sh")).toMatch(/^keep "\$\{SUDO_UID:-0\}" 600 nats\.env nats_settings$/m);
-    const commands = read("../docs/deploying.md").match(/```sh\n(export API_HOST[\s\S]*?)```/)![1]!;
+    const commands = read("../docs/deploying-compose.md").match(/```sh\n(export API_HOST[\s\S]*?)```/)![1]!;
     const required = [...read("compose.yaml").matchAll(/\$\{(\w+)/g)].map(([, name]) => name!);
     for (const name of required) expect(commands.split("\n")[0]).toContain(`${name}=`);
   });

@@ -106,7 +106,8 @@ describe("deploy/Dockerfile", () => {
       ...guideFiles,
       ...pictures,
       "docs/openapi.json",
-      "vendor/rapidoc/rapidoc-min.js",
+      "vendor/inter/inter-latin-wght-normal.woff2",
+      ...["docs.css", "api.css", "reference.js", "search.js"].map((name) => `src/edge/reference/${name}`),
       "widget/released.json",
     ];
     const frame = ["widget/vault-sdk/card-frame.html", "widget/vault-sdk/card-frame.css", "deploy/healthcheck.mjs"];

@@ -1,4 +1,4 @@
-/** The table of limits in docs/security.md is that of the limits. */
+/** The table of limits in docs/rate-limits.md is that of the limits. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -8,7 +8,7 @@ import type { RequestLimit } from "../../platform/request-stock.ts";
 import { callLimits, tokensPerSession } from "../../vault/vault-limits.ts";
 import { withParts } from "../e2e/guide-text.ts";
 
-const page = join(import.meta.dirname, "../../../docs/security.md");
+const page = join(import.meta.dirname, "../../../docs/rate-limits.md");
 
 const count = (value: number) => value.toLocaleString("en");
 const inMinute = ({ perSecond }: RequestLimit) => `${count(perSecond * 60)} a minute`;
@@ -39,7 +39,7 @@ const rows = [
   ["each process, calls of one merchant that wait", `${waitingRequestsMax}, each for ${turnWithinMs / 1_000} s`],
 ];
 
-it("docs/security.md has the limits; `vitest -u` writes them again", async () => {
+it("docs/rate-limits.md has the limits; `vitest -u` writes them again", async () => {
   const limits = ["| where | limit |", "|---|---|", ...rows.map((cells) => `| ${cells.join(" | ")} |`)].join("\n");
   await expect(withParts(readFileSync(page, "utf8"), { limits })).toMatchFileSnapshot(page);
 });

@@ -1,4 +1,4 @@
-/** The promises of docs/capture-later.md as a program checks them, after every step of a run. PURE. */
+/** The promises of docs/capture-refund-safety.md as a program checks them, after every step of a run. PURE. */
 import type { Observed } from "./observed.ts";
 import type { RefundMoment } from "./refund-invariants.ts";
 

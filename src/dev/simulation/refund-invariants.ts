@@ -1,4 +1,4 @@
-/** The promises of docs/refunds.md as a program checks them, after every step of a run and at its end. PURE. */
+/** The promises of docs/capture-refund-safety.md as a program checks them, after every step of a run and at its end. PURE. */
 import type { Observed, ObservedRefund } from "./observed.ts";
 import type { Authorization } from "./simulated-gateway.ts";
 import type { MadeRefund } from "./simulated-refunds.ts";

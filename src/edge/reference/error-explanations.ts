@@ -161,7 +161,7 @@ export const explanations = {
     "The webhook address cannot be used, for one of these reasons:\n\n- it is not HTTPS in live;\n- it is not a public address;\n- its port is not 443 or 8443 in live;\n- the merchant has 16 endpoints already.",
   ),
   rate_limited: meaning(
-    "The request was not executed. Wait for the seconds in `Retry-After`, then repeat it with the same `Idempotency-Key`.\n\n- From the API: the merchant sent more requests than its [limit](integration.md#limits) in this environment, 100 a second after the first 200 unless the operator has set another.\n- From the checkout: the session, its address or its network [called too often](security.md#limits-on-cards-and-calls), or more customers of the merchant call at once than can wait.\n- From the vault: too many cards were entered, from one address or network, for one merchant, or for one session (ten). For a session with ten cards, create another one.",
+    "The request was not executed. Wait for the seconds in `Retry-After`, then repeat it with the same `Idempotency-Key`.\n\n- From the API: the merchant sent more requests than its [limit](rate-limits.md#limits-of-a-merchant) in this environment, 100 a second after the first 200 unless the operator has set another.\n- From the checkout: the session, its address or its network [called too often](rate-limits.md#limits-on-cards-and-calls), or more customers of the merchant call at once than can wait.\n- From the vault: too many cards were entered, from one address or network, for one merchant, or for one session (ten). For a session with ten cards, create another one.",
   ),
   internal: ours(
     "A bug in the service. Repeat the request once. If it fails again, report the `requestId`, which leads to the cause in the log.",

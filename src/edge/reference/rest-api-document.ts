@@ -44,6 +44,7 @@ const withSecretKey = { secretKey: [] };
 /** Details that the annotations leave open, by the name of the method. */
 const details: Readonly<Record<string, OperationDetails>> = {
   createPaymentSession: {
+    summary: "Create a session",
     successStatus: 201,
     successDescription: "The session, and what the widget needs to show it.",
     parameters: [{ $ref: "#/components/parameters/IdempotencyKey" }],
@@ -66,6 +67,7 @@ const details: Readonly<Record<string, OperationDetails>> = {
     errors: errorResponses(["any", "secretKey", "body", "idempotency"]),
   },
   getPaymentSession: {
+    summary: "Read a session",
     successDescription: "The session.",
     successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
     security: [withSecretKey],
@@ -73,6 +75,7 @@ const details: Readonly<Record<string, OperationDetails>> = {
     errors: errorResponses(["any", "secretKey", "lookup"]),
   },
   listPaymentSessions: {
+    summary: "List sessions",
     successDescription: "One page of sessions.",
     successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
     links: {
@@ -87,6 +90,7 @@ const details: Readonly<Record<string, OperationDetails>> = {
     errors: errorResponses(["any", "secretKey"]),
   },
   capturePaymentSession: {
+    summary: "Capture a payment",
     successDescription:
       "The session: SUCCEEDED with `amountCapturedMinor`; CREATED with `processing` while the gateway has not answered; or DEGRADED if it refused the capture for good.",
     successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
@@ -96,6 +100,7 @@ const details: Readonly<Record<string, OperationDetails>> = {
     errors: errorResponses(["any", "secretKey", "body", "lookup", "held"]),
   },
   cancelPaymentSession: {
+    summary: "Cancel a payment",
     successDescription: "The session: EXPIRED as `CANCELLED`, or of a held payment DECLINED with `capture_cancelled`.",
     successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
     security: [withSecretKey],
@@ -103,6 +108,7 @@ const details: Readonly<Record<string, OperationDetails>> = {
     errors: errorResponses(["any", "secretKey", "lookup", "cancel"]),
   },
   createRefund: {
+    summary: "Create a refund",
     successStatus: 201,
     successDescription: "The refund. A repeat with the same key returns it as it stands.",
     parameters: [{ $ref: "#/components/parameters/RefundIdempotencyKey" }],
@@ -118,6 +124,7 @@ const details: Readonly<Record<string, OperationDetails>> = {
     errors: errorResponses(["any", "secretKey", "body", "lookup", "refund"]),
   },
   getRefund: {
+    summary: "Read a refund",
     successDescription: "The refund.",
     successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
     security: [withSecretKey],
@@ -125,6 +132,7 @@ const details: Readonly<Record<string, OperationDetails>> = {
     errors: errorResponses(["any", "secretKey", "lookup"]),
   },
   listLedgerEntries: {
+    summary: "List ledger entries",
     successDescription: "One page of the entries.",
     successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
     links: {
@@ -139,6 +147,7 @@ const details: Readonly<Record<string, OperationDetails>> = {
     errors: errorResponses(["any", "secretKey"]),
   },
   getMeta: {
+    summary: "Check the service",
     successDescription: "The service is there.",
     successHeaders: { "Request-Id": header("Request-Id") },
     security: [],

@@ -2,38 +2,57 @@
 import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
+import { brandStyle, fontPath } from "../../brand.ts";
 import { type StaticFile, serveFiles } from "../../platform/static-files.ts";
 import { errorsPage } from "./errors-page.ts";
 import { type Guide, guidePictures, guides } from "./guides.ts";
-import { apiPage, guidePage, guidesPage, pageScript, pageStyle, referencePaths } from "./reference-pages.ts";
+import { apiPage, guidePage, guidesPage, referencePaths } from "./reference-pages.ts";
+import { searchSections } from "./search-sections.ts";
 
 // They change with a release; five minutes keep them fresh.
 const moving = "public, max-age=300";
 const immutable = "public, max-age=31536000, immutable";
 
-// Only our own files, and only what they need. The viewer sets style attributes and creates style elements; scripts are
-// our own two files.
-const nothing = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-const apiPolicy = `${nothing}; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src 'self' data:`;
-const guidePolicy = `${nothing}; style-src 'self'; img-src 'self' data:`;
+// Only our own files, and only what they need. Guides have no script.
+const nothing = "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+const guidePolicy = `${nothing}; style-src 'self'; font-src 'self'; img-src 'self' data:`;
+const scriptPolicy = `${guidePolicy}; script-src 'self'; connect-src 'self'`;
 
 const checkout = join(import.meta.dirname, "..", "..", "..");
 
 /** Creates the handler; it answers its own paths, 405 included, and leaves the others. */
 export function serveReference(): (request: IncomingMessage, response: ServerResponse) => boolean {
+  const document = read("docs", "openapi.json");
+  const api = () => apiPage(JSON.parse(Buffer.from(document).toString("utf8")));
+  const texts = () => guides.map((guide) => ({ ...guide, text: textOf(guide) }));
+  // Rendered when the first reader asks: most edges never show most of them.
   const files = new Map<string, StaticFile | (() => StaticFile)>([
-    [referencePaths.document, { bytes: read("docs", "openapi.json"), headers: openToAll("application/json") }],
-    [referencePaths.api, page(apiPage(), apiPolicy)],
-    [referencePaths.guides, page(guidesPage(), guidePolicy)],
-    // Rendered when the first reader asks: most edges never show most of them.
+    [referencePaths.document, { bytes: document, headers: openToAll("application/json") }],
+    [referencePaths.api, () => page(api(), scriptPolicy)],
+    [referencePaths.guides, page(guidesPage(), scriptPolicy)],
     ...guides.map((guide) => [guide.path, () => page(guidePage(guide, textOf(guide)), guidePolicy)] as const),
     ...guidePictures.map((path) => [path, () => file(read(...path.split("/")), "image/png", moving)] as const),
-    [referencePaths.style, file(Buffer.from(pageStyle), "text/css; charset=utf-8", moving)],
-    [referencePaths.script, file(Buffer.from(pageScript), "text/javascript; charset=utf-8", moving)],
     [
-      referencePaths.viewer,
-      file(read("vendor", "rapidoc", "rapidoc-min.js"), "text/javascript; charset=utf-8", immutable),
+      referencePaths.searchIndex,
+      () => file(Buffer.from(JSON.stringify(searchSections(texts(), api()))), "application/json", moving),
     ],
+    [
+      referencePaths.style,
+      () =>
+        file(
+          Buffer.from(brandStyle(referencePaths.font) + own("docs.css") + own("api.css")),
+          "text/css; charset=utf-8",
+          moving,
+        ),
+    ],
+    [referencePaths.font, () => file(read(fontPath), "font/woff2", immutable)],
+    ...[referencePaths.apiScript, referencePaths.searchScript].map(
+      (path) =>
+        [
+          path,
+          () => file(Buffer.from(own(path.split("/").at(-1)!)), "text/javascript; charset=utf-8", moving),
+        ] as const,
+    ),
   ]);
   const serveFile = serveFiles(files);
   return (request, response) => redirect(request, response) || serveFile(request, response);
@@ -55,6 +74,11 @@ function redirect({ url = "", method = "" }: IncomingMessage, response: ServerRe
   if (location === undefined) return false;
   response.writeHead(308, { location, "cache-control": moving, "content-length": 0 }).end();
   return true;
+}
+
+/** A file beside this one. */
+function own(name: string): string {
+  return readFileSync(join(import.meta.dirname, name), "utf8");
 }
 
 function read(...path: string[]): Uint8Array {

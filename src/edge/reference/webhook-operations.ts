@@ -14,44 +14,62 @@ export const webhookTag = {
 type WebhookType = EventType | "webhook_endpoint.test";
 
 /** Describes the event and the action that it calls for. */
-const occasions: Readonly<Record<WebhookType, { readonly summary: string; readonly todo: string }>> = {
-  "payment_session.succeeded": { summary: "Payment captured", todo: "Final. Deliver the order." },
-  "payment_session.declined": { summary: "Payment declined", todo: "Final. Offer another card." },
-  "payment_session.degraded": {
-    summary: "No gateway could complete the payment",
-    todo: "Final. Nothing is captured; offer to try again.",
+const occasions: Readonly<Record<WebhookType, { readonly summary: string; readonly description: string }>> = {
+  "payment_session.succeeded": {
+    summary: "Payment captured",
+    description: "The payment was captured, once, by the gateway `capturedVia`. Final. Ship the order.",
   },
-  "payment_session.expired": { summary: "Not paid in time", todo: "Final. Release what you have reserved." },
+  "payment_session.declined": {
+    summary: "Payment declined",
+    description: "The last gateway that was called declined, and nothing is captured. Final. Offer another card.",
+  },
+  "payment_session.degraded": {
+    summary: "Payment not completed",
+    description: "No gateway gave a usable answer, and nothing is captured. Final. Offer to try again.",
+  },
+  "payment_session.expired": {
+    summary: "Session expired",
+    description:
+      "No card was submitted. Final. Free what you had reserved, unless `expiredBecause` is `REPLACED`: the order goes on in the session `replacedBy`.",
+  },
   "payment_session.pending": {
-    summary: "Outcome not known yet",
-    todo: "Wait for a final event, and do not charge the customer again.",
+    summary: "Payment pending",
+    description: "The outcome is not known yet. Wait for a final event, and do not charge the customer again.",
   },
   "payment_session.held": {
-    summary: "Amount held for a later capture",
-    todo: "The customer is done. Capture the payment before `held.until`, or cancel it.",
+    summary: "Amount held",
+    description: "A payment with manual capture holds the amount. Capture it before `held.until`, or cancel it.",
   },
   "payment_session.capture_due": {
-    summary: "Hold ends within a day",
-    todo: "Capture the payment before `held.until`, or cancel it; then it ends by itself.",
+    summary: "Capture due",
+    description: "The hold ends within a day. Capture the payment before `held.until`, or cancel it.",
   },
   "payment_attempt.voided": {
-    summary: "Hold released after the end",
-    todo: "Nothing to do; `attemptId` names the attempt.",
+    summary: "Hold voided",
+    description: "A gateway released a hold that was no longer needed. Nothing to do; `attemptId` names the attempt.",
   },
   "payment_attempt.capture_failed": {
-    summary: "Accepted capture failed",
-    todo: "Stop the shipment; `attemptId` names the attempt.",
+    summary: "Capture failed",
+    description:
+      "A capture that the gateway had accepted failed. Stop the shipment; `attemptId` names the attempt. Charge the customer again only once the gateway shows no other capture.",
   },
-  "refund.succeeded": { summary: "Money refunded", todo: "On its way to the card; `refundId` names the refund." },
+  "refund.succeeded": {
+    summary: "Refund succeeded",
+    description: "The money is on its way to the card. `refundId` names the refund.",
+  },
   "refund.failed": {
     summary: "Refund failed",
-    todo: "Read `failureCode`; the amount can be refunded again. `refundId` names the refund.",
+    description: "Read `failureCode`; the amount can be refunded again. `refundId` names the refund.",
   },
   "refund.pending": {
-    summary: "Refund without an answer for an hour",
-    todo: "Wait, and do not refund again; `refundId` names the refund.",
+    summary: "Refund pending",
+    description:
+      "The gateway has not answered for an hour. Wait, and do not refund again. `refundId` names the refund.",
   },
-  "webhook_endpoint.test": { summary: "Test of your endpoint", todo: "Answer with a 2xx status, which verifies it." },
+  "webhook_endpoint.test": {
+    summary: "Endpoint test",
+    description: "Sent when you verify an endpoint. Answer with a 2xx status, which verifies it.",
+  },
 };
 
 const text = (description: string, rest: Schema = {}): Schema => ({ type: "string", description, ...rest });
@@ -117,7 +135,7 @@ export function describeWebhooks(): Record<string, Schema> {
 }
 
 function describeWebhook(type: WebhookType): Schema {
-  const { summary, todo } = occasions[type];
+  const { summary, description } = occasions[type];
   const [subject = "", event = ""] = type.split(".");
   const words = [...subject.split("_"), ...event.split("_")];
   const operationId = words.map((word, at) => (at === 0 ? word : `${word[0]!.toUpperCase()}${word.slice(1)}`)).join("");
@@ -128,7 +146,7 @@ function describeWebhook(type: WebhookType): Schema {
     operationId,
     tags: [webhookTag.name],
     summary,
-    description: `\`${type}\`: ${todo}`,
+    description,
     security: [],
     parameters: Object.keys(webhookParameters).map((name) => ({ $ref: `#/components/parameters/${name}` })),
     requestBody: { required: true, content: { "application/json": { schema: bodyOf(type), ...example } } },

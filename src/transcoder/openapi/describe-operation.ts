@@ -14,6 +14,8 @@ import type { Schema } from "./value-schema.ts";
 export type OperationDetails = {
   /** The words under which a reference lists it; the service's name when absent. */
   readonly group?: string;
+  /** A title of a few words; the comment's first sentence when absent. */
+  readonly summary?: string;
   /** 200 when absent. */
   readonly successStatus?: number;
   readonly successDescription: string;
@@ -47,7 +49,7 @@ export function describeOperation(
   const operation: Schema = {
     operationId: name,
     tags: [details.group ?? route.service.name],
-    ...words(comment),
+    ...words(comment, details.summary),
     ...(details.security && { security: details.security }),
     ...(all.length > 0 && { parameters: all }),
     ...(body && { requestBody: body }),
@@ -56,11 +58,11 @@ export function describeOperation(
   return { path, operation };
 }
 
-/** Splits a comment: the first sentence is the summary. */
-function words(comment: string): Schema {
+/** The first sentence of a comment is the summary, unless there is a better one. */
+function words(comment: string, summary?: string): Schema {
   const text = comment.replaceAll(/\s*\n\s*/g, " ");
   if (text === "") return {};
-  return { summary: text.split(/\.(?: |$)/, 1)[0], description: text };
+  return { summary: summary ?? text.split(/\.(?: |$)/, 1)[0], description: text };
 }
 
 function fieldsOf(route: Route, variable: PathParameter["variable"]): FieldPath {

@@ -1,4 +1,4 @@
-/** The counts of docs/security.md against card testing, by which at most five security codes of a card reach a gateway, and the braking. */
+/** The counts of docs/card-testing.md against card testing, by which at most five security codes of a card reach a gateway, and the braking. */
 import { files, type Rule } from "./rule.ts";
 
 const brakedPlan = "src/core/card-testing/braked-plan.ts";

@@ -1,4 +1,4 @@
-/** Rules C1, C3 and C4 of docs/capture-later.md: when, by which order, and how much of a hold is captured. */
+/** Rules C1, C3 and C4 of docs/capture-refund-safety.md: when, by which order, and how much of a hold is captured. */
 import { files, type Rule, withoutGuard, withText } from "./rule.ts";
 
 /** The rules of payments that are captured later, each with its removal. */

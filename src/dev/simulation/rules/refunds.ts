@@ -1,4 +1,4 @@
-/** Rules R2, R4 and R5 of docs/refunds.md: never more than was captured, and never two for one request. */
+/** Rules R2, R4 and R5 of docs/capture-refund-safety.md: never more than was captured, and never two for one request. */
 import { type Rule, withoutGuard } from "./rule.ts";
 
 const nextStep = "src/refunds/next-refund-step.ts";

@@ -1,4 +1,4 @@
-/** Formats the table of every metric in docs/observability.md from the registry. */
+/** Formats the table of every metric in docs/metrics.md from the registry. */
 import type { Registry } from "prom-client";
 
 type Described = { name: string; help: string; type: string; labelNames: string[] };
