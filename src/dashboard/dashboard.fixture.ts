@@ -13,7 +13,7 @@ import { grantRole, insertMember, type MemberRole } from "../accounts/members.ts
 import { createMerchant } from "../accounts/merchants.ts";
 import { generateOperatorToken, insertOperatorToken, revokeOperatorTokens } from "../accounts/operator-tokens.ts";
 import { hashPassword } from "../accounts/passwords.ts";
-import { selfHostedForwarding } from "../card-vault/own/self-hosted-vault.ts";
+import { selfHostedForwarding } from "../card-vault/own/vault-rpc.ts";
 import { defaultTiming } from "../core/core.ts";
 import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
 import { openEventsHarness } from "../dev/testing/events/events-harness.ts";

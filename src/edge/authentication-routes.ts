@@ -17,7 +17,7 @@ import { chargeCustomer } from "./authenticate.ts";
 import { type AuthenticationPages, embeddersOf, returnPageHeaders, shownPageHeaders } from "./authentication-pages.ts";
 import type { EdgeEnvironment, EdgeEnvironments } from "./caller.ts";
 import { setAnswerHeaders } from "./request-id.ts";
-import type { LimitFields } from "./request-limits/limit-fields.ts";
+import type { LimitFields } from "./request-limits/request-limits.ts";
 
 const pattern =
   /^\/authentication\/(?<name>test|live)\/(?:(?<page>frame|window|open)|return\/(?<token>[\w.-]{1,200})(?<end>\/end)?)$/;

@@ -12,8 +12,7 @@ import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { requestRefund } from "../refunds/request-refund.ts";
 import { statusOverrideKey } from "../transcoder/transcoder.ts";
-import { requireSession } from "./caller.ts";
-import { readIdempotencyKey } from "./idempotency-key.ts";
+import { readIdempotencyKey, requireSession } from "./caller.ts";
 import { toRefundMessage } from "./session-messages.ts";
 
 /** The refund rpcs; every method sees its own merchant and environment only. */

@@ -43,7 +43,7 @@ import { loadRecoveryFigures } from "../oversight/recovery-figures.ts";
 import { firstCell } from "../platform/cells.ts";
 import { createCountedClientOf, createForwardingOf, createPublicAddressOf } from "../platform/client-address.ts";
 import type { Database } from "../platform/database.ts";
-import { HttpDrain } from "../platform/http-drain.ts";
+import { HttpDrain } from "../platform/http-server.ts";
 import type { Logger } from "../platform/log.ts";
 import { type Loop, runLoop, type Turn } from "../platform/loop.ts";
 import { type Handover, Mailer } from "../platform/mail.ts";

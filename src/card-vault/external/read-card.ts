@@ -1,7 +1,7 @@
 /** Asks the external vault about a token: the id by which its proxy knows the card, and the card summary. */
 import { vaultTextCharactersMax } from "../../limits.ts";
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
-import type { CardSummary } from "../card-forwarder.ts";
+import type { CardSummary } from "../card-vault.ts";
 import type { CardParts } from "./proxy-request.ts";
 import { earlyRefusalOf } from "./vault-api.ts";
 

@@ -1,7 +1,7 @@
 /** A core on a database of its own, with both sandbox acquirers over real HTTP, for tests of the payment flow. */
 import { setTimeout as pause } from "node:timers/promises";
 import { Pool } from "pg";
-import { selfHostedForwarding } from "../../card-vault/own/self-hosted-vault.ts";
+import { selfHostedForwarding } from "../../card-vault/own/vault-rpc.ts";
 import { setClockAhead } from "../../dev/testing/database-clock.ts";
 import { TestForwarder } from "../../dev/testing/forwarder.ts";
 import { createTestDatabase } from "../../dev/testing/postgres.ts";

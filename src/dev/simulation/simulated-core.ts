@@ -2,7 +2,7 @@
  * The core of one simulated process: the product's own, with simulated time, randomness, database connections and
  * gateways.
  */
-import { selfHostedForwarding } from "../../card-vault/own/self-hosted-vault.ts";
+import { selfHostedForwarding } from "../../card-vault/own/vault-rpc.ts";
 import { type Core, defaultTiming } from "../../core/core.ts";
 import { returnTokenOf } from "../../core/customer-actions.ts";
 import { CircuitBreaker } from "../../core/execute/circuit-breaker.ts";

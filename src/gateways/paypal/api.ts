@@ -2,7 +2,7 @@
  * Calls PayPal's API over HTTP: addresses, headers, tokens and the time limit of a call. The connector decides what is
  * sent.
  */
-import type { CardForwarder, ForwardReply } from "../../card-vault/card-forwarder.ts";
+import type { CardForwarder, ForwardReply } from "../../card-vault/card-vault.ts";
 import type { GatewayHttp, GatewayReply } from "../../platform/outbound-http.ts";
 import type { CardOfRequest, GatewayCall } from "../connector.ts";
 import { AccessTokens, type TokenAnswer } from "./access-token.ts";

@@ -2,7 +2,7 @@
  * Calls Stripe's API over HTTP: addresses, headers, forms and the time limit of a call. The connector decides what is
  * sent.
  */
-import type { CardForwarder, ForwardReply } from "../../card-vault/card-forwarder.ts";
+import type { CardForwarder, ForwardReply } from "../../card-vault/card-vault.ts";
 import type { GatewayHttp, GatewayReply } from "../../platform/outbound-http.ts";
 import type { CardOfRequest, GatewayCall } from "../connector.ts";
 

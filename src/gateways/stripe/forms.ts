@@ -1,5 +1,5 @@
 /** The forms that are sent to Stripe. */
-import { withoutPlaceholders } from "../../card-vault/card-forwarder.ts";
+import { withoutPlaceholders } from "../../card-vault/card-vault.ts";
 import { capturedAmountOf, toGatewayAmount } from "../amounts.ts";
 import type { AuthenticationProof, AuthenticationWish, CartesBancaires } from "../authentication.ts";
 import type { AttemptAtGateway, AuthorizeRequest, Hold } from "../connector.ts";

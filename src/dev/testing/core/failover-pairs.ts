@@ -3,7 +3,7 @@
  * each pair.
  */
 
-import type { CardForwarder, ForwardRequest } from "../../../card-vault/card-forwarder.ts";
+import type { CardForwarder, ForwardRequest } from "../../../card-vault/card-vault.ts";
 import type { Core } from "../../../core/core.ts";
 import { createSession, type SessionOwner } from "../../../core/create-session.ts";
 import { CircuitBreaker } from "../../../core/execute/circuit-breaker.ts";

@@ -1,7 +1,7 @@
 /**
  * Converts an order to gRPC where gRPC can express it: its messages have types, no unknown names and no repeated ones.
  */
-import { parseInteger } from "../../../transcoder/integer.ts";
+import { parseInteger } from "../../../transcoder/scalar-value.ts";
 import { type JsonNode, JsonNumber, JsonObject, parseStrictJson } from "../../../transcoder/strict-json.ts";
 import type { Order } from "./surfaces.ts";
 
