@@ -6,11 +6,9 @@ import { Secret } from "../platform/secrets.ts";
 
 /** A requirement of a card request beyond a JSON body in which each part of the card is a whole value. */
 export type ForwardFeature =
-  /** A form-encoded body. */
   | "form_body"
   /** A value that holds more than one part of the card, such as `2031-04`. */
   | "composed_value"
-  /** The year of expiry in two digits. */
   | "two_digit_year";
 
 const inWords: Readonly<Record<ForwardFeature, string>> = {
@@ -123,7 +121,6 @@ export type ForwardReply = {
   readonly chosenBrand?: string | undefined;
 };
 
-/** Sends requests that carry a card to the vault, which fills in the card and forwards them. */
 export interface CardForwarder {
   /** Sends once and never throws: the reply says what failed, and if a byte had left. */
   forward(request: ForwardRequest): Promise<ForwardReply>;

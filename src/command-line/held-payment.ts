@@ -6,7 +6,6 @@ import { type AttachOptions, administer, merchantCommand, type ScopeOptions, sco
 
 type OrderOptions = AttachOptions & ScopeOptions & { readonly amount?: Amount; readonly reason: string };
 
-/** Captures a held payment. */
 export function captureCommand(): Command {
   return merchantCommand("capture", {
     description: "capture a held payment, whole or in part, at the gateway that holds it",
@@ -31,7 +30,6 @@ export function captureCommand(): Command {
     });
 }
 
-/** Cancels a held payment. */
 export function cancelCommand(): Command {
   return merchantCommand("cancel", {
     description: "cancel a held payment: nothing is captured, and its hold is voided",

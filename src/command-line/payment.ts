@@ -13,7 +13,6 @@ import { parseTime } from "./times.ts";
 type PaymentOptions = AttachOptions & ScopeOptions;
 type Filter = NonNullable<Parameters<DashboardClient["payments"]["listPayments"]>[0]["filter"]>;
 
-/** Lists, finds, shows and exports payments. */
 export function paymentCommand(): Command {
   return new Command("payment")
     .addCommand(listCommand())

@@ -15,7 +15,6 @@ import { amountOf } from "./output.ts";
 type Options = AttachOptions &
   ScopeOptions & { readonly role?: "developer" | "owner"; readonly set?: readonly Amount[]; readonly remove?: boolean };
 
-/** Shows the limits, or replaces those of a role. */
 export function limitsCommand(): Command {
   return merchantCommand("limits", {
     description: "show or replace how much each member of a role may refund per day (UTC) with a sign-in",

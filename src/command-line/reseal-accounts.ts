@@ -12,7 +12,6 @@ import { addOwnerUrl, type OwnerUrlOptions, ownerUrlOf } from "./owner-url.ts";
 
 type Options = OutputOptions & OwnerUrlOptions & { readonly accountsKeys: string };
 
-/** Seals everything in the accounts database with the current key. */
 export function resealAccountsCommand(): Command {
   const command = describedCommand("reseal-accounts", {
     description: "seal members' authenticator apps again with the current key, before the old key is dropped",

@@ -11,7 +11,6 @@ export function parseTime(text: string): string {
   );
 }
 
-/** Parses a day of the calendar. */
 export function parseDay(text: string): string {
   if (isDay(text)) return text;
   throw new InvalidArgumentError("It must be a day that exists, such as 2026-11-15.");

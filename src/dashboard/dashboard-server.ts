@@ -16,7 +16,6 @@ import { type Answer, sendAnswer } from "../transcoder/send-answer.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { requestFactsKey } from "./request-facts.ts";
 
-/** The dependencies of the server. */
 export type DashboardServerParts = {
   readonly runtime: DashboardParts["runtime"];
   /** The origin as browsers see it; requests with another host name, or from another origin's page, are refused. */
@@ -46,7 +45,6 @@ const pageHeaders = {
   "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 } as const;
 
-/** Creates the server; the caller listens and closes. */
 export function createDashboardServer(parts: DashboardServerParts): Server {
   const { runtime, origin } = parts;
   const files = serveFiles(parts.files);

@@ -39,7 +39,6 @@ import { createDashboardRoutes } from "./routes.ts";
 
 const brand = "switchyard";
 
-/** The password of every member that a test adds. */
 export const memberPassword = "correct horse battery";
 
 /** A served dashboard, its merchant and its operators. */
@@ -110,7 +109,6 @@ export async function startDashboardFixture(
       await insertOperatorToken(accounts, { id: systemRuntime.uuid(), label, token });
       return token;
     },
-    /** Revokes every token with this label. */
     dismissOperator: (label: string) => revokeOperatorTokens(accounts, label),
     ...openers(database, merchant.id),
     ...(await teamOf(accounts, merchant.id)),
@@ -164,7 +162,6 @@ async function teamOf(accounts: Database, merchantId: string) {
       };
       while ((await accounts.query(waiting, [`%${text}%`])).length < count);
     },
-    /** Queries the accounts database. */
     accountRows: <Row extends object>(text: string, values: readonly unknown[] = []) =>
       accounts.query<Row>({ name: `test ${sha256(text).toString("hex").slice(0, 40)}`, text }, values),
   };
@@ -181,7 +178,6 @@ function openers(database: Database, merchantId: string) {
       await database.query({ name: "open_item", text }, [id, of, sessionId, detail]);
       return { workItemId: encodeId("wi", id), sessionId: encodeId("ps", sessionId) };
     },
-    /** Adds an endpoint alert for the merchant. */
     async openAlert(endpointId: string): Promise<string> {
       const id = systemRuntime.uuid();
       const text = `INSERT INTO alert (id, merchant_id, endpoint_id, kind, since, status_code)

@@ -196,7 +196,6 @@ export function showCases({ list, cardRanges }: RoutingCases): NamedCases {
   return { list: shown, cardRanges };
 }
 
-/** Returns cases as a message. */
 export function casesMessage(cases: RoutingCases): MessageInitShape<typeof RoutingCasesSchema> {
   const { list, cardRanges } = showCases(cases);
   return {

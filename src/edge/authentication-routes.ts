@@ -25,7 +25,6 @@ const pattern =
 // A bank's answer has some kilobytes at most, a ticket some hundred characters.
 const limits = { bodyBytesMax: 8 * 1024, bodyTimeoutMs: requestTimeoutMs };
 
-/** Returns the path of a return address. */
 export function returnPathOf(environment: "test" | "live", token: string): string {
   return `/authentication/${environment}/return/${token}`;
 }

@@ -29,7 +29,6 @@ export type EdgeParts = {
   /** Metrics hooks for the requests of the server; optional. */
   readonly meter?: RequestMeter | undefined;
   readonly meta: { readonly brand: string; readonly version: string; readonly now: () => Date };
-  /** Adds CheckoutService, which is served to browsers and to internal services. */
   readonly routeCheckout: (router: ConnectRouter) => void;
   /** Services with a guard of their own, for the internal port: the dashboard's, if no separate process serves them. */
   readonly guestServices: {

@@ -19,7 +19,6 @@ import { createCheckoutService } from "./checkout-rpc.ts";
 import type { EdgeParts } from "./edge-parts.ts";
 import { createPublicServer } from "./public-server.ts";
 
-/** Keys of the fixture's merchant. */
 export type EdgeKeys = { readonly secret: string; readonly publishable: string };
 
 /** Starts the fixture; close it at the test's end. */
@@ -103,7 +102,6 @@ export class EdgeFixture {
     });
   }
 
-  /** Adds a merchant and returns its keys. */
   addMerchant(): Promise<EdgeKeys> {
     return makeKeys(this.core.core, { ...this.core.owner, merchantId: systemRuntime.uuid() });
   }

@@ -26,7 +26,6 @@ const batchEvents = 100;
 // One collects while the other commits.
 const writersMax = 2;
 
-/** An event in hand. */
 type EventInHand = EventPosition & {
   readonly messages: JsMsg[];
   readonly sinceMs: number;

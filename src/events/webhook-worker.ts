@@ -14,7 +14,6 @@ import { republishOnce } from "./publish.ts";
 import { type EventStream, ensureEventStream } from "./streams.ts";
 import { WorkerCount } from "./worker-count.ts";
 
-/** A running webhook worker. */
 export type WebhookWorker = {
   /** Its loops that look for rows that are due. */
   readonly loops: Readonly<Record<"event-republish" | "event-sweep" | "deliveries", Pick<Loop, "wake">>>;
@@ -24,7 +23,6 @@ export type WebhookWorker = {
   close(): Promise<void>;
 };
 
-/** The dependencies of a webhook worker. */
 export type WebhookWorkerContext = DeliverContext & {
   readonly nats: NatsLink;
   readonly stream: EventStream;

@@ -5,7 +5,6 @@ const tellEveryMs = 1_000;
 // A worker that has not been heard for so long is gone.
 const forgetAfterMs = 3_500;
 
-/** One worker's count. */
 export class WorkerCount {
   readonly #id: string;
   readonly #heardMs = new Map<string, number>();
@@ -14,7 +13,6 @@ export class WorkerCount {
     this.#id = id;
   }
 
-  /** Returns the number of workers, this one included. */
   count(): number {
     const sinceMs = performance.now() - forgetAfterMs;
     for (const [id, heardMs] of this.#heardMs) if (heardMs < sinceMs) this.#heardMs.delete(id);

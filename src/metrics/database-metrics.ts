@@ -2,7 +2,6 @@
 import type { Database } from "../platform/database.ts";
 import type { MetricMaker } from "./metric-maker.ts";
 
-/** Registers the metrics; returns a function that adds a pool. */
 export function createDatabaseMetrics({ collected, collectedCounter }: MetricMaker) {
   const databases = new Map<string, Database>();
   const show = (name: string, help: string, read: (database: Database) => number) =>

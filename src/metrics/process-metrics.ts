@@ -21,7 +21,6 @@ export type ShownPort = {
   readonly certificate?: { readonly validUntil: Date } | undefined;
 };
 
-/** The receivers of a process's metrics. */
 export type ProcessMetrics = ReturnType<typeof createProcessMetrics>;
 
 /** Registers every metric under the brand's name; one without values has no series. */

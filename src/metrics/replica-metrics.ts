@@ -2,7 +2,6 @@
 import type { ReadReplica } from "../platform/read-replica.ts";
 import type { MetricMaker } from "./metric-maker.ts";
 
-/** Registers the metrics; returns a function that adds a replica of the environment with that name. */
 export function createReplicaMetrics({ collected }: MetricMaker) {
   const replicas = new Map<string, ReadReplica>();
   const labels: "environment"[] = ["environment"];

@@ -46,14 +46,12 @@ export class CallerCounts {
   }
 }
 
-/** A limit that counted a call, and its verdict. */
 export type Counted = {
   readonly name: "address" | "network";
   readonly limit: RequestLimit;
   readonly verdict: Verdict;
 };
 
-/** Counts the calls of each address, and of each network that it admits. */
 export class ClientCounts {
   readonly #addresses: CallerCounts;
   readonly #networks: CallerCounts;

@@ -5,7 +5,6 @@ import * as limits from "../limits.ts";
 import { DomainError } from "./errors.ts";
 import { closeGently, closeUnread, type HttpAnswer, refuseOnResponse, refuseOnSocket } from "./http-refusal.ts";
 
-/** The parts of a server. */
 export type HttpServerParts = {
   /** Limit from the first byte of a request to its last. */
   readonly requestTimeoutMs: number;
@@ -15,7 +14,6 @@ export type HttpServerParts = {
   readonly refuse: (error: DomainError) => HttpAnswer;
 };
 
-/** The requests of one connection. */
 type Exchange = { unanswered: number; latest: ServerResponse | undefined; isRefused: boolean };
 
 /** An answer that announces the end of its connection if the request's body was not read completely. */

@@ -217,7 +217,6 @@ export class RequestStock {
 /** The origin of a call; the network is undefined where addresses are not counted. */
 export type Caller = { readonly network: string | undefined; readonly session: string };
 
-/** One call that waits for its verdict. */
 export type Waiting<Verdict> = {
   readonly answer: (verdict: Verdict) => void;
   readonly sinceMs: number;

@@ -145,7 +145,6 @@ async function requireBrand({ label, database }: Environment, brand: string): Pr
   );
 }
 
-/** Gives the cells of each environment to each other. */
 function joinCells(environments: readonly Environment[]): Environment[] {
   const byName = Map.groupBy(environments, ({ name }) => name);
   return [...byName.values()].flatMap((alike) => {
@@ -156,7 +155,6 @@ function joinCells(environments: readonly Environment[]): Environment[] {
   });
 }
 
-/** Returns the environments by name, each by its first cell. */
 function byName(environments: readonly Environment[]) {
   const first = environments.filter(({ cell }) => cell === firstCell);
   return Object.fromEntries(first.map((environment) => [environment.name, environment]));

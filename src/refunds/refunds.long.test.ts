@@ -33,7 +33,6 @@ describe("refunds in numbers", () => {
 
   it("makes each of 200 refunds once whose process dies before, during or after the gateway's call", async () => {
     const never = new Promise<never>(() => {});
-    /** A process that dies at this point of its refund. */
     const dying = (point: number): Core => {
       const own = fixture.books.SANDBOX_A;
       const refund: GatewayRefunds["refund"] = async (...asked) => {

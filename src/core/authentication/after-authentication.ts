@@ -66,7 +66,6 @@ export function mayCompleteAgain({ completionsSent }: Authentication): boolean {
   return completionsSent < completionsMax; // rule:completed-as-committed
 }
 
-/** A session with the authentications of its customer. */
 export type Asked = {
   readonly session: Planned;
   readonly authentications: readonly Authentication[];
@@ -119,7 +118,6 @@ export function endOf(
   return end && isRefusal ? "FAILED" : end;
 }
 
-/** The party that ended a challenge. */
 type ChallengeEnd = "CUSTOMER" | "BANK" | "DEADLINE";
 
 const challengeEnds: Partial<Record<AuthenticationStatus, ChallengeEnd>> = {

@@ -25,7 +25,6 @@ function withConnectors(core: Core, change: (connector: Connector) => Partial<Co
   };
 }
 
-/** Returns a core that keeps what gateways are asked to authorize. */
 function recording(core: Core): { core: Core; requests: AuthorizeRequest[] } {
   const requests: AuthorizeRequest[] = [];
   const recorded = withConnectors(core, (connector) => ({

@@ -183,7 +183,6 @@ export class CoreFixture {
   }
 }
 
-/** Creates a core with these connectors, as one process has it. */
 export function coreOn(
   database: Database,
   connectors: readonly Connector[],
@@ -230,7 +229,6 @@ export function coreOn(
   };
 }
 
-/** Opens a pool of connections as the service does. */
 export function openPool(connectionString: string, max: number): Pool {
   const pool = new Pool({ connectionString, max, options: "-c lock_timeout=5000", pipeline: true });
   // Dropping the database breaks connections that are being closed.

@@ -34,7 +34,6 @@ const contextOf = (gateway: string) => {
   return { database: core.database, ring: core.sealing, connector: core.connectorOf(gateway)!, forwarding };
 };
 
-/** Verifies the credentials in use, which records their account, and returns a function that rotates them. */
 async function rotatable(paid: Paid) {
   const { id: connectionId, gateway, credentialVersion } = await connectionOf(paid);
   const verified = await verifyConnection(contextOf(gateway), { connectionId, credentialVersion: credentialVersion! });

@@ -70,7 +70,6 @@ export async function authorizeLate(fixture: CoreFixture, attempt: Attempt): Pro
   return outcome.gatewayReference;
 }
 
-/** Returns the status of one authorization at the gateways. */
 export async function statusAtGateway(fixture: CoreFixture, attempt: Attempt, id: string): Promise<string | undefined> {
   const found = await fixture.sandbox.authorizations(encodeId("att", attempt.id));
   return found.find((one) => one.id === id)?.status;

@@ -24,7 +24,6 @@ export type EdgeReport = {
   readonly results: readonly Result[];
 };
 
-/** Compares the turns with the goals. */
 export function reportEdge(options: EdgeBenchOptions, turns: EdgeBenchTurns): EdgeReport {
   const judge = (bench: string, peer: string, of: readonly Turn[], goal: number): Result => {
     const plain = of.map((turn) =>

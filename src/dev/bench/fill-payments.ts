@@ -4,7 +4,6 @@ import { Client } from "pg";
 import { loadRecord } from "../../demo/server-record.ts";
 import { openPartitions } from "./open-partitions.ts";
 
-/** The merchant, and the number of payments. */
 export type FillOptions = {
   readonly merchantId: string;
   readonly count: number;

@@ -32,7 +32,6 @@ export type PaymentBenchOptions = {
 
 /** Cards of the sandbox gateways, by the outcome that they cause. */
 export const kinds = { approved: "4242424242424242", failover: "4000000000000002" } as const;
-/** A kind of payment. */
 export type PaymentKind = keyof typeof kinds;
 
 /** A contestant: Switchyard, or the straight payment. */

@@ -61,7 +61,6 @@ export class WebhookHarness {
     return child;
   }
 
-  /** Starts workers up to this number. */
   async growTo(workers: number): Promise<void> {
     // It would only warn about endpoints that are intentionally bad.
     const variables = { ...this.site.variables, SWITCHYARD_LOG_LEVEL: "error" };
@@ -72,7 +71,6 @@ export class WebhookHarness {
     }
   }
 
-  /** Returns the usage of each worker. */
   usage(): Promise<WorkerUsage[]> {
     return Promise.all(this.#workers.map((worker) => worker.ask<WorkerUsage>("usage")));
   }

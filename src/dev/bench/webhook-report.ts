@@ -33,10 +33,8 @@ export type WebhookReport = {
   readonly leftovers: Leftovers | undefined;
 };
 
-/** The goals of the design. */
 export const webhookGoals = { perSecond: 1_000, keptBesideDead: 0.9, idleP50Ms: 15, halfLoadP99Ms: 250 };
 
-/** Compares the results with the webhookGoals. */
 export function reportWebhooks(
   options: WebhookBenchOptions,
   result: WebhookBenchResult,

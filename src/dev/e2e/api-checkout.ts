@@ -15,7 +15,6 @@ export type OpenedSession = {
   readonly vault: { readonly sdkUrl: string; readonly sdkAuthorization: string; readonly publishableKey: string };
 };
 
-/** A checkout, as the widget's rpc shows it. */
 export type CheckoutState = NonNullable<GetCheckoutResponseJson["checkout"]>;
 
 /** A checkout in test of the demo's first merchant, or of the given key. */

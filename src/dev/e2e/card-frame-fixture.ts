@@ -45,7 +45,6 @@ export class CardFrameStage {
   }
 }
 
-/** One page with its frame. */
 export class CardFrameFixture {
   readonly page: Page;
   readonly #stage: CardFrameStage;
@@ -81,7 +80,6 @@ export class CardFrameFixture {
     return this.page.frameLocator("iframe").locator(`#${id}`);
   }
 
-  /** The frame's document. */
   get document(): Frame {
     const frame = this.page.frames().find((one) => one.url().startsWith(this.#stage.vaultOrigin));
     if (frame === undefined) throw new Error("the card frame is not there");
@@ -96,7 +94,6 @@ export class CardFrameFixture {
     });
   }
 
-  /** Types into a field from its start, as on a keyboard. */
   async type(id: string, text: string): Promise<void> {
     await this.field(id).click();
     await this.page.keyboard.type(text);

@@ -22,7 +22,6 @@ const mountScript = `
   Switchyard.mount({ container: "#card", ...options, ...callbacks, ...(withReturn && { returnTo: location.href }) });
 `;
 
-/** Differences of one page. */
 export type ChallengePage = {
   readonly headers?: Readonly<Record<string, string>>;
   /** Further fields of the session's creation. */
@@ -126,7 +125,6 @@ export class ChallengeCustomer {
   }
 }
 
-/** Answers the bank's page with a code. */
 export async function answerBank(bank: FrameLocator | Page, code = passingCode): Promise<void> {
   await bank.getByLabel("Code").fill(code);
   await bank.getByRole("button", { name: "Confirm" }).click();

@@ -113,7 +113,6 @@ async function enter({ shop, browser }: TroubleGround, number: number): Promise<
   return { context, page, session };
 }
 
-/** Types a card into the frame of a page. */
 export async function enterCard(page: Page, number: string): Promise<void> {
   const frame = page.frameLocator("iframe");
   await frame.getByLabel("Card number").fill(number);

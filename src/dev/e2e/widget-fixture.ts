@@ -21,7 +21,6 @@ const callbackWithinMs = 20_000;
 /** A file of the merchant's own. */
 export type MerchantFile = { readonly contentType: string; readonly body: string | Uint8Array };
 
-/** The merchant's page reports its callbacks. */
 const mountScript = `
   const session = JSON.parse(document.getElementById("session").textContent);
   const callback = (name) => (result) => report(name, result);
@@ -79,7 +78,6 @@ export class WidgetFixture {
   readonly calls: [string, unknown][] = [];
   /** By path; `/` and `/mount.js` exist unless a test replaces them. */
   readonly merchantFiles = new Map<string, MerchantFile>();
-  /** Added to the page's script-src. */
   scriptSources = "";
   /** Changes the page's policy. */
   changePolicy = (policy: string): string => policy;
@@ -187,7 +185,6 @@ export class WidgetFixture {
     return `<script src="${this.service.origin}/widget/v1/widget.js"></script><script src="/mount.js"></script>`;
   }
 
-  /** A page with the container, the mount options as JSON, and these scripts. */
   pageWith(scripts: string, attributes = 'lang="en"'): MerchantFile {
     const options = JSON.stringify(this.mountOptions).replaceAll("<", "\\u003c");
     return {

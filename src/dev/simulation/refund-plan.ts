@@ -25,7 +25,6 @@ export type RefundBehaviour = {
   readonly allowsMore: boolean;
 };
 
-/** The refunds of a run. */
 export type RefundSchedule = {
   readonly requests: readonly PlannedRefund[];
   /** A refund that a person makes at the gateway after the capture. */

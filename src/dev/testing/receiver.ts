@@ -13,7 +13,6 @@ import type { AddressInfo, Socket } from "node:net";
 /** One request as received over the wire. `body` holds its exact bytes, which a signature covers. */
 export type ReceivedRequest = {
   readonly method: string;
-  /** The receiver's origin. */
   readonly origin: string;
   /** Path with query. */
   readonly path: string;

@@ -76,7 +76,6 @@ export class SandboxControl {
     if (!done) throw new Error("the acquirer has no such hold to capture by hand");
   }
 
-  /** Voids a hold by hand at its acquirer. */
   async voidByHand(id: string): Promise<void> {
     const { done } = await this.#ask<{ done: boolean }>("POST", "void", { id });
     if (!done) throw new Error("the acquirer has no such hold to void by hand");

@@ -30,7 +30,6 @@ export const checks: readonly Check[] = [
   },
 ];
 
-/** Returns the section of the page. */
 export function checkOrderSection(): string {
   const names = (codes: readonly DomainErrorCode[]) => codes.map((code) => `[${code}](#${code})`).join(", ");
   const steps = checks.map(({ text, codes }, at) => `${at + 1}. ${text} ${names(codes)}`);

@@ -37,7 +37,6 @@ gRPC and Connect carry the same code, in upper case, as \`reason\` of a \`google
 Repeat a request only where this page says so. Repeat \`POST /payment-sessions\` only with the same \`Idempotency-Key\`: such a repeat is always safe.
 `;
 
-/** Returns the page as Markdown. */
 export function errorsPage(): string {
   return (
     opening +

@@ -22,7 +22,6 @@ import { retryAfterSeconds } from "../error-mapping.ts";
 // through another edge since, and its page looks for the outcome 0.8 s after that at the earliest.
 const unsubmittedForMs = 500;
 
-/** Sets fields on the answer to the request that is being counted. */
 export type SetLimitHeaders = (fields: LimitFields) => void;
 
 /** The dependencies of an environment's limits. */
@@ -36,10 +35,8 @@ export type RequestLimitsParts = Pick<CounterParts, "nowMs" | "reportFailure"> &
 
 type Counted = Bucket & { readonly counter: RequestCounter; readonly readAtMs: number };
 
-/** The caller of a customer's call. */
 export type Customer = { readonly sessionId: string; readonly client: CountedClient | undefined };
 
-/** The session of a customer's call, as its merchant is charged. */
 export type ChargedSession = { readonly merchantId: string; readonly isSubmitted: boolean };
 
 /** Every bucket that this process has counted in recently. */
@@ -186,7 +183,6 @@ function judge(name: CountedName, limit: RequestLimit, verdict: Verdict, setLimi
   });
 }
 
-/** Fields of an answer by name. */
 export type LimitFields = Readonly<Record<string, string>>;
 
 /** A common count: a merchant's bucket, or the calls of one caller in one process. */
@@ -213,7 +209,6 @@ export function limitFields(name: CountedName, limit: RequestLimit, verdict: Ver
   return verdict.admitted ? fields : { ...fields, "Retry-After": retryAfterSeconds(verdict.waitMs) };
 }
 
-/** The limits of callers in one process of the edge, by the name of each in the limit fields. */
 export const customerLimits = {
   /** A page reads twice, submits, and polls at most once a second, in some tabs; the burst is for a reloaded page. */
   session: { perSecond: 5, burst: 20 },
@@ -236,7 +231,6 @@ export const customerLimits = {
  */
 export type BucketName = "api" | "checkout" | "submitted";
 
-/** One merchant's bucket in this environment. */
 export type Bucket = { readonly merchantId: string; readonly name: BucketName };
 
 // One row for each bucket, from which every process takes the requests that it admits.

@@ -36,7 +36,6 @@ import { currencies } from "./currencies.ts";
 const cardDetails = { connector: "ADYEN_3DS", operation: "card_details" } as const;
 const payments = { connector: "ADYEN_3DS", operation: "payment" } as const;
 
-/** Adyen as a provider of authentication, which authorizes nothing. */
 export class AdyenAuthenticationProvider implements AuthenticationProvider {
   readonly gateway = "ADYEN_3DS";
   readonly forwardFeatures = [];

@@ -133,17 +133,14 @@ export class PayPalApi {
   }
 }
 
-/** Returns the path of an order or of an action on it. */
 export function orderPath(id: string, action?: "authorize"): string {
   return `/v2/checkout/orders/${encodeURIComponent(id)}${action === undefined ? "" : `/${action}`}`;
 }
 
-/** Returns the path of a capture or of an action on it. */
 export function capturePath(id: string, action?: "refund"): string {
   return `/v2/payments/captures/${encodeURIComponent(id)}${action === undefined ? "" : `/${action}`}`;
 }
 
-/** Returns the path of an authorization or of an action on it. */
 export function authorizationPath(id: string, action?: "capture" | "void"): string {
   return `/v2/payments/authorizations/${encodeURIComponent(id)}${action === undefined ? "" : `/${action}`}`;
 }

@@ -3,7 +3,6 @@ import type { CardForwarder } from "../../card-vault/card-vault.ts";
 import type { GatewayHttp } from "../../platform/outbound-http.ts";
 import type { VerifyRow } from "../connector.ts";
 
-/** The dependencies of a sandbox connector. */
 export type ConnectorParts = {
   readonly http: GatewayHttp;
   readonly forwarder: CardForwarder;

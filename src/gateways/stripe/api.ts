@@ -91,7 +91,6 @@ export class StripeApi {
   }
 }
 
-/** Returns the path of a payment intent or of an action on it. */
 export function intentPath(id: string, action?: "confirm" | "capture" | "cancel"): string {
   return `/v1/payment_intents/${encodeURIComponent(id)}${action === undefined ? "" : `/${action}`}`;
 }

@@ -6,7 +6,6 @@ import type { AttemptAtGateway, AuthorizeRequest, Hold } from "../connector.ts";
 import type { Form } from "./api.ts";
 import { currencies } from "./currencies.ts";
 
-/** Returns the key of an attempt's creation. */
 export function creationKey({ attemptReference }: AttemptAtGateway): string {
   return `${attemptReference}_new`;
 }

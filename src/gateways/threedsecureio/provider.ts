@@ -17,7 +17,6 @@ import type { CardOfRequest, CredentialField, GatewayCall, VerifyRow } from "../
 import { type Kept, readAres, readKept, readPostauth, readPreauth } from "./answers.ts";
 import { areqOf, challengeIndicatorOf } from "./areq.ts";
 
-/** The dependencies of a provider. */
 export type ProviderParts = {
   readonly gateway: ProviderName;
   readonly http: GatewayHttp;

@@ -59,7 +59,6 @@ export class AdyenNotifications {
     await this.fixture.close();
   }
 
-  /** Receives a notification and processes it. */
   async take(body: string): Promise<void> {
     await this.store(body);
     await processNotificationsOnce(this.fixture.core);

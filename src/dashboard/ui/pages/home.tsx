@@ -20,7 +20,6 @@ const recentRows = 5;
 // Alerts appear while the page stays open.
 const everyMs = 30_000;
 
-/** The page. */
 export function HomePage() {
   const { merchantId, environment, merchantName, environmentName } = useScope();
   const { data, error, refetch } = useQuery(

@@ -12,7 +12,6 @@ import { encodeId } from "../../../platform/ids.ts";
 import { hmacSha256, type KeyRing, seal, sha256, unseal } from "../../../platform/secrets.ts";
 import { insertSession, type SessionRow, selectKey, selectSession } from "./statements.ts";
 
-/** The options that a peer starts with. */
 export type PeerOptions = { readonly databaseUrl: string; readonly keysFile: string; readonly vaultOrigin: string };
 
 /** The merchant of a request's key. */
@@ -24,7 +23,6 @@ export type Merchant = {
   readonly publishableKey: string;
 };
 
-/** A valid order. */
 export type Order = {
   readonly amountMinor: number;
   readonly currency: string;

@@ -12,7 +12,6 @@ export type PageFacts = Measured & {
 
 const columns = ["row", "what", "measured", "peer of the same run", "ratio", "goal", "", "when"];
 
-/** Returns the cells of a line. */
 export function cellsOf(line: TableLine): string[] {
   const { row, what, measured, peer, ratio, goal, isReached, hasFailed } = line;
   const judged = hasFailed ? "not measured" : isReached === undefined ? "" : isReached ? "reached" : "missed";

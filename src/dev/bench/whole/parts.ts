@@ -7,7 +7,6 @@ import type { TableLine } from "./table-line.ts";
 /** The effort of a run: for figures, also with parts that take hours, or only to check that it runs. */
 export type Effort = "figures" | "full" | "quick";
 
-/** The task of a part. */
 export type PartOrder = { readonly rows: readonly number[]; readonly effort: Effort };
 
 /** The result of a part; `servers` are the versions of the other servers. */

@@ -18,7 +18,6 @@ const fullFrom = 0.9;
 // The share of the rate that must remain with another worker on a full machine.
 const keptWhenFull = 0.9;
 
-/** Returns every line of the result. */
 export function linesOfWebhooks(result: Pick<WebhookBenchResult, "throughput" | "latency" | "scaling">): TableLine[] {
   return [
     ...latencyLines(result.latency),

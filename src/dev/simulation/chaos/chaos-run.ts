@@ -31,7 +31,6 @@ import {
 import type { SiteGateways } from "./site-merchant.ts";
 import { Tally } from "./tally.ts";
 
-/** The options of a run. */
 export type ChaosOptions = {
   readonly minutes: number;
   /** Decides the faults and their targets; their exact times depend on the machine. */

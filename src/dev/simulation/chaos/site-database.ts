@@ -24,7 +24,6 @@ export function expireIn(databaseUrl: string): (sessionId: string, ms: number) =
   };
 }
 
-/** Moves the expiry of all unsubmitted sessions forward. */
 export async function expireUnsubmitted(databaseUrl: string): Promise<void> {
   const text = `
     UPDATE payment_session SET expires_at = app.clock() WHERE phase = 'IDLE' AND expires_at > app.clock()`;
@@ -43,7 +42,6 @@ export async function moveClock(ownerUrl: string, aheadMs: number): Promise<stri
   });
 }
 
-/** Reports whether a customer is being asked. */
 export async function isCustomerAsked(databaseUrl: string): Promise<boolean> {
   const text = "SELECT FROM authentication WHERE status = 'AWAITING_CUSTOMER' LIMIT 1";
   return withDatabase(databaseUrl, async (client) => (await client.query(text)).rowCount !== 0);

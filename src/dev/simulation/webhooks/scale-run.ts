@@ -12,7 +12,6 @@ import { openEndpoints } from "./scale-endpoints.ts";
 import { ScaleLoad } from "./scale-load.ts";
 import { WebhookSite, webhookSitePorts } from "./webhook-site.ts";
 
-/** The options of a run. */
 export type ScaleOptions = {
   readonly events: number;
   readonly deadPercent: number;

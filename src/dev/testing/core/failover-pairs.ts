@@ -39,12 +39,10 @@ const codes: Readonly<Record<Gateway, { readonly decline: string; readonly fraud
   SANDBOX_B: { decline: "12", fraud: "20" },
 };
 
-/** Every gateway that there is a connector for. */
 export const gateways = Object.keys(codes) as readonly Gateway[];
 
 /** The failures of a pair's first gateway. */
 export const troubles = ["decline", "fraud", "timeout", "error 500", "reset", "lost answer"] as const;
-/** One of them. */
 export type Trouble = (typeof troubles)[number];
 
 /** One merchant, whose rule has two gateways. */

@@ -105,7 +105,6 @@ export async function openEventsHarness() {
     /** The rows of any statement, as the owner sees them. */
     rows: async <Row extends object>(sql: string, values: unknown[] = []) => (await owner.query<Row>(sql, values)).rows,
     openSession,
-    /** Runs a change in a transaction. */
     change: <Result>(work: (tx: Tx) => Promise<Result>) => context.database.transaction(work),
     /** Records one event of a session; of a new session by default. */
     async emit(

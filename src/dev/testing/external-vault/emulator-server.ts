@@ -22,7 +22,6 @@ const files: Readonly<Record<string, { name: string; contentType: string }>> = {
 
 const isolation = { "cross-origin-resource-policy": "cross-origin", "cross-origin-embedder-policy": "require-corp" };
 
-/** One vault with one account. */
 export class VaultEmulator {
   readonly server: Server;
   readonly #account: VaultEmulatorOptions;

@@ -155,7 +155,6 @@ class Customer {
     return answer === undefined || answer.type !== "declined" ? answer?.type : answer.stop;
   }
 
-  /** Returns the number of requests that the gateway was sent so far. */
   sent(): number {
     return this.harness.middle.requests.filter(({ path }) => path !== notificationPath).length;
   }
