@@ -79,7 +79,6 @@ const upsertMembership: Statement = {
          ON CONFLICT (merchant_id, member_id) DO UPDATE SET role = excluded.role`,
 };
 
-/** Grants a member this role for the merchant and replaces any other. */
 export async function grantRole(tx: Tx, merchantId: string, memberId: string, role: MemberRole): Promise<void> {
   await tx.query(upsertMembership, [merchantId, memberId, role]);
 }

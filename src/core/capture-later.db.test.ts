@@ -18,7 +18,6 @@ const fixture = await forFile(startCoreFixture);
 
 const signal = new AbortController().signal;
 
-/** Submits a payment that is captured later, at both gateways or at one. */
 async function hold(
   given: { at?: 0 | 1; card?: string; captureBy?: Date; core?: CoreFixture["core"] } = {},
 ): Promise<PaymentSession> {

@@ -103,7 +103,6 @@ export async function startDashboardFixture(
     mailbox,
     sealing,
     connector,
-    /** Creates an operator and returns its token, which is valid from now on. */
     async hireOperator(label: string): Promise<Secret> {
       const token = generateOperatorToken(systemRuntime, brand);
       await insertOperatorToken(accounts, { id: systemRuntime.uuid(), label, token });
@@ -131,7 +130,6 @@ export async function startDashboardFixture(
   };
 }
 
-/** Returns the environment of a fixture, as live, as test, or as both. */
 function servedAs(
   live: boolean | "besideTest" = false,
   environment: Omit<NonNullable<ServedParts["environments"]["test"]>, "name" | "cell">,
@@ -147,7 +145,6 @@ async function teamOf(accounts: Database, merchantId: string) {
   const passwordHash = await hashPassword(new Secret(memberPassword));
   return {
     accounts,
-    /** Adds a member, with a role for the merchant or with none. */
     async addMember(name: string, role?: MemberRole): Promise<{ memberId: string; email: string }> {
       const member = { id: systemRuntime.uuid(), name, email: `${name.toLowerCase()}@example.com` };
       await insertMember(accounts, member, passwordHash);
@@ -170,7 +167,6 @@ async function teamOf(accounts: Database, merchantId: string) {
 /** Opens alarms that need a person. */
 function openers(database: Database, merchantId: string) {
   return {
-    /** Adds an item to the work queue about the merchant. */
     async openItem(detail: string, of = merchantId): Promise<{ workItemId: string; sessionId: string }> {
       const [id, sessionId] = [systemRuntime.uuid(), systemRuntime.uuid()];
       const text = `INSERT INTO work_item (id, kind, merchant_id, session_id, attempt_id, detail)

@@ -90,7 +90,6 @@ function readSplit(
   return { percent, connectionIds };
 }
 
-/** Returns a split with public ids. */
 export function showSplit({ percent, connectionIds }: Split): { percent: number; connectionIds: string[] } {
   return { percent, connectionIds: connectionIds.map((id) => encodeId("gc", id)) };
 }

@@ -21,7 +21,6 @@ import { createPublicServer } from "./public-server.ts";
 
 export type EdgeKeys = { readonly secret: string; readonly publishable: string };
 
-/** Starts the fixture; close it at the test's end. */
 export async function startEdgeFixture(): Promise<EdgeFixture> {
   const core = await startCoreFixture();
   const accounts = await createTestDatabase("accounts");
@@ -71,7 +70,6 @@ export class EdgeFixture {
   /** Unexpected errors of handlers. */
   readonly bugs: unknown[];
   readonly port: number;
-  /** The parts for other servers of the same edge. */
   readonly parts: EdgeParts;
   readonly close: () => Promise<void>;
 

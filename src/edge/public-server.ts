@@ -35,7 +35,6 @@ const userAgentCharactersMax = 500;
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<boolean> | boolean;
 
-/** Creates the public server; the caller listens and closes. */
 export function createPublicServer(parts: EdgeParts): Server {
   const handlers: Handler[] = [
     createRest(parts),

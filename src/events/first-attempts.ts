@@ -83,7 +83,6 @@ type Row = EventPosition &
 
 type First = UnleasedDelivery & { readonly mayWiden: boolean };
 
-/** The first attempts of one worker. */
 export class FirstAttempts {
   readonly #context: DeliverContext;
   readonly #pool: DeliveryPool;

@@ -47,7 +47,6 @@ const byRows = (rows: readonly VerifyRow[]) => ({
   reason: "none",
 });
 
-/** Returns the same provider with an observer. */
 export function observeProvider(provider: AuthenticationProvider, observer: GatewayObserver): AuthenticationProvider {
   const { gateway, credentialFields, forwardFeatures, readReturn } = provider;
   const seen = observeCalls(gateway, observer);
@@ -60,7 +59,6 @@ export function observeProvider(provider: AuthenticationProvider, observer: Gate
   } satisfies AuthenticationProvider & Record<keyof AuthenticationProvider, unknown>;
 }
 
-/** Returns the same connector with an observer. */
 export function observeConnector(connector: Connector, observer: GatewayObserver): Connector {
   const { gateway, readNotification, authentication, refunds } = connector;
   const seen = observeCalls(gateway, observer);

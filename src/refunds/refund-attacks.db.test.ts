@@ -59,7 +59,6 @@ async function notify(
   await processNotificationsOnce(fixture.core);
 }
 
-/** Returns a core whose gateways answer refunds with this function. */
 function answering(refund: GatewayRefunds["refund"]): Core {
   return {
     ...fixture.core,

@@ -92,7 +92,6 @@ export function mayRepeat(loaded: Payment, attempt: Attempt): boolean {
   return loaded.attempts.every(({ round }) => round !== 1) && mayAsk(loaded, attempt);
 }
 
-/** The ends of an authentication that a gateway's answer reports. */
 type ReportedEnd = Exclude<StateOf<typeof authenticationBeginnings>, "AWAITING_CUSTOMER">;
 
 // The letters of EMV 3DS. A hold after "N" or "R" is the gateway's decision; the bank's result then counts for nothing.

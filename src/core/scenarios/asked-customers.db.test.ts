@@ -13,7 +13,6 @@ import {
 } from "./authentication.fixture.ts";
 import { replaced } from "./recovery.fixture.ts";
 
-/** Returns a core whose connectors are replaced in part. */
 function withConnectors(core: Core, change: (connector: Connector) => Partial<Connector>): Core {
   return {
     ...core,

@@ -51,7 +51,6 @@ export const cards = {
 
 const hmacKey = "0F".repeat(32);
 
-/** Starts the fixture. Close it at the end of the test. */
 export async function startCoreFixture(): Promise<CoreFixture> {
   const testDatabase = await createTestDatabase("environment");
   const database = new Database(openPool(testDatabase.url, 20));
@@ -136,7 +135,6 @@ export class CoreFixture {
     return (await this.loadSession(session)).session;
   }
 
-  /** Submits with a card. Resolves when the submit call answers. */
   async submit(session: AnySession, number: string, token = "tok_1", core = this.core): Promise<PaymentSession> {
     this.#forwarder.useCard(number);
     const vaultToken = new Secret(token);

@@ -9,7 +9,6 @@ import type { Attempt, PaymentSession } from "../rows/entities.ts";
 import { recoverSessionsOnce } from "../submit-payment.ts";
 import { type CoreFixture, cards } from "./core.fixture.ts";
 
-/** Returns the same core with some answers of every connector replaced. */
 export function withAnswers(core: Core, answers: Partial<Connector>): Core {
   return {
     ...core,
@@ -26,7 +25,6 @@ export async function drain(turn: Turn, closing = new AbortController().signal):
   while (!closing.aborted && (await turn(closing)));
 }
 
-/** Returns the same connector with some of its answers replaced. */
 export function replaced(connector: Connector, answers: Partial<Connector>): Connector {
   return new Proxy(connector, {
     get(target, name: keyof Connector) {

@@ -14,7 +14,6 @@ import { playRounds, type Turn } from "./rounds.ts";
 
 /** The duration and the load of the benchmark. */
 export type EdgeBenchOptions = {
-  /** Number of measured rounds of each contestant. */
   readonly rounds: number;
   readonly seconds: number;
   readonly warmUpSeconds: number;
@@ -134,7 +133,6 @@ export async function startEdge(harness: BenchHarness, start: Start) {
   return { edge, restPort, grpcPort };
 }
 
-/** Starts a peer on its own database. */
 export async function startPeer(harness: BenchHarness, server: Child, databaseName: string) {
   const databaseUrl = await openDatabase(harness, databaseName);
   const port = await freePort();

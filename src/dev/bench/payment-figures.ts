@@ -11,7 +11,6 @@ const processesOf: Readonly<Record<Side, readonly string[]>> = {
   peer: ["peer service", "peer vault", "peer worker", "postgres"],
 };
 
-/** Compares the duration of a submission at this share of a round's payments. */
 export function compareTimes({ rounds }: PaymentBenchResult, kind: PaymentKind, share: number): Compared {
   return compare(rounds, (round, side) => shareOf(round[side][kind], share));
 }

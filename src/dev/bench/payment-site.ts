@@ -48,7 +48,6 @@ export class PaymentSite {
   sandboxOrigin = "";
   webhookUrl = "";
   signingSecret = "";
-  /** The process that receives them. */
   receiver!: Child;
   /** The address of its database server, as the owner. */
   ownerUrl = "";

@@ -21,7 +21,6 @@ export type WebhookBenchOptions = {
   /** Webhooks of a round, all due at once. */
   readonly events: number;
   readonly warmUpSeconds: number;
-  /** Number of outcomes that are measured one at a time. */
   readonly samples: number;
   /** Duration of the outcomes at half load, in seconds. */
   readonly seconds: number;
@@ -48,7 +47,6 @@ export type WebhookLatency = {
   readonly leftovers: Leftovers;
 };
 
-/** All measurements. */
 export type WebhookBenchResult = {
   readonly throughput: readonly Turn[];
   readonly latency: WebhookLatency | undefined;
@@ -58,7 +56,6 @@ export type WebhookBenchResult = {
 
 /** The product's name in the turns. */
 export const ours = "Switchyard, 1 worker";
-/** The name of the peer. */
 export const barePosts = "undici alone";
 /** The product's name with a dead endpoint beside the healthy ones. */
 export const besideDead = "beside 1 dead in 10";
@@ -161,7 +158,6 @@ async function playLatency(stage: Stage, onStep: (step: string) => void) {
   return { idle, halfLoad, isolated, leftovers: await waitForLeftovers(harness, before!) };
 }
 
-/** Plays on the running servers, and then on a cluster of three with its own workers. */
 async function playScaling(stage: Stage, onStep: (step: string) => void): Promise<Scaling[]> {
   const onOne = await playWorkers(stage, 1, onStep);
   onStep("starting three nats-servers");

@@ -30,7 +30,6 @@ type HarnessOptions = WebhookBedOptions & { readonly stateFolder: string };
 export class WebhookHarness {
   readonly site: WebhookSite;
   readonly receiver: Child;
-  /** The origin of the receiver. */
   readonly origin: string;
   readonly #options: WebhookBedOptions;
   readonly #stateFolder: string;

@@ -66,7 +66,6 @@ export class ApiCheckout {
     return ((await expectOk(response)) as { checkout: CheckoutState }).checkout;
   }
 
-  /** Pays a session with this card, and returns it as its merchant reads it. */
   async pay(number: string, fields: object = {}): Promise<PaymentSessionJson> {
     const session = await this.open(fields);
     await this.submit(session, await this.tokenize(session, number));

@@ -75,7 +75,6 @@ export class CardFrameFixture {
     }, options);
   }
 
-  /** One of the frame's fields or other elements, by its id. */
   field(id: string): Locator {
     return this.page.frameLocator("iframe").locator(`#${id}`);
   }

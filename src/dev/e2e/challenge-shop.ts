@@ -113,7 +113,6 @@ export class ChallengeCustomer {
     await this.page.getByRole("button", { name: /^Pay/ }).click();
   }
 
-  /** The bank's page, in the frames of the vault and the service. */
   get bank(): FrameLocator {
     const around = this.page.frameLocator(`#card iframe[title="${challengeTitle}"]`);
     return around.frameLocator("iframe").frameLocator("iframe");

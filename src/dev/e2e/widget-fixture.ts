@@ -18,7 +18,6 @@ import { buildEmulatedBank, type EmulatedBank } from "./emulated-bank.ts";
 // On a busy machine a page takes seconds.
 const callbackWithinMs = 20_000;
 
-/** A file of the merchant's own. */
 export type MerchantFile = { readonly contentType: string; readonly body: string | Uint8Array };
 
 const mountScript = `
@@ -79,7 +78,6 @@ export class WidgetFixture {
   /** By path; `/` and `/mount.js` exist unless a test replaces them. */
   readonly merchantFiles = new Map<string, MerchantFile>();
   scriptSources = "";
-  /** Changes the page's policy. */
   changePolicy = (policy: string): string => policy;
   readonly #merchant: Server;
 
@@ -123,7 +121,6 @@ export class WidgetFixture {
     return this.page.frameLocator("iframe");
   }
 
-  /** The bank's page, in the frames of the vault and the service. */
   get bank(): FrameLocator {
     return this.page.frameLocator("#card .action iframe").frameLocator("iframe").frameLocator("iframe");
   }

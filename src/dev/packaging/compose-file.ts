@@ -35,7 +35,6 @@ export type ComposeService = {
   };
 };
 
-/** The whole file. */
 export type ComposeFile = {
   readonly name: string;
   readonly services: Readonly<Record<string, ComposeService>>;

@@ -58,7 +58,6 @@ export type Authorization = Payment & {
   captureFailed: boolean;
   /** True if it has answered a capture with a definitive refusal. */
   hasRefused?: boolean;
-  /** The key under which its money was captured. */
   capturedUnder?: string;
   /** The amount that was captured, where it is not the whole one. */
   capturedMinor?: number;

@@ -83,7 +83,6 @@ export class Child {
     }
   }
 
-  /** Sends SIGKILL; resolves when the process is gone. */
   async kill(): Promise<void> {
     const gone = once(this.#child, "exit");
     this.#child.kill("SIGKILL");

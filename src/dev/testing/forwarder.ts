@@ -36,7 +36,6 @@ export class TestForwarder implements CardForwarder {
     this.#postalCode = postalCode;
   }
 
-  /** Sets the brand that the customer chooses from now on. */
   chooseBrand(brand: string | undefined): void {
     this.#brand = brand;
   }

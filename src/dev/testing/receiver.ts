@@ -14,7 +14,6 @@ import type { AddressInfo, Socket } from "node:net";
 export type ReceivedRequest = {
   readonly method: string;
   readonly origin: string;
-  /** Path with query. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   /** Names and values in turn, repeated headers unmerged. */

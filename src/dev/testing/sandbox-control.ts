@@ -53,7 +53,6 @@ export class SandboxControl {
     await this.#ask("PUT", "faults", plan ?? {});
   }
 
-  /** Returns the number of times each fault has happened. */
   async faults(): Promise<Readonly<Partial<Record<FaultKind, number>>>> {
     return (await this.#ask<{ counts: Partial<Record<FaultKind, number>> }>("GET", "faults")).counts;
   }

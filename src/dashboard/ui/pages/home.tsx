@@ -143,7 +143,6 @@ function Item({ item }: { item: AlertItem }) {
   );
 }
 
-/** A link to the page where the alert can be handled. */
 function ItemLink({ item }: { item: AlertItem }) {
   const { environmentName: environment, merchantId, role } = useScope();
   const scope = { environment, merchantId };

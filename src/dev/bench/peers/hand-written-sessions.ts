@@ -69,7 +69,6 @@ export class HandWrittenSessions {
     this.#policyHeader = headerOf("vault-policy+jwt");
   }
 
-  /** Returns the merchant that currently has this secret key. */
   async findMerchant(authorization: string | undefined): Promise<Merchant | undefined> {
     const key = /^bearer (switchyard_test_sk_([0-9A-Za-z]{32})([0-9A-Za-z]{6}))$/i.exec(authorization ?? "");
     if (key === null || checksumOf(key[2]!) !== key[3]) return undefined;

@@ -47,7 +47,6 @@ export type ChaosOptions = {
 
 type Phase = "chaos" | "coming to rest";
 
-/** The progress of a run. */
 export type Moment = {
   readonly phase: Phase;
   readonly elapsedS: number;
@@ -60,7 +59,6 @@ export type Moment = {
   readonly tally: Tally;
 };
 
-/** The result of a run. */
 export type Verdict = {
   readonly options: ChaosOptions;
   readonly tookS: number;

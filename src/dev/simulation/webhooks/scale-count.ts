@@ -17,7 +17,6 @@ export type Counted = {
   readonly wanted: number;
   readonly received: number;
   readonly lastArrivalMs: number;
-  /** All violations, one sentence each. */
   readonly violations: readonly string[];
   readonly lost: number;
   /** Repeated deliveries, by the reason. */

@@ -24,7 +24,6 @@ export type ScaleOptions = {
 /** The progress of a run; deliveries are those to healthy endpoints. */
 export type ScaleMoment = { readonly received: number; readonly wanted: number; readonly kills: number };
 
-/** The result of a run. */
 export type ScaleVerdict = Counted & {
   readonly options: ScaleOptions;
   /** From the first commit to the last first arrival. */

@@ -30,7 +30,6 @@ import { emulatorAccounts, notificationKey } from "../emulator-accounts.ts";
 import { TestForwarder } from "../forwarder.ts";
 import { type ReceivedRequest, Receiver } from "../receiver.ts";
 
-/** The gateways' codes of a plain decline and of a fraud decline. */
 const codes: Readonly<Record<Gateway, { readonly decline: string; readonly fraud: string }>> = {
   STRIPE: { decline: "insufficient_funds", fraud: "fraudulent" },
   ADYEN: { decline: "12", fraud: "20" },

@@ -19,7 +19,6 @@ import type { RequestLimit } from "../../../platform/request-counter.ts";
 export type LimitedEdge = {
   readonly publicOrigin: string;
   readonly grpcPort: number;
-  /** Names of all statements so far. */
   readonly statements: readonly string[];
   close(): Promise<void>;
 };

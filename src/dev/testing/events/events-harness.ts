@@ -38,7 +38,6 @@ const selectSecrets = `WITH meant AS (
     FROM endpoint WHERE id = $2 OR merchant_id IN (SELECT merchant_id FROM outbox_event WHERE id = $1)
   ) SELECT * FROM meant WHERE url = $3 OR NOT EXISTS (SELECT FROM meant WHERE url = $3)`;
 
-/** The harness of a test of events; close it at the end. */
 export type EventsHarness = Awaited<ReturnType<typeof openEventsHarness>>;
 
 /** A post to loopback is allowed, over any port and without TLS. */

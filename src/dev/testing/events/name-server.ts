@@ -40,7 +40,6 @@ export class NameServer {
     return `127.0.0.1:${this.#socket.address().port}`;
   }
 
-  /** Sets the answers from now on. */
   answerWith(answer: NameAnswer | ((question: NameQuestion) => NameAnswer)): void {
     this.#answer = typeof answer === "function" ? answer : () => answer;
   }

@@ -37,7 +37,6 @@ export class VaultEmulator {
     this.server = createServer((request, response) => void this.#serve(request, response));
   }
 
-  /** Replaces all faults by these. */
   setFaults(faults: readonly VaultFault[]): void {
     this.#faults = faults.map((fault) => ({ fault, left: fault.times ?? Number.POSITIVE_INFINITY }));
   }

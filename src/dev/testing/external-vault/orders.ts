@@ -31,7 +31,6 @@ export type ProxiedRequest = {
 
 export type VaultRecord = {
   readonly calls: Readonly<Record<VaultOperation, number>>;
-  /** Bodies of calls that opened a session. */
   readonly sessions: readonly unknown[];
   readonly proxied: readonly ProxiedRequest[];
 };

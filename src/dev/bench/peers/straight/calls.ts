@@ -39,7 +39,6 @@ export class StraightCalls {
     return readCaptured(status, text, payment);
   }
 
-  /** Deletes the cards of a session. */
   async forget(sessionId: string): Promise<void> {
     await this.#callVault("/forget", { sessionId });
   }

@@ -31,7 +31,6 @@ type Gateway = {
   readCaptured(status: number, body: string, payment: GatewayPayment): boolean;
 };
 
-/** Both gateways by their names. */
 export const gateways: Readonly<Record<GatewayAccount["gateway"], Gateway>> = {
   SANDBOX_A: {
     authorize: (account, { amountMinor, currency, orderRef, attemptId }) => ({

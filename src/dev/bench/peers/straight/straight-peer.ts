@@ -29,10 +29,8 @@ const accounts: readonly GatewayAccount[] = [
   { gateway: "SANDBOX_B", account },
 ];
 
-/** The peer beside a site. Close it before the site. */
 export class StraightPeer {
   readonly doors: SiteDoors;
-  /** The secret that signs its webhooks. */
   readonly signingSecret = `whsec_${randomBytes(32).toString("base64")}`;
   readonly #site: PaymentSite;
   readonly #options: Omit<ServiceOptions & VaultOptions, "port" | "databaseUrl">;
@@ -46,8 +44,8 @@ export class StraightPeer {
     const vaultOrigin = `http://127.0.0.1:${firstPort + 1}`;
     this.doors = { apiOrigin: `http://127.0.0.1:${firstPort}`, vaultOrigin, secretKey: `straight_sk_${key()}` };
     this.#options = {
-      ...{ accounts, vaultOrigin, sandboxOrigin: site.sandboxOrigin, notificationKey: key(), clientKey: key() },
-      ...{ grantKey: key(), serviceKey: key(), sealingKey: randomBytes(32).toString("base64") },
+      accounts, vaultOrigin, sandboxOrigin: site.sandboxOrigin, notificationKey: key(), clientKey: key(),
+      grantKey: key(), serviceKey: key(), sealingKey: randomBytes(32).toString("base64"),
     };
   }
 
