@@ -140,7 +140,7 @@ const exposedHeaders =
   "request-id, retry-after, ratelimit, ratelimit-policy, grpc-status, grpc-message, grpc-status-details-bin";
 
 /** Sets the CORS headers for a call from a page; answers a preflight and then returns true. */
-export function answerCors(request: IncomingMessage, response: ServerResponse): boolean {
+function answerCors(request: IncomingMessage, response: ServerResponse): boolean {
   const { origin } = request.headers;
   if (typeof origin !== "string") return false;
   response.setHeader("access-control-allow-origin", origin);

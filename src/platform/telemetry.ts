@@ -82,7 +82,7 @@ type OpenSpan = { set(facts: SpanFacts): void };
  * Records a span that began when this was created; `id` is the UUID of the event or session that is the parent of
  * others.
  */
-export type FinishSpan = (name: SpanName, options: SpanOptions & { readonly id?: string }) => void;
+type FinishSpan = (name: SpanName, options: SpanOptions & { readonly id?: string }) => void;
 
 /** The receiver of spans. None of it throws, waits for a collector, or changes the work's result. */
 export type Tracing = {

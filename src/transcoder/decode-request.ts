@@ -68,7 +68,7 @@ function refusal(route: Route, readingCount: number, findings: readonly Finding[
 }
 
 /** Binds the path variables. A body may repeat such a field only with the same value. */
-export function bindPath(route: Route, rawSegments: readonly string[], json: JsonObject, findings: Finding[]): void {
+function bindPath(route: Route, rawSegments: readonly string[], json: JsonObject, findings: Finding[]): void {
   for (const { variable, fields } of route.pathFields) {
     const text = captureVariable(variable, rawSegments);
     const reading = text === undefined ? refused("is not percent-encoded UTF-8") : readText(fields.at(-1)!, text);
@@ -83,7 +83,7 @@ export function bindPath(route: Route, rawSegments: readonly string[], json: Jso
 }
 
 /** Binds the query parameters, named by JSON name with dots between nested fields. */
-export function bindQuery(route: Route, rawQuery: string, json: JsonObject, findings: Finding[]): void {
+function bindQuery(route: Route, rawQuery: string, json: JsonObject, findings: Finding[]): void {
   if (rawQuery === "") return;
   const seen = new Set<string>();
   for (const pair of rawQuery.split("&")) {

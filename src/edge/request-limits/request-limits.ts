@@ -229,7 +229,7 @@ export const customerLimits = {
  * The counted party: a merchant's backend, its customers before they submit, or those who have submitted. None can use
  * up another's share.
  */
-export type BucketName = "api" | "checkout" | "submitted";
+type BucketName = "api" | "checkout" | "submitted";
 
 export type Bucket = { readonly merchantId: string; readonly name: BucketName };
 
