@@ -115,7 +115,10 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
           createdAfter: momentOf("createdAfter", createdAfter),
           createdBefore: momentOf("createdBefore", createdBefore),
         },
-        pageSize, pageToken, keys: environment.core.pageTokenKey, now: environment.core.runtime.now(),
+        pageSize,
+        pageToken,
+        keys: environment.core.pageTokenKey,
+        now: environment.core.runtime.now(),
       },
     );
     return create(ListPaymentSessionsResponseSchema, {

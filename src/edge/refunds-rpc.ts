@@ -25,7 +25,10 @@ export const refundService: ServiceImpl<typeof RefundService> = {
       throw new DomainError("missing_idempotency_key", message, { field: "Idempotency-Key" });
     }
     const { loaded, refund, replayed } = await requestRefund(core, {
-      sessionId, merchantId, key, refundRef: request.refundRef,
+      sessionId,
+      merchantId,
+      key,
+      refundRef: request.refundRef,
       amountMinor: request.amountMinor === undefined ? undefined : Number(request.amountMinor),
       reason: request.reason as RefundReason | undefined,
     });

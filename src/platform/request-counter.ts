@@ -217,7 +217,7 @@ export class RequestStock {
 /** The origin of a call; the network is undefined where addresses are not counted. */
 export type Caller = { readonly network: string | undefined; readonly session: string };
 
-export type Waiting<Verdict> = {
+type Waiting<Verdict> = {
   readonly answer: (verdict: Verdict) => void;
   readonly sinceMs: number;
   readonly network: Calls;

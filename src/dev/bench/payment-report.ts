@@ -85,13 +85,19 @@ function linesOfApproved(report: PaymentReport): TableLine[] {
     lineOf({ row: 4, what: "one commit of one row alone", measured: writeSpread(commitTime(report), " ms", 1) }),
     ...(options.quietSamples > 0 ? [quietLine(report)] : []),
     lineOf({
-      row: 4, what: "its database commits", measured: commits.toFixed(1),
+      row: 4,
+      what: "its database commits",
+      measured: commits.toFixed(1),
       peer: `${peerName}: ${serviceCount(report, "commits")}`,
-      goal: `≤ ${goals.commits}`, isReached: Math.round(commits) <= goals.commits,
+      goal: `≤ ${goals.commits}`,
+      isReached: Math.round(commits) <= goals.commits,
     }),
     lineOf({
-      row: 4, what: "its database round trips", measured: roundTrips.toFixed(1),
-      peer: `${peerName}: ${serviceCount(report, "roundTrips")}`, goal: `(earlier: ≤ ${earlier.roundTrips})`,
+      row: 4,
+      what: "its database round trips",
+      measured: roundTrips.toFixed(1),
+      peer: `${peerName}: ${serviceCount(report, "roundTrips")}`,
+      goal: `(earlier: ≤ ${earlier.roundTrips})`,
     }),
     countLine(report, 4, "commits, round trips to create it and keep its card", "created"),
     countLine(report, 4, "commits, round trips to submit it and forget its card", "approved"),
@@ -112,9 +118,12 @@ function linesOfFailover(report: PaymentReport): TableLine[] {
       isReached: added.ratio.median <= goals.added,
     }),
     lineOf({
-      row: 5, what: "commits that it adds", measured: ours.toFixed(1),
+      row: 5,
+      what: "commits that it adds",
+      measured: ours.toFixed(1),
       peer: `${peerName}: ${commits("peer", "peer service").toFixed(1)}`,
-      goal: `≤ ${goals.commitsAdded}`, isReached: Math.round(ours) <= goals.commitsAdded,
+      goal: `≤ ${goals.commitsAdded}`,
+      isReached: Math.round(ours) <= goals.commitsAdded,
     }),
     countLine(report, 5, "commits, round trips for the gateway's notifications", "notifications"),
   ];
@@ -125,14 +134,21 @@ function linesOfRates(report: PaymentReport): TableLine[] {
   const writeSum = (side: Side) => `${cpu[side].median.toFixed(1)}: ${writeCpu(cpuByProcess(report, side, "own"))}`;
   return [
     lineOf({
-      row: 6, what: "payments end to end", measured: writeSpread(rates.ours, "/s"),
+      row: 6,
+      what: "payments end to end",
+      measured: writeSpread(rates.ours, "/s"),
       peer: `${peerName}: ${writeSpread(rates.peer, "/s")}`,
       ...judge(rates, `≥ ${goals.rate} ×`, `≥ ${earlier.perSecond}/s`),
       isReached: rates.ratio.median >= goals.rate,
     }),
     lineOf({
-      row: 6, what: "CPU of one payment, ms", measured: writeSum("ours"), peer: writeSum("peer"),
-      ratio: writeRatio(cpu.ratio), goal: `≤ ${goals.cpu} ×`, isReached: cpu.ratio.median <= goals.cpu,
+      row: 6,
+      what: "CPU of one payment, ms",
+      measured: writeSum("ours"),
+      peer: writeSum("peer"),
+      ratio: writeRatio(cpu.ratio),
+      goal: `≤ ${goals.cpu} ×`,
+      isReached: cpu.ratio.median <= goals.cpu,
     }),
     memoryLine(report),
   ];
@@ -140,8 +156,11 @@ function linesOfRates(report: PaymentReport): TableLine[] {
 
 function timesOf(row: number, what: string, { ours, peer, ratio }: Compared): TableLine {
   return lineOf({
-    row, what, measured: writeSpread(ours, " ms", 1),
-    peer: `${peerName}: ${writeSpread(peer, " ms", 1)}`, ratio: writeRatio(ratio),
+    row,
+    what,
+    measured: writeSpread(ours, " ms", 1),
+    peer: `${peerName}: ${writeSpread(peer, " ms", 1)}`,
+    ratio: writeRatio(ratio),
   });
 }
 
@@ -154,10 +173,13 @@ function quietLine(report: PaymentReport): TableLine {
   const [ours, peer] = [compareQuiet(report, "ours"), compareQuiet(report, "peer")];
   const peerRatio = `${peerName} ${peer.ratio.median.toFixed(2)} ×`;
   return lineOf({
-    row: 4, what: `submit after ${quietSeconds} quiet seconds`,
-    measured: `p50 of ${quietSamples} ${writeSpread(ours.quiet, " ms", 1)}`, ratio: writeRatio(ours.ratio),
+    row: 4,
+    what: `submit after ${quietSeconds} quiet seconds`,
+    measured: `p50 of ${quietSamples} ${writeSpread(ours.quiet, " ms", 1)}`,
+    ratio: writeRatio(ours.ratio),
     peer: `busy: p50 ${writeSpread(ours.busy, " ms", 1)}; ${peerRatio}`,
-    goal: `≤ ${goals.quiet} ×`, isReached: ours.ratio.median <= goals.quiet,
+    goal: `≤ ${goals.quiet} ×`,
+    isReached: ours.ratio.median <= goals.quiet,
   });
 }
 
@@ -185,7 +207,9 @@ function memoryLine({ memory }: PaymentReport): TableLine {
     processes.map(([name, { peak, idle }]) => `${name} ${peak} (idle ${idle})`).join(", ");
   const ours = of(["edge", "vault", "worker", "sandbox"]);
   return lineOf({
-    row: 6, what: "memory at its peak, MiB", measured: write(ours),
+    row: 6,
+    what: "memory at its peak, MiB",
+    measured: write(ours),
     peer: write(of(["peer service", "peer vault", "peer worker"])),
     ...{
       goal: `≤ ${goals.megabytes} a process`,

@@ -33,7 +33,11 @@ export async function openGround(
   const line = await TcpGate.open({ host: "127.0.0.1", port: Number(new URL(demo.file.connectOrigin).port) });
   const shop = await PlainShop.start(demo.file, `http://localhost:${line.port}`);
   return {
-    demo, sandbox: demo.sandbox, browser, line, shop,
+    demo,
+    sandbox: demo.sandbox,
+    browser,
+    line,
+    shop,
     async close() {
       await shop.close();
       await line.close();

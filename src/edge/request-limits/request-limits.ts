@@ -186,7 +186,7 @@ function judge(name: CountedName, limit: RequestLimit, verdict: Verdict, setLimi
 export type LimitFields = Readonly<Record<string, string>>;
 
 /** A common count: a merchant's bucket, or the calls of one caller in one process. */
-export type CountedName = BucketName | keyof typeof customerLimits;
+type CountedName = BucketName | keyof typeof customerLimits;
 
 /**
  * Returns RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers-11, May 2026,

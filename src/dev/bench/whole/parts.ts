@@ -90,12 +90,24 @@ async function playGrowth({ effort }: PartOrder, report: (step: string) => void)
 function monthsOptions(effort: Effort): MonthsOptions {
   return effort === "quick"
     ? {
-        months: [2, 4], sessionsOfMonth: 10, rounds: 1, seconds: 0.5, warmUpSeconds: 0.5,
-        customers: 2, quietSamples: 1, quietSeconds: 1,
+        months: [2, 4],
+        sessionsOfMonth: 10,
+        rounds: 1,
+        seconds: 0.5,
+        warmUpSeconds: 0.5,
+        customers: 2,
+        quietSamples: 1,
+        quietSeconds: 1,
       }
     : {
-        months: [2, 24, 84], sessionsOfMonth: 10, rounds: 7, seconds: 8, warmUpSeconds: 15,
-        customers: 32, quietSamples: 3, quietSeconds: 60,
+        months: [2, 24, 84],
+        sessionsOfMonth: 10,
+        rounds: 7,
+        seconds: 8,
+        warmUpSeconds: 15,
+        customers: 32,
+        quietSamples: 3,
+        quietSeconds: 60,
       };
 }
 
