@@ -88,7 +88,7 @@ const close: Statement = {
 // No cell knows the orders of another one. A claim of such a session waits for this transaction, and is then too late.
 const endUnsubmitted: Statement = {
   name: unnamed,
-  text: "UPDATE payment_session SET expires_at = app.clock() WHERE merchant_id = $1 AND phase = 'IDLE' AND expires_at > app.clock()",
+  text: "SELECT app.expire_unsubmitted_of($1)",
 };
 const countOpen: Statement = {
   name: unnamed,

@@ -156,6 +156,7 @@ function splitLines(split: Split): string[] {
     "",
     `Split of ${name}: ${split.percent} % to variant B, by rule version ${(split.ruleVersions ?? []).join(", ")}`,
     `  ${split.verdict}`,
+    `  ${arms.reduce((sum, [, counts]) => sum + Number(endedOf(counts)), 0)} of about ${split.paymentsNeeded} payments that a difference of 5 points needs to be found.`,
     ...table(
       ["VARIANT", "PLAN", "PAYMENTS", "APPROVAL RATE", "AT 95 % CONFIDENCE", "RELEASED", "SAVED", "P50", "P95"],
       arms.map(([arm, counts]) => {

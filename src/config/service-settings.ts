@@ -127,7 +127,7 @@ export const serviceSettings = {
   sandboxOrigin: optional("SWITCHYARD_SANDBOX_ORIGIN", {
     roles: [...roles, "vault"],
     kind: origin,
-    about: "address of the sandbox gateways; without it there are none, and with it live has no other gateways",
+    about: "address of the sandbox gateways; without it there are none, and with it live has only these and emulators",
     example: "http://127.0.0.1:4404",
   }),
   emulators: emulatorSetting,

@@ -18,25 +18,17 @@ import { followSession, startProcessing } from "./submit-payment.ts";
 /** A held payment of the merchant that gives the order. */
 export type HeldPayment = { readonly merchantId: string; readonly sessionId: string };
 
-// One conditional update decides between a capture, a cancellation and the end of the hold. It takes the lease, so a
-// process that was looking at the hold gets no row any more.
-const once = " AND capture_asked_at IS NULL"; // rule:hold-taken-once
-const take = (wanted: string, also: string) => `
-    UPDATE payment_session s
-    SET ${wanted}lease_epoch = lease_epoch + 1, lease_until = app.clock() + $3 * interval '1 ms'
-    WHERE id = $1 AND merchant_id = $2 AND phase = 'PROCESSING' AND status = 'CREATED' AND held_at IS NOT NULL
-      AND unrecorded_check_at IS NULL${once}${also}
-    RETURNING s.lease_epoch AS epoch`;
-
+// One conditional update decides between a capture, a cancellation and the end of the hold.
 const takeToCapture: Statement = {
   name: "take_hold_to_capture",
   partitionKey: 1,
-  text: take(
-    "capture_asked_at = app.clock(), capture_due_at = NULL, ",
-    " AND held_until > app.clock() AND amount_minor >= coalesce($4, amount_minor)",
-  ),
+  text: "SELECT lease_epoch AS epoch FROM app.take_hold_to_capture($1, $2, $3, $4)",
 };
-const takeToCancel: Statement = { name: "take_hold_to_cancel", partitionKey: 1, text: take("", "") };
+const takeToCancel: Statement = {
+  name: "take_hold_to_cancel",
+  partitionKey: 1,
+  text: "SELECT lease_epoch AS epoch FROM app.take_hold_to_cancel($1, $2, $3)",
+};
 
 /**
  * Orders the capture of a held payment: of `amountMinor`, or the whole amount. What a person has captured at the gateway before

@@ -85,15 +85,12 @@ export async function findBankMessage(
 const setTicket: Statement = {
   name: "set_action_ticket",
   partitionKey: 1,
-  text: `
-    UPDATE authentication SET ticket_hash = $3
-    WHERE session_id = $1 AND id = $2 AND status IN ('METHOD','AWAITING_CUSTOMER') AND cancel_asked_at IS NULL AND deadline_at > app.clock()
-    RETURNING status`,
+  text: "SELECT status FROM app.set_action_ticket($1, $2, $3)",
 };
 const selectSession: Statement = {
   name: "lock_session_of_action",
   partitionKey: 1,
-  text: "SELECT id FROM payment_session WHERE id = $1 FOR UPDATE",
+  text: "SELECT id FROM app.lock_session($1)",
 };
 const selectStatus: Statement = {
   name: "select_authentication_status",
@@ -140,11 +137,7 @@ const selectTicket: Statement = {
 const useTicket: Statement = {
   name: "use_action_ticket",
   partitionKey: 1,
-  text: `
-    UPDATE authentication SET ticket_hash = NULL, shown_count = shown_count + 1, shown_at = coalesce(shown_at, app.clock())
-    WHERE session_id = $1 AND id = $2 AND ticket_hash = $3 AND status IN ('METHOD','AWAITING_CUSTOMER')
-      AND shown_count < CASE WHEN flow = 'CHALLENGE' THEN 1 ELSE $4 END
-    RETURNING action_sealed AS "actionSealed"`,
+  text: 'SELECT action_sealed AS "actionSealed" FROM app.use_action_ticket($1, $2, $3, $4)',
 };
 
 /** An action, and the page to which a window goes back after it. */
@@ -177,10 +170,7 @@ function expired(): DomainError {
 const setCancelled: Statement = {
   name: "cancel_action",
   partitionKey: 1,
-  text: `
-    UPDATE authentication SET cancel_asked_at = app.clock()
-    WHERE session_id = $1 AND id = $2 AND cancel_asked_at IS NULL
-      AND (status = 'AWAITING_CUSTOMER' OR provider IS NOT NULL AND status IN ('METHOD','REQUESTING')) RETURNING provider`,
+  text: "SELECT provider FROM app.cancel_action($1, $2)",
 };
 const selectCancelled: Statement = {
   name: "select_cancelled_action",
@@ -274,13 +264,10 @@ const selectReturning: Statement = {
     SELECT t.id, a.gateway FROM authentication t JOIN attempt a ON a.session_id = t.session_id AND a.id = t.attempt_id
     WHERE t.session_id = $1 AND a.session_id = $1 AND t.attempt_id = $2 AND t.status = 'AWAITING_CUSTOMER'`,
 };
-// The last one before the completing request counts.
 const setReturned: Statement = {
   name: "set_returned",
   partitionKey: 1,
-  text: `
-    UPDATE authentication SET returned_sealed = $3
-    WHERE session_id = $1 AND id = $2 AND status = 'AWAITING_CUSTOMER' AND cancel_asked_at IS NULL`,
+  text: "SELECT FROM app.set_returned($1, $2, $3)",
 };
 
 /** Keeps what a customer's return brought, unless it is longer than anything that a gateway sends. */
@@ -293,28 +280,8 @@ function keepReturned(
   tx.send(setReturned, [sessionId, id, seal(sealing, returnedOf(id), returned)]);
 }
 
-// The gateway is being asked at this moment, and may not know the answer yet.
-const lookAgain: Statement = {
-  name: "look_again",
-  partitionKey: 1,
-  text: `
-    UPDATE attempt SET next_retry_at = app.clock()
-    WHERE session_id = $1 AND status = 'AWAITING_CUSTOMER' AND next_retry_at <= app.clock()`,
-};
-
-// Whoever knows the address may return a thousand times a second; the merchant's account at the gateway is not asked so
-// often. A session that is not parked is being looked at.
-const lookSoon: Statement = {
-  name: "look_soon",
-  partitionKey: 1,
-  text: `
-    WITH soon AS (
-      UPDATE attempt SET next_retry_at = least(next_retry_at, app.clock() + $2 * interval '1 ms')
-      WHERE session_id = $1 AND status = 'AWAITING_CUSTOMER' AND retries > 0 AND next_retry_at > app.clock()
-        AND changed_at > app.clock() - $2 * interval '1 ms'
-      RETURNING next_retry_at)
-    UPDATE payment_session SET lease_until = least(lease_until, soon.next_retry_at) FROM soon WHERE id = $1 RETURNING id`,
-};
+const lookAgain: Statement = { name: "look_again", partitionKey: 1, text: "SELECT FROM app.look_again($1)" };
+const lookSoon: Statement = { name: "look_soon", partitionKey: 1, text: "SELECT id FROM app.look_soon($1, $2)" };
 const returnsApartMs = 1_000;
 
 /** Makes a session look at its gateway: at once, or a second after its last look. The session must be locked. */

@@ -8,10 +8,7 @@ import { emitEvent } from "./record/settle.ts";
 const expire: Statement = {
   name: "expire_session",
   partitionKey: 1,
-  text: `
-    UPDATE payment_session SET status = 'EXPIRED', phase = 'DONE', settled_at = app.clock()
-    WHERE id = $1 AND phase = 'IDLE' AND expires_at <= app.clock() /* rule:expiry-only-idle */
-    RETURNING id, merchant_id AS "merchantId"`,
+  text: 'SELECT id, merchant_id AS "merchantId" FROM app.expire_session($1)',
 };
 
 /** Ends one overdue session. Returns false when it was submitted or ended meanwhile. Durable on return. */

@@ -16,10 +16,7 @@ type OwnSession = { readonly merchantId: string; readonly sessionId: string };
 const end: Statement = {
   name: "end_unsubmitted_session",
   partitionKey: 1,
-  text: `
-    UPDATE payment_session SET status = 'EXPIRED', phase = 'DONE', settled_at = app.clock(), expired_because = $3, replaced_by = $4
-    WHERE id = $1 AND merchant_id = $2 AND phase = 'IDLE'
-    RETURNING id, merchant_id AS "merchantId"`,
+  text: 'SELECT id, merchant_id AS "merchantId" FROM app.end_unsubmitted($1, $2, $3, $4)',
 };
 
 /** Ends a session that was not submitted. Returns false when it was, or has ended. */
@@ -49,13 +46,13 @@ const lock: Statement = {
   text: `
     SELECT id, status, phase, held_at AS "heldAt", capture_asked_at AS "captureAskedAt", expired_because AS "expiredBecause",
       replaced_by AS "replacedBy"
-    FROM payment_session WHERE id = $1 AND merchant_id = $2 FOR UPDATE`,
+    FROM app.lock_session($1, $2)`,
 };
 
 const nameSuccessor: Statement = {
   name: "name_successor",
   partitionKey: 1,
-  text: "UPDATE payment_session SET replaced_by = $2 WHERE id = $1",
+  text: "SELECT FROM app.name_successor($1, $2)",
 };
 
 /**

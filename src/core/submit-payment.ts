@@ -22,9 +22,9 @@ import {
   lookAtProvider,
   prepareProvider,
 } from "./authentication/provider-steps.ts";
-import { blockOf, renewBlocked } from "./card-testing/blocked.ts";
-import { type BrakedPlan, planWhileBraking } from "./card-testing/braked-plan.ts";
-import { brakedPlan, brakeOf, countRefused } from "./card-testing/card-counts.ts";
+import { renewBlocked } from "./card-testing/blocked.ts";
+import { type BrakedPlan, isApproved, planWhileBraking } from "./card-testing/braked-plan.ts";
+import { brakedPlan, ClaimRefused, countRefused } from "./card-testing/card-counts.ts";
 import type { Core } from "./core.ts";
 import { because, leftOut } from "./decide/because.ts";
 import { nextStep } from "./decide/next-step.ts";
@@ -41,6 +41,7 @@ import {
   type Lease,
   LeaseLost,
   lockAndRenew,
+  notClaimable,
   parkSession,
   renewLease,
   takenOver,
@@ -144,12 +145,13 @@ type Planned = BrakedPlan & {
   readonly routedBy: RoutedBy | undefined;
   readonly fingerprint: CardFingerprint | undefined;
   readonly counted: CardFingerprint | undefined;
+  readonly isPastNetwork?: boolean | undefined;
 };
 
 /** Claims the session by its plan. One that its card or its network refuses is declined, or planned once more. */
 async function claimAs(core: Core, submission: Submission, planned: Planned): Promise<Reloaded> {
   const { session, vaultToken, requestId, shopper, network } = submission;
-  const { route, routedBy, fingerprint, counted, plan, brakes } = planned;
+  const { route, routedBy, fingerprint, counted, plan, brakes, isPastNetwork } = planned;
   const sessionId = session.id;
   const payer = submission.payer?.hasSucceeded ? submission.payer : undefined;
   const declineCode = payer ? "order_already_paid" : plan.declineCode;
@@ -158,7 +160,7 @@ async function claimAs(core: Core, submission: Submission, planned: Planned): Pr
   const asking = { sessionId, vaultToken, ruleVersion: route.version, plan, routedBy, submissionBudgetMs, requestId };
   const browserSealed = isAuthenticatedFirst(plan.plan) ? sealShopper(core, sessionId, shopper) : undefined;
   const card = { fingerprint, isCounted: counted !== undefined, address: shopper?.shopperIp, network };
-  const claim: Claim = { ...asking, browserSealed, ...card, brakes }; // rule:browser-kept
+  const claim: Claim = { ...asking, browserSealed, ...card, brakes, isPastNetwork }; // rule:browser-kept
   const ruled = { ruleVersion: route.version, routedBy: routedBy ?? null };
   const opened = { session: { ...session, plan: plan.plan }, authentications: [] };
   const open = async (): Promise<Reloaded> => {
@@ -177,21 +179,34 @@ async function claimAs(core: Core, submission: Submission, planned: Planned): Pr
   try {
     return await open();
   } catch (error) {
-    const [block, brake] = [blockOf(error), brakeOf(error)];
-    if (block) {
-      const blocked = { ...claim, plan: brakedPlan(plan, leftOut.blocked(block)) };
-      return claimAndDecline(core, submission, blocked, "blocked", (tx) => renewBlocked(tx, block, fingerprint));
+    if (!(error instanceof ClaimRefused)) throw error;
+    const { by } = error;
+    if (typeof by === "object") {
+      const blocked = { ...claim, plan: brakedPlan(plan, leftOut.blocked(by)) };
+      return claimAndDecline(core, submission, blocked, "blocked", (tx) => renewBlocked(tx, by, fingerprint));
     }
-    if (brake === undefined) throw error;
-    const canAsk = shopper?.browser !== undefined;
-    const asked = brake === "network" && canAsk ? planAsked(route, { canAsk }) : undefined;
-    if (asked) return claimAs(core, submission, { ...planned, plan: asked, brakes: [...brakes, "NETWORK"] });
-    const braked = { ...claim, plan: brakedPlan(plan, leftOut[brake]) };
-    const refused = brake === "declines" ? counted : undefined;
+    const past = by === "network" ? await planPastNetwork(core, submission, planned) : undefined;
+    if (past) return claimAs(core, submission, { ...planned, ...past, isPastNetwork: true });
+    const braked = { ...claim, plan: brakedPlan(plan, leftOut[by]) };
+    const refused = by === "declines" ? counted : undefined;
     return claimAndDecline(core, submission, braked, "too_many_attempts", (tx) => {
       if (refused) countRefused(tx, session, refused);
     });
   }
+}
+
+/**
+ * Returns the plan of a payment whose network was declined too often: its customer is authenticated. Where nothing in the plan can ask
+ * the customer, a card that the merchant has approved is paid as planned: who tests it learns nothing. Undefined for every other one.
+ */
+async function planPastNetwork(
+  core: Core,
+  { session, shopper }: Submission,
+  { route, counted, plan, brakes }: Planned,
+): Promise<BrakedPlan | undefined> {
+  const asked = planAsked(route, { canAsk: true });
+  if (asked) return shopper?.browser && { plan: asked, brakes: [...brakes, "NETWORK"] };
+  return (await isApproved(core, session.merchantId, counted!)) ? { plan, brakes } : undefined;
 }
 
 /** Claims a session and declines it in one transaction: no gateway is called, and the card gets no further count. */
@@ -226,7 +241,6 @@ function factsOf(core: Core, session: Submission["session"], { cases }: CasedRou
 
 // Raised by app.require_one (src/migrations/environment/base.sql).
 const leaseLostCode = "LL001";
-const notClaimable = "the session cannot be claimed";
 
 /**
  * Waits for work under a claim or a lease. It is lost when a row that it requires has changed: another process has the

@@ -91,6 +91,34 @@ describe("the splits of GetAnalytics", () => {
     await countSettledOnce(database);
     expect(await ask()).toEqual(uncounted);
   });
+
+  it("are shown as soon as the rule is saved, without a payment and with the number that they need", async () => {
+    const merchantId = decodeId("mer", dashboard.merchantId)!;
+    const split = { percent: 20, connectionIds: [v7()] };
+    const conditions = { currencies: ["EUR"] };
+    const cases = { list: [{ name: "Euro", conditions, connectionIds: [v7()], split }], cardRanges: [] };
+    const rule = { connectionIds: [v7()], failoverOn: [], merchantId, split, cases };
+    const version = await dashboard.database.transaction((tx) => recordRoutingRule(tx, rule));
+    const today = new Date().toISOString().slice(0, 10);
+    const request = { merchantId: dashboard.merchantId, environment: "ENVIRONMENT_TEST", timeZone: "UTC" } as const;
+    const ask = async (day: string) =>
+      (await client.analytics.getAnalytics({ ...request, firstDay: day, lastDay: day })).splits;
+    const none = { succeeded: "0", declined: "0", degraded: "0", costs: [] };
+    const shown = {
+      percent: 20,
+      ruleVersions: [version],
+      a: none,
+      b: none,
+      paymentsNeeded: 4906,
+      isSignificant: false,
+    };
+    expect(await ask(today)).toMatchObject([
+      { ...shown, verdict: "No payment has ended yet." },
+      { ...shown, case: "Euro" },
+    ]);
+    // A range that ended before it was saved has nothing of it.
+    expect((await ask("2026-03-20"))?.map(({ ruleVersions }) => ruleVersions)).not.toContainEqual([version]);
+  });
 });
 
 describe("GetAnalytics", () => {

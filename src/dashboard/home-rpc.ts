@@ -9,22 +9,16 @@ import {
   GetHomeResponseSchema,
   type HomeService,
   SetUpStep,
-  type TodaySchema,
 } from "../../gen/dashboard/v1/home_pb.ts";
 import { loadAlertAddresses } from "../accounts/alert-addresses.ts";
 import { type BrakingState, loadBraking } from "../core/card-testing/held-braking.ts";
 import { auditedClosing, closeWorkItem, mayMerchantClose } from "../core/record/work-items.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
-import { type Alerts, type DayInCurrency, loadAlerts, loadDay, loadSetUp, type SetUp } from "../reporting/alerts.ts";
+import { type Alerts, loadAlerts, loadSetUp, type SetUp } from "../reporting/alerts.ts";
 import { shownOrderRef } from "../reporting/shown-order-ref.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
-import { momentOf } from "./paging.ts";
-import { amountMessage } from "./payment-messages.ts";
 import { scopedContextOf } from "./rpc-context.ts";
-
-// Longest day that a caller may request: with a change of its time zone, and a wrong clock.
-const dayLongestMs = 48 * 60 * 60_000;
 
 /** The rpcs of the home page. */
 export function createHomeService({
@@ -32,21 +26,18 @@ export function createHomeService({
   mailer,
 }: Pick<DashboardParts, "runtime" | "mailer">): ServiceImpl<typeof HomeService> {
   return {
-    async getHome(request, context) {
+    async getHome(_request, context) {
       const { merchantId, environment } = scopedContextOf(context);
       const now = runtime.now();
-      const dayStart = dayStartOf(now, momentOf("dayStart", request.dayStart));
-      const [alerts, braking, day, setUp, { unconfirmed }] = await Promise.all([
+      const [alerts, braking, setUp, { unconfirmed }] = await Promise.all([
         loadAlerts(environment.database, { merchantId, now }),
         loadBraking(environment.database, merchantId),
-        loadDay(environment.reads, { merchantId, dayStart }),
         loadSetUp(environment.database, merchantId),
         loadAlertAddresses(environment.database, merchantId),
       ]);
       return create(GetHomeResponseSchema, {
         alerts: [...brakingItems(braking), ...itemsOf(alerts)],
         alertsCut: alerts.isCut,
-        today: todayOf(day.currencies, { isNewestOnly: day.isNewestOnly, dayStart }),
         missing: missingOf(setUp, environment.name),
         unconfirmedAddresses: mailer === undefined ? [] : [...unconfirmed],
       });
@@ -64,12 +55,6 @@ export function createHomeService({
       return create(CloseAlarmResponseSchema, { closedCount });
     },
   };
-}
-
-/** Returns the caller's start of day, at most the longest day ago; without one, midnight UTC. */
-function dayStartOf(now: Date, requested: Date | undefined): Date {
-  if (requested !== undefined) return new Date(Math.max(requested.getTime(), now.getTime() - dayLongestMs));
-  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()));
 }
 
 /** Lists the missing set-up steps. An empty list of origins refuses every page in live, and none in test. */
@@ -167,25 +152,5 @@ function degradedItem({ count, since }: Alerts["degraded"]): Item {
     kind: AlertItem_Kind.PAYMENTS_DEGRADED,
     text: `${payments} failed in the last hour: the last gateway gave no usable answer or refused the capture, or no gateway could be used.`,
     ...(since && { since: timestampFromDate(since) }),
-  };
-}
-
-function todayOf(
-  currencies: readonly DayInCurrency[],
-  { isNewestOnly, dayStart }: { isNewestOnly: boolean; dayStart: Date },
-): MessageInitShape<typeof TodaySchema> {
-  const sum = (figure: (day: DayInCurrency) => number) => currencies.reduce((total, day) => total + figure(day), 0);
-  return {
-    created: sum(({ created }) => created),
-    succeeded: sum(({ succeeded }) => succeeded),
-    released: sum(({ released }) => released),
-    declined: sum(({ declined }) => declined),
-    degraded: sum(({ degraded }) => degraded),
-    savedByFailover: sum(({ savedByFailover }) => savedByFailover),
-    volume: currencies
-      .filter(({ succeeded }) => succeeded > 0)
-      .map(({ volumeMinor, currency }) => amountMessage(volumeMinor, currency)),
-    newestOnly: isNewestOnly,
-    since: timestampFromDate(dayStart),
   };
 }

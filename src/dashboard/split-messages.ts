@@ -8,6 +8,7 @@ import {
   describeDifference,
   differenceOf,
   mayBeChance,
+  paymentsNeeded,
   rateOf,
   type SplitComparison,
 } from "../reporting/analytics/compare-arms.ts";
@@ -30,6 +31,10 @@ export function comparisonMessage(
     ...(difference && { difference }),
     isSignificant: difference !== undefined && !mayBeChance(difference),
     verdict: describeDifference(...approved),
+    paymentsNeeded: paymentsNeeded({
+      percent,
+      ended: { count: approved[0].count + approved[1].count, of: approved[0].of + approved[1].of },
+    }),
   };
 }
 

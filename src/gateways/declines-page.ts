@@ -63,7 +63,7 @@ const stops: Readonly<Record<DeclineStop, string>> = {
 
 const opening = `# Decline codes
 
-Look up a gateway's decline code: its kind, whether it stops the plan, and the public \`declineCode\`. A code that is in no table stops the plan as \`unclassified\`. The browser receives \`card_declined\` in place of \`fraud_suspected\`, \`lost_or_stolen\`, \`unclassified\`, \`too_many_attempts\` and \`blocked\`; your backend receives the real code, and the gateway's own as \`gatewayCode\`. \`too_many_attempts\` is no gateway's answer: the card was [tried too often](security.md#card-testing), or too many payments of the customer's network were declined. Neither is \`blocked\`: your [block list](security.md#block-list) has the customer.
+Look up a gateway's decline code: its kind, whether it stops the plan, and the public \`declineCode\`. A code that is in no table stops the plan as \`unclassified\`. The browser receives \`card_declined\` in place of \`fraud_suspected\`, \`lost_or_stolen\`, \`unclassified\`, \`too_many_attempts\` and \`blocked\`; your backend receives the real code, and the gateway's own as \`gatewayCode\`. \`too_many_attempts\` is no gateway's answer: the card was [tried too often](security.md#card-testing), or too many cards of the customer's network were declined. Neither is \`blocked\`: your [block list](security.md#block-list) has the customer.
 
 Network codes only add stops, at every gateway that passes them on: Visa's response codes 04, 07, 12, 14, 15, 41, 43, 46, 57, R0, R1 and R3, and Mastercard's advice codes 03, 21, 24 to 30, 40, 41 and 43.
 `;

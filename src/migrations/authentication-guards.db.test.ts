@@ -1,9 +1,9 @@
 /** Tests what the database refuses of customer authentication. The titles name the rules of docs/safety.md. */
 import { v7 } from "uuid";
-import { describe, it } from "vitest";
-import { awaited, connectWithOwner, opening, refused, submitted } from "./payment-rows.fixture.ts";
+import { describe, expect, it } from "vitest";
+import { awaited, connectWithService, opening, refused, submitted } from "./payment-rows.fixture.ts";
 
-const { client, owner } = await connectWithOwner();
+const { owner: client, service } = await connectWithService();
 const whole = (...statements: string[]) => `BEGIN; ${statements.join("; ")}; COMMIT`;
 
 const own = "WHERE session_id = $session";
@@ -372,7 +372,7 @@ describe("after a restore", () => {
     return { run, session };
   }
   const doubt = (session: string) =>
-    owner.query("UPDATE payment_session SET unrecorded_check_at = now() WHERE id = $1", [session]);
+    client.query("UPDATE payment_session SET unrecorded_check_at = now() WHERE id = $1", [session]);
 
   it("A12: nothing is completed, for the first or the second time", async () => {
     const { run, session } = await inDoubt();
@@ -393,8 +393,8 @@ describe("after a restore", () => {
   });
 
   it("A12: the service cannot put a session in doubt by itself", async () => {
-    const { run } = await inDoubt();
-    const itself = "UPDATE payment_session SET unrecorded_check_at = now() WHERE id = $session";
-    await refused(client, run, itself, /only the owner of the database declares a restore/);
+    const { session } = await inDoubt();
+    const itself = service.query("SELECT FROM app.set_unrecorded_check($1, now(), NULL)", [session]);
+    await expect(itself).rejects.toThrow("only the owner of the database declares a restore");
   });
 });

@@ -34,7 +34,7 @@ const deletable: Record<DatabaseKind, readonly string[]> = {
       "braking",
       "braking_hold",
     ],
-    ...["orphaned_authorization", "audit_entry", "analytics_payment", "analytics_attempt", "analytics_decline"],
+    ...["audit_entry", "analytics_payment", "analytics_attempt", "analytics_decline"],
     ...["analytics_authentication", "analytics_card", "analytics_arm", "analytics_arm_cost"],
   ],
   accounts: [
@@ -83,7 +83,7 @@ async function bringUp(options: MigrateOptions): Promise<string[]> {
     const applied = await applyMissing(orm, options.report);
     if (files === schemaHistory[kind]) {
       for (const table of deletable[kind]) await connection.execute(`GRANT DELETE ON ${table} TO ${role}`);
-      if (kind === "environment") for (const statement of ofPartitions(role)) await connection.execute(statement);
+      if (kind === "environment") for (const statement of ofPayments(role)) await connection.execute(statement);
     }
     await connection.execute(`REVOKE ALL ON migration FROM ${role}`);
     await reportApplied(connection, role);
@@ -162,13 +162,16 @@ async function reportApplied(connection: ReturnType<MikroORM["em"]["getConnectio
 const planOnce = `DO $$ BEGIN
   EXECUTE format('ALTER DATABASE %I SET plan_cache_mode = force_generic_plan', current_database()); END $$`;
 
-/** Lets the runtime role name a partition, with the same privileges as its whole table. */
-function ofPartitions(role: string): string[] {
-  const tables = "GRANT SELECT, INSERT, UPDATE ON";
+// What functions alone write (src/migrations/environment/): the service only reads it.
+const writtenByFunctions = ["payment_session", "attempt", "authentication", "refund", "orphaned_authorization"];
+
+/** Takes the writes of payments from the runtime role, and lets it name a partition with the privileges of its whole table. */
+function ofPayments(role: string): string[] {
   return [
+    `REVOKE INSERT, UPDATE, DELETE ON ${writtenByFunctions.join(", ")} FROM ${role}`,
     `GRANT USAGE ON SCHEMA partitions TO ${role}`,
-    `${tables} ALL TABLES IN SCHEMA partitions TO ${role}`,
-    `ALTER DEFAULT PRIVILEGES IN SCHEMA partitions ${tables} TABLES TO ${role}`,
+    "SELECT app.grant_as_whole(kind, '_rest') FROM app.retention",
+    "SELECT app.grant_as_whole(kind, suffix) FROM app.partition_sets",
   ];
 }
 

@@ -79,7 +79,7 @@ describe("a table of payments", () => {
   it("keeps each session in the month that its id was made in, and what no month is there for in a partition for all", async () => {
     const places = { [suffixOf(0)]: idInMonth(0), [suffixOf(1)]: idInMonth(1), _rest: idInMonth(30) };
     for (const [suffix, session] of Object.entries(places)) {
-      await submitted(runtime, "AUTHORIZED", session);
+      await submitted(owner, "AUTHORIZED", session);
       expect(await tableOf(session)).toBe(`partitions.payment_session${suffix}`);
     }
   });
@@ -94,7 +94,7 @@ describe("a table of payments", () => {
   it("is changed without a lock on any other month, guards and checks at the commit included", async () => {
     const session = idInMonth(0);
     const [id, connection] = [v7(), v7()];
-    const run = await submitted(runtime, "DECLINED", session);
+    const run = await submitted(owner, "DECLINED", session);
     const named = (sql: string) =>
       run(sql.replaceAll(/(INTO|UPDATE) (attempt|payment_session)\b/g, `$1 partitions.$2${suffixOf(0)}`));
     await run("BEGIN");
@@ -102,8 +102,12 @@ describe("a table of payments", () => {
     await named(`UPDATE attempt SET status = 'DECLINED', failure_kind = 'HARD_DECLINE', answered_at = now(), completed_at = now()
       WHERE session_id = $session AND id = '${id}'`);
     await named("UPDATE payment_session SET lease_epoch = lease_epoch + 1 WHERE id = $session");
+    await run(
+      `SELECT FROM partitions.move_attempt${suffixOf(0)}($session, '${id}', 'DECLINED', '{"retries":1}', '{}')`,
+    );
+    await run(`SELECT FROM partitions.take_over${suffixOf(0)}($session, 20000)`);
     await run("SET CONSTRAINTS ALL IMMEDIATE");
-    const { rows } = await runtime.query<{ name: string }>(
+    const { rows } = await owner.query<{ name: string }>(
       `SELECT DISTINCT c.relname::text AS name FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
        WHERE l.pid = pg_backend_pid() AND c.relkind IN ('r', 'p') AND c.relname ~ '^(payment_session|attempt)' ORDER BY 1`,
     );
@@ -124,9 +128,9 @@ describe("a table of payments", () => {
         id,
       };
     };
-    const other = new Client({ connectionString: database.url });
+    const other = new Client({ connectionString: database.ownerUrl });
     await other.connect();
-    const first = await hold(runtime, idInMonth(0));
+    const first = await hold(owner, idInMonth(0));
     const second = await hold(other, idInMonth(1));
     await first.run(first.adopt);
     const late = second.run(second.adopt).then(
@@ -151,9 +155,9 @@ describe("app.keep_partitions()", () => {
     expect(await keep()).toEqual([]);
     await setClock("clock_timestamp()");
     const session = idInMonth(2);
-    const run = await submitted(runtime, "DECLINED", session);
+    const run = await submitted(owner, "DECLINED", session);
     expect(await tableOf(session)).toBe(`partitions.payment_session${suffixOf(2)}`);
-    await refused(runtime, run, opening(`'${v7()}'`, 2, "1"), /attempt_session_id_amount_minor_currency_fkey/);
+    await refused(owner, run, opening(`'${v7()}'`, 2, "1"), /attempt_session_id_amount_minor_currency_fkey/);
   });
 
   it("drops a month that is past its time and in which nothing waits, and no other", async () => {
@@ -166,7 +170,7 @@ describe("app.keep_partitions()", () => {
         [session],
       );
       if (session === waiting) continue;
-      await runtime.query(
+      await owner.query(
         "UPDATE payment_session SET status = 'EXPIRED', phase = 'DONE', settled_at = now() WHERE id = $1",
         [session],
       );
@@ -201,7 +205,7 @@ describe("app.keep_partitions()", () => {
 
   it("leaves a month where it is whose rows came before its tables", async () => {
     const early = idInMonth(4);
-    await submitted(runtime, "AUTHORIZED", early);
+    await submitted(owner, "AUTHORIZED", early);
     await setClock(`now() + interval '3 months'`);
     expect((await keep()).filter(({ kind }) => kind === "payments").map(({ suffix }) => suffix)).toEqual([suffixOf(3)]);
     expect(await tableOf(early)).toBe("partitions.payment_session_rest");

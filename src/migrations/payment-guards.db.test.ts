@@ -1,16 +1,8 @@
 import { v7 } from "uuid";
 import { describe, it } from "vitest";
-import {
-  captured,
-  connectToPaymentDatabase,
-  ended,
-  opening,
-  refused,
-  submitted,
-  succeeded,
-} from "./payment-rows.fixture.ts";
+import { captured, connectWithService, ended, opening, refused, submitted, succeeded } from "./payment-rows.fixture.ts";
 
-const client = await connectToPaymentDatabase();
+const { owner: client, service } = await connectWithService();
 
 describe("the guards of a payment", () => {
   it("store a payment that keeps every rule", async () => {
@@ -221,9 +213,9 @@ describe("the guards of a payment", () => {
   });
 
   it("refuse to delete a session or an attempt, or to drop a guard, as the service's role", async () => {
-    const run = await submitted(client, "DECLINED");
-    await refused(client, run, "DELETE FROM attempt WHERE id = $attempt", /permission denied/);
-    await refused(client, run, "DELETE FROM payment_session WHERE id = $session", /permission denied/);
-    await refused(client, run, "DROP TRIGGER guard ON partitions.attempt_rest", /must be owner/);
+    const run = (sql: string) => service.query(sql);
+    await refused(service, run, "DELETE FROM attempt", /permission denied/);
+    await refused(service, run, "DELETE FROM payment_session", /permission denied/);
+    await refused(service, run, "DROP TRIGGER guard ON partitions.attempt_rest", /must be owner/);
   });
 });

@@ -1,31 +1,34 @@
-/** Rows of a payment stored by plain SQL, as the service's own role, for tests of what the database refuses. */
-import { Client } from "pg";
+/** Rows of a payment stored by plain SQL, for tests of what the database refuses. */
+import { Client, type QueryResult } from "pg";
 import { v7 } from "uuid";
 import { afterAll, expect } from "vitest";
 import { createTestDatabase } from "../dev/testing/postgres.ts";
 
 const merchant = v7();
 
-/** A connection as the service's own role to a migrated database; both are gone after the file's last test. */
+/** Runs statements. */
+export type Connection = { query(sql: string): Promise<QueryResult> };
+
+/** A connection to a migrated database as its owner, who alone may write payments; both are gone after the file's last test. */
 export async function connectToPaymentDatabase(): Promise<Client> {
-  return (await connectWithOwner()).client;
+  return (await connectWithService()).owner;
 }
 
-/** As `connectToPaymentDatabase`, with another connection as the owner of the database, who declares a restore. */
-export async function connectWithOwner(): Promise<{ client: Client; owner: Client }> {
+/** As `connectToPaymentDatabase`, with another connection as the service's own role. */
+export async function connectWithService(): Promise<{ owner: Client; service: Client }> {
   const database = await createTestDatabase("environment");
-  const [client, owner] = [database.url, database.ownerUrl].map((url) => new Client({ connectionString: url }));
+  const [service, owner] = [database.url, database.ownerUrl].map((url) => new Client({ connectionString: url }));
   afterAll(async () => {
-    await Promise.all([client!.end(), owner!.end()]);
+    await Promise.all([service!.end(), owner!.end()]);
     await database.drop();
   });
-  await Promise.all([client!.connect(), owner!.connect()]);
-  return { client: client!, owner: owner! };
+  await Promise.all([service!.connect(), owner!.connect()]);
+  return { owner: owner!, service: service! };
 }
 
 /** Stores a session in PROCESSING with one attempt, and returns a way to change both. */
 export async function submitted(
-  client: Client,
+  client: Connection,
   attempt: "AUTHORIZING" | "UNKNOWN" | "AUTHORIZED" | "CAPTURING" | "DECLINED" | "FRAUD" | "HELD",
   session: string = v7(),
   { isManual = attempt === "HELD", ruleVersion }: { isManual?: boolean; ruleVersion?: number } = {},

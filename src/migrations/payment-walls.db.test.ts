@@ -1,8 +1,8 @@
 import { v7 } from "uuid";
 import { describe, it } from "vitest";
-import { captured, connectToPaymentDatabase, opening, refused, submitted, succeeded } from "./payment-rows.fixture.ts";
+import { captured, connectWithService, opening, refused, submitted, succeeded } from "./payment-rows.fixture.ts";
 
-const client = await connectToPaymentDatabase();
+const { owner: client, service } = await connectWithService();
 
 type From = Parameters<typeof submitted>[1];
 
@@ -261,6 +261,6 @@ describe("the service's own role", () => {
     ],
     ["empty a table", "TRUNCATE attempt", /permission denied/],
   ])("cannot %s", async (_, sql, reason) => {
-    await refused(client, (statement) => client.query(statement), sql, reason);
+    await refused(service, (statement) => service.query(statement), sql, reason);
   });
 });

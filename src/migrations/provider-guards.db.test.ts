@@ -1,9 +1,9 @@
 /** Tests what the database refuses of a provider's authentication. The titles name the rules of docs/safety.md. */
 import { v7 } from "uuid";
 import { describe, it } from "vitest";
-import { awaited, connectWithOwner, ended, opening, refused, submitted } from "./payment-rows.fixture.ts";
+import { awaited, connectToPaymentDatabase, ended, opening, refused, submitted } from "./payment-rows.fixture.ts";
 
-const { client, owner } = await connectWithOwner();
+const client = await connectToPaymentDatabase();
 const whole = (...statements: string[]) => `BEGIN; ${statements.join("; ")}; COMMIT`;
 
 const own = "WHERE session_id = $session AND provider IS NOT NULL";
@@ -237,7 +237,7 @@ describe("a provider's authentication", () => {
   it("A12: is abandoned after a restore, and begins only after the gateways were asked", async () => {
     const run = await asked("REQUESTING");
     const fresh = await submitted(client, "DECLINED");
-    await owner.query("UPDATE payment_session SET unrecorded_check_at = now() WHERE status = 'CREATED'");
+    await client.query("UPDATE payment_session SET unrecorded_check_at = now() WHERE status = 'CREATED'");
     await refused(client, run, proven, /while the session is in doubt/);
     await refused(client, run, whole(...challenged), /while the session is in doubt/);
     await refused(client, fresh, whole(...beginning()), /while the session is in doubt/);

@@ -1,8 +1,8 @@
 import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
-import { connectToPaymentDatabase, refused, submitted } from "./payment-rows.fixture.ts";
+import { connectWithService, refused, submitted } from "./payment-rows.fixture.ts";
 
-const client = await connectToPaymentDatabase();
+const { owner: client, service } = await connectWithService();
 
 const neverExisted = `UPDATE attempt SET status = 'VOIDED', void_kind = 'NEVER_EXISTED', completed_at = now(),
   void_asked_at = now() + interval '2 h' WHERE id = $attempt`;
@@ -41,7 +41,7 @@ describe("the database", () => {
     await expect(change).rejects.toThrow("what a work item is about never changes");
     const nameless = client.query("UPDATE work_item SET closed_at = now() WHERE id = $1", [id]);
     await expect(nameless).rejects.toThrow("work_item_check");
-    await expect(client.query("DELETE FROM work_item WHERE id = $1", [id])).rejects.toThrow("permission denied");
+    await expect(service.query("DELETE FROM work_item WHERE id = $1", [id])).rejects.toThrow("permission denied");
   });
 
   it("has room for one open row of a matter, and for any number that a person has closed", async () => {

@@ -218,8 +218,7 @@ describe("recordOrphan()", () => {
     expect(attempt.status).toBe("AUTHORIZED");
     const orphan = orphanOf({ session, attempt }, attempt.gatewayReference!);
     expect(await recordOrphan(fixture.core, orphan, "reconciliation")).toBe(false);
-    const insert = `INSERT INTO orphaned_authorization (session_id, attempt_id, gateway_reference, found_by, next_retry_at)
-      VALUES ($1, $2, $3, 'reconciliation', app.clock())`;
+    const insert = "SELECT FROM app.record_orphan($1, $2, $3, 'reconciliation')";
     const values = [session.id, attempt.id, attempt.gatewayReference];
     await expect(fixture.core.database.query({ name: "insert_orphan", text: insert }, values)).rejects.toThrow(
       "final without a hold",
@@ -238,8 +237,7 @@ describe("recordOrphan()", () => {
     expect(await recordOrphan(fixture.core, orphanOf(declined, reference), "reconciliation")).toBe(false);
     expect(await itemsOf(fixture, declined.session)).toMatchObject([{ kind: "RECORD_MISMATCH" }]);
     expect(await orphansOf(declined)).toEqual([]);
-    const insert = `INSERT INTO orphaned_authorization (session_id, attempt_id, gateway_reference, found_by, next_retry_at)
-      VALUES ($1, $2, $3, 'reconciliation', app.clock())`;
+    const insert = "SELECT FROM app.record_orphan($1, $2, $3, 'reconciliation')";
     const values = [declined.session.id, declined.attempt.id, reference];
     await expect(fixture.core.database.query({ name: "insert_orphan", text: insert }, values)).rejects.toThrow(
       "of no other attempt",

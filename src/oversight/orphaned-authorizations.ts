@@ -30,17 +30,9 @@ const selectOwner: Statement = {
     SELECT a.status IN ('VOIDED','DECLINED','FAILED') AS "isOver", app.is_reference_in_use(a.session_id, a.id, $3) AS "isInUse"
     FROM attempt a WHERE a.session_id = $1 AND a.id = $2`,
 };
-// Only a read can show that a voided hold exists again; a notification may be old. `retries` goes on: it makes the key of the
-// next void a new one, for the gateway may repeat its answer to an old key, and tells answers to older requests apart.
 const insertOrphan: Statement = {
   name: "insert_orphaned_authorization",
-  text: `
-    INSERT INTO orphaned_authorization (session_id, attempt_id, gateway_reference, found_by, next_retry_at)
-    VALUES ($1, $2, $3, $4, app.clock())
-    ON CONFLICT (session_id, attempt_id, gateway_reference)
-      DO UPDATE SET ended_at = NULL, outcome = NULL, next_retry_at = app.clock()
-      WHERE orphaned_authorization.ended_at IS NOT NULL AND orphaned_authorization.outcome <> 'CAPTURED' AND excluded.found_by = 'reconciliation'
-    RETURNING attempt_id`,
+  text: "SELECT attempt_id FROM app.record_orphan($1, $2, $3, $4)",
 };
 
 /**
@@ -74,7 +66,7 @@ async function insertOrphaned(tx: Tx, core: Core, orphan: Orphan, foundBy: Found
 const lockSession: Statement = {
   name: "lock_session_of_unrecorded",
   partitionKey: 1,
-  text: `SELECT status = 'CREATED' AS "isOpen", unrecorded_check_at IS NOT NULL AS "isInDoubt" FROM payment_session WHERE id = $1 FOR UPDATE`,
+  text: `SELECT status = 'CREATED' AS "isOpen", unrecorded_check_at IS NOT NULL AS "isInDoubt" FROM app.lock_session($1)`,
 };
 
 /**
@@ -101,22 +93,13 @@ const isDue = "d.ended_at IS NULL AND d.next_retry_at <= (SELECT app.clock())";
 /** SQL: orphaned authorizations that are due. */
 export const dueOrphans = `orphaned_authorization d WHERE ${isDue}`;
 
-// An attempt whose row is lost has no account here; such ones share an empty name.
 const takeDue: Statement = {
   name: "take_due_orphaned_authorization",
   text: `
-    UPDATE orphaned_authorization o SET retries = o.retries + 1, next_retry_at = app.clock() + $1 * interval '1 ms'
-    FROM (
-      SELECT d.session_id, d.attempt_id, d.gateway_reference, coalesce(a.connection_id::text, '') AS "connectionId",
-        coalesce(a.gateway, '') AS gateway
-      FROM orphaned_authorization d LEFT JOIN attempt a ON a.session_id = d.session_id AND a.id = d.attempt_id
-      WHERE ${isDue}
-        AND coalesce(a.connection_id::text, '') <> ALL($2::text[]) AND coalesce(a.gateway, '') <> ALL($3::text[])
-      ORDER BY d.next_retry_at, d.attempt_id LIMIT 1 FOR UPDATE OF d SKIP LOCKED) due
-    WHERE (o.session_id, o.attempt_id, o.gateway_reference) = (due.session_id, due.attempt_id, due.gateway_reference)
-    RETURNING o.session_id AS "sessionId", o.attempt_id AS "attemptId", o.gateway_reference AS "gatewayReference", o.retries,
+    SELECT o.session_id AS "sessionId", o.attempt_id AS "attemptId", o.gateway_reference AS "gatewayReference", o.retries,
       app.is_reference_in_use(o.session_id, o.attempt_id, o.gateway_reference) AS "isInUse", app.clock() AS "takenAt",
-      due."connectionId", due.gateway`,
+      coalesce(a.connection_id::text, '') AS "connectionId", coalesce(a.gateway, '') AS gateway
+    FROM app.take_due_orphan($1, $2, $3) o LEFT JOIN attempt a ON a.session_id = o.session_id AND a.id = o.attempt_id`,
 };
 
 type TakenOrphan = Orphan & Called & { readonly retries: number; readonly isInUse: boolean; readonly takenAt: Date };
@@ -132,9 +115,7 @@ export function createOrphanTurn(core: Core): Turn {
 
 const hurry: Statement = {
   name: "hurry_orphaned_authorization",
-  text: `
-    UPDATE orphaned_authorization SET next_retry_at = app.clock()
-    WHERE session_id = $1 AND attempt_id = $2 AND ended_at IS NULL AND next_retry_at > app.clock()`,
+  text: "SELECT app.hurry_orphan($1, $2)",
 };
 
 /**
@@ -179,21 +160,17 @@ async function recordAnswer(tx: Tx, core: Core, orphan: TakenOrphan, answer: Voi
   }
 }
 
-// Matched by the number of the request, so an answer to an older one changes nothing.
 const setRepeat: Statement = {
   name: "repeat_orphaned_authorization",
-  text: `
-    UPDATE orphaned_authorization SET next_retry_at = $5
-    WHERE session_id = $1 AND attempt_id = $2 AND gateway_reference = $3 AND retries = $4 AND ended_at IS NULL`,
+  text: "SELECT app.repeat_orphan($1, $2, $3, $4, $5)",
 };
 const setEnded: Statement = {
   name: "end_orphaned_authorization",
   text: `
-    UPDATE orphaned_authorization SET ended_at = app.clock(), next_retry_at = NULL, outcome = $5
-    WHERE session_id = $1 AND attempt_id = $2 AND gateway_reference = $3 AND retries = $4 AND ended_at IS NULL
-    RETURNING NOT EXISTS (
+    SELECT NOT EXISTS (
       SELECT FROM orphaned_authorization other WHERE other.session_id = $1 AND other.attempt_id = $2
-      AND other.gateway_reference <> $3 AND other.ended_at IS NULL) AS "isLast"`,
+      AND other.gateway_reference <> $3 AND other.ended_at IS NULL) AS "isLast"
+    FROM app.end_orphan($1, $2, $3, $4, $5)`,
 };
 
 async function endOrphan(tx: Tx, orphan: TakenOrphan, outcome: "VOIDED" | "GONE" | "CAPTURED"): Promise<void> {

@@ -16,3 +16,10 @@ export function columnsOf(
 export function columnName(property: string): string {
   return property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
+
+/** Returns properties and their values as the JSON of their columns. */
+export function changesOf(properties: object): string {
+  return JSON.stringify(
+    Object.fromEntries(Object.entries(properties).map(([property, value]) => [columnName(property), value])),
+  );
+}

@@ -1,6 +1,7 @@
 import { createServer } from "node:net";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { colors } from "../brand.ts";
 import { TestAuthority } from "../dev/testing/certificates.ts";
 import { Mailbox, type MailboxOptions } from "../dev/testing/mailbox.ts";
 import { Mailer } from "./mail.ts";
@@ -57,7 +58,7 @@ async function openTalker(answers: (line: string) => string | undefined): Promis
 }
 
 describe("Mailer", () => {
-  it("sends one mail to one address, as plain text that requests no automatic reply", async () => {
+  it("sends one mail to one address, as text and as a page, and requests no automatic reply", async () => {
     expect(await mailerTo(mailbox.port).send(mail)).toEqual({ kind: "taken" });
     const [came] = mailbox.mails;
     expect(came).toMatchObject({ from: "switchyard@pay.example.com", to: ["ada@example.com"], text: mail.text });
@@ -67,8 +68,18 @@ describe("Mailer", () => {
       subject: "Hello",
       "message-id": "<ntc_1@pay.example.com>",
       "auto-submitted": "auto-generated",
-      "content-type": expect.stringMatching(/^text\/plain/),
+      "content-type": expect.stringMatching(/^multipart\/alternative/),
     });
+  });
+
+  it("makes a page of the text in the colours of the product, in which no name is markup or a link", async () => {
+    const text = "Eve <b>Shop</b> https://evil.example asks:\n\nhttps://pay.example/a?b=1&c=2\n";
+    await mailerTo(mailbox.port).send({ ...mail, text });
+    const { html = "" } = mailbox.mails[0] ?? {};
+    expect(html.match(/<a [^>]*>/g)).toEqual(['<a href="https://pay.example/a?b=1&#38;c=2">']);
+    expect(html).toContain("Eve &#60;b&#62;Shop&#60;/b&#62; https://evil.example asks:");
+    expect(html).toContain(`header, a { color: ${colors.accent[0]}; }`);
+    expect(html).toContain(`header, a { color: ${colors.accent[1]}; }`);
   });
 
   it("distinguishes an address that is refused permanently from one that is worth a retry", async () => {

@@ -1,6 +1,7 @@
-/** Sends plain-text mail to an SMTP server, within a time limit. Knows nothing of its content. */
+/** Sends mail to an SMTP server, as text and as a page, within a time limit. Knows nothing of its content. */
 import type { Transporter } from "nodemailer";
 import { mailStepTimeoutMs, mailTimeoutMs } from "../limits.ts";
+import { mailPage } from "./mail-page.ts";
 import type { MailServer } from "./mail-server.ts";
 
 /** One mail to one address. */
@@ -43,6 +44,7 @@ export class Mailer {
         to: { name: "", address: to },
         subject,
         text,
+        html: mailPage({ subject, text }),
         messageId: `<${id}@${this.#from.slice(this.#from.lastIndexOf("@") + 1)}>`,
         // No out-of-office answers (RFC 3834).
         headers: { "Auto-Submitted": "auto-generated" },

@@ -1,17 +1,14 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { TestForwarder } from "../dev/testing/forwarder.ts";
 import { GatewayHttp } from "../platform/outbound-http.ts";
-import { buildProviders } from "./connectors.ts";
+import { buildConnectors, buildProviders } from "./connectors.ts";
 
 const http = new GatewayHttp();
 afterAll(() => http.close());
 
-const build = (environment: "test" | "live", sandboxOrigin?: string) =>
-  buildProviders(
-    environment,
-    { sandboxOrigin, emulatorOrigins: {} },
-    { http, forwarder: new TestForwarder(http, ""), observer: () => {} },
-  );
+const ways = { http, forwarder: new TestForwarder(http, ""), observer: () => {} };
+const build = (environment: "test" | "live", sandboxOrigin?: string, emulatorOrigins = {}) =>
+  buildProviders(environment, { sandboxOrigin, emulatorOrigins }, ways);
 
 describe("buildProviders()", () => {
   it.each([
@@ -22,6 +19,11 @@ describe("buildProviders()", () => {
     expect([...build(environment, sandboxOrigin).keys()]).toEqual(names);
   });
 
+  it("has emulators of providers in live beside the sandbox", () => {
+    const emulatorOrigins = { STRIPE: "http://127.0.0.1:4404", ADYEN: "http://127.0.0.1:4404" };
+    expect([...build("live", "http://127.0.0.1:4404", emulatorOrigins).keys()]).toEqual(["SANDBOX_3DS", "ADYEN_3DS"]);
+  });
+
   it("keeps how a provider reads the customer's return", () => {
     const fields = new URLSearchParams({ redirectResult: "r" });
     const read = [...build("live").values()].map(({ gateway, readReturn }) => [gateway, readReturn?.(fields)]);
@@ -29,5 +31,18 @@ describe("buildProviders()", () => {
       ["THREEDSECUREIO", undefined],
       ["ADYEN_3DS", "r"],
     ]);
+  });
+});
+
+describe("buildConnectors()", () => {
+  const emulatorOrigins = { STRIPE: "http://127.0.0.1:4404", PAYPAL: "http://127.0.0.1:4404" };
+  const sandboxOrigin = "http://127.0.0.1:4404";
+  it.each([
+    ["live without a sandbox", "live", { sandboxOrigin: undefined, emulatorOrigins }, ["STRIPE", "ADYEN", "PAYPAL"]],
+    ["live of a demo", "live", { sandboxOrigin, emulatorOrigins }, ["SANDBOX_A", "SANDBOX_B", "STRIPE", "PAYPAL"]],
+    ["live with a sandbox alone", "live", { sandboxOrigin, emulatorOrigins: {} }, ["SANDBOX_A", "SANDBOX_B"]],
+    ["test", "test", { sandboxOrigin, emulatorOrigins }, ["SANDBOX_A", "SANDBOX_B", "STRIPE", "ADYEN", "PAYPAL"]],
+  ] as const)("has the gateways of %s", (_, environment, installation, names) => {
+    expect([...buildConnectors(environment, installation, ways).keys()]).toEqual(names);
   });
 });

@@ -6,7 +6,7 @@ import { AdyenAuthenticationProvider } from "../gateways/adyen/authentication-pr
 import { AdyenConnector } from "../gateways/adyen/connector.ts";
 import type { AuthenticationProvider } from "../gateways/authentication-provider.ts";
 import type { Connector } from "../gateways/connector.ts";
-import type { EmulatorOrigins } from "../gateways/gateway-origins.ts";
+import { type EmulatorOrigins, emulatorsIn } from "../gateways/gateway-origins.ts";
 import { type GatewayObserver, observeConnector, observeProvider } from "../gateways/observed-connector.ts";
 import { paypalOrigins } from "../gateways/paypal/api.ts";
 import { PayPalConnector } from "../gateways/paypal/connector.ts";
@@ -43,47 +43,64 @@ const realGateways: Readonly<
 /** Builds every provider of authentication that this installation can reach, by its name. */
 export function buildProviders(
   environment: EnvironmentName,
-  { sandboxOrigin, emulatorOrigins }: Pick<ServiceConfig, "sandboxOrigin" | "emulatorOrigins">,
+  installation: Pick<ServiceConfig, "sandboxOrigin" | "emulatorOrigins">,
   { observer, ...ways }: { http: GatewayHttp; forwarder: CardForwarder; observer: GatewayObserver },
 ): ReadonlyMap<string, AuthenticationProvider> {
+  const { sandboxOrigin } = installation;
+  const emulators = emulatorsIn(environment, installation);
   const sandbox =
     sandboxOrigin === undefined
       ? []
       : [new ThreeDSecureIoProvider({ ...ways, gateway: "SANDBOX_3DS", origin: sandboxOrigin })];
-  const emulators = environment === "test" ? emulatorOrigins : {};
-  const real =
-    environment === "live" && sandboxOrigin !== undefined
-      ? []
-      : [
+  const isReachable = reachableIn(environment, installation);
+  const real = [
+    ...(isReachable("THREEDSECUREIO")
+      ? [
           new ThreeDSecureIoProvider({
             ...ways,
             gateway: "THREEDSECUREIO",
             origin: emulators.THREEDSECUREIO ?? threeDSecureIoOrigins[environment],
           }),
-          new AdyenAuthenticationProvider({ ...ways, environment, origin: emulators.ADYEN ?? adyenTestOrigin }),
-        ];
+        ]
+      : []),
+    ...(isReachable("ADYEN")
+      ? [new AdyenAuthenticationProvider({ ...ways, environment, origin: emulators.ADYEN ?? adyenTestOrigin })]
+      : []),
+  ];
   return new Map([...sandbox, ...real].map((provider) => [provider.gateway, observeProvider(provider, observer)]));
 }
 
 /**
  * Builds a connector for every gateway that this installation can reach, by its identifier. Sandbox gateways exist
- * where the operator enables them; live then has no real ones, so a demo never takes real money.
+ * where the operator enables them.
  */
 export function buildConnectors(
   environment: EnvironmentName,
-  { sandboxOrigin, emulatorOrigins }: Pick<ServiceConfig, "sandboxOrigin" | "emulatorOrigins">,
+  installation: Pick<ServiceConfig, "sandboxOrigin" | "emulatorOrigins">,
   { observer, ...ways }: { http: GatewayHttp; forwarder: CardForwarder; observer: GatewayObserver },
 ): ReadonlyMap<string, Connector> {
+  const { sandboxOrigin } = installation;
+  const emulators = emulatorsIn(environment, installation);
   const at = (origin: string): ConnectorParts => ({ ...ways, origin, environment });
   const sandbox =
     sandboxOrigin === undefined ? [] : sandboxGateways.map((Connector) => new Connector(at(sandboxOrigin)));
-  const emulators = environment === "test" ? emulatorOrigins : {};
-  const real =
-    environment === "live" && sandboxOrigin !== undefined
-      ? []
-      : Object.entries(realGateways).map(
-          ([gateway, { Connector, origins }]) =>
-            new Connector(at(emulators[gateway as RealGateway] ?? origins[environment])),
-        );
+  const isReachable = reachableIn(environment, installation);
+  const real = Object.entries(realGateways).flatMap(([gateway, { Connector, origins }]) =>
+    isReachable(gateway as RealGateway)
+      ? [new Connector(at(emulators[gateway as RealGateway] ?? origins[environment]))]
+      : [],
+  );
   return new Map([...sandbox, ...real].map((connector) => [connector.gateway, observeConnector(connector, observer)]));
+}
+
+/**
+ * Returns whether a gateway is offered. Live has either real gateways or, beside sandbox gateways, emulators of them: a
+ * demo never takes real money.
+ */
+function reachableIn(
+  environment: EnvironmentName,
+  { sandboxOrigin, emulatorOrigins }: Pick<ServiceConfig, "sandboxOrigin" | "emulatorOrigins">,
+) {
+  return (gateway: keyof EmulatorOrigins) =>
+    environment === "test" || sandboxOrigin === undefined || emulatorOrigins[gateway] !== undefined;
 }

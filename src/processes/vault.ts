@@ -65,12 +65,13 @@ export async function startVaultRole(
       cardToken,
       fingerprint,
       countedCards: name === "test" ? countedTestCards : undefined,
-      testCards: name === "test" ? testNumbers : undefined,
+      ...(name === "test" || (vault.usesSandboxGateways && vault.emulatorHosts.length > 0)
+        ? { testCards: testNumbers, sandboxHosts: vault.emulatorHosts }
+        : {}),
     })),
     grantKeys: keys,
     serviceTokenKeys: keys,
     trustedProxies: config.trustedProxies,
-    sandboxHosts: vault.emulatorHosts,
     errorsUrl: config.errorDocsUrl,
     nodeOptions: vault.nodeOptions,
     observer: observeVault(vault, database, metrics),

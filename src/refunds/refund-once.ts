@@ -38,11 +38,7 @@ export const dueRefunds = "refund WHERE next_try_at <= (SELECT app.clock())";
 const takeDue: Statement = {
   name: "take_due_refund",
   text: `
-    UPDATE refund SET retries = retries + 1, next_try_at = app.clock() + $1 * interval '1 ms'
-    WHERE (session_id, id) = (
-      SELECT session_id, id FROM ${dueRefunds} AND connection_id <> ALL($2::uuid[]) AND gateway <> ALL($3::text[])
-      ORDER BY next_try_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-    RETURNING session_id AS "sessionId", id, connection_id AS "connectionId", gateway`,
+    SELECT session_id AS "sessionId", id, connection_id AS "connectionId", gateway FROM app.take_due_refund($1, $2, $3)`,
 };
 // While a payment's gateway is not connected, or its refunds cannot be read.
 const unboundMs = 5 * 60_000;

@@ -10,10 +10,9 @@ import type { Refund, RefundStatus } from "../core/rows/entities.ts";
 import type { Payment } from "../core/rows/payment.ts";
 import type { refundTransitions } from "../core/rows/transitions.ts";
 import type { EventType } from "../events/outbox.ts";
-import { columnName } from "../platform/columns.ts";
+import { changesOf, columnName } from "../platform/columns.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
-import { sha256 } from "../platform/secrets.ts";
 
 /** A refund by its session and its own id. */
 export type RefundName = Pick<Refund, "sessionId" | "id">;
@@ -31,7 +30,7 @@ export function listedRefundIdOf(sessionId: string, gatewayReference: string): s
 const lockStatement: Statement = {
   name: "lock_session_of_refund",
   partitionKey: 1,
-  text: "SELECT id FROM payment_session WHERE id = $1 FOR UPDATE",
+  text: "SELECT id FROM app.lock_session($1)",
 };
 
 /**
@@ -46,17 +45,7 @@ export async function lockSession(tx: Tx, sessionId: string): Promise<Payment | 
 const insertStatement: Statement = {
   name: "insert_refund",
   partitionKey: 1,
-  text: `
-    INSERT INTO refund (session_id, id, attempt_id, connection_id, gateway, amount_minor, currency, status, origin, reason,
-                        refund_ref, made_by, request_hash, gateway_reference, failure_code, next_try_at, retries, completed_at)
-    SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-      app.clock() + $16 * interval '1 ms', CASE WHEN $17::boolean THEN 1 ELSE 0 END,
-      CASE WHEN $8 IN ('SUCCEEDED','FAILED') THEN app.clock() END`,
-};
-const countRefund: Statement = {
-  name: "count_refund",
-  partitionKey: 1,
-  text: "UPDATE payment_session SET refunds = refunds + 1 WHERE id = $1",
+  text: "SELECT FROM app.insert_refund($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)",
 };
 
 /** A refund to record. */
@@ -93,13 +82,18 @@ export function insertRefund(tx: Tx, refund: NewRefund): void {
     refund.dueInMs ?? null,
     refund.isTaken ?? false,
   ]);
-  tx.send(countRefund, [refund.sessionId]);
 }
 
 type NextRefundStatus<From extends RefundStatus> = From extends unknown
   ? keyof (typeof refundTransitions)[From]
   : never;
 type Changes = Partial<Omit<Refund, "sessionId" | "id" | "status">>;
+
+const moveStatement: Statement = {
+  name: "move_refund",
+  partitionKey: 1,
+  text: "SELECT id FROM app.move_refund($1, $2, $3, $4, $5, $6, $7)",
+};
 
 /** Moves a refund of a locked session from exactly this status, or changes it within the status. */
 export async function moveRefund<From extends RefundStatus>(
@@ -112,20 +106,11 @@ export async function moveRefund<From extends RefundStatus>(
     dueInMs?: number | null;
   },
 ): Promise<void> {
-  const names = Object.keys(change.set);
-  const sets = names.map((name, index) => `${columnName(name)} = $${index + 4}`);
-  const stamps = (change.stamp ?? []).map((name) => `${columnName(name)} = app.clock()`);
-  const values: unknown[] = [refund.sessionId, refund.id, from, ...Object.values(change.set)];
-  const due: string[] = [];
-  if (change.dueInMs !== undefined) {
-    values.push(change.dueInMs);
-    due.push(`next_try_at = app.clock() + $${values.length}::float8 * interval '1 ms'`);
-  }
-  const text = `UPDATE refund SET ${[...sets, ...stamps, ...due].join(", ")}
-    WHERE session_id = $1 AND id = $2 AND status = $3 RETURNING id`;
-  // The calls make a small, fixed set of texts; each is prepared once, named by its hash.
-  const name = `move_refund_${sha256(text).toString("hex").slice(0, 16)}`;
-  const rows = await tx.query({ name, text, partitionKey: 1 }, values);
+  const { set, stamp = [], dueInMs } = change;
+  const rows = await tx.query(moveStatement, [
+    ...[refund.sessionId, refund.id, from, changesOf(set), stamp.map(columnName)],
+    ...[dueInMs !== undefined, dueInMs ?? null],
+  ]);
   if (rows.length !== 1) throw new Error("a refund changes under the lock of its session");
 }
 

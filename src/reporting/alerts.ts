@@ -1,13 +1,12 @@
 /**
- * Alerts for a merchant's people and figures of the current day. Every query is bounded, however large the tables are.
+ * Alerts for a merchant's people. Every query is bounded, however large the tables are.
  */
 
 import { causeOf, itemColumns, type WorkItemCause } from "../core/record/work-items.ts";
 import type { MatterKind } from "../events/alerts.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
-import { isReleased, takenMinor } from "./analytics/counted-facts.ts";
 import { sessionLongestMs } from "./gateway-health.ts";
-import { clockSkewMs, firstIdAt } from "./past-payments.ts";
+import { firstIdAt } from "./past-payments.ts";
 import { isLikeCardNumber } from "./shown-order-ref.ts";
 
 const hour = 60 * 60_000;
@@ -23,8 +22,6 @@ const successesChecked = 10_000;
 const orderRefsChecked = 10_000;
 // Time for which a card number in an order reference is reported: until it is fixed, and over a long weekend.
 const cardNumberWindowMs = 72 * hour;
-// Payments of a day that are added up: 100 ms of reading.
-const todayCounted = 100_000;
 // Payments whose alarms are grouped by their causes. An outage may open thousands.
 const alarmsGrouped = 10_000;
 // Open alerts about connections: a few of each.
@@ -226,46 +223,4 @@ async function findCardNumbers(
   const rows = await queryable.query<{ id: string; orderRef: string; createdAt: Date }>(selectLikeCards, values);
   const found = rows.filter(({ orderRef }) => isLikeCardNumber(orderRef));
   return found[0] && { count: found.length, lastAt: found[0].createdAt, lastId: found[0].id };
-}
-
-/** Payments created since a day began, in one currency. */
-export type DayInCurrency = {
-  readonly currency: string;
-  readonly created: number;
-  readonly succeeded: number;
-  /** Approved, and then cancelled by the merchant or not captured in time. */
-  readonly released: number;
-  readonly declined: number;
-  readonly degraded: number;
-  readonly savedByFailover: number;
-  /** A sum may exceed the range of a number. */
-  readonly volumeMinor: bigint;
-};
-
-const selectDay: Statement = {
-  name: "select_day",
-  text: `
-    SELECT currency, count(*)::int AS created,
-      (count(*) FILTER (WHERE status = 'SUCCEEDED'))::int AS succeeded,
-      (count(*) FILTER (WHERE released))::int AS released,
-      (count(*) FILTER (WHERE status = 'DECLINED' AND NOT released))::int AS declined,
-      (count(*) FILTER (WHERE status = 'DEGRADED'))::int AS degraded,
-      (count(*) FILTER (WHERE status = 'SUCCEEDED' AND failover))::int AS "savedByFailover",
-      coalesce(sum(amount_minor) FILTER (WHERE status = 'SUCCEEDED'), 0)::text AS "volumeMinor"
-    FROM (SELECT s.currency, s.status, ${isReleased} AS released, s.failover, ${takenMinor} AS amount_minor, s.created_at FROM payment_session s
-          WHERE s.merchant_id = $1 AND s.id >= $2 ORDER BY s.id DESC LIMIT $4) s
-    WHERE created_at >= $3 GROUP BY currency ORDER BY created DESC, currency`,
-};
-
-/** Loads the day's payments by currency; of a day with more than `todayCounted`, only the newest. */
-export async function loadDay(
-  queryable: Queryable,
-  { merchantId, dayStart }: { merchantId: string; dayStart: Date },
-): Promise<{ currencies: readonly DayInCurrency[]; isNewestOnly: boolean }> {
-  const firstId = firstIdAt(new Date(dayStart.getTime() - clockSkewMs));
-  const values = [merchantId, firstId, dayStart, todayCounted];
-  const rows = await queryable.query<Omit<DayInCurrency, "volumeMinor"> & { volumeMinor: string }>(selectDay, values);
-  const currencies = rows.map((row) => ({ ...row, volumeMinor: BigInt(row.volumeMinor) }));
-  const counted = currencies.reduce((sum, { created }) => sum + created, 0);
-  return { currencies, isNewestOnly: counted >= todayCounted };
 }

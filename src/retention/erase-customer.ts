@@ -18,8 +18,10 @@ export type Erased = {
   readonly nextAfter: string | undefined;
 };
 
-const erased = `customer_email = NULL, details = nullif(details - '{customerName,billingAddress}'::text[], '{}'),
-      card_fingerprint = NULL, customer_network = NULL`;
+// What is counted against card testing has no network of the customer's any more. The card stays counted for its two days.
+const uncounted = `
+    no_network AS (UPDATE card_submission SET network = NULL WHERE session_id IN (SELECT id FROM erased)),
+    no_test AS (DELETE FROM tested_payment WHERE session_id IN (SELECT id FROM erased))`;
 
 // Slice by slice over all of the merchant's sessions: an order reference or metadata of any of them may contain the address.
 const eraseSlice: Statement = {
@@ -31,8 +33,7 @@ const eraseSlice: Statement = {
       FROM payment_session
       WHERE merchant_id = $1 AND id > $2 ORDER BY id LIMIT $4),
     erased AS (
-      UPDATE payment_session SET ${erased}
-      WHERE id = ANY (ARRAY(SELECT id FROM slice WHERE lower(customer_email) = lower($3))) RETURNING 1)
+      SELECT id FROM app.erase_customers($1, ARRAY(SELECT id FROM slice WHERE lower(customer_email) = lower($3)), $3) AS id),${uncounted}
     SELECT (SELECT count(*) FROM slice) AS "lookedAt", (SELECT id FROM slice ORDER BY id DESC LIMIT 1) AS last,
       (SELECT count(*) FROM erased) AS sessions,
       (SELECT count(*) FROM slice WHERE strpos(lower(kept), lower($3)) > 0) AS "orderReferences"`,
@@ -42,8 +43,8 @@ const eraseOne: Statement = {
   name: "erase_customer_of_session",
   partitionKey: 2,
   text: `
-    UPDATE payment_session SET ${erased}
-    WHERE merchant_id = $1 AND id = $2 RETURNING id`,
+    WITH erased AS (SELECT id FROM app.erase_customer($1, $2)),${uncounted}
+    SELECT id FROM erased`,
 };
 
 /** Erases the customer's data from one session of the merchant. Returns false if there is no such session. */

@@ -34,7 +34,6 @@ const kept: readonly Kept[] = [
     forMs: notificationRetentionMs,
     only: "processed_at IS NOT NULL",
   },
-  { table: "orphaned_authorization", since: "ended_at", forMs: orphanedAuthorizationRetentionMs },
   {
     table: "reconciliation_run",
     since: "started_at",
@@ -69,14 +68,13 @@ const sweeps = kept.map(({ table, since, forMs, only = "true" }): { statement: S
   },
 }));
 
-// By their keys, because the table has partitions.
 const deleteMessages: Statement = {
   name: "delete_bank_messages",
-  text: `
-    UPDATE authentication SET message_sealed = NULL WHERE (session_id, id) IN (
-      SELECT session_id, id FROM authentication
-      WHERE message_sealed IS NOT NULL AND completed_at < (SELECT app.clock()) - $1 * interval '1 ms'
-      LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING 1 AS removed`,
+  text: "SELECT 1 AS removed FROM app.remove_bank_messages($1, $2)",
+};
+const deleteOrphans: Statement = {
+  name: "sweep_orphaned_authorization",
+  text: "SELECT 1 AS removed FROM app.remove_old_orphans($1, $2)",
 };
 
 // A session is submitted within a day of its creation, and then counts for a day; its id begins with the time of creation.
@@ -107,6 +105,7 @@ export async function sweepOldRowsOnce(database: Database): Promise<boolean> {
     ...sweeps,
     // As long as the customer's page can be read.
     { statement: deleteMessages, forMs: clientSecretReadMs },
+    { statement: deleteOrphans, forMs: orphanedAuthorizationRetentionMs },
     { statement: deleteCardCounts, forMs: cardCountsKeptMs },
     { statement: forgetNetworks, forMs: cardCountsKeptMs },
   ];

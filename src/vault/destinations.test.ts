@@ -88,12 +88,19 @@ describe("addressOf()", () => {
     ["an origin with a path", { origin: "https://api.stripe.com/x" }],
     ["an origin with a user", { origin: "https://a@api.stripe.com" }],
     ["the environment the row does not name", { environment: "test" as const }],
-    ["a sandbox host in live", { origin: "http://10.0.0.1:9000", sandboxHosts: ["10.0.0.1:9000"] }],
+    ["a gateway's own host in live that has emulators", { sandboxHosts: ["10.0.0.1:9000"] }],
+    ["another host than live's emulators", { origin: "http://10.0.0.2:9000", sandboxHosts: ["10.0.0.1:9000"] }],
     ["a path variable that leaves its segment", { pathVariables: { id: "../../v1/charges" } }],
     ["a path variable that holds a placeholder", { pathVariables: { id: "{{card.number}}" } }],
     ["a missing path variable", { pathVariables: {} }],
   ])("refuses %s", (_, change) => {
     expect(() => addressOf(real, { ...asked, ...change })).toThrow(refused);
+  });
+
+  it("sends a live gateway's requests to an emulator that replaces it, and a sandbox gateway's never", () => {
+    const emulated = { ...asked, origin: "http://10.0.0.1:9000", sandboxHosts: ["10.0.0.1:9000"] };
+    expect(addressOf(real, emulated)).toBe("http://10.0.0.1:9000/v1/payment_intents/pi_1/confirm");
+    expect(() => addressOf(sandbox, emulated)).toThrow(refused);
   });
 
   it("sends sandbox requests to loopback or a listed host, and only in test", () => {

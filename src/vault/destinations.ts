@@ -230,7 +230,7 @@ export type AddressRequest = {
   readonly environment: EnvironmentName;
   readonly origin: string;
   readonly pathVariables: Readonly<Record<string, string>>;
-  /** Hosts, with port, that replace a gateway in test. */
+  /** Hosts, with port, that replace gateways in this environment. */
   readonly sandboxHosts: readonly string[];
 };
 
@@ -247,8 +247,11 @@ export function addressOf(row: Destination, request: AddressRequest): string {
 }
 
 function isHostAllowed(row: Destination, { environment, sandboxHosts }: AddressRequest, url: URL): boolean {
-  if (environment === "test" && sandboxHosts.includes(url.host)) return true;
-  if (row.hosts === "sandbox") return environment === "test" && loopbackNames.has(url.hostname);
+  if (row.hosts === "sandbox" && environment === "live") return false;
+  if (sandboxHosts.includes(url.host)) return true;
+  // A demo's live environment: real gateways are out of its reach.
+  if (environment === "live" && sandboxHosts.length > 0) return false;
+  if (row.hosts === "sandbox") return loopbackNames.has(url.hostname);
   return url.protocol === "https:" && url.port === "" && row.hosts[environment]?.test(url.hostname) === true;
 }
 

@@ -17,7 +17,6 @@ export type Forwarder = {
   readonly database: Database;
   readonly destinations: readonly Destination[];
   readonly http: GatewayHttp;
-  readonly sandboxHosts: readonly string[];
   readonly tracing?: Tracing | undefined;
 };
 
@@ -64,7 +63,7 @@ export async function forward(
     environment: environment.environment,
     origin: request.origin,
     pathVariables: request.pathVariables,
-    sandboxHosts: forwarder.sandboxHosts,
+    sandboxHosts: environment.sandboxHosts ?? [],
   });
   const headers = { ...checkedHeaders(request.headers), "content-type": destination.contentType };
   const fill = planFill(destination, request.body);

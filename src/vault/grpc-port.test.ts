@@ -27,7 +27,6 @@ async function openPort(change: Partial<VaultRpc> = {}): Promise<ClientHttp2Sess
     database: new Database(new Pool({ host: "127.0.0.1", port: 1 })),
     destinations,
     http,
-    sandboxHosts: [],
     environments: [{ environment: "test", ring: { current: "1", keys: { 1: randomBytes(32) } }, testCards: new Set() }],
     serviceTokenKeys: [verification],
     logger: createStrictLog(),
@@ -110,13 +109,15 @@ it("refuses a message that arrives when its service token has expired, before a 
   onTestFinished(() => void vi.useRealTimers());
   const accepted = Promise.withResolvers<void>();
   const environment = {
-    ...{ ring: { current: "1", keys: { 1: randomBytes(32) } }, testCards: new Set<string>() },
+    ring: { current: "1", keys: { 1: randomBytes(32) } },
+    testCards: new Set<string>(),
+    sandboxHosts: ["127.0.0.1"],
     get environment() {
       accepted.resolve();
       return "test" as const;
     },
   };
-  const session = await openPort({ sandboxHosts: ["127.0.0.1"], environments: [environment] });
+  const session = await openPort({ environments: [environment] });
   const stream = openCall(session, { authorization: `Bearer ${createServiceTokens(signing)()}` });
   const refusal = refusalOf(stream);
   await accepted.promise;

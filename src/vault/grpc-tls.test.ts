@@ -43,7 +43,6 @@ async function startTlsVault(clientCaFile?: string): Promise<number> {
     grantKeys: [],
     serviceTokenKeys: [verification],
     trustedProxies: [],
-    sandboxHosts: [],
     errorsUrl: "https://docs.example/errors",
   });
   onTestFinished(() => vault.close());

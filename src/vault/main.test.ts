@@ -21,7 +21,6 @@ const configOf = (environments: readonly VaultEnvironment[]): VaultConfig => ({
   grantKeys: [],
   serviceTokenKeys: [],
   trustedProxies: [],
-  sandboxHosts: [],
   errorsUrl: "https://docs.example/errors",
 });
 
@@ -33,6 +32,8 @@ describe("startVault()", () => {
   it("refuses a list in live, which would accept no real card, and a vault without an environment", async () => {
     const live: VaultEnvironment = { environment: "live", ring, testCards: new Set() };
     await expect(startVault(configOf([live]))).rejects.toThrow("test cards");
+    const emulated = { environment: "live", ring, sandboxHosts: ["127.0.0.1:4404"] } as const;
+    await expect(startVault(configOf([emulated]))).rejects.toThrow("test cards");
     await expect(startVault(configOf([]))).rejects.toThrow("environment");
   });
 

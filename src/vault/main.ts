@@ -101,11 +101,12 @@ async function refuseCoreDumps({ environments, logger }: VaultConfig): Promise<v
 
 function refuseUnsafe({ environments }: VaultConfig): void {
   if (environments.length === 0) throw new Error("The vault needs at least one environment.");
-  for (const { environment, testCards } of environments) {
+  for (const { environment, testCards, sandboxHosts = [] } of environments) {
     // Everyone who tests could read a real card in test.
     if (environment === "test" && testCards === undefined)
       throw new Error("The test vault needs its list of test cards.");
-    if (environment === "live" && testCards !== undefined)
-      throw new Error("The live vault accepts no list of test cards.");
+    // And an emulator must never get one.
+    if (environment === "live" && (testCards === undefined) !== (sandboxHosts.length === 0))
+      throw new Error("The live vault has a list of test cards with emulators of gateways, and only then.");
   }
 }

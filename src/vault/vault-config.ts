@@ -46,8 +46,6 @@ export type VaultConfig = {
   readonly serviceTokenKeys: readonly VerificationKey[];
   /** Address ranges of the proxies in front of the public port, whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[];
-  /** Hosts, with port, where a sandbox gateway may run besides loopback. */
-  readonly sandboxHosts: readonly string[];
   /** The variable NODE_OPTIONS of this process: some options expose the memory. */
   readonly nodeOptions?: string | undefined;
   /** Metrics hooks; optional. */
@@ -71,6 +69,8 @@ export type VaultEnvironment = {
   readonly fingerprint?: KeyRing | undefined;
   /** The test cards whose payments count against card testing. Absent in live, where every card counts. */
   readonly countedCards?: ReadonlySet<string> | undefined;
-  /** The only numbers accepted. Absent in live, where a real card is expected. */
+  /** The only numbers accepted. Absent where real cards are expected. */
   readonly testCards?: ReadonlySet<string> | undefined;
+  /** Hosts, with port, of emulators that replace gateways; without them, a sandbox gateway may run on loopback. */
+  readonly sandboxHosts?: readonly string[];
 };

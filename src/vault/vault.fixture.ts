@@ -58,7 +58,6 @@ export async function startVaultFixture(change: Partial<VaultConfig> = {}): Prom
     grantKeys: keys,
     serviceTokenKeys: keys,
     trustedProxies: [],
-    sandboxHosts: [],
     errorsUrl: "https://docs.example/errors",
     ...change,
   });

@@ -7,8 +7,6 @@ import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { Environment, EnvironmentJson } from "./environment_pb.ts";
 import { file_dashboard_v1_environment } from "./environment_pb.ts";
-import type { PaymentAmount, PaymentAmountJson } from "./payment_amount_pb.ts";
-import { file_dashboard_v1_payment_amount } from "./payment_amount_pb.ts";
 import { file_dashboard_v1_role } from "./role_pb.ts";
 import type { Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
@@ -18,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/home.proto.
  */
 export const file_dashboard_v1_home: GenFile = /*@__PURE__*/
-  fileDesc("ChdkYXNoYm9hcmQvdjEvaG9tZS5wcm90bxIMZGFzaGJvYXJkLnYxIr0BChFDbG9zZUFsYXJtUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIcCgx3b3JrX2l0ZW1faWQYAyABKAlCBrpIA8gBARIbCgRub3RlGAQgASgJQg26SArIAQFyBRABGOgHEhMKC3dob2xlX2NhdXNlGAUgASgIIioKEkNsb3NlQWxhcm1SZXNwb25zZRIUCgxjbG9zZWRfY291bnQYASABKAUimQEKDkdldEhvbWVSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEi0KCWRheV9zdGFydBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiuwEKD0dldEhvbWVSZXNwb25zZRInCgZhbGVydHMYASADKAsyFy5kYXNoYm9hcmQudjEuQWxlcnRJdGVtEiIKBXRvZGF5GAIgASgLMhMuZGFzaGJvYXJkLnYxLlRvZGF5EhIKCmFsZXJ0c19jdXQYAyABKAgSKAoHbWlzc2luZxgEIAMoDjIXLmRhc2hib2FyZC52MS5TZXRVcFN0ZXASHQoVdW5jb25maXJtZWRfYWRkcmVzc2VzGAUgAygJItEECglBbGVydEl0ZW0SKgoEa2luZBgBIAEoDjIcLmRhc2hib2FyZC52MS5BbGVydEl0ZW0uS2luZBIMCgR0ZXh0GAIgASgJEikKBXNpbmNlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpzZXNzaW9uX2lkGAQgASgJEhEKCW9yZGVyX3JlZhgFIAEoCRIPCgdnYXRld2F5GAYgASgJEhUKDWNvbm5lY3Rpb25faWQYByABKAkSEwoLZW5kcG9pbnRfaWQYCCABKAkSGQoRcmVmdW5kX3Nlc3Npb25faWQYCSABKAkSFAoMd29ya19pdGVtX2lkGAogASgJEg0KBWNvdW50GAsgASgFIroCCgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABIRCg1QQVlNRU5UX0FMQVJNEAESDgoKUEFJRF9UV0lDRRACEhUKEUdBVEVXQVlfVU5IRUFMVEhZEAMSFQoRRU5EUE9JTlRfRElTQUJMRUQQBBIVChFQQVlNRU5UU19ERUdSQURFRBAFEhcKE09SREVSX1JFRl9MSUtFX0NBUkQQBhIVChFBUFBST1ZBTF9SQVRFX0xPVxAHEhYKEkdBVEVXQVlfVU5WRVJJRklFRBAIEhcKE0VORFBPSU5UX1VOVkVSSUZJRUQQCRISCg5IT0xEU19FWFBJUklORxAKEhQKEEVORFBPSU5UX0ZBSUxJTkcQCxIXChNDUkVERU5USUFMU19SRUZVU0VEEAwSEAoMQ0FSRF9URVNUSU5HEA0i6QEKBVRvZGF5Eg8KB2NyZWF0ZWQYASABKAUSEQoJc3VjY2VlZGVkGAIgASgFEhAKCGRlY2xpbmVkGAMgASgFEhAKCGRlZ3JhZGVkGAQgASgFEhkKEXNhdmVkX2J5X2ZhaWxvdmVyGAUgASgFEisKBnZvbHVtZRgGIAMoCzIbLmRhc2hib2FyZC52MS5QYXltZW50QW1vdW50EhMKC25ld2VzdF9vbmx5GAcgASgIEikKBXNpbmNlGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghyZWxlYXNlZBgJIAEoBSqiAQoJU2V0VXBTdGVwEhsKF1NFVF9VUF9TVEVQX1VOU1BFQ0lGSUVEEAASFwoTU0VUX1VQX1NURVBfR0FURVdBWRABEhwKGFNFVF9VUF9TVEVQX1JPVVRJTkdfUlVMRRACEh8KG1NFVF9VUF9TVEVQX0NIRUNLT1VUX09SSUdJThADEiAKHFNFVF9VUF9TVEVQX1dFQkhPT0tfRU5EUE9JTlQQBDK1AQoLSG9tZVNlcnZpY2USTwoHR2V0SG9tZRIcLmRhc2hib2FyZC52MS5HZXRIb21lUmVxdWVzdBodLmRhc2hib2FyZC52MS5HZXRIb21lUmVzcG9uc2UiB5ACAai7GAESVQoKQ2xvc2VBbGFybRIfLmRhc2hib2FyZC52MS5DbG9zZUFsYXJtUmVxdWVzdBogLmRhc2hib2FyZC52MS5DbG9zZUFsYXJtUmVzcG9uc2UiBKi7GAJiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_payment_amount, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("ChdkYXNoYm9hcmQvdjEvaG9tZS5wcm90bxIMZGFzaGJvYXJkLnYxIr0BChFDbG9zZUFsYXJtUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIcCgx3b3JrX2l0ZW1faWQYAyABKAlCBrpIA8gBARIbCgRub3RlGAQgASgJQg26SArIAQFyBRABGOgHEhMKC3dob2xlX2NhdXNlGAUgASgIIioKEkNsb3NlQWxhcm1SZXNwb25zZRIUCgxjbG9zZWRfY291bnQYASABKAUiagoOR2V0SG9tZVJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAEilwEKD0dldEhvbWVSZXNwb25zZRInCgZhbGVydHMYASADKAsyFy5kYXNoYm9hcmQudjEuQWxlcnRJdGVtEhIKCmFsZXJ0c19jdXQYAiABKAgSKAoHbWlzc2luZxgDIAMoDjIXLmRhc2hib2FyZC52MS5TZXRVcFN0ZXASHQoVdW5jb25maXJtZWRfYWRkcmVzc2VzGAQgAygJItEECglBbGVydEl0ZW0SKgoEa2luZBgBIAEoDjIcLmRhc2hib2FyZC52MS5BbGVydEl0ZW0uS2luZBIMCgR0ZXh0GAIgASgJEikKBXNpbmNlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpzZXNzaW9uX2lkGAQgASgJEhEKCW9yZGVyX3JlZhgFIAEoCRIPCgdnYXRld2F5GAYgASgJEhUKDWNvbm5lY3Rpb25faWQYByABKAkSEwoLZW5kcG9pbnRfaWQYCCABKAkSGQoRcmVmdW5kX3Nlc3Npb25faWQYCSABKAkSFAoMd29ya19pdGVtX2lkGAogASgJEg0KBWNvdW50GAsgASgFIroCCgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABIRCg1QQVlNRU5UX0FMQVJNEAESDgoKUEFJRF9UV0lDRRACEhUKEUdBVEVXQVlfVU5IRUFMVEhZEAMSFQoRRU5EUE9JTlRfRElTQUJMRUQQBBIVChFQQVlNRU5UU19ERUdSQURFRBAFEhcKE09SREVSX1JFRl9MSUtFX0NBUkQQBhIVChFBUFBST1ZBTF9SQVRFX0xPVxAHEhYKEkdBVEVXQVlfVU5WRVJJRklFRBAIEhcKE0VORFBPSU5UX1VOVkVSSUZJRUQQCRISCg5IT0xEU19FWFBJUklORxAKEhQKEEVORFBPSU5UX0ZBSUxJTkcQCxIXChNDUkVERU5USUFMU19SRUZVU0VEEAwSEAoMQ0FSRF9URVNUSU5HEA0qogEKCVNldFVwU3RlcBIbChdTRVRfVVBfU1RFUF9VTlNQRUNJRklFRBAAEhcKE1NFVF9VUF9TVEVQX0dBVEVXQVkQARIcChhTRVRfVVBfU1RFUF9ST1VUSU5HX1JVTEUQAhIfChtTRVRfVVBfU1RFUF9DSEVDS09VVF9PUklHSU4QAxIgChxTRVRfVVBfU1RFUF9XRUJIT09LX0VORFBPSU5UEAQytQEKC0hvbWVTZXJ2aWNlEk8KB0dldEhvbWUSHC5kYXNoYm9hcmQudjEuR2V0SG9tZVJlcXVlc3QaHS5kYXNoYm9hcmQudjEuR2V0SG9tZVJlc3BvbnNlIgeQAgGouxgBElUKCkNsb3NlQWxhcm0SHy5kYXNoYm9hcmQudjEuQ2xvc2VBbGFybVJlcXVlc3QaIC5kYXNoYm9hcmQudjEuQ2xvc2VBbGFybVJlc3BvbnNlIgSouxgCYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.CloseAlarmRequest
@@ -139,13 +137,6 @@ export type GetHomeRequest = Message<"dashboard.v1.GetHomeRequest"> & {
    * @generated from field: dashboard.v1.Environment environment = 2;
    */
   environment: Environment;
-
-  /**
-   * The start of the caller's day, at most two days ago. If absent, the day by UTC.
-   *
-   * @generated from field: google.protobuf.Timestamp day_start = 3;
-   */
-  dayStart?: Timestamp | undefined;
 };
 
 /**
@@ -161,13 +152,6 @@ export type GetHomeRequestJson = {
    * @generated from field: dashboard.v1.Environment environment = 2;
    */
   environment?: EnvironmentJson;
-
-  /**
-   * The start of the caller's day, at most two days ago. If absent, the day by UTC.
-   *
-   * @generated from field: google.protobuf.Timestamp day_start = 3;
-   */
-  dayStart?: TimestampJson;
 };
 
 /**
@@ -189,14 +173,9 @@ export type GetHomeResponse = Message<"dashboard.v1.GetHomeResponse"> & {
   alerts: AlertItem[];
 
   /**
-   * @generated from field: dashboard.v1.Today today = 2;
-   */
-  today?: Today | undefined;
-
-  /**
    * There are more alerts than are listed: of each kind, only the newest few are.
    *
-   * @generated from field: bool alerts_cut = 3;
+   * @generated from field: bool alerts_cut = 2;
    */
   alertsCut: boolean;
 
@@ -204,14 +183,14 @@ export type GetHomeResponse = Message<"dashboard.v1.GetHomeResponse"> & {
    * The set-up steps that are still missing before the environment can accept and report payments, in order. Empty when
    * all are done.
    *
-   * @generated from field: repeated dashboard.v1.SetUpStep missing = 4;
+   * @generated from field: repeated dashboard.v1.SetUpStep missing = 3;
    */
   missing: SetUpStep[];
 
   /**
    * The addresses for alerts that have not confirmed, and so get none. Empty if the installation sends no mail.
    *
-   * @generated from field: repeated string unconfirmed_addresses = 5;
+   * @generated from field: repeated string unconfirmed_addresses = 4;
    */
   unconfirmedAddresses: string[];
 };
@@ -228,14 +207,9 @@ export type GetHomeResponseJson = {
   alerts?: AlertItemJson[];
 
   /**
-   * @generated from field: dashboard.v1.Today today = 2;
-   */
-  today?: TodayJson;
-
-  /**
    * There are more alerts than are listed: of each kind, only the newest few are.
    *
-   * @generated from field: bool alerts_cut = 3;
+   * @generated from field: bool alerts_cut = 2;
    */
   alertsCut?: boolean;
 
@@ -243,14 +217,14 @@ export type GetHomeResponseJson = {
    * The set-up steps that are still missing before the environment can accept and report payments, in order. Empty when
    * all are done.
    *
-   * @generated from field: repeated dashboard.v1.SetUpStep missing = 4;
+   * @generated from field: repeated dashboard.v1.SetUpStep missing = 3;
    */
   missing?: SetUpStepJson[];
 
   /**
    * The addresses for alerts that have not confirmed, and so get none. Empty if the installation sends no mail.
    *
-   * @generated from field: repeated string unconfirmed_addresses = 5;
+   * @generated from field: repeated string unconfirmed_addresses = 4;
    */
   unconfirmedAddresses?: string[];
 };
@@ -535,133 +509,6 @@ export const AlertItem_KindSchema: GenEnum<AlertItem_Kind, AlertItem_KindJson> =
   enumDesc(file_dashboard_v1_home, 4, 0);
 
 /**
- * Payments that were created since the start of the day.
- *
- * @generated from message dashboard.v1.Today
- */
-export type Today = Message<"dashboard.v1.Today"> & {
-  /**
-   * @generated from field: int32 created = 1;
-   */
-  created: number;
-
-  /**
-   * @generated from field: int32 succeeded = 2;
-   */
-  succeeded: number;
-
-  /**
-   * @generated from field: int32 declined = 3;
-   */
-  declined: number;
-
-  /**
-   * @generated from field: int32 degraded = 4;
-   */
-  degraded: number;
-
-  /**
-   * Succeeded at another gateway than the first.
-   *
-   * @generated from field: int32 saved_by_failover = 5;
-   */
-  savedByFailover: number;
-
-  /**
-   * The captured amounts by currency, the currency with the most payments first.
-   *
-   * @generated from field: repeated dashboard.v1.PaymentAmount volume = 6;
-   */
-  volume: PaymentAmount[];
-
-  /**
-   * The day has more payments than are counted here. Only the newest are counted.
-   *
-   * @generated from field: bool newest_only = 7;
-   */
-  newestOnly: boolean;
-
-  /**
-   * @generated from field: google.protobuf.Timestamp since = 8;
-   */
-  since?: Timestamp | undefined;
-
-  /**
-   * Approved, and then cancelled by the merchant or not captured in time. `declined` does not have them.
-   *
-   * @generated from field: int32 released = 9;
-   */
-  released: number;
-};
-
-/**
- * Payments that were created since the start of the day.
- *
- * @generated from message dashboard.v1.Today
- */
-export type TodayJson = {
-  /**
-   * @generated from field: int32 created = 1;
-   */
-  created?: number;
-
-  /**
-   * @generated from field: int32 succeeded = 2;
-   */
-  succeeded?: number;
-
-  /**
-   * @generated from field: int32 declined = 3;
-   */
-  declined?: number;
-
-  /**
-   * @generated from field: int32 degraded = 4;
-   */
-  degraded?: number;
-
-  /**
-   * Succeeded at another gateway than the first.
-   *
-   * @generated from field: int32 saved_by_failover = 5;
-   */
-  savedByFailover?: number;
-
-  /**
-   * The captured amounts by currency, the currency with the most payments first.
-   *
-   * @generated from field: repeated dashboard.v1.PaymentAmount volume = 6;
-   */
-  volume?: PaymentAmountJson[];
-
-  /**
-   * The day has more payments than are counted here. Only the newest are counted.
-   *
-   * @generated from field: bool newest_only = 7;
-   */
-  newestOnly?: boolean;
-
-  /**
-   * @generated from field: google.protobuf.Timestamp since = 8;
-   */
-  since?: TimestampJson;
-
-  /**
-   * Approved, and then cancelled by the merchant or not captured in time. `declined` does not have them.
-   *
-   * @generated from field: int32 released = 9;
-   */
-  released?: number;
-};
-
-/**
- * Describes the message dashboard.v1.Today.
- * Use `create(TodaySchema)` to create a new message.
- */
-export const TodaySchema: GenMessage<Today, {jsonType: TodayJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_home, 5);
-
-/**
  * A step of setting up an environment.
  *
  * @generated from enum dashboard.v1.SetUpStep
@@ -728,7 +575,7 @@ export const SetUpStepSchema: GenEnum<SetUpStep, SetUpStepJson> = /*@__PURE__*/
  */
 export const HomeService: GenService<{
   /**
-   * Returns the alerts that need a person, and today's payments.
+   * Returns the alerts that need a person, and the set-up steps that are missing.
    *
    * @generated from rpc dashboard.v1.HomeService.GetHome
    */

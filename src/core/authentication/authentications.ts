@@ -58,20 +58,7 @@ export async function findShopper(
 const insertAuthentication: Statement = {
   name: "insert_authentication",
   partitionKey: 1,
-  text: `
-    INSERT INTO authentication (session_id, id, sequence, attempt_id, connection_id, because, holds_only_when_asked,
-      action_life_ms, action_sealed, keep_sealed, deadline_at)
-    SELECT $1, $2, count(*) + 1, $3, $4, $5, $6, $7, $8, $9,
-      app.clock() + $10 * interval '1 ms' - coalesce(sum(coalesce(answered_at, completed_at) - started_at), interval '0')
-    FROM authentication WHERE session_id = $1`,
-};
-const beginWait: Statement = {
-  name: "begin_wait",
-  partitionKey: 1,
-  text: `
-    UPDATE payment_session
-    SET awaiting_since = app.clock(), authentications = authentications + 1, browser_sealed = coalesce(browser_sealed, $2)
-    WHERE id = $1`,
+  text: "SELECT FROM app.insert_authentication($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
 };
 
 /** Records that a gateway needs the customer. The session must be locked. */
@@ -95,6 +82,7 @@ export function openAuthentication(
     seal(core.sealing, actionOf(id), JSON.stringify(needed.action)),
     needed.keep === undefined ? null : seal(core.sealing, keptOf(id), needed.keep.expose()),
     customerTimeMs,
+    sealShopper(core, sessionId, shopper) ?? null,
   ]);
   const { gatewayReference } = needed;
   move(tx, attempt, "AUTHORIZING", {
@@ -105,23 +93,12 @@ export function openAuthentication(
     },
     stamp: ["answeredAt"],
   });
-  tx.send(beginWait, [sessionId, sealShopper(core, sessionId, shopper) ?? null]);
 }
 
 const insertFrictionless: Statement = {
   name: "insert_frictionless_authentication",
   partitionKey: 1,
-  text: `
-    INSERT INTO authentication (session_id, id, sequence, attempt_id, connection_id, because, flow, status,
-      version, trans_status, eci, ds_transaction_id, liability, holds_only_when_asked, action_life_ms, started_at, deadline_at, completed_at)
-    SELECT $1, $2, (SELECT count(*) + 1 FROM authentication WHERE session_id = $1), $3, $4, $5, 'FRICTIONLESS', $6,
-      $7, $8, $9, $10, $11, true, 0, now, now, now
-    FROM app.clock() AS now`,
-};
-const countFrictionless: Statement = {
-  name: "count_frictionless_authentication",
-  partitionKey: 1,
-  text: "UPDATE payment_session SET authentications = authentications + 1 WHERE id = $1",
+  text: "SELECT FROM app.insert_frictionless($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
 };
 
 /**
@@ -142,7 +119,6 @@ export function recordFrictionless(
     ...[sessionId, core.runtime.uuid(), attempt.id, attempt.connectionId],
     ...[because.frictionless({ gateway }), end, ...valuesOf(authenticated)],
   ]);
-  tx.send(countFrictionless, [sessionId]);
 }
 
 function authenticatorOf(connector: Connector | undefined) {
@@ -150,18 +126,7 @@ function authenticatorOf(connector: Connector | undefined) {
   return connector.authentication;
 }
 
-// After a restore the deadline stays where its declaration has set it.
-const endWaitStatement: Statement = {
-  name: "end_wait",
-  partitionKey: 1,
-  text: `
-    UPDATE payment_session
-    SET awaiting_since = NULL,
-        submit_deadline = CASE WHEN unrecorded_check_at IS NULL
-          THEN greatest(submit_deadline + (app.clock() - awaiting_since), app.clock() + interval '20 s')
-          ELSE submit_deadline END
-    WHERE id = $1 AND awaiting_since IS NOT NULL`,
-};
+const endWaitStatement: Statement = { name: "end_wait", partitionKey: 1, text: "SELECT FROM app.end_wait($1)" };
 
 /** Ends the customer's time: the budget, which stood still, goes on. */
 export function endWait(tx: Tx, sessionId: string): void {
@@ -172,19 +137,12 @@ const notGivenUp = "cancel_asked_at IS NULL"; // rule:no-completion-after-give-u
 const beginCompletion: Statement = {
   name: "begin_completion",
   partitionKey: 1,
-  text: `
-    UPDATE authentication SET status = 'CONFIRMING', completions_sent = completions_sent + 1, answered_at = app.clock(), ticket_hash = NULL
-    WHERE session_id = $1 AND id = $2 AND status = 'AWAITING_CUSTOMER' AND ${notGivenUp}
-    RETURNING id`,
+  text: "SELECT id FROM app.begin_completion($1, $2)",
 };
 const countCompletion: Statement = {
   name: "count_completion",
   partitionKey: 1,
-  text: required(
-    `UPDATE authentication SET completions_sent = completions_sent + 1
-    WHERE session_id = $1 AND id = $2 AND status = 'CONFIRMING' AND completions_sent = $3 RETURNING id`,
-    "the authentication has moved on",
-  ),
+  text: required("app.count_completion($1, $2, $3)", "the authentication has moved on"),
 };
 
 /**
@@ -220,17 +178,10 @@ export function recordCompletingAgain(
 const resumeAction: Statement = {
   name: "resume_action",
   partitionKey: 1,
-  text: required(
-    `UPDATE authentication SET status = 'AWAITING_CUSTOMER', answered_at = NULL, returned_sealed = NULL
-    WHERE session_id = $1 AND id = $2 AND status = 'CONFIRMING' RETURNING id`,
-    "the authentication has moved on",
-  ),
+  text: required("app.resume_action($1, $2)", "the authentication has moved on"),
 };
-const resumeWait: Statement = {
-  name: "resume_wait",
-  partitionKey: 1,
-  text: "UPDATE payment_session SET awaiting_since = app.clock() WHERE id = $1",
-};
+/** Begins the customer's time: the budget stands still. */
+export const beginWait: Statement = { name: "begin_wait", partitionKey: 1, text: "SELECT FROM app.begin_wait($1)" };
 
 /**
  * Records that the gateway knows nothing of the answer with which a return led on: the customer is still asked. The
@@ -246,7 +197,7 @@ export function recordNotAnswered(
   );
   tx.send(resumeAction, [attempt.sessionId, authentication.id]);
   move(tx, attempt, "AUTHORIZING", { set: { status: "AWAITING_CUSTOMER", retries: 1, nextRetryAt: lookAt } });
-  tx.send(resumeWait, [attempt.sessionId]);
+  tx.send(beginWait, [attempt.sessionId]);
 }
 
 /** Returns the later of an attempt's latest execution time and another. */
@@ -268,14 +219,7 @@ export async function isGivenUp(tx: Tx, { sessionId, id }: Authentication): Prom
 const end: Statement = {
   name: "end_authentication",
   partitionKey: 1,
-  text: required(
-    `UPDATE authentication
-    SET status = $4, completed_at = app.clock(), action_sealed = NULL, keep_sealed = NULL, returned_sealed = NULL, ticket_hash = NULL,
-        answered_at = CASE WHEN $4 IN ('CANCELLED','ABANDONED') THEN answered_at ELSE coalesce(answered_at, app.clock()) END,
-        version = $5, trans_status = $6, eci = $7, ds_transaction_id = $8, liability = $9
-    WHERE session_id = $1 AND id = $2 AND status = $3 RETURNING id`,
-    "the authentication has moved on",
-  ),
+  text: required("app.end_authentication($1, $2, $3, $4, $5, $6, $7, $8, $9)", "the authentication has moved on"),
 };
 
 /** Ends an authentication in the state in which it was read, with what the gateway says about it. */
@@ -307,17 +251,10 @@ export function liabilityOfEnd(status: AuthenticationStatus, eci: string | undef
   return status === "AUTHENTICATED" || status === "ATTEMPTED" ? liabilityOf(eci) : undefined;
 }
 
-// A wake since the reading is kept: it reports something that the gateway was not asked about yet.
 const postponeStatement: Statement = {
   name: "postpone_look",
   partitionKey: 1,
-  text: `
-    UPDATE attempt a SET retries = retries + 1, next_retry_at = CASE
-      WHEN next_retry_at > $3 THEN greatest(next_retry_at, app.clock() + $4 * interval '1 ms')
-      ELSE least(app.clock() + $5 * interval '1 ms', (
-        SELECT deadline_at FROM authentication
-        WHERE session_id = $1 AND attempt_id = a.id AND deadline_at > app.clock())) END
-    WHERE session_id = $1 AND id = $2 AND status = 'AWAITING_CUSTOMER'`,
+  text: "SELECT FROM app.postpone_look($1, $2, $3, $4, $5)",
 };
 
 /** However often it is woken, a gateway is asked about an action at most this often. */

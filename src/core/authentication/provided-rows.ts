@@ -13,6 +13,7 @@ import { LeaseLost, required } from "../record/lease.ts";
 import type { Authentication, AuthenticationStatus, PlannedProvider } from "../rows/entities.ts";
 import {
   actionOf,
+  beginWait,
   endWait,
   keptOf,
   liabilityOfEnd,
@@ -29,19 +30,7 @@ const proofOf = (id: string) => `proof of ${id}`;
 const insertProvided: Statement = {
   name: "insert_provided_authentication",
   partitionKey: 1,
-  text: `
-    INSERT INTO authentication (session_id, id, sequence, connection_id, because, flow, status, provider,
-      credential_version, holds_only_when_asked, action_life_ms, deadline_at)
-    SELECT $1, $2, count(*) + 1, $3, $4, 'FRICTIONLESS', 'PREPARING', $5, $6, true, 0,
-      app.clock() + $7 * interval '1 ms' - coalesce(sum(coalesce(answered_at, completed_at) - started_at), interval '0')
-    FROM authentication WHERE session_id = $1`,
-};
-const countProvided: Statement = {
-  name: "count_provided_authentication",
-  partitionKey: 1,
-  text: `
-    UPDATE payment_session
-    SET authentications = authentications + 1, browser_sealed = coalesce(browser_sealed, $2) WHERE id = $1`,
+  text: "SELECT FROM app.insert_provided($1, $2, $3, $4, $5, $6, $7, $8)",
 };
 
 /** Records that a provider is about to authenticate the customer. Returns the authentication's id. */
@@ -58,8 +47,10 @@ export function openProvided(
   const { sessionId, provider, because, shopper } = asked;
   const id = core.runtime.uuid();
   const { connectionId, name, credentialVersion } = provider;
-  tx.send(insertProvided, [sessionId, id, connectionId, because, name, credentialVersion, customerTimeMs]);
-  tx.send(countProvided, [sessionId, sealShopper(core, sessionId, shopper) ?? null]);
+  tx.send(insertProvided, [
+    ...[sessionId, id, connectionId, because, name, credentialVersion, customerTimeMs],
+    sealShopper(core, sessionId, shopper) ?? null,
+  ]);
   return id;
 }
 
@@ -92,20 +83,10 @@ export async function loadKept(
 }
 
 const movedOn = "the authentication has moved on";
-const beginWaitForProvider: Statement = {
-  name: "begin_wait_for_provider",
-  partitionKey: 1,
-  text: "UPDATE payment_session SET awaiting_since = app.clock() WHERE id = $1",
-};
 const beginMethod: Statement = {
   name: "begin_device_check",
   partitionKey: 1,
-  text: required(
-    `UPDATE authentication SET status = 'METHOD', action_sealed = $3, keep_sealed = $4,
-      next_look_at = least(deadline_at, app.clock() + $5 * interval '1 ms')
-    WHERE session_id = $1 AND id = $2 AND status = 'PREPARING' RETURNING id`,
-    movedOn,
-  ),
+  text: required("app.begin_device_check($1, $2, $3, $4, $5)", movedOn),
 };
 
 // 3dsecure.io forgets a transaction 80 s after /preauth (docs.3dsecure.io, 2026).
@@ -121,18 +102,13 @@ export function recordMethod(
 ) {
   const action = seal(core.sealing, actionOf(id), JSON.stringify(method));
   tx.send(beginMethod, [sessionId, id, action, sealKept(core, id, kept), methodWaitMs]);
-  tx.send(beginWaitForProvider, [sessionId]);
+  tx.send(beginWait, [sessionId]);
 }
 
 const beginRequest: Statement = {
   name: "begin_provider_request",
   partitionKey: 1,
-  text: required(
-    `UPDATE authentication SET status = 'REQUESTING', keep_sealed = $4, action_sealed = NULL, ticket_hash = NULL,
-      shown_at = NULL, shown_count = 0, answered_at = NULL, next_look_at = NULL
-    WHERE session_id = $1 AND id = $2 AND status = $3 RETURNING id`,
-    movedOn,
-  ),
+  text: required("app.begin_provider_request($1, $2, $3, $4)", movedOn),
 };
 
 /** Records that the request is about to be sent; it is sent once. */
@@ -145,12 +121,7 @@ export function recordRequesting(tx: Tx, core: Core, authentication: Authenticat
 const beginChallenge: Statement = {
   name: "begin_challenge",
   partitionKey: 1,
-  text: required(
-    `UPDATE authentication SET status = 'AWAITING_CUSTOMER', flow = 'CHALLENGE', action_sealed = $3, keep_sealed = $4,
-      next_look_at = app.clock() + $5 * interval '1 ms', message_sealed = $6
-    WHERE session_id = $1 AND id = $2 AND status = 'REQUESTING' RETURNING id`,
-    movedOn,
-  ),
+  text: required("app.begin_challenge($1, $2, $3, $4, $5, $6)", movedOn),
 };
 
 /** Records that the bank asks the customer. The first return makes the session look at once: no look came before it. */
@@ -167,28 +138,17 @@ export function recordChallenge(
     ...[sessionId, id, sealed, sealKept(core, id, kept), lookInMs],
     sealMessage(core, id, message),
   ]);
-  tx.send(beginWaitForProvider, [sessionId]);
+  tx.send(beginWait, [sessionId]);
 }
 
 function sealMessage({ sealing }: Pick<Core, "sealing">, id: string, message: string | undefined): string | null {
   return message === undefined ? null : seal(sealing, messageOf(id), message);
 }
 
-// After the customer gave up, nothing the bank has said counts.
 const endStatement: Statement = {
   name: "end_provided_authentication",
   partitionKey: 1,
-  text: required(
-    `UPDATE authentication
-    SET status = $4, completed_at = app.clock(), action_sealed = NULL, keep_sealed = NULL, returned_sealed = NULL,
-      ticket_hash = NULL, next_look_at = NULL,
-      answered_at = CASE WHEN status = 'AWAITING_CUSTOMER' AND $4 NOT IN ('CANCELLED','ABANDONED') THEN app.clock() END,
-      version = $5, trans_status = $6, trans_status_reason = $7, eci = $8, ds_transaction_id = $9, liability = $10,
-      proof_sealed = $11,
-      message_sealed = CASE WHEN $4 NOT IN ('CANCELLED','ABANDONED') THEN coalesce($12, message_sealed) END
-    WHERE session_id = $1 AND id = $2 AND status = $3 RETURNING id`,
-    movedOn,
-  ),
+  text: required("app.end_provided($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)", movedOn),
 };
 
 /** Ends a provider's authentication in the state in which it was read, with its result and its proof if there is one. */
@@ -250,7 +210,7 @@ export async function loadProof(
 const clearProofs: Statement = {
   name: "clear_proofs",
   partitionKey: 1,
-  text: "UPDATE authentication SET proof_sealed = NULL WHERE session_id = $1 AND proof_sealed IS NOT NULL",
+  text: "SELECT FROM app.clear_proofs($1)",
 };
 
 /** Deletes a session's proof, which no gateway may use any more. */
@@ -258,16 +218,10 @@ export function dropProof(tx: Tx, sessionId: string): void {
   tx.send(clearProofs, [sessionId]);
 }
 
-// A wake since the reading is kept: it reports something that the provider was not asked about yet.
 const postponeStatement: Statement = {
   name: "postpone_provider_look",
   partitionKey: 1,
-  text: `
-    UPDATE authentication SET next_look_at = CASE
-      WHEN next_look_at > $3 THEN greatest(next_look_at, app.clock() + $4 * interval '1 ms')
-      WHEN deadline_at > app.clock() THEN least(app.clock() + $5 * interval '1 ms', deadline_at)
-      ELSE app.clock() + $5 * interval '1 ms' END
-    WHERE session_id = $1 AND id = $2 AND status = 'AWAITING_CUSTOMER'`,
+  text: "SELECT FROM app.postpone_provider_look($1, $2, $3, $4, $5)",
 };
 
 /** Puts off the next look at a challenge that still waits. `readAt` is when the session was read. */
@@ -285,14 +239,7 @@ const selectWait: Statement = {
 const setLook: Statement = {
   name: "set_look_at_provider",
   partitionKey: 1,
-  text: "UPDATE authentication SET next_look_at = $3, answered_at = coalesce($4, answered_at) WHERE session_id = $1 AND id = $2",
-};
-const wakeStatement: Statement = {
-  name: "wake_session_of_provider",
-  partitionKey: 1,
-  text: `
-    UPDATE payment_session SET lease_until = least(lease_until, $2)
-    WHERE id = $1 AND phase = 'PROCESSING' AND awaiting_since IS NOT NULL`,
+  text: "SELECT FROM app.look_at_provider($1, $2, $3, $4, $5)",
 };
 
 type Wait = { readonly id: string; readonly status: AuthenticationStatus; readonly lookAt: Date; readonly now: Date };
@@ -312,8 +259,7 @@ export async function wakeProvided(
   const { id, now } = wait;
   const isChecked = wait.status === "METHOD" && because === "checked";
   const lookAt = isChecked || because === "cancelled" ? now : nextLookOf(wait);
-  tx.send(setLook, [sessionId, id, lookAt, isChecked ? now : null]);
-  if (wait.lookAt > now) tx.send(wakeStatement, [sessionId, lookAt]);
+  tx.send(setLook, [sessionId, id, lookAt, isChecked ? now : null, wait.lookAt > now]);
 }
 
 // Anyone who knows the address may return a thousand times a second; the merchant's account at the provider is not asked
@@ -327,16 +273,7 @@ function nextLookOf({ lookAt, now }: Wait): Date {
 const startDeviceCheck: Statement = {
   name: "start_device_check",
   partitionKey: 1,
-  text: `
-    UPDATE authentication SET next_look_at = least(next_look_at, app.clock() + $3 * interval '1 ms')
-    WHERE session_id = $1 AND id = $2 AND status = 'METHOD'`,
-};
-const lookBy: Statement = {
-  name: "look_at_session_by",
-  partitionKey: 1,
-  text: `
-    UPDATE payment_session SET lease_until = least(lease_until, app.clock() + $2 * interval '1 ms')
-    WHERE id = $1 AND phase = 'PROCESSING' AND awaiting_since IS NOT NULL`,
+  text: "SELECT FROM app.start_device_check($1, $2, $3)",
 };
 
 // The time that a bank has for its device check: EMV 3DS 2.2, 5.8.1.
@@ -345,7 +282,6 @@ const deviceCheckMs = 10_000;
 /** Starts the clock of a device check, because a page is there. */
 export function startCheckClock(tx: Tx, sessionId: string, authenticationId: string): void {
   tx.send(startDeviceCheck, [sessionId, authenticationId, deviceCheckMs]);
-  tx.send(lookBy, [sessionId, deviceCheckMs]);
 }
 
 const selectAcquirer: Statement = {

@@ -7,15 +7,6 @@ export type BlockKind = "CARD" | "EMAIL" | "NETWORK";
 /** The entry that stops a payment. */
 export type Block = { readonly id: string; readonly kind: BlockKind; readonly reason: string };
 
-// Raised by app.refuse_blocked.
-const blockedCode = "LL004";
-
-/** Returns the entry for which `claim` has refused a submission; undefined for any other error. */
-export function blockOf(error: unknown): Block | undefined {
-  const { code, detail } = error as { code?: unknown; detail?: unknown };
-  return code === blockedCode ? (JSON.parse(String(detail)) as Block) : undefined;
-}
-
 const renewStatement: Statement = {
   name: "renew_blocked_card",
   text: `

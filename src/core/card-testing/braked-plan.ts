@@ -18,18 +18,27 @@ const selectApproved: Statement = {
         AND id >= (SELECT app.first_id_at(app.clock() - interval '13 months'))) AS "isKnown"`,
 };
 
+/** Reports whether the merchant has approved this card, by any version of its fingerprint. */
+export async function isApproved(
+  { database }: Pick<Core, "database">,
+  merchantId: string,
+  card: CardFingerprint,
+): Promise<boolean> {
+  const [row] = await database.query<{ isKnown: boolean }>(selectApproved, [merchantId, card.versions]);
+  return row?.isKnown === true;
+}
+
 /**
  * Returns the plan of a payment while its merchant brakes. `plan` is the one that the route has otherwise: a card that the
  * merchant has approved keeps it, and so does one for which no gateway and no provider can ask. A page that leaves out its browser is
  * declined as under ALWAYS.
  */
 export async function planWhileBraking(
-  { database }: Pick<Core, "database">,
+  core: Pick<Core, "database">,
   route: Route,
   paying: { merchantId: string; card: CardFingerprint; canAsk: boolean; plan: Plan },
 ): Promise<BrakedPlan> {
   const { merchantId, card, canAsk, plan } = paying;
-  const [row] = await database.query<{ isKnown: boolean }>(selectApproved, [merchantId, card.versions]);
-  if (row?.isKnown) return { plan, brakes: ["KNOWN_CARD"] };
+  if (await isApproved(core, merchantId, card)) return { plan, brakes: ["KNOWN_CARD"] }; // rule:approved-card-known
   return { plan: planAsked(route, { canAsk }) ?? plan, brakes: ["NEW_CARD"] };
 }

@@ -3,15 +3,18 @@
  * try out what belongs to a number, or which numbers work. `claim` (src/migrations/environment/payment-functions.sql) counts and refuses; the end of a declined payment is
  * recorded here.
  */
+import { outageCodes } from "../../gateways/outages.ts";
 import type { CardFingerprint } from "../../platform/card-token.ts";
 import type { Statement, Tx } from "../../platform/database.ts";
 import type { Plan } from "../decide/plan-route.ts";
+import type { Block } from "./blocked.ts";
 
 /**
  * The most submissions of a card in an hour, and the most declined ones in a day, of which a wrong code counts as two; and
- * the declined payments in an hour from which on a network is braked, if they are half of its payments.
+ * the declined cards in an hour from which on a network is braked, if they are half of its cards. One card that is declined again is no
+ * further sign of a tester, and its own limit stops it.
  */
-export const cardLimits = { submissionsPerHour: 10, declinesPerDay: 5, declinesPerNetwork: 30 };
+export const cardLimits = { submissionsPerHour: 10, declinesPerDay: 5, declinedPerNetwork: 30 };
 
 /** SQL: reports whether the merchant of parameter 1 brakes now (brake-merchants.ts). */
 export const isBrakingInSql = "EXISTS (SELECT FROM braking WHERE merchant_id = $1 AND ended_at IS NULL)";
@@ -19,13 +22,15 @@ export const isBrakingInSql = "EXISTS (SELECT FROM braking WHERE merchant_id = $
 /** The count that has reached its limit. */
 export type CardBrake = "submissions" | "declines" | "network";
 
-// Raised by app.brake.
-const brakeCode = "LL003";
+/** A submission that a count or the merchant's block list has refused: nothing is claimed. */
+export class ClaimRefused extends Error {
+  override readonly name = "ClaimRefused";
+  readonly by: CardBrake | Block;
 
-/** Returns the count for which `claim` has refused a submission; undefined for any other error. */
-export function brakeOf(error: unknown): CardBrake | undefined {
-  const { code, message } = error as { code?: unknown; message?: unknown };
-  return code === brakeCode ? (message as CardBrake) : undefined;
+  constructor(by: CardBrake | Block) {
+    super("the claim was refused");
+    this.by = by;
+  }
 }
 
 /** Returns the plan of a payment that no gateway gets, and why. */
@@ -45,7 +50,7 @@ const countDeclineStatement: Statement = {
   text: `
     WITH declined AS (
       SELECT CASE WHEN bool_or(decline_code = ANY ($2)) THEN 2 ELSE 1 END AS counts, bool_or(decline_code = ANY ($3)) AS is_tested
-      FROM attempt WHERE session_id = $1 AND status = 'DECLINED'
+      FROM attempt WHERE session_id = $1 AND status = 'DECLINED' AND (gateway || ' ' || gateway_code = ANY ($4)) IS NOT TRUE
         -- A challenge that a brake has added, and that fails, tells nothing of the customer.
         AND NOT (decline_code = 'authentication_failed' AND (SELECT brakes IS NOT NULL FROM payment_session WHERE id = $1))
       HAVING count(*) > 0),
@@ -58,10 +63,10 @@ const countDeclineStatement: Statement = {
 // Such a payment was held, or its order was another session's.
 const notOfCard = /^(capture|order)_/;
 
-/** Counts the end of a declined payment against its card, if a gateway has declined it. */
+/** Counts the end of a declined payment against its card, if a gateway has declined it and not for an outage. */
 export function countDecline(tx: Tx, sessionId: string, declineCode: string | null): void {
   if (declineCode !== null && notOfCard.test(declineCode)) return;
-  tx.send(countDeclineStatement, [sessionId, guessedCodes, testedCodes]);
+  tx.send(countDeclineStatement, [sessionId, guessedCodes, testedCodes, outageCodes]);
 }
 
 const countRefusedStatement: Statement = {

@@ -46,7 +46,7 @@ export function calmSince({ threshold, calmSince: since }: Braking, cards: numbe
 /** Reports whether braking ends. A person who holds it on or off decides alone. */
 export function isOver(calm: Date | null, heldOn: boolean | null, now: Date): boolean {
   if (heldOn !== null) return !heldOn;
-  return calm !== null && now.getTime() - calm.getTime() >= windowMs;
+  return calm !== null && now.getTime() - calm.getTime() >= windowMs; // rule:braking-ends
 }
 
 function median(counts: readonly number[]): number {

@@ -157,7 +157,7 @@ export const leftOut = {
   blocked: ({ kind, reason }: Pick<Block, "kind" | "reason">) =>
     `${blockedInWords[kind]} is on the block list, so no gateway gets the payment: “${reason}”.`,
   network:
-    "Too many payments of the customer’s network were declined within an hour, and the customer cannot be authenticated, so no gateway gets the card.",
+    "Too many cards of the customer’s network were declined within an hour, and the customer cannot be authenticated, so no gateway gets the card.",
   importsNoProof: "No gateway of the plan imports its proof and has its acquirer's data.",
   unknownFacts: (facts: readonly string[]) => `Unknown: ${facts.join(" and ")}.`,
 };
@@ -175,5 +175,5 @@ export const brakeInWords: Record<Brake, string> = {
   KNOWN_CARD:
     "The merchant braked against card testing, and had an approval of this card: only the reason of a decline is kept from the browser.",
   NETWORK:
-    "Too many payments of the customer’s network were declined within an hour, so the customer has to be authenticated.",
+    "Too many cards of the customer’s network were declined within an hour, so the customer has to be authenticated.",
 };

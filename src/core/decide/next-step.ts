@@ -156,7 +156,7 @@ export function decideAfterFailure(work: Payment, failure: Failure, rule: Failov
   // rule:braked-after-decline
   if (
     decided.action === "failover" &&
-    isDeclined &&
+    isDeclined && // rule:braked-declines-only
     !failure.captureRefused &&
     work.session.brakes?.includes("NEW_CARD")
   )

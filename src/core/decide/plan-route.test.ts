@@ -208,6 +208,22 @@ describe("planAsked()", () => {
       expect(planAsked({ ...rule, candidates: [candidate()] }, { canAsk })).toBeUndefined();
   });
 
+  it("has gateways ask in the place of a provider that is down, unless the rule itself stops without it", () => {
+    const [name, whyNot] = ["SANDBOX_3DS", "It is paused."];
+    const provider = { name, connectionId: "p", credentialVersion: 1 };
+    const proven = candidate({ connectionId: "d", imports: true, accepts: "any" });
+    const route = { ...rule, candidates: [proven, asking], policy: { ...policy, stopsIfUnavailable: true } };
+    const up = planAsked({ ...route, provider }, { canAsk: true });
+    expect(up?.plan.map(({ stopsIfUnavailable }) => stopsIfUnavailable)).toEqual([true, true]);
+    const down = { ...route, provider: { ...provider, whyNot } };
+    for (const authentication of ["NEVER", "AS_NEEDED"] as const)
+      expect(planAsked({ ...down, authentication }, { canAsk: true })?.plan).toMatchObject([
+        { connectionId: "c", authentication: "always" },
+      ]);
+    expect(planAsked({ ...down, authentication: "ALWAYS" }, { canAsk: true })).toBeUndefined();
+    expect(planAsked({ ...down, candidates: [proven] }, { canAsk: true })).toBeUndefined();
+  });
+
   it("declines a page that leaves out its browser, unless the rule allows it", () => {
     const route = { ...rule, candidates: [asking] };
     expect(planAsked(route, { canAsk: false })).toMatchObject({ plan: [], declineCode: "authentication_required" });

@@ -73,12 +73,15 @@ export function planRoute(route: Route, { canAsk = true }: { readonly canAsk?: b
 
 /**
  * Plans as under ALWAYS whatever the rule says, and asks for no exemption. Undefined where no gateway and no provider can
- * ask the customer.
+ * ask the customer. Where a provider that has to be available is down, gateways ask in its place, unless the rule itself says ALWAYS: then
+ * it stops such a payment.
  */
 export function planAsked(route: Route, { canAsk }: { readonly canAsk: boolean }): Plan | undefined {
   const policy = route.policy && { ...route.policy, exemptions: [] };
   const always = { ...route, policy, authentication: "ALWAYS" } as const;
-  return planAuthenticated(always).plan.length > 0 ? planRoute(always, { canAsk }) : undefined;
+  if (planAuthenticated(always).plan.length > 0) return planRoute(always, { canAsk });
+  if (!policy?.stopsIfUnavailable || route.authentication === "ALWAYS") return undefined;
+  return planAsked({ ...route, policy: { ...policy, stopsIfUnavailable: false } }, { canAsk });
 }
 
 /** Plans the connections that can authenticate the customer or take a proof. */

@@ -102,16 +102,13 @@ export async function loadDecisions(queryable: Queryable, sessionId: string): Pr
 
 const lockOfMerchant: Statement = {
   name: "lock_session_for_decision",
-  text: "SELECT id FROM payment_session WHERE id = $1 AND merchant_id = $2 FOR UPDATE",
+  partitionKey: 1,
+  text: "SELECT id FROM app.lock_session($1, $2)",
 };
 const setDecision: Statement = {
   name: "set_decision",
-  text: `
-    UPDATE attempt
-    SET decision = $3, decision_reference = $4, decision_reason = $5, decided_by = $6, decided_at = app.clock(),
-      decision_takes_two = $7::boolean, decision_confirmed_by = CASE WHEN NOT $7 THEN $6 END,
-      decision_confirmed_at = CASE WHEN NOT $7 THEN app.clock() END, decision_amount_minor = $8
-    WHERE session_id = $1 AND id = $2 RETURNING ${columns}`,
+  partitionKey: 1,
+  text: `SELECT ${columns} FROM app.set_decision($1, $2, $3, $4, $5, $6, $7, $8)`,
 };
 
 /** A decision before and after a change. */
@@ -148,9 +145,8 @@ export async function decideAttempt(
 
 const confirm: Statement = {
   name: "confirm_decision",
-  text: `
-    UPDATE attempt SET decision_confirmed_by = $3, decision_confirmed_at = app.clock()
-    WHERE session_id = $1 AND id = $2 RETURNING ${columns}`,
+  partitionKey: 1,
+  text: `SELECT ${columns} FROM app.confirm_decision($1, $2, $3)`,
 };
 
 /**
@@ -183,11 +179,8 @@ export async function confirmDecision(
 
 const withdraw: Statement = {
   name: "withdraw_decision",
-  text: `
-    UPDATE attempt
-    SET decision = NULL, decision_reference = NULL, decision_amount_minor = NULL, decision_reason = NULL, decided_by = NULL, decided_at = NULL,
-      decision_takes_two = NULL, decision_confirmed_by = NULL, decision_confirmed_at = NULL
-    WHERE session_id = $1 AND id = $2`,
+  partitionKey: 1,
+  text: "SELECT FROM app.withdraw_decision($1, $2)",
 };
 
 /** Withdraws a decision that is not confirmed yet. Throws `not_found`, and `state_conflict` where there is none. */
@@ -228,7 +221,8 @@ function whyClosed({ session }: Payment, decision: Decision): string {
 
 const endDoubt: Statement = {
   name: "end_doubt",
-  text: "UPDATE payment_session SET unrecorded_check_at = NULL WHERE id = $1",
+  partitionKey: 1,
+  text: "SELECT FROM app.set_unrecorded_check($1, NULL, NULL)",
 };
 
 /**

@@ -30,29 +30,16 @@ import type { Payment } from "../rows/payment.ts";
 import { type FoundCapture, lookUp, voidHold } from "./gateway-calls.ts";
 import { type SettlingParts, settleReported } from "./late-captures.ts";
 
-// A hold ends at the merchant's time, or with a margin before the gateway's; half of what is left of a short one.
 const beginHold: Statement = {
   name: "begin_hold",
   partitionKey: 1,
-  text: required(
-    `UPDATE payment_session s
-    SET held_at = h.now, held_until = h.until, vault_token = NULL, browser_sealed = NULL,
-        capture_due_at = CASE WHEN h.until > h.now + $4 * interval '1 ms' THEN h.until - $4 * interval '1 ms' END
-    FROM (
-      SELECT o.id, n.now,
-        greatest(n.now, least(o.capture_by, $2::timestamptz - least($3 * interval '1 ms', ($2::timestamptz - n.now) / 2))) AS until
-      FROM payment_session o, LATERAL (SELECT app.clock() AS now) n
-      WHERE o.id = $1) h
-    WHERE s.id = $1 AND h.id = s.id AND s.held_at IS NULL RETURNING s.id`,
-    "the payment is held already",
-  ),
+  text: required("app.begin_hold($1, $2, $3, $4)", "the payment is held already"),
 };
 
 const lookLater: Statement = {
   name: "look_at_hold_later",
   partitionKey: 1,
-  text: `
-    UPDATE attempt SET next_retry_at = app.clock() + $3 * interval '1 ms' WHERE session_id = $1 AND id = $2 AND status = 'AUTHORIZED'`,
+  text: "SELECT FROM app.look_at_hold_later($1, $2, $3)",
 };
 
 /**
@@ -131,9 +118,7 @@ export async function recordAuthorized(
 const askCapture: Statement = {
   name: "ask_for_capture",
   partitionKey: 1,
-  text: `
-    UPDATE payment_session SET capture_asked_at = app.clock(), capture_due_at = NULL
-    WHERE id = $1 AND capture_asked_at IS NULL`,
+  text: "SELECT FROM app.ask_for_capture($1)",
 };
 
 /** Records that the capture of a winner is ordered, of this amount where the payment is captured later. */
@@ -294,7 +279,7 @@ export async function endOverdueHold({ core, lease }: Omit<HoldWork, "loaded">, 
 const recordDue: Statement = {
   name: "record_capture_due",
   partitionKey: 1,
-  text: "UPDATE payment_session SET capture_due_at = NULL WHERE id = $1 AND capture_due_at IS NOT NULL RETURNING id",
+  text: "SELECT id FROM app.record_capture_due($1)",
 };
 
 /** Reminds the merchant once of a hold that ends within a day. */

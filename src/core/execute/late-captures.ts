@@ -156,12 +156,12 @@ const lockReported: Statement = {
     SELECT id, merchant_id AS "merchantId", captured_attempt_id AS "capturedAttemptId",
       capture_confirmed AS "captureConfirmed", unrecorded_check_at IS NOT NULL AS "isInDoubt",
       CASE WHEN ${heldInSql} THEN winner_attempt_id END AS "heldAttemptId"
-    FROM payment_session s WHERE id = $1 FOR UPDATE`,
+    FROM app.lock_session($1) s`,
 };
 const confirm: Statement = {
   name: "confirm_capture",
   partitionKey: 1,
-  text: "UPDATE payment_session SET capture_confirmed = true WHERE id = $1",
+  text: "SELECT FROM app.confirm_capture($1)",
 };
 
 type Locked = SessionKey & {
@@ -195,25 +195,16 @@ export async function recordCaptureReport(core: Core, attempt: AttemptKey): Prom
   });
 }
 
-const today = "date_trunc('day', app.clock(), 'UTC')";
 const setCaptureFailed: Statement = {
   name: "set_capture_failed",
   partitionKey: 1,
-  text: `
-    UPDATE attempt SET capture_failed_at = app.clock() WHERE session_id = $1 AND id = $2 AND capture_failed_at IS NULL
-    RETURNING id`,
+  text: "SELECT id FROM app.set_capture_failed($1, $2)",
 };
 
-// A capture that stands is reported after the failure of another one. The ledger of a past day keeps what it had, and has the
-// capture again on the day of the report.
 const unsetCaptureFailed: Statement = {
   name: "unset_capture_failed",
   partitionKey: 1,
-  text: `
-    UPDATE attempt SET capture_failed_at = NULL,
-      capture_failed_before_at = CASE WHEN capture_failed_at < ${today} THEN capture_failed_at ELSE capture_failed_before_at END,
-      capture_stands_at = CASE WHEN capture_failed_at < ${today} THEN app.clock() ELSE capture_stands_at END
-    WHERE session_id = $1 AND id = $2 AND (capture_failed_at >= ${today} OR capture_failed_at < ${today} AND capture_stands_at IS NULL)`,
+  text: "SELECT FROM app.unset_capture_failed($1, $2)",
 };
 
 /** Opens rows of the work queue and emits the merchant's event for reports about the session's own capture. */

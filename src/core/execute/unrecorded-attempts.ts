@@ -107,7 +107,8 @@ const isMoney = ({ type }: LookUpAnswer) => type === "held" || type === "heldOth
 
 const setUnrecordedCheck: Statement = {
   name: "set_unrecorded_check",
-  text: "UPDATE payment_session SET unrecorded_check_at = $2, unrecorded_voids = $3 WHERE id = $1",
+  partitionKey: 1,
+  text: "SELECT FROM app.set_unrecorded_check($1, $2, $3)",
 };
 const selectConnections: Statement = {
   name: "select_connections_to_look_up",

@@ -161,6 +161,26 @@ describe("a merchant that begins to refuse repeated orders", () => {
     await late.query("COMMIT");
     expect(await ownerOf(one!)).toBe(one!.id);
   });
+
+  it("says what to do where a transaction stays open, and has the order once it is saved again", async () => {
+    const [one] = await ofOneOrder(1);
+    await pay(one!);
+    const late = await fixture.asOwner.pool.connect();
+    onTestFinished(async () => {
+      await late.query("ROLLBACK");
+      late.release();
+    });
+    await late.query("BEGIN");
+    await late.query("DELETE FROM app.order_winner WHERE session_id = $1", [one!.id]);
+    const fill = () => fillOrders(fixture.core.database, fixture.owner.merchantId, 0);
+    await expect(fill()).rejects.toMatchObject({
+      code: "unavailable",
+      message: expect.stringMatching(/Save the setting again/),
+    });
+    await late.query("COMMIT");
+    await fill();
+    expect(await ownerOf(one!)).toBe(one!.id);
+  });
 });
 
 describe("a payment that is captured later", () => {

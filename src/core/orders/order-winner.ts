@@ -15,12 +15,12 @@ import type { Attempt, PaymentSession } from "../rows/entities.ts";
 export type Payer = { readonly sessionId: string; readonly hasSucceeded: boolean };
 
 // Raised by app.require_order (src/migrations/environment/orders.sql), with the session that has the order.
-const orderTakenCode = "LL003";
+const orderTakenCode = "LL005";
 
 /** Returns the session that has the order, if a change was refused because another one has it. */
 export function payerOf(error: unknown): string | undefined {
-  const { code, detail } = error as { code?: unknown; detail?: unknown };
-  return code === orderTakenCode && typeof detail === "string" ? detail : undefined;
+  const { code, detail } = error as { code?: unknown; detail?: string };
+  return code === orderTakenCode ? detail : undefined;
 }
 
 /**
@@ -40,7 +40,7 @@ export async function inOrder<Result>(run: (payerId?: string) => Promise<Result>
 const setPayer: Statement = {
   name: "set_paying_session",
   partitionKey: 1,
-  text: "UPDATE payment_session SET paying_session_id = $2 WHERE id = $1",
+  text: "SELECT FROM app.set_paying_session($1, $2)",
 };
 
 /**

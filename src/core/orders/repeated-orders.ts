@@ -1,6 +1,7 @@
 /** The setting that refuses a second payment of an order, and the orders that it begins with. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Queryable, Statement, Transacting, Tx } from "../../platform/database.ts";
+import { DomainError } from "../../platform/errors.ts";
 
 /** The treatment of a second payment of one order: it is taken with an alert, or refused. */
 export type RepeatedOrders = "WARN" | "REFUSE";
@@ -35,6 +36,9 @@ export async function recordRepeatedOrders(tx: Tx, merchantId: string, repeatedO
   await fillAll(tx, merchantId);
 }
 
+const stillWriting =
+  "The setting is saved, and orders that were paid a moment ago may still be missing: a transaction on the database server has been writing for seconds. Save the setting again. If that fails too, have the operator end the oldest transaction that pg_stat_activity shows.";
+
 async function fillAll(tx: Tx, merchantId: string): Promise<void> {
   await tx.query(noTimeout, []);
   await tx.query(fill, [merchantId]);
@@ -50,19 +54,24 @@ const selectOldest: Statement = {
   name: "select_oldest_writer",
   text: "SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS id",
 };
-// A payment's commits take milliseconds.
+// A payment's commits take milliseconds. Whoever saves the setting waits for the longest of all writers.
 const writersPauseMs = 20;
+const writersMaxMs = 10_000;
 
 /**
  * Adds the orders of payments that have read the earlier setting and were committed after it was changed: waits for every
- * transaction that was writing then.
+ * transaction that was writing then. Throws `unavailable` where one of them is open for longer; to be called again then.
  */
-export async function fillOrders(database: Transacting, merchantId: string): Promise<void> {
+export async function fillOrders(database: Transacting, merchantId: string, waitMs = writersMaxMs): Promise<void> {
+  const latest = performance.now() + waitMs;
   const read = async (statement: Statement) => {
     const [row] = await database.transaction((tx) => tx.query<{ id: string }>(statement, []));
     return BigInt(row!.id);
   };
   const until = await read(takeTransactionId);
-  while ((await read(selectOldest)) < until) await pause(writersPauseMs);
+  while ((await read(selectOldest)) < until) {
+    if (performance.now() >= latest) throw new DomainError("unavailable", stillWriting);
+    await pause(writersPauseMs);
+  }
   await database.transaction((tx) => fillAll(tx, merchantId));
 }

@@ -4,10 +4,9 @@
  */
 import type { CaptureRecord, NotProcessed } from "../../gateways/connector.ts";
 import type { Declined } from "../../gateways/declines.ts";
-import { columnName } from "../../platform/columns.ts";
+import { changesOf, columnName } from "../../platform/columns.ts";
 import type { Statement, Tx } from "../../platform/database.ts";
 import { scrub } from "../../platform/scrub.ts";
-import { sha256 } from "../../platform/secrets.ts";
 import { because, holdEnded } from "../decide/because.ts";
 import type { FailoverDecision } from "../decide/next-step.ts";
 import type { Attempt, AttemptStatus, FailureKind, Refusal } from "../rows/entities.ts";
@@ -25,6 +24,12 @@ function answered({ answeredAt }: Pick<Attempt, "answeredAt">): Stamps {
   return answeredAt ? [] : ["answeredAt"];
 }
 
+const moveStatement: Statement = {
+  name: "move_attempt",
+  partitionKey: 1,
+  text: required("app.move_attempt($1, $2, $3, $4, $5)", "the attempt has moved on"),
+};
+
 /**
  * Moves an attempt from exactly this status. Otherwise `underLease` returns the transaction as lost: the rows are
  * not what the caller read. The guards of the schema refuse illegal transitions (transitions.ts).
@@ -35,17 +40,8 @@ export function move<From extends AttemptStatus>(
   from: From,
   change: { set: Changes & { status?: NextStatus<From> }; stamp?: Stamps },
 ): void {
-  const names = Object.keys(change.set);
-  const sets = names.map((name, index) => `${columnName(name)} = $${index + 4}`);
-  const stamps = (change.stamp ?? []).map((name) => `${columnName(name)} = app.clock()`);
-  const text = required(
-    `UPDATE attempt SET ${[...sets, ...stamps].join(", ")}
-    WHERE session_id = $1 AND id = $2 AND status = $3 RETURNING id`, // rule:conditional-move
-    "the attempt has moved on",
-  );
-  // The calls below make a small, fixed set of texts; each is prepared once, named by its hash.
-  const name = `move_attempt_${sha256(text).toString("hex").slice(0, 16)}`;
-  tx.send({ name, text, partitionKey: 1 }, [attempt.sessionId, attempt.id, from, ...Object.values(change.set)]);
+  const { set, stamp = [] } = change;
+  tx.send(moveStatement, [attempt.sessionId, attempt.id, from, changesOf(set), stamp.map(columnName)]);
 }
 
 const selectTaken: Statement = {
@@ -95,7 +91,7 @@ export function recordAdopted(tx: Tx, attempt: Attempt, held: HoldNames): void {
 const setVoiding: Statement = {
   name: "void_unknown_attempts",
   partitionKey: 1,
-  text: `UPDATE attempt SET status = 'VOIDING', retries = 0, next_retry_at = NULL WHERE session_id = $1 AND status = 'UNKNOWN'`,
+  text: "SELECT FROM app.void_unknown_attempts($1)",
 };
 
 /** Moves every UNKNOWN attempt of a session to VOIDING; only VOIDED or CAPTURED can follow. */
@@ -242,7 +238,7 @@ export function recordCaptured(tx: Tx, attempt: Attempt, capture: CaptureRecord 
 const clearWinner: Statement = {
   name: "clear_winner",
   partitionKey: 1,
-  text: "UPDATE payment_session SET winner_attempt_id = NULL WHERE id = $1",
+  text: "SELECT FROM app.clear_winner($1)",
 };
 
 /** Records that the gateway definitively refused the capture. The winner is cleared and its hold is voided. */

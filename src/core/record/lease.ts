@@ -16,37 +16,32 @@ export class LeaseLost extends Error {
 
 /** Says that another process has the lease. */
 export const takenOver = "the lease was taken over";
-const hasWinner = "the session has a winner";
+/** Says that the session was submitted, has expired or has ended. */
+export const notClaimable = "the session cannot be claimed";
 
 /**
- * Wraps the SQL of a change with RETURNING that has to affect exactly one row. Otherwise its transaction fails with an
- * error that `underLease` returns as lost, so the sender need not wait for the result.
+ * Wraps the call of a function that has to change exactly one row. Otherwise its transaction fails with an error that
+ * `underLease` returns as lost, so the sender need not wait for the result.
  */
-export function required(change: string, otherwise: string): string {
-  return `WITH changed AS (${change}), counted AS (SELECT count(*) AS rows FROM changed)
-    SELECT app.require_one(rows, '${otherwise}') FROM counted`;
+export function required(call: string, otherwise: string): string {
+  return `SELECT app.require_one(count(*), '${otherwise}') FROM ${call}`;
 }
 
 const sessionColumns = columnsOf(PaymentSessionEntity, "s");
 
-// A lease with most of its time left is not changed: an update that changes no indexed column writes no index (HOT).
-const leaseKept = `
-        lease_until = CASE WHEN lease_until > app.clock() + $4 * interval '1 ms' THEN lease_until
-                      ELSE app.clock() + $3 * interval '1 ms' END`;
-const ofLease = "WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING'"; // rule:lease-epoch
-// rule:session-locked-first
-const renew = (returned: string) => `
-    UPDATE payment_session s
-    SET ${leaseKept}, card_brand = coalesce($5, card_brand), card_last4 = coalesce($6, card_last4)
-    ${ofLease} RETURNING ${returned}`;
 const renewal = ({ sessionId, epoch }: Lease, card?: CardSummary) =>
   [sessionId, epoch, leaseMs, leaseMs - leaseUsedMs, card?.brand ?? null, card?.last4 ?? null] as const;
-const lock: Statement = { name: "lock_session", partitionKey: 1, text: renew(`${sessionColumns}, app.clock() AS now`) };
-const renewOnly: Statement = { name: "renew_lease", partitionKey: 1, text: required(renew("s.id"), takenOver) };
+const renew = "app.renew_lease($1, $2, $3, $4, $5, $6) s";
+const lock: Statement = {
+  name: "lock_session",
+  partitionKey: 1,
+  text: `SELECT ${sessionColumns}, app.clock() AS now FROM ${renew}`,
+};
+const renewOnly: Statement = { name: "renew_lease", partitionKey: 1, text: required(renew, takenOver) };
 const lockStatement: Statement = {
   name: "lock_session_only",
   partitionKey: 1,
-  text: required(`SELECT s.id FROM payment_session s ${ofLease} FOR UPDATE`, takenOver), // rule:session-locked-first
+  text: required("app.lock_leased($1, $2)", takenOver),
 };
 
 /**
@@ -83,23 +78,12 @@ export async function lockAndRenew(
 const park: Statement = {
   name: "park_session",
   partitionKey: 1,
-  text: `
-    UPDATE payment_session
-    SET lease_until = least($3, (
-      SELECT min(next_retry_at) FROM attempt WHERE session_id = $1 AND completed_at IS NULL AND id <> ALL ($4)))
-    WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING'`,
+  text: "SELECT FROM app.park_session($1, $2, $3, $4)",
 };
-
-// A customer of a provider who has returned or cancelled since the session was read.
 const parkProvided: Statement = {
   name: "park_session_at_provider",
   partitionKey: 1,
-  text: `
-    UPDATE payment_session
-    SET lease_until = least($3, (
-      SELECT CASE WHEN cancel_asked_at IS NOT NULL THEN app.clock() WHEN next_look_at > $4 THEN next_look_at END
-      FROM authentication WHERE session_id = $1 AND completed_at IS NULL))
-    WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING'`,
+  text: "SELECT FROM app.park_session_at_provider($1, $2, $3, $4)",
 };
 
 /**
@@ -126,13 +110,7 @@ export const lapsedSessions = "payment_session WHERE phase = 'PROCESSING' AND le
 
 const takeOver: Statement = {
   name: "take_over_session",
-  text: `
-    UPDATE payment_session s
-    SET lease_epoch = lease_epoch + 1, lease_until = app.clock() + $1 * interval '1 ms'
-    WHERE id = (
-      SELECT id FROM ${lapsedSessions}
-      ORDER BY lease_until LIMIT 1 FOR UPDATE SKIP LOCKED)
-    RETURNING s.id AS "sessionId", s.lease_epoch AS epoch`,
+  text: 'SELECT id AS "sessionId", lease_epoch AS epoch FROM app.take_over_next($1)',
 };
 
 /** Takes over the session whose lease lapsed first. Returns undefined when none has lapsed. Durable on return. */
@@ -144,11 +122,7 @@ export async function takeOverSession(database: Database): Promise<Lease | undef
 const takeOverThis: Statement = {
   name: "take_over_this_session",
   partitionKey: 1,
-  text: `
-    UPDATE payment_session s
-    SET lease_epoch = lease_epoch + 1, lease_until = app.clock() + $2 * interval '1 ms'
-    WHERE id = $1 AND phase = 'PROCESSING' AND lease_until <= app.clock()
-    RETURNING s.id AS "sessionId", s.lease_epoch AS epoch`,
+  text: 'SELECT id AS "sessionId", lease_epoch AS epoch FROM app.take_over($1, $2)',
 };
 
 /** Takes over a session if its lease has lapsed. */
@@ -160,10 +134,7 @@ export async function takeOverOne(database: Database, sessionId: string): Promis
 const setWinner: Statement = {
   name: "name_winner",
   partitionKey: 1,
-  text: required(
-    "UPDATE payment_session SET winner_attempt_id = $2 WHERE id = $1 AND winner_attempt_id IS NULL RETURNING id", // rule:winner-once
-    hasWinner,
-  ),
+  text: required("app.name_winner($1, $2)", "the session has a winner"),
 };
 
 /** Makes an attempt the session's winner, by compare-and-set from none. This prevents a second capture. */
@@ -171,21 +142,7 @@ export function nameWinner(tx: Tx, attempt: { sessionId: string; id: string }): 
   tx.send(setWinner, [attempt.sessionId, attempt.id]);
 }
 
-const wake: Statement = {
-  name: "wake_session",
-  partitionKey: 1,
-  text: `
-    UPDATE payment_session s SET lease_until = app.clock()
-    WHERE id = $1 AND phase = 'PROCESSING' AND lease_until > app.clock()
-      AND EXISTS (SELECT 1 FROM attempt WHERE session_id = $1 AND next_retry_at > app.clock())
-      AND NOT EXISTS (SELECT 1 FROM attempt WHERE session_id = $1 AND status = 'AUTHORIZING')
-    RETURNING id`,
-};
-const dueNow: Statement = {
-  name: "make_attempts_due",
-  partitionKey: 1,
-  text: "UPDATE attempt SET next_retry_at = app.clock() WHERE session_id = $1 AND next_retry_at > app.clock()",
-};
+const wake: Statement = { name: "wake_session", partitionKey: 1, text: "SELECT id FROM app.wake_session($1)" };
 
 /**
  * Makes a session that waits for a gateway due at once, because the gateway has sent something. A session whose
@@ -200,7 +157,5 @@ export async function wakeSession(database: Database, sessionId: string): Promis
  * it waits for nothing, or a process works on it now.
  */
 export async function wakeLocked(tx: Tx, sessionId: string): Promise<boolean> {
-  const woken = await tx.query(wake, [sessionId]);
-  if (woken.length > 0) await tx.query(dueNow, [sessionId]);
-  return woken.length > 0;
+  return (await tx.query(wake, [sessionId])).length > 0;
 }

@@ -101,12 +101,7 @@ export function latestExecutionMsAt(core: Core, { gateway }: Pick<Attempt, "gate
 const insertAttempt: Statement = {
   name: "insert_attempt",
   partitionKey: 1,
-  text: `
-    INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because,
-                         amount_minor, currency, started_at, latest_execution_at, round, authentication_id)
-    SELECT $1, $2, (SELECT count(*) + 1 FROM attempt WHERE session_id = $1), $3, $4, $5, $6, $7, $8, $9, now,
-           now + $10 * interval '1 ms', $11, $12
-    FROM app.clock() AS now`,
+  text: "SELECT FROM app.open_attempt($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
 };
 
 /** Opens an attempt. It is committed before any byte goes to the gateway, so a crash is always visible. */

@@ -12,7 +12,8 @@ import { columnsOf } from "../../platform/columns.ts";
 import type { Queryable } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { type Secret, sha256 } from "../../platform/secrets.ts";
-import { cardLimits } from "../card-testing/card-counts.ts";
+import type { Block } from "../card-testing/blocked.ts";
+import { type CardBrake, ClaimRefused, cardLimits } from "../card-testing/card-counts.ts";
 import type { Core } from "../core.ts";
 import type { Plan } from "../decide/plan-route.ts";
 import {
@@ -23,7 +24,7 @@ import {
   type RoutedBy,
 } from "../rows/entities.ts";
 import { isFailover, type Payment } from "../rows/payment.ts";
-import type { Lease } from "./lease.ts";
+import { type Lease, LeaseLost, notClaimable } from "./lease.ts";
 import { loadSession } from "./load-session.ts";
 
 /** A submission that claims its session. */
@@ -44,6 +45,8 @@ export type Claim = {
   readonly address?: string | undefined;
   /** The customer's, if networks count. */
   readonly network?: string | undefined;
+  /** True if the network's declines do not refuse the submission. */
+  readonly isPastNetwork?: boolean | undefined;
   readonly brakes?: readonly Brake[] | undefined;
   /** True for a payment that is declined for another reason: it is not counted, and no block list is read. */
   readonly isDeclined?: boolean | undefined;
@@ -78,7 +81,7 @@ const claimCall = callOf(
 
 /**
  * Claims a session for its one submission, and opens its first attempt, if any. Lost when the session was submitted, expired or ended
- * before. Throws what `brakeOf` knows where the card was tried too often, and what `blockOf` knows where the merchant has blocked it.
+ * before. Throws `ClaimRefused` where the card or its network was tried too often, or the merchant has blocked the customer.
  */
 export async function claimSession(
   queryable: Queryable,
@@ -86,7 +89,7 @@ export async function claimSession(
   first?: Opening,
 ): Promise<Payment & { readonly readAt: Date }> {
   const token = claim.vaultToken.expose();
-  const [session] = await queryable.query<PaymentSession>(claimCall, [
+  const [row] = await queryable.query<PaymentSession | RefusedClaim>(claimCall, [
     claim.sessionId,
     leaseMs,
     claim.submissionBudgetMs,
@@ -112,13 +115,21 @@ export async function claimSession(
     cardLimits.submissionsPerHour,
     cardLimits.declinesPerDay,
     claim.network ?? null,
-    // One that is braked for its network already is not refused for it.
-    claim.brakes?.includes("NETWORK") ? null : cardLimits.declinesPerNetwork,
+    claim.isPastNetwork ? null : cardLimits.declinedPerNetwork,
     claim.brakes?.join(" ") || null,
   ]);
-  const readAt = session!.submittedAt!;
+  const session = requireClaimed(row!);
+  const readAt = session.submittedAt!;
   const attempts = first === undefined ? [] : [opened(first, readAt)];
-  return { session: session!, attempts, authentications: [], refunds: [], readAt };
+  return { session, attempts, authentications: [], refunds: [], readAt };
+}
+
+type RefusedClaim = { readonly id: null; readonly declineCode: string; readonly skipped: unknown };
+
+function requireClaimed(row: PaymentSession | RefusedClaim): PaymentSession {
+  if (row.id !== null) return row;
+  if (row.declineCode === notClaimable) throw new LeaseLost(notClaimable);
+  throw new ClaimRefused((row.skipped as Block | null) ?? (row.declineCode as CardBrake));
 }
 
 function opened({ latestExecutionMs, ...asked }: Opening, at: Date, sequence = 1): Attempt {

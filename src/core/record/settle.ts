@@ -12,14 +12,7 @@ import { loadSession } from "./load-session.ts";
 const settleStatement: Statement = {
   name: "settle_session",
   partitionKey: 1,
-  text: `
-    UPDATE payment_session s
-    SET status = $2, captured_via = $3, capture_confirmed = $4, failover = $5, decline_code = $6, vault_token = NULL, browser_sealed = NULL,
-        settled_at = app.clock(),
-        phase = CASE WHEN EXISTS (SELECT 1 FROM attempt WHERE session_id = $1 AND completed_at IS NULL)
-                     THEN 'PROCESSING' ELSE 'DONE' END
-    WHERE id = $1 AND status = 'CREATED'
-    RETURNING s.id`,
+  text: "SELECT id FROM app.settle_session($1, $2, $3, $4, $5, $6)",
 };
 
 /** The end of a session. */
@@ -96,7 +89,7 @@ export async function emitEvent(
 const recordPendingEvent: Statement = {
   name: "record_pending_event",
   partitionKey: 1,
-  text: "UPDATE payment_session SET pending_event_at = app.clock() WHERE id = $1 AND pending_event_at IS NULL RETURNING id",
+  text: "SELECT id FROM app.record_pending_event($1)",
 };
 
 /** Emits the pending event once, when the outcome takes longer than the time budget. */
@@ -105,13 +98,7 @@ export async function emitPending(tx: Tx, core: Core, session: PaymentSession): 
   if (rows.length > 0) await emitEvent(tx, core, session, "payment_session.pending");
 }
 
-const close: Statement = {
-  name: "close_session",
-  partitionKey: 1,
-  text: `
-    UPDATE payment_session SET phase = 'DONE'
-    WHERE id = $1 AND phase = 'PROCESSING' AND status <> 'CREATED'`,
-};
+const close: Statement = { name: "close_session", partitionKey: 1, text: "SELECT FROM app.close_session($1)" };
 
 /** Closes a session whose status and attempts are all final. */
 export async function closeSession(tx: Tx, sessionId: string): Promise<void> {

@@ -119,7 +119,7 @@ describe("a row that a person closes while its matter lasts", () => {
     expect(voids).toBeGreaterThan(0);
     await closeAll(session);
     const tried = { name: "try_again", text: "UPDATE attempt SET retries = retries + 1 WHERE session_id = $1" };
-    await fixture.core.database.query(tried, [session.id]);
+    await fixture.asOwner.query(tried, [session.id]);
     await raiseAlarmsOnce(fixture.core);
     expect(await openCount(session)).toBe(0);
     await fixture.setClockAhead(62 + minutesADay + 5);

@@ -1,6 +1,6 @@
 /** Tests that a merchant brakes while its cards are tested, and what that does to a payment, over the sandbox acquirers. */
 import { randomBytes } from "node:crypto";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { outcomeOf } from "../../edge/checkout-rpc.ts";
 import { toSessionMessage } from "../../edge/session-messages.ts";
 import type { AuthorizeRequest } from "../../gateways/connector.ts";
@@ -8,7 +8,7 @@ import { switchGuards } from "../../migrations/switch-guards.ts";
 import type { CardFingerprint } from "../../platform/card-token.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
 import { Secret } from "../../platform/secrets.ts";
-import { eraseFromSession } from "../../retention/erase-customer.ts";
+import { eraseCustomer, eraseFromSession } from "../../retention/erase-customer.ts";
 import { cancelSession } from "../capture-later.ts";
 import { createBrakeTurn } from "../card-testing/brake-merchants.ts";
 import { listBraking, loadBraking, recordHold, removeHold } from "../card-testing/held-braking.ts";
@@ -25,6 +25,8 @@ const wrongCode = "4000000000008401";
 const limited = "4000000000000333";
 // SANDBOX_A fails, SANDBOX_B approves.
 const failing = "4000000000000341";
+// Both gateways say that an acquirer or an issuer cannot be reached.
+const outage = "4000000000000358";
 const everyKind = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] as const;
 
 let fixture: AuthenticationFixture;
@@ -42,6 +44,8 @@ beforeAll(async () => {
   ({ merchantId } = base.owner);
   await base.sandbox.setCard("A", failing, { act: "fail", status: 500 });
   await base.sandbox.setCard("B", failing, { act: "approve" });
+  await base.sandbox.setCard("A", outage, { act: "decline", code: "processing_error" });
+  await base.sandbox.setCard("B", outage, { act: "decline", code: "4" });
   for (const gateway of ["A", "B"] as const)
     await base.sandbox.setCard(gateway, limited, {
       act: "decline",
@@ -179,11 +183,45 @@ describe("a merchant", () => {
     expect(await sql("SELECT declines FROM card_submission")).toEqual([{ declines: null }]);
   });
 
+  it("does not brake for an outage of acquirers, and a card that fails in it is none of its network's declined ones", async () => {
+    const network = "198.51.100.0/24";
+    expect((await pay(outage, { network })).session.declineCode).toBe("card_declined");
+    expect(await sql("SELECT FROM tested_payment")).toEqual([]);
+    expect(await sql("SELECT declines FROM card_submission")).toEqual([{ declines: null }]);
+    for (let time = 0; time < 5; time++) await pay(outage, { network });
+    expect((await pay(cards.approved, { network })).session.status).toBe("SUCCEEDED");
+    // One gateway's outage hides no decline of another's.
+    await fixture.base.sandbox.setCard("B", outage, { act: "decline", code: "2" });
+    fingerprint = counted();
+    await pay(outage, { network });
+    expect(await sql("SELECT FROM tested_payment")).toHaveLength(1);
+  });
+
   it("does not count a card whose customer's data are erased meanwhile, and its payment ends", async () => {
     meanwhile = () => core.database.transaction((tx) => eraseFromSession(tx, { merchantId, sessionId: paying }));
     expect((await pay(wrongCode)).session).toMatchObject({ status: "DECLINED", declineCode: "incorrect_cvc" });
     expect(await sql("SELECT FROM tested_payment")).toEqual([]);
   });
+
+  it.each(["session", "address"])(
+    "forgets with a customer's %s what it has counted, but the card's tries",
+    async (by) => {
+      const network = "198.51.100.0/24";
+      const customerEmail = "Ada@example.com";
+      const { session } = await pay(wrongCode, { network, fields: { customerEmail } });
+      await pay(wrongCode, { network });
+      const erased = { merchantId, sessionId: session.id };
+      if (by === "session") await core.database.transaction((tx) => eraseFromSession(tx, erased));
+      else await eraseCustomer(core.database, { merchantId, email: customerEmail, after: undefined }, async () => {});
+      const left = (table: string) =>
+        sql(`SELECT session_id = $1 AS "isErased" FROM ${table} ORDER BY 1`, [session.id]);
+      expect(await left("tested_payment")).toEqual([{ isErased: false }]);
+      expect(await left("card_submission")).toEqual([{ isErased: false }, { isErased: true }]);
+      expect(await left("card_submission WHERE network IS NOT NULL")).toEqual([{ isErased: false }]);
+      await pay(wrongCode);
+      expect((await pay(wrongCode)).session.declineCode).toBe("too_many_attempts");
+    },
+  );
 
   it("does not brake for payments that the count of their card has refused, which no gateway got", async () => {
     for (let time = 0; time < 6; time++) await pay(wrongCode);
@@ -423,6 +461,57 @@ describe("a network", () => {
     expect(session.skipped?.map(({ because }) => because)).toEqual(Array(2).fill(expect.stringMatching(/’s network/)));
     expect(outcomeOf(session)).toMatchObject({ outcome: { value: { declineCode: "card_declined" } } });
     expect(requests).toEqual([]);
+  });
+
+  it("is declined for 30 cards, and not for payments of fewer that are declined again", async () => {
+    await paidFrom(29, 0);
+    await sql(
+      "INSERT INTO card_submission SELECT fingerprint, 2, gen_random_uuid(), submitted_at, merchant_id, network, declines FROM card_submission",
+    );
+    expect((await pay(cards.approved, { network })).session.status).toBe("SUCCEEDED");
+    await paidFrom(1, 0);
+    fingerprint = counted();
+    expect((await pay(cards.approved, { network })).session.declineCode).toBe("too_many_attempts");
+  });
+
+  it("is half declined by its cards, however often one of them is approved", async () => {
+    await paidFrom(30, 28);
+    await sql(
+      "INSERT INTO card_submission SELECT fingerprint, 2, gen_random_uuid(), submitted_at, merchant_id, network FROM card_submission WHERE declines IS NULL",
+    );
+    expect((await pay(cards.approved, { network })).session.declineCode).toBe("too_many_attempts");
+  });
+
+  it("leaves a card that was approved here as it is where nothing can ask its customer, and gets free by such payments", async () => {
+    const asking = core;
+    onTestFinished(() => {
+      core = asking;
+    });
+    const unable = (gateway: string) => replaced(asking.connectorOf(gateway)!, { authentication: undefined });
+    core = { ...asking, connectorOf: unable };
+    await pay(cards.approved);
+    const known = fingerprint;
+    await paidFrom(30, 28);
+    fingerprint = counted();
+    const stranger = fingerprint;
+    expect((await pay(cards.approved, { from: shopper, network })).session.declineCode).toBe("too_many_attempts");
+    for (const [card, status] of [
+      [known, "SUCCEEDED"],
+      [stranger, "DECLINED"],
+    ] as const) {
+      fingerprint = card;
+      expect((await pay(cards.approved, { from: shopper, network })).session).toMatchObject({ status, brakes: null });
+    }
+    // With the known card, 30 of 61.
+    await paidFrom(0, 2);
+    fingerprint = stranger;
+    expect((await pay(cards.approved, { from: shopper, network })).session.status).toBe("SUCCEEDED");
+  });
+
+  it("declines also a card that was approved here where its page leaves out the browser", async () => {
+    await pay(cards.approved);
+    await paidFrom(30, 0);
+    expect((await pay(cards.approved, { network })).session.declineCode).toBe("too_many_attempts");
   });
 
   it("is told apart from others, and nothing is refused where addresses or the card do not count", async () => {

@@ -1,9 +1,11 @@
 /** Tests that nobody can try out what belongs to a card's number, over the sandbox acquirers. */
 import { randomBytes } from "node:crypto";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { CardFingerprint } from "../../platform/card-token.ts";
+import { Secret } from "../../platform/secrets.ts";
 import type { Core } from "../core.ts";
 import type { NewSession } from "../create-session.ts";
+import { claimSession } from "../record/payment-functions.ts";
 import type { Payment } from "../rows/payment.ts";
 import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
 import { replaced } from "./recovery.fixture.ts";
@@ -75,7 +77,7 @@ describe("a card whose security code is guessed", () => {
       id,
     }: {
       id: string;
-    }) => `SELECT FROM app.claim('${id}', 20000, 45000, 't', NULL, 1, '[]', '[]', NULL, NULL, NULL,
+    }) => `SELECT id, decline_code AS reason FROM app.claim('${id}', 20000, 45000, 't', NULL, 1, '[]', '[]', NULL, NULL, NULL,
       NULL, NULL, NULL, NULL, NULL, NULL, NULL, '${card}', NULL, true, true, 10, 5, NULL, NULL, NULL)`;
     const [one, other] = [await fixture.newSession(), await fixture.newSession()];
     const [first, second] = [await fixture.core.database.pool.connect(), await fixture.core.database.pool.connect()];
@@ -86,12 +88,12 @@ describe("a card whose security code is guessed", () => {
       }
     });
     await first.query(`BEGIN; ${claim(one)}`);
-    const waiting = second.query(claim(other)).catch(({ code, message }) => `${code} ${message}`);
+    const waiting = second.query(claim(other)).then(({ rows }) => rows);
     const isWaiting = async () =>
       (await fixture.core.database.pool.query("SELECT FROM pg_locks WHERE NOT granted")).rowCount;
     await expect.poll(isWaiting).toBeGreaterThan(0);
     await first.query("COMMIT");
-    expect(await waiting).toBe("LL003 declines");
+    expect(await waiting).toEqual([{ id: null, reason: "declines" }]);
   });
 
   it("gets three to a gateway, one after another, and the fourth a day later", async () => {
@@ -103,6 +105,29 @@ describe("a card whose security code is guessed", () => {
     expect((await pay(cards.approved)).session.declineCode).toBe(refused);
     await fixture.setClockAhead(25 * 60);
     expect((await pay(wrongCode)).session.declineCode).toBe("incorrect_cvc");
+  });
+
+  it("undoes none of the claims that share the statement of a refused one", async () => {
+    await endsOf(wrongCode, 3);
+    const { database } = fixture.core;
+    const braked = fingerprint;
+    const sessions = await Promise.all(Array.from({ length: 4 }, () => fixture.newSession()));
+    const query = vi.spyOn(database.pool, "query");
+    onTestFinished(() => query.mockRestore());
+    const plan = { plan: [], skipped: [] };
+    const ends = await Promise.allSettled(
+      sessions.map(({ id: sessionId }, index) => {
+        const card = { fingerprint: index === 2 ? braked : counted(), isCounted: true };
+        const claim = { sessionId, vaultToken: new Secret("tok_1"), ruleVersion: 1, plan, submissionBudgetMs: 45_000 };
+        return claimSession(database, { ...claim, ...card });
+      }),
+    );
+    const endOf = (end: PromiseSettledResult<Payment>) => (end.status === "rejected" ? end.reason.by : "claimed");
+    expect(ends.map(endOf)).toEqual(["claimed", "claimed", "declines", "claimed"]);
+    // The first claim, and those that came while it ran.
+    expect(query).toHaveBeenCalledTimes(2);
+    const { session } = await fixture.loadSession(sessions[2]!);
+    expect(session.phase).toBe("IDLE");
   });
 
   it("ends in one commit with its claim, before any gateway, and the reason is in the trail", async () => {

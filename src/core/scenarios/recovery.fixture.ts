@@ -82,7 +82,7 @@ export async function itemsOf(fixture: CoreFixture, session: PaymentSession): Pr
 /** Runs recovery on a session now, whatever it waits for, until it waits again and its notifications are processed. */
 export async function recover(fixture: CoreFixture, core: Core, session: PaymentSession): Promise<void> {
   const due = { name: "make_due", text: "UPDATE attempt SET next_retry_at = app.clock() WHERE session_id = $1" };
-  await fixture.core.database.query(due, [session.id]);
+  await fixture.asOwner.query(due, [session.id]);
   await fixture.lapseLease(session);
   await recoverSessionsOnce(core);
   await Promise.all(core.inFlight);

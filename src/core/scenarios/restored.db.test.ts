@@ -71,7 +71,7 @@ describe("a session that was not submitted at the time of the backup", () => {
     await declare();
     await fixture.sandbox.setDown("A", true);
     expect(await turns(session, 2)).toMatchObject({ status: "CREATED" });
-    await fixture.core.database.transaction((tx) => releaseFromDoubt(tx, session.id));
+    await fixture.asOwner.transaction((tx) => releaseFromDoubt(tx, session.id));
     expect(await turns(session, 2)).toMatchObject({ status: "DEGRADED" });
     await fixture.sandbox.setDown("A", false);
   });
@@ -141,7 +141,7 @@ describe("a session whose gateway finds nothing by our reference, as when its se
     await fixture.sandbox.setDown("B", true);
     expect(await turns(session, 2, searching())).toMatchObject({ status: "CREATED" });
     expect(await statusesAt(reference)).toEqual(["voided"]);
-    await fixture.core.database.transaction((tx) => releaseFromDoubt(tx, session.id));
+    await fixture.asOwner.transaction((tx) => releaseFromDoubt(tx, session.id));
     await expect(fixture.submit(session, cards.approved)).rejects.toMatchObject({ code: "already_submitted" });
     expect(await turns(session, 2, searching())).toMatchObject({ status: "DEGRADED", phase: "DONE" });
     await fixture.sandbox.setDown("B", false);
@@ -250,7 +250,7 @@ describe("a session that was being paid at the moment of the backup", () => {
     expect([winner!.status, await statusesAt(encodeId("att", winner!.id))]).toEqual(["AUTHORIZED", ["held"]]);
     // A person who releases it has to agree that this attempt is captured.
     const release = (options = {}) =>
-      fixture.core.database.transaction((tx) => releaseFromDoubt(tx, session.id, options));
+      fixture.asOwner.transaction((tx) => releaseFromDoubt(tx, session.id, options));
     expect(await release()).toMatchObject({ isReleased: false, mayTake: [{ id: winner!.id }] });
     expect((await fixture.loadSession(session)).session.unrecordedCheckAt).not.toBeNull();
     expect(await itemsOf(fixture, session)).toMatchObject([{ kind: "RECORD_MISMATCH" }]);
@@ -292,14 +292,14 @@ describe("a session that was being paid at the moment of the backup", () => {
 describe("the database", () => {
   it("lets only its owner declare a restore, and ends no session that is in doubt", async () => {
     const session = await fixture.newSession();
-    const mark = { name: "mark", text: "UPDATE payment_session SET unrecorded_check_at = app.clock() WHERE id = $1" };
+    const mark = { name: "mark", text: "SELECT FROM app.set_unrecorded_check($1, app.clock(), NULL)" };
     await expect(fixture.core.database.query(mark, [session.id])).rejects.toThrow(/only the owner/);
     await declare();
     const end = {
       name: "end",
       text: "UPDATE payment_session SET status = 'DEGRADED', decline_code = 'x', settled_at = app.clock() WHERE id = $1",
     };
-    await expect(fixture.core.database.query(end, [session.id])).rejects.toThrow(/have reported what is lost/);
+    await expect(fixture.asOwner.query(end, [session.id])).rejects.toThrow(/have reported what is lost/);
   });
 
   it("lets no session go on in another cluster, as after restoring a dump, before that is declared", async () => {

@@ -6,6 +6,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { base64Encode } from "@bufbuild/protobuf/wire";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { build, type Plugin } from "esbuild";
+import { brandStyle, fontPath, iconUrl } from "../../brand.ts";
 
 /** A file of the page, with its response headers. */
 export type PageFile = {
@@ -41,7 +42,7 @@ export async function bundlePage(): Promise<Map<string, PageFile>> {
     define: { "process.env.NODE_ENV": '"production"' },
     tsconfigRaw: { compilerOptions: { alwaysStrict: true, verbatimModuleSyntax: true, jsx: "react-jsx" } },
     write: false,
-    plugins: [englishOnly, withoutRules],
+    plugins: [brandTokens, englishOnly, withoutRules],
   });
   const assets = outputFiles.map(({ path, contents }): [string, PageFile] => [
     `/assets/${basename(path)}`,
@@ -62,6 +63,19 @@ export async function bundlePage(): Promise<Map<string, PageFile>> {
   });
   return new Map([...assets, ["/", { bytes: Buffer.from(page), headers: pageHeaders }]]);
 }
+
+// The style imports it as "brand".
+const brandTokens: Plugin = {
+  name: "brand-tokens",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^brand$/ }, ({ path }) => ({ path, namespace: "brand" }));
+    onLoad({ filter: /^/, namespace: "brand" }, () => ({
+      contents: brandStyle(`./${fontPath}`),
+      loader: "css",
+      resolveDir: fileURLToPath(new URL("../../..", import.meta.url)),
+    }));
+  },
+};
 
 // The page is in English, and so is what React Aria says in it: its 33 other languages would be a sixth of the
 // transfer.
@@ -107,7 +121,7 @@ function html({ script, style, font, marks }: Readonly<Record<"script" | "style"
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>Switchyard</title>
-<link rel="icon" href="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath d='M2 12h4l4-8h4M2 4h4l4 8h4' fill='none' stroke='%234f46e5' stroke-width='2'/%3E%3C/svg%3E">
+<link rel="icon" href="${iconUrl}">
 <link rel="preload" href="${font}" as="font" type="font/woff2" crossorigin>
 <link rel="stylesheet" href="${style}">
 </head>

@@ -148,6 +148,8 @@ const keys = createRoute({
 const routing = createRoute({
   getParentRoute: () => scope,
   path: "/routing",
+  validateSearch: ({ tab }: Record<string, unknown>): { tab?: "cases" | "authentication" | "history" } =>
+    tab === "cases" || tab === "authentication" || tab === "history" ? { tab } : {},
   component: lazyRouteComponent(() => import("./pages/routing.tsx"), "RoutingPage"),
 });
 

@@ -13,6 +13,7 @@ if (process.argv.includes("--help") || process.argv.includes("-h")) {
 const { Command } = await import("commander");
 const { dashboardCommand } = await import("./dashboard-command.ts");
 const { edgeCommand } = await import("./edge-command.ts");
+const { guardsCommand } = await import("./guards-command.ts");
 const { monthsCommand } = await import("./months-command.ts");
 const { paymentCommand } = await import("./payment-command.ts");
 const { processesCommand } = await import("./processes-command.ts");
@@ -32,6 +33,7 @@ await playsEverything(new Command("bench"))
   )
   .addCommand(edgeCommand())
   .addCommand(paymentCommand())
+  .addCommand(guardsCommand())
   .addCommand(monthsCommand())
   .addCommand(processesCommand())
   .addCommand(dashboardCommand())

@@ -60,7 +60,8 @@ export type PaymentBenchResult = {
   readonly postgres: BenchHarness["postgres"];
 };
 
-type ManyAtOnce = Pick<PaymentBenchOptions, "seconds" | "customers"> & { readonly doors: SiteDoors };
+type ManyAtOnce = Pick<PaymentBenchOptions, "seconds" | "customers"> &
+  Pick<PaymentOrder, "doors" | "ofStrangers"> & { readonly card?: string };
 
 type Run = {
   readonly site: PaymentSite;
@@ -220,8 +221,8 @@ async function waitForWebhooks({ receiver }: PaymentSite, count: number): Promis
 
 /** Makes whole payments with this many concurrent customers. Throws if one failed. */
 export async function payManyAtOnce(load: Pick<Child, "ask">, options: ManyAtOnce): Promise<Paid> {
-  const { seconds, customers, doors } = options;
-  const order: PaymentOrder = { doors, card: kinds.approved, status: "SUCCEEDED" };
+  const { seconds, customers, doors, card = kinds.approved, ofStrangers = false } = options;
+  const order: PaymentOrder = { doors, card, status: "SUCCEEDED", ofStrangers };
   const paid = await load.ask<Paid>("pay", { ...order, seconds, atOnce: customers });
   if (paid.failures > 0) throw new Error(`${paid.failures} of ${paid.payments} payments failed`);
   return paid;

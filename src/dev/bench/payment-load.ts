@@ -6,7 +6,13 @@ import { answerParent } from "../testing/child-process.ts";
 import type { SiteDoors } from "./payment-site.ts";
 
 /** The card to pay with, the addresses of the site, and the expected final status. */
-export type PaymentOrder = { readonly doors: SiteDoors; readonly card: string; readonly status: string };
+export type PaymentOrder = {
+  readonly doors: SiteDoors;
+  readonly card: string;
+  readonly status: string;
+  /** True if each payment is another customer's, with a card and a network that are counted as new. */
+  readonly ofStrangers?: boolean;
+};
 
 /** Duration of each submission, in milliseconds; and the number with an unexpected end. */
 export type Submitted = { readonly latenciesMs: readonly number[]; readonly failures: number };
@@ -14,7 +20,12 @@ export type Submitted = { readonly latenciesMs: readonly number[]; readonly fail
 /** Payments from creation to end, many concurrently. */
 export type Paid = { readonly payments: number; readonly failures: number; readonly elapsedMs: number };
 
-type Prepared = { readonly sessionId: string; readonly clientSecret: string; readonly token: string };
+type Prepared = {
+  readonly sessionId: string;
+  readonly clientSecret: string;
+  readonly token: string;
+  readonly from: string | undefined;
+};
 
 // The vault lets an address tokenize 60 cards a minute, and these addresses stand for as many customers as pay.
 const cardsOfAddress = 50;
@@ -56,15 +67,22 @@ function customerOf(number: number): Customer {
   return customers[number];
 }
 
-type Post = { readonly dispatcher: Agent; readonly bearer: string; readonly body: object; readonly key?: string };
+type Post = {
+  readonly dispatcher: Agent;
+  readonly bearer: string;
+  readonly body: object;
+  readonly key?: string;
+  readonly from?: string | undefined;
+};
 
-async function post(url: string, { dispatcher, bearer, body, key }: Post): Promise<Record<string, unknown>> {
+async function post(url: string, { dispatcher, bearer, body, key, from }: Post): Promise<Record<string, unknown>> {
   const response = await request(url.replace("//localhost:", "//127.0.0.1:"), {
     method: "POST",
     headers: {
       "content-type": "application/json",
       authorization: `Bearer ${bearer}`,
       ...(key !== undefined && { "idempotency-key": key }),
+      ...(from !== undefined && { "x-forwarded-for": from }),
     },
     body: JSON.stringify(body),
     dispatcher,
@@ -74,34 +92,46 @@ async function post(url: string, { dispatcher, bearer, body, key }: Post): Promi
   return JSON.parse(text) as Record<string, unknown>;
 }
 
-/** Returns the grant of a session in the name of a merchant of whom the vault has counted few cards. */
-function ofFreshProfile({ signing }: SiteDoors, grant: string): string {
+/**
+ * Returns the grant of a session in the name of a merchant of whom the vault has counted few cards: none, where its cards are another
+ * customer's for each payment.
+ */
+function ofFreshProfile({ doors: { signing }, ofStrangers }: PaymentOrder, grant: string, number: number): string {
   if (signing === undefined) return grant;
   const { session, origins, exp } = JSON.parse(Buffer.from(grant.split(".")[1]!, "base64url").toString());
   const key = { kid: signing.kid, environment: "test", privateKey: createPrivateKey(signing.privateKey) } as const;
-  const profile = `mer_${process.pid}_${Math.floor(orders / cardsOfProfile)}`;
+  const profile = `mer_${process.pid}_${Math.floor(number / (ofStrangers ? 1 : cardsOfProfile))}`;
   return signSessionGrant(key, { session, profile, origins, expiresAt: new Date(exp * 1_000) });
 }
 
-async function prepare(customer: Customer, { doors, card }: PaymentOrder, createdMs: number[] = []): Promise<Prepared> {
+async function prepare(customer: Customer, order: PaymentOrder, createdMs: number[] = []): Promise<Prepared> {
+  const { doors, card, ofStrangers } = order;
   const { apiOrigin, vaultOrigin, secretKey } = doors;
-  const orderRef = `bench-${process.pid}-${orders++}`;
+  const number = orders++;
+  const orderRef = `bench-${process.pid}-${number}`;
   const body = { amountMinor: 4_900, currency: "EUR", orderRef };
   const startedAt = performance.now();
   const url = `${apiOrigin}/api/v1/payment-sessions`;
   const session = await post(url, { dispatcher: shop, bearer: secretKey, body, key: orderRef });
   createdMs.push(performance.now() - startedAt);
   const { sdkAuthorization } = session.vault as { sdkAuthorization: string };
-  const bearer = ofFreshProfile(doors, sdkAuthorization);
+  const bearer = ofFreshProfile(order, sdkAuthorization, number);
+  const from = ofStrangers ? `${11 + ((number >> 16) % 64)}.${(number >> 8) % 256}.${number % 256}.7` : undefined;
   const details = { number: card, expMonth: 4, expYear: new Date().getUTCFullYear() + 3, cvc: "123" };
-  const { token } = await post(`${vaultOrigin}/tokens`, { dispatcher: customer.vault(), bearer, body: details });
-  return { sessionId: String(session.sessionId), clientSecret: String(session.clientSecret), token: String(token) };
+  const { token } = await post(`${vaultOrigin}/tokens`, { dispatcher: customer.vault(), bearer, body: details, from });
+  const { sessionId, clientSecret } = session;
+  return { sessionId: String(sessionId), clientSecret: String(clientSecret), token: String(token), from };
 }
 
 async function submit(customer: Customer, { doors }: PaymentOrder, prepared: Prepared): Promise<string> {
-  const { sessionId, clientSecret: bearer, token: vaultToken } = prepared;
+  const { sessionId, clientSecret: bearer, token: vaultToken, from } = prepared;
   const url = `${doors.apiOrigin}/payments.v1.CheckoutService/SubmitPayment`;
-  const { checkout } = await post(url, { dispatcher: customer.checkout, bearer, body: { sessionId, vaultToken } });
+  const { checkout } = await post(url, {
+    dispatcher: customer.checkout,
+    bearer,
+    body: { sessionId, vaultToken },
+    from,
+  });
   return String((checkout as { status?: string }).status);
 }
 

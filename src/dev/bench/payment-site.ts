@@ -70,9 +70,11 @@ export class PaymentSite {
 
   /**
    * Starts everything except the worker; removes everything if a part cannot start. A database that times its
-   * statements is slower, and so are edge and vault if they are counted.
+   * statements is slower, and so are edge and vault if they are counted. `behindProxy` lets customers say where they come from.
    */
-  static async open(how: { timesStatements?: boolean; counted?: boolean } = {}): Promise<PaymentSite> {
+  static async open(
+    how: { timesStatements?: boolean; counted?: boolean; behindProxy?: boolean } = {},
+  ): Promise<PaymentSite> {
     const site = new PaymentSite(await mkdtemp(join(tmpdir(), "switchyard-bench-")));
     try {
       await site.#open(how);
@@ -177,7 +179,7 @@ export class PaymentSite {
     return this.#stack.disposeAsync();
   }
 
-  async #open({ timesStatements = false, counted = false }): Promise<void> {
+  async #open({ timesStatements = false, counted = false, behindProxy = false }): Promise<void> {
     const startPostgres = timesStatements ? startCountingPostgres : startPrivatePostgres;
     const server = await startPostgres({ stateFolder: this.folder, dataName: "postgres" });
     this.#stack.defer(() => server.stop({ removeData: true }));
@@ -190,7 +192,10 @@ export class PaymentSite {
     this.#gate = this.startChild("statement-gate.ts");
     const addresses = addressesFrom(await freePortRange(Object.keys(addressesFrom(0).ports).length));
     const databases = await prepareDatabases(server.ownerUrl, this.folder);
-    this.#variables = variablesOf(this.folder, addresses, { databases, nats: nats.urls });
+    this.#variables = {
+      ...variablesOf(this.folder, addresses, { databases, nats: nats.urls }),
+      ...(behindProxy && { SWITCHYARD_TRUSTED_PROXIES: "127.0.0.0/8" }),
+    };
     this.#stack.defer(async () => {
       for (const role of [...this.#roles.values()].toReversed()) await role.close();
     });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Contestant } from "./contestant.ts";
-import { playRounds, ratioOf, spreadOf } from "./rounds.ts";
+import { intervalOf, playRounds, ratioOf, spreadOf } from "./rounds.ts";
 
 describe("playRounds()", () => {
   it("plays each contestant once to warm up, then forwards and backwards", async () => {
@@ -28,5 +28,19 @@ describe("spreadOf()", () => {
     [[4, 1, 2, 3], 2.5],
   ])("finds the median of %j", (figures, median) => {
     expect(spreadOf(figures).median).toBe(median);
+  });
+});
+
+describe("intervalOf()", () => {
+  // https://en.wikipedia.org/wiki/Order_statistic: of 20 figures, the sixth and the fifteenth enclose the median with 95.9 %.
+  it.each([
+    [20, 6, 15],
+    [7, 1, 7],
+    [6, 1, 6],
+    [3, 1, 3],
+  ])("of %i figures are those of rank %i and %i", (count, from, to) => {
+    // 11 is prime, and each figure comes once.
+    const figures = Array.from({ length: count }, (_, index) => ((index * 11) % count) + 1);
+    expect(intervalOf(figures)).toEqual({ median: (count + 1) / 2, from, to });
   });
 });

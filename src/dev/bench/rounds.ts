@@ -38,6 +38,23 @@ export function spreadOf(figures: readonly number[]): Spread {
   return { median, min: sorted[0]!, max: sorted.at(-1)! };
 }
 
+/** Median of some figures, and the interval that has the median of all such figures with 95 % confidence. */
+export type Interval = { readonly median: number; readonly from: number; readonly to: number };
+
+/** Returns the interval by the ranks of the figures, whatever their distribution. Of fewer than six, it is all of them. */
+export function intervalOf(figures: readonly number[]): Interval {
+  const sorted = figures.toSorted((left, right) => left - right);
+  // Half of all figures are below the median: the chance that so few of these are is that of a coin.
+  let left = 0;
+  let chance = 0.5 ** sorted.length;
+  for (let sum = chance; sum <= 0.025; sum += chance) {
+    left += 1;
+    chance *= (sorted.length - left + 1) / left;
+  }
+  const first = Math.max(0, left - 1);
+  return { median: spreadOf(figures).median, from: sorted[first]!, to: sorted.at(-1 - first)! };
+}
+
 /**
  * Returns the spread of one contestant's rate over another's, turn by turn: two rounds of one turn have similar
  * conditions.

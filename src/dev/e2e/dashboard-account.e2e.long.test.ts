@@ -113,15 +113,20 @@ describe("a passkey", () => {
 });
 
 describe("the settings page", () => {
+  const barOf = (page: Page) => page.getByRole("region", { name: "Unsaved changes" });
+
   it("shows the problem at its field, what is not saved, and that another member was first", async () => {
     await demo.accountsQuery("UPDATE sign_in SET proved_at = clock_timestamp()");
     const page = await open(settingsPath());
-    const origins = page.getByRole("region", { name: "Checkout origins" });
+    const [origins, bar] = [page.getByRole("region", { name: "Checkout origins" }), barOf(page)];
     const field = origins.getByLabel("Origins");
+    await field.waitFor();
+    expect(await bar.count()).toBe(0);
     await field.fill("https://shop.example.com/cart");
-    await origins.getByText("Not saved yet").waitFor();
-    await origins.getByRole("button", { name: "Save" }).click();
+    await bar.getByText("Not saved yet").waitFor();
+    await bar.getByRole("button", { name: "Save" }).click();
     await origins.getByText("https://shop.example.com/cart is not an origin").waitFor();
+    await bar.getByText(/^Checkout origins: https:\/\/shop\.example\.com\/cart is not an origin/).waitFor();
     await page.getByRole("link", { name: "Live", exact: true }).click();
     const question = page.getByRole("alertdialog", { name: "Leave without saving?" });
     await question.getByText("Checkout origins").waitFor();
@@ -130,18 +135,54 @@ describe("the settings page", () => {
     const other = await open(settingsPath());
     const lifetime = other.getByRole("region", { name: "Session lifetime" });
     await lifetime.getByLabel("Minutes").fill("20");
-    await lifetime.getByRole("button", { name: "Save" }).click();
-    await lifetime.getByText("Saved.").waitFor();
+    await barOf(other).getByRole("button", { name: "Save" }).click();
+    await other.getByText("Saved.").waitFor();
+    await barOf(other).waitFor({ state: "detached" });
     await other.close();
-    await origins.getByRole("button", { name: "Save" }).click();
+    await bar.getByRole("button", { name: "Save" }).click();
     await origins.getByText("The settings were changed meanwhile").waitFor();
-    await origins.getByRole("button", { name: "Show the current value" }).click();
+    await bar.getByText(/^Checkout origins: The settings were changed meanwhile/).waitFor();
+    await bar.getByRole("button", { name: "Show the current values" }).click();
     await expect.poll(() => page.getByLabel("Minutes").inputValue()).toBe("20");
     await field.fill("https://shop.example.com");
-    await origins.getByRole("button", { name: "Save" }).click();
-    await origins.getByText("Saved.").waitFor();
+    await bar.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved.").waitFor();
     await page.reload();
     await expect.poll(() => field.inputValue()).toBe("https://shop.example.com");
+    await page.close();
+  });
+
+  it("saves all changed rows at once, and keeps the one that the service refuses, with its reason", async () => {
+    const page = await open(settingsPath());
+    const bar = barOf(page);
+    const row = (name: string) => page.getByRole("region", { name });
+    await row("Session lifetime").getByLabel("Minutes").fill("40");
+    await row("Statement descriptor").getByLabel("Text").fill("ROUNDHOUSE");
+    await row("Alerts that are sent").getByText("Card testing").click();
+    await expect
+      .poll(() => bar.getByRole("listitem").allTextContents())
+      .toEqual(["Session lifetime", "Statement descriptor", "Alerts that are sent"]);
+    await context.route("**/SetMutedAlerts", (route) => route.abort());
+    await bar.getByRole("button", { name: "Save" }).click();
+    await expect
+      .poll(() => bar.getByRole("listitem").allTextContents())
+      .toEqual([expect.stringMatching(/^Alerts that are sent: The service does not answer/)]);
+    await context.unroute("**/SetMutedAlerts");
+    await inEachLook(page, looks, async (name, width) => {
+      expect(await findViolations(page), name).toEqual([]);
+      expect(await page.evaluate(() => document.documentElement.scrollWidth), name).toBeLessThanOrEqual(width);
+    });
+    await bar.getByRole("button", { name: "Save" }).click();
+    await bar.waitFor({ state: "detached" });
+    await page.reload();
+    await expect.poll(() => row("Session lifetime").getByLabel("Minutes").inputValue()).toBe("40");
+    expect(await row("Statement descriptor").getByLabel("Text").inputValue()).toBe("ROUNDHOUSE");
+    await expect.poll(() => page.getByRole("switch", { name: /^Card testing/ }).isChecked()).toBe(false);
+    // What is changed back is not unsaved.
+    await row("Session lifetime").getByLabel("Minutes").fill("41");
+    await bar.waitFor();
+    await row("Session lifetime").getByLabel("Minutes").fill("40");
+    await bar.waitFor({ state: "detached" });
     await page.close();
   });
 
@@ -153,12 +194,17 @@ describe("the settings page", () => {
     await page.getByRole("button", { name: "Try again" }).click();
     const lifetime = page.getByRole("region", { name: "Session lifetime" });
     const draft = page.getByRole("region", { name: "Checkout origins" }).getByLabel("Origins");
-    await draft.fill("https://not-saved.example.com");
-    // What was read before stays when the next reading fails, and with it what is being changed.
+    // What was read before stays when the next reading fails, and with it what was saved and what is being changed.
+    await draft.waitFor();
     await context.route("**/GetSettings", (route) => route.abort());
     await lifetime.getByLabel("Minutes").fill("25");
-    await lifetime.getByRole("button", { name: "Save" }).click();
-    await lifetime.getByText("Saved.").waitFor();
+    await barOf(page).getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved.").waitFor();
+    await barOf(page).waitFor({ state: "detached" });
+    await draft.fill("https://not-saved.example.com");
+    await page.evaluate(() => window.dispatchEvent(new Event("visibilitychange")));
+    await barOf(page).getByText("Checkout origins").waitFor();
+    expect(await lifetime.getByLabel("Minutes").inputValue()).toBe("25");
     expect(await draft.inputValue()).toBe("https://not-saved.example.com");
     await context.unroute("**/GetSettings");
     await page.close();

@@ -24,7 +24,7 @@ beforeAll(async () => {
     if (!/Failed to load resource: .*40[0139]/.test(message.text())) noise.push(message.text());
   });
   page.on("pageerror", (error) => noise.push(String(error)));
-  await page.goto(`${demo.file.dashboardOrigin}/test/${demo.file.merchants[0]!.merchantId}/routing`);
+  await page.goto(`${demo.file.dashboardOrigin}/test/${demo.file.merchants[0]!.merchantId}/routing?tab=cases`);
   await page.getByLabel("E-mail").fill(demo.file.member.email);
   await page.getByLabel("Password").fill(demo.file.member.password);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
@@ -73,10 +73,26 @@ describe("the cases on the routing page", () => {
       await tabTo(/^Name$/);
       await page.keyboard.press("ControlOrMeta+a");
       await page.keyboard.type("American credit");
-      await tabTo(/^Issuing countries$/);
+      // A condition that is added has the focus, and stops the save until it has a value.
+      await tabTo(/^Issuing country$/);
+      await page.keyboard.press("Enter");
+      await unsaved().getByText("Case 1: Issuing country: Enter a value, or remove the condition.").waitFor();
       await page.keyboard.type("us, ca");
-      await tabTo(/^Credit$/);
+      await tabTo(/^Card type$/);
+      await page.keyboard.press("Enter");
       await page.keyboard.press("Space");
+      await cases()
+        .getByText("card type is credit and card is issued in US or CA → Sandbox A, then Sandbox B")
+        .waitFor();
+      await tabTo(/^Metadata$/);
+      await page.keyboard.press("Enter");
+      await page.keyboard.type("tier = gold");
+      await cases()
+        .getByText(/ and tier is gold → /)
+        .waitFor();
+      await tabTo(/^Remove Metadata$/);
+      await page.keyboard.press("Enter");
+      await expectFocus(/^Metadata$/);
       await tabTo(/^Sandbox A/);
       await page.keyboard.press("ArrowDown");
       await expectFocus(/^Sandbox B/);
@@ -88,7 +104,9 @@ describe("the cases on the routing page", () => {
       await unsaved().getByRole("button", { name: "Save as version 2" }).focus();
       await page.keyboard.press("Enter");
       await page.getByText("Version 2 in use", { exact: true }).waitFor();
-      await cases().getByText("credit · issued in US or CA").waitFor();
+      await cases()
+        .getByText("card type is credit and card is issued in US or CA → Sandbox B, then Sandbox A")
+        .waitFor();
       // A number that is published as that of an American credit card, and one that is in no range.
       const american = await pay("4242424242424242");
       expect(american).toMatchObject({
@@ -114,6 +132,7 @@ describe("the cases on the routing page", () => {
       await page.getByRole("button", { name: "Add a case" }).click();
       const form = region("Case 2");
       await form.getByLabel("Name").fill("Large");
+      await form.getByRole("button", { name: "Currency and amount", exact: true }).click();
       await form.getByLabel("Currencies").fill("EUR");
       const lowest = form.getByLabel("Lowest amount");
       await lowest.fill("ten");
@@ -122,20 +141,22 @@ describe("the cases on the routing page", () => {
         .waitFor();
       expect(await unsaved().getByRole("button", { name: "Save as version 3" }).isDisabled()).toBe(true);
       await lowest.fill("100.00");
-      await cases().getByText("EUR · from €100.00").waitFor();
+      await cases().getByText("EUR from 100.00 → Sandbox A, then Sandbox B").waitFor();
       // Under the bar of unsaved changes, a field comes out as soon as a person types in it.
-      await form.getByLabel("Metadata").focus();
+      await form.getByRole("button", { name: "Metadata", exact: true }).click();
+      await form.getByLabel("Metadata", { exact: true }).locator("textarea").focus();
       await page.evaluate(() => {
         window.scrollBy(0, document.activeElement!.getBoundingClientRect().bottom - window.innerHeight);
       });
       await page.keyboard.type("x");
       await expect
         .poll(async () => {
-          const [field, bar] = await Promise.all([form.getByLabel("Metadata").boundingBox(), unsaved().boundingBox()]);
+          const [field, bar] = await Promise.all([form.locator("textarea").boundingBox(), unsaved().boundingBox()]);
           return field!.y + field!.height <= bar!.y;
         })
         .toBe(true);
       await page.keyboard.press("Backspace");
+      await form.getByRole("button", { name: "Remove Metadata" }).click();
       await form.getByRole("button", { name: "Close" }).click();
       await expectOrder(["American credit", "Large"]);
       const row = (name: RegExp) => cases().getByRole("row", { name });
@@ -169,6 +190,7 @@ describe("the cases on the routing page", () => {
       await unsaved().getByText("1 card range is entered; before, there were none.").waitFor();
       await unsaved().getByRole("button", { name: "Save as version 3" }).click();
       await page.getByText("Version 3 in use", { exact: true }).waitFor();
+      await page.getByRole("link", { name: "History", exact: true }).click();
       await region("History")
         .getByText(/^The case “Large” is added at place 1/)
         .waitFor();
@@ -179,7 +201,7 @@ describe("the cases on the routing page", () => {
   it(
     "break no rule of WCAG 2.2 AA and scroll one way, with an open form",
     async () => {
-      await page.reload();
+      await page.getByRole("link", { name: "Cases", exact: true }).click();
       await page.getByRole("button", { name: "Edit Large" }).click();
       // Discarded, the form closes: it would show what is no longer so.
       await region("Case 1").getByLabel("Currencies").fill("CHF");
@@ -199,10 +221,35 @@ describe("the cases on the routing page", () => {
       await unsaved()
         .getByText(/^The case “Large” is now: .* 30 % goes to variant B, which plans Sandbox B/)
         .waitFor();
+      // The case before this one takes payments from its split, and says so.
+      await page.getByRole("button", { name: "Move Large down" }).click();
+      await cases().getByText("Takes payments from the split of the case “Large”.").waitFor();
+      await page.getByRole("button", { name: "Move Large up" }).click();
+      await cases()
+        .getByText(/^Takes payments/)
+        .waitFor({ state: "detached" });
+      // Each kind of condition is shown to the checks below.
+      for (const kind of ["Card brand", "Card type", "Issuing country", "Billing country", "Metadata", "Day and time"])
+        await region("Case 1").getByRole("button", { name: kind, exact: true }).click();
+      const zone = region("Case 1").getByLabel("Time zone");
+      await zone.fill("Berlin");
+      await unsaved().getByText("Case 1: Time zone: Choose one of the list, such as Europe/Berlin.").waitFor();
+      expect(await zone.evaluate((field: HTMLInputElement) => field.list?.options.length)).toBeGreaterThan(300);
+      await zone.fill("Europe/Berlin");
+      await region("Case 1").getByLabel("Saturday").check();
+      await cases()
+        .getByText(/^EUR from 100\.00 and submitted on Saturday \(Europe\/Berlin\) → /)
+        .waitFor();
+      for (const kind of ["Card brand", "Card type", "Issuing country", "Billing country", "Metadata", "Day and time"])
+        await region("Case 1")
+          .getByRole("button", { name: `Remove ${kind}` })
+          .click();
       const tester = region("Test a payment");
       await tester.getByLabel("Amount in EUR").fill("120.00");
       await tester.getByLabel(/falls into$/).selectOption({ label: "Variant B" });
       await tester.getByText("Falls into variant B: 30 % of the payments of this plan go to variant B.").waitFor();
+      for (const kind of ["Card brand", "Card type", "Issuing country", "Billing country", "Metadata", "Day and time"])
+        await region("Case 1").getByRole("button", { name: kind, exact: true }).click();
       await page.getByText("Card ranges: 1").click();
       expect(await page.getByLabel(/^One range a line/).inputValue()).toBe("457164 DK debit");
       await inEachLook(

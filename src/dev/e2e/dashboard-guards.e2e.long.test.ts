@@ -1,4 +1,4 @@
-/** The dashboard of the checkout's guards: repeated orders, the default rule, and whether live payments are routed to an account. */
+/** The dashboard of the checkout's guards: repeated orders, braking, the block list, erasure, the default rule, and whether live payments are routed to an account. */
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createDashboardClient, type DashboardClient } from "../../client/dashboard-client.ts";
@@ -6,6 +6,7 @@ import { decodeId } from "../../platform/ids.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { launchBrowser } from "../testing/browser.ts";
 import { findViolations } from "./accessibility.ts";
+import { ApiCheckout } from "./api-checkout.ts";
 import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
 
 const timeout = 240_000;
@@ -38,20 +39,23 @@ afterAll(async () => {
   await browser?.close();
 });
 
-async function open(environment: "test" | "live", name: string): Promise<Page> {
+async function open(environment: "test" | "live", name: string, of = merchantId): Promise<Page> {
   const page = await context.newPage();
-  await page.goto(`${demo.file.dashboardOrigin}/${environment}/${merchantId}/${name}`);
+  await page.goto(`${demo.file.dashboardOrigin}/${environment}/${of}/${name}`);
   return page;
 }
 
 /** Checks a state of a page on a desktop and on a phone. */
-async function look(page: Page): Promise<void> {
+async function look(page: Page, shot = ""): Promise<void> {
   for (const [colorScheme, width] of [
     ["light", 1440],
+    ["dark", 1440],
+    ["light", 390],
     ["dark", 390],
   ] as const) {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width, height: 900 });
+    if (shot) await page.screenshot({ path: `/tmp/g46-${shot}-${width}-${colorScheme}.png`, fullPage: true });
     expect(await findViolations(page)).toEqual([]);
     const { scrollWidth, clientWidth } = await page.evaluate(() => document.documentElement);
     expect(scrollWidth).toBe(clientWidth);
@@ -67,15 +71,65 @@ it("refuses repeated orders by a switch, once the member has proved who they are
   expect(await refuses.isChecked()).toBe(false);
   await demo.accountsQuery("UPDATE sign_in SET proved_at = proved_at - interval '15 minutes'");
   await card.getByText("Refuse a second payment of an order").click();
+  await page.getByRole("region", { name: "Unsaved changes" }).getByRole("button", { name: "Save" }).click();
   const proof = page.getByRole("dialog", { name: "Confirm that it is you" });
   await proof.getByLabel("Password").fill(demo.file.member.password);
   await proof.getByRole("button", { name: "Confirm" }).click();
+  await page.getByText("Saved.").waitFor();
   await expect.poll(() => refuses.isChecked()).toBe(true);
   await look(page);
   await page.reload();
   await expect.poll(() => refuses.isChecked()).toBe(true);
   const { settings } = await operator.settings.getSettings({ merchantId, environment: "ENVIRONMENT_TEST" });
   expect(settings).toMatchObject({ repeatedOrders: "REPEATED_ORDERS_REFUSE" });
+  await page.close();
+});
+
+it("holds braking on, shows it on Settings and Home, and ends the hold", { timeout }, async () => {
+  const page = await open("test", "settings");
+  const card = page.getByRole("region", { name: "Card testing" });
+  await card.getByText("Payments are not braked.").waitFor();
+  await look(page, "not-braked");
+  await card.getByLabel("Hold it for").selectOption("4 hours");
+  await card.getByRole("button", { name: "Hold on" }).click();
+  await card.getByText("Payments are braked").waitFor();
+  await card.getByText(/holds braking on until/).waitFor();
+  await look(page, "braked");
+  const home = await open("test", "home");
+  await home.getByRole("link", { name: "See braking" }).waitFor();
+  await look(home, "home-braked");
+  await home.close();
+  await card.getByRole("button", { name: "End the hold" }).click();
+  await card.getByRole("button", { name: "Hold on" }).waitFor();
+  await page.close();
+});
+
+it("blocks a customer on a payment's page, lists the entry, and erases the customer's data", { timeout }, async () => {
+  const shop = demo.file.merchants[0]!.merchantId;
+  const api = new ApiCheckout(demo.file);
+  const session = await api.open({ customerEmail: "eve@customer.example", customerName: "Eve" });
+  await api.submit(session, await api.tokenize(session, "4242424242424242"));
+  const page = await open("test", `payments/${session.sessionId}`, shop);
+  await page.getByRole("button", { name: "Block this customer…" }).click();
+  const dialog = page.getByRole("dialog", { name: "Block this customer" });
+  await dialog.getByText("The e-mail address eve@customer.example").click();
+  await dialog.getByLabel("Reason").fill("Tried out cards");
+  await look(page, "block-dialog");
+  await dialog.getByRole("button", { name: "Block", exact: true }).click();
+  await dialog.waitFor({ state: "detached" });
+  const settings = await open("test", "settings#blocklist", shop);
+  await settings.getByRole("grid", { name: "Block list" }).or(settings.getByRole("table", { name: "Block list" })).getByText("Tried out cards").waitFor();
+  await look(settings, "blocklist");
+  await settings.close();
+  await page.reload();
+  await page.getByRole("button", { name: "Block this customer…" }).waitFor();
+  await look(page, "payment");
+  await page.goto(`${demo.file.dashboardOrigin}/test/${shop}/payments/customer?email=${encodeURIComponent("eve@customer.example")}`);
+  await page.getByRole("button", { name: "Erase the customer’s data" }).click();
+  await page.getByRole("alertdialog").waitFor();
+  await look(page, "erasure");
+  await page.getByRole("alertdialog").getByRole("button", { name: "Erase the customer’s data" }).click();
+  await page.getByRole("heading", { name: "No payment has this address" }).waitFor();
   await page.close();
 });
 

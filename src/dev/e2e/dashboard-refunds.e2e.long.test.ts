@@ -309,13 +309,20 @@ describe("the pages about refunds", () => {
     const { sessionId } = await checkout.pay(approved, { orderRef: "limit-1", currency: "USD" });
     const page = await open("settings");
     const form = page.getByRole("region", { name: "Refunds by owners" });
-    await form.getByLabel("Limits").fill("USD ten");
-    await form.getByRole("button", { name: "Save" }).click();
+    const save = page.getByRole("region", { name: "Unsaved changes" }).getByRole("button", { name: "Save" });
+    await form.getByLabel("Currency of a new limit").fill("ABC");
+    await form.getByRole("button", { name: "Add a limit" }).click();
+    await form.getByText("Choose a currency without a limit, such as EUR.").waitFor();
+    await form.getByLabel("Currency of a new limit").fill("USD");
+    await form.getByRole("button", { name: "Add a limit" }).click();
+    const limit = form.getByLabel("Limit in USD", { exact: true });
+    await limit.fill("ten");
+    await save.click();
     await form.getByText(/^USD ten is not a limit/).waitFor();
-    await form.getByLabel("Limits").fill("USD 10");
-    await form.getByRole("button", { name: "Save" }).click();
-    await form.getByText("Saved.").waitFor();
-    expect(await form.getByLabel("Limits").inputValue()).toBe("USD 10.00");
+    await limit.fill("10");
+    await save.click();
+    await page.getByText("Saved.").waitFor();
+    await expect.poll(() => limit.inputValue()).toBe("10.00");
     await expectSound(page);
     await page.goto(page.url().replace("settings", `payments/${sessionId}`));
     const refund = async (amount: string) => {

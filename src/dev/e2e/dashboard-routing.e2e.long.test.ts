@@ -51,6 +51,8 @@ const expectFocus = (label: RegExp) =>
   expect.poll(() => page.evaluate(() => document.activeElement?.ariaLabel)).toMatch(label);
 const unsaved = (on: Page) => on.getByRole("region", { name: "Unsaved changes" });
 const region = (name: string) => page.getByRole("region", { name });
+const tab = (name: string) =>
+  page.getByRole("navigation", { name: "Routing" }).getByRole("link", { name, exact: true }).click();
 
 async function pay(card: string): Promise<void> {
   const checkout = new ApiCheckout(demo.file);
@@ -134,6 +136,7 @@ describe("the routing page", () => {
       await whatIf.getByText("50.0 – 100.0 %").waitFor();
       await whatIf.getByRole("cell", { name: /Sandbox B was not called then/ }).waitFor();
       await unsaved(page).getByRole("button", { name: "Discard" }).click();
+      await tab("History");
       await region("History").getByRole("button", { name: "Restore version 2" }).click();
       const question = page.getByRole("alertdialog");
       await question.getByText(/Sandbox B .* moves from priority 2 to 1/).waitFor();
@@ -141,6 +144,7 @@ describe("the routing page", () => {
       await region("History")
         .getByText(/restores version 2/)
         .waitFor();
+      await tab("Default");
       await expectOrder(page, ["Sandbox B", "Sandbox A"]);
     },
     patienceMs,
@@ -149,11 +153,15 @@ describe("the routing page", () => {
   it(
     "lets a rule demand authentication, with its exception for pages without browser data, and a case demand it too",
     async () => {
+      await tab("Authentication");
       const authentication = region("Customer authentication");
       await authentication.getByRole("radio", { name: /^Always/ }).check();
       await authentication.getByRole("checkbox", { name: /^Pay without authentication if the page sends no/ }).check();
+      // Another tab keeps the changes.
+      await tab("Cases");
       await page.getByRole("button", { name: "Add a case" }).click();
       const form = region("Case 1");
+      await form.getByRole("button", { name: "Currency and amount", exact: true }).click();
       await form.getByLabel("Currencies").fill("EUR");
       await form.getByRole("checkbox", { name: /^Always authenticate the customer/ }).check();
       await region("Cases").getByText("always authenticated").waitFor();
@@ -167,6 +175,7 @@ describe("the routing page", () => {
       await tester.getByText(/whose page sends no data of its browser is made without authentication/).waitFor();
       await unsaved(page).getByRole("button", { name: "Save as version 5" }).click();
       await unsaved(page).waitFor({ state: "detached" });
+      await tab("History");
       for (const change of changes) await region("History").getByText(change).waitFor();
     },
     patienceMs,

@@ -82,7 +82,9 @@ beforeAll(async () => {
   const { pathname } = new URL(databases.test);
   ownerUrl = pair.replicaUrl(Object.assign(new URL(pair.primary.ownerUrl), { pathname }).href);
   [primary, promoted, asOwner] = [open(databases.test), open(pair.replicaUrl(databases.test)), open(ownerUrl)];
-  await primary.query(
+  const owner = open(Object.assign(new URL(pair.primary.ownerUrl), { pathname }).href);
+  stack.defer(() => owner.pool.end());
+  await owner.query(
     {
       name: "",
       text: `WITH rule AS (INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on) VALUES ($1, 1, '{}', '{}'))
@@ -92,10 +94,10 @@ beforeAll(async () => {
     [merchantId, [paid, lapsed, overdue]],
   );
   await claim(primary, lapsed);
-  await primary.query({ name: "", text: "UPDATE payment_session SET lease_until = app.clock() WHERE id = $1" }, [
+  await owner.query({ name: "", text: "UPDATE payment_session SET lease_until = app.clock() WHERE id = $1" }, [
     lapsed,
   ]);
-  await primary.query({ name: "", text: "UPDATE payment_session SET expires_at = app.clock() WHERE id = $1" }, [
+  await owner.query({ name: "", text: "UPDATE payment_session SET expires_at = app.clock() WHERE id = $1" }, [
     overdue,
   ]);
   const last = "SELECT FROM payment_session WHERE id = $1 AND expires_at <= app.clock()";

@@ -40,27 +40,11 @@ async function pay(number: string) {
 }
 
 describe("switchyard connection with STRIPE", () => {
-  it("refuses a live key in test without repeating it, has no real gateway in the demo's live, and verifies a test key", async () => {
+  it("refuses a live key in test without repeating it, and verifies a test key", async () => {
     const refused = await add("sk_live_theshopofthedemo");
     expect(refused.code).toBe(1);
     expect(refused.err).toContain("sk_test_");
     expect(refused.out + refused.err).not.toContain("sk_live_theshopofthedemo");
-    const live = await run(
-      [
-        "connection",
-        "add",
-        "--environment",
-        "live",
-        "--gateway",
-        "STRIPE",
-        "--account",
-        "shop",
-        "--credentials-file",
-        "-",
-      ],
-      '{"secretKey": "sk_live_theshopofthedemo"}',
-    );
-    expect(live).toMatchObject({ code: 1, err: expect.stringContaining("no connector for the gateway in live") });
     const { code, out } = await routeToStripe();
     expect({ code, answer: JSON.parse(out) }).toMatchObject({ code: 0, answer: { verified: true } });
   });

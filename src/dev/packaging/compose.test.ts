@@ -155,10 +155,12 @@ describe("deploy/compose.yaml", () => {
     expect(upstreams).toEqual([of("edge", "PUBLIC"), of("vault", "VAULT"), of("dashboard", "DASHBOARD")]);
   });
 
-  it("runs the image of this version, and pins the versions of others", () => {
+  it("runs the image of this version, and pins those of others by version and digest", () => {
     const ours = services.filter((one) => roleOf(one) ?? isCommand(one)).map(({ image }) => image);
     expect(new Set(ours)).toEqual(new Set([`switchyard:${packageJson.version}`]));
-    expect(services.filter(({ image }) => !/:\d+\.\d+/.test(image))).toEqual([]);
+    const others = services.filter(({ image }) => !ours.includes(image)).map(({ image }) => image);
+    expect(others.filter((image) => !/:\d+\.\d+[a-z-]*@sha256:[0-9a-f]{64}$/.test(image))).toEqual([]);
+    expect(others.length).toBeGreaterThan(2);
     expect(read("compose/prepare.sh")).toContain(`switchyard:${packageJson.version} "$@"`);
   });
 });

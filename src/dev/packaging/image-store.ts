@@ -1,6 +1,6 @@
 /** Images and their files, by buildah, in a folder that nothing else uses. */
 import { execFile } from "node:child_process";
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { getCACertificates } from "node:tls";
 import { promisify } from "node:util";
@@ -47,14 +47,18 @@ export class ImageStore {
     await this.#buildah("commit", "--quiet", "--rm", "--format", "docker", container, `localhost/${image}`);
   }
 
-  /** Builds an image as docs/deploying.md says, without pulling anything. */
+  /** Builds an image of the text of a Dockerfile as docs/deploying.md says, without pulling anything. */
   async build(options: { readonly context: string; readonly dockerfile: string; readonly tag: string }): Promise<void> {
     const { context, dockerfile, tag } = options;
     const npmrc = join(this.#folder, "npmrc");
+    const file = join(this.#folder, "Dockerfile");
+    await writeFile(file, dockerfile);
+    // The builder reads it from beside the file.
+    await copyFile(join(context, "deploy/Dockerfile.dockerignore"), `${file}.dockerignore`);
     await writeFile(npmrc, await npmSettings(), { mode: 0o600 });
     // The format has health checks, which OCI's has not.
     const how = ["--isolation", "chroot", "--pull-never", "--format", "docker", "--secret", `id=npmrc,src=${npmrc}`];
-    await this.#buildah("build", ...how, "--file", join(context, dockerfile), "--tag", tag, context);
+    await this.#buildah("build", ...how, "--file", file, "--tag", tag, context);
   }
 
   async configOf(image: string): Promise<ImageConfig> {

@@ -1,5 +1,5 @@
 /**
- * Builds deploy/Dockerfile, starts every role from the image as deploy/compose.yaml has it, and makes one payment. Needs
+ * Builds deploy/Dockerfile without the digest of its base, which is made here, starts every role from the image as deploy/compose.yaml has it, and makes one payment. Needs
  * root, buildah, debootstrap and runc; the base of the image is kept in .switchyard for the next run.
  */
 import { spawnSync } from "node:child_process";
@@ -21,7 +21,7 @@ import { type ImageConfig, ImageStore } from "./image-store.ts";
 
 const checkout = join(import.meta.dirname, "../../..");
 const tag = `switchyard:${packageJson.version}`;
-const base = /^FROM (\S+)$/m.exec(dockerfile)![1]!;
+const base = /^FROM ([^@\s]+)/m.exec(dockerfile)![1]!;
 
 const missing = ["buildah", "debootstrap", "runc"].filter((tool) => spawnSync(tool, ["--version"]).error !== undefined);
 const whyNot =
@@ -52,7 +52,7 @@ beforeAll(async () => {
   stack.defer(() => store.close());
   await store.importArchive(archive, base);
   startedAt = performance.now();
-  await store.build({ context: checkout, dockerfile: "deploy/Dockerfile", tag });
+  await store.build({ context: checkout, dockerfile: dockerfile.replaceAll(/@sha256:\w+/g, ""), tag });
   console.info(
     `The image: built in ${seconds(startedAt)}, ${await store.sizeOf(tag)}; base ${await store.sizeOf(base)}`,
   );

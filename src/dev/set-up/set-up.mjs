@@ -39,11 +39,12 @@ const packages = {
     readFileSync(stampFile(), "utf8") === stampOf() &&
     (!needsDevelopment || hasDevelopmentPackages()),
   async obtain() {
-    // Not "npm ci": it refuses a lock without the optional packages of platforms that the available registry does not
-    // have.
+    // "npm ci" installs what the lock says or fails, but removes node_modules first. Where only the development packages
+    // are missing, a demo may be running from it.
+    const verb = existsSync(stampFile()) && readFileSync(stampFile(), "utf8") === stampOf() ? "install" : "ci";
     // NODE_ENV and npm's own settings may leave out the development packages.
     const dev = needsDevelopment ? ["--include=dev"] : [];
-    const args = ["install", ...dev, "--no-audit", "--no-fund", "--loglevel=error"];
+    const args = [verb, ...dev, "--no-audit", "--no-fund", "--loglevel=error"];
     await runStep({ what: "Installing packages", command: "npm", args, cwd: checkout, soFar: countPackages() });
     writeFileSync(stampFile(), stampOf());
   },

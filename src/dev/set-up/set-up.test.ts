@@ -20,7 +20,7 @@ describe("set-up", () => {
       code: 0,
       stderr: expect.stringMatching(/Installing packages: done after \d+\.\d s/),
     });
-    expect(fresh.calls).toContain("npm install --no-audit --no-fund --loglevel=error");
+    expect(fresh.calls).toContain("npm ci --no-audit --no-fund --loglevel=error");
     const callsThen = fresh.calls.filter((call) => call.startsWith("npm"));
     expect(await fresh.run("set-up.mjs")).toEqual({ code: 0, stdout: "", stderr: "" });
     expect(fresh.calls.filter((call) => call.startsWith("npm"))).toEqual(callsThen);

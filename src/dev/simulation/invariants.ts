@@ -212,6 +212,7 @@ function outcomeFor(observed: Observed): unknown {
       return { outcome: { case: "success", value } };
     }
     case "DECLINED": {
+      if (session.brakes !== null && session.decline_code !== null) return decline("card_declined");
       if (session.paying_session_id !== null) return decline(session.decline_code);
       if (session.decline_code?.startsWith("capture_")) return decline(session.decline_code);
       if (

@@ -8,6 +8,7 @@ export type ObservedAttempt = {
   readonly gateway: string;
   readonly status: string;
   readonly failure_kind: string | null;
+  readonly next_because: string | null;
   readonly stop: string | null;
   readonly amount_minor: number;
   readonly capture_ordered_at: string | null;
@@ -67,6 +68,7 @@ export type ObservedSession = {
   readonly failover: boolean;
   readonly decline_code: string | null;
   readonly paying_session_id: string | null;
+  readonly brakes: readonly string[] | null;
   readonly expires_at: string;
   readonly expired_because: string | null;
   readonly replaced_by: string | null;
@@ -94,6 +96,7 @@ export type Shown = {
 type ObservedEvent = {
   readonly type: string;
   readonly sequence: number;
+  /** Null in those that were read before. */
   readonly shown: Shown & { readonly sequence: number };
 };
 
@@ -114,16 +117,50 @@ export type Observed = {
   readonly notificationDueAt: string | null;
 };
 
-/** Returns the statement that reads the session with this id. */
-export function observedQuery(sessionId: string) {
+const sessionColumns: Readonly<Record<keyof ObservedSession, "s">> = {
+  ...{
+    id: "s",
+    status: "s",
+    phase: "s",
+    lease_epoch: "s",
+    lease_until: "s",
+    amount_minor: "s",
+    winner_attempt_id: "s",
+  },
+  ...{ captured_via: "s", capture_confirmed: "s", failover: "s", decline_code: "s", paying_session_id: "s" },
+  ...{ expires_at: "s", expired_because: "s", replaced_by: "s", submit_deadline: "s", submitted_at: "s" },
+  ...{ browser_sealed: "s", vault_token: "s", manual_capture: "s", held_at: "s", capture_asked_at: "s", brakes: "s" },
+};
+const attemptColumns: Readonly<Record<keyof ObservedAttempt, "a">> = {
+  ...{ id: "a", sequence: "a", gateway: "a", status: "a", failure_kind: "a", stop: "a", amount_minor: "a" },
+  ...{ capture_ordered_at: "a", captured_amount_minor: "a", started_at: "a", completed_at: "a", void_kind: "a" },
+  ...{
+    latest_execution_at: "a",
+    capture_refusal_code: "a",
+    decline_code: "a",
+    connection_id: "a",
+    round: "a",
+    next_because: "a",
+  },
+};
+const listed = (columns: Readonly<Record<string, string>>) =>
+  Object.entries(columns)
+    .map(([column, table]) => `${table}.${column}`)
+    .join(", ");
+
+/**
+ * Returns the statement that reads the session with this id, and the bodies of the events after this many. Both tables have
+ * many more columns than are read: to write them as JSON took half of its time.
+ */
+export function observedQuery(sessionId: string, eventsSeen = 0) {
   return {
     name: "observe",
     text: `
-      SELECT to_json(s) AS session,
-        coalesce((SELECT json_agg(a ORDER BY a.sequence) FROM attempt a WHERE a.session_id = s.id), '[]') AS attempts,
+      SELECT (SELECT to_json(o) FROM (SELECT ${listed(sessionColumns)}) o) AS session,
+        coalesce((SELECT json_agg(o) FROM (SELECT ${listed(attemptColumns)} FROM attempt a WHERE a.session_id = s.id ORDER BY a.sequence) o), '[]') AS attempts,
         coalesce((SELECT json_agg(t ORDER BY t.sequence) FROM authentication t WHERE t.session_id = s.id), '[]') AS authentications,
         coalesce((SELECT json_agg(json_build_object('type', e.type, 'sequence', e.sequence,
-                    'shown', convert_from(e.body, 'UTF8')::json -> 'data') ORDER BY e.sequence)
+                    'shown', CASE WHEN e.sequence > $2 THEN convert_from(e.body, 'UTF8')::json -> 'data' END) ORDER BY e.sequence)
                   FROM outbox_event e WHERE e.session_id = s.id), '[]') AS events,
         CASE WHEN s.refunds = 0 THEN '[]' ELSE (SELECT coalesce(json_agg(r ORDER BY r.created_at, r.id), '[]') FROM refund r WHERE r.session_id = s.id) END AS refunds,
         CASE WHEN s.refunds = 0 THEN '[]' ELSE (SELECT coalesce(json_agg(w.rule), '[]') FROM work_item w
@@ -132,13 +169,18 @@ export function observedQuery(sessionId: string) {
         (SELECT to_json(min(h.next_retry_at)) FROM orphaned_authorization h WHERE h.session_id = s.id AND h.ended_at IS NULL) AS "orphanDueAt",
         (SELECT to_json(min(n.next_try_at)) FROM gateway_notification n WHERE n.processed_at IS NULL) AS "notificationDueAt"
       FROM payment_session s WHERE s.id = $1`,
-    values: [sessionId],
+    values: [sessionId, eventsSeen],
   };
 }
 
 /** Converts the result of the statement above. */
 export function observedOf({ rows }: QueryResult): Observed {
   return rows[0] as Observed;
+}
+
+/** Names the end of a run, given its violation. One without an end and without a violation is left to a person. */
+export function describeEnd({ session: { status, phase } }: Observed, violation: string | undefined): string {
+  return phase === "DONE" || violation !== undefined ? status : `${status} and left to a person`;
 }
 
 /** Formats one line for the history. */

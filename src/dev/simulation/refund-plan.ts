@@ -25,6 +25,10 @@ export type RefundBehaviour = {
   readonly allowsMore: boolean;
 };
 
+/** The behaviour in a run whose merchant asks for none. */
+export const noRefunds: RefundBehaviour = { onRefund: "refuse", takesMs: 0, returnsAfterMs: 0, allowsMore: false };
+
+/** The refunds of a run. */
 export type RefundSchedule = {
   readonly requests: readonly PlannedRefund[];
   /** A refund that a person makes at the gateway after the capture. */

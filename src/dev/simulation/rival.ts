@@ -113,7 +113,7 @@ export class Rival {
   async #hold(): Promise<void> {
     const held = `PERFORM app.held($session, 1, $attempt, app.clock(), 'rival of ${this.id}', NULL, 20000, 0, NULL, NULL);`;
     const error = await this.#step(held, "holds", () => this.#hold());
-    if (error === "LL003") {
+    if (error === "LL005") {
       this.#parts.note("the other session has lost the order");
       await this.#run(`
         UPDATE attempt SET status = 'UNKNOWN', failure_kind = 'TIMEOUT' WHERE session_id = $session;
@@ -180,7 +180,7 @@ export class Rival {
   ): Promise<string | undefined> {
     const error = await (typeof change === "string" ? this.#run(change) : this.#commit(change));
     if (error === "55P03") this.#after(againMs, again);
-    else if (error !== undefined && error !== "LL003") throw new Error(`the other session cannot go on: ${error}`);
+    else if (error !== undefined && error !== "LL005") throw new Error(`the other session cannot go on: ${error}`);
     if (error === undefined) {
       this.#parts.note(`the other session ${what}`);
       await this.#parts.onDone();

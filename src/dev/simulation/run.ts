@@ -8,6 +8,7 @@ import { declareRestore } from "../../oversight/declare-restore.ts";
 import { Database } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
 import type { Runtime } from "../../platform/runtime.ts";
+import { Braking } from "./braking.ts";
 import { Callers } from "./callers.ts";
 import { Customer } from "./customer.ts";
 import { Dice } from "./dice.ts";
@@ -18,10 +19,10 @@ import { LaterMerchant } from "./later-merchant.ts";
 import { Member } from "./member.ts";
 import { Merchant } from "./merchant.ts";
 import { isReportedCaptured, isReportLost, NotificationCarrier } from "./notifications.ts";
-import { describeObserved, type Observed, type ObservedAuthentication, observedOf, observedQuery } from "./observed.ts";
+import { describeEnd, describeObserved, type Observed, type ObservedAuthentication, observedOf, observedQuery } from "./observed.ts";
 import { OneOrder } from "./one-order.ts";
 import { openRefunds } from "./refund-invariants.ts";
-import type { RefundBehaviour } from "./refund-plan.ts";
+import { noRefunds } from "./refund-plan.ts";
 import { RequestsSeen } from "./requests-seen.ts";
 import {
   accounts,
@@ -40,7 +41,7 @@ import { createSimulatedCore, type LoggedError, simulatedRuntime } from "./simul
 import { type Authorization, SimulatedGateway } from "./simulated-gateway.ts";
 import { SimulatedPool } from "./simulated-pool.ts";
 import type { SimulatedProcess, Stage } from "./simulated-process.ts";
-import { type ProviderBehaviour, ProviderWorld, SimulatedProvider } from "./simulated-provider.ts";
+import { noProvider, ProviderWorld, SimulatedProvider } from "./simulated-provider.ts";
 import type { SimulationDatabase } from "./simulation-database.ts";
 import { Testers } from "./testers.ts";
 import { Timeline } from "./timeline.ts";
@@ -65,16 +66,6 @@ const stragglersMs = 600_000;
 const rotationGraceMs = 600_000;
 // The longest runs take about a tenth of it.
 const stepsMax = 30_000;
-// The rule of a run without a provider names none.
-const noProvider: ProviderBehaviour = {
-  rule: "AS_NEEDED",
-  answer: "unknownCard",
-  checksDevice: false,
-  policy: null,
-  grantsExemptions: false,
-};
-// The merchant of a run without refunds asks for none.
-const noRefunds: RefundBehaviour = { onRefund: "refuse", takesMs: 0, returnsAfterMs: 0, allowsMore: false };
 const referenceOf = (refundId: string) => encodeId("ref", refundId);
 
 /** Plays a seed from its beginning; the same seed gives the same run. */
@@ -108,6 +99,7 @@ class Run implements GatewayWorld {
   readonly #order: OneOrder;
   readonly #shop: Shop;
   readonly #testers: Testers;
+  readonly #braking: Braking;
   #sessionId = "";
   #observed: Observed | undefined;
   #isRestored = false;
@@ -171,6 +163,12 @@ class Run implements GatewayWorld {
       ...{ owner: this.#owner, connectionIds: database.connectionIds, price, seed, tries: this.#schedule.testers },
       violate: (violation) => this.#violate(violation),
     });
+    this.#braking = new Braking({
+      ...{ stage: this.#stage, members: this.#members, server: database.server, direct: () => this.#directCore() },
+      ...{ epochMs: this.#epochMs, merchantId: database.merchantId, seed, plan: this.#schedule.braking },
+      submittedAtMs: this.#schedule.submissions[0]!.atMs,
+      violate: (violation) => this.#violate(violation),
+    });
     this.#merchant = new Merchant({
       stage: this.#stage,
       members: this.#members,
@@ -220,7 +218,7 @@ class Run implements GatewayWorld {
     return {
       seed: this.#seed,
       violation: this.#violation,
-      status: this.#observed?.session.status ?? "",
+      status: describeEnd(this.#observed!, this.#violation),
       isDone: this.#observed?.session.phase === "DONE" && !this.#shop.opensAnother && !this.#testers.hasSessions,
       steps: history.steps,
       refusals: this.#refusals,
@@ -263,6 +261,7 @@ class Run implements GatewayWorld {
       this.#order.isActing ||
       this.#shop.isActing ||
       this.#testers.isActing ||
+      this.#braking.isActing ||
       timeline.nowMs < this.#changedAtMs + stragglersMs
     ) {
       return false;
@@ -292,7 +291,7 @@ class Run implements GatewayWorld {
   async #onRestored(): Promise<void> {
     const { server } = this.#database;
     this.#isRestored = true;
-    this.#observed = observedOf(await this.#read());
+    this.#see(observedOf(await this.#read()));
     await server.setClock(this.#epochMs + this.#stage.timeline.nowMs);
     await declareRestore(this.#direct(), { backupTakenAt: undefined });
     await this.#order.restore(this.#sessionId);
@@ -360,10 +359,10 @@ class Run implements GatewayWorld {
   async #createSession(): Promise<void> {
     const { session } = await createSession(this.#directCore(), this.#owner, this.#newSession);
     this.#sessionId = session.id;
-    this.#database.server.watching = observedQuery(session.id);
     // A restore is of the run's own session alone, so the other one begins after it.
     if (this.#schedule.restore === undefined) await this.#order.start(session.id);
     await this.#testers.start();
+    this.#braking.start();
     await this.#look(await this.#read());
   }
 
@@ -382,8 +381,9 @@ class Run implements GatewayWorld {
   async #look(read: QueryResult): Promise<void> {
     const before = this.#observed;
     const now = observedOf(read);
-    this.#observed = now;
+    this.#see(now);
     await this.#order.check(now);
+    await this.#braking.check(now, before);
     this.#changedAtMs = this.#stage.timeline.nowMs;
     if (!before || describeObserved(now) !== describeObserved(before)) this.#note(() => describeObserved(now));
     this.#violate(findViolation(this.#moment(), before));
@@ -391,6 +391,11 @@ class Run implements GatewayWorld {
     this.#customer.onChange(now);
     this.#merchant.onChange(now);
     this.#later.onChange(now);
+  }
+
+  #see(now: Observed): void {
+    this.#observed = now;
+    this.#database.server.watching = observedQuery(this.#sessionId, now.events.length);
   }
 
   #moment(): Moment {
@@ -408,7 +413,7 @@ class Run implements GatewayWorld {
       isRestored: this.#isRestored,
       isReportLost: (hold) =>
         isReportLost(hold, this.#gateways, { stored: this.#notifications.stored, restore: this.#schedule.restore }),
-      demandsAuthentication: demandsAuthentication(this.#schedule),
+      demandsAuthentication: demandsAuthentication(this.#schedule, this.#observed!.session.brakes),
       hidesBrowser: this.#schedule.submissions.some(({ hidesBrowser }) => hidesBrowser),
       hasPassed: (challenge) => this.#hasPassed(challenge),
       isPlanned: (id) => this.#schedule.plan.some((index) => this.#database.connectionIds[index] === id),

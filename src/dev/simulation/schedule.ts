@@ -2,6 +2,7 @@
 import type { FailoverSwitch, WithoutBrowser } from "../../core/rows/entities.ts";
 import type { Gateway } from "../../gateways/connector.ts";
 import type { Declined } from "../../gateways/declines.ts";
+import { type BrakingPlan, countedTokenOf, drawBraking } from "./braking.ts";
 import { type CustomerPlan, drawCustomer } from "./customer-plan.ts";
 import { Dice } from "./dice.ts";
 import type { Faults } from "./faults.ts";
@@ -102,6 +103,8 @@ export type Schedule = {
   readonly rival: RivalPlan | undefined;
   /** Set in runs whose merchant cancels or replaces the session about when it is submitted. */
   readonly shop: ShopPlan | undefined;
+  /** Set in runs whose merchant may brake against card testing. */
+  readonly braking: BrakingPlan | undefined;
   /** Of card testers beside the run's session; only in plain runs. */
   readonly testers: ReturnType<typeof drawTesters>;
 };
@@ -123,8 +126,12 @@ type AuthenticationSchedule = {
 type Demand = { readonly withoutBrowser: WithoutBrowser; readonly hidesAt: readonly number[] };
 
 /** Reports whether no payment of a run may be captured without an authentication. */
-export function demandsAuthentication({ authentication }: Pick<Schedule, "authentication">): boolean {
+export function demandsAuthentication(
+  { authentication }: Pick<Schedule, "authentication">,
+  brakes: readonly string[] | null,
+): boolean {
   const { demand, provider } = authentication ?? {};
+  if (authentication && demand?.withoutBrowser !== "PAY" && brakes?.includes("NEW_CARD")) return true;
   return demand ? demand.withoutBrowser === "DECLINE" : provider?.rule === "ALWAYS";
 }
 
@@ -180,9 +187,18 @@ export function drawSchedule(dice: Dice, seed: number): Schedule {
   };
   const changing = new Dice((seed + shopSeeds) % 2 ** 31);
   const shop = later || schedule.restore ? undefined : drawShop(changing, schedule.submissions[0]!.atMs);
-  const isPlain = !(authentication ?? refunds ?? later ?? schedule.restore ?? schedule.rival ?? shop);
-  const testers = isPlain && !longWaits.authorizeAgainMs ? drawTesters(new Dice((seed + testerSeeds) % 2 ** 31)) : [];
-  return { ...schedule, shop, testers };
+  const isAlone = !(refunds ?? later ?? schedule.restore ?? schedule.rival ?? shop);
+  const isPlain = isAlone && !authentication && !longWaits.authorizeAgainMs;
+  const testers = isPlain ? drawTesters(new Dice((seed + testerSeeds) % 2 ** 31)) : [];
+  const canBrake = isAlone && !expiresSoon && testers.length === 0;
+  const braking = canBrake ? drawBraking(new Dice((seed + brakingSeeds) % 2 ** 31)) : undefined;
+  const submissions = braking ? schedule.submissions.map((one) => counted(one, seed, braking)) : schedule.submissions;
+  return { ...schedule, submissions, shop, testers, braking };
+}
+
+/** Returns the submission with a card that counts. */
+function counted(submission: Submission, seed: number, { hidesBrowser }: BrakingPlan): Submission {
+  return { ...submission, token: countedTokenOf(seed), hidesBrowser: submission.hidesBrowser || hidesBrowser };
 }
 
 function drawRetry(dice: Dice): Schedule["retry"] {
@@ -206,6 +222,7 @@ const rivalSeeds = 1_200_000_041;
 const forgerySeeds = 1_300_000_027;
 const shopSeeds = 1_400_000_023;
 const testerSeeds = 1_600_000_009;
+const brakingSeeds = 1_700_000_009;
 
 function drawDemand(dice: Dice): Demand | undefined {
   if (!dice.chance(0.2)) return undefined;
@@ -349,7 +366,7 @@ export function describeSchedule(
   faults: Pick<Faults, "endMs" | "rates">,
 ): readonly string[] {
   const { plan, behaviours, failoverOn, longWaits, authentication, refunds, later, defaultPlan, retry } = schedule;
-  const { restore, hasStaleAbsents, rotatedAtMs } = schedule;
+  const { restore, hasStaleAbsents, rotatedAtMs, braking } = schedule;
   return [
     `seed ${seed}; faults until ${faults.endMs / 1000} s: ${JSON.stringify(faults.rates)}`,
     ...plan.map((index) => `plan: ${accounts[index]?.gateway} ${JSON.stringify(behaviours[index])}`),
@@ -359,6 +376,7 @@ export function describeSchedule(
     ...(defaultPlan ? ["the plan is that of a case"] : []),
     ...(restore && hasStaleAbsents ? ["reports of voids that found nothing arrive after the restore"] : []),
     ...(rotatedAtMs === undefined ? [] : [`the credentials are rotated after ${rotatedAtMs} ms`]),
+    ...(braking ? [`brakes: ${JSON.stringify(braking)}`] : []),
     ...(retry ? [`retries at the same gateway: ${JSON.stringify(retry)}`] : []),
     ...(authentication ? [`asks for the customer: ${JSON.stringify(authentication)}`] : []),
   ];

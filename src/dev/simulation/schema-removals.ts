@@ -91,14 +91,14 @@ async function statementsOf(
       ]);
       const parts = (rows[0]?.text ?? "").split(" FOR UPDATE;");
       if (parts.length !== 2) throw missing(`the lock of ${removal.guard}`, parts.length - 1);
-      return [parts.join(";"), copyGuards];
+      return [parts.join(";"), copyFunctions];
     }
     default:
       return unreachable(removal);
   }
 }
 
-const copyGuards = "SELECT app.copy_guards('_rest', suffix) FROM app.partition_sets WHERE kind = 'payments'";
+const copyFunctions = "SELECT app.copy_functions('_rest', suffix) FROM app.partition_sets WHERE kind = 'payments'";
 
 /** A check is dropped from the whole table; a foreign key between partitions from each of them. */
 async function constraintStatements(

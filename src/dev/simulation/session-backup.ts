@@ -35,18 +35,29 @@ async function backUp(server: SqlServer, sessionId: string, sinceMs: number): Pr
   return { sessionId, sinceMs, tables };
 }
 
-/** Puts the rows back, past every trigger, as the server's own restore does. Nothing else may be running. */
+/** Puts the rows back. Nothing else may be running. */
 async function bringBack(server: SqlServer, backup: SessionBackup): Promise<void> {
-  await server.observe("BEGIN");
-  await server.observe("SET LOCAL session_replication_role = replica");
+  await server.asReplica("BEGIN");
   for (const table of backup.tables) {
     const { name, columns, rows } = table;
-    await server.observe({ text: `DELETE FROM ${name} WHERE ${whichOf(table)}`, values: [keyOf(table, backup)] });
+    await server.asReplica({ text: `DELETE FROM ${name} WHERE ${whichOf(table)}`, values: [keyOf(table, backup)] });
     const text = `INSERT INTO ${name} (${columns}) OVERRIDING SYSTEM VALUE
       SELECT ${columns} FROM json_populate_recordset(NULL::${name}, $1::json)`;
-    await server.observe({ text, values: [rows] });
+    await server.asReplica({ text, values: [rows] });
   }
-  await server.observe("COMMIT");
+  await server.asReplica("COMMIT");
+}
+
+/** Removes the sessions that are not done, with everything that refers to them. */
+export async function removeOpenSessions(server: SqlServer): Promise<void> {
+  const { rows } = await server.observe({ name: "tables", text: selectTables });
+  const deletes = (rows as Table[]).flatMap(({ name, isNotifications }, index) => {
+    if (isNotifications) return [];
+    const column = name === "payment_session" ? "id" : "session_id";
+    return [`d${index} AS (DELETE FROM ${name} WHERE ${column} IN (SELECT id FROM open))`];
+  });
+  const text = `WITH open AS (SELECT id FROM payment_session WHERE phase <> 'DONE'), ${deletes.join(", ")} SELECT`;
+  await server.asReplica({ name: "remove_open", text });
 }
 
 function whichOf({ name, isNotifications }: Table): string {

@@ -30,6 +30,15 @@ export type ProviderBehaviour = {
   readonly grantsExemptions: boolean;
 };
 
+/** The bank of a run whose rule names no provider. */
+export const noProvider: ProviderBehaviour = {
+  rule: "AS_NEEDED",
+  answer: "unknownCard",
+  checksDevice: false,
+  policy: null,
+  grantsExemptions: false,
+};
+
 /** The provider's own records: one transaction for each authentication that was prepared. */
 export class ProviderWorld {
   readonly behaviour: ProviderBehaviour;

@@ -7,6 +7,7 @@ import { recordConnection, recordVerified, setAcquirerData, stageCredentials } f
 import { Database } from "../../platform/database.ts";
 import { accounts, type Schedule } from "./schedule.ts";
 import { removeFromSchema, type SchemaRemoval } from "./schema-removals.ts";
+import { removeOpenSessions } from "./session-backup.ts";
 import { sealing } from "./simulated-core.ts";
 import { runOn, simulationTemplate } from "./simulation-template.ts";
 import { SqlServer } from "./sql-server.ts";
@@ -28,6 +29,10 @@ export type SimulationDatabase = {
    * windows.
    */
   nextEpochMs(): number;
+  /** The number of runs that have begun. */
+  readonly runs: number;
+  /** Removes the sessions that are not done. Other rows stay, and so do the plans of statements, which `clear` discards. */
+  removeOpen(): Promise<void>;
   /** Removes the rows of all runs. */
   clear(): Promise<void>;
   drop(): Promise<void>;
@@ -95,9 +100,13 @@ export async function createSimulationDatabase(
       await server.observe("UPDATE connection SET credential_version = 2 WHERE acquirer IS NOT NULL");
     },
     nextEpochMs: () => firstEpochMs + runs++ * betweenEpochsMs,
+    get runs() {
+      return runs;
+    },
+    removeOpen: () => removeOpenSessions(server),
     async clear() {
       await server.observe(
-        "TRUNCATE payment_session, attempt, outbox_event, event_todo, gateway_notification, reconciliation_run, card_submission CASCADE",
+        "TRUNCATE payment_session, attempt, outbox_event, event_todo, gateway_notification, reconciliation_run, card_submission, tested_payment, tested_cards, braking, braking_hold, alert CASCADE",
       );
     },
     async drop() {

@@ -24,7 +24,7 @@ const backendsMax = 16;
 const soonMs = 2;
 
 const isWrite =
-  /^\s*(INSERT|UPDATE|DELETE|WITH)\b|\b(app|partitions)[.](create_session|claim|held|failed|captured)\w*\(/i;
+  /^\s*(INSERT|UPDATE|DELETE|WITH)\b|\bFROM (app|partitions)[.]\w+\(|\bapp[.](hurry|repeat)_orphan\(/i;
 
 /** One server with a few connections, which the simulated ones use in turn. */
 export class SqlServer {
@@ -37,6 +37,8 @@ export class SqlServer {
   readonly #observer: Client;
   readonly #all: Backend[] = [];
   readonly #idle = new Set<Backend>();
+  /** Set once rows are changed past every trigger. */
+  #replica: Promise<Backend> | undefined;
   #waiters: Waiter[] = [];
   #clockMs = Number.NaN;
 
@@ -57,12 +59,30 @@ export class SqlServer {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#observer, ...this.#all.map(({ client }) => client)].map((client) => client.end()));
+    const replica = await this.#replica;
+    const backends = replica ? [...this.#all, replica] : this.#all;
+    await Promise.all([this.#observer, ...backends.map(({ client }) => client)].map((client) => client.end()));
   }
 
   /** Reads rows for the simulation itself, besides all processes. */
   observe(query: Query): Promise<QueryResult> {
     return this.#observer.query(query as string);
+  }
+
+  /**
+   * Changes rows past every trigger, as the server's own restore does. A connection of its own: one that begins or ends
+   * this plans all of its statements again.
+   */
+  async asReplica(query: Query): Promise<QueryResult> {
+    this.#replica ??= this.#connectReplica();
+    return (await this.#replica).client.query(query as string);
+  }
+
+  async #connectReplica(): Promise<Backend> {
+    const backend = new Backend(this.#url, this.#core);
+    await backend.ready;
+    await backend.client.query("SET session_replication_role = replica");
+    return backend;
   }
 
   /** Returns a pool of the connection for the simulation itself: whatever uses it goes on alone. */
@@ -79,7 +99,9 @@ export class SqlServer {
   #clockChange(epochMs: number | undefined): { name: string; text: string; values: unknown[] }[] {
     if (epochMs === undefined || epochMs === this.#clockMs) return [];
     this.#clockMs = epochMs;
-    return [{ name: "set_clock", text: "SELECT setval('app.simulated_clock', $1)", values: [epochMs] }];
+    // Without a row, whose answer costs as much as the change.
+    const text = "SELECT WHERE setval('app.simulated_clock', $1) IS NULL";
+    return [{ name: "set_clock", text, values: [epochMs] }];
   }
 
   /**

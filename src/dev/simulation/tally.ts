@@ -13,8 +13,8 @@ export class SimulationTally {
   readonly #startedAt = performance.now();
   readonly #statuses = new Map<string, number>();
   readonly #refusals = new Map<string, number>();
-  /** The first seed of each refusal, to play it again. */
-  readonly #seedOfRefusal = new Map<string, number>();
+  /** The first seed of each end and of each refusal, to play it again. */
+  readonly #firstSeeds = new Map<string, number>();
   readonly #violations: RunResult[] = [];
   #played = 0;
   #steps = 0;
@@ -37,10 +37,9 @@ export class SimulationTally {
     this.#played++;
     this.#steps += result.steps;
     count(this.#statuses, result.status);
-    for (const refusal of result.refusals) {
-      count(this.#refusals, refusal);
-      if (!this.#seedOfRefusal.has(refusal)) this.#seedOfRefusal.set(refusal, result.seed);
-    }
+    for (const refusal of result.refusals) count(this.#refusals, refusal);
+    for (const what of [result.status, ...result.refusals])
+      this.#firstSeeds.set(what, Math.min(result.seed, this.#firstSeeds.get(what) ?? result.seed));
     if (result.violation !== undefined) {
       this.#violations.push(result);
       // At once: a run takes hours, and the seed can be played beside it.
@@ -59,8 +58,8 @@ export class SimulationTally {
     this.#bar.stop();
     const seconds = Math.round((performance.now() - this.#startedAt) / 1000);
     return [
-      ...listed("ended", this.#statuses),
-      ...listed("refused by the database", this.#refusals, (refusal) => ` (seed ${this.#seedOfRefusal.get(refusal)})`),
+      ...listed("ended", this.#statuses, this.#firstSeeds),
+      ...listed("refused by the database", this.#refusals, this.#firstSeeds),
       ...this.#violations.map(({ seed, violation }) => `seed ${seed}: ${violation}`),
       `${this.#played} seeds, ${this.#steps} steps, ${this.#violations.length} violations, ${seconds} s, ${this.#rate()} seeds/s`,
     ].join("\n");
@@ -79,8 +78,8 @@ function count(counts: Map<string, number>, what: string): void {
   counts.set(what, (counts.get(what) ?? 0) + 1);
 }
 
-function listed(title: string, counts: ReadonlyMap<string, number>, noteOf = (_what: string) => ""): string[] {
+function listed(title: string, counts: ReadonlyMap<string, number>, seeds: ReadonlyMap<string, number>): string[] {
   const rows = [...counts].toSorted((left, right) => right[1] - left[1]);
-  const texts = rows.map(([what, times]) => `${what} ${times}${noteOf(what)}`);
+  const texts = rows.map(([what, times]) => `${what} ${times} (seed ${seeds.get(what)})`);
   return rows.length === 0 ? [] : [`${title}: ${texts.join(", ")}`];
 }

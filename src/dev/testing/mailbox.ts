@@ -13,8 +13,9 @@ export type ReceivedMail = {
   readonly source: string;
   /** Name in lower case and value, unfolded, in their order. */
   readonly headers: readonly (readonly [string, string])[];
-  /** The body as a person reads it. */
+  /** The body as a person reads it: the part that is text, and the one that is a page. */
   readonly text: string;
+  readonly html: string;
   readonly overTls: boolean;
   readonly user: string | undefined;
 };
@@ -116,16 +117,34 @@ function refusal(responseCode: number, message: string): Error {
   return Object.assign(new Error(message), { responseCode });
 }
 
-function readMail(source: string): Pick<ReceivedMail, "headers" | "text"> {
+type Headers = ReceivedMail["headers"];
+
+function readPart(source: string): { headers: Headers; body: string } {
   const end = source.indexOf("\r\n\r\n");
   const headers = source
     .slice(0, end)
     .replaceAll(/\r\n[ \t]+/g, " ")
     .split("\r\n")
     .map((line) => [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 1).trim()] as const);
-  const encoding = headers.find(([name]) => name === "content-transfer-encoding")?.[1];
-  const body = source.slice(end + 4).replaceAll("\r\n", "\n");
-  return { headers, text: encoding === "quoted-printable" ? decodeQuotedPrintable(body) : body };
+  return { headers, body: source.slice(end + 4) };
+}
+
+const headerOf = (headers: Headers, name: string) => headers.find(([each]) => each === name)?.[1] ?? "";
+
+function readMail(source: string): Pick<ReceivedMail, "headers" | "text" | "html"> {
+  const { headers, body } = readPart(source);
+  const boundary = /boundary="([^"]+)"/.exec(headerOf(headers, "content-type"))?.[1];
+  const parts = body
+    .split(`--${boundary}`)
+    .slice(1, -1)
+    .map((part) => readPart(part.replace(/^\r\n/, "")));
+  const read = (type: string) => {
+    const part = parts.find((each) => headerOf(each.headers, "content-type").startsWith(type));
+    const written = part?.body.replace(/\r\n$/, "").replaceAll("\r\n", "\n") ?? "";
+    const isEncoded = part && headerOf(part.headers, "content-transfer-encoding") === "quoted-printable";
+    return isEncoded ? decodeQuotedPrintable(written) : written;
+  };
+  return { headers, text: read("text/plain"), html: read("text/html") };
 }
 
 function decodeQuotedPrintable(body: string): string {

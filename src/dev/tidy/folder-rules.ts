@@ -1,7 +1,7 @@
 /** Rules about imports between folders and files. The table is the map of the code base: a new folder needs a row. */
 import type { ImportFact, SourceFacts } from "./source-facts.ts";
 
-const foundation = ["limits", "platform"];
+const foundation = ["brand", "limits", "platform"];
 const capabilities = [...foundation, "card-vault", "gateways", "events", "accounts"];
 const flow = [...capabilities, "core"];
 const payment = [...flow, "refunds", "oversight", "reporting", "retention"];
@@ -22,9 +22,10 @@ const product = [
  * them in rows above. Biome's rule noImportCycles finds files that import themselves through others, types included.
  */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
+  brand: [],
   limits: [],
   version: [],
-  platform: ["limits"],
+  platform: ["brand", "limits"],
   transcoder: [],
   "card-vault": foundation,
   // The client of our own vault, which speaks its generated RPC.
@@ -40,7 +41,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   metrics: payment,
   edge: [...payment, "transcoder"],
   dashboard: [...payment, "transcoder"],
-  "dashboard/ui": [],
+  "dashboard/ui": ["brand"],
   widget: [],
   // The only process that sees a card number: it shares only the foundation with the others.
   vault: ["platform"],

@@ -12,7 +12,7 @@ export type AdyenParts = {
   readonly http: GatewayHttp;
   readonly forwarder: CardForwarder;
   /**
-   * Origin of the test environment: `adyenTestOrigin`, or an emulator of it. A live account has a separate origin.
+   * `adyenTestOrigin`, in whose place each live account has an origin of its own; or an emulator, for all accounts.
    */
   readonly origin: string;
   /** The environment whose accounts are accepted. */
@@ -39,7 +39,7 @@ export class AdyenApi {
   readonly nowMs: () => number;
   readonly #http: GatewayHttp;
   readonly #forwarder: CardForwarder;
-  readonly #testOrigin: string;
+  readonly #origin: string;
 
   constructor(parts: AdyenParts) {
     this.environment = parts.environment;
@@ -47,7 +47,7 @@ export class AdyenApi {
     this.nowMs = parts.nowMs ?? (() => performance.timeOrigin + performance.now());
     this.#http = parts.http;
     this.#forwarder = parts.forwarder;
-    this.#testOrigin = parts.origin;
+    this.#origin = parts.origin;
   }
 
   /** Returns calls that share one deadline: each gets the time that is left. */
@@ -98,7 +98,8 @@ export class AdyenApi {
   }
 
   #originFor({ credentials }: GatewayCall): string {
-    return this.environment === "live" ? liveOrigin(clear(credentials, "liveUrlPrefix")) : this.#testOrigin;
+    const isOfAccount = this.environment === "live" && this.#origin === adyenTestOrigin;
+    return isOfAccount ? liveOrigin(clear(credentials, "liveUrlPrefix")) : this.#origin;
   }
 }
 

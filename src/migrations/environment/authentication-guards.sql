@@ -251,7 +251,7 @@ BEGIN
   IF one.waits <> (one.open > 0) THEN PERFORM app.refuse('a session waits exactly while an action is open'); END IF;
   IF one.authentications <> one.counted THEN PERFORM app.refuse('a session counts its authentications'); END IF;
 END $$;
-CREATE FUNCTION partitions.check_awaiting_row_rest() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION partitions.check_awaiting_row_rest() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
   PERFORM partitions.check_awaiting_rest(NEW.session_id);
   RETURN NULL;

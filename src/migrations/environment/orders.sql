@@ -43,12 +43,12 @@ BEGIN
 END $$;
 
 -- Gives an order to the session whose winner is named. A second session has it only beside its item of the work queue: its money is
--- taken already. LL003 is the service's own code (src/core/orders/order-winner.ts).
+-- taken already. LL005 is the service's own code (src/core/orders/order-winner.ts).
 CREATE FUNCTION app.require_order(taker uuid, merchant uuid, reference text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE other uuid := app.take_order(taker, merchant, reference);
 BEGIN
   IF other IS NOT NULL AND NOT EXISTS (SELECT FROM work_item WHERE session_id = taker AND kind = 'PAID_MORE_THAN_ONCE') THEN
-    RAISE EXCEPTION 'another session has the order' USING ERRCODE = 'LL003', DETAIL = other::text; END IF;
+    RAISE EXCEPTION 'another session has the order' USING ERRCODE = 'LL005', DETAIL = other::text; END IF;
 END $$;
 
 -- Frees the order of a session that keeps no money, and gives it back to one that keeps some again. An order of several payments goes to
@@ -101,7 +101,7 @@ BEGIN
   SELECT of_merchant, o.order_ref, o.session_id FROM jsonb_populate_recordset(NULL::app.order_winner, orders) o;
 END $$;
 
-CREATE FUNCTION partitions.update_order_of_refund_rest() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION partitions.update_order_of_refund_rest() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
   IF 'SUCCEEDED' IN (NEW.status, CASE TG_OP WHEN 'UPDATE' THEN OLD.status END) AND (TG_OP = 'INSERT' OR NEW.status <> OLD.status) THEN
     PERFORM app.update_order(NEW.session_id); END IF;

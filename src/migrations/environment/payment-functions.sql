@@ -24,7 +24,7 @@ CREATE FUNCTION app.public_time(at timestamptz) RETURNS text LANGUAGE sql STABLE
 CREATE FUNCTION partitions.create_session_rest(
   new_session uuid, merchant uuid, amount bigint, in_currency text, reference text, email text, secret int, life_ms bigint, request uuid,
   described jsonb, later boolean, later_by timestamptz, repeated boolean, own_key text, hash bytea, answer text, key_life_ms bigint)
-RETURNS SETOF payment_session LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+RETURNS SETOF payment_session LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, partitions, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
   at timestamptz := app.clock();
@@ -57,13 +57,14 @@ END $$;
 -- Claims a session for its one submission, and opens its first attempt if one is named. `card` has the versions of the card's fingerprint,
 -- the current one first and with spaces between them. A claim that is guarded is refused, and nothing is claimed: LL003 where the card has
 -- been tried too often, or its network was declined too often, LL004 where the merchant's block list has the customer (blocklist.sql).
--- Without network_max the network is recorded and not refused.
+-- Without network_max the network is recorded and not refused. A refused claim undoes none of those that share its statement: it returns
+-- a row without an id, whose decline_code has the reason and whose skipped has the entry of the block list.
 CREATE FUNCTION partitions.claim_rest(
   of_session uuid, lease_ms int, budget_ms int, token text, hash bytea, rule int, planned jsonb, skips jsonb, request uuid, routed jsonb,
   browser text, attempt uuid, at_gateway text, connection uuid, credential int, place int, why text, execution_ms int,
   card text, address inet, is_guarded boolean, is_counted boolean, submissions_max int, declines_max int,
   network cidr, network_max int, braked text)
-RETURNS SETOF payment_session LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+RETURNS SETOF payment_session LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, partitions, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
   s  payment_session;
@@ -71,6 +72,7 @@ DECLARE
   at timestamptz := date_trunc('milliseconds', app.clock());
   versions uuid[] := string_to_array(card, ' ');
   added    int;
+  entry    text;
 BEGIN
   PERFORM app.refuse_other_timeline();
   UPDATE partitions.payment_session_rest
@@ -112,12 +114,12 @@ BEGIN
     FROM card_submission WHERE fingerprint = ANY (versions)
     GROUP BY fingerprint HAVING bool_and(session_id <> of_session);
   END IF;
-  -- Few networks have so many declines that their other payments are counted too.
+  -- Few networks have so many declined cards that their other cards are counted too.
   IF is_guarded AND is_counted AND network IS NOT NULL AND network_max IS NOT NULL THEN
     IF (SELECT count(*) >= network_max FROM (
-          SELECT FROM card_submission p WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.declines IS NOT NULL
+          SELECT DISTINCT p.fingerprint FROM card_submission p WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.declines IS NOT NULL
             AND p.submitted_at > at - interval '1 hour' LIMIT network_max) declined)
-       AND (SELECT 2 * count(p.declines) >= count(*) FROM card_submission p
+       AND (SELECT 2 * count(DISTINCT p.fingerprint) FILTER (WHERE p.declines IS NOT NULL) >= count(DISTINCT p.fingerprint) FROM card_submission p
             WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.submitted_at > at - interval '1 hour' AND p.session_id <> of_session) THEN
       PERFORM app.brake('network'); END IF;
   END IF;
@@ -127,13 +129,19 @@ BEGIN
     VALUES (s.id, attempt, 1, at_gateway, connection, credential, place, why, s.amount_minor, s.currency, at, at, at + execution_ms * interval '1 ms');
   END IF;
   RETURN NEXT s;
+EXCEPTION WHEN SQLSTATE 'LL001' OR SQLSTATE 'LL003' OR SQLSTATE 'LL004' THEN
+  GET STACKED DIAGNOSTICS entry = PG_EXCEPTION_DETAIL;
+  s := NULL;
+  s.decline_code := SQLERRM;
+  s.skipped := nullif(entry, '')::jsonb;
+  RETURN NEXT s;
 END $$;
 
 -- Records the hold that an authorization has answered with, makes its attempt the winner, voids every unknown attempt and orders
 -- the capture. Returns the time, and whether another attempt has changed since the caller read it.
 CREATE FUNCTION partitions.held_rest(
   of_session uuid, epoch int, attempt uuid, read_at timestamptz, reference text, network text, lease_ms int, unused_ms int, brand text, last4 text)
-RETURNS TABLE (recorded_at timestamptz, is_news boolean) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+RETURNS TABLE (recorded_at timestamptz, is_news boolean) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, partitions, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
   s  record;
@@ -185,7 +193,7 @@ CREATE FUNCTION partitions.failed_rest(
   of_session uuid, epoch int, attempt uuid, read_at timestamptz, as_status text, kind text, declined_as text, own_code text, refused_as text, therefore text,
   brand text, last4 text, lease_ms int, unused_ms int, margin_ms int,
   next_attempt uuid, at_gateway text, connection uuid, credential int, place int, why text, execution_ms int)
-RETURNS timestamptz LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+RETURNS timestamptz LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, partitions, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
   s  record;
@@ -234,7 +242,7 @@ END $$;
 CREATE FUNCTION partitions.captured_rest(
   of_session uuid, epoch int, attempt uuid, read_at timestamptz, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text,
   lease_ms int, unused_ms int, event uuid, public_event text, event_body text, overdue_ms int)
-RETURNS TABLE (ended_at timestamptz, event_sequence int, event_bytes bytea) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+RETURNS TABLE (ended_at timestamptz, event_sequence int, event_bytes bytea) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, partitions, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
   s    record;

@@ -266,7 +266,7 @@ BEGIN
   END IF;
 END $$;
 -- A lease, a card shown and other columns that the checks do not read need none.
-CREATE FUNCTION partitions.check_whole_session_rest() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION partitions.check_whole_session_rest() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
   IF (OLD.status, OLD.phase, OLD.winner_attempt_id, OLD.capture_asked_at)
      IS DISTINCT FROM (NEW.status, NEW.phase, NEW.winner_attempt_id, NEW.capture_asked_at) THEN
@@ -274,7 +274,7 @@ BEGIN
   IF NEW.awaiting_since IS DISTINCT FROM OLD.awaiting_since THEN PERFORM partitions.check_awaiting_rest(NEW.id); END IF;
   RETURN NULL;
 END $$;
-CREATE FUNCTION partitions.check_whole_attempt_rest() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION partitions.check_whole_attempt_rest() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
   IF TG_OP = 'INSERT' OR (OLD.status, OLD.completed_at) IS DISTINCT FROM (NEW.status, NEW.completed_at) THEN
     PERFORM partitions.check_whole_rest(NEW.session_id); END IF;

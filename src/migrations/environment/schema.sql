@@ -1471,6 +1471,16 @@ CREATE INDEX work_item_open ON work_item USING btree (id) WHERE (closed_at IS NU
 -- index work_item_unresolved
 CREATE INDEX work_item_unresolved ON work_item USING btree (kind) WHERE (resolved_at IS NULL);
 
+-- function app.ask_for_capture(of_session uuid)
+CREATE OR REPLACE FUNCTION app.ask_for_capture(of_session uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE payment_session SET capture_asked_at = app.clock(), capture_due_at = NULL
+  WHERE id = of_session AND capture_asked_at IS NULL RETURNING * $function$;
+
 -- function app.audit()
 CREATE OR REPLACE FUNCTION app.audit()
  RETURNS TABLE(rule text, session_id uuid, attempt_id uuid)
@@ -1566,6 +1576,76 @@ AS $function$
   WHERE w.session_id = ANY (checked) AND NOT EXISTS (SELECT FROM app.kept_money k WHERE k.session_id = w.session_id)
 $function$;
 
+-- function app.begin_challenge(of_session uuid, of_authentication uuid, action text, kept text, look_ms double precision, message text)
+CREATE OR REPLACE FUNCTION app.begin_challenge(of_session uuid, of_authentication uuid, action text, kept text, look_ms double precision, message text)
+ RETURNS SETOF authentication
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE authentication
+  SET status = 'AWAITING_CUSTOMER', flow = 'CHALLENGE', action_sealed = action, keep_sealed = kept, next_look_at = app.clock() + look_ms * interval '1 ms',
+      message_sealed = message
+  WHERE session_id = of_session AND id = of_authentication AND status = 'REQUESTING' RETURNING * $function$;
+
+-- function app.begin_completion(of_session uuid, of_authentication uuid)
+CREATE OR REPLACE FUNCTION app.begin_completion(of_session uuid, of_authentication uuid)
+ RETURNS SETOF authentication
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE authentication
+  SET status = 'CONFIRMING', completions_sent = completions_sent + 1, answered_at = app.clock(), ticket_hash = NULL
+  WHERE session_id = of_session AND id = of_authentication AND status = 'AWAITING_CUSTOMER' AND cancel_asked_at IS NULL RETURNING * $function$;
+
+-- function app.begin_device_check(of_session uuid, of_authentication uuid, action text, kept text, wait_ms double precision)
+CREATE OR REPLACE FUNCTION app.begin_device_check(of_session uuid, of_authentication uuid, action text, kept text, wait_ms double precision)
+ RETURNS SETOF authentication
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE authentication
+  SET status = 'METHOD', action_sealed = action, keep_sealed = kept, next_look_at = least(deadline_at, app.clock() + wait_ms * interval '1 ms')
+  WHERE session_id = of_session AND id = of_authentication AND status = 'PREPARING' RETURNING * $function$;
+
+-- function app.begin_hold(of_session uuid, gone_at timestamp with time zone, margin_ms double precision, due_ms double precision)
+CREATE OR REPLACE FUNCTION app.begin_hold(of_session uuid, gone_at timestamp with time zone, margin_ms double precision, due_ms double precision)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE payment_session s
+  SET held_at = h.now, held_until = h.until, vault_token = NULL, browser_sealed = NULL,
+      capture_due_at = CASE WHEN h.until > h.now + due_ms * interval '1 ms' THEN h.until - due_ms * interval '1 ms' END
+  FROM (
+    SELECT o.id, n.now, greatest(n.now, least(o.capture_by, gone_at - least(margin_ms * interval '1 ms', (gone_at - n.now) / 2))) AS until
+    FROM payment_session o, LATERAL (SELECT app.clock() AS now) n WHERE o.id = of_session) h
+  WHERE s.id = of_session AND h.id = s.id AND s.held_at IS NULL
+  RETURNING s.* $function$;
+
+-- function app.begin_provider_request(of_session uuid, of_authentication uuid, from_status text, kept text)
+CREATE OR REPLACE FUNCTION app.begin_provider_request(of_session uuid, of_authentication uuid, from_status text, kept text)
+ RETURNS SETOF authentication
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE authentication
+  SET status = 'REQUESTING', keep_sealed = kept, action_sealed = NULL, ticket_hash = NULL, shown_at = NULL, shown_count = 0, answered_at = NULL, next_look_at = NULL
+  WHERE session_id = of_session AND id = of_authentication AND status = from_status RETURNING * $function$;
+
+-- function app.begin_wait(of_session uuid)
+CREATE OR REPLACE FUNCTION app.begin_wait(of_session uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE payment_session SET awaiting_since = app.clock() WHERE id = of_session RETURNING * $function$;
+
 -- function app.blockable_networks(address inet)
 CREATE OR REPLACE FUNCTION app.blockable_networks(address inet)
  RETURNS text[]
@@ -1600,12 +1680,23 @@ BEGIN
   RAISE EXCEPTION '%', reason USING ERRCODE = 'LL003';
 END $function$;
 
+-- function app.cancel_action(of_session uuid, of_authentication uuid)
+CREATE OR REPLACE FUNCTION app.cancel_action(of_session uuid, of_authentication uuid)
+ RETURNS SETOF authentication
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE authentication SET cancel_asked_at = app.clock()
+  WHERE session_id = of_session AND id = of_authentication AND cancel_asked_at IS NULL
+    AND (status = 'AWAITING_CUSTOMER' OR provider IS NOT NULL AND status IN ('METHOD','REQUESTING')) RETURNING * $function$;
+
 -- function app.captured(of_session uuid, epoch integer, attempt uuid, read_at timestamp with time zone, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text, overdue_ms integer)
 CREATE OR REPLACE FUNCTION app.captured(of_session uuid, epoch integer, attempt uuid, read_at timestamp with time zone, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text, overdue_ms integer)
  RETURNS TABLE(ended_at timestamp with time zone, event_sequence integer, event_bytes bytea)
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'public', 'pg_temp'
+ SET search_path TO 'public', 'partitions', 'pg_temp'
 AS $function$
 #variable_conflict use_variable
 DECLARE
@@ -1680,7 +1771,7 @@ CREATE OR REPLACE FUNCTION app.claim(of_session uuid, lease_ms integer, budget_m
  RETURNS SETOF payment_session
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'public', 'pg_temp'
+ SET search_path TO 'public', 'partitions', 'pg_temp'
 AS $function$
 #variable_conflict use_variable
 DECLARE
@@ -1689,6 +1780,7 @@ DECLARE
   at timestamptz := date_trunc('milliseconds', app.clock());
   versions uuid[] := string_to_array(card, ' ');
   added    int;
+  entry    text;
 BEGIN
   PERFORM app.refuse_other_timeline();
   UPDATE payment_session
@@ -1730,12 +1822,12 @@ BEGIN
     FROM card_submission WHERE fingerprint = ANY (versions)
     GROUP BY fingerprint HAVING bool_and(session_id <> of_session);
   END IF;
-  -- Few networks have so many declines that their other payments are counted too.
+  -- Few networks have so many declined cards that their other cards are counted too.
   IF is_guarded AND is_counted AND network IS NOT NULL AND network_max IS NOT NULL THEN
     IF (SELECT count(*) >= network_max FROM (
-          SELECT FROM card_submission p WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.declines IS NOT NULL
+          SELECT DISTINCT p.fingerprint FROM card_submission p WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.declines IS NOT NULL
             AND p.submitted_at > at - interval '1 hour' LIMIT network_max) declined)
-       AND (SELECT 2 * count(p.declines) >= count(*) FROM card_submission p
+       AND (SELECT 2 * count(DISTINCT p.fingerprint) FILTER (WHERE p.declines IS NOT NULL) >= count(DISTINCT p.fingerprint) FROM card_submission p
             WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.submitted_at > at - interval '1 hour' AND p.session_id <> of_session) THEN
       PERFORM app.brake('network'); END IF;
   END IF;
@@ -1745,7 +1837,31 @@ BEGIN
     VALUES (s.id, attempt, 1, at_gateway, connection, credential, place, why, s.amount_minor, s.currency, at, at, at + execution_ms * interval '1 ms');
   END IF;
   RETURN NEXT s;
+EXCEPTION WHEN SQLSTATE 'LL001' OR SQLSTATE 'LL003' OR SQLSTATE 'LL004' THEN
+  GET STACKED DIAGNOSTICS entry = PG_EXCEPTION_DETAIL;
+  s := NULL;
+  s.decline_code := SQLERRM;
+  s.skipped := nullif(entry, '')::jsonb;
+  RETURN NEXT s;
 END $function$;
+
+-- function app.clear_proofs(of_session uuid)
+CREATE OR REPLACE FUNCTION app.clear_proofs(of_session uuid)
+ RETURNS SETOF authentication
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE authentication SET proof_sealed = NULL WHERE session_id = of_session AND proof_sealed IS NOT NULL RETURNING * $function$;
+
+-- function app.clear_winner(of_session uuid)
+CREATE OR REPLACE FUNCTION app.clear_winner(of_session uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE payment_session SET winner_attempt_id = NULL WHERE id = of_session RETURNING * $function$;
 
 -- function app.clock()
 CREATE OR REPLACE FUNCTION app.clock()
@@ -1753,8 +1869,36 @@ CREATE OR REPLACE FUNCTION app.clock()
  LANGUAGE sql
 AS $function$SELECT clock_timestamp()$function$;
 
--- function app.copy_guards(model text, suffix text)
-CREATE OR REPLACE FUNCTION app.copy_guards(model text, suffix text)
+-- function app.close_session(of_session uuid)
+CREATE OR REPLACE FUNCTION app.close_session(of_session uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE payment_session SET phase = 'DONE' WHERE id = of_session AND phase = 'PROCESSING' AND status <> 'CREATED' RETURNING * $function$;
+
+-- function app.confirm_capture(of_session uuid)
+CREATE OR REPLACE FUNCTION app.confirm_capture(of_session uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE payment_session SET capture_confirmed = true WHERE id = of_session RETURNING * $function$;
+
+-- function app.confirm_decision(of_session uuid, of_attempt uuid, person text)
+CREATE OR REPLACE FUNCTION app.confirm_decision(of_session uuid, of_attempt uuid, person text)
+ RETURNS SETOF attempt
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE attempt SET decision_confirmed_by = person, decision_confirmed_at = app.clock()
+  WHERE session_id = of_session AND id = of_attempt RETURNING * $function$;
+
+-- function app.copy_functions(model text, suffix text)
+CREATE OR REPLACE FUNCTION app.copy_functions(model text, suffix text)
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
@@ -1783,12 +1927,22 @@ BEGIN
   END IF;
 END $function$;
 
+-- function app.count_completion(of_session uuid, of_authentication uuid, sent integer)
+CREATE OR REPLACE FUNCTION app.count_completion(of_session uuid, of_authentication uuid, sent integer)
+ RETURNS SETOF authentication
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE authentication SET completions_sent = completions_sent + 1
+  WHERE session_id = of_session AND id = of_authentication AND status = 'CONFIRMING' AND completions_sent = sent RETURNING * $function$;
+
 -- function app.create_session(new_session uuid, merchant uuid, amount bigint, in_currency text, reference text, email text, secret integer, life_ms bigint, request uuid, described jsonb, later boolean, later_by timestamp with time zone, repeated boolean, own_key text, hash bytea, answer text, key_life_ms bigint)
 CREATE OR REPLACE FUNCTION app.create_session(new_session uuid, merchant uuid, amount bigint, in_currency text, reference text, email text, secret integer, life_ms bigint, request uuid, described jsonb, later boolean, later_by timestamp with time zone, repeated boolean, own_key text, hash bytea, answer text, key_life_ms bigint)
  RETURNS SETOF payment_session
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'public', 'pg_temp'
+ SET search_path TO 'public', 'partitions', 'pg_temp'
 AS $function$
 #variable_conflict use_variable
 DECLARE
@@ -1819,12 +1973,118 @@ BEGIN
     RETURNING s.*;
 END $function$;
 
+-- function app.end_authentication(of_session uuid, of_authentication uuid, from_status text, end_status text, of_version text, transaction_status text, by_eci text, ds_transaction text, liable text)
+CREATE OR REPLACE FUNCTION app.end_authentication(of_session uuid, of_authentication uuid, from_status text, end_status text, of_version text, transaction_status text, by_eci text, ds_transaction text, liable text)
+ RETURNS SETOF authentication
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE authentication
+  SET status = end_status, completed_at = app.clock(), action_sealed = NULL, keep_sealed = NULL, returned_sealed = NULL, ticket_hash = NULL,
+      answered_at = CASE WHEN end_status IN ('CANCELLED','ABANDONED') THEN answered_at ELSE coalesce(answered_at, app.clock()) END,
+      version = of_version, trans_status = transaction_status, eci = by_eci, ds_transaction_id = ds_transaction, liability = liable
+  WHERE session_id = of_session AND id = of_authentication AND status = from_status RETURNING * $function$;
+
+-- function app.end_orphan(of_session uuid, of_attempt uuid, reference text, request integer, as_outcome text)
+CREATE OR REPLACE FUNCTION app.end_orphan(of_session uuid, of_attempt uuid, reference text, request integer, as_outcome text)
+ RETURNS SETOF orphaned_authorization
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE orphaned_authorization SET ended_at = app.clock(), next_retry_at = NULL, outcome = as_outcome
+  WHERE session_id = of_session AND attempt_id = of_attempt AND gateway_reference = reference AND retries = request AND ended_at IS NULL RETURNING * $function$;
+
+-- function app.end_provided(of_session uuid, of_authentication uuid, from_status text, end_status text, of_version text, transaction_status text, reason text, by_eci text, ds_transaction text, liable text, proof text, message text)
+CREATE OR REPLACE FUNCTION app.end_provided(of_session uuid, of_authentication uuid, from_status text, end_status text, of_version text, transaction_status text, reason text, by_eci text, ds_transaction text, liable text, proof text, message text)
+ RETURNS SETOF authentication
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE authentication
+  SET status = end_status, completed_at = app.clock(), action_sealed = NULL, keep_sealed = NULL, returned_sealed = NULL, ticket_hash = NULL, next_look_at = NULL,
+      answered_at = CASE WHEN status = 'AWAITING_CUSTOMER' AND end_status NOT IN ('CANCELLED','ABANDONED') THEN app.clock() END,
+      version = of_version, trans_status = transaction_status, trans_status_reason = reason, eci = by_eci, ds_transaction_id = ds_transaction, liability = liable,
+      proof_sealed = proof,
+      message_sealed = CASE WHEN end_status NOT IN ('CANCELLED','ABANDONED') THEN coalesce(message, message_sealed) END
+  WHERE session_id = of_session AND id = of_authentication AND status = from_status RETURNING * $function$;
+
+-- function app.end_unsubmitted(of_session uuid, of_merchant uuid, reason text, successor uuid)
+CREATE OR REPLACE FUNCTION app.end_unsubmitted(of_session uuid, of_merchant uuid, reason text, successor uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE payment_session SET status = 'EXPIRED', phase = 'DONE', settled_at = app.clock(), expired_because = reason, replaced_by = successor
+  WHERE id = of_session AND merchant_id = of_merchant AND phase = 'IDLE'
+  RETURNING * $function$;
+
+-- function app.end_wait(of_session uuid)
+CREATE OR REPLACE FUNCTION app.end_wait(of_session uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE payment_session
+  SET awaiting_since = NULL,
+      submit_deadline = CASE WHEN unrecorded_check_at IS NULL
+        THEN greatest(submit_deadline + (app.clock() - awaiting_since), app.clock() + interval '20 s') ELSE submit_deadline END
+  WHERE id = of_session AND awaiting_since IS NOT NULL RETURNING * $function$;
+
+-- function app.erase_customer(of_merchant uuid, of_session uuid)
+CREATE OR REPLACE FUNCTION app.erase_customer(of_merchant uuid, of_session uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE payment_session
+  SET customer_email = NULL, details = nullif(details - '{customerName,billingAddress}'::text[], '{}'), card_fingerprint = NULL, customer_network = NULL
+  WHERE merchant_id = of_merchant AND id = of_session
+  RETURNING * $function$;
+
+-- function app.erase_customers(of_merchant uuid, those uuid[], email text)
+CREATE OR REPLACE FUNCTION app.erase_customers(of_merchant uuid, those uuid[], email text)
+ RETURNS SETOF uuid
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE payment_session
+  SET customer_email = NULL, details = nullif(details - '{customerName,billingAddress}'::text[], '{}'), card_fingerprint = NULL, customer_network = NULL
+  WHERE merchant_id = of_merchant AND id = ANY (those) AND lower(customer_email) = lower(email)
+  RETURNING id $function$;
+
+-- function app.expire_session(of_session uuid)
+CREATE OR REPLACE FUNCTION app.expire_session(of_session uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE payment_session SET status = 'EXPIRED', phase = 'DONE', settled_at = app.clock()
+  WHERE id = of_session AND phase = 'IDLE' AND expires_at <= app.clock()
+  RETURNING * $function$;
+
+-- function app.expire_unsubmitted_of(of_merchant uuid)
+CREATE OR REPLACE FUNCTION app.expire_unsubmitted_of(of_merchant uuid)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE payment_session SET expires_at = app.clock() WHERE merchant_id = of_merchant AND phase = 'IDLE' AND expires_at > app.clock() $function$;
+
 -- function app.failed(of_session uuid, epoch integer, attempt uuid, read_at timestamp with time zone, as_status text, kind text, declined_as text, own_code text, refused_as text, therefore text, brand text, last4 text, lease_ms integer, unused_ms integer, margin_ms integer, next_attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
 CREATE OR REPLACE FUNCTION app.failed(of_session uuid, epoch integer, attempt uuid, read_at timestamp with time zone, as_status text, kind text, declined_as text, own_code text, refused_as text, therefore text, brand text, last4 text, lease_ms integer, unused_ms integer, margin_ms integer, next_attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
  RETURNS timestamp with time zone
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'public', 'pg_temp'
+ SET search_path TO 'public', 'partitions', 'pg_temp'
 AS $function$
 #variable_conflict use_variable
 DECLARE
@@ -1892,6 +2152,23 @@ CREATE OR REPLACE FUNCTION app.first_id_at(moment timestamp with time zone)
  STABLE
 AS $function$
   SELECT rpad(lpad(to_hex(floor(extract(epoch FROM moment) * 1000)::bigint), 12, '0'), 32, '0')::uuid $function$;
+
+-- function app.grant_as_whole(of_kind text, suffix text)
+CREATE OR REPLACE FUNCTION app.grant_as_whole(of_kind text, suffix text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE statement text;
+BEGIN
+  FOR statement IN
+    SELECT format('REVOKE ALL ON partitions.%2$I FROM %3$s; GRANT %1$s ON partitions.%2$I TO %3$s',
+      string_agg(a.privilege_type, ', '), p.parent || suffix, a.grantee::regrole)
+    FROM app.partitioned p JOIN pg_class c ON c.oid = to_regclass('' || p.parent), aclexplode(c.relacl) a
+    WHERE p.kind = of_kind AND a.grantee NOT IN (c.relowner, 0) GROUP BY p.parent, a.grantee
+  LOOP
+    EXECUTE statement;
+  END LOOP;
+END $function$;
 
 -- function app.guard_account()
 CREATE OR REPLACE FUNCTION app.guard_account()
@@ -2018,9 +2295,10 @@ AS $function$
 BEGIN
   -- Asked here and not in a WHEN, which PostgreSQL parses again for each statement.
   IF NEW.unrecorded_check_at IS NULL THEN RETURN NEW; END IF;
-  -- It allows an attempt past its deadline, so the service itself cannot use it.
+  -- It allows an attempt past its deadline, so the service itself cannot use it. Within a function that the service calls, the current
+  -- user is the owner.
   IF OLD.unrecorded_check_at IS NULL
-     AND NOT pg_has_role(current_user, (SELECT relowner FROM pg_class WHERE oid = TG_RELID), 'MEMBER') THEN
+     AND NOT pg_has_role(session_user, (SELECT relowner FROM pg_class WHERE oid = TG_RELID), 'MEMBER') THEN
     PERFORM app.refuse('only the owner of the database declares a restore'); END IF;
   IF NEW.status NOT IN ('CREATED','SUCCEEDED') THEN
     PERFORM app.refuse('no end without a capture before the gateways have reported what is lost'); END IF;
@@ -2047,7 +2325,7 @@ CREATE OR REPLACE FUNCTION app.held(of_session uuid, epoch integer, attempt uuid
  RETURNS TABLE(recorded_at timestamp with time zone, is_news boolean)
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'public', 'pg_temp'
+ SET search_path TO 'public', 'partitions', 'pg_temp'
 AS $function$
 #variable_conflict use_variable
 DECLARE
@@ -2093,6 +2371,74 @@ BEGIN
   recorded_at := at;
   RETURN NEXT;
 END $function$;
+
+-- function app.hurry_orphan(of_session uuid, of_attempt uuid)
+CREATE OR REPLACE FUNCTION app.hurry_orphan(of_session uuid, of_attempt uuid)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE orphaned_authorization SET next_retry_at = app.clock()
+  WHERE session_id = of_session AND attempt_id = of_attempt AND ended_at IS NULL AND next_retry_at > app.clock() $function$;
+
+-- function app.insert_authentication(of_session uuid, of_authentication uuid, of_attempt uuid, connection uuid, why text, only_when_asked boolean, life_ms integer, action text, kept text, time_ms double precision, browser text)
+CREATE OR REPLACE FUNCTION app.insert_authentication(of_session uuid, of_authentication uuid, of_attempt uuid, connection uuid, why text, only_when_asked boolean, life_ms integer, action text, kept text, time_ms double precision, browser text)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  INSERT INTO authentication (session_id, id, sequence, attempt_id, connection_id, because, holds_only_when_asked,
+    action_life_ms, action_sealed, keep_sealed, deadline_at)
+  SELECT of_session, of_authentication, count(*) + 1, of_attempt, connection, why, only_when_asked, life_ms, action, kept,
+    app.clock() + time_ms * interval '1 ms' - coalesce(sum(coalesce(answered_at, completed_at) - started_at), interval '0')
+  FROM authentication WHERE session_id = of_session;
+  UPDATE payment_session
+  SET awaiting_since = app.clock(), authentications = authentications + 1, browser_sealed = coalesce(browser_sealed, browser)
+  WHERE id = of_session RETURNING * $function$;
+
+-- function app.insert_frictionless(of_session uuid, of_authentication uuid, of_attempt uuid, connection uuid, why text, end_status text, of_version text, transaction_status text, by_eci text, ds_transaction text, liable text)
+CREATE OR REPLACE FUNCTION app.insert_frictionless(of_session uuid, of_authentication uuid, of_attempt uuid, connection uuid, why text, end_status text, of_version text, transaction_status text, by_eci text, ds_transaction text, liable text)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  INSERT INTO authentication (session_id, id, sequence, attempt_id, connection_id, because, flow, status,
+    version, trans_status, eci, ds_transaction_id, liability, holds_only_when_asked, action_life_ms, started_at, deadline_at, completed_at)
+  SELECT of_session, of_authentication, (SELECT count(*) + 1 FROM authentication WHERE session_id = of_session), of_attempt, connection, why,
+    'FRICTIONLESS', end_status, of_version, transaction_status, by_eci, ds_transaction, liable, true, 0, now, now, now
+  FROM app.clock() AS now;
+  UPDATE payment_session SET authentications = authentications + 1 WHERE id = of_session RETURNING * $function$;
+
+-- function app.insert_provided(of_session uuid, of_authentication uuid, connection uuid, why text, by_provider text, credential integer, time_ms double precision, browser text)
+CREATE OR REPLACE FUNCTION app.insert_provided(of_session uuid, of_authentication uuid, connection uuid, why text, by_provider text, credential integer, time_ms double precision, browser text)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  INSERT INTO authentication (session_id, id, sequence, connection_id, because, flow, status, provider,
+    credential_version, holds_only_when_asked, action_life_ms, deadline_at)
+  SELECT of_session, of_authentication, count(*) + 1, connection, why, 'FRICTIONLESS', 'PREPARING', by_provider, credential, true, 0,
+    app.clock() + time_ms * interval '1 ms' - coalesce(sum(coalesce(answered_at, completed_at) - started_at), interval '0')
+  FROM authentication WHERE session_id = of_session;
+  UPDATE payment_session SET authentications = authentications + 1, browser_sealed = coalesce(browser_sealed, browser)
+  WHERE id = of_session RETURNING * $function$;
+
+-- function app.insert_refund(of_session uuid, of_refund uuid, of_attempt uuid, connection uuid, at_gateway text, minor bigint, in_currency text, as_status text, made_at text, why text, named text, person text, hash bytea, reference text, failure text, due_ms double precision, is_taken boolean)
+CREATE OR REPLACE FUNCTION app.insert_refund(of_session uuid, of_refund uuid, of_attempt uuid, connection uuid, at_gateway text, minor bigint, in_currency text, as_status text, made_at text, why text, named text, person text, hash bytea, reference text, failure text, due_ms double precision, is_taken boolean)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  INSERT INTO refund (session_id, id, attempt_id, connection_id, gateway, amount_minor, currency, status, origin, reason,
+    refund_ref, made_by, request_hash, gateway_reference, failure_code, next_try_at, retries, completed_at)
+  SELECT of_session, of_refund, of_attempt, connection, at_gateway, minor, in_currency, as_status, made_at, why, named, person, hash, reference, failure,
+    app.clock() + due_ms * interval '1 ms', CASE WHEN is_taken THEN 1 ELSE 0 END, CASE WHEN as_status IN ('SUCCEEDED','FAILED') THEN app.clock() END;
+  UPDATE payment_session SET refunds = refunds + 1 WHERE id = of_session RETURNING * $function$;
 
 -- function app.is_reference_in_use(of_session uuid, of_attempt uuid, reference text)
 CREATE OR REPLACE FUNCTION app.is_reference_in_use(of_session uuid, of_attempt uuid, reference text)
@@ -2201,6 +2547,70 @@ CREATE OR REPLACE FUNCTION app.latency_step(from_at timestamp with time zone, to
 AS $function$SELECT CASE WHEN to_at - from_at IS NOT NULL THEN
      least(63, floor(4 * ln(greatest(1, extract(epoch FROM to_at - from_at)::float8 * 1000)) / ln(2::float8))::int) END$function$;
 
+-- function app.lock_leased(of_session uuid, epoch integer)
+CREATE OR REPLACE FUNCTION app.lock_leased(of_session uuid, epoch integer)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  SELECT * FROM payment_session WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' FOR UPDATE $function$;
+
+-- function app.lock_session(of_session uuid, of_merchant uuid)
+CREATE OR REPLACE FUNCTION app.lock_session(of_session uuid, of_merchant uuid DEFAULT NULL::uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  SELECT * FROM payment_session WHERE id = of_session AND (of_merchant IS NULL OR merchant_id = of_merchant) FOR UPDATE $function$;
+
+-- function app.look_again(of_session uuid)
+CREATE OR REPLACE FUNCTION app.look_again(of_session uuid)
+ RETURNS SETOF attempt
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE attempt SET next_retry_at = app.clock()
+  WHERE session_id = of_session AND status = 'AWAITING_CUSTOMER' AND next_retry_at <= app.clock() RETURNING * $function$;
+
+-- function app.look_at_hold_later(of_session uuid, of_attempt uuid, after_ms double precision)
+CREATE OR REPLACE FUNCTION app.look_at_hold_later(of_session uuid, of_attempt uuid, after_ms double precision)
+ RETURNS SETOF attempt
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE attempt SET next_retry_at = app.clock() + after_ms * interval '1 ms'
+  WHERE session_id = of_session AND id = of_attempt AND status = 'AUTHORIZED' RETURNING * $function$;
+
+-- function app.look_at_provider(of_session uuid, of_authentication uuid, look_at timestamp with time zone, checked_at timestamp with time zone, wakes boolean)
+CREATE OR REPLACE FUNCTION app.look_at_provider(of_session uuid, of_authentication uuid, look_at timestamp with time zone, checked_at timestamp with time zone, wakes boolean)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE authentication SET next_look_at = look_at, answered_at = coalesce(checked_at, answered_at)
+  WHERE session_id = of_session AND id = of_authentication;
+  UPDATE payment_session SET lease_until = least(lease_until, look_at)
+  WHERE id = of_session AND wakes AND phase = 'PROCESSING' AND awaiting_since IS NOT NULL RETURNING * $function$;
+
+-- function app.look_soon(of_session uuid, apart_ms double precision)
+CREATE OR REPLACE FUNCTION app.look_soon(of_session uuid, apart_ms double precision)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  WITH soon AS (
+    UPDATE attempt SET next_retry_at = least(next_retry_at, app.clock() + apart_ms * interval '1 ms')
+    WHERE session_id = of_session AND status = 'AWAITING_CUSTOMER' AND retries > 0 AND next_retry_at > app.clock()
+      AND changed_at > app.clock() - apart_ms * interval '1 ms'
+    RETURNING next_retry_at)
+  UPDATE payment_session s SET lease_until = least(s.lease_until, soon.next_retry_at) FROM soon WHERE s.id = of_session RETURNING s.* $function$;
+
 -- function app.lost(reason text)
 CREATE OR REPLACE FUNCTION app.lost(reason text)
  RETURNS void
@@ -2217,7 +2627,6 @@ CREATE OR REPLACE FUNCTION app.make_set(of_kind text, model text, suffix text, b
 AS $function$
 DECLARE one record;
 BEGIN
-  IF of_kind = 'payments' THEN PERFORM app.copy_guards(model, suffix); END IF;
   FOR one IN SELECT parent, 'partitions.' || parent || suffix AS made FROM app.partitioned WHERE kind = of_kind ORDER BY place LOOP
     EXECUTE format('CREATE TABLE %s (LIKE %I INCLUDING ALL EXCLUDING INDEXES)', one.made, one.parent);
     PERFORM app.copy_index(i.indexrelid, one.made, regexp_replace(x.relname, model || '$', '') || suffix)
@@ -2232,6 +2641,7 @@ BEGIN
   LOOP
     EXECUTE format('ALTER TABLE partitions.%I ADD CONSTRAINT %I %s', one.parent || suffix, one.conname, one.rule);
   END LOOP;
+  IF of_kind = 'payments' THEN PERFORM app.copy_functions(model, suffix); END IF;
   FOR one IN
     SELECT replace(pg_get_triggerdef(t.oid), model, suffix) AS rule
     FROM app.partitioned p JOIN pg_trigger t ON t.tgrelid = to_regclass('partitions.' || p.parent || model)
@@ -2242,7 +2652,75 @@ BEGIN
   FOR one IN SELECT parent FROM app.partitioned WHERE kind = of_kind ORDER BY place LOOP
     EXECUTE format('ALTER TABLE %I ATTACH PARTITION partitions.%I %s', one.parent, one.parent || suffix, bounds);
   END LOOP;
+  PERFORM app.grant_as_whole(of_kind, suffix);
 END $function$;
+
+-- function app.move_attempt(of_session uuid, of_attempt uuid, from_status text, changes jsonb, stamps text[])
+CREATE OR REPLACE FUNCTION app.move_attempt(of_session uuid, of_attempt uuid, from_status text, changes jsonb, stamps text[])
+ RETURNS SETOF attempt
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE attempt a
+  SET (status, failure_kind, stop, decline_code, gateway_code, refusal, gateway_reference, network_transaction_id, next_action, next_because,
+       capture_ordered_at, captured_amount_minor, ordered_amount_minor, capture_reference, capture_refusal_code, void_kind, void_asked_at, looked_up_at,
+       latest_execution_at, retries, next_retry_at, answered_at, completed_at)
+    = (SELECT n.status, n.failure_kind, n.stop, n.decline_code, n.gateway_code, n.refusal, n.gateway_reference, n.network_transaction_id, n.next_action, n.next_because,
+       n.capture_ordered_at, n.captured_amount_minor, n.ordered_amount_minor, n.capture_reference, n.capture_refusal_code, n.void_kind, n.void_asked_at, n.looked_up_at,
+       n.latest_execution_at, n.retries, n.next_retry_at, n.answered_at, n.completed_at
+       FROM jsonb_populate_record(a, changes || coalesce((SELECT jsonb_object_agg(one, app.clock()) FROM unnest(stamps) one), '{}')) n)
+  WHERE a.session_id = of_session AND a.id = of_attempt AND a.status = from_status
+  RETURNING a.* $function$;
+
+-- function app.move_refund(of_session uuid, of_refund uuid, from_status text, changes jsonb, stamps text[], is_due boolean, due_ms double precision)
+CREATE OR REPLACE FUNCTION app.move_refund(of_session uuid, of_refund uuid, from_status text, changes jsonb, stamps text[], is_due boolean, due_ms double precision)
+ RETURNS SETOF refund
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE refund r
+  SET (status, gateway_reference, failure_code, sends, keys, unanswered, key_until, first_sent_at, sent_at, look_up_first, absent_at, retries,
+       pending_event_at, cleared_at, decision, decision_reference, decided_by, decision_reason, completed_at, next_try_at)
+    = (SELECT n.status, n.gateway_reference, n.failure_code, n.sends, n.keys, n.unanswered, n.key_until, n.first_sent_at, n.sent_at, n.look_up_first, n.absent_at,
+       n.retries, n.pending_event_at, n.cleared_at, n.decision, n.decision_reference, n.decided_by, n.decision_reason, n.completed_at,
+       CASE WHEN is_due THEN app.clock() + due_ms * interval '1 ms' ELSE r.next_try_at END
+       FROM jsonb_populate_record(r, changes || coalesce((SELECT jsonb_object_agg(one, app.clock()) FROM unnest(stamps) one), '{}')) n)
+  WHERE r.session_id = of_session AND r.id = of_refund AND r.status = from_status
+  RETURNING r.* $function$;
+
+-- function app.name_successor(of_session uuid, successor uuid)
+CREATE OR REPLACE FUNCTION app.name_successor(of_session uuid, successor uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE payment_session SET replaced_by = successor WHERE id = of_session RETURNING * $function$;
+
+-- function app.name_winner(of_session uuid, of_attempt uuid)
+CREATE OR REPLACE FUNCTION app.name_winner(of_session uuid, of_attempt uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE payment_session SET winner_attempt_id = of_attempt WHERE id = of_session AND winner_attempt_id IS NULL RETURNING * $function$;
+
+-- function app.open_attempt(of_session uuid, of_attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, minor bigint, in_currency text, execution_ms double precision, of_round integer, authenticated_by uuid)
+CREATE OR REPLACE FUNCTION app.open_attempt(of_session uuid, of_attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, minor bigint, in_currency text, execution_ms double precision, of_round integer, authenticated_by uuid)
+ RETURNS SETOF attempt
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
+    started_at, latest_execution_at, round, authentication_id)
+  SELECT of_session, of_attempt, (SELECT count(*) + 1 FROM attempt WHERE session_id = of_session), at_gateway, connection, credential, place,
+    why, minor, in_currency, now, now + execution_ms * interval '1 ms', of_round, authenticated_by
+  FROM app.clock() AS now
+  RETURNING * $function$;
 
 -- function app.order_payer(merchant uuid, reference text)
 CREATE OR REPLACE FUNCTION app.order_payer(merchant uuid, reference text)
@@ -2255,6 +2733,61 @@ BEGIN
     FROM app.order_winner w LEFT JOIN payment_session s ON s.id = w.session_id WHERE w.merchant_id = merchant AND w.order_ref = reference);
 END $function$;
 
+-- function app.park_session(of_session uuid, epoch integer, until timestamp with time zone, but uuid[])
+CREATE OR REPLACE FUNCTION app.park_session(of_session uuid, epoch integer, until timestamp with time zone, but uuid[])
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE payment_session
+  SET lease_until = least(until, (
+    SELECT min(next_retry_at) FROM attempt WHERE session_id = of_session AND completed_at IS NULL AND id <> ALL (but)))
+  WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING'
+  RETURNING * $function$;
+
+-- function app.park_session_at_provider(of_session uuid, epoch integer, until timestamp with time zone, read_at timestamp with time zone)
+CREATE OR REPLACE FUNCTION app.park_session_at_provider(of_session uuid, epoch integer, until timestamp with time zone, read_at timestamp with time zone)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE payment_session
+  SET lease_until = least(until, (
+    SELECT CASE WHEN cancel_asked_at IS NOT NULL THEN app.clock() WHEN next_look_at > read_at THEN next_look_at END
+    FROM authentication WHERE session_id = of_session AND completed_at IS NULL))
+  WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING'
+  RETURNING * $function$;
+
+-- function app.postpone_look(of_session uuid, of_attempt uuid, read_at timestamp with time zone, again_ms double precision, look_ms double precision)
+CREATE OR REPLACE FUNCTION app.postpone_look(of_session uuid, of_attempt uuid, read_at timestamp with time zone, again_ms double precision, look_ms double precision)
+ RETURNS SETOF attempt
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE attempt a SET retries = retries + 1, next_retry_at = CASE
+    WHEN next_retry_at > read_at THEN greatest(next_retry_at, app.clock() + again_ms * interval '1 ms')
+    ELSE least(app.clock() + look_ms * interval '1 ms', (
+      SELECT deadline_at FROM authentication
+      WHERE session_id = of_session AND attempt_id = a.id AND deadline_at > app.clock())) END
+  WHERE session_id = of_session AND id = of_attempt AND status = 'AWAITING_CUSTOMER'
+  RETURNING a.* $function$;
+
+-- function app.postpone_provider_look(of_session uuid, of_authentication uuid, read_at timestamp with time zone, again_ms double precision, look_ms double precision)
+CREATE OR REPLACE FUNCTION app.postpone_provider_look(of_session uuid, of_authentication uuid, read_at timestamp with time zone, again_ms double precision, look_ms double precision)
+ RETURNS SETOF authentication
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE authentication SET next_look_at = CASE
+    WHEN next_look_at > read_at THEN greatest(next_look_at, app.clock() + again_ms * interval '1 ms')
+    WHEN deadline_at > app.clock() THEN least(app.clock() + look_ms * interval '1 ms', deadline_at)
+    ELSE app.clock() + look_ms * interval '1 ms' END
+  WHERE session_id = of_session AND id = of_authentication AND status = 'AWAITING_CUSTOMER' RETURNING * $function$;
+
 -- function app.public_time(at timestamp with time zone)
 CREATE OR REPLACE FUNCTION app.public_time(at timestamp with time zone)
  RETURNS text
@@ -2262,6 +2795,38 @@ CREATE OR REPLACE FUNCTION app.public_time(at timestamp with time zone)
  STABLE
 AS $function$
   SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS') || CASE WHEN date_trunc('second', at) = at THEN '' ELSE to_char(at AT TIME ZONE 'UTC', '.MS') END || 'Z' $function$;
+
+-- function app.record_capture_due(of_session uuid)
+CREATE OR REPLACE FUNCTION app.record_capture_due(of_session uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE payment_session SET capture_due_at = NULL WHERE id = of_session AND capture_due_at IS NOT NULL RETURNING * $function$;
+
+-- function app.record_orphan(of_session uuid, of_attempt uuid, reference text, finder text)
+CREATE OR REPLACE FUNCTION app.record_orphan(of_session uuid, of_attempt uuid, reference text, finder text)
+ RETURNS SETOF orphaned_authorization
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  INSERT INTO orphaned_authorization AS o (session_id, attempt_id, gateway_reference, found_by, next_retry_at)
+  VALUES (of_session, of_attempt, reference, finder, app.clock())
+  ON CONFLICT (session_id, attempt_id, gateway_reference)
+    DO UPDATE SET ended_at = NULL, outcome = NULL, next_retry_at = app.clock()
+    WHERE o.ended_at IS NOT NULL AND o.outcome <> 'CAPTURED' AND excluded.found_by = 'reconciliation'
+  RETURNING o.* $function$;
+
+-- function app.record_pending_event(of_session uuid)
+CREATE OR REPLACE FUNCTION app.record_pending_event(of_session uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE payment_session SET pending_event_at = app.clock() WHERE id = of_session AND pending_event_at IS NULL RETURNING * $function$;
 
 -- function app.refuse(reason text)
 CREATE OR REPLACE FUNCTION app.refuse(reason text)
@@ -2310,6 +2875,53 @@ BEGIN
       app.timeline() USING ERRCODE = '57P03'; END IF;
 END $function$;
 
+-- function app.remove_bank_messages(kept_ms double precision, at_most integer)
+CREATE OR REPLACE FUNCTION app.remove_bank_messages(kept_ms double precision, at_most integer)
+ RETURNS SETOF uuid
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE authentication SET message_sealed = NULL WHERE (session_id, id) IN (
+    SELECT session_id, id FROM authentication
+    WHERE message_sealed IS NOT NULL AND completed_at < (SELECT app.clock()) - kept_ms * interval '1 ms'
+    LIMIT at_most FOR UPDATE SKIP LOCKED)
+  RETURNING id $function$;
+
+-- function app.remove_old_orphans(kept_ms double precision, at_most integer)
+CREATE OR REPLACE FUNCTION app.remove_old_orphans(kept_ms double precision, at_most integer)
+ RETURNS SETOF uuid
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  DELETE FROM orphaned_authorization WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM orphaned_authorization WHERE ended_at < (SELECT app.clock()) - kept_ms * interval '1 ms' LIMIT at_most FOR UPDATE SKIP LOCKED))
+  RETURNING attempt_id $function$;
+
+-- function app.renew_lease(of_session uuid, epoch integer, lease_ms double precision, unused_ms double precision, brand text, last4 text)
+CREATE OR REPLACE FUNCTION app.renew_lease(of_session uuid, epoch integer, lease_ms double precision, unused_ms double precision, brand text, last4 text)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE payment_session
+  SET lease_until = CASE WHEN lease_until > app.clock() + unused_ms * interval '1 ms' THEN lease_until ELSE app.clock() + lease_ms * interval '1 ms' END,
+      card_brand = coalesce(brand, card_brand), card_last4 = coalesce(last4, card_last4)
+  WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING'
+  RETURNING * $function$;
+
+-- function app.repeat_orphan(of_session uuid, of_attempt uuid, reference text, request integer, again_at timestamp with time zone)
+CREATE OR REPLACE FUNCTION app.repeat_orphan(of_session uuid, of_attempt uuid, reference text, request integer, again_at timestamp with time zone)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE orphaned_authorization SET next_retry_at = again_at
+  WHERE session_id = of_session AND attempt_id = of_attempt AND gateway_reference = reference AND retries = request AND ended_at IS NULL $function$;
+
 -- function app.require_one(changed bigint, otherwise text)
 CREATE OR REPLACE FUNCTION app.require_one(changed bigint, otherwise text)
  RETURNS void
@@ -2327,7 +2939,7 @@ AS $function$
 DECLARE other uuid := app.take_order(taker, merchant, reference);
 BEGIN
   IF other IS NOT NULL AND NOT EXISTS (SELECT FROM work_item WHERE session_id = taker AND kind = 'PAID_MORE_THAN_ONCE') THEN
-    RAISE EXCEPTION 'another session has the order' USING ERRCODE = 'LL003', DETAIL = other::text; END IF;
+    RAISE EXCEPTION 'another session has the order' USING ERRCODE = 'LL005', DETAIL = other::text; END IF;
 END $function$;
 
 -- function app.require_timeline()
@@ -2340,11 +2952,110 @@ BEGIN
   RETURN NEW;
 END $function$;
 
+-- function app.resume_action(of_session uuid, of_authentication uuid)
+CREATE OR REPLACE FUNCTION app.resume_action(of_session uuid, of_authentication uuid)
+ RETURNS SETOF authentication
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE authentication SET status = 'AWAITING_CUSTOMER', answered_at = NULL, returned_sealed = NULL
+  WHERE session_id = of_session AND id = of_authentication AND status = 'CONFIRMING' RETURNING * $function$;
+
+-- function app.set_action_ticket(of_session uuid, of_authentication uuid, hash bytea)
+CREATE OR REPLACE FUNCTION app.set_action_ticket(of_session uuid, of_authentication uuid, hash bytea)
+ RETURNS SETOF authentication
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE authentication SET ticket_hash = hash
+  WHERE session_id = of_session AND id = of_authentication AND status IN ('METHOD','AWAITING_CUSTOMER') AND cancel_asked_at IS NULL AND deadline_at > app.clock()
+  RETURNING * $function$;
+
+-- function app.set_capture_failed(of_session uuid, of_attempt uuid)
+CREATE OR REPLACE FUNCTION app.set_capture_failed(of_session uuid, of_attempt uuid)
+ RETURNS SETOF attempt
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE attempt SET capture_failed_at = app.clock()
+  WHERE session_id = of_session AND id = of_attempt AND capture_failed_at IS NULL RETURNING * $function$;
+
+-- function app.set_decision(of_session uuid, of_attempt uuid, decided text, reference text, reason text, person text, takes_two boolean, minor bigint)
+CREATE OR REPLACE FUNCTION app.set_decision(of_session uuid, of_attempt uuid, decided text, reference text, reason text, person text, takes_two boolean, minor bigint)
+ RETURNS SETOF attempt
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE attempt
+  SET decision = decided, decision_reference = reference, decision_reason = reason, decided_by = person, decided_at = app.clock(),
+      decision_takes_two = takes_two, decision_confirmed_by = CASE WHEN NOT takes_two THEN person END,
+      decision_confirmed_at = CASE WHEN NOT takes_two THEN app.clock() END, decision_amount_minor = minor
+  WHERE session_id = of_session AND id = of_attempt RETURNING * $function$;
+
+-- function app.set_paying_session(of_session uuid, payer uuid)
+CREATE OR REPLACE FUNCTION app.set_paying_session(of_session uuid, payer uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE payment_session SET paying_session_id = payer WHERE id = of_session RETURNING * $function$;
+
+-- function app.set_returned(of_session uuid, of_authentication uuid, returned text)
+CREATE OR REPLACE FUNCTION app.set_returned(of_session uuid, of_authentication uuid, returned text)
+ RETURNS SETOF authentication
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE authentication SET returned_sealed = returned
+  WHERE session_id = of_session AND id = of_authentication AND status = 'AWAITING_CUSTOMER' AND cancel_asked_at IS NULL RETURNING * $function$;
+
+-- function app.set_unrecorded_check(of_session uuid, check_at timestamp with time zone, voids jsonb)
+CREATE OR REPLACE FUNCTION app.set_unrecorded_check(of_session uuid, check_at timestamp with time zone, voids jsonb)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE payment_session SET unrecorded_check_at = check_at, unrecorded_voids = voids
+  WHERE id = of_session RETURNING * $function$;
+
+-- function app.settle_session(of_session uuid, end_status text, via text, confirmed boolean, failed_over boolean, declined_as text)
+CREATE OR REPLACE FUNCTION app.settle_session(of_session uuid, end_status text, via text, confirmed boolean, failed_over boolean, declined_as text)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE payment_session
+  SET status = end_status, captured_via = via, capture_confirmed = confirmed, failover = failed_over, decline_code = declined_as, vault_token = NULL,
+      browser_sealed = NULL, settled_at = app.clock(),
+      phase = CASE WHEN EXISTS (SELECT FROM attempt WHERE session_id = of_session AND completed_at IS NULL) THEN 'PROCESSING' ELSE 'DONE' END
+  WHERE id = of_session AND status = 'CREATED'
+  RETURNING * $function$;
+
 -- function app.settled_before()
 CREATE OR REPLACE FUNCTION app.settled_before()
  RETURNS timestamp with time zone
  LANGUAGE sql
 AS $function$SELECT app.clock() - clock_timestamp() + min(xact_start) FROM pg_stat_activity WHERE datname = current_database()$function$;
+
+-- function app.start_device_check(of_session uuid, of_authentication uuid, check_ms double precision)
+CREATE OR REPLACE FUNCTION app.start_device_check(of_session uuid, of_authentication uuid, check_ms double precision)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE authentication SET next_look_at = least(next_look_at, app.clock() + check_ms * interval '1 ms')
+  WHERE session_id = of_session AND id = of_authentication AND status = 'METHOD';
+  UPDATE payment_session SET lease_until = least(lease_until, app.clock() + check_ms * interval '1 ms')
+  WHERE id = of_session AND phase = 'PROCESSING' AND awaiting_since IS NOT NULL RETURNING * $function$;
 
 -- function app.system_identifier()
 CREATE OR REPLACE FUNCTION app.system_identifier()
@@ -2359,6 +3070,62 @@ BEGIN
 EXCEPTION WHEN insufficient_privilege OR undefined_function THEN
   RETURN NULL;
 END $function$;
+
+-- function app.take_due_orphan(lease_ms double precision, without_connections text[], without_gateways text[])
+CREATE OR REPLACE FUNCTION app.take_due_orphan(lease_ms double precision, without_connections text[], without_gateways text[])
+ RETURNS SETOF orphaned_authorization
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE orphaned_authorization o SET retries = o.retries + 1, next_retry_at = app.clock() + lease_ms * interval '1 ms'
+  FROM (
+    SELECT d.session_id, d.attempt_id, d.gateway_reference
+    FROM orphaned_authorization d LEFT JOIN attempt a ON a.session_id = d.session_id AND a.id = d.attempt_id
+    WHERE d.ended_at IS NULL AND d.next_retry_at <= (SELECT app.clock())
+      AND coalesce(a.connection_id::text, '') <> ALL (without_connections) AND coalesce(a.gateway, '') <> ALL (without_gateways)
+    ORDER BY d.next_retry_at, d.attempt_id LIMIT 1 FOR UPDATE OF d SKIP LOCKED) due
+  WHERE (o.session_id, o.attempt_id, o.gateway_reference) = (due.session_id, due.attempt_id, due.gateway_reference)
+  RETURNING o.* $function$;
+
+-- function app.take_due_refund(lease_ms double precision, without_connections uuid[], without_gateways text[])
+CREATE OR REPLACE FUNCTION app.take_due_refund(lease_ms double precision, without_connections uuid[], without_gateways text[])
+ RETURNS SETOF refund
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE refund SET retries = retries + 1, next_try_at = app.clock() + lease_ms * interval '1 ms'
+  WHERE (session_id, id) = (
+    SELECT session_id, id FROM refund
+    WHERE next_try_at <= (SELECT app.clock()) AND connection_id <> ALL (without_connections) AND gateway <> ALL (without_gateways)
+    ORDER BY next_try_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+  RETURNING * $function$;
+
+-- function app.take_hold_to_cancel(of_session uuid, of_merchant uuid, lease_ms double precision)
+CREATE OR REPLACE FUNCTION app.take_hold_to_cancel(of_session uuid, of_merchant uuid, lease_ms double precision)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE payment_session SET lease_epoch = lease_epoch + 1, lease_until = app.clock() + lease_ms * interval '1 ms'
+  WHERE id = of_session AND merchant_id = of_merchant AND phase = 'PROCESSING' AND status = 'CREATED' AND held_at IS NOT NULL AND unrecorded_check_at IS NULL
+    AND capture_asked_at IS NULL
+  RETURNING * $function$;
+
+-- function app.take_hold_to_capture(of_session uuid, of_merchant uuid, lease_ms double precision, capture_minor bigint)
+CREATE OR REPLACE FUNCTION app.take_hold_to_capture(of_session uuid, of_merchant uuid, lease_ms double precision, capture_minor bigint)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE payment_session
+  SET capture_asked_at = app.clock(), capture_due_at = NULL, lease_epoch = lease_epoch + 1, lease_until = app.clock() + lease_ms * interval '1 ms'
+  WHERE id = of_session AND merchant_id = of_merchant AND phase = 'PROCESSING' AND status = 'CREATED' AND held_at IS NOT NULL AND unrecorded_check_at IS NULL
+    AND capture_asked_at IS NULL AND held_until > app.clock() AND amount_minor >= coalesce(capture_minor, amount_minor)
+  RETURNING * $function$;
 
 -- function app.take_order(taker uuid, merchant uuid, reference text)
 CREATE OR REPLACE FUNCTION app.take_order(taker uuid, merchant uuid, reference text)
@@ -2382,12 +3149,51 @@ BEGIN
   RETURN nullif(other, taker);
 END $function$;
 
+-- function app.take_over(of_session uuid, lease_ms double precision)
+CREATE OR REPLACE FUNCTION app.take_over(of_session uuid, lease_ms double precision)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE payment_session SET lease_epoch = lease_epoch + 1, lease_until = app.clock() + lease_ms * interval '1 ms'
+  WHERE id = of_session AND phase = 'PROCESSING' AND lease_until <= app.clock()
+  RETURNING * $function$;
+
+-- function app.take_over_next(lease_ms double precision)
+CREATE OR REPLACE FUNCTION app.take_over_next(lease_ms double precision)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE payment_session SET lease_epoch = lease_epoch + 1, lease_until = app.clock() + lease_ms * interval '1 ms'
+  WHERE id = (
+    SELECT id FROM payment_session WHERE phase = 'PROCESSING' AND lease_until < (SELECT app.clock())
+    ORDER BY lease_until LIMIT 1 FOR UPDATE SKIP LOCKED)
+  RETURNING * $function$;
+
 -- function app.timeline()
 CREATE OR REPLACE FUNCTION app.timeline()
  RETURNS text
  LANGUAGE sql
  STABLE
 AS $function$ SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) $function$;
+
+-- function app.unset_capture_failed(of_session uuid, of_attempt uuid)
+CREATE OR REPLACE FUNCTION app.unset_capture_failed(of_session uuid, of_attempt uuid)
+ RETURNS SETOF attempt
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE attempt a
+  SET capture_failed_at = NULL,
+      capture_failed_before_at = CASE WHEN a.capture_failed_at < today THEN a.capture_failed_at ELSE a.capture_failed_before_at END,
+      capture_stands_at = CASE WHEN a.capture_failed_at < today THEN app.clock() ELSE a.capture_stands_at END
+  FROM date_trunc('day', app.clock(), 'UTC') AS today
+  WHERE a.session_id = of_session AND a.id = of_attempt AND (a.capture_failed_at >= today OR a.capture_failed_at < today AND a.capture_stands_at IS NULL)
+  RETURNING a.* $function$;
 
 -- function app.update_order(of_session uuid)
 CREATE OR REPLACE FUNCTION app.update_order(of_session uuid)
@@ -2410,6 +3216,56 @@ BEGIN
   END IF;
 END $function$;
 
+-- function app.use_action_ticket(of_session uuid, of_authentication uuid, hash bytea, shown_max integer)
+CREATE OR REPLACE FUNCTION app.use_action_ticket(of_session uuid, of_authentication uuid, hash bytea, shown_max integer)
+ RETURNS SETOF authentication
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE authentication SET ticket_hash = NULL, shown_count = shown_count + 1, shown_at = coalesce(shown_at, app.clock())
+  WHERE session_id = of_session AND id = of_authentication AND ticket_hash = hash AND status IN ('METHOD','AWAITING_CUSTOMER')
+    AND shown_count < CASE WHEN flow = 'CHALLENGE' THEN 1 ELSE shown_max END
+  RETURNING * $function$;
+
+-- function app.void_unknown_attempts(of_session uuid)
+CREATE OR REPLACE FUNCTION app.void_unknown_attempts(of_session uuid)
+ RETURNS SETOF attempt
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE attempt SET status = 'VOIDING', retries = 0, next_retry_at = NULL WHERE session_id = of_session AND status = 'UNKNOWN' RETURNING * $function$;
+
+-- function app.wake_session(of_session uuid)
+CREATE OR REPLACE FUNCTION app.wake_session(of_session uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+BEGIN
+  RETURN QUERY UPDATE payment_session SET lease_until = app.clock()
+    WHERE id = of_session AND phase = 'PROCESSING' AND lease_until > app.clock()
+      AND EXISTS (SELECT FROM attempt WHERE session_id = of_session AND next_retry_at > app.clock())
+      AND NOT EXISTS (SELECT FROM attempt WHERE session_id = of_session AND status = 'AUTHORIZING')
+    RETURNING *;
+  IF FOUND THEN
+    UPDATE attempt SET next_retry_at = app.clock() WHERE session_id = of_session AND next_retry_at > app.clock(); END IF;
+END $function$;
+
+-- function app.withdraw_decision(of_session uuid, of_attempt uuid)
+CREATE OR REPLACE FUNCTION app.withdraw_decision(of_session uuid, of_attempt uuid)
+ RETURNS SETOF attempt
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE attempt
+  SET decision = NULL, decision_reference = NULL, decision_amount_minor = NULL, decision_reason = NULL, decided_by = NULL, decided_at = NULL,
+      decision_takes_two = NULL, decision_confirmed_by = NULL, decision_confirmed_at = NULL
+  WHERE session_id = of_session AND id = of_attempt RETURNING * $function$;
+
 -- function app.write_orders(of_merchant uuid, orders jsonb)
 CREATE OR REPLACE FUNCTION app.write_orders(of_merchant uuid, orders jsonb)
  RETURNS void
@@ -2423,12 +3279,103 @@ BEGIN
   SELECT of_merchant, o.order_ref, o.session_id FROM jsonb_populate_recordset(NULL::app.order_winner, orders) o;
 END $function$;
 
+-- function partitions.ask_for_capture(of_session uuid)
+CREATE OR REPLACE FUNCTION partitions.ask_for_capture_rest(of_session uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.payment_session_rest SET capture_asked_at = app.clock(), capture_due_at = NULL
+  WHERE id = of_session AND capture_asked_at IS NULL RETURNING * $function$;
+
+-- function partitions.begin_challenge(of_session uuid, of_authentication uuid, action text, kept text, look_ms double precision, message text)
+CREATE OR REPLACE FUNCTION partitions.begin_challenge_rest(of_session uuid, of_authentication uuid, action text, kept text, look_ms double precision, message text)
+ RETURNS SETOF authentication
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.authentication_rest
+  SET status = 'AWAITING_CUSTOMER', flow = 'CHALLENGE', action_sealed = action, keep_sealed = kept, next_look_at = app.clock() + look_ms * interval '1 ms',
+      message_sealed = message
+  WHERE session_id = of_session AND id = of_authentication AND status = 'REQUESTING' RETURNING * $function$;
+
+-- function partitions.begin_completion(of_session uuid, of_authentication uuid)
+CREATE OR REPLACE FUNCTION partitions.begin_completion_rest(of_session uuid, of_authentication uuid)
+ RETURNS SETOF authentication
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.authentication_rest
+  SET status = 'CONFIRMING', completions_sent = completions_sent + 1, answered_at = app.clock(), ticket_hash = NULL
+  WHERE session_id = of_session AND id = of_authentication AND status = 'AWAITING_CUSTOMER' AND cancel_asked_at IS NULL RETURNING * $function$;
+
+-- function partitions.begin_device_check(of_session uuid, of_authentication uuid, action text, kept text, wait_ms double precision)
+CREATE OR REPLACE FUNCTION partitions.begin_device_check_rest(of_session uuid, of_authentication uuid, action text, kept text, wait_ms double precision)
+ RETURNS SETOF authentication
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.authentication_rest
+  SET status = 'METHOD', action_sealed = action, keep_sealed = kept, next_look_at = least(deadline_at, app.clock() + wait_ms * interval '1 ms')
+  WHERE session_id = of_session AND id = of_authentication AND status = 'PREPARING' RETURNING * $function$;
+
+-- function partitions.begin_hold(of_session uuid, gone_at timestamp with time zone, margin_ms double precision, due_ms double precision)
+CREATE OR REPLACE FUNCTION partitions.begin_hold_rest(of_session uuid, gone_at timestamp with time zone, margin_ms double precision, due_ms double precision)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.payment_session_rest s
+  SET held_at = h.now, held_until = h.until, vault_token = NULL, browser_sealed = NULL,
+      capture_due_at = CASE WHEN h.until > h.now + due_ms * interval '1 ms' THEN h.until - due_ms * interval '1 ms' END
+  FROM (
+    SELECT o.id, n.now, greatest(n.now, least(o.capture_by, gone_at - least(margin_ms * interval '1 ms', (gone_at - n.now) / 2))) AS until
+    FROM partitions.payment_session_rest o, LATERAL (SELECT app.clock() AS now) n WHERE o.id = of_session) h
+  WHERE s.id = of_session AND h.id = s.id AND s.held_at IS NULL
+  RETURNING s.* $function$;
+
+-- function partitions.begin_provider_request(of_session uuid, of_authentication uuid, from_status text, kept text)
+CREATE OR REPLACE FUNCTION partitions.begin_provider_request_rest(of_session uuid, of_authentication uuid, from_status text, kept text)
+ RETURNS SETOF authentication
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.authentication_rest
+  SET status = 'REQUESTING', keep_sealed = kept, action_sealed = NULL, ticket_hash = NULL, shown_at = NULL, shown_count = 0, answered_at = NULL, next_look_at = NULL
+  WHERE session_id = of_session AND id = of_authentication AND status = from_status RETURNING * $function$;
+
+-- function partitions.begin_wait(of_session uuid)
+CREATE OR REPLACE FUNCTION partitions.begin_wait_rest(of_session uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.payment_session_rest SET awaiting_since = app.clock() WHERE id = of_session RETURNING * $function$;
+
+-- function partitions.cancel_action(of_session uuid, of_authentication uuid)
+CREATE OR REPLACE FUNCTION partitions.cancel_action_rest(of_session uuid, of_authentication uuid)
+ RETURNS SETOF authentication
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.authentication_rest SET cancel_asked_at = app.clock()
+  WHERE session_id = of_session AND id = of_authentication AND cancel_asked_at IS NULL
+    AND (status = 'AWAITING_CUSTOMER' OR provider IS NOT NULL AND status IN ('METHOD','REQUESTING')) RETURNING * $function$;
+
 -- function partitions.captured(of_session uuid, epoch integer, attempt uuid, read_at timestamp with time zone, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text, overdue_ms integer)
 CREATE OR REPLACE FUNCTION partitions.captured_rest(of_session uuid, epoch integer, attempt uuid, read_at timestamp with time zone, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text, overdue_ms integer)
  RETURNS TABLE(ended_at timestamp with time zone, event_sequence integer, event_bytes bytea)
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'public', 'pg_temp'
+ SET search_path TO 'public', 'partitions', 'pg_temp'
 AS $function$
 #variable_conflict use_variable
 DECLARE
@@ -2507,6 +3454,7 @@ END $function$;
 CREATE OR REPLACE FUNCTION partitions.check_awaiting_row_rest()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
 AS $function$
 BEGIN
   PERFORM partitions.check_awaiting_rest(NEW.session_id);
@@ -2544,6 +3492,7 @@ END $function$;
 CREATE OR REPLACE FUNCTION partitions.check_whole_attempt_rest()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
 AS $function$
 BEGIN
   IF TG_OP = 'INSERT' OR (OLD.status, OLD.completed_at) IS DISTINCT FROM (NEW.status, NEW.completed_at) THEN
@@ -2561,6 +3510,7 @@ END $function$;
 CREATE OR REPLACE FUNCTION partitions.check_whole_session_rest()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
 AS $function$
 BEGIN
   IF (OLD.status, OLD.phase, OLD.winner_attempt_id, OLD.capture_asked_at)
@@ -2575,7 +3525,7 @@ CREATE OR REPLACE FUNCTION partitions.claim_rest(of_session uuid, lease_ms integ
  RETURNS SETOF payment_session
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'public', 'pg_temp'
+ SET search_path TO 'public', 'partitions', 'pg_temp'
 AS $function$
 #variable_conflict use_variable
 DECLARE
@@ -2584,6 +3534,7 @@ DECLARE
   at timestamptz := date_trunc('milliseconds', app.clock());
   versions uuid[] := string_to_array(card, ' ');
   added    int;
+  entry    text;
 BEGIN
   PERFORM app.refuse_other_timeline();
   UPDATE partitions.payment_session_rest
@@ -2625,12 +3576,12 @@ BEGIN
     FROM card_submission WHERE fingerprint = ANY (versions)
     GROUP BY fingerprint HAVING bool_and(session_id <> of_session);
   END IF;
-  -- Few networks have so many declines that their other payments are counted too.
+  -- Few networks have so many declined cards that their other cards are counted too.
   IF is_guarded AND is_counted AND network IS NOT NULL AND network_max IS NOT NULL THEN
     IF (SELECT count(*) >= network_max FROM (
-          SELECT FROM card_submission p WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.declines IS NOT NULL
+          SELECT DISTINCT p.fingerprint FROM card_submission p WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.declines IS NOT NULL
             AND p.submitted_at > at - interval '1 hour' LIMIT network_max) declined)
-       AND (SELECT 2 * count(p.declines) >= count(*) FROM card_submission p
+       AND (SELECT 2 * count(DISTINCT p.fingerprint) FILTER (WHERE p.declines IS NOT NULL) >= count(DISTINCT p.fingerprint) FROM card_submission p
             WHERE p.merchant_id = s.merchant_id AND p.network = network AND p.submitted_at > at - interval '1 hour' AND p.session_id <> of_session) THEN
       PERFORM app.brake('network'); END IF;
   END IF;
@@ -2640,14 +3591,76 @@ BEGIN
     VALUES (s.id, attempt, 1, at_gateway, connection, credential, place, why, s.amount_minor, s.currency, at, at, at + execution_ms * interval '1 ms');
   END IF;
   RETURN NEXT s;
+EXCEPTION WHEN SQLSTATE 'LL001' OR SQLSTATE 'LL003' OR SQLSTATE 'LL004' THEN
+  GET STACKED DIAGNOSTICS entry = PG_EXCEPTION_DETAIL;
+  s := NULL;
+  s.decline_code := SQLERRM;
+  s.skipped := nullif(entry, '')::jsonb;
+  RETURN NEXT s;
 END $function$;
+
+-- function partitions.clear_proofs(of_session uuid)
+CREATE OR REPLACE FUNCTION partitions.clear_proofs_rest(of_session uuid)
+ RETURNS SETOF authentication
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.authentication_rest SET proof_sealed = NULL WHERE session_id = of_session AND proof_sealed IS NOT NULL RETURNING * $function$;
+
+-- function partitions.clear_winner(of_session uuid)
+CREATE OR REPLACE FUNCTION partitions.clear_winner_rest(of_session uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.payment_session_rest SET winner_attempt_id = NULL WHERE id = of_session RETURNING * $function$;
+
+-- function partitions.close_session(of_session uuid)
+CREATE OR REPLACE FUNCTION partitions.close_session_rest(of_session uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.payment_session_rest SET phase = 'DONE' WHERE id = of_session AND phase = 'PROCESSING' AND status <> 'CREATED' RETURNING * $function$;
+
+-- function partitions.confirm_capture(of_session uuid)
+CREATE OR REPLACE FUNCTION partitions.confirm_capture_rest(of_session uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.payment_session_rest SET capture_confirmed = true WHERE id = of_session RETURNING * $function$;
+
+-- function partitions.confirm_decision(of_session uuid, of_attempt uuid, person text)
+CREATE OR REPLACE FUNCTION partitions.confirm_decision_rest(of_session uuid, of_attempt uuid, person text)
+ RETURNS SETOF attempt
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.attempt_rest SET decision_confirmed_by = person, decision_confirmed_at = app.clock()
+  WHERE session_id = of_session AND id = of_attempt RETURNING * $function$;
+
+-- function partitions.count_completion(of_session uuid, of_authentication uuid, sent integer)
+CREATE OR REPLACE FUNCTION partitions.count_completion_rest(of_session uuid, of_authentication uuid, sent integer)
+ RETURNS SETOF authentication
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.authentication_rest SET completions_sent = completions_sent + 1
+  WHERE session_id = of_session AND id = of_authentication AND status = 'CONFIRMING' AND completions_sent = sent RETURNING * $function$;
 
 -- function partitions.create_session(new_session uuid, merchant uuid, amount bigint, in_currency text, reference text, email text, secret integer, life_ms bigint, request uuid, described jsonb, later boolean, later_by timestamp with time zone, repeated boolean, own_key text, hash bytea, answer text, key_life_ms bigint)
 CREATE OR REPLACE FUNCTION partitions.create_session_rest(new_session uuid, merchant uuid, amount bigint, in_currency text, reference text, email text, secret integer, life_ms bigint, request uuid, described jsonb, later boolean, later_by timestamp with time zone, repeated boolean, own_key text, hash bytea, answer text, key_life_ms bigint)
  RETURNS SETOF payment_session
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'public', 'pg_temp'
+ SET search_path TO 'public', 'partitions', 'pg_temp'
 AS $function$
 #variable_conflict use_variable
 DECLARE
@@ -2678,12 +3691,87 @@ BEGIN
     RETURNING s.*;
 END $function$;
 
+-- function partitions.end_authentication(of_session uuid, of_authentication uuid, from_status text, end_status text, of_version text, transaction_status text, by_eci text, ds_transaction text, liable text)
+CREATE OR REPLACE FUNCTION partitions.end_authentication_rest(of_session uuid, of_authentication uuid, from_status text, end_status text, of_version text, transaction_status text, by_eci text, ds_transaction text, liable text)
+ RETURNS SETOF authentication
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.authentication_rest
+  SET status = end_status, completed_at = app.clock(), action_sealed = NULL, keep_sealed = NULL, returned_sealed = NULL, ticket_hash = NULL,
+      answered_at = CASE WHEN end_status IN ('CANCELLED','ABANDONED') THEN answered_at ELSE coalesce(answered_at, app.clock()) END,
+      version = of_version, trans_status = transaction_status, eci = by_eci, ds_transaction_id = ds_transaction, liability = liable
+  WHERE session_id = of_session AND id = of_authentication AND status = from_status RETURNING * $function$;
+
+-- function partitions.end_provided(of_session uuid, of_authentication uuid, from_status text, end_status text, of_version text, transaction_status text, reason text, by_eci text, ds_transaction text, liable text, proof text, message text)
+CREATE OR REPLACE FUNCTION partitions.end_provided_rest(of_session uuid, of_authentication uuid, from_status text, end_status text, of_version text, transaction_status text, reason text, by_eci text, ds_transaction text, liable text, proof text, message text)
+ RETURNS SETOF authentication
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.authentication_rest
+  SET status = end_status, completed_at = app.clock(), action_sealed = NULL, keep_sealed = NULL, returned_sealed = NULL, ticket_hash = NULL, next_look_at = NULL,
+      answered_at = CASE WHEN status = 'AWAITING_CUSTOMER' AND end_status NOT IN ('CANCELLED','ABANDONED') THEN app.clock() END,
+      version = of_version, trans_status = transaction_status, trans_status_reason = reason, eci = by_eci, ds_transaction_id = ds_transaction, liability = liable,
+      proof_sealed = proof,
+      message_sealed = CASE WHEN end_status NOT IN ('CANCELLED','ABANDONED') THEN coalesce(message, message_sealed) END
+  WHERE session_id = of_session AND id = of_authentication AND status = from_status RETURNING * $function$;
+
+-- function partitions.end_unsubmitted(of_session uuid, of_merchant uuid, reason text, successor uuid)
+CREATE OR REPLACE FUNCTION partitions.end_unsubmitted_rest(of_session uuid, of_merchant uuid, reason text, successor uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.payment_session_rest SET status = 'EXPIRED', phase = 'DONE', settled_at = app.clock(), expired_because = reason, replaced_by = successor
+  WHERE id = of_session AND merchant_id = of_merchant AND phase = 'IDLE'
+  RETURNING * $function$;
+
+-- function partitions.end_wait(of_session uuid)
+CREATE OR REPLACE FUNCTION partitions.end_wait_rest(of_session uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.payment_session_rest
+  SET awaiting_since = NULL,
+      submit_deadline = CASE WHEN unrecorded_check_at IS NULL
+        THEN greatest(submit_deadline + (app.clock() - awaiting_since), app.clock() + interval '20 s') ELSE submit_deadline END
+  WHERE id = of_session AND awaiting_since IS NOT NULL RETURNING * $function$;
+
+-- function partitions.erase_customer(of_merchant uuid, of_session uuid)
+CREATE OR REPLACE FUNCTION partitions.erase_customer_rest(of_merchant uuid, of_session uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.payment_session_rest
+  SET customer_email = NULL, details = nullif(details - '{customerName,billingAddress}'::text[], '{}'), card_fingerprint = NULL, customer_network = NULL
+  WHERE merchant_id = of_merchant AND id = of_session
+  RETURNING * $function$;
+
+-- function partitions.expire_session(of_session uuid)
+CREATE OR REPLACE FUNCTION partitions.expire_session_rest(of_session uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.payment_session_rest SET status = 'EXPIRED', phase = 'DONE', settled_at = app.clock()
+  WHERE id = of_session AND phase = 'IDLE' AND expires_at <= app.clock()
+  RETURNING * $function$;
+
 -- function partitions.failed(of_session uuid, epoch integer, attempt uuid, read_at timestamp with time zone, as_status text, kind text, declined_as text, own_code text, refused_as text, therefore text, brand text, last4 text, lease_ms integer, unused_ms integer, margin_ms integer, next_attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
 CREATE OR REPLACE FUNCTION partitions.failed_rest(of_session uuid, epoch integer, attempt uuid, read_at timestamp with time zone, as_status text, kind text, declined_as text, own_code text, refused_as text, therefore text, brand text, last4 text, lease_ms integer, unused_ms integer, margin_ms integer, next_attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
  RETURNS timestamp with time zone
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'public', 'pg_temp'
+ SET search_path TO 'public', 'partitions', 'pg_temp'
 AS $function$
 #variable_conflict use_variable
 DECLARE
@@ -3317,7 +4405,7 @@ CREATE OR REPLACE FUNCTION partitions.held_rest(of_session uuid, epoch integer, 
  RETURNS TABLE(recorded_at timestamp with time zone, is_news boolean)
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'public', 'pg_temp'
+ SET search_path TO 'public', 'partitions', 'pg_temp'
 AS $function$
 #variable_conflict use_variable
 DECLARE
@@ -3364,6 +4452,64 @@ BEGIN
   RETURN NEXT;
 END $function$;
 
+-- function partitions.insert_authentication(of_session uuid, of_authentication uuid, of_attempt uuid, connection uuid, why text, only_when_asked boolean, life_ms integer, action text, kept text, time_ms double precision, browser text)
+CREATE OR REPLACE FUNCTION partitions.insert_authentication_rest(of_session uuid, of_authentication uuid, of_attempt uuid, connection uuid, why text, only_when_asked boolean, life_ms integer, action text, kept text, time_ms double precision, browser text)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  INSERT INTO partitions.authentication_rest (session_id, id, sequence, attempt_id, connection_id, because, holds_only_when_asked,
+    action_life_ms, action_sealed, keep_sealed, deadline_at)
+  SELECT of_session, of_authentication, count(*) + 1, of_attempt, connection, why, only_when_asked, life_ms, action, kept,
+    app.clock() + time_ms * interval '1 ms' - coalesce(sum(coalesce(answered_at, completed_at) - started_at), interval '0')
+  FROM partitions.authentication_rest WHERE session_id = of_session;
+  UPDATE partitions.payment_session_rest
+  SET awaiting_since = app.clock(), authentications = authentications + 1, browser_sealed = coalesce(browser_sealed, browser)
+  WHERE id = of_session RETURNING * $function$;
+
+-- function partitions.insert_frictionless(of_session uuid, of_authentication uuid, of_attempt uuid, connection uuid, why text, end_status text, of_version text, transaction_status text, by_eci text, ds_transaction text, liable text)
+CREATE OR REPLACE FUNCTION partitions.insert_frictionless_rest(of_session uuid, of_authentication uuid, of_attempt uuid, connection uuid, why text, end_status text, of_version text, transaction_status text, by_eci text, ds_transaction text, liable text)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  INSERT INTO partitions.authentication_rest (session_id, id, sequence, attempt_id, connection_id, because, flow, status,
+    version, trans_status, eci, ds_transaction_id, liability, holds_only_when_asked, action_life_ms, started_at, deadline_at, completed_at)
+  SELECT of_session, of_authentication, (SELECT count(*) + 1 FROM partitions.authentication_rest WHERE session_id = of_session), of_attempt, connection, why,
+    'FRICTIONLESS', end_status, of_version, transaction_status, by_eci, ds_transaction, liable, true, 0, now, now, now
+  FROM app.clock() AS now;
+  UPDATE partitions.payment_session_rest SET authentications = authentications + 1 WHERE id = of_session RETURNING * $function$;
+
+-- function partitions.insert_provided(of_session uuid, of_authentication uuid, connection uuid, why text, by_provider text, credential integer, time_ms double precision, browser text)
+CREATE OR REPLACE FUNCTION partitions.insert_provided_rest(of_session uuid, of_authentication uuid, connection uuid, why text, by_provider text, credential integer, time_ms double precision, browser text)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  INSERT INTO partitions.authentication_rest (session_id, id, sequence, connection_id, because, flow, status, provider,
+    credential_version, holds_only_when_asked, action_life_ms, deadline_at)
+  SELECT of_session, of_authentication, count(*) + 1, connection, why, 'FRICTIONLESS', 'PREPARING', by_provider, credential, true, 0,
+    app.clock() + time_ms * interval '1 ms' - coalesce(sum(coalesce(answered_at, completed_at) - started_at), interval '0')
+  FROM partitions.authentication_rest WHERE session_id = of_session;
+  UPDATE partitions.payment_session_rest SET authentications = authentications + 1, browser_sealed = coalesce(browser_sealed, browser)
+  WHERE id = of_session RETURNING * $function$;
+
+-- function partitions.insert_refund(of_session uuid, of_refund uuid, of_attempt uuid, connection uuid, at_gateway text, minor bigint, in_currency text, as_status text, made_at text, why text, named text, person text, hash bytea, reference text, failure text, due_ms double precision, is_taken boolean)
+CREATE OR REPLACE FUNCTION partitions.insert_refund_rest(of_session uuid, of_refund uuid, of_attempt uuid, connection uuid, at_gateway text, minor bigint, in_currency text, as_status text, made_at text, why text, named text, person text, hash bytea, reference text, failure text, due_ms double precision, is_taken boolean)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  INSERT INTO partitions.refund_rest (session_id, id, attempt_id, connection_id, gateway, amount_minor, currency, status, origin, reason,
+    refund_ref, made_by, request_hash, gateway_reference, failure_code, next_try_at, retries, completed_at)
+  SELECT of_session, of_refund, of_attempt, connection, at_gateway, minor, in_currency, as_status, made_at, why, named, person, hash, reference, failure,
+    app.clock() + due_ms * interval '1 ms', CASE WHEN is_taken THEN 1 ELSE 0 END, CASE WHEN as_status IN ('SUCCEEDED','FAILED') THEN app.clock() END;
+  UPDATE partitions.payment_session_rest SET refunds = refunds + 1 WHERE id = of_session RETURNING * $function$;
+
 -- function partitions.is_refused_by_provider(checked uuid)
 CREATE OR REPLACE FUNCTION partitions.is_refused_by_provider_rest(checked uuid)
  RETURNS boolean
@@ -3391,10 +4537,378 @@ BEGIN
         SELECT FROM partitions.payment_session_rest s WHERE s.id = opened.session_id AND s.unrecorded_check_at IS NOT NULL)));
 END $function$;
 
+-- function partitions.lock_leased(of_session uuid, epoch integer)
+CREATE OR REPLACE FUNCTION partitions.lock_leased_rest(of_session uuid, epoch integer)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  SELECT * FROM partitions.payment_session_rest WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' FOR UPDATE $function$;
+
+-- function partitions.lock_session(of_session uuid, of_merchant uuid)
+CREATE OR REPLACE FUNCTION partitions.lock_session_rest(of_session uuid, of_merchant uuid DEFAULT NULL::uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  SELECT * FROM partitions.payment_session_rest WHERE id = of_session AND (of_merchant IS NULL OR merchant_id = of_merchant) FOR UPDATE $function$;
+
+-- function partitions.look_again(of_session uuid)
+CREATE OR REPLACE FUNCTION partitions.look_again_rest(of_session uuid)
+ RETURNS SETOF attempt
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.attempt_rest SET next_retry_at = app.clock()
+  WHERE session_id = of_session AND status = 'AWAITING_CUSTOMER' AND next_retry_at <= app.clock() RETURNING * $function$;
+
+-- function partitions.look_at_hold_later(of_session uuid, of_attempt uuid, after_ms double precision)
+CREATE OR REPLACE FUNCTION partitions.look_at_hold_later_rest(of_session uuid, of_attempt uuid, after_ms double precision)
+ RETURNS SETOF attempt
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.attempt_rest SET next_retry_at = app.clock() + after_ms * interval '1 ms'
+  WHERE session_id = of_session AND id = of_attempt AND status = 'AUTHORIZED' RETURNING * $function$;
+
+-- function partitions.look_at_provider(of_session uuid, of_authentication uuid, look_at timestamp with time zone, checked_at timestamp with time zone, wakes boolean)
+CREATE OR REPLACE FUNCTION partitions.look_at_provider_rest(of_session uuid, of_authentication uuid, look_at timestamp with time zone, checked_at timestamp with time zone, wakes boolean)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.authentication_rest SET next_look_at = look_at, answered_at = coalesce(checked_at, answered_at)
+  WHERE session_id = of_session AND id = of_authentication;
+  UPDATE partitions.payment_session_rest SET lease_until = least(lease_until, look_at)
+  WHERE id = of_session AND wakes AND phase = 'PROCESSING' AND awaiting_since IS NOT NULL RETURNING * $function$;
+
+-- function partitions.look_soon(of_session uuid, apart_ms double precision)
+CREATE OR REPLACE FUNCTION partitions.look_soon_rest(of_session uuid, apart_ms double precision)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  WITH soon AS (
+    UPDATE partitions.attempt_rest SET next_retry_at = least(next_retry_at, app.clock() + apart_ms * interval '1 ms')
+    WHERE session_id = of_session AND status = 'AWAITING_CUSTOMER' AND retries > 0 AND next_retry_at > app.clock()
+      AND changed_at > app.clock() - apart_ms * interval '1 ms'
+    RETURNING next_retry_at)
+  UPDATE partitions.payment_session_rest s SET lease_until = least(s.lease_until, soon.next_retry_at) FROM soon WHERE s.id = of_session RETURNING s.* $function$;
+
+-- function partitions.move_attempt(of_session uuid, of_attempt uuid, from_status text, changes jsonb, stamps text[])
+CREATE OR REPLACE FUNCTION partitions.move_attempt_rest(of_session uuid, of_attempt uuid, from_status text, changes jsonb, stamps text[])
+ RETURNS SETOF attempt
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.attempt_rest a
+  SET (status, failure_kind, stop, decline_code, gateway_code, refusal, gateway_reference, network_transaction_id, next_action, next_because,
+       capture_ordered_at, captured_amount_minor, ordered_amount_minor, capture_reference, capture_refusal_code, void_kind, void_asked_at, looked_up_at,
+       latest_execution_at, retries, next_retry_at, answered_at, completed_at)
+    = (SELECT n.status, n.failure_kind, n.stop, n.decline_code, n.gateway_code, n.refusal, n.gateway_reference, n.network_transaction_id, n.next_action, n.next_because,
+       n.capture_ordered_at, n.captured_amount_minor, n.ordered_amount_minor, n.capture_reference, n.capture_refusal_code, n.void_kind, n.void_asked_at, n.looked_up_at,
+       n.latest_execution_at, n.retries, n.next_retry_at, n.answered_at, n.completed_at
+       FROM jsonb_populate_record(a, changes || coalesce((SELECT jsonb_object_agg(one, app.clock()) FROM unnest(stamps) one), '{}')) n)
+  WHERE a.session_id = of_session AND a.id = of_attempt AND a.status = from_status
+  RETURNING a.* $function$;
+
+-- function partitions.move_refund(of_session uuid, of_refund uuid, from_status text, changes jsonb, stamps text[], is_due boolean, due_ms double precision)
+CREATE OR REPLACE FUNCTION partitions.move_refund_rest(of_session uuid, of_refund uuid, from_status text, changes jsonb, stamps text[], is_due boolean, due_ms double precision)
+ RETURNS SETOF refund
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.refund_rest r
+  SET (status, gateway_reference, failure_code, sends, keys, unanswered, key_until, first_sent_at, sent_at, look_up_first, absent_at, retries,
+       pending_event_at, cleared_at, decision, decision_reference, decided_by, decision_reason, completed_at, next_try_at)
+    = (SELECT n.status, n.gateway_reference, n.failure_code, n.sends, n.keys, n.unanswered, n.key_until, n.first_sent_at, n.sent_at, n.look_up_first, n.absent_at,
+       n.retries, n.pending_event_at, n.cleared_at, n.decision, n.decision_reference, n.decided_by, n.decision_reason, n.completed_at,
+       CASE WHEN is_due THEN app.clock() + due_ms * interval '1 ms' ELSE r.next_try_at END
+       FROM jsonb_populate_record(r, changes || coalesce((SELECT jsonb_object_agg(one, app.clock()) FROM unnest(stamps) one), '{}')) n)
+  WHERE r.session_id = of_session AND r.id = of_refund AND r.status = from_status
+  RETURNING r.* $function$;
+
+-- function partitions.name_successor(of_session uuid, successor uuid)
+CREATE OR REPLACE FUNCTION partitions.name_successor_rest(of_session uuid, successor uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.payment_session_rest SET replaced_by = successor WHERE id = of_session RETURNING * $function$;
+
+-- function partitions.name_winner(of_session uuid, of_attempt uuid)
+CREATE OR REPLACE FUNCTION partitions.name_winner_rest(of_session uuid, of_attempt uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.payment_session_rest SET winner_attempt_id = of_attempt WHERE id = of_session AND winner_attempt_id IS NULL RETURNING * $function$;
+
+-- function partitions.open_attempt(of_session uuid, of_attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, minor bigint, in_currency text, execution_ms double precision, of_round integer, authenticated_by uuid)
+CREATE OR REPLACE FUNCTION partitions.open_attempt_rest(of_session uuid, of_attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, minor bigint, in_currency text, execution_ms double precision, of_round integer, authenticated_by uuid)
+ RETURNS SETOF attempt
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  INSERT INTO partitions.attempt_rest (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
+    started_at, latest_execution_at, round, authentication_id)
+  SELECT of_session, of_attempt, (SELECT count(*) + 1 FROM partitions.attempt_rest WHERE session_id = of_session), at_gateway, connection, credential, place,
+    why, minor, in_currency, now, now + execution_ms * interval '1 ms', of_round, authenticated_by
+  FROM app.clock() AS now
+  RETURNING * $function$;
+
+-- function partitions.park_session(of_session uuid, epoch integer, until timestamp with time zone, but uuid[])
+CREATE OR REPLACE FUNCTION partitions.park_session_rest(of_session uuid, epoch integer, until timestamp with time zone, but uuid[])
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.payment_session_rest
+  SET lease_until = least(until, (
+    SELECT min(next_retry_at) FROM partitions.attempt_rest WHERE session_id = of_session AND completed_at IS NULL AND id <> ALL (but)))
+  WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING'
+  RETURNING * $function$;
+
+-- function partitions.park_session_at_provider(of_session uuid, epoch integer, until timestamp with time zone, read_at timestamp with time zone)
+CREATE OR REPLACE FUNCTION partitions.park_session_at_provider_rest(of_session uuid, epoch integer, until timestamp with time zone, read_at timestamp with time zone)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.payment_session_rest
+  SET lease_until = least(until, (
+    SELECT CASE WHEN cancel_asked_at IS NOT NULL THEN app.clock() WHEN next_look_at > read_at THEN next_look_at END
+    FROM partitions.authentication_rest WHERE session_id = of_session AND completed_at IS NULL))
+  WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING'
+  RETURNING * $function$;
+
+-- function partitions.postpone_look(of_session uuid, of_attempt uuid, read_at timestamp with time zone, again_ms double precision, look_ms double precision)
+CREATE OR REPLACE FUNCTION partitions.postpone_look_rest(of_session uuid, of_attempt uuid, read_at timestamp with time zone, again_ms double precision, look_ms double precision)
+ RETURNS SETOF attempt
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.attempt_rest a SET retries = retries + 1, next_retry_at = CASE
+    WHEN next_retry_at > read_at THEN greatest(next_retry_at, app.clock() + again_ms * interval '1 ms')
+    ELSE least(app.clock() + look_ms * interval '1 ms', (
+      SELECT deadline_at FROM partitions.authentication_rest
+      WHERE session_id = of_session AND attempt_id = a.id AND deadline_at > app.clock())) END
+  WHERE session_id = of_session AND id = of_attempt AND status = 'AWAITING_CUSTOMER'
+  RETURNING a.* $function$;
+
+-- function partitions.postpone_provider_look(of_session uuid, of_authentication uuid, read_at timestamp with time zone, again_ms double precision, look_ms double precision)
+CREATE OR REPLACE FUNCTION partitions.postpone_provider_look_rest(of_session uuid, of_authentication uuid, read_at timestamp with time zone, again_ms double precision, look_ms double precision)
+ RETURNS SETOF authentication
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.authentication_rest SET next_look_at = CASE
+    WHEN next_look_at > read_at THEN greatest(next_look_at, app.clock() + again_ms * interval '1 ms')
+    WHEN deadline_at > app.clock() THEN least(app.clock() + look_ms * interval '1 ms', deadline_at)
+    ELSE app.clock() + look_ms * interval '1 ms' END
+  WHERE session_id = of_session AND id = of_authentication AND status = 'AWAITING_CUSTOMER' RETURNING * $function$;
+
+-- function partitions.record_capture_due(of_session uuid)
+CREATE OR REPLACE FUNCTION partitions.record_capture_due_rest(of_session uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.payment_session_rest SET capture_due_at = NULL WHERE id = of_session AND capture_due_at IS NOT NULL RETURNING * $function$;
+
+-- function partitions.record_pending_event(of_session uuid)
+CREATE OR REPLACE FUNCTION partitions.record_pending_event_rest(of_session uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.payment_session_rest SET pending_event_at = app.clock() WHERE id = of_session AND pending_event_at IS NULL RETURNING * $function$;
+
+-- function partitions.renew_lease(of_session uuid, epoch integer, lease_ms double precision, unused_ms double precision, brand text, last4 text)
+CREATE OR REPLACE FUNCTION partitions.renew_lease_rest(of_session uuid, epoch integer, lease_ms double precision, unused_ms double precision, brand text, last4 text)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.payment_session_rest
+  SET lease_until = CASE WHEN lease_until > app.clock() + unused_ms * interval '1 ms' THEN lease_until ELSE app.clock() + lease_ms * interval '1 ms' END,
+      card_brand = coalesce(brand, card_brand), card_last4 = coalesce(last4, card_last4)
+  WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING'
+  RETURNING * $function$;
+
+-- function partitions.resume_action(of_session uuid, of_authentication uuid)
+CREATE OR REPLACE FUNCTION partitions.resume_action_rest(of_session uuid, of_authentication uuid)
+ RETURNS SETOF authentication
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.authentication_rest SET status = 'AWAITING_CUSTOMER', answered_at = NULL, returned_sealed = NULL
+  WHERE session_id = of_session AND id = of_authentication AND status = 'CONFIRMING' RETURNING * $function$;
+
+-- function partitions.set_action_ticket(of_session uuid, of_authentication uuid, hash bytea)
+CREATE OR REPLACE FUNCTION partitions.set_action_ticket_rest(of_session uuid, of_authentication uuid, hash bytea)
+ RETURNS SETOF authentication
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.authentication_rest SET ticket_hash = hash
+  WHERE session_id = of_session AND id = of_authentication AND status IN ('METHOD','AWAITING_CUSTOMER') AND cancel_asked_at IS NULL AND deadline_at > app.clock()
+  RETURNING * $function$;
+
+-- function partitions.set_capture_failed(of_session uuid, of_attempt uuid)
+CREATE OR REPLACE FUNCTION partitions.set_capture_failed_rest(of_session uuid, of_attempt uuid)
+ RETURNS SETOF attempt
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.attempt_rest SET capture_failed_at = app.clock()
+  WHERE session_id = of_session AND id = of_attempt AND capture_failed_at IS NULL RETURNING * $function$;
+
+-- function partitions.set_decision(of_session uuid, of_attempt uuid, decided text, reference text, reason text, person text, takes_two boolean, minor bigint)
+CREATE OR REPLACE FUNCTION partitions.set_decision_rest(of_session uuid, of_attempt uuid, decided text, reference text, reason text, person text, takes_two boolean, minor bigint)
+ RETURNS SETOF attempt
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.attempt_rest
+  SET decision = decided, decision_reference = reference, decision_reason = reason, decided_by = person, decided_at = app.clock(),
+      decision_takes_two = takes_two, decision_confirmed_by = CASE WHEN NOT takes_two THEN person END,
+      decision_confirmed_at = CASE WHEN NOT takes_two THEN app.clock() END, decision_amount_minor = minor
+  WHERE session_id = of_session AND id = of_attempt RETURNING * $function$;
+
+-- function partitions.set_paying_session(of_session uuid, payer uuid)
+CREATE OR REPLACE FUNCTION partitions.set_paying_session_rest(of_session uuid, payer uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.payment_session_rest SET paying_session_id = payer WHERE id = of_session RETURNING * $function$;
+
+-- function partitions.set_returned(of_session uuid, of_authentication uuid, returned text)
+CREATE OR REPLACE FUNCTION partitions.set_returned_rest(of_session uuid, of_authentication uuid, returned text)
+ RETURNS SETOF authentication
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.authentication_rest SET returned_sealed = returned
+  WHERE session_id = of_session AND id = of_authentication AND status = 'AWAITING_CUSTOMER' AND cancel_asked_at IS NULL RETURNING * $function$;
+
+-- function partitions.set_unrecorded_check(of_session uuid, check_at timestamp with time zone, voids jsonb)
+CREATE OR REPLACE FUNCTION partitions.set_unrecorded_check_rest(of_session uuid, check_at timestamp with time zone, voids jsonb)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.payment_session_rest SET unrecorded_check_at = check_at, unrecorded_voids = voids
+  WHERE id = of_session RETURNING * $function$;
+
+-- function partitions.settle_session(of_session uuid, end_status text, via text, confirmed boolean, failed_over boolean, declined_as text)
+CREATE OR REPLACE FUNCTION partitions.settle_session_rest(of_session uuid, end_status text, via text, confirmed boolean, failed_over boolean, declined_as text)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.payment_session_rest
+  SET status = end_status, captured_via = via, capture_confirmed = confirmed, failover = failed_over, decline_code = declined_as, vault_token = NULL,
+      browser_sealed = NULL, settled_at = app.clock(),
+      phase = CASE WHEN EXISTS (SELECT FROM partitions.attempt_rest WHERE session_id = of_session AND completed_at IS NULL) THEN 'PROCESSING' ELSE 'DONE' END
+  WHERE id = of_session AND status = 'CREATED'
+  RETURNING * $function$;
+
+-- function partitions.start_device_check(of_session uuid, of_authentication uuid, check_ms double precision)
+CREATE OR REPLACE FUNCTION partitions.start_device_check_rest(of_session uuid, of_authentication uuid, check_ms double precision)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.authentication_rest SET next_look_at = least(next_look_at, app.clock() + check_ms * interval '1 ms')
+  WHERE session_id = of_session AND id = of_authentication AND status = 'METHOD';
+  UPDATE partitions.payment_session_rest SET lease_until = least(lease_until, app.clock() + check_ms * interval '1 ms')
+  WHERE id = of_session AND phase = 'PROCESSING' AND awaiting_since IS NOT NULL RETURNING * $function$;
+
+-- function partitions.take_hold_to_cancel(of_session uuid, of_merchant uuid, lease_ms double precision)
+CREATE OR REPLACE FUNCTION partitions.take_hold_to_cancel_rest(of_session uuid, of_merchant uuid, lease_ms double precision)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.payment_session_rest SET lease_epoch = lease_epoch + 1, lease_until = app.clock() + lease_ms * interval '1 ms'
+  WHERE id = of_session AND merchant_id = of_merchant AND phase = 'PROCESSING' AND status = 'CREATED' AND held_at IS NOT NULL AND unrecorded_check_at IS NULL
+    AND capture_asked_at IS NULL
+  RETURNING * $function$;
+
+-- function partitions.take_hold_to_capture(of_session uuid, of_merchant uuid, lease_ms double precision, capture_minor bigint)
+CREATE OR REPLACE FUNCTION partitions.take_hold_to_capture_rest(of_session uuid, of_merchant uuid, lease_ms double precision, capture_minor bigint)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.payment_session_rest
+  SET capture_asked_at = app.clock(), capture_due_at = NULL, lease_epoch = lease_epoch + 1, lease_until = app.clock() + lease_ms * interval '1 ms'
+  WHERE id = of_session AND merchant_id = of_merchant AND phase = 'PROCESSING' AND status = 'CREATED' AND held_at IS NOT NULL AND unrecorded_check_at IS NULL
+    AND capture_asked_at IS NULL AND held_until > app.clock() AND amount_minor >= coalesce(capture_minor, amount_minor)
+  RETURNING * $function$;
+
+-- function partitions.take_over(of_session uuid, lease_ms double precision)
+CREATE OR REPLACE FUNCTION partitions.take_over_rest(of_session uuid, lease_ms double precision)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.payment_session_rest SET lease_epoch = lease_epoch + 1, lease_until = app.clock() + lease_ms * interval '1 ms'
+  WHERE id = of_session AND phase = 'PROCESSING' AND lease_until <= app.clock()
+  RETURNING * $function$;
+
+-- function partitions.unset_capture_failed(of_session uuid, of_attempt uuid)
+CREATE OR REPLACE FUNCTION partitions.unset_capture_failed_rest(of_session uuid, of_attempt uuid)
+ RETURNS SETOF attempt
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.attempt_rest a
+  SET capture_failed_at = NULL,
+      capture_failed_before_at = CASE WHEN a.capture_failed_at < today THEN a.capture_failed_at ELSE a.capture_failed_before_at END,
+      capture_stands_at = CASE WHEN a.capture_failed_at < today THEN app.clock() ELSE a.capture_stands_at END
+  FROM date_trunc('day', app.clock(), 'UTC') AS today
+  WHERE a.session_id = of_session AND a.id = of_attempt AND (a.capture_failed_at >= today OR a.capture_failed_at < today AND a.capture_stands_at IS NULL)
+  RETURNING a.* $function$;
+
 -- function partitions.update_order_of_refund()
 CREATE OR REPLACE FUNCTION partitions.update_order_of_refund_rest()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
 AS $function$
 BEGIN
   IF 'SUCCEEDED' IN (NEW.status, CASE TG_OP WHEN 'UPDATE' THEN OLD.status END) AND (TG_OP = 'INSERT' OR NEW.status <> OLD.status) THEN
@@ -3402,17 +4916,67 @@ BEGIN
   RETURN NULL;
 END $function$;
 
+-- function partitions.use_action_ticket(of_session uuid, of_authentication uuid, hash bytea, shown_max integer)
+CREATE OR REPLACE FUNCTION partitions.use_action_ticket_rest(of_session uuid, of_authentication uuid, hash bytea, shown_max integer)
+ RETURNS SETOF authentication
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.authentication_rest SET ticket_hash = NULL, shown_count = shown_count + 1, shown_at = coalesce(shown_at, app.clock())
+  WHERE session_id = of_session AND id = of_authentication AND ticket_hash = hash AND status IN ('METHOD','AWAITING_CUSTOMER')
+    AND shown_count < CASE WHEN flow = 'CHALLENGE' THEN 1 ELSE shown_max END
+  RETURNING * $function$;
+
+-- function partitions.void_unknown_attempts(of_session uuid)
+CREATE OR REPLACE FUNCTION partitions.void_unknown_attempts_rest(of_session uuid)
+ RETURNS SETOF attempt
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.attempt_rest SET status = 'VOIDING', retries = 0, next_retry_at = NULL WHERE session_id = of_session AND status = 'UNKNOWN' RETURNING * $function$;
+
+-- function partitions.wake_session(of_session uuid)
+CREATE OR REPLACE FUNCTION partitions.wake_session_rest(of_session uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+BEGIN
+  RETURN QUERY UPDATE partitions.payment_session_rest SET lease_until = app.clock()
+    WHERE id = of_session AND phase = 'PROCESSING' AND lease_until > app.clock()
+      AND EXISTS (SELECT FROM partitions.attempt_rest WHERE session_id = of_session AND next_retry_at > app.clock())
+      AND NOT EXISTS (SELECT FROM partitions.attempt_rest WHERE session_id = of_session AND status = 'AUTHORIZING')
+    RETURNING *;
+  IF FOUND THEN
+    UPDATE partitions.attempt_rest SET next_retry_at = app.clock() WHERE session_id = of_session AND next_retry_at > app.clock(); END IF;
+END $function$;
+
+-- function partitions.withdraw_decision(of_session uuid, of_attempt uuid)
+CREATE OR REPLACE FUNCTION partitions.withdraw_decision_rest(of_session uuid, of_attempt uuid)
+ RETURNS SETOF attempt
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.attempt_rest
+  SET decision = NULL, decision_reference = NULL, decision_amount_minor = NULL, decision_reason = NULL, decided_by = NULL, decided_at = NULL,
+      decision_takes_two = NULL, decision_confirmed_by = NULL, decision_confirmed_at = NULL
+  WHERE session_id = of_session AND id = of_attempt RETURNING * $function$;
+
 -- trigger api_key.guard_moved
 CREATE TRIGGER guard_moved BEFORE INSERT ON api_key FOR EACH ROW EXECUTE FUNCTION app.guard_moved();
 
 -- trigger attempt.guard
-CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.attempt_rest FOR EACH ROW WHEN ((CURRENT_USER = SESSION_USER)) EXECUTE FUNCTION partitions.guard_attempt_rest();
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.attempt_rest FOR EACH ROW WHEN (((CURRENT_USER = SESSION_USER) OR (current_setting('search_path'::text) <> 'public, partitions, pg_temp'::text))) EXECUTE FUNCTION partitions.guard_attempt_rest();
 
 -- trigger attempt.guard_decision
-CREATE TRIGGER guard_decision BEFORE UPDATE ON attempt FOR EACH ROW WHEN ((CURRENT_USER = SESSION_USER)) EXECUTE FUNCTION app.guard_decision();
+CREATE TRIGGER guard_decision BEFORE UPDATE ON attempt FOR EACH ROW WHEN (((CURRENT_USER = SESSION_USER) OR (current_setting('search_path'::text) <> 'public, partitions, pg_temp'::text))) EXECUTE FUNCTION app.guard_decision();
 
 -- trigger attempt.whole
-CREATE CONSTRAINT TRIGGER whole AFTER INSERT OR UPDATE ON partitions.attempt_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((CURRENT_USER = SESSION_USER)) EXECUTE FUNCTION partitions.check_whole_attempt_rest();
+CREATE CONSTRAINT TRIGGER whole AFTER INSERT OR UPDATE ON partitions.attempt_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((CURRENT_USER = SESSION_USER) OR (current_setting('search_path'::text) <> 'public, partitions, pg_temp'::text))) EXECUTE FUNCTION partitions.check_whole_attempt_rest();
 
 -- trigger audit_entry.unchanging
 CREATE TRIGGER unchanging BEFORE DELETE OR UPDATE ON audit_entry FOR EACH ROW EXECUTE FUNCTION app.refuse_change();
@@ -3439,16 +5003,16 @@ CREATE TRIGGER guard BEFORE INSERT ON orphaned_authorization FOR EACH ROW EXECUT
 CREATE TRIGGER guard_removal BEFORE DELETE ON orphaned_authorization FOR EACH ROW WHEN ((old.ended_at IS NULL)) EXECUTE FUNCTION app.guard_removal();
 
 -- trigger payment_session.guard
-CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.payment_session_rest FOR EACH ROW WHEN ((CURRENT_USER = SESSION_USER)) EXECUTE FUNCTION partitions.guard_session_rest();
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.payment_session_rest FOR EACH ROW WHEN (((CURRENT_USER = SESSION_USER) OR (current_setting('search_path'::text) <> 'public, partitions, pg_temp'::text))) EXECUTE FUNCTION partitions.guard_session_rest();
 
 -- trigger payment_session.guard_unrecorded_check
-CREATE TRIGGER guard_unrecorded_check BEFORE UPDATE ON payment_session FOR EACH ROW WHEN ((CURRENT_USER = SESSION_USER)) EXECUTE FUNCTION app.guard_unrecorded_check();
+CREATE TRIGGER guard_unrecorded_check BEFORE UPDATE ON payment_session FOR EACH ROW WHEN (((CURRENT_USER = SESSION_USER) OR (current_setting('search_path'::text) <> 'public, partitions, pg_temp'::text))) EXECUTE FUNCTION app.guard_unrecorded_check();
 
 -- trigger payment_session.require_timeline
-CREATE TRIGGER require_timeline BEFORE UPDATE OF lease_epoch, phase ON payment_session FOR EACH ROW WHEN ((((new.lease_epoch > old.lease_epoch) OR ((old.phase = 'IDLE'::text) AND (new.phase <> 'IDLE'::text))) AND (NOT (new.unrecorded_check_at IS DISTINCT FROM old.unrecorded_check_at)) AND (CURRENT_USER = SESSION_USER))) EXECUTE FUNCTION app.require_timeline();
+CREATE TRIGGER require_timeline BEFORE UPDATE OF lease_epoch, phase ON payment_session FOR EACH ROW WHEN ((((new.lease_epoch > old.lease_epoch) OR ((old.phase = 'IDLE'::text) AND (new.phase <> 'IDLE'::text))) AND (NOT (new.unrecorded_check_at IS DISTINCT FROM old.unrecorded_check_at)) AND ((CURRENT_USER = SESSION_USER) OR (current_setting('search_path'::text) <> 'public, partitions, pg_temp'::text)))) EXECUTE FUNCTION app.require_timeline();
 
 -- trigger payment_session.whole
-CREATE CONSTRAINT TRIGGER whole AFTER UPDATE ON partitions.payment_session_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((CURRENT_USER = SESSION_USER)) EXECUTE FUNCTION partitions.check_whole_session_rest();
+CREATE CONSTRAINT TRIGGER whole AFTER UPDATE ON partitions.payment_session_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((CURRENT_USER = SESSION_USER) OR (current_setting('search_path'::text) <> 'public, partitions, pg_temp'::text))) EXECUTE FUNCTION partitions.check_whole_session_rest();
 
 -- trigger refund.guard
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.refund_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_refund_rest();
@@ -3571,7 +5135,7 @@ GRANT SELECT ON app.payment_functions TO PUBLIC;
 GRANT SELECT ON app.retention TO PUBLIC;
 
 -- privileges attempt to the runtime role
-GRANT INSERT, SELECT, UPDATE ON attempt TO the runtime role;
+GRANT SELECT ON attempt TO the runtime role;
 
 -- privileges audit_entry to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON audit_entry TO the runtime role;
@@ -3580,7 +5144,7 @@ GRANT DELETE, INSERT, SELECT, UPDATE ON audit_entry TO the runtime role;
 GRANT INSERT, SELECT, UPDATE ON audit_walk TO the runtime role;
 
 -- privileges authentication to the runtime role
-GRANT INSERT, SELECT, UPDATE ON authentication TO the runtime role;
+GRANT SELECT ON authentication TO the runtime role;
 
 -- privileges blocklist_entry to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON blocklist_entry TO the runtime role;
@@ -3627,20 +5191,17 @@ GRANT INSERT, SELECT, UPDATE ON ledger_walk TO the runtime role;
 -- privileges merchant_settings to the runtime role
 GRANT INSERT, SELECT, UPDATE ON merchant_settings TO the runtime role;
 
--- privileges new tables in partitions to the runtime role
-ALTER DEFAULT PRIVILEGES IN SCHEMA partitions GRANT INSERT, SELECT, UPDATE ON TABLES TO the runtime role;
-
 -- privileges new tables in public to the runtime role
 ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT INSERT, SELECT, UPDATE ON TABLES TO the runtime role;
 
 -- privileges orphaned_authorization to the runtime role
-GRANT DELETE, INSERT, SELECT, UPDATE ON orphaned_authorization TO the runtime role;
+GRANT SELECT ON orphaned_authorization TO the runtime role;
 
 -- privileges outbox_event to the runtime role
 GRANT INSERT, SELECT, UPDATE ON outbox_event TO the runtime role;
 
 -- privileges payment_session to the runtime role
-GRANT INSERT, SELECT, UPDATE ON payment_session TO the runtime role;
+GRANT SELECT ON payment_session TO the runtime role;
 
 -- privileges reconciliation_run to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON reconciliation_run TO the runtime role;
@@ -3649,7 +5210,7 @@ GRANT DELETE, INSERT, SELECT, UPDATE ON reconciliation_run TO the runtime role;
 GRANT DELETE, INSERT, SELECT, UPDATE ON reconciliation_slice TO the runtime role;
 
 -- privileges refund to the runtime role
-GRANT INSERT, SELECT, UPDATE ON refund TO the runtime role;
+GRANT SELECT ON refund TO the runtime role;
 
 -- privileges replica_mark to the runtime role
 GRANT INSERT, SELECT, UPDATE ON replica_mark TO the runtime role;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { describeDifference, differenceOf, rateOf } from "./compare-arms.ts";
+import { describeDifference, differenceOf, paymentsNeeded, rateOf } from "./compare-arms.ts";
 
 const rounded = (estimate: { readonly low: number; readonly high: number } | undefined) =>
   estimate && [estimate.low, estimate.high].map((end) => end.toFixed(4));
@@ -32,6 +32,18 @@ describe("differenceOf()", () => {
   });
 });
 
+describe("paymentsNeeded()", () => {
+  it("is largest while no rate is known and for an unequal share, and falls as the rate is known", () => {
+    const of = (percent: number, count: number, all: number) => paymentsNeeded({ percent, ended: { count, of: all } });
+    // 1,570 in each arm; by both rates, 50 % against 55 % needs 1,565 (Fleiss, without correction for continuity).
+    expect(of(50, 0, 0)).toBe(3140);
+    expect(of(10, 0, 0)).toBe(8721);
+    // 90 %, and the 59.6 % that 9 of 10 may be.
+    expect(of(50, 90_000, 100_000)).toBe(1150);
+    expect(of(50, 9, 10)).toBe(3025);
+  });
+});
+
 describe("describeDifference()", () => {
   it("says when chance alone may explain a difference, and which arm approves more when it cannot", () => {
     const describeOf = (a: number, b: number, of: number) => describeDifference({ count: a, of }, { count: b, of });
@@ -44,6 +56,7 @@ describe("describeDifference()", () => {
     expect(describeOf(900, 800, 1000)).toMatch(
       /^Variant A approves more: by 6\.\d to 13\.\d points \(95 % confidence\)\.$/,
     );
+    expect(describeDifference({ count: 0, of: 0 }, { count: 0, of: 0 })).toBe("No payment has ended yet.");
     expect(describeDifference({ count: 1, of: 1 }, { count: 0, of: 0 })).toBe("No payment of variant B has ended yet.");
   });
 });

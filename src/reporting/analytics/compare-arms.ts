@@ -39,6 +39,24 @@ export function differenceOf(first: Counted, second: Counted): Estimate | undefi
   return { value, low: value - below, high: value + above };
 }
 
+/** The difference that a comparison is meant to find, as a share: five points. */
+const soughtDifference = 0.05;
+
+// Four of five comparisons find the difference: the normal distribution has 80 % below this many standard deviations.
+const zPower = 0.841621;
+
+/**
+ * Returns how many payments of both arms a difference in approval needs to be found, by the normal approximation of two
+ * proportions. Until the rate is known well, it is the one of its interval that needs the most payments.
+ */
+export function paymentsNeeded({ percent, ended }: { percent: number; ended: Counted }): number {
+  const { low, high } = rateOf(ended) ?? { low: 0, high: 1 };
+  const rate = Math.min(Math.max(low, 0.5), high);
+  const share = percent / 100;
+  const variance = (rate * (1 - rate)) / (share * (1 - share));
+  return Math.ceil(((z + zPower) / soughtDifference) ** 2 * variance);
+}
+
 /** Reports whether chance alone may explain a difference. */
 export function mayBeChance({ low, high }: Estimate): boolean {
   return low <= 0 && high >= 0;
@@ -47,6 +65,7 @@ export function mayBeChance({ low, high }: Estimate): boolean {
 /** Returns what a difference in approval between variant A and variant B means, in one sentence. */
 export function describeDifference(a: Counted, b: Counted): string {
   const difference = differenceOf(a, b);
+  if (a.of + b.of === 0) return "No payment has ended yet.";
   if (difference === undefined) return `No payment of variant ${a.of === 0 ? "A" : "B"} has ended yet.`;
   const points = (share: number) => (100 * share).toFixed(1);
   const { low, high } = difference;

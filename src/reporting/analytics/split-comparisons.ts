@@ -1,13 +1,16 @@
 /** The comparisons of a merchant's splits: the counts of their arms, joined over the versions of the rule that had them. */
 
-import { findRoutingRules } from "../../core/record/routing-rules.ts";
+import { findRoutingRule, findRoutingRules } from "../../core/record/routing-rules.ts";
 import type { Arm, RoutingRule, Split } from "../../core/rows/entities.ts";
 import type { Reads } from "../../platform/database.ts";
 import type { CutRange } from "./analytics-range.ts";
 import type { ComparedArm, SplitComparison } from "./compare-arms.ts";
 import { type ArmCosts, type ArmCounts, loadArms } from "./load-counts.ts";
 
-/** Loads the comparisons of which payments were settled in a range, the newest first. */
+/**
+ * Loads the comparisons of which payments were settled in a range, and those of the rule in use, which may have none yet;
+ * the newest first.
+ */
 export async function loadComparisons(
   reads: Reads,
   asked: {
@@ -17,10 +20,20 @@ export async function loadComparisons(
   },
 ): Promise<SplitComparison[]> {
   const { arms, costs } = await loadArms(reads, asked);
-  if (arms.length === 0) return [];
+  const newest = await findRoutingRule(reads, asked.merchantId);
+  const inUse = newest && newest.createdAt < asked.range.endsAt ? newest : undefined;
   const versions = [...new Set(arms.map(({ ruleVersion }) => ruleVersion))];
-  const rules = await findRoutingRules(reads, { merchantId: asked.merchantId, versions });
-  const found = arms.flatMap(({ ruleVersion, caseName }) => {
+  const rules = [
+    ...(versions.length === 0 ? [] : await findRoutingRules(reads, { merchantId: asked.merchantId, versions })),
+    ...(inUse && !versions.includes(inUse.version) ? [inUse] : []),
+  ];
+  const plansInUse = inUse
+    ? ["", ...(inUse.cases?.list ?? []).map(({ name }) => name)].map((caseName) => ({
+        ruleVersion: inUse.version,
+        caseName,
+      }))
+    : [];
+  const found = [...arms, ...plansInUse].flatMap(({ ruleVersion, caseName }) => {
     const rule = rules.find(({ version }) => version === ruleVersion);
     const plan = rule && planOf(rule, caseName);
     return rule && plan?.split ? [{ rule, caseName, plan, split: plan.split }] : [];

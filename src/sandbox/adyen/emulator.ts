@@ -29,7 +29,7 @@ export function adyenRoutes(parts: AdyenEmulatorParts): readonly Route[] {
     handle: (asked: Asked) => Promise<Answered | Executed> | Answered,
   ): Route => ({
     method: "POST",
-    path: new RegExp(`^/${apiVersion}${path}$`),
+    path: new RegExp(`^(/checkout)?/${apiVersion}${path}$`),
     operation: `adyen.${operation}`,
     async handle(request) {
       const entered = enter(parts.accounts, request);
@@ -90,7 +90,7 @@ function detailsRoute(
 ): Route {
   return {
     method: "POST",
-    path: new RegExp(`^/${apiVersion}/payments/details$`),
+    path: new RegExp(`^(/checkout)?/${apiVersion}/payments/details$`),
     operation: "adyen.complete",
     async handle(request) {
       if (!isKeyFormed(request)) return refusal(401, "000", "security");
@@ -122,7 +122,11 @@ function enter(accounts: Accounts, request: SandboxRequest): { account: Account;
   if (json === undefined) return refusal(400, "702");
   const { merchantAccount } = json;
   if (typeof merchantAccount !== "string" || !/^[\w.-]+$/.test(merchantAccount)) return refusal(403, "901", "security");
-  return { account: accounts.find(merchantAccount), json };
+  const account = accounts.find(merchantAccount);
+  // Each environment has keys of its own, and live a longer path: see pathIn().
+  const isLivePath = request.path.startsWith("/checkout/");
+  if (isLivePath !== (account.environment === "live")) return refusal(401, "000", "security");
+  return { account, json };
 }
 
 /**

@@ -2,7 +2,6 @@
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
-import { useState } from "react";
 import { Form } from "react-aria-components/Form";
 import { AlertService, type AlertSettings, AlertTopic } from "../../../../gen/dashboard/v1/alerts_pb.ts";
 import { MemberService } from "../../../../gen/dashboard/v1/members_pb.ts";
@@ -17,13 +16,11 @@ import { ShownSecret } from "../parts/secret.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Switch } from "../parts/switch.tsx";
 import { useScope } from "../scope.ts";
-import { SettingForm } from "./setting-form.tsx";
+import { Choices, Line, Row, SettingRow } from "./setting-row.tsx";
 import { findAddressProblem, linesOf } from "./setting-rules.ts";
 
-type FormsProps = { onUnsaved: (title: string, isUnsaved: boolean) => void };
-
-/** The cards about alerts. */
-export function AlertForms({ onUnsaved }: FormsProps) {
+/** The rows about alerts. */
+export function AlertForms() {
   const { merchantId, environment } = useScope();
   const scope = { merchantId, environment };
   const addresses = useQuery(WebhookAlertService.method.getAlertAddresses, scope);
@@ -43,36 +40,27 @@ export function AlertForms({ onUnsaved }: FormsProps) {
         unconfirmed={addresses.data.unconfirmed}
         members={team.data.members.map(({ email }) => email)}
         canMail={settings.canMail}
-        onChange={refetch}
-        onUnsaved={onUnsaved}
       />
       <Chat host={settings.chatHost} onChange={refetch} />
-      <Topics settings={settings} onChange={refetch} />
+      <Topics settings={settings} />
       <Test isPossible={addresses.data.addresses.length > 0 || settings.chatHost !== ""} />
     </>
   );
 }
 
-function Addresses({
-  kept,
-  revision,
-  unconfirmed,
-  members,
-  canMail,
-  ...shared
-}: FormsProps & {
+type AddressProps = {
   kept: readonly string[];
   revision: string;
   unconfirmed: readonly string[];
   members: readonly string[];
   canMail: boolean;
-  onChange: () => Promise<unknown>;
-}) {
+};
+
+function Addresses({ kept, revision, unconfirmed, members, canMail }: AddressProps) {
   const { merchantId, environment, role } = useScope();
-  const transport = useTransport();
+  const service = createClient(WebhookAlertService, useTransport());
   return (
-    <SettingForm
-      {...shared}
+    <SettingRow
       revision={revision}
       mayChange={role >= Role.OWNER}
       title="Alerts by mail"
@@ -81,24 +69,28 @@ function Addresses({
           ? "These addresses get a mail when an alert opens and another when it is over, once they have confirmed by the link that is mailed to them. Owners can change them."
           : "This installation has no mail server, so no mail is sent until your operator sets one up. Owners can change the addresses."
       }
-      label="Addresses"
-      hint="One per line, at most ten. Without addresses, alerts appear on the dashboard only."
-      choices={{ legend: "Members of the team", values: members }}
       note={
         unconfirmed.length > 0 ? `Not confirmed yet: ${unconfirmed.join(", ")}. A test alert asks again.` : undefined
       }
       kept={kept.join("\n")}
-      isList
       findProblem={findAddressProblem}
-      save={(text, from) =>
-        createClient(WebhookAlertService, transport).setAlertAddresses({
-          merchantId,
-          environment,
-          addresses: linesOf(text),
-          revision: from,
-        })
+      save={async (text, from) =>
+        (await service.setAlertAddresses({ merchantId, environment, addresses: linesOf(text), revision: from }))
+          .revision
       }
-    />
+    >
+      {(edit) => (
+        <>
+          <Line
+            {...edit}
+            isList
+            label="Addresses"
+            hint="One per line, at most ten. Without addresses, alerts appear on the dashboard only."
+          />
+          {!edit.isDisabled && <Choices {...edit} legend="Members of the team" values={members} />}
+        </>
+      )}
+    </SettingRow>
   );
 }
 
@@ -112,14 +104,10 @@ function Chat({ host, onChange }: { host: string; onChange: () => Promise<unknow
   });
   const secret = set.data?.signingSecret ?? "";
   return (
-    <section className="card" aria-labelledby="alert-chat">
-      <div>
-        <h3 id="alert-chat">Alerts to a chat</h3>
-        <p className="soft">
-          Alerts are also posted to the incoming webhook of a chat, such as Slack, Mattermost or Teams. The address is a
-          secret and is never shown again. Owners can change it.
-        </p>
-      </div>
+    <Row
+      title="Alerts to a chat"
+      explanation="Alerts are also posted to the incoming webhook of a chat, such as Slack, Mattermost or Teams. The address is a secret and is never shown again. Owners can change it."
+    >
       <p>
         {host === "" ? (
           "No chat is set."
@@ -150,7 +138,7 @@ function Chat({ host, onChange }: { host: string; onChange: () => Promise<unknow
           />
           <Refusal error={set.error} />
           <div className="row">
-            <Button kind="main" type="submit" isPending={set.isPending}>
+            <Button type="submit" isPending={set.isPending}>
               {host === "" ? "Set the chat" : "Replace the chat"}
             </Button>
             {host !== "" && (
@@ -162,7 +150,7 @@ function Chat({ host, onChange }: { host: string; onChange: () => Promise<unknow
         </Form>
       )}
       {dialog}
-    </section>
+    </Row>
   );
 }
 
@@ -197,40 +185,38 @@ const topics = [
   [AlertTopic.CARD_TESTING, "Card testing", "Payments are braked, because many cards are declined."],
 ] as const;
 
-function Topics({ settings, onChange }: { settings: AlertSettings; onChange: () => Promise<unknown> }) {
+function Topics({ settings }: { settings: AlertSettings }) {
   const { merchantId, environment, role } = useScope();
   const client = createClient(AlertService, useTransport());
-  const [muted, setMuted] = useState(settings.mutedTopics);
-  const save = useMutation({
-    mutationFn: (mutedTopics: AlertTopic[]) => client.setMutedAlerts({ merchantId, environment, mutedTopics }),
-    onSuccess: onChange,
-    onError: () => setMuted(settings.mutedTopics),
-  });
-  const change = (topic: AlertTopic, isOn: boolean) => {
-    const wanted = isOn ? muted.filter((each) => each !== topic) : [...muted, topic];
-    setMuted(wanted);
-    save.mutate(wanted);
-  };
+  const textOf = (muted: readonly AlertTopic[]) => JSON.stringify(muted.toSorted((one, other) => one - other));
   return (
-    <section className="card" aria-labelledby="alert-topics">
-      <div>
-        <h3 id="alert-topics">Alerts that are sent</h3>
-        <p className="soft">The others appear on the dashboard only. A change is saved at once.</p>
-      </div>
-      <Refusal error={save.error} />
-      <ul className="form">
-        {topics.map(([topic, name, detail]) => (
-          <li key={topic}>
-            <Switch
-              {...{ name, detail }}
-              isOn={!muted.includes(topic)}
-              isDisabled={role < Role.OWNER || save.isPending}
-              onChange={(isOn) => change(topic, isOn)}
-            />
-          </li>
-        ))}
-      </ul>
-    </section>
+    <SettingRow
+      title="Alerts that are sent"
+      explanation="The others appear on the dashboard only."
+      mayChange={role >= Role.OWNER}
+      kept={textOf(settings.mutedTopics)}
+      save={async (text) => {
+        await client.setMutedAlerts({ merchantId, environment, mutedTopics: JSON.parse(text) });
+        return undefined;
+      }}
+    >
+      {({ text, isDisabled, onText }) => {
+        const muted: readonly AlertTopic[] = JSON.parse(text);
+        return (
+          <ul className="form">
+            {topics.map(([topic, name, detail]) => (
+              <li key={topic}>
+                <Switch
+                  {...{ name, detail, isDisabled }}
+                  isOn={!muted.includes(topic)}
+                  onChange={(isOn) => onText(textOf(isOn ? muted.filter((each) => each !== topic) : [...muted, topic]))}
+                />
+              </li>
+            ))}
+          </ul>
+        );
+      }}
+    </SettingRow>
   );
 }
 
@@ -240,14 +226,10 @@ function Test({ isPossible }: { isPossible: boolean }) {
   const test = useMutation({ mutationFn: () => client.sendTestAlert({ merchantId, environment }) });
   if (role < Role.DEVELOPER) return null;
   return (
-    <section className="card" aria-labelledby="alert-test">
-      <div>
-        <h3 id="alert-test">Test alert</h3>
-        <p className="soft">
-          Sends one message to each confirmed address and to the chat; the others are asked to confirm again. The
-          message says that nothing happened.
-        </p>
-      </div>
+    <Row
+      title="Test alert"
+      explanation="Sends one message to each confirmed address and to the chat; the others are asked to confirm again. The message says that nothing happened."
+    >
       <Refusal error={test.error} />
       <div aria-live="polite">
         {test.data && (
@@ -265,11 +247,14 @@ function Test({ isPossible }: { isPossible: boolean }) {
         )}
       </div>
       <div>
-        <Button isPending={test.isPending} isDisabled={!isPossible} onPress={() => test.mutate()}>
-          Send a test alert
-        </Button>
-        {!isPossible && <p className="hint">Save an address or a chat first.</p>}
+        {isPossible ? (
+          <Button isPending={test.isPending} onPress={() => test.mutate()}>
+            Send a test alert
+          </Button>
+        ) : (
+          <p>Save an address or a chat first.</p>
+        )}
       </div>
-    </section>
+    </Row>
   );
 }

@@ -13,7 +13,7 @@ import { formatCount, formatMinor, formatMs, formatRate } from "../parts/numbers
 import { endedOf } from "../parts/outcomes.ts";
 import { TableScroll } from "../parts/table-scroll.tsx";
 
-/** A section for each split; nothing where no payment of one has ended. */
+/** A section for each split. */
 export function Splits({ splits }: Pick<GetAnalyticsResponse, "splits">) {
   return splits.map((split, index) => (
     <Split key={`${split.case} ${split.ruleVersions.join()}`} split={split} id={`split-${index}`} />
@@ -21,9 +21,10 @@ export function Splits({ splits }: Pick<GetAnalyticsResponse, "splits">) {
 }
 
 function Split({ split, id }: { split: SplitComparison; id: string }) {
-  const { a, b, percent, ruleVersions, isSignificant, verdict } = split;
+  const { a, b, percent, ruleVersions, isSignificant, verdict, paymentsNeeded } = split;
   if (!a || !b) return null;
   const name = split.case === undefined ? "the default plan" : `the case “${split.case}”`;
+  const ended = endedOf(a) + endedOf(b);
   const arms = [
     ["Variant A", a],
     ["Variant B", b],
@@ -42,9 +43,17 @@ function Split({ split, id }: { split: SplitComparison; id: string }) {
         ))}
       </dl>
       <p>
-        <span className="badge" data-tone={isSignificant ? "good" : "warn"}>
-          {isSignificant ? "Significant difference" : "No significant difference"}
-        </span>{" "}
+        <strong>{formatCount(ended)} so far</strong> of about {formatCount(BigInt(paymentsNeeded))} payments that a
+        difference of 5 points needs to be found.
+      </p>
+      <p>
+        {ended > 0n && (
+          <>
+            <span className="badge" data-tone={isSignificant ? "good" : "warn"}>
+              {isSignificant ? "Significant difference" : "No significant difference"}
+            </span>{" "}
+          </>
+        )}
         {verdict}
       </p>
       <VariantTable name={name} arms={arms} />

@@ -116,9 +116,9 @@ function Results(props: {
     return { shown, points: { names, shortNames: shortNames(shown, zone), isLastPartial }, charts: chartsOf(shown) };
   }, [answer, zone]);
   const { total, declines, periodBefore } = answer;
-  if (total?.payments === undefined) return <NothingYet />;
+  if (total?.payments === undefined) return <NothingYet splits={answer.splits} />;
   const { volumes } = total.payments;
-  if (volumes.length === 0 && total.attempts?.attempts === 0n) return <NothingYet />;
+  if (volumes.length === 0 && total.attempts?.attempts === 0n) return <NothingYet splits={answer.splits} />;
   const volume = volumes.find(({ currency }) => currency === money) ?? busiest(volumes);
   return (
     <>
@@ -172,7 +172,7 @@ function Captured(props: {
   );
 }
 
-function NothingYet() {
+function NothingYet({ splits }: Pick<GetAnalyticsResponse, "splits">) {
   const { environmentName } = useScope();
   return (
     <>
@@ -185,6 +185,7 @@ function NothingYet() {
         )}
       </Empty>
       <div className="card folds">
+        <Splits splits={splits} />
         <Meanings />
       </div>
     </>

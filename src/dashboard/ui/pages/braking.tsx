@@ -11,6 +11,7 @@ import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
+import { Row } from "./setting-row.tsx";
 
 const times = [
   [1, "1 hour"],
@@ -19,7 +20,7 @@ const times = [
   [168, "7 days"],
 ] as const;
 
-/** The setting's card. A change is saved at once. */
+/** The row. A hold is set at once. */
 export function BrakingForm({ braking, onChange }: { braking: Braking | undefined; onChange: () => Promise<unknown> }) {
   const { merchantId, environment, role } = useScope();
   const client = createClient(SettingsService, useTransport());
@@ -33,15 +34,10 @@ export function BrakingForm({ braking, onChange }: { braking: Braking | undefine
   const isDisabled = role < Role.DEVELOPER || save.isPending;
   const hold = braking?.hold;
   return (
-    <section className="card" aria-labelledby="card-testing">
-      <div>
-        <h3 id="card-testing">Card testing</h3>
-        <p className="soft">
-          When many cards are declined as testers’ are, payments brake: a card that was never approved here is
-          authenticated where that is possible, gets no second gateway after a decline, and its customer reads no reason
-          of it.
-        </p>
-      </div>
+    <Row
+      title="Card testing"
+      explanation="When many cards are declined as testers’ are, payments brake: a card that was never approved here is authenticated where that is possible, gets no second gateway after a decline, and its customer reads no reason of it."
+    >
       <p role="status">
         <State braking={braking} />
       </p>
@@ -71,7 +67,7 @@ export function BrakingForm({ braking, onChange }: { braking: Braking | undefine
         </div>
       )}
       {dialog}
-    </section>
+    </Row>
   );
 }
 

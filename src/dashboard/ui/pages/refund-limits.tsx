@@ -7,13 +7,13 @@ import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { typedOf } from "../parts/minor-units.ts";
 import { Failure, Loading } from "../parts/states.tsx";
 import { useScope } from "../scope.ts";
-import { SettingForm } from "./setting-form.tsx";
+import { Amounts, SettingRow } from "./setting-row.tsx";
 import { findLimitProblem, readLimits } from "./setting-rules.ts";
 
 const names: Readonly<Record<number, string>> = { [Role.DEVELOPER]: "developers", [Role.OWNER]: "owners" };
 
-/** A form for each role. */
-export function RefundLimitForms({ onUnsaved }: { onUnsaved: (title: string, isUnsaved: boolean) => void }) {
+/** A row for each role. */
+export function RefundLimitForms() {
   const { merchantId, environment, role } = useScope();
   const scope = { merchantId, environment };
   const limits = useQuery(RefundService.method.getRefundLimits, scope);
@@ -25,23 +25,27 @@ export function RefundLimitForms({ onUnsaved }: { onUnsaved: (title: string, isU
   if (!limits.data || !known.data) return <Loading what="The refund limits" />;
   const { currencies } = known.data;
   return limits.data.limits.map((limit) => (
-    <SettingForm
+    <SettingRow
       key={limit.role}
       mayChange={role >= Role.OWNER}
-      onChange={refetch}
-      onUnsaved={onUnsaved}
       revision={limit.revision}
       title={`Refunds by ${names[limit.role]}`}
-      explanation="How much each of them may refund per day (UTC) in the dashboard. Refunds by your backend have no limit. Owners can change it."
-      label="Limits"
-      hint="One currency per line, such as EUR 500.00. A currency without a line has no limit; 0 allows no refund."
+      explanation="How much each of them may refund per day (UTC) in the dashboard. A currency without a limit has none; 0 allows no refund. Refunds by your backend have no limit. Owners can change it."
       kept={textOf(limit)}
-      isList
       findProblem={(text) => findLimitProblem(text, currencies)}
-      save={(text, revision) =>
-        service.setRefundLimits({ ...scope, role: limit.role, limits: readLimits(text, currencies) ?? [], revision })
+      save={async (text, revision) =>
+        (
+          await service.setRefundLimits({
+            ...scope,
+            role: limit.role,
+            limits: readLimits(text, currencies) ?? [],
+            revision,
+          })
+        ).limits?.revision
       }
-    />
+    >
+      {(edit) => <Amounts {...edit} currencies={currencies} />}
+    </SettingRow>
   ));
 }
 

@@ -1,14 +1,20 @@
 /** Tests that what is typed into a case's form becomes a condition, or stops the save and says why. */
 import { expect, it } from "vitest";
+import { TimeCondition_Day } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import {
+  type Conditions,
   casesContentOf,
+  kindsIn,
   noConditions,
   problemsOfCases,
   rangesIn,
+  splitsBelow,
   type Typed,
   textOfAmount,
   textOfCases,
+  withCondition,
   withCurrencies,
+  withoutCondition,
   withTyped,
   wordsOf,
 } from "./routing-case-draft.ts";
@@ -63,11 +69,51 @@ it("does not save a case with a country or half of the hours that no rule has", 
   ]);
 });
 
-it("puts an amount into words in the currency, if there is one", () => {
-  const words = (currencies: string[]) =>
-    wordsOf(casesWith({ lowest: "100.01" }, currencies).list[0]!.conditions, known);
-  expect(words(["EUR"])).toBe("EUR · from €100.01 · Amex");
-  expect(words(["EUR", "CHF"])).toBe("EUR or CHF · from 100.01 · Amex");
+it.each<[string, Typed, string[]]>([
+  ["EUR from 100.01 and card brand is Amex", { lowest: "100.01" }, ["EUR"]],
+  ["EUR or CHF from 100.01 to 500.00 and card brand is Amex", { lowest: "100.01", highest: "500" }, ["EUR", "CHF"]],
+  ["EUR up to 500.00 and card brand is Amex", { highest: "500" }, ["EUR"]],
+  ["currency is EUR and card brand is Amex", {}, ["EUR"]],
+  ["card brand is Amex and tier is gold or silver", { metadata: "tier = gold | silver" }, []],
+])("reads as a sentence: %s", (sentence, typed, currencies) => {
+  expect(wordsOf(casesWith(typed, currencies).list[0]!.conditions, known)).toBe(sentence);
+});
+
+it("does not save a case with a condition that was added and has no value, or with a time zone that is none", () => {
+  const problems = (conditions: Conditions) =>
+    problemsOfCases({ list: [{ name: "x", conditions, connectionIds: ["gc_a"] }], cardRanges: [] });
+  const brand = withCondition({ ...noConditions, cardBrands: ["visa"] }, "type", {});
+  expect(kindsIn(brand)).toEqual(["brand", "type"]);
+  expect(problems(brand)).toEqual(["Case 1: Card type: Enter a value, or remove the condition."]);
+  expect(problems(withoutCondition(brand, "type"))).toEqual([]);
+  expect(kindsIn(withoutCondition(brand, "type"))).toEqual(["brand"]);
+  const time = { timeZone: "Europe/Berlin", days: [TimeCondition_Day.SATURDAY], from: undefined, until: undefined };
+  expect(problems(withCondition(noConditions, "time", { time }))).toEqual([]);
+  expect(problems(withCondition(noConditions, "time", { time: { ...time, timeZone: "Berlin" } }))).toEqual([
+    "Case 1: Time zone: Choose one of the list, such as Europe/Berlin.",
+  ]);
+});
+
+it("removes a condition with what was typed for it", () => {
+  const typed = withTyped(
+    withCondition({ ...noConditions, currencies: ["EUR"] }, "money", { typed: { lowest: "ten" } }),
+    known,
+  );
+  expect(typed.unreadAmounts).toHaveLength(1);
+  const removed = withoutCondition(typed, "money");
+  expect(withTyped(removed, known)).toMatchObject({ currencies: [], unreadAmounts: [], amountFromMinor: undefined });
+  expect(kindsIn(removed)).toEqual([]);
+});
+
+it("names the splits that a case takes payments from: those of later cases and of the default order", () => {
+  const split = { percent: 10, connectionIds: ["gc_b"] };
+  const list = [
+    { name: "One", connectionIds: ["gc_a"], split },
+    { name: "Two", connectionIds: ["gc_a"] },
+    { name: "Three", connectionIds: ["gc_a"], split },
+  ];
+  expect(splitsBelow(list, 1, split)).toEqual(["the case “Three”", "the default order"]);
+  expect(splitsBelow(list, 2, undefined)).toEqual([]);
 });
 
 it("reads a saved amount again in another currency, as its field shows it", () => {

@@ -6,9 +6,9 @@ import {
   TimeCondition_Day as Day,
   type MetadataCondition,
 } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
-import { formatAmount } from "../parts/amount.tsx";
 import { nameOfBrand } from "../parts/card-brand.ts";
 import { decimalOf, readAmount, type TypedAmount, typedOf } from "../parts/minor-units.ts";
+import { isZone } from "../parts/time-zones.ts";
 
 /** The conditions of a case; an empty list is no condition. */
 export type Conditions = {
@@ -29,12 +29,28 @@ export type Conditions = {
 
 /** Texts of the form as they were typed: one that cannot be read is no condition, and must stop the save. */
 export type Typed = {
-  readonly lowest?: string;
-  readonly highest?: string;
-  readonly metadata?: string;
+  readonly lowest?: string | undefined;
+  readonly highest?: string | undefined;
+  readonly metadata?: string | undefined;
   /** True while a field of the hours has only a part of a time. */
   readonly isPartOfHours?: boolean;
+  /** The conditions that the form has shown. One without a value must stop the save. */
+  readonly shown?: readonly ConditionKind[];
 };
+
+/** The conditions that a case can have, with their names, in the order of its sentence. */
+export const conditionKinds = [
+  ["money", "Currency and amount"],
+  ["brand", "Card brand"],
+  ["type", "Card type"],
+  ["issuer", "Issuing country"],
+  ["billing", "Billing country"],
+  ["metadata", "Metadata"],
+  ["time", "Day and time"],
+] as const;
+
+/** A kind of condition. */
+export type ConditionKind = (typeof conditionKinds)[number][0];
 
 /** The known currencies, with their numbers of decimals. */
 export type Currencies = readonly { readonly code: string; readonly exponent: number }[];
@@ -134,6 +150,7 @@ export function problemsOfCases({ list }: CasesContent): string[] {
       ? [`Rename case ${index + 1}: another one is “${name}”.`]
       : []),
     ...problemsOfTyped(conditions).map((problem) => `Case ${index + 1}: ${problem}`),
+    ...emptyKinds(conditions).map((kind) => `Case ${index + 1}: ${kind}: Enter a value, or remove the condition.`),
     ...(wordsOf(conditions) === "" ? [`Give case ${index + 1} a condition.`] : []),
     ...(connectionIds.length === 0 ? [`Add a gateway to case ${index + 1}.`] : []),
     ...problemsOfSplit(split, connectionIds, `of case ${index + 1}`),
@@ -234,6 +251,53 @@ function problemsOfTyped({ typed = {}, unreadAmounts = [], time, ...lists }: Con
     ...named("Billing countries", findCountryProblem(lists.billingCountries.join())),
     ...named("Metadata", findMetadataProblem(typed.metadata ?? "")),
     ...named("From and Until", isHalf ? "Enter both times in full, or neither." : null),
+    ...named("Time zone", time && !isZone(time.timeZone) ? "Choose one of the list, such as Europe/Berlin." : null),
+  ];
+}
+
+/** Returns the kinds of conditions that the form shows: those with a value, and those that were added to it. */
+export function kindsIn(conditions: Conditions): readonly ConditionKind[] {
+  const words = wordsByKind(conditions, []);
+  const kinds = conditionKinds.map(([kind]) => kind);
+  return kinds.filter((kind) => words[kind] !== "" || conditions.typed?.shown?.includes(kind));
+}
+
+/** Returns conditions whose form shows a kind, with its changed value. */
+export function withCondition(conditions: Conditions, kind: ConditionKind, changed: Partial<Conditions>): Conditions {
+  const { shown = [], ...typed } = { ...conditions.typed, ...changed.typed };
+  return { ...conditions, ...changed, typed: { ...typed, shown: [...new Set([...shown, kind])] } };
+}
+
+const removed: Readonly<Record<ConditionKind, Partial<Conditions>>> = {
+  money: { currencies: [], amountFromMinor: undefined, amountToMinor: undefined, unreadAmounts: [] },
+  brand: { cardBrands: [] },
+  type: { cardTypes: [] },
+  issuer: { issuingCountries: [] },
+  billing: { billingCountries: [] },
+  metadata: { metadata: [] },
+  time: { time: undefined },
+};
+
+/** Returns conditions without those of a kind, and without what was typed for it. */
+export function withoutCondition({ typed, ...conditions }: Conditions, kind: ConditionKind): Conditions {
+  const { shown = [], lowest, highest, metadata, isPartOfHours } = typed ?? {};
+  return {
+    ...conditions,
+    ...removed[kind],
+    typed: {
+      shown: shown.filter((one) => one !== kind),
+      ...(kind !== "money" && { lowest, highest }),
+      ...(kind !== "metadata" && { metadata }),
+      ...(kind !== "time" && isPartOfHours && { isPartOfHours }),
+    },
+  };
+}
+
+/** Returns the splits that a case takes payments from, as the ends of a sentence: of later cases and the default order. */
+export function splitsBelow(list: readonly CaseContent[], index: number, defaultSplit: object | undefined): string[] {
+  return [
+    ...list.slice(index + 1).flatMap(({ name, split }) => (split ? [`the case “${name}”`] : [])),
+    ...(defaultSplit ? ["the default order"] : []),
   ];
 }
 
@@ -258,33 +322,53 @@ export const days = [
 /** The networks of cards. */
 export const brands = ["visa", "mastercard", "amex", "discover", "diners", "jcb", "unionpay", "maestro"] as const;
 
-/** Returns conditions in words, such as `EUR · from €100.01 · debit · issued in DK`; empty if there are none. */
+/** Returns the conditions as a sentence, such as `EUR from 100.00 and card brand is Visa`; empty if there are none. */
 export function wordsOf(conditions: Conditions, known: Currencies = []): string {
-  const { currencies, amountFromMinor: from, amountToMinor: to, time } = conditions;
-  const unit = unitOf(currencies, known);
-  const inWords = (amountMinor: bigint) => {
-    if (unit.type === "problem") return "an amount";
-    return currencies.length === 1 ? formatAmount({ amountMinor, ...unit }) : decimalOf({ amountMinor, ...unit });
-  };
-  const anyOf = (values: readonly string[], before = "") =>
-    values.length === 0 ? [] : [`${before}${values.join(" or ")}`];
-  const namesIn = <Value>(pairs: readonly (readonly [Value, string])[], values: readonly Value[]) =>
-    pairs.filter(([value]) => values.includes(value)).map(([, name]) => name);
-  return [
-    ...anyOf(currencies),
-    ...(from === undefined ? [] : [`from ${inWords(from)}`]),
-    ...(to === undefined ? [] : [`up to ${inWords(to)}`]),
-    ...anyOf(conditions.cardBrands.map(nameOfBrand)),
-    ...anyOf(namesIn<CardType>(cardTypes, conditions.cardTypes).map((name) => name.toLowerCase())),
-    ...anyOf(conditions.issuingCountries, "issued in "),
-    ...anyOf(conditions.billingCountries, "billed in "),
-    ...conditions.metadata.flatMap(({ key, values }) => anyOf(values, `${key} is `)),
-    ...(time ? [[...anyOf(namesIn<Day>(days, time.days)), ...hoursOf(time), time.timeZone].join(" ")] : []),
-  ].join(" · ");
+  const words = wordsByKind(conditions, known);
+  return conditionKinds.flatMap(([kind]) => words[kind] || []).join(" and ");
 }
 
-function hoursOf({ from, until }: Time): string[] {
-  return from === undefined || until === undefined ? [] : [`${from} to ${until}`];
+function emptyKinds(conditions: Conditions): string[] {
+  const words = wordsByKind(conditions, []);
+  const { shown = [], ...typed } = conditions.typed ?? {};
+  // What was typed for these and cannot be read has a problem of its own.
+  const isTyped = { money: typed.lowest || typed.highest, metadata: typed.metadata, time: typed.isPartOfHours };
+  return conditionKinds.flatMap(([kind, name]) =>
+    shown.includes(kind) && words[kind] === "" && !isTyped[kind as keyof typeof isTyped] ? [name] : [],
+  );
+}
+
+function wordsByKind(conditions: Conditions, known: Currencies): Readonly<Record<ConditionKind, string>> {
+  const { currencies, amountFromMinor: from, amountToMinor: to, time } = conditions;
+  const unit = unitOf(currencies, known);
+  const inWords = (amountMinor: bigint) =>
+    unit.type === "problem" ? "an amount" : decimalOf({ amountMinor, ...unit });
+  const anyOf = (values: readonly string[], before = "") =>
+    values.length === 0 ? "" : `${before}${values.join(" or ")}`;
+  const namesIn = <Value>(pairs: readonly (readonly [Value, string])[], values: readonly Value[]) =>
+    pairs.filter(([value]) => values.includes(value)).map(([, name]) => name);
+  const range = [
+    ...(from === undefined ? [] : [`from ${inWords(from)}`]),
+    ...(to === undefined ? [] : [`${from === undefined ? "up to" : "to"} ${inWords(to)}`]),
+  ].join(" ");
+  return {
+    money: range === "" ? anyOf(currencies, "currency is ") : `${anyOf(currencies)} ${range}`.trim(),
+    brand: anyOf(conditions.cardBrands.map(nameOfBrand), "card brand is "),
+    type: anyOf(
+      namesIn<CardType>(cardTypes, conditions.cardTypes).map((name) => name.toLowerCase()),
+      "card type is ",
+    ),
+    issuer: anyOf(conditions.issuingCountries, "card is issued in "),
+    billing: anyOf(conditions.billingCountries, "billing country is "),
+    metadata: conditions.metadata.map(({ key, values }) => anyOf(values, `${key} is `)).join(" and "),
+    time: time ? timeInWords(time, namesIn<Day>(days, time.days)) : "",
+  };
+}
+
+function timeInWords({ from, until, timeZone }: Time, names: readonly string[]): string {
+  const hours = from === undefined || until === undefined ? [] : [`from ${from} to ${until}`];
+  const on = names.length === 0 ? [] : [`on ${names.join(" or ")}`];
+  return on.length + hours.length === 0 ? "" : ["submitted", ...on, ...hours, `(${timeZone})`].join(" ");
 }
 
 /** Returns the values of a list that a person has typed, in upper case. */

@@ -1,28 +1,33 @@
 /** The form of one case: its name, its conditions and its gateways. */
-import { useEffect, useId, useRef } from "react";
+import { type ReactNode, useEffect, useId, useRef } from "react";
 import { RoutingRule_Authentication as Authentication } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { nameOfBrand } from "../parts/card-brand.ts";
 import { Field } from "../parts/field.tsx";
-import { ownZone, timeZones } from "../parts/time-zones.ts";
+import { isZone, ownZone, timeZones } from "../parts/time-zones.ts";
 import {
   brands,
   type CaseContent,
+  type ConditionKind,
   type Conditions,
   type Currencies,
   cardTypes,
+  conditionKinds,
   days,
   findAmountProblem,
   findCountryProblem,
   findCurrencyProblem,
   findMetadataProblem,
+  kindsIn,
   listIn,
   noConditions,
   type Time,
   type Typed,
   textOfAmount,
   textOfMetadata,
+  withCondition,
   withCurrencies,
+  withoutCondition,
   withTyped,
 } from "./routing-case-draft.ts";
 import { ConnectionOrder, type Connections } from "./routing-order.tsx";
@@ -39,14 +44,11 @@ type FormProps = {
   onClose: () => void;
 };
 
-/** The form. What is typed changes the draft at once. */
+/** The form. What is typed changes the draft at once. Conditions are added and removed one by one. */
 export function RoutingCaseForm({ edited, place, connections, known, mayChange, onChange, onClose }: FormProps) {
   const { conditions = noConditions, connectionIds } = edited;
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
-  const set = (changed: Partial<Conditions>) =>
-    onChange({ conditions: withTyped({ ...conditions, ...changed }, known) });
-  const type = (typed: Typed) => set({ typed: { ...conditions.typed, ...typed } });
   return (
     <section className="case-form" aria-labelledby="case-form">
       <h3 id="case-form" ref={heading} tabIndex={-1}>
@@ -54,36 +56,16 @@ export function RoutingCaseForm({ edited, place, connections, known, mayChange, 
       </h3>
       <fieldset className="form" disabled={!mayChange}>
         <legend className="visually-hidden">Conditions</legend>
-        <div className="fields">
-          <Field
-            label="Name"
-            defaultValue={edited.name}
-            maxLength={60}
-            hint="The attempt trail shows it."
-            onChange={(name) => onChange({ name: name.trim() })}
-          />
-          <PaymentFields
-            {...{ conditions, set, type, known }}
-            onCurrencies={(codes) => onChange({ conditions: withCurrencies(conditions, codes, known) })}
-          />
-        </div>
-        <Choices
-          legend="Card brand"
-          all={brands.map((brand) => [brand, nameOfBrand(brand)] as const)}
-          chosen={conditions.cardBrands}
-          onChange={(cardBrands) => set({ cardBrands })}
+        <Field
+          label="Name"
+          defaultValue={edited.name}
+          maxLength={60}
+          hint="The attempt trail shows it."
+          onChange={(name) => onChange({ name: name.trim() })}
         />
-        <Choices
-          legend="Card type"
-          all={cardTypes}
-          chosen={conditions.cardTypes}
-          onChange={(chosen) => set({ cardTypes: chosen })}
-        />
-        <Metadata conditions={conditions} type={type} />
-        <TimeFields
-          time={conditions.time}
-          isPart={conditions.typed?.isPartOfHours ?? false}
-          onChange={(time, isPartOfHours) => set({ time, typed: { ...conditions.typed, isPartOfHours } })}
+        <ConditionList
+          {...{ conditions, known, mayChange }}
+          onChange={(changed) => onChange({ conditions: withTyped(changed, known) })}
         />
       </fieldset>
       <h4 id="case-order">Gateways of this case</h4>
@@ -110,7 +92,7 @@ export function RoutingCaseForm({ edited, place, connections, known, mayChange, 
         />
         <span>
           <strong>Always authenticate the customer</strong>
-          <span className="soft small">Of each payment of this case, whatever the rule says below.</span>
+          <span className="soft small">Of each payment of this case, whatever the rule says under Authentication.</span>
         </span>
       </label>
       <div>
@@ -120,19 +102,125 @@ export function RoutingCaseForm({ edited, place, connections, known, mayChange, 
   );
 }
 
-type TypeProps = { conditions: Conditions; type: (typed: Typed) => void };
-type PaymentProps = TypeProps & {
-  set: (changed: Partial<Conditions>) => void;
-  onCurrencies: (codes: string[]) => void;
+type ListProps = {
+  conditions: Conditions;
   known: Currencies;
+  mayChange: boolean;
+  onChange: (conditions: Conditions) => void;
 };
 
-function PaymentFields({ conditions, set, type, onCurrencies, known }: PaymentProps) {
-  const { currencies, amountFromMinor, amountToMinor, issuingCountries, billingCountries, typed = {} } = conditions;
-  const amounts = { hint: "Such as 49.00. Needs currencies.", inputMode: "decimal" } as const;
-  const inCurrencies = currencies.length === 0 ? "" : ` in ${currencies.join(" or ")}`;
+function ConditionList({ conditions, known, mayChange, onChange }: ListProps) {
+  const list = useRef<HTMLDivElement>(null);
+  // A condition that is added gets the focus, and one that is removed leaves it to the button that adds it again.
+  const next = useRef<string>(undefined);
+  useEffect(() => {
+    const found = next.current && list.current?.querySelector<HTMLElement>(next.current);
+    next.current = undefined;
+    if (found) found.focus();
+  });
+  const kinds = kindsIn(conditions);
+  const absent = conditionKinds.filter(([kind]) => !kinds.includes(kind));
+  return (
+    <div className="form" ref={list}>
+      {conditionKinds
+        .filter(([kind]) => kinds.includes(kind))
+        .map(([kind, name], index) => {
+          const Fields = fieldsOf[kind];
+          return (
+            // biome-ignore lint/a11y/useSemanticElements: a fieldset would repeat the name of the field in it
+            <div className="condition" key={kind} role="group" aria-label={name} data-kind={kind}>
+              <span className="soft">{index === 0 ? "If" : "and"}</span>
+              <div className="fields">
+                <Fields
+                  {...{ conditions, known }}
+                  onChange={(changed) => onChange(withCondition(conditions, kind, changed))}
+                />
+              </div>
+              {mayChange && (
+                <Button
+                  kind="plain"
+                  aria-label={`Remove ${name}`}
+                  onPress={() => {
+                    next.current = `[data-add="${kind}"]`;
+                    onChange(withoutCondition(conditions, kind));
+                  }}
+                >
+                  Remove
+                </Button>
+              )}
+            </div>
+          );
+        })}
+      {mayChange && absent.length > 0 && (
+        <fieldset className="additions">
+          <legend>{kinds.length === 0 ? "Add a condition" : "Add another condition: all must be met"}</legend>
+          {absent.map(([kind, name]) => (
+            <Button
+              key={kind}
+              data-add={kind}
+              onPress={() => {
+                next.current = `[data-kind="${kind}"] :is(input, textarea)`;
+                onChange(withCondition(conditions, kind, {}));
+              }}
+            >
+              {name}
+            </Button>
+          ))}
+        </fieldset>
+      )}
+    </div>
+  );
+}
+
+type FieldsProps = {
+  conditions: Conditions;
+  known: Currencies;
+  onChange: (changed: Partial<Conditions>) => void;
+};
+
+/** The fields of each kind of condition. */
+const fieldsOf: Readonly<Record<ConditionKind, (props: FieldsProps) => ReactNode>> = {
+  money: MoneyFields,
+  brand: ({ conditions: { cardBrands }, onChange }) => (
+    <Choices
+      legend="Card brand"
+      all={brands.map((brand) => [brand, nameOfBrand(brand)] as const)}
+      chosen={cardBrands}
+      onChange={(chosen) => onChange({ cardBrands: chosen })}
+    />
+  ),
+  type: ({ conditions: { cardTypes: chosen }, onChange }) => (
+    <Choices legend="Card type" all={cardTypes} chosen={chosen} onChange={(on) => onChange({ cardTypes: on })} />
+  ),
+  issuer: ({ conditions: { issuingCountries }, onChange }) => (
+    <Field
+      label="Issuing countries"
+      defaultValue={issuingCountries.join(", ")}
+      hint="Of the card, by your card ranges."
+      validate={findCountryProblem}
+      onChange={(text) => onChange({ issuingCountries: listIn(text) })}
+    />
+  ),
+  billing: ({ conditions: { billingCountries }, onChange }) => (
+    <Field
+      label="Billing countries"
+      defaultValue={billingCountries.join(", ")}
+      hint="Of the session’s billing address."
+      validate={findCountryProblem}
+      onChange={(text) => onChange({ billingCountries: listIn(text) })}
+    />
+  ),
+  metadata: Metadata,
+  time: TimeFields,
+};
+
+function MoneyFields({ conditions, known, onChange }: FieldsProps) {
+  const { currencies, amountFromMinor, amountToMinor, typed = {} } = conditions;
+  const type = (changed: Typed) => onChange({ typed: { ...typed, ...changed } });
+  const unit = currencies.join("/");
   const shown = (amountMinor: bigint | undefined) => textOfAmount(amountMinor, currencies, known) ?? "";
   const validate = (text: string) => findAmountProblem(text, currencies, known);
+  const amounts = { unit, validate, inputMode: "decimal" } as const;
   return (
     <>
       <Field
@@ -140,35 +228,21 @@ function PaymentFields({ conditions, set, type, onCurrencies, known }: PaymentPr
         defaultValue={currencies.join(", ")}
         hint="Such as EUR, CHF."
         validate={findCurrencyProblem}
-        onChange={(text) => onCurrencies(listIn(text))}
+        onChange={(text) => onChange(withCurrencies(conditions, listIn(text), known))}
       />
       <Field
-        label={`Lowest amount${inCurrencies}`}
+        label="Lowest amount"
         {...amounts}
+        hint="Such as 49.00, or empty."
         defaultValue={typed.lowest ?? shown(amountFromMinor)}
-        validate={validate}
         onChange={(lowest) => type({ lowest })}
       />
       <Field
-        label={`Highest amount${inCurrencies}`}
+        label="Highest amount"
         {...amounts}
+        hint="Empty for no limit."
         defaultValue={typed.highest ?? shown(amountToMinor)}
-        validate={validate}
         onChange={(highest) => type({ highest })}
-      />
-      <Field
-        label="Issuing countries"
-        defaultValue={issuingCountries.join(", ")}
-        hint="Of the card, by your card ranges."
-        validate={findCountryProblem}
-        onChange={(text) => set({ issuingCountries: listIn(text) })}
-      />
-      <Field
-        label="Billing countries"
-        defaultValue={billingCountries.join(", ")}
-        hint="Of the session’s billing address."
-        validate={findCountryProblem}
-        onChange={(text) => set({ billingCountries: listIn(text) })}
       />
     </>
   );
@@ -201,7 +275,7 @@ function Choices<Value extends string | number>({ legend, all, chosen, onChange 
   );
 }
 
-function Metadata({ conditions: { metadata, typed = {} }, type }: TypeProps) {
+function Metadata({ conditions: { metadata, typed = {} }, onChange }: FieldsProps) {
   const id = useId();
   const problem = findMetadataProblem(typed.metadata ?? "");
   return (
@@ -214,7 +288,7 @@ function Metadata({ conditions: { metadata, typed = {} }, type }: TypeProps) {
         placeholder="tier = gold | silver"
         aria-describedby={`${id}-hint`}
         aria-invalid={problem !== null}
-        onChange={({ target }) => type({ metadata: target.value })}
+        onChange={({ target }) => onChange({ typed: { ...typed, metadata: target.value } })}
       />
       <span id={`${id}-hint`} className="hint">
         A line for each key, with the values that meet it.
@@ -223,13 +297,7 @@ function Metadata({ conditions: { metadata, typed = {} }, type }: TypeProps) {
   );
 }
 
-type TimeProps = {
-  time: Time | undefined;
-  isPart: boolean;
-  onChange: (time: Time | undefined, isPart: boolean) => void;
-};
-
-function TimeFields({ time, isPart, onChange }: TimeProps) {
+function TimeFields({ conditions: { time, typed }, onChange }: FieldsProps) {
   const id = useId();
   const fields = useRef<HTMLDivElement>(null);
   const { timeZone = ownZone, days: chosen = [], from = "", until = "" } = time ?? {};
@@ -238,12 +306,14 @@ function TimeFields({ time, isPart, onChange }: TimeProps) {
     [...(fields.current?.querySelectorAll("input") ?? [])].some(({ validity }) => validity.badInput);
   const set = (changed: Partial<Time>) => {
     const { days: on, ...whole } = { timeZone, days: chosen, from, until, ...changed };
-    const isEmpty = on.length === 0 && !whole.from && !whole.until;
     const hours = { from: whole.from || undefined, until: whole.until || undefined };
-    onChange(isEmpty ? undefined : { timeZone: whole.timeZone, days: on, ...hours }, hasPart());
+    onChange({
+      time: { timeZone: whole.timeZone, days: on, ...hours },
+      typed: { ...typed, isPartOfHours: hasPart() },
+    });
   };
   const leave = () => {
-    if (hasPart() !== isPart) set({});
+    if (hasPart() !== (typed?.isPartOfHours ?? false)) set({});
   };
   const hour = (name: "from" | "until", value: string) => (
     <input
@@ -266,14 +336,15 @@ function TimeFields({ time, isPart, onChange }: TimeProps) {
           <label htmlFor={`${id}-until`}>Until</label>
           {hour("until", until)}
         </div>
-        <div className="field">
-          <label htmlFor={`${id}-zone`}>Time zone</label>
-          <select id={`${id}-zone`} value={timeZone} onChange={({ target }) => set({ timeZone: target.value })}>
-            {[...new Set([timeZone, ...timeZones])].map((zone) => (
-              <option key={zone}>{zone}</option>
-            ))}
-          </select>
-        </div>
+        <Field
+          label="Time zone"
+          value={timeZone}
+          options={timeZones}
+          autoComplete="off"
+          hint="Type a part of its name, such as Berlin."
+          problem={isZone(timeZone) ? undefined : "Choose one of the list, such as Europe/Berlin."}
+          onChange={(zone) => set({ timeZone: zone })}
+        />
       </div>
     </>
   );

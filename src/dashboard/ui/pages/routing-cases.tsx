@@ -17,12 +17,14 @@ import {
   noCases,
   noConditions,
   rangesIn,
+  type SplitContent,
+  splitsBelow,
   textOfRanges,
   wordsOf,
 } from "./routing-case-draft.ts";
 import { RoutingCaseForm } from "./routing-case-form.tsx";
 import type { RuleDraft } from "./routing-draft.ts";
-import type { Connections } from "./routing-order.tsx";
+import { type Connections, namesOf } from "./routing-order.tsx";
 
 type CasesProps = { draft: RuleDraft; connections: Connections; mayChange: boolean };
 
@@ -62,12 +64,14 @@ export function RoutingCases({ draft, connections, mayChange }: CasesProps) {
     <section className="card" aria-labelledby="cases">
       <h2 id="cases">Cases</h2>
       <p>
-        A payment follows the first case whose conditions it meets, otherwise the order above. Each case has gateways of
-        its own. A condition on something unknown about a payment is never met.
+        A payment follows the first case whose conditions it meets, otherwise the default order. Each case has gateways
+        of its own. A condition on something unknown about a payment is never met.
       </p>
       <CaseList
         list={list}
         currencies={currencies}
+        connections={connections}
+        split={draft.split}
         mayChange={mayChange}
         onChange={(changed) => change({ list: changed })}
         onEdit={setEditedKey}
@@ -103,15 +107,18 @@ export function RoutingCases({ draft, connections, mayChange }: CasesProps) {
 type ListProps = {
   list: readonly CaseContent[];
   currencies: Currencies;
+  connections: Connections;
+  /** The split of the default order. */
+  split: SplitContent | undefined;
   mayChange: boolean;
   onChange: (list: CaseContent[]) => void;
   onEdit: (key: string | undefined) => void;
 };
 
-function CaseList({ list, currencies, mayChange, onChange, onEdit }: ListProps) {
+function CaseList({ list, currencies, connections, split, mayChange, onChange, onEdit }: ListProps) {
   const keys = list.map(({ key = "" }) => key);
   const inOrder = (order: readonly string[]) => order.flatMap((key) => list.find((one) => one.key === key) ?? []);
-  if (list.length === 0) return <p className="soft">No case yet: all payments follow the order above.</p>;
+  if (list.length === 0) return <p className="soft">No case yet: all payments follow the default order.</p>;
   const move = (key: string, step: -1 | 1) => {
     const target = keys[keys.indexOf(key) + step];
     const place = step === -1 ? "before" : "after";
@@ -121,15 +128,18 @@ function CaseList({ list, currencies, mayChange, onChange, onEdit }: ListProps) 
     <OrderList
       labelledBy="cases"
       rows={list.map((one) => {
-        const { key = "", name, conditions = noConditions } = one;
+        const { key = "", name, conditions = noConditions, connectionIds } = one;
+        const index = keys.indexOf(key);
+        const words = wordsOf(conditions, currencies) || "No condition yet";
         return {
           id: key,
           name,
           content: (
             <CaseRow
               one={one}
-              conditions={wordsOf(conditions, currencies)}
-              place={keys.indexOf(key) + 1}
+              sentence={`${words} → ${namesOf(connectionIds, connections).join(", then ") || "no gateway"}`}
+              splits={splitsBelow(list, index, split)}
+              place={index + 1}
               count={keys.length}
               mayChange={mayChange}
               onMove={(step) => move(key, step)}
@@ -147,8 +157,9 @@ function CaseList({ list, currencies, mayChange, onChange, onEdit }: ListProps) 
 
 type RowProps = {
   one: CaseContent;
-  /** In words. */
-  conditions: string;
+  sentence: string;
+  /** The splits that it takes payments from. */
+  splits: readonly string[];
   place: number;
   count: number;
   mayChange: boolean;
@@ -157,7 +168,7 @@ type RowProps = {
   onRemove: () => void;
 };
 
-function CaseRow({ one: { name, split, authentication }, conditions, place, count, mayChange, ...on }: RowProps) {
+function CaseRow({ one: { name, split, authentication }, sentence, splits, place, count, mayChange, ...on }: RowProps) {
   return (
     <>
       <span className="order-number">
@@ -165,9 +176,12 @@ function CaseRow({ one: { name, split, authentication }, conditions, place, coun
         {place}
       </span>
       <span className="order-name">
-        <strong>{name}</strong> <bdi className="soft small">{conditions || "No condition yet"}</bdi>{" "}
+        <strong>{name}</strong> <bdi>{sentence}</bdi>{" "}
         {split && <span className="badge">{split.percent} % to variant B</span>}{" "}
         {authentication === Authentication.ALWAYS && <span className="badge">always authenticated</span>}
+        {splits.length > 0 && (
+          <span className="soft small">Takes payments from the split of {splits.join(" and of ")}.</span>
+        )}
       </span>
       <span className="order-actions">
         {mayChange && <MoveButtons name={name} place={place} count={count} onMove={on.onMove} />}

@@ -21,7 +21,7 @@ import { anyPayment, useRouteTest, whoSet } from "./routing-draft.ts";
 // The first page's size, and the maximum of one call.
 const [firstCount, maxCount] = [5, 100];
 
-/** The history; empty until there is a rule. */
+/** The history. */
 export function RoutingHistory({ inUse, mayChange }: { inUse: RoutingRule | undefined; mayChange: boolean }) {
   const { merchantId, environment } = useScope();
   const [pageSize, setPageSize] = useState(firstCount);
@@ -30,7 +30,7 @@ export function RoutingHistory({ inUse, mayChange }: { inUse: RoutingRule | unde
     { merchantId, environment, pageSize },
     { placeholderData: keepPreviousData },
   );
-  if (inUse === undefined) return null;
+  if (!inUse?.version) return <p>No version is saved yet.</p>;
   return (
     <section className="card" aria-labelledby="history">
       <h2 id="history">History</h2>

@@ -9,6 +9,16 @@ import { reordered } from "../parts/reorder.ts";
 /** A merchant's accounts. */
 export type Connections = readonly GatewayConnection[];
 
+/** Returns the names of gateways in their order, with the account where a gateway has several. */
+export function namesOf(connectionIds: readonly string[], connections: Connections): string[] {
+  return connectionIds.flatMap((id) => {
+    const found = connections.find(({ connectionId }) => connectionId === id);
+    if (found === undefined) return [];
+    const isOnly = connections.filter(({ gateway }) => gateway === found.gateway).length === 1;
+    return [isOnly ? nameOfGateway(found.gateway) : `${nameOfGateway(found.gateway)} (${found.account})`];
+  });
+}
+
 type OrderProps = {
   /** Id of the heading. */
   labelledBy: string;

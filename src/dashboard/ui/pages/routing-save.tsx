@@ -12,32 +12,11 @@ import { nameGatewaysIn } from "../parts/gateway-name.ts";
 import { LeaveQuestion } from "../parts/leave-question.tsx";
 import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
+import { SaveBar } from "../parts/save-bar.tsx";
 import { Moment } from "../parts/time.tsx";
 import { codeOf, messageOf } from "../rpc.ts";
 import { useScope } from "../scope.ts";
 import { anyPayment, contentOf, problemsOf, type RuleDraft, useRouteTest, whoSet } from "./routing-draft.ts";
-
-/**
- * Keeps the field that has the focus above the bar, while the bar is there and whatever its height. Returns the end of
- * it.
- */
-function keepClear(bar: HTMLElement): () => void {
-  const page = document.documentElement;
-  // The bar's distance from the foot of the window, and the same above it.
-  const gapsPx = 24;
-  const observer = new ResizeObserver(() => {
-    page.style.scrollPaddingBlockEnd = `${bar.offsetHeight + gapsPx}px`;
-    const focused = document.activeElement;
-    // The bar appears, or grows, while a person types.
-    if (focused?.matches("input, textarea, select") && !bar.contains(focused))
-      focused.scrollIntoView({ block: "nearest" });
-  });
-  observer.observe(bar);
-  return () => {
-    observer.disconnect();
-    page.style.scrollPaddingBlockEnd = "";
-  };
-}
 
 /** The save bar; empty while nothing is changed. */
 export function RoutingSave({ draft }: { draft: RuleDraft }) {
@@ -77,47 +56,40 @@ export function RoutingSave({ draft }: { draft: RuleDraft }) {
         </p>
       )}
       {draft.isChanged && (
-        <section className="unsaved" ref={keepClear} aria-label="Unsaved changes">
-          <div role="status">
-            <strong>Not saved yet</strong>
-            <ul className="small" id="unsaved-changes">
-              {problems.map((problem) => (
-                <li key={problem}>{problem}</li>
-              ))}
-              {problems.length === 0 && !error && changes}
-            </ul>
-          </div>
-          {!isConflict && <Refusal error={save.error} />}
-          <div className="row">
-            {environmentName === "live" ? (
-              <Confirm
-                {...saving}
-                describedBy={describedBy}
-                action={action}
-                title="Change the routing of live payments?"
-                onConfirm={() => save.mutate()}
-                isMain
-              >
-                <ul className="changed">
-                  {error ? <li>{messageOf(error)}</li> : isPlaceholderData ? <li>Loading the changes.</li> : changes}
-                </ul>
-                <p>Live payments that are submitted from then on follow version {draft.base + 1}.</p>
-              </Confirm>
-            ) : (
-              <Button {...saving} describedBy={describedBy} kind="main" onPress={() => save.mutate()}>
-                {action}
-              </Button>
-            )}
-            <Button
-              onPress={() => {
-                save.reset();
-                draft.discard();
-              }}
+        <SaveBar
+          changes={
+            problems.length > 0 ? problems.map((problem) => <li key={problem}>{problem}</li>) : !error && changes
+          }
+          refusal={!isConflict && <Refusal error={save.error} />}
+        >
+          {environmentName === "live" ? (
+            <Confirm
+              {...saving}
+              describedBy={describedBy}
+              action={action}
+              title="Change the routing of live payments?"
+              onConfirm={() => save.mutate()}
+              isMain
             >
-              Discard
+              <ul className="changed">
+                {error ? <li>{messageOf(error)}</li> : isPlaceholderData ? <li>Loading the changes.</li> : changes}
+              </ul>
+              <p>Live payments that are submitted from then on follow version {draft.base + 1}.</p>
+            </Confirm>
+          ) : (
+            <Button {...saving} describedBy={describedBy} kind="main" onPress={() => save.mutate()}>
+              {action}
             </Button>
-          </div>
-        </section>
+          )}
+          <Button
+            onPress={() => {
+              save.reset();
+              draft.discard();
+            }}
+          >
+            Discard
+          </Button>
+        </SaveBar>
       )}
       {isConflict && <Conflict error={save.error} draft={draft} onEnd={save.reset} />}
     </>

@@ -52,7 +52,7 @@ export function RoutingTester(props: { draft: RuleDraft; trial: Trial; onTrial: 
   const hasSplit = [draft, ...list].some(({ split }) => split !== undefined);
   const currencies = useCurrencies();
   return (
-    <section className="card" aria-labelledby="tester">
+    <section className="card tester" aria-labelledby="tester">
       <h2 id="tester">Test a payment</h2>
       <p>
         Routes {data?.amount ? `a payment of ${formatAmount(data.amount)}` : "a payment"} by{" "}
@@ -61,16 +61,16 @@ export function RoutingTester(props: { draft: RuleDraft; trial: Trial; onTrial: 
       <div className="fields">
         {currencies.error && <Failure error={currencies.error} onRetry={currencies.refetch} />}
         {currencies.data && <AmountFields known={currencies.data.currencies} trial={trial} onTrial={onTrial} />}
-        <div className="field">
-          <label htmlFor={answerId}>Each gateway answers with</label>
-          <select id={answerId} value={answer} onChange={(event) => setAnswer(Number(event.target.value) as Answer)}>
-            {answers.map(([each, words]) => (
-              <option key={each} value={each}>
-                {words}
-              </option>
-            ))}
-          </select>
-        </div>
+      </div>
+      <div className="field">
+        <label htmlFor={answerId}>Each gateway answers with</label>
+        <select id={answerId} value={answer} onChange={(event) => setAnswer(Number(event.target.value) as Answer)}>
+          {answers.map(([each, words]) => (
+            <option key={each} value={each}>
+              {words}
+            </option>
+          ))}
+        </select>
       </div>
       {hasCases && <TrialFactFields facts={facts} onChange={(changed) => onTrial({ ...trial, facts: changed })} />}
       {hasSplit && <ArmField arm={facts.arm} onChange={(arm) => onTrial({ ...trial, facts: { ...facts, arm } })} />}
@@ -114,6 +114,7 @@ function AmountFields({ known, trial, onTrial }: AmountProps) {
         label="Currency"
         value={currency}
         maxLength={3}
+        options={known.map(({ code }) => code)}
         problem={exponent === undefined ? "Three upper-case letters, such as EUR." : undefined}
         onChange={(unit) => change(text, unit)}
       />

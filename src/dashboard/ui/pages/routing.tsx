@@ -1,11 +1,10 @@
 /** The order of a merchant's gateways, the failures after which the next one is tried, and customer authentication. */
 import { useQuery } from "@connectrpc/connect-query";
-import { Link } from "@tanstack/react-router";
+import { Link, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { GatewayConnectionService } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { type RoutingRule, RoutingRuleService } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
-import { PageContents } from "../parts/page-contents.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
@@ -54,16 +53,6 @@ export function RoutingPage() {
   );
 }
 
-// What is used most comes first.
-const sections = [
-  ["order", "Order"],
-  ["failover", "Failover"],
-  ["cases", "Cases"],
-  ["tester", "Test a payment"],
-  ["what-if", "Simulate"],
-  ["authentication", "Authentication"],
-] as const;
-
 function InUse({ rule }: { rule: RoutingRule }) {
   if (rule.version === 0) {
     return (
@@ -84,8 +73,36 @@ function InUse({ rule }: { rule: RoutingRule }) {
   );
 }
 
+const tabs = [
+  [undefined, "Default"],
+  ["cases", "Cases"],
+  ["authentication", "Authentication"],
+  ["history", "History"],
+] as const;
+
+function Tabs() {
+  const { environmentName, merchantId } = useScope();
+  return (
+    <nav className="presets" aria-label="Routing">
+      {tabs.map(([tab, name]) => (
+        <Link
+          key={name}
+          to="/$environment/$merchantId/routing"
+          params={{ environment: environmentName, merchantId }}
+          search={tab === undefined ? {} : { tab }}
+          activeOptions={{ exact: true }}
+          resetScroll={false}
+        >
+          {name}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
 function Editor({ rule, connections }: { rule: RoutingRule | undefined; connections: Connections }) {
   const { role, environmentName, merchantId } = useScope();
+  const { tab } = useSearch({ from: "/signed-in/$environment/$merchantId/routing" });
   const [trial, setTrial] = useState(anyPayment);
   const draft = useRuleDraft(rule);
   const mayChange = role >= Role.DEVELOPER;
@@ -115,14 +132,29 @@ function Editor({ rule, connections }: { rule: RoutingRule | undefined; connecti
           version 1.
         </p>
       )}
-      <PageContents sections={rule?.version ? [...sections, ["history", "History"]] : sections} />
-      <RoutingDefaultPlan draft={draft} connections={gateways} mayChange={mayChange} />
-      <RoutingSwitches draft={draft} mayChange={mayChange} />
-      <RoutingCases draft={draft} connections={gateways} mayChange={mayChange} />
-      <RoutingTester draft={draft} trial={trial} onTrial={setTrial} />
-      <RoutingWhatIf draft={draft} />
-      <RoutingAuthentication draft={draft} connections={connections} mayChange={mayChange} />
-      {rule?.version !== 0 && <RoutingHistory inUse={rule} mayChange={mayChange} />}
+      <Tabs />
+      {tab === "history" ? (
+        <RoutingHistory inUse={rule} mayChange={mayChange} />
+      ) : (
+        <>
+          <div className="with-tester">
+            <div className="stack">
+              {tab === undefined && (
+                <>
+                  <RoutingDefaultPlan draft={draft} connections={gateways} mayChange={mayChange} />
+                  <RoutingSwitches draft={draft} mayChange={mayChange} />
+                </>
+              )}
+              {tab === "cases" && <RoutingCases draft={draft} connections={gateways} mayChange={mayChange} />}
+              {tab === "authentication" && (
+                <RoutingAuthentication draft={draft} connections={connections} mayChange={mayChange} />
+              )}
+            </div>
+            <RoutingTester draft={draft} trial={trial} onTrial={setTrial} />
+          </div>
+          <RoutingWhatIf draft={draft} />
+        </>
+      )}
       <RoutingSave draft={draft} />
     </>
   );

@@ -2,20 +2,20 @@
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useCallback, useState } from "react";
+import type { ReactNode } from "react";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
-import { type Settings, SettingsService } from "../../../../gen/dashboard/v1/settings_pb.ts";
-import { LeaveQuestion } from "../parts/leave-question.tsx";
+import { RepeatedOrders, type Settings, SettingsService } from "../../../../gen/dashboard/v1/settings_pb.ts";
 import { PageContents } from "../parts/page-contents.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
+import { Switch } from "../parts/switch.tsx";
 import { chooseCell } from "../rpc.ts";
 import { useScope } from "../scope.ts";
 import { AlertForms } from "./alert-settings.tsx";
 import { Blocklist } from "./blocklist.tsx";
 import { BrakingForm } from "./braking.tsx";
 import { RefundLimitForms } from "./refund-limits.tsx";
-import { RepeatedOrdersForm } from "./repeated-orders.tsx";
-import { SettingForm } from "./setting-form.tsx";
+import { SettingDrafts } from "./setting-drafts.tsx";
+import { Line, Row, SettingRow } from "./setting-row.tsx";
 import { findDescriptorProblem, findLifetimeProblem, findOriginProblem, linesOf } from "./setting-rules.ts";
 
 /** The page. */
@@ -83,112 +83,140 @@ const groups = [
   ["budgets", "Time budgets"],
 ] as const;
 
-/** The settings of one subject, side by side where there is room. */
-function Group(props: { of: (typeof groups)[number][0]; isWide?: boolean; children: ReactNode }) {
-  const { of: id, isWide = false, children } = props;
+/** The settings of one subject, a row each. */
+function Group({ of: id, children }: { of: (typeof groups)[number][0]; children: ReactNode }) {
   const name = groups.find(([each]) => each === id)?.[1];
   return (
     <section className="stack settings" aria-labelledby={id}>
       <h2 id={id}>{name}</h2>
-      {isWide ? children : <div className="settings-cards">{children}</div>}
+      {children}
     </section>
   );
 }
+
+const Rows = ({ children }: { children: ReactNode }) => <div className="card rows">{children}</div>;
 
 type FormsProps = { settings: Settings; onChange: () => Promise<unknown> };
 
 function Forms({ settings, onChange }: FormsProps) {
   const { merchantId, environment, environmentName, role } = useScope();
-  const transport = useTransport();
-  const [unsaved, setUnsaved] = useState<readonly string[]>([]);
-  const onUnsaved = useCallback((title: string, isUnsaved: boolean) => {
-    setUnsaved((before) => [...before.filter((each) => each !== title), ...(isUnsaved ? [title] : [])]);
-  }, []);
-  const shared = { mayChange: role >= Role.DEVELOPER, onChange, onUnsaved, revision: settings.revision };
+  const { revision } = settings;
+  const shared = { mayChange: role >= Role.DEVELOPER, revision, sharesRevision: true };
   const scope = { merchantId, environment };
-  const service = createClient(SettingsService, transport);
+  const service = createClient(SettingsService, useTransport());
   return (
-    <>
+    <SettingDrafts>
       <PageContents sections={groups} />
       <Group of="checkout">
-        <SettingForm
-          {...shared}
-          title="Checkout origins"
-          explanation="The card form loads only on these origins."
-          label="Origins"
-          hint={
-            environmentName === "live"
-              ? "One per line. Without origins, no page can show the checkout in live."
-              : "One per line. Without origins, any page can show the checkout in test."
-          }
-          kept={settings.checkoutOrigins.join("\n")}
-          isList
-          findProblem={findOriginProblem}
-          save={(text, from) =>
-            service.setCheckoutOrigins({ ...scope, checkoutOrigins: linesOf(text), revision: from })
-          }
-        />
-        <SettingForm
-          {...shared}
-          title="Session lifetime"
-          explanation="The time that a customer has to pay after your backend has created the session. Existing sessions keep theirs."
-          label="Minutes"
-          hint="From 5 to 1440 (one day)."
-          kept={String(settings.sessionLifetimeSeconds / 60)}
-          findProblem={findLifetimeProblem}
-          save={(text, from) =>
-            service.setSessionLifetime({ ...scope, sessionLifetimeSeconds: Number(text) * 60, revision: from })
-          }
-        />
-        <SettingForm
-          {...shared}
-          title="Statement descriptor"
-          explanation="The text on your customers' card statements, for payments that name none of their own. Existing sessions keep theirs."
-          label="Text"
-          hint="From 5 to 22 letters, digits, dots, hyphens and spaces, with a letter among them. Without a text, gateways use the one of their account."
-          kept={settings.statementDescriptor}
-          isText
-          findProblem={findDescriptorProblem}
-          save={(text, from) =>
-            service.setStatementDescriptor({ ...scope, statementDescriptor: text.trim(), revision: from })
-          }
-        />
-        <RepeatedOrdersForm settings={settings} onChange={onChange} />
-        <BrakingForm braking={settings.braking} onChange={onChange} />
+        <Rows>
+          <SettingRow
+            {...shared}
+            title="Checkout origins"
+            explanation="The card form loads only on these origins."
+            kept={settings.checkoutOrigins.join("\n")}
+            findProblem={findOriginProblem}
+            save={async (text, from) =>
+              (await service.setCheckoutOrigins({ ...scope, checkoutOrigins: linesOf(text), revision: from })).settings
+                ?.revision
+            }
+          >
+            {(edit) => (
+              <Line
+                {...edit}
+                isList
+                label="Origins"
+                hint={`One per line. Without origins, ${environmentName === "live" ? "no" : "any"} page can show the checkout in ${environmentName}.`}
+              />
+            )}
+          </SettingRow>
+          <SettingRow
+            {...shared}
+            title="Session lifetime"
+            explanation="The time that a customer has to pay after your backend has created the session. Existing sessions keep theirs."
+            kept={String(settings.sessionLifetimeSeconds / 60)}
+            findProblem={findLifetimeProblem}
+            save={async (text, from) =>
+              (
+                await service.setSessionLifetime({
+                  ...scope,
+                  sessionLifetimeSeconds: Number(text) * 60,
+                  revision: from,
+                })
+              ).settings?.revision
+            }
+          >
+            {(edit) => <Line {...edit} label="Minutes" hint="From 5 to 1440 (one day)." />}
+          </SettingRow>
+          <SettingRow
+            {...shared}
+            title="Statement descriptor"
+            explanation="The text on your customers’ card statements, for payments that name none of their own. Existing sessions keep theirs."
+            kept={settings.statementDescriptor}
+            findProblem={findDescriptorProblem}
+            save={async (text, from) =>
+              (await service.setStatementDescriptor({ ...scope, statementDescriptor: text.trim(), revision: from }))
+                .settings?.revision
+            }
+          >
+            {(edit) => (
+              <Line
+                {...edit}
+                isText
+                label="Text"
+                hint="From 5 to 22 letters, digits, dots, hyphens and spaces, with a letter among them. Without a text, gateways use the one of their account."
+              />
+            )}
+          </SettingRow>
+          <SettingRow
+            {...shared}
+            title="One order, one payment"
+            explanation="An order is what your backend names by orderRef. A change begins with the orders that are paid or being paid."
+            kept={String(settings.repeatedOrders === RepeatedOrders.REFUSE)}
+            save={async (text, from) => {
+              const repeatedOrders = text === "true" ? RepeatedOrders.REFUSE : RepeatedOrders.WARN;
+              return (await service.setRepeatedOrders({ ...scope, repeatedOrders, revision: from })).settings?.revision;
+            }}
+          >
+            {({ text, isDisabled, onText }) => (
+              <Switch
+                name="Refuse a second payment of an order"
+                detail="The customer reads that the order is being paid, or is paid. Off: a second payment is taken, with an alert."
+                isOn={text === "true"}
+                isDisabled={isDisabled}
+                onChange={(isOn) => onText(String(isOn))}
+              />
+            )}
+          </SettingRow>
+          <BrakingForm braking={settings.braking} onChange={onChange} />
+        </Rows>
       </Group>
       <Group of="alerts">
-        <AlertForms onUnsaved={onUnsaved} />
+        <Rows>
+          <AlertForms />
+        </Rows>
       </Group>
       <Group of="refunds">
-        <RefundLimitForms onUnsaved={onUnsaved} />
+        <Rows>
+          <RefundLimitForms />
+        </Rows>
       </Group>
-      <Group of="blocklist" isWide>
+      <Group of="blocklist">
         <Blocklist />
       </Group>
       <Group of="budgets">
-        <Budgets settings={settings} />
+        <Rows>
+          <Row title="One gateway’s answer" explanation={byOperator}>
+            {seconds(settings.attemptTimeoutMs)}
+          </Row>
+          <Row title="A payment with all its attempts" explanation={byOperator}>
+            {seconds(settings.submissionBudgetMs)}
+          </Row>
+        </Rows>
       </Group>
-      <LeaveQuestion isChanged={unsaved.length > 0} lost={`Your changes are lost: ${unsaved.join(", ")}.`} />
-    </>
+    </SettingDrafts>
   );
 }
+
+const byOperator = "Your operator sets it for the whole installation.";
 
 const seconds = (ms: number) => `${(ms / 1_000).toLocaleString(undefined)} s`;
-
-function Budgets({ settings }: { settings: Settings }) {
-  return (
-    <div className="card">
-      <p>Time limits for gateways. Your operator sets them for the whole installation.</p>
-      <dl className="form">
-        <div className="page-head">
-          <dt>One gateway’s answer</dt>
-          <dd>{seconds(settings.attemptTimeoutMs)}</dd>
-        </div>
-        <div className="page-head">
-          <dt>A payment with all its attempts</dt>
-          <dd>{seconds(settings.submissionBudgetMs)}</dd>
-        </div>
-      </dl>
-    </div>
-  );
-}

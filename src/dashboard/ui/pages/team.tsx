@@ -50,7 +50,7 @@ const columns: readonly RecordColumn[] = [
   { name: "Actions", isHidden: true },
 ];
 
-type MemberProps = { member: Member; onChange: () => unknown; isOnlyOwner: boolean };
+type MemberProps = { member: Member; onChange: () => unknown };
 
 function Members({ members, onChange }: { members: readonly Member[]; onChange: () => unknown }) {
   const { role } = useScope();
@@ -61,19 +61,20 @@ function Members({ members, onChange }: { members: readonly Member[]; onChange: 
       key: member.memberId,
       cells: [
         <Name key="name" member={member} />,
-        role < Role.OWNER ? (
+        role < Role.OWNER || isOnlyOwner ? (
           nameOfRole(member.role)
         ) : (
-          <RoleChoice key={`role ${member.role}`} member={member} onChange={onChange} isOnlyOwner={isOnlyOwner} />
+          <RoleChoice key={`role ${member.role}`} member={member} onChange={onChange} />
         ),
         <SecondFactor key="factor" member={member} />,
         <Moment key="seen" at={member.lastSeenAt} />,
-        role >= Role.OWNER && <Removal key="remove" member={member} onChange={onChange} isOnlyOwner={isOnlyOwner} />,
+        role >= Role.OWNER && !isOnlyOwner && <Removal key="remove" member={member} onChange={onChange} />,
       ],
     };
   });
-  // Members who may change nothing see no column for it.
-  return <RecordTable label="Members" columns={role < Role.OWNER ? columns.slice(0, -1) : columns} rows={rows} />;
+  // Without an action in any row there is no column for them.
+  const hasActions = role >= Role.OWNER && members.length > 1;
+  return <RecordTable label="Members" columns={hasActions ? columns : columns.slice(0, -1)} rows={rows} />;
 }
 
 function SecondFactor({ member: { hasTotp, hasPasskey } }: { member: Member }) {
@@ -90,8 +91,6 @@ function useIsSelf(memberId: string): boolean {
   return useSignIn().member?.memberId === memberId;
 }
 
-const onlyOwner = "The only owner stays one. Make another member an owner first.";
-
 function Name({ member: { memberId, name, email } }: { member: Member }) {
   return (
     <>
@@ -101,7 +100,7 @@ function Name({ member: { memberId, name, email } }: { member: Member }) {
   );
 }
 
-function RoleChoice({ member: { memberId, name, role: current }, onChange, isOnlyOwner }: MemberProps) {
+function RoleChoice({ member: { memberId, name, role: current }, onChange }: MemberProps) {
   const { merchantId } = useScope();
   const client = createClient(MemberService, useTransport());
   const { run, dialog } = useProof();
@@ -118,9 +117,8 @@ function RoleChoice({ member: { memberId, name, role: current }, onChange, isOnl
     <div className="field">
       <select
         aria-label={`Role of ${name}`}
-        aria-describedby={isOnlyOwner ? `${memberId}-role` : undefined}
         value={current}
-        disabled={isOnlyOwner || change.isPending}
+        disabled={change.isPending}
         onChange={({ target }) => {
           const role = Number(target.value) as Role;
           if (isSelf) setWanted(role);
@@ -133,11 +131,6 @@ function RoleChoice({ member: { memberId, name, role: current }, onChange, isOnl
           </option>
         ))}
       </select>
-      {isOnlyOwner && (
-        <span className="hint" id={`${memberId}-role`}>
-          {onlyOwner}
-        </span>
-      )}
       <ConfirmDialog
         isOpen={wanted !== undefined}
         onClose={() => setWanted(undefined)}
@@ -153,7 +146,7 @@ function RoleChoice({ member: { memberId, name, role: current }, onChange, isOnl
   );
 }
 
-function Removal({ member: { memberId, name, email }, onChange, isOnlyOwner }: MemberProps) {
+function Removal({ member: { memberId, name, email }, onChange }: MemberProps) {
   const { merchantId, merchantName } = useScope();
   const client = createClient(MemberService, useTransport());
   const { run, dialog } = useProof();
@@ -171,7 +164,6 @@ function Removal({ member: { memberId, name, email }, onChange, isOnlyOwner }: M
     },
     meta: { done: isSelf ? `You have left ${merchantName}.` : `${name} is no longer a member.` },
   });
-  const reason = `${memberId}-remove`;
   return (
     <>
       <Confirm
@@ -179,18 +171,11 @@ function Removal({ member: { memberId, name, email }, onChange, isOnlyOwner }: M
         title={isSelf ? `Leave ${merchantName}?` : `Remove ${name}?`}
         onConfirm={() => remove.mutate()}
         isPending={remove.isPending}
-        isDisabled={isOnlyOwner}
-        describedBy={isOnlyOwner ? reason : undefined}
       >
         {isSelf
           ? `You immediately lose access to ${merchantName} in test and live. Another owner can invite you again.`
           : `${email} immediately loses access to ${merchantName}, and gets no more alerts about it.`}
       </Confirm>
-      {isOnlyOwner && (
-        <div className="hint" id={reason}>
-          {isSelf ? "You are the only owner, so you cannot leave." : "The only owner cannot be removed."}
-        </div>
-      )}
       <Refusal error={remove.error} />
       {dialog}
     </>

@@ -3,11 +3,11 @@ import type { Ref } from "react";
 import { Button as AriaButton, type ButtonProps as AriaProps } from "react-aria-components/Button";
 
 /**
- * `main` marks the main action of a page; `danger` marks an action that cannot be undone. `describedBy` is the id of the
- * reason why the button is disabled.
+ * `main` marks the main action of a page; `danger` does what cannot be undone, and `caution` asks about it first.
+ * `describedBy` is the id of the reason why the button is disabled.
  */
 export type ButtonProps = AriaProps & {
-  kind?: "main" | "danger" | "plain" | undefined;
+  kind?: "main" | "danger" | "caution" | "plain" | undefined;
   describedBy?: string | undefined;
   ref?: Ref<HTMLButtonElement>;
 };

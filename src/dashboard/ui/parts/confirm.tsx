@@ -27,7 +27,7 @@ export function Confirm({
   describedBy?: string | undefined;
 }) {
   const { action, isPending = false, isDanger = !isMain } = question;
-  const kind = isDanger ? "danger" : isMain ? "main" : undefined;
+  const kind = isDanger ? "caution" : isMain ? "main" : undefined;
   const [isOpen, setOpen] = useState(false);
   return (
     <>

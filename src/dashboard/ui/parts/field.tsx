@@ -1,4 +1,5 @@
 /** A labelled text field, with its hint and its validation error. */
+import { useId } from "react";
 import { FieldError, Input, Label, Text, TextField, type TextFieldProps } from "react-aria-components/TextField";
 
 /** The texts of a field beside its value. */
@@ -7,14 +8,28 @@ export type FieldProps = TextFieldProps & {
   hint?: string;
   /** The validation error, where the page itself finds it: it disappears as soon as it no longer applies. */
   problem?: string | undefined;
+  /** Shown beside the value, such as its currency. */
+  unit?: string;
+  /** Values to search while typing. */
+  options?: readonly string[];
 };
 
 /** A field. */
-export function Field({ label, hint, problem, ...props }: FieldProps) {
+export function Field({ label, hint, problem, unit, options, ...props }: FieldProps) {
+  const listId = useId();
   return (
     <TextField {...props} {...(problem && { isInvalid: true })} className="field">
       <Label>{label}</Label>
-      <Input onInput={reviseProblem} />
+      <span className="with-unit">
+        <Input onInput={reviseProblem} {...(options && { list: listId })} /> {unit}
+      </span>
+      {options && (
+        <datalist id={listId}>
+          {options.map((option) => (
+            <option key={option} value={option} />
+          ))}
+        </datalist>
+      )}
       {hint && hint !== problem && (
         <Text slot="description" className="hint">
           {hint}

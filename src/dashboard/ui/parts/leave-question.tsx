@@ -7,7 +7,8 @@ import { Button } from "./button.tsx";
 /** The question, shown only with unsaved changes; `lost` names what would be lost. */
 export function LeaveQuestion({ isChanged, lost }: { isChanged: boolean; lost: string }) {
   const { status, proceed, reset } = useBlocker({
-    shouldBlockFn: () => isChanged,
+    // A tab of the same page keeps the changes.
+    shouldBlockFn: ({ current, next }) => isChanged && current.pathname !== next.pathname,
     enableBeforeUnload: isChanged,
     withResolver: true,
   });

@@ -1,13 +1,14 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { colors } from "../../../brand.ts";
 import { lineColors, lookOf } from "./line-look.ts";
 
 const styleOf = (name: string) => readFileSync(new URL(`../style/${name}.css`, import.meta.url), "utf8");
 const schemes = ["light", "dark"] as const;
 
 /** Returns a token's colour in each scheme. */
-function colorsOf(token: string, name: string): { light: string; dark: string } {
-  const [, light, dark] = new RegExp(`${token}: light-dark\\((#\\w{6}), (#\\w{6})\\)`).exec(styleOf(name)) ?? [];
+function colorsOf(token: string): { light: string; dark: string } {
+  const [, light, dark] = new RegExp(`${token}: light-dark\\((#\\w{6}), (#\\w{6})\\)`).exec(styleOf("analytics")) ?? [];
   return { light: light!, dark: dark! };
 }
 
@@ -36,10 +37,10 @@ describe("the lines of a chart", () => {
   });
 
   it.each(schemes)("contrast with a card, and have colours of their own, in the %s scheme", (scheme) => {
-    const surface = colorsOf("--surface", "tokens")[scheme];
-    const colors = looks.slice(0, 8).map(({ color }) => colorsOf(color, "analytics")[scheme]);
-    expect(new Set(colors).size).toBe(8);
-    for (const color of colors) expect(contrastOf(color, surface)).toBeGreaterThanOrEqual(3);
+    const surface = colors.surface[scheme === "light" ? 0 : 1];
+    const ofLines = looks.slice(0, 8).map(({ color }) => colorsOf(color)[scheme]);
+    expect(new Set(ofLines).size).toBe(8);
+    for (const color of ofLines) expect(contrastOf(color, surface)).toBeGreaterThanOrEqual(3);
   });
 
   it("have a sample in the legend in their own colour", () => {

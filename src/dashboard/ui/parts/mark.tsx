@@ -1,10 +1,11 @@
 /** The product's mark. */
+import { markPath } from "../../../brand.ts";
 
-/** Two lines that cross over, as rails do. */
+/** The mark, in the colour of the text around it. */
 export function Mark() {
   return (
     <svg viewBox="0 0 16 16" aria-hidden="true" fill="none" stroke="currentColor" strokeWidth="2" strokeLinecap="round">
-      <path d="M2 12h4l4-8h4M2 4h4l4 8h4" />
+      <path d={markPath} />
     </svg>
   );
 }

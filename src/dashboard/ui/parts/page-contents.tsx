@@ -2,7 +2,7 @@
 import { useEffect } from "react";
 
 /** Moves to a section by the id of its heading, for eyes, keyboard and screen reader. */
-function show(id: string): void {
+export function showSection(id: string): void {
   const heading = document.getElementById(id);
   if (heading === null) return;
   heading.tabIndex = -1;
@@ -12,7 +12,7 @@ function show(id: string): void {
 
 /** The links; `sections` are the ids of the sections' headings and their names. An address may name one. */
 export function PageContents({ sections }: { sections: readonly (readonly [id: string, name: string])[] }) {
-  useEffect(() => show(location.hash.slice(1)), []);
+  useEffect(() => showSection(location.hash.slice(1)), []);
   return (
     <nav className="contents" aria-label="On this page">
       {sections.map(([id, name]) => (
@@ -22,7 +22,7 @@ export function PageContents({ sections }: { sections: readonly (readonly [id: s
           // The router would take the other address for another page, and ask about unsaved changes.
           onClick={(event) => {
             event.preventDefault();
-            show(id);
+            showSection(id);
           }}
         >
           {name}

@@ -33,11 +33,11 @@ it("goes on paying in one cell while the PostgreSQL of the other is killed", { t
     const { secretKey, signingSecret } = await site.openMerchant(merchant.webhookUrl, "sandbox", cell);
     merchant.trust(signingSecret);
     const cards = testCards.filter(({ group }) => group === "approved").map(({ number }) => number);
-    const { edgeOrigins: edges, vaultOrigin, databaseUrls } = site;
+    const { edgeOrigins: edges, vaultOrigin, ownerUrls } = site;
     const shop = {
       ...{ browser, tally, secretKey, edges, vaultOrigin, cards },
       later: () => {},
-      expireIn: expireIn(databaseUrls[cell - 1]!),
+      expireIn: expireIn(ownerUrls[cell - 1]!),
     };
     shops.push({ tally, merchant, load: new Load(shop, dice, `cell-${cell}`) });
   }

@@ -154,7 +154,7 @@ export async function runChaos(
     for (const [index, merchant] of merchants.entries()) {
       const { secretKey, signingSecret } = await site.openMerchant(merchant.webhookUrl, options.gateways, index + 1);
       merchant.trust(signingSecret);
-      const { databaseUrls, edgeOrigins: edges, vaultOrigin } = site;
+      const { ownerUrls, edgeOrigins: edges, vaultOrigin } = site;
       const shop = {
         browser,
         tally,
@@ -163,7 +163,7 @@ export async function runChaos(
         vaultOrigin,
         cards: cardNumbers(options),
         later: (act: () => Promise<void>) => void late.push(act),
-        expireIn: expireIn(databaseUrls[index]!),
+        expireIn: expireIn(ownerUrls[index]!),
       };
       loads.push(new Load(shop, fork(dice), index === 0 ? "order" : `cell-${index + 1}`));
     }
@@ -273,7 +273,7 @@ async function comeToRest(run: Run, part: Work): Promise<Pick<Verdict, "records"
   let reconciledSince: readonly Date[] | undefined;
   for (;;) {
     // Time passes for customers who never paid: every session ends.
-    await Promise.all(databaseUrls.map(expireUnsubmitted));
+    await Promise.all(site.ownerUrls.map(expireUnsubmitted));
     const records = {
       ...(await readRecords(databaseUrls, site.acquirers)),
       ...seenBy(run),

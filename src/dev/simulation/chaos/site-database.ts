@@ -15,19 +15,20 @@ export async function countOpen(databaseUrl: string): Promise<number | undefined
  * Moves one session's expiry forward, as if its page had been open that long. Changes that the database refuses are
  * skipped.
  */
-export function expireIn(databaseUrl: string): (sessionId: string, ms: number) => Promise<void> {
+export function expireIn(ownerUrl: string): (sessionId: string, ms: number) => Promise<void> {
   const text = `
     UPDATE payment_session SET expires_at = app.clock() + $2 * interval '1 ms' WHERE id = $1 AND phase = 'IDLE'`;
   return async (sessionId, ms) => {
     const values = [decodeId("ps", sessionId), ms];
-    await withDatabase(databaseUrl, (client) => client.query(text, values)).catch(() => {});
+    await withDatabase(ownerUrl, (client) => client.query(text, values)).catch(() => {});
   };
 }
 
-export async function expireUnsubmitted(databaseUrl: string): Promise<void> {
+/** Moves the expiry of all unsubmitted sessions forward. */
+export async function expireUnsubmitted(ownerUrl: string): Promise<void> {
   const text = `
     UPDATE payment_session SET expires_at = app.clock() WHERE phase = 'IDLE' AND expires_at > app.clock()`;
-  await withDatabase(databaseUrl, (client) => client.query(text));
+  await withDatabase(ownerUrl, (client) => client.query(text));
 }
 
 /**
@@ -42,6 +43,7 @@ export async function moveClock(ownerUrl: string, aheadMs: number): Promise<stri
   });
 }
 
+/** Reports whether a customer is being asked. */
 export async function isCustomerAsked(databaseUrl: string): Promise<boolean> {
   const text = "SELECT FROM authentication WHERE status = 'AWAITING_CUSTOMER' LIMIT 1";
   return withDatabase(databaseUrl, async (client) => (await client.query(text)).rowCount !== 0);

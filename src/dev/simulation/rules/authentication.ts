@@ -1,5 +1,5 @@
 /** Rules A2 to A14: what a payment may still do while and after its customer is asked, and that it asks. */
-import { files, type Rule, withoutGuard } from "./rule.ts";
+import { files, type Rule, withoutGuard, withText } from "./rule.ts";
 
 const decisions = "src/core/authentication/after-authentication.ts";
 const rows = "src/core/authentication/authentications.ts";
@@ -12,6 +12,7 @@ export const authenticationRules: readonly Rule[] = [
     says: "A payment is not completed once its customer has given up.",
     code: [{ file: rows, instead: ['const notGivenUp = "true";'] }],
     database: [
+      withText("begin_completion", " AND cancel_asked_at IS NULL"),
       withoutGuard("nothing is completed after a customer gave up"),
       withoutGuard("nothing is authenticated after a customer gave up"),
     ],
@@ -24,7 +25,7 @@ export const authenticationRules: readonly Rule[] = [
     says: "The completing request is sent at most twice.",
     code: [{ file: decisions, instead: ["  return completionsSent >= 0;"] }],
     database: [withoutGuard("a completion is sent at most twice")],
-    seenAt: 13,
+    seenAt: 156,
   },
   {
     id: "give-up-committed",
@@ -64,7 +65,7 @@ export const authenticationRules: readonly Rule[] = [
       withoutGuard("a hold that may appear without a request is not ruled out by giving up"),
       withoutGuard("an attempt in doubt is not declined by giving up"),
     ],
-    seenAt: 58,
+    seenAt: 94,
   },
   {
     id: "refusal-ends-payment",
@@ -72,7 +73,7 @@ export const authenticationRules: readonly Rule[] = [
     says: "Nothing follows a customer who did not authenticate, not even an earlier hold.",
     code: [{ file: files.nextStep, instead: ["  const isRefused = attempts.length < 0;"] }],
     database: [withoutGuard("no hold is adopted after a failed authentication")],
-    seenAt: 58,
+    seenAt: 2_431,
   },
   {
     id: "doubt-ends-wait",
@@ -99,7 +100,7 @@ export const authenticationRules: readonly Rule[] = [
       },
     ],
     database: [],
-    seenAt: 1_104,
+    seenAt: 132,
   },
   {
     id: "always-authenticated",

@@ -7,14 +7,10 @@ export const captureRules: readonly Rule[] = [
     id: "winner-once",
     number: 1,
     says: "The winner is named by compare-and-set from none.",
-    code: [
-      {
-        file: files.lease,
-        instead: ['"UPDATE payment_session SET winner_attempt_id = $2 WHERE id = $1 RETURNING id",'],
-      },
-    ],
+    code: [],
     database: [
       withText("held", " AND winner_attempt_id IS NULL"),
+      withText("name_winner", " AND winner_attempt_id IS NULL"),
       withoutGuard("a winner is named from null only"),
       withoutGuard("a hold is adopted only while CREATED and without a winner"),
       withoutGuard("an authorized attempt is the winner"),

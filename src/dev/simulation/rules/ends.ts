@@ -100,13 +100,9 @@ export const endRules: readonly Rule[] = [
     id: "expiry-only-idle",
     number: 7,
     says: "Only a session that was never submitted expires.",
-    code: [
-      {
-        file: "src/core/expire-sessions.ts",
-        instead: ["WHERE id = $1 AND status = 'CREATED' AND expires_at <= app.clock()"],
-      },
-    ],
+    code: [],
     database: [
+      withText("expire_session", "phase = 'IDLE'", "status = 'CREATED'"),
       withoutGuard("EXPIRED means DONE and never submitted"),
       withoutGuard("a submission has its time"),
       withoutGuard("the token lives no longer than the payment that may use it"),

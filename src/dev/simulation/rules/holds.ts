@@ -1,5 +1,5 @@
 /** Rules C1, C3 and C4 of docs/capture-later.md: when, by which order, and how much of a hold is captured. */
-import { files, type Rule, withoutGuard } from "./rule.ts";
+import { files, type Rule, withoutGuard, withText } from "./rule.ts";
 
 /** The rules of payments that are captured later, each with its removal. */
 export const holdRules: readonly Rule[] = [
@@ -22,13 +22,10 @@ export const holdRules: readonly Rule[] = [
     id: "hold-taken-once",
     number: "C3",
     says: "One of a capture, a cancellation and the end of the time takes the hold.",
-    code: [
-      {
-        file: files.captureLater,
-        instead: ['const once = "";'],
-      },
-    ],
+    code: [],
     database: [
+      withText("take_hold_to_capture", "capture_asked_at IS NULL", "true"),
+      withText("take_hold_to_cancel", "capture_asked_at IS NULL", "true"),
       withoutGuard("an order about a hold is final"),
       withoutGuard("the amount of an ordered capture never changes"),
       withoutGuard("an ordered capture stays ordered"),

@@ -40,7 +40,7 @@ export const providerRules: readonly Rule[] = [
       withoutGuard("a proof is of an authenticated customer, and lives no longer than the payment"),
     ],
     harm: "data of the customer are kept",
-    seenAt: 14,
+    seenAt: 38,
   },
   {
     id: "provider-asked-once",
@@ -49,6 +49,6 @@ export const providerRules: readonly Rule[] = [
     code: [{ file: decisions, instead: ['    return { type: "askProvider", authentication };'] }],
     database: [],
     harm: "an authentication was requested twice",
-    seenAt: 631,
+    seenAt: 164,
   },
 ];

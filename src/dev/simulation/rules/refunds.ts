@@ -29,7 +29,7 @@ export const refundRules: readonly Rule[] = [
     ],
     database: [],
     harm: "with credentials that had been replaced",
-    seenAt: 199,
+    seenAt: 498,
   },
   {
     id: "refund-key-life",

@@ -54,10 +54,6 @@ export const turnRules: readonly Rule[] = [
     says: "A worker whose session was taken over changes nothing.",
     code: [
       {
-        file: files.lease,
-        instead: ["const ofLease = \"WHERE id = $1 AND $2::int IS NOT NULL AND phase = 'PROCESSING'\";"],
-      },
-      {
         file: files.submitPayment,
         instead: [""],
       },
@@ -66,6 +62,8 @@ export const turnRules: readonly Rule[] = [
       withText("held", "id = of_session AND lease_epoch = epoch AND", "id = of_session AND"),
       withText("failed", " AND lease_epoch = epoch"),
       withText("captured", " AND lease_epoch = epoch"),
+      withText("lock_leased", " AND lease_epoch = epoch"),
+      withText("renew_lease", " AND lease_epoch = epoch"),
     ],
     coveredBy: ["conditional-move", "winner-once"],
     firstSeed: 2_000,
@@ -75,13 +73,9 @@ export const turnRules: readonly Rule[] = [
     id: "conditional-move",
     number: 6,
     says: "Every change of an attempt is conditional on the status that it was decided from.",
-    code: [
-      {
-        file: files.attempts,
-        instead: ["WHERE session_id = $1 AND id = $2 AND $3::text IS NOT NULL RETURNING id`,"],
-      },
-    ],
+    code: [],
     database: [
+      withText("move_attempt", " AND a.status = from_status"),
       withText("held", " AND status = 'AUTHORIZING'"),
       withText("failed", " AND status = 'AUTHORIZING'"),
       withText("captured", " AND status = 'AUTHORIZED'"),
@@ -95,19 +89,17 @@ export const turnRules: readonly Rule[] = [
     id: "session-locked-first",
     number: 6,
     says: "Every transaction locks the session before it decides.",
-    code: [
-      {
-        file: files.lease,
-        instead: [
-          `const renew = (returned: string) => \`
-    SELECT \${returned} FROM payment_session s
-    WHERE id = $1 AND lease_epoch = $2 AND phase = 'PROCESSING' AND ($3::int, $4::int, $5::text, $6::text) IS DISTINCT FROM NULL\`;
-const _renew = (returned: string) => \``,
-          `text: required(\`SELECT s.id FROM payment_session s \${ofLease}\`, takenOver),`,
-        ],
-      },
+    code: [],
+    database: [
+      withText("lock_leased", " FOR UPDATE"),
+      withText("renew_lease", "WHERE id =", "WHERE false AND id ="),
+      withText(
+        "renew_lease",
+        "RETURNING *",
+        "; SELECT * FROM payment_session WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING'",
+      ),
+      { type: "lock", guard: "partitions.guard_attempt_rest" },
     ],
-    database: [{ type: "lock", guard: "partitions.guard_attempt_rest" }],
     coveredBy: ["conditional-move", "winner-once"],
     harmless: "it keeps transactions from deadlocks; a worker that was overtaken in mid-transaction meets the others",
   },

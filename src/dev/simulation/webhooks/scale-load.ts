@@ -47,11 +47,11 @@ export class ScaleLoad {
     const rows = sessions.flatMap(({ id, merchant }) =>
       Array.from({ length: this.#eventsOfSession }, (_, index) => this.#event(id, merchant, index + 1)),
     );
+    await this.#site.query(insertSessions, [
+      sessions.map(({ id }) => id),
+      sessions.map(({ merchant }) => merchant.merchantId),
+    ]);
     const createdAt = await this.#site.environment.database.transaction(async (tx) => {
-      await tx.query(insertSessions, [
-        sessions.map(({ id }) => id),
-        sessions.map(({ merchant }) => merchant.merchantId),
-      ]);
       const [written] = await tx.query<{ now: Date }>(insertEvents, [
         rows.map((row) => row.sessionId),
         rows.map((row) => row.id),
@@ -88,13 +88,10 @@ export class ScaleLoad {
   }
 }
 
-const insertSessions = {
-  name: "scale_insert_sessions",
-  text: `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at,
-           status, phase, settled_at)
-         SELECT id, merchant, 4900, 'EUR', 'order-1042', 1, app.clock() + interval '30 minutes', 'EXPIRED', 'DONE',
-           app.clock() FROM unnest($1::uuid[], $2::uuid[]) AS s (id, merchant)`,
-};
+const insertSessions = `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at,
+    status, phase, settled_at)
+  SELECT id, merchant, 4900, 'EUR', 'order-1042', 1, app.clock() + interval '30 minutes', 'EXPIRED', 'DONE', app.clock()
+  FROM unnest($1::uuid[], $2::uuid[]) AS s (id, merchant)`;
 const insertEvents = {
   name: "scale_insert_events",
   text: `WITH event AS MATERIALIZED (

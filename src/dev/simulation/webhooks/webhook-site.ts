@@ -122,13 +122,13 @@ export class WebhookSite {
     const outbox = isSilent ? { ...whole.outbox, publish: () => {} } : whole.outbox;
     const core: Core = { ...whole, outbox, vault: { ...whole.vault, forget: () => {} } };
     const sessionId = core.runtime.uuid();
-    await core.database.query(insertSession, [sessionId, merchantId]);
+    await this.query(insertSession, [sessionId, merchantId]);
     for (let emitted = 1; emitted < events; emitted++) {
       await core.database.transaction((tx) =>
         emitEvent(tx, core, { id: sessionId, merchantId }, "payment_session.pending"),
       );
     }
-    await core.database.query(endSession, [sessionId]);
+    await this.query(endSession, [sessionId]);
     await expireSession(core, sessionId);
     return encodeId("ps", sessionId);
   }
@@ -212,12 +212,6 @@ const portsOfDemo = Object.keys(addressesFrom(0).ports).length;
 /** Number of consecutive ports that a site needs. */
 export const webhookSitePorts = portsOfDemo + 2;
 
-const insertSession = {
-  name: "site_insert_session",
-  text: `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at)
-         VALUES ($1, $2, 4900, 'EUR', 'order-1042', 1, app.clock() + interval '30 minutes')`,
-};
-const endSession = {
-  name: "site_end_session",
-  text: "UPDATE payment_session SET expires_at = app.clock() WHERE id = $1 AND phase = 'IDLE'",
-};
+const insertSession = `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at)
+  VALUES ($1, $2, 4900, 'EUR', 'order-1042', 1, app.clock() + interval '30 minutes')`;
+const endSession = "UPDATE payment_session SET expires_at = app.clock() WHERE id = $1 AND phase = 'IDLE'";

@@ -176,7 +176,7 @@ export class PairHarness {
     await this.base.sandbox.release({});
     await this.base.setClockAhead(60);
     while ((await this.#undone()) > 0) {
-      await this.core.database.query(makeDue, []);
+      await this.base.asOwner.query(makeDue, []);
       while ((await recoverSessionsOnce(this.core)) > 0) await Promise.all(this.core.inFlight);
       while (await processNotificationsOnce(this.core));
     }

@@ -14,7 +14,7 @@ import {
   writeEventBody,
 } from "../../../events/outbox.ts";
 import { openSigningSecrets } from "../../../events/signing-secrets.ts";
-import { Database, type Statement, type Tx } from "../../../platform/database.ts";
+import { Database, type Tx } from "../../../platform/database.ts";
 import { decodeId } from "../../../platform/ids.ts";
 import { systemRuntime } from "../../../platform/runtime.ts";
 import { createTestDatabase } from "../postgres.ts";
@@ -22,11 +22,8 @@ import type { ReceivedRequest } from "../receiver.ts";
 import { createStrictLog } from "../strict-log.ts";
 import { checkWebhooks } from "../webhook-checker.ts";
 
-const insertSession: Statement = {
-  name: "insert_session",
-  text: `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at)
-         VALUES ($1, $2, 4900, 'EUR', 'order-1042', 1, app.clock() + interval '30 minutes')`,
-};
+const insertSession = `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at)
+  VALUES ($1, $2, 4900, 'EUR', 'order-1042', 1, app.clock() + interval '30 minutes')`;
 
 /**
  * The endpoints of an event's merchant, or the one that its own test names, with the secrets in force; at this URL if
@@ -95,7 +92,7 @@ export async function openEventsHarness() {
   });
 
   async function openSession(merchantId: string, sessionId = context.runtime.uuid()): Promise<string> {
-    await context.database.query(insertSession, [sessionId, merchantId]);
+    await owner.query(insertSession, [sessionId, merchantId]);
     return sessionId;
   }
 

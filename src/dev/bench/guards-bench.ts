@@ -1,0 +1,75 @@
+/** Compares payments under the guards of the checkout with payments without them: what the guards cost a plain payment. */
+import { kinds, type PaidTurn, payAndDeliver } from "./payment-bench.ts";
+import { PaymentSite } from "./payment-site.ts";
+import { askOne, databaseOf } from "./site-database.ts";
+
+/** The load of a round. */
+export type GuardsOptions = {
+  readonly pairs: number;
+  readonly seconds: number;
+  readonly warmUpSeconds: number;
+  readonly customers: number;
+};
+
+/**
+ * A turn with the guards (repeated orders are refused, cards and networks are counted, the block list is read and empty), and one in
+ * which repeated orders only warn and nothing is counted.
+ */
+export type GuardsPair = Readonly<Record<"on" | "off", PaidTurn>>;
+
+// The test card that is counted, and is approved.
+const countedCard = "4000000000008419";
+
+/** Plays pairs by turns; each side begins every other one. Throws when a payment did not succeed, or a guard was not as it should be. */
+export async function measureGuards(options: GuardsOptions, report: (step: string) => void): Promise<GuardsPair[]> {
+  report("starting servers and roles");
+  const site = await PaymentSite.open({ behindProxy: true });
+  try {
+    await site.start("worker");
+    const load = site.startChild("payment-load.ts");
+    const play = async (side: "on" | "off", seconds: number): Promise<PaidTurn> => {
+      const isOn = side === "on";
+      const setting = `UPDATE merchant_settings SET repeated_orders = '${isOn ? "REFUSE" : "WARN"}' RETURNING 1`;
+      await askOne(databaseOf(site), setting);
+      const before = await countGuarded(site);
+      const card = isOn ? countedCard : kinds.approved;
+      const { customers } = options;
+      const paid = await payAndDeliver(site, load, { seconds, customers, doors: site.doors, card, ofStrangers: true });
+      const after = await countGuarded(site);
+      const expected = isOn ? paid.payments : 0;
+      for (const [what, count] of Object.entries(after)) {
+        if (count - before[what as keyof Guarded] !== expected)
+          throw new Error(
+            `${side}: of ${paid.payments} payments, ${count - before[what as keyof Guarded]} have ${what}`,
+          );
+      }
+      return paid;
+    };
+    report("warming up");
+    for (const side of ["on", "off"] as const) await play(side, options.warmUpSeconds);
+    const pairs: GuardsPair[] = [];
+    for (let pair = 0; pair < options.pairs; pair++) {
+      report(`${pair} of ${options.pairs} pairs played`);
+      const [first, second] = pair % 2 === 0 ? (["on", "off"] as const) : (["off", "on"] as const);
+      const turns = { [first]: await play(first, options.seconds), [second]: await play(second, options.seconds) };
+      pairs.push(turns as GuardsPair);
+    }
+    return pairs;
+  } catch (error) {
+    site.printLogs();
+    throw error;
+  } finally {
+    await site.close();
+  }
+}
+
+type Guarded = { readonly orders: number; readonly cards: number; readonly networks: number };
+
+/** Counts what the guards have written. */
+function countGuarded(site: PaymentSite): Promise<Guarded> {
+  return askOne(
+    databaseOf(site),
+    `SELECT jsonb_build_object('orders', (SELECT count(*) FROM app.order_winner),
+       'cards', (SELECT count(*) FROM card_submission WHERE nth = 1), 'networks', (SELECT count(network) FROM card_submission))`,
+  );
+}

@@ -1,0 +1,73 @@
+/** Going live rehearsed in a demo: the gateways' emulators connected in live by command, and paid with live keys. */
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, it } from "vitest";
+import { emulatorAccounts, notificationKey } from "../testing/emulator-accounts.ts";
+import { runCommand } from "../testing/run-command.ts";
+import { ApiCheckout } from "./api-checkout.ts";
+import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+
+let demo: SharedDemo;
+let checkout: ApiCheckout;
+
+beforeAll(async () => {
+  demo = await joinTestDemo();
+  checkout = new ApiCheckout(demo.file, demo.file.merchants[0]!.live.secretKey);
+});
+
+const run = (parts: readonly string[], input?: string) =>
+  runCommand(
+    [...parts, ...demo.commandOptions, "--environment", "live", "--json"],
+    input === undefined ? {} : { input },
+  );
+
+/** Connects an account of live and routes payments to it; returns its id. */
+async function connect(gateway: "STRIPE" | "ADYEN" | "PAYPAL"): Promise<string> {
+  const account = `live_shop${randomUUID().replaceAll("-", "")}`;
+  const prefix = gateway === "ADYEN" ? { liveUrlPrefix: "1797a841fbb37ca7-YourCompany" } : {};
+  const credentials = { ...emulatorAccounts[gateway].credentials(account), ...prefix };
+  const add = [
+    "connection",
+    "add",
+    "--gateway",
+    gateway,
+    "--account",
+    gateway.toLowerCase(),
+    "--credentials-file",
+    "-",
+  ];
+  const added = JSON.parse((await run(add, JSON.stringify(credentials))).out);
+  const { connectionId } = added.connection;
+  if (gateway === "ADYEN") {
+    const notificationUrl = `${demo.file.connectOrigin}/gateway-notifications/live/${connectionId}`;
+    const body = JSON.stringify({ account, hmacKey: notificationKey, notificationUrl });
+    expect((await fetch(`${demo.sandbox.origin}/admin/accounts`, { method: "PUT", body })).status).toBe(200);
+  }
+  const verified = await run(["connection", "verify", connectionId, "--route-payments", "yes"]);
+  expect({ code: verified.code, answer: JSON.parse(verified.out) }).toMatchObject({
+    code: 0,
+    answer: { verified: true },
+  });
+  return connectionId;
+}
+
+describe("live of a demo", () => {
+  it.each([
+    ["STRIPE", "4242424242424242"],
+    ["PAYPAL", "4012888888881881"],
+    ["ADYEN", "4242424242424242"],
+  ] as const)("connects %s, and captures and refunds a payment there", async (gateway, card) => {
+    const connection = await connect(gateway);
+    await run(["routing", "set", "--connections", connection]);
+    const session = await checkout.open();
+    await checkout.submit(session, await checkout.tokenize(session, card));
+    const paid = await checkout.read(session.sessionId);
+    expect(paid).toMatchObject({ status: "SUCCEEDED", capturedVia: gateway });
+    const refund = await checkout.refund(session.sessionId, "part", { amountMinor: 900 });
+    expect(await refund.json()).toMatchObject({ gateway, amountMinor: 900 });
+  });
+
+  it("refuses a card that is no test card, which an emulator must never get", async () => {
+    const session = await checkout.open();
+    await expect(checkout.tokenize(session, "4539578763621486")).rejects.toThrow("test card");
+  });
+});
