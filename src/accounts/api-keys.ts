@@ -60,7 +60,6 @@ function checksumOf(random: string): string {
   return text;
 }
 
-/** The holder of a key: its kind, and the merchant with its settings and cells in this environment. */
 export type KeyHolder = MerchantSettings & MerchantCells & { readonly kind: KeyKind };
 
 const selectKeyHolder = readOf(
@@ -112,7 +111,6 @@ export async function recordKey(
   ]);
 }
 
-/** A key in use, as it may be shown. */
 export type ShownKey = {
   readonly kind: KeyKind;
   readonly prefix: string;

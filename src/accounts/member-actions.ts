@@ -35,7 +35,6 @@ const memberActions = {
   change: { callsMax: 600, windowMs: minute },
 } as const;
 
-/** Actions of a member with a common count. */
 export type MemberAction = Exclude<keyof typeof memberActions, "mailbox" | "merchantMailbox" | "confirmation">;
 
 const count: Statement = {
@@ -59,7 +58,6 @@ export async function countAction(accounts: Queryable, subject: string, action: 
   });
 }
 
-/** A mail that a member of a merchant causes. */
 export type CausedMail = { readonly merchantId: string; readonly address: string };
 
 /**

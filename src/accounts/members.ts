@@ -3,10 +3,8 @@ import type { Queryable, Statement, Tx } from "../platform/database.ts";
 
 /** The roles of a member for a merchant; each includes the rights of those before it. */
 export const memberRoles = ["VIEWER", "DEVELOPER", "OWNER"] as const;
-/** One of them. */
 export type MemberRole = (typeof memberRoles)[number];
 
-/** A person. */
 export type Member = { readonly id: string; readonly email: string; readonly name: string };
 
 /** A person's membership of a merchant. */
@@ -81,7 +79,6 @@ const upsertMembership: Statement = {
          ON CONFLICT (merchant_id, member_id) DO UPDATE SET role = excluded.role`,
 };
 
-/** Grants a member this role for the merchant and replaces any other. */
 export async function grantRole(tx: Tx, merchantId: string, memberId: string, role: MemberRole): Promise<void> {
   await tx.query(upsertMembership, [merchantId, memberId, role]);
 }
@@ -91,7 +88,6 @@ const countOwnerships: Statement = {
   text: "SELECT count(*)::int AS count FROM membership WHERE member_id = $1 AND role = 'OWNER'",
 };
 
-/** Returns the number of merchants that a member owns. */
 export async function countOwned(queryable: Queryable, memberId: string): Promise<number> {
   const [row] = await queryable.query<{ count: number }>(countOwnerships, [memberId]);
   return row!.count;
@@ -102,7 +98,6 @@ const deleteMembership: Statement = {
   text: "DELETE FROM membership WHERE merchant_id = $1 AND member_id = $2",
 };
 
-/** Removes a member from a merchant. */
 export async function removeMembership(tx: Tx, merchantId: string, memberId: string): Promise<void> {
   await tx.query(deleteMembership, [merchantId, memberId]);
 }

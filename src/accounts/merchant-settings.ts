@@ -13,7 +13,6 @@ export type MerchantSettings = {
   readonly statementDescriptor: string | null;
 };
 
-/** The cells of an environment that have something of a merchant, as one of them knows it. */
 export type MerchantCells = {
   /** The cell in which the merchant's new sessions are made; null if it is this one. */
   readonly movedTo: number | null;
@@ -45,7 +44,6 @@ const upsertSettings: Statement = {
           publishable_key = EXCLUDED.publishable_key, statement_descriptor = EXCLUDED.statement_descriptor`,
 };
 
-/** Replaces a merchant's settings. */
 export async function recordSettings(tx: Tx, settings: MerchantSettings): Promise<void> {
   const { merchantId, sessionLifetimeMs, checkoutOrigins, publishableKey, statementDescriptor } = settings;
   const values = [merchantId, sessionLifetimeMs, checkoutOrigins, publishableKey, statementDescriptor];

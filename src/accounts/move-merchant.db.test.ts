@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { addEntry, listBlocklist } from "../core/card-testing/blocklist.ts";
 import { createSession, findCreatedSession } from "../core/create-session.ts";
-import { type CoreFixture, cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
+import { cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import type { Queryable } from "../platform/database.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { recordSettings } from "./merchant-settings.ts";
 import { closeCell, hasLeft, readConfiguration, recordOrders, writeConfiguration } from "./move-merchant.ts";
 
-let cell: CoreFixture;
-beforeAll(async () => {
-  cell = await startCoreFixture();
-});
-afterAll(() => cell.close());
+const cell = await forFile(startCoreFixture);
 
 const order = { amountMinor: 4900, currency: "EUR", orderRef: "order-1" };
 

@@ -21,7 +21,6 @@ export type ChallengePurpose =
   | { readonly purpose: "SIGN_IN"; readonly address: string }
   | { readonly purpose: "REGISTER" | "PROVE"; readonly signInId: string };
 
-/** The storage of challenges. */
 export type ChallengeContext = {
   readonly accounts: Queryable;
   readonly runtime: Pick<Runtime, "randomBytes">;

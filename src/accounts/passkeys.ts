@@ -12,7 +12,6 @@ export type Passkey = {
   readonly lastUsedAt: Date | null;
 };
 
-/** A passkey that an authenticator has created. */
 export type NewPasskey = Pick<Passkey, "id" | "name" | "isSynced" | "transports"> & {
   readonly memberId: string;
   readonly publicKey: Uint8Array;
@@ -61,7 +60,6 @@ const selectById: Statement = {
          FROM passkey k JOIN member m ON m.id = k.member_id WHERE k.id = $1`,
 };
 
-/** A passkey with its member. */
 export type HeldPasskey = Proved & { readonly publicKey: Buffer; readonly signCount: number };
 
 /** Returns a passkey with its member; undefined if it is unknown or removed. */
@@ -109,7 +107,6 @@ const removeAll: Statement = {
   text: "DELETE FROM passkey WHERE member_id = $1 RETURNING 1",
 };
 
-/** Removes every passkey of a member; returns their number. */
 export async function removePasskeysOf(tx: Tx, memberId: string): Promise<number> {
   return (await tx.query(removeAll, [memberId])).length;
 }

@@ -23,13 +23,11 @@ import {
 } from "./sign-in-throttle.ts";
 import { stepOfCode, type TotpContext, useCode } from "./totp.ts";
 
-/** The dependencies of a proof. */
 export type ProofContext = TotpContext & {
   readonly accounts: Database;
   readonly runtime: Pick<Runtime, "now" | "uuid">;
 };
 
-/** The claim of a caller to be a member. */
 export type Claim = {
   readonly email: string;
   readonly password: Secret;
@@ -41,7 +39,6 @@ export type Claim = {
   readonly requestId: string;
 };
 
-/** The proved member, with the version of the credentials at the check. */
 export type Proved = { readonly member: Member; readonly proofVersion: number };
 
 /** The proved member, or the request for an app's code. */

@@ -10,10 +10,8 @@ const signInWaitMs = 15 * 60_000;
 /** Time for which failures count after the last of them; then they are removed. */
 export const signInFailuresLifetimeMs = 24 * 60 * 60_000;
 
-/** The storage of failures, and the key ring for the hashed names of counts. */
 export type ThrottleContext = { readonly accounts: Queryable; readonly sealing: KeyRing };
 
-/** A separate count, and its number of free failures. */
 export type Throttled = { readonly name: string; readonly free: number };
 
 /** Attempts at the sign-in page by any browser. The account need not exist. */
@@ -21,7 +19,6 @@ export const throttledAccount = (email: string): Throttled => ({
   name: `account ${email}`,
   free: freeSignInFailures.account,
 });
-/** Attempts at the sign-in page from one address. */
 export const throttledAddress = (address: string): Throttled => ({
   name: `address ${address}`,
   free: freeSignInFailures.address,

@@ -26,7 +26,6 @@ const tokenBytes = 32;
 const userAgentCharactersMax = 500;
 const addressCharactersMax = 64;
 
-/** The browser and address of a sign-in, as its member sees it in their list. */
 export type Browser = { readonly userAgent: string; readonly address: string };
 
 // The share lock waits for a new password that is being set, and then sees its version.

@@ -13,7 +13,6 @@ const periodSeconds = 30;
 // One code before and after the current one: for clocks that differ, and for people who type slowly.
 const windowSteps = 1;
 
-/** Returns the associated data of a member's sealed secret. */
 export const associatedDataOf = (memberId: string) => `member/${memberId}/totp`;
 
 /** Creates a secret in the app's format, and sealed for storage until a code has confirmed it. */

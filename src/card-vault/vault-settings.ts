@@ -34,7 +34,6 @@ export type VaultTlsPaths = {
   readonly keyFile?: string | undefined;
 };
 
-/** The vault of one environment. */
 export type VaultSettings =
   | {
       readonly mode: "self_hosted";
@@ -86,7 +85,6 @@ export const ownVaultSettings = {
   }),
 } as const;
 
-/** The kind of an environment's vault. */
 export const vaultModeSetting = withDefault("SWITCHYARD_{ENV}_VAULT_MODE", "self_hosted", {
   roles,
   kind: oneOf("self_hosted", "saas"),
@@ -153,7 +151,6 @@ export const saasVaultSettings = {
   }),
 } as const;
 
-/** Reads the settings of this environment's mode, and reports those set for the other mode. */
 export function readVaultSettings(reader: SettingReader, scope: VaultScope): VaultSettings {
   const mode = reader.read(vaultModeSetting, scope);
   if (mode === "saas") return { mode, ...readSaas(reader, scope) };

@@ -39,40 +39,29 @@ import { type CallOptions, createGrpcClient } from "../platform/grpc-client.ts";
 import type { Secret } from "../platform/secrets.ts";
 import { RpcError } from "./rpc-error.ts";
 
-/** A routing rule as the rpcs return it. */
 export type RoutingRuleView = RoutingRuleJson;
 
-/** A merchant's settings as the rpcs return them. */
 export type SettingsView = SettingsJson;
 
-/** An entry of a block list as the rpcs return it. */
 export type BlocklistEntryView = BlocklistEntryJson;
 
-/** A row of the work queue as the rpcs return it. */
 export type WorkItemView = WorkItemJson;
 
-/** A webhook endpoint as the rpcs return it. */
 export type EndpointView = WebhookEndpointJson;
 
-/** An endpoint alert as the rpcs return it. */
 export type AlertView = WebhookAlertJson;
 
 /** A merchant's settings of alerts as the rpcs return them. */
 export type AlertSettingsView = AlertSettingsJson;
 
-/** A payment as lists show it. */
 export type PaymentView = PaymentSummaryJson;
 
-/** A refund as the rpcs return it. */
 export type RefundView = RefundJson;
 
-/** The daily refund limits of a role, as the rpcs return them. */
 export type RefundLimitsView = RefundLimitsJson;
 
-/** An event as the rpcs return it. */
 export type EventView = WebhookEventJson;
 
-/** A delivery attempt of a webhook as the rpcs return it. */
 export type AttemptView = WebhookAttemptJson;
 
 /** Counted payments and attempts as the rpcs return them. */
@@ -139,7 +128,6 @@ export function createDashboardClient(address: string, operatorToken: Secret, ce
   };
 }
 
-/** A client of every service of the dashboard. */
 export type DashboardClient = ReturnType<typeof createDashboardClient>;
 
 function isServiceError(error: unknown): error is ServiceError {

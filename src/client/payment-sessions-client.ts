@@ -46,7 +46,6 @@ type TlsParts = {
   readonly clientCertificate?: string;
 };
 
-/** Options of one call. */
 export type RpcCallOptions = {
   /** Cancels the call, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;

@@ -5,7 +5,6 @@ import { readAmount } from "../dashboard/ui/parts/minor-units.ts";
 import { isCurrency, isoExponent } from "../platform/money.ts";
 import { type AttachOptions, type ScopeOptions, scopeOf, UsageError } from "./attachment.ts";
 
-/** An amount with its currency. */
 export type Amount = { readonly amountMinor: bigint; readonly currency: string };
 
 /** Parses an amount above zero, such as 49.00 EUR. */
@@ -26,7 +25,6 @@ export function parseAmountOrZero(text: string): Amount {
   return { amountMinor: read.amountMinor, currency };
 }
 
-/** Options that filter a list by amount. */
 export type AmountOptions = {
   readonly amountFrom?: Amount;
   readonly amountTo?: Amount;

@@ -25,7 +25,6 @@ export type AttachOptions = OutputOptions & {
 /** The merchant and environment whose configuration a command works on. */
 export type ScopeOptions = EnvironmentOptions & { readonly merchant?: string };
 
-/** The environment that a command works on. */
 export type EnvironmentOptions = { readonly environment: "test" | "live" };
 
 type EnvironmentScope = { readonly environment: "ENVIRONMENT_TEST" | "ENVIRONMENT_LIVE" };
@@ -53,22 +52,18 @@ export function addAttachment(command: Command): Command {
     .option("--cell <number>", "cell of the environment (default: where the merchant's new sessions are made)");
 }
 
-/** Returns an operator's command about one merchant in one environment. */
 export function merchantCommand(name: string, about: { description: string; example: string }): Command {
   return addScope(operatorCommand(name, about));
 }
 
-/** Returns an operator's command about one environment, for all of its merchants. */
 export function environmentCommand(name: string, about: { description: string; example: string }): Command {
   return addEnvironment(operatorCommand(name, about));
 }
 
-/** Adds --merchant and --environment. */
 export function addScope(command: Command): Command {
   return addEnvironment(addMerchant(command));
 }
 
-/** Adds --merchant alone. */
 export function addMerchant(command: Command): Command {
   return command.option("--merchant <id>", "id of the merchant (default in a demo: its first one)");
 }
@@ -116,7 +111,6 @@ export function scopeOf(options: AttachOptions & ScopeOptions): Scope {
   return { merchantId, ...environmentOf(options) };
 }
 
-/** Returns the environment that the options name, in the form of a request. */
 export function environmentOf({ environment }: EnvironmentOptions): EnvironmentScope {
   return { environment: environment === "live" ? "ENVIRONMENT_LIVE" : "ENVIRONMENT_TEST" };
 }

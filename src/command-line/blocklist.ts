@@ -22,7 +22,6 @@ type Wanted = {
   readonly until?: string;
 };
 
-/** Shows and changes the block list. */
 export function blocklistCommand(): Command {
   return new Command("blocklist").addCommand(listCommand()).addCommand(addCommand()).addCommand(endCommand());
 }

@@ -3,7 +3,6 @@ import { Command } from "commander";
 import { type AttachOptions, administer, operatorCommand } from "./attachment.ts";
 import { table } from "./output.ts";
 
-/** Lists the cells of an installation. */
 export function cellCommand(): Command {
   return new Command("cell").addCommand(listCommand());
 }

@@ -64,7 +64,6 @@ function linesOf({ state, area, says, remedy }: Finding): string[] {
   return remedy === null ? [line] : [line, `         → ${remedy}`];
 }
 
-/** Returns the named file, else the variables of this process, else those of the demo. */
 function findSettings({ settings, demo }: DoctorOptions): SettingsSource {
   if (settings !== undefined) return { variables: parseEnv(readFileSync(settings, "utf8")) };
   const own = readOwnVariables();

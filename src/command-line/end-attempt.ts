@@ -74,7 +74,6 @@ function endOf({ givenUp = false, noneKept = false, captured, amount }: EndOptio
   return { kind: "GIVEN_UP" as const, noMoneyKept: true };
 }
 
-/** Withdraws a decision that is not yet confirmed. */
 export function withdrawEndCommand(): Command {
   return merchantCommand("withdraw-end", {
     description: "withdraw a decision about an attempt that is not yet confirmed",

@@ -87,7 +87,6 @@ export function enabledLines(
   ];
 }
 
-/** Removes an endpoint permanently. */
 export function removeCommand(): Command {
   return endpointCommand("remove", "remove an endpoint permanently; its delivery log is kept", {
     act: (endpointId, options) =>

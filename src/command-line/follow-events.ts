@@ -9,7 +9,6 @@ import { RpcError } from "../client/rpc-error.ts";
  */
 export type Followed = { readonly event?: EventView; readonly position: string };
 
-/** The scope of the events and the position to begin at. */
 export type Following = {
   readonly scope: { readonly merchantId: string; readonly environment: "ENVIRONMENT_TEST" };
   /** All types if empty. */

@@ -14,7 +14,6 @@ const anywhere = { httpsOnly: false, ports: undefined, openings: ["0.0.0.0/0", "
 // sent.
 const pausesMs = [1_000, 2_000, 4_000, 8_000];
 
-/** The destination and the signing of forwarded events. */
 export type ForwardContext = {
   readonly egress: Egress;
   readonly url: string;

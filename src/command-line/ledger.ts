@@ -12,7 +12,6 @@ import {
 } from "./attachment.ts";
 import { exportPages } from "./export-pages.ts";
 
-/** Exports the ledger of a day or a range. */
 export function ledgerCommand(): Command {
   return new Command("ledger").addCommand(exportCommand());
 }
@@ -48,7 +47,6 @@ function exportCommand(): Command {
     });
 }
 
-/** Names the fields of a message as options. */
 const asOptions = (message: string) => message.replace(/^day\b|\b(?:from|to)\b/g, "--$&");
 
 function nameOptions(error: unknown): never {

@@ -10,7 +10,6 @@ import {
 } from "./attachment.ts";
 import { table } from "./output.ts";
 
-/** Creates and lists the merchants of an installation. */
 export function merchantsCommand(): Command {
   return new Command("merchant").addCommand(createCommand()).addCommand(listCommand()).addCommand(moveCommand());
 }

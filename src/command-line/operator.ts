@@ -45,7 +45,6 @@ function revokeCommand(): Command {
     });
 }
 
-/** Works on the accounts database that SWITCHYARD_ACCOUNTS_DATABASE_URL names. */
 export async function onAccounts<Result>(work: (accounts: Database) => Promise<Result>): Promise<Result> {
   const url = readCommandLineVariables().accountsDatabaseUrl;
   if (url === undefined) throw new UsageError("Set SWITCHYARD_ACCOUNTS_DATABASE_URL to the accounts database.");

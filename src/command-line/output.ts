@@ -5,7 +5,6 @@ import { asCalled } from "./present-help.ts";
 /** The output format of a command: JSON, or lines for a person. */
 export type OutputOptions = { readonly json?: boolean };
 
-/** Prints an answer on standard output. */
 export function print<Answer extends object>(
   options: OutputOptions,
   answer: Answer,

@@ -6,14 +6,12 @@ import { UsageError } from "./attachment.ts";
 /** Exactly one of the two is given. */
 export type OwnerUrlOptions = { readonly url?: string; readonly urlFile?: string };
 
-/** Adds --url and --url-file. */
 export function addOwnerUrl(command: Command): Command {
   return command
     .option("--url <url>", "connection URL of the database, as its owner")
     .option("--url-file <file>", "file with this URL, so that the process list does not show its password");
 }
 
-/** Returns the address from the option or from the file. */
 export function ownerUrlOf({ url, urlFile }: OwnerUrlOptions): string {
   if ((url === undefined) === (urlFile === undefined)) throw new UsageError("Give either --url or --url-file.");
   return url ?? readFileSync(urlFile!, "utf8").trim();

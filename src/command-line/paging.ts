@@ -2,27 +2,22 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { pageSizeDefault, pageSizeMax } from "../limits.ts";
 
-/** The page of a list to show. */
 export type PagingOptions = { readonly count: number; readonly pageToken?: string };
 
-/** Adds --count and --page-token. */
 export function addPaging(command: Command): Command {
   return command
     .option("--count <count>", `number of rows, at most ${pageSizeMax}`, parseCount, pageSizeDefault)
     .option("--page-token <token>", "continue after a previous page");
 }
 
-/** Returns the page that the options name, in the form of a request. */
 export function pageOf({ count, pageToken = "" }: PagingOptions): { pageSize: number; pageToken: string } {
   return { pageSize: count, pageToken };
 }
 
-/** Returns the lines of a page and, if there are more, the command for the next one. */
 export function withNextPage(lines: readonly string[], nextPageToken: string | undefined): readonly string[] {
   return nextPageToken ? [...lines, `For the next page: --page-token ${nextPageToken}`] : lines;
 }
 
-/** Parses a number of rows. */
 function parseCount(text: string): number {
   const count = Number(text);
   if (Number.isInteger(count) && count >= 1 && count <= pageSizeMax) return count;

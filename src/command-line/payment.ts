@@ -1,11 +1,11 @@
 /** `switchyard payment`: a merchant's payments, as the dashboard shows them. */
 import { Command, Option } from "commander";
 import type { DashboardClient, PaymentView } from "../client/dashboard-client.ts";
-import { type AmountOptions, amountFilterOf, parseAmountOrZero } from "./amounts.ts";
+import { amountInWords } from "../platform/money.ts";
+import { type Amount, type AmountOptions, amountFilterOf, parseAmount, parseAmountOrZero, partOf } from "./amounts.ts";
 import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
 import { endAttemptCommand, withdrawEndCommand } from "./end-attempt.ts";
 import { exportPages } from "./export-pages.ts";
-import { cancelCommand, captureCommand } from "./held-payment.ts";
 import { amountOf, shown, table } from "./output.ts";
 import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts";
 import { parseTime } from "./times.ts";
@@ -13,7 +13,6 @@ import { parseTime } from "./times.ts";
 type PaymentOptions = AttachOptions & ScopeOptions;
 type Filter = NonNullable<Parameters<DashboardClient["payments"]["listPayments"]>[0]["filter"]>;
 
-/** Lists, finds, shows and exports payments. */
 export function paymentCommand(): Command {
   return new Command("payment")
     .addCommand(listCommand())
@@ -178,3 +177,55 @@ function stateOf({ status, processing, heldUntil, declineCode }: PaymentView): s
   if (heldUntil) return `held until ${heldUntil}`;
   return processing ? "processing" : [status, declineCode].filter(Boolean).join(" ");
 }
+
+type OrderOptions = AttachOptions & ScopeOptions & { readonly amount?: Amount; readonly reason: string };
+
+export function captureCommand(): Command {
+  return merchantCommand("capture", {
+    description: "capture a held payment, whole or in part, at the gateway that holds it",
+    example: "switchyard payment capture ps_01h455vb4pex5vsknk084sn02q --amount 9.00EUR --reason shipped",
+  })
+    .argument("<session>", "id of the session")
+    .option("--amount <amount>", "amount and currency, such as 9.00EUR; without it, the whole amount", parseAmount)
+    .requiredOption("--reason <text>", "the reason; written to the audit trail")
+    .action(async (sessionId: string, options: OrderOptions) => {
+      const { amount, reason } = options;
+      await administer(
+        options,
+        async (dashboard) => {
+          const part = await partOf(dashboard, options, { sessionId, amount });
+          return dashboard.payments.capturePayment({ ...scopeOf(options), sessionId, reason, ...part });
+        },
+        ({ replayed, ...ordered }) => [
+          `Capture of ${orderedAmount(ordered)} ordered.`,
+          replayed ? "It had been ordered before; nothing is captured twice." : "A worker sends it within a second.",
+        ],
+      );
+    });
+}
+
+export function cancelCommand(): Command {
+  return merchantCommand("cancel", {
+    description: "cancel a held payment: nothing is captured, and its hold is voided",
+    example: 'switchyard payment cancel ps_01h455vb4pex5vsknk084sn02q --reason "out of stock"',
+  })
+    .argument("<session>", "id of the session")
+    .requiredOption("--reason <text>", "the reason; written to the audit trail")
+    .action(async (sessionId: string, options: OrderOptions) => {
+      const { reason } = options;
+      await administer(
+        options,
+        ({ payments }) => payments.cancelPayment({ ...scopeOf(options), sessionId, reason }),
+        ({ replayed, ...cancelled }) => [
+          `Payment of ${orderedAmount(cancelled)} cancelled.`,
+          replayed ? "It had been cancelled before." : "A worker voids the hold within a second.",
+        ],
+      );
+    });
+}
+
+function orderedAmount({ amountMinor = "0", currency = "EUR", gateway = "" }: Ordered): string {
+  return `${amountInWords(Number(amountMinor), currency)} at ${gateway}`;
+}
+
+type Ordered = { readonly amountMinor?: string; readonly currency?: string; readonly gateway?: string };

@@ -40,7 +40,6 @@ export function presentHelp(command: Command, called: string = calledAs(), words
 
 const plain = new Help();
 
-/** Describes an option as commander does, and marks a required one. */
 function describeOption(option: Option): string {
   const description = plain.optionDescription(option);
   return option.mandatory && option.defaultValue === undefined ? `${description} (required)`.trim() : description;

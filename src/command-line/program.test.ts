@@ -2,7 +2,6 @@ import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { createProgram } from "./program.ts";
 
-/** Every command that does something, with its words. */
 function leavesOf(command: Command, words: readonly string[]): [string, Command][] {
   const named = [...words, command.name()];
   if (command.commands.length === 0) return [[named.join(" "), command]];

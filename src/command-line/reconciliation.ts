@@ -10,7 +10,6 @@ import {
 import { table } from "./output.ts";
 import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts";
 
-/** Lists the reconciliation passes and their findings. */
 export function reconciliationCommand(): Command {
   return new Command("reconciliation").addCommand(listCommand());
 }

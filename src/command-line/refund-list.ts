@@ -45,7 +45,6 @@ function filterOf({ status, gateway = "", reference = "", ...options }: FilterOp
   };
 }
 
-/** Lists refunds. */
 export function listRefundsCommand(): Command {
   const command = merchantCommand("list", {
     description: "list refunds, newest first",
@@ -68,7 +67,6 @@ export function listRefundsCommand(): Command {
   });
 }
 
-/** Shows one refund. */
 export function showRefundCommand(): Command {
   return merchantCommand("show", {
     description: "show a refund, and what is not known about it yet",
@@ -106,7 +104,6 @@ function maker({ madeBy, madeAtGateway }: RefundView): string {
   return madeBy ? shown(madeBy) : "the API";
 }
 
-/** Exports refunds. */
 export function exportRefundsCommand(): Command {
   const command = merchantCommand("export", {
     description: "export refunds as CSV, newest first, with the gateways' references",

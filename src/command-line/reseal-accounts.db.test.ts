@@ -40,7 +40,6 @@ const context = () => ({
 const rotate = (step: RotationStep) =>
   writeFileSync(file, JSON.stringify(rotateAccountsSealing(JSON.parse(readFileSync(file, "utf8")), step)));
 
-/** Offers an app to a new member, and returns the codes that it shows. */
 async function offered(name: string): Promise<{ memberId: string; code: () => string }> {
   const member = { id: systemRuntime.uuid(), name, email: `${name}@example.com` };
   await insertMember(accounts, member, await hashPassword(new Secret("correct horse battery")));

@@ -2,12 +2,18 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { Command, Option } from "commander";
-import { generateAccountsKeyFile } from "../config/dashboard-settings.ts";
-import { addInternalService, generateKeyFile, generateVaultKeyFile, separateVaultKeys } from "../config/server-keys.ts";
+import { generateAccountsKeyFile, parseAccountsKeyFile } from "../config/dashboard-settings.ts";
+import {
+  addInternalService,
+  generateKeyFile,
+  generateVaultKeyFile,
+  parseKeyFile,
+  separateVaultKeys,
+} from "../config/server-keys.ts";
+import { Secret } from "../platform/secrets.ts";
 import { describedCommand } from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
-import { resealAccountsCommand } from "./reseal-accounts.ts";
-import { resealCommand } from "./reseal-keys.ts";
+import { addOwnerUrl, type OwnerUrlOptions, ownerUrlOf } from "./owner-url.ts";
 import { rotateCommand } from "./rotate-keys.ts";
 
 /** Generates and rotates the installation's own keys. */
@@ -105,5 +111,72 @@ function addServiceCommand(): Command {
       print(options, { file: options.out }, () => [
         `Wrote the key of ${options.name} to ${options.out}. Give it to that service only, and restart the edge.`,
       ]);
+    });
+}
+
+type Options = OutputOptions & OwnerUrlOptions & { readonly accountsKeys: string };
+
+export function resealAccountsCommand(): Command {
+  const command = describedCommand("reseal-accounts", {
+    description: "seal members' authenticator apps again with the current key, before the old key is dropped",
+    example:
+      "switchyard server-keys reseal-accounts --accounts-keys keys-accounts.json --url postgres://owner@db/switchyard_accounts",
+  });
+  return addOwnerUrl(command)
+    .requiredOption("--accounts-keys <file>", "key file of the dashboard, which contains both keys")
+    .action(async (options: Options) => {
+      const ring = parseAccountsKeyFile(readFileSync(options.accountsKeys, "utf8"));
+      const { resealTotp } = await import("../accounts/reseal-totp.ts");
+      const { openDatabase } = await import("../processes/open-database.ts");
+      const { database, close } = openDatabase(new Secret(ownerUrlOf(options)));
+      try {
+        const members = await resealTotp(database, ring);
+        print(options, { members }, () => [`Sealed the apps of ${members} members with ${ring.current}.`]);
+      } finally {
+        await close();
+      }
+    });
+}
+
+type ResealOptions = OutputOptions &
+  OwnerUrlOptions & {
+    readonly environment: "test" | "live";
+    readonly keys: string;
+  };
+
+/**
+ * Seals gateways' credentials and signing secrets with the current key. Stored idempotent answers expire by themselves.
+ */
+export function resealCommand(): Command {
+  const command = describedCommand("reseal", {
+    description:
+      "seal gateways' credentials and webhook secrets again with the current key, before the old key is dropped",
+    example:
+      "switchyard server-keys reseal --environment live --keys keys-live.json --url postgres://owner@db/switchyard_live",
+  });
+  return addOwnerUrl(command)
+    .addOption(
+      new Option("--environment <name>", "environment of the database").choices(["test", "live"]).makeOptionMandatory(),
+    )
+    .requiredOption("--keys <file>", "key file of edge and worker, which contains both sealing keys")
+    .action(async (options: ResealOptions) => {
+      const { environment: environmentName, keys } = options;
+      const { sealing } = parseKeyFile(readFileSync(keys, "utf8"), environmentName);
+      const { resealAlertChats } = await import("../events/alert-settings.ts");
+      const { resealSigningSecrets } = await import("../events/signing-secrets.ts");
+      const { resealCredentials } = await import("../gateways/reseal-credentials.ts");
+      const { openDatabase } = await import("../processes/open-database.ts");
+      const { database, close } = openDatabase(new Secret(ownerUrlOf(options)));
+      try {
+        const credentials = await resealCredentials(database, sealing);
+        const endpoints = await resealSigningSecrets(database, { sealing, environmentName });
+        const chats = await resealAlertChats(database, { sealing, environmentName });
+        print(options, { credentials, endpoints, chats }, () => [
+          `Sealed ${credentials} credentials and the secrets of ${endpoints} endpoints with ${sealing.current}.`,
+          ...(chats > 0 ? [`Sealed ${chats} chats for alerts with ${sealing.current}.`] : []),
+        ]);
+      } finally {
+        await close();
+      }
     });
 }

@@ -1,6 +1,6 @@
 /** Parses times as people type them. */
 import { InvalidArgumentError } from "commander";
-import { readTimestamp } from "../transcoder/well-known-text.ts";
+import { readTimestamp } from "../transcoder/scalar-value.ts";
 
 /** Parses a day, which means its first moment in UTC, or a time with its zone, by RFC 3339. */
 export function parseTime(text: string): string {
@@ -11,7 +11,6 @@ export function parseTime(text: string): string {
   );
 }
 
-/** Parses a day of the calendar. */
 export function parseDay(text: string): string {
   if (isDay(text)) return text;
   throw new InvalidArgumentError("It must be a day that exists, such as 2026-11-15.");

@@ -1,6 +1,5 @@
 /** Reports the result of a call that verifies credentials at a gateway, line by line. */
 
-/** One check, as the service returns it. */
 type CheckView = {
   readonly check?: string;
   readonly passed?: boolean;

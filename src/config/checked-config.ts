@@ -12,7 +12,6 @@ import type { ServerKeys, VaultKeys } from "./server-keys.ts";
 /** The two environments of an installation; they cannot reach each other's data. */
 export type EnvironmentName = "test" | "live";
 
-/** The configuration of one environment, or of one cell of it. */
 export type EnvironmentConfig = {
   readonly name: EnvironmentName;
   /** Its number; each cell of an environment has a configuration of its own. */
@@ -57,7 +56,6 @@ export type ServiceConfig = {
   readonly mailServer: MailServer | undefined;
 };
 
-/** The configuration of the vault's role. */
 export type VaultRoleConfig = {
   readonly databaseUrl: Secret;
   readonly host: string;
@@ -95,7 +93,6 @@ export type Config = {
   readonly tracesEndpoint: string | undefined;
   /** The share of payments that is traced, from 0 to 1. */
   readonly tracesRatio: number;
-  /** Connection settings of every database. */
   readonly database: { readonly pooler: "none" | "transaction"; readonly connectionsMax: number };
   /** Problems that do not prevent the start but should be fixed. */
   readonly warnings: readonly string[];

@@ -9,7 +9,6 @@ export type DashboardSettings = {
   readonly port: number;
   /** As browsers see it. */
   readonly origin: string;
-  /** Seals the shared secrets of members' authenticator apps. */
   readonly sealing: KeyRing;
   /** True if only members with an authenticator app or a passkey may act where live is concerned. */
   readonly requiresSecondFactor: boolean;
@@ -17,7 +16,6 @@ export type DashboardSettings = {
 
 type AccountsKeyFile = { sealing: RingFile };
 
-/** Settings that only the dashboard reads. */
 export const dashboardSettings = {
   port: required("SWITCHYARD_DASHBOARD_PORT", {
     roles: ["dashboard"],
@@ -55,7 +53,6 @@ export function parseAccountsKeyFile(text: string): KeyRing {
   return ringOf((JSON.parse(text) as AccountsKeyFile).sealing, "sealing");
 }
 
-/** Returns the text of a new key file. */
 export function generateAccountsKeyFile(): string {
   const kid = "sealing-accounts-1";
   const file: AccountsKeyFile = { sealing: { current: kid, keys: { [kid]: freshKey() } } };

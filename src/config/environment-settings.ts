@@ -83,7 +83,6 @@ export const cellSettings = {
   }),
 } as const;
 
-/** Returns the variables of a cell's databases. */
 export function databaseVariablesOf({ name: environment, cell }: Pick<EnvironmentConfig, "name" | "cell">) {
   const { databaseUrl, databaseReadUrl } = cell === firstCell ? environmentSettings : cellSettings;
   const scope = { environment, cell };
@@ -93,7 +92,6 @@ export function databaseVariablesOf({ name: environment, cell }: Pick<Environmen
   };
 }
 
-/** The numbers that a further cell may have. */
 export const furtherCells: readonly number[] = Array.from({ length: cellsMax - firstCell }, (_, index) => index + 2);
 
 /** Reads the configuration of one environment: its first cell, then the further ones, which share all but the database. */

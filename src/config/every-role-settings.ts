@@ -22,10 +22,8 @@ const databaseConnectionsBounds = { min: 4, default: databaseConnectionsMax, max
 export const serviceRoles: readonly SettingReaderRole[] = ["edge", "worker", "dashboard"];
 /** Every role that `serve` runs. */
 export const allRoles: readonly SettingReaderRole[] = [...serviceRoles, "vault", "sandbox"];
-/** Roles with a database. */
 export const databaseRoles: readonly SettingReaderRole[] = [...serviceRoles, "vault"];
 
-/** Settings that every role reads, or all but one. */
 export const everyRoleSettings = {
   brand: withDefault("SWITCHYARD_BRAND", "switchyard", {
     roles: [...allRoles, "commands"],

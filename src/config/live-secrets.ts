@@ -23,7 +23,6 @@ const accountsVariable = "SWITCHYARD_ACCOUNTS_KEYS_FILE";
 // Letters and digits only: base64 has characters that must be encoded in an address.
 const makeOne = "make a random one with: openssl rand -hex 24";
 
-/** A file with keys of live, and the variable that names it. */
 export type NamedKeyFile = { readonly variable: string; readonly path: string | undefined };
 
 /** Returns lines that begin with the variable to change. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { signPageToken, verifyPageToken } from "../core/page-token.ts";
 import { makeCardToken, readCardToken } from "../platform/card-token.ts";
 import { seal, unseal } from "../platform/secrets.ts";
-import { fingerprintOf } from "../vault/card-fingerprint.ts";
+import { fingerprintOf } from "../vault/card-store.ts";
 import {
   rotateCardToken,
   rotateClientSecret,

@@ -21,7 +21,6 @@ export type ServerKeys = {
   readonly internalServices: readonly { readonly kid: string; readonly publicKey: KeyObject }[];
 };
 
-/** Keys of the vault. */
 export type VaultKeys = {
   readonly ring: KeyRing;
   /** Seals the facts in card tokens; the edge has it too. */
@@ -106,7 +105,6 @@ export function freshKey(): string {
   return randomBytes(keyBytes).toString("base64");
 }
 
-/** Returns a ring of one fresh key for the file. */
 export function freshRing(kid: string): RingFile {
   return { current: kid, keys: { [kid]: freshKey() } };
 }
@@ -121,7 +119,6 @@ export function publicHalf(privateKey: string): string {
   return createPublicKey(privateKey).export({ type: "spki", format: "pem" }).toString();
 }
 
-/** Returns a key file's text. */
 export function printKeyFile(file: KeyFile | VaultKeyFile | { sealing: RingFile }): string {
   return `${JSON.stringify(file, null, 2)}\n`;
 }

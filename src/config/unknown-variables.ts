@@ -17,7 +17,6 @@ const serviceLinkValue = /^(tcp|udp):\/\//;
 // Two typing errors, or one missing letter and one wrong one.
 const slipsMax = 2;
 
-/** Returns every variable of a setting of any role. */
 function knownVariables(): ReadonlySet<string> {
   const names = allSettings.flatMap((setting) => {
     const variables = setting.name.includes("{ENV}")

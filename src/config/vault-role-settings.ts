@@ -4,7 +4,6 @@ import type { SettingReader } from "../platform/setting-reader.ts";
 import type { TlsPaths } from "../platform/tls-files.ts";
 import { readServerTls } from "./server-tls.ts";
 
-/** Settings that only the vault reads. */
 export const vaultRoleSettings = {
   databaseUrl: required("SWITCHYARD_VAULT_DATABASE_URL", {
     roles: ["vault"],

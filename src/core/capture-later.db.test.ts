@@ -1,4 +1,5 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
+import { forFile } from "../dev/testing/for-file.ts";
 import { declareRestore } from "../oversight/declare-restore.ts";
 import { reconcileOnce } from "../oversight/reconcile.ts";
 import { encodeId } from "../platform/ids.ts";
@@ -13,15 +14,10 @@ import { itemsOf, recover, withAnswers } from "./scenarios/recovery.fixture.ts";
 import { payUnseen, turns } from "./scenarios/restore.fixture.ts";
 import { submitPayment } from "./submit-payment.ts";
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
 
 const signal = new AbortController().signal;
 
-/** Submits a payment that is captured later, at both gateways or at one. */
 async function hold(
   given: { at?: 0 | 1; card?: string; captureBy?: Date; core?: CoreFixture["core"] } = {},
 ): Promise<PaymentSession> {

@@ -20,7 +20,6 @@ import type { PageTokenKeys } from "./page-token.ts";
 import type { PaymentSession } from "./rows/entities.ts";
 import type { Payment } from "./rows/payment.ts";
 
-/** JSON as the vault object holds it. */
 type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 /** A JSON object that the core passes on without reading it. */
 export type JsonObject = { [key: string]: Json };
@@ -39,7 +38,6 @@ export type Timing = {
   readonly submissionBudgetMs: number;
 };
 
-/** The default timing. */
 export const defaultTiming: Timing = {
   attemptTimeoutMs: timingBounds.attemptTimeoutMs.default,
   submissionBudgetMs: timingBounds.submissionBudgetMs.default,

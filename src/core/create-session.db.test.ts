@@ -1,16 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../dev/testing/for-file.ts";
 import { confirmTimeline } from "../oversight/declare-restore.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { expireIdempotencyOnce } from "../retention/expire-idempotency-keys.ts";
 import { createSession } from "./create-session.ts";
-import { type CoreFixture, startCoreFixture } from "./scenarios/core.fixture.ts";
+import { startCoreFixture } from "./scenarios/core.fixture.ts";
 import { findSession } from "./sessions.ts";
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
 
 const order = { amountMinor: 4900, currency: "EUR", orderRef: "order-1" };
 

@@ -1,13 +1,10 @@
 /** Tests the action of a session: who sees it, how often, and what is left of it. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../dev/testing/for-file.ts";
 import { openAction, useActionTicket } from "./customer-actions.ts";
-import { type AuthenticationFixture, challengeAt, startAuthentication } from "./scenarios/authentication.fixture.ts";
+import { challengeAt, startAuthentication } from "./scenarios/authentication.fixture.ts";
 
-let fixture: AuthenticationFixture;
-beforeAll(async () => {
-  fixture = await startAuthentication();
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startAuthentication);
 
 describe("the action of a session", () => {
   it("is shown once by each ticket, and by the newest one only", async () => {

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
+import { forFile } from "../dev/testing/for-file.ts";
 import { createStrictLog } from "../dev/testing/strict-log.ts";
 import { Database } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
@@ -6,16 +7,12 @@ import { Secret } from "../platform/secrets.ts";
 import { recordUnknown } from "./record/attempts.ts";
 import { parkSession, wakeSession } from "./record/lease.ts";
 import type { Payment } from "./rows/payment.ts";
-import { type CoreFixture, cards, openPool, startCoreFixture } from "./scenarios/core.fixture.ts";
+import { cards, openPool, startCoreFixture } from "./scenarios/core.fixture.ts";
 import { recover, withAnswers } from "./scenarios/recovery.fixture.ts";
 import { recoverSessionsOnce, submitPayment } from "./submit-payment.ts";
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
+beforeAll(() => fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]));
 
 const both = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] as const;
 

@@ -76,7 +76,6 @@ function describeChanges(entry: AuditEntry, connections: readonly Connection[]):
   return describeRuleChanges(change.before, change.after, nameOf);
 }
 
-/** Returns an entry of the audit trail. */
 export function auditEntryMessage({ id, before, after, createdAt, requestId, ...entry }: AuditEntry) {
   return {
     ...entry,

@@ -53,7 +53,6 @@ afterAll(async () => {
 
 type Refusal = { status: number; code: string; problems: { field: string; reason: string }[]; text: string };
 
-/** Reads Connect's error with our details. */
 function refusalOf(status: number, text: string): Refusal {
   const { details = [] } = JSON.parse(text) as { details?: { type: string; debug?: Record<string, unknown> }[] };
   const of = (type: string) => details.find((detail) => detail.type === `google.rpc.${type}`)?.debug ?? {};

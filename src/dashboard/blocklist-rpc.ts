@@ -35,7 +35,6 @@ import { requireId } from "./webhook-messages.ts";
 
 const parts: readonly BlockKind[] = ["CARD", "EMAIL", "NETWORK"];
 
-/** The rpcs that show and change a block list. */
 export function createBlocklistService({ runtime }: DashboardParts): ServiceImpl<typeof BlocklistService> {
   return {
     async listBlocklist(_request, context) {

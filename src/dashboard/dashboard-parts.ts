@@ -37,7 +37,6 @@ export type DashboardEnvironment = {
   readonly endpoints: Omit<EndpointContext, "database">;
 };
 
-/** One cell of an environment with the database that changes are made in. */
 type ServedEnvironment = Omit<DashboardEnvironment, "cells"> & {
   readonly database: Database;
   readonly cells?: ReadonlyMap<number, ServedEnvironment> | undefined;
@@ -73,7 +72,6 @@ export type DashboardParts = {
         readonly requiresSecondFactor: boolean;
       }
     | undefined;
-  /** Returns the id that the server gave the request. */
   readonly requestIdOf: (values: ContextValues) => string;
   /** Converts any error to the server's public form, and reports bugs. */
   readonly toConnectError: (error: unknown, requestId: string) => ConnectError;

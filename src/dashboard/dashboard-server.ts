@@ -6,18 +6,16 @@ import { bodyBytesMax, requestTimeoutMs } from "../limits.ts";
 import type { ClientAddressOf } from "../platform/client-address.ts";
 import { DomainError } from "../platform/errors.ts";
 import { requireSoundHead } from "../platform/http-head.ts";
-import { createHttpServer } from "../platform/http-server.ts";
+import { createHttpServer, transportSecurityOf } from "../platform/http-server.ts";
 import { encodeId } from "../platform/ids.ts";
 import { meterResponse, type RequestMeter } from "../platform/request-meter.ts";
 import { type StaticFile, serveFiles } from "../platform/static-files.ts";
-import { transportSecurityOf } from "../platform/transport-security.ts";
 import { decodeJsonMessage } from "../transcoder/connect-json.ts";
 import { checkBodyHeaders, readBody } from "../transcoder/request-body.ts";
 import { type Answer, sendAnswer } from "../transcoder/send-answer.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { requestFactsKey } from "./request-facts.ts";
 
-/** The dependencies of the server. */
 export type DashboardServerParts = {
   readonly runtime: DashboardParts["runtime"];
   /** The origin as browsers see it; requests with another host name, or from another origin's page, are refused. */
@@ -47,7 +45,6 @@ const pageHeaders = {
   "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 } as const;
 
-/** Creates the server; the caller listens and closes. */
 export function createDashboardServer(parts: DashboardServerParts): Server {
   const { runtime, origin } = parts;
   const files = serveFiles(parts.files);

@@ -13,7 +13,7 @@ import { grantRole, insertMember, type MemberRole } from "../accounts/members.ts
 import { createMerchant } from "../accounts/merchants.ts";
 import { generateOperatorToken, insertOperatorToken, revokeOperatorTokens } from "../accounts/operator-tokens.ts";
 import { hashPassword } from "../accounts/passwords.ts";
-import { selfHostedForwarding } from "../card-vault/own/self-hosted-vault.ts";
+import { selfHostedForwarding } from "../card-vault/own/vault-rpc.ts";
 import { defaultTiming } from "../core/core.ts";
 import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
 import { openEventsHarness } from "../dev/testing/events/events-harness.ts";
@@ -39,7 +39,6 @@ import { createDashboardRoutes } from "./routes.ts";
 
 const brand = "switchyard";
 
-/** The password of every member that a test adds. */
 export const memberPassword = "correct horse battery";
 
 /** A served dashboard, its merchant and its operators. */
@@ -104,13 +103,11 @@ export async function startDashboardFixture(
     mailbox,
     sealing,
     connector,
-    /** Creates an operator and returns its token, which is valid from now on. */
     async hireOperator(label: string): Promise<Secret> {
       const token = generateOperatorToken(systemRuntime, brand);
       await insertOperatorToken(accounts, { id: systemRuntime.uuid(), label, token });
       return token;
     },
-    /** Revokes every token with this label. */
     dismissOperator: (label: string) => revokeOperatorTokens(accounts, label),
     ...openers(database, merchant.id),
     ...(await teamOf(accounts, merchant.id)),
@@ -133,7 +130,6 @@ export async function startDashboardFixture(
   };
 }
 
-/** Returns the environment of a fixture, as live, as test, or as both. */
 function servedAs(
   live: boolean | "besideTest" = false,
   environment: Omit<NonNullable<ServedParts["environments"]["test"]>, "name" | "cell">,
@@ -149,7 +145,6 @@ async function teamOf(accounts: Database, merchantId: string) {
   const passwordHash = await hashPassword(new Secret(memberPassword));
   return {
     accounts,
-    /** Adds a member, with a role for the merchant or with none. */
     async addMember(name: string, role?: MemberRole): Promise<{ memberId: string; email: string }> {
       const member = { id: systemRuntime.uuid(), name, email: `${name.toLowerCase()}@example.com` };
       await insertMember(accounts, member, passwordHash);
@@ -164,7 +159,6 @@ async function teamOf(accounts: Database, merchantId: string) {
       };
       while ((await accounts.query(waiting, [`%${text}%`])).length < count);
     },
-    /** Queries the accounts database. */
     accountRows: <Row extends object>(text: string, values: readonly unknown[] = []) =>
       accounts.query<Row>({ name: `test ${sha256(text).toString("hex").slice(0, 40)}`, text }, values),
   };
@@ -173,7 +167,6 @@ async function teamOf(accounts: Database, merchantId: string) {
 /** Opens alarms that need a person. */
 function openers(database: Database, merchantId: string) {
   return {
-    /** Adds an item to the work queue about the merchant. */
     async openItem(detail: string, of = merchantId): Promise<{ workItemId: string; sessionId: string }> {
       const [id, sessionId] = [systemRuntime.uuid(), systemRuntime.uuid()];
       const text = `INSERT INTO work_item (id, kind, merchant_id, session_id, attempt_id, detail)
@@ -181,7 +174,6 @@ function openers(database: Database, merchantId: string) {
       await database.query({ name: "open_item", text }, [id, of, sessionId, detail]);
       return { workItemId: encodeId("wi", id), sessionId: encodeId("ps", sessionId) };
     },
-    /** Adds an endpoint alert for the merchant. */
     async openAlert(endpointId: string): Promise<string> {
       const id = systemRuntime.uuid();
       const text = `INSERT INTO alert (id, merchant_id, endpoint_id, kind, since, status_code)

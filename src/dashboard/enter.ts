@@ -70,7 +70,6 @@ export function makeBrowserKnown(
   tx.afterCommit(() => context.responseHeader.append("set-cookie", browserCookie(parts.brand, mark)));
 }
 
-/** Returns the mark that the browser of a call has. */
 export function browserMarkOf({ brand }: SignInParts, { requestHeader }: HandlerContext): string | undefined {
   return readBrowserCookie(brand, requestHeader.get("cookie"));
 }

@@ -20,7 +20,6 @@ afterAll(async () => {
 
 const keyOf = (account: string) => ({ apiKey: `sandbox_test_${account}` });
 
-/** Creates a verified connection of an account with this name. */
 async function connect(account: string): Promise<string> {
   const added = await client.connections.addGatewayConnection({
     ...scope,

@@ -35,7 +35,6 @@ type InvitationRpcs = Pick<
   "inviteMember" | "makeInvitationLink" | "revokeInvitation"
 >;
 
-/** The rpcs that create and revoke invitations. */
 export function invitationRpcs(parts: DashboardParts): InvitationRpcs {
   return {
     async inviteMember(request, context) {

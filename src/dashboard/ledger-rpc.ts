@@ -18,7 +18,6 @@ import { scopedContextOf } from "./rpc-context.ts";
 // Rows of one call of an export: a quarter of a megabyte.
 const exportRows = 1_000;
 
-/** The rpcs that show the totals of a ledger and export it. */
 export const ledgerService: ServiceImpl<typeof LedgerService> = {
   async getLedgerTotals(days, context) {
     const { merchantId, environment } = scopedContextOf(context);

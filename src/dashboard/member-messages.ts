@@ -23,7 +23,6 @@ export function roleOfMessage(role: Role): MemberRole {
   return found;
 }
 
-/** Returns the signed-in member. */
 export function memberMessage({ member, memberships }: Pick<SignIn, "member" | "memberships">) {
   const { id, email, name, hasTotp, hasPasskey } = member;
   return create(SignedInMemberSchema, {
@@ -40,7 +39,6 @@ export function memberMessage({ member, memberships }: Pick<SignIn, "member" | "
   });
 }
 
-/** Returns a row of the team. */
 export function teamMessage({ id, email, name, role, hasTotp, hasPasskey, lastSeenAt }: MerchantMember) {
   return create(MemberSchema, {
     memberId: encodeId("mbr", id),
@@ -53,7 +51,6 @@ export function teamMessage({ id, email, name, role, hasTotp, hasPasskey, lastSe
   });
 }
 
-/** Returns an open invitation. */
 export function invitationMessage({ id, email, role, invitedBy, createdAt, expiresAt }: Invitation) {
   return create(InvitationSchema, {
     invitationId: encodeId("inv", id),

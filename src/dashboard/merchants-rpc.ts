@@ -16,7 +16,6 @@ import { cellMethods } from "./cells-rpc.ts";
 import type { DashboardEnvironment, DashboardParts } from "./dashboard-parts.ts";
 import { type RpcContext, requestedCell, rpcContextOf } from "./rpc-context.ts";
 
-/** The rpcs that create and list merchants. */
 export function createMerchantService(parts: DashboardParts): ServiceImpl<typeof MerchantService> {
   return {
     async createMerchant({ name }, context) {

@@ -15,7 +15,6 @@ import { rpcContextOf } from "./rpc-context.ts";
 // More than the brands and countries of a group, few enough to bound what one account can create.
 const ownedMerchantsMax = 50;
 
-/** The rpc that creates a merchant, which the calling member owns. */
 export function openMerchantRpc(parts: SignInParts): ServiceImpl<typeof SignInService>["openMerchant"] {
   return async ({ name }, context) => {
     const rpcContext = rpcContextOf(context);

@@ -6,7 +6,6 @@ import { DomainError } from "../platform/errors.ts";
 import type { MoneyFilter, WalkedPage } from "../reporting/list-walk.ts";
 import type { Scope } from "./rpc-context.ts";
 
-/** The page that a request asks for. */
 export type PageRequest = { readonly pageSize?: number | undefined; readonly pageToken: string };
 
 /**

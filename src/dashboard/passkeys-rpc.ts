@@ -55,7 +55,6 @@ const passkeysMax = 20;
 
 type PasskeyRpcs = ServiceImpl<typeof PasskeyService>;
 
-/** The rpcs that manage passkeys and sign in by them. */
 export function createPasskeyService(parts: SignInParts): PasskeyRpcs {
   return { ...keepingRpcs(parts), ...addingRpcs(parts), ...signInRpcs(parts), ...proofRpcs(parts) };
 }

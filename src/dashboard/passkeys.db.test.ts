@@ -15,7 +15,6 @@ beforeAll(async () => {
 });
 afterAll(() => dashboard?.close());
 
-/** Adds a member with a passkey, signed in by password. */
 async function memberWithPasskey(name: string) {
   await dashboard.addMember(name, "VIEWER");
   const cookie = await pages.enter(name);

@@ -43,7 +43,6 @@ export function amountMessage(
   return { amountMinor: BigInt(amountMinor), currency, exponent: isoExponent(currency) };
 }
 
-/** Returns a payment as lists show it. */
 export function summaryMessage(payment: ListedPayment): MessageInitShape<typeof PaymentSummarySchema> {
   const { createdAt, settledAt, currency } = payment;
   return {
@@ -75,7 +74,6 @@ function capturedMinor(details: Pick<PaymentDetails, "session" | "attempts">): n
   return capturedOf(details)?.capturedAmountMinor ?? details.session.amountMinor;
 }
 
-/** Returns a payment with its attempts and timeline. */
 export function paymentMessage(details: PaymentDetails): MessageInitShape<typeof PaymentSchema> {
   const { session, attempts, events, deliveries } = details;
   const { captureConfirmed, submittedAt, ruleVersion, createRequestId, submitRequestId } = session;

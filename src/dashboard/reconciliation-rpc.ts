@@ -12,7 +12,6 @@ import type { DashboardParts } from "./dashboard-parts.ts";
 import { loadPage } from "./paging.ts";
 import { environmentContextOf } from "./rpc-context.ts";
 
-/** The rpc that shows the coverage of each reconciliation with the gateways. */
 export function createReconciliationService({ runtime }: DashboardParts): ServiceImpl<typeof ReconciliationService> {
   return {
     async listReconciliationRuns(request, context) {

@@ -15,7 +15,6 @@ import { shownOrderRef } from "../reporting/shown-order-ref.ts";
 import { moneyFilterOf } from "./paging.ts";
 import { amountMessage } from "./payment-messages.ts";
 
-/** Returns a refund. */
 export function refundMessage(refund: ListedRefund): MessageInitShape<typeof RefundSchema> {
   const { completedAt, alarm, decision } = refund;
   const needsDecision = alarm !== undefined && decision === null;
@@ -47,7 +46,6 @@ export function statusOf({ status }: Pick<ListedRefund, "status">): "PENDING" | 
   return status === "REQUESTED" ? "PENDING" : status;
 }
 
-/** Returns the fields of a payment about its refunds. */
 export function refundFields(details: PaymentDetails, notRefundable: string | undefined) {
   const { session, refunds, workItems } = details;
   const refunded = refundedMinor(details);

@@ -1,7 +1,6 @@
 /** The facts that the dashboard's server knows of a request before its rpc runs: its id and its client's address. */
 import { createContextKey } from "@connectrpc/connect";
 
-/** The facts of one request. */
 export type RequestFacts = { readonly requestId: string; readonly address: string };
 
 /** Set by the dashboard's server. */

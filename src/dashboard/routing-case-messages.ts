@@ -90,7 +90,6 @@ function readSplit(
   return { percent, connectionIds };
 }
 
-/** Returns a split with public ids. */
 export function showSplit({ percent, connectionIds }: Split): { percent: number; connectionIds: string[] } {
   return { percent, connectionIds: connectionIds.map((id) => encodeId("gc", id)) };
 }
@@ -196,7 +195,6 @@ export function showCases({ list, cardRanges }: RoutingCases): NamedCases {
   return { list: shown, cardRanges };
 }
 
-/** Returns cases as a message. */
 export function casesMessage(cases: RoutingCases): MessageInitShape<typeof RoutingCasesSchema> {
   const { list, cardRanges } = showCases(cases);
   return {

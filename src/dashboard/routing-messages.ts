@@ -74,7 +74,6 @@ export function showRule(rule: RoutingRule) {
   };
 }
 
-/** Returns a version as a message. */
 export function ruleMessage(rule: RoutingRule) {
   const { setBy, restoredFrom } = rule;
   return {
@@ -104,7 +103,6 @@ export function connectionOf(
   throw new DomainError("invalid_field", "One of the gateway connections does not exist.", { field });
 }
 
-/** Returns a function from a connection's id to its display name. */
 export function nameIn(connections: readonly Connection[]): (connectionId: string) => string {
   return (connectionId) => {
     const connection = connections.find(({ id }) => id === connectionId);

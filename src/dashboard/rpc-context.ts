@@ -15,7 +15,6 @@ import type { DashboardEnvironment, DashboardParts, ServedParts } from "./dashbo
 /** A merchant that exists, in an environment that this installation serves. */
 export type Scope = { readonly merchantId: string; readonly environment: DashboardEnvironment };
 
-/** The caller and their name in the audit trail. */
 type Who = Pick<AuditFact, "actor" | "action" | "requestId"> & { readonly signIn: SignIn | undefined };
 
 /**
@@ -216,21 +215,18 @@ export function memberActor({ id, email }: Member): string {
   return `${email} (${encodeId("mbr", id)})`;
 }
 
-/** Returns the call that a handler serves. */
 export function rpcContextOf(context: HandlerContext): RpcContext {
   const rpcContext = context.values.get(rpcContextKey);
   if (rpcContext === undefined) throw new Error("a dashboard rpc was served without its guard");
   return rpcContext;
 }
 
-/** A call about one merchant's configuration. */
 export type ScopedContext = Scope & {
   readonly rpcContext: RpcContext;
   /** Runs a change in one transaction. Changes of the same merchant are serialized, so each sees the one before. */
   readonly change: <Result>(work: (tx: Tx) => Promise<Result>) => Promise<Result>;
 };
 
-/** Returns the call with the merchant and environment that its request names. */
 export function scopedContextOf(context: HandlerContext): ScopedContext {
   const rpcContext = rpcContextOf(context);
   const { merchantId, environment } = rpcContext.scope ?? {};
@@ -247,7 +243,6 @@ export function scopedContextOf(context: HandlerContext): ScopedContext {
   };
 }
 
-/** Returns the call with the environment that its request names. */
 export function environmentContextOf(context: HandlerContext): {
   rpcContext: RpcContext;
   environment: DashboardEnvironment;
@@ -283,7 +278,6 @@ export async function findScope(
   return { environment: inCell ?? environment, merchantId: merchant?.id };
 }
 
-/** Returns the number of the cell that a request names. */
 export function requestedCell(header: Headers): number | undefined {
   const text = header.get("cell");
   return text === null || !/^[1-9]\d?$/.test(text) ? undefined : Number(text);

@@ -11,12 +11,10 @@ const nameOf = (brand: string) => `__Host-${brand}_sign_in`;
 const markNameOf = (brand: string) => `__Host-${brand}_browser`;
 const attributes = "Path=/; Secure; HttpOnly; SameSite=Strict";
 
-/** Returns the sign-in token of a Cookie header. */
 export function readSignInCookie(brand: string, cookies: string | null): string | undefined {
   return read(nameOf(brand), cookies);
 }
 
-/** Returns the browser's mark of a Cookie header. */
 export function readBrowserCookie(brand: string, cookies: string | null): string | undefined {
   return read(markNameOf(brand), cookies);
 }
@@ -28,12 +26,10 @@ function read(name: string, cookies: string | null): string | undefined {
   return found.length === 1 ? found[0]!.slice(start.length) : undefined;
 }
 
-/** Returns the Set-Cookie header that signs a browser in. */
 export function signInCookie(brand: string, token: Secret): string {
   return `${nameOf(brand)}=${token.expose()}; ${attributes}; Max-Age=${signInLifetimeMs / 1_000}`;
 }
 
-/** Returns the Set-Cookie header that marks a browser as known. */
 export function browserCookie(brand: string, mark: Secret): string {
   return `${markNameOf(brand)}=${mark.expose()}; ${attributes}; Max-Age=${knownBrowserLifetimeMs / 1_000}`;
 }

@@ -41,7 +41,6 @@ import { rpcContextOf } from "./rpc-context.ts";
 import { goneCookie } from "./sign-in-cookie.ts";
 import { totpRpcs } from "./totp-rpc.ts";
 
-/** The rpcs that members sign in and out with. */
 export function createSignInService(parts: SignInParts): ServiceImpl<typeof SignInService> {
   const { brand } = parts;
   return {

@@ -14,7 +14,6 @@ export function requireEndpointId(publicId: string): string {
   return requireId("we", publicId, "endpoint");
 }
 
-/** Returns the event's internal id. */
 export function requireEventId(publicId: string): string {
   return requireId("evt", publicId, "event");
 }
@@ -87,7 +86,6 @@ export function attemptMessage(attempt: Attempt) {
     : logMessage({ startedAt, durationMs, statusCode: null, noAnswer: attempt.reason, answer: null });
 }
 
-/** Returns a delivery attempt as it is stored. */
 export function logMessage({ startedAt, durationMs, statusCode, noAnswer, answer }: Omit<DeliveryAttempt, "id">) {
   return {
     startedAt: timestampFromDate(startedAt),

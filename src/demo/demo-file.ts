@@ -13,7 +13,6 @@ export type DemoCredentials = {
   readonly signingSecret: string;
 };
 
-/** One merchant of the demo, with its secrets. */
 export type DemoMerchant = {
   readonly merchantId: string;
   readonly test: DemoCredentials;

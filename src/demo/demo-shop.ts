@@ -21,7 +21,6 @@ const browser = {
   language: "en-GB",
 };
 
-/** The part of a checkout that the demo reads. */
 type Checkout = {
   readonly status: string;
   readonly outcome?: object;

@@ -57,7 +57,6 @@ export type DemoOptions = {
   readonly settings?: Readonly<Record<string, string>> | undefined;
 };
 
-/** A running demo. */
 export type Demo = {
   readonly file: DemoFile;
   /** Restarts a role whose process has ended, on the same addresses and data. */

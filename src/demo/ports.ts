@@ -5,7 +5,6 @@ import { CannotStart } from "./detached-server.ts";
 /** The address of each part of the demo. The merchant's page is on another host name, so it is another site. */
 export type DemoAddresses = ReturnType<typeof addressesFrom>;
 
-/** Returns the addresses that begin at this port. */
 export function addressesFrom(port: number) {
   const at = (offset: number) => port + offset;
   return {

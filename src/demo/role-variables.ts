@@ -7,7 +7,6 @@ import type { NatsLogin } from "../platform/nats.ts";
 import { type DemoDatabases, prepareKeyFiles } from "./databases.ts";
 import type { DemoAddresses } from "./ports.ts";
 
-/** The logins of the roles for the servers that they share. */
 export type ServerLogins = {
   readonly databases: DemoDatabases;
   readonly nats: Readonly<Record<"test" | "live", NatsLogin>>;

@@ -5,7 +5,6 @@ import { createHmac } from "node:crypto";
 import { Agent, request } from "undici";
 import { encodeId } from "../platform/ids.ts";
 
-/** Credentials that a merchant enters to connect an account, in clear. */
 export type ClearCredentials = Readonly<Record<string, string>>;
 
 /** Opens accounts at the sandbox gateways for the demo's merchants. */

@@ -42,7 +42,6 @@ export function saveRecord(recordFile: string, record: ServerRecord): void {
   renameSync(fresh, recordFile);
 }
 
-/** Returns the record of a server that this process has just started. */
 export function startedByUs(record: ServerRecord, server: ProcessMark): ServerRecord {
   return { ...record, server, starter: markOf(process.pid) };
 }

@@ -1,6 +1,5 @@
 /** A shop's payments: a few examples, and a week that is drawn from a seed: the same seed draws the same week. PURE. */
 
-/** One payment that a customer makes. */
 export type PlannedPayment = {
   readonly orderRef: string;
   /** Before the end of the week. */
@@ -17,7 +16,6 @@ type Manner = {
   readonly atBank?: "passes" | "fails" | "cancels";
   /** The end of the hold of a payment that is captured later. */
   readonly hold?: "captured" | "captured in part" | "cancelled" | "waits";
-  /** The part of it that is refunded. */
   readonly refund?: "whole" | "part";
 };
 

@@ -8,7 +8,6 @@ import type { Secret } from "../platform/secrets.ts";
 import { clockDifferenceMaxMs, examinationTimeoutMs, type Finding, ok, problem, warning, wordsOf } from "./finding.ts";
 import { examineGuards } from "./guard-checks.ts";
 
-/** A database as the settings name it. */
 export type ExaminedDatabase = {
   readonly area: string;
   readonly variable: string;

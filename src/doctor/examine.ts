@@ -23,7 +23,6 @@ const areaTimeoutMs = 30 * second;
 // Time after which progress is shown.
 const progressAfterMs = 2 * second;
 
-/** The subject of an examination. */
 export type Subject = {
   readonly roles: readonly Role[];
   readonly variables: Readonly<Record<string, string | undefined>>;

@@ -15,7 +15,6 @@ export const clockDifferenceMaxMs = second;
 /** Most findings of one kind that are named; more say nothing new. */
 export const namedMax = 5;
 
-/** The result of one check. */
 export type Finding = {
   readonly state: "OK" | "WARNING" | "PROBLEM";
   /** The subject of the check, such as `database test`. */
@@ -40,7 +39,6 @@ export function problem(area: string, says: string, remedy: string): Finding {
   return { state: "PROBLEM", area, says, remedy };
 }
 
-/** Returns the text of an error. */
 export function wordsOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return wordsOf(error.errors[0]);
   return error instanceof Error ? error.message || error.name : String(error);

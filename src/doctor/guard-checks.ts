@@ -73,7 +73,6 @@ function isEverywhere(own: readonly FoundObject[], parts: ReadonlyMap<string, nu
   return own.some(({ isPart }) => !isPart) || own.length === parts.get(own[0]!.table);
 }
 
-/** Counts the partitions of each table. */
 function countParts({ objects }: FoundSchema): ReadonlyMap<string, number> {
   const tables = objects.filter(({ kind, isPart }) => kind === "table" && isPart);
   return new Map([...Map.groupBy(tables, ({ table }) => table)].map(([table, rows]) => [table, rows.length]));

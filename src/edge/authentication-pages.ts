@@ -18,7 +18,6 @@ export type AuthenticationPages = {
 /** Origins that may embed the frame, and exchange messages with it; `*` alone for any, an empty list for none. */
 type Embedders = readonly string[];
 
-/** Returns the addresses of the pages that show an action with this ticket. */
 export function actionPagesOf(
   environment: EdgeEnvironment,
   { apiOrigin, checkoutOrigins, ticket }: { apiOrigin: string; checkoutOrigins: readonly string[]; ticket: string },

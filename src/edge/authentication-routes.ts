@@ -17,7 +17,7 @@ import { chargeCustomer } from "./authenticate.ts";
 import { type AuthenticationPages, embeddersOf, returnPageHeaders, shownPageHeaders } from "./authentication-pages.ts";
 import type { EdgeEnvironment, EdgeEnvironments } from "./caller.ts";
 import { setAnswerHeaders } from "./request-id.ts";
-import type { LimitFields } from "./request-limits/limit-fields.ts";
+import type { LimitFields } from "./request-limits/request-limits.ts";
 
 const pattern =
   /^\/authentication\/(?<name>test|live)\/(?:(?<page>frame|window|open)|return\/(?<token>[\w.-]{1,200})(?<end>\/end)?)$/;
@@ -25,7 +25,6 @@ const pattern =
 // A bank's answer has some kilobytes at most, a ticket some hundred characters.
 const limits = { bodyBytesMax: 8 * 1024, bodyTimeoutMs: requestTimeoutMs };
 
-/** Returns the path of a return address. */
 export function returnPathOf(environment: "test" | "live", token: string): string {
   return `/authentication/${environment}/return/${token}`;
 }

@@ -40,13 +40,11 @@ export async function readCallBody(method: DescMethod, request: AnyRequest, form
   return { bytes, message: decodeMessage(method.input, bytes) };
 }
 
-/** Adds the accepted compressions to an answer that refuses a body for its compression. */
 export function offerCompressions(response: AnyResponse, form: BinaryForm, error: unknown): void {
   const isUnknown = error instanceof DomainError && error.code === "unsupported_encoding";
   if (isUnknown) response.setHeader(compressionHeaders[form].accepted, acceptedCompressions);
 }
 
-/** Returns a message in the frame that Connect expects of a call in this form. */
 export function frameOf(form: BinaryForm, message: Uint8Array): Uint8Array {
   return form === "proto" ? message : frameMessage(message);
 }

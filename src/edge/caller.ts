@@ -6,7 +6,7 @@ import type { RawNotification, Shopper } from "../gateways/connector.ts";
 import { cellOf, findCell } from "../platform/cells.ts";
 import type { Database, Reads } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import { decodeId } from "../platform/ids.ts";
+import { decodeId, encodeId } from "../platform/ids.ts";
 import type { RequestLimits } from "./request-limits/request-limits.ts";
 
 /**
@@ -81,4 +81,25 @@ export function requireSession(publicId: string, context: HandlerContext, field?
   if (sessionId === undefined || cell === undefined)
     throw new DomainError("not_found", "There is no payment session with this id.", { ...(field && { field }) });
   return { sessionId, merchantId: holder.merchantId, core: cell.core };
+}
+
+// Printable ASCII, taken literally: the key is data, never parsed.
+const pattern = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
+
+/**
+ * Returns the key as sent, or undefined without one. Throws `invalid_idempotency_key` for anything but 1 to 255
+ * printable ASCII characters.
+ */
+export function readIdempotencyKey(headers: Pick<Headers, "get">): string | undefined {
+  const key = headers.get("Idempotency-Key");
+  if (key === null) return undefined;
+  if (pattern.test(key)) return key;
+  throw new DomainError("invalid_idempotency_key", "Idempotency-Key must be 1 to 255 printable ASCII characters.", {
+    field: "Idempotency-Key",
+  });
+}
+
+/** Returns what the spans say with which a payment begins at the edge. */
+export function sessionFacts({ name }: EdgeEnvironment, { values }: HandlerContext, sessionId: string) {
+  return { environment: name, sessionId: encodeId("ps", sessionId), requestId: values.get(requestIdKey) };
 }

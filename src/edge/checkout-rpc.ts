@@ -31,9 +31,7 @@ import { decodeId, encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
 import { toNextAction } from "./authentication-messages.ts";
 import { actionPagesOf } from "./authentication-pages.ts";
-import { callerKey, type EdgeEnvironment, requestIdKey, shopperKey } from "./caller.ts";
-import { requireAllowedOrigin } from "./checkout-origins.ts";
-import { traceSubmission } from "./trace-requests.ts";
+import { callerKey, type EdgeEnvironment, requestIdKey, sessionFacts, shopperKey } from "./caller.ts";
 
 /** The dependencies of the checkout besides the environment of the session. */
 export type CheckoutParts = {
@@ -65,11 +63,22 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
         shopper: shopperOf(context, request.browser),
         network,
       };
-      const submit = () => submitPayment(environment.core, submission);
-      const [ended, merchant] = await Promise.all([
-        traceSubmission({ environment, context }, session.id, submit),
-        merchantOf(environment, session),
-      ]);
+      // The span ends when the customer is answered; the payment may continue.
+      const submitted = environment.core.tracing.span(
+        "payment.submit",
+        {
+          of: { session: session.id },
+          kind: "server",
+          link: context.requestHeader.get("traceparent"),
+          facts: () => sessionFacts(environment, context, session.id),
+        },
+        async (span) => {
+          const ended = await submitPayment(environment.core, submission);
+          span.set({ status: ended.status });
+          return ended;
+        },
+      );
+      const [ended, merchant] = await Promise.all([submitted, merchantOf(environment, session)]);
       noteSubmitted(environment, ended);
       return create(SubmitPaymentResponseSchema, { checkout: await toCheckout(merchant, environment, ended, payer) });
     },
@@ -267,4 +276,21 @@ function success(capturedVia: string, failoverUsed: boolean) {
 
 function decline(declineCode: string) {
   return { outcome: { case: "decline" as const, value: { declineCode } } };
+}
+
+/**
+ * Throws `origin_not_allowed` for a page that the merchant has not registered. A call without an Origin comes from no
+ * browser page, so there is nothing to check. An empty list allows any page in test and none in live.
+ */
+export function requireAllowedOrigin(
+  environment: Pick<EdgeEnvironment, "anyOriginWhenNoneRegistered">,
+  registered: readonly string[],
+  origin: string | null,
+): void {
+  if (origin === null || registered.includes(origin)) return;
+  if (registered.length === 0 && environment.anyOriginWhenNoneRegistered) return;
+  throw new DomainError(
+    "origin_not_allowed",
+    "This page's origin is not among the merchant's checkout origins; register it with `switchyard origins set`.",
+  );
 }

@@ -59,7 +59,6 @@ export class Deadline {
     return Promise.race([begin(), passed]).finally(() => signal.removeEventListener("abort", stop));
   }
 
-  /** Cancels the deadline of a caller that disconnected. */
   cancel(): void {
     this.#controller.abort(callerGone);
   }

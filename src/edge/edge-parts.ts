@@ -9,7 +9,6 @@ import type { Authenticate } from "./authenticate.ts";
 import type { AuthenticationPages } from "./authentication-pages.ts";
 import type { EdgeEnvironments } from "./caller.ts";
 import type { ErrorStyle } from "./error-mapping.ts";
-import type { ReportBug } from "./rpc-guard.ts";
 
 /** The dependencies of both of the edge's ports. */
 export type EdgeParts = {
@@ -25,11 +24,11 @@ export type EdgeParts = {
   /** Origin of the public port as browsers see it. */
   readonly apiOrigin: string;
   readonly style: ErrorStyle;
-  readonly reportBug: ReportBug;
+  /** Reports an unexpected error; the caller sees only `internal` and the request id. */
+  readonly reportBug: (error: unknown, requestId: string) => void;
   /** Metrics hooks for the requests of the server; optional. */
   readonly meter?: RequestMeter | undefined;
   readonly meta: { readonly brand: string; readonly version: string; readonly now: () => Date };
-  /** Adds CheckoutService, which is served to browsers and to internal services. */
   readonly routeCheckout: (router: ConnectRouter) => void;
   /** Services with a guard of their own, for the internal port: the dashboard's, if no separate process serves them. */
   readonly guestServices: {

@@ -19,10 +19,8 @@ import { createCheckoutService } from "./checkout-rpc.ts";
 import type { EdgeParts } from "./edge-parts.ts";
 import { createPublicServer } from "./public-server.ts";
 
-/** Keys of the fixture's merchant. */
 export type EdgeKeys = { readonly secret: string; readonly publishable: string };
 
-/** Starts the fixture; close it at the test's end. */
 export async function startEdgeFixture(): Promise<EdgeFixture> {
   const core = await startCoreFixture();
   const accounts = await createTestDatabase("accounts");
@@ -72,7 +70,6 @@ export class EdgeFixture {
   /** Unexpected errors of handlers. */
   readonly bugs: unknown[];
   readonly port: number;
-  /** The parts for other servers of the same edge. */
   readonly parts: EdgeParts;
   readonly close: () => Promise<void>;
 
@@ -103,7 +100,6 @@ export class EdgeFixture {
     });
   }
 
-  /** Adds a merchant and returns its keys. */
   addMerchant(): Promise<EdgeKeys> {
     return makeKeys(this.core.core, { ...this.core.owner, merchantId: systemRuntime.uuid() });
   }

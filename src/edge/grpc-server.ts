@@ -45,7 +45,6 @@ export type GrpcOptions = {
 export type GrpcServer = {
   /** Resolves with the port. Rejects if it is taken. */
   listen(port: number, host: string): Promise<number>;
-  /** Returns the number of open connections. */
   connections(): number;
   /** Accepts no new call and resolves when running calls have ended, or when their time is over. */
   close(): Promise<void>;

@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { grpcFrame, WireClient } from "../dev/testing/edge/grpc-wire.ts";
 import { FrameClient } from "../dev/testing/edge/http2-wire.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
+import { startEdgeFixture } from "./edge.fixture.ts";
 import { createGrpcServer } from "./grpc-server.ts";
 
-let edge: EdgeFixture;
-beforeAll(async () => {
-  edge = await startEdgeFixture();
-});
-afterAll(() => edge.close());
+const edge = await forFile(startEdgeFixture);
 
 const connections = 1_000;
 // Both ends of a connection are in this process: 17 KiB were measured in the first round, 37 KiB with what is not yet collected.

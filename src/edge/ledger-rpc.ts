@@ -22,7 +22,10 @@ export const ledgerService: ServiceImpl<typeof LedgerService> = {
     // Never a replica, which may lag behind what is known to be closed.
     const databases = [environment, ...former].map(({ core }) => core.database);
     const { entries, nextPageToken } = await readLedger(databases, {
-      ...{ merchantId: holder.merchantId, days, pageToken, keys: environment.core.pageTokenKey },
+      merchantId: holder.merchantId,
+      days,
+      pageToken,
+      keys: environment.core.pageTokenKey,
       count: pageSize ?? entriesDefault,
     });
     return create(ListLedgerEntriesResponseSchema, {

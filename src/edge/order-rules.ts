@@ -8,9 +8,8 @@ import {
 } from "../../gen/payments/v1/payment_session_pb.ts";
 import { findUnpayable } from "../core/create-session.ts";
 import { findWrongDay } from "../reporting/ledger-days.ts";
-import { findNul } from "../transcoder/find-nul.ts";
 import type { Finding } from "../transcoder/problem.ts";
-import type { MessageRules } from "../transcoder/validation.ts";
+import { findNul, type MessageRules } from "../transcoder/validation.ts";
 
 /** Returns the problems of the order of a new session, of a ledger's days, and of the text of any other request. */
 export const orderRules: MessageRules = (schema, message) => {

@@ -21,10 +21,16 @@ import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { listSessions } from "../reporting/session-list.ts";
 import { statusOverrideKey } from "../transcoder/transcoder.ts";
-import { callerKey, type EdgeEnvironment, requestIdKey, requireMerchant, requireSession } from "./caller.ts";
-import { readIdempotencyKey } from "./idempotency-key.ts";
+import {
+  callerKey,
+  type EdgeEnvironment,
+  readIdempotencyKey,
+  requestIdKey,
+  requireMerchant,
+  requireSession,
+  sessionFacts,
+} from "./caller.ts";
 import { toSessionMessage, toSummaryMessage } from "./session-messages.ts";
-import { traceCreation } from "./trace-requests.ts";
 
 /** The session rpcs of a merchant's backend; every method sees its own merchant and environment only. */
 export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = {
@@ -45,7 +51,17 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
       (await findInFormerCells(caller, order, key)) ?? (await createSession(environment.core, holder, order, key));
     const { session, replayed } = created;
     environment.requestLimits?.expectCustomer(session.id, holder.merchantId);
-    traceCreation(finishSpan, { environment, context }, { sessionId: session.id, replayed });
+    // The session's trace begins here: its first span has the session's id, which is known only now. A repeat is below it.
+    finishSpan("session.create", {
+      of: { session: session.id },
+      ...(replayed ? {} : { id: session.id }),
+      kind: "server",
+      link: context.requestHeader.get("traceparent"),
+      facts: () => ({
+        ...sessionFacts(environment, context, session.id),
+        replayed: replayed ? "true" : undefined,
+      }),
+    });
     const sessionId = encodeId("ps", session.id);
     setCreatedHeaders(context, sessionId, created.replayed);
     return create(CreatePaymentSessionResponseSchema, {
@@ -99,7 +115,10 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
           createdAfter: momentOf("createdAfter", createdAfter),
           createdBefore: momentOf("createdBefore", createdBefore),
         },
-        ...{ pageSize, pageToken, keys: environment.core.pageTokenKey, now: environment.core.runtime.now() },
+        pageSize,
+        pageToken,
+        keys: environment.core.pageTokenKey,
+        now: environment.core.runtime.now(),
       },
     );
     return create(ListPaymentSessionsResponseSchema, {

@@ -9,14 +9,12 @@ import { RefundService } from "../../gen/payments/v1/refund_pb.ts";
 import { bodyBytesMax, requestTimeoutMs } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
 import { requireSoundHead } from "../platform/http-head.ts";
-import { createHttpServer } from "../platform/http-server.ts";
+import { createHttpServer, transportSecurityOf } from "../platform/http-server.ts";
 import { encodeId } from "../platform/ids.ts";
-import { transportSecurityOf } from "../platform/transport-security.ts";
 import { sendAnswer } from "../transcoder/send-answer.ts";
 import { createTranscoder, type Transcoder } from "../transcoder/transcoder.ts";
 import { createAuthenticationRoutes } from "./authentication-routes.ts";
 import { callerKey, requestIdKey } from "./caller.ts";
-import { answerCors } from "./cors.ts";
 import type { EdgeParts } from "./edge-parts.ts";
 import { renderError, toDomainError } from "./error-mapping.ts";
 import { createNotificationIntake } from "./gateway-notifications.ts";
@@ -28,7 +26,7 @@ import { answerProbes } from "./probes.ts";
 import { serveReference } from "./reference/serve-reference.ts";
 import { refundService } from "./refunds-rpc.ts";
 import { type AnyRequest, beginRequest, requestIdOf, setAnswerHeaders } from "./request-id.ts";
-import type { LimitFields } from "./request-limits/limit-fields.ts";
+import type { LimitFields } from "./request-limits/request-limits.ts";
 import { createRpcAdapter } from "./rpc-adapter.ts";
 import { serveWidget } from "./widget-files.ts";
 
@@ -37,7 +35,6 @@ const userAgentCharactersMax = 500;
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<boolean> | boolean;
 
-/** Creates the public server; the caller listens and closes. */
 export function createPublicServer(parts: EdgeParts): Server {
   const handlers: Handler[] = [
     createRest(parts),
@@ -132,4 +129,29 @@ function createCheckoutRpc(parts: EdgeParts): Handler {
     if (answerCors(request, response) || (await rpc(request, response))) return true;
     throw new DomainError("not_found", "There is no such rpc.");
   };
+}
+
+// Two hours: the longest that Chromium caches a preflight's answer.
+const preflightSeconds = 7200;
+const requestHeaders =
+  "authorization, publishable-key, content-type, connect-protocol-version, connect-timeout-ms, grpc-timeout, x-user-agent, x-grpc-web";
+// gRPC-Web has the status of a refusal among the headers.
+const exposedHeaders =
+  "request-id, retry-after, ratelimit, ratelimit-policy, grpc-status, grpc-message, grpc-status-details-bin";
+
+/** Sets the CORS headers for a call from a page; answers a preflight and then returns true. */
+function answerCors(request: IncomingMessage, response: ServerResponse): boolean {
+  const { origin } = request.headers;
+  if (typeof origin !== "string") return false;
+  response.setHeader("access-control-allow-origin", origin);
+  response.setHeader("vary", "origin");
+  response.setHeader("access-control-expose-headers", exposedHeaders);
+  if (request.method !== "OPTIONS") return false;
+  response.writeHead(204, {
+    "access-control-allow-methods": "POST",
+    "access-control-allow-headers": requestHeaders,
+    "access-control-max-age": String(preflightSeconds),
+  });
+  response.end();
+  return true;
 }

@@ -12,8 +12,7 @@ import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { requestRefund } from "../refunds/request-refund.ts";
 import { statusOverrideKey } from "../transcoder/transcoder.ts";
-import { requireSession } from "./caller.ts";
-import { readIdempotencyKey } from "./idempotency-key.ts";
+import { readIdempotencyKey, requireSession } from "./caller.ts";
 import { toRefundMessage } from "./session-messages.ts";
 
 /** The refund rpcs; every method sees its own merchant and environment only. */
@@ -26,7 +25,10 @@ export const refundService: ServiceImpl<typeof RefundService> = {
       throw new DomainError("missing_idempotency_key", message, { field: "Idempotency-Key" });
     }
     const { loaded, refund, replayed } = await requestRefund(core, {
-      ...{ sessionId, merchantId, key, refundRef: request.refundRef },
+      sessionId,
+      merchantId,
+      key,
+      refundRef: request.refundRef,
       amountMinor: request.amountMinor === undefined ? undefined : Number(request.amountMinor),
       reason: request.reason as RefundReason | undefined,
     });

@@ -4,7 +4,6 @@ import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import { encodeId } from "../platform/ids.ts";
 import type { Runtime } from "../platform/runtime.ts";
 
-/** A request of either HTTP version. */
 export type AnyRequest = IncomingMessage | Http2ServerRequest;
 /** The response to a request of either HTTP version. */
 export type AnyResponse = ServerResponse | Http2ServerResponse;

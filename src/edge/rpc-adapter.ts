@@ -2,7 +2,7 @@
  * Connects Connect's handlers to node's servers, of HTTP/1.1 and HTTP/2: like Connect's own adapter, with strict bodies
  * and deadlines, and a shorter path for unary gRPC and the widget's calls.
  */
-import type { DescService } from "@bufbuild/protobuf";
+import { type DescMethod, type DescService, getOption, hasOption } from "@bufbuild/protobuf";
 import {
   Code,
   ConnectError,
@@ -11,6 +11,8 @@ import {
   createConnectRouter,
   createContextValues,
   createServiceImplSpec,
+  type Interceptor,
+  type UnaryRequest,
 } from "@connectrpc/connect";
 import {
   compressionBrotli,
@@ -18,21 +20,23 @@ import {
   universalRequestFromNodeRequest,
   universalResponseToNodeResponse,
 } from "@connectrpc/connect-node";
+import { http } from "../../gen/google/api/annotations_pb.ts";
 import type { Shopper } from "../gateways/connector.ts";
 import { bodyBytesMax } from "../limits.ts";
 import type { CountedClient } from "../platform/client-address.ts";
+import { DomainError, problemsInWords } from "../platform/errors.ts";
 import { composeInvoke, type Target } from "../transcoder/call.ts";
-import { readJsonMessage, refuseBody } from "../transcoder/connect-json.ts";
+import { findProblems, readJsonMessage, refuseBody } from "../transcoder/connect-json.ts";
 import { callLimits, frameOf, offerCompressions, readCallBody } from "./call-body.ts";
 import { type Caller, callerKey, requestIdKey, shopperKey } from "./caller.ts";
 import { Deadline, timeoutOf } from "./deadline.ts";
 import type { EdgeParts } from "./edge-parts.ts";
-import { toDomainError } from "./error-mapping.ts";
+import { leadingCode, toConnectError, toDomainError } from "./error-mapping.ts";
 import { noteMethod } from "./meter-request.ts";
+import { orderRules } from "./order-rules.ts";
 import { type AnyRequest, type AnyResponse, requestIdOf, setAnswerHeaders } from "./request-id.ts";
-import type { LimitFields } from "./request-limits/limit-fields.ts";
+import type { LimitFields } from "./request-limits/request-limits.ts";
 import { type RpcForm, requireForm, sendRefusal } from "./rpc-form.ts";
-import { createRpcGuard } from "./rpc-guard.ts";
 import { answerUnary } from "./unary-call.ts";
 
 /**
@@ -183,4 +187,59 @@ async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
 
 async function* bodyOf(request: AnyRequest): AsyncIterable<Uint8Array> {
   yield* request as AsyncIterable<Uint8Array>;
+}
+
+/**
+ * The guard of every rpc on Connect and gRPC after authentication: validation, and one rendering of errors. REST's
+ * transcoder does the same by itself.
+ */
+function createRpcGuard(options: EdgeParts): Interceptor {
+  return (next) => async (request) => {
+    const requestId = request.contextValues.get(requestIdKey);
+    const refusal = (error: unknown) => {
+      const domainError = toDomainError(error);
+      options.meter?.refused(domainError.code);
+      if (domainError.code === "internal") options.reportBug(error, requestId);
+      return toConnectError(options.style, domainError, requestId);
+    };
+    try {
+      if (!request.stream) requireNoProblems(request);
+      // The deadline has passed: nothing is begun for a caller that no longer waits.
+      if (request.signal.reason instanceof DomainError) throw request.signal.reason;
+      const response = await next(request);
+      return response.stream ? { ...response, message: guarded(response.message, refusal) } : response;
+    } catch (error) {
+      throw refusal(error);
+    }
+  };
+}
+
+/** Reports a failure in the middle of a stream like any other. */
+async function* guarded<Message>(
+  messages: AsyncIterable<Message>,
+  refusal: (error: unknown) => Error,
+): AsyncIterable<Message> {
+  try {
+    yield* messages;
+  } catch (error) {
+    throw refusal(error);
+  }
+}
+
+function requireNoProblems({ method, message, contextValues }: UnaryRequest): void {
+  const found = findProblems(method.input, message, contextValues, orderRules);
+  if (found.length === 0) return;
+  const problems = takesParameters(method)
+    ? found.map((problem) => ({ ...problem, pointer: "", code: "invalid_parameter" as const }))
+    : found;
+  const code = leadingCode(problems);
+  throw new DomainError(code, problemsInWords(problems, code), { problems });
+}
+
+/**
+ * Reports whether REST gives the request in path and query, so that the same mistake has the same code on every
+ * surface.
+ */
+function takesParameters(method: DescMethod): boolean {
+  return hasOption(method, http) && getOption(method, http).body === "";
 }

@@ -8,7 +8,6 @@ import { DomainError } from "../platform/errors.ts";
 import { appearances, type ErrorStyle, toConnectError } from "./error-mapping.ts";
 import { type AnyRequest, type AnyResponse, requestIdOf } from "./request-id.ts";
 
-/** gRPC, gRPC-Web, Connect with one message as JSON or Protobuf, Connect with a stream of Protobuf messages. */
 export type RpcForm = "grpc" | "grpc-web" | "json" | "proto" | "stream";
 
 // JSON inside gRPC and Connect's streams would be read by Connect's own reader, which is not strict.

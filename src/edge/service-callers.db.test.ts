@@ -53,7 +53,6 @@ const codeOf = (call: Promise<unknown>) =>
     (error) => new RpcError(error).code,
   );
 
-/** Returns a token with one change. */
 function forged(change: { typ?: string; aud?: string; lifetime?: string; issuedAgoSeconds?: number; key?: KeyObject }) {
   const issuedAt = Math.floor(Date.now() / 1_000) - (change.issuedAgoSeconds ?? 0);
   return new SignJWT({ merchant })

@@ -44,7 +44,6 @@ type Answered = {
   readonly checkout: { readonly status: string; readonly expiredBecause?: string; readonly amountMinor: string };
 };
 
-/** A call of the widget. */
 async function checkout(method: string, { sessionId, clientSecret, vault }: Opened, fields: object = {}) {
   const response = await fetch(`http://127.0.0.1:${edge.port}/payments.v1.CheckoutService/${method}`, {
     method: "POST",
@@ -145,7 +144,9 @@ describe("a session that replaces another one", () => {
     const { status, json } = await create({ amountMinor: 5900, replaces: old.sessionId });
     expect([status, json]).toMatchObject([201, { amountMinor: 5900, status: "CREATED" }]);
     expect(await read(old)).toMatchObject({
-      ...{ status: "EXPIRED", expiredBecause: "REPLACED", replacedBy: json.sessionId },
+      status: "EXPIRED",
+      expiredBecause: "REPLACED",
+      replacedBy: json.sessionId,
     });
     expect(await eventsOf(old)).toEqual(["payment_session.expired"]);
     const shown = await checkout("GetCheckout", old);
@@ -189,7 +190,10 @@ describe("a session that replaces another one", () => {
       ...[409, "session_replaced"],
       {
         sessionId: old.sessionId,
-        ...{ status: "EXPIRED", processing: false, expiredBecause: "REPLACED", replacedBy: winner!.json.sessionId },
+        status: "EXPIRED",
+        processing: false,
+        expiredBecause: "REPLACED",
+        replacedBy: winner!.json.sessionId,
       },
     ]);
   });

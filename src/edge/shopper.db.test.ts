@@ -35,7 +35,6 @@ afterAll(async () => {
   await edge.close();
 });
 
-/** Submits a new session with these headers and fields. */
 async function submitWith(headers: Record<string, string>, fields: object = {}) {
   const order = { amountMinor: 4900, currency: "EUR", orderRef: "order-1" };
   const created = await edge.call("POST", "/payment-sessions", { body: JSON.stringify(order) });

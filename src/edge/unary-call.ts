@@ -75,7 +75,6 @@ export async function answerUnary(unary: UnaryCall): Promise<void> {
 
 type Message = MessageShape<DescMessage>;
 
-/** Reads and answers one form of call. */
 type UnaryForm = {
   readonly protocolName: string;
   /** Reads the message, or an empty one whose mistakes the guard reports later. */

@@ -42,10 +42,8 @@ const updateChat: Statement = {
   text: "UPDATE merchant_settings SET alert_chat_sealed = $2, alert_chat_host = $3 WHERE merchant_id = $1",
 };
 
-/** The name of the address in errors. */
 export const chatAddress = "chat's address";
 
-/** The dependencies of setting a chat. */
 type ChatContext = SealingContext & {
   readonly runtime: Pick<Runtime, "randomBytes">;
   readonly egress: Pick<Egress, "rule">;
@@ -73,7 +71,6 @@ export async function removeAlertChat(tx: Tx, merchantId: string): Promise<void>
   await tx.query(updateChat, [merchantId, null, null]);
 }
 
-/** Returns the associated data of a sealed chat. */
 export function chatAssociatedDataOf(context: Pick<SealingContext, "environmentName">, merchantId: string): string {
   return `alert-chat/${merchantId}/${context.environmentName}`;
 }
@@ -83,7 +80,6 @@ function sealChat(context: SealingContext, merchantId: string, { url, signingSec
   return seal(context.sealing, chatAssociatedDataOf(context, merchantId), text);
 }
 
-/** Opens a sealed chat. */
 export function openChat(context: SealingContext, merchantId: string, sealed: string): AlertChat {
   const text = unseal(context.sealing, chatAssociatedDataOf(context, merchantId), sealed).expose();
   const { url, signingSecret } = JSON.parse(text) as { url: string; signingSecret: string };

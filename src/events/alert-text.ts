@@ -64,7 +64,6 @@ function writeFailing(
   };
 }
 
-/** An alert of any kind as it is sent. */
 export type DescribedMatter = Pick<EndpointAlert, "id" | "merchantId" | "statusCode" | "noAnswer"> & {
   readonly kind: AlertKind | MatterKind;
   readonly gateway: string | null;
@@ -87,13 +86,10 @@ export type AlertMessage = {
   readonly chatText: string;
 };
 
-/** The origin of messages. */
 type Sender = { readonly environmentName: string; readonly dashboardOrigin?: string | undefined };
 
-/** Replaces the identifiers of gateways in a sentence by their names. */
 export type NameGateways = (sentence: string) => string;
 
-/** The endpoint of an alert about one that fails. */
 type Failing = { readonly endpointId: string; readonly url: string; readonly missedSince: Date };
 
 function isFailing(alert: DescribedMatter): alert is DescribedMatter & { readonly kind: AlertKind } {
@@ -134,7 +130,6 @@ export function writeMessage(
   return { id, subject, text, chatText };
 }
 
-/** Writes the message of a test. */
 export function writeTestMessage({
   id,
   merchantId,

@@ -18,7 +18,6 @@ export const alertTopics = [
   "PAID_MORE_THAN_ONCE",
   "CARD_TESTING",
 ] as const;
-/** One topic. */
 export type AlertTopic = (typeof alertTopics)[number];
 
 /** The kinds of alerts besides those about endpoints that fail. */
@@ -32,7 +31,6 @@ export type MatterKind =
   | "PAID_MORE_THAN_ONCE"
   | "CARD_TESTING";
 
-/** Returns the topic of an alert. */
 export function topicOf(kind: AlertKind | MatterKind): AlertTopic {
   switch (kind) {
     case "GATEWAY_UNHEALTHY":

@@ -32,7 +32,6 @@ beforeEach(async () => {
   return () => receiver.close();
 });
 
-/** Records an event of a session and creates its deliveries, as the worker would. */
 async function emitAndFanOut(sessionId?: string) {
   const emitted = await harness.emit({ merchantId, ...(sessionId !== undefined && { sessionId }) });
   await fanOut(harness.context.database, [{ sessionId: emitted.sessionId, sequence: 99 }]);

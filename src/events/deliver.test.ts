@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { systemRuntime } from "../platform/runtime.ts";
 import { sendWebhook } from "./deliver.ts";
 
-/** Returns the excerpt that a delivery attempt has of an answer's body. */
 async function excerpt(body: string | Uint8Array): Promise<string | undefined> {
   const post = async () => ({ statusCode: 400, retryAfter: undefined, bodyStart: Buffer.from(body) });
   const webhook = { url: "https://shop.example.com/", eventId: "evt_1", body: Buffer.from("{}"), secrets: [] };

@@ -45,7 +45,6 @@ export type ClaimedDelivery = LeasedDelivery &
     readonly emittedAt: Date;
   };
 
-/** The result of a claimed delivery. */
 export type DeliveryResult = AttemptVerdict | { readonly type: "leaseLost" };
 
 /**

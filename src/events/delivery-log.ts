@@ -12,7 +12,6 @@ type DeliveryStatus = (typeof deliveryStatuses)[number];
 /** The reason why a pending delivery waits, as the query below spells it. */
 type WaitingFor = "ANSWER" | "VERIFICATION" | "ENDPOINT" | "SCHEDULE" | "PROBE" | "EARLIER_EVENT" | "TURN";
 
-/** The delivery of one event to one endpoint. */
 export type Delivery = {
   readonly eventId: string;
   readonly endpointId: string;
@@ -54,7 +53,6 @@ export type DeliveryFilter = {
   readonly status?: DeliveryStatus | undefined;
 };
 
-/** A position in a list of deliveries. */
 export type DeliveryPosition = { readonly eventId: string; readonly endpointId: string };
 
 // In the order in which delivery-pool.ts skips a delivery.
@@ -210,7 +208,6 @@ async function loadLog(queryable: Queryable, key: DeliveryKey): Promise<Delivery
   return attempts.toReversed();
 }
 
-/** An event of a session. */
 export type SessionEvent = {
   readonly id: string;
   readonly type: string;

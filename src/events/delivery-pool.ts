@@ -33,10 +33,8 @@ export type UnleasedDelivery = ClaimedDelivery & {
   readonly window: number;
 };
 
-/** The delivery pool of one worker. */
 export class DeliveryPool {
   readonly #context: DeliverContext;
-  /** Records attempts under their leases. */
   readonly recorder: AttemptRecorder;
   readonly #loop: Loop;
   readonly #underWay = new Map<Promise<void>, UnderWay>();
@@ -220,13 +218,11 @@ export class DeliveryPool {
 
 /** Bounds within the limit of a claim. */
 type Shares = {
-  /** The deliveries that the claimer has in progress, by merchant. */
   readonly underWay: ReadonlyMap<string, number>;
   /** Deliveries of one merchant at most, with those in progress. */
   readonly ofMerchant: number;
   /** Deliveries to all suspect endpoints at most. */
   readonly ofSuspects: number;
-  /** Endpoints at which a post hangs. */
   readonly hanging?: ReadonlySet<string>;
   /** The posts of the claimer that have no lease yet, by endpoint. */
   readonly unleased?: ReadonlyMap<string, number>;
@@ -234,7 +230,6 @@ type Shares = {
   readonly workers?: number;
 };
 
-/** A request for deliveries. */
 type Claim = {
   /** A UUIDv7. */
   readonly leaseToken: string;

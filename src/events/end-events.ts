@@ -5,13 +5,11 @@ import { deliveryLeaseMs } from "../limits.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { attemptColumns, type LeasedDelivery, type NumberedAttempt } from "./record-delivery.ts";
 
-/** An event by its position in its session. */
 export type EventPosition = { readonly sessionId: string; readonly sequence: number };
 
 /** The first attempt of a delivery: accepted by the endpoint, or still to be recorded under its lease. */
 export type FirstAttempt = { readonly claimed: LeasedDelivery; readonly accepted?: NumberedAttempt };
 
-/** An event that this process has ended. */
 export type EndedEvent = EventPosition & {
   /** By the database's clock. */
   readonly endedAt: Date;

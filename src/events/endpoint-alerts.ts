@@ -9,7 +9,6 @@ import type { Logger } from "../platform/log.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import type { NoAnswer } from "./egress.ts";
 
-/** The kind of an endpoint alert. */
 export type AlertKind = "FAILING_24_HOURS" | "FAILING_72_HOURS" | "DISABLED_FAILING" | "DISABLED_GONE";
 
 /**
@@ -34,7 +33,6 @@ export type EndpointAlert = {
   readonly acknowledgedBy: string | null;
 };
 
-/** The dependencies of raising endpoint alerts. */
 export type AlertContext = {
   readonly database: Database;
   readonly runtime: Runtime;

@@ -23,7 +23,6 @@ async function settled(): Promise<void> {
 }
 const idsOf = (events: readonly { id: string }[]) => events.map(({ id }) => id);
 
-/** Opens a transaction that records an event of a session and commits on demand. */
 async function openEmitting(sessionId: string) {
   const recorded = Promise.withResolvers<string>();
   const commit = Promise.withResolvers<void>();

@@ -3,7 +3,6 @@ import type { Queryable, Statement } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import type { EventType } from "./outbox.ts";
 
-/** An event as it was emitted. */
 export type FedEvent = {
   readonly id: string;
   readonly sessionId: string;

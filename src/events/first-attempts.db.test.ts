@@ -48,7 +48,6 @@ async function startReceiver(): Promise<Receiver> {
   return started;
 }
 
-/** Starts workers, which know of each other. */
 async function startWorkers(count: number): Promise<void> {
   for (let started = 0; started < count; started++) {
     const own = openNats({ login: nats.urls.test, name: `worker ${started}`, log: { error: vi.fn() } });

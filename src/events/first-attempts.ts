@@ -26,7 +26,6 @@ const batchEvents = 100;
 // One collects while the other commits.
 const writersMax = 2;
 
-/** An event in hand. */
 type EventInHand = EventPosition & {
   readonly messages: JsMsg[];
   readonly sinceMs: number;
@@ -84,7 +83,6 @@ type Row = EventPosition &
 
 type First = UnleasedDelivery & { readonly mayWiden: boolean };
 
-/** The first attempts of one worker. */
 export class FirstAttempts {
   readonly #context: DeliverContext;
   readonly #pool: DeliveryPool;

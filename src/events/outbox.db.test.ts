@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { describe, expect, it, vi } from "vitest";
+import { openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { encodeId } from "../platform/ids.ts";
 import { recordEvent } from "./outbox.ts";
 
 const merchantId = "019a0000-0000-7000-8000-00000000000a";
-let harness: EventsHarness;
-beforeAll(async () => {
-  harness = await openEventsHarness();
-});
-afterAll(() => harness.close());
+const harness = await forFile(openEventsHarness);
 
 const outboxOf = (sessionId: string) =>
   harness.rows<{ id: string; sequence: number; body: Buffer; created_at: Date }>(

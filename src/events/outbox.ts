@@ -10,7 +10,6 @@ import { decodeId, encodeId } from "../platform/ids.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import type { SpanFacts, Tracing } from "../platform/telemetry.ts";
 
-/** Every event type of a session. */
 export const eventTypes = [
   "payment_session.succeeded",
   "payment_session.declined",
@@ -152,12 +151,10 @@ export function prepareEvent(
   };
 }
 
-/** Returns the attributes of an event's spans. */
 export function factsOf({ sessionId, eventId, type }: Pick<OutboxEvent, "sessionId" | "eventId" | "type">): SpanFacts {
   return { sessionId: encodeId("ps", sessionId), eventId: encodeId("evt", eventId), eventType: type };
 }
 
-/** An event as its row has it. */
 export type OutboxEvent = {
   readonly sessionId: string;
   readonly eventId: string;

@@ -8,7 +8,6 @@ import { encodeEvent, factsOf, type OutboxContext, type OutboxEvent } from "./ou
 import { explainPublish, isMessageRefused, isStreamMissing } from "./stream-refused.ts";
 import { type EventStream, ensureEventStream } from "./streams.ts";
 
-/** The dependencies of publishing. */
 export type PublishContext = {
   readonly stream: EventStream;
   readonly environmentName: string;

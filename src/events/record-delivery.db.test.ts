@@ -1,16 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { type DueDeliveries, writeDueDeliveries } from "../dev/testing/events/due-deliveries.ts";
-import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import type { ClaimedDelivery } from "./deliver.ts";
 import { claimDeliveries } from "./delivery-pool.ts";
 import { AttemptRecorder } from "./record-delivery.ts";
 import { recoverDeliveries } from "./recover-deliveries.ts";
 
-let harness: EventsHarness;
-beforeAll(async () => {
-  harness = await openEventsHarness();
-});
-afterAll(() => harness.close());
+const harness = await forFile(openEventsHarness);
 // Retries of an earlier test must not be claimed.
 beforeEach(async () => {
   await harness.rows("UPDATE delivery SET status = 'EXHAUSTED', next_at = NULL, lease_token = NULL, ended_at = now()");

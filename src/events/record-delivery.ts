@@ -13,7 +13,6 @@ export type Attempt = { readonly startedAt: Date; readonly durationMs: number } 
   | { readonly type: "noAnswer"; readonly reason: NoAnswer }
 );
 
-/** An attempt with the id of its log line. */
 export type NumberedAttempt = Attempt & { readonly id: string };
 
 /**
@@ -24,7 +23,6 @@ export type AttemptVerdict =
   | { readonly type: "succeeded"; readonly slow: boolean }
   | { readonly type: "failed"; readonly gone: boolean; readonly next: NextAttempt };
 
-/** The result of recording an attempt. */
 export type RecordedAttempt = {
   /** False when the lease had ended and another worker has the delivery: nothing was written. */
   readonly recorded: boolean;
@@ -34,7 +32,6 @@ export type RecordedAttempt = {
   readonly acceptedAt: Date | null;
 };
 
-/** A delivery under the lease of its claim. */
 export type LeasedDelivery = {
   readonly sessionId: string;
   readonly eventId: string;

@@ -47,7 +47,6 @@ async function deliverAll(): Promise<string[]> {
   return receiver.requests.map(({ body }) => JSON.parse(String(body)).id);
 }
 
-/** Creates a session with this many events, all of them given up. */
 async function fillWith(count: number): Promise<void> {
   const sessionId = await harness.openSession(merchantId);
   await harness.rows(

@@ -5,7 +5,6 @@ import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { type EndpointKey, lockEndpoint } from "./endpoints.ts";
 
-/** The result of one batch. */
 export type RecoveredBatch = {
   /** Deliveries that are due now and were not before. */
   readonly due: number;

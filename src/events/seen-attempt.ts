@@ -16,7 +16,6 @@ const answers = ["2xx", "3xx", "4xx", "410", "429", "5xx", "other"] as const;
 /** The class of an attempt's result. 410 and 429 have consequences of their own and are not among 4xx. */
 export type AttemptOutcome = (typeof answers)[number] | NoAnswer;
 
-/** Every outcome. */
 export const attemptOutcomes: readonly AttemptOutcome[] = [...answers, ...(Object.keys(noAnswers) as NoAnswer[])];
 
 /**
@@ -24,7 +23,6 @@ export const attemptOutcomes: readonly AttemptOutcome[] = [...answers, ...(Objec
  */
 type TriedEndpointClass = "healthy" | "failing";
 
-/** One recorded delivery attempt. */
 export type SeenAttempt = {
   readonly outcome: AttemptOutcome;
   readonly endpointClass: TriedEndpointClass;
@@ -36,7 +34,6 @@ export type SeenAttempt = {
   readonly disabledReason: "GONE" | "FAILING" | null;
 };
 
-/** Returns the outcome of an attempt. */
 export function outcomeOf(attempt: Attempt): AttemptOutcome {
   if (attempt.type === "noAnswer") return attempt.reason;
   const { statusCode } = attempt;

@@ -16,7 +16,6 @@ import type { Egress } from "./egress.ts";
 import { oldestUnaccepted } from "./recover-deliveries.ts";
 import type { SealingContext } from "./signing-secrets.ts";
 
-/** The dependencies of sending alerts. */
 export type SendContext = SealingContext & {
   readonly database: Database;
   readonly runtime: Pick<Runtime, "now">;

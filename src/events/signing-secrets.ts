@@ -34,7 +34,6 @@ export function openSigningSecrets(context: SealingContext, endpointId: string, 
     .map((sealed) => unseal(context.sealing, associatedDataOf(context, endpointId), sealed));
 }
 
-/** Returns the associated data of a sealed signing secret. */
 export function associatedDataOf(context: Pick<SealingContext, "environmentName">, endpointId: string): string {
   return `endpoint/${endpointId}/${context.environmentName}`;
 }

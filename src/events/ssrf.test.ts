@@ -13,7 +13,6 @@ const test: EgressRule = { httpsOnly: false, ports: undefined, openings: [] };
 const firstOnly: EgressRule = { httpsOnly: false, ports: undefined, openings: ["127.0.0.1/32"] };
 const anything: EgressRule = { httpsOnly: false, ports: undefined, openings: ["0.0.0.0/0", "::/0"] };
 
-/** Records every connection to one port of loopback, at any of its addresses. */
 class LoopbackTrap {
   readonly #servers: Server[] = [];
   /** The local addresses that received a connection. */

@@ -10,7 +10,6 @@ import { type EventStream, ensureEventStream } from "./streams.ts";
  */
 export type StreamState = "unchecked" | "unreachable" | "in_order" | "refused";
 
-/** Every state of a stream. */
 export const streamStates: readonly StreamState[] = ["unchecked", "unreachable", "in_order", "refused"];
 
 /** One worker's monitor of its stream. */

@@ -10,13 +10,11 @@ import type { Queryable, Statement } from "../platform/database.ts";
  */
 type EndpointClass = "healthy" | "failing" | "paused" | "disabled" | "unverified";
 
-/** Every endpoint class. */
 export const endpointClasses: readonly EndpointClass[] = ["healthy", "failing", "paused", "disabled", "unverified"];
 
 /** A backlog: the number of waiting rows and the age of the oldest in seconds; 0 when none waits. */
 export type Backlog = { readonly waiting: number; readonly oldestSeconds: number };
 
-/** The figures of one environment. */
 export type WebhookFigures = {
   /**
    * Events that were delivered without their message and are not published; 10 000 stands for more. The age is of the

@@ -3,7 +3,7 @@
  * deliveries for the delivery pool, and publishes them afterwards.
  */
 import { setImmediate as otherArrivals } from "node:timers/promises";
-import type { Consumer, ConsumerMessages, JsMsg } from "nats";
+import type { Consumer, ConsumerMessages, JsMsg, NatsConnection } from "nats";
 import { type Loop, type LoopObserver, runLoop } from "../platform/loop.ts";
 import type { NatsLink } from "../platform/nats.ts";
 import type { DeliverContext } from "./deliver.ts";
@@ -12,9 +12,7 @@ import { sweepOnce } from "./end-events.ts";
 import { FirstAttempts } from "./first-attempts.ts";
 import { republishOnce } from "./publish.ts";
 import { type EventStream, ensureEventStream } from "./streams.ts";
-import { WorkerCount } from "./worker-count.ts";
 
-/** A running webhook worker. */
 export type WebhookWorker = {
   /** Its loops that look for rows that are due. */
   readonly loops: Readonly<Record<"event-republish" | "event-sweep" | "deliveries", Pick<Loop, "wake">>>;
@@ -24,7 +22,6 @@ export type WebhookWorker = {
   close(): Promise<void>;
 };
 
-/** The dependencies of a webhook worker. */
 export type WebhookWorkerContext = DeliverContext & {
   readonly nats: NatsLink;
   readonly stream: EventStream;
@@ -150,4 +147,46 @@ async function takeInBatches(messages: ConsumerMessages, take: (batch: JsMsg[]) 
     }
   }
   await taking;
+}
+
+const tellEveryMs = 1_000;
+// A worker that has not been heard for so long is gone.
+const forgetAfterMs = 3_500;
+
+export class WorkerCount {
+  readonly #id: string;
+  readonly #heardMs = new Map<string, number>();
+
+  constructor(id: string) {
+    this.#id = id;
+  }
+
+  count(): number {
+    const sinceMs = performance.now() - forgetAfterMs;
+    for (const [id, heardMs] of this.#heardMs) if (heardMs < sinceMs) this.#heardMs.delete(id);
+    return 1 + this.#heardMs.size;
+  }
+
+  /** Tells the others of this one and listens to them until `end()`; a newcomer learns of all at once. */
+  begin(connection: NatsConnection, subject: string): { end(): void } {
+    const tell = () => {
+      if (!connection.isClosed()) connection.publish(subject, this.#id);
+    };
+    const subscription = connection.subscribe(subject, {
+      callback: (error, message) => {
+        const id = error === null ? message.string() : this.#id;
+        if (id === this.#id) return;
+        if (!this.#heardMs.has(id)) tell();
+        this.#heardMs.set(id, performance.now());
+      },
+    });
+    tell();
+    const telling = setInterval(tell, tellEveryMs);
+    return {
+      end: () => {
+        clearInterval(telling);
+        if (!connection.isClosed()) subscription.unsubscribe();
+      },
+    };
+  }
 }

@@ -10,7 +10,6 @@ import type { AuthorizeRequest, CardOfRequest, CredentialField, GatewayCall, Ver
 
 /** Every provider; the same literals are public in `provider`. */
 export const providers = ["SANDBOX_3DS", "THREEDSECUREIO", "ADYEN_3DS"] as const;
-/** A provider of authentication. */
 export type ProviderName = (typeof providers)[number];
 
 /** The merchant as its acquirer knows it, which a bank sees with each authentication, and what the acquirer agreed to. */
@@ -51,7 +50,6 @@ export type Unavailable = {
 /** The device check: done, not done in time, or none. */
 export type MethodIndicator = "Y" | "N" | "U";
 
-/** An authentication to request. The vault fills in the card. */
 export type AuthenticationRequest = Amount &
   CardOfRequest &
   Pick<AuthorizeRequest, "customerEmail" | "billingAddress" | "shopperIp" | "shopperUserAgent"> & {

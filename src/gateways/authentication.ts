@@ -76,7 +76,6 @@ export type AuthenticationProof = {
   readonly cartesBancaires?: CartesBancaires | undefined;
 };
 
-/** The data that Cartes Bancaires adds to its answer. */
 export type CartesBancaires = {
   /** The algorithm of the cryptogram. */
   readonly algorithm: string;
@@ -86,7 +85,6 @@ export type CartesBancaires = {
   readonly score?: string | undefined;
 };
 
-/** The result of an authentication, as the gateway or the provider reports it. */
 export type AuthenticationResult = {
   readonly version?: string | undefined;
   readonly transStatus?: string | undefined;

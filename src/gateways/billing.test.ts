@@ -59,7 +59,6 @@ async function start(subject: Parameters<typeof startGatewayHarness>[0]): Promis
   return harness;
 }
 
-/** Holds a payment, and returns the request that carried the card. */
 async function cardRequest(harness: GatewayHarness, details: Partial<AuthorizeRequest>) {
   await holdPayment(harness, harness.newPayment(details));
   const isCard = (body: Buffer) => /4242424242424242/.test(body.toString());

@@ -6,7 +6,6 @@ import { hasKeyFor, type KeyRing, Secret, seal, unseal } from "../platform/secre
 import type { AcquirerData } from "./authentication-provider.ts";
 import type { Credentials } from "./connector.ts";
 
-/** One account of a merchant at a gateway. */
 export type Connection = {
   readonly id: string;
   readonly merchantId: string;
@@ -115,7 +114,6 @@ const updateAcquirer: Statement = {
   text: "UPDATE connection SET acquirer = $2 WHERE id = $1",
 };
 
-/** Sets or deletes the merchant's data at a connection's acquirer. */
 export async function setAcquirerData(tx: Tx, connectionId: string, acquirer: AcquirerData | null): Promise<void> {
   await tx.query(updateAcquirer, [connectionId, acquirer && JSON.stringify(acquirer)]);
 }

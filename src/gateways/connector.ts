@@ -3,8 +3,7 @@
  * protocol.
  */
 
-import type { CardSummary } from "../card-vault/card-forwarder.ts";
-import type { ForwardFeature } from "../card-vault/card-vault.ts";
+import type { CardSummary, ForwardFeature } from "../card-vault/card-vault.ts";
 import type { Secret } from "../platform/secrets.ts";
 import type { Amount } from "./amounts.ts";
 import type {

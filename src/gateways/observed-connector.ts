@@ -6,7 +6,6 @@ import { unreachable } from "../platform/errors.ts";
 import type { AuthenticationProvider, ProviderName } from "./authentication-provider.ts";
 import type { CompletionAnswer, Connector, Gateway, VerifyRow } from "./connector.ts";
 
-/** The operations of a gateway and of a provider. */
 export const gatewayOperations = [
   ...(["authorize", "capture", "void", "look_up", "complete", "ask_action", "verify"] as const),
   ...(["refund", "look_up_refund", "list_refunds"] as const),
@@ -28,7 +27,6 @@ type SeenCall = {
 /** Receives each call when it has its answer. Must not throw. */
 export type GatewayObserver = (seen: SeenCall) => void;
 
-/** Returns a function that reports a call when it has its answer. */
 function observeCalls(gateway: SeenCall["gateway"], observer: GatewayObserver) {
   return async <Answer>(
     operation: GatewayOperation,
@@ -49,7 +47,6 @@ const byRows = (rows: readonly VerifyRow[]) => ({
   reason: "none",
 });
 
-/** Returns the same provider with an observer. */
 export function observeProvider(provider: AuthenticationProvider, observer: GatewayObserver): AuthenticationProvider {
   const { gateway, credentialFields, forwardFeatures, readReturn } = provider;
   const seen = observeCalls(gateway, observer);
@@ -62,7 +59,6 @@ export function observeProvider(provider: AuthenticationProvider, observer: Gate
   } satisfies AuthenticationProvider & Record<keyof AuthenticationProvider, unknown>;
 }
 
-/** Returns the same connector with an observer. */
 export function observeConnector(connector: Connector, observer: GatewayObserver): Connector {
   const { gateway, readNotification, authentication, refunds } = connector;
   const seen = observeCalls(gateway, observer);

@@ -21,7 +21,6 @@ const selectTestNotification: Statement = {
 export type Verifiable = Pick<Connector, "credentialFields" | "forwardFeatures" | "verify"> &
   Partial<Pick<Connector, "lookUp">> & { readonly gateway: string };
 
-/** Dependencies of a verification, and the gateway's connector. */
 export type VerifyContext = {
   readonly database: Transacting;
   readonly ring: KeyRing;

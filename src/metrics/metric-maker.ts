@@ -1,7 +1,6 @@
 /** Makes metrics with the brand in their names and labels from closed lists only. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
-/** Makes metrics of one registry. */
 export type MetricMaker = ReturnType<typeof createMetricMaker>;
 
 /** Returns the current samples of a metric. */
@@ -10,7 +9,6 @@ type Reading<Label extends string> = () => Iterable<{
   readonly value: number;
 }>;
 
-/** Registers the metrics that it makes under the brand's name. */
 export function createMetricMaker(registry: Registry, brand: string) {
   const describe = <Label extends string>(name: string, help: string, labels: Label[]) => ({
     name: `${brand}_${name}`,

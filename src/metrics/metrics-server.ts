@@ -4,7 +4,6 @@ import type { Registry } from "prom-client";
 import { headersTimeoutMs, requestTimeoutMs } from "../limits.ts";
 import type { RefreshFailed } from "./refreshes.ts";
 
-/** The parts of the server: the metrics, and the functions that update them. */
 export type MetricsParts = {
   readonly registry: Registry;
   /** Updates the registry before it is shown; figures that cannot be read are omitted and reported. */

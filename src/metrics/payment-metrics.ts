@@ -12,7 +12,6 @@ export type PaymentState = {
   readonly failingGateways: () => readonly string[];
 };
 
-/** The observers of an environment's payments. */
 export type EnvironmentObserver = { readonly gateway: GatewayObserver; readonly payments: PaymentObserver };
 
 // A good gateway answers within a second; our own deadline is 14 s at most.
@@ -47,7 +46,6 @@ const shownAnswer = closedLabel(answers);
 const shownGiveUp = closedLabel(giveUps);
 const shownStatus = closedLabel(statuses);
 
-/** Registers the metrics; returns a function that begins to count one environment. */
 export function createPaymentMetrics(make: MetricMaker) {
   const counters = createCounters(make);
   const states = new Map<string, PaymentState>();

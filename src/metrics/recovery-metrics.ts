@@ -4,7 +4,6 @@
 import { Counter, Gauge, Registry } from "prom-client";
 import type { RecoveryFigures } from "../oversight/recovery-figures.ts";
 
-/** Registers the metrics under the brand's name. */
 export function createRecoveryMetrics(registry: Registry, brand: string) {
   const own = new Registry();
   const { gauge, counter } = metricMaker([registry, own], brand);
@@ -80,7 +79,6 @@ async function forgetIn(own: Registry, environment: string): Promise<void> {
   }
 }
 
-/** Makes metrics with the brand in their names and a label for the environment. */
 function metricMaker(registers: Registry[], brand: string) {
   const describe = <Label extends string>(name: string, help: string, labels: Label[]) => ({
     name: `${brand}_${name}`,

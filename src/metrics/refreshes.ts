@@ -5,9 +5,7 @@ import type { MetricMaker } from "./metric-maker.ts";
 // scrape's own 10 s.
 const refreshWaitMs = 6_000;
 
-/** A part of the metrics. */
 export type Refresh = {
-  /** Reads the figures and sets them. */
   readonly work: () => Promise<void>;
   /** Removes the figures that the work would have set: an old figure must not look fresh. */
   readonly forget: () => Promise<void> | void;

@@ -7,7 +7,6 @@ import type { Database } from "../platform/database.ts";
 import type { NatsLink } from "../platform/nats.ts";
 import type { StreamFigures, WebhookMetrics } from "./webhook-metrics.ts";
 
-/** The sources of a sample, and the metrics that show it. */
 export type SampleContext = {
   readonly environmentName: string;
   readonly database: Database;

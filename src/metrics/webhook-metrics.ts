@@ -45,7 +45,6 @@ export function createWebhookMetrics(registry: Registry, brand: string) {
 
 type Maker = ReturnType<typeof metricMaker>;
 
-/** Makes metrics with the brand in their names and a label for the environment. */
 function metricMaker(registry: Registry, brand: string) {
   const describe = <Label extends string>(name: string, help: string, labels: Label[]) => ({
     name: `${brand}_${name}`,

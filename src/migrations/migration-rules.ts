@@ -29,10 +29,8 @@ export const migrationRules = {
   "own-timeout": "migrate.ts sets how long a migration waits for locks",
 } as const;
 
-/** The name of a rule. */
 export type MigrationRule = keyof typeof migrationRules;
 
-/** A rule that a migration breaks, and the statement that breaks it. */
 export type Violation = { readonly rule: MigrationRule | "unknown" | "needless"; readonly statement: string };
 
 /** The state before a file: columns, with their tables, that a constraint keeps from being null. */

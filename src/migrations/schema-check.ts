@@ -7,7 +7,6 @@ import type { Logger } from "../platform/log.ts";
 import { beforeBaselineError, isBeforeBaseline, SchemaError } from "./schema-error.ts";
 import { type DatabaseKind, schemaHistory } from "./schema-history.ts";
 
-/** A database, with its name for people. */
 export type CheckedDatabase = {
   readonly name: string;
   readonly kind: DatabaseKind;

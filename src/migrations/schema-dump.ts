@@ -15,7 +15,6 @@ type SchemaObject = {
 /** A committed schema: its objects by kind and name, and the PostgreSQL version that wrote the definitions. */
 export type SchemaDump = { readonly postgresMajor: number; readonly objects: ReadonlyMap<string, SchemaObject> };
 
-/** The name of an object in a dump. */
 export function keyOf({ kind, name }: Pick<SchemaObject, "kind" | "name">): string {
   return `${kind} ${name}`;
 }
@@ -151,7 +150,6 @@ function plain(definition: string, suffix: string): string {
 
 const objectPattern = /^-- (unique index|[a-z]+) (.+)\n([\s\S]*?);\n(?=\n-- |$(?![\s\S]))/gm;
 
-/** Parses the text of a schema. */
 function readSchema(text: string): SchemaDump {
   const found = [...text.matchAll(objectPattern)].map(([, kind = "", name = "", definition = ""]) => {
     return { kind, name, definition };
@@ -162,7 +160,6 @@ function readSchema(text: string): SchemaDump {
   };
 }
 
-/** Returns the schema of every database of this kind in this version. */
 export function committedSchema(kind: DatabaseKind): SchemaDump {
   return readSchema(readFileSync(new URL(`./${kind}/schema.sql`, import.meta.url), "utf8"));
 }

@@ -15,7 +15,6 @@ export const beforeBaseline = {
     "create an empty database and run `switchyard migrate` on it, or for the demo remove its folder (`.switchyard`) and run `npm start`",
 } as const;
 
-/** Creates the error for a database that has to be created again. */
 export function beforeBaselineError(database: string): SchemaError {
   return new SchemaError(`${database} ${beforeBaseline.says}: ${beforeBaseline.remedy}.`);
 }

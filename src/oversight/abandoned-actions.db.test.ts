@@ -1,18 +1,11 @@
 /** Tests what an action leaves behind that a customer abandoned at a gateway which may hold by itself. */
-import { afterAll, beforeAll, expect, it } from "vitest";
-import {
-  type AuthenticationFixture,
-  challengeAt,
-  startAuthentication,
-} from "../core/scenarios/authentication.fixture.ts";
+import { expect, it } from "vitest";
+import { challengeAt, startAuthentication } from "../core/scenarios/authentication.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { encodeId } from "../platform/ids.ts";
 import { raiseAlarmsOnce } from "./raise-alarms.ts";
 
-let fixture: AuthenticationFixture;
-beforeAll(async () => {
-  fixture = await startAuthentication();
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startAuthentication);
 
 it("a hold that may still appear costs a bounded number of voids and no alarm, and the trail says why", async () => {
   const session = await fixture.pay({ A: { act: "decline", code: "transaction_not_allowed" }, B: challengeAt.B() });

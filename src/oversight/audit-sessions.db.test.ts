@@ -18,7 +18,6 @@ afterEach(async () => {
   await asOwner("TRUNCATE work_item");
 });
 
-/** Runs statements as the owner, who can switch off the guards. */
 async function asOwner(sql: string): Promise<void> {
   await fixture.asOwner.pool.query(`${switchGuards("DISABLE")}; ${sql}; ${switchGuards("ENABLE")}`);
 }

@@ -8,7 +8,6 @@ import { isKnown, openWorkItem } from "../core/record/work-items.ts";
 import { auditEveryMs, auditLookBackMs, auditSessionsMax, workItemQuietMs } from "../limits.ts";
 import type { Statement } from "../platform/database.ts";
 
-/** Every rule of app.audit(). */
 export const auditRules = [
   "succeeded_without_capture",
   "captured_outside_succeeded",
@@ -30,7 +29,6 @@ export const auditRules = [
 /** One rule of app.audit(), by its name in the result rows. */
 export type AuditRule = (typeof auditRules)[number];
 
-/** One rule that one session violates. */
 export type Violation = {
   readonly rule: AuditRule;
   readonly sessionId: string;

@@ -1,17 +1,14 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { closeWorkItem, listWorkItems } from "../core/record/work-items.ts";
 import type { PaymentSession } from "../core/rows/entities.ts";
 import { AuthenticationFixture, challengeAt, startProvided } from "../core/scenarios/authentication.fixture.ts";
-import { type CoreFixture, cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
+import { cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
 import { itemsOf, recover, withAnswers, withoutConnectors } from "../core/scenarios/recovery.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { raiseAlarmsOnce } from "./raise-alarms.ts";
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
+beforeAll(() => fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]));
 afterEach(() => fixture.setClockAhead(0));
 
 /** Makes a payment that ended without an answer; its possible holds are being voided. */

@@ -76,7 +76,6 @@ type SessionsRow = {
   isPromoted: boolean;
 };
 
-/** Loads the current figures. */
 export async function loadRecoveryFigures(queryable: Queryable): Promise<RecoveryFigures> {
   const items = await queryable.query<ItemRow>(selectItems, []);
   const [sessions] = await queryable.query<SessionsRow>(selectSessions, []);

@@ -81,7 +81,6 @@ export class Batches {
     this.#patienceMs = patienceMs;
   }
 
-  /** Returns the rows of one call. */
   run<Row extends object>(values: readonly unknown[]): Promise<Row[]> {
     const { promise, resolve, reject } = Promise.withResolvers<Row[]>();
     this.#waiting.push({ values, resolve: resolve as Waiting["resolve"], reject });

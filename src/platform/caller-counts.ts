@@ -1,8 +1,6 @@
 /** Counts the calls of each caller in this process only: several processes multiply the bound. PURE. */
 import type { CountedClient } from "./client-address.ts";
-import { keepNewest } from "./keep-newest.ts";
-import type { Verdict } from "./request-counter.ts";
-import type { Grant, RequestLimit } from "./request-stock.ts";
+import type { Grant, RequestLimit, Verdict } from "./request-counter.ts";
 
 // Callers that one process counts, some hundred bytes each; beyond this number the one idle for longest is dropped.
 const callersMax = 20_000;
@@ -48,14 +46,12 @@ export class CallerCounts {
   }
 }
 
-/** A limit that counted a call, and its verdict. */
 export type Counted = {
   readonly name: "address" | "network";
   readonly limit: RequestLimit;
   readonly verdict: Verdict;
 };
 
-/** Counts the calls of each address, and of each network that it admits. */
 export class ClientCounts {
   readonly #addresses: CallerCounts;
   readonly #networks: CallerCounts;
@@ -73,4 +69,16 @@ export class ClientCounts {
       ? { name: "network", limit: this.#networks.limit, verdict: ofNetwork }
       : { name: "address", limit: this.#addresses.limit, verdict: ofAddress };
   }
+}
+
+/** Sets an entry of a map that is ordered by last use, and evicts the entry that was unused for longest. */
+export function keepNewest<Value>(
+  map: Map<string, Value>,
+  [key, value]: readonly [string, Value],
+  entriesMax: number,
+): void {
+  map.delete(key);
+  map.set(key, value);
+  const [oldest] = map.size > entriesMax ? map.keys() : [];
+  if (oldest !== undefined) map.delete(oldest);
 }

@@ -6,7 +6,6 @@ import { randomBytes } from "node:crypto";
 import { type KeyRing, seal, unseal } from "./secrets.ts";
 import type { EnvironmentName } from "./signed-claims.ts";
 
-/** The environment and the session in which a token is valid. */
 export type CardTokenPlace = { readonly environment: EnvironmentName; readonly sessionId: string };
 
 /**

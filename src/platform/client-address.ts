@@ -15,7 +15,6 @@ const rangeShape = /^([0-9a-f.:]+?)(?:\/(\d{1,3}))?$/i;
 
 type AddressedRequest = Pick<IncomingMessage, "headers" | "socket">;
 
-/** Returns the address of a request's client, as limits count it. */
 export type ClientAddressOf = (request: AddressedRequest) => string;
 
 /** A client as limits count it: an IPv4 address and its /24, or a /64 of IPv6 and its /48. */

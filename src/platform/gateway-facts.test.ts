@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { probe } from "../card-vault/card-forwarder.ts";
+import { probe } from "../card-vault/card-vault.ts";
 import { isProbe } from "./gateway-facts.ts";
 
 describe("isProbe()", () => {

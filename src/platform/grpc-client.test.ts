@@ -6,7 +6,6 @@ import { expect, it, onTestFinished } from "vitest";
 import { VaultService } from "../../gen/vault/v1/vault_pb.ts";
 import { createGrpcClient } from "./grpc-client.ts";
 
-/** Returns a client of a port that closes every connection, and a counter of the connection attempts. */
 async function clientWithoutServer() {
   let attempts = 0;
   const server = createServer((socket) => {

@@ -8,7 +8,6 @@ import { DomainError } from "./errors.ts";
 const frameHeadBytes = 5;
 const compressedFlag = 1;
 
-/** Returns a message in its frame, uncompressed. */
 export function frameMessage(message: Uint8Array): Buffer {
   const framed = Buffer.alloc(frameHeadBytes + message.length);
   framed.writeUInt32BE(message.length, 1);

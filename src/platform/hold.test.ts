@@ -4,7 +4,6 @@ import { createHold } from "./hold.ts";
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
 afterEach(() => void vi.useRealTimers());
 
-/** Returns a read that counts its calls. */
 const counting = () => {
   let reads = 0;
   return async () => ++reads;

@@ -1,11 +1,10 @@
-/** HTTP/1.1 servers for hostile networks: bounds on everything, and our own answer in place of node's. */
+/** HTTP/1.1 servers for hostile networks: bounds on everything, our own answer in place of node's, and a gentle stop. */
 import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import * as limits from "../limits.ts";
 import { DomainError } from "./errors.ts";
 import { closeGently, closeUnread, type HttpAnswer, refuseOnResponse, refuseOnSocket } from "./http-refusal.ts";
 
-/** The parts of a server. */
 export type HttpServerParts = {
   /** Limit from the first byte of a request to its last. */
   readonly requestTimeoutMs: number;
@@ -15,7 +14,6 @@ export type HttpServerParts = {
   readonly refuse: (error: DomainError) => HttpAnswer;
 };
 
-/** The requests of one connection. */
 type Exchange = { unanswered: number; latest: ServerResponse | undefined; isRefused: boolean };
 
 /** An answer that announces the end of its connection if the request's body was not read completely. */
@@ -148,4 +146,64 @@ function continueWhenRead(request: IncomingMessage, response: ServerResponse): v
     response.writeContinue();
   };
   request.on("newListener", onListener);
+}
+
+/**
+ * Stops a server without interrupting a request: clients are asked to leave, answered, and disconnected. Create it before
+ * the first request.
+ */
+export class HttpDrain {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  readonly #unanswered = new Set<ServerResponse>();
+  #isDraining = false;
+
+  constructor(server: Server) {
+    this.#server = server;
+    server.on("connection", (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once("close", () => this.#sockets.delete(socket));
+    });
+    // Before the server's own listener, which may answer at once.
+    const track = (_request: IncomingMessage, response: ServerResponse) => this.#track(response);
+    server.prependListener("request", track);
+    server.prependListener("checkContinue", track);
+  }
+
+  /**
+   * Adds `Connection: close` to every answer from now on, so that clients use another connection for their next
+   * request.
+   */
+  begin(): void {
+    this.#isDraining = true;
+    for (const response of this.#unanswered) response.shouldKeepAlive = false;
+  }
+
+  /**
+   * Accepts no new connection. Resolves when those in use have got their answers, or are closed after the time limit.
+   */
+  async close(withinMs: number): Promise<void> {
+    this.begin();
+    const late = setTimeout(() => this.#server.closeAllConnections(), withinMs);
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    // Node counts a connection without any bytes, such as browsers open in advance, as in use.
+    for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
+    await closed;
+    clearTimeout(late);
+  }
+
+  #track(response: ServerResponse): void {
+    if (this.#isDraining) response.shouldKeepAlive = false;
+    this.#unanswered.add(response);
+    response.once("close", () => this.#unanswered.delete(response));
+  }
+}
+
+/**
+ * Returns the header that makes browsers use only TLS for a host (RFC 6797), for every answer of a server with this
+ * origin; nothing for plain HTTP or an unknown origin.
+ */
+export function transportSecurityOf(origin: string | undefined): Readonly<Record<string, string>> {
+  // Two years, as browsers require for their preload lists.
+  return origin?.startsWith("https:") ? { "strict-transport-security": "max-age=63072000" } : {};
 }

@@ -6,7 +6,6 @@ import { internalConnections, internalHttp2 } from "../limits.ts";
 /** The options of every internal port: the edge's, and the vault's, which edge and worker call in the same way. */
 export const internalPort = { http2: internalHttp2, connections: internalConnections } as const;
 
-/** Bounds on the connections of one server. */
 export type ConnectionBounds = { readonly [Name in keyof typeof internalConnections]: number };
 
 type Entry = { bornAt: number; idleSince: number; openStreams: number; isUnanswered: boolean };

@@ -2,7 +2,6 @@
 import { type SigningKey, secondsOf, signClaims } from "./service-token-signing.ts";
 import { type EnvironmentName, type VerificationKey, verifyClaims } from "./signed-claims.ts";
 
-/** The merchant for whom a service calls. */
 export type InternalServiceClaim = {
   readonly environment: EnvironmentName;
   /** The merchant's public id, `mer_…`. */

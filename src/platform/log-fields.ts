@@ -98,12 +98,10 @@ const fields = {
   tries: number,
 } as const;
 
-/** The fields of a line. */
 export type LogFields = {
   readonly [Name in keyof typeof fields]?: Parameters<(typeof fields)[Name]>[0] | undefined;
 };
 
-/** The names of all fields. */
 export const logFieldNames: readonly string[] = Object.keys(fields);
 
 const kinds: ReadonlyMap<string, Kind<never>> = new Map(Object.entries(fields));

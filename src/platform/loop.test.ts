@@ -11,7 +11,6 @@ afterEach(async () => {
 const intervalMs = 3_600_000;
 const log = { error: vi.fn() };
 
-/** Returns turns that the test ends one by one. */
 function countedTurns() {
   const ends: ((again: boolean) => void)[] = [];
   const starts = [Promise.withResolvers<void>()];

@@ -18,7 +18,6 @@ const decimalsByCode: ReadonlyMap<string, number> = new Map(
   ),
 );
 
-/** Every currency used for payment. */
 export const isoCurrencies: readonly string[] = [...decimalsByCode.keys()];
 
 /** Reports whether the code is an ISO 4217 currency used for payment. */

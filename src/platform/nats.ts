@@ -14,7 +14,6 @@ export type NatsLink = {
 
 /** Paths of PEM files, read anew for every connection: a renewed certificate is used from the next one on. */
 type NatsTls = {
-  /** The authorities of the servers' certificates. */
   readonly caFile: string;
   /** The client's certificate, if the servers require one. */
   readonly certFile?: string | undefined;

@@ -25,7 +25,6 @@ interface DriverQuery {
 }
 const BaseQuery = Query as unknown as new (config: QueryConfig, callback?: Callback) => DriverQuery;
 
-/** One statement of several, with a promise of its rows. */
 export class SyncMember extends BaseQuery {
   readonly result: Promise<QueryResult>;
   /** True once the statement was answered, or will not be. */

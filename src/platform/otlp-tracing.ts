@@ -51,7 +51,6 @@ const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT } as const;
 export type OtlpOptions = {
   /** The collector's address, to which `/v1/traces` is added. */
   readonly endpoint: string;
-  /** The process's name in the traces. */
   readonly service: { readonly name: string; readonly role: string; readonly version: string };
   /** The share of sessions that are traced, from 0 to 1: decided by the session's id, so the same in every process. */
   readonly ratio: number;

@@ -58,7 +58,6 @@ export class PartitionNames {
       : this.nameOf(statement, values[statement.partitionKey - 1]);
   }
 
-  /** Returns the statement with the names of the partitions in which these ids lie. */
   nameOf(statement: Statement, ids: unknown): Statement {
     const suffix = this.#suffixOf(ids);
     if (suffix === undefined) return statement;

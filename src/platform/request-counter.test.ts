@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { turnWithinMs, waitingRequestsMax } from "../limits.ts";
-import { RequestCounter, type Verdict } from "./request-counter.ts";
-import type { Grant } from "./request-stock.ts";
+import { FairQueue, type Grant, RequestCounter, RequestStock, stockSize, type Verdict } from "./request-counter.ts";
 
 const limit = { perSecond: 100, burst: 200 };
 
@@ -212,5 +211,113 @@ describe("RequestCounter with a fair order", () => {
     requested[1]?.fail(new Error("down"));
     await settle();
     expect(heavies).toEqual([true, true, true]);
+  });
+});
+
+/** Spends until nothing is left; returns the number spent. */
+function spendAll(stock: RequestStock, nowMs: number): number {
+  let spent = 0;
+  while (stock.spend(nowMs)) spent++;
+  return spent;
+}
+
+describe("stockSize()", () => {
+  it("is a fifth of a second of the rate, at most a tenth of the burst, and never zero", () => {
+    expect(stockSize(limit)).toBe(20);
+    expect(stockSize({ perSecond: 1_000, burst: 200 })).toBe(20);
+    expect(stockSize({ perSecond: 50, burst: 1_000 })).toBe(10);
+    expect(stockSize({ perSecond: 1, burst: 5 })).toBe(1);
+  });
+});
+
+describe("RequestStock", () => {
+  it("spends what it was granted, and no more", () => {
+    const stock = new RequestStock(limit);
+    expect(stock.spend(0)).toBe(false);
+    stock.add({ wanted: 20, granted: 20, left: 180 }, 0);
+    expect(spendAll(stock, 1)).toBe(20);
+  });
+
+  it("requests more when a quarter is left, and for waiting requests", () => {
+    const stock = new RequestStock(limit);
+    expect(stock.wanted(0, 0)).toBe(20);
+    expect(stock.wanted(0, 7)).toBe(27);
+    stock.add({ wanted: 20, granted: 20, left: 180 }, 0);
+    expect(stock.wanted(0, 0)).toBe(0);
+    for (let spent = 0; spent < 15; spent++) stock.spend(0);
+    expect(stock.wanted(0, 0)).toBe(15);
+  });
+
+  it("never requests more than the burst", () => {
+    expect(new RequestStock(limit).wanted(0, 5_000)).toBe(200);
+  });
+
+  it("drops what was not spent for ten seconds", () => {
+    const stock = new RequestStock(limit);
+    stock.add({ wanted: 20, granted: 20, left: 180 }, 0);
+    expect(stock.spend(9_999)).toBe(true);
+    expect(stock.spend(10_000)).toBe(false);
+  });
+
+  it("requests no more after an empty bucket until it can grant a whole stock again", () => {
+    const stock = new RequestStock(limit);
+    stock.add({ wanted: 20, granted: 3, left: 0.5 }, 1_000);
+    expect(spendAll(stock, 1_000)).toBe(3);
+    expect(stock.dryForMs(1_000)).toBe(195);
+    expect(stock.wanted(1_194, 9)).toBe(0);
+    expect(stock.wanted(1_195, 9)).toBe(29);
+  });
+
+  it("knows what is left: its own and the bucket's, refilled since, and never more than the burst", () => {
+    const stock = new RequestStock(limit);
+    stock.add({ wanted: 20, granted: 20, left: 100.4 }, 0);
+    expect(stock.remaining(0)).toBe(120);
+    expect(stock.remaining(250)).toBe(145);
+    expect(stock.remaining(60_000)).toBe(200);
+  });
+});
+
+describe("FairQueue", () => {
+  /** Adds calls such as `n1 s1`, and returns the queue; each answers with its own name. */
+  function queueOf(calls: readonly string[], nowMs = 0, queue = new FairQueue<(name: string) => void>()) {
+    for (const call of calls) {
+      const [network] = call.split(" ");
+      queue.join({ network, session: call }, nowMs, (tell) => tell(call));
+    }
+    return queue;
+  }
+
+  function namesOf(taken: readonly { answer: (tell: (name: string) => void) => void }[]): string[] {
+    const names: string[] = [];
+    for (const one of taken) one.answer((name) => names.push(name));
+    return names;
+  }
+
+  it("takes networks by their calls, sessions within a network by theirs, and otherwise as they came", () => {
+    const queue = queueOf(["a 1", "a 1", "a 2", "a 3", "b 1", "b 2", "c 1"]);
+    expect(namesOf(queue.takeFirst(4))).toEqual(["c 1", "b 1", "b 2", "a 2"]);
+    expect(namesOf(queue.takeFirst(9))).toEqual(["a 3", "a 1", "a 1"]);
+  });
+
+  it("counts calls that were taken: a network gains nothing by new sessions", () => {
+    const queue = queueOf(["a 1", "a 2", "a 3"]);
+    queue.takeFirst(3);
+    expect(namesOf(queueOf(["a 4", "b 1", "b 1"], 1, queue).takeFirst(3))).toEqual(["b 1", "b 1", "a 4"]);
+  });
+
+  it("forgets calls after ten seconds, but not of what still waits", () => {
+    const queue = queueOf(["a 1", "a 2", "a 3"]);
+    expect(namesOf(queueOf(["b 1", "b 2", "a 4"], 10_000, queue).takeFirst(9))).toEqual([
+      ...["a 4", "b 1", "b 2"],
+      ...["a 1", "a 2", "a 3"],
+    ]);
+  });
+
+  it("takes what is behind, and what has waited too long", () => {
+    const queue = queueOf(["b 1"], 5, queueOf(["a 1", "a 2", "a 3"]));
+    expect(namesOf(queue.takeBehind(3))).toEqual(["a 3"]);
+    expect(namesOf(queue.takeBehind(3))).toEqual([]);
+    expect(namesOf(queue.takeSince(4))).toEqual(["a 1", "a 2"]);
+    expect([queue.size, namesOf(queue.takeFirst(9))]).toEqual([1, ["b 1"]]);
   });
 });

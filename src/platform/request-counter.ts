@@ -1,10 +1,15 @@
 /**
  * Counts the requests of one bucket in this process. However many arrive at once, one statement at a time takes them
- * from the bucket. Requests beyond the bucket's are refused, or wait in a fair order.
+ * from the bucket. Requests beyond the bucket's are refused, or wait in a fair order. PURE.
  */
-import { requestRecountMs, turnWithinMs, waitingRequestsMax } from "../limits.ts";
-import { type Caller, FairQueue, type Waiting } from "./fair-queue.ts";
-import { type Grant, type RequestLimit, RequestStock } from "./request-stock.ts";
+import {
+  requestRecountMs,
+  requestStockLifetimeMs,
+  requestStockMs,
+  requestStockShare,
+  turnWithinMs,
+  waitingRequestsMax,
+} from "../limits.ts";
 
 /**
  * The decision about a request, and what its subject has left; `counted` is false while the bucket does not answer.
@@ -128,4 +133,159 @@ export class RequestCounter {
 
 function answer(waiting: readonly Waiting<Verdict>[], verdict: Verdict): void {
   for (const one of waiting) one.answer(verdict);
+}
+
+/** A bucket holds `burst` requests when it is full and fills at `perSecond`. */
+export type RequestLimit = { readonly perSecond: number; readonly burst: number };
+
+/** The shared bucket's grant for `wanted` requests, and what is left in it; between 0 and 1 if it granted less. */
+export type Grant = { readonly wanted: number; readonly granted: number; readonly left: number };
+
+/** Returns the most requests that a process holds, besides those that are waiting for it. */
+export function stockSize({ perSecond, burst }: RequestLimit): number {
+  return Math.max(1, Math.floor(Math.min((perSecond * requestStockMs) / 1000, burst * requestStockShare)));
+}
+
+/**
+ * The requests of one subject that a process may admit without a statement, their expiry, and how long the bucket is
+ * empty. Every time is in milliseconds of one monotonic clock.
+ */
+export class RequestStock {
+  readonly #limit: RequestLimit;
+  readonly #size: number;
+  #held = 0;
+  #lapsesAtMs = 0;
+  /** The bucket was empty: until then it would grant less than a full stock, so no statement is sent. */
+  #dryUntilMs = 0;
+  #bucket = { left: 0, atMs: 0 };
+
+  constructor(limit: RequestLimit) {
+    this.#limit = limit;
+    this.#size = stockSize(limit);
+  }
+
+  /** Reports whether there is a request to spend; drops expired ones. */
+  holds(nowMs: number): boolean {
+    if (nowMs >= this.#lapsesAtMs) this.#held = 0;
+    return this.#held > 0;
+  }
+
+  /** Spends one request; false if there is none. */
+  spend(nowMs: number): boolean {
+    if (!this.holds(nowMs)) return false;
+    this.#held--;
+    return true;
+  }
+
+  /**
+   * Returns the number to take from the bucket when `waiting` requests wait: 0 while there is enough, or while it is
+   * empty.
+   */
+  wanted(nowMs: number, waiting: number): number {
+    const isEnough = waiting === 0 && this.#held > this.#size / 4;
+    if (isEnough || this.isDry(nowMs)) return 0;
+    return Math.min(this.#size - this.#held + waiting, this.#limit.burst);
+  }
+
+  add({ wanted, granted, left }: Grant, nowMs: number): void {
+    this.#held += granted;
+    this.#lapsesAtMs = nowMs + requestStockLifetimeMs;
+    this.#bucket = { left, atMs: nowMs };
+    if (granted < wanted) this.#dryUntilMs = nowMs + ((this.#size - left) / this.#limit.perSecond) * 1000;
+  }
+
+  isDry(nowMs: number): boolean {
+    return nowMs < this.#dryUntilMs;
+  }
+
+  /** Returns the milliseconds until a request is admitted again. */
+  dryForMs(nowMs: number): number {
+    return Math.max(0, this.#dryUntilMs - nowMs);
+  }
+
+  /**
+   * Returns the requests left as far as this process knows: its own, and the bucket's at the last statement, refilled
+   * since.
+   */
+  remaining(nowMs: number): number {
+    const { left, atMs } = this.#bucket;
+    const refilled = left + ((nowMs - atMs) / 1000) * this.#limit.perSecond;
+    return this.#held + Math.floor(Math.min(refilled, this.#limit.burst - this.#held));
+  }
+}
+
+/** The origin of a call; the network is undefined where addresses are not counted. */
+export type Caller = { readonly network: string | undefined; readonly session: string };
+
+type Waiting<Verdict> = {
+  readonly answer: (verdict: Verdict) => void;
+  readonly sinceMs: number;
+  readonly network: Calls;
+  readonly session: Calls;
+};
+
+type Calls = { count: number };
+
+// Calls are compared over this time: an honest page makes a few calls in it, and what a network did earlier is forgotten.
+const windowMs = 10_000;
+// Sessions of one window, some hundred bytes each; beyond this number a new window begins.
+const sessionsMax = 20_000;
+
+/**
+ * Calls that wait while more arrive than are admitted. The next one is of the network that has called least, and there
+ * of the session that has called least: a caller who calls more waits longer, and a new session for each call gains
+ * nothing.
+ */
+export class FairQueue<Verdict> {
+  #waiting: Waiting<Verdict>[] = [];
+  readonly #networks = new Map<string | undefined, Calls>();
+  readonly #sessions = new Map<string, Calls>();
+  #windowEndsAtMs = 0;
+
+  get size(): number {
+    return this.#waiting.length;
+  }
+
+  /** Adds a call. Calls that have waited keep their counts when a window ends. */
+  join({ network, session }: Caller, nowMs: number, answer: (verdict: Verdict) => void): void {
+    if (nowMs >= this.#windowEndsAtMs || this.#sessions.size >= sessionsMax) {
+      this.#networks.clear();
+      this.#sessions.clear();
+      this.#windowEndsAtMs = nowMs + windowMs;
+    }
+    const counted = { network: countIn(this.#networks, network), session: countIn(this.#sessions, session) };
+    this.#waiting.push({ answer, sinceMs: nowMs, ...counted });
+  }
+
+  /** Removes and returns the first `count` calls. */
+  takeFirst(count: number): Waiting<Verdict>[] {
+    // Stable: calls with the same counts stay in the order of their arrival.
+    this.#waiting.sort(byCalls);
+    return this.#waiting.splice(0, count);
+  }
+
+  /** Removes and returns the calls behind the first `count`. */
+  takeBehind(count: number): Waiting<Verdict>[] {
+    if (this.#waiting.length <= count) return [];
+    this.#waiting.sort(byCalls);
+    return this.#waiting.splice(count);
+  }
+
+  /** Removes and returns the calls that have waited since this time or longer. */
+  takeSince(timeMs: number): Waiting<Verdict>[] {
+    const late = this.#waiting.filter(({ sinceMs }) => sinceMs <= timeMs);
+    if (late.length > 0) this.#waiting = this.#waiting.filter(({ sinceMs }) => sinceMs > timeMs);
+    return late;
+  }
+}
+
+function byCalls<Verdict>(a: Waiting<Verdict>, b: Waiting<Verdict>): number {
+  return a.network.count - b.network.count || a.session.count - b.session.count;
+}
+
+function countIn<Key>(counts: Map<Key, Calls>, key: Key): Calls {
+  const calls = counts.get(key) ?? { count: 0 };
+  calls.count++;
+  counts.set(key, calls);
+  return calls;
 }

@@ -13,7 +13,6 @@ export type RequestMeter = {
   refused(code: DomainErrorCode): void;
 };
 
-/** Returns the end of a request by the status of its answer. */
 export function requestEndOf(status: number): RequestEnd {
   if (status >= 500) return "5xx";
   if (status >= 400) return "4xx";

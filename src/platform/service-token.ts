@@ -49,7 +49,6 @@ export const claimTypes = {
  */
 export const serviceTokenLifetimeSeconds = 20;
 
-/** Returns the audience of a service token. */
 export function vaultAudience(environment: EnvironmentName): string {
   return `vault:${environment}`;
 }

@@ -74,7 +74,6 @@ export class SettingReader {
     if (path && existsSync(path)) this.#lookAtReaders(variableOf(setting, scope), path, scope);
   }
 
-  /** Reports a problem of a variable. */
   problem(variable: string, what: string): void {
     this.problems.push(`- ${variable} ${what}`);
   }

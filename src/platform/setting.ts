@@ -6,10 +6,8 @@ import { isAddressRange } from "./client-address.ts";
 import { parseDatabaseAddress } from "./database-address.ts";
 import { Secret } from "./secrets.ts";
 
-/** The readers of a setting: a role of a process, or the command line. */
 export type SettingReaderRole = "edge" | "worker" | "dashboard" | "vault" | "sandbox" | "commands";
 
-/** The environment for which a setting is read, and other inputs of its rule. */
 export type SettingScope = {
   readonly environment?: "test" | "live" | undefined;
   /** The number of a further cell of the environment. */
@@ -50,7 +48,6 @@ export type Setting<Value> = About & {
 
 type Declared<Value> = About & { readonly kind: SettingKind<Value> };
 
-/** Declares a required setting. */
 export function required<Value>(name: string, setting: Declared<Value>): Setting<NonNullable<Value>> {
   return { name, presence: { type: "required" }, ...setting } as Setting<NonNullable<Value>>;
 }
@@ -69,7 +66,6 @@ export function withDefault<Value>(name: string, text: string, setting: Declared
   return { name, presence: { type: "default", text }, ...setting } as Setting<NonNullable<Value>>;
 }
 
-/** Returns the variable of a setting in an environment, or in one of its further cells. */
 export function variableOf({ name }: Pick<Setting<unknown>, "name">, { environment, cell }: SettingScope = {}): string {
   const named = environment === undefined ? name : name.replace("{ENV}", environment.toUpperCase());
   return cell === undefined ? named : named.replace("{N}", String(cell));
@@ -115,7 +111,6 @@ export function file(rule: string): SettingKind<string> {
   return text(/./, rule);
 }
 
-/** The address of a database, with its role. */
 export const databaseUrl: SettingKind<Secret> = {
   rule: "a PostgreSQL address, postgres://role:password@host/database, with `/`, `%`, `@`, `#` and `?` of the password percent-encoded",
   isSecret: true,

@@ -18,7 +18,6 @@ export const spanNames = [
   "event.publish",
   "webhook.deliver",
 ] as const;
-/** The name of a span. */
 export type SpanName = (typeof spanNames)[number];
 
 const word = /^[\w.:-]{1,64}$/;
@@ -44,13 +43,11 @@ const attributes = {
   httpStatus: ["http.response.status_code", /^\d{3}$/],
 } as const satisfies Record<string, readonly [attribute: string, shape: RegExp]>;
 
-/** Every attribute of any span. */
 export const attributeNames: readonly string[] = Object.values(attributes).map(([attribute]) => attribute);
 
 /** Facts of a span. One that is not in its form is omitted. */
 export type SpanFacts = { readonly [Fact in keyof typeof attributes]?: string | number | undefined };
 
-/** Returns the attributes of facts, by the names that traces show. */
 export function attributesOf(facts: SpanFacts): Record<string, string | number> {
   const shown: Record<string, string | number> = {};
   for (const [fact, [attribute, shape]] of Object.entries(attributes)) {
@@ -68,7 +65,6 @@ export type SpanOrigin =
   | { readonly session: string; readonly event?: string | undefined }
   | { readonly traceparent: string | undefined };
 
-/** The options of a new span. */
 export type SpanOptions = {
   /** Within a span of the same session the new one is its child; otherwise its parent is this. */
   readonly of: SpanOrigin;
@@ -80,14 +76,13 @@ export type SpanOptions = {
   readonly link?: string | null;
 };
 
-/** An open span. */
 type OpenSpan = { set(facts: SpanFacts): void };
 
 /**
  * Records a span that began when this was created; `id` is the UUID of the event or session that is the parent of
  * others.
  */
-export type FinishSpan = (name: SpanName, options: SpanOptions & { readonly id?: string }) => void;
+type FinishSpan = (name: SpanName, options: SpanOptions & { readonly id?: string }) => void;
 
 /** The receiver of spans. None of it throws, waits for a collector, or changes the work's result. */
 export type Tracing = {

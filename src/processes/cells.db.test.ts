@@ -1,8 +1,9 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Client } from "pg";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { returnTokenOf } from "../core/customer-actions.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import type { EdgeEnvironment } from "../edge/caller.ts";
 import { createNotificationIntake } from "../edge/gateway-notifications.ts";
@@ -12,13 +13,9 @@ import { cellOf, inCell } from "../platform/cells.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
-import { type CellsFixture, startCellsFixture } from "./cells.fixture.ts";
+import { startCellsFixture } from "./cells.fixture.ts";
 
-let cells: CellsFixture;
-beforeAll(async () => {
-  cells = await startCellsFixture();
-}, 60_000);
-afterAll(() => cells.close());
+const cells = await forFile(startCellsFixture);
 
 const order = { amountMinor: 4900, currency: "EUR", orderRef: "order-1" };
 const cellOfSession = (id: string) => cellOf(decodeId("ps", id)!);

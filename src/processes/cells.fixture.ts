@@ -18,9 +18,6 @@ import { openInstallation, startEdge, startWorker } from "./installation.ts";
 
 const nowhere = { host: "127.0.0.1", port: 1 };
 
-/** The running installation, and calls to it. */
-export type CellsFixture = Awaited<ReturnType<typeof startCellsFixture>>;
-
 /** Starts the installation with two cells; close it at the file's end. */
 export async function startCellsFixture() {
   await using starting = new AsyncDisposableStack();

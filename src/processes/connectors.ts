@@ -1,5 +1,5 @@
 /** The table of connectors: the gateways that an environment can reach, and where. */
-import type { CardForwarder } from "../card-vault/card-forwarder.ts";
+import type { CardForwarder } from "../card-vault/card-vault.ts";
 import type { EnvironmentName, ServiceConfig } from "../config/checked-config.ts";
 import { adyenTestOrigin } from "../gateways/adyen/api.ts";
 import { AdyenAuthenticationProvider } from "../gateways/adyen/authentication-provider.ts";

@@ -12,7 +12,7 @@ import { bundlePage } from "../dashboard/ui/bundle.ts";
 import { renderError, toDomainError } from "../edge/error-mapping.ts";
 import { internalConnections } from "../limits.ts";
 import { createClientAddressOf } from "../platform/client-address.ts";
-import { HttpDrain } from "../platform/http-drain.ts";
+import { HttpDrain } from "../platform/http-server.ts";
 import { runLoop } from "../platform/loop.ts";
 import { Readiness } from "../platform/readiness.ts";
 import { systemRuntime } from "../platform/runtime.ts";

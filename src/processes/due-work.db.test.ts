@@ -24,7 +24,6 @@ const loopNames: readonly DueLoop[] = [
   ...(["event-republish", "event-sweep", "deliveries"] as const),
 ];
 
-/** Returns the loops that are woken. */
 async function woken(): Promise<string[]> {
   const found: string[] = [];
   const loops = Object.fromEntries(loopNames.map((name) => [name, { wake: () => found.push(name) }]));

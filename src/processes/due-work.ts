@@ -24,7 +24,6 @@ const dueWork = {
   deliveries: readyEndpoints,
 } as const;
 
-/** A loop that is woken. */
 export type DueLoop = keyof typeof dueWork;
 
 /** Longest rest of such a loop: it finds its work by itself where this look fails. */
@@ -36,7 +35,6 @@ const selectDue: Statement = {
   text: `SELECT ${names.map((name) => `EXISTS (SELECT FROM ${dueWork[name]}) AS "${name}"`).join(", ")}`,
 };
 
-/** Wakes the loops that have something to do. */
 export async function wakeDue(
   database: Queryable,
   loops: Readonly<Record<DueLoop, Pick<Loop, "wake">>>,

@@ -5,7 +5,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { CardVault } from "../card-vault/card-vault.ts";
 import { SaasVault } from "../card-vault/external/external-vault.ts";
-import { openSelfHostedVault } from "../card-vault/own/self-hosted-vault.ts";
+import { openSelfHostedVault } from "../card-vault/own/vault-rpc.ts";
 import type { EnvironmentConfig, ServiceConfig } from "../config/checked-config.ts";
 import type { Core } from "../core/core.ts";
 import { returnTokenOf } from "../core/customer-actions.ts";
@@ -13,8 +13,7 @@ import { CircuitBreaker } from "../core/execute/circuit-breaker.ts";
 import { GatewaySlots } from "../core/execute/gateway-slots.ts";
 import { returnPathOf } from "../edge/authentication-routes.ts";
 import type { EdgeEnvironment } from "../edge/caller.ts";
-import { RequestLimits } from "../edge/request-limits/request-limits.ts";
-import { takeRequests } from "../edge/request-limits/shared-bucket.ts";
+import { RequestLimits, takeRequests } from "../edge/request-limits/request-limits.ts";
 import { describeForEvent } from "../edge/session-messages.ts";
 import { Egress, type EgressRule } from "../events/egress.ts";
 import type { EndpointContext } from "../events/endpoints.ts";

@@ -43,7 +43,7 @@ import { loadRecoveryFigures } from "../oversight/recovery-figures.ts";
 import { firstCell } from "../platform/cells.ts";
 import { createCountedClientOf, createForwardingOf, createPublicAddressOf } from "../platform/client-address.ts";
 import type { Database } from "../platform/database.ts";
-import { HttpDrain } from "../platform/http-drain.ts";
+import { HttpDrain } from "../platform/http-server.ts";
 import type { Logger } from "../platform/log.ts";
 import { type Loop, runLoop, type Turn } from "../platform/loop.ts";
 import { type Handover, Mailer } from "../platform/mail.ts";
@@ -145,7 +145,6 @@ async function requireBrand({ label, database }: Environment, brand: string): Pr
   );
 }
 
-/** Gives the cells of each environment to each other. */
 function joinCells(environments: readonly Environment[]): Environment[] {
   const byName = Map.groupBy(environments, ({ name }) => name);
   return [...byName.values()].flatMap((alike) => {
@@ -156,7 +155,6 @@ function joinCells(environments: readonly Environment[]): Environment[] {
   });
 }
 
-/** Returns the environments by name, each by its first cell. */
 function byName(environments: readonly Environment[]) {
   const first = environments.filter(({ cell }) => cell === firstCell);
   return Object.fromEntries(first.map((environment) => [environment.name, environment]));

@@ -5,9 +5,7 @@ import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { amountInWords } from "../platform/money.ts";
 
-/** The roles that may refund. */
 export const refundingRoles = ["DEVELOPER", "OWNER"] as const satisfies readonly MemberRole[];
-/** One of them. */
 export type RefundingRole = (typeof refundingRoles)[number];
 
 /** Minor units by role and currency. A currency without an amount has no limit. */
@@ -18,7 +16,6 @@ const selectLimits: Statement = {
   text: "SELECT refund_limits AS limits FROM merchant_settings WHERE merchant_id = $1",
 };
 
-/** Returns a merchant's limits. */
 export async function loadRefundLimits(queryable: Queryable, merchantId: string): Promise<RefundLimits> {
   const [row] = await queryable.query<{ limits: RefundLimits }>(selectLimits, [merchantId]);
   return row?.limits ?? {};
@@ -29,7 +26,6 @@ const replaceLimits: Statement = {
   text: "UPDATE merchant_settings SET refund_limits = $2 WHERE merchant_id = $1",
 };
 
-/** Replaces a merchant's limits. */
 export async function recordRefundLimits(tx: Tx, merchantId: string, limits: RefundLimits): Promise<void> {
   await tx.query(replaceLimits, [merchantId, JSON.stringify(limits)]);
 }

@@ -25,7 +25,6 @@ const restoredQuietMs = 5 * minute;
 /** Time without an answer after which a person and the merchant are notified. */
 export const unansweredMs = hour;
 
-/** Properties of refunds at a gateway, by its connector. */
 export type RefundTraits = {
   readonly needsConfirmedCapture: boolean;
   /** Time in which the gateway surely remembers a key. */
@@ -63,7 +62,6 @@ export type RefundWork = {
   readonly restoredAt: Date | undefined;
 };
 
-/** Returns the next step. */
 export function nextRefundStep(work: RefundWork): RefundStep {
   const { refund } = work;
   if (refund.decision && (refund.status === "REQUESTED" || refund.status === "PENDING")) return stepOfDecided(work);
@@ -160,7 +158,6 @@ function stepOfPending({ refund, loaded, traits }: RefundWork): RefundStep {
   return { type: "askPerson", reason: overdueReason(refund), repeatMs: day };
 }
 
-/** Returns what a person has to know about a refund that the gateway accepted a week ago. */
 export function overdueReason({ gateway }: Pick<Refund, "gateway">): string {
   return `${gateway} accepted this refund a week ago and has not reported its end. Check there, then record its end.`;
 }

@@ -86,7 +86,6 @@ function mayBeMadeBefore({ refund, key }: Sent): boolean {
   return refund.unanswered > (key === refund.keys ? 1 : 0);
 }
 
-/** A request for a refund, and the key under which it was sent. */
 type Sent = Current & { readonly key: 1 | 2 };
 
 /** Lets a refund wait for its next request, after one that has certainly not made it. */
@@ -174,7 +173,6 @@ async function lookLater(tx: Tx, core: Core, { loaded, refund, work }: Current &
   await postpone(tx, refund, pauseAfterLookUp(refund, work.traits, loaded.readAt) ?? null);
 }
 
-/** Records the answer to a look-up. */
 export async function recordLookUp(tx: Tx, core: Core, answered: Answered<RefundRecord>): Promise<void> {
   const { loaded, refund, work, answer } = answered;
   switch (answer.type) {
@@ -223,7 +221,6 @@ async function recordAbsent(tx: Tx, core: Core, current: Answered<RefundRecord>)
   await reportUnanswered(tx, core, current);
 }
 
-/** Returns a refund as its gateway knows it. */
 export function atGateway(refund: Refund): RefundAtGateway {
   return {
     refundReference: encodeId("ref", refund.id),

@@ -1,25 +1,22 @@
 /** Attacks on refunds: what an enemy, a stopped process or a gateway that contradicts itself would do. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import type { Core } from "../core/core.ts";
 import type { PaymentSession } from "../core/rows/entities.ts";
 import { refundableMinor } from "../core/rows/payment.ts";
 import { cards } from "../core/scenarios/core.fixture.ts";
 import { drain, itemsOf, recover, replaced, withAnswers } from "../core/scenarios/recovery.fixture.ts";
 import { submitPayment } from "../core/submit-payment.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import type { GatewayRefunds } from "../gateways/connector.ts";
 import { processNotificationsOnce } from "../oversight/notifications/process-notifications.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
 import { decideRefund, type RefundDecision } from "./decide-refund.ts";
 import { createRefundTurn } from "./refund-once.ts";
-import { type RefundFixture, startRefundFixture } from "./refunds.fixture.ts";
+import { startRefundFixture } from "./refunds.fixture.ts";
 import { requestRefund } from "./request-refund.ts";
 
-let fixture: RefundFixture;
-beforeAll(async () => {
-  fixture = await startRefundFixture();
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startRefundFixture);
 afterEach(async () => {
   await fixture.base.setClockAhead(0);
   fixture.books.SANDBOX_A.isDown = false;
@@ -62,7 +59,6 @@ async function notify(
   await processNotificationsOnce(fixture.core);
 }
 
-/** Returns a core whose gateways answer refunds with this function. */
 function answering(refund: GatewayRefunds["refund"]): Core {
   return {
     ...fixture.core,

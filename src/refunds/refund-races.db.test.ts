@@ -1,20 +1,17 @@
 /** Refunds whose rows, credentials or answers change while something is on its way. */
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import type { Core } from "../core/core.ts";
 import type { PaymentSession } from "../core/rows/entities.ts";
 import { refundableMinor } from "../core/rows/payment.ts";
 import { replaced } from "../core/scenarios/recovery.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { recordVerified, stageCredentials } from "../gateways/connections.ts";
 import type { GatewayRefunds } from "../gateways/connector.ts";
 import { decideRefund } from "./decide-refund.ts";
-import { type RefundFixture, startRefundFixture } from "./refunds.fixture.ts";
+import { startRefundFixture } from "./refunds.fixture.ts";
 import { type RefundRequest, requestRefund } from "./request-refund.ts";
 
-let fixture: RefundFixture;
-beforeAll(async () => {
-  fixture = await startRefundFixture();
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startRefundFixture);
 afterEach(() => fixture.base.setClockAhead(0));
 
 describe("two requests at one moment", () => {

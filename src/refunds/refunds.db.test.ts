@@ -1,19 +1,16 @@
 /** Tests refunds from the request to their end, on a real database, with gateways whose books can be read. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import type { PaymentSession } from "../core/rows/entities.ts";
 import { refundableMinor } from "../core/rows/payment.ts";
 import { itemsOf } from "../core/scenarios/recovery.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import type { RefundAnswer } from "../gateways/connector.ts";
 import { processNotificationsOnce } from "../oversight/notifications/process-notifications.ts";
 import { encodeId } from "../platform/ids.ts";
 import { decideRefund, type RefundDecision } from "./decide-refund.ts";
-import { type RefundFixture, startRefundFixture } from "./refunds.fixture.ts";
+import { startRefundFixture } from "./refunds.fixture.ts";
 
-let fixture: RefundFixture;
-beforeAll(async () => {
-  fixture = await startRefundFixture();
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startRefundFixture);
 afterEach(() => fixture.base.setClockAhead(0));
 
 const refundEvents = async (session: PaymentSession) =>

@@ -46,7 +46,6 @@ export class RefundBooks implements GatewayRefunds {
     this.listRefunds = isReadable ? (_call, captured) => this.#list(captured.attemptReference) : undefined;
   }
 
-  /** Returns the refunds of a payment. */
   of(payment: string): ListedRefund[] {
     return this.entries.filter((entry) => entry.payment === payment);
   }
@@ -59,7 +58,6 @@ export class RefundBooks implements GatewayRefunds {
     return listed;
   }
 
-  /** Makes a refund as a person does at the gateway. Returns its reference. */
   makeByHand(payment: string, amountMinor: number, refundReference?: string): string {
     const gatewayReference = `re_hand_${++this.#made}_${payment}`;
     const status = "succeeded" as const;
@@ -183,7 +181,6 @@ export class RefundFixture {
     return drain(createRefundTurn(core));
   }
 
-  /** Moves the clock ahead, and works. */
   async workAfter(minutes: number): Promise<void> {
     await this.base.setClockAhead(minutes);
     await this.work();
@@ -193,7 +190,6 @@ export class RefundFixture {
     return (await this.base.loadSession({ id })).refunds;
   }
 
-  /** Returns the name of the captured attempt at its gateway. */
   async paymentOf(session: PaymentSession): Promise<{ reference: string; books: RefundBooks }> {
     const { attempts } = await this.base.loadSession(session);
     const captured = attempts.find(({ status }) => status === "CAPTURED")!;

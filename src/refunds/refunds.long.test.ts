@@ -1,17 +1,14 @@
 /** Tests refunds in numbers: pairs that fit only alone, and processes that die in the middle of one. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Core } from "../core/core.ts";
 import type { PaymentSession } from "../core/rows/entities.ts";
 import { replaced } from "../core/scenarios/recovery.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import type { GatewayRefunds } from "../gateways/connector.ts";
-import { type RefundFixture, startRefundFixture } from "./refunds.fixture.ts";
+import { startRefundFixture } from "./refunds.fixture.ts";
 import { requestRefund } from "./request-refund.ts";
 
-let fixture: RefundFixture;
-beforeAll(async () => {
-  fixture = await startRefundFixture();
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startRefundFixture);
 
 const refundedAt = async (session: PaymentSession) => {
   const { reference, books } = await fixture.paymentOf(session);
@@ -33,7 +30,6 @@ describe("refunds in numbers", () => {
 
   it("makes each of 200 refunds once whose process dies before, during or after the gateway's call", async () => {
     const never = new Promise<never>(() => {});
-    /** A process that dies at this point of its refund. */
     const dying = (point: number): Core => {
       const own = fixture.books.SANDBOX_A;
       const refund: GatewayRefunds["refund"] = async (...asked) => {

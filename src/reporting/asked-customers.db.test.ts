@@ -1,22 +1,15 @@
 /** Tests what reports say about payments whose customer was asked. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { PaymentSession } from "../core/rows/entities.ts";
-import {
-  type AuthenticationFixture,
-  challengeAt,
-  startAuthentication,
-} from "../core/scenarios/authentication.fixture.ts";
+import { challengeAt, startAuthentication } from "../core/scenarios/authentication.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { countedPayments } from "./analytics/counted-facts.ts";
 import { loadConnectionHealth } from "./gateway-health.ts";
 import { listPastSessions } from "./past-payments.ts";
 import { loadPayment } from "./payment-details.ts";
 import { writeTimeline } from "./payment-timeline.ts";
 
-let fixture: AuthenticationFixture;
-beforeAll(async () => {
-  fixture = await startAuthentication();
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startAuthentication);
 
 const declineA = { act: "decline", code: "transaction_not_allowed" } as const;
 

@@ -12,7 +12,6 @@ export type LedgerDays = {
   readonly to?: string | undefined;
 };
 
-/** A field that breaks a rule. */
 export type WrongDay = { readonly field: keyof LedgerDays; readonly rule: string; readonly isMissing: boolean };
 
 /** The days as points in time. */
@@ -22,7 +21,6 @@ export type LedgerRange = {
   readonly begin: Date;
   /** Exclusive. */
   readonly end: Date;
-  /** The field that names the last day. */
   readonly lastField: "day" | "to";
 };
 

@@ -9,7 +9,6 @@ export type LedgerSource = {
 };
 
 const attempts = "attempt m JOIN payment_session s ON s.id = m.session_id";
-/** The table of refunds, with their payments. */
 export const ofRefunds = "refund m JOIN payment_session s ON s.id = m.session_id";
 
 /** All that moved money, or released a hold. */
@@ -40,7 +39,6 @@ export function merchantIn({ from }: LedgerSource): string {
   return from === ofRefunds ? "m.merchant_id" : "s.merchant_id";
 }
 
-/** The amount of an entry. */
 export function amountIn({ type, from }: LedgerSource): string {
   return type === "VOIDED" || from === ofRefunds ? "m.amount_minor" : "m.captured_amount_minor";
 }

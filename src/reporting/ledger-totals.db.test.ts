@@ -65,7 +65,6 @@ const sorted = (totals: readonly LedgerTotal[]) =>
 const totals = async (days: number, database: Queryable = fixture.core.database) =>
   sorted(await totalLedger(database, { merchantId: fixture.owner.merchantId, days: { day: dayAfter(days) } }));
 
-/** Adds up the entries of a day. */
 async function addedUp(days: number): Promise<LedgerTotal[]> {
   const { entries } = await readLedger([fixture.core.database], {
     ...{ merchantId: fixture.owner.merchantId, days: { day: dayAfter(days) }, count: 1_000, pageToken: undefined },
@@ -80,7 +79,6 @@ async function addedUp(days: number): Promise<LedgerTotal[]> {
   return sorted(added);
 }
 
-/** Returns the days that are counted. */
 const counted = async () =>
   (await fixture.asOwner.pool.query<{ day: string }>("SELECT DISTINCT day::text FROM ledger_sum ORDER BY 1")).rows.map(
     (row) => row.day,

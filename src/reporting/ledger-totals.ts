@@ -6,7 +6,6 @@ import { requireClosed } from "./ledger.ts";
 import { type LedgerDays, rangeOf } from "./ledger-days.ts";
 import { amountIn, type LedgerSource, ledgerSources, merchantIn, ofRefunds } from "./ledger-sources.ts";
 
-/** The entries of one type, at one gateway in one currency. */
 export type LedgerTotal = {
   readonly type: LedgerSource["type"];
   readonly gateway: string;

@@ -87,7 +87,6 @@ async function walk(days: LedgerDays) {
   return pages;
 }
 
-/** Returns what the acquirers' books hold, as the ledger names it. */
 async function atAcquirers(): Promise<string[]> {
   const found = await fixture.sandbox.authorizations();
   return found

@@ -21,7 +21,6 @@ export type LedgerEntry = {
   readonly gatewayReference: string | null;
 };
 
-/** A page of a ledger. */
 export type LedgerPage = { readonly entries: readonly LedgerEntry[]; readonly nextPageToken: string | undefined };
 
 // A statement of its own, before the entries are read: what this finds closed is in the snapshot of the next statement.

@@ -29,7 +29,6 @@ export class Parameters {
     return `$${this.values.length}`;
   }
 
-  /** Returns one condition: all that have a value. */
   all(conditions: readonly Condition[]): string {
     const asked = conditions.filter(([value]) => value !== undefined).map(([value, sql]) => sql(this.add(value)));
     return asked.length === 0 ? "true" : asked.join(" AND ");
@@ -70,7 +69,6 @@ export type WalkedPage<Row> = {
   readonly searchedBackTo?: Date | undefined;
 };
 
-/** Returns these columns of the next page. */
 export async function walkPage<Row extends object>(
   queryable: Queryable,
   columns: string,

@@ -48,7 +48,6 @@ export function measuredBy(
   };
 }
 
-/** Returns the names of the cases that demand authentication, as one text. */
 function demandsOf(cases: RoutingCases | null | undefined): string {
   const demanding = (cases?.list ?? []).filter(({ authentication }) => authentication !== undefined);
   return JSON.stringify(demanding.map(({ name }) => name));

@@ -25,7 +25,6 @@ const selectLasting = selectOrders("select_orders_paid_more_than_once", lasting,
 
 type PaidOrders = { readonly merchantId: string; readonly orders: number; readonly since: Date };
 
-/** Returns the matters that are so now, and the open alerts that are over. */
 export async function comparePaidOrders(database: Queryable, open: readonly OpenMatter[]) {
   const known = open.filter((alert) => alert.kind === kind);
   const merchants = known.map(({ merchantId }) => merchantId);

@@ -10,7 +10,6 @@ import type { Queryable, Statement } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import { clockSkewMs, firstIdAt } from "./past-payments.ts";
 
-/** An orphaned authorization: a hold at a gateway for an attempt that was over. */
 export type OrphanedAuthorization = {
   readonly attemptId: string;
   readonly gatewayReference: string;

@@ -31,7 +31,6 @@ const shown = [
   "awaitingSince",
 ] as const;
 
-/** A payment as lists show it. */
 export type ListedPayment = Pick<PaymentSession, (typeof shown)[number]> & {
   /** The gateway's reference of what is held or captured; null if nothing is. */
   readonly gatewayReference?: string | null;
@@ -67,7 +66,6 @@ type Wanted = {
   readonly count: number;
 };
 
-/** Returns the next page. */
 export function listPayments(queryable: Queryable, wanted: Wanted): Promise<WalkedPage<ListedPayment>> {
   return walkPayments<ListedPayment>(queryable, listedColumns, wanted);
 }
@@ -81,7 +79,6 @@ export async function walkPayments<Row extends object>(
   return walkPage<Row>(queryable, columns, { walk: await planWalk(queryable, wanted), count: wanted.count });
 }
 
-/** The number and the amounts of a list. */
 export type PaymentCount = {
   readonly payments: number;
   /** Minor units in each currency, as digits: a sum may be larger than any amount. */

@@ -15,7 +15,6 @@ const searchRows = 20;
 // Time within which almost every submitted payment has settled: several time budgets.
 const settledWithinMs = 5 * 60_000;
 
-/** The identifier by which a payment was found. */
 type FoundBy =
   | "SESSION_ID"
   | "ATTEMPT_ID"
@@ -29,7 +28,6 @@ type FoundBy =
   | "CUSTOMER_NAME"
   | "AMOUNT";
 
-/** A payment with the identifier by which it was found. */
 export type PaymentMatch = { readonly payment: ListedPayment; readonly by: FoundBy };
 
 type Finder = { readonly by: FoundBy; readonly statement: Statement };

@@ -20,7 +20,6 @@ import { nameOfBrand } from "./card-brand-name.ts";
 import type { HeldOrder, OrphanedAuthorization, PaymentDetails } from "./payment-details.ts";
 import { refundSteps } from "./refund-timeline.ts";
 
-/** One step of a payment. */
 export type TimelineStep = {
   readonly at: Date;
   /** The merchant, the customer, us, a gateway, an endpoint or a person. */
@@ -99,7 +98,6 @@ function beginning(session: PaymentSession): Moment[] {
   ];
 }
 
-/** Returns the steps of a payment that its merchant captures later. */
 function laterSteps({ session, attempts, heldOrder }: PaymentDetails): Moment[] {
   const { heldAt, heldUntil, captureAskedAt, settledAt, declineCode, currency } = session;
   if (!heldAt) return [];
@@ -217,7 +215,6 @@ const frictionlessInWords: Partial<Record<AuthenticationStatus, string>> = {
   UNAVAILABLE: "Tried to authenticate, without a result",
   FAILED: "Refused to authenticate, without asking the customer",
 };
-/** Returns the steps of a provider's authentication. */
 function providedSteps(authentication: Authentication): Moment[] {
   const { startedAt, shownAt, answeredAt, cancelAskedAt, completedAt: at, because, flow } = authentication;
   const actor = authentication.provider ?? "";

@@ -33,17 +33,14 @@ import { firstIdAt } from "./past-payments.ts";
 const hourMs = 60 * 60_000;
 const dayMs = 24 * hourMs;
 
-/** The dependencies of raising alerts. */
 export type RaiseContext = {
   readonly database: Database;
   readonly runtime: Pick<Runtime, "uuid">;
   readonly log: Pick<Logger, "warn">;
 };
 
-/** A matter that is so now, with what happened. */
 type Found = Matter & { readonly detail: string; readonly since?: Date; readonly coversUntil?: Date };
 
-/** Matters that are so now, and the open alerts that are over. */
 type Seen = { readonly found: readonly Found[]; readonly over: readonly OpenMatter[] };
 
 const selectNow: Statement = { name: "select_clock", text: "SELECT app.clock() AS now" };

@@ -6,7 +6,6 @@ import { decodeId } from "../platform/ids.ts";
 import { type MoneyFilter, moneyConditions, type Walk, type WalkedPage, walkPage } from "./list-walk.ts";
 import { ofCustomer } from "./payment-filter.ts";
 
-/** A refund as lists show it. */
 export type ListedRefund = Refund & {
   readonly orderRef: string;
   /** The detail of the open alarm about it; undefined if no person is needed. */
@@ -37,7 +36,6 @@ const orderRef = "(SELECT s.order_ref FROM payment_session s WHERE s.id = r.sess
 const position = `to_char(r.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '|' || r.id`;
 const rowColumns = `${columnsOf(RefundEntity, "r")}, ${orderRef} AS "orderRef"`;
 
-/** Returns the next page. */
 export async function listRefunds(queryable: Queryable, wanted: Wanted): Promise<WalkedPage<ListedRefund>> {
   const found = await walkPage<Row>(queryable, rowColumns, { walk: walkOf(wanted), count: wanted.count });
   return { ...found, rows: await withAlarms(queryable, found.rows) };

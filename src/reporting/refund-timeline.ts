@@ -19,7 +19,6 @@ const ownCodes = new Set([
   ...["capture_failed", "capture_unconfirmed", "amount_exceeds_refundable", "idempotency_key_reused", "never_made"],
 ]);
 
-/** Returns the steps of a refund. */
 export function refundSteps(refund: Refund): Moment[] {
   const { gateway, sends, firstSentAt, pendingEventAt, clearedAt, decidedBy, decisionReason } = refund;
   const amount = amountInWords(refund.amountMinor, refund.currency);

@@ -19,7 +19,6 @@ const routeAnswers = [
   "VAULT_UNAVAILABLE",
   "TRY_AGAIN",
 ] as const;
-/** One answer of a gateway. */
 type RouteAnswer = (typeof routeAnswers)[number];
 
 const failureOf: Record<Exclude<RouteAnswer, "APPROVED">, Omit<Failure, "gateway">> = {
@@ -48,7 +47,6 @@ type RouteStep = {
 export type RouteCase = {
   readonly answer: RouteAnswer;
   readonly steps: readonly RouteStep[];
-  /** CANNOT_KNOW: it depends on the customer. */
   readonly status: "SUCCEEDED" | "DECLINED" | "DEGRADED" | "CANNOT_KNOW";
 };
 

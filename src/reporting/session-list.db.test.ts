@@ -1,16 +1,13 @@
 /** Tests the API's list of sessions: pages, tokens, filters, and the bound of what one call reads. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createSession } from "../core/create-session.ts";
-import { type CoreFixture, startCoreFixture } from "../core/scenarios/core.fixture.ts";
+import { startCoreFixture } from "../core/scenarios/core.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { switchGuards } from "../migrations/switch-guards.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { listSessions } from "./session-list.ts";
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
 
 const order = { amountMinor: 4900, currency: "EUR", orderRef: "order-1" };
 type Wanted = Parameters<typeof listSessions>[1];

@@ -13,7 +13,6 @@ export type PastAnswer =
 
 type Failed = Extract<PastAnswer, { type: "failed" }>;
 
-/** One gateway that was tried. */
 export type PastAttempt = {
   readonly connectionId: string;
   readonly gateway: string;

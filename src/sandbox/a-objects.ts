@@ -15,7 +15,6 @@ export type SandboxAParts = {
   readonly challenges: Challenges;
 };
 
-/** Answers with an authorization. */
 export function authorizationAnswer(status: number, authorization: Authorization): SandboxAnswer {
   return { status, body: publicView(authorization), about: authorization.reference };
 }
@@ -45,7 +44,6 @@ export function stateRefusal(code: string, authorization: Authorization): Sandbo
   return { status: 409, body: { error }, about: authorization.reference };
 }
 
-/** Refuses a request. */
 export function refusal(status: number, type: string, code: string): SandboxAnswer {
   return { status, body: { error: { type, code } } };
 }

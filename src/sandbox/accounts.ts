@@ -25,7 +25,6 @@ export type Account = {
 // More than any test or demo opens; beyond it the oldest are dropped.
 const accountsMax = 10_000;
 
-/** The open accounts. */
 export class Accounts {
   readonly #accounts: Book<Account>;
 

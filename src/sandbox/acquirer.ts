@@ -29,7 +29,6 @@ import { stripeRoutes } from "./stripe/emulator.ts";
 import { Tasks } from "./tasks.ts";
 import { Directory, threeDSecureRoutes } from "./three-d-secure.ts";
 
-/** The server of all acquirers; closing it releases every pause. */
 export type Acquirer = { readonly server: Server; close(): Promise<void> };
 
 type Served = {

@@ -26,10 +26,8 @@ export type SandboxBParts = {
 /** A request's body. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** A request of an authenticated account. */
 export type Call = { readonly request: SandboxRequest; readonly account: Account; readonly json: Json };
 
-/** Refuses a request. */
 export function refusal(status: number, errorCode: string): SandboxAnswer {
   return {
     status,

@@ -4,10 +4,8 @@ import type { SandboxAnswer } from "./routes.ts";
 
 type Page = Exclude<SandboxAnswer, string>;
 
-/** A page that shows nothing. */
 export const blankPage: Page = { status: 200, body: {}, page: "<!doctype html><title>Sandbox bank</title>" };
 
-/** The payment that the page shows. */
 type ShownPayment = {
   readonly merchantName: string;
   readonly amount: string;

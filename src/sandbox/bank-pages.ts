@@ -19,7 +19,6 @@ export function bankPageOf({ headers }: Pick<SandboxRequest, "headers">, { id }:
   return `http://${String(headers.host)}/bank/${id}`;
 }
 
-/** Returns the routes of the bank's pages. */
 export function bankRoutes(challenges: Challenges): readonly Route[] {
   const path = /^\/bank\/(?<id>[^/]+)$/;
   return [
@@ -79,7 +78,6 @@ ${state === "waiting" ? form : "<p>You have answered. You can close this page.</
 <p>The code is ${passingCodeAt(acquirer)}; any other fails.</p></html>`;
 }
 
-/** The style of the bank's pages. */
 export const bankStyle = `
 body { max-width: 24rem; margin: 0 auto; padding: 1.5rem; font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere }
 h1 { font-size: 1.25rem }

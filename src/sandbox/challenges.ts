@@ -65,7 +65,6 @@ export type Asking = {
 // A day of a busy demo; beyond it the oldest are dropped.
 const challengesMax = 10_000;
 
-/** All open and answered challenges. */
 export class Challenges {
   readonly #challenges: Book<Challenge>;
   /** Called when a customer has passed: by acquirers that then hold without a further request. */

@@ -5,7 +5,6 @@ import { unreachable } from "../platform/errors.ts";
 import type { Pauses } from "./pauses.ts";
 import type { SandboxAnswer, Spoilt } from "./routes.ts";
 
-/** The faults of one request. */
 export const requestFaults = [
   /** The connection is cut before execution. */
   "request_lost",
@@ -39,7 +38,6 @@ const reportFaults = [
   "notification_lost",
 ] as const;
 
-/** A fault of a request or of its answer. */
 type RequestFault = (typeof requestFaults)[number];
 /**
  * Any fault, including those of notifications. `error_kept`: executed or not, answered with HTTP 500, and every repeat
@@ -139,7 +137,6 @@ export class Faults {
     if (this.#oneOf("result", ["result_late"])) await this.#wait(this.#fraction("result"));
   }
 
-  /** Sends a notification late, twice, or unchanged. */
   async aroundNotification(send: () => Promise<void>): Promise<void> {
     const twice = this.#oneOf("notification", ["notification_twice"]) !== undefined;
     const late = this.#oneOf("notification", ["notification_late", "notification_lost"]);

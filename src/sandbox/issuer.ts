@@ -19,7 +19,6 @@ export type Delays = {
   readonly slowCaptureMs: number;
   /** Duration of an overdue capture; longer than a whole payment may take. */
   readonly overdueCaptureMs: number;
-  /** Duration of a slow refund. */
   readonly slowRefundMs: number;
   /** Time for which Stripe's search cannot find a new payment. */
   readonly searchLagMs: number;

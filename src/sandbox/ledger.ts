@@ -13,7 +13,6 @@ import type { Book, Books } from "./books.ts";
 /** SANDBOX_A, SANDBOX_B, and the emulators of real gateways. */
 export const acquirerNames = ["A", "B", "STRIPE", "ADYEN", "PAYPAL"] as const;
 
-/** A sandbox acquirer or an emulator. */
 export type AcquirerName = (typeof acquirerNames)[number];
 
 /** One authorization on record. Amounts are integers of the acquirer's own unit. */
@@ -31,7 +30,6 @@ export type Authorization = {
   readonly currency: string;
   /** The fate of its hold until then. */
   readonly hold: HoldBehaviour;
-  /** The fate of its capture. */
   readonly capture: CaptureBehaviour;
   /** The fate of its refunds. */
   readonly refund: RefundBehaviour;
@@ -54,7 +52,6 @@ export type Authorization = {
   refundWasLost?: boolean;
 };
 
-/** One refund on record. */
 export type Refund = {
   readonly id: string;
   /** The merchant side's name for it: our refund id. Empty if it was made by hand. */
@@ -120,7 +117,6 @@ const holdLifeMs: Readonly<Record<AcquirerName, number>> = {
 /** All money that the sandbox acquirers hold, have captured, have voided or have refunded. */
 export class Ledger {
   readonly #authorizations: Book<Authorization>;
-  /** The authorization of each refund, by their ids. */
   readonly #refunded: Book<string>;
   /** References voided before they were ever authorized: a late authorize of one is refused. */
   readonly #refused: Book<true>;
@@ -340,7 +336,6 @@ export function isPart(value: number, whole: number): boolean {
   return Number.isSafeInteger(value) && value >= 1 && value <= whole;
 }
 
-/** Returns what was refunded or is about to be. */
 export function refundedValue({ refunds }: Authorization): number {
   return refunds.reduce((sum, { status, value }) => (status === "failed" ? sum : sum + value), 0);
 }

@@ -8,7 +8,6 @@ type Entry = { readonly operation: string; readonly reference: string };
 // Enough for a long test run; beyond it only the latest are counted.
 const entriesMax = 100_000;
 
-/** The requests to the acquirers, and the acquirers that are down. */
 export class RequestLog {
   readonly #entries: Entry[] = [];
   readonly #down = new Set<AcquirerName>();

@@ -1,6 +1,5 @@
 /** HTTP types of the sandbox acquirers: a request, an answer, a route. Knows no acquirer. */
 
-/** A request to a sandbox acquirer, with its body read. */
 export type SandboxRequest = {
   readonly method: string;
   readonly path: string;
@@ -27,7 +26,6 @@ export type SandboxAnswer =
     }
   | "hang_up";
 
-/** An acquirer's handler for one method and path. */
 export type Route = {
   readonly method: "GET" | "POST" | "PUT";
   readonly path: RegExp;

@@ -14,7 +14,6 @@ export type SecureResult = {
 
 const eciOf: Readonly<Record<Frictionless, string>> = { Y: "05", A: "06", U: "07", N: "07" };
 
-/** Returns a result for the challenge or authorization of this id. */
 export function secureResult(transStatus: Frictionless, id: string): SecureResult {
   const isShifted = transStatus === "Y" || transStatus === "A";
   const dsTransactionId = id.replace(/^auth_/, "");

@@ -78,7 +78,6 @@ export class Directory {
     return transaction;
   }
 
-  /** Finds a transaction by its id, as it is now. */
   find(id: unknown): Transaction | undefined {
     const found = this.#transactions.get(String(id));
     if (found?.transStatus !== "C") return found;

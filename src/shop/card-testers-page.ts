@@ -7,7 +7,6 @@ import { type Html, html } from "./html.ts";
 import { badge } from "./order-page.ts";
 import { page } from "./page.ts";
 
-/** The cards that are counted in test, and what happens to a tester of each. */
 const testedCards = [
   { number: "4000000000008401", name: "4000 0000 0000 8401", note: "every security code is declined as wrong" },
   { number: "4000000000008419", name: "4000 0000 0000 8419", note: "every payment is approved" },
@@ -22,7 +21,6 @@ export function readTries(form: string): { number: string; times: number } | und
   return card && times && { number: card.number, times };
 }
 
-/** Returns the page. */
 export function cardTestersPage(tester: CardTester, dashboardUrl: string | undefined): string {
   return page(
     "Card testing",

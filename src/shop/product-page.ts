@@ -12,7 +12,6 @@ export function contentsOf({ amountMinor }: { readonly amountMinor: number }): s
   return quantity > 1 ? `${quantity} × ${product.name}` : product.name;
 }
 
-/** Returns the page with the product and the button that buys it. */
 export function productPage(dashboardUrl: string | undefined): string {
   return page(
     product.name,

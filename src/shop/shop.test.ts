@@ -117,7 +117,6 @@ afterEach(async () => {
   service.close();
 });
 
-/** Orders the product; returns the order's reference. */
 async function order(): Promise<string> {
   const response = await fetch(`${shop.origin}/orders`, { method: "POST", redirect: "manual" });
   expect(response.status).toBe(303);

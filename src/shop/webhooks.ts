@@ -5,7 +5,6 @@ import { verifyWebhook, WebhookVerificationError } from "../client/merchant/veri
 import type { WebhookEvent } from "../client/merchant/webhook-event.ts";
 import type { Orders } from "./orders.ts";
 
-/** The shop's webhook route. */
 export class WebhookReceiver {
   readonly #signingSecret: string;
   readonly #orders: Orders;

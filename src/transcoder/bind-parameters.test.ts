@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type LibraryServer, startLibrary } from "../dev/testing/transcoder/library-server.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../dev/testing/for-file.ts";
+import { startLibrary } from "../dev/testing/transcoder/library-server.ts";
 
 // The methods echo their request, so the response shows what was bound.
-let library: LibraryServer;
-
-beforeAll(async () => {
-  library = await startLibrary();
-});
-afterAll(() => library.close());
+const library = await forFile(startLibrary);
 
 /** Returns every problem as "code param: detail". */
 async function problemsOf(requestLine: string, body?: unknown): Promise<string[]> {

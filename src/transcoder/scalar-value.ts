@@ -1,10 +1,20 @@
 /** Reads single values (scalars, enums, well-known types that are one text) from JSON and from path or query text. */
-import { type DescEnum, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { type DescEnum, type DescMessage, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
-import { parseInteger } from "./integer.ts";
-import { accepted, type Reading, refused } from "./reading.ts";
 import { type JsonNode, JsonNumber } from "./strict-json.ts";
-import { readDuration, readFieldMask, readTimestamp } from "./well-known-text.ts";
+
+/** A value in the JSON form of protobuf-es, or a description of the expected value. */
+export type Reading = { readonly ok: true; readonly json: JsonValue } | { readonly ok: false; readonly detail: string };
+
+/** Returns a reading of a valid value. */
+function accepted(json: JsonValue): Reading {
+  return { ok: true, json };
+}
+
+/** Returns a reading of an invalid value; `detail` says what it must be and never what it was. */
+export function refused(detail: string): Reading {
+  return { ok: false, detail };
+}
 
 type IntegerRange = { readonly min: bigint; readonly max: bigint };
 
@@ -142,4 +152,66 @@ function readFloat(scalar: ScalarType, source: string): Reading {
 
 function readBytes(text: string): Reading {
   return base64.test(text) ? accepted(text) : refused("must be base64");
+}
+
+// 2^64 has twenty digits; a longer integer is out of every range, and an exponent must not make us write billions of
+// zeros.
+const digitsMax = 20;
+
+/**
+ * Returns the integer of a JSON number: `4900`, `4900.0` and `4.9e3` are the same. Undefined if it has a fraction; an
+ * integer of more than twenty digits becomes 10^20 with its sign, outside of every 64-bit range.
+ */
+export function parseInteger(source: string): bigint | undefined {
+  const [, sign, whole, fraction = "", exponent = "0"] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(source)!;
+  const digits = (whole! + fraction).replace(/^0+/, "");
+  const significant = digits.replace(/0+$/, "");
+  if (significant === "") return 0n;
+  // The number of zeros after the last significant digit; negative if that digit is behind the decimal point.
+  const zeros = Number(exponent) - fraction.length + (digits.length - significant.length);
+  if (zeros < 0) return undefined;
+  const size =
+    significant.length + zeros > digitsMax ? 10n ** BigInt(digitsMax) : BigInt(significant + "0".repeat(zeros));
+  return sign === "-" ? -size : size;
+}
+
+const timestamp =
+  /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
+const duration = /^-?(\d{1,12})(?:\.\d{1,9})?s$/;
+const fieldMask = /^[a-z][A-Za-z0-9]*(?:\.[a-z][A-Za-z0-9]*)*(?:,[a-z][A-Za-z0-9]*(?:\.[a-z][A-Za-z0-9]*)*)*$/;
+
+// The bounds of google.protobuf.Timestamp and Duration, as their comments state them.
+const firstInstant = Date.parse("0001-01-01T00:00:00Z");
+const lastInstant = Date.parse("9999-12-31T23:59:59.999Z");
+const durationSecondsMax = 315_576_000_000;
+
+/**
+ * Reads google.protobuf.Timestamp: RFC 3339 with a date that exists; `Date.parse` alone reads 30 February as 1 March.
+ */
+export function readTimestamp(text: string): Reading {
+  const [, year, month, day] = timestamp.exec(text) ?? [];
+  if (year === undefined || !dateExists(Number(year), Number(month), Number(day))) {
+    return refused("must be an RFC 3339 time such as 2030-01-31T12:00:00.000Z");
+  }
+  const instant = Date.parse(text);
+  if (instant < firstInstant || instant > lastInstant) return refused("must lie in the years 0001 to 9999");
+  return accepted(text);
+}
+
+/** Reads google.protobuf.Duration: seconds with the suffix s. */
+function readDuration(text: string): Reading {
+  const seconds = duration.exec(text)?.[1];
+  if (seconds === undefined) return refused("must be a duration in seconds such as 1.5s");
+  return Number(seconds) < durationSecondsMax ? accepted(text) : refused("must be shorter than 10 000 years");
+}
+
+/** Reads google.protobuf.FieldMask: lowerCamelCase paths separated by commas; the empty text is the empty mask. */
+function readFieldMask(text: string): Reading {
+  return text === "" || fieldMask.test(text) ? accepted(text) : refused("must be field names with commas between them");
+}
+
+function dateExists(year: number, month: number, day: number): boolean {
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  return date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
 }

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../dev/testing/for-file.ts";
 import { startAtlas } from "../dev/testing/transcoder/atlas.ts";
 import { placements, values } from "../dev/testing/transcoder/body-cases.ts";
 import type { Received } from "../dev/testing/transcoder/library-server.ts";
@@ -7,11 +8,7 @@ import { captures, methods, responseBodies, rests, typedPaths, verbs } from "../
 import { kinds, names } from "../dev/testing/transcoder/query-cases.ts";
 import type { Ending, TranscoderCase } from "../dev/testing/transcoder/transcoder-case.ts";
 
-let atlas: Awaited<ReturnType<typeof startAtlas>>;
-beforeAll(async () => {
-  atlas = await startAtlas();
-});
-afterAll(() => atlas.close());
+const atlas = await forFile(startAtlas);
 
 /** Sends a request and returns its ending, in the words of the table. */
 async function endingOf(requestLine: string, body: unknown, type: Ending["type"]): Promise<Ending> {

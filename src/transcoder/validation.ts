@@ -1,5 +1,4 @@
 /** The rules written in protos (buf.validate), checked once for every surface and reported in one vocabulary. */
-
 import { create, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
 import { createValidator, type Violation } from "@bufbuild/protovalidate";
 import { type Finding, type JsonPath, type Problem, problemOf, sameOrInside } from "./problem.ts";
@@ -124,4 +123,18 @@ function jsonPathOf(violation: Violation): JsonPath {
     else if (step.kind !== "oneof") path.push(step.jsonName);
   }
   return path;
+}
+
+/** Returns a problem for each text of a message, however deep, that contains NUL. */
+export function findNul(part: unknown, path: JsonPath = []): Finding[] {
+  if (typeof part === "string") {
+    if (!part.includes("\0")) return [];
+    return [{ path, code: "invalid_field", detail: "must not contain the NUL character" }];
+  }
+  if (typeof part !== "object" || part === null || ArrayBuffer.isView(part)) return [];
+  const isList = Array.isArray(part);
+  // A oneof, whose fields are members of the message around it.
+  if ("case" in part && "value" in part && typeof part.case === "string")
+    return findNul(part.value, [...path.slice(0, -1), part.case]);
+  return Object.entries(part).flatMap(([name, inner]) => findNul(inner, [...path, isList ? Number(name) : name]));
 }

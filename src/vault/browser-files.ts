@@ -8,7 +8,6 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { type BuildOptions, build } from "esbuild";
 
-/** A file with its headers. */
 export type BrowserFile = {
   readonly path: string;
   readonly contentType: string;

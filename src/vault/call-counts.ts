@@ -1,9 +1,8 @@
 /** Limits the calls of this copy of the vault, against its share of the limits of all copies. */
 import { setTimeout as pause } from "node:timers/promises";
-import { CallerCounts, ClientCounts } from "../platform/caller-counts.ts";
+import { CallerCounts, ClientCounts, keepNewest } from "../platform/caller-counts.ts";
 import type { CountedClient } from "../platform/client-address.ts";
 import { DomainError } from "../platform/errors.ts";
-import { keepNewest } from "../platform/keep-newest.ts";
 import { RequestCounter, type Verdict } from "../platform/request-counter.ts";
 import type { EnvironmentName } from "../platform/signed-claims.ts";
 import { callLimits } from "./vault-limits.ts";

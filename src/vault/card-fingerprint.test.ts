@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
-import { fingerprintOf } from "./card-fingerprint.ts";
+import { fingerprintOf } from "./card-store.ts";
 import type { VaultEnvironment } from "./vault-config.ts";
 
 const ring = { current: "1", keys: { 1: randomBytes(32) } };

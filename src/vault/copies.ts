@@ -13,7 +13,6 @@ const reportStatement: Statement = {
 
 const leaveStatement: Statement = { name: "vault_leave", text: "DELETE FROM vault_copy WHERE id = $1" };
 
-/** The copies as one of them knows them. */
 export class Copies {
   readonly #database: Database;
   readonly #id = randomUUID();
@@ -28,7 +27,6 @@ export class Copies {
     return this.#count;
   }
 
-  /** Reports that this copy runs, and counts those that do. */
   async report(): Promise<void> {
     const [row] = await this.#database.query<{ others: number }>(reportStatement, [this.#id, copyLifetimeMs]);
     this.#count = 1 + (row?.others ?? 0);

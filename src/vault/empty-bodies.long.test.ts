@@ -17,7 +17,6 @@ afterAll(async () => {
   await fixture.close();
 });
 
-/** Posts to the vault, and returns the status. */
 function post(authorization: string, address: string, body: string): Promise<number> {
   const headers = { authorization, "content-type": "application/json", "x-forwarded-for": address };
   const { port } = new URL(fixture.vault.origins.public);

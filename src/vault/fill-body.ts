@@ -4,7 +4,6 @@ import type { Card } from "./card.ts";
 import { emvNameOf } from "./cardholder-name.ts";
 import type { Destination } from "./destinations.ts";
 
-/** Returns the body for one card. */
 export type FillBody = (card: Card) => string;
 
 type Fields = Destination["fields"];

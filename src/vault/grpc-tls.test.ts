@@ -7,7 +7,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Pool } from "pg";
 import { afterAll, expect, it, onTestFinished } from "vitest";
-import { probe } from "../card-vault/card-forwarder.ts";
+import { probe } from "../card-vault/card-vault.ts";
 import { VaultClient } from "../card-vault/own/vault-rpc.ts";
 import type { VaultTlsPaths } from "../card-vault/vault-settings.ts";
 import { TestAuthority } from "../dev/testing/certificates.ts";

@@ -10,7 +10,6 @@ import { frameMessage, unframeMessage } from "../platform/grpc-message.ts";
 import { readBody } from "./read-body.ts";
 import { callBodyWithinMs, forwardBytesMax } from "./vault-limits.ts";
 
-/** One call: its stream and its headers. */
 export type GrpcCall = { readonly stream: ServerHttp2Stream; readonly headers: IncomingHttpHeaders };
 
 const grpcType = /^application\/grpc(\+proto)?$/i;

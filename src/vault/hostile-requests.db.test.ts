@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { hostileHeaders, hostileHosts, hostileLines } from "../dev/testing/edge/hostile-heads.ts";
 import { exchangeEndless, exchangeRaw } from "../dev/testing/edge/raw-exchange.ts";
-import { startVaultFixture, testCard, type VaultFixture } from "./vault.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
+import { startVaultFixture, testCard } from "./vault.fixture.ts";
 import { callLimits, tokenBodyBytesMax } from "./vault-limits.ts";
 
-let fixture: VaultFixture;
-beforeAll(async () => {
-  fixture = await startVaultFixture();
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startVaultFixture);
 
 const send = (bytes: string) => exchangeRaw(Number(new URL(fixture.vault.origins.public).port), bytes);
 

@@ -7,9 +7,8 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { AddressInfo, Server as NetServer } from "node:net";
-import { HttpDrain } from "../platform/http-drain.ts";
 import { isHost } from "../platform/http-head.ts";
-import { createHttpServer, type HttpServerParts } from "../platform/http-server.ts";
+import { createHttpServer, HttpDrain, type HttpServerParts } from "../platform/http-server.ts";
 import { Http2Sessions, internalPort, stopSendingWhenAnswered } from "../platform/http2-sessions.ts";
 import type { TlsFiles } from "../platform/tls-files.ts";
 import type { ListenAddress } from "./vault-config.ts";

@@ -228,7 +228,6 @@ const nameOfNames = /(?:name|holder)$/i;
 
 /** The two ways of finding one card's holder. */
 type HolderMask = {
-  /** The name, if it is to be masked anywhere. */
   readonly nameAnywhere: string | undefined;
   /** Reports whether the member called `name` contains the name and nothing else. */
   readonly isHolder: (name: string, value: string) => boolean;

@@ -1,21 +1,18 @@
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../dev/testing/for-file.ts";
 import { DomainError } from "../platform/errors.ts";
 import { buildBrowserFiles } from "./browser-files.ts";
 import { CallCounts } from "./call-counts.ts";
 import { publicHandler } from "./public-http.ts";
-import { startVaultFixture, type VaultFixture } from "./vault.fixture.ts";
+import { startVaultFixture } from "./vault.fixture.ts";
 
 const shop = "https://shop.example";
 // The goal of widget-and-vault.md for everything that the card frame loads.
 const frameBytesMax = 14 * 1024;
 
-let fixture: VaultFixture;
-beforeAll(async () => {
-  fixture = await startVaultFixture();
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startVaultFixture);
 
 const get = (path: string, init?: RequestInit) => fetch(fixture.vault.origins.public + path, init);
 const ancestorsOf = (response: Response) =>

@@ -1,17 +1,14 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../dev/testing/for-file.ts";
 import { signSessionGrant } from "../platform/service-token-signing.ts";
 import type { CallCounts } from "./call-counts.ts";
 import { tokenize } from "./tokenize.ts";
-import { keyPair, liveCard, startVaultFixture, testCard, type VaultFixture } from "./vault.fixture.ts";
+import { keyPair, liveCard, startVaultFixture, testCard } from "./vault.fixture.ts";
 import { callLimits } from "./vault-limits.ts";
 
-let fixture: VaultFixture;
-beforeAll(async () => {
-  fixture = await startVaultFixture({ trustedProxies: ["127.0.0.1"] });
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(() => startVaultFixture({ trustedProxies: ["127.0.0.1"] }));
 
 /** Returns the header of an address; each test counts under an address of its own. */
 const from = (address: string) => ({ headers: { "x-forwarded-for": address } });

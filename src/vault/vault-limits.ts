@@ -33,7 +33,6 @@ export const callLimits = {
 
 /** CreateTokenRequest is under 300 bytes. */
 export const tokenBodyBytesMax = 8 * 1024;
-/** A gateway request is a few KiB. */
 export const forwardBytesMax = 256 * 1024;
 /**
  * Gateways answer an authorization with a few KiB, and none documents more. The answer that is hardest to mask then

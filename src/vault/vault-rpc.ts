@@ -38,7 +38,6 @@ import { isUnexpected, toConnectError } from "./public-error.ts";
 import type { ForwardEnd, VaultEnvironment, VaultObserver } from "./vault-config.ts";
 import { refusalLogEveryMs } from "./vault-limits.ts";
 
-/** The dependencies of the vault's rpcs. */
 export type VaultRpc = Forwarder & {
   readonly environments: readonly VaultEnvironment[];
   readonly serviceTokenKeys: readonly VerificationKey[];
@@ -100,7 +99,6 @@ function unauthenticated(): ConnectError {
   return new ConnectError("the service token is not valid", Code.Unauthenticated);
 }
 
-/** Returns the rpcs by their paths. */
 function rpcsOf(vault: VaultRpc): [path: string, Rpc][] {
   const validator = createValidator();
   // CEL rules compile on first use: they compile here, so that no payment waits for it.

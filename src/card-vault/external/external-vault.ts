@@ -6,8 +6,15 @@ import { decodeId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/log.ts";
 import type { GatewayHttp, GatewayReply } from "../../platform/outbound-http.ts";
 import type { EnvironmentName } from "../../platform/signed-claims.ts";
-import type { ForwardReply, ForwardRequest } from "../card-forwarder.ts";
-import type { CardVault, Forwarding, NewVaultSession, TokenCheck, VaultObject } from "../card-vault.ts";
+import type {
+  CardVault,
+  Forwarding,
+  ForwardReply,
+  ForwardRequest,
+  NewVaultSession,
+  TokenCheck,
+  VaultObject,
+} from "../card-vault.ts";
 import type { SaasVaultSettings } from "../vault-settings.ts";
 import { findProxyDestination, type ProxyDestination, proxyAddressOf } from "./destinations.ts";
 import { fillProbe, planProxyBody, proxyHeadersOf } from "./proxy-request.ts";

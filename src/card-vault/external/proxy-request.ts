@@ -3,7 +3,7 @@
  * header or in a field without a card. Pure.
  */
 import { gatewayHeaders, probeCardOf } from "../../platform/gateway-facts.ts";
-import { withoutPlaceholders } from "../card-forwarder.ts";
+import { withoutPlaceholders } from "../card-vault.ts";
 import type { ProxyDestination } from "./destinations.ts";
 
 /** The parts that the vault still has besides number and expiry; it discards the security code after the first use. */

@@ -1,11 +1,10 @@
 /** Asks the external vault about a token: the id by which its proxy knows the card, and the card summary. */
 import { vaultTextCharactersMax } from "../../limits.ts";
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
-import type { CardSummary } from "../card-forwarder.ts";
+import type { CardSummary } from "../card-vault.ts";
 import type { CardParts } from "./proxy-request.ts";
 import { earlyRefusalOf } from "./vault-api.ts";
 
-/** A card at the external vault. */
 export type StoredCard = {
   readonly methodId: string;
   readonly tokenType: "volatile_payment_method_id" | "payment_method_id";
@@ -28,7 +27,6 @@ export function cardPathOf(token: string): string | undefined {
   return isToken ? `/v1/payment-methods/${token}?fetch_raw_detail=false` : undefined;
 }
 
-/** Interprets the answer to that read. */
 export function readStoredCard(reply: GatewayReply): CardReading {
   if (reply.type === "neverSent" && reply.cause === "stopped") return { type: "none", reply };
   if (reply.type !== "answer") return none("vault_unavailable", `the vault did not describe the card: ${reply.reason}`);

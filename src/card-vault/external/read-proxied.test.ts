@@ -137,7 +137,6 @@ describe("readStoredCard()", () => {
 
 const number = "4242424242424242";
 const masked = "************4242";
-/** Returns a gateway's answer as it comes out of the vault's frame. */
 const maskWith = (last4: string | undefined, response: unknown) =>
   JSON.parse(textOf(readProxied(answer(200, { status_code: 200, response }), last4)) ?? "");
 const mask = (response: unknown) => maskWith("4242", response);

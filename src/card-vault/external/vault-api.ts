@@ -6,7 +6,6 @@ import type { Secret } from "../../platform/secrets.ts";
 /** The address of the API and our credentials for it. */
 export type VaultApiAccess = { readonly apiBase: string; readonly apiKey: Secret; readonly profileId: string };
 
-/** One call; the path begins with a slash. */
 export type VaultCall = {
   readonly path: string;
   readonly body?: object | undefined;

@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { brokenAnswers, otherMoney, silences } from "../../dev/testing/broken-answers.ts";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { approvedCard, type GatewayHarness, startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
 import { unreachableOrigins } from "../../dev/testing/unreachable-origins.ts";
 import { VaultProcess } from "../../dev/testing/vault-process.ts";
@@ -11,11 +12,7 @@ import type { ConnectorParts } from "../../gateways/sandbox/connector-parts.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { usesPerToken } from "../../vault/vault-limits.ts";
 
-let vault: VaultProcess;
-beforeAll(async () => {
-  vault = await VaultProcess.start();
-});
-afterAll(() => vault?.close());
+const vault = await forFile(() => VaultProcess.start());
 
 const credentials = {
   apiKey: new Secret("sandbox_test_conformance"),

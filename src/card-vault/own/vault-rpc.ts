@@ -1,5 +1,4 @@
 /** The core's client of our own vault: Forward for connectors, Forget when a session has ended. */
-
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type ChannelCredentials, credentials, type ServiceError, status } from "@grpc/grpc-js";
@@ -9,6 +8,7 @@ import {
   NeverSent_Reason,
   VaultService,
 } from "../../../gen/vault/v1/vault_pb.ts";
+import { vaultGraceMs } from "../../limits.ts";
 import { readCardToken } from "../../platform/card-token.ts";
 import { unreachable } from "../../platform/errors.ts";
 import { createGrpcClient, type GrpcClient } from "../../platform/grpc-client.ts";
@@ -16,10 +16,14 @@ import { encodeId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/log.ts";
 import type { GatewayReply } from "../../platform/outbound-http.ts";
 import type { KeyRing, Secret } from "../../platform/secrets.ts";
-import { createServiceTokens, type SigningKey } from "../../platform/service-token-signing.ts";
+import {
+  createServiceTokens,
+  type SigningKey,
+  signFramePolicy,
+  signSessionGrant,
+} from "../../platform/service-token-signing.ts";
 import { type Tracing, untraced } from "../../platform/telemetry.ts";
-import type { CardForwarder, ForwardReply, ForwardRequest } from "../card-forwarder.ts";
-import type { TokenCheck } from "../card-vault.ts";
+import type { CardForwarder, CardVault, Forwarding, ForwardReply, ForwardRequest, TokenCheck } from "../card-vault.ts";
 import type { VaultTlsPaths } from "../vault-settings.ts";
 
 // Time that the vault and the network may take beside the gateway.
@@ -217,4 +221,80 @@ function replyWithoutAnswer(error: ServiceError): GatewayReply {
     default:
       return { type: "noAnswer", timedOut: false, lostAtVault: true, reason: "the connection to the vault broke" };
   }
+}
+
+/**
+ * The vault sends every row of its destination table, within the attempt's time: the delay that it adds is shorter than
+ * the margin of our own timeout.
+ */
+export const selfHostedForwarding: Forwarding = {
+  features: new Set(["form_body", "composed_value", "two_digit_year"]),
+  lateMs: 0,
+};
+
+/** Opens the vault. No connection is made before its first use. Throws if files of `tls` cannot be used. */
+export function openSelfHostedVault(options: {
+  /** The origin that browsers use. */
+  origin: string;
+  /** The origin of the pages that show customers' actions. */
+  apiOrigin: string;
+  /** `host:port` of its gRPC. */
+  address: string;
+  /** Without it the connection is not encrypted. */
+  tls?: VaultTlsPaths | undefined;
+  signing: SigningKey;
+  /** Without it the vault is asked about each token. */
+  cardToken?: KeyRing | undefined;
+  log: Logger;
+  tracing?: Tracing | undefined;
+}): CardVault {
+  const { origin, apiOrigin, signing } = options;
+  const client = new VaultClient(options);
+  return {
+    origin,
+    forwarding: selfHostedForwarding,
+    opensSessionByCall: false,
+    carriesMerchantKey: true,
+    openSession: openSessionWith({ signing, origin, apiOrigin }),
+    forward: (request) => client.forward(request),
+    checkToken: (asked) => client.checkToken(asked),
+    forget: (sessionId) => client.forget(sessionId),
+    close: () => client.close(),
+  };
+}
+
+// A page that submits at the last moment still needs the grant while its card is tokenized.
+const graceMs = 60_000;
+
+/** Describes the vault to the widget for each session: signs with the environment's key. */
+function openSessionWith(vault: { signing: SigningKey; origin: string; apiOrigin: string }): CardVault["openSession"] {
+  const framePolicyOf = rememberingLast(vault.signing, vault.apiOrigin);
+  return async (session) => {
+    const profileId = encodeId("mer", session.merchantId);
+    const origins = session.checkoutOrigins;
+    const expiresAt = new Date(session.expiresAt.getTime() + graceMs);
+    const grant = { session: encodeId("ps", session.sessionId), profile: profileId, origins, expiresAt };
+    return {
+      mode: "self_hosted",
+      publishableKey: session.publishableKey,
+      profileId,
+      sdkAuthorization: signSessionGrant(vault.signing, grant),
+      sdkUrl: `${vault.origin}/sdk.js`,
+      // A page that is reloaded while its customer is at the bank needs a frame, even where the session would have expired.
+      framePolicy: framePolicyOf({ origins, expiresAt: new Date(session.expiresAt.getTime() + vaultGraceMs) }),
+    };
+  };
+}
+
+/**
+ * Signs frame policies and keeps the last one: sessions that a merchant creates within one second have the same pages
+ * and expiry, and Ed25519 signs the same claims in the same way.
+ */
+function rememberingLast(signing: SigningKey, serviceOrigin: string) {
+  let last = { claims: "", policy: "" };
+  return (policy: { origins: readonly string[]; expiresAt: Date }): string => {
+    const claims = [Math.floor(policy.expiresAt.getTime() / 1_000), ...policy.origins].join(" ");
+    if (claims !== last.claims) last = { claims, policy: signFramePolicy(signing, { ...policy, serviceOrigin }) };
+    return last.policy;
+  };
 }

@@ -66,7 +66,6 @@ export function mayCompleteAgain({ completionsSent }: Authentication): boolean {
   return completionsSent < completionsMax; // rule:completed-as-committed
 }
 
-/** A session with the authentications of its customer. */
 export type Asked = {
   readonly session: Planned;
   readonly authentications: readonly Authentication[];
@@ -93,7 +92,6 @@ export function mayRepeat(loaded: Payment, attempt: Attempt): boolean {
   return loaded.attempts.every(({ round }) => round !== 1) && mayAsk(loaded, attempt);
 }
 
-/** The ends of an authentication that a gateway's answer reports. */
 type ReportedEnd = Exclude<StateOf<typeof authenticationBeginnings>, "AWAITING_CUSTOMER">;
 
 // The letters of EMV 3DS. A hold after "N" or "R" is the gateway's decision; the bank's result then counts for nothing.
@@ -119,7 +117,6 @@ export function endOf(
   return end && isRefusal ? "FAILED" : end;
 }
 
-/** The party that ended a challenge. */
 type ChallengeEnd = "CUSTOMER" | "BANK" | "DEADLINE";
 
 const challengeEnds: Partial<Record<AuthenticationStatus, ChallengeEnd>> = {

@@ -32,7 +32,6 @@ import {
 } from "./authentications.ts";
 import { endWithoutResult } from "./provided-rows.ts";
 
-/** An attempt and its open authentication. */
 type Asked = { readonly attempt: Attempt; readonly authentication: Authentication };
 /** The same, and the session that pays the order instead, if another one does. */
 type Ordered = Asked & { readonly payerId: string | undefined };

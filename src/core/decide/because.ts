@@ -11,7 +11,6 @@ type Rule = { readonly version: number };
 /** The version of the rule of a merchant that has saved none. */
 export const defaultRuleVersion = 0;
 
-/** Returns the name of a version of the rule. */
 function nameOf({ version }: Rule): string {
   return version === defaultRuleVersion ? "the default rule" : `rule version ${version}`;
 }

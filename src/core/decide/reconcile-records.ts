@@ -4,7 +4,6 @@ import type { LookUpAnswer } from "../../gateways/connector.ts";
 import { amountInWords } from "../../platform/money.ts";
 import type { Attempt, AttemptStatus } from "../rows/entities.ts";
 
-/** Our record: the attempt, and whether its session counts the capture as confirmed. */
 export type OurRecord = Pick<Attempt, "status" | "captureOrderedAt" | "gatewayReference"> & {
   readonly captureConfirmed: boolean;
   /** True for a hold that waits until its merchant orders the capture. */

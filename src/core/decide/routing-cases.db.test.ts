@@ -26,7 +26,6 @@ function setCases(cases: RoutingCases | null, connectionIds = [a, b], split?: Sp
   return fixture.core.database.transaction((tx) => recordRoutingRule(tx, rule));
 }
 
-/** Pays a new session; the vault reports this card, or none. */
 async function pay(card: CardDigits | undefined, more: Partial<NewSession> = {}, number = cards.approved) {
   const order = { amountMinor: 4900, currency: "EUR", orderRef: "by a case", ...more };
   const { session: created } = await createSession(fixture.core, fixture.owner, order);

@@ -16,7 +16,6 @@ const facts: PaymentFacts = {
   draw: 50,
 };
 const one = (conditions: RouteConditions, name = "one"): RoutingCase => ({ name, conditions, connectionIds: ["a"] });
-/** Returns what decides among these cases. */
 function chooseAmong(list: readonly RoutingCase[], about: PaymentFacts): RoutedBy | undefined {
   const cases = { list, cardRanges: [] };
   return followCases({ version: 1, failoverOn: [], candidates: [], all: [], cases }, about).routedBy;

@@ -33,7 +33,6 @@ export type PaymentFacts = {
   readonly draw: number;
 };
 
-/** Every type of a card. */
 export const cardTypes: readonly CardType[] = ["CREDIT", "DEBIT", "PREPAID"];
 
 /** Every day of a week, Monday first. */

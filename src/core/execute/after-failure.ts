@@ -1,5 +1,5 @@
 /** Records that an attempt has failed, and opens what follows it: the next one, a repeat, or a provider's authentication. */
-import type { CardSummary } from "../../card-vault/card-forwarder.ts";
+import type { CardSummary } from "../../card-vault/card-vault.ts";
 import type { AuthorizeAnswer, GatewayOutcome, NotProcessed } from "../../gateways/connector.ts";
 import type { Tx } from "../../platform/database.ts";
 import { unreachable } from "../../platform/errors.ts";

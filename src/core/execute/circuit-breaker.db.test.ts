@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { CardForwarder } from "../../card-vault/card-forwarder.ts";
+import type { CardForwarder } from "../../card-vault/card-vault.ts";
 import { VaultClient } from "../../card-vault/own/vault-rpc.ts";
 import { HandClock } from "../../dev/testing/clock.ts";
 import { TestForwarder } from "../../dev/testing/forwarder.ts";

@@ -37,7 +37,6 @@ export function classifyHealth(outcome: GatewayOutcome, { failsOnRequest }: Pick
 export class CircuitBreaker {
   /** Failure times in milliseconds, oldest first. A connection whose last call was answered has no entry. */
   readonly #failures = new Map<string, readonly number[]>();
-  /** The gateways of those connections. */
   readonly #gateways = new Map<string, string>();
 
   /** Records how a call to a connection of this gateway ended. */
@@ -55,7 +54,6 @@ export class CircuitBreaker {
     this.#gateways.delete(oldest);
   }
 
-  /** Returns the gateway of each connection that is left out now. */
   failingGateways(now: Date): string[] {
     return [...this.#gateways].flatMap(([connectionId, gateway]) =>
       this.isFailing(connectionId, now) ? [gateway] : [],

@@ -1,20 +1,17 @@
 /** Tests attempts that no gateway ever ends: a person ends them, and the payment is captured once or not at all. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { raiseAlarmsOnce } from "../../oversight/raise-alarms.ts";
 import { captureHeld } from "../capture-later.ts";
 import type { Core } from "../core.ts";
 import type { PaymentSession } from "../rows/entities.ts";
-import { type CoreFixture, cards, startCoreFixture } from "../scenarios/core.fixture.ts";
+import { cards, startCoreFixture } from "../scenarios/core.fixture.ts";
 import { captured, decisionSteps, givenUp, noAnswer } from "../scenarios/decision.fixture.ts";
 import { itemsOf, recover, withAnswers, withoutConnectors } from "../scenarios/recovery.fixture.ts";
 import { confirmDecision, decideAttempt, withdrawDecision } from "./decisions.ts";
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  await fixture.setRule([], [fixture.connectionIds[0]!]);
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
+beforeAll(() => fixture.setRule([], [fixture.connectionIds[0]!]));
 afterEach(() => fixture.setClockAhead(0));
 
 const { firstOf, stateOf, submitOn, unanswered, of, decide, turn, turnAfterQuiet, report } = decisionSteps(

@@ -225,7 +225,6 @@ async function sendWithRoom<Answer>(
   return core.repeats.hasRoom(attempt) ? core.repeats.occupy(attempt, send()) : crowded;
 }
 
-/** Returns the amount of a capture that was ordered in part. */
 function partOf({ amountMinor, capturedAmountMinor }: Attempt): Pick<Hold, "captureMinor"> {
   const part = capturedAmountMinor === amountMinor ? null : capturedAmountMinor; // rule:capture-amount-once
   return part === null ? {} : { captureMinor: part };
@@ -372,7 +371,6 @@ function atGateway(attempt: AttemptToLookUp) {
   };
 }
 
-/** Returns a captured attempt as a gateway knows it, for its refunds and for reading the capture. */
 export function capturedAtGateway(
   captured: Pick<
     Attempt,
@@ -395,7 +393,6 @@ type TracedConnector = Pick<Connector, "canRead" | "failsOnRequest" | "authorize
 type Answer = CompletionAnswer["outcome"] | VoidAnswer | LookUpAnswer | ActionAnswer;
 type Traced = Pick<Attempt, "sessionId" | "id" | "gateway">;
 
-/** Returns a way to run calls about an attempt in spans. */
 function tracerOf(tracing: Tracing, attempt: Traced) {
   const options: SpanOptions = {
     of: { session: attempt.sessionId },

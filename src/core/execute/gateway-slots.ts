@@ -7,7 +7,6 @@ import { submissionsInFlightMax } from "../../limits.ts";
 /** The account at a gateway that work waits for. */
 export type Called = { readonly connectionId: string; readonly gateway: string };
 
-/** The connections and gateways at which no more work may begin. */
 export type Full = { readonly connections: readonly string[]; readonly gateways: readonly string[] };
 
 /** Counts the work in progress at each connection and gateway, against a bound for either. */

@@ -3,7 +3,7 @@
  * orders are in capture-later.ts; docs/capture-later.md has the rules C1 to C7.
  */
 
-import type { CardSummary } from "../../card-vault/card-forwarder.ts";
+import type { CardSummary } from "../../card-vault/card-vault.ts";
 import type { CaptureRecord, LookUpAnswer } from "../../gateways/connector.ts";
 import { captureDueMs, holdAlarmMs, holdLookAgainMs, holdLookMs, holdMarginMs } from "../../limits.ts";
 import type { Queryable, Statement, Tx } from "../../platform/database.ts";

@@ -7,7 +7,6 @@ import { type CoreFixture, cards } from "../scenarios/core.fixture.ts";
 import { withAnswers } from "../scenarios/recovery.fixture.ts";
 import { submitPayment } from "../submit-payment.ts";
 
-/** Switches on that the fixture's merchant refuses repeated orders. */
 export async function refuseRepeatedOrders({ asOwner, owner }: CoreFixture): Promise<void> {
   await asOwner.pool.query(
     `INSERT INTO merchant_settings (merchant_id, session_lifetime_ms, publishable_key, repeated_orders, repeated_orders_at)
@@ -19,7 +18,6 @@ export async function refuseRepeatedOrders({ asOwner, owner }: CoreFixture): Pro
 /** Returns steps and views for a fixture that starts later. */
 export function ordersOf(fixture: () => CoreFixture) {
   return {
-    /** Creates sessions of one order. */
     async ofOneOrder(count = 2, fields: Partial<NewSession> = {}): Promise<PaymentSession[]> {
       const orderRef = `order-${systemRuntime.uuid()}`;
       return Promise.all(Array.from({ length: count }, () => fixture().newSession({ orderRef, ...fields })));
@@ -38,12 +36,10 @@ export function ordersOf(fixture: () => CoreFixture) {
 
     stateOf: async (session: PaymentSession) => (await fixture().loadSession(session)).session,
     attemptsOf: async (session: PaymentSession) => (await fixture().loadSession(session)).attempts,
-    /** The session that has the order. */
     async ownerOf({ orderRef }: PaymentSession): Promise<string | undefined> {
       const text = "SELECT session_id FROM app.order_winner WHERE order_ref = $1";
       return (await fixture().asOwner.pool.query(text, [orderRef])).rows[0]?.session_id;
     },
-    /** The rules that the sessions' rows break. */
     async broken(...sessions: PaymentSession[]): Promise<unknown[]> {
       const ids = sessions.map(({ id }) => id);
       return (await fixture().asOwner.pool.query("SELECT rule FROM app.audit($1)", [ids])).rows;

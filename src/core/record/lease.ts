@@ -1,5 +1,5 @@
 /** The lease of a submitted session: one process at a time works on it, and every write repeats the lease's epoch. */
-import type { CardSummary } from "../../card-vault/card-forwarder.ts";
+import type { CardSummary } from "../../card-vault/card-vault.ts";
 import { leaseMs, leaseUsedMs } from "../../limits.ts";
 import { columnsOf } from "../../platform/columns.ts";
 import type { Database, Statement, Tx } from "../../platform/database.ts";

@@ -2,7 +2,7 @@
  * The functions of src/migrations/environment/payment-functions.sql: each is one commit of a payment, and one statement. Their times
  * are whole milliseconds, so the rows that they leave are known without reading them. They throw what `underLease` returns as lost.
  */
-import type { CardSummary } from "../../card-vault/card-forwarder.ts";
+import type { CardSummary } from "../../card-vault/card-vault.ts";
 import { overdueAfterMs, prepareEvent } from "../../events/outbox.ts";
 import type { CaptureRecord } from "../../gateways/connector.ts";
 import { gatewayReferenceCharactersMax, leaseMs, leaseUsedMs, openingMarginMs } from "../../limits.ts";

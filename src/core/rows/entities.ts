@@ -15,20 +15,17 @@ import {
   sessionTransitions,
 } from "./transitions.ts";
 
-/** Every public state of a session. */
 export const sessionStatuses = Object.keys(sessionTransitions) as readonly SessionStatus[];
 /** Public state of a session; all but CREATED are final. */
 export type SessionStatus = StateOf<typeof sessionTransitions>;
 
 /** Every state of an attempt; docs/safety.md shows the diagram. */
 export const attemptStatuses = Object.keys(attemptTransitions) as readonly AttemptStatus[];
-/** State of one attempt. */
 export type AttemptStatus = StateOf<typeof attemptTransitions>;
 
 /** Why a gateway processed nothing: it refused the request or the credentials, or did not answer. */
 export type Refusal = "REQUEST" | "CREDENTIALS" | "NO_ANSWER";
 
-/** Every reason why an attempt was not authorized. */
 export const failureKinds = ["HARD_DECLINE", "SOFT_DECLINE", "FRAUD", "TIMEOUT", "GATEWAY_ERROR"] as const;
 /** The reason why an attempt was not authorized. */
 export type FailureKind = (typeof failureKinds)[number];
@@ -85,7 +82,6 @@ export type PlannedProvider = {
   readonly credentialVersion: number;
 };
 
-/** One step of a plan. */
 export type PlannedConnection = {
   readonly priority: number;
   readonly gateway: string;
@@ -110,7 +106,6 @@ export type PlannedConnection = {
 /** A connection that the plan left out, with the reason. */
 export type SkippedConnection = { readonly gateway: string; readonly connectionId: string; readonly because: string };
 
-/** The type of a card's account. */
 export type CardType = "CREDIT" | "DEBIT" | "PREPAID";
 
 /** Facts about a card beside its last digits. An absent one is unknown. */
@@ -130,7 +125,6 @@ export type CardRange = {
   readonly type?: CardType | undefined;
 };
 
-/** A day of the week. */
 export type Weekday = "MONDAY" | "TUESDAY" | "WEDNESDAY" | "THURSDAY" | "FRIDAY" | "SATURDAY" | "SUNDAY";
 
 /** A time of the week: its days, and hours from `from` to before `until`, such as `22:00`; past midnight if later. */
@@ -321,7 +315,6 @@ export const AttemptEntity = defineEntity({
   },
 });
 
-/** State of one authentication. */
 export type AuthenticationStatus = StateOf<typeof authenticationTransitions> | StateOf<typeof providedTransitions>;
 
 /** The party that bears a fraudulent payment, as the gateway says. */
@@ -362,7 +355,6 @@ export const AuthenticationEntity = defineEntity({
   },
 });
 
-/** State of one refund. */
 export type RefundStatus = StateOf<typeof refundTransitions>;
 
 /** The columns of `refund`. */
@@ -430,7 +422,6 @@ export const RoutingRuleEntity = defineEntity({
 
 /** One payment of one customer, from its creation to its single end. */
 export type PaymentSession = InferEntity<typeof PaymentSessionEntity>;
-/** One attempt of a payment at one gateway. */
 export type Attempt = InferEntity<typeof AttemptEntity>;
 /** One run of 3-D Secure inside an attempt, at the gateway that asked for it. */
 export type Authentication = InferEntity<typeof AuthenticationEntity>;

@@ -53,7 +53,6 @@ export function refundableMinor(payment: Pick<Payment, "session" | "attempts" | 
   return Math.max(0, (captured.capturedAmountMinor ?? 0) - refundedMinor(payment));
 }
 
-/** Returns the captured attempt of a session that has SUCCEEDED. */
 export function capturedOf({ session, attempts }: Pick<Payment, "session" | "attempts">): Attempt | undefined {
   if (session.status !== "SUCCEEDED") return undefined;
   return attempts.find(({ id }) => id === session.winnerAttemptId);

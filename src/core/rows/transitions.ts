@@ -144,7 +144,6 @@ export const refundTransitions = {
   FAILED: {},
 } as const;
 
-/** The names that a table of transitions has. */
 export type StateOf<Transitions> = keyof Transitions & string;
 
 /** The statuses that may follow `From`; of several, each that may follow one of them. */

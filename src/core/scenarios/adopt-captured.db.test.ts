@@ -1,5 +1,6 @@
 /** After a restore, a person adopts money that no gateway reports: the session is paid once, and nothing is sent. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { runCommand } from "../../dev/testing/run-command.ts";
 import { adoptCaptured, declareRestore } from "../../oversight/declare-restore.ts";
 import { raiseAlarmsOnce } from "../../oversight/raise-alarms.ts";
@@ -11,17 +12,13 @@ import { confirmDecision, decideAttempt, withdrawDecision } from "../execute/dec
 import { attemptIdOf } from "../record/open-attempt.ts";
 import type { PaymentSession } from "../rows/entities.ts";
 import { submitPayment } from "../submit-payment.ts";
-import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
+import { cards, startCoreFixture } from "./core.fixture.ts";
 import { captured, decisionSteps, givenUp } from "./decision.fixture.ts";
 import { itemsOf, recover, withAnswers } from "./recovery.fixture.ts";
 import * as restore from "./restore.fixture.ts";
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
+beforeAll(() => fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]));
 beforeEach(() => fixture.setClockAhead(0));
 
 const payUnseen = (session: PaymentSession, at: 0 | 1, upTo: "held" | "captured") =>

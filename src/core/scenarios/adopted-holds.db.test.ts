@@ -4,7 +4,6 @@ import type { Gateway } from "../../gateways/connector.ts";
 import { encodeId } from "../../platform/ids.ts";
 import type { PaymentSession } from "../rows/entities.ts";
 
-/** The gateways that can be read. */
 const gateways: readonly Gateway[] = ["STRIPE", "PAYPAL", "SANDBOX_A"];
 
 let harness: PairHarness;

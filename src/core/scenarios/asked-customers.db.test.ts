@@ -13,7 +13,6 @@ import {
 } from "./authentication.fixture.ts";
 import { replaced } from "./recovery.fixture.ts";
 
-/** Returns a core whose connectors are replaced in part. */
 function withConnectors(core: Core, change: (connector: Connector) => Partial<Connector>): Core {
   return {
     ...core,
@@ -25,7 +24,6 @@ function withConnectors(core: Core, change: (connector: Connector) => Partial<Co
   };
 }
 
-/** Returns a core that keeps what gateways are asked to authorize. */
 function recording(core: Core): { core: Core; requests: AuthorizeRequest[] } {
   const requests: AuthorizeRequest[] = [];
   const recorded = withConnectors(core, (connector) => ({

@@ -1,25 +1,17 @@
 /** Tests what must not happen while a customer is asked: after a cancel, after a fraud decline, and after a restore. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import type { ActionAnswer } from "../../gateways/connector.ts";
 import { declareRestore } from "../../oversight/declare-restore.ts";
 import { createOrphanTurn } from "../../oversight/orphaned-authorizations.ts";
 import type { Core } from "../core.ts";
 import { cancelAction } from "../customer-actions.ts";
 import type { PaymentSession } from "../rows/entities.ts";
-import {
-  type AuthenticationFixture,
-  challengeAt,
-  startAuthentication,
-  startProvided,
-} from "./authentication.fixture.ts";
+import { challengeAt, startAuthentication, startProvided } from "./authentication.fixture.ts";
 import { drain, itemsOf, recover, replaced, withAnswers } from "./recovery.fixture.ts";
 import { payUnseen, turns } from "./restore.fixture.ts";
 
-let fixture: AuthenticationFixture;
-beforeAll(async () => {
-  fixture = await startAuthentication();
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startAuthentication);
 afterEach(() => fixture.base.setClockAhead(0));
 
 const approve = { act: "approve" } as const;

@@ -6,7 +6,6 @@ const soft = "SANDBOX_A DECLINED";
 const exempted = { exemptions: ["LOW_VALUE"], stopsIfUnavailable: false, forbidsSecondChallenge: false } as const;
 const asking = "The request asks for an exemption: low value.";
 
-/** Returns a started fixture for the tests of a describe block. */
 function fixture(rule: Parameters<typeof startProvided>[0]): () => AuthenticationFixture {
   let flow: AuthenticationFixture | undefined;
   beforeAll(async () => {

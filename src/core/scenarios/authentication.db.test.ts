@@ -1,5 +1,6 @@
 /** Tests payments whose gateway asks for the customer, from the challenge to the end. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import type { AuthorizeAnswer, AuthorizeRequest, Connector } from "../../gateways/connector.ts";
 import { declareRestore } from "../../oversight/declare-restore.ts";
 import { encodeId } from "../../platform/ids.ts";
@@ -8,15 +9,11 @@ import { takeReturn } from "../customer-actions.ts";
 import { recordRoutingRule } from "../record/routing-rules.ts";
 import type { AuthenticationRule } from "../rows/entities.ts";
 import { recoverSessionsOnce, resumeSession } from "../submit-payment.ts";
-import { type AuthenticationFixture, challengeAt, shopper, startAuthentication } from "./authentication.fixture.ts";
+import { challengeAt, shopper, startAuthentication } from "./authentication.fixture.ts";
 import { replaced } from "./recovery.fixture.ts";
 import { turns } from "./restore.fixture.ts";
 
-let fixture: AuthenticationFixture;
-beforeAll(async () => {
-  fixture = await startAuthentication();
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startAuthentication);
 afterEach(() => fixture.base.setClockAhead(0));
 
 const declineA = { act: "decline", code: "transaction_not_allowed" } as const;

@@ -166,7 +166,6 @@ export class AuthenticationFixture {
     await this.comeBack(address, core);
   }
 
-  /** Submits a payment with a test card. */
   async payWith(card: string): Promise<PaymentSession> {
     this.base.useCard(card);
     const session = await this.base.newSession();

@@ -1,16 +1,13 @@
 /** Held payments of which a person has captured a part on the gateway's own pages, at the gateways that can be read. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { PairHarness } from "../../dev/testing/core/failover-pairs.ts";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { captureHeld, orderCapture } from "../capture-later.ts";
 import { recoverSessionsOnce } from "../submit-payment.ts";
 import { itemsOf } from "./recovery.fixture.ts";
 
-let harness: PairHarness;
-beforeAll(async () => {
-  harness = await PairHarness.start();
-});
-afterAll(() => harness?.close());
+const harness = await forFile(() => PairHarness.start());
 
 describe.each(["STRIPE", "PAYPAL", "SANDBOX_A"] as const)("a hold at %s", (gateway) => {
   it("that a person has captured in part is captured with that amount, whatever the merchant orders", async () => {

@@ -1,19 +1,16 @@
 /** Tests the plan, verification and creation with a vault that can do less than ours, or is down for a while. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { loadNewestVersion } from "../../gateways/connections.ts";
 import { verifyConnection } from "../../gateways/verify-connection.ts";
 import { DomainError } from "../../platform/errors.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
 import type { Core } from "../core.ts";
 import { createSession } from "../create-session.ts";
-import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
+import { cards, startCoreFixture } from "./core.fixture.ts";
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
+beforeAll(() => fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]));
 
 const lateMs = 60_000;
 const coreOver = (change: Partial<Core["vault"]>): Core => ({

@@ -1,7 +1,7 @@
 /** A core on a database of its own, with both sandbox acquirers over real HTTP, for tests of the payment flow. */
 import { setTimeout as pause } from "node:timers/promises";
 import { Pool } from "pg";
-import { selfHostedForwarding } from "../../card-vault/own/self-hosted-vault.ts";
+import { selfHostedForwarding } from "../../card-vault/own/vault-rpc.ts";
 import { setClockAhead } from "../../dev/testing/database-clock.ts";
 import { TestForwarder } from "../../dev/testing/forwarder.ts";
 import { createTestDatabase } from "../../dev/testing/postgres.ts";
@@ -51,7 +51,6 @@ export const cards = {
 
 const hmacKey = "0F".repeat(32);
 
-/** Starts the fixture. Close it at the end of the test. */
 export async function startCoreFixture(): Promise<CoreFixture> {
   const testDatabase = await createTestDatabase("environment");
   const database = new Database(openPool(testDatabase.url, 20));
@@ -136,7 +135,6 @@ export class CoreFixture {
     return (await this.loadSession(session)).session;
   }
 
-  /** Submits with a card. Resolves when the submit call answers. */
   async submit(session: AnySession, number: string, token = "tok_1", core = this.core): Promise<PaymentSession> {
     this.#forwarder.useCard(number);
     const vaultToken = new Secret(token);
@@ -183,7 +181,6 @@ export class CoreFixture {
   }
 }
 
-/** Creates a core with these connectors, as one process has it. */
 export function coreOn(
   database: Database,
   connectors: readonly Connector[],
@@ -230,7 +227,6 @@ export function coreOn(
   };
 }
 
-/** Opens a pool of connections as the service does. */
 export function openPool(connectionString: string, max: number): Pool {
   const pool = new Pool({ connectionString, max, options: "-c lock_timeout=5000", pipeline: true });
   // Dropping the database breaks connections that are being closed.

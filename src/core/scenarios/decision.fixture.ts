@@ -20,10 +20,8 @@ export const givenUp: WantedDecision = {
   by: "ada",
   takesTwo: false,
 };
-/** The decision that the amount was captured. */
 export const captured: WantedDecision = { ...givenUp, decision: "CAPTURED", reference: "PSP1", reason: "Seen there." };
 
-/** An inconclusive answer. */
 export const noAnswer: CaptureAnswer = { type: "unknown", kind: "TIMEOUT", reason: "no answer" };
 
 /** Returns the steps on the fixture that a test file has started by the time it calls them. */

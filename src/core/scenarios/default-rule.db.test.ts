@@ -1,16 +1,13 @@
 /** Payments of a merchant that has saved no routing rule. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { PaymentSessionSchema } from "../../../gen/payments/v1/payment_session_pb.ts";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { toSessionMessage } from "../../edge/session-messages.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { publicJson } from "../../transcoder/public-json.ts";
-import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
+import { cards, startCoreFixture } from "./core.fixture.ts";
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
 
 it("are routed by the default rule, whose name the trail has, and fail over on every kind of failure", async () => {
   const session = await fixture.newSession();

@@ -1,19 +1,16 @@
 /** Tests authentications that a gateway runs without the customer, and what a gateway's time is. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import type { Connector } from "../../gateways/connector.ts";
 import type { CardBehaviour } from "../../gateways/sandbox/card-behaviour.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { returnTokenOf, takeReturn } from "../customer-actions.ts";
 import type { PaymentSession } from "../rows/entities.ts";
 import { resumeSession } from "../submit-payment.ts";
-import { type AuthenticationFixture, challengeAt, startAuthentication } from "./authentication.fixture.ts";
+import { challengeAt, startAuthentication } from "./authentication.fixture.ts";
 import { replaced } from "./recovery.fixture.ts";
 
-let fixture: AuthenticationFixture;
-beforeAll(async () => {
-  fixture = await startAuthentication();
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startAuthentication);
 
 const approve: CardBehaviour = { act: "approve" };
 const load = (session: PaymentSession) => fixture.base.loadSession(session);

@@ -1,14 +1,11 @@
 /** Tests that a held payment is captured over an amount that its gateway can express. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { captureHeld } from "../capture-later.ts";
-import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
+import { cards, startCoreFixture } from "./core.fixture.ts";
 import { replaced } from "./recovery.fixture.ts";
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
 
 it("refuses an amount that the gateway cannot capture exactly, and orders nothing", async () => {
   await fixture.setRule([]);

@@ -1,18 +1,15 @@
 /** Tests the keys of first answers: their lifetime, their removal, and the rotation of the server's own keys. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { HeldCommits } from "../../dev/testing/held-commits.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
 import type { KeyRing } from "../../platform/secrets.ts";
 import { expireIdempotencyOnce } from "../../retention/expire-idempotency-keys.ts";
 import type { Core } from "../core.ts";
 import { type CreatedSession, createSession } from "../create-session.ts";
-import { type CoreFixture, startCoreFixture } from "./core.fixture.ts";
+import { startCoreFixture } from "./core.fixture.ts";
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
 
 function newOrder() {
   const key = systemRuntime.uuid();

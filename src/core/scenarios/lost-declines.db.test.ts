@@ -1,17 +1,14 @@
 /** After a restore: an attempt whose row is lost, and which a gateway that cannot be read has reported as declined. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { declareRestore } from "../../oversight/declare-restore.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { attemptIdOf } from "../record/open-attempt.ts";
-import { type CoreFixture, startCoreFixture } from "./core.fixture.ts";
+import { startCoreFixture } from "./core.fixture.ts";
 import { itemsOf, withAnswers } from "./recovery.fixture.ts";
 import { payUnseen, turns } from "./restore.fixture.ts";
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
 beforeEach(() => fixture.setClockAhead(0));
 
 const declare = () => declareRestore(fixture.asOwner, { backupTakenAt: undefined });

@@ -1,20 +1,17 @@
 /** Tests that a restore finds a retry at the same gateway, of which this database knows only the attempt before it. */
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { declareRestore } from "../../oversight/declare-restore.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { attemptIdOf } from "../record/open-attempt.ts";
 import { recordRoutingRule } from "../record/routing-rules.ts";
 import { submitPayment } from "../submit-payment.ts";
-import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
+import { cards, startCoreFixture } from "./core.fixture.ts";
 import { withAnswers } from "./recovery.fixture.ts";
 import { turns } from "./restore.fixture.ts";
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
 beforeEach(() => fixture.setClockAhead(0));
 
 it.each([

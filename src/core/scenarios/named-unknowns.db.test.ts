@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { setClockAhead } from "../../dev/testing/database-clock.ts";
+import { forFile } from "../../dev/testing/for-file.ts";
 import type { AttemptAtGateway, GatewayOutcome } from "../../gateways/connector.ts";
 import { Secret } from "../../platform/secrets.ts";
 import type { Core } from "../core.ts";
 import { submitPayment } from "../submit-payment.ts";
-import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
+import { cards, startCoreFixture } from "./core.fixture.ts";
 import { recover, withAnswers } from "./recovery.fixture.ts";
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  await fixture.setRule([], [fixture.connectionIds[0]!]);
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
+beforeAll(() => fixture.setRule([], [fixture.connectionIds[0]!]));
 
 async function submitOn(core: Core) {
   const session = await fixture.newSession();

@@ -1,17 +1,14 @@
 /** Tests which of an order's details a gateway gets with which call. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import type { AuthorizeRequest, Connector, Hold } from "../../gateways/connector.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
 import { createSession } from "../create-session.ts";
-import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
+import { cards, startCoreFixture } from "./core.fixture.ts";
 import { replaced } from "./recovery.fixture.ts";
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  await fixture.setRule([]);
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
+beforeAll(() => fixture.setRule([]));
 
 it("the authorization has the customer's name and address, the capture the descriptor, and nothing the metadata", async () => {
   const { core, owner } = fixture;

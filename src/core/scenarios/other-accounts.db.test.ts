@@ -1,7 +1,8 @@
 /** Credentials of another account at the gateway that captured: they are refused, and believed about nothing. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { PairHarness } from "../../dev/testing/core/failover-pairs.ts";
 import { emulatorAccounts } from "../../dev/testing/emulator-accounts.ts";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { listConnections, recordVerified, stageCredentials } from "../../gateways/connections.ts";
 import type { Connector, Gateway } from "../../gateways/connector.ts";
 import { rotateCredentials, verifyConnection } from "../../gateways/verify-connection.ts";
@@ -14,11 +15,7 @@ import { drain, replaced } from "./recovery.fixture.ts";
 
 const gateways: readonly Gateway[] = ["STRIPE", "ADYEN", "PAYPAL", "SANDBOX_A", "SANDBOX_B"];
 
-let harness: PairHarness;
-beforeAll(async () => {
-  harness = await PairHarness.start();
-});
-afterAll(() => harness?.close());
+const harness = await forFile(() => PairHarness.start());
 afterEach(() => harness.base.setClockAhead(0));
 
 type Paid = Awaited<ReturnType<PairHarness["payAt"]>>;
@@ -34,7 +31,6 @@ const contextOf = (gateway: string) => {
   return { database: core.database, ring: core.sealing, connector: core.connectorOf(gateway)!, forwarding };
 };
 
-/** Verifies the credentials in use, which records their account, and returns a function that rotates them. */
 async function rotatable(paid: Paid) {
   const { id: connectionId, gateway, credentialVersion } = await connectionOf(paid);
   const verified = await verifyConnection(contextOf(gateway), { connectionId, credentialVersion: credentialVersion! });

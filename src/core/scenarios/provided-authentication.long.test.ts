@@ -1,18 +1,15 @@
 /** Measures two hundred payments with a provider: second challenges, and the time that authentication adds. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { observeProvider } from "../../gateways/observed-connector.ts";
 import { Secret } from "../../platform/secrets.ts";
 import type { PaymentSession } from "../rows/entities.ts";
 import { submitPayment } from "../submit-payment.ts";
-import { type AuthenticationFixture, shopper, startProvided } from "./authentication.fixture.ts";
+import { shopper, startProvided } from "./authentication.fixture.ts";
 
 const payments = 200;
 
-let flow: AuthenticationFixture;
-beforeAll(async () => {
-  flow = await startProvided({ authentication: "ALWAYS" });
-});
-afterAll(() => flow.close());
+const flow = await forFile(() => startProvided({ authentication: "ALWAYS" }));
 
 it(`asks no customer twice where the next gateway imports, of ${payments}`, { timeout: 20 * 60_000 }, async () => {
   const card = "4000008400001629";

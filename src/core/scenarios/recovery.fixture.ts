@@ -9,7 +9,6 @@ import type { Attempt, PaymentSession } from "../rows/entities.ts";
 import { recoverSessionsOnce } from "../submit-payment.ts";
 import { type CoreFixture, cards } from "./core.fixture.ts";
 
-/** Returns the same core with some answers of every connector replaced. */
 export function withAnswers(core: Core, answers: Partial<Connector>): Core {
   return {
     ...core,
@@ -26,7 +25,6 @@ export async function drain(turn: Turn, closing = new AbortController().signal):
   while (!closing.aborted && (await turn(closing)));
 }
 
-/** Returns the same connector with some of its answers replaced. */
 export function replaced(connector: Connector, answers: Partial<Connector>): Connector {
   return new Proxy(connector, {
     get(target, name: keyof Connector) {
@@ -70,7 +68,6 @@ export async function authorizeLate(fixture: CoreFixture, attempt: Attempt): Pro
   return outcome.gatewayReference;
 }
 
-/** Returns the status of one authorization at the gateways. */
 export async function statusAtGateway(fixture: CoreFixture, attempt: Attempt, id: string): Promise<string | undefined> {
   const found = await fixture.sandbox.authorizations(encodeId("att", attempt.id));
   return found.find((one) => one.id === id)?.status;

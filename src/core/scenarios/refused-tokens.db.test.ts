@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TokenCheck } from "../../card-vault/card-vault.ts";
 import { VaultClient } from "../../card-vault/own/vault-rpc.ts";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { createBinder } from "../../gateways/connections.ts";
 import { SandboxAConnector } from "../../gateways/sandbox/a/connector.ts";
 import { encodeId } from "../../platform/ids.ts";
@@ -14,14 +15,10 @@ import { startVaultFixture, testCard, type VaultFixture } from "../../vault/vaul
 import type { Core } from "../core.ts";
 import type { PaymentSession } from "../rows/entities.ts";
 import { submitPayment } from "../submit-payment.ts";
-import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
+import { cards, startCoreFixture } from "./core.fixture.ts";
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
+beforeAll(() => fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]));
 
 /** Returns a core whose vault answers this for a token. */
 function saying(answer: (token: string) => TokenCheck["state"]): Core {

@@ -2,7 +2,8 @@
  * Tests a database that was restored to a time before payments were made: the gateways' later actions are found, and no
  * money is taken twice.
  */
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { runCommand } from "../../dev/testing/run-command.ts";
 import {
   declareRestore,
@@ -16,16 +17,12 @@ import { Secret } from "../../platform/secrets.ts";
 import type { Core } from "../core.ts";
 import type { PaymentSession } from "../rows/entities.ts";
 import { recoverSessionsOnce, submitPayment } from "../submit-payment.ts";
-import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
+import { cards, startCoreFixture } from "./core.fixture.ts";
 import { itemsOf, recover, withAnswers } from "./recovery.fixture.ts";
 import * as restore from "./restore.fixture.ts";
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
+beforeAll(() => fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]));
 beforeEach(() => fixture.setClockAhead(0));
 
 const payUnseen = (session: PaymentSession, at: 0 | 1, upTo: "held" | "captured") =>

@@ -1,4 +1,5 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { createBinder } from "../../gateways/connections.ts";
 import type { Connector, LookUpAnswer, VoidAnswer } from "../../gateways/connector.ts";
 import { processNotificationsOnce } from "../../oversight/notifications/process-notifications.ts";
@@ -7,15 +8,11 @@ import { Secret } from "../../platform/secrets.ts";
 import type { Core } from "../core.ts";
 import type { Attempt, PaymentSession } from "../rows/entities.ts";
 import { recoverSessionsOnce, submitPayment } from "../submit-payment.ts";
-import { type CoreFixture, cards, startCoreFixture } from "./core.fixture.ts";
+import { cards, startCoreFixture } from "./core.fixture.ts";
 import { itemsOf, recover, withAnswers, withoutConnectors } from "./recovery.fixture.ts";
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  await fixture.setRule([], [fixture.connectionIds[0]!]);
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
+beforeAll(() => fixture.setRule([], [fixture.connectionIds[0]!]));
 afterEach(() => fixture.setClockAhead(0));
 
 /** Submits, and waits until no worker works on the session any more. */

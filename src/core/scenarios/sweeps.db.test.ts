@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { auditOnce } from "../../oversight/audit-sessions.ts";
 import { processNotificationsOnce } from "../../oversight/notifications/process-notifications.ts";
 import { raiseAlarmsOnce } from "../../oversight/raise-alarms.ts";
@@ -9,13 +10,9 @@ import { expireIdempotencyOnce } from "../../retention/expire-idempotency-keys.t
 import type { Core } from "../core.ts";
 import { expireOnce } from "../expire-sessions.ts";
 import { recoverSessionsOnce } from "../submit-payment.ts";
-import { type CoreFixture, startCoreFixture } from "./core.fixture.ts";
+import { startCoreFixture } from "./core.fixture.ts";
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
 
 class ObservedDatabase extends Database {
   readonly texts: string[] = [];

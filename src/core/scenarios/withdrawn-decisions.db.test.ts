@@ -2,22 +2,19 @@
  * Tests attempts that a person records as captured and the gateway denies: the decision is withdrawn, and nothing
  * succeeds without money.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { createStrictLog } from "../../dev/testing/strict-log.ts";
 import type { LookUpAnswer } from "../../gateways/connector.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { closeWorkItem } from "../record/work-items.ts";
 import type { PaymentSession } from "../rows/entities.ts";
-import { type CoreFixture, startCoreFixture } from "./core.fixture.ts";
+import { startCoreFixture } from "./core.fixture.ts";
 import { captured, decisionSteps, givenUp } from "./decision.fixture.ts";
 import { itemsOf, recover, withAnswers } from "./recovery.fixture.ts";
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  await fixture.setRule([], [fixture.connectionIds[0]!]);
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
+beforeAll(() => fixture.setRule([], [fixture.connectionIds[0]!]));
 afterEach(() => fixture.setClockAhead(0));
 
 const { firstOf, stateOf, unanswered, decide, turn, report } = decisionSteps(() => fixture);

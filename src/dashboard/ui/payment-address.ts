@@ -34,7 +34,6 @@ export const paymentStates = [
   "created",
   "expired",
 ] as const;
-/** One of them. */
 type PaymentState = (typeof paymentStates)[number];
 
 // An address may be typed by hand or from another version: invalid filters are dropped.
@@ -50,7 +49,6 @@ const shapes: Readonly<Record<Exclude<keyof PaymentSearch, "failover" | "status"
   before: /^(19[7-9]\d|[2-9]\d{3})-\d{2}-\d{2}$/,
 };
 
-/** Returns the texts and amounts of an address that have their shape. */
 function readShapes(wanted: Readonly<Record<string, RegExp>>, given: Readonly<Record<string, unknown>>) {
   const texts = Object.entries(wanted).flatMap(([name, shape]) => {
     const text = ["string", "number"].includes(typeof given[name]) ? String(given[name]).trim() : "";
@@ -80,7 +78,6 @@ export function withChosen<Search extends object>(
   return { ...Object.fromEntries(others), ...chosen } as Search;
 }
 
-/** Reads the address of a customer's page. */
 export function readCustomerSearch({ email }: Readonly<Record<string, unknown>>): { readonly email: string } {
   const text = typeof email === "string" ? email.trim() : "";
   return { email: /^[^@]+@[^@]+$/.test(text) && text.length <= 254 ? text : "" };
@@ -91,19 +88,15 @@ export type MoneySearch = Pick<PaymentSearch, "gateway" | "currency" | "from" | 
   readonly status?: string;
 };
 
-/** The filters of the list of refunds. */
 export type RefundSearch = Omit<MoneySearch, "status"> & {
   readonly status?: RefundState;
   /** A whole id, a reference of the refund, or an order reference. */
   readonly reference?: string;
 };
 
-/** The states of refunds. */
 export const refundStates = ["pending", "succeeded", "failed"] as const;
-/** One of them. */
 type RefundState = (typeof refundStates)[number];
 
-/** Reads the filters of an address of refunds, or of a form. */
 export function readRefundSearch(given: Readonly<Record<string, unknown>>): RefundSearch {
   const { gateway, currency, from, to, after, before, order } = shapes;
   const status = refundStates.find((state) => state === given.status);

@@ -24,7 +24,6 @@ const inChosenCell: Interceptor = (next) => (request) => {
   return next(request);
 };
 
-/** The one transport of the page. */
 export const transport: Transport = createConnectTransport({
   baseUrl: location.origin,
   defaultTimeoutMs: 20_000,
@@ -59,7 +58,6 @@ export function useFieldProblems(error: unknown): Record<string, string> {
   }, [error]);
 }
 
-/** Returns the message of an error for the person at the page. */
 export function messageOf(error: unknown): string {
   const code = codeOf(error);
   if (code === "offline") return "The service does not answer. Check your connection, then try again.";

@@ -9,9 +9,7 @@ export type DeliverySearch = {
   readonly status?: DeliveryState;
 };
 
-/** The states of a delivery. */
 export const deliveryStates = ["pending", "succeeded", "exhausted"] as const;
-/** One of them. */
 export type DeliveryState = (typeof deliveryStates)[number];
 
 const endpointId = /^we_[0-9a-z]{26}$/;

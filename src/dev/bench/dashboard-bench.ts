@@ -23,7 +23,6 @@ type DashboardRow = {
   readonly p95Ms: number;
 };
 
-/** The measurements. */
 export type DashboardFigures = {
   readonly rows: readonly DashboardRow[];
   /** The lists about money, by their functions. */

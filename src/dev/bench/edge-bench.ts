@@ -2,19 +2,26 @@
  * Rows 1 to 3: creates sessions over REST and over gRPC, beside peers that do the same work, and measures the
  * database's limit.
  */
+
+import { createPublicKey } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { parseKeyFile } from "../../config/server-keys.ts";
+import { verifyClientSecret } from "../../core/client-secret.ts";
 import { freePort } from "../../demo/free-port.ts";
 import { requestLimitBounds } from "../../limits.ts";
+import { decodeId } from "../../platform/ids.ts";
+import { verifyFramePolicy, verifySessionGrant } from "../../platform/service-token.ts";
+import type { VerificationKey } from "../../platform/signed-claims.ts";
 import { Child } from "../testing/child-process.ts";
-import { requireAnswer } from "./check-answer.ts";
 import { type Contestant, serverUnderLoad } from "./contestant.ts";
 import { databaseLimit } from "./database-limit.ts";
 import { type BenchHarness, startHarness } from "./harness.ts";
+import { order } from "./load.ts";
 import { playRounds, type Turn } from "./rounds.ts";
 
 /** The duration and the load of the benchmark. */
 export type EdgeBenchOptions = {
-  /** Number of measured rounds of each contestant. */
   readonly rounds: number;
   readonly seconds: number;
   readonly warmUpSeconds: number;
@@ -134,10 +141,36 @@ export async function startEdge(harness: BenchHarness, start: Start) {
   return { edge, restPort, grpcPort };
 }
 
-/** Starts a peer on its own database. */
 export async function startPeer(harness: BenchHarness, server: Child, databaseName: string) {
   const databaseUrl = await openDatabase(harness, databaseName);
   const port = await freePort();
   await server.ask("start", { databaseUrl, keysFile: harness.keysFile, vaultOrigin, port });
   return { server, port };
+}
+
+type Installation = { readonly keysFile: string; readonly vaultOrigin: string };
+
+/** Throws unless the answer names a session, and its secret, grant and policy are valid. */
+async function requireAnswer(name: string, text: string, installation: Installation): Promise<void> {
+  const require = (holds: boolean, what: string) => {
+    if (!holds) throw new Error(`${name} answered with ${what} that is not right: ${text}`);
+  };
+  const answer = JSON.parse(text);
+  const keyText = readFileSync(installation.keysFile, "utf8");
+  const { clientSecret, signing } = parseKeyFile(keyText, "test");
+  const verification: VerificationKey[] = [
+    { kid: signing.kid, environment: "test", publicKey: createPublicKey(signing.privateKey) },
+  ];
+  require(decodeId("ps", answer.sessionId) !== undefined, "a session id");
+  require(verifyClientSecret(clientSecret, answer.clientSecret) ===
+    decodeId("ps", answer.sessionId), "a client secret");
+  require(answer.status === "CREATED", "a status");
+  require(Date.parse(answer.expiresAt) > Date.now(), "an expiry");
+  require(Number(answer.amountMinor) === order.amountMinor && answer.currency === order.currency, "an amount");
+  require(answer.orderRef.length > 0, "an order reference");
+  const grant = verifySessionGrant(verification, answer.vault.sdkAuthorization);
+  require(grant?.session === answer.sessionId && grant?.profile === answer.vault.profileId, "a grant");
+  require(verifyFramePolicy(verification, answer.vault.framePolicy) !== undefined, "a frame policy");
+  require(answer.vault.mode === "self_hosted" &&
+    answer.vault.sdkUrl === `${installation.vaultOrigin}/sdk.js`, "a vault");
 }

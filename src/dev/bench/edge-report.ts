@@ -3,7 +3,8 @@ import type { Round } from "./contestant.ts";
 import { type EdgeBenchOptions, type EdgeBenchTurns, grpcPeer, ours, restPeer } from "./edge-bench.ts";
 import { describeMachine } from "./machine.ts";
 import { ratioOf, type Spread, spreadOf, type Turn } from "./rounds.ts";
-import { writeRatio, writeTable } from "./table.ts";
+import { writeRatio } from "./table.ts";
+import { writeReport } from "./whole/page.ts";
 import { lineOf, type TableLine, writeSpread } from "./whole/table-line.ts";
 
 /** One bench: the ratio of our rate to the peer's. */
@@ -24,7 +25,6 @@ export type EdgeReport = {
   readonly results: readonly Result[];
 };
 
-/** Compares the turns with the goals. */
 export function reportEdge(options: EdgeBenchOptions, turns: EdgeBenchTurns): EdgeReport {
   const judge = (bench: string, peer: string, of: readonly Turn[], goal: number): Result => {
     const plain = of.map((turn) =>
@@ -51,22 +51,13 @@ function bare({ answer: _, ...figures }: Round): Round {
 }
 
 /** Formats the report for people. */
-export function writeEdgeReport({ machine, options, durability, results }: EdgeReport): string {
-  const head = ["bench", "who", "requests/s", "CPU ms/request", "p50 ms", "p99 ms", "ratio", "goal"];
-  const rows = results.flatMap(({ bench, turns, peer, ratio, goal }) => [
-    [bench, ...figuresOf(turns, ours), writeRatio(ratio), `≥ ${goal} ${ratio.median >= goal ? "✓" : "✗"}`],
-    ["", ...figuresOf(turns, peer), "", ""],
-  ]);
-  const { rounds, seconds, warmUpSeconds, callers } = options;
-  const machineFacts = Object.entries(machine).map(([what, value]) => `${what} ${value}`);
-  const durable = Object.entries(durability).map(([name, value]) => `${name} ${value}`);
-  return [
-    writeTable([head, ...rows]),
-    "",
+export function writeEdgeReport(report: EdgeReport): string {
+  const { rounds, seconds, warmUpSeconds, callers } = report.options;
+  const notes = [
     `Medians of ${rounds} rounds of ${seconds} s each, by turns, after ${warmUpSeconds} s of warm-up; ratios of requests/s, turn by turn, with minimum and maximum.`,
-    `${callers} callers; all processes run on one machine; CPU is that of the server process alone. Commits are durable: ${durable.join(", ")}.`,
-    machineFacts.join(" · "),
-  ].join("\n");
+    `${callers} callers; CPU is that of the server process alone.`,
+  ];
+  return writeReport(linesOfEdge(report), { notes, ...report });
 }
 
 /** Returns rows 1 to 3 of the table of all benchmarks. */
@@ -88,18 +79,4 @@ export function linesOfEdge({ results }: EdgeReport): TableLine[] {
       isReached: ratio.median >= goal,
     });
   });
-}
-
-function figuresOf(turns: readonly Turn[], name: string): string[] {
-  const median = (figure: (round: Round) => number | undefined, digits: number) => {
-    const figures = turns.map((turn) => figure(turn[name]!)).filter((value) => value !== undefined);
-    return figures.length === 0 ? "" : spreadOf(figures).median.toFixed(digits);
-  };
-  return [
-    name,
-    median((round) => round.requestsPerSecond, 0),
-    median((round) => round.cpuMsPerRequest, 3),
-    median((round) => round.p50Ms, 1),
-    median((round) => round.p99Ms, 1),
-  ];
 }

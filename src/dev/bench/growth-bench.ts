@@ -23,7 +23,6 @@ export type Grown = {
   readonly rounds: readonly { readonly createdMs: readonly number[]; readonly submittedMs: readonly number[] }[];
 };
 
-/** All measurements. */
 export type GrowthFigures = { readonly grown: readonly Grown[]; readonly postgres: BenchHarness["postgres"] };
 
 type FilledInstallation = {

@@ -28,7 +28,6 @@ export type BenchHarness = {
   readonly merchantId: string;
   readonly secretKey: string;
   readonly keysFile: string;
-  /** A folder for files of the run. */
   readonly folder: string;
   /** PostgreSQL's version, and the settings that make a commit durable. */
   readonly postgres: { readonly version: string; readonly durability: Readonly<Record<string, string>> };

@@ -21,7 +21,6 @@ export type Load = {
   readonly answer: string;
 };
 
-/** The order that every load generator sends. */
 export const order = { amountMinor: 4900, currency: "EUR", customerEmail: "customer@example.com" } as const;
 
 /** Keeps `callers` calls under way; each call throws on a wrong answer. */

@@ -16,7 +16,6 @@ export function describeMachine(servers: Readonly<Record<string, string>>): Read
   };
 }
 
-/** Returns the version of the nats-server that benchmarks start. */
 export async function natsVersion(): Promise<string> {
   const { findNatsServer } = await import("../../demo/private-nats.ts");
   const { stdout } = await promisify(execFile)(await findNatsServer(), ["--version"]);

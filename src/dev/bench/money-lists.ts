@@ -9,14 +9,12 @@ import { totalLedger } from "../../reporting/ledger-totals.ts";
 import { listPayments } from "../../reporting/payment-list.ts";
 import { listRefunds } from "../../reporting/refund-list.ts";
 
-/** The rows that the lists are read over. */
 export type MoneyRows = {
   readonly merchantId: string;
   /** A merchant with a hundred refunds, beside the one with very many. */
   readonly smallMerchantId: string;
   /** The day on which every captured payment was refunded. */
   readonly day: string;
-  /** Number of payments that are held. */
   readonly held: number;
 };
 
@@ -83,7 +81,6 @@ const monthTo = (day: string) => ({
   to: day,
 });
 
-/** One list, and a call of it. */
 export type MoneyCall = readonly [list: string, page: string, call: () => Promise<unknown>];
 
 const pageSize = 50;

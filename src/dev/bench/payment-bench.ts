@@ -23,7 +23,6 @@ export type PaymentBenchOptions = {
   readonly seconds: number;
   /** The same before the first round. */
   readonly warmUpSeconds: number;
-  /** Number of customers that pay concurrently. */
   readonly customers: number;
   /** Number of payments after a quiet time, and its length in seconds. */
   readonly quietSamples: number;
@@ -32,7 +31,6 @@ export type PaymentBenchOptions = {
 
 /** Cards of the sandbox gateways, by the outcome that they cause. */
 export const kinds = { approved: "4242424242424242", failover: "4000000000000002" } as const;
-/** A kind of payment. */
 export type PaymentKind = keyof typeof kinds;
 
 /** A contestant: Switchyard, or the straight payment. */
@@ -53,7 +51,6 @@ type Counts = Readonly<Record<string, Passed>>;
 /** Of one payment: its creation with its card, its submission, and the notifications that follow a failover. */
 type Counted = Readonly<Record<PaymentKind | "created" | "notifications", Counts>>;
 
-/** All measurements. */
 export type PaymentBenchResult = {
   readonly rounds: readonly PaymentRound[];
   readonly counted: BySide<Counted>;
@@ -66,7 +63,6 @@ export type PaymentBenchResult = {
 type ManyAtOnce = Pick<PaymentBenchOptions, "seconds" | "customers"> &
   Pick<PaymentOrder, "doors" | "ofStrangers"> & { readonly card?: string };
 
-/** The parts of a run. */
 type Run = {
   readonly site: PaymentSite;
   readonly load: Child;

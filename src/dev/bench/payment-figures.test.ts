@@ -8,7 +8,9 @@ const roundOf = (ours: [number, number], peer: [number, number]): PaymentRound =
   peer: { approved: [peer[0]], failover: [peer[1]] },
 });
 const turnOf = (payments: number, cpuMs: Record<string, number>): PaidTurn => ({
-  ...{ payments, failures: 0, elapsedMs: 1_000 },
+  payments,
+  failures: 0,
+  elapsedMs: 1_000,
   cpuMs,
 });
 

@@ -11,12 +11,10 @@ const processesOf: Readonly<Record<Side, readonly string[]>> = {
   peer: ["peer service", "peer vault", "peer worker", "postgres"],
 };
 
-/** Compares the duration of a submission at this share of a round's payments. */
 export function compareTimes({ rounds }: PaymentBenchResult, kind: PaymentKind, share: number): Compared {
   return compare(rounds, (round, side) => shareOf(round[side][kind], share));
 }
 
-/** Compares what failing over adds to the median of an approved payment. */
 export function compareAdded({ rounds }: PaymentBenchResult): Compared {
   return compare(rounds, (round, side) => shareOf(round[side].failover, 0.5) - shareOf(round[side].approved, 0.5));
 }
@@ -53,7 +51,6 @@ export function compareQuiet(
   };
 }
 
-/** Returns the median time of a commit alone. */
 export function commitTime({ rounds }: PaymentBenchResult): Spread {
   return spreadOf(rounds.map(({ commit }) => shareOf(commit, 0.5)));
 }
@@ -68,7 +65,6 @@ function compare<Turn>(turns: readonly Turn[], figure: (turn: Turn, side: Side) 
   };
 }
 
-/** Returns the figure below which this share of the samples lies. */
 function shareOf(samples: readonly number[], share: number): number {
   const sorted = samples.toSorted((left, right) => left - right);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!;

@@ -12,8 +12,8 @@ import {
   cpuByProcess,
 } from "./payment-figures.ts";
 import type { Passed } from "./statement-gate.ts";
-import { writeRatio, writeTable } from "./table.ts";
-import { cellsOf, head } from "./whole/page.ts";
+import { writeRatio } from "./table.ts";
+import { writeReport } from "./whole/page.ts";
 import { lineOf, type TableLine, writeSpread } from "./whole/table-line.ts";
 
 /** All measurements with their machine, as `--json` writes them. */
@@ -53,20 +53,16 @@ export function reportPayments(
 /** Formats the report for people, with the goals. */
 export function writePaymentReport(report: PaymentReport): string {
   const { options, machine, postgres } = report;
-  return [
-    writeTable([head, ...linesOfPayments(report).map(cellsOf)]),
-    "",
-    "The peer is the straight payment: service, vault and webhook worker written by hand, with the same commits, vault hop and gateway calls.",
-    `Times are p50 and p99 of ${options.samples} in a round, medians of ${options.rounds} rounds by turns; they include the vault, HTTP and the sandbox gateways, which answer at once.`,
-    `Payments/s are created, tokenized and submitted by ${options.customers} concurrent customers, who keep their connections; CPU includes the webhooks. Everything runs on one machine.`,
-    `CPU of what serves both sides, ms: beside ours ${writeCpu(cpuByProcess(report, "ours", "shared"))}; beside the peer ${writeCpu(cpuByProcess(report, "peer", "shared"))}.`,
-    `Commits are durable: ${Object.entries(postgres.durability)
-      .map(([name, value]) => `${name} ${value}`)
-      .join(", ")}.`,
-    Object.entries(machine)
-      .map(([what, value]) => `${what} ${value}`)
-      .join(" · "),
-  ].join("\n");
+  return writeReport(linesOfPayments(report), {
+    notes: [
+      "The peer is the straight payment: service, vault and webhook worker written by hand, with the same commits, vault hop and gateway calls.",
+      `Times are p50 and p99 of ${options.samples} in a round, medians of ${options.rounds} rounds by turns; they include the vault, HTTP and the sandbox gateways, which answer at once.`,
+      `Payments/s are created, tokenized and submitted by ${options.customers} concurrent customers, who keep their connections; CPU includes the webhooks.`,
+      `CPU of what serves both sides, ms: beside ours ${writeCpu(cpuByProcess(report, "ours", "shared"))}; beside the peer ${writeCpu(cpuByProcess(report, "peer", "shared"))}.`,
+    ],
+    machine,
+    durability: postgres.durability,
+  });
 }
 
 /** Returns rows 4 to 6 of the table of all benchmarks. */
@@ -89,13 +85,19 @@ function linesOfApproved(report: PaymentReport): TableLine[] {
     lineOf({ row: 4, what: "one commit of one row alone", measured: writeSpread(commitTime(report), " ms", 1) }),
     ...(options.quietSamples > 0 ? [quietLine(report)] : []),
     lineOf({
-      ...{ row: 4, what: "its database commits", measured: commits.toFixed(1) },
-      ...{ peer: `${peerName}: ${serviceCount(report, "commits")}` },
-      ...{ goal: `≤ ${goals.commits}`, isReached: Math.round(commits) <= goals.commits },
+      row: 4,
+      what: "its database commits",
+      measured: commits.toFixed(1),
+      peer: `${peerName}: ${serviceCount(report, "commits")}`,
+      goal: `≤ ${goals.commits}`,
+      isReached: Math.round(commits) <= goals.commits,
     }),
     lineOf({
-      ...{ row: 4, what: "its database round trips", measured: roundTrips.toFixed(1) },
-      ...{ peer: `${peerName}: ${serviceCount(report, "roundTrips")}`, goal: `(earlier: ≤ ${earlier.roundTrips})` },
+      row: 4,
+      what: "its database round trips",
+      measured: roundTrips.toFixed(1),
+      peer: `${peerName}: ${serviceCount(report, "roundTrips")}`,
+      goal: `(earlier: ≤ ${earlier.roundTrips})`,
     }),
     countLine(report, 4, "commits, round trips to create it and keep its card", "created"),
     countLine(report, 4, "commits, round trips to submit it and forget its card", "approved"),
@@ -116,9 +118,12 @@ function linesOfFailover(report: PaymentReport): TableLine[] {
       isReached: added.ratio.median <= goals.added,
     }),
     lineOf({
-      ...{ row: 5, what: "commits that it adds", measured: ours.toFixed(1) },
-      ...{ peer: `${peerName}: ${commits("peer", "peer service").toFixed(1)}` },
-      ...{ goal: `≤ ${goals.commitsAdded}`, isReached: Math.round(ours) <= goals.commitsAdded },
+      row: 5,
+      what: "commits that it adds",
+      measured: ours.toFixed(1),
+      peer: `${peerName}: ${commits("peer", "peer service").toFixed(1)}`,
+      goal: `≤ ${goals.commitsAdded}`,
+      isReached: Math.round(ours) <= goals.commitsAdded,
     }),
     countLine(report, 5, "commits, round trips for the gateway's notifications", "notifications"),
   ];
@@ -129,14 +134,21 @@ function linesOfRates(report: PaymentReport): TableLine[] {
   const writeSum = (side: Side) => `${cpu[side].median.toFixed(1)}: ${writeCpu(cpuByProcess(report, side, "own"))}`;
   return [
     lineOf({
-      ...{ row: 6, what: "payments end to end", measured: writeSpread(rates.ours, "/s") },
+      row: 6,
+      what: "payments end to end",
+      measured: writeSpread(rates.ours, "/s"),
       peer: `${peerName}: ${writeSpread(rates.peer, "/s")}`,
       ...judge(rates, `≥ ${goals.rate} ×`, `≥ ${earlier.perSecond}/s`),
       isReached: rates.ratio.median >= goals.rate,
     }),
     lineOf({
-      ...{ row: 6, what: "CPU of one payment, ms", measured: writeSum("ours"), peer: writeSum("peer") },
-      ...{ ratio: writeRatio(cpu.ratio), goal: `≤ ${goals.cpu} ×`, isReached: cpu.ratio.median <= goals.cpu },
+      row: 6,
+      what: "CPU of one payment, ms",
+      measured: writeSum("ours"),
+      peer: writeSum("peer"),
+      ratio: writeRatio(cpu.ratio),
+      goal: `≤ ${goals.cpu} ×`,
+      isReached: cpu.ratio.median <= goals.cpu,
     }),
     memoryLine(report),
   ];
@@ -144,8 +156,11 @@ function linesOfRates(report: PaymentReport): TableLine[] {
 
 function timesOf(row: number, what: string, { ours, peer, ratio }: Compared): TableLine {
   return lineOf({
-    ...{ row, what, measured: writeSpread(ours, " ms", 1) },
-    ...{ peer: `${peerName}: ${writeSpread(peer, " ms", 1)}`, ratio: writeRatio(ratio) },
+    row,
+    what,
+    measured: writeSpread(ours, " ms", 1),
+    peer: `${peerName}: ${writeSpread(peer, " ms", 1)}`,
+    ratio: writeRatio(ratio),
   });
 }
 
@@ -158,10 +173,13 @@ function quietLine(report: PaymentReport): TableLine {
   const [ours, peer] = [compareQuiet(report, "ours"), compareQuiet(report, "peer")];
   const peerRatio = `${peerName} ${peer.ratio.median.toFixed(2)} ×`;
   return lineOf({
-    ...{ row: 4, what: `submit after ${quietSeconds} quiet seconds` },
-    ...{ measured: `p50 of ${quietSamples} ${writeSpread(ours.quiet, " ms", 1)}`, ratio: writeRatio(ours.ratio) },
-    ...{ peer: `busy: p50 ${writeSpread(ours.busy, " ms", 1)}; ${peerRatio}` },
-    ...{ goal: `≤ ${goals.quiet} ×`, isReached: ours.ratio.median <= goals.quiet },
+    row: 4,
+    what: `submit after ${quietSeconds} quiet seconds`,
+    measured: `p50 of ${quietSamples} ${writeSpread(ours.quiet, " ms", 1)}`,
+    ratio: writeRatio(ours.ratio),
+    peer: `busy: p50 ${writeSpread(ours.busy, " ms", 1)}; ${peerRatio}`,
+    goal: `≤ ${goals.quiet} ×`,
+    isReached: ours.ratio.median <= goals.quiet,
   });
 }
 
@@ -189,7 +207,9 @@ function memoryLine({ memory }: PaymentReport): TableLine {
     processes.map(([name, { peak, idle }]) => `${name} ${peak} (idle ${idle})`).join(", ");
   const ours = of(["edge", "vault", "worker", "sandbox"]);
   return lineOf({
-    ...{ row: 6, what: "memory at its peak, MiB", measured: write(ours) },
+    row: 6,
+    what: "memory at its peak, MiB",
+    measured: write(ours),
     peer: write(of(["peer service", "peer vault", "peer worker"])),
     ...{
       goal: `≤ ${goals.megabytes} a process`,

@@ -23,7 +23,6 @@ import { processCpuMs, serverCpuMs } from "./database-cpu.ts";
 import type { Passed } from "./statement-gate.ts";
 import { startCountingPostgres } from "./statement-times.ts";
 
-/** A role of the site. */
 export type SiteRole = "sandbox" | "vault" | "edge" | "worker";
 
 /** The addresses and the key for its customers and its shop, and the key that signs its grants. */
@@ -48,13 +47,10 @@ export class PaymentSite {
   /** The origin of the sandbox gateways, and the address of the merchant's webhooks. */
   sandboxOrigin = "";
   webhookUrl = "";
-  /** The secret that signs them. */
   signingSecret = "";
-  /** The process that receives them. */
   receiver!: Child;
   /** The address of its database server, as the owner. */
   ownerUrl = "";
-  /** The data folder of that server. */
   dataFolder = "";
   #gate!: Child;
   #variables: Readonly<Record<string, string>> = {};

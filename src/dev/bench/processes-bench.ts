@@ -4,7 +4,6 @@ import { payAndDeliver } from "./payment-bench.ts";
 import type { Paid, PaymentOrder } from "./payment-load.ts";
 import { PaymentSite, type SiteDoors } from "./payment-site.ts";
 
-/** The load of a round. */
 export type ProcessesOptions = {
   readonly rounds: number;
   readonly seconds: number;
@@ -18,7 +17,6 @@ type Arrangement = (typeof arrangements)[number];
 
 /** Payments a second of a turn, and the CPU time of one in all processes, in milliseconds. */
 type ProcessesTurn = { readonly paymentsPerSecond: number; readonly cpuMs: number };
-/** A turn of each arrangement. */
 export type ProcessesRound = Readonly<Record<Arrangement, ProcessesTurn>>;
 
 /** Plays the arrangements by turns. Throws when a payment did not succeed. */

@@ -8,7 +8,6 @@ export type QuietSample = { readonly quietMs: number; readonly busyMs: readonly 
 // Enough for a median beside the submission after the quiet time.
 const busyOfSample = 10;
 
-/** Creates the sessions of a sample with their cards; the quiet time follows. */
 export async function prepareQuiet(load: Child, order: PaymentOrder): Promise<void> {
   await load.ask("prepare", { ...order, count: 1 + busyOfSample });
 }

@@ -1,7 +1,6 @@
 /** Plays contestants by turns, so that other load on the machine affects all of them alike. */
 import type { Contestant, Round } from "./contestant.ts";
 
-/** Each contestant's round in one turn, by its name. */
 export type Turn = Readonly<Record<string, Round>>;
 
 /**

@@ -2,7 +2,6 @@
 import { Client } from "pg";
 import type { PaymentSite } from "./payment-site.ts";
 
-/** Returns the database's address, as its owner. */
 export function databaseOf({ ownerUrl }: Pick<PaymentSite, "ownerUrl">): string {
   return Object.assign(new URL(ownerUrl), { pathname: "/switchyard_test" }).href;
 }

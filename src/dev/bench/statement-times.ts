@@ -31,7 +31,6 @@ export async function startCountingPostgres(options: { stateFolder: string; data
   return server;
 }
 
-/** Resets the statistics. */
 export async function beginStatementTimes(superuserUrl: string): Promise<void> {
   await ask(superuserUrl, (client) => client.query("SELECT pg_stat_statements_reset()"));
 }

@@ -1,16 +1,19 @@
 /**
  * Rows 7 to 9: latency and throughput of webhooks, beside bare POSTs, beside bad endpoints, and with more workers.
  */
+
+import { setTimeout as pause } from "node:timers/promises";
 import { freePort } from "../../demo/free-port.ts";
+import type { ScaleMerchant } from "../simulation/webhooks/scale-endpoints.ts";
 import { ScaleLoad } from "../simulation/webhooks/scale-load.ts";
 import type { Round } from "./contestant.ts";
 import { type BenchHarness, describePostgres } from "./harness.ts";
 import { measureProcessors } from "./machine.ts";
 import { playRounds, spreadOf, type Turn } from "./rounds.ts";
-import { addHealthy, healthyMerchants, undiciAlone, workersUnder } from "./webhook-contestants.ts";
+import { addHealthy, healthyMerchants, undiciAlone, waitForAll, workersUnder } from "./webhook-contestants.ts";
 import { WebhookHarness } from "./webhook-harness.ts";
-import { measureAtRate, measureIdle } from "./webhook-latency.ts";
-import { type Leftovers, waitForLeftovers } from "./webhook-leftovers.ts";
+import type { Arrivals } from "./webhook-receiver.ts";
+import type { WorkerUsage } from "./worker-process.ts";
 
 /** A part of the benchmark, which may be omitted. */
 export type WebhookPart = "throughput" | "latency" | "scaling";
@@ -21,7 +24,6 @@ export type WebhookBenchOptions = {
   /** Webhooks of a round, all due at once. */
   readonly events: number;
   readonly warmUpSeconds: number;
-  /** Number of outcomes that are measured one at a time. */
   readonly samples: number;
   /** Duration of the outcomes at half load, in seconds. */
   readonly seconds: number;
@@ -48,7 +50,6 @@ export type WebhookLatency = {
   readonly leftovers: Leftovers;
 };
 
-/** All measurements. */
 export type WebhookBenchResult = {
   readonly throughput: readonly Turn[];
   readonly latency: WebhookLatency | undefined;
@@ -58,7 +59,6 @@ export type WebhookBenchResult = {
 
 /** The product's name in the turns. */
 export const ours = "Switchyard, 1 worker";
-/** The name of the peer. */
 export const barePosts = "undici alone";
 /** The product's name with a dead endpoint beside the healthy ones. */
 export const besideDead = "beside 1 dead in 10";
@@ -161,7 +161,6 @@ async function playLatency(stage: Stage, onStep: (step: string) => void) {
   return { idle, halfLoad, isolated, leftovers: await waitForLeftovers(harness, before!) };
 }
 
-/** Plays on the running servers, and then on a cluster of three with its own workers. */
 async function playScaling(stage: Stage, onStep: (step: string) => void): Promise<Scaling[]> {
   const onOne = await playWorkers(stage, 1, onStep);
   onStep("starting three nats-servers");
@@ -188,4 +187,83 @@ async function playWorkers(
     scaling.push({ workers, natsServers, rounds: turns.map((turn) => turn[ours]!), busyShare: busyShareNow() });
   }
   return scaling;
+}
+
+// Between two outcomes: all processes are idle again by then.
+const restMs = 25;
+// The precision of a rate: finer than what is measured.
+const tickMs = 2;
+
+/** Ends sessions by the product, each after the webhook of the one before has arrived. */
+async function measureIdle(harness: WebhookHarness, merchant: ScaleMerchant, samples: number): Promise<Round> {
+  const latencies: number[] = [];
+  const startedAt = performance.now();
+  for (let number = 0; number < samples; number++) {
+    await harness.receiver.ask("begin");
+    await harness.site.settle(merchant.merchantId, { events: 1 });
+    const emittedAtMs = performance.timeOrigin + performance.now();
+    await waitForAll(harness, 1);
+    latencies.push((await harness.receiver.ask<Arrivals>("arrivals")).lastAtMs - emittedAtMs);
+    await pause(restMs);
+  }
+  return roundOf(latencies, samples / ((performance.now() - startedAt) / 1_000), 0);
+}
+
+/** Ends sessions at a fixed rate, independent of their webhooks, each in its own commit. */
+async function measureAtRate(
+  harness: WebhookHarness,
+  load: ScaleLoad,
+  { perSecond, seconds }: { perSecond: number; seconds: number },
+): Promise<Round> {
+  await harness.receiver.ask("begin");
+  const adding: ReturnType<ScaleLoad["add"]>[] = [];
+  const startedAt = performance.now();
+  for (let passedMs = 0; passedMs < seconds * 1_000; passedMs = performance.now() - startedAt) {
+    while (adding.length < (passedMs / 1_000) * perSecond) adding.push(load.add(1));
+    await pause(tickMs);
+  }
+  const emitted = (await Promise.all(adding)).flat();
+  const emittedPerSecond = emitted.length / ((performance.now() - startedAt) / 1_000);
+  await waitForAll(harness, emitted.length);
+  const { atMs, requests } = await harness.receiver.ask<Arrivals>("arrivals");
+  return roundOf(
+    emitted.map(({ eventId, emittedAtMs }) => atMs[eventId]! - emittedAtMs),
+    emittedPerSecond,
+    requests - emitted.length,
+  );
+}
+
+function roundOf(latencies: readonly number[], requestsPerSecond: number, failures: number): Round {
+  const sorted = latencies.toSorted((left, right) => left - right);
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!;
+  return { requestsPerSecond, failures, p50Ms: at(0.5), p99Ms: at(0.99) };
+}
+
+/** The usage before bad endpoints, and after them. */
+type Leftovers = {
+  readonly socketsBefore: number;
+  readonly socketsAfter: number;
+  readonly megabytesBefore: number;
+  readonly megabytesAfter: number;
+};
+
+// Longer than the deadline of a post (15 s) and the longest time that an idle connection is kept (30 s).
+const settledMs = 50_000;
+const lookEveryMs = 1_000;
+
+/** Waits until there are no more sockets than before, or until all posts under way must have ended. */
+async function waitForLeftovers(harness: WebhookHarness, before: WorkerUsage): Promise<Leftovers> {
+  const endsAt = performance.now() + settledMs;
+  let [after] = await harness.usage();
+  while (after!.sockets > before.sockets && performance.now() < endsAt) {
+    await pause(lookEveryMs);
+    [after] = await harness.usage();
+  }
+  const megabytes = ({ residentBytes }: WorkerUsage) => Math.round(residentBytes / 2 ** 20);
+  return {
+    socketsBefore: before.sockets,
+    socketsAfter: after!.sockets,
+    megabytesBefore: megabytes(before),
+    megabytesAfter: megabytes(after!),
+  };
 }

@@ -43,7 +43,11 @@ export function webhookCommand(): Command {
 async function play({ warmUp, only, json, profile, ...given }: Options): Promise<void> {
   const { rounds, events, samples, seconds } = given;
   const options: WebhookBenchOptions = {
-    ...{ rounds, events, samples, seconds, warmUpSeconds: warmUp },
+    rounds,
+    events,
+    samples,
+    seconds,
+    warmUpSeconds: warmUp,
     parts: only === undefined ? webhookParts : [only],
     ...(profile !== undefined && { profileFolder: profile }),
   };

@@ -17,7 +17,6 @@ export type Beside = { readonly merchants: readonly ScaleMerchant[]; readonly ev
 // Far beyond the leases of a dead worker; later arrivals count as lost.
 const arrivalTimeoutMs = 120_000;
 
-/** Creates the healthy merchants of a harness. */
 export function addHealthy(harness: WebhookHarness): Promise<ScaleMerchant[]> {
   const urls = Array.from({ length: healthyMerchants }, (_, number) => `${harness.origin}/webhooks/${number}`);
   return Promise.all(urls.map((url) => harness.addMerchant(url)));

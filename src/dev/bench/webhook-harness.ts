@@ -30,7 +30,6 @@ type HarnessOptions = WebhookBedOptions & { readonly stateFolder: string };
 export class WebhookHarness {
   readonly site: WebhookSite;
   readonly receiver: Child;
-  /** The origin of the receiver. */
   readonly origin: string;
   readonly #options: WebhookBedOptions;
   readonly #stateFolder: string;
@@ -61,7 +60,6 @@ export class WebhookHarness {
     return child;
   }
 
-  /** Starts workers up to this number. */
   async growTo(workers: number): Promise<void> {
     // It would only warn about endpoints that are intentionally bad.
     const variables = { ...this.site.variables, SWITCHYARD_LOG_LEVEL: "error" };
@@ -72,7 +70,6 @@ export class WebhookHarness {
     }
   }
 
-  /** Returns the usage of each worker. */
   usage(): Promise<WorkerUsage[]> {
     return Promise.all(this.#workers.map((worker) => worker.ask<WorkerUsage>("usage")));
   }

@@ -1,150 +1,167 @@
 /** The results of rows 7 to 9: a table for people, and all figures for programs. */
 import type { Round } from "./contestant.ts";
 import { describeMachine } from "./machine.ts";
-import { ratioOf, type Spread, spreadOf, type Turn } from "./rounds.ts";
-import { writeRatio, writeTable } from "./table.ts";
+import { ratioOf, spreadOf, type Turn } from "./rounds.ts";
+import { writeRatio } from "./table.ts";
 import {
   barePosts,
   besideDead,
   ours,
+  type Scaling,
   type WebhookBenchOptions,
   type WebhookBenchResult,
   type WebhookLatency,
 } from "./webhook-bench.ts";
 import { healthyMerchants } from "./webhook-contestants.ts";
-import type { Leftovers } from "./webhook-leftovers.ts";
-
-/** One line: the rounds of a contestant, beside another's if there is a ratio. */
-type Result = {
-  readonly bench: string;
-  readonly who: string;
-  readonly rounds: readonly Round[];
-  readonly ratio?: Spread;
-  readonly goal?: { readonly text: string; readonly isReached: boolean };
-};
+import { writeReport } from "./whole/page.ts";
+import { lineOf, type TableLine, writeSpread } from "./whole/table-line.ts";
 
 /** All measurements with their machine, as `--json` writes them. */
-export type WebhookReport = {
+type WebhookReport = WebhookBenchResult & {
   readonly at: string;
   readonly machine: Readonly<Record<string, string>>;
   readonly options: WebhookBenchOptions;
-  readonly durability: Readonly<Record<string, string>>;
-  readonly results: readonly Result[];
-  readonly leftovers: Leftovers | undefined;
 };
 
-/** The goals of the design. */
-export const webhookGoals = { perSecond: 1_000, keptBesideDead: 0.9, idleP50Ms: 15, halfLoadP99Ms: 250 };
+const goals = { perSecond: 1_000, keptBesideDead: 0.9, idleP50Ms: 15, halfLoadP99Ms: 250 };
 
-/** Compares the results with the webhookGoals. */
 export function reportWebhooks(
   options: WebhookBenchOptions,
   result: WebhookBenchResult,
   natsVersion: string,
 ): WebhookReport {
-  return {
-    at: new Date().toISOString(),
-    machine: describeMachine({ postgres: result.postgres.version, nats: natsVersion }),
-    options,
-    durability: result.postgres.durability,
-    results: [...latencyLines(result.latency), ...throughputLines(result.throughput), ...scalingLines(result)],
-    leftovers: result.latency?.leftovers,
-  };
-}
-
-function latencyLines(latency: WebhookLatency | undefined): Result[] {
-  if (latency === undefined) return [];
-  const { idle, halfLoad, isolated } = latency;
-  const p50 = spreadOf(idle.map((round) => round.p50Ms!)).median;
-  const p99 = spreadOf(halfLoad.map((round) => round.p99Ms!)).median;
-  return [
-    {
-      bench: "7 commit to arrival, one at a time",
-      who: ours,
-      rounds: idle,
-      goal: { text: `p50 ≤ ${webhookGoals.idleP50Ms} ms`, isReached: p50 <= webhookGoals.idleP50Ms },
-    },
-    {
-      bench: "7 commit to arrival, at half load",
-      who: ours,
-      rounds: halfLoad,
-      goal: { text: `p99 ≤ ${webhookGoals.halfLoadP99Ms} ms`, isReached: p99 <= webhookGoals.halfLoadP99Ms },
-    },
-    { bench: "", who: "beside every bad kind", rounds: isolated },
-  ];
-}
-
-function throughputLines(turns: readonly Turn[]): Result[] {
-  if (turns.length === 0) return [];
-  const roundsOf = (name: string) => turns.map((turn) => turn[name]!);
-  const perSecond = spreadOf(roundsOf(ours).map((round) => round.requestsPerSecond)).median;
-  const ratio = ratioOf(turns, besideDead, ours);
-  const goal = { text: `≥ ${webhookGoals.keptBesideDead}`, isReached: ratio.median >= webhookGoals.keptBesideDead };
-  return [
-    {
-      bench: "8 webhooks/s",
-      who: ours,
-      rounds: roundsOf(ours),
-      ratio: ratioOf(turns, ours, barePosts),
-      goal: { text: `≥ ${webhookGoals.perSecond}/s`, isReached: perSecond >= webhookGoals.perSecond },
-    },
-    { bench: "", who: barePosts, rounds: roundsOf(barePosts) },
-    { bench: "8 to healthy endpoints", who: besideDead, rounds: roundsOf(besideDead), ratio, goal },
-  ];
-}
-
-function scalingLines({ scaling }: WebhookBenchResult): Result[] {
-  const first = scaling[0]?.rounds;
-  return scaling.map(({ workers, natsServers, rounds, busyShare }) => {
-    const turns = rounds.map((round, index) => ({ mine: round, first: first![index]! }));
-    return {
-      bench: "9 webhooks/s",
-      who: `${workers} × worker, ${natsServers} × nats-server (machine ${(100 * busyShare).toFixed(0)} % busy)`,
-      rounds,
-      ratio: ratioOf(turns, "mine", "first"),
-    };
-  });
+  const machine = describeMachine({ postgres: result.postgres.version, nats: natsVersion });
+  return { at: new Date().toISOString(), machine, options, ...result };
 }
 
 /** Formats the report for people. */
 export function writeWebhookReport(report: WebhookReport): string {
-  const { machine, options, durability, results, leftovers } = report;
-  const head = ["bench", "who", "webhooks/s", "CPU ms/webhook", "database's", "p50 ms", "p99 ms", "ratio", "goal"];
-  const rows = results.map(({ bench, who, rounds, ratio, goal }) => [
-    bench,
-    who,
-    writeSpread(rounds.map((round) => round.requestsPerSecond)),
-    median(rounds, (round) => round.cpuMsPerRequest, 2),
-    median(rounds, (round) => round.databaseCpuMsPerRequest, 2),
-    median(rounds, (round) => round.p50Ms, 1),
-    median(rounds, (round) => round.p99Ms, 1),
-    ratio === undefined ? "" : writeRatio(ratio),
-    goal === undefined ? "" : `${goal.text} ${goal.isReached ? "✓" : "✗"}`,
-  ]);
-  const left = leftovers && [
-    `A worker after all bad endpoints: ${leftovers.socketsAfter} sockets, ${leftovers.megabytesAfter} MB; before them ${leftovers.socketsBefore} and ${leftovers.megabytesBefore} MB.`,
-  ];
+  const { machine, options, postgres, latency } = report;
+  const left = latency?.leftovers;
+  return writeReport(linesOfWebhooks(report), {
+    notes: [
+      ...(left
+        ? [
+            `A worker after all bad endpoints: ${left.socketsAfter} sockets, ${left.megabytesAfter} MB; before them ${left.socketsBefore} and ${left.megabytesBefore} MB.`,
+          ]
+        : []),
+      `Medians of ${options.rounds} rounds of ${options.events} webhooks that are due at once, with minimum and maximum, by turns, after ${options.warmUpSeconds} s of warm-up; ${healthyMerchants} healthy endpoints; every webhook arrived.`,
+    ],
+    machine,
+    durability: postgres.durability,
+  });
+}
+
+// From this share on, the processors have no capacity left, and more workers cannot help.
+const fullFrom = 0.9;
+// The share of the rate that must remain with another worker on a full machine.
+const keptWhenFull = 0.9;
+
+export function linesOfWebhooks(result: Pick<WebhookBenchResult, "throughput" | "latency" | "scaling">): TableLine[] {
   return [
-    writeTable([head, ...rows]),
-    "",
-    ...(left ?? []),
-    `Medians of ${options.rounds} rounds of ${options.events} webhooks that are due at once, with minimum and maximum, by turns, after ${options.warmUpSeconds} s of warm-up; ${healthyMerchants} healthy endpoints; every webhook arrived.`,
-    `Ratios are to undici, to the same worker without the dead one, and to one worker on one nats-server. CPU is that of the workers, or of the process that posts; PostgreSQL's stands beside it. All processes run on one machine.`,
-    `Commits are durable: ${Object.entries(durability)
-      .map(([name, value]) => `${name} ${value}`)
-      .join(", ")}.`,
-    Object.entries(machine)
-      .map(([what, value]) => `${what} ${value}`)
-      .join(" · "),
-  ].join("\n");
+    ...latencyLines(result.latency),
+    ...throughputLines(result.throughput),
+    ...result.scaling.map((one, index, all) => scalingLine(one, all, index)),
+  ];
 }
 
-function median(rounds: readonly Round[], figure: (round: Round) => number | undefined, digits: number): string {
-  const figures = rounds.map(figure).filter((value) => value !== undefined);
-  return figures.length === 0 ? "" : spreadOf(figures).median.toFixed(digits);
+function latencyLines(latency: WebhookLatency | undefined): TableLine[] {
+  if (latency === undefined) return [];
+  const line = (what: string, rounds: readonly Round[], share: "p50Ms" | "p99Ms", max: number | undefined) => {
+    const figure = spreadOf(rounds.map((round) => round[share]!));
+    const goal = max !== undefined && { goal: `${nameOf(share)} ≤ ${max} ms`, isReached: figure.median <= max };
+    const measured = [nameOf("p50Ms"), times(rounds, "p50Ms"), nameOf("p99Ms"), times(rounds, "p99Ms")];
+    return lineOf({ row: 7, what: `commit to arrival, ${what}`, measured: measured.join(" "), ...goal });
+  };
+  return [
+    line("one at a time", latency.idle, "p50Ms", goals.idleP50Ms),
+    line("at half load", latency.halfLoad, "p99Ms", goals.halfLoadP99Ms),
+    line("at half load beside every bad endpoint", latency.isolated, "p99Ms", undefined),
+  ];
 }
 
-function writeSpread(figures: readonly number[]): string {
-  const { median: middle, min, max } = spreadOf(figures);
-  return `${middle.toFixed(0)} (${min.toFixed(0)}–${max.toFixed(0)})`;
+function throughputLines(turns: readonly Turn[]): TableLine[] {
+  if (turns.length === 0) return [];
+  const of = (name: string) => turns.map((turn) => turn[name]!);
+  const perSecond = spreadOf(of(ours).map((round) => round.requestsPerSecond)).median;
+  const kept = ratioOf(turns, besideDead, ours);
+  return [
+    lineOf({
+      row: 8,
+      what: "webhooks, 1 worker",
+      measured: rates(of(ours)) + cpu(of(ours)),
+      peer: `${barePosts}: ${rates(of(barePosts))}${cpu(of(barePosts))}`,
+      ratio: writeRatio(ratioOf(turns, ours, barePosts)),
+      goal: `≥ ${goals.perSecond}/s`,
+      isReached: perSecond >= goals.perSecond,
+    }),
+    lineOf({
+      row: 8,
+      what: "the same with one dead endpoint in ten",
+      measured: rates(of(besideDead)),
+      peer: `without it: ${rates(of(ours))}`,
+      ratio: writeRatio(kept),
+      goal: `≥ ${goals.keptBesideDead} ×`,
+      isReached: kept.median >= goals.keptBesideDead,
+    }),
+  ];
+}
+
+/** Compares with the fewest workers on as many nats-servers. A lost webhook has ended the run before. */
+function scalingLine(
+  { workers, natsServers, rounds, busyShare }: Scaling,
+  all: readonly Scaling[],
+  at: number,
+): TableLine {
+  const measured = `${rates(rounds)}, machine ${(100 * busyShare).toFixed(0)} % busy`;
+  const what = `webhooks, ${workers} worker${workers === 1 ? "" : "s"} on ${natsServers} nats-server${natsServers === 1 ? "" : "s"}`;
+  const onAsMany = all.filter((one) => one.natsServers === natsServers);
+  const fewest = onAsMany[0]!;
+  if (workers === fewest.workers) {
+    const first = all[0]!;
+    const beside = at > 0 && {
+      peer: `1 worker on 1 nats-server: ${rates(first.rounds)}`,
+      ratio: writeRatio(ratioOf(besideEachOther(rounds, first.rounds), "mine", "peer")),
+    };
+    return lineOf({ row: 9, what, measured, ...beside });
+  }
+  const before = onAsMany[onAsMany.findIndex((one) => one.workers === workers) - 1]!;
+  const ratio = ratioOf(besideEachOther(rounds, before.rounds), "mine", "peer");
+  const wasFull = before.busyShare >= fullFrom;
+  return lineOf({
+    row: 9,
+    what,
+    measured,
+    peer: `${before.workers} of them: ${rates(before.rounds)}`,
+    ratio: writeRatio(ratio),
+    goal: wasFull ? `≥ ${keptWhenFull} × (the machine was full), nothing lost` : "> 1 ×, nothing lost",
+    isReached: wasFull ? ratio.median >= keptWhenFull : ratio.median > 1,
+  });
+}
+
+function besideEachOther(mine: readonly Round[], peer: readonly Round[]): Turn[] {
+  return mine.map((round, index) => ({ mine: round, peer: peer[index]! }));
+}
+
+function rates(rounds: readonly Round[]): string {
+  return writeSpread(spreadOf(rounds.map((round) => round.requestsPerSecond)), "/s");
+}
+
+/** The CPU of a webhook: of the workers, or of the process that posts, and of PostgreSQL. */
+function cpu(rounds: readonly Round[]): string {
+  const median = (figure: (round: Round) => number | undefined, whose: string) => {
+    const figures = rounds.map(figure).filter((ms) => ms !== undefined);
+    return figures.length === 0 ? "" : `, ${spreadOf(figures).median.toFixed(2)} ms CPU${whose}`;
+  };
+  return (
+    median((round) => round.cpuMsPerRequest, "") + median((round) => round.databaseCpuMsPerRequest, " of PostgreSQL")
+  );
+}
+
+function times(rounds: readonly Round[], share: "p50Ms" | "p99Ms"): string {
+  return writeSpread(spreadOf(rounds.map((round) => round[share]!)), " ms", 1);
+}
+
+function nameOf(share: "p50Ms" | "p99Ms"): string {
+  return share.slice(0, 3);
 }

@@ -8,7 +8,6 @@ import type { Page } from "playwright-core";
 import { enterCard } from "../e2e/trouble-runs.ts";
 import type { WidgetHarness } from "./widget-harness.ts";
 
-/** The result of the clicks. */
 export type Impatience = {
   readonly captures: number;
   /** The callbacks with an outcome, for each tab. */

@@ -11,7 +11,6 @@ import type { LeftBehind } from "./widget-leaks.ts";
 import type { Opening } from "./widget-opening.ts";
 import type { OurSizes, RivalSize } from "./widget-sizes.ts";
 
-/** All measurements. */
 export type WidgetFigures = {
   readonly sizes: OurSizes;
   readonly rivals: readonly RivalSize[];

@@ -36,7 +36,6 @@ export type OurSizes = {
 /** A rival's size, or the reason that there is none. */
 export type RivalSize = { readonly name: string; readonly bytes?: number; readonly note: string };
 
-/** Measures the files as edge and vault serve them. */
 export async function measureOurs(): Promise<OurSizes> {
   const [files, vault, pages] = await Promise.all([bundleWidget(), buildBrowserFiles(), bundleAuthenticationPages()]);
   const sizes = [...files].map(([name, { bytes }]) => [name, gzipSync(bytes).length] as const);

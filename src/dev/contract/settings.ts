@@ -5,12 +5,10 @@ import type { CredentialField, Credentials } from "../../gateways/connector.ts";
 import type { EmulatorOrigins } from "../../gateways/gateway-origins.ts";
 import { Secret } from "../../platform/secrets.ts";
 
-/** A sandbox account, or the reason that there is none. */
 export type ContractSetting =
   | { readonly type: "account"; readonly origin: string; readonly credentials: Credentials }
   | { readonly type: "none"; readonly reason: string };
 
-/** The credentials of a gateway, and the address of its sandbox. */
 export type Wanted = {
   readonly gateway: keyof EmulatorOrigins;
   readonly fields: readonly CredentialField[];

@@ -13,7 +13,6 @@ import type { Wanted } from "./settings.ts";
 /** A card as its holder enters it; the default security code is 737. */
 export type TestCard = { readonly number: string; readonly holder: string; readonly cvc?: string };
 
-/** One real gateway, as its contract is tested. */
 export type ContractSubject = Wanted & {
   readonly connect: (parts: ConnectorParts) => Connector;
   readonly approved: TestCard;
@@ -27,7 +26,6 @@ const stripe = (parts: ConnectorParts) => new StripeConnector(parts);
 const adyen = (parts: ConnectorParts) => new AdyenConnector(parts);
 const paypal = (parts: ConnectorParts) => new PayPalConnector(parts);
 
-/** Every real gateway. */
 export const contractSubjects: readonly ContractSubject[] = [
   {
     gateway: "STRIPE",

@@ -15,7 +15,6 @@ export type OpenedSession = {
   readonly vault: { readonly sdkUrl: string; readonly sdkAuthorization: string; readonly publishableKey: string };
 };
 
-/** A checkout, as the widget's rpc shows it. */
 export type CheckoutState = NonNullable<GetCheckoutResponseJson["checkout"]>;
 
 /** A checkout in test of the demo's first merchant, or of the given key. */
@@ -67,7 +66,6 @@ export class ApiCheckout {
     return ((await expectOk(response)) as { checkout: CheckoutState }).checkout;
   }
 
-  /** Pays a session with this card, and returns it as its merchant reads it. */
   async pay(number: string, fields: object = {}): Promise<PaymentSessionJson> {
     const session = await this.open(fields);
     await this.submit(session, await this.tokenize(session, number));

@@ -171,7 +171,6 @@ describe("every key of the server", () => {
 });
 
 describe("a database that is lost and restored", () => {
-  /** Reads the captured amounts from the acquirers' records, by order. */
   async function takenByOrder(): Promise<Map<string, number>> {
     const captured = new Map<string, number>();
     for (const { orderRef, status } of await demo.sandbox.authorizations()) {

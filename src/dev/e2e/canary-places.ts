@@ -8,15 +8,12 @@ import { Client, escapeIdentifier } from "pg";
 import { addressesFrom } from "../../demo/ports.ts";
 import type { TestDemo } from "./demo.fixture.ts";
 
-/** A text that was read, with its location. */
 export type Leftover = { readonly where: string; readonly text: string };
 
-/** Reads the log files of all roles and servers. */
 export function readLogs(demo: TestDemo): Leftover[] {
   return filesUnder(demo.stateFolder).filter(({ where }) => where.endsWith(".log"));
 }
 
-/** Reads the files that nats-server has written. */
 export function readNatsFiles(demo: TestDemo): Leftover[] {
   return filesUnder(join(demo.stateFolder, "nats", "jetstream"));
 }

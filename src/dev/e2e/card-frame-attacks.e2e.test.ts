@@ -98,7 +98,6 @@ function themeAfterGreeting(): Promise<string> {
   );
 }
 
-/** Adds an attacker's frame to the shop's page, like an advertisement's. */
 async function addAdvertisement(script: string): Promise<Frame> {
   attacker.pages.set("/ad.js", { body: script });
   attacker.pages.set("/ad", { body: "<!doctype html><script src=/ad.js></script>" });

@@ -4,7 +4,6 @@ import { CardFrameFixture, CardFrameStage } from "./card-frame-fixture.ts";
 
 let stage: CardFrameStage;
 let fixture: CardFrameFixture;
-/** The bodies that the frame has sent to the vault. */
 let sent: unknown[];
 
 beforeAll(async () => {

@@ -45,7 +45,6 @@ export class CardFrameStage {
   }
 }
 
-/** One page with its frame. */
 export class CardFrameFixture {
   readonly page: Page;
   readonly #stage: CardFrameStage;
@@ -76,12 +75,10 @@ export class CardFrameFixture {
     }, options);
   }
 
-  /** One of the frame's fields or other elements, by its id. */
   field(id: string): Locator {
     return this.page.frameLocator("iframe").locator(`#${id}`);
   }
 
-  /** The frame's document. */
   get document(): Frame {
     const frame = this.page.frames().find((one) => one.url().startsWith(this.#stage.vaultOrigin));
     if (frame === undefined) throw new Error("the card frame is not there");
@@ -96,7 +93,6 @@ export class CardFrameFixture {
     });
   }
 
-  /** Types into a field from its start, as on a keyboard. */
   async type(id: string, text: string): Promise<void> {
     await this.field(id).click();
     await this.page.keyboard.type(text);

@@ -22,7 +22,6 @@ export function closedAfterS({ outcome }: TestCard): number {
   return outcome.closedAfterS ?? outcome.settledAfterS ?? 0;
 }
 
-/** Returns the timeout of this card's test. */
 export function cardTimeoutMs(card: TestCard): number {
   return closedAfterS(card) * 1_000 + 3 * laterMs;
 }

@@ -22,7 +22,6 @@ const mountScript = `
   Switchyard.mount({ container: "#card", ...options, ...callbacks, ...(withReturn && { returnTo: location.href }) });
 `;
 
-/** Differences of one page. */
 export type ChallengePage = {
   readonly headers?: Readonly<Record<string, string>>;
   /** Further fields of the session's creation. */
@@ -114,7 +113,6 @@ export class ChallengeCustomer {
     await this.page.getByRole("button", { name: /^Pay/ }).click();
   }
 
-  /** The bank's page, in the frames of the vault and the service. */
   get bank(): FrameLocator {
     const around = this.page.frameLocator(`#card iframe[title="${challengeTitle}"]`);
     return around.frameLocator("iframe").frameLocator("iframe");
@@ -126,7 +124,6 @@ export class ChallengeCustomer {
   }
 }
 
-/** Answers the bank's page with a code. */
 export async function answerBank(bank: FrameLocator | Page, code = passingCode): Promise<void> {
   await bank.getByLabel("Code").fill(code);
   await bank.getByRole("button", { name: "Confirm" }).click();

@@ -42,7 +42,6 @@ async function addOne(tab: Page, price: string): Promise<void> {
   await tab.getByRole("button", { name: `Pay ${price}` }).waitFor();
 }
 
-/** Enters an approved card. */
 async function enterCard(tab: Page): Promise<void> {
   const form = tab.frameLocator("#card iframe");
   await form.getByLabel("Card number").fill("4242424242424242");

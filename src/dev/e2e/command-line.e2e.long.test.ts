@@ -29,7 +29,6 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Attached to the demo. */
 const onDemo = (...parts: string[]) => run([...parts, "--demo", demo.stateFolder]);
 
 /** The answer of a command that succeeds, as JSON. */
@@ -40,10 +39,8 @@ async function json(...parts: string[]): Promise<any> {
   return JSON.parse(out);
 }
 
-/** As the merchant that the tests made. */
 const ours = (...parts: string[]) => json(...parts, "--merchant", merchantId);
 
-/** Adds a connection of that merchant with credentials from standard input. */
 const addFrom = (credentials: object, ...parts: string[]) =>
   run(
     ["connection", "add", ...parts, "--credentials-file", "-", "--merchant", merchantId, "--demo", demo.stateFolder],

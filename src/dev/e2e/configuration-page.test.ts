@@ -73,7 +73,6 @@ function makeRequired(): Record<string, string> {
 
 const modes = (mode: string) => Object.fromEntries(sides.map((side) => [`SWITCHYARD_${side}_VAULT_MODE`, mode]));
 
-/** Returns the names that a role reads, for every choice of its settings. */
 function namesReadBy(role: Role): string[] {
   const names = new Set<string>();
   const choices = [modes("self_hosted"), modes("saas"), { SWITCHYARD_GRPC_TLS_CERT_FILE: "/nowhere" }];

@@ -137,7 +137,6 @@ describe("an edge that is killed while it creates a session", { timeout: 60_000 
   });
   afterAll(() => Promise.all([asOwner?.end(), asRuntime?.end()]));
 
-  /** Connections to the database of the test environment. */
   function poolTo(login: { username?: string; password?: string }): Pool {
     const url = Object.assign(new URL(demo.postgresUrl), { pathname: database, ...login });
     return new Pool({ connectionString: url.href, max: 2 });

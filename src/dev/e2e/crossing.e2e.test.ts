@@ -24,7 +24,6 @@ let grpc: Transport;
 let ours: DemoCredentials;
 let foreign: { readonly who: string; readonly keys: DemoCredentials }[];
 let session: OpenedSession;
-/** A session of each of the others. */
 let foreignSessions: OpenedSession[];
 const orderRef = `order-${randomUUID()}`;
 const unknownId = encodeId("ps", v7());

@@ -239,7 +239,6 @@ describe("an operator's link", () => {
   });
 });
 
-/** Returns the path of a new link for a new password. */
 async function resetPath(): Promise<string> {
   const { grpcAddress, operatorToken, member, dashboardOrigin } = demo.file;
   const client = createDashboardClient(grpcAddress, new Secret(operatorToken));

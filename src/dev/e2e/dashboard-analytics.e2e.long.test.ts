@@ -32,11 +32,15 @@ beforeAll(async () => {
     paid("2026-03-10T23:30:00Z", 10_000),
     {
       // A minute of them is the customer's.
-      ...{ settledAt: "2026-03-11T12:00:00Z", amountMinor: 2500, seconds: 62 },
+      settledAt: "2026-03-11T12:00:00Z",
+      amountMinor: 2500,
+      seconds: 62,
       attempts: [
         { gateway: "SANDBOX_A", status: "DECLINED", kind: "HARD_DECLINE", code: "card_declined", ms: 100 },
         {
-          ...{ gateway: "SANDBOX_B", status: "CAPTURED", ms: 400 },
+          gateway: "SANDBOX_B",
+          status: "CAPTURED",
+          ms: 400,
           asked: { status: "AUTHENTICATED", shownMs: 20_000 },
         },
       ],

@@ -53,8 +53,10 @@ async function pay(orderRef: string): Promise<void> {
 async function signIn(look: Look): Promise<Page> {
   const { colorScheme, width, height } = look;
   const context = await browser.newContext({
-    ...{ colorScheme, viewport: { width, height } },
-    ...{ locale: "en-GB", timezoneId: "UTC" },
+    colorScheme,
+    viewport: { width, height },
+    locale: "en-GB",
+    timezoneId: "UTC",
   });
   const page = await context.newPage();
   await page.goto(`${demo.file.dashboardOrigin}/account`);

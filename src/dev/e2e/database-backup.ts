@@ -43,7 +43,6 @@ export async function takeBackup(demo: TestDemo, meanwhile: () => Promise<unknow
   }
 }
 
-/** Kills the server and removes all of its data. */
 export async function destroyDatabases(demo: TestDemo): Promise<void> {
   // Immediate shutdown: nothing is written any more.
   await stopServer(recordOf(demo).server!, "SIGQUIT");

@@ -15,7 +15,6 @@ import { compileCache, testStateFolder } from "../testing/test-run.ts";
 export type TestDemo = Demo & {
   readonly sandbox: SandboxControl;
   readonly stateFolder: string;
-  /** The PostgreSQL of its databases, as their owner. */
   readonly postgresUrl: string;
   /** The folder of that PostgreSQL's files, with the write-ahead log. */
   readonly postgresDataFolder: string;

@@ -8,7 +8,6 @@ import { bundleAuthenticationPages } from "../../../widget/authentication/bundle
 const bankPage = `<!doctype html><html lang="en"><meta name="viewport" content="width=device-width"><title>Bank</title>
   <main><h1>Bank</h1><p><label>Code <input></label> <button>Confirm</button></p></main></html>`;
 
-/** Answers a request for one of these pages; false for any other. */
 export type EmulatedBank = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /** Builds the pages. A ticket may be used as often as a test likes. */

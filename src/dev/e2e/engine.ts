@@ -15,7 +15,6 @@ export type EnginePage = {
   close(): Promise<void>;
 };
 
-/** Starts an engine with its own profile, and opens a page in it. */
 export type StartEngine = () => Promise<EnginePage>;
 
 // The first start of a profile on a busy machine.

@@ -46,7 +46,6 @@ export class HeldPayment {
     return this.#client.createRefund(this.sessionId, { amountMinor }, { idempotencyKey: randomUUID() });
   }
 
-  /** Returns each authorization in the gateways' books: its state, and what was captured and refunded of it. */
   async books(): Promise<string[]> {
     return (await this.authorizations()).map(({ acquirer, status, capturedValue, refunds }) => {
       const refunded = refunds.reduce((sum, one) => sum + (one.status === "failed" ? 0 : one.value), 0);

@@ -3,7 +3,6 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 
-/** A page or script, as the merchant serves it. */
 export type ServedPage = { readonly body: string; readonly headers?: Readonly<Record<string, string>> };
 
 /** One merchant's origin. Pages are set by their path and served as they are at that moment. */

@@ -30,7 +30,6 @@ afterAll(async () => {
   }
 });
 
-/** Returns a customer for one test, who has entered the card of this name. */
 async function withCard(name: string, prepare?: (customer: ShopCustomer) => Promise<void>) {
   const customer = await ShopCustomer.enter(browser, demo.file.shopUrl);
   await prepare?.(customer);

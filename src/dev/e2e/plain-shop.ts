@@ -6,10 +6,8 @@ import { json } from "node:stream/consumers";
 import type { DemoFile } from "../../demo/demo-file.ts";
 import { ApiCheckout, type OpenedSession } from "./api-checkout.ts";
 
-/** One callback of a page, over all its reloads. */
 export type ReceivedCallback = { readonly name: string; readonly result: unknown };
 
-/** A callback as a page sends it, with the load of the page and the callback's number in it. */
 type SentCallback = ReceivedCallback & { readonly load: string; readonly number: number };
 
 // Any browser can send this, and does so until it has arrived; a test's own functions work in only some browsers.

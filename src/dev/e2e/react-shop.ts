@@ -50,7 +50,6 @@ export class ReactShop {
     return new ReactShop(folder);
   }
 
-  /** The bundled scripts by name. */
   async scripts(): Promise<Map<string, Uint8Array>> {
     const out = join(this.folder, "out");
     const names = await readdir(out);

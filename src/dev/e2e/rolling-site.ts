@@ -19,7 +19,6 @@ import { Receiver } from "../testing/receiver.ts";
 import { SandboxControl } from "../testing/sandbox-control.ts";
 import { compileCache, testStateFolder } from "../testing/test-run.ts";
 
-/** The roles that there are two of. */
 export type CopiedRole = "edge" | "worker" | "vault";
 
 // The demo's eight, and two for each edge and each vault.

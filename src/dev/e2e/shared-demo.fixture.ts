@@ -23,7 +23,6 @@ import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
 
 /** A shared demo, with this file's own merchants and member in its `file`. The shop is the demo's first merchant's. */
 export type SharedDemo = Omit<TestDemo, "restart" | "close"> & {
-  /** The file of the demo itself, with the merchant of the shop. */
   readonly shopFile: DemoFile;
   /** The options of a command for the file's first merchant. */
   readonly commandOptions: readonly string[];

@@ -4,7 +4,6 @@ import type { Browser, BrowserContext, FrameLocator, Page } from "playwright-cor
 /** Something that the page saw, at the moment of the page's own clock. */
 export type Noted = { readonly what: string; readonly value: unknown; readonly at: number };
 
-/** A customer's open checkout. */
 export type OpenCheckout = { readonly orderRef: string; readonly sessionId: string };
 
 /** Runs in every page before its scripts. The shop's own code stays unchanged. */

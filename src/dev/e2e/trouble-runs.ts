@@ -33,7 +33,11 @@ export async function openGround(
   const line = await TcpGate.open({ host: "127.0.0.1", port: Number(new URL(demo.file.connectOrigin).port) });
   const shop = await PlainShop.start(demo.file, `http://localhost:${line.port}`);
   return {
-    ...{ demo, sandbox: demo.sandbox, browser, line, shop },
+    demo,
+    sandbox: demo.sandbox,
+    browser,
+    line,
+    shop,
     async close() {
       await shop.close();
       await line.close();
@@ -113,7 +117,6 @@ async function enter({ shop, browser }: TroubleGround, number: number): Promise<
   return { context, page, session };
 }
 
-/** Types a card into the frame of a page. */
 export async function enterCard(page: Page, number: string): Promise<void> {
   const frame = page.frameLocator("iframe");
   await frame.getByLabel("Card number").fill(number);

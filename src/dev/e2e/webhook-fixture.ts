@@ -19,7 +19,6 @@ import { testStateFolder } from "../testing/test-run.ts";
 // Several processes start and reconnect on a busy machine.
 const patience = { timeout: 40_000, interval: 50 };
 
-/** One merchant with one endpoint, and the webhooks that arrived there. */
 export class Act {
   readonly merchantId: string;
   readonly endpoint: SiteEndpoint;
@@ -58,7 +57,6 @@ export class Act {
     };
   }
 
-  /** Returns the webhooks received so far. */
   arrivals(): Arrival[] {
     const { publicId, secret } = this.endpoint;
     return this.#fixture.receiver.requests

@@ -2,16 +2,13 @@
  * The widget and the card frame before axe-core, in the states and looks that differ most;
  * widget-accessibility.long.test.ts has all.
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../testing/for-file.ts";
 import { findViolations } from "./accessibility.ts";
 import { WidgetStage } from "./widget-fixture.ts";
 import { type Look, openInState, type WidgetState } from "./widget-states.ts";
 
-let stage: WidgetStage;
-beforeAll(async () => {
-  stage = await WidgetStage.build();
-});
-afterAll(() => stage?.close());
+const stage = await forFile(() => WidgetStage.build());
 
 const samples: readonly [WidgetState, Look][] = [
   ["errors", { locale: "en", colorScheme: "dark", window: "narrow" }],

@@ -1,14 +1,11 @@
 /** The widget and the card frame before axe-core in every state, direction, theme and width. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../testing/for-file.ts";
 import { findViolations } from "./accessibility.ts";
 import { WidgetStage } from "./widget-fixture.ts";
 import { openInState, widgetStates } from "./widget-states.ts";
 
-let stage: WidgetStage;
-beforeAll(async () => {
-  stage = await WidgetStage.build();
-});
-afterAll(() => stage?.close());
+const stage = await forFile(() => WidgetStage.build());
 
 const looks = ["en", "ar"].flatMap((locale) =>
   (["light", "dark"] as const).flatMap((colorScheme) =>

@@ -18,10 +18,8 @@ import { buildEmulatedBank, type EmulatedBank } from "./emulated-bank.ts";
 // On a busy machine a page takes seconds.
 const callbackWithinMs = 20_000;
 
-/** A file of the merchant's own. */
 export type MerchantFile = { readonly contentType: string; readonly body: string | Uint8Array };
 
-/** The merchant's page reports its callbacks. */
 const mountScript = `
   const session = JSON.parse(document.getElementById("session").textContent);
   const callback = (name) => (result) => report(name, result);
@@ -79,9 +77,7 @@ export class WidgetFixture {
   readonly calls: [string, unknown][] = [];
   /** By path; `/` and `/mount.js` exist unless a test replaces them. */
   readonly merchantFiles = new Map<string, MerchantFile>();
-  /** Added to the page's script-src. */
   scriptSources = "";
-  /** Changes the page's policy. */
   changePolicy = (policy: string): string => policy;
   readonly #merchant: Server;
 
@@ -125,7 +121,6 @@ export class WidgetFixture {
     return this.page.frameLocator("iframe");
   }
 
-  /** The bank's page, in the frames of the vault and the service. */
   get bank(): FrameLocator {
     return this.page.frameLocator("#card .action iframe").frameLocator("iframe").frameLocator("iframe");
   }
@@ -187,7 +182,6 @@ export class WidgetFixture {
     return `<script src="${this.service.origin}/widget/v1/widget.js"></script><script src="/mount.js"></script>`;
   }
 
-  /** A page with the container, the mount options as JSON, and these scripts. */
   pageWith(scripts: string, attributes = 'lang="en"'): MerchantFile {
     const options = JSON.stringify(this.mountOptions).replaceAll("<", "\\u003c");
     return {

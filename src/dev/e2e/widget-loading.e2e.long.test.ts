@@ -31,7 +31,6 @@ const parts: readonly [string, string, string][] = [
 const lose = (address: string, times = Number.POSITIVE_INFINITY) =>
   fixture.page.route(address, (route) => (times-- > 0 ? route.abort("internetdisconnected") : route.fallback()));
 const tryAgain = () => fixture.page.getByRole("button", { name: english.tryAgain });
-/** The requested addresses of the part, in order. */
 function requestsOf(part: string): string[] {
   const found: string[] = [];
   fixture.page.on("request", (request) => {
@@ -39,7 +38,6 @@ function requestsOf(part: string): string[] {
   });
   return found;
 }
-/** The errors in the page's console, from now on. */
 function consoleErrors(): string[] {
   const errors: string[] = [];
   fixture.page.on("console", (line) => line.type() === "error" && errors.push(line.text()));

@@ -188,7 +188,6 @@ export const widgetStates = Object.keys(ways) as WidgetState[];
 
 let opened = 0;
 
-/** Opens a page of this look and brings its widget into a state; the caller closes it. */
 export async function openInState(stage: WidgetStage, state: WidgetState, look: Look): Promise<WidgetFixture> {
   const { locale, colorScheme } = look;
   const options: BrowserContextOptions = { ...windows[look.window], colorScheme, locale };

@@ -35,7 +35,6 @@ export type ComposeService = {
   };
 };
 
-/** The whole file. */
 export type ComposeFile = {
   readonly name: string;
   readonly services: Readonly<Record<string, ComposeService>>;
@@ -54,17 +53,14 @@ export const composeFile = parse(readFileSync(join(deployFolder, "compose.yaml")
   maxAliasCount: -1,
 }) as ComposeFile;
 
-/** Each service with its name. */
 export const services: readonly (ComposeService & { readonly name: string })[] = Object.entries(
   composeFile.services,
 ).map(([name, service]) => ({ name, ...service }));
 
-/** Returns the names of a service's networks. */
 export function networksOf({ networks = [] }: ComposeService): string[] {
   return Array.isArray(networks) ? [...networks] : Object.keys(networks);
 }
 
-/** Returns the names of the secrets that a service receives. */
 export function secretsOf({ secrets = [] }: ComposeService): string[] {
   return secrets.map((secret) => (typeof secret === "string" ? secret : secret.source));
 }

@@ -18,7 +18,6 @@ const elsewhere = ["SANDBOX_ORIGIN", "TEST_GATEWAY_ORIGINS", "LOOPBACK_WEBHOOKS"
   (name) => `SWITCHYARD_${name}`,
 );
 
-/** Returns the settings that a role reads, by their variables in live. */
 function settingsOf(roles: readonly Role[]) {
   const read = allSettings.filter((setting) => setting.roles.some((role) => roles.includes(role as Role)));
   return read.map((setting) => ({ ...setting, variable: setting.name.replace("{ENV}", "LIVE").replace("{N}", "2") }));

@@ -5,7 +5,6 @@ import { DockerfileParser } from "dockerfile-ast";
 
 const root = join(import.meta.dirname, "../../..");
 
-/** The text of deploy/Dockerfile. */
 export const dockerfile: string = readFileSync(join(root, "deploy", "Dockerfile"), "utf8");
 const ignoreFile = readFileSync(join(root, "deploy", "Dockerfile.dockerignore"), "utf8");
 
@@ -25,7 +24,6 @@ function isSent(path: string, ignoreLines: readonly string[]): boolean {
   return deciding === undefined || deciding.startsWith("!");
 }
 
-/** A pattern matches a file and everything below a folder. */
 function fits(path: string, pattern: string): boolean {
   const folders = path.split("/").map((_, index, parts) => parts.slice(0, index + 1).join("/"));
   return folders.some((each) => matchesGlob(each, pattern));

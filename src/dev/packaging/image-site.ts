@@ -21,7 +21,6 @@ const root = { uid: 0, gid: 0 };
 // What a service without limits of its own gets: that of a migration.
 const small = composeFile.services["migrate-test"]!;
 
-/** An unpacked image. */
 type Image = { readonly root: string; readonly config: ImageConfig };
 
 /** Close it at the end, which removes everything. */

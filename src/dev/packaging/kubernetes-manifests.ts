@@ -5,7 +5,6 @@ import type { Container, PodSpec, PodTemplateSpec } from "kubernetes-types/core/
 import { parseAllDocuments } from "yaml";
 import type { GivenToRole } from "./role-settings.ts";
 
-/** One object of a file. */
 export type Manifest = {
   readonly file: string;
   readonly apiVersion: string;
@@ -16,7 +15,6 @@ export type Manifest = {
   readonly stringData?: Readonly<Record<string, string>>;
 };
 
-/** A container with the pod around it. */
 export type PodContainer = {
   readonly where: string;
   readonly owner: Manifest;

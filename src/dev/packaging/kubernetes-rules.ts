@@ -63,7 +63,6 @@ export function findPortMistakes(one: PodContainer, variables: Readonly<Record<s
 
 type ServiceSpec = { ports: { port: number; targetPort: string }[] };
 
-/** Finds services with ports that their pods do not have. */
 export function findDeadServicePorts(service: Manifest, containers: readonly PodContainer[]): string[] {
   const deployment = besideOf(service, "Deployment", service.metadata.name);
   const target = containers.find(({ owner }) => owner === deployment)?.container;

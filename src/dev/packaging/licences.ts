@@ -1,6 +1,5 @@
 /** Checks the licences of packages against the allowed ones, from the lock file. Pure. */
 
-/** The entry of a package in the lock file. */
 type LockedPackage = { readonly license?: string; readonly dev?: boolean; readonly devOptional?: boolean };
 
 /** The packages of a lock file by their path in node_modules; the project itself is at "". */
@@ -26,7 +25,6 @@ export function findLicenceProblems(packages: LockedPackages): string[] {
     });
 }
 
-/** Counts the packages of each licence, for people. */
 export function countLicences(packages: LockedPackages): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const { license = "none" } of Object.values(packages)) counts.set(license, (counts.get(license) ?? 0) + 1);

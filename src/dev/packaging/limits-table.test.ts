@@ -2,9 +2,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { customerLimits } from "../../edge/request-limits/customer-limits.ts";
+import { customerLimits } from "../../edge/request-limits/request-limits.ts";
 import { requestLimitBounds, turnWithinMs, waitingRequestsMax } from "../../limits.ts";
-import type { RequestLimit } from "../../platform/request-stock.ts";
+import type { RequestLimit } from "../../platform/request-counter.ts";
 import { callLimits, tokensPerSession } from "../../vault/vault-limits.ts";
 import { withParts } from "../e2e/guide-text.ts";
 

@@ -46,7 +46,6 @@ async function nginxExample({ edge, tls }: Ports, change = (example: string) => 
   return join(folder, "nginx.conf");
 }
 
-/** Starts nginx and returns when it serves. */
 async function startNginx(file: string): Promise<void> {
   const nginx: ChildProcess = spawn("nginx", ["-c", file], { stdio: ["ignore", "ignore", "pipe"] });
   onTestFinished(async () => {

@@ -12,7 +12,6 @@ import { generateAccountsKeyFile } from "../../config/dashboard-settings.ts";
 import { generateKeyFile, generateVaultKeyFile } from "../../config/server-keys.ts";
 import { type IssuedCertificate, TestAuthority } from "../testing/certificates.ts";
 
-/** The settings of a container: its variables, and the folders or files that are mounted into it. */
 export type GivenToRole = {
   readonly variables: Readonly<Record<string, string>>;
   /** True if something is mounted at this path. */

@@ -139,7 +139,6 @@ export function describeFinding({ rule, variant, violation, seeds, refused }: Fi
   return `${others}**${shortest.violation}** after ${seedsNeeded} seeds, in ${shortest.steps} steps (seed ${shortest.seed})`;
 }
 
-/** Names the most frequent refusal, and counts all refusals. */
 function describeRefused(refused: ReadonlyMap<string, number>): string {
   const [mostFrequent] = [...refused].toSorted((left, right) => right[1] - left[1]);
   const times = [...refused.values()].reduce((sum, count) => sum + count, 0);

@@ -12,7 +12,6 @@ import type { Shown } from "./observed.ts";
 import type { Submission } from "./schedule.ts";
 import type { Stage } from "./simulated-process.ts";
 
-/** The parts of the run that callers use. */
 export type RpcContextParts = {
   readonly stage: Stage;
   readonly members: readonly Member[];

@@ -29,7 +29,6 @@ export class Dice {
     return values[this.between(0, values.length - 1)]!;
   }
 
-  /** Picks by weight. */
   weighted<Value>(weights: readonly (readonly [weight: number, value: Value])[]): Value {
     let rest = this.between(
       1,

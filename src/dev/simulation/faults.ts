@@ -44,7 +44,6 @@ const stops: readonly (readonly [minMs: number, maxMs: number])[] = [
   [minute, 8 * minute],
 ];
 
-/** Draws the faults of one run. */
 export class Faults {
   readonly rates: FaultRates;
   readonly endMs: number;

@@ -22,7 +22,6 @@ export type LaterSchedule = {
 };
 
 const minuteMs = 60_000;
-/** Share of the runs in which the merchant captures later. */
 const laterRuns = 0.12;
 
 /** Draws the later capture of a run of this price; undefined in most runs. */

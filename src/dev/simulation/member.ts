@@ -14,7 +14,6 @@ import type { Observed } from "./observed.ts";
 import type { SimulatedPool } from "./simulated-pool.ts";
 import { SimulatedProcess, type Stage } from "./simulated-process.ts";
 
-/** The parts of the run that a member uses. */
 export type MemberParts = {
   readonly stage: Stage;
   readonly createPool: (process: SimulatedProcess) => SimulatedPool;

@@ -18,12 +18,10 @@ export function soonMs(dice: Dice): number {
   return dice.chance(0.7) ? dice.pick([20, 200]) + dice.between(0, 5) : dice.between(1, 1_500);
 }
 
-/** The facts that a gateway has reported, by the kind of notification, the attempt and the authorization. */
 type Arrived = Pick<Notification, "kind" | "attemptReference" | "gatewayReference">;
 
 type RestoreTimes = { readonly backupAtMs: number; readonly atMs: number };
 
-/** Carries every notification of a run. */
 export class NotificationCarrier {
   readonly #stage: Stage;
   readonly #members: readonly Member[];
@@ -61,7 +59,6 @@ export class NotificationCarrier {
     return this.#stored;
   }
 
-  /** Sends a notification of the gateway. */
   report(connectionId: string, ...[kind, about, declined]: Parameters<Report>): void {
     const { attemptReference, gatewayReference, amountMinor, currency } = about;
     const amount = kind === "absent" ? undefined : { amountMinor, currency };

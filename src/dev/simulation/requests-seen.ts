@@ -57,7 +57,6 @@ export class RequestsSeen {
     return keys.includes(key) ? undefined : "a refund was sent before its key was committed";
   }
 
-  /** Records a request that is sent now, and returns its violation. */
   add(
     sent: Sent,
     { observed, isRestored, now }: { observed: Observed | undefined; isRestored: boolean; now: Date },

@@ -4,7 +4,6 @@ import type { SandboxControl } from "../testing/sandbox-control.ts";
 
 /** Declined at the first request for an order at each gateway, and approved at the second. */
 export const retriedCard = "4000000000009235";
-/** Declined at every request. */
 export const declinedAgainCard = "4000000000006975";
 
 // The declines after which a payment may be sent to the same gateway again (docs/declines.md). ADYEN has none: its plan
@@ -17,7 +16,6 @@ const codes: Readonly<Record<AcquirerName, string>> = {
   PAYPAL: "9100",
 };
 
-/** Makes all acquirers know the cards. */
 export async function setRetryCards(acquirers: SandboxControl): Promise<void> {
   for (const acquirer of acquirerNames) {
     const decline = { act: "decline", code: codes[acquirer] } as const;

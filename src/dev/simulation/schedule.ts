@@ -28,7 +28,6 @@ export type SimulatedGatewayName = (typeof accounts)[number]["gateway"];
 const executionLimitMs = 30_000;
 const hourMs = 3_600_000;
 
-/** The shape of each gateway. */
 export const shapes: Readonly<Record<SimulatedGatewayName, GatewayShape>> = {
   STRIPE: {
     canRead: true,
@@ -110,15 +109,12 @@ export type Schedule = {
   readonly testers: ReturnType<typeof drawTesters>;
 };
 
-/** The price of every payment. */
 export const price = { amountMinor: 4_900, currency: "EUR" };
 
-/** The gateways that ask, and the customer at each challenge. */
 type AuthenticationSchedule = {
   /** By index of `accounts`. */
   readonly asks: readonly GatewayAsks[];
   readonly customers: readonly CustomerPlan[];
-  /** Set in runs with a provider of authentication. */
   readonly provider: ProviderBehaviour | undefined;
   /** Set in runs whose rule demands authentication whatever its provider's draw says, and whose page may not help. */
   readonly demand: Demand | undefined;

@@ -11,7 +11,6 @@ import type { Stage } from "./simulated-process.ts";
 /** A change of the session, repeated until it is answered. */
 export type ShopPlan = { readonly type: "cancel" | "replace"; readonly atMs: number };
 
-/** Share of the runs in which the merchant changes the session. */
 const changingRuns = 0.04;
 
 /** Draws the merchant's change of a session that is submitted at `submittedAtMs`; undefined in most runs. */

@@ -35,7 +35,6 @@ import type { SimulatedProcess, Stage } from "./simulated-process.ts";
 import type { RefundReply } from "./simulated-refunds.ts";
 import { wrongCode } from "./testers.ts";
 
-/** The simulation's record of each request as it is sent. */
 export type Sent =
   | {
       readonly type: "authorize";
@@ -56,12 +55,10 @@ export type Sent =
       readonly isFirstVersion: boolean;
     };
 
-/** The gateways and the network behind the connectors of one run. */
 export type GatewayWorld = {
   /** Returns the account of these credentials. */
   gatewayOf(connectionId: string): SimulatedGateway;
   onSent(sent: Sent): void;
-  /** Time until which the answers to captures are lost. */
   readonly unheardCapturesUntilMs: number;
   /** Time until which the answers to refunds are lost. */
   readonly unheardRefundsUntilMs: number;
@@ -387,7 +384,6 @@ export class SimulatedConnector implements Connector {
   }
 }
 
-/** Returns a gateway's record of an attempt, as a look-up reads it. */
 function recordOf(found: Authorization, { amountMinor }: AttemptAtGateway): LookUpAnswer {
   const { gatewayReference } = found;
   if (found.amountMinor !== amountMinor && found.state === "held") return { type: "heldOther", gatewayReference };

@@ -2,7 +2,7 @@
  * The core of one simulated process: the product's own, with simulated time, randomness, database connections and
  * gateways.
  */
-import { selfHostedForwarding } from "../../card-vault/own/self-hosted-vault.ts";
+import { selfHostedForwarding } from "../../card-vault/own/vault-rpc.ts";
 import { type Core, defaultTiming } from "../../core/core.ts";
 import { returnTokenOf } from "../../core/customer-actions.ts";
 import { CircuitBreaker } from "../../core/execute/circuit-breaker.ts";
@@ -21,7 +21,6 @@ import type { SimulatedPool } from "./simulated-pool.ts";
 import type { SimulatedProcess, Stage } from "./simulated-process.ts";
 import { fingerprintOf } from "./testers.ts";
 
-/** The keys that seal the simulation's credentials. */
 export const sealing: KeyRing = { current: "k", keys: { k: Buffer.alloc(32, 7) } };
 
 /** Names the set `rest` for every id, so that a run's statements are those of an installation. */
@@ -36,10 +35,8 @@ const onlyRest: Queryable = {
   ],
 };
 
-/** A line that the core logs as an error. */
 export type LoggedError = { readonly msg: string; readonly err?: { readonly message: string; readonly code?: string } };
 
-/** Creates the core for one start of one process. */
 export function createSimulatedCore(parts: {
   process: SimulatedProcess;
   pool: SimulatedPool;

@@ -14,7 +14,6 @@ export type GatewayAsks = "as_needed" | "if_asked" | "never";
 /** A challenge of one payment. The gateway accepts the customer's answer until `expiresAtMs`. */
 type Challenge = { readonly payment: Payment; readonly expiresAtMs: number; state: "waiting" | "passed" | "failed" };
 
-/** The behaviour of one account at a gateway in one run. */
 export type GatewayBehaviour = {
   readonly onAuthorize: "approve" | "approveWrongAmount" | "busy" | "down" | "silent" | Declined;
   /**
@@ -32,7 +31,6 @@ export type GatewayBehaviour = {
   readonly capturesAgain: boolean;
 };
 
-/** The kind of a gateway. */
 export type GatewayShape = {
   /** False: capture and void are only accepted, and their results arrive as notifications. */
   readonly canRead: boolean;
@@ -48,7 +46,6 @@ export type GatewayShape = {
   readonly actionLifeMs: number;
 };
 
-/** The payment that a request to a gateway is about. */
 export type Payment = { readonly attemptReference: string; readonly amountMinor: number; readonly currency: string };
 
 /** One authorization on a gateway's record, and the number of times its money was captured. */
@@ -61,7 +58,6 @@ export type Authorization = Payment & {
   captureFailed: boolean;
   /** True if it has answered a capture with a definitive refusal. */
   hasRefused?: boolean;
-  /** The key under which its money was captured. */
   capturedUnder?: string;
   /** The amount that was captured, where it is not the whole one. */
   capturedMinor?: number;
@@ -71,7 +67,6 @@ export type Authorization = Payment & {
   readonly isAuthenticated: boolean;
 };
 
-/** A gateway's reply to an authorize. */
 export type AuthorizeReply =
   | { readonly type: "held"; readonly authorization: Authorization }
   | { readonly type: "action" }
@@ -79,11 +74,8 @@ export type AuthorizeReply =
   | { readonly type: "error" }
   | { readonly type: "silence" }
   | Declined;
-/** A gateway's reply to a look at a challenge. */
 export type AskReply = { readonly state: Challenge["state"]; readonly found: Authorization | undefined };
-/** A gateway's reply to a capture. */
 export type CaptureReply = { readonly type: "done" | "accepted" | "busy" | "refused" };
-/** A gateway's reply to a void. */
 export type VoidReply = { readonly type: "done" | "accepted" | "busy" | "alreadyCaptured" | "absent" };
 
 /** A request's permission to ask the customer, and whether a proof or an exemption makes that needless. */
@@ -123,14 +115,12 @@ export type Report = (
   declined?: Declined,
 ) => void;
 
-/** The parts of the run that a gateway's refunds need. */
 type GatewayRefundParts = Pick<RefundParts, "after"> & {
   readonly refunds: RefundBehaviour;
   readonly reportRefund: RefundParts["report"];
   readonly onRefundChanged: RefundParts["onChanged"];
 };
 
-/** One gateway of a run, with its records and its behaviour. */
 export class SimulatedGateway {
   readonly shape: GatewayShape;
   readonly authorizations: Authorization[] = [];
@@ -195,7 +185,6 @@ export class SimulatedGateway {
     });
   }
 
-  /** Reads the state of a challenge. */
   ask(attemptReference: string): AskReply {
     const state = this.#challenges.get(attemptReference)?.state ?? "waiting";
     return { state, found: this.#find({ attemptReference }) };

@@ -51,7 +51,6 @@ export class ProviderWorld {
     this.#violate = violate;
   }
 
-  /** Takes a request, of which each authentication has one. */
   request(id: string): string {
     if (this.#statuses.has(id)) this.#violate("an authentication was requested twice");
     const { answer } = this.behaviour;

@@ -6,7 +6,6 @@ import { type RefundBehaviour, refundKeyLifeMs } from "./refund-plan.ts";
 /** One refund on a gateway's record. `status` failed: no money left, or it came back. */
 export type MadeRefund = {
   readonly attemptReference: string;
-  /** The reference of the payment. */
   readonly payment: string;
   readonly gatewayReference: string;
   /** Our reference; absent if it was made by hand. */
@@ -18,7 +17,6 @@ export type MadeRefund = {
   status: ListedRefund["status"];
 };
 
-/** A gateway's reply to a refund. */
 export type RefundReply =
   | { readonly type: "done" | "accepted"; readonly gatewayReference: string }
   | { readonly type: "refused" | "error" };
@@ -31,7 +29,6 @@ type Paid = Pick<MadeRefund, "attemptReference" | "gatewayReference" | "amountMi
   readonly capturedMinor?: number;
 };
 
-/** The parts of a gateway and of the run that its refunds need. */
 export type RefundParts = {
   readonly canRead: boolean;
   readonly authorizations: readonly Paid[];
@@ -42,7 +39,6 @@ export type RefundParts = {
   readonly onChanged: () => void;
 };
 
-/** The refunds of one gateway of a run. */
 export class SimulatedRefunds {
   readonly made: MadeRefund[] = [];
   readonly #behaviour: RefundBehaviour;
@@ -78,7 +74,6 @@ export class SimulatedRefunds {
     return true;
   }
 
-  /** Reads the refunds of a payment. */
   of(payment: string): readonly MadeRefund[] {
     return this.made.filter((one) => one.payment === payment);
   }

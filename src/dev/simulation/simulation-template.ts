@@ -1,7 +1,6 @@
 /** The migrated database of a simulation's server. Each process plays on a copy of it. */
 import { Client } from "pg";
 
-/** Its name. */
 export const simulationTemplate = "simulation_template";
 
 /** Runs statements one after the other on a connection of their own. */

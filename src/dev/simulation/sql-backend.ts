@@ -77,7 +77,6 @@ export class Backend {
   }
 }
 
-/** Returns the text of a statement. */
 export function textOf(query: Query): string {
   return typeof query === "string" ? query : query.text;
 }

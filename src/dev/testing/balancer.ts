@@ -7,7 +7,6 @@ import { setTimeout as pause } from "node:timers/promises";
 export type Instance = {
   /** Answered with success while it wants connections. */
   readonly readyUrl: string;
-  /** The ports it listens on, one for each port of the balancer. */
   readonly ports: readonly number[];
 };
 

@@ -30,7 +30,6 @@ const head = (...lines: readonly string[]) => `${["HTTP/1.1 200 OK", ...lines].j
 const json = "content-type: application/json";
 const statusOf = ({ status }: { status: number }) => `HTTP/1.1 ${status} Spoilt`;
 
-/** Broken answers, by name, for any request and any honest answer. */
 export const brokenAnswers: Readonly<Record<string, Spoil>> = {
   "a connection that is reset": () => "reset",
   "a connection that is closed without a byte": () => bytes(""),
@@ -82,7 +81,6 @@ export const brokenAnswers: Readonly<Record<string, Spoil>> = {
   "another reference": ({ status, body }) => ({ status, body: body.replaceAll("att_bench", "att_other") }),
 };
 
-/** Answers that are about other money. */
 export const otherMoney: Readonly<Record<string, Spoil>> = {
   "another amount": ({ status, body }) => ({
     status,

@@ -44,7 +44,6 @@ const answerNotFound: RequestListener = (_request, response) => void response.wr
 
 /** One open session of 49.00 EUR. Its fields change during a test. */
 export class CheckoutEmulator {
-  /** The answer of GetCheckout. */
   readonly checkout: Checkout;
   /** Tokens of all SubmitPayment calls, in order. */
   readonly submitted: string[] = [];

@@ -16,7 +16,6 @@ const writtenCharactersMax = 4_000_000;
 type Request = { readonly name: string; readonly order: unknown };
 type Reply = { readonly result: unknown } | { readonly problem: string };
 
-/** The requests that a process handles, by name. */
 export type Handlers = Readonly<Record<string, (order: never) => unknown>>;
 
 /** Called in the process itself: answers its parent, and ends with it. */
@@ -84,7 +83,6 @@ export class Child {
     }
   }
 
-  /** Sends SIGKILL; resolves when the process is gone. */
   async kill(): Promise<void> {
     const gone = once(this.#child, "exit");
     this.#child.kill("SIGKILL");

@@ -9,7 +9,6 @@ import { paypalSecureNumbers, paypalTestNumbers } from "../../sandbox/paypal/emu
 import { stripeTestNumbers } from "../../sandbox/stripe/emulator-cards.ts";
 import { findTraces, tracesOfNumber } from "../e2e/canary-search.ts";
 
-/** The output of a process, and its name in a test's failure. */
 export type ProcessOutput = { readonly where: string; readonly text: string };
 
 // Every number that any test pays with or sends to be refused.

@@ -2,7 +2,6 @@
 import type { Gateway } from "../../gateways/connector.ts";
 import type { AcquirerName } from "../../sandbox/ledger.ts";
 
-/** The key that signs notifications of these accounts. */
 export const notificationKey = "0F".repeat(32);
 
 /**

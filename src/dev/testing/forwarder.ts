@@ -2,7 +2,7 @@
  * Replaces the vault in tests of connectors: fills one given card in by the vault's own table and sends the request
  * itself.
  */
-import type { CardForwarder, ForwardReply, ForwardRequest } from "../../card-vault/card-forwarder.ts";
+import type { CardForwarder, ForwardReply, ForwardRequest } from "../../card-vault/card-vault.ts";
 import { isProbe, probeCardOf } from "../../platform/gateway-facts.ts";
 import type { GatewayHttp } from "../../platform/outbound-http.ts";
 import { addressOf, destinations, findDestination } from "../../vault/destinations.ts";
@@ -36,7 +36,6 @@ export class TestForwarder implements CardForwarder {
     this.#postalCode = postalCode;
   }
 
-  /** Sets the brand that the customer chooses from now on. */
   chooseBrand(brand: string | undefined): void {
     this.#brand = brand;
   }

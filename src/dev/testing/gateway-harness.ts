@@ -35,7 +35,6 @@ export type Spoil = (honest: {
 /** A connector before its gateway, with the proxy between them. */
 export type GatewayHarness = Awaited<ReturnType<typeof startGatewayHarness>>;
 
-/** The connector under test, and the credentials it calls with. */
 export type HarnessSubject = {
   readonly connect: (parts: ConnectorParts) => Connector;
   readonly credentials: Credentials;
@@ -101,7 +100,6 @@ export async function startGatewayHarness({ connect, credentials, ...subject }: 
     replaceWith(next: (request: ReceivedRequest) => Answer | undefined): void {
       replace = next;
     },
-    /** Returns a payment with a new reference. */
     newPayment: paymentMaker(),
     call(idempotencyKey: string, timeoutMs = 5_000): ChangingCall {
       return { credentials, idempotencyKey, timeoutMs };
@@ -192,7 +190,6 @@ export function receiveNotifications({ sandbox, middle }: GatewayHarness, hmacKe
   return sandbox.setAccount("test_conformance", { notificationUrl: middle.url + notificationPath, hmacKey });
 }
 
-/** A payment that the gateway now holds. */
 export async function holdPayment(harness: GatewayHarness, payment: AuthorizeRequest): Promise<Hold> {
   const { outcome } = await harness.connector.authorize(harness.call(payment.attemptReference), payment);
   if (outcome.type !== "held") throw new Error(`expected a hold, got ${JSON.stringify(outcome)}`);

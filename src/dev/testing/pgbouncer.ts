@@ -13,7 +13,6 @@ import { parseDatabaseAddress } from "../../platform/database-address.ts";
 // It logs in to PostgreSQL with the password that its client uses for it.
 const adminPassword = "of-a-pooler-on-loopback";
 
-/** A running pooler. */
 export type PgBouncer = {
   /** Returns the address of the same database and role through the pooler. */
   pooledUrl(url: string): string;

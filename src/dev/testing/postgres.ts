@@ -15,7 +15,6 @@ export type TestDatabase = {
    * connect.
    */
   readonly url: string;
-  /** Connects as the owner of the tables. */
   readonly ownerUrl: string;
   /** Ends every connection to it and removes it. The run's end does so too. */
   drop(): Promise<void>;

@@ -13,9 +13,7 @@ import type { AddressInfo, Socket } from "node:net";
 /** One request as received over the wire. `body` holds its exact bytes, which a signature covers. */
 export type ReceivedRequest = {
   readonly method: string;
-  /** The receiver's origin. */
   readonly origin: string;
-  /** Path with query. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   /** Names and values in turn, repeated headers unmerged. */

@@ -31,7 +31,6 @@ export class RefusingPooler {
     this.#server = createServer((client) => this.#join(client));
   }
 
-  /** Listens on its own loopback port. */
   static async open(target: { host: string; port: number }): Promise<RefusingPooler> {
     const pooler = new RefusingPooler(target);
     pooler.#server.listen(0, "127.0.0.1");

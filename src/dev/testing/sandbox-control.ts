@@ -53,7 +53,6 @@ export class SandboxControl {
     await this.#ask("PUT", "faults", plan ?? {});
   }
 
-  /** Returns the number of times each fault has happened. */
   async faults(): Promise<Readonly<Partial<Record<FaultKind, number>>>> {
     return (await this.#ask<{ counts: Partial<Record<FaultKind, number>> }>("GET", "faults")).counts;
   }
@@ -76,7 +75,6 @@ export class SandboxControl {
     if (!done) throw new Error("the acquirer has no such hold to capture by hand");
   }
 
-  /** Voids a hold by hand at its acquirer. */
   async voidByHand(id: string): Promise<void> {
     const { done } = await this.#ask<{ done: boolean }>("POST", "void", { id });
     if (!done) throw new Error("the acquirer has no such hold to void by hand");

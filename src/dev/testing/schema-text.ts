@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { type FoundObject, type FoundSchema, keyOf } from "../../migrations/schema-dump.ts";
 import type { DatabaseKind } from "../../migrations/schema-history.ts";
 
-/** The file that holds the schema of a kind. */
 export function schemaFileOf(kind: DatabaseKind): string {
   return join(import.meta.dirname, "../../migrations", kind, "schema.sql");
 }

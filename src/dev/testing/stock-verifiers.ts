@@ -4,7 +4,6 @@ import { Webhook as StandardWebhook } from "standardwebhooks";
 import { Webhook as SvixWebhook } from "svix";
 import { systemRuntime } from "../../platform/runtime.ts";
 
-/** A webhook as it was received. */
 export type ShownWebhook = { readonly headers: IncomingHttpHeaders; readonly body: Buffer };
 
 type Signed = { id: string; timestamp: string; signature: string; body: Buffer };

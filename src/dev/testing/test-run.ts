@@ -79,7 +79,6 @@ async function endTestRun(runName: string): Promise<void> {
   for (const name of ours) rmSync(join(testStateFolder, name), { recursive: true, force: true });
 }
 
-/** Returns the current servers of the run. */
 export function serverPidsOf(runName: string): number[] {
   return recordsOf(runName).flatMap((file) => loadRecord(file)?.server?.pid ?? []);
 }

@@ -4,7 +4,6 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 
-/** A span as it arrived. */
 export type CollectedSpan = {
   readonly role: string;
   readonly name: string;
@@ -12,7 +11,6 @@ export type CollectedSpan = {
   readonly spanId: string;
   readonly parentId: string;
   readonly attributes: Readonly<Record<string, string | number>>;
-  /** The traces that it is linked to. */
   readonly links: readonly string[];
 };
 

@@ -13,7 +13,6 @@ import { createTestDatabase } from "./postgres.ts";
 import { createStrictLog } from "./strict-log.ts";
 import { compileCache, testStateFolder } from "./test-run.ts";
 
-/** One vault process, restarted as often as a test wants. */
 export class VaultProcess {
   readonly #variables: Readonly<Record<string, string>>;
   readonly #signing: SigningKey;
@@ -72,7 +71,6 @@ export class VaultProcess {
     });
   }
 
-  /** Stores a card for a session and returns its token. */
   async tokenize(sessionId: string, number: string): Promise<Secret> {
     const expiresAt = new Date(Date.now() + 60_000);
     const grant = await signSessionGrant(this.#signing, {

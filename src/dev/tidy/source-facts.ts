@@ -7,7 +7,6 @@ import {
   type ImportDeclaration,
   type Node,
   type SourceFile,
-  type Statement,
   SyntaxKind,
 } from "typescript/unstable/ast";
 import * as is from "typescript/unstable/ast/is";
@@ -16,58 +15,34 @@ import { type Checker, type Type, TypeFlags } from "typescript/unstable/sync";
 /** One import or re-export. `target` is a path from the checkout for a file of ours, else the specifier as written. */
 export type ImportFact = { readonly target: string; readonly isTypeOnly: boolean; readonly line: number };
 
-/** One named or unnamed function; `isSuite` marks the callback of a describe, which holds tests and no work. */
-type FunctionFact = { readonly line: number; readonly lines: number; readonly isSuite: boolean };
-
 /** A use that a rule may forbid: `Date.now`, `new Date()`, `process.env`, `it.only`, an imported name. */
 export type UseFact = { readonly what: string; readonly line: number };
-
-/**
- * One value that a file declares and exports; a type needs no comment. `isDocumented`: a comment precedes the
- * declaration, or the constant on the line above it, where one sentence covers both.
- */
-type ExportFact = { readonly name: string; readonly line: number; readonly isDocumented: boolean };
 
 /** One switch; `isOverUnion`: over literals that are listed in its type; `isClosed`: its default calls `unreachable`. */
 type SwitchFact = { readonly line: number; readonly isOverUnion: boolean; readonly isClosed: boolean };
 
-/** The facts of a file. */
 export type SourceFacts = {
   /** From the checkout, with slashes. */
   readonly path: string;
-  readonly lines: number;
   /** The comment that the file opens with, without its marks; empty when it opens with code. */
   readonly openingComment: string;
-  /** The lines of doc comments that begin with What, Who, Whether, Where or How. */
-  readonly fragmentLines: readonly number[];
   readonly imports: readonly ImportFact[];
-  readonly functions: readonly FunctionFact[];
   readonly uses: readonly UseFact[];
   readonly literals: readonly UseFact[];
   readonly switches: readonly SwitchFact[];
-  /** Without re-exports from other files. */
-  readonly exports: readonly ExportFact[];
   readonly starExports: readonly UseFact[];
   /** True if it only re-exports from other files. */
   readonly isBarrel: boolean;
 };
 
-/** Returns the facts of one parsed file. */
 export function factsOf(path: string, file: SourceFile, checker: Checker): SourceFacts {
   const nodes = allNodes(file);
   const lineOf = (node: Node) => file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1;
   const use = (node: Node, what: string): UseFact => ({ what, line: lineOf(node) });
   return {
     path,
-    lines: file.text.trimEnd().split("\n").length,
     openingComment: openingCommentOf(file.text),
-    fragmentLines: fragmentLinesOf(file.text),
     imports: nodes.flatMap((node) => importOf(path, node, lineOf(node))),
-    functions: nodes.filter(hasBody).map((node) => ({
-      line: lineOf(node),
-      lines: file.getLineAndCharacterOfPosition(node.end).line + 2 - lineOf(node),
-      isSuite: is.isCallExpression(node.parent) && node.parent.expression.getText(file).startsWith("describe"),
-    })),
     uses: nodes.flatMap((node) => usesOf(node, file).map((what) => use(node, what))),
     literals: nodes.flatMap((node) => (isText(node) ? [use(node, node.text)] : [])),
     switches: nodes.filter(is.isSwitchStatement).map((node) => ({
@@ -75,7 +50,6 @@ export function factsOf(path: string, file: SourceFile, checker: Checker): Sourc
       isOverUnion: isUnionOfLiterals(checker.getTypeAtLocation(node.expression)),
       isClosed: node.caseBlock.clauses.some((clause) => is.isDefaultClause(clause) && callsUnreachable(clause, file)),
     })),
-    exports: file.statements.flatMap((statement, index) => exportsOf(statement, file.statements[index - 1], file)),
     starExports: nodes
       .filter((node) => is.isExportDeclaration(node) && node.exportClause === undefined)
       .map((node) => use(node, "export *")),
@@ -111,51 +85,6 @@ function openingCommentOf(text: string): string {
   return (block ?? lines ?? "").trim();
 }
 
-function fragmentLinesOf(text: string): number[] {
-  const fragments = text.matchAll(/^[ \t]*\/\*\*\s*(?:\*\s*)?(?:What|Who|Whether|Where|How)\b/gm);
-  return [...fragments].map(({ index }) => text.slice(0, index).split("\n").length);
-}
-
-function exportsOf(statement: Statement, above: Statement | undefined, file: SourceFile): ExportFact[] {
-  const isShared = above !== undefined && isSameGroup(above, statement, file) && hasSentence(above, file);
-  const isDocumented = isShared || hasSentence(statement, file);
-  const line = file.getLineAndCharacterOfPosition(statement.getStart(file)).line + 1;
-  return declaredNames(statement)
-    .map((name) => name.getText(file))
-    .filter((name) => isExported(statement, name, file))
-    .map((name) => ({ name, line, isDocumented }));
-}
-
-function hasSentence(statement: Statement, file: SourceFile): boolean {
-  const before = file.text.slice(statement.pos, statement.getStart(file));
-  // The first comment of a file is about the file.
-  return (before.match(/\/\*\*[\s\S]*?\*\//g) ?? []).length > (statement.pos === 0 ? 1 : 0);
-}
-
-function isSameGroup(above: Statement, statement: Statement, file: SourceFile): boolean {
-  const areConstants = is.isVariableStatement(above) && is.isVariableStatement(statement);
-  return areConstants && file.text.slice(above.end, statement.getStart(file)) === "\n";
-}
-
-function declaredNames(statement: Statement): Node[] {
-  if (is.isVariableStatement(statement)) return statement.declarationList.declarations.map(({ name }) => name);
-  if (is.isFunctionDeclaration(statement) || is.isClassDeclaration(statement))
-    return statement.name ? [statement.name] : [];
-  return [];
-}
-
-function isExported(statement: Statement, name: string, file: SourceFile): boolean {
-  if (/^export\b/.test(statement.getText(file))) return true;
-  return file.statements.some(
-    (other) =>
-      is.isExportDeclaration(other) &&
-      other.moduleSpecifier === undefined &&
-      other.exportClause !== undefined &&
-      is.isNamedExports(other.exportClause) &&
-      other.exportClause.elements.some((one) => (one.propertyName ?? one.name).getText(file) === name),
-  );
-}
-
 function importOf(path: string, node: Node, line: number): ImportFact[] {
   const specifier = specifierOf(node);
   if (specifier === undefined) return [];
@@ -189,11 +118,6 @@ function usesOf(node: Node, file: SourceFile): string[] {
   if (is.isImportSpecifier(node)) return [(node.propertyName ?? node.name).getText(file)];
   const isNow = is.isNewExpression(node) && node.expression.getText(file) === "Date" && !node.arguments?.length;
   return isNow ? ["new Date()"] : [];
-}
-
-function hasBody(node: Node): boolean {
-  const kinds = [is.isFunctionDeclaration, is.isFunctionExpression, is.isArrowFunction, is.isMethodDeclaration];
-  return [...kinds, is.isConstructorDeclaration].some((isKind) => isKind(node));
 }
 
 function isText(node: Node): node is Node & { readonly text: string } {

@@ -3,7 +3,6 @@
  * packages.
  */
 
-/** One text file, its path from the checkout. */
 export type TextFile = { readonly path: string; readonly text: string };
 
 // Folders of a person or a machine, with something in them.

@@ -9,7 +9,6 @@ const session = {
 const firstConnection = "gc_01m7yf0pw2fqar9x1n7c5h8k2d";
 const secondConnection = "gc_01m7yf12h4e6qs3v9r5t7w8y0z";
 
-/** The body that creates the session of all examples. */
 export const createRequest = {
   amountMinor: session.amountMinor,
   currency: session.currency,
@@ -194,11 +193,9 @@ export const ledgerResponse = {
   ],
 };
 
-/** A page of sessions, and the token of the next. */
 export const listResponse = {
   paymentSessions: [summary],
   nextPageToken: "eyJjcmVhdGVkQmVmb3JlIjoiMjAyNi0wMy0wMiJ9.c2lnbmVk",
 };
 
-/** The answer of GetMeta. */
 export const metaResponse = { service: "switchyard", time: "2026-03-02T10:00:00.000Z", version: "1.0.0" };

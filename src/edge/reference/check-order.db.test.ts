@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Surfaces, startSurfaces } from "../../dev/testing/edge/surfaces.ts";
 import type { DomainErrorCode } from "../../platform/errors.ts";
-import { checks } from "./check-order.ts";
+import { checks } from "./errors-page.ts";
 
 let surfaces: Surfaces;
 beforeAll(async () => {

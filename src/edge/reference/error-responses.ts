@@ -69,7 +69,6 @@ export const limitHeaders: Schema = {
   RateLimit: { $ref: "#/components/headers/RateLimit" },
 };
 
-/** Returns the responses by status for an operation with these traits. */
 export function errorResponses(traits: readonly Trait[]): Schema {
   const raised = codes.filter((code) => traitsOf[code].some((trait) => traits.includes(trait)));
   const byStatus = Map.groupBy(raised, (code) => appearances[code].status);
@@ -141,7 +140,6 @@ export const errorSchema: Schema = {
   required: ["type", "title", "status", "code", "detail", "requestId"],
 };
 
-/** One problem of a body or query. */
 export const fieldErrorSchema: Schema = {
   type: "object",
   description: "One problem of a body or query.",

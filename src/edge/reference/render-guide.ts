@@ -2,7 +2,6 @@
 import { Marked, type RendererObject } from "marked";
 import { guides } from "./guides.ts";
 
-/** A rendered page. */
 export type RenderedGuide = {
   readonly html: string;
   /** Its sections, for a table of contents. */

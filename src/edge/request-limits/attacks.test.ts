@@ -25,7 +25,6 @@ beforeEach(() => {
   submitted = new Set();
 });
 
-/** Opens the limits of another process on one bucket. */
 function openLimits(buckets = new CallerCounts(limit)): RequestLimits {
   return new RequestLimits({
     limit,

@@ -33,7 +33,6 @@ afterEach(async () => {
 });
 afterAll(() => edge.close());
 
-/** Creates sessions of a merchant that has used none of its limits. */
 async function openSessions(count: number): Promise<Session[]> {
   const { secret } = await edge.addMerchant();
   const open = async (): Promise<Session> => {
@@ -71,7 +70,6 @@ async function statusesOf(count: number, call: () => Promise<Response>): Promise
   return answers.map(({ status }) => status);
 }
 
-/** Counts the answers by status. */
 function countsOf(statuses: readonly number[]): Record<string, number> {
   const counted = Object.groupBy(statuses, String);
   return Object.fromEntries(Object.entries(counted).map(([status, same]) => [status, same!.length]));

@@ -17,7 +17,7 @@ import { createTestDatabase } from "../../dev/testing/postgres.ts";
 import { requestLimitBounds } from "../../limits.ts";
 import { Database } from "../../platform/database.ts";
 import { createGrpcClient } from "../../platform/grpc-client.ts";
-import type { RequestLimit } from "../../platform/request-stock.ts";
+import type { RequestLimit } from "../../platform/request-counter.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
 import type { EdgeEnvironment } from "../caller.ts";
 import { type EdgeFixture, type EdgeKeys, startEdgeFixture } from "../edge.fixture.ts";

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { requestBucketsMax, requestCredentialsMax } from "../../limits.ts";
-import { limitFields, policyField } from "./limit-fields.ts";
-import { RequestLimits } from "./request-limits.ts";
+import { limitFields, policyField, RequestLimits } from "./request-limits.ts";
 
 const limit = { perSecond: 100, burst: 200 };
 

@@ -4,22 +4,24 @@
  * with one open checkout could use up the merchant's, and a session in a loop those of others behind the same address.
  */
 import { requestBucketsMax, requestCredentialsMax } from "../../limits.ts";
-import { CallerCounts, ClientCounts } from "../../platform/caller-counts.ts";
+import { CallerCounts, ClientCounts, keepNewest } from "../../platform/caller-counts.ts";
 import type { CountedClient } from "../../platform/client-address.ts";
+import type { Queryable, Statement } from "../../platform/database.ts";
 import { DomainError } from "../../platform/errors.ts";
-import type { Caller } from "../../platform/fair-queue.ts";
-import { keepNewest } from "../../platform/keep-newest.ts";
-import { type CounterParts, RequestCounter, type Verdict } from "../../platform/request-counter.ts";
-import type { Grant, RequestLimit } from "../../platform/request-stock.ts";
-import { customerLimits } from "./customer-limits.ts";
-import { type CountedName, type LimitFields, limitFields } from "./limit-fields.ts";
-import type { Bucket, BucketName } from "./shared-bucket.ts";
+import {
+  type Caller,
+  type CounterParts,
+  type Grant,
+  RequestCounter,
+  type RequestLimit,
+  type Verdict,
+} from "../../platform/request-counter.ts";
+import { retryAfterSeconds } from "../error-mapping.ts";
 
 // Time for which a session that was not submitted is taken for such while calls wait: it may have been submitted
 // through another edge since, and its page looks for the outcome 0.8 s after that at the earliest.
 const unsubmittedForMs = 500;
 
-/** Sets fields on the answer to the request that is being counted. */
 export type SetLimitHeaders = (fields: LimitFields) => void;
 
 /** The dependencies of an environment's limits. */
@@ -33,10 +35,8 @@ export type RequestLimitsParts = Pick<CounterParts, "nowMs" | "reportFailure"> &
 
 type Counted = Bucket & { readonly counter: RequestCounter; readonly readAtMs: number };
 
-/** The caller of a customer's call. */
 export type Customer = { readonly sessionId: string; readonly client: CountedClient | undefined };
 
-/** The session of a customer's call, as its merchant is charged. */
 export type ChargedSession = { readonly merchantId: string; readonly isSubmitted: boolean };
 
 /** Every bucket that this process has counted in recently. */
@@ -181,4 +181,85 @@ function judge(name: CountedName, limit: RequestLimit, verdict: Verdict, setLimi
   throw new DomainError("rate_limited", "There were too many requests; repeat this one after the given time.", {
     retryAfterMs: verdict.waitMs,
   });
+}
+
+export type LimitFields = Readonly<Record<string, string>>;
+
+/** A common count: a merchant's bucket, or the calls of one caller in one process. */
+type CountedName = BucketName | keyof typeof customerLimits;
+
+/**
+ * Returns RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers-11, May 2026,
+ * https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/): the bucket's size as quota `q`, and the seconds `w` in which an empty one is full again.
+ */
+export function policyField(name: CountedName, { perSecond, burst }: RequestLimit): string {
+  return `"${name}";q=${burst};w=${Math.ceil(burst / perSecond)}`;
+}
+
+/**
+ * Returns RateLimit: requests left `r`, and the seconds `t` in which the quota is full again. Nothing for a request
+ * that was not counted. For a refusal also Retry-After, in whole seconds as RFC 9110 10.2.3 defines it, never 0.
+ */
+export function limitFields(name: CountedName, limit: RequestLimit, verdict: Verdict): LimitFields {
+  if (!verdict.counted) return {};
+  const fields = {
+    "RateLimit-Policy": policyField(name, limit),
+    RateLimit: `"${name}";r=${verdict.remaining};t=${Math.ceil((limit.burst - verdict.remaining) / limit.perSecond)}`,
+  };
+  return verdict.admitted ? fields : { ...fields, "Retry-After": retryAfterSeconds(verdict.waitMs) };
+}
+
+export const customerLimits = {
+  /** A page reads twice, submits, and polls at most once a second, in some tabs; the burst is for a reloaded page. */
+  session: { perSecond: 5, burst: 20 },
+  /**
+   * Strangers share an address behind an office or a mobile carrier's gateway: fifty customers who wait for an outcome
+   * poll this often.
+   */
+  address: { perSecond: 50, burst: 200 },
+  /** A carrier's gateways share a network, and an attacker's addresses do: as much as four addresses. */
+  network: { perSecond: 200, burst: 800 },
+  /** Returns from a bank with one token: the customer returns once, and may reload the page. */
+  return: { perSecond: 5, burst: 20 },
+  /** A gateway sends two or three for each payment, and sends again what was refused. */
+  notification: { perSecond: 200, burst: 2_000 },
+} as const;
+
+/**
+ * The counted party: a merchant's backend, its customers before they submit, or those who have submitted. None can use
+ * up another's share.
+ */
+type BucketName = "api" | "checkout" | "submitted";
+
+export type Bucket = { readonly merchantId: string; readonly name: BucketName };
+
+// One row for each bucket, from which every process takes the requests that it admits.
+// A token bucket stored as one time: what is missing from it is what refills until `full_at`. The clock is read once
+// for a row that is locked, so that no two processes get the same refill; spans are rounded up, so that none is granted
+// twice. What is missing never exceeds the burst: a clock that was set back, or a smaller burst, blocks no merchant.
+const takeFromBucket: Statement = {
+  name: "take_from_request_bucket",
+  text: `
+    INSERT INTO request_bucket AS b (merchant_id, bucket, full_at, granted, granted_at)
+    SELECT $1, $2, at + make_interval(secs => (ceil($5::numeric * 1000000 / $3::numeric) / 1000000)::float8), $5::int, at
+    FROM (SELECT app.clock() AS at) clock
+    ON CONFLICT (merchant_id, bucket) DO UPDATE SET (full_at, granted, granted_at) = (
+      SELECT at + make_interval(secs => (missing_s + ceil(part * 1000000 / $3::numeric) / 1000000)::float8), part, at
+      FROM (SELECT at, least(greatest(extract(epoch FROM b.full_at - at), 0), $4::numeric / $3::numeric) AS missing_s
+            FROM (SELECT app.clock() AS at) clock) missing,
+        LATERAL (SELECT least($5::numeric, floor($4::numeric - $3::numeric * missing_s)) AS part) share)
+    RETURNING granted,
+      greatest($4::numeric - $3::numeric * extract(epoch FROM full_at - granted_at), 0)::float8 AS "left"`,
+};
+
+/** Takes up to `wanted` requests, at most the burst, out of a bucket; a new one is full. */
+export async function takeRequests(
+  queryable: Queryable,
+  options: { bucket: Bucket; limit: RequestLimit; wanted: number },
+): Promise<Grant> {
+  const { bucket, limit, wanted } = options;
+  const values = [bucket.merchantId, bucket.name, limit.perSecond, limit.burst, wanted];
+  const [row] = await queryable.query<{ granted: number; left: number }>(takeFromBucket, values);
+  if (row === undefined) throw new Error("a bucket gave no answer");
+  return { wanted, ...row };
 }

@@ -8,9 +8,8 @@ import { setClockAhead } from "../../dev/testing/database-clock.ts";
 import type { CountingOrder, CountingResult } from "../../dev/testing/edge/counting-process.ts";
 import { createTestDatabase, type TestDatabase } from "../../dev/testing/postgres.ts";
 import { Database } from "../../platform/database.ts";
-import { RequestCounter } from "../../platform/request-counter.ts";
-import { type RequestLimit, stockSize } from "../../platform/request-stock.ts";
-import { type Bucket, takeRequests } from "./shared-bucket.ts";
+import { RequestCounter, type RequestLimit, stockSize } from "../../platform/request-counter.ts";
+import { type Bucket, takeRequests } from "./request-limits.ts";
 
 let testDatabase: TestDatabase;
 let database: Database;

@@ -20,7 +20,6 @@ export const subject = {
   specs: ["adyen"],
 } as const;
 
-/** The fixture of a test of Adyen's connector. */
 export type AdyenHarness = Awaited<ReturnType<typeof startAdyenHarness>>;
 
 /** Starts the fixture; the caller closes it at the end of the test. */

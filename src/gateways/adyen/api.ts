@@ -2,7 +2,7 @@
  * Calls Adyen's Checkout API over HTTP: addresses, headers, JSON and the time limit of a call. The connector decides
  * what is sent.
  */
-import type { CardForwarder, ForwardReply, ForwardRequest } from "../../card-vault/card-forwarder.ts";
+import type { CardForwarder, ForwardReply, ForwardRequest } from "../../card-vault/card-vault.ts";
 import type { GatewayHttp, GatewayReply } from "../../platform/outbound-http.ts";
 import type { CardOfRequest, ChangingCall, GatewayCall } from "../connector.ts";
 import { clear } from "./credentials.ts";

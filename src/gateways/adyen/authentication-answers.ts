@@ -21,7 +21,6 @@ export type Kept = {
   readonly isRedirected?: true;
 };
 
-/** Reads what an earlier call has kept. */
 export function readKept(keep: Secret): Kept {
   return JSON.parse(keep.expose()) as Kept;
 }

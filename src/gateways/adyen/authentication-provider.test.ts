@@ -95,7 +95,6 @@ async function returnOf(url: string, answer: "pass" | "fail" | "cancel"): Promis
 const sentTo = (path: string) =>
   JSON.parse(harness.middle.requests.findLast((one) => one.path === path)!.body.toString()) as Record<string, unknown>;
 
-/** Answers /payments or /payments/details in Adyen's place. */
 function answerWith(path: string, content: object, status = 200): void {
   harness.replaceWith((asked) => (asked.path === path ? { status, body: JSON.stringify(content) } : undefined));
 }

@@ -3,7 +3,7 @@
  * (https://docs.adyen.com/online-payments/3d-secure/standalone-authentication, 2026). Adyen runs the device check on the
  * page to which it redirects, so it is no step of its own. authentication-answers.ts interprets the answers.
  */
-import { probe, withoutPlaceholders } from "../../card-vault/card-forwarder.ts";
+import { probe, withoutPlaceholders } from "../../card-vault/card-vault.ts";
 import { Secret, sha256 } from "../../platform/secrets.ts";
 import { toGatewayAmount } from "../amounts.ts";
 import { redirectResultIn } from "../authentication.ts";
@@ -36,7 +36,6 @@ import { currencies } from "./currencies.ts";
 const cardDetails = { connector: "ADYEN_3DS", operation: "card_details" } as const;
 const payments = { connector: "ADYEN_3DS", operation: "payment" } as const;
 
-/** Adyen as a provider of authentication, which authorizes nothing. */
 export class AdyenAuthenticationProvider implements AuthenticationProvider {
   readonly gateway = "ADYEN_3DS";
   readonly forwardFeatures = [];

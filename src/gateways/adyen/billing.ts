@@ -2,7 +2,7 @@
  * The billing address as Adyen takes it: whole or not at all. It needs the house number apart, a code for the state in
  * the United States and in Canada, and five digits for a ZIP code (the OpenAPI file, `BillingAddress`).
  */
-import { withoutPlaceholders } from "../../card-vault/card-forwarder.ts";
+import { withoutPlaceholders } from "../../card-vault/card-vault.ts";
 import type { AuthorizeRequest, BillingAddress } from "../connector.ts";
 
 /** Returns the field with the address; nothing for an address that Adyen would refuse, which would cost the payment. */

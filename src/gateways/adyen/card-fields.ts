@@ -1,6 +1,6 @@
 /** The fields of a card payment at Adyen: those that every payment shares, and those that permit 3-D Secure. */
 
-import { withoutPlaceholders } from "../../card-vault/card-forwarder.ts";
+import { withoutPlaceholders } from "../../card-vault/card-vault.ts";
 import type { BrowserData, Exemption } from "../authentication.ts";
 import type { AuthorizeRequest } from "../connector.ts";
 

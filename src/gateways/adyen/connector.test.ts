@@ -271,7 +271,6 @@ describe("AdyenConnector.verify()", () => {
     );
   });
 
-  /** Returns the reference of the last test call. */
   function verifyReference(): string {
     const { body } = harness.middle.requests.findLast(({ path }) => path === "/v72/payments")!;
     return JSON.parse(body.toString()).reference;

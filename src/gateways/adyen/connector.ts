@@ -1,6 +1,6 @@
 /** Adyen: the requests of a card payment. answers.ts interprets its answers, read-notification.ts its notifications. */
 
-import { withoutPlaceholders } from "../../card-vault/card-forwarder.ts";
+import { withoutPlaceholders } from "../../card-vault/card-vault.ts";
 import type { GatewayReply } from "../../platform/outbound-http.ts";
 import { type Amount, capturedAmountOf, toGatewayAmount } from "../amounts.ts";
 import { redirectResultIn } from "../authentication.ts";

@@ -3,7 +3,7 @@ import { withShared } from "../../dev/testing/gateways/gateway-spec.ts";
 import type { GatewayReply } from "../../platform/outbound-http.ts";
 import type { CapturedPayment, RefundReason } from "../connector.ts";
 import { type AdyenHarness, startAdyenHarness } from "./adyen.fixture.ts";
-import { readRefund } from "./refund-answers.ts";
+import { readRefund } from "./refunds.ts";
 
 const gatewayReference = "993617894903480A";
 const captured: CapturedPayment = {

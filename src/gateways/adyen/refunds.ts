@@ -1,5 +1,7 @@
 /** Adyen's refunds: their requests. refund-answers.ts interprets its answers; its notifications report their results. */
-import { toGatewayAmount } from "../amounts.ts";
+
+import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
+import { isSameAmount, toGatewayAmount } from "../amounts.ts";
 import type {
   CapturedPayment,
   ChangingCall,
@@ -9,9 +11,11 @@ import type {
   RefundReason,
   RefundRecord,
 } from "../connector.ts";
+import { unansweredChange, untrusted } from "../unanswered.ts";
+import { errorIn, inProgress, noSuchPayment } from "./answers.ts";
 import { type AdyenApi, paymentPath } from "./api.ts";
 import { currencies } from "./currencies.ts";
-import { readRefund } from "./refund-answers.ts";
+import type { Json } from "./judge-decline.ts";
 
 /** The values of `merchantRefundReason` in the OpenAPI file. */
 const reasons: Readonly<Record<RefundReason, string>> = {
@@ -47,4 +51,37 @@ export class AdyenRefunds implements GatewayRefunds {
   async lookUpRefund(): Promise<RefundRecord> {
     return { type: "cannotTell", reason: "Adyen cannot be read; its notifications report the result" };
   }
+}
+
+/** Reports whether exactly this refund was accepted; a notification reports its result. */
+export function readRefund(reply: GatewayReply, captured: CapturedPayment, refund: RefundAtGateway): RefundAnswer {
+  if (reply.type !== "answer") return unansweredChange(reply);
+  const { status } = reply;
+  const json = readJsonObject(reply);
+  if (status === 201 && isReceived(json, captured, refund)) {
+    return { type: "accepted", gatewayReference: json.pspReference };
+  }
+  const error = errorIn(reply, json);
+  if (error === undefined || status >= 500) return untrusted(status);
+  // Adyen has captured the payment, so that it does not know it proves nothing: the key may open another account.
+  if (error.code === noSuchPayment) return untrusted(status);
+  // Validation comes before any processing, and its error is kept for the key:
+  // https://docs.adyen.com/development-resources/response-handling (2026).
+  const definitive = status === 422 && error.code !== inProgress && !error.isTransient;
+  return { type: "refused", definitive, gatewayCode: error.code };
+}
+
+function isReceived(
+  json: Json | undefined,
+  { gatewayReference }: CapturedPayment,
+  refund: RefundAtGateway,
+): json is Json & { readonly pspReference: string } {
+  return (
+    json?.status === "received" &&
+    json.paymentPspReference === gatewayReference &&
+    json.reference === refund.refundReference &&
+    typeof json.pspReference === "string" &&
+    isObject(json.amount) &&
+    isSameAmount(currencies, refund, json.amount.value, json.amount.currency)
+  );
 }

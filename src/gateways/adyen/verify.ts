@@ -3,7 +3,7 @@
  * a test card, and its cancellation.
  */
 import { randomUUID } from "node:crypto";
-import { probe } from "../../card-vault/card-forwarder.ts";
+import { probe } from "../../card-vault/card-vault.ts";
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
 import type { GatewayCall, VerifyRow } from "../connector.ts";
 import { isUnroutable } from "./answers.ts";

@@ -2,7 +2,7 @@
  * Calls PayPal's API over HTTP: addresses, headers, tokens and the time limit of a call. The connector decides what is
  * sent.
  */
-import type { CardForwarder, ForwardReply } from "../../card-vault/card-forwarder.ts";
+import type { CardForwarder, ForwardReply } from "../../card-vault/card-vault.ts";
 import type { GatewayHttp, GatewayReply } from "../../platform/outbound-http.ts";
 import type { CardOfRequest, GatewayCall } from "../connector.ts";
 import { AccessTokens, type TokenAnswer } from "./access-token.ts";
@@ -133,17 +133,14 @@ export class PayPalApi {
   }
 }
 
-/** Returns the path of an order or of an action on it. */
 export function orderPath(id: string, action?: "authorize"): string {
   return `/v2/checkout/orders/${encodeURIComponent(id)}${action === undefined ? "" : `/${action}`}`;
 }
 
-/** Returns the path of a capture or of an action on it. */
 export function capturePath(id: string, action?: "refund"): string {
   return `/v2/payments/captures/${encodeURIComponent(id)}${action === undefined ? "" : `/${action}`}`;
 }
 
-/** Returns the path of an authorization or of an action on it. */
 export function authorizationPath(id: string, action?: "capture" | "void"): string {
   return `/v2/payments/authorizations/${encodeURIComponent(id)}${action === undefined ? "" : `/${action}`}`;
 }

@@ -1,5 +1,5 @@
 /** The billing address as PayPal takes it with a card (the OpenAPI file of Orders v2, `address_portable`). */
-import { withoutPlaceholders } from "../../card-vault/card-forwarder.ts";
+import { withoutPlaceholders } from "../../card-vault/card-vault.ts";
 import type { AuthorizeRequest } from "../connector.ts";
 
 /** Returns the card's field with the address. The name in the card form stands beside it. */

@@ -5,7 +5,7 @@
  * the card. If the name is lost, the same creation is repeated: for six hours its key names one order.
  */
 import { randomUUID } from "node:crypto";
-import { withoutPlaceholders } from "../../card-vault/card-forwarder.ts";
+import { withoutPlaceholders } from "../../card-vault/card-vault.ts";
 import { type GatewayReply, readJsonObject } from "../../platform/outbound-http.ts";
 import { type Amount, capturedAmountOf } from "../amounts.ts";
 import type {

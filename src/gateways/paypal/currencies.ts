@@ -15,7 +15,6 @@ export const currencies: CurrencyTable = Object.fromEntries(
   ),
 );
 
-/** An amount as PayPal writes it. */
 export type Money = { readonly currency_code: string; readonly value: string };
 
 /** Returns why PayPal cannot represent this amount exactly, or undefined if it can. */

@@ -2,24 +2,23 @@
  * Runs many payments at PayPal's emulator while requests and answers are lost, late or duplicated: with enough repeats
  * every payment ends correctly.
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type GatewayHarness, startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
+import { startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
 import { Secret } from "../../platform/secrets.ts";
 import type { AttemptAtGateway, GatewayOutcome } from "../connector.ts";
 import type { PayPalParts } from "./api.ts";
 import { PayPalConnector } from "./connector.ts";
 
-let harness: GatewayHarness;
-beforeAll(async () => {
-  harness = await startGatewayHarness({
+const harness = await forFile(() =>
+  startGatewayHarness({
     connect: (parts: PayPalParts) => new PayPalConnector(parts),
     credentials: {
       clientId: new Secret("ClientUnderFaults_test_underfaults"),
       clientSecret: new Secret("SecretUnderFaults000"),
     },
-  });
-});
-afterAll(() => harness.close());
+  }),
+);
 
 // Longer than a call waits, so that a late answer arrives when the caller has stopped waiting. A call in turn waits
 // longer than a busy machine takes, so that every late answer has arrived before the holds are ended.

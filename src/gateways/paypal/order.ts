@@ -36,7 +36,6 @@ export function nameOfOrder(id: string): string {
   return orderPrefix + id;
 }
 
-/** Parses a gateway reference into the object that it names. */
 export function parseName(gatewayReference: string): Name {
   return gatewayReference.startsWith(orderPrefix)
     ? { order: gatewayReference.slice(orderPrefix.length) }

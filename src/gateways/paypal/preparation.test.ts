@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { CardForwarder } from "../../card-vault/card-forwarder.ts";
-import { type GatewayHarness, startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
+import { describe, expect, it } from "vitest";
+import type { CardForwarder } from "../../card-vault/card-vault.ts";
+import { forFile } from "../../dev/testing/for-file.ts";
+import { startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { findCredentialProblems } from "../check-credentials.ts";
@@ -27,11 +28,7 @@ function referenceOf(madeAtMs: number): string {
   return encodeId("att", `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`);
 }
 
-let harness: GatewayHarness;
-beforeAll(async () => {
-  harness = await startGatewayHarness({ ...subject, spoils: /^POST \/v2\/checkout\/orders$/ });
-});
-afterAll(() => harness.close());
+const harness = await forFile(() => startGatewayHarness({ ...subject, spoils: /^POST \/v2\/checkout\/orders$/ }));
 
 describe("PayPalConnector's preparations", () => {
   it.each([

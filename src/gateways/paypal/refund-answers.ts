@@ -10,7 +10,6 @@ import { issueOf, type Json, refusedOrUnknown } from "./refusals.ts";
 
 type PayPalRefund = Json & { readonly id: string };
 
-/** A captured payment as its order shows it: its one capture, and every refund. */
 export type Books = { readonly capture: StoredPayment; readonly refunds: readonly unknown[] };
 
 /**
@@ -58,7 +57,6 @@ export function readRefund(reply: GatewayReply, refund: RefundAtGateway): Refund
   return isFinal ? { type: "refused", definitive: true, gatewayCode: issue } : refusedOrUnknown(reply);
 }
 
-/** Returns the answer that a record gives to a refund. */
 export function answerBy(record: RefundRecord): RefundAnswer {
   switch (record.type) {
     case "succeeded":
@@ -76,7 +74,6 @@ export function answerBy(record: RefundRecord): RefundAnswer {
   }
 }
 
-/** Returns the record of a refund that was read by its id. */
 export function readRefundRecord(reply: GatewayReply, refund: RefundAtGateway): RefundRecord {
   if (reply.type !== "answer") return { type: "cannotTell", reason: reply.reason };
   const json = reply.status === 200 ? readJsonObject(reply) : undefined;

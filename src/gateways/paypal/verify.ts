@@ -3,7 +3,7 @@
  * authorization is refused or voided, and capture nothing.
  */
 import { randomUUID } from "node:crypto";
-import { probe } from "../../card-vault/card-forwarder.ts";
+import { probe } from "../../card-vault/card-vault.ts";
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
 import type { AttemptAtGateway, CredentialField, GatewayCall, GatewayOutcome, VerifyRow } from "../connector.ts";
 import { readAuthorized, readNewOrder } from "./answers.ts";

@@ -109,7 +109,6 @@ export type RefundBehaviour =
   /** Some seconds after the capture, half of it is refunded by hand at the gateway. */
   | "by_hand";
 
-/** The group of a card in lists. */
 export type CardGroup = "approved" | "failover" | "authentication" | "declined" | "nasty" | "refunds" | "later";
 
 /** The end of an attempt: the first is SANDBOX_A's, the second SANDBOX_B's unless it names another. */

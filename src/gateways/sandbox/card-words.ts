@@ -2,7 +2,6 @@
 import type { AttemptOutcome, CardGroup, CardOutcome } from "./card-behaviour.ts";
 import { gatewaysOf } from "./outcomes.ts";
 
-/** The groups' titles, in the order in which lists show them. */
 export const groupTitles: Readonly<Record<CardGroup, string>> = {
   approved: "Approved",
   failover: "Failover",

@@ -1,9 +1,8 @@
 /** Parts that both sandbox connectors share: their constructor's parts, and the checks of an account. */
-import type { CardForwarder } from "../../card-vault/card-forwarder.ts";
+import type { CardForwarder } from "../../card-vault/card-vault.ts";
 import type { GatewayHttp } from "../../platform/outbound-http.ts";
 import type { VerifyRow } from "../connector.ts";
 
-/** The dependencies of a sandbox connector. */
 export type ConnectorParts = {
   readonly http: GatewayHttp;
   readonly forwarder: CardForwarder;

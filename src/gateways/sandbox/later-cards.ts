@@ -19,7 +19,6 @@ const laterCard = (
   outcome,
 });
 
-/** Every test card of holds that are captured later. */
 export const laterCards: readonly TestCard[] = [
   laterCard(["4000000000007239", "Hold ends early", "Not captured within five seconds, the hold is void."], {
     hold: "ends_early",

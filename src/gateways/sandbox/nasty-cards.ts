@@ -213,5 +213,4 @@ const wrongAnswers: readonly TestCard[] = [
   },
 ];
 
-/** Every test card of failures. */
 export const nastyCards: readonly TestCard[] = [...lostAnswers, ...noAnswers, ...captures, ...wrongAnswers];

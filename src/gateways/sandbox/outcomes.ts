@@ -51,7 +51,6 @@ export function degraded(attempts: readonly AttemptOutcome[], waits: Waits = {})
   };
 }
 
-/** Returns the gateways of an outcome's attempts. */
 export function gatewaysOf({ attempts }: CardOutcome): readonly string[] {
   return attempts.map(({ gateway }, index) => gateway ?? (index === 0 ? "SANDBOX_A" : "SANDBOX_B"));
 }

@@ -10,7 +10,6 @@ const countedCard = "4000000000008419";
 /** The test cards whose payments count against card testing; all others can be used without end. */
 export const countedTestCards: ReadonlySet<string> = new Set([wrongCodeCard, countedCard]);
 
-/** Every test card of ordinary payments. */
 export const plainCards: readonly TestCard[] = [
   {
     number: "4242424242424242",

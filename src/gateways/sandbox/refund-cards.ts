@@ -12,7 +12,6 @@ const refundCard = (number: string, name: string, refund: RefundBehaviour, behav
   outcome: approvedByA(),
 });
 
-/** Every test card of refunds. */
 export const refundCards: readonly TestCard[] = [
   refundCard(
     "4000000000007189",

@@ -88,7 +88,6 @@ const contradictions: readonly Sample[] = [
   { payment_intent: "pi_another" },
 ];
 
-/** Returns Stripe's samples in the states of our attempt. */
 function samplesOf(resources: Resources) {
   const metadata = { attempt_id: "att_1" };
   const intent = (change: Sample = {}) => ({ ...resources.payment_intent, metadata, ...change });

@@ -219,7 +219,6 @@ function refusedOrUnknown(status: number, json: Json | undefined, attempt: Attem
   return { type: "refused", definitive: isOver || neverCapturable.has(gatewayCode), gatewayCode };
 }
 
-/** Returns the error object of an answer. */
 export function errorOf(json: Json | undefined): Json | undefined {
   return isObject(json?.error) ? json.error : undefined;
 }

@@ -2,7 +2,7 @@
  * Calls Stripe's API over HTTP: addresses, headers, forms and the time limit of a call. The connector decides what is
  * sent.
  */
-import type { CardForwarder, ForwardReply } from "../../card-vault/card-forwarder.ts";
+import type { CardForwarder, ForwardReply } from "../../card-vault/card-vault.ts";
 import type { GatewayHttp, GatewayReply } from "../../platform/outbound-http.ts";
 import type { CardOfRequest, GatewayCall } from "../connector.ts";
 
@@ -91,7 +91,6 @@ export class StripeApi {
   }
 }
 
-/** Returns the path of a payment intent or of an action on it. */
 export function intentPath(id: string, action?: "confirm" | "capture" | "cancel"): string {
   return `/v1/payment_intents/${encodeURIComponent(id)}${action === undefined ? "" : `/${action}`}`;
 }

@@ -1,5 +1,5 @@
 /** The billing address as Stripe takes it with a card: banks compare it with theirs (AVS), and 3-D Secure sends it. */
-import { withoutPlaceholders } from "../../card-vault/card-forwarder.ts";
+import { withoutPlaceholders } from "../../card-vault/card-vault.ts";
 import type { AuthorizeRequest } from "../connector.ts";
 import type { Form } from "./api.ts";
 

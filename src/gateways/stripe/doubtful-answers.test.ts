@@ -2,25 +2,19 @@
  * Stripe's answers that must not be taken literally: errors kept for a key, records that contradict them, payments that
  * wait.
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  declinedCard,
-  type GatewayHarness,
-  holdPayment,
-  startGatewayHarness,
-} from "../../dev/testing/gateway-harness.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
+import { declinedCard, holdPayment, startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
 import { Secret } from "../../platform/secrets.ts";
 import type { StripeParts } from "./api.ts";
 import { StripeConnector } from "./connector.ts";
 
-let harness: GatewayHarness;
-beforeAll(async () => {
-  harness = await startGatewayHarness({
+const harness = await forFile(() =>
+  startGatewayHarness({
     connect: (parts: StripeParts) => new StripeConnector(parts),
     credentials: { secretKey: new Secret("sk_test_doubtful00") },
-  });
-});
-afterAll(() => harness.close());
+  }),
+);
 
 const replayed = { "idempotent-replayed": "true" };
 const keptErrors = {

@@ -2,21 +2,20 @@
  * Runs many payments at Stripe's emulator while requests and answers are lost, late or duplicated: with enough repeats
  * every payment ends correctly.
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type GatewayHarness, startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
+import { startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
 import { Secret } from "../../platform/secrets.ts";
 import type { AttemptAtGateway, Hold } from "../connector.ts";
 import type { StripeParts } from "./api.ts";
 import { StripeConnector } from "./connector.ts";
 
-let harness: GatewayHarness;
-beforeAll(async () => {
-  harness = await startGatewayHarness({
+const harness = await forFile(() =>
+  startGatewayHarness({
     connect: (parts: StripeParts) => new StripeConnector(parts),
     credentials: { secretKey: new Secret("sk_test_underfaults") },
-  });
-});
-afterAll(() => harness.close());
+  }),
+);
 
 // Longer than a call waits, so that a late answer arrives when the caller has stopped waiting.
 const callMs = 500;

@@ -1,12 +1,11 @@
 /** The forms that are sent to Stripe. */
-import { withoutPlaceholders } from "../../card-vault/card-forwarder.ts";
+import { withoutPlaceholders } from "../../card-vault/card-vault.ts";
 import { capturedAmountOf, toGatewayAmount } from "../amounts.ts";
 import type { AuthenticationProof, AuthenticationWish, CartesBancaires } from "../authentication.ts";
 import type { AttemptAtGateway, AuthorizeRequest, Hold } from "../connector.ts";
 import type { Form } from "./api.ts";
 import { currencies } from "./currencies.ts";
 
-/** Returns the key of an attempt's creation. */
 export function creationKey({ attemptReference }: AttemptAtGateway): string {
   return `${attemptReference}_new`;
 }

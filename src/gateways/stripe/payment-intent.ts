@@ -62,7 +62,6 @@ export function pageOf({ next_action: action }: Json): string | undefined {
   return pageAddress(isObject(action.redirect_to_url) ? action.redirect_to_url.url : undefined);
 }
 
-/** Reads the record of one payment intent, fetched by its id. */
 export function readRecord(reply: GatewayReply, attempt: AttemptAtGateway): LookUpAnswer {
   if (reply.type !== "answer") return { type: "inconclusive", reason: reply.reason };
   const json = readJsonObject(reply);
@@ -121,7 +120,6 @@ const otherCaptured = {
   reason: "the gateway has captured another amount or currency",
 } as const;
 
-/** Returns a capture of the held amount or a part of it. */
 function capturedIn(intent: PaymentIntent, { amountMinor, currency }: AttemptAtGateway): LookUpAnswer {
   const captured = fromGatewayAmount(currencies, intent.amount_received, currency);
   if (captured === undefined || captured.amountMinor < 1 || captured.amountMinor > amountMinor) return otherCaptured;

@@ -66,7 +66,6 @@ function isFinal(status: number, error: Json): boolean {
   return status === 400 && (definitive.has(codeOf(error)) || error.param === "amount");
 }
 
-/** Returns the record of a refund that was read by its id. */
 export function readRefundRecord(
   reply: GatewayReply,
   captured: CapturedPayment,

@@ -3,7 +3,7 @@
  * behind, and capture nothing.
  */
 import { randomUUID } from "node:crypto";
-import { probe } from "../../card-vault/card-forwarder.ts";
+import { probe } from "../../card-vault/card-vault.ts";
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
 import type { CredentialField, GatewayCall, VerifyRow } from "../connector.ts";
 import { errorOf } from "./answers.ts";

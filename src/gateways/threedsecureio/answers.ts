@@ -23,7 +23,6 @@ export type Kept = {
 /** The card's entry in the directory. */
 export type Enrolled = { readonly type: "enrolled"; readonly kept: Kept; readonly methodUrl: string | undefined };
 
-/** Reads the answer to /preauth. */
 export function readPreauth(reply: GatewayReply): Enrolled | Unavailable {
   const json = jsonOf(reply);
   if ("reason" in json) return json as Unavailable;
@@ -179,7 +178,6 @@ function unavailable(reason: string, isOutage = false): Unavailable {
   return { type: "unavailable", reason, ...(isOutage && { isOutage }) };
 }
 
-/** Reads what an earlier call has kept. */
 export function readKept(text: string): Kept {
   const parsed: unknown = JSON.parse(text);
   if (!isObject(parsed)) throw new Error("what a provider keeps is an object");

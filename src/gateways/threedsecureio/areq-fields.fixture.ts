@@ -18,7 +18,6 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const number3 = /^\d{3}$/;
 // The rules of Visa and Mastercard require what the specification leaves optional: the expiry, the holder and the email.
 
-/** The fields by name. */
 const areqFields: Readonly<Record<string, Field>> = {
   acctNumber: { ...required, shape: /^[0-9]{13,19}$/ },
   acquirerBIN: { ...required, max: 11 },

@@ -3,7 +3,7 @@
  * card. The field table is in areq-fields.fixture.ts. Pure.
  */
 import anyAscii from "any-ascii";
-import { withoutPlaceholders } from "../../card-vault/card-forwarder.ts";
+import { withoutPlaceholders } from "../../card-vault/card-vault.ts";
 import { countryNumber, currencyNumber } from "../../platform/iso-numbers.ts";
 import { isoExponent } from "../../platform/money.ts";
 import type { AuthenticationRequest } from "../authentication-provider.ts";

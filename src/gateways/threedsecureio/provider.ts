@@ -2,7 +2,7 @@
  * THREEDSECUREIO: the public API of 3dsecure.io's 3DS server, and SANDBOX_3DS, which speaks the same language at another
  * address. Requests with the card go through the vault; answers.ts interprets the answers.
  */
-import { type CardForwarder, type ForwardReply, probe } from "../../card-vault/card-forwarder.ts";
+import { type CardForwarder, type ForwardReply, probe } from "../../card-vault/card-vault.ts";
 import type { GatewayHttp } from "../../platform/outbound-http.ts";
 import { Secret } from "../../platform/secrets.ts";
 import type {
@@ -17,7 +17,6 @@ import type { CardOfRequest, CredentialField, GatewayCall, VerifyRow } from "../
 import { type Kept, readAres, readKept, readPostauth, readPreauth } from "./answers.ts";
 import { areqOf, challengeIndicatorOf } from "./areq.ts";
 
-/** The dependencies of a provider. */
 export type ProviderParts = {
   readonly gateway: ProviderName;
   readonly http: GatewayHttp;

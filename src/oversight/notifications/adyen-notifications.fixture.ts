@@ -59,7 +59,6 @@ export class AdyenNotifications {
     await this.fixture.close();
   }
 
-  /** Receives a notification and processes it. */
   async take(body: string): Promise<void> {
     await this.store(body);
     await processNotificationsOnce(this.fixture.core);
@@ -104,7 +103,6 @@ export class AdyenNotifications {
     return (await this.fixture.loadSession(session)).attempts[0]!;
   }
 
-  /** Returns the last created session, for events during its payment. */
   async lastSession(): Promise<PaymentSession> {
     const text = "SELECT id FROM payment_session ORDER BY created_at DESC LIMIT 1";
     const [last] = await this.fixture.core.database.query<PaymentSession>({ name: "last_session", text }, []);

@@ -15,7 +15,6 @@ import { decodeId } from "../../platform/ids.ts";
 import { recordRefundReport } from "../../refunds/refund-reports.ts";
 import { hurryOrphan, recordOrphan, recordUnrecordedHold } from "../orphaned-authorizations.ts";
 
-/** SQL: notifications that are due. */
 export const waitingNotifications =
   "gateway_notification WHERE processed_at IS NULL AND next_try_at <= (SELECT app.clock())";
 

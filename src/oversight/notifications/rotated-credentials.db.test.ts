@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type CoreFixture, startCoreFixture } from "../../core/scenarios/core.fixture.ts";
+import { describe, expect, it } from "vitest";
+import { startCoreFixture } from "../../core/scenarios/core.fixture.ts";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { stageCredentials } from "../../gateways/connections.ts";
 import type { Connector, VerifyRow } from "../../gateways/connector.ts";
 import { rotateCredentials, verifyConnection } from "../../gateways/verify-connection.ts";
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
 
 // SANDBOX_B signs with the one key that the fixture has given it, whatever key the credentials under test have.
 const keyAtGateway = "0F".repeat(32);

@@ -31,7 +31,6 @@ export type AskedRange = {
   readonly pointLength?: PointLength | undefined;
 };
 
-/** The range as points in time. */
 export type CutRange = {
   readonly pointLength: PointLength;
   /** Start of each point, beginning with the start of the range. */

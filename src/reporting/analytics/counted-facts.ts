@@ -31,7 +31,6 @@ export type CountedTable = {
 
 const steps = Array.from({ length: latencySteps }, (_, step) => step);
 
-/** Builds the SQL of a histogram with one count for each step. */
 const histogram = (step: string) => `ARRAY[${steps.map((each) => `count(*) FILTER (WHERE ${step} = ${each})`)}]::int[]`;
 
 /** SQL of the sum of many histograms as a text such as {0,2,1}: the driver takes far longer to read an array than JSON.parse() does. */

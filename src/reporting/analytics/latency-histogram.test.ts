@@ -4,7 +4,6 @@ import { latencyErrorMax, latencySteps, mergeHistograms, percentileMs } from "./
 // 1 to 2 ms, 2 to 4 ms and so on, in four steps each.
 const latencyStepsPerDoubling = 4;
 
-/** Counts latencies as the database does. */
 function countIn(latencies: readonly number[]): number[] {
   const histogram = new Array<number>(latencySteps).fill(0);
   for (const ms of latencies) {

@@ -19,7 +19,6 @@ import {
   summedHistogram,
 } from "./counted-facts.ts";
 
-/** Settled payments in one currency, in one point. */
 export type PaymentCounts = {
   readonly point: number;
   readonly currency: string;
@@ -46,7 +45,6 @@ export type PaymentCounts = {
   readonly latency: readonly number[];
 };
 
-/** Attempts of settled payments at one gateway, in one point. */
 export type AttemptCounts = {
   readonly point: number;
   readonly gateway: string;
@@ -64,7 +62,6 @@ export type AttemptCounts = {
   readonly latency: readonly number[];
 };
 
-/** Number of declines of a gateway for one reason, in one point. */
 export type DeclineCounts = {
   readonly point: number;
   readonly gateway: string;
@@ -100,7 +97,6 @@ export type AuthenticationCounts = {
   readonly frictionless: number;
   /** Those of all with a challenge that no page has shown. */
   readonly neverShown: number;
-  /** Those of all for which the card's issuer is liable. */
   readonly issuerLiable: number;
   /** Time from the bank's page to the answer, in units of `timeAtBankUnit` milliseconds. */
   readonly latency: readonly number[];
@@ -130,7 +126,6 @@ export type ArmCosts = ArmKey & {
   readonly capturedMinor: bigint;
 };
 
-/** All counts of a range. */
 export type RangeCounts = {
   readonly payments: readonly PaymentCounts[];
   readonly attempts: readonly AttemptCounts[];

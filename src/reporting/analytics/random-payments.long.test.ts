@@ -91,7 +91,6 @@ function add(sums: Sums, key: string, by: number | bigint = 1): void {
 const isReleased = ({ declineCode }: SettledRow) => declineCode !== undefined;
 const outcomeOf = (row: SettledRow) => (isReleased(row) ? "released" : (row.status ?? "SUCCEEDED").toLowerCase());
 
-/** Adds up the payments themselves. */
 function sumRows(rows: readonly SettledRow[], pointOfRow: (row: SettledRow) => string): Sums {
   const sums: Sums = {};
   for (const row of rows) {
@@ -121,7 +120,6 @@ function sumRows(rows: readonly SettledRow[], pointOfRow: (row: SettledRow) => s
   return sums;
 }
 
-/** Adds up what the analytics return. */
 async function sumAnalytics(merchantId: string, asked: AskedRange, currency: string | undefined): Promise<Sums> {
   const range = await cutRange(database, asked);
   const [counts, split] = await Promise.all([

@@ -51,7 +51,6 @@ type Provided = {
   readonly issuerLiable?: boolean;
 };
 
-/** A connection of the tables' owner. */
 export type Owner = { query(text: string, values?: unknown[]): Promise<unknown> };
 
 // Foreign keys of both tables are checked at the end of the statement.
@@ -104,7 +103,6 @@ export async function forgetCounts(owner: Owner): Promise<void> {
   await owner.query([...empty, "UPDATE analytics_walk SET counted_until = '-infinity'"].join(";"));
 }
 
-/** Stores payments of one merchant. */
 export async function storeSettled(owner: Owner, merchantId: string, rows: readonly SettledRow[]): Promise<void> {
   await owner.query(switchGuards("DISABLE"));
   for (const { settledAt, status = "SUCCEEDED", amountMinor = 100, currency = "EUR", seconds = 1, ...row } of rows) {

@@ -11,7 +11,6 @@ const ownNumbers: Readonly<Record<string, CardBehaviour>> = {
   "4212345678901237": { act: "authenticate", when: "as_needed", code: "38", passed: { act: "approve" } },
 };
 
-/** Adyen's own test numbers. */
 export const adyenTestNumbers: readonly string[] = Object.keys(ownNumbers);
 
 /** Returns the behaviour of one of Adyen's own numbers; undefined for any other. */

@@ -53,7 +53,6 @@ export class AdyenKeys {
   }
 }
 
-/** Returns an error in Adyen's form. */
 export function refusal(status: number, errorCode: string, errorType = "validation"): Answered {
   return { status, body: { status, errorCode, errorType, message: "The emulator refuses this." } };
 }

@@ -37,7 +37,6 @@ import {
 } from "./emulator-cards.ts";
 import { type Answered, type Executed, refusal } from "./emulator-keys.ts";
 
-/** The dependencies of the emulator's payments. */
 export type PaymentParts = {
   readonly ledger: Ledger;
   readonly issuer: Issuer;
@@ -50,7 +49,6 @@ export type PaymentParts = {
   readonly tasks: Tasks;
 };
 
-/** A request of an authenticated account. */
 export type Asked = { readonly request: SandboxRequest; readonly account: Account; readonly json: Json };
 
 /** Work that is done after the answer to its request, and reported by a notification under its own reference. */
@@ -74,7 +72,6 @@ const refundFailures: Readonly<Partial<Record<RefundRefusal, string>>> = {
 // A day of a busy demo; beyond it the oldest are dropped.
 const paymentsMax = 100_000;
 
-/** All payments of the emulator, by the references that it assigned. */
 export class EmulatorPayments {
   readonly #parts: PaymentParts;
   readonly #payments: Book<Authorization>;

@@ -65,7 +65,6 @@ const codes: Readonly<Record<string, string>> = {
   transaction_not_allowed: "5100",
 };
 
-/** Returns the behaviour of the sandbox gateway's card, with PayPal's code for its decline. */
 export function inPayPalsWords(behaviour: CardBehaviour): CardBehaviour {
   if (behaviour.act === "authenticate") {
     const code = behaviour.when === "as_needed" ? payerWanted : softDeclined;

@@ -25,7 +25,6 @@ export type Order = {
   authorization?: Held;
 };
 
-/** The one authorization of an order. */
 export type Held = {
   readonly id: string;
   readonly record: Authorization;

@@ -25,10 +25,8 @@ import {
   sourceOnlyView,
 } from "./emulator-objects.ts";
 
-/** The dependencies of the emulator's orders. */
 export type OrderParts = { readonly ledger: Ledger; readonly issuer: Issuer; readonly books: Books };
 
-/** A request of an authenticated account. */
 export type Asked = { readonly request: SandboxRequest; readonly account: Account };
 
 type Json = Readonly<Record<string, unknown>>;
@@ -36,7 +34,6 @@ type Json = Readonly<Record<string, unknown>>;
 // A day of a busy demo; beyond it the oldest are dropped.
 const ordersMax = 100_000;
 
-/** All payments of the emulator. */
 export class EmulatorOrders {
   readonly #parts: OrderParts;
   readonly #orders: Book<Order>;
@@ -60,17 +57,14 @@ export class EmulatorOrders {
     });
   }
 
-  /** Returns an order by its id. */
   find(id: string | undefined): Order | undefined {
     return this.#orders.get(id ?? "");
   }
 
-  /** Returns the order of an authorization. */
   orderOf(authorizationId: string | undefined): Order | undefined {
     return this.#orderOfAuthorization.get(authorizationId ?? "");
   }
 
-  /** Returns the order of a capture. */
   orderOfCapture(captureId: string | undefined): Order | undefined {
     return this.#orderOfCapture.get(captureId ?? "");
   }

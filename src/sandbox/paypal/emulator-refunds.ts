@@ -9,13 +9,11 @@ import type { Executed } from "./emulator-keys.ts";
 import { type Order, refundIdOf, refundView, refusal } from "./emulator-objects.ts";
 import { type Asked, bodyOf, type EmulatorOrders, readMoney } from "./emulator-orders.ts";
 
-/** The dependencies of the emulator's refunds. */
 export type RefundParts = { readonly ledger: Ledger; readonly issuer: Issuer; readonly books: Books };
 
 // A day of a busy demo; beyond it the oldest are dropped.
 const refundsMax = 100_000;
 
-/** Refunds captures of the emulator. */
 export class EmulatorRefunds {
   readonly #parts: RefundParts;
   readonly #orders: EmulatorOrders;

@@ -12,7 +12,6 @@ import { refusal } from "./emulator-objects.ts";
 import { type Asked, EmulatorOrders, type OrderParts } from "./emulator-orders.ts";
 import { EmulatorRefunds, losingRefunds } from "./emulator-refunds.ts";
 
-/** The parts that the emulator shares with the sandbox acquirers. */
 export type PayPalEmulatorParts = OrderParts & { readonly accounts: Accounts; readonly clock: SandboxClock };
 
 const orders = "/v2/checkout/orders";
@@ -24,7 +23,6 @@ const tokenLifeS = 32_000;
 // More than any test or demo requests; beyond it the oldest are refused.
 const tokensMax = 10_000;
 
-/** Returns every route of PayPal's that our connector uses. */
 export function paypalRoutes(parts: PayPalEmulatorParts): readonly Route[] {
   const emulator = new EmulatorOrders(parts);
   const refunds = new EmulatorRefunds(parts, emulator);

@@ -48,7 +48,6 @@ export function stripeCardBehaviour(number: string): CardBehaviour | undefined {
     : decided;
 }
 
-/** Returns the outcome of a charge of this card. */
 export function chargeOutcome(number: string, isDeclined: boolean): ChargeOutcome {
   return cardOf(number)?.outcome ?? { type: isDeclined ? "issuer_declined" : "authorized" };
 }

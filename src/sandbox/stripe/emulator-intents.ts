@@ -35,7 +35,6 @@ export type IntentParts = {
   readonly searchLagMs: number;
 };
 
-/** A request of an authenticated account. */
 export type Asked = { readonly request: SandboxRequest; readonly account: Account; readonly form: URLSearchParams };
 
 /** An answer that is sent at once. */
@@ -44,7 +43,6 @@ export type Answered = Exclude<SandboxAnswer, string>;
 // A day of a busy demo; beyond it the oldest are dropped.
 const objectsMax = 100_000;
 
-/** All payments of the emulator. */
 export class EmulatorIntents {
   readonly #parts: IntentParts;
   readonly #intents: Book<Intent>;

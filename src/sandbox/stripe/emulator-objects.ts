@@ -42,7 +42,6 @@ export type Intent = {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Returns an id like Stripe's. */
 export function newId(prefix: string): string {
   return `${prefix}_${randomUUID().replaceAll("-", "").slice(0, 24)}`;
 }
@@ -231,7 +230,6 @@ export function cardError({ chargeId }: Intent, declineCode: string): Fields {
   };
 }
 
-/** Returns a refusal in Stripe's form. */
 export function refusal(
   status: number,
   code: string | undefined,

@@ -7,10 +7,8 @@ import type { Route } from "../routes.ts";
 import type { Answered, Asked, EmulatorIntents } from "./emulator-intents.ts";
 import { type Intent, refundView, refusal, releasedValue } from "./emulator-objects.ts";
 
-/** The dependencies of the emulator's refunds. */
 export type RefundParts = { readonly ledger: Ledger; readonly issuer: Issuer };
 
-/** Refunds payments of the emulator. */
 export class EmulatorRefunds {
   readonly #parts: RefundParts;
   readonly #intents: EmulatorIntents;

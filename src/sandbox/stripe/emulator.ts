@@ -12,7 +12,6 @@ import { type Executed, StripeKeys } from "./emulator-keys.ts";
 import { refusal } from "./emulator-objects.ts";
 import { EmulatorRefunds, losingRefunds } from "./emulator-refunds.ts";
 
-/** The parts that the emulator shares with the sandbox acquirers. */
 export type StripeEmulatorParts = IntentParts & {
   readonly accounts: Accounts;
   readonly faults: Faults;
@@ -22,7 +21,6 @@ export type StripeEmulatorParts = IntentParts & {
 const intents = "/v1/payment_intents";
 const oneIntent = `${intents}/(?<id>pi_[^/]+)`;
 
-/** Returns every route of Stripe's that our connector uses. */
 export function stripeRoutes(parts: StripeEmulatorParts): readonly Route[] {
   const emulator = new EmulatorIntents(parts);
   const refunds = new EmulatorRefunds(parts, emulator);

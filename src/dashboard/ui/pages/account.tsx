@@ -17,7 +17,6 @@ import { PasskeysCard } from "./passkeys-card.tsx";
 import { PasswordForm } from "./password-form.tsx";
 import { TotpCard } from "./totp-card.tsx";
 
-/** The page. */
 export function AccountPage() {
   const { member } = useSignIn();
   const navigate = useNavigate();

@@ -66,7 +66,6 @@ const number = (value: bigint | undefined) => Number(value ?? 0n);
 const orDash = (format: (value: number) => string) => (value: number | undefined) =>
   value === undefined ? "–" : format(value);
 
-/** Returns the small charts of the page, in their order. */
 export function chartsOf(answer: GetAnalyticsResponse): ChartData[] {
   return [
     ...rateCharts(answer),
@@ -162,7 +161,6 @@ export function capturedChart(
   };
 }
 
-/** Returns how a chart writes amounts of a currency. */
 export function moneyFormats(money: { readonly currency: string; readonly decimals: number }) {
   const { currency, decimals } = money;
   const axis = new Intl.NumberFormat(undefined, { style: "currency", currency, notation: "compact" });
@@ -208,7 +206,6 @@ const ends = [
   ["No answer", "unavailable"],
 ] as const;
 
-/** Returns no chart where there was no authentication. */
 function authenticationCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
   const all = total?.authentications;
   if (all === undefined || all.authentications === 0n) return [];

@@ -78,7 +78,6 @@ const gatewayColumns: readonly CountsColumn<AttemptCounts>[] = [
   msColumn("95th percentile", (row) => row.p95Ms),
 ];
 
-/** Attempts by gateway, as a table. */
 export function GatewayTable({ total }: { total: AnalyticsPoint }) {
   const table = { first: "Gateway", rows: total.gateways, columns: gatewayColumns };
   return (
@@ -137,7 +136,6 @@ export function DeclineTable({ declines }: Pick<GetAnalyticsResponse, "declines"
   );
 }
 
-/** Definitions of the counts. */
 export function Meanings() {
   return (
     <Fold id="meanings" title="Definitions">

@@ -11,7 +11,6 @@ export type AnalyticsSearch = {
   readonly zone?: string;
   readonly points?: "hour" | "day" | "week";
   readonly gateway?: string;
-  /** Counts only payments in this currency. */
   readonly currency?: string;
   /** The currency whose captured money is drawn; the one with the most payments by default. */
   readonly money?: string;
@@ -40,7 +39,6 @@ export function daysOf({ first, last, range = "7d", zone = ownZone }: AnalyticsS
   return { first: daysBefore(end, presets[range].days - 1), last: end };
 }
 
-/** Returns today's date in a zone. */
 export function todayIn(timeZone: string): string {
   const parts = new Intl.DateTimeFormat("en", {
     timeZone,

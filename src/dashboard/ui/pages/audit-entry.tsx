@@ -27,7 +27,6 @@ export function Subject({ subject }: { subject: string }) {
   return <Id id={first} />;
 }
 
-/** An id, as a link to the page of its object. */
 function Id({ id }: { id: string }) {
   const { environmentName: environment, merchantId } = useScope();
   const params = { environment, merchantId };
@@ -101,7 +100,6 @@ export function Actor({ actor }: { actor: string }) {
 
 const ids = /\b(?:ps|att|ref|we|gc|mbr|inv)_[0-9a-z]{26}\b/;
 
-/** A value, in which an id is a link. */
 function Value({ text }: { text: string }) {
   const id = ids.exec(text)?.[0];
   if (id === undefined) return <bdi>{text}</bdi>;

@@ -18,7 +18,6 @@ import { type AuditSearch, readAuditSearch } from "./audit-search.ts";
 
 const rowsAtOnce = 50;
 
-/** The page. */
 export function AuditPage() {
   const { merchantId, environment, environmentName } = useScope();
   const search: AuditSearch = useSearch({ from: "/signed-in/$environment/$merchantId/audit" });

@@ -21,7 +21,6 @@ export function CredentialFields({ fields }: { fields: readonly CredentialField[
   ));
 }
 
-/** Returns the credentials of such a form, by their names. */
 export function credentialsOf(form: FormData): Record<string, string> {
   const entries = [...form].filter(([name]) => name.startsWith(prefix));
   return Object.fromEntries(entries.map(([name, value]) => [name.slice(prefix.length), String(value).trim()]));

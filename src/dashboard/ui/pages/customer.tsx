@@ -20,7 +20,6 @@ import { RefundsTable } from "./refunds.tsx";
 
 const rowsAtOnce = 20;
 
-/** The page. */
 export function CustomerPage() {
   const { email } = useSearch({ from: "/signed-in/$environment/$merchantId/payments/customer" });
   const { merchantId, environment, role } = useScope();

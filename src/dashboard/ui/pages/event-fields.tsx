@@ -40,7 +40,6 @@ export function EventTypeFields({ chosen }: { chosen: readonly string[] }) {
   );
 }
 
-/** Returns the chosen types of such a form. */
 export function eventTypesOf(form: FormData): string[] {
   return form.getAll("eventType").map(String);
 }

@@ -14,7 +14,6 @@ import { UnclassifiedCodes } from "./unclassified-codes.tsx";
 // Often enough for current figures.
 const healthEveryMs = 30_000;
 
-/** The page. */
 export function GatewaysPage() {
   const { merchantId, environment, environmentName, role } = useScope();
   const scope = { merchantId, environment };

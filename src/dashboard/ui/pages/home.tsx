@@ -20,7 +20,6 @@ const recentRows = 5;
 // Alerts appear while the page stays open.
 const everyMs = 30_000;
 
-/** The page. */
 export function HomePage() {
   const { merchantId, environment, merchantName, environmentName } = useScope();
   const { data, error, refetch } = useQuery(
@@ -144,7 +143,6 @@ function Item({ item }: { item: AlertItem }) {
   );
 }
 
-/** A link to the page where the alert can be handled. */
 function ItemLink({ item }: { item: AlertItem }) {
   const { environmentName: environment, merchantId, role } = useScope();
   const scope = { environment, merchantId };

@@ -12,7 +12,6 @@ import { Failure, Loading } from "../parts/states.tsx";
 import { Username } from "../parts/username.tsx";
 import { nameOfRole } from "../scope.ts";
 
-/** The page. */
 export function InvitationPage() {
   const [token] = useState(() => location.hash.slice(1));
   const { data, error, refetch } = useQuery(SignInService.method.getInvitation, { token }, { retry: false });

@@ -14,7 +14,6 @@ import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
 
-/** Returns the name and purpose of a kind of key. */
 function describe(kind: ApiKey_Kind): { name: string; use: string } {
   if (kind === ApiKey_Kind.SECRET) {
     return { name: "Secret key", use: "Calls the API from your backend. Never put it into a page or an app." };
@@ -22,7 +21,6 @@ function describe(kind: ApiKey_Kind): { name: string; use: string } {
   return { name: "Publishable key", use: "Identifies your account to the widget. It is safe in a page." };
 }
 
-/** The page. */
 export function KeysPage() {
   const { merchantId, environment, environmentName } = useScope();
   const { data, error, refetch } = useQuery(ApiKeyService.method.listApiKeys, { merchantId, environment });

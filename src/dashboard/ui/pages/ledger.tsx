@@ -16,7 +16,6 @@ import { useScope } from "../scope.ts";
 
 type Days = { readonly from: string; readonly to: string };
 
-/** The page. */
 export function LedgerPage() {
   const { merchantId, environmentName: environment } = useScope();
   const days = daysOf(useSearch({ from: "/signed-in/$environment/$merchantId/ledger" }));

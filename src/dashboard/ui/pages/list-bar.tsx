@@ -35,7 +35,6 @@ const periods = [
   ["Last 28 days", 27],
 ] as const;
 
-/** A chip: its name, and what it sets in the address. */
 export type Chip<Search> = readonly [name: string, chosen: Partial<Search>];
 
 /** The bar. `read` reads the form's fields; `children` are the fields that only this list has. */

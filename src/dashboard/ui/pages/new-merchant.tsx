@@ -16,7 +16,6 @@ import { ShownSecret } from "../parts/secret.tsx";
 import { useSignIn } from "../signed-in.tsx";
 import { mayCreateMerchant } from "./may-create-merchant.ts";
 
-/** The page. */
 export function NewMerchantPage() {
   const { member } = useSignIn();
   const client = createClient(SignInService, useTransport());

@@ -11,7 +11,6 @@ import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Username } from "../parts/username.tsx";
 
-/** The page. Afterwards the member signs in with the new password. */
 export function NewPasswordPage() {
   const [token] = useState(() => location.hash.slice(1));
   const { data, error, refetch } = useQuery(SignInService.method.getPasswordReset, { token }, { retry: false });

@@ -17,7 +17,6 @@ import { Moment } from "../parts/time.tsx";
 import { useSignIn } from "../signed-in.tsx";
 import { whatIsClosed } from "./totp-card.tsx";
 
-/** The card. */
 export function PasskeysCard() {
   const { data, error, refetch } = useQuery(PasskeyService.method.listPasskeys, {});
   const client = createClient(PasskeyService, useTransport());

@@ -11,7 +11,6 @@ import { Refusal } from "../parts/refusal.tsx";
 import { Username } from "../parts/username.tsx";
 import { useSignIn } from "../signed-in.tsx";
 
-/** The form. */
 export function PasswordForm() {
   const { member } = useSignIn();
   const client = createClient(SignInService, useTransport());

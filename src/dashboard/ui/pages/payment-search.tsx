@@ -5,7 +5,6 @@ import { Button } from "../parts/button.tsx";
 import { type PaymentSearch, readPaymentSearch } from "../payment-address.ts";
 import { useScope } from "../scope.ts";
 
-/** One search box for any id or reference. */
 export function SearchBox({ search }: { search: PaymentSearch }) {
   const { environmentName: environment, merchantId } = useScope();
   const navigate = useNavigate();

@@ -41,7 +41,6 @@ function isUnderWay(payment: Payment | undefined): boolean {
   return payment?.summary?.processing === true || isDecided === true || isRefunding === true;
 }
 
-/** The page. */
 export function PaymentPage() {
   const { merchantId, environment, environmentName } = useScope();
   const { sessionId } = useParams({ from: "/signed-in/$environment/$merchantId/payments/$sessionId" });

@@ -23,7 +23,6 @@ const columns: readonly RecordColumn[] = [
   { name: "Created" },
 ];
 
-/** The table. */
 export function PaymentsTable({ label, rows }: { label: string; rows: readonly PaymentRow[] }) {
   const { environmentName: environment, merchantId } = useScope();
   const cellsOf = ({ payment, note }: PaymentRow) => {

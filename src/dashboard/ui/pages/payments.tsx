@@ -37,7 +37,6 @@ const chips: readonly Chip<PaymentSearch>[] = [
   ["Saved by failover", { failover: true }],
 ];
 
-/** The page. */
 export function PaymentsPage() {
   const search: PaymentSearch = useSearch({ from: "/signed-in/$environment/$merchantId/payments" });
   return (
@@ -243,7 +242,6 @@ const statuses: Readonly<Record<string, PaymentSession_Status>> = {
   created: PaymentSession_Status.CREATED,
 };
 
-/** Returns the filters that only payments have. */
 function ownFilterOf({ status, order, card, failover }: PaymentSearch) {
   return {
     ...(status === "processing" && { processing: true }),

@@ -27,7 +27,6 @@ const chips: readonly Chip<RefundSearch>[] = [
   ["Failed", { status: "failed" }],
 ];
 
-/** The page. */
 export function RefundsPage() {
   const { merchantId, environment, environmentName } = useScope();
   const search: RefundSearch = useSearch({ from: "/signed-in/$environment/$merchantId/refunds" });
@@ -112,7 +111,6 @@ const columns: readonly RecordColumn[] = [
   { name: "Requested" },
 ];
 
-/** The table. */
 export function RefundsTable({ refunds }: { refunds: readonly Refund[] }) {
   const { environmentName: environment, merchantId } = useScope();
   const rows = refunds.map((refund) => {

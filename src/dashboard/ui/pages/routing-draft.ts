@@ -23,7 +23,6 @@ import {
   textOfCases,
 } from "./routing-case-draft.ts";
 
-/** The content of a rule. */
 export type RuleContent = {
   readonly connectionIds: readonly string[];
   readonly failoverOn: readonly FailoverSwitch[];
@@ -53,7 +52,6 @@ export const noPolicy: Policy = {
   withoutBrowser: WithoutBrowser.DECLINE,
 };
 
-/** The edited rule with its origin. */
 export type RuleDraft = RuleContent & {
   /** The version that the edit began with; 0 for none. */
   readonly base: number;
@@ -131,7 +129,6 @@ function wordsOf({ exemptions, stopsIfUnavailable, forbidsSecondChallenge, witho
   return [[...exemptions].sort().join(), stopsIfUnavailable, forbidsSecondChallenge, withoutBrowser].join(" ");
 }
 
-/** Returns the content of a rule as calls send it. */
 export function contentOf(content: RuleContent) {
   const { connectionIds, failoverOn, authentication, providerId, policy = noPolicy, cases = noCases } = content;
   return {

@@ -2,7 +2,6 @@
 
 import { readAmount } from "../parts/minor-units.ts";
 
-/** Returns the values of a list, one a line. */
 export function linesOf(text: string): string[] {
   return text
     .split(/\s+/)
@@ -26,7 +25,6 @@ function isOrigin(text: string): boolean {
 
 const minutes = { min: 5, max: 1_440 };
 
-/** Returns the error of a session lifetime in minutes. */
 export function findLifetimeProblem(text: string): string | undefined {
   const number = Number(text);
   const isRight = /^\d+$/.test(text.trim()) && number >= minutes.min && number <= minutes.max;

@@ -4,7 +4,6 @@ import { nameOfRole } from "../scope.ts";
 import { useSignIn } from "../signed-in.tsx";
 import { mayCreateMerchant } from "./may-create-merchant.ts";
 
-/** The page. */
 export function StartPage() {
   const { member } = useSignIn();
   const memberships = member?.memberships ?? [];

@@ -14,7 +14,6 @@ import { useSignIn } from "../signed-in.tsx";
 /** The end of a sentence that names the pages which a member without a second factor cannot use, where one is required. */
 export const whatIsClosed = "live, the team and new merchants will be closed to you until you add an app or a passkey.";
 
-/** The card. */
 export function TotpCard() {
   const { member, secondFactorRequired: isRequired } = useSignIn();
   const client = createClient(SignInService, useTransport());

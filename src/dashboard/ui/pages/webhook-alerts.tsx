@@ -21,7 +21,6 @@ import { liveEveryMs, WebhookTabs } from "./webhook-tabs.tsx";
 const rowsShown = 100;
 const what: [string, string] = ["new alert", "new alerts"];
 
-/** The page. */
 export function WebhookAlertsPage() {
   const { merchantId, environment, environmentName } = useScope();
   const [includeAcknowledged, setIncluded] = useState(false);

@@ -23,7 +23,6 @@ import { liveEveryMs, WebhookTabs } from "./webhook-tabs.tsx";
 const rowsAtOnce = 50;
 const what: [string, string] = ["new delivery", "new deliveries"];
 
-/** The page. */
 export function WebhookDeliveriesPage() {
   const { merchantId, environment } = useScope();
   const search: DeliverySearch = useSearch({ from: "/signed-in/$environment/$merchantId/webhooks/deliveries" });

@@ -21,7 +21,6 @@ import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
 import { liveEveryMs, WebhookTabs } from "./webhook-tabs.tsx";
 
-/** The page. */
 export function WebhookDeliveryPage() {
   const { merchantId, environment, role } = useScope();
   const { endpointId, eventId } = useParams({

@@ -22,7 +22,6 @@ import { Recover } from "./webhook-recover.tsx";
 
 type CardProps = { endpoint: WebhookEndpoint; onChange: () => unknown };
 
-/** The endpoint's card. */
 export function EndpointCard({ endpoint, onChange }: CardProps) {
   const { role } = useScope();
   const { endpointId, url, status, eventTypes } = endpoint;
@@ -62,7 +61,6 @@ export function EndpointCard({ endpoint, onChange }: CardProps) {
   );
 }
 
-/** Returns the endpoint's one-press actions. */
 function useActions({ endpoint: { endpointId, version, status }, onChange: onSuccess }: CardProps) {
   const { merchantId, environment } = useScope();
   const client = createClient(WebhookEndpointService, useTransport());

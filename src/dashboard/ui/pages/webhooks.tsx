@@ -10,7 +10,6 @@ import { AddEndpoint } from "./webhook-add.tsx";
 import { EndpointCard } from "./webhook-endpoint.tsx";
 import { liveEveryMs, WebhookTabs } from "./webhook-tabs.tsx";
 
-/** The page. */
 export function WebhooksPage() {
   const { merchantId, environment, environmentName, role } = useScope();
   const { data, error, refetch } = useQuery(

@@ -38,7 +38,6 @@ export const emptyTotals: Totals = { counts: zero, examples: [], sessions: 0, ne
 // Bounds the examples of all slices together.
 const examplesShown = 10;
 
-/** Returns the totals with one more slice. */
 export function addSlice({ counts, examples }: Totals, slice: WhatIfResponse): Totals {
   const names = Object.keys(zero) as (keyof Counts)[];
   const sum = names.map((name) => [name, counts[name] + (slice.counts?.[name] ?? 0)]);
@@ -61,7 +60,6 @@ export function progressOf({ sessions, reached }: Totals, days: number): number 
   return Math.min(1, Math.max(sessions / sessionsMax, byTime));
 }
 
-/** One figure and its meaning. */
 export type Figure = { readonly name: string; readonly value: string; readonly detail: string };
 
 /** Returns the figures in their order. An unknown share makes a range, not a guess. */

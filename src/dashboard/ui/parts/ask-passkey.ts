@@ -7,13 +7,11 @@ export class PasskeyFailure extends Error {
 
 const library = () => import("@simplewebauthn/browser");
 
-/** Creates a passkey by the service's options, and returns it in the service's format. */
 export async function createPasskey(options: string): Promise<string> {
   const { startRegistration } = await library();
   return answerOf(() => startRegistration({ optionsJSON: JSON.parse(options) }));
 }
 
-/** Returns a passkey's answer to the service's options, in the service's format. */
 export async function answerByPasskey(options: string): Promise<string> {
   const { startAuthentication } = await library();
   return answerOf(() => startAuthentication({ optionsJSON: JSON.parse(options) }));

@@ -8,13 +8,11 @@ import { TableScroll } from "./table-scroll.tsx";
 
 const LineChart = lazy(() => import("./line-chart.tsx"));
 
-/** A chart and its table. */
 export type ChartData = {
   readonly id: string;
   readonly title: string;
   readonly caption: string;
   readonly lines: readonly ChartLine[];
-  /** Formats a value for people. */
   readonly format: (value: number | undefined) => string;
   /** Formats a value for an axis, where there is little room. */
   readonly formatAxis: (value: number) => string;
@@ -32,7 +30,6 @@ type ChartCardProps = ChartData & {
   readonly shortNames: readonly string[];
   /** True if the last point's time is not over. */
   readonly isLastPartial?: boolean;
-  /** The one wide chart of a page. */
   readonly isWide?: boolean;
   /** Content beside the title. */
   readonly children?: ReactNode;
@@ -124,7 +121,6 @@ function Legend({ lines, format, point }: Pick<Values, "lines" | "format"> & { p
   );
 }
 
-/** A sample of a line as the chart draws it. */
 function Sample({ index }: { index: number }) {
   const { color, dash, mark } = lookOf(index);
   return (

@@ -2,7 +2,6 @@
 import { useState } from "react";
 import { Button } from "./button.tsx";
 
-/** Its label, the text and its purpose. */
 export function CopyLine({ label, text, hint }: { label: string; text: string; hint?: string }) {
   const [isCopied, setCopied] = useState(false);
   const copy = async () => {

@@ -10,7 +10,6 @@ export type CountsColumn<Row> = readonly [
   number: (row: Row) => number | undefined,
 ];
 
-/** A column of whole numbers. */
 export function countColumn<Row>(heading: string, of: (row: Row) => bigint): CountsColumn<Row> {
   return [heading, (row) => formatCount(of(row)), (row) => Number(of(row))];
 }

@@ -4,7 +4,6 @@ import { useRef, useState } from "react";
 import { Button } from "./button.tsx";
 import { Refusal } from "./refusal.tsx";
 
-/** The rows of one call. */
 export type CsvPage = { readonly csv: string; readonly rows: number; readonly nextPageToken: string };
 
 /** A button that shows its progress and can be stopped. `what` names the rows, such as payments. */

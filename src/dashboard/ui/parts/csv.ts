@@ -19,7 +19,6 @@ function cellOf(cell: string | number): string {
   return /[",'\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
 
-/** Saves a text as a file in the browser. */
 export function saveFile(text: string, name: string): void {
   const href = URL.createObjectURL(new Blob([byteOrderMark, text], { type: "text/csv;charset=utf-8" }));
   Object.assign(document.createElement("a"), { href, download: name }).click();

@@ -1,6 +1,5 @@
 /** The currency of a chart: one at a time, because two share no axis. */
 
-/** The choice. */
 export function CurrencyChoice(props: {
   currencies: readonly string[];
   value: string;

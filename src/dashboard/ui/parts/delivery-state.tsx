@@ -26,7 +26,6 @@ export function isTestEvent({ sessionId }: WebhookDelivery): boolean {
   return sessionId === "";
 }
 
-/** A badge. */
 function DeliveryBadge({ delivery }: { delivery: WebhookDelivery }) {
   const { name, tone } = faces[delivery.status] ?? { name: "–" };
   return (

@@ -15,7 +15,6 @@ export type DragListProps = {
   readonly onOrder: (ids: string[]) => void;
 };
 
-/** The list. */
 export function DragList({ labelledBy, rows, onOrder }: DragListProps) {
   const ids = rows.map(({ id }) => id);
   const onReorder = ({ keys, target }: DroppableCollectionReorderEvent) => {

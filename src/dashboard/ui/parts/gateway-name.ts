@@ -18,7 +18,6 @@ export function nameOfGateway(gateway: string): string {
 
 const identifiers = new RegExp(`\\b(?:${Object.keys(names).join("|")})\\b`, "g");
 
-/** Replaces the identifiers of gateways in a sentence of the API by their names. */
 export function nameGatewaysIn(sentence: string): string {
   return sentence.replace(identifiers, nameOfGateway);
 }

@@ -7,7 +7,6 @@ import { type ChartLine, type LineLook, lookOf } from "./line-look.ts";
 // In pixels.
 const heights = { wide: 216, tall: 172, small: 110 };
 
-/** The content of the chart. */
 export type LineChartProps = {
   readonly label: string;
   readonly names: readonly string[];

@@ -3,7 +3,6 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { Mark } from "./mark.tsx";
 
-/** The frame. */
 export function LoneFrame({ children }: { children: ReactNode }) {
   return (
     <>

@@ -37,7 +37,6 @@ const groups = [
   ],
 ] as const;
 
-/** The name of the page that the address shows. */
 export function usePageName(): string | undefined {
   const [, , , current] = useLocation().pathname.split("/");
   return groups.flatMap(([, pages]) => [...pages]).find(([, page]) => page === current)?.[2];

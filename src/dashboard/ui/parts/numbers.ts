@@ -8,7 +8,6 @@ const percent = new Intl.NumberFormat(undefined, {
   maximumFractionDigits: 1,
 });
 
-/** Formats a count. */
 export function formatCount(value: number | bigint): string {
   return count.format(value);
 }

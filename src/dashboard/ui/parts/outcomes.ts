@@ -12,5 +12,4 @@ export type Outcomes = {
 /** Returns the payments that a gateway approved, whether they were captured or released. */
 export const approvedOf = ({ succeeded, released }: Outcomes): bigint => succeeded + released;
 
-/** Returns all payments that ended. */
 export const endedOf = (outcomes: Outcomes): bigint => approvedOf(outcomes) + outcomes.declined + outcomes.degraded;

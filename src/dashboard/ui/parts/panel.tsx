@@ -4,7 +4,6 @@ import { type ReactNode, useRef } from "react";
 /** The panel; `children` gets the function that closes it. */
 export function Panel(props: {
   className: string;
-  /** The content of the button. */
   name: ReactNode;
   /** The name of the button, where its content is none. */
   label?: string;

@@ -1,7 +1,6 @@
 /** Leads a member from a refusal that requires a second factor to where they add one. */
 import { Link } from "@tanstack/react-router";
 
-/** The link. */
 export function SecondFactorLink() {
   return <Link to="/account">Set up a second factor</Link>;
 }

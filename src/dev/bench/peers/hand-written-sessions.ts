@@ -12,7 +12,6 @@ import { encodeId } from "../../../platform/ids.ts";
 import { hmacSha256, type KeyRing, seal, sha256, unseal } from "../../../platform/secrets.ts";
 import { insertSession, type SessionRow, selectKey, selectSession } from "./statements.ts";
 
-/** The options that a peer starts with. */
 export type PeerOptions = { readonly databaseUrl: string; readonly keysFile: string; readonly vaultOrigin: string };
 
 /** The merchant of a request's key. */
@@ -24,7 +23,6 @@ export type Merchant = {
   readonly publishableKey: string;
 };
 
-/** A valid order. */
 export type Order = {
   readonly amountMinor: number;
   readonly currency: string;
@@ -71,7 +69,6 @@ export class HandWrittenSessions {
     this.#policyHeader = headerOf("vault-policy+jwt");
   }
 
-  /** Returns the merchant that currently has this secret key. */
   async findMerchant(authorization: string | undefined): Promise<Merchant | undefined> {
     const key = /^bearer (switchyard_test_sk_([0-9A-Za-z]{32})([0-9A-Za-z]{6}))$/i.exec(authorization ?? "");
     if (key === null || checksumOf(key[2]!) !== key[3]) return undefined;

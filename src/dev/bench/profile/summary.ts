@@ -13,7 +13,6 @@ export type CpuProfile = {
   readonly timeDeltas: readonly number[];
 };
 
-/** A node of a sampled allocation profile. */
 export type AllocationNode = {
   readonly callFrame: CallFrame;
   readonly selfSize: number;

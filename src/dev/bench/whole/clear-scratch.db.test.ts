@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
 import { startPrivateNats } from "../../../demo/private-nats.ts";
 import { markOf } from "../../../demo/process-mark.ts";
-import { clearScratch } from "./clear-scratch.ts";
+import { clearScratch } from "./play-parts.ts";
 
 it("clearScratch() stops a server that a benchmark has left running, and removes all of its files", async () => {
   const scratch = await mkdtemp(join(tmpdir(), "switchyard-scratch-test-"));

@@ -50,8 +50,10 @@ function rateLine(one: Aged, first: Aged, isJudged: boolean): TableLine {
   const perSecond = ({ rounds }: Aged) => rounds.map(({ payments, elapsedMs }) => payments / (elapsedMs / 1_000));
   const ratio = ratioByTurn(perSecond(one), perSecond(first));
   return lineOf({
-    ...{ row: 10, what: `payments end to end with ${one.months} months of partitions` },
-    ...{ measured: writeSpread(spreadOf(perSecond(one)), "/s"), ratio: writeRatio(ratio) },
+    row: 10,
+    what: `payments end to end with ${one.months} months of partitions`,
+    measured: writeSpread(spreadOf(perSecond(one)), "/s"),
+    ratio: writeRatio(ratio),
     peer: `with ${first.months}: ${writeSpread(spreadOf(perSecond(first)), "/s")}`,
     ...(isJudged && { goal: `≥ ${ratioMin} ×`, isReached: ratio.median >= ratioMin }),
   });
@@ -60,8 +62,10 @@ function rateLine(one: Aged, first: Aged, isJudged: boolean): TableLine {
 function cpuLine(one: Aged, first: Aged): TableLine {
   const cpu = ({ rounds }: Aged) => rounds.map(({ cpuMs }) => cpuMs);
   return lineOf({
-    ...{ row: 10, what: `CPU of one payment with ${one.months} months of partitions` },
-    ...{ measured: writeSpread(spreadOf(cpu(one)), " ms", 1), ratio: writeRatio(ratioByTurn(cpu(one), cpu(first))) },
+    row: 10,
+    what: `CPU of one payment with ${one.months} months of partitions`,
+    measured: writeSpread(spreadOf(cpu(one)), " ms", 1),
+    ratio: writeRatio(ratioByTurn(cpu(one), cpu(first))),
     peer: `with ${first.months}: ${writeSpread(spreadOf(cpu(first)), " ms", 1)}`,
   });
 }
@@ -70,9 +74,11 @@ function quietLine({ months, quiet }: Aged, quietSeconds: number): TableLine {
   const busy = quiet.map(({ busyMs }) => spreadOf(busyMs).median);
   const after = quiet.map(({ quietMs }) => quietMs);
   return lineOf({
-    ...{ row: 10, what: `submit after ${quietSeconds} quiet seconds with ${months} months of partitions` },
-    ...{ measured: `p50 of ${quiet.length} ${writeSpread(spreadOf(after), " ms", 1)}` },
-    ...{ peer: `busy: p50 ${writeSpread(spreadOf(busy), " ms", 1)}`, ratio: writeRatio(ratioByTurn(after, busy)) },
+    row: 10,
+    what: `submit after ${quietSeconds} quiet seconds with ${months} months of partitions`,
+    measured: `p50 of ${quiet.length} ${writeSpread(spreadOf(after), " ms", 1)}`,
+    peer: `busy: p50 ${writeSpread(spreadOf(busy), " ms", 1)}`,
+    ratio: writeRatio(ratioByTurn(after, busy)),
   });
 }
 

@@ -1,4 +1,5 @@
 /** docs/benchmarks.md: the table with its machine, date, commit and command; lines of earlier runs and the sections below stay. PURE. */
+import { writeTable } from "../table.ts";
 import type { TableLine } from "./table-line.ts";
 
 /** The date and the commit of a line's measurement. */
@@ -12,7 +13,6 @@ export type PageFacts = Measured & {
 
 const columns = ["row", "what", "measured", "peer of the same run", "ratio", "goal", "", "when"];
 
-/** Returns the cells of a line. */
 export function cellsOf(line: TableLine): string[] {
   const { row, what, measured, peer, ratio, goal, isReached, hasFailed } = line;
   const judged = hasFailed ? "not measured" : isReached === undefined ? "" : isReached ? "reached" : "missed";
@@ -21,6 +21,26 @@ export function cellsOf(line: TableLine): string[] {
 
 /** The first cells of every table of this kind; the page has one more. */
 export const head = columns.slice(0, -1);
+
+/** The report of one benchmark: its lines, and how they were measured. */
+export function writeReport(
+  lines: readonly TableLine[],
+  {
+    notes,
+    machine,
+    durability,
+  }: { notes: readonly string[] } & Record<"machine" | "durability", Readonly<Record<string, string>>>,
+): string {
+  const facts = (from: Readonly<Record<string, string>>) =>
+    Object.entries(from).map(([name, value]) => `${name} ${value}`);
+  return [
+    writeTable([head, ...lines.map(cellsOf)]),
+    "",
+    ...notes,
+    `Everything runs on one machine. Commits are durable: ${facts(durability).join(", ")}.`,
+    facts(machine).join(" · "),
+  ].join("\n");
+}
 
 /** The page with these lines. Lines without figures, and the sections below the table, come from `earlier`, the previous page. */
 export function writePage(lines: readonly TableLine[], facts: PageFacts, earlier: string): string {

@@ -7,7 +7,6 @@ import type { TableLine } from "./table-line.ts";
 /** The effort of a run: for figures, also with parts that take hours, or only to check that it runs. */
 export type Effort = "figures" | "full" | "quick";
 
-/** The task of a part. */
 export type PartOrder = { readonly rows: readonly number[]; readonly effort: Effort };
 
 /** The result of a part; `servers` are the versions of the other servers. */
@@ -61,7 +60,7 @@ const webhookPartOf: Readonly<Record<number, WebhookPart>> = { 7: "latency", 8: 
 
 async function playWebhooks({ rows, effort }: PartOrder, report: (step: string) => void): Promise<PartResult> {
   const { runWebhookBench } = await import("../webhook-bench.ts");
-  const { linesOfWebhooks } = await import("./webhook-lines.ts");
+  const { linesOfWebhooks } = await import("../webhook-report.ts");
   const options =
     effort === "quick"
       ? { rounds: 1, events: 40, warmUpSeconds: 0.1, samples: 3, seconds: 1 }
@@ -91,12 +90,24 @@ async function playGrowth({ effort }: PartOrder, report: (step: string) => void)
 function monthsOptions(effort: Effort): MonthsOptions {
   return effort === "quick"
     ? {
-        ...{ months: [2, 4], sessionsOfMonth: 10, rounds: 1, seconds: 0.5, warmUpSeconds: 0.5 },
-        ...{ customers: 2, quietSamples: 1, quietSeconds: 1 },
+        months: [2, 4],
+        sessionsOfMonth: 10,
+        rounds: 1,
+        seconds: 0.5,
+        warmUpSeconds: 0.5,
+        customers: 2,
+        quietSamples: 1,
+        quietSeconds: 1,
       }
     : {
-        ...{ months: [2, 24, 84], sessionsOfMonth: 10, rounds: 7, seconds: 8, warmUpSeconds: 15 },
-        ...{ customers: 32, quietSamples: 3, quietSeconds: 60 },
+        months: [2, 24, 84],
+        sessionsOfMonth: 10,
+        rounds: 7,
+        seconds: 8,
+        warmUpSeconds: 15,
+        customers: 32,
+        quietSamples: 3,
+        quietSeconds: 60,
       };
 }
 

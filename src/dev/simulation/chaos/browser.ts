@@ -4,7 +4,6 @@
 import { Agent, request } from "undici";
 import type { Tally } from "./tally.ts";
 
-/** One request, ready to be sent. */
 export type Sent = {
   readonly url: string;
   readonly bearer: string;

@@ -126,7 +126,6 @@ async function followPosts(challenge: Challenge, dice: Dice, { page = "" }: Bank
   return back !== undefined;
 }
 
-/** Answers at the bank. Returns where the bank returns the customer. */
 async function answer(
   { browser }: Challenge,
   { url }: BankPage,

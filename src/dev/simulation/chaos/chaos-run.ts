@@ -31,7 +31,6 @@ import {
 import type { SiteGateways } from "./site-merchant.ts";
 import { Tally } from "./tally.ts";
 
-/** The options of a run. */
 export type ChaosOptions = {
   readonly minutes: number;
   /** Decides the faults and their targets; their exact times depend on the machine. */
@@ -48,7 +47,6 @@ export type ChaosOptions = {
 
 type Phase = "chaos" | "coming to rest";
 
-/** The progress of a run. */
 export type Moment = {
   readonly phase: Phase;
   readonly elapsedS: number;
@@ -61,7 +59,6 @@ export type Moment = {
   readonly tally: Tally;
 };
 
-/** The result of a run. */
 export type Verdict = {
   readonly options: ChaosOptions;
   readonly tookS: number;

@@ -1,7 +1,6 @@
 /** Checks payments that are captured later, and money that a person captured at a gateway. PURE. */
 import type { AttemptRecord, EventRecord, OrderRecord, Records, SessionRecord } from "./records.ts";
 
-/** The kinds of violation of holds, with the sentence that the report shows. */
 export const holdViolationKinds = {
   captured_unordered: "a payment that is captured later was captured without its merchant's order of that amount",
   capture_lost: "the order of a capture was answered, and the payment has another end",
@@ -11,7 +10,6 @@ export const holdViolationKinds = {
   by_hand_unnoticed: "a person has captured money at a gateway, and the work queue has no row about it",
 } as const;
 
-/** The name of a kind. */
 type HoldViolationKind = keyof typeof holdViolationKinds;
 type Found = { readonly kind: HoldViolationKind; readonly detail: string };
 

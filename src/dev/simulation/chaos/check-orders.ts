@@ -2,7 +2,6 @@
 import { isByHand, type Money } from "./check-holds.ts";
 import type { OrderRecord, SessionRecord } from "./records.ts";
 
-/** The kinds of violation of orders, with the sentence that the report shows. */
 export const orderViolationKinds = {
   key_made_two: "one Idempotency-Key made two sessions",
   created_lost: "a session whose creation was answered is missing",
@@ -12,11 +11,9 @@ export const orderViolationKinds = {
     "two sessions of one order were captured, and neither was refunded whole before the other one succeeded",
 } as const;
 
-/** The name of a kind. */
 type OrderViolationKind = keyof typeof orderViolationKinds;
 type Found = { readonly kind: OrderViolationKind; readonly sessionId: string; readonly detail: string };
 
-/** A session with its money in the books of gateways. */
 type Paid = { readonly session: SessionRecord; readonly money: readonly Money[] };
 
 /** Returns every disagreement about the answers to a creation key and its session's submissions. */

@@ -1,7 +1,6 @@
 /** Checks whether the refunds of the service, the acquirers and the merchant agree, once everything has settled. PURE. */
 import type { Records, RefundRecord } from "./records.ts";
 
-/** The kinds of violation of refunds, with the sentence that the report shows. */
 export const refundViolationKinds = {
   refunded_twice: "one refund was made twice",
   refunded_more: "more was refunded than was captured",
@@ -10,7 +9,6 @@ export const refundViolationKinds = {
   refund_differs: "a refund has another end here than at the acquirer",
 } as const;
 
-/** The name of a kind. */
 type RefundViolationKind = keyof typeof refundViolationKinds;
 type Found = { readonly kind: RefundViolationKind; readonly sessionId: string; readonly detail: string };
 type Made = Records["authorizations"][number]["refunds"][number];

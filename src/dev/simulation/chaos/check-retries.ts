@@ -2,14 +2,12 @@
 import type { HoldCase } from "./check-holds.ts";
 import type { AttemptRecord } from "./records.ts";
 
-/** The kinds of violation of retries, with the sentence that the report shows. */
 export const retryViolationKinds = {
   retried_twice: "a payment was retried more than once",
   retried_uncertain: "a payment was retried at a gateway that had not certainly declined it",
   charged_again: "a payment was retried at a gateway that has money of its first attempt",
 } as const;
 
-/** The name of a kind. */
 type RetryViolationKind = keyof typeof retryViolationKinds;
 type Found = { readonly kind: RetryViolationKind; readonly detail: string };
 

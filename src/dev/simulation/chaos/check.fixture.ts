@@ -132,7 +132,6 @@ export function attempt(attemptId: string, sequence: number, status: string) {
   };
 }
 
-/** Returns the authorization of an attempt in the books of its gateway. */
 export function authorization(id: string, reference: string, status: "held" | "captured" | "voided" | "declined") {
   const capturedValue = status === "captured" ? 4900 : 0;
   const gateway = reference === "att_1" ? "SANDBOX_A" : "SANDBOX_B";

@@ -13,7 +13,6 @@ import { findRefundViolations, refundsLeftToPerson, refundViolationKinds } from 
 import { findRetryViolations, retryViolationKinds } from "./check-retries.ts";
 import type { AuthenticationRecord, EventRecord, Outage, Records, WebhookRecord } from "./records.ts";
 
-/** The kinds of violation, with the sentence that the report shows. */
 export const violationKinds = {
   not_final: "a session has not ended",
   past_bound: "a session ended later than its time and its take-overs explain, and no capture was unanswered",
@@ -41,9 +40,7 @@ export const violationKinds = {
   work_item: "the work queue has a row that does not belong there, or that was never resolved",
 } as const;
 
-/** The name of a kind of violation. */
 export type ViolationKind = keyof typeof violationKinds;
-/** One violation, with its session. */
 export type Violation = { readonly kind: ViolationKind; readonly sessionId: string; readonly detail: string };
 
 type Found = Pick<Violation, "kind" | "detail">;

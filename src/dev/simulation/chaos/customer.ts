@@ -196,7 +196,6 @@ async function untilEnded(shop: Shop, dice: Dice, submission: Submission): Promi
   }
 }
 
-/** Reports whether the payment has ended for its customer. */
 function hasEnded({ heard, heldVia }: Order): boolean {
   return heard.length > 0 || heldVia !== undefined;
 }

@@ -22,7 +22,6 @@ const callsMax = 25;
 // is neither captured nor cancelled ends with the run.
 const captureByMs = 40 * 60_000;
 
-/** Returns the fields of a session whose amount is captured later. */
 export function fieldsOfLater(): { readonly capture: "manual"; readonly captureBy: string } {
   return { capture: "manual", captureBy: new Date(Date.now() + captureByMs).toISOString() };
 }

@@ -28,7 +28,6 @@ export type SessionRecord = {
   readonly leaseEpoch: number;
 };
 
-/** A customer authentication. */
 export type AuthenticationRecord = {
   readonly sessionId: string;
   readonly status: string;

@@ -7,7 +7,6 @@ import type { Tally } from "./tally.ts";
 /** The name under which the refunds that shops wait for are counted. */
 export const refundsInFlight = "refund in flight";
 
-/** The parts of a shop that refunds need. */
 export type RefundingShop = {
   readonly browser: Browser;
   readonly tally: Tally;

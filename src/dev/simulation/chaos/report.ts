@@ -78,7 +78,6 @@ function isPartial({ orderedValue, value }: AttemptRecord): boolean {
   return orderedValue !== undefined && orderedValue !== value;
 }
 
-/** Names how the sessions of each order that has two have ended. */
 function pairsOf(sessions: readonly SessionRecord[]): readonly string[] {
   const orders = [...Map.groupBy(sessions, ({ orderRef }) => orderRef).values()];
   const endOf = ({ status, declineCode, allowsRepeat }: SessionRecord) =>

@@ -17,7 +17,6 @@ afterEach(async () => {
   rmSync(logFolder, { recursive: true });
 });
 
-/** Starts a process that does nothing, in the place of a role. */
 async function startIdle(role: Role): Promise<RoleProcess> {
   const child = spawn("sleep", ["3600"]);
   const ended = once(child, "exit").then(() => undefined);

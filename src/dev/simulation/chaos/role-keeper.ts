@@ -9,7 +9,6 @@ import { capturesInFlight } from "./later.ts";
 import { refundsInFlight } from "./refunds.ts";
 import type { Tally } from "./tally.ts";
 
-/** A role that is kept running, with its variables. */
 export type KeptRole = {
   /** For example `edge-2`; log files are named after it. */
   readonly name: string;

@@ -58,7 +58,6 @@ abstract class ServerKeeper<
     await this.server?.stop();
   }
 
-  /** Stops the server and removes its data. */
   async discard(): Promise<void> {
     await this.#restarting;
     await this.server?.stop({ removeData: true });

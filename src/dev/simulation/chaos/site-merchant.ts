@@ -35,7 +35,6 @@ export type SiteMerchant = DemoCredentials & {
   ): Promise<void>;
 };
 
-/** Makes the rule retry at the same gateway. */
 async function retrySameGateway({ database }: Core, merchantId: string): Promise<void> {
   await database.transaction(async (tx) => {
     const { connectionIds, ...rule } = (await findRoutingRule(tx, merchantId))!;

@@ -20,7 +20,6 @@ import { NatsKeeper, PostgresKeeper } from "./server-keeper.ts";
 import { type SiteGateways, type SiteMerchant, seedSite } from "./site-merchant.ts";
 import type { Tally } from "./tally.ts";
 
-/** The prefix of every run's folder. */
 export const sitePrefix = "switchyard-chaos-";
 
 // Six ports for the first edge and all single parts, six for the second edge, one for NATS, one for each PostgreSQL.

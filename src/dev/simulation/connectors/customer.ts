@@ -34,7 +34,6 @@ const answerMs = 400;
 
 type Page = { readonly authenticationId: string; readonly url: string };
 
-/** One customer, who decides by dice. */
 export class Customer {
   readonly #dice: Dice;
   readonly #seen = new Set<string>();

@@ -28,7 +28,6 @@ import { setRetryCards } from "../retry-cards.ts";
 
 /** The gateways whose connectors are played. */
 export const realGateways = ["STRIPE", "ADYEN", "PAYPAL"] as const;
-/** One of them. */
 export type RealGateway = (typeof realGateways)[number];
 
 /** Changes a connector, so that a test sees the damage detected. */

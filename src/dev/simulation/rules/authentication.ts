@@ -5,7 +5,6 @@ const decisions = "src/core/authentication/after-authentication.ts";
 const rows = "src/core/authentication/authentications.ts";
 const steps = "src/core/authentication/authentication-steps.ts";
 
-/** These rules, each with its removal. */
 export const authenticationRules: readonly Rule[] = [
   {
     id: "no-completion-after-give-up",

@@ -3,7 +3,6 @@ import { type Rule, withoutGuard } from "./rule.ts";
 
 const decisions = "src/core/authentication/after-provider.ts";
 
-/** These rules, each with its removal. */
 export const providerRules: readonly Rule[] = [
   {
     id: "provider-alone",

@@ -22,7 +22,6 @@ export type Arrival = {
   readonly isGenuine: boolean;
 };
 
-/** The violations, one sentence each, and the repeated events. */
 export type ArrivalCheck = {
   readonly violations: readonly string[];
   /** `event at endpoint` of each repeated delivery. */

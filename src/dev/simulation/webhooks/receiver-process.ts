@@ -5,7 +5,6 @@ import { Child } from "../../testing/child-process.ts";
 /** A receiver's behaviour at one path, and the signing secret of the endpoint that posts there. */
 export type Route = { readonly secret: string; readonly manner: "accept" | "refuse" | "hang" };
 
-/** A webhook as received. */
 export type ReceivedWebhook = {
   readonly path: string;
   readonly eventId: string;

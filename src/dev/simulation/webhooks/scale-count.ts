@@ -8,7 +8,6 @@ import { endpointsInAll, type Manner, type ScaleMerchant } from "./scale-endpoin
 import type { ScaleLoad } from "./scale-load.ts";
 import type { WebhookSite } from "./webhook-site.ts";
 
-/** The deliveries kept for dead endpoints of one manner. */
 type Kept = { readonly manner: Manner; readonly deliveries: number; readonly attempts: number };
 
 /** A delivery is an event at one endpoint; endpoints are healthy unless stated otherwise. */
@@ -18,7 +17,6 @@ export type Counted = {
   readonly wanted: number;
   readonly received: number;
   readonly lastArrivalMs: number;
-  /** All violations, one sentence each. */
   readonly violations: readonly string[];
   readonly lost: number;
   /** Repeated deliveries, by the reason. */

@@ -22,7 +22,6 @@ export type ScaleMerchant = { readonly merchantId: string; readonly endpoints: r
 const deadManners: readonly Manner[] = ["refused", "hanging", "failing"];
 // Every second merchant has two endpoints: a dead one beside a healthy one, and events that go to both.
 const merchantsInAll = 40;
-/** Number of endpoints. */
 export const endpointsInAll = 60;
 
 const mannerOfRoute: Readonly<Record<Manner, Route["manner"]>> = {

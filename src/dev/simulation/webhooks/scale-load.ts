@@ -9,7 +9,6 @@ import type { WebhookSite } from "./webhook-site.ts";
 
 const type = "payment_session.expired";
 
-/** Writes events and remembers them with their merchants. */
 export class ScaleLoad {
   readonly emitted: (EmittedEvent & { readonly merchant: ScaleMerchant; readonly emittedAtMs: number })[] = [];
   readonly #site: WebhookSite;

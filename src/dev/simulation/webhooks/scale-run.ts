@@ -12,7 +12,6 @@ import { openEndpoints } from "./scale-endpoints.ts";
 import { ScaleLoad } from "./scale-load.ts";
 import { WebhookSite, webhookSitePorts } from "./webhook-site.ts";
 
-/** The options of a run. */
 export type ScaleOptions = {
   readonly events: number;
   readonly deadPercent: number;
@@ -25,7 +24,6 @@ export type ScaleOptions = {
 /** The progress of a run; deliveries are those to healthy endpoints. */
 export type ScaleMoment = { readonly received: number; readonly wanted: number; readonly kills: number };
 
-/** The result of a run. */
 export type ScaleVerdict = Counted & {
   readonly options: ScaleOptions;
   /** From the first commit to the last first arrival. */

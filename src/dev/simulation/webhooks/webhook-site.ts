@@ -72,7 +72,6 @@ export class WebhookSite {
     }
   }
 
-  /** The variables that a worker is started with. */
   get variables(): Readonly<Record<string, string>> {
     return this.#variables;
   }
@@ -106,7 +105,6 @@ export class WebhookSite {
     this.#nats = await startPrivateNats({ stateFolder, port: firstPort + portsOfDemo + 1 });
   }
 
-  /** Creates a merchant's endpoint, verified by the server that listens there. */
   async addEndpoint(merchantId: string, url: string): Promise<SiteEndpoint> {
     const { endpoint, signingSecret } = await registerEndpoint(this.environment.endpoints, { merchantId, url });
     const { verified } = await verifyEndpoint(this.environment.endpoints, { merchantId, endpointId: endpoint.id });

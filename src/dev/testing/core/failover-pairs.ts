@@ -3,7 +3,7 @@
  * each pair.
  */
 
-import type { CardForwarder, ForwardRequest } from "../../../card-vault/card-forwarder.ts";
+import type { CardForwarder, ForwardRequest } from "../../../card-vault/card-vault.ts";
 import type { Core } from "../../../core/core.ts";
 import { createSession, type SessionOwner } from "../../../core/create-session.ts";
 import { CircuitBreaker } from "../../../core/execute/circuit-breaker.ts";
@@ -30,7 +30,6 @@ import { emulatorAccounts, notificationKey } from "../emulator-accounts.ts";
 import { TestForwarder } from "../forwarder.ts";
 import { type ReceivedRequest, Receiver } from "../receiver.ts";
 
-/** The gateways' codes of a plain decline and of a fraud decline. */
 const codes: Readonly<Record<Gateway, { readonly decline: string; readonly fraud: string }>> = {
   STRIPE: { decline: "insufficient_funds", fraud: "fraudulent" },
   ADYEN: { decline: "12", fraud: "20" },
@@ -39,12 +38,10 @@ const codes: Readonly<Record<Gateway, { readonly decline: string; readonly fraud
   SANDBOX_B: { decline: "12", fraud: "20" },
 };
 
-/** Every gateway that there is a connector for. */
 export const gateways = Object.keys(codes) as readonly Gateway[];
 
 /** The failures of a pair's first gateway. */
 export const troubles = ["decline", "fraud", "timeout", "error 500", "reset", "lost answer"] as const;
-/** One of them. */
 export type Trouble = (typeof troubles)[number];
 
 /** One merchant, whose rule has two gateways. */

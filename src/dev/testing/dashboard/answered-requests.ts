@@ -7,7 +7,6 @@ import type { DashboardFixture } from "../../../dashboard/dashboard.fixture.ts";
 import { decodeId, encodeId } from "../../../platform/ids.ts";
 import { makeHeld, makePayment, openTables } from "./payment-rows.ts";
 
-/** The ids in earlier answers. */
 export type KnownIds = { connectionId: string; endpointId: string; invitationId: string };
 
 /** The parts that requests are made of. `call` calls a method by its name, as an operator. */
@@ -23,7 +22,6 @@ export type RequestParts = {
 /** The request, by the method's name. */
 export type AnsweredRequests = Record<string, () => object | Promise<object>>;
 
-/** All of them. */
 export async function answeredRequests(parts: RequestParts): Promise<AnsweredRequests> {
   return {
     ...merchantRequests(parts),

@@ -74,7 +74,6 @@ export class Pages {
     return token;
   }
 
-  /** A call of any method. */
   call(method: DescMethod, cookie: string | undefined, request: JsonValue = {}, operator?: Secret): Promise<unknown> {
     type Calls = Record<string, (message: object) => Promise<unknown>>;
     const calls = createClient(method.parent, this.#transport(cookie, operator)) as unknown as Calls;

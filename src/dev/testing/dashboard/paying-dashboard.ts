@@ -16,7 +16,6 @@ import { createTestDatabase } from "../postgres.ts";
 
 const brand = "switchyard";
 
-/** A core that pays, and a dashboard that shows its payments. */
 export type PayingDashboard = Awaited<ReturnType<typeof startPayingDashboard>>;
 
 /** Close it when the file's tests are done. Webhook endpoints are not served. */

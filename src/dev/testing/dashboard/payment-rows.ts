@@ -4,7 +4,6 @@ import type { DashboardFixture } from "../../../dashboard/dashboard.fixture.ts";
 import { switchGuards } from "../../../migrations/switch-guards.ts";
 import { decodeId, encodeId } from "../../../platform/ids.ts";
 
-/** The answer of one gateway. */
 type MadeAttempt = {
   readonly gateway: string;
   /** CAPTURING: its capture is ordered and unanswered. */
@@ -23,7 +22,6 @@ export type MadePayment = {
   /** The merchant's own id; the fixture's merchant when absent. */
   readonly merchantUuid?: string;
   readonly processing?: boolean;
-  /** Of the requests that created and submitted it. */
   readonly requestUuid?: string;
   readonly submitRequestUuid?: string;
 };

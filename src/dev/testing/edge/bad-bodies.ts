@@ -75,7 +75,6 @@ export const brokenTexts: readonly BadBody[] = (
   ] as const
 ).map(([name, body]): BadBody => [name, body, ["invalid_json"]]);
 
-/** A whole other value in place of an object. */
 export const otherValues: readonly BadBody[] = ["null", "true", "4900", '"order"', "[]", `[${good}]`].map((body) => [
   `${body.slice(0, 8)} instead of an object`,
   body,

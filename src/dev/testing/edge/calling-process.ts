@@ -2,7 +2,6 @@
 import { Agent, request } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** A session, as a browser has it, and the browser's address. */
 export type CallingBrowser = {
   readonly sessionId: string;
   readonly clientSecret: string;

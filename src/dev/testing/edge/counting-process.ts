@@ -4,10 +4,9 @@
  */
 import { setImmediate } from "node:timers/promises";
 import { Pool } from "pg";
-import { type Bucket, takeRequests } from "../../../edge/request-limits/shared-bucket.ts";
+import { type Bucket, takeRequests } from "../../../edge/request-limits/request-limits.ts";
 import { Database } from "../../../platform/database.ts";
-import { RequestCounter } from "../../../platform/request-counter.ts";
-import type { RequestLimit } from "../../../platform/request-stock.ts";
+import { RequestCounter, type RequestLimit } from "../../../platform/request-counter.ts";
 
 /** The message of the parent, once the process has reported that it is ready. */
 export type CountingOrder = { databaseUrl: string; bucket: Bucket; limit: RequestLimit; durationMs: number };

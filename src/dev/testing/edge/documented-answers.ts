@@ -5,7 +5,6 @@ import type { ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 
-/** An answer, with the method and target of its request. */
 export type ReceivedAnswer = {
   readonly method: string;
   readonly target: string;

@@ -18,14 +18,12 @@ export type WireAnswer = {
   readonly body: Buffer;
 };
 
-/** A frame with an uncompressed message, or with the given flags. */
 export function grpcFrame(message: Uint8Array, flags = 0): Buffer {
   const framed = frameMessage(message);
   framed[0] = flags;
   return framed;
 }
 
-/** One connection of a client that sends what a test gives it. */
 export class WireClient {
   readonly session: ClientHttp2Session;
 

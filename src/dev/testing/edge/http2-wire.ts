@@ -5,7 +5,6 @@ import { connect, type Socket } from "node:net";
 /** The types of frames that the tests send and look for (RFC 9113, section 6). */
 export const frameTypes = { data: 0, headers: 1, reset: 3, settings: 4, ping: 6, goaway: 7, continuation: 9 } as const;
 
-/** One frame. */
 export function http2Frame(
   type: keyof typeof frameTypes,
   options: { flags?: number; stream?: number; payload?: Uint8Array } = {},

@@ -10,17 +10,15 @@ import type { EdgeEnvironment, EdgeEnvironments } from "../../../edge/caller.ts"
 import type { EdgeFixture } from "../../../edge/edge.fixture.ts";
 import { createGrpcServer } from "../../../edge/grpc-server.ts";
 import { createPublicServer } from "../../../edge/public-server.ts";
-import { RequestLimits } from "../../../edge/request-limits/request-limits.ts";
-import { takeRequests } from "../../../edge/request-limits/shared-bucket.ts";
+import { RequestLimits, takeRequests } from "../../../edge/request-limits/request-limits.ts";
 import { Database, type Statement } from "../../../platform/database.ts";
 import { createHold } from "../../../platform/hold.ts";
-import type { RequestLimit } from "../../../platform/request-stock.ts";
+import type { RequestLimit } from "../../../platform/request-counter.ts";
 
 /** Its addresses, and the statements it has sent to its databases. */
 export type LimitedEdge = {
   readonly publicOrigin: string;
   readonly grpcPort: number;
-  /** Names of all statements so far. */
   readonly statements: readonly string[];
   close(): Promise<void>;
 };

@@ -1,7 +1,7 @@
 /**
  * Converts an order to gRPC where gRPC can express it: its messages have types, no unknown names and no repeated ones.
  */
-import { parseInteger } from "../../../transcoder/integer.ts";
+import { parseInteger } from "../../../transcoder/scalar-value.ts";
 import { type JsonNode, JsonNumber, JsonObject, parseStrictJson } from "../../../transcoder/strict-json.ts";
 import type { Order } from "./surfaces.ts";
 
@@ -28,7 +28,6 @@ function readMember(name: string, value: JsonNode) {
   return texts.includes(name) ? readText(value) : undefined;
 }
 
-/** Returns an object of texts, if all of its names are possible. */
 function readTexts(node: JsonNode, isPossible: (name: string) => boolean): Record<string, string> | undefined {
   if (!(node instanceof JsonObject) || node.repeatedKeys.size > 0) return undefined;
   const read = [...node.members].map(([name, value]) => [name, readText(value)] as const);

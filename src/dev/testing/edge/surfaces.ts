@@ -28,7 +28,6 @@ export type ErrorBody = {
   readonly errors?: readonly { readonly param: string }[];
 };
 
-/** An order as gRPC carries it. */
 export type Order = MessageInitShape<typeof CreatePaymentSessionRequestSchema>;
 
 /** Filters of the list as gRPC carries them. */

@@ -9,7 +9,6 @@ import type { TestAuthority } from "../certificates.ts";
 /** The outcome in the delivery log: a status, or the reason that there was none. */
 type Outcome = number | NoAnswer;
 
-/** The behaviour of one kind of bad endpoint. */
 export type BadEndpoint = {
   readonly outcome: Outcome;
   /** Set if only our deadline ends it, after its full time. */
@@ -166,7 +165,6 @@ export const badEndpoints: Readonly<Record<string, BadEndpoint>> = {
   "redirects permanently": { outcome: 308, listen: answers("308 Permanent Redirect", "location: //[::1]/") },
 };
 
-/** A running bad endpoint; it knows its open connections. */
 export class RunningBadEndpoint {
   readonly url: string;
   readonly open = new Set<Socket>();

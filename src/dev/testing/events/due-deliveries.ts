@@ -38,7 +38,6 @@ const writeAll = `WITH merchants AS MATERIALIZED (
 const giveSecrets = `UPDATE endpoint SET secret_sealed = given.sealed
   FROM unnest($1::uuid[], $2::text[]) AS given (id, sealed) WHERE endpoint.id = given.id`;
 
-/** Writes them, and names the merchants with their endpoints. */
 export async function writeDueDeliveries(harness: Pick<EventsHarness, "rows" | "context">, due: DueDeliveries) {
   const { merchants, endpointsEach, dueEach, sinceSeconds, window = 64, failuresInRow = 0 } = due;
   const url = due.url ?? "https://shop.example.com/";

@@ -35,7 +35,6 @@ const selectSecrets = `WITH meant AS (
     FROM endpoint WHERE id = $2 OR merchant_id IN (SELECT merchant_id FROM outbox_event WHERE id = $1)
   ) SELECT * FROM meant WHERE url = $3 OR NOT EXISTS (SELECT FROM meant WHERE url = $3)`;
 
-/** The harness of a test of events; close it at the end. */
 export type EventsHarness = Awaited<ReturnType<typeof openEventsHarness>>;
 
 /** A post to loopback is allowed, over any port and without TLS. */
@@ -102,7 +101,6 @@ export async function openEventsHarness() {
     /** The rows of any statement, as the owner sees them. */
     rows: async <Row extends object>(sql: string, values: unknown[] = []) => (await owner.query<Row>(sql, values)).rows,
     openSession,
-    /** Runs a change in a transaction. */
     change: <Result>(work: (tx: Tx) => Promise<Result>) => context.database.transaction(work),
     /** Records one event of a session; of a new session by default. */
     async emit(

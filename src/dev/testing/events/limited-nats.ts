@@ -7,7 +7,6 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { findNatsServer } from "../../../demo/private-nats.ts";
 
-/** An account's name and the content of its block in the server's configuration. */
 export type LimitedAccounts = Readonly<Record<string, string>>;
 
 /** A running server; each account's user has the account's name, unless its block has users of its own. */

@@ -13,7 +13,6 @@ type NameRecords = {
 /** The answer about a name: records, that it does not exist, a server failure, or silence. */
 export type NameAnswer = NameRecords | "no such name" | "server failure" | "silence";
 
-/** One received question. */
 export type NameQuestion = { readonly name: string; readonly type: "A" | "AAAA" | "other" };
 
 const typeNumbers = { A: 1, CNAME: 5, AAAA: 28 } as const;
@@ -41,7 +40,6 @@ export class NameServer {
     return `127.0.0.1:${this.#socket.address().port}`;
   }
 
-  /** Sets the answers from now on. */
   answerWith(answer: NameAnswer | ((question: NameQuestion) => NameAnswer)): void {
     this.#answer = typeof answer === "function" ? answer : () => answer;
   }

@@ -22,7 +22,6 @@ const files: Readonly<Record<string, { name: string; contentType: string }>> = {
 
 const isolation = { "cross-origin-resource-policy": "cross-origin", "cross-origin-embedder-policy": "require-corp" };
 
-/** One vault with one account. */
 export class VaultEmulator {
   readonly server: Server;
   readonly #account: VaultEmulatorOptions;
@@ -38,7 +37,6 @@ export class VaultEmulator {
     this.server = createServer((request, response) => void this.#serve(request, response));
   }
 
-  /** Replaces all faults by these. */
   setFaults(faults: readonly VaultFault[]): void {
     this.#faults = faults.map((fault) => ({ fault, left: fault.times ?? Number.POSITIVE_INFINITY }));
   }

@@ -1,6 +1,5 @@
 /** The messages between a test and the emulator of an external vault: over IPC, beside the vault's own API. */
 
-/** The calls of the vault that a test can disturb and count. */
 export type VaultOperation = "session" | "confirm" | "read" | "proxy";
 
 /** `before`: nothing was done. `after`: everything was done, but its answer fails. */
@@ -30,10 +29,8 @@ export type ProxiedRequest = {
   readonly token_type: string;
 };
 
-/** The record that a test reads afterwards. */
 export type VaultRecord = {
   readonly calls: Readonly<Record<VaultOperation, number>>;
-  /** Bodies of calls that opened a session. */
   readonly sessions: readonly unknown[];
   readonly proxied: readonly ProxiedRequest[];
 };

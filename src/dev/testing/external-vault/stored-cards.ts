@@ -1,7 +1,6 @@
 /** The emulator's memory: payment method sessions, and the cards that were confirmed in them. */
 import { randomBytes } from "node:crypto";
 
-/** A card as the vault stores it; the names are those of its placeholders. */
 export type VaultedCard = {
   readonly card_number: string;
   readonly card_exp_month: string;

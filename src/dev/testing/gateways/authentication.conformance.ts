@@ -122,14 +122,12 @@ class Customer {
     return this.harness.connector.authorize(this.harness.call(payment.attemptReference), payment);
   }
 
-  /** Authorizes a payment whose gateway asks for the customer. */
   async ask(payment = this.harness.newPayment(asking("as_needed"))): Promise<Asked> {
     const outcome = await this.authorize(payment);
     if (outcome.type !== "actionNeeded") throw new Error(`expected an action, got ${JSON.stringify(outcome)}`);
     return { payment, action: outcome.action, outcome };
   }
 
-  /** Answers at the bank. Returns what the return brings that leads on. */
   async answer({ action }: Pick<Asked, "action">, answer: CustomerAnswer): Promise<string | undefined> {
     const { searchParams } = (await answerAtBank(action.url, answer))!;
     this.hasGivenUp = this.authenticator.isCancelled?.(searchParams) ?? false;
@@ -155,7 +153,6 @@ class Customer {
     return answer === undefined || answer.type !== "declined" ? answer?.type : answer.stop;
   }
 
-  /** Returns the number of requests that the gateway was sent so far. */
   sent(): number {
     return this.harness.middle.requests.filter(({ path }) => path !== notificationPath).length;
   }

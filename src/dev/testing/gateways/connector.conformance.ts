@@ -53,7 +53,6 @@ export type ConformanceSubject = HarnessSubject & {
 
 const unknownAnswer = { type: "unknown", kind: "GATEWAY_ERROR" };
 
-/** Declares the tests that every connector passes. */
 export function describeConformance(subject: ConformanceSubject): void {
   describe(`${subject.gateway} keeps the connector contract`, () => {
     let harness: GatewayHarness;

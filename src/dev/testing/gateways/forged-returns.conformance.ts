@@ -46,7 +46,6 @@ type ProviderChallenge = {
   pass(): Promise<URLSearchParams>;
 };
 
-/** Declares the tests that every provider passes. */
 export function describeForgedReturns(challenge: () => Promise<ProviderChallenge>): void {
   it("does not end by a return that anybody can make, and takes the customer's own afterwards", async () => {
     const { provider, call, keep, known, pass } = await challenge();

@@ -23,7 +23,6 @@ import { supplemented } from "./spec-supplements.ts";
 /** The OpenAPI files there are. */
 export type SpecName = "stripe" | "adyen" | "paypal-orders" | "paypal-payments";
 
-/** One answer of a gateway. */
 export type SpecAnswer = {
   readonly method: string;
   readonly path: string;

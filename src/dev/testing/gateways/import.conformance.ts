@@ -30,7 +30,6 @@ const proof: AuthenticationProof = {
 const authenticatedCard = "4000000000003055";
 const attemptedCard = "4000000000007023";
 
-/** Declares the tests of a connector that imports. */
 export function describeImport(harness: () => GatewayHarness, subject: ImportSubject): void {
   describe("and imports a provider's proof", () => {
     afterEach(() => harness().forwarder.useCard(approvedCard));

@@ -131,7 +131,6 @@ class RefundDesk {
     return this.refunds.refund(this.harness.call(key), captured, refund);
   }
 
-  /** Refunds, and returns the refund with the gateway's name for it. */
   async refunded(captured: CapturedPayment, amountMinor: number): Promise<RefundAtGateway> {
     const refund = this.newRefund(amountMinor);
     const answer = await this.refund(captured, refund);
@@ -184,7 +183,6 @@ class RefundDesk {
     return authorization!.refunds.filter(({ status }) => status !== "failed");
   }
 
-  /** Returns the sum that the gateway has on its books as refunded. */
   async sum(captured: CapturedPayment): Promise<number> {
     return (await this.books(captured)).reduce((sum, { value }) => sum + value, 0);
   }

@@ -35,10 +35,8 @@ const json = "application/json";
 // Deeper and longer than any request here; qs otherwise cuts silently.
 const formBounds = { depth: 10, arrayLimit: 100, parameterLimit: 1_000 };
 
-/** One method of one path. */
 export class Operation {
   readonly method: string;
-  /** Number of variables in its path. */
   readonly variables: number;
   readonly #title: string;
   readonly #path: RegExp;

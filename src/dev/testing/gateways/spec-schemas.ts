@@ -1,6 +1,5 @@
 /** Rewrites OpenAPI schemas so that a JSON Schema validator checks them as strictly as a gateway does. Pure. */
 
-/** A schema, or a part of one. */
 export type Json = { readonly [name: string]: unknown };
 
 /** OpenAPI 3.0 says `nullable` beside a type, an enum or alternatives; JSON Schema has null among them. */

@@ -5,7 +5,6 @@
 import type { SpecDocument } from "./spec-operation.ts";
 import type { Json } from "./spec-schemas.ts";
 
-/** One property of a schema. */
 type Supplement = {
   /** The names that lead to the schema from the top of the file. */
   readonly within: readonly string[];

@@ -2,7 +2,6 @@
 import { parser } from "@prometheus-io/lezer-promql";
 import type { Registry } from "prom-client";
 
-/** The names in a query. */
 export type QueryFacts = {
   /** Metrics with the labels that matchers compare. */
   readonly selectors: readonly { readonly metric: string; readonly labels: readonly string[] }[];
@@ -23,7 +22,6 @@ function fillVariables(query: string): string {
   return filledIn.reduce((text, [pattern, value]) => text.replace(pattern, value), query);
 }
 
-/** Reads one query. */
 export function readQuery(query: string): QueryFacts {
   const text = fillVariables(query);
   const selectors: { metric: string; labels: string[] }[] = [];
@@ -46,7 +44,6 @@ export function readQuery(query: string): QueryFacts {
 // Added by the scraper (scrape-example.yaml), as is `up`.
 const scrapeLabels = ["job", "instance", "role"];
 
-/** The labels of each series name that a registry shows. */
 export function seriesLabels(registry: Registry): ReadonlyMap<string, readonly string[]> {
   const series = new Map<string, readonly string[]>([["up", scrapeLabels]]);
   for (const metric of registry.getMetricsAsArray()) {
@@ -61,7 +58,6 @@ export function seriesLabels(registry: Registry): ReadonlyMap<string, readonly s
   return series;
 }
 
-/** Returns every problem of a query, in words. */
 export function findQueryProblems(query: string, known: ReadonlyMap<string, readonly string[]>): string[] {
   const { selectors, grouping, brokenAt } = readQuery(query);
   const problems = brokenAt.map((at) => `no PromQL at ${at}`);

@@ -18,7 +18,6 @@ export function describedServices(protoPath: string, names: readonly string[]): 
   return names.map((name) => registry.getService(name)!);
 }
 
-/** Returns the comment of a .proto file above a descriptor. */
 export function commentOf(desc: AnyDesc): string {
   if (desc.kind === "file") return "";
   return (getComments(desc).leading ?? "").replaceAll(/^ /gm, "").trim();

@@ -18,7 +18,6 @@ export type Received = {
   readonly json: any;
 };
 
-/** A running server. */
 export type LibraryServer = {
   readonly port: number;
   /** Sends `"GET /v1/books"`. A body that is no string or buffer is sent as JSON. */
@@ -34,7 +33,6 @@ const statuses: Partial<Record<TranscodingErrorKind, number>> = {
   request_timeout: 408,
 };
 
-/** Renders a TranscodingError unchanged, and of any other error its message. */
 export function renderError(error: unknown): Answer {
   if (!(error instanceof TranscodingError)) {
     return { status: 500, headers: {}, body: JSON.stringify({ message: (error as Error).message }) };

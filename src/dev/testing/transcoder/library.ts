@@ -28,18 +28,14 @@ type Untyped = Partial<ServiceImpl<DescService>>;
 const files = compileProto();
 const registry = createFileRegistry(files);
 
-/** The service as library.proto has it. */
 const library: DescService = registry.getService("library.v1.LibraryService")!;
 
-/** The service of atlas.proto. */
 export const atlas: DescService = registry.getService("atlas.v1.AtlasService")!;
 
-/** A message of library.proto. */
 export function libraryMessage(name: string): DescMessage {
   return registry.getMessage(`library.v1.${name}`)!;
 }
 
-/** The library with some of its methods implemented. */
 export function implementLibrary(methods: object): ServiceImplSpec {
   return createServiceImplSpec(library, methods as Untyped);
 }

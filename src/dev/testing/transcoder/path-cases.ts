@@ -155,7 +155,6 @@ export const typedPaths: readonly TranscoderCase[] = [
   ["GET /v1/type/double/-1e-3", got("Type", { double: -0.001 })],
 ];
 
-/** Answers that are one field of the response. */
 export const responseBodies: readonly TranscoderCase[] = [
   ["POST /v1/answer/text", answers('"a"'), { text: "a" }],
   ["POST /v1/answer/text", answers('""'), {}],

@@ -16,7 +16,6 @@ export type Ending =
 /** A request line, an ending, and the body: text as it is, anything else as JSON. */
 export type TranscoderCase = readonly [request: string, ending: Ending, body?: unknown];
 
-/** The rpc that was called, and the message it was called with. */
 export const got = (rpc: string, request: JsonObject): Ending => ({ type: "received", rpc, request });
 
 /** The whole body of a success. */

@@ -64,7 +64,6 @@ function urlOf(action: unknown): string | undefined {
   return pageAddress(isObject(redirect) ? redirect.url : undefined);
 }
 
-/** Returns the result of an authentication, if the answer has one. */
 export function readAuthenticated(reply: GatewayReply): AuthenticationResult | undefined {
   const json = reply.type === "answer" ? readJsonObject(reply) : undefined;
   const result = (errorOf(json) ?? json)?.three_d_secure;

@@ -1,6 +1,6 @@
 /** SANDBOX_A: requests to the readable, synchronous sandbox acquirer. answers.ts interprets its answers. */
 
-import { type CardForwarder, withoutPlaceholders } from "../../../card-vault/card-forwarder.ts";
+import { type CardForwarder, withoutPlaceholders } from "../../../card-vault/card-vault.ts";
 import type { GatewayHttp, GatewayReply } from "../../../platform/outbound-http.ts";
 import { type Amount, capturedAmountOf, toGatewayAmount } from "../../amounts.ts";
 import type {

@@ -3,7 +3,6 @@ import type { DeclineTable } from "../../declines.ts";
 
 const source = "https://docs.stripe.com/declines/codes (2026), whose names the sandbox borrows";
 
-/** The meaning of each of SANDBOX_A's decline codes. */
 export const declines: DeclineTable = {
   generic_decline: { kind: "SOFT_DECLINE", stop: "none", declineCode: "card_declined", source },
   processing_error: { kind: "SOFT_DECLINE", stop: "none", declineCode: "card_declined", source, again: source },

@@ -37,7 +37,6 @@ export function readRefund(reply: GatewayReply, captured: CapturedPayment, refun
   return { type: "refused", definitive: definitive.has(code), gatewayCode: code };
 }
 
-/** Returns the record of a refund that was read by its id. */
 export function readRefundRecord(
   reply: GatewayReply,
   captured: CapturedPayment,

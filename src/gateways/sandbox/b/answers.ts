@@ -96,7 +96,6 @@ export function readCompletion(reply: GatewayReply, attempt: AttemptAtGateway): 
   return withoutAction(readAuthorize(reply, attempt));
 }
 
-/** Returns the result of an authentication, if the answer has one. */
 export function readAuthenticated(reply: GatewayReply): AuthenticationResult | undefined {
   const result = reply.type === "answer" ? readJsonObject(reply)?.threeDSecure : undefined;
   if (!isObject(result)) return undefined;

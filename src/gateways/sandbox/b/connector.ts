@@ -3,7 +3,7 @@
  * interpret its answers.
  */
 
-import { type CardForwarder, withoutPlaceholders } from "../../../card-vault/card-forwarder.ts";
+import { type CardForwarder, withoutPlaceholders } from "../../../card-vault/card-vault.ts";
 import type { GatewayHttp, GatewayReply } from "../../../platform/outbound-http.ts";
 import { type Amount, capturedAmountOf, toGatewayAmount } from "../../amounts.ts";
 import { redirectResultIn } from "../../authentication.ts";

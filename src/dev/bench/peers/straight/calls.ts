@@ -10,7 +10,6 @@ const tokenLifetimeMs = 60_000;
 /** The answer to an authorization, with the part of the card that may be shown. */
 type AuthorizedCard = { readonly answer: Authorized; readonly brand: string; readonly last4: string };
 
-/** Calls one vault and one origin of gateways. */
 export class StraightCalls {
   readonly #options: { readonly vaultOrigin: string; readonly sandboxOrigin: string; readonly serviceKey: string };
   readonly #agent = new Agent();
@@ -40,7 +39,6 @@ export class StraightCalls {
     return readCaptured(status, text, payment);
   }
 
-  /** Deletes the cards of a session. */
   async forget(sessionId: string): Promise<void> {
     await this.#callVault("/forget", { sessionId });
   }

@@ -1,10 +1,8 @@
 /** The two sandbox gateways as the straight payment calls them: requests, and the answers that it knows. PURE. */
 import type { Card } from "../../../../vault/card.ts";
 
-/** An account at a sandbox gateway. */
 export type GatewayAccount = { readonly gateway: "SANDBOX_A" | "SANDBOX_B"; readonly account: string };
 
-/** The fields of a payment that a gateway receives. */
 export type GatewayPayment = {
   readonly amountMinor: number;
   readonly currency: string;
@@ -20,14 +18,12 @@ export type GatewayRequest = {
   readonly body: string;
 };
 
-/** The answer to an authorization. */
 export type Authorized =
   | { readonly type: "held"; readonly reference: string }
   | { readonly type: "declined"; readonly code: string };
 
 type Gateway = {
   authorize(account: string, payment: GatewayPayment): GatewayRequest;
-  /** Returns the body with the card in it. */
   fill(body: string, card: Card): string;
   readAuthorized(status: number, body: string, payment: GatewayPayment): Authorized;
   capture(account: string, payment: GatewayPayment, reference: string): GatewayRequest;
@@ -35,7 +31,6 @@ type Gateway = {
   readCaptured(status: number, body: string, payment: GatewayPayment): boolean;
 };
 
-/** Both gateways by their names. */
 export const gateways: Readonly<Record<GatewayAccount["gateway"], Gateway>> = {
   SANDBOX_A: {
     authorize: (account, { amountMinor, currency, orderRef, attemptId }) => ({

@@ -5,7 +5,6 @@ import { sha256 } from "../../../../platform/secrets.ts";
 import type { StraightCalls } from "./calls.ts";
 import type { Authorized, GatewayAccount, GatewayPayment } from "./gateways.ts";
 
-/** The end of a payment. */
 export type Outcome = { readonly sessionId: string; readonly status: string };
 
 type Session = {

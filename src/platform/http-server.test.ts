@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { Agent, createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { HttpDrain } from "./http-drain.ts";
+import { HttpDrain } from "./http-server.ts";
 
 // Far beyond the duration of a test.
 const longMs = 600_000;

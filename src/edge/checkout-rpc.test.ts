@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { requireAllowedOrigin } from "./checkout-origins.ts";
+import { requireAllowedOrigin } from "./checkout-rpc.ts";
 
 const test = { anyOriginWhenNoneRegistered: true };
 const live = { anyOriginWhenNoneRegistered: false };

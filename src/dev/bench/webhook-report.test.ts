@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Round } from "../contestant.ts";
-import type { Scaling } from "../webhook-bench.ts";
-import { linesOfWebhooks } from "./webhook-lines.ts";
+import type { Round } from "./contestant.ts";
+import type { Scaling } from "./webhook-bench.ts";
+import { linesOfWebhooks } from "./webhook-report.ts";
 
 const rounds = (rate: number): Round[] => [{ requestsPerSecond: rate, failures: 0 }];
 const scaling = (workers: number, natsServers: 1 | 3, rate: number, busyShare: number): Scaling => {

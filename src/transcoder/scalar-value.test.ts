@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseInteger } from "./integer.ts";
+import { parseInteger } from "./scalar-value.ts";
 
 describe("parseInteger()", () => {
   it.each<[string, bigint | undefined]>([

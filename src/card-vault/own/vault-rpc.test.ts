@@ -2,7 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { afterAll, describe, expect, it } from "vitest";
 import { createStrictLog } from "../../dev/testing/strict-log.ts";
 import { verifyFramePolicy, verifySessionGrant } from "../../platform/service-token.ts";
-import { openSelfHostedVault } from "./self-hosted-vault.ts";
+import { openSelfHostedVault } from "./vault-rpc.ts";
 
 const { privateKey, publicKey } = generateKeyPairSync("ed25519");
 const keys = [{ kid: "k", environment: "test" as const, publicKey }];
