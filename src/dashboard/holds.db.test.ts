@@ -195,12 +195,7 @@ describe("CancelPayment", () => {
         return (await pages.payments(cookies.viv).listPayments({ ...of, filter, pageSize: 100 })).payments.length;
       };
       const counted = analytics.total?.payments;
-      return [
-        Number(counted?.released),
-        Number(counted?.declined),
-        await list(true),
-        await list(false),
-      ];
+      return [Number(counted?.released), Number(counted?.declined), await list(true), await list(false)];
     };
     const of = await held();
     const before = await figures();

@@ -15,7 +15,8 @@ const pairs = new RegExp(`^${pair}(,${pair})*$`);
 export const emulatorSetting = optional("SWITCHYARD_TEST_GATEWAY_ORIGINS", {
   roles: ["edge", "worker", "dashboard", "vault"],
   kind: text(pairs, "gateways and origins such as STRIPE=http://127.0.0.1:4404, with commas between"),
-  about: "emulators of real gateways, such as `STRIPE=http://127.0.0.1:4404`: for test, and for live where `SWITCHYARD_SANDBOX_ORIGIN` is set",
+  about:
+    "emulators of real gateways, such as `STRIPE=http://127.0.0.1:4404`: for test, and for live where `SWITCHYARD_SANDBOX_ORIGIN` is set",
   example: "STRIPE=http://127.0.0.1:4404,ADYEN=http://127.0.0.1:4404",
 });
 

@@ -1,6 +1,4 @@
-/**
- * Plays one seed: a session, its customer, two or three processes of the service, its gateways, and all of the faults.
- */
+/** Plays one seed: a session, its customer, processes of the service, its gateways, and all of the faults. */
 import type { QueryResult } from "pg";
 import type { Core } from "../../core/core.ts";
 import { createSession, type NewSession, type SessionOwner } from "../../core/create-session.ts";
@@ -19,7 +17,7 @@ import { LaterMerchant } from "./later-merchant.ts";
 import { Member } from "./member.ts";
 import { Merchant } from "./merchant.ts";
 import { isReportedCaptured, isReportLost, NotificationCarrier } from "./notifications.ts";
-import { describeEnd, describeObserved, type Observed, type ObservedAuthentication, observedOf, observedQuery } from "./observed.ts";
+import { describeEnd, describeObserved, type Observed, observedOf, observedQuery } from "./observed.ts";
 import { OneOrder } from "./one-order.ts";
 import { openRefunds } from "./refund-invariants.ts";
 import { noRefunds } from "./refund-plan.ts";
@@ -420,7 +418,7 @@ class Run implements GatewayWorld {
     };
   }
 
-  #hasPassed({ id, attempt_id, connection_id, provider }: ObservedAuthentication): boolean {
+  #hasPassed({ id, attempt_id, connection_id, provider }: Observed["authentications"][number]): boolean {
     if (provider !== null) return this.#provider.statusOf(id) === "Y";
     return this.gatewayOf(connection_id).ask(encodeId("att", attempt_id!)).state === "passed";
   }
