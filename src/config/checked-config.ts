@@ -41,8 +41,8 @@ export type ServiceConfig = {
   readonly apiOrigin: string;
   /** Origin of the sandbox acquirers; without it there are no sandbox connectors. */
   readonly sandboxOrigin: string | undefined;
-  /** Emulators of real gateways, only in test. */
-  readonly emulatorOrigins: EmulatorOrigins;
+  /** Emulators of real gateways. */
+  readonly emulatorOrigins: Readonly<Record<EnvironmentName, EmulatorOrigins>>;
   /** True if webhook URLs may lead to loopback: for the demo and for tests. */
   readonly loopbackWebhooks: boolean;
   readonly timing: Timing;
@@ -64,8 +64,8 @@ export type VaultRoleConfig = {
   /** Certificates of the gRPC port; without them it has no TLS. */
   readonly grpcTls: TlsPaths | undefined;
   readonly publicOrigin: string;
-  /** Hosts, with port, that replace real gateways in test. */
-  readonly emulatorHosts: readonly string[];
+  /** Hosts, with port, that replace real gateways. */
+  readonly emulatorHosts: Readonly<Record<EnvironmentName, readonly string[]>>;
   /** True if no card of live can reach a real gateway: an installation for trying things out. */
   readonly usesSandboxGateways: boolean;
   readonly environments: readonly ({ readonly name: EnvironmentName } & VaultKeys)[];

@@ -150,7 +150,7 @@ function readService(reader: SettingReader): ServiceConfig {
     shutdownGraceMs: reader.read(serviceSettings.shutdownGraceMs),
     apiOrigin,
     sandboxOrigin,
-    emulatorOrigins: readEmulatorOrigins(reader),
+    emulatorOrigins: readEmulatorOrigins(reader, sandboxOrigin),
     loopbackWebhooks: readLoopbackWebhooks(reader, sandboxOrigin !== undefined),
     timing: readTiming(reader),
     requestLimit: readRequestLimit(reader),
@@ -161,6 +161,8 @@ function readService(reader: SettingReader): ServiceConfig {
 }
 
 function readVault(reader: SettingReader): VaultRoleConfig {
+  const sandboxOrigin = reader.read(serviceSettings.sandboxOrigin);
+  const emulators = readEmulatorOrigins(reader, sandboxOrigin);
   return {
     databaseUrl: reader.read(vaultRoleSettings.databaseUrl),
     host: reader.read(everyRoleSettings.host),
@@ -169,8 +171,8 @@ function readVault(reader: SettingReader): VaultRoleConfig {
     grpcTls: readVaultGrpcTls(reader),
     publicOrigin: reader.read(ownVaultSettings.origin),
     shutdownGraceMs: reader.read(serviceSettings.shutdownGraceMs),
-    emulatorHosts: emulatorHosts(readEmulatorOrigins(reader)),
-    usesSandboxGateways: reader.read(serviceSettings.sandboxOrigin) !== undefined,
+    emulatorHosts: { test: emulatorHosts(emulators.test), live: emulatorHosts(emulators.live) },
+    usesSandboxGateways: sandboxOrigin !== undefined,
     nodeOptions: reader.read(nodeOptionsSetting) ?? "",
     environments: readEnvironmentNames(reader).map((name) => {
       const parse = (text: string) => parseVaultKeys(text, name);

@@ -1,6 +1,6 @@
 /** The settings of edge, worker and dashboard that belong to no environment, and the functions that read them. */
 import type { Timing } from "../core/core.ts";
-import { emulatorSetting } from "../gateways/gateway-origins.ts";
+import { emulatorSetting, liveEmulatorSetting } from "../gateways/gateway-origins.ts";
 import { requestLimitBounds, shutdownGraceBounds, timingBounds } from "../limits.ts";
 import { mailSettings } from "../platform/mail-server.ts";
 import {
@@ -131,6 +131,7 @@ export const serviceSettings = {
     example: "http://127.0.0.1:4404",
   }),
   emulators: emulatorSetting,
+  liveEmulators: liveEmulatorSetting,
 } as const;
 
 /** Reads the time limits of a payment. */

@@ -79,7 +79,7 @@ export const settingTasks: readonly SettingTask[] = [
   {
     task: "try things without real gateways",
     settings: [
-      ...[service.sandboxOrigin, service.emulators, service.loopbackWebhooks],
+      ...[service.sandboxOrigin, service.emulators, service.liveEmulators, service.loopbackWebhooks],
       ...[sandboxSettings.port, sandboxSettings.recordsFile],
     ],
   },

@@ -32,6 +32,7 @@ export function roleVariables(
       ...tlsVariables(prefix, servers.nats[name].tls),
     ];
   });
+  const emulators = ["STRIPE", "ADYEN", "PAYPAL"].map((gateway) => `${gateway}=${addresses.sandboxOrigin}`).join();
   return {
     ...Object.fromEntries(perEnvironment),
     SWITCHYARD_ENVIRONMENTS: "test,live",
@@ -56,9 +57,8 @@ export function roleVariables(
     SWITCHYARD_VAULT_ORIGIN: addresses.vaultOrigin,
     SWITCHYARD_VAULT_GRPC_ADDRESS: addresses.vaultGrpcAddress,
     SWITCHYARD_SANDBOX_ORIGIN: addresses.sandboxOrigin,
-    SWITCHYARD_TEST_GATEWAY_ORIGINS: (["STRIPE", "ADYEN", "PAYPAL"] as const)
-      .map((gateway) => `${gateway}=${addresses.sandboxOrigin}`)
-      .join(),
+    SWITCHYARD_TEST_GATEWAY_ORIGINS: emulators,
+    SWITCHYARD_LIVE_GATEWAY_ORIGINS: emulators,
     SWITCHYARD_ERROR_DOCS_URL: `${addresses.apiOrigin}/docs/errors`,
     SWITCHYARD_LOOPBACK_WEBHOOKS: "yes",
   };

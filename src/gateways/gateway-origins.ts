@@ -5,33 +5,48 @@ import type { SettingReader } from "../platform/setting-reader.ts";
 /** The gateways outside the sandbox. */
 type RealGateway = "STRIPE" | "ADYEN" | "PAYPAL" | "THREEDSECUREIO";
 
-/** Origins of emulators that replace gateways: in test, and in live where it has only sandbox gateways. */
+/** Origins of emulators that replace gateways of an environment. */
 export type EmulatorOrigins = Readonly<Partial<Record<RealGateway, string>>>;
 
-const pair = String.raw`(STRIPE|ADYEN|PAYPAL|THREEDSECUREIO)=https?:\/\/[\w.:[\]-]+`;
-const pairs = new RegExp(`^${pair}(,${pair})*$`);
+const gateways = "(STRIPE|ADYEN|PAYPAL|THREEDSECUREIO)";
+const listOf = (pair: string) => new RegExp(`^${pair}(,${pair})*$`);
+const roles = ["edge", "worker", "dashboard", "vault"] as const;
 
-/** The emulators that an operator configures; none by default. */
+/** The emulators of test; none by default. */
 export const emulatorSetting = optional("SWITCHYARD_TEST_GATEWAY_ORIGINS", {
-  roles: ["edge", "worker", "dashboard", "vault"],
-  kind: text(pairs, "gateways and origins such as STRIPE=http://127.0.0.1:4404, with commas between"),
-  about:
-    "emulators of real gateways, such as `STRIPE=http://127.0.0.1:4404`: for test, and for live where `SWITCHYARD_SANDBOX_ORIGIN` is set",
+  roles,
+  kind: text(
+    listOf(String.raw`${gateways}=https?:\/\/[\w.:[\]-]+`),
+    "gateways and origins such as STRIPE=http://127.0.0.1:4404, with commas between",
+  ),
+  about: "emulators of real gateways, in test alone, such as `STRIPE=http://127.0.0.1:4404`",
   example: "STRIPE=http://127.0.0.1:4404,ADYEN=http://127.0.0.1:4404",
 });
 
-/** Reads the emulators that an operator has configured; none by default. */
-export function readEmulatorOrigins(reader: SettingReader): EmulatorOrigins {
-  const named = reader.read(emulatorSetting)?.split(",") ?? [];
-  return Object.fromEntries(named.map((one) => one.split("=", 2)));
-}
+/** The emulators of live; none by default. A setting of its own, so that no real payment of live is looked up at one. */
+export const liveEmulatorSetting = optional("SWITCHYARD_LIVE_GATEWAY_ORIGINS", {
+  roles,
+  kind: text(
+    listOf(String.raw`${gateways}=http:\/\/(127\.0\.0\.1|localhost|\[::1\])(:\d+)?`),
+    "gateways and origins on this machine such as STRIPE=http://127.0.0.1:4404, with commas between",
+  ),
+  about:
+    "emulators of real gateways on this machine, for a rehearsal of going live; refused without `SWITCHYARD_SANDBOX_ORIGIN`",
+  example: "STRIPE=http://127.0.0.1:4404,ADYEN=http://127.0.0.1:4404",
+});
 
-/** Returns the emulators that replace gateways in an environment. Live has some only where it has no real gateway. */
-export function emulatorsIn(
-  environment: "test" | "live",
-  installation: { readonly emulatorOrigins: EmulatorOrigins; readonly sandboxOrigin: string | undefined },
-): EmulatorOrigins {
-  return environment === "test" || installation.sandboxOrigin !== undefined ? installation.emulatorOrigins : {};
+/** Reads the emulators that an operator has configured for each environment; none by default. */
+export function readEmulatorOrigins(
+  reader: SettingReader,
+  sandboxOrigin: string | undefined,
+): Readonly<Record<"test" | "live", EmulatorOrigins>> {
+  const read = (setting: typeof emulatorSetting): EmulatorOrigins =>
+    Object.fromEntries((reader.read(setting)?.split(",") ?? []).map((one) => one.split("=", 2)));
+  const live = read(liveEmulatorSetting);
+  if (sandboxOrigin === undefined && Object.keys(live).length > 0) {
+    reader.problem(liveEmulatorSetting.name, "is for a rehearsal, and requires SWITCHYARD_SANDBOX_ORIGIN");
+  }
+  return { test: read(emulatorSetting), live };
 }
 
 /** Returns the hosts, with port, to which the vault sends cards as if they were the gateways. */

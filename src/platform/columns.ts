@@ -17,9 +17,13 @@ export function columnName(property: string): string {
   return property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** Returns properties and their values as the JSON of their columns. */
+/**
+ * Returns properties and their values as the JSON of their columns. In a gateway's text, half a surrogate pair becomes
+ * U+FFFD and U+0000 is left out: PostgreSQL's jsonb refuses both.
+ */
 export function changesOf(properties: object): string {
+  const storable = (value: unknown) => (typeof value === "string" ? value.toWellFormed().replaceAll("\0", "") : value);
   return JSON.stringify(
-    Object.fromEntries(Object.entries(properties).map(([property, value]) => [columnName(property), value])),
+    Object.fromEntries(Object.entries(properties).map(([property, value]) => [columnName(property), storable(value)])),
   );
 }

@@ -8,7 +8,7 @@ afterAll(() => http.close());
 
 const ways = { http, forwarder: new TestForwarder(http, ""), observer: () => {} };
 const build = (environment: "test" | "live", sandboxOrigin?: string, emulatorOrigins = {}) =>
-  buildProviders(environment, { sandboxOrigin, emulatorOrigins }, ways);
+  buildProviders(environment, { sandboxOrigin, emulatorOrigins: { test: {}, live: emulatorOrigins } }, ways);
 
 describe("buildProviders()", () => {
   it.each([
@@ -35,12 +35,23 @@ describe("buildProviders()", () => {
 });
 
 describe("buildConnectors()", () => {
-  const emulatorOrigins = { STRIPE: "http://127.0.0.1:4404", PAYPAL: "http://127.0.0.1:4404" };
+  const emulators = { STRIPE: "http://127.0.0.1:4404", PAYPAL: "http://127.0.0.1:4404" };
+  const emulatorOrigins = { test: emulators, live: emulators };
   const sandboxOrigin = "http://127.0.0.1:4404";
   it.each([
-    ["live without a sandbox", "live", { sandboxOrigin: undefined, emulatorOrigins }, ["STRIPE", "ADYEN", "PAYPAL"]],
+    [
+      "live",
+      "live",
+      { sandboxOrigin: undefined, emulatorOrigins: { test: emulators, live: {} } },
+      ["STRIPE", "ADYEN", "PAYPAL"],
+    ],
     ["live of a demo", "live", { sandboxOrigin, emulatorOrigins }, ["SANDBOX_A", "SANDBOX_B", "STRIPE", "PAYPAL"]],
-    ["live with a sandbox alone", "live", { sandboxOrigin, emulatorOrigins: {} }, ["SANDBOX_A", "SANDBOX_B"]],
+    [
+      "live with a sandbox alone",
+      "live",
+      { sandboxOrigin, emulatorOrigins: { test: emulators, live: {} } },
+      ["SANDBOX_A", "SANDBOX_B"],
+    ],
     ["test", "test", { sandboxOrigin, emulatorOrigins }, ["SANDBOX_A", "SANDBOX_B", "STRIPE", "ADYEN", "PAYPAL"]],
   ] as const)("has the gateways of %s", (_, environment, installation, names) => {
     expect([...buildConnectors(environment, installation, ways).keys()]).toEqual(names);

@@ -6,7 +6,7 @@ import { AdyenAuthenticationProvider } from "../gateways/adyen/authentication-pr
 import { AdyenConnector } from "../gateways/adyen/connector.ts";
 import type { AuthenticationProvider } from "../gateways/authentication-provider.ts";
 import type { Connector } from "../gateways/connector.ts";
-import { type EmulatorOrigins, emulatorsIn } from "../gateways/gateway-origins.ts";
+import type { EmulatorOrigins } from "../gateways/gateway-origins.ts";
 import { type GatewayObserver, observeConnector, observeProvider } from "../gateways/observed-connector.ts";
 import { paypalOrigins } from "../gateways/paypal/api.ts";
 import { PayPalConnector } from "../gateways/paypal/connector.ts";
@@ -47,7 +47,7 @@ export function buildProviders(
   { observer, ...ways }: { http: GatewayHttp; forwarder: CardForwarder; observer: GatewayObserver },
 ): ReadonlyMap<string, AuthenticationProvider> {
   const { sandboxOrigin } = installation;
-  const emulators = emulatorsIn(environment, installation);
+  const emulators = installation.emulatorOrigins[environment];
   const sandbox =
     sandboxOrigin === undefined
       ? []
@@ -80,7 +80,7 @@ export function buildConnectors(
   { observer, ...ways }: { http: GatewayHttp; forwarder: CardForwarder; observer: GatewayObserver },
 ): ReadonlyMap<string, Connector> {
   const { sandboxOrigin } = installation;
-  const emulators = emulatorsIn(environment, installation);
+  const emulators = installation.emulatorOrigins[environment];
   const at = (origin: string): ConnectorParts => ({ ...ways, origin, environment });
   const sandbox =
     sandboxOrigin === undefined ? [] : sandboxGateways.map((Connector) => new Connector(at(sandboxOrigin)));
@@ -102,5 +102,5 @@ function reachableIn(
   { sandboxOrigin, emulatorOrigins }: Pick<ServiceConfig, "sandboxOrigin" | "emulatorOrigins">,
 ) {
   return (gateway: keyof EmulatorOrigins) =>
-    environment === "test" || sandboxOrigin === undefined || emulatorOrigins[gateway] !== undefined;
+    environment === "test" || sandboxOrigin === undefined || emulatorOrigins.live[gateway] !== undefined;
 }

@@ -20,7 +20,7 @@ import type { EndpointContext } from "../events/endpoints.ts";
 import { createPublisher } from "../events/publish.ts";
 import { type EventStream, eventStreamOf } from "../events/streams.ts";
 import { createBinder } from "../gateways/connections.ts";
-import { emulatorHosts, emulatorsIn } from "../gateways/gateway-origins.ts";
+import { emulatorHosts } from "../gateways/gateway-origins.ts";
 import type { EnvironmentObserver, PaymentState } from "../metrics/payment-metrics.ts";
 import { takeNotification } from "../oversight/notifications/intake.ts";
 import { nameOfCell } from "../platform/cells.ts";
@@ -86,7 +86,7 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
     http,
     log,
     tracing,
-    emulatorHosts: emulatorHosts(emulatorsIn(config.name, shared)),
+    emulatorHosts: config.name === "test" ? emulatorHosts(shared.emulatorOrigins.test) : [],
   });
   const circuitBreaker = new CircuitBreaker();
   const inFlight: Core["inFlight"] = new Set();

@@ -65,8 +65,8 @@ export async function startVaultRole(
       cardToken,
       fingerprint,
       countedCards: name === "test" ? countedTestCards : undefined,
-      ...(name === "test" || (vault.usesSandboxGateways && vault.emulatorHosts.length > 0)
-        ? { testCards: testNumbers, sandboxHosts: vault.emulatorHosts }
+      ...(name === "test" || vault.emulatorHosts.live.length > 0
+        ? { testCards: testNumbers, sandboxHosts: vault.emulatorHosts[name] }
         : {}),
     })),
     grantKeys: keys,

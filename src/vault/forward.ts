@@ -108,7 +108,10 @@ async function take(
   request: ForwardRequest,
 ): Promise<TakenCard> {
   if (isProbe(request)) return { type: "card", card: probeCardOf(request.connector, new Date()) };
-  return takeCard(database, environment, request.sessionId, request.token);
+  const taken = await takeCard(database, environment, request.sessionId, request.token);
+  // It may have been kept before this environment took test cards alone.
+  const isRefused = taken.type === "card" && environment.testCards?.has(taken.card.number) === false;
+  return isRefused ? { type: "not_found" } : taken;
 }
 
 function checkedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {

@@ -114,7 +114,7 @@ export type ProxyAddressRequest = {
   readonly environment: EnvironmentName;
   readonly origin: string;
   readonly pathVariables: Readonly<Record<string, string>>;
-  /** Hosts, with port, that replace gateways in this environment. */
+  /** Hosts, with port, that replace a gateway in test. */
   readonly emulatorHosts: readonly string[];
 };
 
@@ -129,10 +129,8 @@ export function proxyAddressOf(row: ProxyDestination, request: ProxyAddressReque
 const loopbackNames = new Set(["127.0.0.1", "localhost", "[::1]"]);
 
 function isHostAllowed(row: ProxyDestination, { environment, emulatorHosts }: ProxyAddressRequest, url: URL): boolean {
-  if (row.hosts === "sandbox" && environment === "live") return false;
-  if (emulatorHosts.includes(url.host)) return true;
-  if (environment === "live" && emulatorHosts.length > 0) return false;
-  if (row.hosts === "sandbox") return loopbackNames.has(url.hostname);
+  if (environment === "test" && emulatorHosts.includes(url.host)) return true;
+  if (row.hosts === "sandbox") return environment === "test" && loopbackNames.has(url.hostname);
   return url.protocol === "https:" && url.port === "" && row.hosts[environment]?.test(url.hostname) === true;
 }
 

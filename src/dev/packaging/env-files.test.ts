@@ -14,9 +14,13 @@ const files = [
 ] as const;
 
 /** Settings for trying things, and the one that each unit of deploy/systemd sets. */
-const elsewhere = ["SANDBOX_ORIGIN", "TEST_GATEWAY_ORIGINS", "LOOPBACK_WEBHOOKS", "METRICS_PORT"].map(
-  (name) => `SWITCHYARD_${name}`,
-);
+const elsewhere = [
+  "SANDBOX_ORIGIN",
+  "TEST_GATEWAY_ORIGINS",
+  "LIVE_GATEWAY_ORIGINS",
+  "LOOPBACK_WEBHOOKS",
+  "METRICS_PORT",
+].map((name) => `SWITCHYARD_${name}`);
 
 function settingsOf(roles: readonly Role[]) {
   const read = allSettings.filter((setting) => setting.roles.some((role) => roles.includes(role as Role)));

@@ -173,8 +173,8 @@ class SimulatedClient extends EventEmitter {
   }
 }
 
-// Also a write without it in its text: a default or a trigger may read the clock.
-const asksClock = /^\s*(INSERT|UPDATE|WITH)\b|app\.clock/i;
+// Also a write without it in its text: a function, a default or a trigger may read the clock.
+const asksClock = /^\s*(INSERT|UPDATE|WITH)\b|app\.clock|\b(app|partitions)\.\w+\(/i;
 
 function lost(): Acted<QueryResult> {
   return { type: "error", error: Object.assign(new Error("the connection is lost"), { code: "ECONNRESET" }) };
