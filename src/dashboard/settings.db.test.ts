@@ -91,7 +91,7 @@ describe("the settings of a merchant", () => {
     // The same value again is not another beginning.
     const since = () => dashboard.rows("SELECT repeated_orders_at FROM merchant_settings");
     const [before] = await since();
-    await set(RepeatedOrders.REFUSE);
+    await set(RepeatedOrders.REFUSE, { based: { revision } });
     expect(await since()).toEqual([before]);
     await set(RepeatedOrders.WARN);
     const rows = await dashboard.rows(

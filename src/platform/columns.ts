@@ -18,11 +18,11 @@ export function columnName(property: string): string {
 }
 
 /**
- * Returns properties and their values as the JSON of their columns. In a gateway's text, half a surrogate pair becomes
- * U+FFFD and U+0000 is left out: PostgreSQL's jsonb refuses both.
+ * Returns properties and their values as the JSON of their columns. Half a surrogate pair in a gateway's text becomes
+ * U+FFFD: PostgreSQL's jsonb refuses it.
  */
 export function changesOf(properties: object): string {
-  const storable = (value: unknown) => (typeof value === "string" ? value.toWellFormed().replaceAll("\0", "") : value);
+  const storable = (value: unknown) => (typeof value === "string" ? value.toWellFormed() : value);
   return JSON.stringify(
     Object.fromEntries(Object.entries(properties).map(([property, value]) => [columnName(property), storable(value)])),
   );

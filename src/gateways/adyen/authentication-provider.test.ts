@@ -8,6 +8,7 @@ import { Secret } from "../../platform/secrets.ts";
 import type { AuthenticationRequest } from "../authentication-provider.ts";
 import { findCredentialProblems } from "../check-credentials.ts";
 import { subject } from "./adyen.fixture.ts";
+import { adyenTestOrigin } from "./api.ts";
 import { AdyenAuthenticationProvider } from "./authentication-provider.ts";
 
 const { apiKey, merchantAccount } = subject.credentials;
@@ -29,7 +30,8 @@ afterAll(() => harness.close());
 
 function providerIn(environment: "test" | "live"): AdyenAuthenticationProvider {
   const { http, forwarder, middle } = harness;
-  return new AdyenAuthenticationProvider({ http, forwarder, origin: middle.url, environment });
+  const origin = environment === "test" ? middle.url : adyenTestOrigin;
+  return new AdyenAuthenticationProvider({ http, forwarder, origin, environment });
 }
 
 function requestOf(keep: Secret, change: Partial<AuthenticationRequest> = {}): AuthenticationRequest {

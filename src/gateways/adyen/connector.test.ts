@@ -5,6 +5,7 @@ import { approvedCard, type GatewayHarness, holdPayment } from "../../dev/testin
 import { describeConformance } from "../../dev/testing/gateways/connector.conformance.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { type AdyenHarness, startAdyenHarness, subject } from "./adyen.fixture.ts";
+import { adyenTestOrigin } from "./api.ts";
 import { currencies } from "./currencies.ts";
 import { declines } from "./declines.ts";
 
@@ -206,7 +207,7 @@ describe("AdyenConnector.authorize()", () => {
     const credentials = { ...subject.credentials, liveUrlPrefix };
     // Aborted before it is sent.
     const call = { ...harness.call("live"), credentials, signal: AbortSignal.abort() };
-    await harness.connectTo(harness.middle.url, "live").authorize(call, harness.newPayment());
+    await harness.connectTo(adyenTestOrigin, "live").authorize(call, harness.newPayment());
     expect(harness.forwarder.requests.at(-1)).toMatchObject({
       operation: "live_payment",
       origin: "https://1797a841fbb37ca7-yourcompany-checkout-live.adyenpayments.com",

@@ -19,7 +19,7 @@ describe("a capture at Adyen that is reported while its session settles", () => 
   it("is confirmed even when the report is stored while settling waits for the session's lock", async () => {
     await adyen.listen(false);
     const { database } = fixture.core;
-    const other = await database.pool.connect();
+    const other = await fixture.asOwner.pool.connect();
     const payment = adyen.payWith(async () => {
       await other.query("BEGIN");
       await other.query("SELECT 1 FROM payment_session WHERE id = $1 FOR UPDATE", [(await adyen.lastSession()).id]);
