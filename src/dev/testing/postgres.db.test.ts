@@ -19,13 +19,14 @@ function at(url: string, other: string): string {
 }
 
 describe("createTestDatabase()", () => {
-  it("clones a migrated database whose runtime role owns nothing and may write rows", async () => {
+  it("clones a migrated database whose runtime role owns nothing, and may write rows but those of payments", async () => {
     const database = await createTestDatabase("environment");
     const tables = "SELECT count(*)::int FROM pg_tables WHERE schemaname = 'public'";
     expect(await ask(database.url, tables)).toBeGreaterThan(0);
     expect(await ask(database.url, `${tables} AND tableowner = current_user`)).toBe(0);
-    const writable = "has_table_privilege(current_user, 'payment_session', 'INSERT')";
-    expect(await ask(database.url, `SELECT ${writable}`)).toBe(true);
+    const writable = (table: string) =>
+      ask(database.url, `SELECT has_table_privilege(current_user, '${table}', 'INSERT')`);
+    expect([await writable("merchant_settings"), await writable("payment_session")]).toEqual([true, false]);
     await expect(ask(database.url, "DROP TABLE payment_session")).rejects.toThrow("must be owner");
     await database.drop();
     await expect(ask(database.ownerUrl, "SELECT 1")).rejects.toThrow("does not exist");
