@@ -1,6 +1,6 @@
 /**
  * The decline codes by which a gateway says that it could not reach or use the acquirer, the card's network or its issuer. Such a decline
- * says nothing of the card, so it counts against nobody as one of a card tester's.
+ * says nothing about the card, so it is not counted as a card tester's.
  */
 
 // Codes whose document names another cause, or none, are not among them.

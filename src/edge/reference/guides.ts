@@ -72,7 +72,7 @@ export const guideGroups: readonly { readonly readers: string; readonly guides: 
       guide("deploying-kubernetes.md", "Deploy on Kubernetes", "Apply the manifests, by an overlay of your own."),
       guide("operations.md", "Operations", "Size an installation, and watch it."),
       guide("incidents.md", "Incidents", "Act when a gateway, NATS, the database or a disk fails."),
-      guide("leaked-keys.md", "A key has leaked", "Replace what somebody else may have seen."),
+      guide("leaked-keys.md", "A key has leaked", "Replace a key that others may have seen."),
       guide("keys.md", "Keys", "See what each key protects, and replace it."),
       guide("scaling.md", "Scaling", "Plan machines, and spread merchants over several databases."),
       guide("observability.md", "Observability", "Read log lines and traces."),
