@@ -73,6 +73,21 @@ async function forward(change: Change, environment: "test" | "live" = "test") {
 }
 
 describe("Forward", () => {
+  it("sends no card that the environment no longer takes, such as a real one in a rehearsal", async () => {
+    const cards = fixture.config.environments[0]!.testCards as Set<string>;
+    const token = await tokenFor("ps_kept", coBadgedCard);
+    cards.delete(coBadgedCard.number);
+    try {
+      expect((await forward({ token, sessionId: "ps_kept" })).result.case).toBe("neverSent");
+    } finally {
+      cards.add(coBadgedCard.number);
+    }
+    expect(received).toEqual([]);
+    const other = await tokenFor("ps_other", coBadgedCard);
+    await forward({ token: other, sessionId: "ps_other" });
+    expect(received).toHaveLength(1);
+  });
+
   it("sends the card to the gateway once and returns the answer with number and name masked", async () => {
     answer = (_, response) => {
       response.writeHead(402, { "x-echo": "4242-4242-4242-4242", "content-type": "application/json" });
