@@ -20,8 +20,9 @@ function listCommand(): Command {
       options,
       ({ gateways }) => gateways.listGateways(scopeOf(options)),
       ({ gateways = [] }) =>
-        gateways.flatMap(({ gateway, credentialFields = [], becauseUnusable }) => [
+        gateways.flatMap(({ gateway, credentialFields = [], becauseUnusable, emulatorAccepts }) => [
           becauseUnusable ? `${gateway}: ${becauseUnusable}` : `${gateway}`,
+          ...(emulatorAccepts ? [`  ${emulatorAccepts}`] : []),
           ...credentialFields.map(({ name, label, hint }) => `  ${name}  ${label}. ${hint}`),
         ]),
     );

@@ -82,6 +82,7 @@ export async function startDashboardFixture(
     runtime: systemRuntime,
     brand,
     apiOrigin: "https://pay.example.com",
+    emulatorOrigins: { test: {}, live: {} },
     dashboardOrigin: "https://dashboard.example.com",
     mailer: options.mail === false ? undefined : new Mailer({ ...mailServer, from: "pay@example.com" }),
     signIns: options.members

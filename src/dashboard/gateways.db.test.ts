@@ -24,6 +24,8 @@ describe("ListGateways", () => {
       "ADYEN_3DS",
     ]);
     expect(gateways.map(({ sendsNotifications }) => sendsNotifications)).toEqual([true, false, true, false, false]);
+    const ofEmulators = gateways.map(({ emulatorAccepts }) => emulatorAccepts);
+    expect(ofEmulators).toEqual([expect.stringContaining("AQEanyKey"), undefined, undefined, undefined, undefined]);
     expect(notificationUrlPrefix).toBe("https://pay.example.com/gateway-notifications/test/");
     const [apiKey] = gateways[1]!.credentialFields!;
     expect(apiKey).toMatchObject({ name: "apiKey", label: "API key", hint: expect.stringContaining("sandbox_test_") });

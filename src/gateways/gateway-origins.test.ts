@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { SettingReader } from "../platform/setting-reader.ts";
-import { emulatorHosts, readEmulatorOrigins } from "./gateway-origins.ts";
+import { credentialFields as adyenFields } from "./adyen/credentials.ts";
+import { credentialsOfEmulator, emulatorHosts, readEmulatorOrigins } from "./gateway-origins.ts";
+import { credentialFields as paypalFields } from "./paypal/verify.ts";
+import { secretKeyField } from "./stripe/verify.ts";
 
 function read(value: string | undefined, live?: { origins: string; sandboxOrigin?: string }) {
   const problems: string[] = [];
@@ -40,4 +43,25 @@ describe("readEmulatorOrigins()", () => {
       expect(read(wrong).problems).toEqual([expect.stringContaining("SWITCHYARD_TEST_GATEWAY_ORIGINS")]);
     },
   );
+});
+
+describe("credentialsOfEmulator()", () => {
+  it.each(["test", "live"] as const)("has examples that the fields of %s accept", (environment) => {
+    const fieldOf = {
+      STRIPE: secretKeyField(environment),
+      PAYPAL: paypalFields[0]!,
+      ADYEN: adyenFields(environment)[0]!,
+    };
+    for (const [gateway, { shape }] of Object.entries(fieldOf)) {
+      const words = credentialsOfEmulator(gateway, environment)?.split(/[ ,]/) ?? [];
+      expect(
+        words.filter((word) => word.length > 18 && shape.test(word)),
+        gateway,
+      ).toHaveLength(1);
+    }
+  });
+
+  it("has none for a gateway of the sandbox", () => {
+    expect(credentialsOfEmulator("SANDBOX_A", "test")).toBeUndefined();
+  });
 });

@@ -49,6 +49,15 @@ export function readEmulatorOrigins(
   return { test: read(emulatorSetting), live };
 }
 
+/** Returns the credentials with which the emulator of a gateway opens an account, as a sentence for people. */
+export function credentialsOfEmulator(gateway: string, environment: "test" | "live"): string | undefined {
+  return {
+    STRIPE: `An emulator stands in for Stripe here. Any key such as sk_${environment}_anythingyoulike opens an account.`,
+    PAYPAL: `An emulator stands in for PayPal here. Any client ID such as AnyClientAtAll_${environment}_shop, with a secret of 20 letters, opens an account.`,
+    ADYEN: `An emulator stands in for Adyen here. Any API key such as AQEanyKeyOfTwentyCharacters opens ${environment === "test" ? "an account" : "an account whose merchant account begins with live_"}; 64 digits are an HMAC key.`,
+  }[gateway];
+}
+
 /** Returns the hosts, with port, to which the vault sends cards as if they were the gateways. */
 export function emulatorHosts(origins: EmulatorOrigins): string[] {
   return Object.values(origins).flatMap((origin) => (URL.canParse(origin) ? [new URL(origin).host] : []));

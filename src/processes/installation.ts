@@ -255,6 +255,7 @@ export function dashboardParts({ config, environments, accounts, log }: Installa
     runtime: systemRuntime,
     brand: config.brand,
     apiOrigin: config.service.apiOrigin,
+    emulatorOrigins: config.service.emulatorOrigins,
     dashboardOrigin: config.service.dashboardOrigin,
     mailer: config.service.mailServer && new Mailer(config.service.mailServer),
     signIns: undefined,

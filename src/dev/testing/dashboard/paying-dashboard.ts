@@ -36,6 +36,7 @@ export async function startPayingDashboard() {
     runtime: systemRuntime,
     brand,
     apiOrigin: "https://pay.example.com",
+    emulatorOrigins: { test: { ADYEN: "http://127.0.0.1:4404" }, live: {} },
     dashboardOrigin: undefined,
     signIns: undefined,
     mailer: undefined,
