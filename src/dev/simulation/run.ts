@@ -324,6 +324,7 @@ class Run implements GatewayWorld {
           stage,
           runtime,
           connectors,
+          partitions: this.#database.partitions,
           providers: new Map([["SANDBOX_3DS", new SimulatedProvider({ process, stage, world: this.#provider })]]),
           onError: (line) => this.#onError(process, line),
         });
