@@ -109,7 +109,6 @@ export const endRules: readonly Rule[] = [
       withoutGuard("no end while an attempt is AUTHORIZING"),
       withoutGuard("DONE means that every attempt is final"),
     ],
-    seenAt: 67,
   },
   {
     id: "look-up-reads",
@@ -126,7 +125,7 @@ export const endRules: readonly Rule[] = [
       },
     ],
     database: [],
-    seenAt: 4,
+    seenAt: 2,
   },
   {
     id: "capture-one-key",
@@ -153,7 +152,7 @@ export const endRules: readonly Rule[] = [
     ],
     database: [withoutGuard("a hold never existed only if none can follow")],
     coveredBy: ["orphans-voided"],
-    seenAt: 4,
+    seenAt: 10,
   },
   {
     id: "own-void-believed",
@@ -167,7 +166,6 @@ export const endRules: readonly Rule[] = [
     ],
     database: [],
     harm: "a hold is left at a gateway",
-    seenAt: 588_512_792,
   },
   {
     id: "orphans-voided",

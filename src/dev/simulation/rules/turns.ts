@@ -28,7 +28,7 @@ export const turnRules: readonly Rule[] = [
     says: "The transaction that ends a session voids every unknown attempt.",
     code: [{ file: files.submitPayment, instead: [""] }],
     database: [withoutGuard("unknown attempts go to VOIDING with the winner or the end")],
-    seenAt: 4,
+    seenAt: 16,
   },
   {
     id: "end-with-event",
@@ -67,7 +67,6 @@ export const turnRules: readonly Rule[] = [
     ],
     coveredBy: ["conditional-move", "winner-once"],
     firstSeed: 2_000,
-    seenAt: 2_044,
   },
   {
     id: "conditional-move",
@@ -83,7 +82,6 @@ export const turnRules: readonly Rule[] = [
     ],
     coveredBy: ["lease-epoch", "winner-once"],
     firstSeed: 2_000,
-    seenAt: 2_044,
   },
   {
     id: "session-locked-first",
