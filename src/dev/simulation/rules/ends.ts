@@ -97,20 +97,6 @@ export const endRules: readonly Rule[] = [
     seenAt: 52,
   },
   {
-    id: "expiry-only-idle",
-    number: 7,
-    says: "Only a session that was never submitted expires.",
-    code: [],
-    database: [
-      withText("expire_session", "phase = 'IDLE'", "status = 'CREATED'"),
-      withoutGuard("EXPIRED means DONE and never submitted"),
-      withoutGuard("a submission has its time"),
-      withoutGuard("the token lives no longer than the payment that may use it"),
-      withoutGuard("no end while an attempt is AUTHORIZING"),
-      withoutGuard("DONE means that every attempt is final"),
-    ],
-  },
-  {
     id: "look-up-reads",
     number: 8,
     says: "A look-up never requests money.",
