@@ -339,9 +339,11 @@ describe("a service that calls them in its own order", () => {
     expect(rows).toEqual([{ retries: 1, decision: null, now: true }]);
   });
 
-  it("takes no lease that has not lapsed, and works under no other one", async () => {
+  it("takes no lease that has not lapsed, works under no other one, and expires no session that was submitted", async () => {
     const run = await of("AUTHORIZING");
-    await owner.query("UPDATE payment_session SET lease_until = now() + interval '1 h' WHERE phase = 'PROCESSING'");
+    await owner.query(
+      "UPDATE payment_session SET lease_until = now() + interval '1 h', expires_at = now() - interval '1 ms' WHERE phase = 'PROCESSING'",
+    );
     for (const call of [
       "app.take_over($session, 20000)",
       "app.take_over_next(20000)",
