@@ -48,7 +48,6 @@ async function paid(card: string): Promise<PaymentSession> {
   return session;
 }
 
-/** Makes a payment that is declined at SANDBOX_A and captured at SANDBOX_B. */
 const failedOver = () => paid(cards.failover);
 
 const authenticationOfFirst = (status: string, completedAt: string) => `

@@ -29,7 +29,6 @@ function start(file: string, env: Record<string, string>): ChildProcess {
   return child;
 }
 
-/** Waits until the example has printed this. */
 async function said(child: ChildProcess, expected: string): Promise<void> {
   let heard = "";
   for await (const chunk of child.stdout!.iterator({ destroyOnReturn: false })) {

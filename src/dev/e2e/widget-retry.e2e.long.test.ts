@@ -59,7 +59,6 @@ async function payInVain(code = "card_declined"): Promise<void> {
   await fixture.called("onDeclined");
 }
 
-/** Enters the security code again, and presses Pay. */
 async function payAgain(): Promise<void> {
   await fixture.frame.locator("#cvc").fill("123");
   await pay();

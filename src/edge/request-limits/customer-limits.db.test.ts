@@ -43,7 +43,6 @@ async function openSessions(count: number): Promise<Session[]> {
   return Promise.all(Array.from({ length: count }, open));
 }
 
-/** Sends the widget's first call. */
 function getCheckout(
   { sessionId, clientSecret, vault }: Session,
   headers: Record<string, string> = {},

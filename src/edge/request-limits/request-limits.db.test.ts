@@ -74,7 +74,6 @@ type Created = {
   readonly vault: { publishableKey: string };
 };
 
-/** Sends the widget's first call. */
 function getCheckout({ publicOrigin }: LimitedEdge, { sessionId, clientSecret, vault }: Created) {
   return fetch(`${publicOrigin}/payments.v1.CheckoutService/GetCheckout`, {
     method: "POST",

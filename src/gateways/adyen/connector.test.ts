@@ -274,7 +274,6 @@ describe("AdyenConnector.verify()", () => {
   }
 });
 
-/** Builds an authorize whose customer has this name. */
 function authorizeNamed(holderName: string, payment: ReturnType<GatewayHarness["newPayment"]>) {
   harness.forwarder.useHolder(holderName);
   const answer = harness.connector.authorize(harness.call(payment.attemptReference), payment);
