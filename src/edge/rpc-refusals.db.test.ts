@@ -1,24 +1,31 @@
 import { constants } from "node:http2";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { create, toBinary } from "@bufbuild/protobuf";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
 import { CreatePaymentSessionRequestSchema, PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { grpcFrame, type WireAnswer, WireClient } from "../dev/testing/edge/grpc-wire.ts";
-import { forFile } from "../dev/testing/for-file.ts";
 import { bodyBytesMax, internalConnections } from "../limits.ts";
-import { startEdgeFixture } from "./edge.fixture.ts";
-import { createGrpcServer } from "./grpc-server.ts";
+import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
+import { createGrpcServer, type GrpcServer } from "./grpc-server.ts";
 
-const edge = await forFile(startEdgeFixture);
-const server = await forFile(() => createGrpcServer(edge.parts, { reflection: false }));
-const wire = new WireClient(await server.listen(0, "127.0.0.1"));
+let edge: EdgeFixture;
+let server: GrpcServer;
+let wire: WireClient;
+beforeAll(async () => {
+  edge = await startEdgeFixture();
+  server = createGrpcServer(edge.parts, { reflection: false });
+  wire = new WireClient(await server.listen(0, "127.0.0.1"));
+});
 afterAll(async () => {
+  // After every call of this file the same connection still serves, and the server ends at once.
   expect((await callMeta()).grpcStatus).toBe(0);
   expect(server.connections()).toBe(1);
   const closing = performance.now();
+  await server.close();
   expect(performance.now() - closing).toBeLessThan(internalConnections.closeWithinMs / 2);
   expect(edge.bugs).toEqual([]);
+  await edge.close();
 });
 
 const createPath = `/${PaymentSessionService.typeName}/CreatePaymentSession`;

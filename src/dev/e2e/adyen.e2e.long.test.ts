@@ -21,6 +21,7 @@ let adyen: string;
 
 const [demo, browser] = await Promise.all([joinTestDemo(), forFile(launchBrowser)]);
 const checkout = new ApiCheckout(demo.shopFile);
+// Other files use the merchant of the shop, too.
 afterAll(() => run(["routing", "restore", "1"]));
 
 const run = (parts: readonly string[], input?: string) =>
