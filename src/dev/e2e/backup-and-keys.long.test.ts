@@ -1,11 +1,10 @@
 /**
  * An operator's tasks on a running installation: erase a customer, rotate every key, lose the database and restore it.
  */
-
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "pg";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createDashboardClient } from "../../client/dashboard-client.ts";
 import {
   type RotationStep,
@@ -17,27 +16,32 @@ import {
 } from "../../config/server-key-rotation.ts";
 import { printKeyFile } from "../../config/server-keys.ts";
 import { Secret } from "../../platform/secrets.ts";
-import { forFile } from "../testing/for-file.ts";
 import { runCommand } from "../testing/run-command.ts";
 import { ApiCheckout, type OpenedSession } from "./api-checkout.ts";
 import { dumpDatabases } from "./canary-places.ts";
 import { findTraces, tracesOfText } from "./canary-search.ts";
 import { destroyDatabases, restoreBackup, takeBackup } from "./database-backup.ts";
-import { startTestDemo } from "./demo.fixture.ts";
+import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
 import { startRoles, stopRoles } from "./role-restarts.ts";
 
 const approved = "4242424242424242";
 // Declined at SANDBOX_A, approved at SANDBOX_B.
 const failingOver = "4000000000000002";
 
+let demo: TestDemo;
+let merchant: ApiCheckout;
 let database: Client;
-afterAll(() => database?.end());
+beforeAll(async () => {
+  demo = await startTestDemo();
+  merchant = new ApiCheckout(demo.file);
+  database = await connect();
+});
+afterAll(async () => {
+  await database?.end();
+  await demo?.close();
+});
 
 const environmentUrl = () => Object.assign(new URL(demo.postgresUrl), { pathname: "/switchyard_test" }).href;
-
-const demo = await forFile(startTestDemo);
-const merchant = new ApiCheckout(demo.file);
-database = await connect();
 
 async function connect(): Promise<Client> {
   const client = new Client({ connectionString: environmentUrl() });

@@ -2,35 +2,37 @@
  * An attack on one merchant over HTTP, with each side in a process of its own. Its figure needs a machine with nothing
  * else to do.
  */
-
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import type { CallingBrowser, CallingOrder, CallingResult } from "../../dev/testing/edge/calling-process.ts";
-import { startLimitedEdge } from "../../dev/testing/edge/limited-edge.ts";
-import { forFile } from "../../dev/testing/for-file.ts";
+import { type LimitedEdge, startLimitedEdge } from "../../dev/testing/edge/limited-edge.ts";
 import { requestLimitBounds } from "../../limits.ts";
-import { startEdgeFixture } from "../edge.fixture.ts";
+import { type EdgeFixture, startEdgeFixture } from "../edge.fixture.ts";
 
 const limit = { perSecond: requestLimitBounds.perSecond.default, burst: requestLimitBounds.burst.default };
 const pairs = 12;
 const windowMs = 3_000;
 
-const edge = await forFile(startEdgeFixture);
-const limited = await forFile(() => startLimitedEdge(edge, limit));
-const start = async () => {
-  const started = fork(join(import.meta.dirname, "../../dev/testing/edge/calling-process.ts"));
-  await once(started, "message");
-  return started;
-};
-const processes: { attackers: ChildProcess; customers: ChildProcess } = {
-  attackers: await start(),
-  customers: await start(),
-};
+let edge: EdgeFixture;
+let limited: LimitedEdge;
+let processes: { attackers: ChildProcess; customers: ChildProcess };
+beforeAll(async () => {
+  edge = await startEdgeFixture();
+  limited = await startLimitedEdge(edge, limit);
+  const start = async () => {
+    const started = fork(join(import.meta.dirname, "../../dev/testing/edge/calling-process.ts"));
+    await once(started, "message");
+    return started;
+  };
+  processes = { attackers: await start(), customers: await start() };
+});
 afterAll(async () => {
   for (const one of Object.values(processes ?? {})) one.send("end");
+  await limited?.close();
   expect(edge.bugs).toEqual([]);
+  await edge.close();
 });
 
 async function browsersOf(count: number, addressOf: (number: number) => string): Promise<CallingBrowser[]> {
