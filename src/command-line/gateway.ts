@@ -6,7 +6,6 @@ import { table } from "./output.ts";
 
 type GatewayOptions = AttachOptions & ScopeOptions;
 
-/** Shows gateways; their accounts are `switchyard connection`. */
 export function gatewayCommand(): Command {
   return new Command("gateway").addCommand(listCommand()).addCommand(healthCommand());
 }

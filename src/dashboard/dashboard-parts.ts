@@ -49,7 +49,6 @@ export type ServedParts = DashboardParts & {
   readonly accounts: Database;
 };
 
-/** The dependencies of every dashboard rpc. */
 export type DashboardParts = {
   /** Both in the demo, one in a live installation, each by its first cell. */
   readonly environments: Readonly<Partial<Record<"test" | "live", DashboardEnvironment>>>;

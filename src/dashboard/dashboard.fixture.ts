@@ -41,7 +41,6 @@ const brand = "switchyard";
 
 export const memberPassword = "correct horse battery";
 
-/** A served dashboard, its merchant and its operators. */
 export type DashboardFixture = Awaited<ReturnType<typeof startDashboardFixture>>;
 
 /**
@@ -118,7 +117,6 @@ export async function startDashboardFixture(
       await fanOut(database, [{ sessionId, sequence: 99 }]);
       return { eventId: encodeId("evt", eventId), sessionId: encodeId("ps", sessionId), sessionUuid: sessionId };
     },
-    /** Posts the due deliveries, as a worker would. */
     deliver: () => deliverOnce(harness.context),
     setClockAhead: harness.setClockAhead,
     rows: harness.rows,
