@@ -6,7 +6,7 @@ CREATE FUNCTION app.timeline() RETURNS text LANGUAGE sql STABLE
   AS $$ SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) $$;
 
 -- The cluster that the server is: a dump that was restored into another one may have the same timeline. Each initdb makes
--- another one; null where the server does not say, as one that denies the function. Read from the server's file each time, in 30 µs: what
+-- another one; null where the server does not say, as one that denies the function. Read from the server's file each time, in 15 µs: what
 -- a connection keeps, its user may set.
 CREATE FUNCTION app.system_identifier() RETURNS text LANGUAGE plpgsql STABLE AS $$
 BEGIN
