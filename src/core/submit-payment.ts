@@ -185,7 +185,13 @@ async function claimAs(core: Core, submission: Submission, planned: Planned): Pr
       const blocked = { ...claim, plan: brakedPlan(plan, leftOut.blocked(by)) };
       return claimAndDecline(core, submission, blocked, "blocked", (tx) => renewBlocked(tx, by, fingerprint));
     }
-    const paying = { merchantId: session.merchantId, card: counted!, canAsk: shopper?.browser !== undefined, plan, brakes };
+    const paying = {
+      merchantId: session.merchantId,
+      card: counted!,
+      canAsk: shopper?.browser !== undefined,
+      plan,
+      brakes,
+    };
     const past = by === "network" ? await planPastNetwork(core, route, paying) : undefined;
     if (past) return claimAs(core, submission, { ...planned, ...past, isPastNetwork: true });
     const braked = { ...claim, plan: brakedPlan(plan, leftOut[by]) };
