@@ -145,7 +145,7 @@ async function timesOf(
 }
 
 function databaseMs({ folder }: Pick<BenchHarness, "folder">): number {
-  return serverCpuMs(loadRecord(join(folder, "postgres.json"))!.server.pid) ?? 0;
+  return serverCpuMs(loadRecord(join(folder, "postgres.json"))!.server!.pid) ?? 0;
 }
 
 /** Refunds every captured payment on the day before yesterday, holds some more, and times the lists. */
