@@ -5,16 +5,13 @@ import { startEdgeFixture } from "../../edge/edge.fixture.ts";
 import { RestClient } from "./rest-client.ts";
 import type { RestError } from "./rest-error.ts";
 
-/**
- * Forwards between a client and the edge, and cuts the connection after the edge has answered, as often as a test
- * wants.
- */
 let cuts = 0;
 
 const restBase = () => `http://127.0.0.1:${edge.port}/api/v1`;
 
 const edge = await forFile(startEdgeFixture);
 const client = new RestClient({ restBase: restBase(), secretKey: edge.keys.secret });
+/** Forwards to the edge, and cuts the connection after the edge has answered, as often as a test wants. */
 const line = await forFile(() => Receiver.start());
 line.answerWith(async ({ method, path, body, headers }) => {
   const passed = ["content-type", "idempotency-key"].filter((name) => headers[name] !== undefined);

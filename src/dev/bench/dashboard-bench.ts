@@ -145,7 +145,9 @@ async function timesOf(
 }
 
 function databaseMs({ folder }: Pick<BenchHarness, "folder">): number {
-  return serverCpuMs(loadRecord(join(folder, "postgres.json"))!.server!.pid) ?? 0;
+  const ms = serverCpuMs(loadRecord(join(folder, "postgres.json"))!.server!.pid);
+  if (ms === undefined) throw new Error("the CPU time of PostgreSQL cannot be read on this machine");
+  return ms;
 }
 
 /** Refunds every captured payment on the day before yesterday, holds some more, and times the lists. */

@@ -18,10 +18,10 @@ import { joinTestDemo } from "./shared-demo.fixture.ts";
 const services = [PaymentSessionService, RefundService, LedgerService, CheckoutService];
 const everyRpc = services.flatMap((service) => service.methods.map((method) => nameOf(method)));
 
-/** Two merchants, in test and live each; the others try to access the first one's test side. */
 const orderRef = `order-${randomUUID()}`;
 const unknownId = encodeId("ps", v7());
 
+/** Two merchants, in test and live each; the others try to access the first one's test side. */
 const demo = await joinTestDemo({ merchants: 2 });
 const grpc = createGrpcTransport({ baseUrl: `http://${demo.file.grpcAddress}` });
 const [first, second] = demo.file.merchants;

@@ -38,7 +38,7 @@ export function createSimulatedCore(parts: {
 }): Core {
   const { process, stage, runtime } = parts;
   const database = new Database(parts.pool.asPool(), { patienceMs: 0 }); // Its clock is virtual: a lock is waited for until its holder ends.
-  void database.namePartitions(parts.partitions);
+  void database.namePartitions(parts.partitions).then(() => requireNames(database));
   const connectorOf = (gateway: string) => parts.connectors.get(gateway);
   const providerOf = (name: string) => parts.providers?.get(name);
   return {
@@ -100,4 +100,12 @@ export function simulatedRuntime(run: { seed: number; epochMs: number; stage: St
       return groups.join("-");
     },
   };
+}
+
+/** A service goes on without the names of partitions; a seed would then play other functions than an installation. */
+function requireNames(database: Database): void {
+  const ofAll = { name: "claim", text: "SELECT FROM app.claim($1)", partitionKey: 1 };
+  if (database.inPartitionOf("00000000-0000-7000-8000-000000000000", ofAll) === ofAll) {
+    throw new Error("the functions of a partition are not known");
+  }
 }
