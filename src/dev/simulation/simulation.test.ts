@@ -63,6 +63,8 @@ describe.concurrent("npm run sim", { timeout: timeoutMs }, () => {
   it("finds no violation in a hundred and fifty seeds", async ({ expect }) => {
     const { code, output } = await simulate("--seeds", "150", "--processes", "2");
     expect(output).toMatch(/^150 seeds, \d+ steps, 0 violations,/m);
+    // Seeds in which hardly anyone pays show nothing.
+    expect(Number(/SUCCEEDED (\d+)/.exec(output)?.[1])).toBeGreaterThan(50);
     expect(code).toBe(0);
   });
 
