@@ -1,0 +1,4 @@
+/** What Medusa loads: a provider of its payment module, as its own `ModuleProvider` would return it. */
+import { SwitchyardProvider } from "./provider.ts";
+
+export default { module: "payment", services: [SwitchyardProvider] };
