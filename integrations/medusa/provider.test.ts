@@ -1,7 +1,7 @@
 /** The provider against an API of the test's own, without Medusa. */
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { signWebhook } from "../../src/events/signature.ts";
 import { Receiver } from "../../src/dev/testing/receiver.ts";
+import { signWebhook } from "../../src/events/signature.ts";
 import { Secret } from "../../src/platform/secrets.ts";
 import plugin from "./index.ts";
 import { type Options, SwitchyardProvider } from "./provider.ts";
@@ -34,7 +34,8 @@ beforeEach(async () => {
 
 function provider(options: Partial<Options> = {}): SwitchyardProvider {
   const listed = async (row: object | undefined) => (row === undefined ? [] : [row]);
-  const collectionOf = (id: string) => (sessions[id] === undefined ? undefined : { payment_collection_id: sessions[id] });
+  const collectionOf = (id: string) =>
+    sessions[id] === undefined ? undefined : { payment_collection_id: sessions[id] };
   const cradle = {
     paymentSessionService: { list: ({ id }: { id: string }) => listed(collectionOf(id)) },
     captureService: { list: ({ id }: { id: string }) => listed(captures[id] as object | undefined) },
@@ -46,12 +47,17 @@ function provider(options: Partial<Options> = {}): SwitchyardProvider {
 /** Answers each call, such as "GET /payment-sessions/ps_1", with a status of 200 and this body, or a refusal. */
 function answer(answers: Readonly<Record<string, object>>): void {
   api.answerWith(({ method, path }) => {
-    const body = answers[`${method} ${path.replace("/api/v1", "")}`] ?? { code: "not_found", detail: "None.", status: 404 };
+    const body = answers[`${method} ${path.replace("/api/v1", "")}`] ?? {
+      code: "not_found",
+      detail: "None.",
+      status: 404,
+    };
     return { status: "code" in body ? ((body as { status?: number }).status ?? 409) : 200, body: JSON.stringify(body) };
   });
 }
 const refusalOf = (code: string, state?: object) => ({ code, detail: `It is ${code}.`, status: 409, state });
-const bodies = () => api.requests.filter(({ method }) => method === "POST").map(({ body }) => JSON.parse(`${body}` || "{}"));
+const bodies = () =>
+  api.requests.filter(({ method }) => method === "POST").map(({ body }) => JSON.parse(`${body}` || "{}"));
 const calls = () => api.requests.map(({ method, path }) => `${method} ${path.replace("/api/v1/payment-sessions", "")}`);
 
 describe("a new payment", () => {
@@ -75,7 +81,10 @@ describe("a new payment", () => {
     expect(api.requests).toEqual([]);
     answer({ "POST /payment-sessions": { ...refusalOf("invalid_field"), status: 400 } });
     const refused = provider().initiatePayment({ ...input, data: { session_id: "payses_1" } });
-    await expect(refused).rejects.toMatchObject({ type: "not_allowed", message: "It is invalid_field. (invalid_field)" });
+    await expect(refused).rejects.toMatchObject({
+      type: "not_allowed",
+      message: "It is invalid_field. (invalid_field)",
+    });
   });
 
   it("replaces the old one when the amount changes, and not otherwise", async () => {
@@ -139,7 +148,10 @@ describe("the end of a payment", () => {
       await expect(provider().deletePayment({ data })).rejects.toThrow("The payment ps_1 is paid.");
     }
     expect(calls()).not.toContain("POST /ps_1/cancel");
-    answer({ "GET /payment-sessions/ps_1": open, "POST /payment-sessions/ps_1/cancel": { ...open, status: "EXPIRED" } });
+    answer({
+      "GET /payment-sessions/ps_1": open,
+      "POST /payment-sessions/ps_1/cancel": { ...open, status: "EXPIRED" },
+    });
     expect(await provider().deletePayment({ data })).toEqual({ data });
     expect(calls().at(-1)).toBe("POST /ps_1/cancel");
   });
@@ -150,7 +162,10 @@ describe("a capture", () => {
 
   it("captures the amount of Medusa's capture, once", async () => {
     captures = { capt_1: { raw_amount: { value: "9.5" } }, capt_2: { raw_amount: { value: "9.5" } } };
-    answer({ "GET /payment-sessions/ps_1": held, "POST /payment-sessions/ps_1/capture": { ...paid, capture: "manual" } });
+    answer({
+      "GET /payment-sessions/ps_1": held,
+      "POST /payment-sessions/ps_1/capture": { ...paid, capture: "manual" },
+    });
     const captured = await provider().capturePayment(input);
     expect(captured).toEqual({ data: { ...data, captureId: "capt_1" } });
     expect(bodies()).toEqual([{ amountMinor: 950 }]);
@@ -169,7 +184,10 @@ describe("a capture", () => {
     answer({ "GET /payment-sessions/ps_1": held });
     await expect(provider().capturePayment(input)).rejects.toThrow("Medusa has no capture capt_1.");
     captures = { capt_1: { raw_amount: { value: "49" } } };
-    for (const [status, words] of [["CREATED", "not confirmed yet"], ["DEGRADED", "the hold is voided"]]) {
+    for (const [status, words] of [
+      ["CREATED", "not confirmed yet"],
+      ["DEGRADED", "the hold is voided"],
+    ]) {
       const after = { ...held, status };
       answer({ "GET /payment-sessions/ps_1": held, "POST /payment-sessions/ps_1/capture": after });
       await expect(provider().capturePayment(input)).rejects.toThrow(words);
@@ -236,12 +254,18 @@ describe("a webhook", () => {
   });
 
   it("is refused if it is forged, changed or parsed already", async () => {
-    const forged = post("payment_session.succeeded", paid, `switchyard_test_whsec_${Buffer.alloc(24, 8).toString("base64")}`);
+    const forged = post(
+      "payment_session.succeeded",
+      paid,
+      `switchyard_test_whsec_${Buffer.alloc(24, 8).toString("base64")}`,
+    );
     await expect(provider().getWebhookActionAndData(forged)).rejects.toMatchObject({ reason: "invalid_signature" });
     const genuine = post("payment_session.declined", open);
     const changed = { ...genuine, rawData: `${genuine.rawData}`.replace("declined", "succeeded") };
     await expect(provider().getWebhookActionAndData(changed)).rejects.toMatchObject({ reason: "invalid_signature" });
-    await expect(provider().getWebhookActionAndData({ ...genuine, headers: {} })).rejects.toMatchObject({ reason: "missing_header" });
+    await expect(provider().getWebhookActionAndData({ ...genuine, headers: {} })).rejects.toMatchObject({
+      reason: "missing_header",
+    });
     const parsed = { ...genuine, rawData: genuine.data };
     await expect(provider().getWebhookActionAndData(parsed)).rejects.toThrow(TypeError);
   });

@@ -27,7 +27,7 @@ export type Cradle = {
 
 type Data = Readonly<Record<string, unknown>>;
 type Input = {
-  readonly data?: Data;
+  readonly data?: Data | undefined;
   readonly context?: { readonly idempotency_key?: string; readonly customer?: { readonly email?: string } };
 };
 type AmountInput = Input & { readonly amount: unknown; readonly currency_code: string };
@@ -158,7 +158,8 @@ export class SwitchyardProvider {
     if (capture === undefined) throw refusal(`Medusa has no capture ${id}.`);
     const amountMinor = minorOf(capture.raw_amount, known);
     const { status } = await this.#call(() => this.#payments.captureSession(sessionId, { amountMinor }));
-    if (status === "CREATED") throw refusal(`The capture of ${sessionId} is ordered, and not confirmed yet: repeat it.`);
+    if (status === "CREATED")
+      throw refusal(`The capture of ${sessionId} is ordered, and not confirmed yet: repeat it.`);
     if (status !== "SUCCEEDED") throw refusal(`The gateway refused the capture of ${sessionId}; the hold is voided.`);
     return { data: { ...data, captureId: id } };
   }

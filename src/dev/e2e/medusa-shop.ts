@@ -17,7 +17,10 @@ const medusaVersion = "2.21.2";
 const folder = join(testStateFolder, `medusa-${medusaVersion}`);
 const cli = join(folder, "node_modules", "@medusajs", "cli", "cli.js");
 const admin = { email: "admin@example.com", password: randomBytes(12).toString("hex") };
-export const providerId = "pp_switchyard_switchyard";
+const providerId = "pp_switchyard_switchyard";
+/** The provider that captures later. */
+export const laterProviderId = "pp_switchyard_later";
+const providerIds = [providerId, laterProviderId];
 
 type MedusaOptions = {
   readonly port: number;
@@ -39,11 +42,13 @@ async function install(): Promise<void> {
   await buildMedusaPackage(join(folder, "node_modules", "@switchyard", "medusa"));
 }
 
-/** Returns the configuration that the guide shows, with these values. */
+/** Returns the configuration that the guide shows, with these values, and a second provider that captures later. */
 async function configuration(database: string, { port, storefront, provider }: MedusaOptions): Promise<string> {
   const guide = await readFile(join(import.meta.dirname, "../../../docs/medusa.md"), "utf8");
   const [, modules = ""] = /^```js\n(modules: [\s\S]*?)^```$/m.exec(guide) ?? [];
-  const options = modules.replace(/options: \{\s+apiOrigin[\s\S]*?\n {10}\},/, `options: ${JSON.stringify(provider)},`);
+  const later = { resolve: "@switchyard/medusa", id: "later", options: { ...provider, capture: "manual" } };
+  const providers = `options: ${JSON.stringify(provider)} }, ${JSON.stringify(later)}],`;
+  const options = modules.replace(/options: \{\s+apiOrigin[\s\S]*?^ {8}\],/m, providers);
   if (options === modules) throw new Error("docs/medusa.md shows no options of the provider");
   const cors = { storeCors: storefront, adminCors: storefront, authCors: storefront };
   const http = { ...cors, port, jwtSecret: "a".repeat(32), cookieSecret: "b".repeat(32) };
@@ -99,6 +104,21 @@ export class MedusaShop {
     });
   }
 
+  /** Returns what the compiler says of our provider as an IPaymentProvider of this Medusa. */
+  async typeErrors(): Promise<string> {
+    const lines = [
+      'import type { IPaymentProvider } from "@medusajs/framework/types";',
+      'import type { SwitchyardProvider } from "../../integrations/medusa/provider.ts";',
+      "export const asMedusaSees = (provider: SwitchyardProvider): IPaymentProvider => provider;",
+    ];
+    await writeFile(join(folder, "types.ts"), lines.join("\n"));
+    const modules = join(testStateFolder, "../node_modules");
+    const options = ["--strict", "--skipLibCheck", "--module", "nodenext", "--target", "es2024", "--noEmit"];
+    const types = ["--types", "node", "--typeRoots", join(modules, "@types"), "--allowImportingTsExtensions"];
+    const args = [join(modules, "typescript/bin/tsc"), "--ignoreConfig", ...options, ...types, "types.ts"];
+    return run(process.execPath, args, { cwd: folder }).then(() => "", ({ stdout }) => stdout);
+  }
+
   async close(): Promise<void> {
     if (this.#child.exitCode !== null) return;
     const gone = new Promise((resolve) => this.#child.once("exit", resolve));
@@ -120,9 +140,9 @@ export class MedusaShop {
     return call(`${this.origin}/store${path}`, headers, body);
   }
 
-  /** Returns the id of a cart with this many of the product, which costs 49 EUR. */
-  async fillCart(quantity = 1): Promise<string> {
-    const items = [{ variant_id: this.#variantId, quantity }];
+  /** Returns the id of a cart with the product, which costs 49 EUR. */
+  async fillCart(): Promise<string> {
+    const items = [{ variant_id: this.#variantId, quantity: 1 }];
     const { cart } = await this.store("/carts", { region_id: this.#regionId, email: "ada@example.com", items });
     return cart.id;
   }
@@ -131,7 +151,10 @@ export class MedusaShop {
   async openSession(cartId: string) {
     const { payment_collection } = await this.store("/payment-collections", { cart_id: cartId });
     const path = `/payment-collections/${payment_collection.id}/payment-sessions`;
-    const opened = await this.store(path, { provider_id: providerId, data: { sessionId: "ps_another", amountMinor: 1 } });
+    const opened = await this.store(path, {
+      provider_id: providerId,
+      data: { sessionId: "ps_another", amountMinor: 1 },
+    });
     return { collectionId: payment_collection.id, ...opened.payment_collection.payment_sessions[0] };
   }
 
@@ -150,7 +173,7 @@ export class MedusaShop {
     const { api_key } = await this.admin("/api-keys", { title: "Storefront", type: "publishable" });
     await this.admin(`/api-keys/${api_key.id}/sales-channels`, { add: [sales_channel.id] });
     this.publishableKey = api_key.token;
-    const place = { name: "Europe", currency_code: "eur", countries: ["de"], payment_providers: [providerId] };
+    const place = { name: "Europe", currency_code: "eur", countries: ["de"], payment_providers: providerIds };
     this.#regionId = (await this.admin("/regions", place)).region.id;
     const prices = [{ currency_code: "eur", amount: 49 }];
     const { product } = await this.admin("/products", {

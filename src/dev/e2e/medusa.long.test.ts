@@ -9,7 +9,7 @@ import { freePortRange } from "../testing/free-port-range.ts";
 import { runCommand } from "../testing/run-command.ts";
 import { answerBank, challengeTitle } from "./challenge-shop.ts";
 import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
-import { MedusaShop } from "./medusa-shop.ts";
+import { laterProviderId, MedusaShop } from "./medusa-shop.ts";
 import { MerchantPages } from "./merchant-pages.ts";
 
 const approved = "4242424242424242";
@@ -41,7 +41,8 @@ beforeAll(async () => {
     .replaceAll("https://medusa.example.com", medusa.origin)
     .replace("pk_…", medusa.publishableKey);
   pages.pages.set("/checkout", { body });
-}, 600_000);
+  pages.pages.set("/later", { body: body.replace("pp_switchyard_switchyard", laterProviderId) });
+}, 1_200_000);
 afterAll(async () => {
   await browser?.close();
   await medusa?.close();
@@ -58,42 +59,138 @@ async function command(...parts: string[]) {
 }
 
 /** Opens the guide's page for a new cart. */
-async function checkOut(quantity = 1) {
-  const cartId = await medusa.fillCart(quantity);
+async function checkOut(path = "/checkout") {
+  const cartId = await medusa.fillCart();
   const page = await browser.newPage();
-  page.setDefaultTimeout(60_000);
-  await page.goto(`${pages.origin}/checkout?cart=${cartId}`);
-  await page.frameLocator("#card iframe").first().locator("#number").waitFor();
+  page.setDefaultTimeout(120_000);
+  await page.goto(`${pages.origin}${path}?cart=${cartId}`);
+  await cardField(page).waitFor();
   const { cart } = await medusa.store(`/carts/${cartId}`);
   const collectionId: string = cart.payment_collection.id;
-  const orders = () => medusa.ordersOf(collectionId);
-  return { cartId, collectionId, page, orders, sessionId: cart.payment_collection.payment_sessions[0].data.sessionId };
+  const sessionId: string = cart.payment_collection.payment_sessions[0].data.sessionId;
+  return { cartId, collectionId, sessionId, page, orders: () => medusa.ordersOf(collectionId) };
 }
+
+const cardField = (page: Page) => page.frameLocator("#card iframe").first().locator("#number");
 
 async function pay(page: Page, card: string) {
   const frame = page.frameLocator("#card iframe").first();
-  await frame.locator("#number").fill(card);
+  await cardField(page).fill(card);
   await frame.locator("#expiry").fill("04/31");
   await frame.locator("#cvc").fill("123");
   await page.getByRole("button", { name: /^Pay/ }).click();
 }
 
-const paidOrder = {
+/** An order of this amount as the admin API shows it: captured whole, and counted once. */
+const paidOrder = (amount: number) => ({
   payment_status: "captured",
-  summary: { paid_total: 49 },
-  payment_collections: [{ status: "completed", payments: [{ amount: 49, captures: [{ amount: 49 }] }] }],
-};
+  summary: { paid_total: amount },
+  payment_collections: [{ status: "completed", payments: [{ amount, captures: [{ amount }] }] }],
+});
+const paymentOf = (order: { payment_collections: { payments: { id: string }[] }[] }) =>
+  order.payment_collections[0]!.payments[0]!.id;
 
-it("makes one order of a paid cart, and refunds it in part", async () => {
-  const { page, orders, collectionId, sessionId } = await checkOut();
+it("makes one order of a paid cart, takes no second payment of it, and refunds it in part and whole", async () => {
+  const { cartId, page, orders, collectionId, sessionId } = await checkOut();
   await pay(page, approved);
   await page.getByText("Thank you: order").waitFor();
-  expect(await orders()).toMatchObject([paidOrder]);
-  if (process.env.MEDUSA_SHOT) await page.screenshot({ path: `${process.env.MEDUSA_SHOT}/paid.png` });
+  expect(await orders()).toMatchObject([paidOrder(49)]);
+  if (process.env.MEDUSA_SHOT) {
+    await page.screenshot({ path: `${process.env.MEDUSA_SHOT}/paid.png` });
+    const json = await browser.newPage();
+    await json.setContent(`<pre>${JSON.stringify(await orders(), null, 1)}</pre>`);
+    await json.screenshot({ path: `${process.env.MEDUSA_SHOT}/order.png`, fullPage: true });
+  }
   expect(await payments.getSession(sessionId)).toMatchObject({ status: "SUCCEEDED", orderRef: collectionId });
-  const [payment] = (await orders())[0].payment_collections[0].payments;
-  await expect(medusa.admin(`/payments/${payment.id}/refund`, { amount: 9.005 })).rejects.toThrow("at most 2 decimals");
-  await medusa.admin(`/payments/${payment.id}/refund`, { amount: 9.5 });
+  await expect(medusa.openSession(cartId)).rejects.toThrow(/^400 /);
+
+  const payment = paymentOf((await orders())[0]);
+  await expect(medusa.admin(`/payments/${payment}/refund`, { amount: 9.005 })).rejects.toThrow("at most 2 decimals");
+  await medusa.admin(`/payments/${payment}/refund`, { amount: 9.5 });
   expect(await payments.getSession(sessionId)).toMatchObject({ amountRefundedMinor: 950 });
   expect(await orders()).toMatchObject([{ payment_status: "partially_refunded" }]);
+  await medusa.admin(`/orders/${(await orders())[0].id}/cancel`, {});
+  expect(await payments.getSession(sessionId)).toMatchObject({ amountRefundedMinor: 4900 });
+});
+
+it("makes the order by the webhook if the tab dies after the submit, and leaves a payment under way alone", async () => {
+  const { cartId, page, orders, sessionId } = await checkOut();
+  await demo.sandbox.hold("a.authorize");
+  await pay(page, approved);
+  await expect.poll(() => demo.sandbox.paused({ operation: "a.authorize" })).toBe(1);
+  await page.close();
+  await expect(medusa.openSession(cartId)).rejects.toThrow(/^400 /);
+  await expect(medusa.addToCart(cartId)).rejects.toThrow(/^4/);
+  expect(await orders()).toEqual([]);
+  await demo.sandbox.release({});
+  await expect.poll(orders, patience).toMatchObject([paidOrder(49)]);
+  expect(await payments.getSession(sessionId)).toMatchObject({ status: "SUCCEEDED" });
+});
+
+it("makes the order after a 3-D Secure challenge", async () => {
+  const { page, orders } = await checkOut();
+  await pay(page, "4000000000007106");
+  const around = page.frameLocator(`#card iframe[title="${challengeTitle}"]`);
+  await answerBank(around.frameLocator("iframe").frameLocator("iframe"));
+  await page.getByText("Thank you: order").waitFor();
+  expect(await orders()).toMatchObject([paidOrder(49)]);
+});
+
+it("takes another card in the same form after a decline", async () => {
+  const { page, orders, sessionId } = await checkOut();
+  await pay(page, "4100000000000019");
+  await page.getByText("Declined: ").waitFor();
+  await pay(page, approved);
+  await page.getByText("Thank you: order").waitFor();
+  expect(await orders()).toMatchObject([paidOrder(49)]);
+  expect(await payments.getSession(sessionId)).toMatchObject({ status: "DECLINED" });
+});
+
+it("charges a changed cart in another session, and ends the one before", async () => {
+  const { cartId, page, orders, sessionId } = await checkOut();
+  await medusa.addToCart(cartId);
+  expect(await payments.getSession(sessionId)).toMatchObject({ status: "EXPIRED", expiredBecause: "CANCELLED" });
+  await page.reload();
+  await pay(page, approved);
+  await page.getByText("Thank you: order").waitFor();
+  expect(await orders()).toMatchObject([paidOrder(98)]);
+});
+
+it("holds, captures a part once, and voids the hold of a cancelled order", async () => {
+  const [captured, cancelled] = [await checkOut("/later"), await checkOut("/later")];
+  for (const { page, orders } of [captured, cancelled]) {
+    await pay(page, approved);
+    await page.getByText("Thank you: order").waitFor();
+    expect(await orders()).toMatchObject([{ payment_status: "authorized" }]);
+  }
+  const payment = paymentOf((await captured.orders())[0]);
+  await medusa.admin(`/payments/${payment}/capture`, { amount: 9.5 });
+  const session = { status: "SUCCEEDED", amountCapturedMinor: 950 };
+  expect(await payments.getSession(captured.sessionId)).toMatchObject(session);
+  await expect(medusa.admin(`/payments/${payment}/capture`, { amount: 9.5 })).rejects.toThrow("can be captured once");
+  expect(await captured.orders()).toMatchObject([{ payment_collections: [{ captured_amount: 9.5 }] }]);
+
+  await medusa.admin(`/orders/${(await cancelled.orders())[0].id}/cancel`, {});
+  const voided = { status: "DECLINED", declineCode: "capture_cancelled" };
+  expect(await payments.getSession(cancelled.sessionId)).toMatchObject(voided);
+});
+
+it("makes no order for a forged webhook", async () => {
+  const { orders, sessionId } = await checkOut();
+  const session = await payments.getSession(sessionId);
+  const data = { ...session, status: "SUCCEEDED", amountCapturedMinor: 4900, sequence: 1 };
+  const headers = { "webhook-id": "evt_1", "webhook-timestamp": `${Math.floor(Date.now() / 1_000)}` };
+  const refused = medusa.said(/No signature of the webhook is by the signing secret/);
+  const posted = await fetch(`${medusa.origin}/hooks/payment/switchyard_switchyard`, {
+    method: "POST",
+    headers: { ...headers, "webhook-signature": "v1,c2lnbmF0dXJl", "content-type": "application/json" },
+    body: JSON.stringify({ id: "evt_1", type: "payment_session.succeeded", data }),
+  });
+  expect(posted.status).toBe(200);
+  await refused;
+  expect(await orders()).toEqual([]);
+});
+
+it("is a payment provider by Medusa's own types", async () => {
+  await expect(medusa.typeErrors()).resolves.toBe("");
 });
