@@ -48,7 +48,7 @@ async function configuration(database: string, { port, storefront, provider }: M
   const [, modules = ""] = /^```js\n(modules: [\s\S]*?)^```$/m.exec(guide) ?? [];
   const later = { resolve: "@switchyard/medusa", id: "later", options: { ...provider, capture: "manual" } };
   const providers = `options: ${JSON.stringify(provider)} }, ${JSON.stringify(later)}],`;
-  const options = modules.replace(/options: \{\s+apiOrigin[\s\S]*?^ {8}\],/m, providers);
+  const options = modules.replace(/options: \{\s+apiOrigin[\s\S]*?^ {6}\],/m, providers);
   if (options === modules) throw new Error("docs/medusa.md shows no options of the provider");
   const cors = { storeCors: storefront, adminCors: storefront, authCors: storefront };
   const http = { ...cors, port, jwtSecret: "a".repeat(32), cookieSecret: "b".repeat(32) };
@@ -116,7 +116,10 @@ export class MedusaShop {
     const options = ["--strict", "--skipLibCheck", "--module", "nodenext", "--target", "es2024", "--noEmit"];
     const types = ["--types", "node", "--typeRoots", join(modules, "@types"), "--allowImportingTsExtensions"];
     const args = [join(modules, "typescript/bin/tsc"), "--ignoreConfig", ...options, ...types, "types.ts"];
-    return run(process.execPath, args, { cwd: folder }).then(() => "", ({ stdout }) => stdout);
+    return run(process.execPath, args, { cwd: folder }).then(
+      () => "",
+      ({ stdout }) => stdout,
+    );
   }
 
   async close(): Promise<void> {
@@ -147,15 +150,15 @@ export class MedusaShop {
     return cart.id;
   }
 
-  /** Returns a cart's fresh payment session, as the storefront of the guide asks for it. */
-  async openSession(cartId: string) {
+  /** Asks for another payment session of a cart, with data of the customer's own, as a page can. */
+  async openSession(cartId: string): Promise<void> {
     const { payment_collection } = await this.store("/payment-collections", { cart_id: cartId });
     const path = `/payment-collections/${payment_collection.id}/payment-sessions`;
-    const opened = await this.store(path, {
-      provider_id: providerId,
-      data: { sessionId: "ps_another", amountMinor: 1 },
-    });
-    return { collectionId: payment_collection.id, ...opened.payment_collection.payment_sessions[0] };
+    await this.store(path, { provider_id: providerId, data: { sessionId: "ps_another", amountMinor: 1 } });
+  }
+
+  async addToCart(cartId: string): Promise<void> {
+    await this.store(`/carts/${cartId}/line-items`, { variant_id: this.#variantId, quantity: 1 });
   }
 
   /** Returns the orders that were made of payments of a collection, with their payments. */
