@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { RestClient } from "../../client/merchant/rest-client.ts";
 import { launchBrowser } from "../testing/browser.ts";
 import { freePortRange } from "../testing/free-port-range.ts";
@@ -15,6 +15,8 @@ import { MerchantPages } from "./merchant-pages.ts";
 const approved = "4242424242424242";
 // Medusa waits five seconds before it processes a webhook.
 const patience = { timeout: 60_000 };
+/** Medusa's words when the provider keeps a payment session that Medusa would end. */
+const undeleted = "Could not delete all payment sessions";
 
 let demo: TestDemo;
 let browser: Browser;
@@ -95,14 +97,8 @@ it("makes one order of a paid cart, takes no second payment of it, and refunds i
   await pay(page, approved);
   await page.getByText("Thank you: order").waitFor();
   expect(await orders()).toMatchObject([paidOrder(49)]);
-  if (process.env.MEDUSA_SHOT) {
-    await page.screenshot({ path: `${process.env.MEDUSA_SHOT}/paid.png` });
-    const json = await browser.newPage();
-    await json.setContent(`<pre>${JSON.stringify(await orders(), null, 1)}</pre>`);
-    await json.screenshot({ path: `${process.env.MEDUSA_SHOT}/order.png`, fullPage: true });
-  }
   expect(await payments.getSession(sessionId)).toMatchObject({ status: "SUCCEEDED", orderRef: collectionId });
-  await expect(medusa.openSession(cartId)).rejects.toThrow(/^400 /);
+  await expect(medusa.openSession(cartId)).rejects.toThrow(undeleted);
 
   const payment = paymentOf((await orders())[0]);
   await expect(medusa.admin(`/payments/${payment}/refund`, { amount: 9.005 })).rejects.toThrow("at most 2 decimals");
@@ -116,11 +112,12 @@ it("makes one order of a paid cart, takes no second payment of it, and refunds i
 it("makes the order by the webhook if the tab dies after the submit, and leaves a payment under way alone", async () => {
   const { cartId, page, orders, sessionId } = await checkOut();
   await demo.sandbox.hold("a.authorize");
+  onTestFinished(() => demo.sandbox.release({}));
   await pay(page, approved);
   await expect.poll(() => demo.sandbox.paused({ operation: "a.authorize" })).toBe(1);
   await page.close();
-  await expect(medusa.openSession(cartId)).rejects.toThrow(/^400 /);
-  await expect(medusa.addToCart(cartId)).rejects.toThrow(/^4/);
+  await expect(medusa.openSession(cartId)).rejects.toThrow(undeleted);
+  await expect(medusa.addToCart(cartId)).rejects.toThrow(undeleted);
   expect(await orders()).toEqual([]);
   await demo.sandbox.release({});
   await expect.poll(orders, patience).toMatchObject([paidOrder(49)]);
