@@ -79,8 +79,7 @@ export class MedusaShop {
     await client.connect();
     await client.query(`CREATE DATABASE ${name}`).finally(() => client.end());
     await writeFile(join(folder, "medusa-config.js"), await configuration(database, options));
-    const { PATH = "" } = process.env;
-    const env = { PATH, HOME: folder, NODE_ENV: "production", MEDUSA_DISABLE_TELEMETRY: "true" };
+    const env = { PATH: "/usr/bin:/bin", HOME: folder, NODE_ENV: "production", MEDUSA_DISABLE_TELEMETRY: "true" };
     const settings = { cwd: folder, env, maxBuffer: 64_000_000 };
     await run(process.execPath, [cli, "db:migrate", "--skip-scripts"], settings);
     await run(process.execPath, [cli, "user", "-e", admin.email, "-p", admin.password], settings);
