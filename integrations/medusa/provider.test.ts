@@ -1,10 +1,10 @@
 /** The provider against an API of the test's own, without Medusa. */
-import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Receiver } from "../../src/dev/testing/receiver.ts";
 import { signWebhook } from "../../src/events/signature.ts";
 import { Secret } from "../../src/platform/secrets.ts";
-import plugin from "./index.ts";
-import { type Options, SwitchyardProvider } from "./provider.ts";
+import plugin, { cartCheck } from "./index.ts";
+import { type Cradle, type Options, SwitchyardProvider } from "./provider.ts";
 
 const webhookSecret = `switchyard_test_whsec_${Buffer.alloc(24, 7).toString("base64")}`;
 const open = {
@@ -61,6 +61,7 @@ const bodies = () =>
 const calls = () => api.requests.map(({ method, path }) => `${method} ${path.replace("/api/v1/payment-sessions", "")}`);
 
 describe("a new payment", () => {
+  beforeEach(() => void cartCheck());
   const created = { ...open, clientSecret: "ps_1_secret", vault: { mode: "self_hosted" } };
   const input = { amount: { value: "49.000" }, currency_code: "eur", context: { idempotency_key: "payses_1" } };
 
@@ -73,6 +74,15 @@ describe("a new payment", () => {
     const { metadata, orderRef, amountMinor, currency } = open;
     expect(bodies()).toEqual([{ amountMinor, currency, orderRef, capture: "manual", metadata }]);
     expect(api.requests[0]!.headers).toMatchObject({ "idempotency-key": "payses_1", authorization: "Bearer sk" });
+  });
+
+  it("is refused until Medusa checks carts", async () => {
+    vi.resetModules();
+    const { SwitchyardProvider: Unchecked } = await import("./provider.ts");
+    const unchecked = new Unchecked({} as Cradle, { apiOrigin: api.url, secretKey: "sk", webhookSecret });
+    await expect(unchecked.initiatePayment({ ...input, data: { session_id: "payses_1" } })).rejects.toThrow(
+      "cartCheck()",
+    );
   });
 
   it("is refused for a session that Medusa does not have, and with the API's words for its refusal", async () => {
@@ -142,11 +152,13 @@ describe("the end of a payment", () => {
     }
   });
 
-  it("deletes an unpaid session only, because customers can ask for it", async () => {
-    for (const session of [held, paid]) {
+  it("deletes a session that is unpaid or refunded only, because customers can ask for it", async () => {
+    for (const session of [held, paid, { ...paid, amountRefundedMinor: 900 }]) {
       answer({ "GET /payment-sessions/ps_1": session, "POST /payment-sessions/ps_1/cancel": session });
       await expect(provider().deletePayment({ data })).rejects.toThrow("The payment ps_1 is paid.");
     }
+    answer({ "GET /payment-sessions/ps_1": { ...paid, amountRefundedMinor: 4900 } });
+    expect(await provider().deletePayment({ data })).toEqual({ data });
     expect(calls()).not.toContain("POST /ps_1/cancel");
     answer({
       "GET /payment-sessions/ps_1": open,

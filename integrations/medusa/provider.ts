@@ -5,6 +5,7 @@ import { RestClient } from "../../src/client/merchant/rest-client.ts";
 import { type ReceivedWebhook, verifyWebhook } from "../../src/client/merchant/verify-webhook.ts";
 import type { WebhookEvent } from "../../src/client/merchant/webhook-event.ts";
 import { currencyOf, decimalOf, decimalText, exactMinor, refusal, roundedMinor } from "./amounts.ts";
+import { requireCartCheck } from "./cart-check.ts";
 
 export type Options = {
   /** The service's origin, for this server and for the customer's browser. */
@@ -84,6 +85,7 @@ export class SwitchyardProvider {
   }
 
   async initiatePayment({ amount, currency_code, data, context }: AmountInput) {
+    requireCartCheck();
     // The other fields of `data` are the customer's own.
     const session_id = String(data?.session_id);
     const collection = await this.#collectionOf(session_id);
@@ -113,11 +115,12 @@ export class SwitchyardProvider {
     return this.#create(session, { key: `${sessionId}-${amountMinor}-${currency}`, amount: decimalText(amount) });
   }
 
-  /** Ends a session that is not paid. One that is being paid, or paid, stays: customers can ask for the deletion. */
+  /** Ends a session that is not paid, or refunded. Another stays: customers can ask for the deletion. */
   async deletePayment({ data }: Input) {
     if (data?.sessionId === undefined) return { data };
     const { sessionId } = dataOf(data);
-    const { held, status } = await this.#read(sessionId);
+    const { held, status, amountCapturedMinor, amountRefundedMinor } = await this.#read(sessionId);
+    if (status === "SUCCEEDED" && amountRefundedMinor === amountCapturedMinor) return { data };
     if (held !== undefined || status === "SUCCEEDED") throw refusal(`The payment ${sessionId} is paid.`);
     await this.#cancel(sessionId);
     return { data };

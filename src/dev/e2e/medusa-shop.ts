@@ -57,6 +57,16 @@ async function configuration(database: string, { port, storefront, provider }: M
 module.exports = defineConfig({ projectConfig: ${JSON.stringify(projectConfig)}, admin: { disable: true }, ${options} });`;
 }
 
+/** Writes the hook that the guide shows. */
+async function writeHook(): Promise<void> {
+  const guide = await readFile(join(import.meta.dirname, "../../../docs/medusa.md"), "utf8");
+  const [, hook] = /^```js\n(import \{ completeCartWorkflow[\s\S]*?)^```$/m.exec(guide) ?? [];
+  if (hook === undefined) throw new Error("docs/medusa.md shows no hook");
+  const hooks = join(folder, "src/workflows/hooks");
+  await mkdir(hooks, { recursive: true });
+  await writeFile(join(hooks, "complete-cart.js"), hook);
+}
+
 /** A running Medusa with one product. */
 export class MedusaShop {
   readonly origin: string;
@@ -79,6 +89,7 @@ export class MedusaShop {
     await client.connect();
     await client.query(`CREATE DATABASE ${name}`).finally(() => client.end());
     await writeFile(join(folder, "medusa-config.js"), await configuration(database, options));
+    await writeHook();
     const env = { PATH: "/usr/bin:/bin", HOME: folder, NODE_ENV: "production", MEDUSA_DISABLE_TELEMETRY: "true" };
     const settings = { cwd: folder, env, maxBuffer: 64_000_000 };
     await run(process.execPath, [cli, "db:migrate", "--skip-scripts"], settings);
@@ -162,7 +173,8 @@ export class MedusaShop {
 
   /** Returns the orders that were made of payments of a collection, with their payments. */
   async ordersOf(collectionId: string) {
-    const fields = "+payment_status,+summary,*payment_collections.payments,*payment_collections.payments.captures";
+    const fields =
+      "+payment_status,+summary,+total,*items,*payment_collections.payments,*payment_collections.payments.captures";
     const { orders } = await this.admin(`/orders?limit=100&fields=${fields},*payment_collections.payments.refunds`);
     type Order = { payment_collections: { id: string }[] };
     return orders.filter(({ payment_collections }: Order) => payment_collections.some(({ id }) => id === collectionId));

@@ -109,19 +109,49 @@ it("makes one order of a paid cart, takes no second payment of it, and refunds i
   expect(await payments.getSession(sessionId)).toMatchObject({ amountRefundedMinor: 4900 });
 });
 
-it("makes the order by the webhook if the tab dies after the submit, and leaves a payment under way alone", async () => {
-  const { cartId, page, orders, sessionId } = await checkOut();
+/** Submits the card, and holds the payment at the gateway until the release; the tab is gone. */
+async function payAndLeave(page: Page): Promise<void> {
   await demo.sandbox.hold("a.authorize");
   onTestFinished(() => demo.sandbox.release({}));
   await pay(page, approved);
   await expect.poll(() => demo.sandbox.paused({ operation: "a.authorize" })).toBe(1);
   await page.close();
+}
+
+it("makes the order by the webhook if the tab dies after the submit, and leaves a payment under way alone", async () => {
+  const { cartId, page, orders, sessionId } = await checkOut();
+  await payAndLeave(page);
   await expect(medusa.openSession(cartId)).rejects.toThrow(undeleted);
-  await expect(medusa.addToCart(cartId)).rejects.toThrow(undeleted);
   expect(await orders()).toEqual([]);
   await demo.sandbox.release({});
   await expect.poll(orders, patience).toMatchObject([paidOrder(49)]);
   expect(await payments.getSession(sessionId)).toMatchObject({ status: "SUCCEEDED" });
+});
+
+it("makes the order of the cart that was paid if a change of it is refused meanwhile", async () => {
+  const { cartId, page, orders } = await checkOut();
+  await payAndLeave(page);
+  await expect(medusa.addToCart(cartId)).rejects.toThrow(undeleted);
+  await demo.sandbox.release({});
+  await expect.poll(orders, patience).toMatchObject([{ ...paidOrder(49), total: 49, items: [{ quantity: 1 }] }]);
+});
+
+it("makes no order of a cart that grew while it was being paid, refunds it, and takes the new total", async () => {
+  const { cartId, page, orders, sessionId } = await checkOut();
+  await payAndLeave(page);
+  await expect(medusa.addToCart(cartId)).rejects.toThrow(undeleted);
+  // The collection has the total of the change that was refused, so Medusa leaves the session alone.
+  await medusa.addToCart(cartId);
+  await demo.sandbox.release({});
+  const session = () => payments.getSession(sessionId);
+  await expect.poll(session, patience).toMatchObject({ status: "SUCCEEDED", amountRefundedMinor: 4900 });
+  expect(await orders()).toEqual([]);
+
+  const again = await browser.newPage();
+  await again.goto(`${pages.origin}/checkout?cart=${cartId}`);
+  await pay(again, approved);
+  await again.getByText("Thank you: order").waitFor();
+  expect(await orders()).toMatchObject([{ total: 98, items: [{ quantity: 2 }], summary: { paid_total: 98 } }]);
 });
 
 it("makes the order after a 3-D Secure challenge", async () => {
