@@ -5,6 +5,13 @@ import { build } from "esbuild";
 
 const root = join(import.meta.dirname, "../..");
 
+const types = `declare const provider: { readonly module: "payment"; readonly services: readonly unknown[] };
+export default provider;
+type Medusa = { readonly container: { resolve(name: string): unknown } };
+/** Returns the handler of the validate hook of completeCartWorkflow. */
+export declare function cartCheck(): (completion: { readonly cart?: any }, medusa: Medusa) => Promise<void>;
+`;
+
 /** Replaces the folder, which is ready for `npm publish`. */
 export async function buildMedusaPackage(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true });
@@ -25,11 +32,14 @@ export async function buildMedusaPackage(folder: string): Promise<void> {
     description: "Switchyard as a payment provider of Medusa 2.",
     license,
     main: "index.js",
+    types: "index.d.ts",
     engines: { node: ">=20" },
     peerDependencies: { "@medusajs/medusa": "^2.21.2" },
     dependencies: { standardwebhooks: `^${dependencies.standardwebhooks}` },
   };
   await writeFile(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+  await writeFile(join(folder, "index.d.ts"), types);
+  await cp(join(import.meta.dirname, "package-readme.md"), join(folder, "README.md"));
   await cp(join(root, "LICENSE"), join(folder, "LICENSE"));
 }
 

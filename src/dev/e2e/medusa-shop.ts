@@ -114,12 +114,15 @@ export class MedusaShop {
     });
   }
 
-  /** Returns what the compiler says of our provider as an IPaymentProvider of this Medusa. */
+  /** Returns what the compiler says of our provider as an IPaymentProvider of this Medusa, and of our hook. */
   async typeErrors(): Promise<string> {
     const lines = [
       'import type { IPaymentProvider } from "@medusajs/framework/types";',
+      'import { completeCartWorkflow } from "@medusajs/medusa/core-flows";',
+      'import { cartCheck } from "@switchyard/medusa";',
       'import type { SwitchyardProvider } from "../../integrations/medusa/provider.ts";',
       "export const asMedusaSees = (provider: SwitchyardProvider): IPaymentProvider => provider;",
+      "completeCartWorkflow.hooks.validate(cartCheck());",
     ];
     await writeFile(join(folder, "types.ts"), lines.join("\n"));
     const modules = join(testStateFolder, "../node_modules");
