@@ -5,20 +5,15 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { measureOurs } from "../src/dev/bench/widget-sizes.ts";
 import { CheckoutEmulator, emulatorClientSecret, emulatorSession } from "../src/dev/testing/checkout-emulator.ts";
 import { bundleWidget, type WidgetFile } from "./bundle.ts";
 import { publishWidget } from "./publish.ts";
 import { translations } from "./translations.ts";
 
-let files: Map<string, WidgetFile>;
-let folder: string;
-
-beforeAll(async () => {
-  files = await bundleWidget();
-  folder = await mkdtemp(join(tmpdir(), "widget-"));
-});
+const files = await bundleWidget();
+const folder = await mkdtemp(join(tmpdir(), "widget-"));
 
 afterAll(() => rm(folder, { recursive: true }));
 

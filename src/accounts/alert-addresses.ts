@@ -19,7 +19,6 @@ const selectAddresses: Statement = {
   text: `SELECT ${columns} FROM merchant_settings s WHERE s.merchant_id = $1`,
 };
 
-/** Returns a merchant's addresses; empty if none are set. */
 export async function loadAlertAddresses(queryable: Queryable, merchantId: string): Promise<AlertAddresses> {
   const [row] = await queryable.query<AlertAddresses>(selectAddresses, [merchantId]);
   return row ?? { addresses: [], unconfirmed: [], removals: 0 };

@@ -13,7 +13,6 @@ export type AuditFact = {
   readonly memberId?: string | undefined;
   /** The actor, such as `demo (op_…)`. */
   readonly actor: string;
-  /** The rpc's name. */
   readonly action: string;
   /** The public id of the changed or viewed object. */
   readonly subject: string;
@@ -22,7 +21,6 @@ export type AuditFact = {
   readonly requestId: string;
 };
 
-/** A fact as it is stored. */
 export type AuditEntry = {
   readonly id: string;
   readonly actor: string;

@@ -1,6 +1,7 @@
 import { Pool } from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../dev/testing/postgres.ts";
+import { afterAll, describe, expect, it } from "vitest";
+import { forFile } from "../dev/testing/for-file.ts";
+import { createTestDatabase } from "../dev/testing/postgres.ts";
 import { Database } from "../platform/database.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { sha256 } from "../platform/secrets.ts";
@@ -8,16 +9,9 @@ import { findKeyHolder } from "./api-keys.ts";
 import { issueKey, openEnvironmentTo } from "./issue-keys.ts";
 
 const maker = { runtime: systemRuntime, brand: "switchyard", environment: "test" };
-let testDatabase: TestDatabase;
-let database: Database;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase("environment");
-  database = new Database(new Pool({ connectionString: testDatabase.url, max: 4 }));
-});
-afterAll(async () => {
-  await database.pool.end();
-  await testDatabase.drop();
-});
+const testDatabase = await forFile(() => createTestDatabase("environment"), "drop");
+const database = new Database(new Pool({ connectionString: testDatabase.url, max: 4 }));
+afterAll(() => database.pool.end());
 
 async function newMerchant() {
   const merchantId = systemRuntime.uuid();

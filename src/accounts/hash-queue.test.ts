@@ -5,7 +5,6 @@ const hashesAtOnce = 2;
 const strangersWaitingMax = 32;
 const waitingOfMemberMax = 2;
 
-/** Creates a queue, and work that ends when the test says so. */
 function openQueue() {
   const queue = new HashQueue();
   const started: string[] = [];

@@ -49,7 +49,6 @@ export class HashQueue {
     });
   }
 
-  /** Runs the work in its turn. */
   async run<Result>(hasher: Hasher, work: () => Promise<Result>): Promise<Result> {
     this.requireRoom(hasher);
     await new Promise<void>((begin) => {

@@ -9,7 +9,6 @@ const invitationLifetimeMs = 7 * 24 * 60 * 60_000;
 
 const tokenBytes = 32;
 
-/** An invitation that is not accepted yet. */
 export type Invitation = {
   readonly id: string;
   readonly merchantId: string;

@@ -8,7 +8,6 @@ import type { Secret } from "../platform/secrets.ts";
 import { generateKey, type KeyKind, recordKey } from "./api-keys.ts";
 import { recordSettings } from "./merchant-settings.ts";
 
-/** The parts of a key's text, and the source of its randomness. */
 export type KeyMaker = {
   readonly runtime: Runtime;
   readonly brand: string;

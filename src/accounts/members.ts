@@ -7,7 +7,6 @@ export type MemberRole = (typeof memberRoles)[number];
 
 export type Member = { readonly id: string; readonly email: string; readonly name: string };
 
-/** A person's membership of a merchant. */
 export type MerchantMember = Member & {
   readonly role: MemberRole;
   readonly hasTotp: boolean;
@@ -40,7 +39,6 @@ const selectByEmail: Statement = {
          FROM member WHERE email = $1`,
 };
 
-/** A person with their credentials. */
 export type MemberProofs = Member & {
   readonly passwordHash: string;
   readonly totpSealed: string | null;

@@ -43,7 +43,6 @@ const columns = `id, name, json_build_object('test', test_cell, 'live', live_cel
 
 const selectMerchant: Statement = { name: "select_merchant", text: `SELECT ${columns} FROM merchant WHERE id = $1` };
 
-/** Returns the merchant with this id, or undefined. */
 export async function findMerchant(accounts: Queryable, id: string): Promise<Merchant | undefined> {
   const [row] = await accounts.query<Merchant>(selectMerchant, [id]);
   return row;
@@ -51,7 +50,6 @@ export async function findMerchant(accounts: Queryable, id: string): Promise<Mer
 
 const selectMerchants: Statement = { name: "select_merchants", text: `SELECT ${columns} FROM merchant ORDER BY id` };
 
-/** Returns every merchant of the installation, oldest first. */
 export async function listMerchants(accounts: Queryable): Promise<Merchant[]> {
   return accounts.query<Merchant>(selectMerchants, []);
 }

@@ -19,7 +19,6 @@ const tables = [
   { table: "routing_rule", key: "merchant_id, version", changes: false },
 ] as const;
 
-/** A merchant's configuration, as one text that can be compared. */
 export type Configuration = { readonly text: string };
 
 const rowsOf = (table: string, key: string, where: string) =>

@@ -24,7 +24,6 @@ export async function insertOperatorToken(
   await accounts.query(insertToken, [operator.id, operator.label, sha256(operator.token.expose())]);
 }
 
-/** The person behind a token, as far as the audit trail needs. */
 export type Operator = { readonly id: string; readonly label: string };
 
 const selectOperator: Statement = {

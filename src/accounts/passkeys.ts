@@ -2,7 +2,6 @@
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import type { Proved } from "./prove-member.ts";
 
-/** A passkey as its member sees it. */
 export type Passkey = {
   readonly id: Buffer;
   readonly name: string;

@@ -202,7 +202,6 @@ export async function endOtherSignIns(queryable: Queryable, memberId: string, ke
   return (await queryable.query(endOthers, [memberId, keptId ?? null])).length;
 }
 
-/** One row of a member's list. */
 export type ListedSignIn = Browser & { readonly id: string; readonly createdAt: Date; readonly lastSeenAt: Date };
 
 const selectOpen: Statement = {

@@ -4,7 +4,6 @@ import type { Queryable, Statement } from "../platform/database.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import { type KeyRing, Secret, seal, unseal } from "../platform/secrets.ts";
 
-/** The dependencies of checking codes. */
 export type TotpContext = { readonly sealing: KeyRing; readonly runtime: Pick<Runtime, "now" | "randomBytes"> };
 
 // RFC 4226, section 4: 160 bits are recommended.
@@ -86,7 +85,6 @@ export async function confirmTotp(
   return confirmed?.proofVersion;
 }
 
-/** Stops requiring codes. */
 export async function removeTotp(queryable: Queryable, memberId: string): Promise<void> {
   await queryable.query(removeSecret, [memberId]);
 }

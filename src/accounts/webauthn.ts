@@ -53,7 +53,6 @@ export async function writeRequest(
   return JSON.stringify(options);
 }
 
-/** A browser's answer, not verified yet. */
 export type Answer<Response> = { readonly response: Response; readonly challenge: string; readonly id: Buffer };
 /** The answer to `writeCreation`. */
 export type CreationAnswer = Answer<RegistrationResponseJSON>;
@@ -134,7 +133,6 @@ export async function verifyUse(
     if (!verified || !isOwn) return undefined;
     return { id, signCount: authenticationInfo.newCounter, isSynced: authenticationInfo.credentialBackedUp };
   } catch {
-    // As above.
     return undefined;
   }
 }

@@ -27,7 +27,6 @@ export type Forwarding = {
   readonly lateMs: number;
 };
 
-/** The data of a session that its vault gets before the session is created. */
 export type NewVaultSession = {
   readonly sessionId: string;
   readonly merchantId: string;
@@ -47,7 +46,6 @@ export type CardDigits = {
   readonly firstDigits: string;
 };
 
-/** The state of a token before it is paid with. */
 export type TokenCheck = {
   /** `unknown` if the vault cannot be reached. */
   readonly state: "unused" | "not_found" | "expired" | "used" | "unknown";

@@ -22,7 +22,6 @@ function read(variables: Readonly<Record<string, string>>, environment: "test" |
   return { settings: readVaultSettings(reader, { environment, apiOrigin: "https://pay.example" }), problems };
 }
 
-/** Returns the settings of `saas` for live, with changes. */
 function inLive(change: Readonly<Record<string, string>> = {}) {
   const moved = Object.entries({
     ...saas,

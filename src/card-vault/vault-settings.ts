@@ -92,7 +92,6 @@ export const vaultModeSetting = withDefault("SWITCHYARD_{ENV}_VAULT_MODE", "self
   example: "saas",
 });
 
-/** Settings of an external vault, for each environment. */
 export const saasVaultSettings = {
   apiBase: optional("SWITCHYARD_{ENV}_VAULT_API_BASE", {
     roles,

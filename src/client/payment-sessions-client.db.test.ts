@@ -1,30 +1,19 @@
 import { once } from "node:events";
 import { createServer, type Socket, connect as tcpConnect } from "node:net";
 import { inspect } from "node:util";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { PaymentSession_Status } from "../../gen/payments/v1/payment_session_pb.ts";
 import { TestAuthority } from "../dev/testing/certificates.ts";
-import { type EdgeFixture, startEdgeFixture } from "../edge/edge.fixture.ts";
-import { createGrpcServer, type GrpcServer } from "../edge/grpc-server.ts";
+import { forFile } from "../dev/testing/for-file.ts";
+import { startEdgeFixture } from "../edge/edge.fixture.ts";
+import { createGrpcServer } from "../edge/grpc-server.ts";
 import { TlsFiles } from "../platform/tls-files.ts";
 import { PaymentSessionsClient, type PaymentSessionsClientOptions } from "./payment-sessions-client.ts";
 
-let edge: EdgeFixture;
-let server: GrpcServer;
-let port: number;
-let client: PaymentSessionsClient;
-
-beforeAll(async () => {
-  edge = await startEdgeFixture();
-  server = createGrpcServer(edge.parts, { reflection: false });
-  port = await server.listen(0, "127.0.0.1");
-  client = clientAt(port);
-});
-afterAll(async () => {
-  await client?.close();
-  await server?.close();
-  await edge?.close();
-});
+const edge = await forFile(startEdgeFixture);
+const server = await forFile(() => createGrpcServer(edge.parts, { reflection: false }));
+const port = await server.listen(0, "127.0.0.1");
+const client = await forFile(() => clientAt(port));
 
 function clientAt(at: number, options: Partial<PaymentSessionsClientOptions> = {}): PaymentSessionsClient {
   return new PaymentSessionsClient({ address: `127.0.0.1:${at}`, secretKey: edge.keys.secret, ...options });

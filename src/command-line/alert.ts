@@ -16,7 +16,6 @@ import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts
 
 type AlertOptions = AttachOptions & ScopeOptions;
 
-/** Lists and acknowledges endpoint alerts, and sets how all alerts are sent. */
 export function alertCommand(): Command {
   return new Command("alert")
     .addCommand(listCommand())

@@ -19,7 +19,6 @@ type AnalyticsOptions = AttachOptions &
 const pointLengths = { hour: "POINT_LENGTH_HOUR", day: "POINT_LENGTH_DAY", week: "POINT_LENGTH_WEEK" } as const;
 const dayMs = 86_400_000;
 
-/** Counts payments and attempts over days. */
 export function analyticsCommand(): Command {
   return new Command("analytics").addCommand(showCommand());
 }

@@ -38,12 +38,10 @@ export function describedCommand(name: string, about: { description?: string; ex
     .addHelpText("after", `\nExample:\n  ${about.example}`);
 }
 
-/** Returns a command that calls the dashboard's rpcs as an operator. */
 export function operatorCommand(name: string, about: { description: string; example: string }): Command {
   return addAttachment(describedCommand(name, about));
 }
 
-/** Adds the options that name an installation and authenticate an operator. */
 export function addAttachment(command: Command): Command {
   return command
     .option("--demo <folder>", "state folder of a running demo", ".switchyard")
@@ -115,7 +113,6 @@ export function environmentOf({ environment }: EnvironmentOptions): EnvironmentS
   return { environment: environment === "live" ? "ENVIRONMENT_LIVE" : "ENVIRONMENT_TEST" };
 }
 
-/** True if the command works on a demo. */
 export function isDemo(options: Pick<AttachOptions, "grpcAddress">): boolean {
   return options.grpcAddress === undefined;
 }

@@ -4,7 +4,6 @@ import type { DescMessage, JsonValue } from "@bufbuild/protobuf";
 import type { RoutingRuleView } from "../client/dashboard-client.ts";
 import { UsageError } from "./attachment.ts";
 
-/** The cases of a rule, and its card ranges. */
 export type Cases = NonNullable<RoutingRuleView["cases"]>;
 
 /** Reads the file. Throws UsageError, which names the file, the case and the key, if it does not have cases. */

@@ -7,7 +7,6 @@ export type ConnectionNames = (connectionId: string) => ConnectionName | undefin
 type ConnectionName = { readonly gateway: string; readonly account: string };
 type Connections = DashboardClient["connections"];
 
-/** Reads the names of a merchant's connections. */
 export async function readConnectionNames(
   connections: Connections,
   scope: Parameters<Connections["listGatewayConnections"]>[0],

@@ -2,7 +2,6 @@
 import { Command } from "commander";
 import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
 
-/** Erases the data of a customer. */
 export function customerCommand(): Command {
   return new Command("customer").addCommand(eraseCommand());
 }

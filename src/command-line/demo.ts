@@ -16,7 +16,6 @@ type DemoCommandOptions = {
   readonly examples: boolean;
 };
 
-/** Runs the whole product on this machine until it is stopped. */
 export function demoCommand(): Command {
   return new Command("demo")
     .option("--port <port>", "first of eleven consecutive ports on loopback", parsePort, 4400)

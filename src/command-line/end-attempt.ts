@@ -22,7 +22,6 @@ type EndOptions = AttachOptions &
     readonly reason: string;
   };
 
-/** Ends an attempt as abandoned or as captured. */
 export function endAttemptCommand(): Command {
   return merchantCommand("end-attempt", {
     description:

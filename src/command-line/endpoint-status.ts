@@ -20,7 +20,6 @@ export function pauseCommand(): Command {
   });
 }
 
-/** Ends a pause. */
 export function resumeCommand(): Command {
   return endpointCommand("resume", "resume a paused endpoint; waiting events are posted in order", {
     act: (endpointId, options) =>

@@ -15,7 +15,6 @@ import { sameScope } from "./same-scope.ts";
 
 type EndpointOptions = AttachOptions & ScopeOptions;
 
-/** Adds, verifies and lists a merchant's webhook endpoints. */
 export function endpointCommand(): Command {
   return new Command("endpoint")
     .addCommand(addCommand())

@@ -1,23 +1,12 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
-import { type DashboardFixture, startDashboardFixture } from "../dashboard/dashboard.fixture.ts";
+import { afterAll, describe, expect, it } from "vitest";
+import { createDashboardClient } from "../client/dashboard-client.ts";
+import { startDashboardFixture } from "../dashboard/dashboard.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { type Followed, type Following, followEvents } from "./follow-events.ts";
 
-let dashboard: DashboardFixture;
-let line: Line;
-let client: DashboardClient;
-beforeAll(async () => {
-  dashboard = await startDashboardFixture();
-  line = await Line.open(dashboard.address);
-  client = createDashboardClient(line.address, await dashboard.hireOperator("ada"));
-});
-afterAll(async () => {
-  client?.close();
-  await line?.cut();
-  await dashboard?.close();
-});
+afterAll(() => line.cut());
 
 /** The connection to the service. It can be cut and restored, as by a restart. */
 class Line {
@@ -61,6 +50,10 @@ class Line {
     await new Promise((resolve) => server.close(resolve));
   }
 }
+
+const dashboard = await forFile(startDashboardFixture);
+const line = await Line.open(dashboard.address);
+const client = await forFile(async () => createDashboardClient(line.address, await dashboard.hireOperator("ada")));
 
 function follow(more: Partial<Following> = {}) {
   const troubles: (string | undefined)[] = [];

@@ -6,7 +6,6 @@ import { table } from "./output.ts";
 
 type GatewayOptions = AttachOptions & ScopeOptions;
 
-/** Shows gateways; their accounts are `switchyard connection`. */
 export function gatewayCommand(): Command {
   return new Command("gateway").addCommand(listCommand()).addCommand(healthCommand());
 }
@@ -20,8 +19,9 @@ function listCommand(): Command {
       options,
       ({ gateways }) => gateways.listGateways(scopeOf(options)),
       ({ gateways = [] }) =>
-        gateways.flatMap(({ gateway, credentialFields = [], becauseUnusable }) => [
+        gateways.flatMap(({ gateway, credentialFields = [], becauseUnusable, emulatorAccepts }) => [
           becauseUnusable ? `${gateway}: ${becauseUnusable}` : `${gateway}`,
+          ...(emulatorAccepts ? [`  ${emulatorAccepts}`] : []),
           ...credentialFields.map(({ name, label, hint }) => `  ${name}  ${label}. ${hint}`),
         ]),
     );

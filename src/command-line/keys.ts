@@ -7,7 +7,6 @@ import { table } from "./output.ts";
 
 type KeyOptions = AttachOptions & ScopeOptions;
 
-/** Lists and replaces a merchant's API keys. */
 export function keysCommand(): Command {
   return new Command("keys").addCommand(listCommand()).addCommand(regenerateCommand());
 }

@@ -31,7 +31,6 @@ type MemberOptions = OutputOptions & { email: string; name: string; merchant: st
 // 128 bits. The member should change it at once, and so types it only once.
 const firstPasswordBytes = 16;
 
-/** Creates, invites and recovers members of the dashboard. */
 export function membersCommand(): Command {
   return new Command("member")
     .addHelpText("after", "\nExample:\n  switchyard member create --email ada@example.com --name Ada --merchant mer_…")

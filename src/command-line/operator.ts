@@ -13,7 +13,6 @@ type OperatorOptions = OutputOptions & { readonly label: string };
 
 const needs = "reads SWITCHYARD_ACCOUNTS_DATABASE_URL";
 
-/** Grants and ends a person's access as an operator. */
 export function operatorsCommand(): Command {
   return new Command("operator").addCommand(createCommand()).addCommand(revokeCommand());
 }

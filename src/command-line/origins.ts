@@ -4,7 +4,6 @@ import { type AttachOptions, administer, merchantCommand, type ScopeOptions, sco
 
 type OriginOptions = AttachOptions & ScopeOptions;
 
-/** Sets and shows the origins of pages that may show a merchant's checkout. */
 export function originsCommand(): Command {
   return new Command("origins").addCommand(setCommand()).addCommand(showCommand());
 }

@@ -16,7 +16,6 @@ import { exportRefundsCommand, listRefundsCommand, showRefundCommand } from "./r
 
 type RefundOptions = AttachOptions & ScopeOptions;
 
-/** Makes and shows refunds, and records their end. */
 export function refundCommand(): Command {
   return new Command("refund")
     .addCommand(makeCommand())

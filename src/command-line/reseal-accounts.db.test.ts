@@ -1,16 +1,18 @@
 /** Tests a rotation of the accounts' key while one member has an authenticator app and another is adding one. */
+
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { TOTP } from "otpauth";
 import { Pool } from "pg";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { insertMember } from "../accounts/members.ts";
 import { hashPassword } from "../accounts/passwords.ts";
 import { confirmTotp, keepTotpOffer, offerTotp, stepOfCode } from "../accounts/totp.ts";
 import { generateAccountsKeyFile, parseAccountsKeyFile } from "../config/dashboard-settings.ts";
 import { type RotationStep, rotateAccountsSealing } from "../config/server-key-rotation.ts";
-import { createTestDatabase, type TestDatabase } from "../dev/testing/postgres.ts";
+import { forFile } from "../dev/testing/for-file.ts";
+import { createTestDatabase } from "../dev/testing/postgres.ts";
 import { runCommand as run } from "../dev/testing/run-command.ts";
 import { Database } from "../platform/database.ts";
 import { systemRuntime } from "../platform/runtime.ts";
@@ -19,16 +21,11 @@ import { Secret } from "../platform/secrets.ts";
 const folder = mkdtempSync(join(tmpdir(), "switchyard-reseal-accounts-"));
 const file = join(folder, "keys-accounts.json");
 
-let testDatabase: TestDatabase;
-let accounts: Database;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase("accounts");
-  accounts = new Database(new Pool({ connectionString: testDatabase.url, max: 2 }));
-  writeFileSync(file, generateAccountsKeyFile(), { mode: 0o600 });
-});
+const testDatabase = await forFile(() => createTestDatabase("accounts"), "drop");
+const accounts = new Database(new Pool({ connectionString: testDatabase.url, max: 2 }));
+writeFileSync(file, generateAccountsKeyFile(), { mode: 0o600 });
 afterAll(async () => {
-  await accounts?.pool.end();
-  await testDatabase?.drop();
+  await accounts.pool.end();
   rmSync(folder, { recursive: true, force: true });
 });
 

@@ -1,13 +1,15 @@
 /** Tests a rotation of a sealing key with an environment's rows in place, from the first step to the last. */
+
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Pool } from "pg";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { recordSettings } from "../accounts/merchant-settings.ts";
 import { type RotationStep, rotateSealing } from "../config/server-key-rotation.ts";
 import { generateKeyFile, parseKeyFile } from "../config/server-keys.ts";
 import { loopback } from "../dev/testing/events/events-harness.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { createTestDatabase } from "../dev/testing/postgres.ts";
 import { runCommand as run } from "../dev/testing/run-command.ts";
 import { createStrictLog } from "../dev/testing/strict-log.ts";
@@ -25,20 +27,11 @@ const file = join(folder, "keys.json");
 const merchantId = systemRuntime.uuid();
 const connectionId = systemRuntime.uuid();
 
-let testDatabase: Awaited<ReturnType<typeof createTestDatabase>>;
-let pool: Pool;
-let database: Database;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase("environment");
-  pool = new Pool({ connectionString: testDatabase.url, max: 2 });
-  database = new Database(pool);
-  writeFileSync(file, generateKeyFile("test"));
-});
-afterAll(async () => {
-  await pool?.end();
-  await testDatabase?.drop();
-  rmSync(folder, { recursive: true, force: true });
-});
+const testDatabase = await forFile(() => createTestDatabase("environment"), "drop");
+const pool = await forFile(() => new Pool({ connectionString: testDatabase.url, max: 2 }), "end");
+const database = new Database(pool);
+writeFileSync(file, generateKeyFile("test"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const ring = () => parseKeyFile(readFileSync(file, "utf8"), "test").sealing;
 const rotate = (step: RotationStep) =>

@@ -8,7 +8,6 @@ type Period = number | "forever";
 type RetentionOptions = OutputOptions &
   OwnerUrlOptions & { readonly paymentsMonths?: Period; readonly deliveryLogDays?: Period };
 
-/** Shows the periods, and changes the given ones. */
 export function retentionCommand(): Command {
   const command = describedCommand("retention", {
     example:

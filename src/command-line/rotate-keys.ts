@@ -52,7 +52,6 @@ const afterwards: Readonly<Record<RotationStep, string>> = {
   drop: "Restart them once more; what the old key made is no longer valid.",
 };
 
-/** Rotates one key, one step at a time. */
 export function rotateCommand(): Command {
   return describedCommand("rotate", {
     description:

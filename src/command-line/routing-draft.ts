@@ -12,18 +12,15 @@ const switches = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] as const;
 type Switch = (typeof switches)[number];
 type Rules = DashboardClient["routingRules"];
 
-/** The help text of --failover-on. */
 export const switchesHelp = `comma-separated: ${switches.join(",")}; or none (default: as in the newest version; all for the first version)`;
 
 const authentications = { "as-needed": "AS_NEEDED", always: "ALWAYS", never: "NEVER" } as const;
 
 type Authentication = (typeof authentications)[keyof typeof authentications];
 
-/** The help text of --authentication. */
 export const authenticationHelp =
   "customer authentication (3-D Secure): as-needed, always or never (default: as in the newest version; as-needed for the first version)";
 
-/** The help text of --provider. */
 export const providerHelp =
   "id of a connection of a provider that authenticates customers for the gateways that import its proof, or none (default: as in the newest version)";
 
@@ -32,13 +29,11 @@ const exemptions = { "low-value": "LOW_VALUE", "risk-analysis": "RISK_ANALYSIS" 
 type Exemption = (typeof exemptions)[keyof typeof exemptions];
 type Policy = NonNullable<RoutingRuleView["policy"]>;
 
-/** The help text of --exemptions. */
 export const exemptionsHelp =
   "comma-separated exemptions from authentication to ask for, where the acquirer has agreed to: low-value, risk-analysis; or none (default: as in the newest version)";
 
 const withoutBrowser = { decline: "DECLINE", pay: "PAY" } as const;
 
-/** Returns the option --without-browser. */
 export function withoutBrowserOption(): Option {
   return new Option(
     "--without-browser <policy>",
@@ -46,7 +41,6 @@ export function withoutBrowserOption(): Option {
   ).choices(Object.keys(withoutBrowser));
 }
 
-/** Parses the value of --exemptions. */
 export function parseExemptions(text: string): Exemption[] {
   const named = text === "none" ? [] : text.split(",");
   return named.map((name) => {
@@ -68,11 +62,9 @@ export function describePolicy({ policy = {} }: RoutingRuleView): string[] {
   ];
 }
 
-/** The help text of --cases. */
 export const casesHelp =
   "JSON file with the cases and card ranges of docs/routing-cases.md, or - for standard input; or none (default: as in the newest version)";
 
-/** Returns the cases and card ranges of a rule as lines for people. */
 export function describeCases({ cases = {} }: RoutingRuleView, nameOf: ConnectionNames): string[] {
   const { list = [], cardRanges = [] } = cases;
   const lines = list.flatMap(({ name, conditions = {}, connectionIds = [], split, authentication }, index) => {
@@ -88,11 +80,9 @@ export function describeCases({ cases = {} }: RoutingRuleView, nameOf: Connectio
   return [...lines, ...(cardRanges.length > 0 ? [`  card ranges ${cardRanges.length}`] : [])];
 }
 
-/** The help text of --split. */
 export const splitHelp =
   "share of the default plan's payments that goes by another plan, as percent:connection ids, such as 20:gc_01h9zz…,gc_01h455…; or none (default: as in the newest version)";
 
-/** Returns the option --retry-same-gateway. */
 export function retryOption(): Option {
   return new Option(
     "--retry-same-gateway <state>",
@@ -100,10 +90,8 @@ export function retryOption(): Option {
   ).choices(["on", "off"]);
 }
 
-/** The split of a rule's default plan. */
 type Split = NonNullable<RoutingRuleView["split"]>;
 
-/** Parses the value of --split. */
 export function parseSplit(text: string): Split {
   if (text === "none") return { percent: 0, connectionIds: [] };
   const [, percent, ids] = /^(\d{1,2}):([^:]+)$/.exec(text) ?? [];
@@ -111,21 +99,18 @@ export function parseSplit(text: string): Split {
   throw new InvalidArgumentError("It must be a share from 1 to 99 and connections, such as 20:gc_…,gc_…, or none.");
 }
 
-/** Returns the split of a plan as a line for people; none without one. */
 export function describeSplit(split: Split | undefined, nameOf: ConnectionNames): string[] {
   if (split === undefined) return [];
   const gateways = (split.connectionIds ?? []).map((id) => nameOf(id)?.gateway ?? id).join(", then ");
   return [`${split.percent} % to variant B: ${gateways}`];
 }
 
-/** Parses the value of --authentication. */
 export function parseAuthentication(text: string): Authentication {
   const named = Object.entries(authentications).find(([name]) => name === text);
   if (named !== undefined) return named[1];
   throw new InvalidArgumentError("It must be as-needed, always or never.");
 }
 
-/** Returns the authentication of a rule as commands name it. */
 export function nameOfAuthentication({ authentication }: RoutingRuleView): string {
   return Object.entries(authentications).find(([, value]) => value === authentication)?.[0] ?? "as-needed";
 }
@@ -143,7 +128,6 @@ function switchesOf({ failoverOn = [] }: RoutingRuleView): Switch[] {
   return switches.filter((name) => failoverOn.includes(name));
 }
 
-/** The parts of a rule that a command names. */
 export type NamedRule = {
   readonly connections?: string;
   readonly failoverOn?: string;

@@ -22,7 +22,6 @@ type Rules = DashboardClient["routingRules"];
 type Tested = Awaited<ReturnType<Rules["testRoute"]>>;
 type Slice = Awaited<ReturnType<Rules["whatIf"]>>;
 
-/** Shows how a rule would route one payment. */
 export function routeTestCommand(): Command {
   return merchantCommand("test", {
     description:
@@ -65,7 +64,6 @@ export function routeTestCommand(): Command {
     });
 }
 
-/** Shows how a rule would have routed past payments. */
 export function whatIfCommand(): Command {
   return merchantCommand("what-if", {
     description:
@@ -99,7 +97,6 @@ async function draftOf(rules: Rules, options: RoutingOptions & NamedRule) {
   return draft;
 }
 
-/** Facts about the payment to test. */
 type FactOptions = {
   readonly cardBrand?: string;
   readonly cardType?: "credit" | "debit" | "prepaid";

@@ -38,7 +38,6 @@ import { routeTestCommand, whatIfCommand } from "./routing-trial.ts";
 type RoutingOptions = AttachOptions & ScopeOptions;
 type ExpectingOptions = RoutingOptions & { readonly expectedVersion?: number };
 
-/** Shows, replaces, restores and simulates a merchant's routing rule. */
 export function routingCommand(): Command {
   return new Command("routing")
     .addCommand(setCommand())

@@ -11,7 +11,6 @@ const roles: readonly Role[] = ["edge", "worker", "dashboard", "vault", "sandbox
 // call of 16 s (vault/vault-limits.ts) and the webhook of 15 s (events/egress.ts).
 const stopWithinMs = 20_000;
 
-/** Runs the given roles until SIGTERM. */
 export function serveCommand(): Command {
   return new Command("serve")
     .requiredOption("--role <roles>", `comma-separated: ${roles.join(", ")}`, parseRoles)

@@ -16,7 +16,6 @@ import { type OutputOptions, print } from "./output.ts";
 import { addOwnerUrl, type OwnerUrlOptions, ownerUrlOf } from "./owner-url.ts";
 import { rotateCommand } from "./rotate-keys.ts";
 
-/** Generates and rotates the installation's own keys. */
 export function serverKeysCommand(): Command {
   return new Command("server-keys")
     .addCommand(generateCommand())

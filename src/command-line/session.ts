@@ -23,7 +23,6 @@ type CreateOptions = RestOptions & {
   readonly idempotencyKey?: string;
 };
 
-/** Creates and shows payment sessions with a merchant's key. */
 export function sessionCommand(): Command {
   return new Command("session").addCommand(createCommand()).addCommand(showCommand());
 }

@@ -12,7 +12,6 @@ import {
 
 type SettingsOptions = AttachOptions & ScopeOptions;
 
-/** Shows and sets the time that sessions stay open. */
 export function settingsCommand(): Command {
   return new Command("settings").addCommand(showCommand()).addCommand(setCommand());
 }

@@ -13,7 +13,6 @@ import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts
 
 type WorkQueueOptions = AttachOptions & EnvironmentOptions;
 
-/** Lists the alarms that need a person, and closes one in a person's name. */
 export function workQueueCommand(): Command {
   return new Command("work-queue").addCommand(listCommand()).addCommand(closeCommand());
 }

@@ -8,7 +8,6 @@ import { commandSettings, everyRoleSettings, sandboxSettings } from "./every-rol
 import { serviceSettings } from "./service-settings.ts";
 import { vaultRoleSettings } from "./vault-role-settings.ts";
 
-/** Settings under one heading. */
 export type SettingSection = {
   readonly title: string;
   /** Introduction for the reader, in Markdown. */

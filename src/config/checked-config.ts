@@ -24,7 +24,6 @@ export type EnvironmentConfig = {
   readonly vault: VaultSettings;
 };
 
-/** The configuration of edge and worker. */
 export type ServiceConfig = {
   readonly environments: readonly EnvironmentConfig[];
   readonly accountsDatabaseUrl: Secret;
@@ -78,7 +77,6 @@ export type VaultRoleConfig = {
 /** The roles of a process; it may have several. */
 export type Role = "edge" | "worker" | "dashboard" | "vault" | "sandbox";
 
-/** Every setting of an operator, checked. */
 export type Config = {
   /** One neutral word: the prefix of every key and the name of the service. */
   readonly brand: string;

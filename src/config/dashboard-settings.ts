@@ -4,7 +4,6 @@ import { file, oneOf, port, required, type Setting, withDefault } from "../platf
 import type { SettingReader } from "../platform/setting-reader.ts";
 import { freshKey, type RingFile, ringOf } from "./server-keys.ts";
 
-/** The dashboard's origin and its sealing keys. */
 export type DashboardSettings = {
   readonly port: number;
   /** As browsers see it. */

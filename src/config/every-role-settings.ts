@@ -96,7 +96,6 @@ export const everyRoleSettings = {
   }),
 } as const;
 
-/** The sandbox gateways' own settings. */
 export const sandboxSettings = {
   port: required("SWITCHYARD_SANDBOX_PORT", {
     roles: ["sandbox"],

@@ -109,12 +109,10 @@ export function freshRing(kid: string): RingFile {
   return { current: kid, keys: { [kid]: freshKey() } };
 }
 
-/** Returns a private Ed25519 key for the file, in PEM. */
 export function freshSigningKey(): string {
   return generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
 }
 
-/** Returns the public half of a private key, both in PEM. */
 export function publicHalf(privateKey: string): string {
   return createPublicKey(privateKey).export({ type: "spki", format: "pem" }).toString();
 }

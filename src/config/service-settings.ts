@@ -134,7 +134,6 @@ export const serviceSettings = {
   liveEmulators: liveEmulatorSetting,
 } as const;
 
-/** Reads the time limits of a payment. */
 export function readTiming(reader: SettingReader): Timing {
   const attemptTimeoutMs = reader.read(serviceSettings.attemptTimeoutMs);
   const submissionBudgetMs = reader.read(serviceSettings.submissionBudgetMs);
@@ -153,7 +152,6 @@ export function readRequestLimit(
   return { perSecond, burst: reader.read(serviceSettings.rateLimitBurst) };
 }
 
-/** Reports whether webhooks to loopback addresses are allowed. */
 export function readLoopbackWebhooks(reader: SettingReader, usesSandboxGateways: boolean): boolean {
   const isOpen = reader.read(serviceSettings.loopbackWebhooks) === "yes";
   const isLive = reader.read(everyRoleSettings.environments)?.includes("live");

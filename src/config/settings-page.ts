@@ -23,7 +23,6 @@ Where \`SWITCHYARD_SANDBOX_ORIGIN\` is set, as in the demo, live has only sandbo
 This page is generated from the source by \`switchyard configuration --markdown\`. [\`switchyard doctor\`](doctor.md) checks an installation's settings and everything that they lead to. In Kubernetes set \`enableServiceLinks: false\`: a Service called \`switchyard-vault\` would otherwise set \`SWITCHYARD_VAULT_PORT\` to an address.
 `;
 
-/** Returns the whole page. */
 export function renderSettingsPage(): string {
   const sections = settingSections.map(({ title, opening: first, settings }) =>
     [`## ${title}`, ...(first === undefined ? [] : [first]), renderTable(settings)].join("\n\n"),

@@ -46,7 +46,7 @@ const lock: Statement = {
   text: `
     SELECT id, status, phase, held_at AS "heldAt", capture_asked_at AS "captureAskedAt", expired_because AS "expiredBecause",
       replaced_by AS "replacedBy"
-    FROM app.lock_session($1, $2)`,
+    FROM app.lock_session_of($1, $2)`,
 };
 
 const nameSuccessor: Statement = {

@@ -23,12 +23,12 @@ import {
   prepareProvider,
 } from "./authentication/provider-steps.ts";
 import { renewBlocked } from "./card-testing/blocked.ts";
-import { type BrakedPlan, isApproved, planWhileBraking } from "./card-testing/braked-plan.ts";
+import { type BrakedPlan, planPastNetwork, planWhileBraking } from "./card-testing/braked-plan.ts";
 import { brakedPlan, ClaimRefused, countRefused } from "./card-testing/card-counts.ts";
 import type { Core } from "./core.ts";
 import { because, leftOut } from "./decide/because.ts";
 import { nextStep } from "./decide/next-step.ts";
-import { planAsked, planRoute, type Route } from "./decide/plan-route.ts";
+import { planRoute, type Route } from "./decide/plan-route.ts";
 import { type CasedRoute, cardFactsOf, followCases } from "./decide/routing-cases.ts";
 import { endDecided } from "./execute/decisions.ts";
 import { adoptIfHeld, captureWinner, markUnknown, tryGateway, voidHold } from "./execute/flow-steps.ts";
@@ -185,7 +185,14 @@ async function claimAs(core: Core, submission: Submission, planned: Planned): Pr
       const blocked = { ...claim, plan: brakedPlan(plan, leftOut.blocked(by)) };
       return claimAndDecline(core, submission, blocked, "blocked", (tx) => renewBlocked(tx, by, fingerprint));
     }
-    const past = by === "network" ? await planPastNetwork(core, submission, planned) : undefined;
+    const paying = {
+      merchantId: session.merchantId,
+      card: counted!,
+      canAsk: shopper?.browser !== undefined,
+      plan,
+      brakes,
+    };
+    const past = by === "network" ? await planPastNetwork(core, route, paying) : undefined;
     if (past) return claimAs(core, submission, { ...planned, ...past, isPastNetwork: true });
     const braked = { ...claim, plan: brakedPlan(plan, leftOut[by]) };
     const refused = by === "declines" ? counted : undefined;
@@ -193,20 +200,6 @@ async function claimAs(core: Core, submission: Submission, planned: Planned): Pr
       if (refused) countRefused(tx, session, refused);
     });
   }
-}
-
-/**
- * Returns the plan of a payment whose network was declined too often: its customer is authenticated. Where nothing in the plan can ask
- * the customer, a card that the merchant has approved is paid as planned: who tests it learns nothing. Undefined for every other one.
- */
-async function planPastNetwork(
-  core: Core,
-  { session, shopper }: Submission,
-  { route, counted, plan, brakes }: Planned,
-): Promise<BrakedPlan | undefined> {
-  const asked = planAsked(route, { canAsk: true });
-  if (asked) return shopper?.browser && { plan: asked, brakes: [...brakes, "NETWORK"] };
-  return (await isApproved(core, session.merchantId, counted!)) ? { plan, brakes } : undefined;
 }
 
 /** Claims a session and declines it in one transaction: no gateway is called, and the card gets no further count. */

@@ -18,7 +18,6 @@ import { addressOf, claimOf, enter, hashAccepted, needsPasskey, type SignInParts
 import { roleMessage } from "./member-messages.ts";
 import { memberActor, rpcContextOf } from "./rpc-context.ts";
 
-/** Returns the invitation's merchant, address and role. */
 export function getInvitationRpc({ accounts }: SignInParts) {
   return async ({ token }: GetInvitationRequest) => {
     const invitation = await findInvitation(accounts, new Secret(token));

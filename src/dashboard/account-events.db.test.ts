@@ -1,23 +1,18 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { Secret as OtpSecret, TOTP } from "otpauth";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
 import { Role } from "../../gen/dashboard/v1/role_pb.ts";
 import { throttledAccount } from "../accounts/sign-in-throttle.ts";
 import { sweepSignInsOnce } from "../accounts/sweep-sign-ins.ts";
 import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
-import type { Secret } from "../platform/secrets.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { sha256 } from "../platform/secrets.ts";
-import { type DashboardFixture, memberPassword, startDashboardFixture } from "./dashboard.fixture.ts";
+import { memberPassword, startDashboardFixture } from "./dashboard.fixture.ts";
 
-let dashboard: DashboardFixture;
-let operator: Secret;
-beforeAll(async () => {
-  dashboard = await startDashboardFixture({ members: true });
-  operator = await dashboard.hireOperator("ada");
-  await dashboard.addMember("Olive", "OWNER");
-});
-afterAll(() => dashboard?.close());
+const dashboard = await forFile(() => startDashboardFixture({ members: true }));
+const operator = await dashboard.hireOperator("ada");
+await dashboard.addMember("Olive", "OWNER");
 
 const pages = new Pages(() => dashboard);
 const signIns = (cookie?: string) => pages.signIns(cookie);

@@ -27,7 +27,6 @@ import { askToConfirm, mailCounted } from "./confirm-alert-address.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { scopedContextOf } from "./rpc-context.ts";
 
-/** The rpcs that show and change how alerts are sent, and send a test. */
 export function createAlertService(parts: DashboardParts): ServiceImpl<typeof AlertService> {
   const { mailer, runtime, dashboardOrigin } = parts;
   const toMessage = ({ mutedTopics, chatHost }: AlertSettings) => ({

@@ -41,7 +41,6 @@ const lengths: Readonly<Partial<Record<PointLength, Length>>> = {
 };
 const lengthMessages = { hour: PointLength.HOUR, day: PointLength.DAY, week: PointLength.WEEK } as const;
 
-/** The rpc that counts payments and attempts by outcome. */
 export function createAnalyticsService({
   runtime,
 }: {

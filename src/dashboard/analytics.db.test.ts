@@ -1,44 +1,37 @@
 import { v7 } from "uuid";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
+import { describe, expect, it } from "vitest";
+import { createDashboardClient } from "../client/dashboard-client.ts";
 import { recordRoutingRule } from "../core/record/routing-rules.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { decodeId } from "../platform/ids.ts";
 import { countSettledOnce } from "../reporting/analytics/count-settled.ts";
 import { storeSettled } from "../reporting/analytics/settled-rows.fixture.ts";
-import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
+import { startDashboardFixture } from "./dashboard.fixture.ts";
 
-let dashboard: DashboardFixture;
-let client: DashboardClient;
-beforeAll(async () => {
-  dashboard = await startDashboardFixture();
-  client = createDashboardClient(dashboard.address, await dashboard.hireOperator("ada"));
-  const settledAt = "2026-03-10T12:00:00Z";
-  await storeSettled({ query: dashboard.rows }, decodeId("mer", dashboard.merchantId)!, [
-    {
-      settledAt,
-      card: { brand: "visa", country: "DE" },
-      amountMinor: 4900,
-      seconds: 2,
-      attempts: [{ gateway: "A", status: "CAPTURED", ms: 300 }],
-    },
-    {
-      ...{ settledAt, amountMinor: 700, currency: "JPY", seconds: 2 },
-      attempts: [
-        { gateway: "A", status: "VOIDED", kind: "TIMEOUT", ms: 10_000 },
-        { gateway: "B", status: "CAPTURED", ms: 300 },
-      ],
-    },
-    {
-      ...{ settledAt, status: "DECLINED", seconds: 2 },
-      attempts: [{ gateway: "A", status: "DECLINED", kind: "HARD_DECLINE", code: "card_expired", ms: 300 }],
-    },
-    { settledAt, status: "EXPIRED", attempts: [] },
-  ]);
-});
-afterAll(async () => {
-  client?.close();
-  await dashboard?.close();
-});
+const dashboard = await forFile(startDashboardFixture);
+const client = await forFile(async () => createDashboardClient(dashboard.address, await dashboard.hireOperator("ada")));
+const settledAt = "2026-03-10T12:00:00Z";
+await storeSettled({ query: dashboard.rows }, decodeId("mer", dashboard.merchantId)!, [
+  {
+    settledAt,
+    card: { brand: "visa", country: "DE" },
+    amountMinor: 4900,
+    seconds: 2,
+    attempts: [{ gateway: "A", status: "CAPTURED", ms: 300 }],
+  },
+  {
+    ...{ settledAt, amountMinor: 700, currency: "JPY", seconds: 2 },
+    attempts: [
+      { gateway: "A", status: "VOIDED", kind: "TIMEOUT", ms: 10_000 },
+      { gateway: "B", status: "CAPTURED", ms: 300 },
+    ],
+  },
+  {
+    ...{ settledAt, status: "DECLINED", seconds: 2 },
+    attempts: [{ gateway: "A", status: "DECLINED", kind: "HARD_DECLINE", code: "card_expired", ms: 300 }],
+  },
+  { settledAt, status: "EXPIRED", attempts: [] },
+]);
 
 const ask = (more: { gateway?: string; currency?: string } = {}) => {
   const scope = { merchantId: dashboard.merchantId, environment: "ENVIRONMENT_TEST" } as const;

@@ -16,7 +16,6 @@ import { scopedContextOf } from "./rpc-context.ts";
 
 const kindMessages: Record<KeyKind, ApiKey_Kind> = { secret: ApiKey_Kind.SECRET, publishable: ApiKey_Kind.PUBLISHABLE };
 
-/** The rpcs that list and rotate a merchant's API keys. */
 export function createApiKeyService(parts: DashboardParts): ServiceImpl<typeof ApiKeyService> {
   return {
     async listApiKeys(_request, context) {

@@ -2,34 +2,31 @@
  * Manual decisions about attempts that no gateway resolves: who may decide, what they state, and what the audit trail
  * keeps.
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { describe, expect, it } from "vitest";
 import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
 import { AttemptDecision_Kind as Kind } from "../../gen/dashboard/v1/payments_pb.ts";
 import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
 import { type MadePayment, makePayment, openTables } from "../dev/testing/dashboard/payment-rows.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { runCommand } from "../dev/testing/run-command.ts";
-import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
+import { startDashboardFixture } from "./dashboard.fixture.ts";
 
-let live: DashboardFixture;
-let test: DashboardFixture;
 const pages = new Pages(() => live);
 const cookies = { olive: "", dora: "", viv: "", stale: "" };
-beforeAll(async () => {
-  [live, test] = await Promise.all([startDashboardFixture({ members: true, live: true }), startDashboardFixture()]);
-  await live.addMember("Olive", "OWNER");
-  await live.addMember("Dora", "DEVELOPER");
-  await live.addMember("Viv", "VIEWER");
-  cookies.olive = await pages.enter("Olive");
-  cookies.dora = await pages.enter("Dora");
-  cookies.viv = await pages.enter("Viv");
-  cookies.stale = await pages.enter("Olive");
-  await pages.setBack("proved_at", "15 minutes", cookies.stale);
-  await Promise.all([openTables(live), openTables(test)]);
-});
-afterAll(async () => {
-  await live?.close();
-  await test?.close();
-});
+const [live, test] = await Promise.all([
+  forFile(() => startDashboardFixture({ members: true, live: true })),
+  forFile(startDashboardFixture),
+]);
+await live.addMember("Olive", "OWNER");
+await live.addMember("Dora", "DEVELOPER");
+await live.addMember("Viv", "VIEWER");
+cookies.olive = await pages.enter("Olive");
+cookies.dora = await pages.enter("Dora");
+cookies.viv = await pages.enter("Viv");
+cookies.stale = await pages.enter("Olive");
+await pages.setBack("proved_at", "15 minutes", cookies.stale);
+await Promise.all([openTables(live), openTables(test)]);
 
 const anHourAgo = () => new Date(Date.now() - 3_600_000);
 const unanswered = (): MadePayment => ({

@@ -1,55 +1,42 @@
 import { once } from "node:events";
-import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { Pages } from "../dev/testing/dashboard/pages.ts";
 import { WireClient } from "../dev/testing/edge/grpc-wire.ts";
 import { exchangeRaw } from "../dev/testing/edge/raw-exchange.ts";
-import { type EdgeFixture, startEdgeFixture } from "../edge/edge.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
+import { startEdgeFixture } from "../edge/edge.fixture.ts";
 import { renderError, toDomainError } from "../edge/error-mapping.ts";
-import { createGrpcServer, type GrpcServer } from "../edge/grpc-server.ts";
+import { createGrpcServer } from "../edge/grpc-server.ts";
 import { systemRuntime } from "../platform/runtime.ts";
-import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
+import { startDashboardFixture } from "./dashboard.fixture.ts";
 import { createDashboardServer } from "./dashboard-server.ts";
 import { dashboardServices } from "./routes.ts";
 
 const origin = "https://dashboard.example.com";
-let dashboard: DashboardFixture;
-let edge: EdgeFixture;
-let server: Server;
-let internal: GrpcServer;
-let wire: WireClient;
 let cookie: string;
 let operator: string;
-beforeAll(async () => {
-  dashboard = await startDashboardFixture({ members: true });
-  await dashboard.addMember("Olive", "OWNER");
-  cookie = await new Pages(() => dashboard).enter("Olive");
-  operator = (await dashboard.hireOperator("ada")).expose();
-  const style = { brand: "switchyard", errorDocsUrl: "https://pay.example.com/errors" };
-  server = createDashboardServer({
-    runtime: systemRuntime,
-    origin,
-    route: dashboard.route,
-    files: new Map(),
-    addressOf: () => "127.0.0.1",
-    isReady: async () => true,
-    renderError: (error, requestId) => renderError(style, toDomainError(error), requestId),
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  edge = await startEdgeFixture();
-  const guestServices = { services: dashboardServices, route: dashboard.route };
-  internal = createGrpcServer({ ...edge.parts, guestServices }, { reflection: false });
-  wire = new WireClient(await internal.listen(0, "127.0.0.1"));
+const dashboard = await forFile(() => startDashboardFixture({ members: true }));
+await dashboard.addMember("Olive", "OWNER");
+cookie = await new Pages(() => dashboard).enter("Olive");
+operator = (await dashboard.hireOperator("ada")).expose();
+const style = { brand: "switchyard", errorDocsUrl: "https://pay.example.com/errors" };
+const server = createDashboardServer({
+  runtime: systemRuntime,
+  origin,
+  route: dashboard.route,
+  files: new Map(),
+  addressOf: () => "127.0.0.1",
+  isReady: async () => true,
+  renderError: (error, requestId) => renderError(style, toDomainError(error), requestId),
 });
-afterAll(async () => {
-  wire?.close();
-  await internal?.close();
-  await edge?.close();
-  await new Promise((closed) => server?.close(closed));
-  await dashboard?.close();
-});
+server.listen(0, "127.0.0.1");
+await once(server, "listening");
+const edge = await forFile(startEdgeFixture);
+const guestServices = { services: dashboardServices, route: dashboard.route };
+const internal = await forFile(() => createGrpcServer({ ...edge.parts, guestServices }, { reflection: false }));
+const wire = await forFile(async () => new WireClient(await internal.listen(0, "127.0.0.1")));
+afterAll(() => new Promise((closed) => server.close(closed)));
 
 type Refusal = { status: number; code: string; problems: { field: string; reason: string }[]; text: string };
 

@@ -1,28 +1,26 @@
 /** The block list by the dashboard's rpcs: roles, what can be blocked, errors, and the audit trail. */
+
 import type { JsonValue } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import { v7 } from "uuid";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { BlocklistService } from "../../gen/dashboard/v1/blocklist_pb.ts";
 import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
 import { makePayment, openTables } from "../dev/testing/dashboard/payment-rows.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { switchGuards } from "../migrations/switch-guards.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
-import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
+import { startDashboardFixture } from "./dashboard.fixture.ts";
 
-let dashboard: DashboardFixture;
 const pages = new Pages(() => dashboard);
 const cookies = { dora: "", viv: "", stale: "" };
-beforeAll(async () => {
-  dashboard = await startDashboardFixture({ members: true });
-  await dashboard.addMember("Dora", "DEVELOPER");
-  await dashboard.addMember("Viv", "VIEWER");
-  cookies.dora = await pages.enter("Dora");
-  cookies.viv = await pages.enter("Viv");
-  cookies.stale = await pages.enter("Dora");
-  await pages.setBack("proved_at", "15 minutes", cookies.stale);
-});
-afterAll(() => dashboard?.close());
+const dashboard = await forFile(() => startDashboardFixture({ members: true }));
+await dashboard.addMember("Dora", "DEVELOPER");
+await dashboard.addMember("Viv", "VIEWER");
+cookies.dora = await pages.enter("Dora");
+cookies.viv = await pages.enter("Viv");
+cookies.stale = await pages.enter("Dora");
+await pages.setBack("proved_at", "15 minutes", cookies.stale);
 
 type Entry = { readonly entryId: string } & Record<string, unknown>;
 const scope = () => ({ merchantId: dashboard.merchantId, environment: "ENVIRONMENT_TEST" });

@@ -4,7 +4,6 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { BrakingPeriodSchema, BrakingSchema } from "../../gen/dashboard/v1/braking_pb.ts";
 import type { BrakingPeriod, BrakingState } from "../core/card-testing/held-braking.ts";
 
-/** Describes whether a merchant brakes. */
 export function brakingMessage({ now, hold }: BrakingState): MessageInitShape<typeof BrakingSchema> {
   return {
     ...(now && { now: periodMessage(now) }),
@@ -12,7 +11,6 @@ export function brakingMessage({ now, hold }: BrakingState): MessageInitShape<ty
   };
 }
 
-/** Describes a time in which a merchant brakes, or braked. */
 export function periodMessage(period: BrakingPeriod): MessageInitShape<typeof BrakingPeriodSchema> {
   const { beganAt, endedAt, cards, threshold, begunBy } = period;
   return {

@@ -1,32 +1,29 @@
 /** A person's hold on braking, by the dashboard's rpc and by the command line: roles, its time, its end, and the audit trail. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+
+import { afterEach, describe, expect, it } from "vitest";
 import { SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
 import { createBrakeTurn } from "../core/card-testing/brake-merchants.ts";
 import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { runCommand } from "../dev/testing/run-command.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
-import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
+import { startDashboardFixture } from "./dashboard.fixture.ts";
 
-let dashboard: DashboardFixture;
-let turn: () => Promise<boolean>;
 const pages = new Pages(() => dashboard);
 const cookies = { dora: "", olga: "", viv: "", stale: "" };
-beforeAll(async () => {
-  dashboard = await startDashboardFixture({ members: true });
-  turn = createBrakeTurn({ database: dashboard.database, runtime: systemRuntime, isTest: true });
-  await dashboard.addMember("Dora", "DEVELOPER");
-  await dashboard.addMember("Olga", "OWNER");
-  await dashboard.addMember("Viv", "VIEWER");
-  for (const name of ["dora", "olga", "viv"] as const) cookies[name] = await pages.enter(name);
-  cookies.stale = await pages.enter("Dora");
-  await pages.setBack("proved_at", "15 minutes", cookies.stale);
-});
+const dashboard = await forFile(() => startDashboardFixture({ members: true }));
+const turn = createBrakeTurn({ database: dashboard.database, runtime: systemRuntime, isTest: true });
+await dashboard.addMember("Dora", "DEVELOPER");
+await dashboard.addMember("Olga", "OWNER");
+await dashboard.addMember("Viv", "VIEWER");
+for (const name of ["dora", "olga", "viv"] as const) cookies[name] = await pages.enter(name);
+cookies.stale = await pages.enter("Dora");
+await pages.setBack("proved_at", "15 minutes", cookies.stale);
 afterEach(async () => {
   await dashboard.setClockAhead("0 s");
   await dashboard.rows("TRUNCATE braking, braking_hold, tested_payment, alert");
 });
-afterAll(() => dashboard?.close());
 
 type Braking = { now?: { begunBy: string; threshold: number }; hold?: { on: boolean; heldBy: string } };
 const scope = () => ({ merchantId: dashboard.merchantId, environment: "ENVIRONMENT_TEST" });

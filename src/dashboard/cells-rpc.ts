@@ -17,7 +17,6 @@ import { type ScopedContext, scopedContextOf } from "./rpc-context.ts";
 // The health of an endpoint belongs to the configuration and may change meanwhile.
 const copiesMax = 10;
 
-/** The rpcs that list cells and move merchants between them. */
 export function cellMethods(
   parts: DashboardParts,
 ): Pick<ServiceImpl<typeof MerchantService>, "moveMerchant" | "listCells"> {

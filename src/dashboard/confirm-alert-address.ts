@@ -101,7 +101,6 @@ function problemOf(handover: Handover | undefined): string {
   }
 }
 
-/** The rpc that the link's page calls. */
 export function confirmAlertAddressRpc(parts: DashboardParts) {
   return async ({ token }: ConfirmAlertAddressRequest, context: HandlerContext) => {
     const { environment, ...asked } = openToken(parts, token);

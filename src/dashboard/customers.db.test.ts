@@ -1,16 +1,16 @@
 /** Finds payments by their customers and amounts: the search, one customer's lists and totals, and the API's list. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
+
+import { describe, expect, it } from "vitest";
+import { createDashboardClient } from "../client/dashboard-client.ts";
 import { makePayment, openTables } from "../dev/testing/dashboard/payment-rows.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { Secret } from "../platform/secrets.ts";
 import { amountsIn } from "../reporting/amounts-in-text.ts";
 import { listSessions } from "../reporting/session-list.ts";
-import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
+import { startDashboardFixture } from "./dashboard.fixture.ts";
 
-let dashboard: DashboardFixture;
-let client: DashboardClient;
 const made: Record<string, string> = {};
 
 async function make(name: string, customer: { email?: string; name?: string }, payment: object = {}) {
@@ -23,27 +23,21 @@ async function make(name: string, customer: { email?: string; name?: string }, p
   return sessionUuid;
 }
 
-beforeAll(async () => {
-  dashboard = await startDashboardFixture();
-  client = createDashboardClient(dashboard.address, await dashboard.hireOperator("ada"));
-  await openTables(dashboard);
-  const paid = await make("paid", { email: "Ada@Shop.example", name: "Ada Lovelace" }, { amountMinor: 5950 });
-  await make("declined", { email: "ada@shop.example" }, { status: "DECLINED", amountMinor: 5950 });
-  await make("yen", { email: "ada@shop.example", name: "100%_Ada" }, { amountMinor: 120, currency: "JPY" });
-  await make("other", { email: "bad-ada@shop.example", name: "adam smith" }, { amountMinor: 1 });
-  await make("unnamed", {}, { amountMinor: 5951 });
-  await make("foreign", { email: "ada@shop.example", name: "Ada Lovelace" }, { merchantUuid: systemRuntime.uuid() });
-  const merchant = decodeId("mer", dashboard.merchantId);
-  await dashboard.rows(`SET session_replication_role = replica;
-    UPDATE payment_session SET refunds = 1 WHERE id = '${paid}';
-    INSERT INTO refund (session_id, id, merchant_id, attempt_id, connection_id, gateway, amount_minor, currency, status)
-    VALUES ('${paid}', '${paid}', '${merchant}', '${paid}', '${paid}', 'SANDBOX_A', 950, 'EUR', 'SUCCEEDED');
-    SET session_replication_role = origin`);
-});
-afterAll(async () => {
-  client?.close();
-  await dashboard?.close();
-});
+const dashboard = await forFile(startDashboardFixture);
+const client = await forFile(async () => createDashboardClient(dashboard.address, await dashboard.hireOperator("ada")));
+await openTables(dashboard);
+const paid = await make("paid", { email: "Ada@Shop.example", name: "Ada Lovelace" }, { amountMinor: 5950 });
+await make("declined", { email: "ada@shop.example" }, { status: "DECLINED", amountMinor: 5950 });
+await make("yen", { email: "ada@shop.example", name: "100%_Ada" }, { amountMinor: 120, currency: "JPY" });
+await make("other", { email: "bad-ada@shop.example", name: "adam smith" }, { amountMinor: 1 });
+await make("unnamed", {}, { amountMinor: 5951 });
+await make("foreign", { email: "ada@shop.example", name: "Ada Lovelace" }, { merchantUuid: systemRuntime.uuid() });
+const merchant = decodeId("mer", dashboard.merchantId);
+await dashboard.rows(`SET session_replication_role = replica;
+  UPDATE payment_session SET refunds = 1 WHERE id = '${paid}';
+  INSERT INTO refund (session_id, id, merchant_id, attempt_id, connection_id, gateway, amount_minor, currency, status)
+  VALUES ('${paid}', '${paid}', '${merchant}', '${paid}', '${paid}', 'SANDBOX_A', 950, 'EUR', 'SUCCEEDED');
+  SET session_replication_role = origin`);
 
 const scope = () => ({ merchantId: dashboard.merchantId, environment: "ENVIRONMENT_TEST" as const });
 const nameOf = (sessionId: string | undefined) => Object.keys(made).find((name) => made[name] === sessionId);

@@ -2,6 +2,7 @@
 import type { ConnectError, ContextValues } from "@connectrpc/connect";
 import type { Core } from "../core/core.ts";
 import type { EndpointContext } from "../events/endpoints.ts";
+import type { EmulatorOrigins } from "../gateways/gateway-origins.ts";
 import type { Database, Queryable, Reads } from "../platform/database.ts";
 import type { Mailer } from "../platform/mail.ts";
 import type { Runtime } from "../platform/runtime.ts";
@@ -48,7 +49,6 @@ export type ServedParts = DashboardParts & {
   readonly accounts: Database;
 };
 
-/** The dependencies of every dashboard rpc. */
 export type DashboardParts = {
   /** Both in the demo, one in a live installation, each by its first cell. */
   readonly environments: Readonly<Partial<Record<"test" | "live", DashboardEnvironment>>>;
@@ -58,6 +58,7 @@ export type DashboardParts = {
   readonly brand: string;
   /** Origin of the public port, where gateways send their notifications. */
   readonly apiOrigin: string;
+  readonly emulatorOrigins: Readonly<Record<"test" | "live", EmulatorOrigins>>;
   /** Origin of the dashboard as browsers see it, if there is one. */
   readonly dashboardOrigin: string | undefined;
   /** Mails invitations; undefined where no mail server is configured. */

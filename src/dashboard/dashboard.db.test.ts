@@ -11,16 +11,17 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { TimestampSchema } from "@bufbuild/protobuf/wkt";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { Role, role } from "../../gen/dashboard/v1/role_pb.ts";
 import type { WebhookDeliveryService } from "../../gen/dashboard/v1/webhook_deliveries_pb.ts";
 import { RpcError } from "../client/rpc-error.ts";
 import { answeredRequests } from "../dev/testing/dashboard/answered-requests.ts";
 import { restOf } from "../dev/testing/dashboard/sample-requests.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { type CallOptions, createGrpcClient } from "../platform/grpc-client.ts";
 import { Secret } from "../platform/secrets.ts";
-import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
+import { startDashboardFixture } from "./dashboard.fixture.ts";
 import { dashboardServices, signInServices } from "./routes.ts";
 
 /** Finds every service that buf generated from proto/dashboard/v1, independent of any list of ours. */
@@ -46,20 +47,12 @@ type AuditRow = {
   after: unknown;
 };
 
-let dashboard: DashboardFixture;
-let receiver: Receiver;
-let operator: Secret;
-let scope: { merchantId: string; environment: string };
-
-beforeAll(async () => {
-  [dashboard, receiver] = await Promise.all([startDashboardFixture(), Receiver.start()]);
-  operator = await dashboard.hireOperator("ada");
-  scope = { merchantId: dashboard.merchantId, environment: "ENVIRONMENT_TEST" };
-});
-afterAll(async () => {
-  await dashboard?.close();
-  await receiver?.close();
-});
+const [dashboard, receiver] = await Promise.all([forFile(startDashboardFixture), forFile(() => Receiver.start())]);
+const operator = await dashboard.hireOperator("ada");
+const scope: { merchantId: string; environment: string } = {
+  merchantId: dashboard.merchantId,
+  environment: "ENVIRONMENT_TEST",
+};
 
 /** Calls any method with JSON; rejects with RpcError. */
 async function call(method: DescMethod, request: JsonValue, token?: Secret): Promise<Record<string, unknown>> {

@@ -41,7 +41,6 @@ const brand = "switchyard";
 
 export const memberPassword = "correct horse battery";
 
-/** A served dashboard, its merchant and its operators. */
 export type DashboardFixture = Awaited<ReturnType<typeof startDashboardFixture>>;
 
 /**
@@ -82,6 +81,7 @@ export async function startDashboardFixture(
     runtime: systemRuntime,
     brand,
     apiOrigin: "https://pay.example.com",
+    emulatorOrigins: { test: {}, live: {} },
     dashboardOrigin: "https://dashboard.example.com",
     mailer: options.mail === false ? undefined : new Mailer({ ...mailServer, from: "pay@example.com" }),
     signIns: options.members
@@ -117,7 +117,6 @@ export async function startDashboardFixture(
       await fanOut(database, [{ sessionId, sequence: 99 }]);
       return { eventId: encodeId("evt", eventId), sessionId: encodeId("ps", sessionId), sessionUuid: sessionId };
     },
-    /** Posts the due deliveries, as a worker would. */
     deliver: () => deliverOnce(harness.context),
     setClockAhead: harness.setClockAhead,
     rows: harness.rows,

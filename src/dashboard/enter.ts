@@ -15,7 +15,6 @@ import { memberMessage } from "./member-messages.ts";
 import { memberActor, rpcContextOf } from "./rpc-context.ts";
 import { browserCookie, readBrowserCookie, readSignInCookie, signInCookie } from "./sign-in-cookie.ts";
 
-/** The additional dependencies of the members' rpcs. */
 export type SignInParts = DashboardParts & {
   readonly signIns: NonNullable<DashboardParts["signIns"]>;
   /** Checks proofs; failures are counted even if the call fails. */
@@ -108,7 +107,6 @@ export function claimOf(
   return { email, password: new Secret(password), code, address, browserMark, requestId };
 }
 
-/** Returns the address of a call's client. */
 export function addressOf(parts: SignInParts, context: HandlerContext): string {
   return parts.signIns.addressOf(context.values);
 }

@@ -1,22 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
+import { describe, expect, it } from "vitest";
+import { createDashboardClient } from "../client/dashboard-client.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { SandboxControl } from "../dev/testing/sandbox-control.ts";
-import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
+import { startDashboardFixture } from "./dashboard.fixture.ts";
 
-let dashboard: DashboardFixture;
-let client: DashboardClient;
-let sandbox: SandboxControl;
-let scope: { merchantId: string; environment: "ENVIRONMENT_TEST" };
-beforeAll(async () => {
-  dashboard = await startDashboardFixture();
-  client = createDashboardClient(dashboard.address, await dashboard.hireOperator("ada"));
-  sandbox = new SandboxControl(dashboard.sandboxOrigin);
-  scope = { merchantId: dashboard.merchantId, environment: "ENVIRONMENT_TEST" };
-});
-afterAll(async () => {
-  client?.close();
-  await dashboard?.close();
-});
+const dashboard = await forFile(startDashboardFixture);
+const client = await forFile(async () => createDashboardClient(dashboard.address, await dashboard.hireOperator("ada")));
+const sandbox = new SandboxControl(dashboard.sandboxOrigin);
+const scope: { merchantId: string; environment: "ENVIRONMENT_TEST" } = {
+  merchantId: dashboard.merchantId,
+  environment: "ENVIRONMENT_TEST",
+};
 
 const keyOf = (account: string) => ({ apiKey: `sandbox_test_${account}` });
 

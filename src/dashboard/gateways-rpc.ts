@@ -10,6 +10,7 @@ import {
 import { type Forwarding, whyNotForwardable } from "../card-vault/card-vault.ts";
 import { type AuthenticationProvider, providers } from "../gateways/authentication-provider.ts";
 import { type Connector, gateways } from "../gateways/connector.ts";
+import { credentialsOfEmulator, type EmulatorOrigins } from "../gateways/gateway-origins.ts";
 import { encodeId } from "../platform/ids.ts";
 import { loadConnectionAlerts } from "../reporting/alerts.ts";
 import { loadConnectionHealth } from "../reporting/gateway-health.ts";
@@ -22,15 +23,21 @@ const healthWindowMs = 60 * 60_000;
 /** The rpcs that list the gateways an account can be connected at, and the health of the connected ones. */
 export function createGatewayService({
   apiOrigin,
+  emulatorOrigins,
   runtime,
-}: Pick<DashboardParts, "apiOrigin" | "runtime">): ServiceImpl<typeof GatewayService> {
+}: Pick<DashboardParts, "apiOrigin" | "emulatorOrigins" | "runtime">): ServiceImpl<typeof GatewayService> {
   return {
     async listGateways(_request, context) {
       const { core, name } = scopedContextOf(context).environment;
       const connectors = gateways.flatMap((gateway) => core.connectorOf(gateway) ?? []);
       return create(ListGatewaysResponseSchema, {
         gateways: [...connectors, ...providers.flatMap((name) => core.providerOf(name) ?? [])].map((connector) =>
-          gatewayMessage(connector, core.vault.forwarding),
+          gatewayMessage(connector, {
+            forwarding: core.vault.forwarding,
+            emulatorAccepts: isEmulated(emulatorOrigins[name], connector.gateway)
+              ? credentialsOfEmulator(connector.gateway, name)
+              : undefined,
+          }),
         ),
         notificationUrlPrefix: `${apiOrigin}/gateway-notifications/${name}/`,
       });
@@ -60,7 +67,14 @@ export function createGatewayService({
   };
 }
 
-function gatewayMessage(connector: Connector | AuthenticationProvider, forwarding: Forwarding) {
+function isEmulated(emulators: EmulatorOrigins, gateway: string): boolean {
+  return Object.hasOwn(emulators, gateway);
+}
+
+function gatewayMessage(
+  connector: Connector | AuthenticationProvider,
+  { forwarding, emulatorAccepts }: { forwarding: Forwarding; emulatorAccepts: string | undefined },
+) {
   const becauseUnusable = whyNotForwardable(forwarding, connector);
   return {
     gateway: connector.gateway,
@@ -69,5 +83,6 @@ function gatewayMessage(connector: Connector | AuthenticationProvider, forwardin
     isProvider: "prepare" in connector,
     importsProof: "importsProof" in connector && connector.importsProof === true,
     ...(becauseUnusable !== undefined && { becauseUnusable }),
+    ...(emulatorAccepts !== undefined && { emulatorAccepts }),
   };
 }

@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { DashboardClient } from "../client/dashboard-client.ts";
+import { describe, expect, it } from "vitest";
 import { cards } from "../core/scenarios/core.fixture.ts";
-import { type PayingDashboard, startPayingDashboard } from "../dev/testing/dashboard/paying-dashboard.ts";
+import { startPayingDashboard } from "../dev/testing/dashboard/paying-dashboard.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { decodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 
-let dashboard: PayingDashboard;
-let client: DashboardClient;
-beforeAll(async () => {
-  dashboard = await startPayingDashboard();
-  client = await dashboard.callAs("ada");
-});
-afterAll(() => dashboard?.close());
+const dashboard = await forFile(startPayingDashboard);
+const client = await dashboard.callAs("ada");
 
 describe("ListGateways", () => {
   it("returns each gateway's credential fields, with the patterns that its own connector uses", async () => {
@@ -24,6 +19,8 @@ describe("ListGateways", () => {
       "ADYEN_3DS",
     ]);
     expect(gateways.map(({ sendsNotifications }) => sendsNotifications)).toEqual([true, false, true, false, false]);
+    const ofEmulators = gateways.map(({ emulatorAccepts }) => emulatorAccepts);
+    expect(ofEmulators).toEqual([expect.stringContaining("AQEanyKey"), undefined, undefined, undefined, undefined]);
     expect(notificationUrlPrefix).toBe("https://pay.example.com/gateway-notifications/test/");
     const [apiKey] = gateways[1]!.credentialFields!;
     expect(apiKey).toMatchObject({ name: "apiKey", label: "API key", hint: expect.stringContaining("sandbox_test_") });

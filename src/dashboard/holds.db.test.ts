@@ -1,32 +1,30 @@
 /** Orders about held payments by the dashboard's rpcs: roles, bounds, one order of one hold, and audit rows. */
+
 import type { DescMethod } from "@bufbuild/protobuf";
 import { v7 } from "uuid";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { AnalyticsService, type GetAnalyticsResponse } from "../../gen/dashboard/v1/analytics_pb.ts";
 import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
 import { PaymentSession_Status } from "../../gen/payments/v1/payment_session_pb.ts";
 import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
 import { type MadePayment, makeHeld, makePayment, openTables } from "../dev/testing/dashboard/payment-rows.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { SandboxControl } from "../dev/testing/sandbox-control.ts";
 import { recordConnection, stageCredentials } from "../gateways/connections.ts";
 import { switchGuards } from "../migrations/switch-guards.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
-import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
+import { startDashboardFixture } from "./dashboard.fixture.ts";
 
-let dashboard: DashboardFixture;
 const pages = new Pages(() => dashboard);
 const cookies = { dora: "", viv: "", stale: "" };
-beforeAll(async () => {
-  dashboard = await startDashboardFixture({ members: true });
-  await dashboard.addMember("Dora", "DEVELOPER");
-  await dashboard.addMember("Viv", "VIEWER");
-  cookies.dora = await pages.enter("Dora");
-  cookies.viv = await pages.enter("Viv");
-  cookies.stale = await pages.enter("Dora");
-  await pages.setBack("proved_at", "15 minutes", cookies.stale);
-});
-afterAll(() => dashboard?.close());
+const dashboard = await forFile(() => startDashboardFixture({ members: true }));
+await dashboard.addMember("Dora", "DEVELOPER");
+await dashboard.addMember("Viv", "VIEWER");
+cookies.dora = await pages.enter("Dora");
+cookies.viv = await pages.enter("Viv");
+cookies.stale = await pages.enter("Dora");
+await pages.setBack("proved_at", "15 minutes", cookies.stale);
 
 /** Makes a held payment. The guards are off only while its rows are written. */
 async function held(made: MadePayment = {}) {

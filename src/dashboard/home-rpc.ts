@@ -20,7 +20,6 @@ import { shownOrderRef } from "../reporting/shown-order-ref.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { scopedContextOf } from "./rpc-context.ts";
 
-/** The rpcs of the home page. */
 export function createHomeService({
   runtime,
   mailer,
@@ -132,7 +131,6 @@ function cardNumbersItem({ count, lastAt, lastId }: NonNullable<Alerts["cardNumb
   };
 }
 
-/** An open alert. Those about endpoints that fail have one kind. */
 function openItem(alert: Alerts["open"][number]): Item {
   const { kind, detail, since, gateway, connectionId, endpointId, url } = alert;
   const isFailing = kind === "FAILING_24_HOURS" || kind === "FAILING_72_HOURS";

@@ -1,26 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { confirmAlertAddress } from "../accounts/alert-addresses.ts";
-import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
+import { createDashboardClient } from "../client/dashboard-client.ts";
 import { type MadePayment, makePayment, openTables } from "../dev/testing/dashboard/payment-rows.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { countSettledOnce } from "../reporting/analytics/count-settled.ts";
 import { raiseAlertsOnce } from "../reporting/raise-alerts.ts";
-import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
+import { startDashboardFixture } from "./dashboard.fixture.ts";
 
 const alertRows = 10;
 
-let dashboard: DashboardFixture;
-let client: DashboardClient;
-beforeAll(async () => {
-  dashboard = await startDashboardFixture();
-  client = createDashboardClient(dashboard.address, await dashboard.hireOperator("ada"));
-  await openTables(dashboard);
-});
-afterAll(async () => {
-  client?.close();
-  await dashboard?.close();
-});
+const dashboard = await forFile(startDashboardFixture);
+const client = await forFile(async () => createDashboardClient(dashboard.address, await dashboard.hireOperator("ada")));
+await openTables(dashboard);
 
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
 const home = () => client.home.getHome({ merchantId: dashboard.merchantId, environment: "ENVIRONMENT_TEST" });

@@ -1,37 +1,32 @@
 /** Tests `switchyard ledger export`: past days as one CSV file, with one audit row, for its own merchant. */
+
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+import { afterAll, expect, it, onTestFinished } from "vitest";
 import { createDashboardClient } from "../client/dashboard-client.ts";
 import { makePayment, openTables } from "../dev/testing/dashboard/payment-rows.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { runCommand } from "../dev/testing/run-command.ts";
 import { systemRuntime } from "../platform/runtime.ts";
-import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
+import { startDashboardFixture } from "./dashboard.fixture.ts";
 
 const noon = new Date("2026-03-04T12:00:00Z");
 
-let dashboard: DashboardFixture;
-let folder: string;
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "ledger-"));
-  dashboard = await startDashboardFixture();
-  await openTables(dashboard);
-  const voided = [{ gateway: "SANDBOX_A", became: "VOIDED", gatewayReference: "a-1" }] as const;
-  const captured = [{ gateway: "SANDBOX_B", became: "CAPTURED", gatewayReference: "b-1" }] as const;
-  await makePayment(dashboard, { orderRef: "=1+1", status: "DEGRADED", createdAt: noon, attempts: voided });
-  const later = new Date(noon.getTime() + 60_000);
-  const paid = { status: "SUCCEEDED", amountMinor: 120, currency: "JPY", attempts: captured } as const;
-  await makePayment(dashboard, { ...paid, orderRef: "4242424242424242", createdAt: later });
-  await makePayment(dashboard, { ...paid, createdAt: later, merchantUuid: systemRuntime.uuid() });
-  await makePayment(dashboard, { ...paid, createdAt: new Date(noon.getTime() + 86_400_000) });
-  // The guards that set it are off.
-  await dashboard.rows("UPDATE attempt SET captured_amount_minor = amount_minor WHERE capture_ordered_at IS NOT NULL");
-});
-afterAll(async () => {
-  await dashboard?.close();
-  rmSync(folder, { recursive: true });
-});
+const folder = mkdtempSync(join(tmpdir(), "ledger-"));
+const dashboard = await forFile(startDashboardFixture);
+await openTables(dashboard);
+const voided = [{ gateway: "SANDBOX_A", became: "VOIDED", gatewayReference: "a-1" }] as const;
+const captured = [{ gateway: "SANDBOX_B", became: "CAPTURED", gatewayReference: "b-1" }] as const;
+await makePayment(dashboard, { orderRef: "=1+1", status: "DEGRADED", createdAt: noon, attempts: voided });
+const later = new Date(noon.getTime() + 60_000);
+const paid = { status: "SUCCEEDED", amountMinor: 120, currency: "JPY", attempts: captured } as const;
+await makePayment(dashboard, { ...paid, orderRef: "4242424242424242", createdAt: later });
+await makePayment(dashboard, { ...paid, createdAt: later, merchantUuid: systemRuntime.uuid() });
+await makePayment(dashboard, { ...paid, createdAt: new Date(noon.getTime() + 86_400_000) });
+// The guards that set it are off.
+await dashboard.rows("UPDATE attempt SET captured_amount_minor = amount_minor WHERE capture_ordered_at IS NOT NULL");
+afterAll(() => rmSync(folder, { recursive: true }));
 
 const exportTo = async (file: string, days: string[] = ["--day", "2026-03-04"]) => {
   const args = [...days, "--output", join(folder, file), "--grpc-address", dashboard.address];

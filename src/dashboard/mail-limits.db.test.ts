@@ -1,24 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Role } from "../../gen/dashboard/v1/role_pb.ts";
-import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
+import { createDashboardClient } from "../client/dashboard-client.ts";
 import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import type { ReceivedMail } from "../dev/testing/mailbox.ts";
 import { systemRuntime } from "../platform/runtime.ts";
-import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
+import { startDashboardFixture } from "./dashboard.fixture.ts";
 
-let dashboard: DashboardFixture;
-let client: DashboardClient;
-let scope: { merchantId: string; environment: "ENVIRONMENT_TEST" };
 const pages = new Pages(() => dashboard);
-beforeAll(async () => {
-  dashboard = await startDashboardFixture({ members: true });
-  client = createDashboardClient(dashboard.address, await dashboard.hireOperator("ada"));
-  scope = { merchantId: dashboard.merchantId, environment: "ENVIRONMENT_TEST" };
-});
-afterAll(async () => {
-  client?.close();
-  await dashboard?.close();
-});
+const dashboard = await forFile(() => startDashboardFixture({ members: true }));
+const client = await forFile(async () => createDashboardClient(dashboard.address, await dashboard.hireOperator("ada")));
+const scope: { merchantId: string; environment: "ENVIRONMENT_TEST" } = {
+  merchantId: dashboard.merchantId,
+  environment: "ENVIRONMENT_TEST",
+};
 
 const subjectOf = ({ headers }: ReceivedMail) => new Map(headers).get("subject");
 const mailsTo = (address: string) => dashboard.mailbox.mails.filter(({ to }) => to.includes(address));

@@ -1,28 +1,26 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { sweepSignInsOnce } from "../accounts/sweep-sign-ins.ts";
 import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
-import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
+import { startDashboardFixture } from "./dashboard.fixture.ts";
 import { countedAs } from "./guard.ts";
 import { dashboardServices, signInServices } from "./routes.ts";
 
 const callsMax = { post: 20, mail: 30, password: 30 };
 
-let dashboard: DashboardFixture;
-let receiver: Receiver;
-let scope: { merchantId: string; environment: string };
 const pages = new Pages(() => dashboard);
-beforeAll(async () => {
-  [dashboard, receiver] = await Promise.all([startDashboardFixture({ members: true }), Receiver.start()]);
-  scope = { merchantId: dashboard.merchantId, environment: "ENVIRONMENT_TEST" };
-  await dashboard.addMember("Olive", "OWNER");
-  await dashboard.addMember("Dora", "DEVELOPER");
-});
-afterAll(async () => {
-  await dashboard?.close();
-  await receiver?.close();
-});
+const [dashboard, receiver] = await Promise.all([
+  forFile(() => startDashboardFixture({ members: true })),
+  forFile(() => Receiver.start()),
+]);
+const scope: { merchantId: string; environment: string } = {
+  merchantId: dashboard.merchantId,
+  environment: "ENVIRONMENT_TEST",
+};
+await dashboard.addMember("Olive", "OWNER");
+await dashboard.addMember("Dora", "DEVELOPER");
 
 const methods = [...dashboardServices, ...signInServices].flatMap((service) => service.methods);
 const call = (name: string, cookie: string, request: object = {}) =>

@@ -11,7 +11,6 @@ import { encodeId } from "../platform/ids.ts";
 
 const roles = { VIEWER: Role.VIEWER, DEVELOPER: Role.DEVELOPER, OWNER: Role.OWNER } as const;
 
-/** Returns a role as the proto's enum. */
 export function roleMessage(role: MemberRole): Role {
   return roles[role];
 }

@@ -19,7 +19,6 @@ import { invitationMessage, roleOfMessage, teamMessage } from "./member-messages
 import { memberRecoveryRpcs } from "./member-recovery-rpc.ts";
 import { memberActor, merchantContextOf } from "./rpc-context.ts";
 
-/** The rpcs of the team page. */
 export function createMemberService(parts: DashboardParts): ServiceImpl<typeof MemberService> {
   const { accounts } = parts;
   const environments = Object.values(parts.environments).flatMap((each) => [...(each.cells?.values() ?? [each])]);

@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Role } from "../../gen/dashboard/v1/role_pb.ts";
 import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
-import type { Secret } from "../platform/secrets.ts";
-import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
+import { startDashboardFixture } from "./dashboard.fixture.ts";
 
-let dashboard: DashboardFixture;
-let operator: Secret;
 const pages = new Pages(() => dashboard);
 const signIns = (cookie?: string) => pages.signIns(cookie);
-beforeAll(async () => {
-  dashboard = await startDashboardFixture({ members: true });
-  operator = await dashboard.hireOperator("ada");
-  for (const name of ["Olive", "Rosalind", "Florence"]) await dashboard.addMember(name, "OWNER");
-});
-afterAll(() => dashboard?.close());
+const dashboard = await forFile(() => startDashboardFixture({ members: true }));
+const operator = await dashboard.hireOperator("ada");
+for (const name of ["Olive", "Rosalind", "Florence"]) await dashboard.addMember(name, "OWNER");
 
 const offerLink = async (email: string) => {
   const { link } = await pages.members(undefined, operator).resetMemberPassword({ email });

@@ -1,19 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Authenticator, type Lie } from "../dev/testing/dashboard/authenticator.ts";
 import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
-import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
+import { startDashboardFixture } from "./dashboard.fixture.ts";
 
 const passkeysMax = 20;
 
 const origin = "https://dashboard.example.com";
 
-let dashboard: DashboardFixture;
 const pages = new Pages(() => dashboard);
 const passkeys = (cookie?: string) => pages.passkeys(cookie);
-beforeAll(async () => {
-  dashboard = await startDashboardFixture({ members: true });
-});
-afterAll(() => dashboard?.close());
+const dashboard = await forFile(() => startDashboardFixture({ members: true }));
 
 async function memberWithPasskey(name: string) {
   await dashboard.addMember(name, "VIEWER");

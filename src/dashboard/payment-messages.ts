@@ -164,7 +164,6 @@ function authenticationMessage(authentication: Authentication): MessageInitShape
   };
 }
 
-/** Returns a person's decision about an attempt. */
 export function decisionMessage(decided: RecordedDecision): MessageInitShape<typeof AttemptDecisionSchema> {
   const { decision, reference, amountMinor, reason, decidedBy, decidedAt, takesTwo, confirmedBy, confirmedAt } =
     decided;

@@ -1,15 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
 import { type MadePayment, makePayment, openTables } from "../dev/testing/dashboard/payment-rows.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
-import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
+import { startDashboardFixture } from "./dashboard.fixture.ts";
 
 const paymentsWalked = 10_000;
 
-let dashboard: DashboardFixture;
-let client: DashboardClient;
-let foreign: Awaited<ReturnType<typeof makePayment>>;
 const made: Record<string, Awaited<ReturnType<typeof makePayment>>> = {};
 const foreignUuid = systemRuntime.uuid();
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
@@ -33,17 +31,11 @@ const wanted: Record<string, MadePayment> = {
   processing: { orderRef: "order-8", status: "CREATED", processing: true, createdAt: minutesAgo(5) },
   open: { orderRef: "=1+1", status: "CREATED", createdAt: minutesAgo(1), requestUuid: systemRuntime.uuid() },
 };
-beforeAll(async () => {
-  dashboard = await startDashboardFixture();
-  client = createDashboardClient(dashboard.address, await dashboard.hireOperator("ada"));
-  await openTables(dashboard);
-  for (const [name, payment] of Object.entries(wanted)) made[name] = await makePayment(dashboard, payment);
-  foreign = await makePayment(dashboard, { orderRef: "order-7", merchantUuid: foreignUuid, attempts: failedOver });
-});
-afterAll(async () => {
-  client?.close();
-  await dashboard?.close();
-});
+const dashboard = await forFile(startDashboardFixture);
+const client = await forFile(async () => createDashboardClient(dashboard.address, await dashboard.hireOperator("ada")));
+await openTables(dashboard);
+for (const [name, payment] of Object.entries(wanted)) made[name] = await makePayment(dashboard, payment);
+const foreign = await makePayment(dashboard, { orderRef: "order-7", merchantUuid: foreignUuid, attempts: failedOver });
 
 const scope = () => ({ merchantId: dashboard.merchantId, environment: "ENVIRONMENT_TEST" as const });
 const nameOf = (sessionId: string | undefined) =>

@@ -1,48 +1,42 @@
 /** Refunds by the dashboard's rpcs and commands: roles, keys, audit rows, lists, decisions and daily limits. */
+
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ConnectError } from "@connectrpc/connect";
 import { v7 } from "uuid";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
 import { DecideRefundRequest_Decision as Decision } from "../../gen/dashboard/v1/payments_pb.ts";
 import { type RefundFilter, Refund_Status as Status } from "../../gen/dashboard/v1/refunds_pb.ts";
 import { Role } from "../../gen/dashboard/v1/role_pb.ts";
 import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
 import { type MadePayment, makePayment, openTables } from "../dev/testing/dashboard/payment-rows.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { runCommand } from "../dev/testing/run-command.ts";
 import { switchGuards } from "../migrations/switch-guards.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
-import type { Secret } from "../platform/secrets.ts";
-import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
+import { startDashboardFixture } from "./dashboard.fixture.ts";
 
-let dashboard: DashboardFixture;
-let operators: DashboardFixture;
-let folder: string;
-let ada: Secret;
 const pages = new Pages(() => dashboard);
 const cookies = { olive: "", dora: "", dan: "", viv: "", stale: "" };
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "refunds-"));
-  [dashboard, operators] = await Promise.all([startDashboardFixture({ members: true }), startDashboardFixture()]);
-  await dashboard.addMember("Olive", "OWNER");
-  await dashboard.addMember("Dora", "DEVELOPER");
-  await dashboard.addMember("Dan", "DEVELOPER");
-  await dashboard.addMember("Viv", "VIEWER");
-  cookies.olive = await pages.enter("Olive");
-  cookies.dora = await pages.enter("Dora");
-  cookies.dan = await pages.enter("Dan");
-  cookies.viv = await pages.enter("Viv");
-  cookies.stale = await pages.enter("Olive");
-  await pages.setBack("proved_at", "15 minutes", cookies.stale);
-  ada = await operators.hireOperator("ada");
-});
-afterAll(async () => {
-  await dashboard?.close();
-  await operators?.close();
-  rmSync(folder, { recursive: true });
-});
+const folder = mkdtempSync(join(tmpdir(), "refunds-"));
+const [dashboard, operators] = await Promise.all([
+  forFile(() => startDashboardFixture({ members: true })),
+  forFile(startDashboardFixture),
+]);
+await dashboard.addMember("Olive", "OWNER");
+await dashboard.addMember("Dora", "DEVELOPER");
+await dashboard.addMember("Dan", "DEVELOPER");
+await dashboard.addMember("Viv", "VIEWER");
+cookies.olive = await pages.enter("Olive");
+cookies.dora = await pages.enter("Dora");
+cookies.dan = await pages.enter("Dan");
+cookies.viv = await pages.enter("Viv");
+cookies.stale = await pages.enter("Olive");
+await pages.setBack("proved_at", "15 minutes", cookies.stale);
+const ada = await operators.hireOperator("ada");
+afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Makes a captured payment. The guards are off only while its rows are written. */
 async function paid(payment: MadePayment = {}, at = dashboard) {

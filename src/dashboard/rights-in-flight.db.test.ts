@@ -1,26 +1,22 @@
 import { type DescMethod, getOption, hasOption, type JsonValue } from "@bufbuild/protobuf";
 import { Secret as OtpSecret, TOTP } from "otpauth";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { Access, access, Role, role } from "../../gen/dashboard/v1/role_pb.ts";
 import { answeredRequests, type KnownIds } from "../dev/testing/dashboard/answered-requests.ts";
 import { Authenticator } from "../dev/testing/dashboard/authenticator.ts";
 import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { decodeId } from "../platform/ids.ts";
-import { type DashboardFixture, memberPassword, startDashboardFixture } from "./dashboard.fixture.ts";
+import { memberPassword, startDashboardFixture } from "./dashboard.fixture.ts";
 import { isChanging } from "./guard.ts";
 import { dashboardServices, signInServices } from "./routes.ts";
 
-let dashboard: DashboardFixture;
-let receiver: Receiver;
 const pages = new Pages(() => dashboard);
-beforeAll(async () => {
-  [dashboard, receiver] = await Promise.all([startDashboardFixture({ members: true }), Receiver.start()]);
-});
-afterAll(async () => {
-  await dashboard?.close();
-  await receiver?.close();
-});
+const [dashboard, receiver] = await Promise.all([
+  forFile(() => startDashboardFixture({ members: true })),
+  forFile(() => Receiver.start()),
+]);
 
 const methods = [...dashboardServices, ...signInServices].flatMap((service) => service.methods).filter(isChanging);
 const methodNamed = (name: string) => methods.find((method) => method.name === name)!;

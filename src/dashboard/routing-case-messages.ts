@@ -30,7 +30,6 @@ import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { isCurrency, isoExponent } from "../platform/money.ts";
 
-/** Cases whose connections are named by public ids. */
 export type NamedCases = RoutingCases;
 
 /**
@@ -185,7 +184,6 @@ function rangesOf(messages: readonly CardRangeMessage[]): CardRange[] {
   });
 }
 
-/** Returns cases with public ids. */
 export function showCases({ list, cardRanges }: RoutingCases): NamedCases {
   const shown = list.map((one) => ({
     ...one,

@@ -1,22 +1,19 @@
 /** Tests the cases of a routing rule through the dashboard's rpcs: saved, kept, restored, refused, tested and replayed. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { describe, expect, it } from "vitest";
 import type { DashboardClient } from "../client/dashboard-client.ts";
-import { type PayingDashboard, startPayingDashboard } from "../dev/testing/dashboard/paying-dashboard.ts";
+import { startPayingDashboard } from "../dev/testing/dashboard/paying-dashboard.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 
 type Rules = DashboardClient["routingRules"];
 type Cases = NonNullable<Parameters<Rules["setRoutingRule"]>[0]["cases"]>;
 type Conditions = NonNullable<NonNullable<Cases["list"]>[number]["conditions"]>;
 
-let dashboard: PayingDashboard;
-let rules: Rules;
 let a: string;
 let b: string;
-beforeAll(async () => {
-  dashboard = await startPayingDashboard();
-  rules = (await dashboard.callAs("ada")).routingRules;
-  [a = "", b = ""] = dashboard.connectionIds;
-});
-afterAll(() => dashboard?.close());
+const dashboard = await forFile(startPayingDashboard);
+const rules: Rules = (await dashboard.callAs("ada")).routingRules;
+[a = "", b = ""] = dashboard.connectionIds;
 
 const set = (cases?: Cases) =>
   rules.setRoutingRule({

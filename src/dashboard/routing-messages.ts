@@ -60,7 +60,6 @@ export function policyOf(
   };
 }
 
-/** Returns a rule's content with public ids. */
 export function showRule(rule: RoutingRule) {
   const { version, connectionIds, failoverOn, authentication, providerId, policy, cases, split, retriesSameGateway } =
     rule;

@@ -38,7 +38,6 @@ import { type ScopedContext, scopedContextOf } from "./rpc-context.ts";
 
 type VersionParts = Pick<DashboardParts, "runtime">;
 
-/** The rpcs that show, replace, restore and test a merchant's routing rule. */
 export function createRoutingRuleService(parts: VersionParts): ServiceImpl<typeof RoutingRuleService> {
   return {
     async setRoutingRule(request, context) {

@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { DashboardClient } from "../client/dashboard-client.ts";
-import { type PayingDashboard, startPayingDashboard } from "../dev/testing/dashboard/paying-dashboard.ts";
+import { startPayingDashboard } from "../dev/testing/dashboard/paying-dashboard.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 
-let dashboard: PayingDashboard;
-let ada: DashboardClient["routingRules"];
-let bob: DashboardClient["routingRules"];
 let a: string;
 let b: string;
-beforeAll(async () => {
-  dashboard = await startPayingDashboard();
-  ada = (await dashboard.callAs("ada")).routingRules;
-  bob = (await dashboard.callAs("bob")).routingRules;
-  [a = "", b = ""] = dashboard.connectionIds;
-});
-afterAll(() => dashboard?.close());
+const dashboard = await forFile(startPayingDashboard);
+const ada: DashboardClient["routingRules"] = (await dashboard.callAs("ada")).routingRules;
+const bob: DashboardClient["routingRules"] = (await dashboard.callAs("bob")).routingRules;
+[a = "", b = ""] = dashboard.connectionIds;
 
 const newest = async () => (await ada.getRoutingRule(dashboard.scope)).routingRule;
 const set = (by: typeof ada, connectionIds: string[], more: object = {}) =>

@@ -1,24 +1,20 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { DashboardClient } from "../client/dashboard-client.ts";
 import { cancelSession } from "../core/capture-later.ts";
 import type { FailoverSwitch } from "../core/rows/entities.ts";
 import { cards } from "../core/scenarios/core.fixture.ts";
-import { type PayingDashboard, startPayingDashboard } from "../dev/testing/dashboard/paying-dashboard.ts";
+import { startPayingDashboard } from "../dev/testing/dashboard/paying-dashboard.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 
 const all: FailoverSwitch[] = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"];
 const errorAtFirst = "4000000000005001";
 
-let dashboard: PayingDashboard;
-let rules: DashboardClient["routingRules"];
 let a: string;
 let b: string;
-beforeAll(async () => {
-  dashboard = await startPayingDashboard();
-  rules = (await dashboard.callAs("ada")).routingRules;
-  [a = "", b = ""] = dashboard.connectionIds;
-});
-afterAll(() => dashboard?.close());
+const dashboard = await forFile(startPayingDashboard);
+const rules: DashboardClient["routingRules"] = (await dashboard.callAs("ada")).routingRules;
+[a = "", b = ""] = dashboard.connectionIds;
 
 const test = (more: object = {}) =>
   rules.testRoute({ ...dashboard.scope, amountMinor: "4900", currency: "EUR", ...more });

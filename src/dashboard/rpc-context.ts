@@ -76,7 +76,6 @@ export class RpcContext {
     return this.#who.requestId;
   }
 
-  /** The caller as the audit trail names them. */
   get actor(): string {
     return this.#who.actor;
   }
@@ -210,7 +209,6 @@ export const rpcContextKey = createContextKey<RpcContext | undefined>(undefined,
   description: "dashboard rpc context",
 });
 
-/** Returns a member's name in the audit trail. */
 export function memberActor({ id, email }: Member): string {
   return `${email} (${encodeId("mbr", id)})`;
 }

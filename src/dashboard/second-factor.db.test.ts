@@ -1,20 +1,17 @@
 import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
 import { Secret as OtpSecret, TOTP } from "otpauth";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
 import { Role, role } from "../../gen/dashboard/v1/role_pb.ts";
 import { Authenticator } from "../dev/testing/dashboard/authenticator.ts";
 import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
 import { restOf } from "../dev/testing/dashboard/sample-requests.ts";
-import { type DashboardFixture, memberPassword, startDashboardFixture } from "./dashboard.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
+import { memberPassword, startDashboardFixture } from "./dashboard.fixture.ts";
 import { dashboardServices } from "./routes.ts";
 
-let dashboard: DashboardFixture;
 const pages = new Pages(() => dashboard);
-beforeAll(async () => {
-  dashboard = await startDashboardFixture({ members: true, live: "besideTest", secondFactor: true });
-});
-afterAll(() => dashboard?.close());
+const dashboard = await forFile(() => startDashboardFixture({ members: true, live: "besideTest", secondFactor: true }));
 
 const calls = (cookie: string) => {
   const { merchantId } = dashboard;

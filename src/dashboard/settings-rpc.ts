@@ -38,7 +38,6 @@ import type { DashboardEnvironment } from "./dashboard-parts.ts";
 import { scopedContextOf } from "./rpc-context.ts";
 import { requireRevision, revisionOf } from "./settings-revision.ts";
 
-/** The rpcs that show and change a merchant's checkout settings. */
 export function createSettingsService(): ServiceImpl<typeof SettingsService> {
   return {
     async getSettings(_request, context) {
@@ -195,7 +194,6 @@ function requireOrigins(origins: readonly string[]): void {
   if (problems.length > 0) throw new DomainError("invalid_field", rule, { field: "checkoutOrigins", problems });
 }
 
-/** Returns what the revision is of. */
 function revised({ checkoutOrigins, sessionLifetimeMs, statementDescriptor, repeatedOrders }: AllSettings) {
   return [checkoutOrigins, sessionLifetimeMs, statementDescriptor, repeatedOrders];
 }

@@ -1,27 +1,23 @@
 import { ConnectError } from "@connectrpc/connect";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
 import { RepeatedOrders } from "../../gen/dashboard/v1/settings_pb.ts";
 import { BadRequestSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { findKeyHolder } from "../accounts/api-keys.ts";
 import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { sha256 } from "../platform/secrets.ts";
 import { hashOfErased } from "../retention/erase-customer.ts";
-import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
+import { startDashboardFixture } from "./dashboard.fixture.ts";
 
-let dashboard: DashboardFixture;
-let cookie: string;
 const pages = new Pages(() => dashboard);
-beforeAll(async () => {
-  dashboard = await startDashboardFixture({ members: true });
-  await dashboard.addMember("Dora", "DEVELOPER");
-  await dashboard.addMember("Olga", "OWNER");
-  await dashboard.addMember("Vera", "VIEWER");
-  cookie = await pages.enter("Dora");
-});
-afterAll(() => dashboard?.close());
+const dashboard = await forFile(() => startDashboardFixture({ members: true }));
+await dashboard.addMember("Dora", "DEVELOPER");
+await dashboard.addMember("Olga", "OWNER");
+await dashboard.addMember("Vera", "VIEWER");
+const cookie = await pages.enter("Dora");
 
 const scope = () => ({ merchantId: dashboard.merchantId, environment: Environment.TEST });
 const load = async () => (await pages.settings(cookie).getSettings(scope())).settings!;

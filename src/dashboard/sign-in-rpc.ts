@@ -107,7 +107,6 @@ export function createSignInService(parts: SignInParts): ServiceImpl<typeof Sign
   };
 }
 
-/** Sets a new password and ends the other sign-ins. */
 function passwordRpc(parts: SignInParts): Pick<ServiceImpl<typeof SignInService>, "changePassword"> {
   return {
     async changePassword({ newPassword }, context) {
@@ -130,7 +129,6 @@ function passwordRpc(parts: SignInParts): Pick<ServiceImpl<typeof SignInService>
   };
 }
 
-/** Lists and ends the member's sign-ins. */
 function listRpcs({
   accounts,
 }: SignInParts): Pick<ServiceImpl<typeof SignInService>, "listSignIns" | "revokeSignIn" | "listAccountEvents"> {

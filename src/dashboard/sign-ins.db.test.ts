@@ -1,27 +1,24 @@
 import { Secret as OtpSecret, TOTP } from "otpauth";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { Role } from "../../gen/dashboard/v1/role_pb.ts";
 import { changePassword, findMemberByEmail } from "../accounts/members.ts";
 import { hashPassword } from "../accounts/passwords.ts";
 import { throttledAccount, throttledAddress, throttledBrowser, throttledProofs } from "../accounts/sign-in-throttle.ts";
 import { endOtherSignIns } from "../accounts/sign-ins.ts";
 import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { decodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
-import { type DashboardFixture, memberPassword, startDashboardFixture } from "./dashboard.fixture.ts";
+import { memberPassword, startDashboardFixture } from "./dashboard.fixture.ts";
 
-let dashboard: DashboardFixture;
-beforeAll(async () => {
-  dashboard = await startDashboardFixture({ members: true });
-  for (const [name, role] of [
-    ["Olive", "OWNER"],
-    ["Dora", "DEVELOPER"],
-    ["Viv", "VIEWER"],
-  ] as const) {
-    await dashboard.addMember(name, role);
-  }
-});
-afterAll(() => dashboard?.close());
+const dashboard = await forFile(() => startDashboardFixture({ members: true }));
+for (const [name, role] of [
+  ["Olive", "OWNER"],
+  ["Dora", "DEVELOPER"],
+  ["Viv", "VIEWER"],
+] as const) {
+  await dashboard.addMember(name, role);
+}
 
 const pages = new Pages(() => dashboard);
 const signIns = (cookie?: string) => pages.signIns(cookie);

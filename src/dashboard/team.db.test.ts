@@ -1,21 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
 import { Role } from "../../gen/dashboard/v1/role_pb.ts";
 import { grantRole, insertMember, lockTeam } from "../accounts/members.ts";
 import { createMerchant } from "../accounts/merchants.ts";
 import { hashPassword } from "../accounts/passwords.ts";
 import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { Secret } from "../platform/secrets.ts";
-import { type DashboardFixture, memberPassword, startDashboardFixture } from "./dashboard.fixture.ts";
+import { memberPassword, startDashboardFixture } from "./dashboard.fixture.ts";
 
-let dashboard: DashboardFixture;
-beforeAll(async () => {
-  dashboard = await startDashboardFixture({ members: true });
-  await dashboard.addMember("Olive", "OWNER");
-});
-afterAll(() => dashboard?.close());
+const dashboard = await forFile(() => startDashboardFixture({ members: true }));
+await dashboard.addMember("Olive", "OWNER");
 
 const pages = new Pages(() => dashboard);
 const signIns = (cookie?: string) => pages.signIns(cookie);

@@ -13,7 +13,6 @@ import { DomainError } from "../platform/errors.ts";
 import { makeBrowserKnown, type SignInParts } from "./enter.ts";
 import { rpcContextOf } from "./rpc-context.ts";
 
-/** The rpcs that begin, confirm and end the use of an app. */
 export function totpRpcs(
   parts: SignInParts,
 ): Pick<ServiceImpl<typeof SignInService>, "offerTotp" | "confirmTotp" | "removeTotp"> {

@@ -1,29 +1,22 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
+import { describe, expect, it } from "vitest";
+import { createDashboardClient } from "../client/dashboard-client.ts";
 import { recordConfirmedAddresses } from "../dev/testing/confirmed-addresses.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { decodeId } from "../platform/ids.ts";
-import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
+import { startDashboardFixture } from "./dashboard.fixture.ts";
 
-let dashboard: DashboardFixture;
-let client: DashboardClient;
-let scope: { merchantId: string; environment: "ENVIRONMENT_TEST" };
-let another: typeof scope;
-let endpointId: string;
-beforeAll(async () => {
-  dashboard = await startDashboardFixture();
-  client = createDashboardClient(dashboard.address, await dashboard.hireOperator("ada"));
-  scope = { merchantId: dashboard.merchantId, environment: "ENVIRONMENT_TEST" };
-  const { merchant } = await client.merchants.createMerchant({ name: "Tea House" });
-  another = { ...scope, merchantId: merchant!.merchantId! };
-  const added = await client.endpoints.addWebhookEndpoint({ ...scope, url: "http://127.0.0.1:9/hook" });
-  endpointId = added.endpoint!.endpointId!;
-});
-afterAll(async () => {
-  client?.close();
-  await dashboard?.close();
-});
+const dashboard = await forFile(startDashboardFixture);
+const client = await forFile(async () => createDashboardClient(dashboard.address, await dashboard.hireOperator("ada")));
+const scope: { merchantId: string; environment: "ENVIRONMENT_TEST" } = {
+  merchantId: dashboard.merchantId,
+  environment: "ENVIRONMENT_TEST",
+};
+const { merchant } = await client.merchants.createMerchant({ name: "Tea House" });
+const another: typeof scope = { ...scope, merchantId: merchant!.merchantId! };
+const added = await client.endpoints.addWebhookEndpoint({ ...scope, url: "http://127.0.0.1:9/hook" });
+const endpointId: string = added.endpoint!.endpointId!;
 
 describe("endpoint alerts", () => {
   it("are listed until acknowledged, to their merchant only", async () => {

@@ -1,26 +1,19 @@
 import type { DescMethod } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { WebhookDeliveryService } from "../../gen/dashboard/v1/webhook_deliveries_pb.ts";
 import { WebhookEndpointService } from "../../gen/dashboard/v1/webhook_endpoints_pb.ts";
-import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
+import { createDashboardClient } from "../client/dashboard-client.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
-import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
+import { startDashboardFixture } from "./dashboard.fixture.ts";
 
-let dashboard: DashboardFixture;
-let client: DashboardClient;
-let receiver: Receiver;
-let scope: { merchantId: string; environment: "ENVIRONMENT_TEST" };
 let endpointId: string;
-beforeAll(async () => {
-  [dashboard, receiver] = await Promise.all([startDashboardFixture(), Receiver.start()]);
-  client = createDashboardClient(dashboard.address, await dashboard.hireOperator("ada"));
-  scope = { merchantId: dashboard.merchantId, environment: "ENVIRONMENT_TEST" };
-});
-afterAll(async () => {
-  client?.close();
-  await receiver?.close();
-  await dashboard?.close();
-});
+const [dashboard, receiver] = await Promise.all([forFile(startDashboardFixture), forFile(() => Receiver.start())]);
+const client = await forFile(async () => createDashboardClient(dashboard.address, await dashboard.hireOperator("ada")));
+const scope: { merchantId: string; environment: "ENVIRONMENT_TEST" } = {
+  merchantId: dashboard.merchantId,
+  environment: "ENVIRONMENT_TEST",
+};
 beforeEach(async () => {
   receiver.answerWith({ status: 200 });
   const { endpoint } = await client.endpoints.addWebhookEndpoint({ ...scope, url: receiver.url });

@@ -15,7 +15,6 @@ import type { DashboardParts } from "./dashboard-parts.ts";
 import { loadPage } from "./paging.ts";
 import { environmentContextOf } from "./rpc-context.ts";
 
-/** The rpcs that show the work queue and close an item in the caller's name. */
 export function createWorkQueueService({ runtime }: DashboardParts): ServiceImpl<typeof WorkQueueService> {
   return {
     async listWorkItems(request, context) {

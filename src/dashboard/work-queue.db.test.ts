@@ -1,18 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createDashboardClient, type DashboardClient } from "../client/dashboard-client.ts";
+import { describe, expect, it } from "vitest";
+import { createDashboardClient } from "../client/dashboard-client.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { systemRuntime } from "../platform/runtime.ts";
-import { type DashboardFixture, startDashboardFixture } from "./dashboard.fixture.ts";
+import { startDashboardFixture } from "./dashboard.fixture.ts";
 
-let dashboard: DashboardFixture;
-let client: DashboardClient;
-beforeAll(async () => {
-  dashboard = await startDashboardFixture();
-  client = createDashboardClient(dashboard.address, await dashboard.hireOperator("ada"));
-});
-afterAll(async () => {
-  client?.close();
-  await dashboard?.close();
-});
+const dashboard = await forFile(startDashboardFixture);
+const client = await forFile(async () => createDashboardClient(dashboard.address, await dashboard.hireOperator("ada")));
 
 const environment = "ENVIRONMENT_TEST" as const;
 type ListOptions = { pageSize?: number; pageToken?: string; includeClosed?: boolean };

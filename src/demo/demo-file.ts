@@ -6,7 +6,6 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestCard } from "../shop/test-card-list.ts";
 
-/** A merchant's credentials in one environment. */
 export type DemoCredentials = {
   readonly secretKey: string;
   readonly publishableKey: string;

@@ -9,7 +9,6 @@ export class CannotStart extends Error {
   override readonly name = "CannotStart";
 }
 
-/** A program to run, with a probe for its readiness. */
 export type ServerProgram = {
   readonly name: string;
   readonly command: string;

@@ -14,7 +14,6 @@ const run = promisify(execFile);
 // On loopback, so without TLS.
 type PlainLogin = Omit<NatsLogin, "tls">;
 
-/** A running private nats-server. */
 export type PrivateNats = {
   /** The login of each environment's account; it gives no access to the other's subjects or streams. */
   readonly urls: { readonly test: PlainLogin; readonly live: PlainLogin };

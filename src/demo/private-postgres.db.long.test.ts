@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Client } from "pg";
-import { beforeAll, describe, expect, inject, it, onTestFinished } from "vitest";
+import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { copyPostgres } from "../dev/testing/demo-postgres.ts";
 import { testStateFolder } from "../dev/testing/test-run.ts";
 import { removePostgresHome } from "./postgres-home.ts";
@@ -23,12 +23,9 @@ function newName(): { dataName: string; recordFile: string } {
 }
 
 /** The name of a stopped server that was started once: a copy takes a third of the time of a new one. */
-let prepared: string;
-beforeAll(async () => {
-  const { dataName } = newName();
-  await (await startPrivatePostgres({ stateFolder, dataName, forTests: true })).stop();
-  prepared = dataName;
-});
+const { dataName } = newName();
+await (await startPrivatePostgres({ stateFolder, dataName, forTests: true })).stop();
+const prepared: string = dataName;
 
 /** Returns the name of a stopped server of the test's own. */
 async function copyName(): Promise<ReturnType<typeof newName>> {

@@ -34,7 +34,6 @@ export class Progress {
     }
   }
 
-  /** Prints a remark about the start. */
   say(sentence: string): void {
     if (!this.#quiet) console.log(`  ${sentence}`);
   }

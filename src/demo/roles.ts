@@ -5,7 +5,6 @@ import { join } from "node:path";
 import type { Role } from "../config/checked-config.ts";
 import { CannotStart } from "./detached-server.ts";
 
-/** A role that accepts work. */
 export type RoleProcess = {
   readonly role: Role;
   readonly pid: number;

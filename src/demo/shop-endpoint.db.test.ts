@@ -1,19 +1,13 @@
 /** Tests that the shop's endpoint follows the shop's address, and that other endpoints stay unchanged. */
+
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { expect, it } from "vitest";
+import { openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { listEndpoints, registerEndpoint } from "../events/endpoints.ts";
 import { moveShopEndpoint } from "./shop-endpoint.ts";
 
-let harness: EventsHarness;
-
-beforeAll(async () => {
-  harness = await openEventsHarness();
-});
-
-afterAll(async () => {
-  await harness?.close();
-});
+const harness = await forFile(openEventsHarness);
 
 it("moves the shop's endpoint to the shop's new port and leaves every other unchanged", async () => {
   const [shop, other] = [randomUUID(), randomUUID()];

@@ -14,7 +14,6 @@ import { type PlannedPayment, planExamples, planTraffic } from "./traffic-plan.t
 // Number of concurrent customers that a laptop serves well beside everything else.
 const customers = 8;
 
-/** The installation, and what is reported of the payments. */
 export type ExampleOptions = {
   readonly file: DemoFile;
   readonly onMade: (made: number, all: number) => void;

@@ -24,7 +24,6 @@ export type Finding = {
   readonly remedy: string | null;
 };
 
-/** Returns a finding that is in order. */
 export function ok(area: string, says: string): Finding {
   return { state: "OK", area, says, remedy: null };
 }

@@ -10,7 +10,6 @@ const mebibyte = 1024 ** 2;
 // which a server stops.
 const diskBytesMin = { warn: 1_024 * mebibyte, problem: 100 * mebibyte } as const;
 
-/** Checks the disk of a demo's databases and messages. */
 export async function examineDisk(folder: string | undefined): Promise<Finding[]> {
   if (folder === undefined) return [];
   const { bavail, bsize } = await statfs(folder);

@@ -88,7 +88,6 @@ const framings = {
   hidden: NextAction_Framing.HIDDEN,
 } as const;
 
-/** Returns the action as the customer's page gets it. */
 export function toNextAction({
   id,
   kind,

@@ -1,20 +1,16 @@
 /** Tests customer authentication as a page meets it: over the widget's rpcs, the bank's page and its return. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { browser, challengeAt } from "../core/scenarios/authentication.fixture.ts";
-import { embeddersOf } from "./authentication-pages.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
 
-let edge: EdgeFixture;
-beforeAll(async () => {
-  edge = await startEdgeFixture();
-  await edge.core.setRule([]);
-  await edge.core.sandbox.setCard("A", "4000000000007106", challengeAt.A());
-  edge.core.useCard("4000000000007106");
-});
-afterAll(async () => {
-  expect(edge.bugs).toEqual([]);
-  await edge.close();
-});
+import { afterAll, describe, expect, it } from "vitest";
+import { browser, challengeAt } from "../core/scenarios/authentication.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
+import { embeddersOf } from "./authentication-pages.ts";
+import { startEdgeFixture } from "./edge.fixture.ts";
+
+const edge = await forFile(startEdgeFixture);
+await edge.core.setRule([]);
+await edge.core.sandbox.setCard("A", "4000000000007106", challengeAt.A());
+edge.core.useCard("4000000000007106");
+afterAll(() => expect(edge.bugs).toEqual([]));
 
 type Opened = { readonly sessionId: string; readonly clientSecret: string };
 

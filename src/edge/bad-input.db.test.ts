@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import {
   type BadBody,
   brokenTexts,
@@ -10,17 +10,12 @@ import {
   wrongValues,
 } from "../dev/testing/edge/bad-bodies.ts";
 import { orderOf } from "../dev/testing/edge/order-of.ts";
-import { restOutcome, type Surfaces, startSurfaces } from "../dev/testing/edge/surfaces.ts";
+import { restOutcome, startSurfaces } from "../dev/testing/edge/surfaces.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import type { appearances } from "./error-mapping.ts";
 
-let surfaces: Surfaces;
-beforeAll(async () => {
-  surfaces = await startSurfaces();
-});
-afterAll(async () => {
-  expect(surfaces.edge.bugs).toEqual([]);
-  await surfaces.close();
-});
+const surfaces = await forFile(startSurfaces);
+afterAll(() => expect(surfaces.edge.bugs).toEqual([]));
 
 /** Returns the one code of a body with these problems: that of the problem with the highest precedence. */
 function codeOf(problems: readonly string[]): keyof typeof appearances {

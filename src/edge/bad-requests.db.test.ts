@@ -1,19 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { fromJson, type JsonObject, toJson } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { ListPaymentSessionsRequestSchema } from "../../gen/payments/v1/payment_session_pb.ts";
 import { bodyWith } from "../dev/testing/edge/bad-bodies.ts";
 import { badHeads, badKeys, badQueries } from "../dev/testing/edge/bad-requests.ts";
-import { type Filters, restOutcome, type Surfaces, startSurfaces } from "../dev/testing/edge/surfaces.ts";
+import { type Filters, restOutcome, startSurfaces } from "../dev/testing/edge/surfaces.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 
-let surfaces: Surfaces;
-beforeAll(async () => {
-  surfaces = await startSurfaces();
-});
-afterAll(async () => {
-  expect(surfaces.edge.bugs).toEqual([]);
-  await surfaces.close();
-});
+const surfaces = await forFile(startSurfaces);
+afterAll(() => expect(surfaces.edge.bugs).toEqual([]));
 
 /** Returns the message if Protobuf's own reader parses it to exactly this: gRPC can carry it. */
 function filtersOf(message: JsonObject): Filters | undefined {

@@ -33,7 +33,6 @@ import { toNextAction } from "./authentication-messages.ts";
 import { actionPagesOf } from "./authentication-pages.ts";
 import { callerKey, type EdgeEnvironment, requestIdKey, sessionFacts, shopperKey } from "./caller.ts";
 
-/** The dependencies of the checkout besides the environment of the session. */
 export type CheckoutParts = {
   readonly accounts: Database;
   /** Origin of the public port as browsers see it. */

@@ -10,7 +10,6 @@ import type { AuthenticationPages } from "./authentication-pages.ts";
 import type { EdgeEnvironments } from "./caller.ts";
 import type { ErrorStyle } from "./error-mapping.ts";
 
-/** The dependencies of both of the edge's ports. */
 export type EdgeParts = {
   readonly environments: EdgeEnvironments;
   readonly runtime: Runtime;

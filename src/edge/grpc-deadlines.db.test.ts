@@ -1,7 +1,7 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { CheckoutService, SubmitPaymentRequestSchema } from "../../gen/payments/v1/checkout_pb.ts";
 import {
   CreatePaymentSessionRequestSchema,
@@ -11,30 +11,21 @@ import {
 import { deriveClientSecret } from "../core/client-secret.ts";
 import { cards } from "../core/scenarios/core.fixture.ts";
 import { grpcFrame, WireClient } from "../dev/testing/edge/grpc-wire.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Readiness } from "../platform/readiness.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
-import { createGrpcServer, type GrpcServer } from "./grpc-server.ts";
+import { startEdgeFixture } from "./edge.fixture.ts";
+import { createGrpcServer } from "./grpc-server.ts";
 
-let edge: EdgeFixture;
-let server: GrpcServer;
-let port: number;
-let wire: WireClient;
 const readiness = new Readiness(async () => true);
-beforeAll(async () => {
-  edge = await startEdgeFixture();
-  await edge.core.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
-  const { draining, stopping } = readiness;
-  server = createGrpcServer({ ...edge.parts, draining, stopping }, { reflection: false });
-  port = await server.listen(0, "127.0.0.1");
-  wire = new WireClient(port);
-});
+const edge = await forFile(startEdgeFixture);
+await edge.core.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
+const { draining, stopping } = readiness;
+const server = await forFile(() => createGrpcServer({ ...edge.parts, draining, stopping }, { reflection: false }));
+const port = await server.listen(0, "127.0.0.1");
+const wire = new WireClient(port);
 afterEach(() => edge.core.sandbox.release({}));
-afterAll(async () => {
-  expect(edge.bugs).toEqual([]);
-  await server.close();
-  await edge.close();
-});
+afterAll(() => expect(edge.bugs).toEqual([]));
 
 /** Creates a session whose payment is blocked at the gateway, as its customer's page sees it. */
 async function held() {

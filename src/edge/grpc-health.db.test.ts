@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, type HandlerContext } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import {
   Health,
@@ -10,21 +10,18 @@ import {
 } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { healthWatchersMax } from "../limits.ts";
 import { Readiness } from "../platform/readiness.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
+import { startEdgeFixture } from "./edge.fixture.ts";
 import { createGrpcServer } from "./grpc-server.ts";
 import { createHealthService } from "./health-rpc.ts";
 
-let edge: EdgeFixture;
 const closers: (() => Promise<unknown>)[] = [];
-beforeAll(async () => {
-  edge = await startEdgeFixture();
-});
+const edge = await forFile(startEdgeFixture);
 afterAll(async () => {
   for (const close of closers) await close();
   expect(edge.bugs).toEqual([]);
-  await edge.close();
 });
 
 /** Starts a server whose databases answer while `database.answers`, and its client. */

@@ -1,26 +1,16 @@
 import { Client, credentials, type ServiceError, status } from "@grpc/grpc-js";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { RpcError } from "../client/rpc-error.ts";
-import { createGrpcClient, type GrpcClient } from "../platform/grpc-client.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
-import { createGrpcServer, type GrpcServer } from "./grpc-server.ts";
+import { forFile } from "../dev/testing/for-file.ts";
+import { createGrpcClient } from "../platform/grpc-client.ts";
+import { startEdgeFixture } from "./edge.fixture.ts";
+import { createGrpcServer } from "./grpc-server.ts";
 
-let edge: EdgeFixture;
-let server: GrpcServer;
-let address: string;
-let client: GrpcClient<typeof PaymentSessionService>;
-beforeAll(async () => {
-  edge = await startEdgeFixture();
-  server = createGrpcServer(edge.parts, { reflection: true });
-  address = `127.0.0.1:${await server.listen(0, "127.0.0.1")}`;
-  client = createGrpcClient(PaymentSessionService, address);
-});
-afterAll(async () => {
-  client.close();
-  await server.close();
-  await edge.close();
-});
+const edge = await forFile(startEdgeFixture);
+const server = await forFile(() => createGrpcServer(edge.parts, { reflection: true }));
+const address: string = `127.0.0.1:${await server.listen(0, "127.0.0.1")}`;
+const client = await forFile(() => createGrpcClient(PaymentSessionService, address));
 
 const options = () => ({ timeoutMs: 5_000, metadata: { authorization: `Bearer ${edge.keys.secret}` } });
 

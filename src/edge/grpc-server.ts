@@ -32,7 +32,6 @@ import { beginRequest } from "./request-id.ts";
 import { createRpcAdapter, type RpcAdapter } from "./rpc-adapter.ts";
 import { sendRefusal } from "./rpc-form.ts";
 
-/** The settings of one installation. */
 export type GrpcOptions = {
   /** True if any client that can connect may read the schemas. */
   readonly reflection: boolean;

@@ -3,28 +3,25 @@ import { writeFileSync } from "node:fs";
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { credentials } from "@grpc/grpc-js";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import { TestAuthority } from "../dev/testing/certificates.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { createGrpcClient } from "../platform/grpc-client.ts";
 import { checkTlsFiles, TlsFiles } from "../platform/tls-files.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
+import { startEdgeFixture } from "./edge.fixture.ts";
 import { createGrpcServer } from "./grpc-server.ts";
 
-let edge: EdgeFixture;
 const ours = new TestAuthority("ours");
 const strangers = new TestAuthority("strangers");
 const server = ours.issue("server");
 const service = ours.issue("orders");
 const stranger = strangers.issue("orders");
-beforeAll(async () => {
-  edge = await startEdgeFixture();
-});
+const edge = await forFile(startEdgeFixture);
 afterAll(async () => {
   ours.close();
   strangers.close();
   expect(edge.bugs).toEqual([]);
-  await edge.close();
 });
 
 async function withServer(isMutual: boolean, work: (port: number, broken: Promise<unknown>) => Promise<void>) {

@@ -1,20 +1,16 @@
 /** Held payments at the edge: what the capture and cancel endpoints refuse, and the outcome that the customer's page gets. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { afterAll, describe, expect, it } from "vitest";
 import { cards } from "../core/scenarios/core.fixture.ts";
 import { withAnswers } from "../core/scenarios/recovery.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
+import { startEdgeFixture } from "./edge.fixture.ts";
 
-let edge: EdgeFixture;
-beforeAll(async () => {
-  edge = await startEdgeFixture();
-  await edge.core.setRule(["TIMEOUT"]);
-});
-afterAll(async () => {
-  expect(edge.bugs).toEqual([]);
-  await edge.close();
-});
+const edge = await forFile(startEdgeFixture);
+await edge.core.setRule(["TIMEOUT"]);
+afterAll(() => expect(edge.bugs).toEqual([]));
 
 async function open(): Promise<{ sessionId: string; clientSecret: string; id: string }> {
   const body = JSON.stringify({ amountMinor: 4900, currency: "EUR", orderRef: "order-1", capture: "manual" });

@@ -1,21 +1,17 @@
 /** Memory growth under 20 000 hostile requests of every kind, measured after a collection. */
+
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { brokenBodies, hostileBodies } from "../dev/testing/edge/hostile-bodies.ts";
 import { hostileHeaders, hostileHosts, hostileLines, hostileTargets } from "../dev/testing/edge/hostile-heads.ts";
 import { exchangeRaw } from "../dev/testing/edge/raw-exchange.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { lingerMs } from "../limits.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
+import { startEdgeFixture } from "./edge.fixture.ts";
 
-let edge: EdgeFixture;
-beforeAll(async () => {
-  edge = await startEdgeFixture();
-});
-afterAll(async () => {
-  expect(edge.bugs).toEqual([]);
-  await edge.close();
-});
+const edge = await forFile(startEdgeFixture);
+afterAll(() => expect(edge.bugs).toEqual([]));
 
 const requestsMin = 20_000;
 const atOnce = 20;

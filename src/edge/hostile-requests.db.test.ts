@@ -1,7 +1,7 @@
 import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { create as createMessage, toBinary } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { GetCheckoutRequestSchema } from "../../gen/payments/v1/checkout_pb.ts";
 import { bombs, brokenBodies, hostileBodies } from "../dev/testing/edge/hostile-bodies.ts";
 import {
@@ -18,20 +18,14 @@ import {
   type RawAnswer,
   type RawRequest,
 } from "../dev/testing/edge/raw-exchange.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { bodyBytesMax, pipelinedRequestsMax } from "../limits.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
+import { startEdgeFixture } from "./edge.fixture.ts";
 
-let edge: EdgeFixture;
-let clientSecret: string;
-beforeAll(async () => {
-  edge = await startEdgeFixture();
-  const body = JSON.stringify({ amountMinor: 4900, currency: "EUR", orderRef: "of-the-checkout" });
-  clientSecret = (await edge.call("POST", "/payment-sessions", { body })).json.clientSecret;
-});
-afterAll(async () => {
-  expect(edge.bugs).toEqual([]);
-  await edge.close();
-});
+const edge = await forFile(startEdgeFixture);
+const body = JSON.stringify({ amountMinor: 4900, currency: "EUR", orderRef: "of-the-checkout" });
+const clientSecret: string = (await edge.call("POST", "/payment-sessions", { body })).json.clientSecret;
+afterAll(() => expect(edge.bugs).toEqual([]));
 
 const withKey = (text: string) => text.replaceAll("KEY", edge.keys.secret).replaceAll("SECRET", clientSecret);
 const send = (request: RawRequest, answersExpected = 1) => exchangeRaw(edge.port, request, answersExpected);

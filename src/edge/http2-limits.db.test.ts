@@ -1,18 +1,16 @@
 import { once } from "node:events";
 import { connect, constants } from "node:http2";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { grpcFrame, WireClient } from "../dev/testing/edge/grpc-wire.ts";
 import { FrameClient, http2Frame } from "../dev/testing/edge/http2-wire.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { internalConnections, internalHttp2 } from "../limits.ts";
 import type { ConnectionBounds } from "../platform/http2-sessions.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
+import { startEdgeFixture } from "./edge.fixture.ts";
 import { createGrpcServer, type GrpcServer } from "./grpc-server.ts";
 
-let edge: EdgeFixture;
 const started: { server: GrpcServer; neighbour: WireClient }[] = [];
-beforeAll(async () => {
-  edge = await startEdgeFixture();
-});
+const edge = await forFile(startEdgeFixture);
 afterEach(async () => {
   for (const { server, neighbour } of started.splice(0)) {
     neighbour.close();
@@ -20,7 +18,6 @@ afterEach(async () => {
   }
   expect(edge.bugs).toEqual([]);
 });
-afterAll(() => edge.close());
 
 /** Starts a server, and a well-behaved client that is connected from the beginning. */
 async function start(connections: Partial<ConnectionBounds> = {}) {

@@ -1,25 +1,18 @@
 /** Repeats during the first request, at two edges of one database, and the state that a crash leaves. */
+
 import { connect } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Surfaces, startSurfaces } from "../dev/testing/edge/surfaces.ts";
+import { afterAll, describe, expect, it } from "vitest";
+import { startSurfaces } from "../dev/testing/edge/surfaces.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { HeldCommits } from "../dev/testing/held-commits.ts";
 import { idempotencyWaitMs } from "../limits.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import type { EdgeFixture } from "./edge.fixture.ts";
 
-let surfaces: Surfaces;
-let one: EdgeFixture;
-let other: EdgeFixture;
-beforeAll(async () => {
-  surfaces = await startSurfaces();
-  one = surfaces.edge;
-  other = await one.startAnother();
-});
-afterAll(async () => {
-  expect(one.bugs).toEqual([]);
-  await other.close();
-  await surfaces.close();
-});
+const surfaces = await forFile(startSurfaces);
+const one: EdgeFixture = surfaces.edge;
+const other = await forFile(() => one.startAnother());
+afterAll(() => expect(one.bugs).toEqual([]));
 
 // An edge of the tests has 20 connections. Five seconds on a busy machine are enough for these, and not for many more.
 const repeatsMany = 24;

@@ -2,12 +2,13 @@
  * One Idempotency-Key is one answer: on every surface, for every way to write the same order, and for no other
  * merchant.
  */
+
 import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { text as readText } from "node:stream/consumers";
 import { type CallOptions, createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import {
   type CreatePaymentSessionResponse,
   CreatePaymentSessionResponseSchema,
@@ -16,20 +17,15 @@ import {
 import { issueKey } from "../accounts/issue-keys.ts";
 import { loadSession } from "../core/record/load-session.ts";
 import { cards } from "../core/scenarios/core.fixture.ts";
-import { type Surfaces, startSurfaces } from "../dev/testing/edge/surfaces.ts";
+import { startSurfaces } from "../dev/testing/edge/surfaces.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { decodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { publicJson } from "../transcoder/public-json.ts";
 
-let surfaces: Surfaces;
-beforeAll(async () => {
-  surfaces = await startSurfaces();
-  await surfaces.edge.core.setRule(["HARD_DECLINE"]);
-});
-afterAll(async () => {
-  expect(surfaces.edge.bugs).toEqual([]);
-  await surfaces.close();
-});
+const surfaces = await forFile(startSurfaces);
+await surfaces.edge.core.setRule(["HARD_DECLINE"]);
+afterAll(() => expect(surfaces.edge.bugs).toEqual([]));
 
 const order = { amountMinor: 4900, currency: "EUR", orderRef: "order-1042", customerEmail: "ada@shop.example" };
 const message = { ...order, amountMinor: 4900n };

@@ -1,36 +1,33 @@
 /** Tests GET /api/v1/ledger: the entries as merchants read them, in pages of the same bytes. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+
+import { afterAll, expect, it } from "vitest";
 import { cards } from "../core/scenarios/core.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { encodeId } from "../platform/ids.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
+import { startEdgeFixture } from "./edge.fixture.ts";
 
 const dayMs = 24 * 60 * 60_000;
 // The next noon, so that no midnight passes while the test pays.
 const noon = Math.ceil(Date.now() / dayMs) * dayMs + dayMs / 2;
 const day = new Date(noon).toISOString().slice(0, 10);
 
-let edge: EdgeFixture;
 const paid: string[] = [];
-beforeAll(async () => {
-  edge = await startEdgeFixture();
-  await edge.core.setRule([]);
-  await setClock(0);
-  for (const key of ["order-1", "order-2"]) {
-    const session = await edge.core.newSession();
-    await edge.core.submit(session, cards.approved);
-    await Promise.all(edge.core.core.inFlight);
-    paid.push(encodeId("ps", session.id));
-    const headers = { "idempotency-key": key };
-    const body = JSON.stringify({ amountMinor: 900 });
-    expect((await edge.call("POST", `/payment-sessions/${paid.at(-1)}/refunds`, { body, headers })).status).toBe(201);
-  }
-});
-afterAll(async () => {
-  expect(edge.bugs).toEqual([]);
-  await edge.close();
-});
+afterAll(() => expect(edge.bugs).toEqual([]));
 
 const setClock = (days: number) => edge.core.setClockAhead(Math.round((noon + days * dayMs - Date.now()) / 60_000));
+
+const edge = await forFile(startEdgeFixture);
+await edge.core.setRule([]);
+await setClock(0);
+for (const key of ["order-1", "order-2"]) {
+  const session = await edge.core.newSession();
+  await edge.core.submit(session, cards.approved);
+  await Promise.all(edge.core.core.inFlight);
+  paid.push(encodeId("ps", session.id));
+  const headers = { "idempotency-key": key };
+  const body = JSON.stringify({ amountMinor: 900 });
+  expect((await edge.call("POST", `/payment-sessions/${paid.at(-1)}/refunds`, { body, headers })).status).toBe(201);
+}
 const read = (query: string) => edge.call("GET", `/ledger?${query}`);
 
 it("refuses a day that is not over, that no calendar has, or that is missing", async () => {

@@ -1,23 +1,14 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { WireClient } from "../dev/testing/edge/grpc-wire.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
-import { createGrpcServer, type GrpcServer } from "./grpc-server.ts";
+import { forFile } from "../dev/testing/for-file.ts";
+import { startEdgeFixture } from "./edge.fixture.ts";
+import { createGrpcServer } from "./grpc-server.ts";
 
-let edge: EdgeFixture;
-let internal: GrpcServer;
-let wire: WireClient;
-beforeAll(async () => {
-  edge = await startEdgeFixture();
-  internal = createGrpcServer(edge.parts, { reflection: false });
-  wire = new WireClient(await internal.listen(0, "127.0.0.1"));
-});
-afterAll(async () => {
-  wire?.close();
-  await internal?.close();
-  await edge?.close();
-});
+const edge = await forFile(startEdgeFixture);
+const internal = await forFile(() => createGrpcServer(edge.parts, { reflection: false }));
+const wire = await forFile(async () => new WireClient(await internal.listen(0, "127.0.0.1")));
 
 describe("every answer forbids to guess its content type", () => {
   it.each([

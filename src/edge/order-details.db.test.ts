@@ -1,19 +1,15 @@
 /** Tests the optional description of an order: where it is shown, where it is not, and what counts as another order. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { afterAll, describe, expect, it } from "vitest";
 import { cards } from "../core/scenarios/core.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { decodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
+import { startEdgeFixture } from "./edge.fixture.ts";
 
-let edge: EdgeFixture;
-beforeAll(async () => {
-  edge = await startEdgeFixture();
-  await edge.core.setRule([]);
-});
-afterAll(async () => {
-  expect(edge.bugs).toEqual([]);
-  await edge.close();
-});
+const edge = await forFile(startEdgeFixture);
+await edge.core.setRule([]);
+afterAll(() => expect(edge.bugs).toEqual([]));
 
 const order = { amountMinor: 4900, currency: "EUR", orderRef: "order-1", customerEmail: "ada@shop.example" };
 const personal = {

@@ -1,25 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { cards } from "../core/scenarios/core.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { recordConnection } from "../gateways/connections.ts";
 import { encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
+import { startEdgeFixture } from "./edge.fixture.ts";
 
-let edge: EdgeFixture;
-let unverified: string;
-let version: number;
-beforeAll(async () => {
-  edge = await startEdgeFixture();
-  const { core, owner, connectionIds } = edge.core;
-  unverified = systemRuntime.uuid();
-  const named = { id: unverified, merchantId: owner.merchantId, gateway: "SANDBOX_B", account: "not verified" };
-  await core.database.transaction((tx) => recordConnection(tx, named));
-  version = await edge.core.setRule(["HARD_DECLINE"], [unverified, ...connectionIds]);
-});
-afterAll(async () => {
-  expect(edge.bugs).toEqual([]);
-  await edge.close();
-});
+const edge = await forFile(startEdgeFixture);
+const { core, owner, connectionIds } = edge.core;
+const unverified = systemRuntime.uuid();
+const named = { id: unverified, merchantId: owner.merchantId, gateway: "SANDBOX_B", account: "not verified" };
+await core.database.transaction((tx) => recordConnection(tx, named));
+const version = await edge.core.setRule(["HARD_DECLINE"], [unverified, ...connectionIds]);
+afterAll(() => expect(edge.bugs).toEqual([]));
 
 const moment = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z$/);
 const reference = expect.stringMatching(/./);

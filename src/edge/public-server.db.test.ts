@@ -1,19 +1,14 @@
 import { connect } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { generateKey } from "../accounts/api-keys.ts";
 import { issueKey } from "../accounts/issue-keys.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
+import { startEdgeFixture } from "./edge.fixture.ts";
 
-let edge: EdgeFixture;
-beforeAll(async () => {
-  edge = await startEdgeFixture();
-});
-afterAll(async () => {
-  expect(edge.bugs).toEqual([]);
-  await edge.close();
-});
+const edge = await forFile(startEdgeFixture);
+afterAll(() => expect(edge.bugs).toEqual([]));
 
 const order = { amountMinor: 4900, currency: "EUR", orderRef: "order-1042" };
 const create = (body: string, headers: Record<string, string> = {}) =>

@@ -1,20 +1,15 @@
 /** Tests what the refund endpoints refuse, over REST. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { afterAll, describe, expect, it } from "vitest";
+import { forFile } from "../dev/testing/for-file.ts";
 import { encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
+import { startEdgeFixture } from "./edge.fixture.ts";
 
-let edge: EdgeFixture;
-let sessionId: string;
-beforeAll(async () => {
-  edge = await startEdgeFixture();
-  const body = JSON.stringify({ amountMinor: 4900, currency: "EUR", orderRef: "order-1" });
-  sessionId = (await edge.call("POST", "/payment-sessions", { body })).json.sessionId as string;
-});
-afterAll(async () => {
-  expect(edge.bugs).toEqual([]);
-  await edge.close();
-});
+const edge = await forFile(startEdgeFixture);
+const body = JSON.stringify({ amountMinor: 4900, currency: "EUR", orderRef: "order-1" });
+const sessionId: string = (await edge.call("POST", "/payment-sessions", { body })).json.sessionId as string;
+afterAll(() => expect(edge.bugs).toEqual([]));
 
 const refund = (
   body: string,

@@ -20,7 +20,6 @@ export function beginRequest(runtime: Runtime, request: AnyRequest, response: An
   return id;
 }
 
-/** Returns the id that `beginRequest` assigned. */
 export function requestIdOf(request: AnyRequest): string {
   return requests.get(request)?.id ?? "";
 }

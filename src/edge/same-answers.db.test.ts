@@ -2,19 +2,15 @@
  * Every surface accepts or refuses the same order alike: REST, Connect JSON and gRPC answer with the same code and
  * fields.
  */
-import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { orderOf } from "../dev/testing/edge/order-of.ts";
-import { restOutcome, type Surfaces, startSurfaces } from "../dev/testing/edge/surfaces.ts";
 
-let surfaces: Surfaces;
-beforeAll(async () => {
-  surfaces = await startSurfaces();
-});
-afterAll(async () => {
-  expect(surfaces.edge.bugs).toEqual([]);
-  await surfaces.close();
-});
+import fc from "fast-check";
+import { afterAll, describe, expect, it } from "vitest";
+import { orderOf } from "../dev/testing/edge/order-of.ts";
+import { restOutcome, startSurfaces } from "../dev/testing/edge/surfaces.ts";
+import { forFile } from "../dev/testing/for-file.ts";
+
+const surfaces = await forFile(startSurfaces);
+afterAll(() => expect(surfaces.edge.bugs).toEqual([]));
 
 // Fixed: a failure prints its payload, and the same payloads occur again.
 const seed = 20_260_101;

@@ -4,45 +4,37 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SignJWT } from "jose";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { RpcError } from "../client/rpc-error.ts";
 import { addInternalService, generateKeyFile, parseKeyFile } from "../config/server-keys.ts";
 import { filesOf } from "../dev/e2e/guide-text.ts";
-import { createGrpcClient, type GrpcClient } from "../platform/grpc-client.ts";
+import { forFile } from "../dev/testing/for-file.ts";
+import { createGrpcClient } from "../platform/grpc-client.ts";
 import { encodeId } from "../platform/ids.ts";
 import { signInternalServiceToken } from "../platform/internal-service-token.ts";
 import { createServiceTokens } from "../platform/service-token-signing.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
-import { createGrpcServer, type GrpcServer } from "./grpc-server.ts";
+import { startEdgeFixture } from "./edge.fixture.ts";
+import { createGrpcServer } from "./grpc-server.ts";
 import { createServiceAuthenticate } from "./service-callers.ts";
 
 const added = addInternalService(generateKeyFile("test"), "orders");
 const keys = parseKeyFile(added.keyFile, "test");
 const orders = { kid: "orders", privateKey: createPrivateKey(added.privateKey) };
 
-let edge: EdgeFixture;
-let server: GrpcServer;
-let client: GrpcClient<typeof PaymentSessionService>;
-let merchant: string;
-beforeAll(async () => {
-  edge = await startEdgeFixture();
-  merchant = encodeId("mer", edge.core.owner.merchantId);
-  const known = keys.internalServices.map((key) => ({ ...key, environment: "test" as const }));
-  const authenticate = createServiceAuthenticate(
-    edge.parts.authenticate,
-    { environments: edge.parts.environments, accounts: edge.core.core.database },
-    known,
-  );
-  server = createGrpcServer({ ...edge.parts, authenticate }, { reflection: false });
-  client = createGrpcClient(PaymentSessionService, `127.0.0.1:${await server.listen(0, "127.0.0.1")}`);
-});
-afterAll(async () => {
-  expect(edge.bugs).toEqual([]);
-  client.close();
-  await server.close();
-  await edge.close();
-});
+const edge = await forFile(startEdgeFixture);
+const merchant = encodeId("mer", edge.core.owner.merchantId);
+const known = keys.internalServices.map((key) => ({ ...key, environment: "test" as const }));
+const authenticate = createServiceAuthenticate(
+  edge.parts.authenticate,
+  { environments: edge.parts.environments, accounts: edge.core.core.database },
+  known,
+);
+const server = await forFile(() => createGrpcServer({ ...edge.parts, authenticate }, { reflection: false }));
+const client = await forFile(async () =>
+  createGrpcClient(PaymentSessionService, `127.0.0.1:${await server.listen(0, "127.0.0.1")}`),
+);
+afterAll(() => expect(edge.bugs).toEqual([]));
 
 const order = { amountMinor: 4900n, currency: "EUR", orderRef: "by-a-service" };
 const createBy = (token: string) =>

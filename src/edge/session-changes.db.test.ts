@@ -1,19 +1,15 @@
 /** Sessions that their merchant cancels or replaces before a card is submitted: over REST, and against submissions of the widget. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { afterAll, describe, expect, it } from "vitest";
 import { cards } from "../core/scenarios/core.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
 
-let edge: EdgeFixture;
-beforeAll(async () => {
-  edge = await startEdgeFixture();
-  await edge.core.setRule(["HARD_DECLINE"]);
-});
-afterAll(async () => {
-  expect(edge.bugs).toEqual([]);
-  await edge.close();
-});
+const edge = await forFile(startEdgeFixture);
+await edge.core.setRule(["HARD_DECLINE"]);
+afterAll(() => expect(edge.bugs).toEqual([]));
 
 type Opened = {
   readonly sessionId: string;

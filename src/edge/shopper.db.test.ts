@@ -1,38 +1,33 @@
-import type { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { recordRoutingRule } from "../core/record/routing-rules.ts";
 import { browser } from "../core/scenarios/authentication.fixture.ts";
 import { withAnswers } from "../core/scenarios/recovery.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import type { AuthorizeRequest } from "../gateways/connector.ts";
 import { createAuthenticate } from "./authenticate.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
+import { startEdgeFixture } from "./edge.fixture.ts";
 import { createPublicServer } from "./public-server.ts";
 
-let edge: EdgeFixture;
-let server: ReturnType<typeof createServer>;
 const requests: AuthorizeRequest[] = [];
-beforeAll(async () => {
-  edge = await startEdgeFixture();
-  await edge.core.setRule([]);
-  const environment = edge.parts.environments.test!;
-  // Every gateway declines, and its requests are recorded.
-  const core = withAnswers(environment.core, {
-    authorize: async (_call, request) => {
-      requests.push(request);
-      const declined = { kind: "SOFT_DECLINE", stop: "none", declineCode: "card_declined", gatewayCode: "no" } as const;
-      return { outcome: { type: "declined", ...declined } };
-    },
-  });
-  const environments = { test: { ...environment, core } };
-  const authenticate = createAuthenticate(environments, "switchyard");
-  server = createPublicServer({ ...edge.parts, environments, authenticate });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+const edge = await forFile(startEdgeFixture);
+await edge.core.setRule([]);
+const environment = edge.parts.environments.test!;
+// Every gateway declines, and its requests are recorded.
+const core = withAnswers(environment.core, {
+  authorize: async (_call, request) => {
+    requests.push(request);
+    const declined = { kind: "SOFT_DECLINE", stop: "none", declineCode: "card_declined", gatewayCode: "no" } as const;
+    return { outcome: { type: "declined", ...declined } };
+  },
 });
+const environments = { test: { ...environment, core } };
+const authenticate = createAuthenticate(environments, "switchyard");
+const server = createPublicServer({ ...edge.parts, environments, authenticate });
+await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 afterAll(async () => {
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
-  await edge.close();
 });
 
 async function submitWith(headers: Record<string, string>, fields: object = {}) {

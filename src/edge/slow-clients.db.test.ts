@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { holdMany } from "../dev/testing/edge/slow-clients.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { connectionCheckMs, headersTimeoutMs } from "../limits.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
+import { startEdgeFixture } from "./edge.fixture.ts";
 
-let edge: EdgeFixture;
-beforeAll(async () => {
-  edge = await startEdgeFixture();
-});
-afterAll(async () => {
-  expect(edge.bugs).toEqual([]);
-  await edge.close();
-});
+const edge = await forFile(startEdgeFixture);
+afterAll(() => expect(edge.bugs).toEqual([]));
 
 // A loaded machine answers late; a bound that does not hold is off by more.
 const patienceMs = 5_000;

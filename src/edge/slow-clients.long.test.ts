@@ -2,8 +2,10 @@
  * Cases that take longer than an ordinary test should: a slow body, a client that does not read, an idle connection's
  * end.
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { afterAll, describe, expect, it } from "vitest";
 import { type HeldConnection, hold, holdMany } from "../dev/testing/edge/slow-clients.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import {
   connectionCheckMs,
   connectionsMax,
@@ -12,17 +14,11 @@ import {
   requestTimeoutMs,
   silenceTimeoutMs,
 } from "../limits.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
+import { startEdgeFixture } from "./edge.fixture.ts";
 import { referencePaths } from "./reference/reference-pages.ts";
 
-let edge: EdgeFixture;
-beforeAll(async () => {
-  edge = await startEdgeFixture();
-});
-afterAll(async () => {
-  expect(edge.bugs).toEqual([]);
-  await edge.close();
-});
+const edge = await forFile(startEdgeFixture);
+afterAll(() => expect(edge.bugs).toEqual([]));
 
 const patienceMs = 5_000;
 const meta = "GET /api/v1/meta HTTP/1.1\r\nHost: a\r\n\r\n";

@@ -1,30 +1,22 @@
 /** Every surface answers any text in a field alike, and never with an error of ours. */
+
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
 import { RpcError } from "../client/rpc-error.ts";
 import { deriveClientSecret } from "../core/client-secret.ts";
-import { restOutcome, type Surfaces, startSurfaces } from "../dev/testing/edge/surfaces.ts";
-import { createGrpcClient, type GrpcClient } from "../platform/grpc-client.ts";
+import { restOutcome, startSurfaces } from "../dev/testing/edge/surfaces.ts";
+import { forFile } from "../dev/testing/for-file.ts";
+import { createGrpcClient } from "../platform/grpc-client.ts";
 import { encodeId } from "../platform/ids.ts";
 
-let surfaces: Surfaces;
-let checkout: GrpcClient<typeof CheckoutService>;
-let sessionId: string;
-let clientSecret: string;
-beforeAll(async () => {
-  surfaces = await startSurfaces();
-  checkout = createGrpcClient(CheckoutService, new URL(surfaces.rpcOrigin).host);
-  const { core } = surfaces.edge.core;
-  const session = await surfaces.edge.core.newSession();
-  sessionId = encodeId("ps", session.id);
-  clientSecret = deriveClientSecret(core.clientSecretKeys, session.id, session.secretVersion).expose();
-});
-afterAll(async () => {
-  expect(surfaces.edge.bugs).toEqual([]);
-  checkout.close();
-  await surfaces.close();
-});
+const surfaces = await forFile(startSurfaces);
+const checkout = await forFile(() => createGrpcClient(CheckoutService, new URL(surfaces.rpcOrigin).host));
+const { core } = surfaces.edge.core;
+const session = await surfaces.edge.core.newSession();
+const sessionId = encodeId("ps", session.id);
+const clientSecret = deriveClientSecret(core.clientSecretKeys, session.id, session.secretVersion).expose();
+afterAll(() => expect(surfaces.edge.bugs).toEqual([]));
 
 // Fixed: a failure prints its text, and the same texts occur again.
 const seed = 20_260_102;

@@ -1,19 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { WireClient } from "../dev/testing/edge/grpc-wire.ts";
 import { exchangeEndless, exchangeRaw } from "../dev/testing/edge/raw-exchange.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
-import { createGrpcServer, type GrpcServer } from "./grpc-server.ts";
+import { forFile } from "../dev/testing/for-file.ts";
+import { startEdgeFixture } from "./edge.fixture.ts";
+import { createGrpcServer } from "./grpc-server.ts";
 
-let edge: EdgeFixture;
-let server: GrpcServer;
-let wire: WireClient;
 // Runs while a caller is authenticated.
 let meanwhile = async () => {};
-beforeAll(async () => {
-  edge = await startEdgeFixture();
-  server = createGrpcServer(
+const edge = await forFile(startEdgeFixture);
+const server = await forFile(() =>
+  createGrpcServer(
     {
       ...edge.parts,
       async authenticate(method, authorization, setLimitHeaders) {
@@ -23,14 +21,9 @@ beforeAll(async () => {
       },
     },
     { reflection: false },
-  );
-  wire = new WireClient(await server.listen(0, "127.0.0.1"));
-});
-afterAll(async () => {
-  wire.close();
-  await server.close();
-  await edge.close();
-});
+  ),
+);
+const wire = await forFile(async () => new WireClient(await server.listen(0, "127.0.0.1")));
 
 const createPath = `/${PaymentSessionService.typeName}/CreatePaymentSession`;
 const types = ["application/grpc", "application/grpc-web+proto", "application/proto", "application/json"];

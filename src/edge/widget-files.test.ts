@@ -1,8 +1,9 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gunzipSync } from "node:zlib";
 import { request } from "undici";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../dev/testing/for-file.ts";
 import { serveWidget } from "./widget-files.ts";
 
 const script = Buffer.from("export const answer = 42;\n".repeat(100));
@@ -16,16 +17,13 @@ const serve = serveWidget(
   ]),
 );
 
-let server: Server;
-let origin: string;
-beforeAll(async () => {
-  server = createServer((incoming, response) => {
+const server = await forFile(() =>
+  createServer((incoming, response) => {
     if (!serve(incoming, response)) response.writeHead(404).end();
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-});
-afterAll(() => server.close());
+  }),
+);
+await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+const origin: string = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
 const get = async (path: string, headers: Record<string, string> = {}, method: "GET" | "HEAD" | "POST" = "GET") => {
   const answer = await request(origin + path, { method, headers });

@@ -91,7 +91,6 @@ const selectChat: Statement = {
   text: "SELECT alert_chat_sealed AS sealed FROM merchant_settings WHERE merchant_id = $1",
 };
 
-/** Loads a merchant's chat; undefined if none is set. */
 export async function loadAlertChat(
   queryable: Queryable,
   context: SealingContext,

@@ -63,7 +63,6 @@ export type Matter = {
   readonly gateway: string | null;
 };
 
-/** An alert that is not over. */
 export type OpenMatter = Matter & { readonly id: string };
 
 const selectOpen: Statement = {
@@ -115,7 +114,6 @@ const endAlerts: Statement = {
          WHERE id = ANY ($1::uuid[]) AND over_at IS NULL`,
 };
 
-/** Ends alerts whose matter is over. */
 export async function endAlertsOf(queryable: Queryable, ids: readonly string[]): Promise<void> {
   if (ids.length > 0) await queryable.query(endAlerts, [ids]);
 }

@@ -1,7 +1,8 @@
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { TestAuthority } from "../dev/testing/certificates.ts";
 import { badEndpoints, RunningBadEndpoint } from "../dev/testing/events/bad-endpoints.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { Secret } from "../platform/secrets.ts";
 import { sendWebhook } from "./deliver.ts";
@@ -11,16 +12,10 @@ const open = { httpsOnly: false, ports: undefined, openings: ["127.0.0.1/32", ":
 const secrets = [new Secret(`whsec_${Buffer.alloc(24, 7).toString("base64")}`)];
 // The product's 15 s, shortened.
 const postTimeoutMs = 700;
-let authority: TestAuthority;
 const publicAuthorities = getCACertificates("default");
-beforeAll(() => {
-  authority = new TestAuthority("Test Authority");
-  setDefaultCACertificates([...publicAuthorities, authority.cert]);
-});
-afterAll(() => {
-  setDefaultCACertificates(publicAuthorities);
-  authority.close();
-});
+const authority = await forFile(() => new TestAuthority("Test Authority"));
+setDefaultCACertificates([...publicAuthorities, authority.cert]);
+afterAll(() => setDefaultCACertificates(publicAuthorities));
 
 // What ends by itself has longer: a busy machine is slow to send what is refused.
 const patientMs = 10_000;

@@ -1,8 +1,9 @@
 import { Webhook } from "standardwebhooks";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
-import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { openEventsHarness } from "../dev/testing/events/events-harness.ts";
 import { fanOut } from "../dev/testing/events/fan-out.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { type ReceivedRequest, Receiver } from "../dev/testing/receiver.ts";
 import type { Secret } from "../platform/secrets.ts";
 import { removeEndpoint, rotateSecret, updateEndpoint } from "./change-endpoint.ts";
@@ -11,15 +12,11 @@ import { claimDeliveries } from "./delivery-pool.ts";
 import { type EndpointKey, listEndpoints, loadEndpoint, registerEndpoint, verifyEndpoint } from "./endpoints.ts";
 import type { EventType } from "./outbox.ts";
 
-let harness: EventsHarness;
 let receiver: Receiver;
 let merchantId: string;
 let key: EndpointKey;
 let firstSecret: Secret;
-beforeAll(async () => {
-  harness = await openEventsHarness();
-});
-afterAll(() => harness.close());
+const harness = await forFile(openEventsHarness);
 beforeEach(async () => {
   await harness.setClockAhead("0 seconds");
   receiver = await Receiver.start();

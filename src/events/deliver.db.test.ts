@@ -1,8 +1,9 @@
 import { Webhook } from "standardwebhooks";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
 import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
 import { fanOut } from "../dev/testing/events/fan-out.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { type Answer, Receiver } from "../dev/testing/receiver.ts";
 import { createStrictLog } from "../dev/testing/strict-log.ts";
 import { TraceCollector } from "../dev/testing/trace-collector.ts";
@@ -13,15 +14,11 @@ import { deliver } from "./deliver.ts";
 import { claimDeliveries } from "./delivery-pool.ts";
 import { triesMax } from "./retry-schedule.ts";
 
-let harness: EventsHarness;
 let receiver: Receiver;
 let merchantId: string;
 let endpoint: Awaited<ReturnType<EventsHarness["addEndpoint"]>>;
 
-beforeAll(async () => {
-  harness = await openEventsHarness();
-});
-afterAll(() => harness.close());
+const harness = await forFile(openEventsHarness);
 beforeEach(async () => {
   await harness.setClockAhead("0 seconds");
   await harness.rows("UPDATE delivery SET status = 'EXHAUSTED', next_at = NULL, lease_token = NULL, ended_at = now()");

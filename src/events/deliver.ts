@@ -18,7 +18,6 @@ import { outcomeOf, type SeenAttempt } from "./seen-attempt.ts";
 import { signWebhook } from "./signature.ts";
 import { openSigningSecrets, type SealedSecrets, type SealingContext } from "./signing-secrets.ts";
 
-/** The dependencies of a delivery attempt. */
 export type DeliverContext = SealingContext & {
   readonly database: Database;
   readonly runtime: Runtime;

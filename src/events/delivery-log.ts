@@ -215,7 +215,6 @@ export type SessionEvent = {
   readonly createdAt: Date;
 };
 
-/** A delivery with its endpoint's URL. */
 export type SessionDelivery = Delivery & { readonly endpointUrl: string };
 
 const selectEvents: Statement = {

@@ -16,7 +16,6 @@ beforeEach(async () => {
 const claim = (wanted: Omit<Parameters<typeof claimDeliveries>[1], "leaseToken">) =>
   claimDeliveries(harness.context.database, { leaseToken: harness.context.runtime.uuid(), ...wanted });
 
-/** Counts the claimed deliveries of each key, in the order of `keys`. */
 function countBy<Row>(rows: readonly Row[], keyOf: (row: Row) => string, keys: readonly string[]): number[] {
   return keys.map((key) => rows.filter((row) => keyOf(row) === key).length);
 }

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
-import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { openEventsHarness } from "../dev/testing/events/events-harness.ts";
 import { fanOut } from "../dev/testing/events/fan-out.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import type { Statement } from "../platform/database.ts";
@@ -8,13 +8,9 @@ import { endEvents, sweepOnce } from "./end-events.ts";
 import { pauseEndpoint } from "./endpoint-status.ts";
 import { registerEndpoint } from "./endpoints.ts";
 
-let harness: EventsHarness;
-let receiver: Receiver;
 let merchantId: string;
 let endpointId: string;
-beforeAll(async () => {
-  [harness, receiver] = await Promise.all([openEventsHarness(), Receiver.start()]);
-});
+const [harness, receiver] = await Promise.all([openEventsHarness(), Receiver.start()]);
 afterAll(() => Promise.all([harness.close(), receiver.close()]));
 beforeEach(async () => {
   await harness.setClockAhead("0 seconds");

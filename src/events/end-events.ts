@@ -102,7 +102,6 @@ const selectOverdue: Statement = {
 };
 const sweepRows = 500;
 
-/** The result of one turn of the sweep. */
 type Swept = {
   /** Number of events that no worker has ended in time. */
   readonly events: number;

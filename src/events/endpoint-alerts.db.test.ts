@@ -1,21 +1,18 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
 import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
 import { fanOut } from "../dev/testing/events/fan-out.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { encodeId } from "../platform/ids.ts";
 import { acknowledgeAlert, listAlerts, raiseWarningsOnce } from "./endpoint-alerts.ts";
 import { enableEndpoint, pauseEndpoint } from "./endpoint-status.ts";
 
-let harness: EventsHarness;
 let receiver: Receiver;
 let endpoint: Awaited<ReturnType<EventsHarness["addEndpoint"]>>;
 const log = { warn: vi.fn() };
 
-beforeAll(async () => {
-  harness = await openEventsHarness();
-});
-afterAll(() => harness.close());
+const harness = await forFile(openEventsHarness);
 beforeEach(async () => {
   await harness.setClockAhead("0 seconds");
   await harness.rows("UPDATE delivery SET status = 'EXHAUSTED', next_at = NULL, lease_token = NULL, ended_at = now()");

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
-import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { openEventsHarness } from "../dev/testing/events/events-harness.ts";
 import { fanOut } from "../dev/testing/events/fan-out.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { encodeId } from "../platform/ids.ts";
 import { updateEndpoint } from "./change-endpoint.ts";
@@ -17,14 +18,10 @@ import {
 import { type EndpointKey, loadEndpoint, registerEndpoint, verifyEndpoint } from "./endpoints.ts";
 import { countMissedEvents, recoverDeliveries } from "./recover-deliveries.ts";
 
-let harness: EventsHarness;
 let receiver: Receiver;
 let merchantId: string;
 let key: EndpointKey;
-beforeAll(async () => {
-  harness = await openEventsHarness();
-});
-afterAll(() => harness.close());
+const harness = await forFile(openEventsHarness);
 beforeEach(async () => {
   await harness.setClockAhead("0 seconds");
   receiver = await Receiver.start();

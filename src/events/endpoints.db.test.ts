@@ -1,21 +1,18 @@
 import { Webhook } from "standardwebhooks";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
-import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { openEventsHarness } from "../dev/testing/events/events-harness.ts";
 import { fanOut } from "../dev/testing/events/fan-out.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { type ReceivedRequest, Receiver } from "../dev/testing/receiver.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { Secret } from "../platform/secrets.ts";
 import { updateEndpoint } from "./change-endpoint.ts";
 import { type EndpointKey, listEndpoints, registerEndpoint, verifyEndpoint } from "./endpoints.ts";
 
-let harness: EventsHarness;
 let receiver: Receiver;
 let merchantId: string;
-beforeAll(async () => {
-  harness = await openEventsHarness();
-});
-afterAll(() => harness.close());
+const harness = await forFile(openEventsHarness);
 beforeEach(async () => {
   await harness.setClockAhead("0 seconds");
   receiver = await Receiver.start();

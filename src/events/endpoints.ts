@@ -49,7 +49,6 @@ export type EndpointKey = { readonly merchantId: string; readonly endpointId: st
 
 // A handful of systems listen to payments; each event costs a row for each of them.
 const endpointsMax = 16;
-/** The columns of an `Endpoint`. */
 export const endpointColumns = `id, url, status, event_types AS "eventTypes", created_at AS "createdAt",
   verified_at AS "verifiedAt", disabled_at AS "disabledAt", disabled_reason AS "disabledReason",
   failing_since AS "failingSince", version,

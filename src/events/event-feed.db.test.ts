@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { beforeEach, describe, expect, it } from "vitest";
+import { openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { findFeedEnd, readFeed } from "./event-feed.ts";
 import { recordEvent, writeEventBody } from "./outbox.ts";
 
-let harness: EventsHarness;
 let merchantId: string;
-beforeAll(async () => {
-  harness = await openEventsHarness();
-});
-afterAll(() => harness.close());
+const harness = await forFile(openEventsHarness);
 beforeEach(() => {
   merchantId = harness.context.runtime.uuid();
 });

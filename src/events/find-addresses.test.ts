@@ -1,21 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { NameServer } from "../dev/testing/events/name-server.ts";
-import { createFindAddresses, type FindAddresses, NameNotFound } from "./find-addresses.ts";
+import { forFile } from "../dev/testing/for-file.ts";
+import { createFindAddresses, NameNotFound } from "./find-addresses.ts";
 
-let server: NameServer;
-let find: FindAddresses;
-beforeAll(async () => {
-  server = await NameServer.start();
-  server.answerWith(({ name, type }) => {
-    if (name.startsWith("silent") || (name === "half.example" && type === "AAAA")) return "silence";
-    if (name === "chain.example") return { alias: "end.example", A: ["192.0.2.7"] };
-    return name === "full.example" || name === "half.example"
-      ? { A: ["192.0.2.1", "192.0.2.2"], AAAA: ["2001:db8::1"] }
-      : {};
-  });
-  find = createFindAddresses([server.address]);
+const server = await forFile(() => NameServer.start());
+server.answerWith(({ name, type }) => {
+  if (name.startsWith("silent") || (name === "half.example" && type === "AAAA")) return "silence";
+  if (name === "chain.example") return { alias: "end.example", A: ["192.0.2.7"] };
+  return name === "full.example" || name === "half.example"
+    ? { A: ["192.0.2.1", "192.0.2.2"], AAAA: ["2001:db8::1"] }
+    : {};
 });
-afterAll(() => server.close());
+const find = createFindAddresses([server.address]);
 
 describe("createFindAddresses()", () => {
   it("finds every address of both families, and those behind an alias", async () => {

@@ -1,24 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { TestAuthority } from "../dev/testing/certificates.ts";
 import { badEndpoints, RunningBadEndpoint } from "../dev/testing/events/bad-endpoints.ts";
 import { writeDueDeliveries } from "../dev/testing/events/due-deliveries.ts";
-import { type EventsHarness, loopback, openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { loopback, openEventsHarness } from "../dev/testing/events/events-harness.ts";
 import { fanOut } from "../dev/testing/events/fan-out.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { encodeId } from "../platform/ids.ts";
 import { DeliveryPool } from "./delivery-pool.ts";
 import { Egress } from "./egress.ts";
 
-let harness: EventsHarness;
-let authority: TestAuthority;
-beforeAll(async () => {
-  harness = await openEventsHarness();
-  authority = new TestAuthority("Test Authority");
-});
-afterAll(async () => {
-  authority.close();
-  await harness.close();
-});
+const harness = await forFile(openEventsHarness);
+const authority = await forFile(() => new TestAuthority("Test Authority"));
 
 // Twice the product's deadline, and less than a lease: a busy machine must not affect the order of results.
 const postTimeoutMs = 30_000;

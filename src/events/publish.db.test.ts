@@ -45,7 +45,6 @@ async function emitOverdue(sessionId?: string) {
   return emitted;
 }
 
-/** Returns the messages of the stream, oldest first. */
 async function published() {
   await link.connection().flush();
   const { streams } = await link.connection().jetstreamManager();

@@ -167,7 +167,6 @@ const health = (endpointId: string) =>
   harness.rows("SELECT in_flight_max, failures_in_row, failing_since, probe_at FROM endpoint WHERE id = $1", [
     endpointId,
   ]);
-/** Returns the number of commits that wrote their log lines. */
 async function commitsOf(claimed: readonly ClaimedDelivery[]): Promise<number> {
   const sql = "SELECT DISTINCT xmin::text FROM delivery_attempt WHERE event_id = ANY ($1)";
   return (await harness.rows(sql, [claimed.map(({ eventId }) => eventId)])).length;

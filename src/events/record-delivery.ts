@@ -41,7 +41,6 @@ export type LeasedDelivery = {
   readonly isProbe: boolean;
 };
 
-/** An attempt that was answered with 2xx. */
 type Success = {
   readonly claimed: LeasedDelivery;
   readonly attempt: NumberedAttempt;

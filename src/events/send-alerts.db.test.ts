@@ -1,11 +1,12 @@
 import { Pool } from "pg";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { recordAlertAddresses } from "../accounts/alert-addresses.ts";
 import { recordSettings } from "../accounts/merchant-settings.ts";
 import { recordConfirmedAddresses } from "../dev/testing/confirmed-addresses.ts";
 import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
 import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
 import { fanOut } from "../dev/testing/events/fan-out.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { Mailbox } from "../dev/testing/mailbox.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { alertMailsADay } from "../limits.ts";
@@ -19,7 +20,6 @@ import { type SendContext, sendAlertsOnce } from "./send-alerts.ts";
 
 const secretPath = "/hook/s3cret?token=hunter2";
 
-let harness: EventsHarness;
 let receiver: Receiver;
 let mailbox: Mailbox;
 let mailer: Mailer;
@@ -27,10 +27,7 @@ let endpoint: Awaited<ReturnType<EventsHarness["addEndpoint"]>>;
 const log = { warn: vi.fn(), error: vi.fn() };
 const onHandover = vi.fn();
 
-beforeAll(async () => {
-  harness = await openEventsHarness();
-});
-afterAll(() => harness.close());
+const harness = await forFile(openEventsHarness);
 beforeEach(async () => {
   await harness.setClockAhead("0 seconds");
   await harness.rows("DELETE FROM alert");

@@ -39,7 +39,6 @@ beforeEach(async () => {
 
 const ensure = () => ensureEventStream(link.connection(), stream);
 
-/** Changes the worker's consumer, as an operator might by hand. */
 async function changeConsumer(drift: Partial<ConsumerConfig>) {
   await ensure();
   const jsm = await manager();

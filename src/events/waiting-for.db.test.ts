@@ -1,21 +1,19 @@
 /** Tests that a pending delivery waits for the reason that the log shows. */
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
-import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { openEventsHarness } from "../dev/testing/events/events-harness.ts";
 import { fanOut } from "../dev/testing/events/fan-out.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { loadDelivery } from "./delivery-log.ts";
 import { claimDeliveries } from "./delivery-pool.ts";
 import { pauseEndpoint, resumeEndpoint } from "./endpoint-status.ts";
 import { registerEndpoint } from "./endpoints.ts";
 
-let harness: EventsHarness;
 let receiver: Receiver;
 let merchantId: string;
-beforeAll(async () => {
-  harness = await openEventsHarness();
-});
-afterAll(() => harness?.close());
+const harness = await forFile(openEventsHarness);
 beforeEach(async () => {
   await harness.setClockAhead("0 seconds");
   merchantId = harness.context.runtime.uuid();

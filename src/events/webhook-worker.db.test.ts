@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { PrivateNats } from "../demo/private-nats.ts";
 import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { startTestNats } from "../dev/testing/nats.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { encodeId } from "../platform/ids.ts";
@@ -11,12 +12,8 @@ import { startWebhookWorker } from "./webhook-worker.ts";
 
 const stream = eventStreamOf("test", 1);
 const log = { error: vi.fn() };
-let harness: EventsHarness;
 let merchantId: string;
-beforeAll(async () => {
-  harness = await openEventsHarness();
-});
-afterAll(() => harness.close());
+const harness = await forFile(openEventsHarness);
 beforeEach(async () => {
   await harness.setClockAhead("0 seconds");
   merchantId = harness.context.runtime.uuid();

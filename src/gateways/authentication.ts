@@ -22,7 +22,6 @@ export type BrowserData = {
  * low, or the acquirer has assessed the risk itself. The merchant is liable then.
  */
 export const exemptions = ["LOW_VALUE", "RISK_ANALYSIS"] as const;
-/** One of these reasons. */
 export type Exemption = (typeof exemptions)[number];
 
 /** Permission for a gateway to ask the customer. Without one it has to decide without. */

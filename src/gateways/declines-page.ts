@@ -73,7 +73,6 @@ const again = `## Again
 The column says whether the gateway documents that the same payment may be sent to it once more at once. A routing rule that [retries at the same gateway](routing.md#retry-at-the-same-gateway) does so, once in a payment. A network's advice to try again later (Mastercard's 02, Stripe's \`try_again_later\`) takes the permission away. Adyen says of no code that it may be sent again at once, so no payment is retried there.
 `;
 
-/** Returns the page as Markdown. */
 export function declinesPage(): string {
   return [
     opening,

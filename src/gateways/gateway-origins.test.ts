@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { SettingReader } from "../platform/setting-reader.ts";
-import { emulatorHosts, readEmulatorOrigins } from "./gateway-origins.ts";
+import { credentialFields as adyenFields } from "./adyen/credentials.ts";
+import { credentialsOfEmulator, emulatorHosts, readEmulatorOrigins } from "./gateway-origins.ts";
+import { credentialFields as paypalFields } from "./paypal/verify.ts";
+import { secretKeyField } from "./stripe/verify.ts";
 
 function read(value: string | undefined, live?: { origins: string; sandboxOrigin?: string }) {
   const problems: string[] = [];
@@ -40,4 +43,19 @@ describe("readEmulatorOrigins()", () => {
       expect(read(wrong).problems).toEqual([expect.stringContaining("SWITCHYARD_TEST_GATEWAY_ORIGINS")]);
     },
   );
+});
+
+describe("credentialsOfEmulator()", () => {
+  it.each(["test", "live"] as const)("has examples that the fields of %s accept", (environment) => {
+    const textOf = (gateway: string) => credentialsOfEmulator(gateway, environment) ?? "";
+    expect(/sk_\w+/.exec(textOf("STRIPE"))?.[0]).toMatch(secretKeyField(environment).shape);
+    expect(/AnyClient\w+/.exec(textOf("PAYPAL"))?.[0]).toMatch(paypalFields[0]!.shape);
+    const [apiKey, , , liveUrlPrefix] = adyenFields(environment);
+    expect(/AQE\w+/.exec(textOf("ADYEN"))?.[0]).toMatch(apiKey!.shape);
+    if (environment === "live") expect(/[\da-f]{16}-\w+/.exec(textOf("ADYEN"))?.[0]).toMatch(liveUrlPrefix!.shape);
+  });
+
+  it("has none for a gateway of the sandbox", () => {
+    expect(credentialsOfEmulator("SANDBOX_A", "test")).toBeUndefined();
+  });
 });

@@ -49,6 +49,19 @@ export function readEmulatorOrigins(
   return { test: read(emulatorSetting), live };
 }
 
+/** Returns the credentials with which the emulator of a gateway opens an account, as sentences for people. */
+export function credentialsOfEmulator(gateway: string, environment: "test" | "live"): string | undefined {
+  const ofAdyen =
+    environment === "test"
+      ? ""
+      : ", a merchant account that begins with live_ and a URL prefix such as 1797a841fbb37ca7-YourCompany";
+  return {
+    STRIPE: `An emulator stands in for Stripe here. Any key such as sk_${environment}_anythingyoulike opens an account.`,
+    PAYPAL: `An emulator stands in for PayPal here. Any client ID such as AnyClientAtAll_${environment}_shop opens an account, with any secret of 20 letters.`,
+    ADYEN: `An emulator stands in for Adyen here. Any API key of 20 characters that begins with AQE, such as AQEanyKeyOfTwentyCharacters, opens an account${ofAdyen}. Any 64 hexadecimal digits are its HMAC key.`,
+  }[gateway];
+}
+
 /** Returns the hosts, with port, to which the vault sends cards as if they were the gateways. */
 export function emulatorHosts(origins: EmulatorOrigins): string[] {
   return Object.values(origins).flatMap((origin) => (URL.canParse(origin) ? [new URL(origin).host] : []));

@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { Registry } from "prom-client";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { closeWorkItem, listWorkItems, openWorkItem, workItemKinds } from "../core/record/work-items.ts";
-import { type CoreFixture, cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
+import { cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { createBinder } from "../gateways/connections.ts";
 import { observeConnector } from "../gateways/observed-connector.ts";
 import { auditRules } from "../oversight/audit-sessions.ts";
@@ -14,8 +15,6 @@ import { createMetricsServer } from "./metrics-server.ts";
 import { createProcessMetrics } from "./process-metrics.ts";
 import { createRecoveryMetrics } from "./recovery-metrics.ts";
 
-let fixture: CoreFixture;
-let origin: string;
 let isDown = false;
 const bugs: unknown[] = [];
 const registry = new Registry();
@@ -31,17 +30,14 @@ const server = createMetricsServer({
   reportUnread: () => {},
 });
 
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-});
+const fixture = await forFile(startCoreFixture);
+await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
+server.listen(0, "127.0.0.1");
+await once(server, "listening");
+const origin: string = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 afterAll(async () => {
   server.closeAllConnections();
   server.close();
-  await fixture.close();
 });
 
 /** Returns every sample, by its name and labels as they are written. */

@@ -40,7 +40,6 @@ export function createRecoveryMetrics(registry: Registry, brand: string) {
   const found = gauge("reconciliation_findings", "Findings of the last reconciliation.", "found");
 
   return {
-    /** Replaces one environment's values. */
     set(environment: string, figures: RecoveryFigures): void {
       for (const [rule, count] of Object.entries(figures.violations)) violations.set({ environment, rule }, count);
       for (const [kind, count] of Object.entries(figures.openItems)) openItems.set({ environment, kind }, count);

@@ -1,6 +1,6 @@
 /** Tests that the service changes payments by functions alone, and that each of them keeps the rules whoever calls it. */
 import { v7 } from "uuid";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { awaited, captured, connectWithService, submitted, succeeded } from "./payment-rows.fixture.ts";
 
 const { owner, service } = await connectWithService();
@@ -31,6 +31,7 @@ const guarded = [
     "insert_refund",
     "lock_leased",
     "lock_session",
+    "lock_session_of",
     "look_again",
     "look_at_hold_later",
     "look_at_provider",
@@ -323,25 +324,74 @@ describe("a service that calls them in its own order", () => {
     expect(failure).toMatch(reason);
   });
 
-  it("moves nothing but the columns that may move", async () => {
+  it.each([
+    ["moves no amount of an attempt", { retries: 1, amount_minor: 4900 }],
+    ["moves no attempt to another account", { connection_id: v7() }],
+    ["moves no decision of a person", { decision: "CAPTURED" }],
+    ["moves no column that there is not", { retries: 1, capture_reference_: "r" }],
+    ["moves no time that the guard sets", {}, "changed_at"],
+    ["stamps no column that may not move", {}, "started_at"],
+    ["stamps no column without a name", {}, null],
+  ])("%s", async (_, changes, stamp: string | null = "looked_up_at") => {
     const run = await of("UNKNOWN");
-    const changes = {
-      amount_minor: 1,
-      connection_id: v7(),
-      decision: "CAPTURED",
-      started_at: "2000-01-01",
-      retries: 1,
-    };
-    expect((await run(move("UNKNOWN", changes))).rows).toEqual([{ status: "UNKNOWN", amount: 4900 }]);
-    const { rows } = await run(
-      "SELECT retries, decision, started_at > now() - interval '1 h' AS now FROM attempt WHERE id = $attempt",
-    );
-    expect(rows).toEqual([{ retries: 1, decision: null, now: true }]);
+    const call = `app.move_attempt($session, $attempt, 'UNKNOWN', '${JSON.stringify(changes)}', ARRAY[${stamp && `'${stamp}'`}]::text[])`;
+    await expect(run(`SELECT FROM ${call}`)).rejects.toThrow("no such change");
+    expect((await run("SELECT retries, amount_minor::int AS amount FROM attempt WHERE id = $attempt")).rows).toEqual([
+      { retries: 0, amount: 4900 },
+    ]);
   });
 
-  it("takes no lease that has not lapsed, and works under no other one", async () => {
+  it.each([
+    ["amount_minor", 1],
+    ["attempt_id", v7()],
+    ["origin", "GATEWAY"],
+    ["next_try_at", null],
+    ["state", "SUCCEEDED"],
+  ])("moves no %s of a refund", async (column, value) => {
+    const run = await of("CAPTURING", captured, succeeded);
+    await run(refund(100));
+    const changes = JSON.stringify({ [column]: value });
+    const moved = run(
+      `SELECT FROM app.move_refund($session, (SELECT id FROM refund WHERE session_id = $session), 'REQUESTED', '${changes}', '{}', false, NULL)`,
+    );
+    await expect(moved).rejects.toThrow(`no such change: ${column}`);
+  });
+
+  it("may move each column that the functions name, and no other one", async () => {
+    for (const name of ["move_attempt", "move_refund"]) {
+      const { rows } = await owner.query<{ text: string }>(
+        `SELECT prosrc AS text FROM pg_proc WHERE oid = 'app.${name}'::regproc`,
+      );
+      const columns = (pattern: RegExp) =>
+        pattern
+          .exec(rows[0]!.text)![1]!
+          .split(",")
+          .map((one) => one.trim());
+      const moved = columns(/SET \(([^)]+)\)/).filter((column) => column !== "next_try_at");
+      expect(columns(/'\{([^}]+)\}'\);/)).toEqual(moved);
+    }
+  });
+
+  it("goes on in no other cluster, whatever its connection is set to", async () => {
     const run = await of("AUTHORIZING");
-    await owner.query("UPDATE payment_session SET lease_until = now() + interval '1 h' WHERE phase = 'PROCESSING'");
+    await owner.query(
+      `UPDATE payment_session SET lease_until = now() - interval '1 h' WHERE phase = 'PROCESSING';
+       UPDATE replica_mark SET system_identifier = '1'`,
+    );
+    onTestFinished(async () => {
+      await service.query("RESET ALL");
+      await owner.query("UPDATE replica_mark SET system_identifier = app.system_identifier()");
+    });
+    await service.query("SET switchyard.cluster = '1'");
+    await expect(run("SELECT FROM app.take_over($session, 20000)")).rejects.toThrow("another cluster");
+    expect((await service.query("SELECT app.is_timeline_confirmed() AS it")).rows).toEqual([{ it: false }]);
+  });
+
+  it("takes no lease that has not lapsed, works under no other one, and expires no session that was submitted", async () => {
+    const run = await of("AUTHORIZING");
+    await owner.query(
+      "UPDATE payment_session SET lease_until = now() + interval '1 h', expires_at = now() - interval '1 ms' WHERE phase = 'PROCESSING'",
+    );
     for (const call of [
       "app.take_over($session, 20000)",
       "app.take_over_next(20000)",
@@ -351,7 +401,8 @@ describe("a service that calls them in its own order", () => {
       "app.take_hold_to_cancel($session, (SELECT merchant_id FROM payment_session WHERE id = $session), 0)",
       "app.take_hold_to_capture($session, (SELECT merchant_id FROM payment_session WHERE id = $session), 0, NULL)",
       "app.expire_session($session)",
-      "app.lock_session($session, gen_random_uuid())",
+      "app.lock_session_of($session, gen_random_uuid())",
+      "app.lock_session_of($session, NULL)",
       "app.erase_customer(gen_random_uuid(), $session)",
     ])
       expect([call, (await run(`SELECT FROM ${call}`)).rowCount]).toEqual([call, 0]);

@@ -1,19 +1,16 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { listWorkItems } from "../core/record/work-items.ts";
 import type { PaymentSession } from "../core/rows/entities.ts";
-import { type CoreFixture, cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
+import { cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { switchGuards } from "../migrations/switch-guards.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { auditOnce, auditRules } from "./audit-sessions.ts";
 
-let fixture: CoreFixture;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
-  // A notification that arrives while a row is broken would be refused.
-  await fixture.sandbox.setAccount(`test_${fixture.owner.merchantId}`, { notificationUrl: "" });
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
+await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
+// A notification that arrives while a row is broken would be refused.
+await fixture.sandbox.setAccount(`test_${fixture.owner.merchantId}`, { notificationUrl: "" });
 afterEach(async () => {
   await asOwner("TRUNCATE work_item");
 });
@@ -51,7 +48,6 @@ async function paid(card: string): Promise<PaymentSession> {
   return session;
 }
 
-/** Makes a payment that is declined at SANDBOX_A and captured at SANDBOX_B. */
 const failedOver = () => paid(cards.failover);
 
 const authenticationOfFirst = (status: string, completedAt: string) => `

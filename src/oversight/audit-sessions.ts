@@ -26,7 +26,6 @@ export const auditRules = [
   "authentication_open_after_end",
   "success_after_failed_authentication",
 ] as const;
-/** One rule of app.audit(), by its name in the result rows. */
 export type AuditRule = (typeof auditRules)[number];
 
 export type Violation = {

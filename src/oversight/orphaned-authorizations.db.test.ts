@@ -1,7 +1,7 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import type { Core } from "../core/core.ts";
 import type { Attempt, PaymentSession } from "../core/rows/entities.ts";
-import { type CoreFixture, cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
+import { cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
 import {
   authorizeLate,
   drain,
@@ -11,6 +11,7 @@ import {
   withoutConnectors,
 } from "../core/scenarios/recovery.fixture.ts";
 import { submitPayment } from "../core/submit-payment.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import type { VoidAnswer } from "../gateways/connector.ts";
 import { switchGuards } from "../migrations/switch-guards.ts";
 import { encodeId } from "../platform/ids.ts";
@@ -20,13 +21,9 @@ import { createOrphanTurn, recordOrphan } from "./orphaned-authorizations.ts";
 import { reconcileOnce } from "./reconcile.ts";
 import { listReconciliationRuns } from "./reconciliation-runs.ts";
 
-let fixture: CoreFixture;
 let minutes = 0;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  await fixture.setRule([]);
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
+await fixture.setRule([]);
 afterEach(async () => {
   await fixture.sandbox.release({});
   await fixture.sandbox.setDown("A", false);

@@ -1,8 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import type { BoundConnector, Core } from "../core/core.ts";
 import type { PaymentSession } from "../core/rows/entities.ts";
-import { type CoreFixture, cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
+import { cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
 import { itemsOf, replaced, withAnswers, withoutConnectors } from "../core/scenarios/recovery.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import type { Connector, LookUpAnswer } from "../gateways/connector.ts";
 import { switchGuards } from "../migrations/switch-guards.ts";
 import { encodeId } from "../platform/ids.ts";
@@ -16,14 +17,10 @@ import {
   takeSlice,
 } from "./reconciliation-runs.ts";
 
-let fixture: CoreFixture;
 // Each pass of a test begins two hours after the previous one.
 let minutes = 0;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  await fixture.setRule([]);
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
+await fixture.setRule([]);
 afterEach(async () => {
   // Every test has its own attempts: those of an earlier test are out of the window.
   await fixture.asOwner.pool.query(`${switchGuards("DISABLE")};

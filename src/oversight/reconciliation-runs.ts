@@ -176,7 +176,6 @@ const finishRun: Statement = {
     WHERE finished_at IS NULL AND all_cut AND NOT EXISTS (SELECT FROM reconciliation_slice WHERE run_id = r.id)`,
 };
 
-/** Finishes the pass when all of its slices are counted. */
 export async function finishRunIfCounted(queryable: Queryable): Promise<void> {
   await queryable.query(finishRun, []);
 }

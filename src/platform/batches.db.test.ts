@@ -1,32 +1,25 @@
 import { Pool } from "pg";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../dev/testing/postgres.ts";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { forFile } from "../dev/testing/for-file.ts";
+import { createTestDatabase } from "../dev/testing/postgres.ts";
 import { callOf } from "./batches.ts";
 import { Database } from "./database.ts";
 
-let testDatabase: TestDatabase;
-let pool: Pool;
 let database: Database;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase("environment");
-  pool = new Pool({ connectionString: testDatabase.ownerUrl, max: 8, pipeline: true });
-  await pool.query(`
-    CREATE TABLE note (id uuid PRIMARY KEY, text text, by_statement timestamptz);
-    CREATE SEQUENCE lost;
-    CREATE FUNCTION app.note(of_note uuid, said text, answers int) RETURNS TABLE (id uuid, answer int) LANGUAGE plpgsql AS $$
-    #variable_conflict use_column
-    BEGIN
-      IF said = 'refused' THEN RAISE EXCEPTION 'not this one' USING ERRCODE = 'LL001'; END IF;
-      IF said = 'deadlock' AND nextval('lost') = 1 THEN RAISE EXCEPTION 'deadlock detected' USING ERRCODE = '40P01'; END IF;
-      IF said = 'cut' THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
-      UPDATE note SET text = said, by_statement = statement_timestamp() WHERE note.id = of_note;
-      RETURN QUERY SELECT of_note, n FROM generate_series(1, answers) n;
-    END $$`);
-});
-afterAll(async () => {
-  await pool.end();
-  await testDatabase.drop();
-});
+const testDatabase = await forFile(() => createTestDatabase("environment"), "drop");
+const pool = await forFile(() => new Pool({ connectionString: testDatabase.ownerUrl, max: 8, pipeline: true }), "end");
+await pool.query(`
+  CREATE TABLE note (id uuid PRIMARY KEY, text text, by_statement timestamptz);
+  CREATE SEQUENCE lost;
+  CREATE FUNCTION app.note(of_note uuid, said text, answers int) RETURNS TABLE (id uuid, answer int) LANGUAGE plpgsql AS $$
+  #variable_conflict use_column
+  BEGIN
+    IF said = 'refused' THEN RAISE EXCEPTION 'not this one' USING ERRCODE = 'LL001'; END IF;
+    IF said = 'deadlock' AND nextval('lost') = 1 THEN RAISE EXCEPTION 'deadlock detected' USING ERRCODE = '40P01'; END IF;
+    IF said = 'cut' THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
+    UPDATE note SET text = said, by_statement = statement_timestamp() WHERE note.id = of_note;
+    RETURN QUERY SELECT of_note, n FROM generate_series(1, answers) n;
+  END $$`);
 
 const idOf = (place: number) => `00000000-0000-7000-8000-${String(place).padStart(12, "0")}`;
 beforeEach(async () => {

@@ -11,7 +11,6 @@ const codes = `AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG
 
 const countries: ReadonlySet<string> = new Set(codes.split(/\s+/));
 
-/** Reports whether the code is the ISO 3166-1 alpha-2 code of a country. */
 export function isCountry(code: string): boolean {
   return countries.has(code);
 }

@@ -1,28 +1,20 @@
 import { Pool } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../dev/testing/postgres.ts";
+import { forFile } from "../dev/testing/for-file.ts";
+import { createTestDatabase } from "../dev/testing/postgres.ts";
 import { RefusingPooler } from "../dev/testing/refusing-pooler.ts";
 import { Database, isDatabaseDown, type Tx } from "./database.ts";
 
-let testDatabase: TestDatabase;
-let pool: Pool;
-let database: Database;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase("environment");
-  pool = new Pool({ connectionString: testDatabase.ownerUrl, max: 2, pipeline: true });
-  database = new Database(pool);
-  // A sequence does not roll back: its first value identifies the first run.
-  await pool.query(`
-    CREATE TABLE note (text text PRIMARY KEY);
-    CREATE SEQUENCE try;
-    CREATE FUNCTION lose_first() RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN
-      IF nextval('try') = 1 THEN RAISE EXCEPTION 'deadlock detected' USING ERRCODE = '40P01'; END IF;
-      RETURN currval('try'); END $$`);
-});
-afterAll(async () => {
-  await pool.end();
-  await testDatabase.drop();
-});
+const testDatabase = await forFile(() => createTestDatabase("environment"), "drop");
+const pool = await forFile(() => new Pool({ connectionString: testDatabase.ownerUrl, max: 2, pipeline: true }), "end");
+const database = new Database(pool);
+// A sequence does not roll back: its first value identifies the first run.
+await pool.query(`
+  CREATE TABLE note (text text PRIMARY KEY);
+  CREATE SEQUENCE try;
+  CREATE FUNCTION lose_first() RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN
+    IF nextval('try') = 1 THEN RAISE EXCEPTION 'deadlock detected' USING ERRCODE = '40P01'; END IF;
+    RETURN currval('try'); END $$`);
 beforeEach(() => pool.query("TRUNCATE note"));
 
 const insert = { name: "insert_note", text: "INSERT INTO note VALUES ($1)" };

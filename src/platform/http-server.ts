@@ -85,7 +85,6 @@ export function createHttpServer({ requestTimeoutMs, handle, refuse }: HttpServe
   return server;
 }
 
-/** Reports whether a request's head announces a body. */
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }

@@ -31,7 +31,6 @@ export class Http2Sessions {
     this.#sweep = setInterval(() => this.#look(), bounds.lookEveryMs).unref();
   }
 
-  /** Number of open connections. */
   get size(): number {
     return this.#entries.size;
   }

@@ -1,6 +1,5 @@
 /** Public identifiers: TypeIDs, a prefix and a UUIDv7 in Crockford base32 (https://github.com/jetify-com/typeid/tree/main/spec, 0.3.0). */
 
-/** The public prefix of each kind of object. */
 export type IdPrefix =
   | "ps"
   | "atn"

@@ -1,18 +1,11 @@
 import { Pool } from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../dev/testing/postgres.ts";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../dev/testing/for-file.ts";
+import { createTestDatabase } from "../dev/testing/postgres.ts";
 import { describeError } from "./log-fields.ts";
 
-let testDatabase: TestDatabase;
-let pool: Pool;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase("environment");
-  pool = new Pool({ connectionString: testDatabase.ownerUrl, max: 1 });
-});
-afterAll(async () => {
-  await pool.end();
-  await testDatabase.drop();
-});
+const testDatabase = await forFile(() => createTestDatabase("environment"), "drop");
+const pool = await forFile(() => new Pool({ connectionString: testDatabase.ownerUrl, max: 1 }), "end");
 
 describe("describeError()", () => {
   it("omits the values of a refused row, which can be a customer's", async () => {

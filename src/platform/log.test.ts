@@ -6,7 +6,6 @@ import type { LogFields } from "./log-fields.ts";
 
 const uuid = "01933a3c-9b1f-7d3a-8a55-0123456789ab";
 
-/** Returns the lines that `use` writes. */
 function linesOf(use: (log: Logger) => void): Record<string, unknown>[] {
   const lines: string[] = [];
   use(createLogger({ name: "edge", level: "info", write: (line) => lines.push(line) }));

@@ -1,7 +1,6 @@
 /** Runs one kind of background work turn by turn: at an interval, sooner on a hint, and never concurrently. */
 import type { Logger } from "./log.ts";
 
-/** A running kind of background work. */
 export type Loop = {
   /** Runs a turn soon; if one is running, another one after it. Never throws and costs nothing to repeat. */
   wake(): void;

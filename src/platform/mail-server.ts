@@ -3,7 +3,6 @@ import { Secret } from "./secrets.ts";
 import { optional, secretText, text } from "./setting.ts";
 import type { SettingReader } from "./setting-reader.ts";
 
-/** A mail server and the sender's address. */
 export type MailServer = {
   readonly host: string;
   readonly port: number;
@@ -21,7 +20,6 @@ const defaultPorts = { "smtp:": 587, "smtps:": 465 } as const;
 
 const roles = ["edge", "worker", "dashboard"] as const;
 
-/** The server, and the sender's address. */
 export const mailSettings = {
   smtpUrl: optional("SWITCHYARD_SMTP_URL", {
     roles,
@@ -38,7 +36,6 @@ export const mailSettings = {
   }),
 } as const;
 
-/** Reads both settings; undefined if no mail server is set. */
 export function readMailServer(reader: SettingReader): MailServer | undefined {
   if (!reader.isSet(mailSettings.smtpUrl)) {
     reader.leaveOut(mailSettings.smtpFrom, `where ${mailSettings.smtpUrl.name} is`);

@@ -4,7 +4,6 @@ import { mailStepTimeoutMs, mailTimeoutMs } from "../limits.ts";
 import { mailPage } from "./mail-page.ts";
 import type { MailServer } from "./mail-server.ts";
 
-/** One mail to one address. */
 export type Mail = {
   readonly to: string;
   readonly subject: string;

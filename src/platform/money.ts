@@ -20,7 +20,6 @@ const decimalsByCode: ReadonlyMap<string, number> = new Map(
 
 export const isoCurrencies: readonly string[] = [...decimalsByCode.keys()];
 
-/** Reports whether the code is an ISO 4217 currency used for payment. */
 export function isCurrency(code: string): boolean {
   return decimalsByCode.has(code);
 }

@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import { copyFileSync } from "node:fs";
-import { type AddressInfo, createServer, type Server } from "node:net";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { type AddressInfo, createServer } from "node:net";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { TestAuthority } from "../dev/testing/certificates.ts";
 import { type LimitedNats, startLimitedNats } from "../dev/testing/events/limited-nats.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { TcpGate } from "../dev/testing/tcp-gate.ts";
 import { enter, type NatsLink, type NatsLogin, openNats } from "./nats.ts";
 
@@ -25,23 +26,19 @@ function filesOf(by: TestAuthority): Required<NonNullable<NatsLogin["tls"]>> {
   return { caFile: by.certFile, certFile, keyFile };
 }
 
-let plain: Server;
 const receivedPlain: Buffer[] = [];
-let gate: TcpGate;
 let link: NatsLink | undefined;
-beforeAll(async () => {
-  gate = await TcpGate.open(await startTlsNats(authority));
-  plain = createServer((socket) => {
+const gate = await forFile(async () => TcpGate.open(await startTlsNats(authority)));
+const plain = await forFile(() =>
+  createServer((socket) => {
     socket.on("data", (bytes) => receivedPlain.push(bytes)).on("error", () => {});
     socket.write('INFO {"server_id":"P","version":"2.9.10","proto":1,"headers":true,"max_payload":1048576}\r\n');
-  });
-  plain.listen(0, "127.0.0.1");
-  await once(plain, "listening");
-});
+  }),
+);
+plain.listen(0, "127.0.0.1");
+await once(plain, "listening");
 afterAll(async () => {
   await link?.close();
-  await gate.close();
-  plain.close();
   await Promise.all(servers.map((server) => server.stop()));
   authority.close();
   laterAuthority.close();

@@ -42,13 +42,11 @@ export class SyncMember extends BaseQuery {
     promise.catch(() => {});
   }
 
-  /** Returns the statement in the driver's form. */
   get config(): QueryConfig {
     const { name, text, values, types } = this;
     return { ...(name && { name }), text, ...(values && { values }), ...(types && { types }) };
   }
 
-  /** Settles the statement with its answer. */
   end(error?: Error): void {
     if (this.isSettled) return;
     const connection = undefined as never;

@@ -47,7 +47,6 @@ const lastSpansWaitMs = 2_000;
 
 const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT } as const;
 
-/** The options of tracing over OTLP. */
 export type OtlpOptions = {
   /** The collector's address, to which `/v1/traces` is added. */
   readonly endpoint: string;

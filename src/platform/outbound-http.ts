@@ -141,7 +141,6 @@ export function parseJsonObject(body: Uint8Array): Readonly<Record<string, unkno
   }
 }
 
-/** Reports whether a gateway's value is a JSON object, and not an array. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -54,7 +54,6 @@ const selectReached: Statement = {
 /** A database's replica and its state. Close it before the database. */
 export class ReadReplica implements Reads {
   readonly #primary: Database;
-  /** The replica itself, whatever its state. */
   readonly database: Database;
   readonly #log: Pick<Logger, "warn">;
   readonly #nowMs: () => number;

@@ -126,7 +126,6 @@ describe("RequestCounter with a fair order", () => {
   }
 
   const settle = () => new Promise(setImmediate);
-  /** Ends the pause when its time has come. */
   async function passTime(): Promise<void> {
     const { ms, end } = pauses.shift()!;
     nowMs += ms;

@@ -40,7 +40,6 @@ const restAfterGrant = 1.5;
 const uncounted: Verdict = { admitted: true, counted: false, remaining: 0, waitMs: 0 };
 const anyone: Caller = { network: undefined, session: "" };
 
-/** One bucket, as this process admits requests from it. */
 export class RequestCounter {
   readonly #parts: CounterParts;
   readonly #stock: RequestStock;
@@ -70,7 +69,6 @@ export class RequestCounter {
     });
   }
 
-  /** Reports whether a request would have to wait for others now. */
   isContended(nowMs = this.#parts.nowMs()): boolean {
     return this.#queue.size > 0 || (this.#stock.isDry(nowMs) && !this.#stock.holds(nowMs));
   }

@@ -40,14 +40,12 @@ export class Secret {
   }
 }
 
-/** Returns SHA-256 of UTF-8 text. */
 export function sha256(text: string | Uint8Array): Buffer {
   return hash("sha256", text, "buffer");
 }
 
 // Keys are made KeyObjects, in 1 µs, before node gets them: Node 24 takes 11 µs longer for one that is bytes.
 
-/** Returns HMAC-SHA-256 of UTF-8 text. */
 export function hmacSha256(key: Uint8Array, text: string): Buffer {
   return createHmac("sha256", createSecretKey(key)).update(text).digest();
 }

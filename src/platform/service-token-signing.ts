@@ -76,7 +76,6 @@ function base64url(part: object): string {
   return Buffer.from(JSON.stringify(part)).toString("base64url");
 }
 
-/** Returns a time as claims have it. */
 export function secondsOf(moment: Date): number {
   return Math.floor(moment.getTime() / 1_000);
 }

@@ -52,7 +52,6 @@ export function required<Value>(name: string, setting: Declared<Value>): Setting
   return { name, presence: { type: "required" }, ...setting } as Setting<NonNullable<Value>>;
 }
 
-/** Declares an optional setting. */
 export function optional<Value>(
   name: string,
   { neededWith, ...setting }: Declared<Value> & { readonly neededWith?: string },
@@ -71,17 +70,14 @@ export function variableOf({ name }: Pick<Setting<unknown>, "name">, { environme
   return cell === undefined ? named : named.replace("{N}", String(cell));
 }
 
-/** Accepts any text that matches. */
 export function text(pattern: Pick<RegExp, "test">, rule: string): SettingKind<string> {
   return { rule, parse: (given) => (pattern.test(given) ? given : undefined) };
 }
 
-/** Accepts secret text. */
 export function secretText(pattern: Pick<RegExp, "test">, rule: string): SettingKind<Secret> {
   return { rule, isSecret: true, parse: (given) => (pattern.test(given) ? new Secret(given) : undefined) };
 }
 
-/** Accepts one of a few words. */
 export function oneOf<const Word extends string>(...words: readonly Word[]): SettingKind<Word> {
   const rule = `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
   return { rule, parse: (given) => words.find((word) => word === given) };
@@ -106,7 +102,6 @@ export const port: SettingKind<number> = {
 /** The origin of a server, as browsers see it. */
 export const origin = text(/^https?:\/\/[\w.:[\]-]+$/, "an origin such as https://pay.example.com, without a path");
 
-/** Accepts the path of a file. */
 export function file(rule: string): SettingKind<string> {
   return text(/./, rule);
 }

@@ -31,7 +31,6 @@ function sign(
   });
 }
 
-/** Signs text as it is, whatever it says. */
 const encode = (part: unknown) => Buffer.from(JSON.stringify(part)).toString("base64url");
 
 describe("verifyClaims()", () => {

@@ -38,12 +38,10 @@ export class TlsFiles {
     this.#pem = read(paths);
   }
 
-  /** Returns the expiry of the certificate in use. */
   get validUntil(): Date {
     return new X509Certificate(this.#pem.cert).validToDate;
   }
 
-  /** Returns the options of an HTTP/2 server. */
   serverOptions(): SecureServerOptions {
     const isMutual = this.#paths.clientCaFile !== undefined;
     return { ...this.#pem, ...protocol, allowHTTP1: false, requestCert: isMutual, rejectUnauthorized: isMutual };

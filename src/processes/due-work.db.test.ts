@@ -1,22 +1,19 @@
 /** Tests that each loop that rests is woken for what it takes up, and for nothing else. */
-import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
-import { type CoreFixture, cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
+
+import { expect, it, onTestFinished } from "vitest";
+import { cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { switchGuards } from "../migrations/switch-guards.ts";
 import { requestRefund } from "../refunds/request-refund.ts";
 import { type DueLoop, wakeDue } from "./due-work.ts";
 
-let fixture: CoreFixture;
-let paid: string;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  await fixture.setRule([]);
-  const session = await fixture.newSession();
-  await fixture.submit(session, cards.approved);
-  await Promise.all(fixture.core.inFlight);
-  paid = session.id;
-  await fixture.asOwner.pool.query("DELETE FROM event_todo");
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
+await fixture.setRule([]);
+const session = await fixture.newSession();
+await fixture.submit(session, cards.approved);
+await Promise.all(fixture.core.inFlight);
+const paid: string = session.id;
+await fixture.asOwner.pool.query("DELETE FROM event_todo");
 
 const change = (text: string) => fixture.asOwner.pool.query(text);
 const loopNames: readonly DueLoop[] = [

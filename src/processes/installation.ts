@@ -70,7 +70,6 @@ const retentionSweepEveryMs = 60 * 60_000;
 /** Something that runs until it is closed; closing waits for the work in flight. */
 export type Running = { close(): Promise<void> };
 
-/** The parts that edge and worker share in one process. */
 export type Installation = {
   readonly config: Config & { readonly service: ServiceConfig };
   readonly log: Logger;
@@ -255,6 +254,7 @@ export function dashboardParts({ config, environments, accounts, log }: Installa
     runtime: systemRuntime,
     brand: config.brand,
     apiOrigin: config.service.apiOrigin,
+    emulatorOrigins: config.service.emulatorOrigins,
     dashboardOrigin: config.service.dashboardOrigin,
     mailer: config.service.mailServer && new Mailer(config.service.mailServer),
     signIns: undefined,

@@ -1,21 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../dev/testing/postgres.ts";
+import { describe, expect, it, vi } from "vitest";
+import { forFile } from "../dev/testing/for-file.ts";
+import { createTestDatabase } from "../dev/testing/postgres.ts";
 import { toDomainError } from "../edge/error-mapping.ts";
 import { databaseConnectionsMax, idleInTransactionMs, leaseMs } from "../limits.ts";
 import { Secret } from "../platform/secrets.ts";
 import { findMissingLimits, logMissingLimits, sessionLimits } from "../platform/session-limits.ts";
 import { openDatabase } from "./open-database.ts";
 
-let testDatabase: TestDatabase;
-let opened: Awaited<ReturnType<typeof openDatabase>>;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase("environment");
-  opened = openDatabase(new Secret(testDatabase.url));
-});
-afterAll(async () => {
-  await opened.close();
-  await testDatabase.drop();
-});
+const testDatabase = await forFile(() => createTestDatabase("environment"), "drop");
+const opened = await forFile(() => openDatabase(new Secret(testDatabase.url)));
 
 /** Returns the error that a caller of the API gets when this fails. */
 async function failureOf(query: Promise<unknown>): Promise<string> {

@@ -32,7 +32,6 @@ const testNumbers: ReadonlySet<string> = new Set([
   ...paypalSecureNumbers,
 ]);
 
-/** Starts the vault. */
 export async function startVaultRole(
   vault: VaultRoleConfig,
   config: Config,

@@ -25,7 +25,6 @@ import { itemOf, moveRefund, recordEnd } from "./refund-rows.ts";
 /** Pause in which only a person can go on. */
 export const daily = 24 * 60 * 60_000;
 
-/** A refund of a locked session, as it stands. */
 export type Current = { readonly loaded: Payment; readonly refund: Refund };
 
 /** Sets the time of the next step; null for none. */

@@ -57,7 +57,6 @@ export function createRefundTurn(core: Core): Turn {
   });
 }
 
-/** A refund with all that its calls need. */
 type Bound = RefundWork & { readonly refunds: GatewayRefunds; readonly credentials: BoundConnector["credentials"] };
 
 /** Takes a refund that this process has taken up a step further. */

@@ -14,7 +14,6 @@ import { changesOf, columnName } from "../platform/columns.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 
-/** A refund by its session and its own id. */
 export type RefundName = Pick<Refund, "sessionId" | "id">;
 
 /** Returns the id of a merchant's refund: the same key names the same refund for ever. */
@@ -48,7 +47,6 @@ const insertStatement: Statement = {
   text: "SELECT FROM app.insert_refund($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)",
 };
 
-/** A refund to record. */
 export type NewRefund = Pick<Refund, "sessionId" | "id" | "attemptId" | "connectionId" | "gateway"> &
   Pick<Refund, "amountMinor" | "currency"> &
   Partial<
@@ -122,7 +120,6 @@ export type RefundEnd =
 // The gateway chose the text.
 const failureCodeCharactersMax = 100;
 
-/** The event that reports the end of a refund. */
 export const eventOf: Record<"SUCCEEDED" | "FAILED", EventType> = {
   SUCCEEDED: "refund.succeeded",
   FAILED: "refund.failed",
@@ -157,7 +154,6 @@ export async function recordEnd(
   return true;
 }
 
-/** Returns the item of the work queue about a refund. */
 export function itemOf(refund: Pick<Refund, "sessionId" | "attemptId" | "id">) {
   const { sessionId, attemptId, id } = refund;
   return { kind: "REFUND_UNANSWERED", sessionId, attemptId, rule: encodeId("ref", id) } as const;

@@ -204,7 +204,6 @@ export class RefundFixture {
   }
 }
 
-/** Starts the fixture. Close it at the end of the test. */
 export async function startRefundFixture(): Promise<RefundFixture> {
   return new RefundFixture(await startCoreFixture());
 }

@@ -58,7 +58,7 @@ export async function requestRefund(core: Core, request: RefundRequest): Promise
 const lockOwned: Statement = {
   name: "lock_session_to_refund",
   partitionKey: 1,
-  text: "SELECT id FROM app.lock_session($1, $2)",
+  text: "SELECT id FROM app.lock_session_of($1, $2)",
 };
 const selectHash: Statement = {
   name: "select_refund_hash",

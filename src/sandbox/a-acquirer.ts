@@ -18,7 +18,6 @@ type Handle = (request: SandboxRequest, account: Account) => Promise<SandboxAnsw
 
 const held = "/a/v1/authorizations";
 
-/** Returns every route of SANDBOX_A. */
 export function sandboxARoutes(parts: SandboxAParts): readonly Route[] {
   const route = (method: "GET" | "POST", path: string, operation: string, handle: Handle): Route => ({
     method,

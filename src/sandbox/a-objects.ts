@@ -19,7 +19,6 @@ export function authorizationAnswer(status: number, authorization: Authorization
   return { status, body: publicView(authorization), about: authorization.reference };
 }
 
-/** Returns an authorization as SANDBOX_A shows it. */
 export function publicView(authorization: Authorization): object {
   const { id, reference, value, currency, status, capturedValue, declineCode, captureId, holdEndsAt } = authorization;
   return {

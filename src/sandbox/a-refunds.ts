@@ -4,7 +4,6 @@ import type { Account } from "./accounts.ts";
 import type { Authorization, Refund } from "./ledger.ts";
 import type { SandboxAnswer, SandboxRequest } from "./routes.ts";
 
-/** Refunds a part of a captured payment, or what its form names. */
 export async function refund(
   { ledger, issuer }: SandboxAParts,
   request: SandboxRequest,
@@ -21,7 +20,6 @@ export async function refund(
   return { status: 200, body: viewOf(found, made), about: found.reference };
 }
 
-/** Answers with one refund of the account. */
 export async function readRefund(
   { ledger }: SandboxAParts,
   request: SandboxRequest,

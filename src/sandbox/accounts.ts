@@ -4,7 +4,6 @@ import type { Book, Books } from "./books.ts";
 /** The API key of account `test_acme` is `sandbox_test_acme`; further ones are `sandbox_test_acme-key2` and so on. */
 const apiKeyShape = /^sandbox_(test|live)_[a-z0-9-]{1,40}$/;
 
-/** A merchant's account at a sandbox acquirer. */
 export type Account = {
   readonly id: string;
   readonly environment: "test" | "live";
@@ -54,7 +53,6 @@ export class Accounts {
     return account;
   }
 
-  /** Keeps what has changed of an account. */
   save(account: Account): void {
     this.#accounts.set(account.id, account);
   }

@@ -18,7 +18,6 @@ import { losingCaptures, losingRefunds } from "./losing-answers.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "./routes.ts";
 import { frictionlessOf, type SecureResult, secureResult } from "./secure-results.ts";
 
-/** Returns every route of SANDBOX_B. */
 export function sandboxBRoutes(parts: SandboxBParts): readonly Route[] {
   const route = (path: string, operation: string, handle: (call: Call) => Promise<SandboxAnswer>): Route => ({
     method: "POST",

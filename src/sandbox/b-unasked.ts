@@ -5,7 +5,6 @@ import type { SandboxBParts } from "./b-parts.ts";
 import { reportRefund } from "./b-refunds.ts";
 import type { Authorization, UnaskedChange } from "./ledger.ts";
 
-/** Sends the notification of a change. */
 export function reportUnasked(
   parts: SandboxBParts,
   authorization: Authorization,

@@ -16,7 +16,6 @@ type ShownPayment = {
   readonly isApp: boolean;
 };
 
-/** Returns the page on which a customer confirms a payment. */
 export function bankPage({ merchantName, amount, last4, action, isApp }: ShownPayment): Page {
   const form = `<form method="post" action="${action}"><label for="code">Code</label>
 <input id="code" name="code" autocomplete="one-time-code">

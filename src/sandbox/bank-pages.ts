@@ -86,7 +86,6 @@ button { background: #14532d; border-color: #14532d; color: #fff; font-weight: 6
 .quiet { background: none; color: #14532d }
 `;
 
-/** Returns text as HTML shows it. */
 export function escaped(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

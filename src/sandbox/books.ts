@@ -18,7 +18,6 @@ const reference = "$record";
 // The version of the records' form. A change of any record that an earlier one does not fit needs a new version.
 const version = 1;
 
-/** All books, and the file that they share. */
 export class Books {
   readonly #isTestCard: (number: string) => boolean;
   readonly #restored = new Map<string, Map<string, unknown>>();

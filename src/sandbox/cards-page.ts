@@ -34,7 +34,6 @@ const groupNotes: Readonly<Record<CardGroup, string>> = {
     "The outcome is that of a payment captured at once. A hold of any other card ends by itself after seven days at `SANDBOX_A`, which says so with the hold, and after five days at `SANDBOX_B`, which reports it.",
 };
 
-/** Returns the page as Markdown. */
 export function cardsPage(): string {
   const groups = Object.keys(groupTitles) as CardGroup[];
   return `${opening}${groups.map(groupSection).join("")}`;

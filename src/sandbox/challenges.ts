@@ -28,7 +28,6 @@ export type CardPayment = Reference & {
 /** The customer's answer, once there is one. */
 export type ChallengeState = "waiting" | "passed" | "failed" | "cancelled";
 
-/** A payment that waits for its customer. */
 export type Challenge = {
   /** Also the id of the authorization that may follow. */
   readonly id: string;
@@ -44,13 +43,11 @@ export type Challenge = {
   completionWasLost?: boolean;
 };
 
-/** Returns the proof in a request of Adyen's or SANDBOX_B's. */
 export function proofIn({ mpiData }: Readonly<Record<string, unknown>>): SentProof | undefined {
   if (!isObject(mpiData)) return undefined;
   return { dsTransactionId: String(mpiData.dsTransID), cryptogram: String(mpiData.cavv) };
 }
 
-/** Reports whether a request of Adyen's or SANDBOX_B's asks for an exemption. */
 export function asksExemption({ additionalData }: Readonly<Record<string, unknown>>): boolean {
   return isObject(additionalData) && typeof additionalData.scaExemption === "string";
 }
@@ -96,7 +93,6 @@ export class Challenges {
     if (state === "passed") for (const run of this.#onPassed) run(challenge);
   }
 
-  /** Keeps what has changed of a challenge. */
   save(challenge: Challenge): void {
     this.#challenges.set(challenge.id, challenge);
   }

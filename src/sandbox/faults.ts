@@ -59,7 +59,6 @@ const garblings = ["page", "half", "nothing"] as const;
 
 const nothing: FaultPlan = { seed: "", rates: {}, lateMsMax: 0 };
 
-/** Decides the faults of each request. */
 export class Faults {
   readonly #pauses: Pauses;
   #plan = nothing;
@@ -80,7 +79,6 @@ export class Faults {
     if (plan === nothing) this.#pauses.release({ operation: "fault" });
   }
 
-  /** Returns the number of times that each fault has happened. */
   counts(): Readonly<Partial<Record<FaultKind, number>>> {
     return { ...this.#counts };
   }

@@ -148,7 +148,6 @@ export class Ledger {
     }
   }
 
-  /** Keeps what has changed of an authorization. */
   save(authorization: Authorization): void {
     this.#authorizations.set(authorization.id, authorization);
   }

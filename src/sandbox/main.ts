@@ -12,7 +12,6 @@ export type SandboxOptions = Partial<Delays> & {
   readonly recordsFile?: string | undefined;
 };
 
-/** The running sandbox acquirers and their address. */
 export type Sandbox = { readonly origin: string; close(): Promise<void> };
 
 // Longer than the flow waits for an attempt (10 s), so that "late" and "slow" happen after it has given up. A

@@ -9,7 +9,6 @@ type Task = { readonly name: string; readonly content: unknown };
 // Far more than are ever under way; beyond it the oldest are forgotten.
 const tasksMax = 100_000;
 
-/** The work that is under way. */
 export class Tasks {
   readonly #tasks: Book<Task>;
   readonly #acts = new Map<string, (content: never) => Promise<void>>();

@@ -53,7 +53,6 @@ export class Directory {
     this.#transactions = books.open("3ds transaction", transactionsMax);
   }
 
-  /** Keeps what has changed of a transaction. */
   save(transaction: Transaction): void {
     this.#transactions.set(transaction.id, transaction);
   }
@@ -209,7 +208,6 @@ function postauth(directory: Directory, json: Json, account: string): SandboxAns
   return { status: 200, body: { messageType: "RReq", ...resultOf(transaction) }, about: id };
 }
 
-/** Returns the members that answers about a transaction share. */
 export function resultOf(transaction: Transaction): object {
   const { id, dsTransID, transStatus, challengeCancel, areq } = transaction;
   const isProven = transStatus === "Y" || transStatus === "A";

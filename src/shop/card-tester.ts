@@ -98,7 +98,6 @@ export class CardTester {
     for (const onChange of this.#onChange) onChange();
   }
 
-  /** Ends the run. */
   close(): void {
     this.#stopping.abort();
   }

@@ -6,7 +6,6 @@ import type { Order } from "./orders.ts";
 import { page, priceText } from "./page.ts";
 import { contentsOf } from "./product-page.ts";
 
-/** Returns the page that shows an order's current state. */
 export function orderPage(order: Order, dashboardUrl: string | undefined): string {
   return page(
     `Order ${order.orderRef}`,

@@ -44,7 +44,6 @@ export class Orders {
     return this.#orders.get(orderRef);
   }
 
-  /** Sets what the order costs from now on. */
   setAmount(order: Order, amountMinor: number): void {
     order.amountMinor = amountMinor;
     this.#changes.emit(order.orderRef);

@@ -26,7 +26,6 @@ export function contentSecurityPolicy(hosts?: PaymentHosts): string {
   ].join("; ");
 }
 
-/** Returns a whole page around its content. */
 export function page(title: string, content: Html, scripts: readonly string[] = []): string {
   return html`<!doctype html>
 <html lang="en">

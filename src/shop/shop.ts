@@ -41,7 +41,6 @@ export type ShopConfig = {
 /** The secret key as the shop's owner keeps it, who replaces it when it is rotated. */
 export type ShopKey = { read(): string; replace(secretKey: string): void };
 
-/** A running shop and its address. */
 export type Shop = { readonly origin: string; close(): Promise<void> };
 
 // More would not be a demo of a shop.
@@ -50,7 +49,6 @@ const quantityMax = 9;
 type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse; readonly orderRef: string };
 type Route = { readonly method: string; readonly path: RegExp; handle(exchange: Exchange): void | Promise<void> };
 
-/** Starts the shop on 127.0.0.1. */
 export async function startShop(config: ShopConfig): Promise<Shop> {
   const tester = new CardTester(config);
   const routes = routesOf(config, tester);

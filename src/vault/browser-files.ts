@@ -15,7 +15,6 @@ export type BrowserFile = {
   readonly gzipped: Buffer;
 };
 
-/** Every file that the vault's public port serves to browsers. */
 export type BrowserFiles = {
   readonly sdk: BrowserFile;
   /** Named by its content, so that the file at an address never changes. */

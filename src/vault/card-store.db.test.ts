@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { Pool } from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { createTestDatabase } from "../dev/testing/postgres.ts";
 import { Database } from "../platform/database.ts";
 import type { Card } from "./card.ts";
@@ -14,11 +14,8 @@ const live: VaultEnvironment = { environment: "live", ring };
 
 const sessionOf = (session: string) => ({ session, profile: "mer_1" });
 
-let database: Database;
-beforeAll(async () => {
-  const { url } = await createTestDatabase("vault");
-  database = new Database(new Pool({ connectionString: url, pipeline: true }));
-});
+const { url } = await createTestDatabase("vault");
+const database = new Database(new Pool({ connectionString: url, pipeline: true }));
 afterAll(() => database.pool.end());
 
 describe("takeCard()", () => {

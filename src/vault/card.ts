@@ -2,7 +2,6 @@
 import anyAscii from "any-ascii";
 import { passesLuhn } from "../platform/luhn.ts";
 
-/** A card as entered by the customer and printed by its issuer. */
 export type Card = {
   /** Digits only. */
   readonly number: string;

@@ -1,33 +1,25 @@
 /** Tests the vault's check of a token before it is paid with, through the core's client. */
+
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
 import { createServer as createHttp2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { VaultClient } from "../card-vault/own/vault-rpc.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { createStrictLog } from "../dev/testing/strict-log.ts";
 import { makeCardToken } from "../platform/card-token.ts";
 import { encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { type KeyRing, Secret } from "../platform/secrets.ts";
-import { startVaultFixture, testCard, type VaultFixture } from "./vault.fixture.ts";
+import { startVaultFixture, testCard } from "./vault.fixture.ts";
 import { cardLifetimeMs, usesPerToken } from "./vault-limits.ts";
 
-let fixture: VaultFixture;
-let client: VaultClient;
-let gateway: Server;
-beforeAll(async () => {
-  fixture = await startVaultFixture();
-  client = clientOf(new URL(fixture.vault.origins.grpc).host);
-  gateway = createServer((_, response) => response.end("{}"));
-  await new Promise<void>((resolve) => gateway.listen(0, "127.0.0.1", resolve));
-});
-afterAll(async () => {
-  client.close();
-  await fixture.close();
-  gateway.close();
-});
+const fixture = await forFile(startVaultFixture);
+const client = await forFile(() => clientOf(new URL(fixture.vault.origins.grpc).host));
+const gateway = await forFile(() => createServer((_, response) => response.end("{}")));
+await new Promise<void>((resolve) => gateway.listen(0, "127.0.0.1", resolve));
 
 /** Without the key of tokens it has to ask the vault. */
 function clientOf(address: string, cardToken?: KeyRing): VaultClient {

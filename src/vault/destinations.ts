@@ -5,7 +5,6 @@
 import { DomainError } from "../platform/errors.ts";
 import type { EnvironmentName } from "../platform/signed-claims.ts";
 
-/** The encodings of gateway requests. */
 type ContentType = "application/x-www-form-urlencoded" | "application/json";
 
 /** One operation of one gateway. A new gateway needs a new row here: nothing that the core sends can widen one. */
@@ -225,7 +224,6 @@ export function findDestination(
   return row;
 }
 
-/** The request whose address is looked up. */
 export type AddressRequest = {
   readonly environment: EnvironmentName;
   readonly origin: string;

@@ -1,21 +1,17 @@
 /** An attack on one merchant's customers by bodies without a card, over HTTP. */
+
 import { Agent, request } from "node:http";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { startVaultFixture, testCard, type VaultFixture } from "./vault.fixture.ts";
+import { afterAll, expect, it } from "vitest";
+import { forFile } from "../dev/testing/for-file.ts";
+import { startVaultFixture, testCard } from "./vault.fixture.ts";
 import { callLimits } from "./vault-limits.ts";
 
 const bodies = 10_000;
 const cardEvery = 250;
 
-let fixture: VaultFixture;
 const agent = new Agent({ keepAlive: true, maxSockets: 340 });
-beforeAll(async () => {
-  fixture = await startVaultFixture({ trustedProxies: ["127.0.0.1"] });
-});
-afterAll(async () => {
-  agent.destroy();
-  await fixture.close();
-});
+const fixture = await forFile(() => startVaultFixture({ trustedProxies: ["127.0.0.1"] }));
+afterAll(() => agent.destroy());
 
 function post(authorization: string, address: string, body: string): Promise<number> {
   const headers = { authorization, "content-type": "application/json", "x-forwarded-for": address };

@@ -12,7 +12,6 @@ import { holdsPlaceholder, planFill } from "./fill-body.ts";
 import { type MaskedCard, maskCard, maskCardBytes } from "./mask.ts";
 import type { VaultEnvironment } from "./vault-config.ts";
 
-/** The dependencies of forwarding a card. */
 export type Forwarder = {
   readonly database: Database;
   readonly destinations: readonly Destination[];

@@ -60,7 +60,6 @@ export function sendError({ stream }: GrpcCall, error: ConnectError): void {
   stream.respond({ ...answerHead, ...status }, { endStream: true });
 }
 
-/** Returns the error of a path that is no rpc. */
 export function unimplemented(): ConnectError {
   return new ConnectError("the vault has no such rpc", Code.Unimplemented);
 }

@@ -14,7 +14,6 @@ import type { TlsFiles } from "../platform/tls-files.ts";
 import type { ListenAddress } from "./vault-config.ts";
 import { forwardEndsWithinMs, requestTimeoutMs, tokenizeEndsWithinMs } from "./vault-limits.ts";
 
-/** A server that accepts connections. */
 export type Listener = {
   /** Its own address, such as `http://127.0.0.1:8443`. */
   readonly origin: string;
@@ -24,7 +23,6 @@ export type Listener = {
   close(): Promise<void>;
 };
 
-/** Serves HTTP/1.1. */
 export async function listenHttp(
   address: ListenAddress,
   parts: Pick<HttpServerParts, "handle" | "refuse">,

@@ -17,7 +17,6 @@ import type { VaultConfig } from "./vault-config.ts";
 import { answerBytesMax, connectTimeoutMs, sweepIntervalMs, sweepRowsMax } from "./vault-limits.ts";
 import { vaultRpcHandler } from "./vault-rpc.ts";
 
-/** A vault that is running. */
 export type Vault = {
   readonly origins: {
     /** The address for browsers. */

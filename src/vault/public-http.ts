@@ -16,7 +16,6 @@ import type { BrowserFile, BrowserFiles } from "./browser-files.ts";
 import { isUnexpected, renderError } from "./public-error.ts";
 import { type Tokenizer, tokenize } from "./tokenize.ts";
 
-/** The dependencies of the public port. */
 export type PublicHttp = Tokenizer & {
   readonly files: BrowserFiles;
   readonly errorsUrl: string;

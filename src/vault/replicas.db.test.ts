@@ -1,35 +1,28 @@
 /** Two vault processes on one database act as one: they divide the limits of calls, and cards, uses and endings count over both. */
-import { type Client, createClient } from "@connectrpc/connect";
+
+import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { NeverSent_Reason, VaultService } from "../../gen/vault/v1/vault_pb.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { startVault, type Vault } from "./main.ts";
-import { liveCard, startVaultFixture, testCard, type VaultFixture } from "./vault.fixture.ts";
+import { liveCard, startVaultFixture, testCard } from "./vault.fixture.ts";
 import { callLimits, tokensPerSession, usesPerToken } from "./vault-limits.ts";
 
-let fixture: VaultFixture;
 let copies: Vault[] = [];
-let clients: Client<typeof VaultService>[];
-let gateway: Receiver;
 
-beforeAll(async () => {
-  fixture = await startVaultFixture({ trustedProxies: ["127.0.0.1"] });
-  gateway = await Receiver.start();
-  // Each is one of two from its start on: the first one reports before the second starts, and leaves before the third.
-  await reports(1);
-  copies = [await startVault(fixture.config)];
-  await reports(2);
-  await fixture.vault.close();
-  copies.push(await startVault(fixture.config));
-  await reports(2);
-  clients = copies.map(({ origins }) => createClient(VaultService, createGrpcTransport({ baseUrl: origins.grpc })));
-});
-afterAll(async () => {
-  await Promise.all(copies.map((copy) => copy.close()));
-  await fixture?.close();
-  await gateway?.close();
-});
+const fixture = await forFile(() => startVaultFixture({ trustedProxies: ["127.0.0.1"] }));
+const gateway = await forFile(() => Receiver.start());
+// Each is one of two from its start on: the first one reports before the second starts, and leaves before the third.
+await reports(1);
+copies = [await startVault(fixture.config)];
+await reports(2);
+await fixture.vault.close();
+copies.push(await startVault(fixture.config));
+await reports(2);
+const clients = copies.map(({ origins }) => createClient(VaultService, createGrpcTransport({ baseUrl: origins.grpc })));
+afterAll(() => Promise.all(copies.map((copy) => copy.close())));
 
 /** Waits until so many copies have reported. */
 async function reports(count: number): Promise<void> {

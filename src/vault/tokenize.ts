@@ -16,7 +16,6 @@ import { readBody } from "./read-body.ts";
 import type { VaultEnvironment, VaultObserver } from "./vault-config.ts";
 import { tokenBodyBytesMax } from "./vault-limits.ts";
 
-/** The dependencies of turning a card into a token. */
 export type Tokenizer = {
   readonly database: Database;
   readonly environments: readonly VaultEnvironment[];

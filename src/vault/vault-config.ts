@@ -8,7 +8,6 @@ import type { EnvironmentName, VerificationKey } from "../platform/signed-claims
 import type { Tracing } from "../platform/telemetry.ts";
 import type { TlsFiles } from "../platform/tls-files.ts";
 
-/** The address of a server. Port 0 picks a free one. */
 export type ListenAddress = { readonly host: string; readonly port: number };
 
 /** Observes cards and forwarded requests, without their content. No call may throw. */
@@ -26,7 +25,6 @@ export type VaultObserver = {
 /** The end of a forwarded request. */
 export type ForwardEnd = RequestEnd | "never_sent" | "timed_out" | "no_answer" | "no_card" | "refused";
 
-/** The vault's addresses, keys and environments. */
 export type VaultConfig = {
   readonly publicListen: ListenAddress;
   /** The public port's origin for browsers. Absent: the address on which it listens. */
@@ -58,7 +56,6 @@ export type VaultConfig = {
   readonly errorsUrl: string;
 };
 
-/** The settings that differ between test and live. */
 export type VaultEnvironment = {
   readonly environment: EnvironmentName;
   /** Master keys; every card is sealed under a key derived from one of them and its token. */

@@ -1,15 +1,16 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
 import type { AddressInfo } from "node:net";
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { type Client, Code, ConnectError, createClient } from "@connectrpc/connect";
+import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { type ForwardRequestSchema, NeverSent_Reason, VaultService } from "../../gen/vault/v1/vault_pb.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { probeNames } from "../platform/gateway-facts.ts";
 import { untraced } from "../platform/telemetry.ts";
-import { coBadgedCard, liveCard, startVaultFixture, testCard, type VaultFixture } from "./vault.fixture.ts";
+import { coBadgedCard, liveCard, startVaultFixture, testCard } from "./vault.fixture.ts";
 import { usesPerToken } from "./vault-limits.ts";
 
 type Received = { path: string; headers: IncomingMessage["headers"]; body: string };
@@ -21,35 +22,27 @@ const approve: Answer = (_, response) => response.writeHead(200, { "content-type
 const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 const tracing = { ...untraced, outgoing: () => traceparent };
 
-let fixture: VaultFixture;
-let client: Client<typeof VaultService>;
-let gateway: Server;
-let gatewayOrigin: string;
 let received: Received[] = [];
 let answer: Answer = approve;
 
-beforeAll(async () => {
-  fixture = await startVaultFixture({ tracing });
-  client = createClient(VaultService, createGrpcTransport({ baseUrl: fixture.vault.origins.grpc }));
-  gateway = createServer(async (request, response) => {
+const fixture = await forFile(() => startVaultFixture({ tracing }));
+const client = createClient(VaultService, createGrpcTransport({ baseUrl: fixture.vault.origins.grpc }));
+const gateway = await forFile(() =>
+  createServer(async (request, response) => {
     let body = "";
     for await (const chunk of request) body += chunk;
     const arrived = { path: request.url ?? "", headers: request.headers, body };
     received.push(arrived);
     answer(arrived, response);
-  });
-  await new Promise<void>((resolve) => gateway.listen(0, "127.0.0.1", resolve));
-  gatewayOrigin = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
-});
+  }),
+);
+await new Promise<void>((resolve) => gateway.listen(0, "127.0.0.1", resolve));
+const gatewayOrigin: string = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
 afterEach(() => {
   received = [];
   answer = approve;
 });
-afterAll(async () => {
-  await fixture.close();
-  gateway.closeAllConnections();
-  gateway.close();
-});
+afterAll(() => gateway.closeAllConnections());
 
 async function tokenFor(session: string, change: object = {}): Promise<string> {
   const answered = (await (await fixture.tokenize(session, { ...testCard, ...change })).json()) as { token: string };

@@ -2,7 +2,6 @@
 
 import type { Translation } from "../translations.ts";
 
-/** The texts of both pages in one language. */
 type PageTexts = {
   /** Shown until the bank's page is there. */
   readonly going: string;
@@ -15,7 +14,6 @@ type PageTexts = {
   readonly back: string;
 };
 
-/** The texts by language. */
 export const pageTexts: Readonly<Record<Translation | "en", PageTexts>> = {
   en: {
     going: "Going to your bank…",

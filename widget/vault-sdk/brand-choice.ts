@@ -6,7 +6,6 @@ import { elementOf } from "./brand-marks.ts";
 import { type BrandPair, brandLabel, coBadgeOf, digitsOf } from "./card-format.ts";
 import type { FrameTexts } from "./frame-texts.ts";
 
-/** The one choice in the document. */
 export class BrandChoice {
   readonly #onChange: () => void;
   readonly #group = elementOf("brands");

@@ -40,7 +40,6 @@ export function showBrand(number: string, texts: FrameTexts): void {
   (elementOf("cvc") as HTMLInputElement).placeholder = place === "front" ? "1234" : "123";
 }
 
-/** Returns an element of card-frame.html. */
 export function elementOf(id: string): HTMLElement {
   const element = document.getElementById(id);
   if (element === null) throw new Error(`card-frame.html has no element ${id}`);

@@ -2,10 +2,8 @@
 import { unreachable } from "../unreachable.ts";
 import { digitsOf, lookOf, parseExpiry, withPlainDigits } from "./card-format.ts";
 
-/** A field of the card form. */
 export type FieldName = "number" | "expiry" | "cvc" | "holder" | "postalCode";
 
-/** The texts of the fields as the customer sees them. */
 export type FieldTexts = Readonly<Record<FieldName, string>>;
 
 /** The reason why a field is not accepted; texts.ts has its sentences. */
@@ -39,7 +37,6 @@ export type CardBody = {
 /** The fields that a page asks for beyond the card: false hides the name, true makes a field necessary. */
 export type CardFields = { readonly holderName?: boolean; readonly postalCode?: boolean };
 
-/** The rules for the fields. */
 export type FormRules = {
   readonly now: Date;
   /** The brands that the shop accepts; undefined while they are not known. */

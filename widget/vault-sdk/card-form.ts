@@ -25,7 +25,6 @@ const frameFocusMs = 500;
 /** In the order of the form, which is the order of Tab and of the focus on problems. */
 const fieldNames: readonly FieldName[] = ["number", "expiry", "cvc", "holder", "postalCode"];
 
-/** The one form in the document. */
 export class CardForm {
   readonly #onChange: (state: FormState) => void;
   readonly #texts: FrameTexts = textsOfPage();

@@ -70,7 +70,6 @@ export function coBadgeOf(digits: string): BrandPair | undefined {
 
 const nationalLabels: Readonly<Record<string, string>> = { cartes_bancaires: "Cartes Bancaires", dankort: "Dankort" };
 
-/** Returns the name of a brand as it is printed on cards. */
 export function brandLabel(brand: string): string {
   return nationalLabels[brand] ?? brandLooks.find((one) => one.brand === brand)?.label ?? brand;
 }

@@ -2,12 +2,14 @@
  * Gateways whose answers prove nothing, reached through an external vault's proxy: none is trusted, and none is a
  * decline.
  */
+
 import { Pool } from "pg";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { brokenAnswers, otherMoney, silences } from "../../dev/testing/broken-answers.ts";
 import { VaultEmulatorProcess } from "../../dev/testing/external-vault/vault-emulator-process.ts";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { approvedCard, type GatewayHarness, startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
-import { createTestDatabase, type TestDatabase } from "../../dev/testing/postgres.ts";
+import { createTestDatabase } from "../../dev/testing/postgres.ts";
 import { createStrictLog } from "../../dev/testing/strict-log.ts";
 import { unreachableOrigins } from "../../dev/testing/unreachable-origins.ts";
 import { SandboxBConnector } from "../../gateways/sandbox/b/connector.ts";
@@ -18,55 +20,42 @@ import { systemRuntime } from "../../platform/runtime.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { SaasVault } from "./external-vault.ts";
 
-let emulator: VaultEmulatorProcess;
-let testDatabase: TestDatabase;
-let pool: Pool;
-let http: GatewayHttp;
-let vault: SaasVault;
-let harness: GatewayHarness;
-let sessionId: string;
-let vaultToken: Secret;
-
-beforeAll(async () => {
-  [emulator, testDatabase] = await Promise.all([VaultEmulatorProcess.start(), createTestDatabase("environment")]);
-  pool = new Pool({ connectionString: testDatabase.url, max: 2 });
-  http = new GatewayHttp();
-  vault = new SaasVault({
-    database: new Database(pool),
-    http,
-    settings: emulator.settings,
-    environment: "test",
-    // An unreachable host has to be allowed first.
-    emulatorHosts: ["gateway.invalid"],
-    log: createStrictLog(),
-    nowMs: () => Date.now(),
-  });
-  const id = systemRuntime.uuid();
-  const { sdkAuthorization = "" } = await vault.openSession({
-    sessionId: id,
-    merchantId: systemRuntime.uuid(),
-    publishableKey: "switchyard_test_pk_1",
-    checkoutOrigins: [],
-    expiresAt: new Date(Date.now() + 600_000),
-  });
-  sessionId = encodeId("ps", id);
-  vaultToken = new Secret(await emulator.tokenize(sdkAuthorization, approvedCard));
-  harness = await startGatewayHarness({
+const [emulator, testDatabase] = await Promise.all([
+  forFile(() => VaultEmulatorProcess.start()),
+  forFile(() => createTestDatabase("environment"), "drop"),
+]);
+const pool = await forFile(() => new Pool({ connectionString: testDatabase.url, max: 2 }), "end");
+const http = await forFile(() => new GatewayHttp());
+const vault = new SaasVault({
+  database: new Database(pool),
+  http,
+  settings: emulator.settings,
+  environment: "test",
+  // An unreachable host has to be allowed first.
+  emulatorHosts: ["gateway.invalid"],
+  log: createStrictLog(),
+  nowMs: () => Date.now(),
+});
+const id = systemRuntime.uuid();
+const { sdkAuthorization = "" } = await vault.openSession({
+  sessionId: id,
+  merchantId: systemRuntime.uuid(),
+  publishableKey: "switchyard_test_pk_1",
+  checkoutOrigins: [],
+  expiresAt: new Date(Date.now() + 600_000),
+});
+const sessionId = encodeId("ps", id);
+const vaultToken = new Secret(await emulator.tokenize(sdkAuthorization, approvedCard));
+const harness = await forFile(() =>
+  startGatewayHarness({
     connect: (parts) => new SandboxBConnector({ ...parts, forwarder: vault }),
     credentials: {
       apiKey: new Secret("sandbox_test_conformance"),
       merchantAccount: new Secret("test_conformance"),
     },
-  });
-});
+  }),
+);
 beforeEach(() => harness.spoilWith((honest) => honest));
-afterAll(async () => {
-  await harness?.close();
-  await emulator?.close();
-  await http?.close();
-  await pool?.end();
-  await testDatabase?.drop();
-});
 
 const authorize = async (change: { timeoutMs?: number; connector?: GatewayHarness["connector"] } = {}) => {
   const payment = harness.newPayment({ sessionId, vaultToken });

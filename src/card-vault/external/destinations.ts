@@ -109,7 +109,6 @@ export function findProxyDestination(wanted: { connector: string; operation: str
   return proxyDestinations.find((row) => row.connector === wanted.connector && row.operation === wanted.operation);
 }
 
-/** The request whose address is looked up. */
 export type ProxyAddressRequest = {
   readonly environment: EnvironmentName;
   readonly origin: string;

@@ -2,19 +2,17 @@
  * Payments through an external vault, an emulator in its own process written from the vault's published API, with
  * gateways that behave like real ones behind it.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+
+import { afterEach, describe, expect, it } from "vitest";
 import { createSession } from "../../core/create-session.ts";
 import type { PaymentSession } from "../../core/rows/entities.ts";
 import { recoverSessionsOnce } from "../../core/submit-payment.ts";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
 import { number, SaasFixture } from "./external-vault.fixture.ts";
 
-let fixture: SaasFixture;
-beforeAll(async () => {
-  fixture = await SaasFixture.start();
-});
+const fixture = await forFile(() => SaasFixture.start());
 afterEach(() => fixture.calm());
-afterAll(() => fixture.close());
 
 describe("a payment over an external vault", () => {
   it("opens a session there, pays through its proxy, and shows the card summary that the vault returns", async () => {

@@ -28,7 +28,6 @@ export class SaasFixture {
   readonly base: CoreFixture;
   readonly emulator: VaultEmulatorProcess;
   readonly core: Core;
-  /** Lines that the core and the vault's client have logged. */
   readonly logged: string[] = [];
   readonly #http = new GatewayHttp();
 
@@ -92,7 +91,6 @@ export class SaasFixture {
     return found.flat().map(({ status }) => status);
   }
 
-  /** Removes every fault, for the next test. */
   async calm(): Promise<void> {
     await this.emulator.setFaults();
     await this.base.sandbox.release({});

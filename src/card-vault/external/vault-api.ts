@@ -3,7 +3,6 @@
 import { type GatewayHttp, type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
 import type { Secret } from "../../platform/secrets.ts";
 
-/** The address of the API and our credentials for it. */
 export type VaultApiAccess = { readonly apiBase: string; readonly apiKey: Secret; readonly profileId: string };
 
 export type VaultCall = {

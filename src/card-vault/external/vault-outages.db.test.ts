@@ -2,10 +2,12 @@
  * Every way in which an external vault can fail: the failure is reported, nothing is treated as a decline, and no
  * secret is logged.
  */
+
 import { Pool } from "pg";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { createSession } from "../../core/create-session.ts";
 import type { VaultFault } from "../../dev/testing/external-vault/orders.ts";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { Database } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
@@ -13,12 +15,8 @@ import { Secret } from "../../platform/secrets.ts";
 import { number, SaasFixture } from "./external-vault.fixture.ts";
 import { SaasVault } from "./external-vault.ts";
 
-let fixture: SaasFixture;
-beforeAll(async () => {
-  fixture = await SaasFixture.start();
-});
+const fixture = await forFile(() => SaasFixture.start());
 afterEach(() => fixture.calm());
-afterAll(() => fixture.close());
 
 type Expected = { status: string; failureKind: string; next: "failover" | "stop" };
 const refusal = (status: number, code: string) => ({ status, body: { error: { type: "x", message: "no", code } } });

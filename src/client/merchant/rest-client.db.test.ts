@@ -1,37 +1,26 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { Receiver } from "../../dev/testing/receiver.ts";
-import { type EdgeFixture, startEdgeFixture } from "../../edge/edge.fixture.ts";
+import { startEdgeFixture } from "../../edge/edge.fixture.ts";
 import { RestClient } from "./rest-client.ts";
 import type { RestError } from "./rest-error.ts";
 
-let edge: EdgeFixture;
-let client: RestClient;
-/**
- * Forwards between a client and the edge, and cuts the connection after the edge has answered, as often as a test
- * wants.
- */
-let line: Receiver;
 let cuts = 0;
 
-beforeAll(async () => {
-  edge = await startEdgeFixture();
-  client = new RestClient({ restBase: restBase(), secretKey: edge.keys.secret });
-  line = await Receiver.start();
-  line.answerWith(async ({ method, path, body, headers }) => {
-    const passed = ["content-type", "idempotency-key"].filter((name) => headers[name] !== undefined);
-    const answer = await edge.call(method, path.replace("/api/v1", ""), {
-      headers: Object.fromEntries(passed.map((name) => [name, String(headers[name])])),
-      ...(body.length > 0 && { body: body.toString() }),
-    });
-    return cuts-- > 0 ? "reset" : { status: answer.status, body: answer.text };
-  });
-});
-afterAll(async () => {
-  await line?.close();
-  await edge?.close();
-});
-
 const restBase = () => `http://127.0.0.1:${edge.port}/api/v1`;
+
+const edge = await forFile(startEdgeFixture);
+const client = new RestClient({ restBase: restBase(), secretKey: edge.keys.secret });
+/** Forwards to the edge, and cuts the connection after the edge has answered, as often as a test wants. */
+const line = await forFile(() => Receiver.start());
+line.answerWith(async ({ method, path, body, headers }) => {
+  const passed = ["content-type", "idempotency-key"].filter((name) => headers[name] !== undefined);
+  const answer = await edge.call(method, path.replace("/api/v1", ""), {
+    headers: Object.fromEntries(passed.map((name) => [name, String(headers[name])])),
+    ...(body.length > 0 && { body: body.toString() }),
+  });
+  return cuts-- > 0 ? "reset" : { status: answer.status, body: answer.text };
+});
 const order = (orderRef: string) => ({ amountMinor: 4900, currency: "EUR", orderRef });
 
 describe("RestClient", () => {

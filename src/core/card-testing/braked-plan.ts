@@ -19,7 +19,7 @@ const selectApproved: Statement = {
 };
 
 /** Reports whether the merchant has approved this card, by any version of its fingerprint. */
-export async function isApproved(
+async function isApproved(
   { database }: Pick<Core, "database">,
   merchantId: string,
   card: CardFingerprint,
@@ -41,4 +41,19 @@ export async function planWhileBraking(
   const { merchantId, card, canAsk, plan } = paying;
   if (await isApproved(core, merchantId, card)) return { plan, brakes: ["KNOWN_CARD"] }; // rule:approved-card-known
   return { plan: planAsked(route, { canAsk }) ?? plan, brakes: ["NEW_CARD"] };
+}
+
+/**
+ * Returns the plan of a payment whose network was declined too often: its customer is authenticated. Where nothing in the plan can ask
+ * the customer, a card that the merchant has approved is paid as planned: who tests it learns nothing. Undefined for every other one.
+ */
+export async function planPastNetwork(
+  core: Pick<Core, "database">,
+  route: Route,
+  paying: BrakedPlan & { merchantId: string; card: CardFingerprint; canAsk: boolean },
+): Promise<BrakedPlan | undefined> {
+  const { merchantId, card, canAsk, plan, brakes } = paying;
+  const asked = planAsked(route, { canAsk: true });
+  if (asked) return canAsk ? { plan: asked, brakes: [...brakes, "NETWORK"] } : undefined;
+  return (await isApproved(core, merchantId, card)) ? { plan, brakes } : undefined;
 }

@@ -103,7 +103,7 @@ export async function loadDecisions(queryable: Queryable, sessionId: string): Pr
 const lockOfMerchant: Statement = {
   name: "lock_session_for_decision",
   partitionKey: 1,
-  text: "SELECT id FROM app.lock_session($1, $2)",
+  text: "SELECT id FROM app.lock_session_of($1, $2)",
 };
 const setDecision: Statement = {
   name: "set_decision",

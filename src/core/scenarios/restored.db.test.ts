@@ -324,7 +324,7 @@ describe("the database", () => {
     const isConfirmed = async () => (await client.query("SELECT app.is_timeline_confirmed() AS it")).rows[0]?.it;
     await client.query("BEGIN; UPDATE replica_mark SET system_identifier = '1'");
     expect(await isConfirmed()).toBe(false);
-    await client.query(`SET LOCAL switchyard.cluster = ''; CREATE SCHEMA denying; SET LOCAL search_path = denying, pg_catalog, public;
+    await client.query(`CREATE SCHEMA denying; SET LOCAL search_path = denying, pg_catalog, public;
       CREATE FUNCTION denying.pg_control_system(OUT system_identifier bigint) LANGUAGE plpgsql
         AS $$ BEGIN RAISE insufficient_privilege; END $$`);
     expect(await isConfirmed()).toBe(true);

@@ -32,7 +32,6 @@ function here(): { next?: string } {
   return pathname === "/sign-in" ? {} : { next: pathname + search };
 }
 
-/** The root component. */
 export function App() {
   return (
     <TransportProvider transport={transport}>

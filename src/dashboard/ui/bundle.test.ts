@@ -1,5 +1,5 @@
 import { gzipSync } from "node:zlib";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { bundlePage } from "./bundle.ts";
 
 // The budget for the first load of any page, scripts and style together, as transferred.
@@ -7,10 +7,7 @@ const budgetBytes = 260 * 1_024;
 // The typeface comes beside it, once a year, while the page is shown in the system's own.
 const fontBytesMax = 48 * 1_024;
 
-let files: Awaited<ReturnType<typeof bundlePage>>;
-beforeAll(async () => {
-  files = await bundlePage();
-});
+const files = await bundlePage();
 
 const textOf = (path: string) => Buffer.from(files.get(path)!.bytes).toString();
 const named = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, name]) => `/assets/${name}`);

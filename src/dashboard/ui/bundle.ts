@@ -8,7 +8,6 @@ import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { build, type Plugin } from "esbuild";
 import { brandStyle, fontPath, iconUrl } from "../../brand.ts";
 
-/** A file of the page, with its response headers. */
 export type PageFile = {
   readonly headers: Readonly<Record<string, string>> & { readonly "content-type": string; "cache-control": string };
   readonly bytes: Uint8Array;

@@ -13,19 +13,16 @@ export function readLedgerSearch({ day, from, to }: Readonly<Record<string, unkn
   return isDay(day) ? { day } : {};
 }
 
-/** Returns a day in UTC, so many days before today. */
 export function utcDay(daysBack: number, now = new Date()): string {
   return new Date(now.getTime() - daysBack * dayMs).toISOString().slice(0, 10);
 }
 
-/** Returns the first and the last day of an address. */
 export function daysOf({ day, from, to }: LedgerSearch): { from: string; to: string } {
   if (from && to) return { from, to };
   const only = day ?? utcDay(1);
   return { from: only, to: only };
 }
 
-/** Returns the search parameters of a range. */
 export function searchOf({ from, to }: { from: string; to: string }): LedgerSearch {
   return from === to ? { day: from } : { from, to };
 }

@@ -23,7 +23,6 @@ const roleNames: Readonly<Record<number, string>> = {
   [Role.OWNER]: "Owner",
 };
 
-/** Returns a role's display name. */
 export function nameOfRole(role: Role): string {
   return roleNames[role] ?? "No role";
 }

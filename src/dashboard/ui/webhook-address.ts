@@ -33,7 +33,6 @@ const statusOf: Readonly<Record<DeliveryState, Status>> = {
   exhausted: Status.EXHAUSTED,
 };
 
-/** Returns the filter of the service's request. */
 export function filterOf({ endpoint = "", about = "", status }: DeliverySearch) {
   return {
     endpointId: endpoint,

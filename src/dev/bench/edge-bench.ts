@@ -72,7 +72,7 @@ export async function runEdgeBench(options: EdgeBenchOptions, onPlayed: () => vo
     const grpcJs = await startPeer(harness, start("peers/grpc-peer.ts"), "grpc_peer");
     const limit = await databaseLimit({
       harness,
-      databaseUrl: await openDatabase(harness, "limit"),
+      databaseUrl: await harness.makePeerDatabase("limit"),
       clients: options.callers,
     });
     try {
@@ -107,20 +107,16 @@ async function requireAnswers(turn: Turn, harness: BenchHarness): Promise<void> 
   }
 }
 
-async function openDatabase(harness: BenchHarness, name: string): Promise<string> {
-  const url = await harness.makeDatabase(name, "environment");
-  await harness.openTo(url);
-  return url;
-}
-
 /** Starts a file of this folder as a process, with these environment variables. */
 export type Start = (file: string, variables?: Readonly<Record<string, string>>) => Child;
 
 /** Starts the edge on its own database. */
 export async function startEdge(harness: BenchHarness, start: Start) {
   const [restPort, grpcPort] = [await freePort(), await freePort()];
+  const databaseUrl = await harness.makeDatabase("edge", "environment");
+  await harness.openTo(databaseUrl);
   const edge = start("edge-process.ts", {
-    SWITCHYARD_TEST_DATABASE_URL: await openDatabase(harness, "edge"),
+    SWITCHYARD_TEST_DATABASE_URL: databaseUrl,
     SWITCHYARD_ACCOUNTS_DATABASE_URL: await harness.makeDatabase("accounts", "accounts"),
     SWITCHYARD_TEST_KEYS_FILE: harness.keysFile,
     SWITCHYARD_PUBLIC_PORT: String(restPort),
@@ -128,6 +124,8 @@ export async function startEdge(harness: BenchHarness, start: Start) {
     SWITCHYARD_API_ORIGIN: `http://127.0.0.1:${restPort}`,
     SWITCHYARD_VAULT_ORIGIN: vaultOrigin,
     SWITCHYARD_ERROR_DOCS_URL: "http://127.0.0.1/docs/errors",
+    // It would report each second that there is no NATS, which a creation does not need.
+    SWITCHYARD_LOG_LEVEL: "silent",
     // One merchant sends everything. Its requests count as any merchant's do, against the highest limit.
     SWITCHYARD_RATE_LIMIT_PER_SECOND: String(requestLimitBounds.perSecond.max),
     SWITCHYARD_RATE_LIMIT_BURST: String(requestLimitBounds.burst.max),
@@ -142,7 +140,7 @@ export async function startEdge(harness: BenchHarness, start: Start) {
 }
 
 export async function startPeer(harness: BenchHarness, server: Child, databaseName: string) {
-  const databaseUrl = await openDatabase(harness, databaseName);
+  const databaseUrl = await harness.makePeerDatabase(databaseName);
   const port = await freePort();
   await server.ask("start", { databaseUrl, keysFile: harness.keysFile, vaultOrigin, port });
   return { server, port };

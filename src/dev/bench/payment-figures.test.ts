@@ -39,6 +39,7 @@ it("compares the two sides of the same turn, so that a slow turn changes no rati
 
 it("assigns PostgreSQL's time to the side whose turn it was, and that of the sandbox to none", () => {
   expect(compareCpu(result)).toMatchObject({ ours: { median: 9 }, peer: { median: 6 }, ratio: { median: 1.5 } });
+  expect(compareCpu(result, ["postgres"]).ratio.median).toBe(2);
   expect(cpuByProcess(result, "ours", "own")).toContainEqual(["postgres", 4]);
   expect(cpuByProcess(result, "peer", "shared")).toEqual([["sandbox", 9]]);
 });

@@ -24,9 +24,11 @@ export function compareRates({ paid }: PaymentBenchResult): Compared {
   return compare(paid, (turn, side) => turn[side].payments / (turn[side].elapsedMs / 1_000));
 }
 
-/** Compares the CPU time of a payment in all processes of a side, in milliseconds. */
-export function compareCpu({ paid }: PaymentBenchResult): Compared {
-  return compare(paid, (turn, side) => processesOf[side].reduce((sum, name) => sum + (turn[side].cpuMs[name] ?? 0), 0));
+/** Compares the CPU time of a payment in these processes, or in all of a side, in milliseconds. */
+export function compareCpu({ paid }: PaymentBenchResult, processes?: readonly string[]): Compared {
+  return compare(paid, (turn, side) =>
+    (processes ?? processesOf[side]).reduce((sum, name) => sum + (turn[side].cpuMs[name] ?? 0), 0),
+  );
 }
 
 /** Returns the median CPU time of a payment by process of a side, or of the processes that serve both. */

@@ -36,7 +36,8 @@ export async function measureStarts({ rounds }: { rounds: number }, report: (ste
         `${round + 1} of ${rounds} rounds: ${empty[round]!.toFixed(0)} ms, with state ${used[round]!.toFixed(0)} ms`,
       );
     } finally {
-      await discardServer(join(state, "postgres.json"), "SIGINT");
+      // A start that was stopped before it ran has left them.
+      for (const server of ["postgres", "nats"]) await discardServer(join(state, `${server}.json`), "SIGINT");
       await removePostgresHome(state);
       await rm(state, { recursive: true, force: true });
     }

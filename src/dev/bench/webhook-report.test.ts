@@ -26,8 +26,13 @@ describe("linesOfWebhooks()", () => {
     ]);
   });
 
-  it("expects more workers on a full machine to cost little", () => {
-    expect(judge(scaling(1, 1, 1_000, 0.95), scaling(2, 1, 950, 1))).toEqual([undefined, true]);
-    expect(judge(scaling(1, 1, 1_000, 0.95), scaling(2, 1, 700, 1))).toEqual([undefined, false]);
+  it("expects more workers on a full machine to cost nothing, beside the fewest", () => {
+    expect(judge(scaling(1, 1, 1_000, 0.95), scaling(2, 1, 1_000, 1))).toEqual([undefined, true]);
+    expect(judge(scaling(1, 1, 1_000, 0.95), scaling(2, 1, 990, 1))).toEqual([undefined, false]);
+    expect(judge(scaling(1, 1, 1_000, 0.9), scaling(2, 1, 1_500, 0.95), scaling(4, 1, 1_100, 1))).toEqual([
+      undefined,
+      true,
+      true,
+    ]);
   });
 });

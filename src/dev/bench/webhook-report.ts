@@ -23,7 +23,7 @@ type WebhookReport = WebhookBenchResult & {
   readonly options: WebhookBenchOptions;
 };
 
-const goals = { perSecond: 1_000, keptBesideDead: 0.9, idleP50Ms: 15, halfLoadP99Ms: 250 };
+const goals = { perSecond: 1_000, keptBesideDead: 0.9, idleP50Ms: 15, halfLoadP99Ms: 100 };
 
 export function reportWebhooks(
   options: WebhookBenchOptions,
@@ -52,10 +52,10 @@ export function writeWebhookReport(report: WebhookReport): string {
   });
 }
 
-// From this share on, the processors have no capacity left, and more workers cannot help.
+// From this share on, the processors have no capacity left.
 const fullFrom = 0.9;
-// The share of the rate that must remain with another worker on a full machine.
-const keptWhenFull = 0.9;
+// The share of the rate of the fewest workers that must remain with more of them on a full machine.
+const keptWhenFull = 1;
 
 export function linesOfWebhooks(result: Pick<WebhookBenchResult, "throughput" | "latency" | "scaling">): TableLine[] {
   return [
@@ -125,16 +125,18 @@ function scalingLine(
     };
     return lineOf({ row: 9, what, measured, ...beside });
   }
+  // More workers gain while the machine has capacity, and cost nothing once it is full.
   const before = onAsMany[onAsMany.findIndex((one) => one.workers === workers) - 1]!;
-  const ratio = ratioOf(besideEachOther(rounds, before.rounds), "mine", "peer");
   const wasFull = before.busyShare >= fullFrom;
+  const beside = wasFull ? fewest : before;
+  const ratio = ratioOf(besideEachOther(rounds, beside.rounds), "mine", "peer");
   return lineOf({
     row: 9,
     what,
     measured,
-    peer: `${before.workers} of them: ${rates(before.rounds)}`,
+    peer: `${beside.workers} of them: ${rates(beside.rounds)}`,
     ratio: writeRatio(ratio),
-    goal: wasFull ? `≥ ${keptWhenFull} × (the machine was full), nothing lost` : "> 1 ×, nothing lost",
+    goal: wasFull ? `≥ ${keptWhenFull.toFixed(1)} × (the machine was full), nothing lost` : "> 1 ×, nothing lost",
     isReached: wasFull ? ratio.median >= keptWhenFull : ratio.median > 1,
   });
 }

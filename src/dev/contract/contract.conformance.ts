@@ -19,7 +19,6 @@ const callTimeoutMs = 30_000;
 // The time in which a look-up shows a change; sandboxes have been seen to lag for seconds.
 const seenWithin = { timeout: 20_000, interval: 500 };
 
-/** Declares the checks of one gateway; `account` is called when they run. */
 export function describeContract(subject: ContractSubject, account: () => Account): void {
   describe(`${subject.gateway} at its sandbox`, () => {
     let desk: Desk;

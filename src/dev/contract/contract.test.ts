@@ -1,15 +1,12 @@
 /** Runs the contract checks at the emulators, to test the runner itself before it uses an account. */
-import { afterAll, beforeAll } from "vitest";
+
 import { Secret } from "../../platform/secrets.ts";
-import { type Sandbox, startSandbox } from "../../sandbox/main.ts";
+import { startSandbox } from "../../sandbox/main.ts";
+import { forFile } from "../testing/for-file.ts";
 import { describeContract } from "./contract.conformance.ts";
 import { contractSubjects } from "./subjects.ts";
 
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await startSandbox({ port: 0 });
-});
-afterAll(() => sandbox.close());
+const sandbox = await forFile(() => startSandbox({ port: 0 }));
 
 const credentials: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   STRIPE: { secretKey: "sk_test_contract000" },

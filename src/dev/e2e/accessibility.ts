@@ -19,7 +19,6 @@ export async function findViolations(page: Page): Promise<string[]> {
 /** The looks in which `inEachLook` draws: the last one, or all. */
 export const looksTaken = { all: false };
 
-/** A way of drawing a page. */
 export type Look = readonly [colorScheme: "light" | "dark", width: number];
 
 /**

@@ -2,34 +2,27 @@
  * STRIPE before ADYEN in a whole demo: connected by command, verified with a real notification, paid in a real browser
  * through the real vault, at their emulators.
  */
-import type { Browser } from "playwright-core";
+
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { whyNoTraffic } from "../../demo/whether-traffic.ts";
 import { launchBrowser } from "../testing/browser.ts";
+import { forFile } from "../testing/for-file.ts";
 import { runCommand } from "../testing/run-command.ts";
 import { ApiCheckout } from "./api-checkout.ts";
 import { HeldPayment } from "./held-payment.ts";
-import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+import { joinTestDemo } from "./shared-demo.fixture.ts";
 import { ShopCustomer } from "./shop-customer.ts";
 
 const merchantAccount = "TheShopECOM";
 const hmacKey = "0123456789ABCDEF".repeat(4);
 const apiKey = "AQEthekeyoftheshop/=-1";
 
-let demo: SharedDemo;
-let browser: Browser;
-let checkout: ApiCheckout;
 let adyen: string;
 
-beforeAll(async () => {
-  [demo, browser] = await Promise.all([joinTestDemo(), launchBrowser()]);
-  checkout = new ApiCheckout(demo.shopFile);
-});
-afterAll(async () => {
-  await browser?.close();
-  // Other files use the merchant of the shop, too.
-  await run(["routing", "restore", "1"]);
-});
+const [demo, browser] = await Promise.all([joinTestDemo(), forFile(launchBrowser)]);
+const checkout = new ApiCheckout(demo.shopFile);
+// Other files use the merchant of the shop, too.
+afterAll(() => run(["routing", "restore", "1"]));
 
 const run = (parts: readonly string[], input?: string) =>
   runCommand([...parts, "--demo", demo.stateFolder, "--json"], input === undefined ? {} : { input });

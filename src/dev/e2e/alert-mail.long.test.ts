@@ -1,11 +1,13 @@
 /**
  * A worker process mails endpoint alerts by its configuration; if it is killed meanwhile, the next one sends the rest.
  */
+
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { recordSettings } from "../../accounts/merchant-settings.ts";
 import { recordConfirmedAddresses } from "../testing/confirmed-addresses.ts";
+import { forFile } from "../testing/for-file.ts";
 import { Mailbox } from "../testing/mailbox.ts";
 import { type Act, killNow, WebhookFixture } from "./webhook-fixture.ts";
 
@@ -17,15 +19,10 @@ const patienceMs = 40_000;
 // Well below the time that a mail may take (limits.ts).
 const stopWithinMs = 7_000;
 
-let fixture: WebhookFixture;
-let mailbox: Mailbox;
-beforeAll(async () => {
-  [fixture, mailbox] = await Promise.all([WebhookFixture.open({ natsServers: 1 }), Mailbox.start({ login })]);
-});
-afterAll(async () => {
-  await fixture?.close();
-  await mailbox?.close();
-});
+const [fixture, mailbox] = await Promise.all([
+  forFile(() => WebhookFixture.open({ natsServers: 1 })),
+  forFile(() => Mailbox.start({ login })),
+]);
 
 const startWorker = () =>
   fixture.site.startWorker({

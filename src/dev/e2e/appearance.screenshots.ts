@@ -1,14 +1,12 @@
 /** Pictures of docs/appearance.md: `npm run screenshots -- appearance` writes them into screenshots/appearance/. */
-import { afterAll, beforeAll, it } from "vitest";
+
+import { it } from "vitest";
 import { coBadgedCard } from "../../vault/vault.fixture.ts";
 import { emulatorSession } from "../testing/checkout-emulator.ts";
+import { forFile } from "../testing/for-file.ts";
 import { WidgetFixture, WidgetStage } from "./widget-fixture.ts";
 
-let stage: WidgetStage;
-beforeAll(async () => {
-  stage = await WidgetStage.build();
-});
-afterAll(() => stage?.close());
+const stage = await forFile(() => WidgetStage.build());
 
 const looks = {
   default: {},

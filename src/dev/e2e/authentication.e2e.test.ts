@@ -2,30 +2,23 @@
  * Customer authentication in the widget's place, with every part of the product real: the shop has the documented policy
  * and is a third site, beside the service's and the bank's.
  */
-import type { Browser, BrowserContext } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+
+import type { BrowserContext } from "playwright-core";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
+import { forFile } from "../testing/for-file.ts";
 import { findViolations } from "./accessibility.ts";
 import { answerBank, ChallengeCustomer, type ChallengePage, ChallengeShop, challengeTitle } from "./challenge-shop.ts";
-import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+import { joinTestDemo } from "./shared-demo.fixture.ts";
 
 const challengeCard = "4000000000007106";
 // A busy machine loads four documents slowly.
 const polling = { timeout: 20_000, interval: 100 };
 
-let demo: SharedDemo;
-let browser: Browser;
-let shop: ChallengeShop;
 let context: BrowserContext;
 
-beforeAll(async () => {
-  [demo, browser] = await Promise.all([joinTestDemo(), launchBrowser()]);
-  shop = await ChallengeShop.start(demo);
-});
-afterAll(async () => {
-  await browser?.close();
-  shop?.close();
-});
+const [demo, browser] = await Promise.all([joinTestDemo(), forFile(launchBrowser)]);
+const shop = await forFile(() => ChallengeShop.start(demo));
 beforeEach(async () => {
   shop.reports.length = 0;
   context = await browser.newContext();

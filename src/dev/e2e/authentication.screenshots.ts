@@ -2,9 +2,11 @@
  * Pictures of customer authentication in the widget's place, to be looked at: `npm run screenshots -- authentication`
  * writes them into screenshots/.
  */
+
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, it } from "vitest";
+import { afterAll, describe, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
+import { forFile } from "../testing/for-file.ts";
 import { answerBank, ChallengeCustomer, type ChallengePage, ChallengeShop } from "./challenge-shop.ts";
 import { joinTestDemo } from "./shared-demo.fixture.ts";
 
@@ -54,17 +56,10 @@ const ways: readonly Way[] = [
   ["message", "4000000000007007", {}, ({ page }) => page.getByText("Please call us").waitFor()],
 ];
 
-let browser: Browser;
-let shop: ChallengeShop;
-beforeAll(async () => {
-  const [demo, launched] = await Promise.all([joinTestDemo(), launchBrowser()]);
-  browser = launched;
-  shop = await ChallengeShop.start(demo);
-});
-afterAll(async () => {
-  await browser?.close();
-  shop?.close();
-});
+const [demo, launched] = await Promise.all([joinTestDemo(), launchBrowser()]);
+const browser: Browser = launched;
+const shop = await forFile(() => ChallengeShop.start(demo));
+afterAll(() => browser.close());
 
 describe.each(ways)("%s", (name, card, served, steps) => {
   it.each([

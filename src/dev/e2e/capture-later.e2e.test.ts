@@ -1,21 +1,15 @@
 /** Payments that are captured later over REST in a whole demo: from the hold to the gateway's books. */
-import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { RestClient } from "../../client/merchant/rest-client.ts";
 import { launchBrowser } from "../testing/browser.ts";
 import { runCommand } from "../testing/run-command.ts";
 import { ApiCheckout } from "./api-checkout.ts";
 import { ChallengeCustomer, ChallengeShop } from "./challenge-shop.ts";
-import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+import { joinTestDemo } from "./shared-demo.fixture.ts";
 
-let demo: SharedDemo;
-let checkout: ApiCheckout;
-let client: RestClient;
-
-beforeAll(async () => {
-  demo = await joinTestDemo();
-  checkout = new ApiCheckout(demo.file);
-  client = new RestClient({ restBase: demo.file.restBase, secretKey: demo.file.merchants[0]!.test.secretKey });
-});
+const demo = await joinTestDemo();
+const checkout = new ApiCheckout(demo.file);
+const client = new RestClient({ restBase: demo.file.restBase, secretKey: demo.file.merchants[0]!.test.secretKey });
 
 const cards = {
   approved: "4242424242424242",

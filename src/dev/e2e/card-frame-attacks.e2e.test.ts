@@ -2,21 +2,18 @@
  * Pages that attack the card frame: each is refused by the frame, by the vault's script or by the browser under the
  * vault's headers.
  */
+
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Browser, BrowserContext, Frame, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { BrowserContext, Frame, Page } from "playwright-core";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { signFramePolicy } from "../../platform/service-token-signing.ts";
-import { keyPair, startVaultFixture, testCard, type VaultFixture } from "../../vault/vault.fixture.ts";
+import { keyPair, startVaultFixture, testCard } from "../../vault/vault.fixture.ts";
 import { launchBrowser } from "../testing/browser.ts";
+import { forFile } from "../testing/for-file.ts";
 import { MerchantPages } from "./merchant-pages.ts";
 
-let fixture: VaultFixture;
-let vaultOrigin: string;
-let shop: MerchantPages;
-let attacker: MerchantPages;
-let browser: Browser;
 let context: BrowserContext;
 let page: Page;
 let consoleLines: string[];
@@ -34,17 +31,13 @@ const greetAll = (target: string) => `
   }, 20);
 `;
 
-beforeAll(async () => {
-  fixture = await startVaultFixture();
-  vaultOrigin = fixture.vault.origins.public.replace("127.0.0.1", "localhost");
-  [shop, attacker, browser] = await Promise.all([MerchantPages.start(), MerchantPages.start(), launchBrowser()]);
-});
-afterAll(async () => {
-  await browser?.close();
-  shop?.close();
-  attacker?.close();
-  await fixture?.close();
-});
+const fixture = await forFile(startVaultFixture);
+const vaultOrigin = fixture.vault.origins.public.replace("127.0.0.1", "localhost");
+const [shop, attacker, browser] = await Promise.all([
+  forFile(() => MerchantPages.start()),
+  forFile(() => MerchantPages.start()),
+  forFile(launchBrowser),
+]);
 beforeEach(async () => {
   consoleLines = [];
   context = await browser.newContext();

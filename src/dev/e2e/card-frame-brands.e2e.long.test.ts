@@ -1,19 +1,17 @@
 /** The card frame's choice between the two brands of a co-badged card, by mouse, keyboard and screen reader. */
+
 import type { BrowserContextOptions } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import type { CardFrameOptions } from "../../../widget/vault-sdk/sdk.ts";
 import { coBadgedCard, testCard } from "../../vault/vault.fixture.ts";
+import { forFile } from "../testing/for-file.ts";
 import { findViolations } from "./accessibility.ts";
 import { CardFrameFixture, CardFrameStage } from "./card-frame-fixture.ts";
 
-let stage: CardFrameStage;
 let fixture: CardFrameFixture;
 const bodies: string[] = [];
 
-beforeAll(async () => {
-  stage = await CardFrameStage.build();
-});
-afterAll(() => stage?.close());
+const stage = await forFile(() => CardFrameStage.build());
 afterEach(() => fixture?.close());
 
 async function open(change: Partial<CardFrameOptions> = {}, context: BrowserContextOptions = {}): Promise<void> {

@@ -1,21 +1,18 @@
 /**
  * The card frame's display: problems at their fields, languages, colours, and widths from a phone's to a zoomed page's.
  */
+
 import type { BrowserContextOptions, Request } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import type { CardFrameOptions } from "../../../widget/vault-sdk/sdk.ts";
+import { forFile } from "../testing/for-file.ts";
 import { CardFrameFixture, CardFrameStage } from "./card-frame-fixture.ts";
 import { cutOffIn, measureCardFrame, measuredLanguages, measureFloatingLabels } from "./language-measures.ts";
 
-let stage: CardFrameStage;
-let shared: CardFrameFixture;
 let fixture: CardFrameFixture;
 
-beforeAll(async () => {
-  stage = await CardFrameStage.build();
-  shared = await CardFrameFixture.open(stage);
-});
-afterAll(() => stage?.close());
+const stage = await forFile(() => CardFrameStage.build());
+const shared = await CardFrameFixture.open(stage);
 afterEach(async () => {
   if (fixture !== shared) await fixture?.close();
 });

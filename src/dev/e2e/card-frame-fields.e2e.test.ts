@@ -1,15 +1,13 @@
 /** The fields that a page asks for beyond the card, in a real browser: the cardholder's name and the postal code. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { forFile } from "../testing/for-file.ts";
 import { CardFrameFixture, CardFrameStage } from "./card-frame-fixture.ts";
 
-let stage: CardFrameStage;
 let fixture: CardFrameFixture;
 let sent: unknown[];
 
-beforeAll(async () => {
-  stage = await CardFrameStage.build();
-});
-afterAll(() => stage?.close());
+const stage = await forFile(() => CardFrameStage.build());
 beforeEach(async () => {
   fixture = await CardFrameFixture.open(stage);
   sent = [];

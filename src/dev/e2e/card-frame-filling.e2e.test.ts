@@ -1,15 +1,13 @@
 /** Filling in the card frame by what only the full browser has: input methods, and cards that it keeps. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { launchFullBrowser } from "../testing/browser.ts";
+import { forFile } from "../testing/for-file.ts";
 import { CardFrameFixture, CardFrameStage } from "./card-frame-fixture.ts";
 
-let stage: CardFrameStage;
 let fixture: CardFrameFixture;
 
-beforeAll(async () => {
-  stage = await CardFrameStage.build(launchFullBrowser);
-});
-afterAll(() => stage?.close());
+const stage = await forFile(() => CardFrameStage.build(launchFullBrowser));
 beforeEach(async () => {
   fixture = await CardFrameFixture.open(stage);
   await fixture.mount();

@@ -1,15 +1,11 @@
 /** Typing, pasting and filling in the card frame: the fields' content, and the caret afterwards. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+
+import { beforeEach, describe, expect, it } from "vitest";
+import { forFile } from "../testing/for-file.ts";
 import { CardFrameFixture, CardFrameStage } from "./card-frame-fixture.ts";
 
-let stage: CardFrameStage;
-let fixture: CardFrameFixture;
-
-beforeAll(async () => {
-  stage = await CardFrameStage.build();
-  fixture = await CardFrameFixture.open(stage, { permissions: ["clipboard-read", "clipboard-write"] });
-});
-afterAll(() => stage?.close());
+const stage = await forFile(() => CardFrameStage.build());
+const fixture = await CardFrameFixture.open(stage, { permissions: ["clipboard-read", "clipboard-write"] });
 // A frame of its own for each test, in one page.
 beforeEach(() => fixture.mount());
 

@@ -1,26 +1,23 @@
 /** The card frame in a real browser, on a merchant's page of another site. */
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import type { Browser, FrameLocator, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { CardFrameOptions } from "../../../widget/vault-sdk/sdk.ts";
-import { startVaultFixture, testCard, type VaultFixture } from "../../vault/vault.fixture.ts";
-import { launchBrowser } from "../testing/browser.ts";
 
-let fixture: VaultFixture;
-let vaultOrigin: string;
-let shop: Server;
-let shopOrigin: string;
-let browser: Browser;
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { FrameLocator, Page } from "playwright-core";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { CardFrameOptions } from "../../../widget/vault-sdk/sdk.ts";
+import { startVaultFixture, testCard } from "../../vault/vault.fixture.ts";
+import { launchBrowser } from "../testing/browser.ts";
+import { forFile } from "../testing/for-file.ts";
+
 let page: Page;
 /** Everything that could leak: requested addresses, their referrers, console lines. */
 let seen: string[];
 
-beforeAll(async () => {
-  fixture = await startVaultFixture();
-  // Another site than the shop's, not only another port.
-  vaultOrigin = fixture.vault.origins.public.replace("127.0.0.1", "localhost");
-  shop = createServer((_, response) => {
+const fixture = await forFile(startVaultFixture);
+// Another site than the shop's, not only another port.
+const vaultOrigin = fixture.vault.origins.public.replace("127.0.0.1", "localhost");
+const shop = await forFile(() =>
+  createServer((_, response) => {
     response.setHeader(
       "content-security-policy",
       `default-src 'none'; script-src ${vaultOrigin}; frame-src ${vaultOrigin}`,
@@ -29,16 +26,11 @@ beforeAll(async () => {
     response.end(
       `<!doctype html><title>Shop</title><div id="card"></div><script src="${vaultOrigin}/sdk.js"></script>`,
     );
-  });
-  await new Promise<void>((resolve) => shop.listen(0, "127.0.0.1", resolve));
-  shopOrigin = `http://127.0.0.1:${(shop.address() as AddressInfo).port}`;
-  browser = await launchBrowser();
-});
-afterAll(async () => {
-  await browser?.close();
-  shop?.close();
-  await fixture?.close();
-});
+  }),
+);
+await new Promise<void>((resolve) => shop.listen(0, "127.0.0.1", resolve));
+const shopOrigin: string = `http://127.0.0.1:${(shop.address() as AddressInfo).port}`;
+const browser = await forFile(launchBrowser);
 beforeEach(async () => {
   seen = [];
   page = await browser.newPage();

@@ -1,17 +1,13 @@
 /** Tests that an attacker who tries out the security codes of one card learns nothing, with every part of the product real. */
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { ApiCheckout } from "./api-checkout.ts";
-import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+import { joinTestDemo } from "./shared-demo.fixture.ts";
 
 const wrongCode = "4000000000008401";
 const approved = "4000000000008419";
 
-let demo: SharedDemo;
-let merchants: ApiCheckout[];
-beforeAll(async () => {
-  demo = await joinTestDemo({ merchants: 3 });
-  merchants = demo.file.merchants.map(({ test }) => new ApiCheckout(demo.file, test.secretKey));
-});
+const demo = await joinTestDemo({ merchants: 3 });
+const merchants = demo.file.merchants.map(({ test }) => new ApiCheckout(demo.file, test.secretKey));
 
 async function tryCode(merchant: ApiCheckout, number: string, code: number) {
   const session = await merchant.open();

@@ -2,15 +2,16 @@
  * Every test card through the demo shop in a real browser, in real time: the messages to its customer, and the final
  * order page.
  */
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, type ExpectStatic, it } from "vitest";
+
+import { describe, type ExpectStatic, it } from "vitest";
 import { authenticationCards } from "../../gateways/sandbox/authentication-cards.ts";
 import type { TestCard } from "../../gateways/sandbox/card-behaviour.ts";
 import { providerCards } from "../../gateways/sandbox/provider-cards.ts";
 import { testCards } from "../../gateways/sandbox/test-cards.ts";
 import { launchBrowser } from "../testing/browser.ts";
+import { forFile } from "../testing/for-file.ts";
 import { cardTimeoutMs } from "./card-run.ts";
-import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+import { startTestDemo } from "./demo.fixture.ts";
 import { ShopCustomer } from "./shop-customer.ts";
 
 // The browser gets less detail about these, because card testers learn from it (docs/integration.md).
@@ -21,16 +22,7 @@ const startTimeoutMs = 60_000;
 // closed-pages.long.test.ts has the customer who waits for ten minutes.
 const isQuick = ({ outcome }: TestCard) => (outcome.settledAfterS ?? 0) < 600;
 
-let demo: TestDemo;
-let browser: Browser;
-
-beforeAll(async () => {
-  [demo, browser] = await Promise.all([startTestDemo(), launchBrowser()]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await demo?.close();
-});
+const [demo, browser] = await Promise.all([forFile(startTestDemo), forFile(launchBrowser)]);
 
 async function payInShop(card: TestCard, expect: ExpectStatic): Promise<void> {
   const { outcome } = card;

@@ -2,11 +2,11 @@
  * The outcome of a payment with each test card, with every part of the product real. The slow ones are in
  * cards.long.test.ts.
  */
-import { afterAll, beforeAll, describe, it } from "vitest";
+import { afterAll, describe, it } from "vitest";
 import { testCards } from "../../gateways/sandbox/test-cards.ts";
 import { cardTimeoutMs, closedAfterS, quickS, runCard } from "./card-run.ts";
-import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
-import { auditWebhooks, type WebhookAudit } from "./webhook-audit.ts";
+import { startTestDemo } from "./demo.fixture.ts";
+import { auditWebhooks } from "./webhook-audit.ts";
 
 // The slowest first, so that the others run while they wait for a gateway.
 const cards = testCards
@@ -14,18 +14,13 @@ const cards = testCards
   .map((card) => ({ ...card, timeout: cardTimeoutMs(card) }))
   .toSorted((left, right) => right.timeout - left.timeout);
 
-let demo: TestDemo;
-let audit: WebhookAudit | undefined;
-
-beforeAll(async () => {
-  demo = await startTestDemo();
-  audit = await auditWebhooks(demo);
-});
+const demo = await startTestDemo();
+const audit = await auditWebhooks(demo);
 afterAll(async () => {
   try {
-    await audit?.finish();
+    await audit.finish();
   } finally {
-    await demo?.close();
+    await demo.close();
   }
 });
 

@@ -2,24 +2,19 @@
  * The test cards that take longer than a test run should: a capture past every budget, and the latest execution time of
  * an attempt.
  */
-import { afterAll, beforeAll, describe, it } from "vitest";
+import { afterAll, describe, it } from "vitest";
 import { testCards } from "../../gateways/sandbox/test-cards.ts";
 import { cardTimeoutMs, closedAfterS, quickS, runCard } from "./card-run.ts";
-import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
-import { auditWebhooks, type WebhookAudit } from "./webhook-audit.ts";
+import { startTestDemo } from "./demo.fixture.ts";
+import { auditWebhooks } from "./webhook-audit.ts";
 
-let demo: TestDemo;
-let audit: WebhookAudit | undefined;
-
-beforeAll(async () => {
-  demo = await startTestDemo();
-  audit = await auditWebhooks(demo);
-});
+const demo = await startTestDemo();
+const audit = await auditWebhooks(demo);
 afterAll(async () => {
   try {
-    await audit?.finish();
+    await audit.finish();
   } finally {
-    await demo?.close();
+    await demo.close();
   }
 });
 

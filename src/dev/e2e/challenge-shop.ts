@@ -31,7 +31,6 @@ export type ChallengePage = {
   readonly withoutWindows?: boolean;
 };
 
-/** The shop, with a page for each session. */
 export class ChallengeShop {
   readonly api: ApiCheckout;
   readonly #demo: Pick<SharedDemo, "file">;
@@ -58,7 +57,6 @@ export class ChallengeShop {
     return this.#pages.reports;
   }
 
-  /** Opens a session and returns its page's address. */
   async sell({ headers, fields, ...script }: ChallengePage = {}): Promise<{ session: OpenedSession; url: string }> {
     const session = await this.api.open(fields);
     const { sessionId, clientSecret, vault } = session;
@@ -118,7 +116,6 @@ export class ChallengeCustomer {
     return around.frameLocator("iframe").frameLocator("iframe");
   }
 
-  /** The results of a callback, in order. */
   resultsOf(name: string): unknown[] {
     return this.calls.filter(([called]) => called === name).map(([, result]) => result);
   }

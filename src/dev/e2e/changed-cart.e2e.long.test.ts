@@ -28,7 +28,6 @@ beforeEach(async () => {
   return () => customer.leave();
 }, timeout);
 
-/** Opens the order's checkout in one more tab. */
 async function openTab(): Promise<Page> {
   const tab = await customer.page.context().newPage();
   await tab.goto(customer.page.url());

@@ -5,25 +5,21 @@ import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { RestClient } from "../../client/merchant/rest-client.ts";
 import { signWebhook } from "../../events/signature.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { freePortRange } from "../testing/free-port-range.ts";
 import { runCommand } from "../testing/run-command.ts";
 import { ApiCheckout, type OpenedSession } from "./api-checkout.ts";
-import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+import { joinTestDemo } from "./shared-demo.fixture.ts";
 
 const checkout = join(import.meta.dirname, "../../..");
 const examples = join(checkout, "src", "client", "examples");
 const nodeExample = join(checkout, "examples", "node", "server.mjs");
-let demo: SharedDemo;
-let secretKey: string;
 
-beforeAll(async () => {
-  demo = await joinTestDemo();
-  secretKey = demo.file.merchants[0]!.test.secretKey;
-});
+const demo = await joinTestDemo();
+const secretKey: string = demo.file.merchants[0]!.test.secretKey;
 
 /** Starts an example with only these variables, as its first lines describe. */
 function start(file: string, env: Record<string, string>): ChildProcess {
@@ -33,7 +29,6 @@ function start(file: string, env: Record<string, string>): ChildProcess {
   return child;
 }
 
-/** Waits until the example has printed this. */
 async function said(child: ChildProcess, expected: string): Promise<void> {
   let heard = "";
   for await (const chunk of child.stdout!.iterator({ destroyOnReturn: false })) {

@@ -2,11 +2,12 @@
  * Two hundred customers who confirm a payment at their bank and close the page at once: the payment ends as if they had
  * stayed. Two hundred who stay: the payment is completed within a second. One customer confirms minutes after the payment was given up: nothing is captured.
  */
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { describe, expect, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
+import { forFile } from "../testing/for-file.ts";
 import { ApiCheckout, type OpenedSession } from "./api-checkout.ts";
-import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+import { startTestDemo } from "./demo.fixture.ts";
 import { PlainShop } from "./plain-shop.ts";
 
 const paymentsInAll = 200;
@@ -23,21 +24,9 @@ const shopper = {
   language: "en",
 };
 
-let demo: TestDemo;
-let browser: Browser;
-let shop: PlainShop;
-let api: ApiCheckout;
-
-beforeAll(async () => {
-  [demo, browser] = await Promise.all([startTestDemo(), launchBrowser()]);
-  shop = await PlainShop.start(demo.file);
-  api = new ApiCheckout(demo.file);
-});
-afterAll(async () => {
-  await browser?.close();
-  await shop?.close();
-  await demo?.close();
-});
+const [demo, browser] = await Promise.all([forFile(startTestDemo), forFile(launchBrowser)]);
+const shop = await forFile(() => PlainShop.start(demo.file));
+const api = new ApiCheckout(demo.file);
 
 // The vault takes a limited number of cards a minute from one address, which all customers of this test have.
 const tokenizeAgainMs = 5_000;

@@ -1,35 +1,26 @@
 /** Runs every command as a person or a script does: as a separate process, against a real demo. */
+
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { RestClient } from "../../client/merchant/rest-client.ts";
 import { readDemoFile } from "../../demo/demo-file.ts";
+import { forFile } from "../testing/for-file.ts";
 import { Receiver } from "../testing/receiver.ts";
 import { runCommand as run } from "../testing/run-command.ts";
 import { objectionsTo } from "../testing/stock-verifiers.ts";
-import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+import { startTestDemo } from "./demo.fixture.ts";
 
-let demo: TestDemo;
-let receiver: Receiver;
-let folder: string;
-let merchantId: string;
-let firstKeys: { secretKey: string; publishableKey: string };
-
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "switchyard-command-line-"));
-  [demo, receiver] = await Promise.all([startTestDemo(), Receiver.start()]);
-  const created = await json("merchant", "create", "--name", "Tea House");
-  merchantId = created.merchant.merchantId;
-  firstKeys = created.keys[0];
-});
-afterAll(async () => {
-  await demo?.close();
-  await receiver?.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const onDemo = (...parts: string[]) => run([...parts, "--demo", demo.stateFolder]);
+
+const folder = mkdtempSync(join(tmpdir(), "switchyard-command-line-"));
+const [demo, receiver] = await Promise.all([forFile(startTestDemo), forFile(() => Receiver.start())]);
+const created = await json("merchant", "create", "--name", "Tea House");
+const merchantId: string = created.merchant.merchantId;
+const firstKeys: { secretKey: string; publishableKey: string } = created.keys[0];
 
 /** The answer of a command that succeeds, as JSON. */
 // biome-ignore lint/suspicious/noExplicitAny: each command answers in its own shape, which the test checks.

@@ -12,26 +12,20 @@ import { launchBrowser } from "../testing/browser.ts";
 import { HeldCommits } from "../testing/held-commits.ts";
 import { ApiCheckout } from "./api-checkout.ts";
 import { answerBank, ChallengeCustomer, ChallengeShop } from "./challenge-shop.ts";
-import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+import { startTestDemo } from "./demo.fixture.ts";
 import { orderAtShop } from "./shop-order.ts";
-import { auditWebhooks, type WebhookAudit } from "./webhook-audit.ts";
+import { auditWebhooks } from "./webhook-audit.ts";
 
 const approvedCard = "4242424242424242";
 
-let demo: TestDemo;
-let audit: WebhookAudit | undefined;
-let merchant: ApiCheckout;
-
-beforeAll(async () => {
-  demo = await startTestDemo();
-  audit = await auditWebhooks(demo);
-  merchant = new ApiCheckout(demo.file);
-});
+const demo = await startTestDemo();
+const audit = await auditWebhooks(demo);
+const merchant = new ApiCheckout(demo.file);
 afterAll(async () => {
   try {
-    await audit?.finish();
+    await audit.finish();
   } finally {
-    await demo?.close();
+    await demo.close();
   }
 });
 

@@ -1,10 +1,10 @@
 /** No rpc gives access to another merchant's, another environment's or another session's data. */
 import { randomUUID } from "node:crypto";
 import type { DescMethod } from "@bufbuild/protobuf";
-import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
+import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { v7 } from "uuid";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import { CheckoutService } from "../../../gen/payments/v1/checkout_pb.ts";
 import { LedgerService } from "../../../gen/payments/v1/ledger_pb.ts";
@@ -12,37 +12,29 @@ import { PaymentSessionService } from "../../../gen/payments/v1/payment_session_
 import { RefundService } from "../../../gen/payments/v1/refund_pb.ts";
 import type { DemoCredentials } from "../../demo/demo-file.ts";
 import { encodeId } from "../../platform/ids.ts";
-import { ApiCheckout, type OpenedSession } from "./api-checkout.ts";
-import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+import { ApiCheckout } from "./api-checkout.ts";
+import { joinTestDemo } from "./shared-demo.fixture.ts";
 
 const services = [PaymentSessionService, RefundService, LedgerService, CheckoutService];
 const everyRpc = services.flatMap((service) => service.methods.map((method) => nameOf(method)));
 
-let demo: SharedDemo;
-let grpc: Transport;
-/** Two merchants, in test and live each; the others try to access the first one's test side. */
-let ours: DemoCredentials;
-let foreign: { readonly who: string; readonly keys: DemoCredentials }[];
-let session: OpenedSession;
-let foreignSessions: OpenedSession[];
 const orderRef = `order-${randomUUID()}`;
 const unknownId = encodeId("ps", v7());
 
-beforeAll(async () => {
-  demo = await joinTestDemo({ merchants: 2 });
-  grpc = createGrpcTransport({ baseUrl: `http://${demo.file.grpcAddress}` });
-  const [first, second] = demo.file.merchants;
-  ours = first!.test;
-  foreign = [
-    { who: "our own live key", keys: first!.live },
-    { who: "another merchant's test key", keys: second!.test },
-    { who: "another merchant's live key", keys: second!.live },
-  ];
-  session = await new ApiCheckout(demo.file).open({ orderRef });
-  foreignSessions = await Promise.all(
-    foreign.map(({ keys }) => new ApiCheckout(demo.file, keys.secretKey).open({ orderRef })),
-  );
-});
+/** Two merchants, in test and live each; the others try to access the first one's test side. */
+const demo = await joinTestDemo({ merchants: 2 });
+const grpc = createGrpcTransport({ baseUrl: `http://${demo.file.grpcAddress}` });
+const [first, second] = demo.file.merchants;
+const ours: DemoCredentials = first!.test;
+const foreign: { readonly who: string; readonly keys: DemoCredentials }[] = [
+  { who: "our own live key", keys: first!.live },
+  { who: "another merchant's test key", keys: second!.test },
+  { who: "another merchant's live key", keys: second!.live },
+];
+const session = await new ApiCheckout(demo.file).open({ orderRef });
+const foreignSessions = await Promise.all(
+  foreign.map(({ keys }) => new ApiCheckout(demo.file, keys.secretKey).open({ orderRef })),
+);
 
 function nameOf(method: DescMethod): string {
   return `${method.parent.name}.${method.name}`;

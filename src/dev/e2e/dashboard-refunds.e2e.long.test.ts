@@ -61,7 +61,6 @@ async function expectSound(page: Page): Promise<void> {
   await page.setViewportSize({ width: 1280, height: 900 });
 }
 
-/** Queries the environment's database as its owner. */
 async function query(text: string, values: readonly unknown[] = []): Promise<void> {
   const url = Object.assign(new URL(demo.postgresUrl), { pathname: "/switchyard_test" }).href;
   const client = new Client({ connectionString: url });

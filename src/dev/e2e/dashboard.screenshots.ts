@@ -32,7 +32,6 @@ afterAll(async () => {
   await demo?.close();
 });
 
-/** Creates an empty merchant; the demo's member owns it. */
 async function addMerchant(name: string): Promise<string> {
   const client = createDashboardClient(demo.file.grpcAddress, new Secret(demo.file.operatorToken));
   const { merchant } = await client.merchants.createMerchant({ name }).finally(() => client.close());

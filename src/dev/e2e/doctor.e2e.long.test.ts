@@ -1,16 +1,18 @@
 /** `switchyard doctor` on a running demo: no findings on a sound one, and each of many faults named with its remedy. */
+
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { connect, nanos } from "nats";
 import { Client } from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { generateKeyFile } from "../../config/server-keys.ts";
 import { examine } from "../../doctor/examine.ts";
 import { TestAuthority } from "../testing/certificates.ts";
+import { forFile } from "../testing/for-file.ts";
 import { startTestNats } from "../testing/nats.ts";
 import { runCommand } from "../testing/run-command.ts";
-import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+import { startTestDemo } from "./demo.fixture.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;
 type Fault = {
@@ -27,22 +29,14 @@ const roles = ["edge", "worker", "vault"] as const;
 const nowhere = "127.0.0.1:1";
 const authority = new TestAuthority("doctor");
 
-let demo: TestDemo;
-let owner: Client;
-let ownerUrl: string;
-let variables: Record<string, string>;
-beforeAll(async () => {
-  demo = await startTestDemo({}, { isDurable: true });
-  variables = parseEnv(readFileSync(join(demo.stateFolder, "settings.env"), "utf8")) as Record<string, string>;
-  ownerUrl = Object.assign(new URL(demo.postgresUrl), { pathname: "/switchyard_test" }).href;
-  owner = new Client({ connectionString: ownerUrl });
-  await owner.connect();
-});
-afterAll(async () => {
-  await owner?.end();
-  await demo?.close();
-  authority.close();
-});
+const demo = await forFile(() => startTestDemo({}, { isDurable: true }));
+const variables: Record<string, string> = parseEnv(
+  readFileSync(join(demo.stateFolder, "settings.env"), "utf8"),
+) as Record<string, string>;
+const ownerUrl: string = Object.assign(new URL(demo.postgresUrl), { pathname: "/switchyard_test" }).href;
+const owner = await forFile(() => new Client({ connectionString: ownerUrl }), "end");
+await owner.connect();
+afterAll(() => authority.close());
 
 const sql = (text: string) => owner.query(text);
 const after = (planting: Promise<unknown>): Promise<Variables> => planting.then(() => ({}));

@@ -20,7 +20,6 @@ export type StartEngine = () => Promise<EnginePage>;
 // The first start of a profile on a busy machine.
 const startTimeoutMs = 60_000;
 
-/** A program that runs beside the test. */
 export class Companion {
   readonly #child: ChildProcess;
 

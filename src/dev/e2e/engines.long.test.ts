@@ -2,12 +2,14 @@
  * The widget in Firefox, in WebKit and in Chromium as phones have it, in front of the whole demo: approved, failed
  * over, confirmed at the bank, and reloaded in mid-submission.
  */
+
 import { devices } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { authenticationCards } from "../../gateways/sandbox/authentication-cards.ts";
 import { providerCards } from "../../gateways/sandbox/provider-cards.ts";
 import { launchFullBrowser } from "../testing/browser.ts";
-import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+import { forFile } from "../testing/for-file.ts";
+import { startTestDemo } from "./demo.fixture.ts";
 import type { EnginePage, StartEngine } from "./engine.ts";
 import { startFirefox } from "./firefox-engine.ts";
 import { openLosingLine } from "./losing-line.ts";
@@ -41,17 +43,8 @@ const askedCards = [
 // A busy machine starts a browser slowly, and a service too.
 const polling = { timeout: 60_000, interval: 250 };
 
-let demo: TestDemo;
-let shop: PlainShop;
-
-beforeAll(async () => {
-  demo = await startTestDemo();
-  shop = await PlainShop.start(demo.file);
-});
-afterAll(async () => {
-  await shop?.close();
-  await demo?.close();
-});
+const demo = await forFile(startTestDemo);
+const shop = await forFile(() => PlainShop.start(demo.file));
 
 const resultsOf = (session: { sessionId: string }) =>
   shop.resultsOf(session).filter(({ name }) => name === "onSuccess" || name === "onDeclined");

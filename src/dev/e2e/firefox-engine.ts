@@ -17,7 +17,6 @@ type Evaluation = {
   readonly exceptionDetails?: { readonly text: string };
 };
 
-/** Starts Firefox without a window. */
 export async function startFirefox(): Promise<EnginePage> {
   const profile = await mkdtemp(join(tmpdir(), "firefox-"));
   const args = ["--headless", "--no-remote", "--profile", profile, "--remote-debugging-port", "0"];

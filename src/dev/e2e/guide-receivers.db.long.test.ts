@@ -1,18 +1,20 @@
 /** The programs of docs/verify-webhooks.md, run unchanged: they accept real deliveries and refuse tampered ones. */
+
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, type TestContext, vi } from "vitest";
+import { afterAll, describe, expect, it, type TestContext, vi } from "vitest";
 import { registerEndpoint, verifyEndpoint } from "../../events/endpoints.ts";
 import { replayDelivery } from "../../events/replay-delivery.ts";
 import { signWebhook } from "../../events/signature.ts";
 import { generateSigningSecret } from "../../events/signing-secrets.ts";
 import type { Secret } from "../../platform/secrets.ts";
 import { deliverOnce } from "../testing/events/deliver-once.ts";
-import { type EventsHarness, openEventsHarness } from "../testing/events/events-harness.ts";
+import { openEventsHarness } from "../testing/events/events-harness.ts";
 import { fanOut } from "../testing/events/fan-out.ts";
+import { forFile } from "../testing/for-file.ts";
 import { freePortRange } from "../testing/free-port-range.ts";
 import { filesOf } from "./guide-text.ts";
 import { signVector, vector } from "./webhook-guide.ts";
@@ -21,28 +23,19 @@ const checkout = join(import.meta.dirname, "../../..");
 // A compiler may have to run first.
 const starting = { timeout: 60_000, interval: 100 };
 
-let harness: EventsHarness;
-let folder: string;
-let guide: string;
-
-beforeAll(async () => {
-  [harness, folder, guide] = await Promise.all([
-    openEventsHarness(),
-    mkdtemp(join(tmpdir(), "switchyard-guide-")),
-    readFile(join(checkout, "docs", "verify-webhooks.md"), "utf8"),
-  ]);
-  await symlink(join(checkout, "node_modules"), join(folder, "node_modules"));
-  for (const [name, code] of filesOf(guide)) await writeFile(join(folder, name), code);
-  await chmod(join(folder, "verify.sh"), 0o755);
-  await writeFile(join(folder, "package.json"), '{"type": "module"}');
-  runLine(/^cp -r "\$SWITCHYARD.+$/m);
-  // Nothing that Node 20 lacks compiles with the library of ES2023.
-  runLine(/^npx tsc .+$/m);
-});
-afterAll(async () => {
-  await harness?.close();
-  await rm(folder, { recursive: true, force: true });
-});
+const [harness, folder, guide] = await Promise.all([
+  forFile(openEventsHarness),
+  mkdtemp(join(tmpdir(), "switchyard-guide-")),
+  readFile(join(checkout, "docs", "verify-webhooks.md"), "utf8"),
+]);
+await symlink(join(checkout, "node_modules"), join(folder, "node_modules"));
+for (const [name, code] of filesOf(guide)) await writeFile(join(folder, name), code);
+await chmod(join(folder, "verify.sh"), 0o755);
+await writeFile(join(folder, "package.json"), '{"type": "module"}');
+runLine(/^cp -r "\$SWITCHYARD.+$/m);
+// Nothing that Node 20 lacks compiles with the library of ES2023.
+runLine(/^npx tsc .+$/m);
+afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Runs a line of the guide in the folder, as it stands there. */
 function runLine(pattern: RegExp): string {

@@ -1,16 +1,11 @@
 /** One Idempotency-Key is one session, whatever the network and the merchant's retries do. */
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { ApiCheckout } from "./api-checkout.ts";
-import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+import { joinTestDemo } from "./shared-demo.fixture.ts";
 
-let demo: SharedDemo;
-let merchant: ApiCheckout;
-
-beforeAll(async () => {
-  demo = await joinTestDemo({ merchants: 2 });
-  merchant = new ApiCheckout(demo.file);
-});
+const demo = await joinTestDemo({ merchants: 2 });
+const merchant = new ApiCheckout(demo.file);
 
 describe("an Idempotency-Key", () => {
   it("makes one session of eight concurrent calls, and eight times the same bytes", async () => {

@@ -1,16 +1,12 @@
 /** Every text of the checkout in every language, on the narrowest screen. */
-import { afterAll, beforeAll, describe, it } from "vitest";
+import { afterAll, describe, it } from "vitest";
 import { translations } from "../../../widget/translations.ts";
 import { CardFrameStage } from "./card-frame-fixture.ts";
 import { measureCardFrame, measureFloatingLabels, measureWidget } from "./language-measures.ts";
 import { WidgetStage } from "./widget-fixture.ts";
 
-let cardFrame: CardFrameStage;
-let widget: WidgetStage;
-beforeAll(async () => {
-  [cardFrame, widget] = await Promise.all([CardFrameStage.build(), WidgetStage.build()]);
-});
-afterAll(() => Promise.all([cardFrame?.close(), widget?.close()]));
+const [cardFrame, widget] = await Promise.all([CardFrameStage.build(), WidgetStage.build()]);
+afterAll(() => Promise.all([cardFrame.close(), widget.close()]));
 
 describe.each(["en", ...translations])("the checkout on 320 px in %s", (locale) => {
   it("shows every problem of the card within its frame", () => measureCardFrame(cardFrame, locale));

@@ -1,18 +1,13 @@
 /** Going live rehearsed in a demo: the gateways' emulators connected in live by command, and paid with live keys. */
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { emulatorAccounts, notificationKey } from "../testing/emulator-accounts.ts";
 import { runCommand } from "../testing/run-command.ts";
 import { ApiCheckout } from "./api-checkout.ts";
-import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+import { joinTestDemo } from "./shared-demo.fixture.ts";
 
-let demo: SharedDemo;
-let checkout: ApiCheckout;
-
-beforeAll(async () => {
-  demo = await joinTestDemo();
-  checkout = new ApiCheckout(demo.file, demo.file.merchants[0]!.live.secretKey);
-});
+const demo = await joinTestDemo();
+const checkout = new ApiCheckout(demo.file, demo.file.merchants[0]!.live.secretKey);
 
 const run = (parts: readonly string[], input?: string) =>
   runCommand(

@@ -1,23 +1,18 @@
 /** A customer pays in the demo shop, in a real browser, with every part of the product real. */
-import type { Browser } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
+import { forFile } from "../testing/for-file.ts";
 import { ApiCheckout } from "./api-checkout.ts";
-import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+import { joinTestDemo } from "./shared-demo.fixture.ts";
 import { ShopCustomer } from "./shop-customer.ts";
 
 const cards = { approved: "4242424242424242", failover: "4000000000000002", fraud: "4100000000000019" };
 
-let demo: SharedDemo;
-let browser: Browser;
-let merchant: ApiCheckout;
 let customer: ShopCustomer;
 
-beforeAll(async () => {
-  [demo, browser] = await Promise.all([joinTestDemo(), launchBrowser()]);
-  merchant = new ApiCheckout(demo.shopFile);
-});
-afterAll(() => browser?.close());
+const [demo, browser] = await Promise.all([joinTestDemo(), forFile(launchBrowser)]);
+const merchant = new ApiCheckout(demo.shopFile);
 beforeEach(async () => {
   customer = await ShopCustomer.enter(browser, demo.file.shopUrl);
 });

@@ -13,7 +13,6 @@ import { buildPackage } from "../../../widget/package/build-package.ts";
 const root = join(import.meta.dirname, "../../..");
 const fromRegistry = ["react", "react-dom", "scheduler", "@types/react", "@types/react-dom", "csstype"];
 
-/** Builds once; remove it when done. */
 export class ReactShop {
   readonly folder: string;
 

@@ -2,10 +2,12 @@
  * The React component from the npm package, in a real browser under StrictMode: the example page, and props that
  * change.
  */
+
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { emulatorSession } from "../testing/checkout-emulator.ts";
+import { forFile } from "../testing/for-file.ts";
 import { ReactShop } from "./react-shop.ts";
 import { WidgetFixture, WidgetStage } from "./widget-fixture.ts";
 
@@ -42,18 +44,14 @@ const changingPage = `
   root.render(<StrictMode><Page first={JSON.parse(element.dataset.session!)} /></StrictMode>);
 `;
 
-let shop: ReactShop;
-let stage: WidgetStage;
 let fixture: WidgetFixture;
 
-beforeAll(async () => {
-  const checkout = await readFile(example, "utf8");
-  [stage, shop] = await Promise.all([WidgetStage.build(), ReactShop.make({ checkout, changing: changingPage })]);
-});
-afterAll(async () => {
-  await stage?.close();
-  await shop?.remove();
-});
+const checkout = await readFile(example, "utf8");
+const [stage, shop] = await Promise.all([
+  forFile(() => WidgetStage.build()),
+  ReactShop.make({ checkout, changing: changingPage }),
+]);
+afterAll(() => shop.remove());
 beforeEach(async () => {
   fixture = await WidgetFixture.open(stage);
 });

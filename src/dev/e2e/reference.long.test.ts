@@ -1,36 +1,31 @@
 /** The pages of /docs in a real browser, which may send no request to another host. */
+
 import { once } from "node:events";
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { appearances } from "../../edge/error-mapping.ts";
 import { guides } from "../../edge/reference/guides.ts";
 import { serveReference } from "../../edge/reference/serve-reference.ts";
 import { launchBrowser } from "../testing/browser.ts";
+import { forFile } from "../testing/for-file.ts";
 import { findViolations, inEachLook, type Look } from "./accessibility.ts";
 
-let server: Server;
-let origin: string;
-let browser: Browser;
 // Each page in two looks, on a machine that may have much else to do.
 const patienceMs = 120_000;
 
-beforeAll(async () => {
-  const serve = serveReference();
-  server = createServer((request, response) => {
+const serve = serveReference();
+const server = await forFile(() =>
+  createServer((request, response) => {
     if (!serve(request, response)) response.writeHead(404).end();
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  browser = await launchBrowser();
-});
+  }).listen(0, "127.0.0.1"),
+);
+await once(server, "listening");
+const origin: string = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const browser = await forFile(launchBrowser);
 
-afterAll(async () => {
-  await browser?.close();
-  server?.closeAllConnections();
-  server?.close();
-});
+afterAll(() => server.closeAllConnections());
 
 /** Opens a page, and records its errors and its requests to other hosts. */
 async function open(path: string, options: Parameters<Browser["newContext"]>[0] = {}) {

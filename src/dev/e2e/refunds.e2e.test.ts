@@ -1,21 +1,15 @@
 /** Refunds over REST in a whole demo, with the sandbox's test cards: from the merchant's call to the gateway's books. */
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { RefundJson } from "../../../gen/payments/v1/payment_session_pb.ts";
 import { RestClient } from "../../client/merchant/rest-client.ts";
 import { runCommand } from "../testing/run-command.ts";
 import { ApiCheckout } from "./api-checkout.ts";
-import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+import { joinTestDemo } from "./shared-demo.fixture.ts";
 
-let demo: SharedDemo;
-let checkout: ApiCheckout;
-let client: RestClient;
-
-beforeAll(async () => {
-  demo = await joinTestDemo();
-  checkout = new ApiCheckout(demo.file);
-  client = new RestClient({ restBase: demo.file.restBase, secretKey: demo.file.merchants[0]!.test.secretKey });
-});
+const demo = await joinTestDemo();
+const checkout = new ApiCheckout(demo.file);
+const client = new RestClient({ restBase: demo.file.restBase, secretKey: demo.file.merchants[0]!.test.secretKey });
 
 const cards = {
   approved: "4242424242424242",

@@ -3,7 +3,6 @@ import type { Role } from "../../config/checked-config.ts";
 import { isAlive, markOf } from "../../demo/process-mark.ts";
 import type { TestDemo } from "./demo.fixture.ts";
 
-/** The roles that read key files and databases. */
 const serviceRoles = ["vault", "edge", "worker"] as const satisfies readonly Role[];
 
 const pollEveryMs = 20;

@@ -32,7 +32,6 @@ export class RollingSite {
   readonly addresses: ReturnType<typeof addressesFrom>;
   readonly sandbox: SandboxControl;
   readonly receiver: Receiver;
-  /** The test environment's database, as the roles enter it. */
   databaseUrl = "";
   merchant!: DemoCredentials;
   balancers!: Readonly<Record<"edge" | "vault", Balancer>>;
@@ -72,7 +71,6 @@ export class RollingSite {
     if (old.exitCode() !== 0) throw new Error(`${role}-${copy} ended with ${old.exitCode()}`);
   }
 
-  /** Replaces a process by a new one. */
   async replace(role: CopiedRole, copy: number): Promise<void> {
     await this.stop(role, copy);
     await this.#startCopy(role, copy);

@@ -54,7 +54,6 @@ const takeNotes = `
 
 const stepTimeoutMs = 20_000;
 
-/** One browser profile with one page. All notes survive navigation. */
 export class ShopCustomer {
   readonly page: Page;
   readonly notes: Noted[] = [];
@@ -102,7 +101,6 @@ export class ShopCustomer {
     return this.page.getByRole("button", { name: "Pay €49.00" }).click();
   }
 
-  /** The values noted under a name, in order. */
   valuesOf(what: string): unknown[] {
     return this.notes.filter((noted) => noted.what === what).map(({ value }) => value);
   }

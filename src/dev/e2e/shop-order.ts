@@ -1,7 +1,6 @@
 /** An order at the demo shop without a browser: reads its pages as plain HTTP. */
 import type { OpenedSession } from "./api-checkout.ts";
 
-/** An order that waits for its payment. */
 export type ShopOrder = { readonly orderRef: string; readonly session: OpenedSession };
 
 /** Buys the shop's product; returns the session in the checkout page. */

@@ -1,24 +1,21 @@
 /** The demo shop in a real browser: a decline, another card, and the order page, under the shop's strict policy. */
+
 import { once } from "node:events";
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { Webhook } from "standardwebhooks";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { bundleWidget } from "../../../widget/bundle.ts";
-import { type Shop, startShop } from "../../shop/shop.ts";
-import { startVaultFixture, testCard, type VaultFixture } from "../../vault/vault.fixture.ts";
+import { startShop } from "../../shop/shop.ts";
+import { startVaultFixture, testCard } from "../../vault/vault.fixture.ts";
 import { launchBrowser } from "../testing/browser.ts";
 import { CheckoutEmulator, clientSecretOf, emulatorSession } from "../testing/checkout-emulator.ts";
+import { forFile } from "../testing/for-file.ts";
 
 const signingKey = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 
-let vault: VaultFixture;
-let browser: Browser;
-let checkout: CheckoutEmulator;
-let rest: Server;
-let shop: Shop;
 let sessionsMade = 0;
 let page: Page;
 /** The answer of GET /payment-sessions/{sessionId}. */
@@ -26,11 +23,11 @@ let session: { orderRef: string; [field: string]: unknown };
 /** The errors of the pages: scripts that failed, and everything that their policy blocked. */
 let complaints: string[];
 
-beforeAll(async () => {
-  const [files, startedVault, launched] = await Promise.all([bundleWidget(), startVaultFixture(), launchBrowser()]);
-  [vault, browser] = [startedVault, launched];
-  const vaultOrigin = vault.vault.origins.public.replace("127.0.0.1", "localhost");
-  checkout = await CheckoutEmulator.start({
+const [files, startedVault, launched] = await Promise.all([bundleWidget(), startVaultFixture(), launchBrowser()]);
+const [vault, browser] = [startedVault, launched];
+const vaultOrigin = vault.vault.origins.public.replace("127.0.0.1", "localhost");
+const checkout = await forFile(() =>
+  CheckoutEmulator.start({
     vaultOrigin,
     fallback: (request, response) => {
       const file = files.get(request.url?.replace("/widget/v1/", "") ?? "");
@@ -38,8 +35,10 @@ beforeAll(async () => {
       response.setHeader("Cross-Origin-Resource-Policy", "cross-origin");
       response.writeHead(file ? 200 : 404, { "Content-Type": file?.contentType ?? "text/plain" }).end(file?.bytes);
     },
-  });
-  rest = createServer(async (request, response) => {
+  }),
+);
+const rest = await forFile(() =>
+  createServer(async (request, response) => {
     if (request.method === "GET") return void response.end(JSON.stringify(session));
     const { orderRef, amountMinor } = (await json(request)) as { orderRef: string; amountMinor: number };
     const sessionId = `${emulatorSession}${++sessionsMade}`;
@@ -49,9 +48,11 @@ beforeAll(async () => {
     const created = { sessionId, clientSecret: clientSecretOf(sessionId), amountMinor };
     const configuration = { mode: "self_hosted", sdkUrl: `${vaultOrigin}/sdk.js`, sdkAuthorization, framePolicy };
     response.writeHead(201).end(JSON.stringify({ ...created, vault: configuration }));
-  }).listen(0, "127.0.0.1");
-  await once(rest, "listening");
-  shop = await startShop({
+  }).listen(0, "127.0.0.1"),
+);
+await once(rest, "listening");
+const shop = await forFile(() =>
+  startShop({
     restBase: `http://127.0.0.1:${(rest.address() as AddressInfo).port}`,
     apiOrigin: checkout.origin,
     vaultOrigin,
@@ -67,16 +68,13 @@ beforeAll(async () => {
         outcome: "SUCCEEDED via SANDBOX_A.",
       },
     ],
-  });
-});
+  }),
+);
 
 afterAll(async () => {
-  await browser?.close();
-  await shop?.close();
-  await checkout?.close();
-  rest?.closeAllConnections();
-  rest?.close();
-  await vault?.close();
+  await browser.close();
+  rest.closeAllConnections();
+  await vault.close();
 });
 
 beforeEach(async () => {

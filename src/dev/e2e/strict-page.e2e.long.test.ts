@@ -2,22 +2,21 @@
  * The widget on a page with the policy of docs/security.md: three named hosts, Trusted Types, nothing embedded without
  * its consent.
  */
+
 import { createHash } from "node:crypto";
-import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { BrowserContext, Page } from "playwright-core";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { IntegrityList } from "../../../widget/publish.ts";
 import { startVaultFixture } from "../../vault/vault.fixture.ts";
 import { version } from "../../version.ts";
 import { launchBrowser } from "../testing/browser.ts";
+import { forFile } from "../testing/for-file.ts";
 import { runCommand } from "../testing/run-command.ts";
 import { ApiCheckout } from "./api-checkout.ts";
 import { documentedPolicy } from "./documented-policy.ts";
 import { MerchantPages } from "./merchant-pages.ts";
-import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+import { joinTestDemo } from "./shared-demo.fixture.ts";
 
-let demo: SharedDemo;
-let browser: Browser;
-let merchant: MerchantPages;
 let context: BrowserContext;
 let page: Page;
 /** Violations that any document of the page reports, the card frame's too, and every line of the console. */
@@ -27,13 +26,11 @@ const mountCall = `mount({ container: "#card", locale: "de", ...JSON.parse(docum
   onSuccess: (result) => report("onSuccess", result), onDeclined: (result) => report("onDeclined", result),
   onError: (error) => report("onError", error) });`;
 
-beforeAll(async () => {
-  [demo, browser, merchant] = await Promise.all([joinTestDemo(), launchBrowser(), MerchantPages.start()]);
-});
-afterAll(async () => {
-  await browser?.close();
-  merchant?.close();
-});
+const [demo, browser, merchant] = await Promise.all([
+  joinTestDemo(),
+  forFile(launchBrowser),
+  forFile(() => MerchantPages.start()),
+]);
 beforeEach(async () => {
   complaints = [];
   context = await browser.newContext();

@@ -1,17 +1,12 @@
 /** STRIPE before SANDBOX_B in a whole demo: connected by command, paid through the real vault, at Stripe's emulator. */
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { runCommand } from "../testing/run-command.ts";
 import { ApiCheckout } from "./api-checkout.ts";
 import { HeldPayment } from "./held-payment.ts";
-import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+import { joinTestDemo } from "./shared-demo.fixture.ts";
 
-let demo: SharedDemo;
-let checkout: ApiCheckout;
-
-beforeAll(async () => {
-  demo = await joinTestDemo();
-  checkout = new ApiCheckout(demo.file);
-});
+const demo = await joinTestDemo();
+const checkout = new ApiCheckout(demo.file);
 
 const run = (parts: readonly string[], input?: string) =>
   runCommand([...parts, ...demo.commandOptions, "--json"], input === undefined ? {} : { input });

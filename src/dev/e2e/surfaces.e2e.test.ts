@@ -6,7 +6,7 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   CreatePaymentSessionRequestSchema,
   CreatePaymentSessionResponseSchema,
@@ -16,7 +16,7 @@ import {
   PaymentSessionService,
 } from "../../../gen/payments/v1/payment_session_pb.ts";
 import { createGrpcClient } from "../../platform/grpc-client.ts";
-import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+import { joinTestDemo } from "./shared-demo.fixture.ts";
 
 const run = promisify(execFile);
 const buf = join(import.meta.dirname, "../../../node_modules/.bin/buf");
@@ -29,13 +29,8 @@ const hasCurl = await run("curl", ["--version"]).then(
 );
 if (!hasCurl) console.warn("Skipped: curl on REST, because this machine has no curl (apt-get install curl).");
 
-let demo: SharedDemo;
-let authorization: string;
-
-beforeAll(async () => {
-  demo = await joinTestDemo();
-  authorization = `Bearer ${demo.file.merchants[0]!.test.secretKey}`;
-});
+const demo = await joinTestDemo();
+const authorization: string = `Bearer ${demo.file.merchants[0]!.test.secretKey}`;
 
 describe("a payment session", () => {
   it("is created and read by the typed gRPC client", async () => {

@@ -2,10 +2,11 @@
  * Three nats-servers by the committed configuration, over TLS, with three copies of the stream: leaders are killed
  * under load, and workers lose nothing.
  */
-import type { JetStreamManager, NatsConnection } from "nats";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+
+import { beforeEach, describe, expect, it } from "vitest";
 import { ensureEventStream, eventStreamOf } from "../../events/streams.ts";
 import { enter } from "../../platform/nats.ts";
+import { forFile } from "../testing/for-file.ts";
 import { type Act, WebhookFixture } from "./webhook-fixture.ts";
 
 const streamName = "PAYMENTS_TEST_V1";
@@ -15,20 +16,11 @@ const pastSweepS = 11;
 // An election takes seconds, and two processes reconnect.
 const patience = { timeout: 30_000, interval: 100 };
 
-let fixture: WebhookFixture;
-let connection: NatsConnection;
-let manager: JetStreamManager;
 let act: Act;
-beforeAll(async () => {
-  fixture = await WebhookFixture.open({ natsServers: 3 });
-  await Promise.all([fixture.startWorker(), fixture.startWorker()]);
-  connection = await enter(fixture.site.cluster.urls.test, { maxReconnectAttempts: -1 });
-  manager = await connection.jetstreamManager();
-});
-afterAll(async () => {
-  await connection?.close();
-  await fixture?.close();
-});
+const fixture = await forFile(() => WebhookFixture.open({ natsServers: 3 }));
+await Promise.all([fixture.startWorker(), fixture.startWorker()]);
+const connection = await forFile(() => enter(fixture.site.cluster.urls.test, { maxReconnectAttempts: -1 }));
+const manager = await connection.jetstreamManager();
 beforeEach(async () => {
   act = await fixture.begin();
 });

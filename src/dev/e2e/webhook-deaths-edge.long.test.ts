@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Pool } from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { createDashboardClient } from "../../client/dashboard-client.ts";
 import { Database } from "../../platform/database.ts";
 import { decodeId } from "../../platform/ids.ts";
@@ -14,31 +14,22 @@ import { HeldCommits } from "../testing/held-commits.ts";
 import { Receiver } from "../testing/receiver.ts";
 import { objectionsTo } from "../testing/stock-verifiers.ts";
 import { ApiCheckout } from "./api-checkout.ts";
-import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+import { startTestDemo } from "./demo.fixture.ts";
 
 const approvedCard = "4242424242424242";
 const database = "switchyard_test";
 // Past the lease under which a worker leaves a submission to its edge (20 s).
 const pastLeaseMinutes = 1;
 
-let demo: TestDemo;
-let merchant: ApiCheckout;
-let receiver: Receiver;
-let endpoint: { id: string; secret: string };
-let asOwner: Pool;
-let asRuntime: Pool;
-
-beforeAll(async () => {
-  [demo, receiver] = await Promise.all([startTestDemo(), Receiver.start()]);
-  merchant = new ApiCheckout(demo.file);
-  endpoint = await addEndpoint();
-  asOwner = poolTo({});
-  const passwords = JSON.parse(readFileSync(join(demo.stateFolder, "database-passwords.json"), "utf8"));
-  asRuntime = poolTo({ username: database, password: passwords.test });
-});
+const [demo, receiver] = await Promise.all([startTestDemo(), Receiver.start()]);
+const merchant = new ApiCheckout(demo.file);
+const endpoint = await addEndpoint();
+const asOwner = poolTo({});
+const passwords = JSON.parse(readFileSync(join(demo.stateFolder, "database-passwords.json"), "utf8"));
+const asRuntime = poolTo({ username: database, password: passwords.test });
 afterAll(async () => {
-  await Promise.all([asOwner?.end(), asRuntime?.end()]);
-  await Promise.all([demo?.close(), receiver?.close()]);
+  await Promise.all([asOwner.end(), asRuntime.end()]);
+  await Promise.all([demo.close(), receiver.close()]);
 });
 
 async function addEndpoint(): Promise<{ id: string; secret: string }> {

@@ -2,8 +2,10 @@
  * nats-server, PostgreSQL and a receiver that die during a webhook's delivery: workers continue by themselves and
  * nothing is lost.
  */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+
+import { beforeEach, describe, expect, it } from "vitest";
 import { ReceiverProcess } from "../simulation/webhooks/receiver-process.ts";
+import { forFile } from "../testing/for-file.ts";
 import { type Act, WebhookFixture } from "./webhook-fixture.ts";
 
 // Past the age at which the sweep delivers what NATS did not (webhook-worker.ts).
@@ -13,13 +15,9 @@ const tenMinutesS = 600;
 // Of an endpoint that has accepted nothing yet (src/migrations/environment/endpoints.sql).
 const windowAtFirst = 4;
 
-let fixture: WebhookFixture;
 let act: Act;
-beforeAll(async () => {
-  fixture = await WebhookFixture.open({ natsServers: 1 });
-  await Promise.all([fixture.startWorker(), fixture.startWorker()]);
-});
-afterAll(() => fixture?.close());
+const fixture = await forFile(() => WebhookFixture.open({ natsServers: 1 }));
+await Promise.all([fixture.startWorker(), fixture.startWorker()]);
 beforeEach(async () => {
   fixture.receiver.answerWith({ status: 204 });
   act = await fixture.begin();

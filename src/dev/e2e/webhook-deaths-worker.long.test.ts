@@ -2,9 +2,11 @@
  * A worker that dies during a webhook's delivery, at each point: another one finishes, and only what was sent may be
  * repeated.
  */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+
+import { beforeEach, describe, expect, it } from "vitest";
 import type { RoleProcess } from "../../demo/roles.ts";
 import { decodeId } from "../../platform/ids.ts";
+import { forFile } from "../testing/for-file.ts";
 import { HeldCommits } from "../testing/held-commits.ts";
 import { type Act, killNow, WebhookFixture } from "./webhook-fixture.ts";
 
@@ -15,14 +17,10 @@ const pastLeaseS = 36;
 // What a published event has in its subject, and nothing else that goes to NATS or comes from it.
 const eventSubject = "payments.test.v1.payment_session.expired";
 
-let fixture: WebhookFixture;
 let worker: RoleProcess;
 let act: Act;
-beforeAll(async () => {
-  fixture = await WebhookFixture.open({ natsServers: 1 });
-  worker = await fixture.startWorker();
-});
-afterAll(() => fixture?.close());
+const fixture = await forFile(() => WebhookFixture.open({ natsServers: 1 }));
+worker = await fixture.startWorker();
 beforeEach(async () => {
   act = await fixture.begin();
 });

@@ -27,7 +27,6 @@ const exampleEventId = encodeId("evt", "019caddc-36c0-7a5e-9c1d-53b0f2d6e401");
 /** The facts that the parts show: the first body of each type, and a webhook as received over the wire. */
 export type GuideFacts = { readonly bodies: ReadonlyMap<string, Buffer>; readonly request: ReceivedRequest };
 
-/** Returns every generated part by its name. */
 export function guideParts({ bodies, request }: GuideFacts): Record<string, string> {
   const examples = [...bodies].map(([type, body]) => [type, fenced("json", exampleBody(body))]);
   return {
@@ -69,7 +68,6 @@ export const vector = {
   body: '{"greeting":"Grüße, 世界"}',
 };
 
-/** The headers of the vector. */
 export function signVector() {
   const { id, sentAt, body, secret } = vector;
   return signWebhook({ id, sentAt, body: Buffer.from(body), secrets: [new Secret(secret)] });

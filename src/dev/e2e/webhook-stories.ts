@@ -158,7 +158,6 @@ export const stories: readonly Story[] = [
   },
 ];
 
-/** Plays a story to its last event. Returns its session. */
 export async function playStory(fixture: CoreFixture, story: Story): Promise<PaymentSession> {
   const order = { amountMinor: 4900, currency: "EUR", orderRef: "order-1001", customerEmail: "ada@example.com" };
   const created = await createSession(fixture.core, fixture.owner, { ...order, ...story.order });

@@ -2,32 +2,28 @@
  * A developer's work with webhooks, by command: real processes, and a receiver that verifies with the published
  * packages.
  */
+
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { createDashboardClient, type DashboardClient } from "../../client/dashboard-client.ts";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { createDashboardClient } from "../../client/dashboard-client.ts";
 import { Secret } from "../../platform/secrets.ts";
+import { forFile } from "../testing/for-file.ts";
 import { type ReceivedRequest, Receiver } from "../testing/receiver.ts";
 import { RunningCommand, runCommand } from "../testing/run-command.ts";
 import { objectionsTo } from "../testing/stock-verifiers.ts";
 import { ApiCheckout } from "./api-checkout.ts";
-import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+import { joinTestDemo } from "./shared-demo.fixture.ts";
 
-let demo: SharedDemo;
 let receiver: Receiver;
-let folder: string;
-let dashboard: DashboardClient;
 const scope = () => ({ merchantId: demo.file.merchants[0]!.merchantId, environment: "ENVIRONMENT_TEST" as const });
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "switchyard-webhooks-"));
-  demo = await joinTestDemo();
-  dashboard = createDashboardClient(demo.file.grpcAddress, new Secret(demo.file.operatorToken));
-});
-afterAll(async () => {
-  dashboard?.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+const folder = mkdtempSync(join(tmpdir(), "switchyard-webhooks-"));
+const demo = await joinTestDemo();
+const dashboard = await forFile(() =>
+  createDashboardClient(demo.file.grpcAddress, new Secret(demo.file.operatorToken)),
+);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 beforeEach(async () => {
   receiver = await Receiver.start();
   return () => receiver.close();

@@ -1,15 +1,13 @@
 /** A challenge in the widget's place, with a service that the test decides: the time that is left, and its announcement. */
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { emulatorSession } from "../testing/checkout-emulator.ts";
+import { forFile } from "../testing/for-file.ts";
 import { WidgetFixture, WidgetStage } from "./widget-fixture.ts";
 
-let stage: WidgetStage;
 let fixture: WidgetFixture;
 
-beforeAll(async () => {
-  stage = await WidgetStage.build();
-});
-afterAll(() => stage?.close());
+const stage = await forFile(() => WidgetStage.build());
 beforeEach(async () => {
   fixture = await WidgetFixture.open(stage);
 });

@@ -1,19 +1,17 @@
 /**
  * The widget's display around the card frame: merchant, accepted cards, the page's theme, and texts for every outcome.
  */
+
 import type { BrowserContextOptions } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { emulatorSession } from "../testing/checkout-emulator.ts";
+import { forFile } from "../testing/for-file.ts";
 import { measuredLanguages, measureWidget } from "./language-measures.ts";
 import { WidgetFixture, WidgetStage } from "./widget-fixture.ts";
 
-let stage: WidgetStage;
 let fixture: WidgetFixture;
 
-beforeAll(async () => {
-  stage = await WidgetStage.build();
-});
-afterAll(() => stage?.close());
+const stage = await forFile(() => WidgetStage.build());
 afterEach(() => fixture?.close());
 
 async function open(options: BrowserContextOptions = {}): Promise<void> {

@@ -65,7 +65,6 @@ export class WidgetStage {
   }
 }
 
-/** One test's service, merchant and page. */
 export class WidgetFixture {
   readonly stage: WidgetStage;
   readonly service: CheckoutEmulator;
@@ -133,7 +132,6 @@ export class WidgetFixture {
     return this.calls.map(([name]) => name);
   }
 
-  /** Waits until the page has received this callback. */
   async called(name: string): Promise<void> {
     await expect.poll(() => this.callNames, { timeout: callbackWithinMs }).toContain(name);
   }
@@ -171,7 +169,6 @@ export class WidgetFixture {
     await this.frame.locator("#cvc").fill("123");
   }
 
-  /** Returns the answer of the merchant's server at a path. */
   async fileOf(path: string): Promise<MerchantFile> {
     const response = await fetch(this.merchantOrigin + path);
     return { contentType: response.headers.get("content-type") ?? "", body: await response.text() };

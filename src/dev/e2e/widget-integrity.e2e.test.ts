@@ -1,18 +1,16 @@
 /** The widget at its unchanging address, on a page that accepts only the bytes of the published list. */
+
 import { createHash } from "node:crypto";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { IntegrityList } from "../../../widget/publish.ts";
 import { version } from "../../version.ts";
+import { forFile } from "../testing/for-file.ts";
 import { WidgetFixture, WidgetStage } from "./widget-fixture.ts";
 
-let stage: WidgetStage;
 let fixture: WidgetFixture;
 let list: IntegrityList;
 
-beforeAll(async () => {
-  stage = await WidgetStage.build();
-});
-afterAll(() => stage?.close());
+const stage = await forFile(() => WidgetStage.build());
 beforeEach(async () => {
   fixture = await WidgetFixture.open(stage);
   const answer = await fetch(`${fixture.service.origin}/widget/v${version}/integrity.json`);

@@ -2,17 +2,15 @@
  * The widget comes and goes as pages do: unmounted at any moment, mounted twice, given another session, without its
  * button.
  */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { emulatorSession } from "../testing/checkout-emulator.ts";
+import { forFile } from "../testing/for-file.ts";
 import { WidgetFixture, WidgetStage } from "./widget-fixture.ts";
 
-let stage: WidgetStage;
 let fixture: WidgetFixture;
 
-beforeAll(async () => {
-  stage = await WidgetStage.build();
-});
-afterAll(() => stage?.close());
+const stage = await forFile(() => WidgetStage.build());
 beforeEach(async () => {
   fixture = await WidgetFixture.open(stage);
 });

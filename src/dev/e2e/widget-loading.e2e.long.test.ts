@@ -2,20 +2,18 @@
  * The widget's parts fail to load, or load late: it retries, reports it after a while, and offers its customer another
  * attempt.
  */
+
 import { createHash } from "node:crypto";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { texts as english } from "../../../widget/locales/en.ts";
 import type { IntegrityList } from "../../../widget/publish.ts";
 import { version } from "../../version.ts";
+import { forFile } from "../testing/for-file.ts";
 import { WidgetFixture, WidgetStage } from "./widget-fixture.ts";
 
-let stage: WidgetStage;
 let fixture: WidgetFixture;
 
-beforeAll(async () => {
-  stage = await WidgetStage.build();
-});
-afterAll(() => stage?.close());
+const stage = await forFile(() => WidgetStage.build());
 beforeEach(async () => {
   fixture = await WidgetFixture.open(stage);
 });

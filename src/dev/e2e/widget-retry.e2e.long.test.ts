@@ -1,11 +1,12 @@
 /** The customer tries again in the same form: after a decline the next press pays in a fresh session of the page. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { texts as english } from "../../../widget/locales/en.ts";
 import { outcomes } from "../../../widget/locales/en-outcomes.ts";
 import { emulatorSession } from "../testing/checkout-emulator.ts";
+import { forFile } from "../testing/for-file.ts";
 import { WidgetFixture, WidgetStage } from "./widget-fixture.ts";
 
-let stage: WidgetStage;
 let fixture: WidgetFixture;
 /** Answers the page's getSession; each call asks the page's backend for the next session. */
 let backend: () => Promise<unknown>;
@@ -14,10 +15,7 @@ let sessions: number;
 let first: string;
 let orders = 0;
 
-beforeAll(async () => {
-  stage = await WidgetStage.build();
-});
-afterAll(() => stage?.close());
+const stage = await forFile(() => WidgetStage.build());
 beforeEach(async () => {
   fixture = await WidgetFixture.open(stage);
   sessions = 1;
@@ -61,7 +59,6 @@ async function payInVain(code = "card_declined"): Promise<void> {
   await fixture.called("onDeclined");
 }
 
-/** Enters the security code again, and presses Pay. */
 async function payAgain(): Promise<void> {
   await fixture.frame.locator("#cvc").fill("123");
   await pay();

@@ -2,16 +2,14 @@
  * The widget when the connection, the service or the time fails: the customer sees the true outcome, once, and pays
  * once.
  */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { forFile } from "../testing/for-file.ts";
 import { WidgetFixture, WidgetStage } from "./widget-fixture.ts";
 
-let stage: WidgetStage;
 let fixture: WidgetFixture;
 
-beforeAll(async () => {
-  stage = await WidgetStage.build();
-});
-afterAll(() => stage?.close());
+const stage = await forFile(() => WidgetStage.build());
 beforeEach(async () => {
   fixture = await WidgetFixture.open(stage);
 });

@@ -2,10 +2,11 @@
  * Two hundred payments each whose connection fails for ten seconds, whose page is reloaded and whose service is killed,
  * during submission.
  */
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { describe, expect, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
-import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+import { forFile } from "../testing/for-file.ts";
+import { startTestDemo } from "./demo.fixture.ts";
 import { openGround, playTrouble, problemOf, type Trouble } from "./trouble-runs.ts";
 
 const paymentsInAll = 200;
@@ -13,19 +14,8 @@ const paymentsInAll = 200;
 const atOnce = 10;
 const timeoutMs = 45 * 60_000;
 
-let demo: TestDemo;
-let browser: Browser;
-let ground: Awaited<ReturnType<typeof openGround>>;
-
-beforeAll(async () => {
-  [demo, browser] = await Promise.all([startTestDemo(), launchBrowser()]);
-  ground = await openGround(demo, browser);
-});
-afterAll(async () => {
-  await browser?.close();
-  await ground?.close();
-  await demo?.close();
-});
+const [demo, browser] = await Promise.all([forFile(startTestDemo), forFile(launchBrowser)]);
+const ground = await forFile(() => openGround(demo, browser));
 
 describe("the widget", () => {
   it.each<Trouble>(["offline", "reload", "restart"])(

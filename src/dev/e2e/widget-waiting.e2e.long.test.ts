@@ -1,17 +1,15 @@
 /** The widget while its parts load: a skeleton, a pay button that explains itself, and no press that leads nowhere. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { texts as english } from "../../../widget/locales/en.ts";
+import { forFile } from "../testing/for-file.ts";
 import { findViolations } from "./accessibility.ts";
 import { WidgetFixture, WidgetStage } from "./widget-fixture.ts";
 import { openInState } from "./widget-states.ts";
 
-let stage: WidgetStage;
 let fixture: WidgetFixture;
 
-beforeAll(async () => {
-  stage = await WidgetStage.build();
-});
-afterAll(() => stage?.close());
+const stage = await forFile(() => WidgetStage.build());
 beforeEach(async () => {
   fixture = await WidgetFixture.open(stage);
 });

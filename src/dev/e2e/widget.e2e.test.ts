@@ -1,16 +1,14 @@
 /** The widget in a real page of a real browser, with the real vault, and a CheckoutService that the test controls. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { testCard } from "../../vault/vault.fixture.ts";
 import { emulatorClientSecret, emulatorSession } from "../testing/checkout-emulator.ts";
+import { forFile } from "../testing/for-file.ts";
 import { WidgetFixture, WidgetStage } from "./widget-fixture.ts";
 
-let stage: WidgetStage;
 let fixture: WidgetFixture;
 
-beforeAll(async () => {
-  stage = await WidgetStage.build();
-});
-afterAll(() => stage?.close());
+const stage = await forFile(() => WidgetStage.build());
 beforeEach(async () => {
   fixture = await WidgetFixture.open(stage);
 });

@@ -2,15 +2,13 @@
  * Pictures of the widget in every state, to be looked at: `npm run screenshots -- widget` writes them into
  * screenshots/.
  */
-import { afterAll, beforeAll, describe, it } from "vitest";
+
+import { describe, it } from "vitest";
+import { forFile } from "../testing/for-file.ts";
 import { WidgetStage } from "./widget-fixture.ts";
 import { type Look, openInState, widgetStates } from "./widget-states.ts";
 
-let stage: WidgetStage;
-beforeAll(async () => {
-  stage = await WidgetStage.build();
-});
-afterAll(() => stage?.close());
+const stage = await forFile(() => WidgetStage.build());
 
 const looks: readonly Look[] = [
   { locale: "en", colorScheme: "light", window: "desktop" },

@@ -1,6 +1,8 @@
 /** A worker process's readiness on its metrics port, and webhooks that are sent whatever the state of NATS. */
+
 import { connect, RetentionPolicy } from "nats";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../testing/for-file.ts";
 import { freePortRange } from "../testing/free-port-range.ts";
 import { WebhookFixture } from "./webhook-fixture.ts";
 
@@ -9,13 +11,8 @@ const patience = { timeout: 30_000, interval: 100 };
 // Past the 10 s after which the sweep processes what no message delivered (webhook-worker.ts).
 const pastSweepS = 11;
 
-let fixture: WebhookFixture;
-let port: number;
-beforeAll(async () => {
-  fixture = await WebhookFixture.open({ natsServers: 1 });
-  port = await freePortRange(1);
-});
-afterAll(() => fixture?.close());
+const fixture = await forFile(() => WebhookFixture.open({ natsServers: 1 }));
+const port = await freePortRange(1);
 
 const startWorker = () => fixture.site.startWorker({ SWITCHYARD_METRICS_PORT: String(port) });
 const read = async (path: string): Promise<[number, string]> => {

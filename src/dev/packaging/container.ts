@@ -10,7 +10,6 @@ import type { FinishedCommand } from "../testing/run-command.ts";
 
 const run = promisify(execFile);
 
-/** The process of a container, and its rights and limits. */
 export type ContainerOptions = {
   readonly name: string;
   readonly root: string;
@@ -30,7 +29,6 @@ const pollEveryMs = 20;
 const cpuPeriodUs = 100_000;
 const logTailLines = 15;
 
-/** A running container. Stop it at the test's end. */
 export class Container {
   readonly name: string;
   readonly #folder: string;

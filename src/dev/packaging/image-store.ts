@@ -10,7 +10,6 @@ const run = promisify(execFile);
 // A build prints the output of its steps.
 const outputBytesMax = 2 ** 26;
 
-/** The settings of an image for its process. */
 export type ImageConfig = {
   readonly User: string;
   readonly Env: readonly string[];

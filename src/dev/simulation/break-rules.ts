@@ -58,7 +58,7 @@ function removalsOf(
 export function experimentOf(rule: Rule, variant: Variant): string {
   const { code, database } = removalsOf(rule, variant);
   const removals = [...code, ...database].map((one) => JSON.stringify(one));
-  return JSON.stringify([[...new Set(removals)].toSorted(), rule.harm, rule.firstSeed, rule.seenAt]);
+  return JSON.stringify([[...new Set(removals)].toSorted(), rule.harm, rule.seenAt]);
 }
 
 /** Plays seeds without a rule until enough of them violate a promise, or all are played. */

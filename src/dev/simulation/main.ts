@@ -114,7 +114,7 @@ async function playBroken(server: SimulationServer, options: Options, selected: 
     try {
       for (let same = experiments.shift(); same && !interrupted.signal.aborted; same = experiments.shift()) {
         const [{ rule, variant }] = same as [{ rule: Rule; variant: Variant }];
-        const from = options.from ?? (options.least ? rule.seenAt : undefined) ?? rule.firstSeed ?? 1;
+        const from = options.from ?? (options.least ? rule.seenAt : undefined) ?? 1;
         const violationsMax = options.least ? 1 : violationsToCompare;
         const { signal } = interrupted;
         const playing = { seeds: options.seeds, serverUrl: server.url, copy, from, processes, violationsMax, signal };

@@ -100,6 +100,14 @@ type ObservedEvent = {
   readonly shown: Shown & { readonly sequence: number };
 };
 
+/** The money of an order as its rows are: `hasItem` where a person is alarmed about the run's session. */
+export type Kept = {
+  readonly kept: number;
+  readonly unalarmed: number;
+  readonly owner: string | null;
+  readonly hasItem: boolean;
+};
+
 /** One moment of a session. */
 export type Observed = {
   readonly session: ObservedSession;
@@ -115,6 +123,8 @@ export type Observed = {
   readonly orphanDueAt: string | null;
   /** When a notification of the database, which has one session, is processed next; null if all are. */
   readonly notificationDueAt: string | null;
+  /** Null in a run without another session of its order. */
+  readonly kept: Kept | null;
 };
 
 const sessionColumns: Readonly<Record<keyof ObservedSession, "s">> = {
@@ -149,12 +159,36 @@ const listed = (columns: Readonly<Record<string, string>>) =>
     .join(", ");
 
 /**
- * Returns the statement that reads the session with this id, and the bodies of the events after this many. Both tables have
- * many more columns than are read: to write them as JSON took half of its time.
+ * Counts the sessions of an order whose money is kept or may be: a winner's hold, a capture that may land, and a capture that
+ * neither failed nor was refunded whole. A person knows of those that are not `unalarmed`.
  */
-export function observedQuery(sessionId: string, eventsSeen = 0) {
+const selectKept = (merchant: string, order: string, session: string) => `
+    SELECT count(*)::int AS kept, count(*) FILTER (WHERE NOT k.alarmed)::int AS unalarmed,
+      (SELECT w.session_id FROM app.order_winner w WHERE w.merchant_id = ${merchant} AND w.order_ref = ${order}) AS owner,
+      EXISTS (SELECT FROM work_item w WHERE w.session_id = ${session} AND w.kind = 'PAID_MORE_THAN_ONCE') AS "hasItem"
+    FROM (
+      SELECT EXISTS (SELECT FROM work_item w WHERE w.session_id = p.id AND w.kind = 'PAID_MORE_THAN_ONCE') AS alarmed
+      FROM payment_session p JOIN attempt a ON a.session_id = p.id
+      WHERE p.merchant_id = ${merchant} AND p.order_ref = ${order} AND NOT p.allow_repeated_order
+        AND (a.status = 'AUTHORIZED' OR a.status = 'VOIDING' AND a.capture_ordered_at IS NOT NULL OR a.status = 'CAPTURED'
+          AND a.capture_failed_at IS NULL AND a.captured_amount_minor > (
+            SELECT coalesce(sum(r.amount_minor), 0) FROM refund r WHERE r.session_id = p.id AND r.status = 'SUCCEEDED'))) k`;
+
+/** Returns the statement that reads an order by itself. */
+export function keptQuery(merchantId: string, orderRef: string) {
+  return { name: "kept_of_order", text: selectKept("$1", "$2", "NULL"), values: [merchantId, orderRef] };
+}
+
+/**
+ * Returns the statement that reads the session with this id, the bodies of the events after this many, and its order where
+ * another session has the same one. The tables have many more columns than are read: to write them as JSON took half of its time.
+ */
+export function observedQuery(
+  sessionId: string,
+  { eventsSeen = 0, hasRival }: { eventsSeen?: number; hasRival: boolean },
+) {
   return {
-    name: "observe",
+    name: hasRival ? "observe_with_order" : "observe",
     text: `
       SELECT (SELECT to_json(o) FROM (SELECT ${listed(sessionColumns)}) o) AS session,
         coalesce((SELECT json_agg(o) FROM (SELECT ${listed(attemptColumns)} FROM attempt a WHERE a.session_id = s.id ORDER BY a.sequence) o), '[]') AS attempts,
@@ -167,7 +201,8 @@ export function observedQuery(sessionId: string, eventsSeen = 0) {
           WHERE w.session_id = s.id AND w.kind = 'REFUND_UNANSWERED' AND w.resolved_at IS NULL) END AS alarms,
         CASE WHEN s.refunds > 0 THEN (SELECT to_json(min(r.next_try_at)) FROM refund r WHERE r.session_id = s.id) END AS "refundDueAt",
         (SELECT to_json(min(h.next_retry_at)) FROM orphaned_authorization h WHERE h.session_id = s.id AND h.ended_at IS NULL) AS "orphanDueAt",
-        (SELECT to_json(min(n.next_try_at)) FROM gateway_notification n WHERE n.processed_at IS NULL) AS "notificationDueAt"
+        (SELECT to_json(min(n.next_try_at)) FROM gateway_notification n WHERE n.processed_at IS NULL) AS "notificationDueAt",
+        ${hasRival ? `(SELECT to_json(o) FROM (${selectKept("s.merchant_id", "s.order_ref", "s.id")}) o)` : "NULL"} AS kept
       FROM payment_session s WHERE s.id = $1`,
     values: [sessionId, eventsSeen],
   };

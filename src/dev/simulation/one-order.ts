@@ -1,5 +1,5 @@
 /** The run's session as one of two of an order, at a merchant that takes one payment for an order, and the checks of that. */
-import type { Observed } from "./observed.ts";
+import { type Kept, keptQuery, type Observed } from "./observed.ts";
 import { Rival, type RivalParts, type RivalPlan } from "./rival.ts";
 import type { Authorization } from "./simulated-gateway.ts";
 import type { MadeRefund } from "./simulated-refunds.ts";
@@ -10,14 +10,6 @@ type Parts = Omit<RivalParts, "plan" | "onDone"> & {
   readonly authorizations: () => readonly Authorization[];
   readonly refundsMade: () => readonly MadeRefund[];
   readonly violate: (violation: string | undefined) => void;
-};
-
-/** The money of an order as its rows are: `hasItem` where a person is alarmed about the run's session. */
-type Kept = {
-  readonly kept: number;
-  readonly unalarmed: number;
-  readonly owner: string | null;
-  readonly hasItem: boolean;
 };
 
 /** Plays the other session of the order, in the runs that have one, and checks after each change that the order is paid once. */
@@ -60,9 +52,7 @@ export class OneOrder {
   async check(observed: Observed | undefined): Promise<void> {
     const { plan, server, merchantId, orderRef, violate } = this.#parts;
     if (plan === undefined) return;
-    const values = [merchantId, orderRef, observed?.session.id ?? null];
-    const { rows } = await server.observe({ ...keptOf, values });
-    const kept = rows[0] as Kept;
+    const kept = observed?.kept ?? ((await server.observe(keptQuery(merchantId, orderRef))).rows[0] as Kept);
     if (kept.unalarmed > 1) violate("two sessions have one order");
     if (kept.kept > 0 && kept.owner === null) violate("an order is free, and its money is kept");
     if (observed !== undefined) violate(this.#findOfOwn(observed, kept));
@@ -88,22 +78,3 @@ export class OneOrder {
     return refunds.reduce((sum, one) => sum + one.amountMinor, 0) < (capturedMinor ?? amountMinor);
   }
 }
-
-/**
- * Counts the sessions of an order whose money is kept or may be: a winner's hold, a capture that may land, and a capture that
- * neither failed nor was refunded whole. A person knows of those that are not `unalarmed`.
- */
-const keptOf = {
-  name: "kept_of_order",
-  text: `
-    SELECT count(*)::int AS kept, count(*) FILTER (WHERE NOT k.alarmed)::int AS unalarmed,
-      (SELECT w.session_id FROM app.order_winner w WHERE w.merchant_id = $1 AND w.order_ref = $2) AS owner,
-      EXISTS (SELECT FROM work_item w WHERE w.session_id = $3 AND w.kind = 'PAID_MORE_THAN_ONCE') AS "hasItem"
-    FROM (
-      SELECT EXISTS (SELECT FROM work_item w WHERE w.session_id = s.id AND w.kind = 'PAID_MORE_THAN_ONCE') AS alarmed
-      FROM payment_session s JOIN attempt a ON a.session_id = s.id
-      WHERE s.merchant_id = $1 AND s.order_ref = $2 AND NOT s.allow_repeated_order
-        AND (a.status = 'AUTHORIZED' OR a.status = 'VOIDING' AND a.capture_ordered_at IS NOT NULL OR a.status = 'CAPTURED'
-          AND a.capture_failed_at IS NULL AND a.captured_amount_minor > (
-            SELECT coalesce(sum(r.amount_minor), 0) FROM refund r WHERE r.session_id = s.id AND r.status = 'SUCCEEDED'))) k`,
-};

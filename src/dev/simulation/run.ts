@@ -298,7 +298,11 @@ class Run implements GatewayWorld {
   }
 
   #read(): Promise<QueryResult> {
-    return this.#database.server.observe(observedQuery(this.#sessionId));
+    return this.#database.server.observe(this.#observing(0));
+  }
+
+  #observing(eventsSeen: number) {
+    return observedQuery(this.#sessionId, { eventsSeen, hasRival: this.#schedule.rival !== undefined });
   }
 
   /** Returns a database that bypasses all processes. */
@@ -306,7 +310,6 @@ class Run implements GatewayWorld {
     return new Database(this.#database.server.asPool());
   }
 
-  /** Returns a core of a process, over that database. */
   #directCore(): Core {
     return { ...this.#members[0]!.core, database: this.#direct() };
   }
@@ -324,6 +327,7 @@ class Run implements GatewayWorld {
           stage,
           runtime,
           connectors,
+          partitions: this.#database.partitions,
           providers: new Map([["SANDBOX_3DS", new SimulatedProvider({ process, stage, world: this.#provider })]]),
           onError: (line) => this.#onError(process, line),
         });
@@ -393,7 +397,7 @@ class Run implements GatewayWorld {
 
   #see(now: Observed): void {
     this.#observed = now;
-    this.#database.server.watching = observedQuery(this.#sessionId, now.events.length);
+    this.#database.server.watching = this.#observing(now.events.length);
   }
 
   #moment(): Moment {

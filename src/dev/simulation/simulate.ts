@@ -47,6 +47,13 @@ const dropMonths = `DO $$ BEGIN EXECUTE (
   SELECT string_agg(format('DROP TABLE partitions.%I CASCADE', p.parent || s.suffix), '; ')
   FROM app.partition_sets s JOIN app.partitioned p USING (kind)); END $$`;
 
+// Indexes for lists, analytics and loops that the simulation does not play: each change of a row wrote them too.
+const dropUnread = `DO $$ BEGIN EXECUTE (
+  SELECT string_agg('DROP INDEX ' || indexrelid::regclass, '; ') FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+  WHERE indrelid IN ('payment_session'::regclass, 'attempt'::regclass, 'outbox_event'::regclass) AND NOT indisunique
+    AND relname NOT IN ('payment_session_to_recover', 'payment_session_to_expire', 'payment_session_of_order',
+      'payment_session_of_approved_card', 'payment_session_hold_ends', 'attempt_by_id', 'attempt_changed', 'attempt_being_captured')); END $$`;
+
 // The simulation plays as the owner, in whose functions the guards would fire too. As another role's they stand alone, as in service.
 const ownedBy = (role: string) => `
   GRANT ${role} TO CURRENT_USER;
@@ -64,7 +71,7 @@ async function makeTemplate(serverUrl: string): Promise<void> {
   const runtimeRole = "simulation_runtime";
   await runOn(serverUrl, `CREATE DATABASE ${simulationTemplate}`, `CREATE ROLE ${runtimeRole}`);
   await migrate({ ownerUrl, kind: "environment", runtimeRole });
-  await runOn(ownerUrl, simulatedClock, dropMonths, ownedBy(runtimeRole));
+  await runOn(ownerUrl, simulatedClock, dropMonths, dropUnread, ownedBy(runtimeRole));
 }
 
 /** The seeds to play, the code to play them on, and the number of processes. */
@@ -126,9 +133,9 @@ export async function replay(
 const execArgv = ["--max-semi-space-size=32"];
 
 // One seed's statements run while the answers of others are processed: a third less CPU time in Node.js than one seed at a
-// time. Each has its own database, and where few seeds are enough the copies would cost more.
+// time. Each has its own database, whose connections plan every statement anew: 75 seeds of one process take 16 % less alone.
 const concurrently = 4;
-const seedsAlone = 8;
+const seedsAlone = 80;
 
 /** The runners on each core. */
 const runnersOn = new Map(usableCores().map((core) => [core, 0]));

@@ -23,18 +23,6 @@ import { fingerprintOf } from "./testers.ts";
 
 export const sealing: KeyRing = { current: "k", keys: { k: Buffer.alloc(32, 7) } };
 
-/** Names the set `rest` for every id, so that a run's statements are those of an installation. */
-const onlyRest: Queryable = {
-  query: async () => [
-    {
-      suffix: "_rest",
-      fromMs: 0,
-      untilMs: 2 ** 48,
-      tables: ["payment_session", "attempt", "outbox_event", "delivery", "refund"],
-    } as never,
-  ],
-};
-
 export type LoggedError = { readonly msg: string; readonly err?: { readonly message: string; readonly code?: string } };
 
 export function createSimulatedCore(parts: {
@@ -44,11 +32,13 @@ export function createSimulatedCore(parts: {
   runtime: Runtime;
   connectors: ReadonlyMap<string, Connector>;
   providers?: ReadonlyMap<string, AuthenticationProvider>;
+  /** Answers with the set `rest` for every id, so that a run's statements are those of an installation. */
+  partitions: Queryable;
   onError: (line: LoggedError) => void;
 }): Core {
   const { process, stage, runtime } = parts;
   const database = new Database(parts.pool.asPool(), { patienceMs: 0 }); // Its clock is virtual: a lock is waited for until its holder ends.
-  void database.namePartitions(onlyRest);
+  void database.namePartitions(parts.partitions).then(() => requireNames(database));
   const connectorOf = (gateway: string) => parts.connectors.get(gateway);
   const providerOf = (name: string) => parts.providers?.get(name);
   return {
@@ -110,4 +100,12 @@ export function simulatedRuntime(run: { seed: number; epochMs: number; stage: St
       return groups.join("-");
     },
   };
+}
+
+/** A service goes on without the names of partitions; a seed would then play other functions than an installation. */
+function requireNames(database: Database): void {
+  const ofAll = { name: "claim", text: "SELECT FROM app.claim($1)", partitionKey: 1 };
+  if (database.inPartitionOf("00000000-0000-7000-8000-000000000000", ofAll) === ofAll) {
+    throw new Error("the functions of a partition are not known");
+  }
 }

@@ -4,7 +4,7 @@ import { Pool } from "pg";
 import type { AuthenticationPolicy, RoutingCases } from "../../core/rows/entities.ts";
 import type { AcquirerData } from "../../gateways/authentication-provider.ts";
 import { recordConnection, recordVerified, setAcquirerData, stageCredentials } from "../../gateways/connections.ts";
-import { Database } from "../../platform/database.ts";
+import { Database, type Queryable } from "../../platform/database.ts";
 import { accounts, type Schedule } from "./schedule.ts";
 import { removeFromSchema, type SchemaRemoval } from "./schema-removals.ts";
 import { removeOpenSessions } from "./session-backup.ts";
@@ -18,6 +18,8 @@ export type SimulationDatabase = {
   readonly merchantId: string;
   /** By index of `accounts`. */
   readonly connectionIds: readonly string[];
+  /** Answers which partitions there are, and the functions of a payment that each has a copy of. */
+  readonly partitions: Queryable;
   /** Makes a schedule's plan the merchant's newest routing rule, and removes open work of earlier runs. */
   begin(
     schedule: Pick<Schedule, "plan" | "failoverOn" | "authentication" | "defaultPlan" | "retry" | "rival">,
@@ -61,11 +63,13 @@ export async function createSimulationDatabase(
   const server = await SqlServer.connect(url, core);
   const merchantId = fixedId(0);
   const connectionIds = await connectAccounts(url, merchantId);
+  const { rows: sets } = await server.observe(onlyRest);
   let runs = 0;
   return {
     server,
     merchantId,
     connectionIds,
+    partitions: { query: async () => sets },
     async begin({ plan, failoverOn, authentication, defaultPlan, retry, rival }) {
       const idsOf = (indexes: readonly number[]) => indexes.map((index) => connectionIds[index]!);
       const { provider, demand } = authentication ?? {};
@@ -115,6 +119,11 @@ export async function createSimulationDatabase(
     },
   };
 }
+
+// As app.partition_sets has the set of a month (src/platform/partition-names.ts).
+const onlyRest = `
+  SELECT '_rest' AS suffix, 0 AS "fromMs", 2::float8 ^ 48 AS "untilMs",
+    ARRAY(SELECT parent FROM app.partitioned WHERE kind = 'payments') AS tables, ARRAY(SELECT name FROM app.payment_functions) AS functions`;
 
 /** Returns a case that never applies, for no vault of a simulation knows a card's type, and one that always does. */
 function casesWith(plan: readonly string[], other: readonly string[]): RoutingCases {

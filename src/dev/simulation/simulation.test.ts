@@ -77,6 +77,8 @@ describe.concurrent("npm run sim", { timeout: timeoutMs }, () => {
     const [first, second] = await Promise.all([simulate("--seed", "15"), replayed(15)]);
     expect(first.output).toMatch(/Seed 15: \w+, 0 violations/);
     expect(first.output).toBe(second);
+    // As the service does, it calls the functions of a partition.
+    expect(first.output).toMatch(/process \d +claim_rest$/m);
   });
 
   it("plays seeds in the same way whatever was played before them", async ({ expect }) => {

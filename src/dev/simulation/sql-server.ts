@@ -19,9 +19,9 @@ type Waiter = {
 // Three processes, each with a submission, a recovery and a notification in progress, and some to spare.
 const backendsMax = 16;
 
-// Most statements are answered by then, and need no query for blockers. A blocked one never is, so the choice is the
-// same whatever the time.
-const soonMs = 2;
+// Most statements are answered by then, also between those of other seeds, and need no query for blockers. A blocked one never
+// is, so the choice is the same whatever the time.
+const soonMs = 10;
 
 const isWrite = /^\s*(INSERT|UPDATE|DELETE|WITH)\b|\bFROM (app|partitions)[.]\w+\(|\bapp[.](hurry|repeat)_orphan\(/i;
 

@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** One copy of a server behind the balancer. */
 export type Instance = {
   /** Answered with success while it wants connections. */
   readonly readyUrl: string;

@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import forge from "node-forge";
 
-/** A certificate and its key in PEM, also as the files that hold them. */
 export type IssuedCertificate = {
   readonly cert: string;
   readonly key: string;

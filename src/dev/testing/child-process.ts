@@ -32,7 +32,6 @@ export function answerParent(handlers: Handlers): void {
   process.once("disconnect", () => exitSoon(0));
 }
 
-/** A process as its parent controls it. */
 export class Child {
   readonly #child: ChildProcess;
   readonly #file: string;
@@ -52,7 +51,6 @@ export class Child {
     }
   }
 
-  /** Starts `file` with only these environment variables. */
   static start(file: string, variables: Readonly<Record<string, string>> = {}, nodeOptions: readonly string[] = []) {
     const execArgv = ["--disable-warning=ExperimentalWarning", ...nodeOptions];
     // Its output is shown as it arrives, and searched when it has ended.
@@ -60,7 +58,6 @@ export class Child {
     return new Child(fork(file, { env: { ...compileCache, ...variables }, execArgv, stdio }), file);
   }
 
-  /** The process's id. */
   get pid(): number {
     return this.#child.pid!;
   }

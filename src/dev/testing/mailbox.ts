@@ -93,7 +93,6 @@ export class Mailbox {
     return (this.#server.server.address() as AddressInfo).port;
   }
 
-  /** Sets the answers from now on. */
   answerWith(answer: MailAnswer): void {
     this.#answer = answer;
   }

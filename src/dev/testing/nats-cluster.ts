@@ -67,7 +67,6 @@ export class NatsCluster {
     return names;
   }
 
-  /** Sends SIGKILL. */
   async kill(name: string): Promise<void> {
     const mark = this.#running.get(name);
     if (mark === undefined) throw new CannotStart(`${name} is not running`);
@@ -75,7 +74,6 @@ export class NatsCluster {
     this.#running.delete(name);
   }
 
-  /** Restarts a stopped server on its stored data. */
   async restart(name: string): Promise<void> {
     const member = this.#members.find((one) => one.name === name)!;
     const dataFolder = join(this.#folder, name);

@@ -8,7 +8,6 @@ import type { DatabaseKind } from "../../migrations/schema-history.ts";
 import { onceInTestRun } from "./once-in-test-run.ts";
 import { testStateFolder } from "./test-run.ts";
 
-/** An empty, migrated database of one test file. */
 export type TestDatabase = {
   /**
    * Connects as the runtime role: with the product's permissions, and no more. Only this role and the owner may

@@ -66,7 +66,6 @@ export class Receiver {
     return receiver;
   }
 
-  /** The origin, without a slash at its end. */
   get url(): string {
     return this.#origin;
   }

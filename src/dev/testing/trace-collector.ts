@@ -14,7 +14,6 @@ export type CollectedSpan = {
   readonly links: readonly string[];
 };
 
-/** Accepts spans until it is closed. */
 export class TraceCollector {
   readonly spans: CollectedSpan[] = [];
   readonly #bodies: string[] = [];

@@ -10,7 +10,6 @@ export const unreachableOrigins: Readonly<Record<string, (answering: string) => 
   "a connection that is reset in the TLS handshake": resettingOrigin,
 };
 
-/** Returns an origin whose port was just released. */
 export async function closedOrigin(): Promise<string> {
   const server = createServer();
   const port = await listen(server);

@@ -2,7 +2,6 @@
 import { observeRequests, type ReceivedRequest } from "./receiver.ts";
 import { objectionsTo } from "./stock-verifiers.ts";
 
-/** Checks webhooks until it is finished. */
 export type WebhookChecker = {
   /** Returns the number of webhooks shown to the verifiers so far. */
   seen(): number;

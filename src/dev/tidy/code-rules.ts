@@ -14,7 +14,6 @@ const unrunTests = /^(it|test|describe|suite)\.(skip|only|todo|fails|skipIf)$/;
 // of its reader, and its environment is its own.
 const mayReadEnvironment = /^src\/(config\/config\.ts$|dev\/set-up\/|client\/examples\/)/;
 
-/** Finds reads of environment variables outside config.ts. */
 export function findEnvironmentReads(sources: readonly SourceFacts[]): string[] {
   const reads = ({ what }: UseFact) => /^process\.env\b/.test(what);
   return sources
@@ -40,7 +39,6 @@ export function findHiddenInputs(sources: readonly SourceFacts[]): string[] {
     ]);
 }
 
-/** Finds tests that are skipped, or that skip the others. */
 export function findUnrunTests(sources: readonly SourceFacts[]): string[] {
   return sources.flatMap(({ path, uses }) =>
     say(

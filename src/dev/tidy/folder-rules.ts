@@ -86,7 +86,6 @@ const pureMayImport = [
   "@bufbuild/protobuf/wkt",
 ];
 
-/** Returns the part of the table that a file belongs to. */
 function partOf(path: string): string {
   const part = /^src\/(dashboard\/ui|client\/merchant|client\/examples|card-vault\/own)\//.exec(path)?.[1];
   if (part !== undefined) return part;

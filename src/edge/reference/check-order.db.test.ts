@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Surfaces, startSurfaces } from "../../dev/testing/edge/surfaces.ts";
+import { afterAll, describe, expect, it } from "vitest";
+import { startSurfaces } from "../../dev/testing/edge/surfaces.ts";
+import { forFile } from "../../dev/testing/for-file.ts";
 import type { DomainErrorCode } from "../../platform/errors.ts";
 import { checks } from "./errors-page.ts";
 
-let surfaces: Surfaces;
-beforeAll(async () => {
-  surfaces = await startSurfaces();
-});
-afterAll(async () => {
-  expect(surfaces.edge.bugs).toEqual([]);
-  await surfaces.close();
-});
+const surfaces = await forFile(startSurfaces);
+afterAll(() => expect(surfaces.edge.bugs).toEqual([]));
 
 /** A request in parts, so that its faults can be corrected one by one. */
 type Parts = {

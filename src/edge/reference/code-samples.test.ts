@@ -1,34 +1,33 @@
 /** Every sample of the reference, run as it stands. */
+
 import { execFile, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { apiCalls } from "./api-page.ts";
 import { codeSamples, languages } from "./code-samples.ts";
 
 const run = promisify(execFile);
 const document = JSON.parse(readFileSync(join(import.meta.dirname, "../../../docs/openapi.json"), "utf8"));
 
-let server: Server;
-let origin: string;
 const received: object[] = [];
-beforeAll(async () => {
-  server = createServer(async (request, response) => {
+const server = await forFile(() =>
+  createServer(async (request, response) => {
     const { method, url, headers } = request;
     const { authorization, "idempotency-key": key, "content-type": type } = headers;
     const body = await text(request);
     received.push({ method, url, authorization, key, ...(body !== "" && { type, body: JSON.parse(body) }) });
     response.writeHead(200, { "content-type": "application/json" }).end("{}");
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-});
-afterAll(() => server?.close());
+  }).listen(0, "127.0.0.1"),
+);
+await once(server, "listening");
+const origin: string = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
 const programs = {
   curl: { tool: "bash", args: ["-ec"], join: (samples: string[]) => samples.join("\n") },

@@ -133,7 +133,6 @@ export const guideGroups: readonly { readonly readers: string; readonly guides: 
   },
 ];
 
-/** All of them. */
 export const guides: readonly Guide[] = guideGroups.flatMap((group) => group.guides);
 
 /** The pictures that they show, by path; the files are in docs/. */

@@ -22,7 +22,6 @@ export function apiPage(document: ApiDocument): string {
   return page("API reference", renderApi(document), { script: referencePaths.apiScript, here: referencePaths.api });
 }
 
-/** The list of guides. */
 export function guidesPage(): string {
   const groups = guideGroups.map(({ readers, guides }) => {
     const items = guides.map(

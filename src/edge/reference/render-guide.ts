@@ -13,7 +13,6 @@ const pathOfFile = new Map([
   ["openapi.json", "/openapi.json"] as const,
 ]);
 
-/** The page of a Markdown text. */
 export function renderGuide(markdown: string): RenderedGuide {
   const sections: { id: string; title: string }[] = [];
   const idOf = createAnchors();

@@ -1,18 +1,15 @@
 import { createConfig, lintFromString } from "@redocly/openapi-core";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { commentOf, describedServices } from "../../dev/testing/transcoder/commented-protos.ts";
 import { eventTypes } from "../../events/outbox.ts";
 import { version } from "../../version.ts";
 import { restApiDocument, restServices } from "./rest-api-document.ts";
 
-let text: string;
-beforeAll(() => {
-  const services = describedServices(
-    "proto/payments/v1",
-    restServices.map(({ typeName }) => typeName),
-  );
-  text = `${JSON.stringify(restApiDocument(services, commentOf, version), null, 2)}\n`;
-});
+const services = describedServices(
+  "proto/payments/v1",
+  restServices.map(({ typeName }) => typeName),
+);
+const text: string = `${JSON.stringify(restApiDocument(services, commentOf, version), null, 2)}\n`;
 
 describe("restApiDocument()", () => {
   it("equals docs/openapi.json; `npx vitest run rest-api-document -u` updates it", async () => {

@@ -37,7 +37,6 @@ function sectionsOf(page: string, path: string, html: string): SearchSection[] {
   return plain(before) === "" ? sections : [{ page, title: page, path, text: plain(before) }, ...sections];
 }
 
-/** Returns the sections of all pages. */
 export function searchSections(
   guides: readonly { readonly title: string; readonly path: string; readonly text: string }[],
   api: string,

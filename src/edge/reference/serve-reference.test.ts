@@ -1,34 +1,31 @@
 /** The pages of /docs by HTTP: every link and anchor leads somewhere, every guide is listed, and no page has a script of its own. */
+
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { guidePictures, guides } from "./guides.ts";
 import { serveReference } from "./serve-reference.ts";
 
-let server: Server;
-let origin: string;
 const pages = new Map<string, { readonly headers: Headers; readonly html: string }>();
 
-beforeAll(async () => {
-  const serve = serveReference();
-  server = createServer((request, response) => {
+const serve = serveReference();
+const server = await forFile(() =>
+  createServer((request, response) => {
     if (!serve(request, response)) response.writeHead(404).end();
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  for (const path of ["/docs", "/docs/api", ...guides.map((guide) => guide.path)]) {
-    const response = await fetch(origin + path);
-    expect([path, response.status]).toEqual([path, 200]);
-    pages.set(path, { headers: response.headers, html: await response.text() });
-  }
-});
-afterAll(() => {
-  server?.closeAllConnections();
-  server?.close();
-});
+  }).listen(0, "127.0.0.1"),
+);
+await once(server, "listening");
+const origin: string = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+for (const path of ["/docs", "/docs/api", ...guides.map((guide) => guide.path)]) {
+  const response = await fetch(origin + path);
+  expect([path, response.status]).toEqual([path, 200]);
+  pages.set(path, { headers: response.headers, html: await response.text() });
+}
+afterAll(() => server.closeAllConnections());
 
 const matches = (html: string, pattern: RegExp) => [...html.matchAll(pattern)].map(([, found]) => found!);
 const idsOf = (html: string) => matches(html, /\bid="([^"]+)"/g);

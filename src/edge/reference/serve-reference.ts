@@ -76,7 +76,6 @@ function redirect({ url = "", method = "" }: IncomingMessage, response: ServerRe
   return true;
 }
 
-/** A file beside this one. */
 function own(name: string): string {
   return readFileSync(join(import.meta.dirname, name), "utf8");
 }

@@ -1,11 +1,12 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { generateKey } from "../../accounts/api-keys.ts";
 import { returnTokenOf } from "../../core/customer-actions.ts";
 import { type LimitedEdge, startLimitedEdge } from "../../dev/testing/edge/limited-edge.ts";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { requestLimitBounds } from "../../limits.ts";
 import { decodeId, encodeId } from "../../platform/ids.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
-import { type EdgeFixture, startEdgeFixture } from "../edge.fixture.ts";
+import { startEdgeFixture } from "../edge.fixture.ts";
 
 const burstOf = { session: 20, address: 200 };
 
@@ -18,11 +19,8 @@ type Session = {
 // More than one address may use, so that the rest of it can be measured, and less than one address requests.
 const limit = { perSecond: requestLimitBounds.perSecond.default, burst: 1.5 * burstOf.address };
 
-let edge: EdgeFixture;
 let limited: LimitedEdge;
-beforeAll(async () => {
-  edge = await startEdgeFixture();
-});
+const edge = await forFile(startEdgeFixture);
 beforeEach(async () => {
   // No time passes: however slowly the calls come, no session's and no address's share refills.
   limited = await startLimitedEdge(edge, limit, { nowMs: () => 0 });
@@ -31,7 +29,6 @@ afterEach(async () => {
   await limited.close();
   expect(edge.bugs).toEqual([]);
 });
-afterAll(() => edge.close());
 
 async function openSessions(count: number): Promise<Session[]> {
   const { secret } = await edge.addMerchant();
@@ -46,7 +43,6 @@ async function openSessions(count: number): Promise<Session[]> {
   return Promise.all(Array.from({ length: count }, open));
 }
 
-/** Sends the widget's first call. */
 function getCheckout(
   { sessionId, clientSecret, vault }: Session,
   headers: Record<string, string> = {},

@@ -3,7 +3,7 @@ import { fromBinary } from "@bufbuild/protobuf";
 import { anyUnpack, durationMs } from "@bufbuild/protobuf/wkt";
 import type { ServiceError } from "@grpc/grpc-js";
 import { Pool } from "pg";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { RetryInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.ts";
 import { PaymentSessionService } from "../../../gen/payments/v1/payment_session_pb.ts";
@@ -13,6 +13,7 @@ import { setClockAhead } from "../../dev/testing/database-clock.ts";
 import { requireDocumented } from "../../dev/testing/edge/documented-answers.ts";
 import { WireClient } from "../../dev/testing/edge/grpc-wire.ts";
 import { type LimitedEdge, startLimitedEdge } from "../../dev/testing/edge/limited-edge.ts";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { createTestDatabase } from "../../dev/testing/postgres.ts";
 import { requestLimitBounds } from "../../limits.ts";
 import { Database } from "../../platform/database.ts";
@@ -20,7 +21,7 @@ import { createGrpcClient } from "../../platform/grpc-client.ts";
 import type { RequestLimit } from "../../platform/request-counter.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
 import type { EdgeEnvironment } from "../caller.ts";
-import { type EdgeFixture, type EdgeKeys, startEdgeFixture } from "../edge.fixture.ts";
+import { type EdgeKeys, startEdgeFixture } from "../edge.fixture.ts";
 
 // One request in five thousand seconds: a test ends before the bucket refills, and a computed
 // wait differs from a constant.
@@ -30,13 +31,9 @@ const defaultLimit: RequestLimit = {
   burst: requestLimitBounds.burst.default,
 };
 
-let edge: EdgeFixture;
 let keys: EdgeKeys;
 const started: { close(): Promise<void> }[] = [];
-beforeAll(async () => {
-  edge = await startEdgeFixture();
-});
-afterAll(() => edge.close());
+const edge = await forFile(startEdgeFixture);
 beforeEach(async () => {
   keys = await edge.addMerchant();
 });
@@ -77,7 +74,6 @@ type Created = {
   readonly vault: { publishableKey: string };
 };
 
-/** Sends the widget's first call. */
 function getCheckout({ publicOrigin }: LimitedEdge, { sessionId, clientSecret, vault }: Created) {
   return fetch(`${publicOrigin}/payments.v1.CheckoutService/GetCheckout`, {
     method: "POST",

@@ -24,7 +24,6 @@ const unsubmittedForMs = 500;
 
 export type SetLimitHeaders = (fields: LimitFields) => void;
 
-/** The dependencies of an environment's limits. */
 export type RequestLimitsParts = Pick<CounterParts, "nowMs" | "reportFailure"> & {
   /** One size for every bucket. */
   readonly limit: RequestLimit;

@@ -3,26 +3,19 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { join } from "node:path";
 import { Pool } from "pg";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { setClockAhead } from "../../dev/testing/database-clock.ts";
 import type { CountingOrder, CountingResult } from "../../dev/testing/edge/counting-process.ts";
-import { createTestDatabase, type TestDatabase } from "../../dev/testing/postgres.ts";
+import { forFile } from "../../dev/testing/for-file.ts";
+import { createTestDatabase } from "../../dev/testing/postgres.ts";
 import { Database } from "../../platform/database.ts";
 import { RequestCounter, type RequestLimit, stockSize } from "../../platform/request-counter.ts";
 import { type Bucket, takeRequests } from "./request-limits.ts";
 
-let testDatabase: TestDatabase;
-let database: Database;
-let asOwner: Database;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase("environment");
-  database = new Database(new Pool({ connectionString: testDatabase.url, max: 8, pipeline: true }));
-  asOwner = new Database(new Pool({ connectionString: testDatabase.ownerUrl, max: 1 }));
-});
-afterAll(async () => {
-  await Promise.all([database.pool.end(), asOwner.pool.end()]);
-  await testDatabase.drop();
-});
+const testDatabase = await forFile(() => createTestDatabase("environment"), "drop");
+const database = new Database(new Pool({ connectionString: testDatabase.url, max: 8, pipeline: true }));
+const asOwner = new Database(new Pool({ connectionString: testDatabase.ownerUrl, max: 1 }));
+afterAll(() => Promise.all([database.pool.end(), asOwner.pool.end()]));
 
 let bucket: Bucket;
 beforeEach(async () => {

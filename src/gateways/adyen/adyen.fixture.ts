@@ -22,7 +22,6 @@ export const subject = {
 
 export type AdyenHarness = Awaited<ReturnType<typeof startAdyenHarness>>;
 
-/** Starts the fixture; the caller closes it at the end of the test. */
 export async function startAdyenHarness() {
   const harness = await startGatewayHarness(subject);
   const intake = await Receiver.start();

@@ -7,7 +7,6 @@ import type { GatewayHttp, GatewayReply } from "../../platform/outbound-http.ts"
 import type { CardOfRequest, ChangingCall, GatewayCall } from "../connector.ts";
 import { clear } from "./credentials.ts";
 
-/** The dependencies of Adyen's connector. */
 export type AdyenParts = {
   readonly http: GatewayHttp;
   readonly forwarder: CardForwarder;
@@ -116,7 +115,6 @@ export function pathIn(environment: "test" | "live", path: string): string {
   return `${environment === "live" ? "/checkout" : ""}/${apiVersion}${path}`;
 }
 
-/** Returns the path of a change to a payment. */
 export function paymentPath(pspReference: string, action: "captures" | "cancels" | "refunds"): string {
   return `/payments/${encodeURIComponent(pspReference)}/${action}`;
 }

@@ -1,8 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { findProxyDestination } from "../../card-vault/external/destinations.ts";
 import { planProxyBody } from "../../card-vault/external/proxy-request.ts";
 import { answerAtBank } from "../../dev/testing/bank-customer.ts";
-import { type GatewayHarness, holdPayment, startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
+import { forFile } from "../../dev/testing/for-file.ts";
+import { holdPayment, startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
 import { describeForgedReturns } from "../../dev/testing/gateways/forged-returns.conformance.ts";
 import { Secret } from "../../platform/secrets.ts";
 import type { AuthenticationRequest } from "../authentication-provider.ts";
@@ -17,16 +18,11 @@ const threeDSRequestorName = new Secret("Acme");
 const credentials = { apiKey, merchantAccount, threeDSRequestorId, threeDSRequestorName };
 const call = { credentials, timeoutMs: 5_000 };
 
-let harness: GatewayHarness;
-let provider: AdyenAuthenticationProvider;
 let sessions = 0;
-beforeAll(async () => {
-  // Every request and every answer is checked against Adyen's file, which has no /cardDetails.
-  harness = await startGatewayHarness({ ...subject, unlisted: [/^POST \/v72\/cardDetails$/] });
-  provider = providerIn("test");
-});
+// Every request and every answer is checked against Adyen's file, which has no /cardDetails.
+const harness = await forFile(() => startGatewayHarness({ ...subject, unlisted: [/^POST \/v72\/cardDetails$/] }));
+const provider = providerIn("test");
 afterEach(() => harness.replaceWith(() => undefined));
-afterAll(() => harness.close());
 
 function providerIn(environment: "test" | "live"): AdyenAuthenticationProvider {
   const { http, forwarder, middle } = harness;

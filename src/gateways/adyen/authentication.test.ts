@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { findProxyDestination } from "../../card-vault/external/destinations.ts";
 import { planProxyBody } from "../../card-vault/external/proxy-request.ts";
 import { answerAtBank } from "../../dev/testing/bank-customer.ts";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { Secret } from "../../platform/secrets.ts";
 import type { AuthorizeRequest } from "../connector.ts";
 import { type AdyenHarness, startAdyenHarness } from "./adyen.fixture.ts";
 
-let adyen: AdyenHarness;
-let harness: AdyenHarness["harness"];
-beforeAll(async () => {
-  adyen = await startAdyenHarness();
-  harness = adyen.harness;
-});
-afterAll(() => adyen.close());
+const adyen = await forFile(startAdyenHarness);
+const harness: AdyenHarness["harness"] = adyen.harness;
 
 const returnUrl = "https://pay.example/authentication/test/return/att_1.x";
 const browser = {

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { findProxyDestination } from "../../card-vault/external/destinations.ts";
 import { planProxyBody, proxyHeadersOf } from "../../card-vault/external/proxy-request.ts";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { approvedCard, type GatewayHarness, holdPayment } from "../../dev/testing/gateway-harness.ts";
 import { describeConformance } from "../../dev/testing/gateways/connector.conformance.ts";
 import { Secret } from "../../platform/secrets.ts";
@@ -62,17 +63,12 @@ describeConformance({
   },
 });
 
-let adyen: AdyenHarness;
-let harness: AdyenHarness["harness"];
-beforeAll(async () => {
-  adyen = await startAdyenHarness();
-  harness = adyen.harness;
-});
+const adyen = await forFile(startAdyenHarness);
+const harness: AdyenHarness["harness"] = adyen.harness;
 beforeEach(() => {
   harness.forwarder.useCard(approvedCard);
   harness.replaceWith(() => undefined);
 });
-afterAll(() => adyen.close());
 
 describe("AdyenConnector.authorize()", () => {
   it.each([
@@ -278,7 +274,6 @@ describe("AdyenConnector.verify()", () => {
   }
 });
 
-/** Builds an authorize whose customer has this name. */
 function authorizeNamed(holderName: string, payment: ReturnType<GatewayHarness["newPayment"]>) {
   harness.forwarder.useHolder(holderName);
   const answer = harness.connector.authorize(harness.call(payment.attemptReference), payment);

@@ -2,8 +2,10 @@
  * Runs many payments at Adyen's emulator while requests, answers and notifications are lost, late or duplicated: with
  * enough repeats every payment ends correctly.
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type GatewayHarness, startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
+
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
+import { startGatewayHarness } from "../../dev/testing/gateway-harness.ts";
 import { Receiver } from "../../dev/testing/receiver.ts";
 import { Secret } from "../../platform/secrets.ts";
 import type { AttemptAtGateway, Notification } from "../connector.ts";
@@ -18,17 +20,11 @@ const credentials = {
   hmacKey: new Secret(hmacKey),
 };
 
-let harness: GatewayHarness;
-let intake: Receiver;
-beforeAll(async () => {
-  harness = await startGatewayHarness({ connect: (parts: AdyenParts) => new AdyenConnector(parts), credentials });
-  intake = await Receiver.start();
-  await harness.sandbox.setAccount(merchantAccount, { notificationUrl: intake.url, hmacKey });
-});
-afterAll(async () => {
-  await harness.close();
-  await intake.close();
-});
+const harness = await forFile(() =>
+  startGatewayHarness({ connect: (parts: AdyenParts) => new AdyenConnector(parts), credentials }),
+);
+const intake = await forFile(() => Receiver.start());
+await harness.sandbox.setAccount(merchantAccount, { notificationUrl: intake.url, hmacKey });
 
 // Longer than a call waits, so that a late answer arrives when the caller has stopped waiting.
 const callMs = 1_000;

@@ -6,7 +6,6 @@ import { classifyDecline, type Declined } from "../declines.ts";
 import { withNetworkAdvice } from "../network-advice.ts";
 import { codeOfReason, declines } from "./declines.ts";
 
-/** A JSON object of Adyen's. */
 export type Json = Readonly<Record<string, unknown>>;
 
 /** The content of a refusal, the same in an answer and in a notification. */

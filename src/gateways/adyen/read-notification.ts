@@ -1,7 +1,4 @@
-/** Reads Adyen's notifications: every item's signature is checked before anything else in it is trusted. */
-
-import { isObject, parseJsonObject } from "../../platform/outbound-http.ts";
-import { equalInConstantTime } from "../../platform/secrets.ts";
+/** Reads Adyen's notifications. */
 import { fromGatewayAmount } from "../amounts.ts";
 import type {
   Credentials,
@@ -13,11 +10,9 @@ import type {
 import { clear } from "./credentials.ts";
 import { currencies } from "./currencies.ts";
 import { type Json, judgeRefusal } from "./judge-decline.ts";
-import { type SignedFields, signNotification } from "./notification-signature.ts";
+import type { SignedFields } from "./notification-signature.ts";
 import { isProbe } from "./probe-reference.ts";
-
-// JSON notifications hold one item, those of other formats up to six: https://docs.adyen.com/development-resources/webhooks (2026).
-const itemsMax = 6;
+import { additionalDataOf, readSignedItems } from "./signed-items.ts";
 
 /**
  * Reads the notification items in a request body. Nothing in it counts unless every item is signed with the
@@ -29,23 +24,12 @@ export function readNotification(
   notification: RawNotification,
   environment: "test" | "live",
 ): NotificationReading {
-  const hmacKey = clear(credentials, "hmacKey");
-  if (!/^[0-9A-Fa-f]{64}$/.test(hmacKey)) return refused("this connection has no notification HMAC key");
-  const json = parseJsonObject(notification.body);
-  const wrapped = json?.notificationItems;
-  if (!Array.isArray(wrapped) || wrapped.length === 0 || wrapped.length > itemsMax)
-    return refused("not a notification");
-  if (String(json?.live) !== String(environment === "live")) return refused("a notification of the other environment");
-  const notifications: Notification[] = [];
-  for (const wrapper of wrapped) {
-    const item = isObject(wrapper) ? wrapper.NotificationRequestItem : undefined;
-    const fields = isObject(item) ? signedFieldsOf(item) : undefined;
-    if (!isObject(item) || fields === undefined) return refused("an item lacks a signed field");
-    if (!isSigned(hmacKey, fields, item)) return refused("an item is not signed with this connection's key");
-    const isOurs = fields.merchantAccountCode === clear(credentials, "merchantAccount");
-    if (isOurs && !isAmbiguous(fields)) notifications.push(notificationOf(fields, item));
-  }
-  return { type: "authentic", notifications };
+  const items = readSignedItems(clear(credentials, "hmacKey"), notification, environment);
+  if (!Array.isArray(items)) return items;
+  const ours = items.filter(
+    ({ fields }) => fields.merchantAccountCode === clear(credentials, "merchantAccount") && !isAmbiguous(fields),
+  );
+  return { type: "authentic", notifications: ours.map(({ fields, item }) => notificationOf(fields, item)) };
 }
 
 /**
@@ -130,45 +114,4 @@ function refusalIn(item: Json) {
   const { reason, paymentMethod } = item;
   const code = typeof reason === "string" ? reason : "";
   return { code, network: paymentMethod, additionalData: additionalDataOf(item) };
-}
-
-function additionalDataOf({ additionalData }: Json): Json {
-  return isObject(additionalData) ? additionalData : {};
-}
-
-/**
- * Returns the signed fields of an item. An absent or null field is signed as if it were empty:
- * https://github.com/Adyen/adyen-node-api-library, hmacValidator (2026). Reports and other items about no payment come
- * without a merchant's reference.
- */
-function signedFieldsOf(item: Json): SignedFields | undefined {
-  const { pspReference, merchantAccountCode, amount, eventCode, success } = item;
-  const [originalReference, merchantReference] = [item.originalReference ?? "", item.merchantReference ?? ""];
-  if (!isObject(amount)) return undefined;
-  const { value, currency } = amount;
-  if (typeof value !== "number" || typeof currency !== "string") return undefined;
-  if (typeof pspReference !== "string" || typeof originalReference !== "string") return undefined;
-  if (typeof merchantAccountCode !== "string" || typeof merchantReference !== "string") return undefined;
-  if (typeof eventCode !== "string" || typeof success !== "string") return undefined;
-  return {
-    pspReference,
-    originalReference,
-    merchantAccountCode,
-    merchantReference,
-    value,
-    currency,
-    eventCode,
-    success,
-  };
-}
-
-function isSigned(hmacKey: string, fields: SignedFields, item: Json): boolean {
-  const given = additionalDataOf(item).hmacSignature;
-  return (
-    typeof given === "string" && equalInConstantTime(Buffer.from(given), Buffer.from(signNotification(hmacKey, fields)))
-  );
-}
-
-function refused(reason: string): NotificationReading {
-  return { type: "refused", reason };
 }

@@ -24,7 +24,6 @@ const reasons: Readonly<Record<RefundReason, string>> = {
   fraudulent: "FRAUD",
 };
 
-/** Refunds captured payments. */
 export class AdyenRefunds implements GatewayRefunds {
   /** Half of the 7 days for which Adyen keeps a key at least: https://docs.adyen.com/development-resources/api-idempotency (2026). */
   readonly keyLifeMs = 3.5 * 24 * 60 * 60 * 1_000;

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { approvedCard, type GatewayHarness, holdPayment } from "../../dev/testing/gateway-harness.ts";
 import { type AdyenHarness, startAdyenHarness } from "./adyen.fixture.ts";
 import { AdyenConnector } from "./connector.ts";
 
-let adyen: AdyenHarness;
-let harness: AdyenHarness["harness"];
-beforeAll(async () => {
-  adyen = await startAdyenHarness();
-  harness = adyen.harness;
-});
+const adyen = await forFile(startAdyenHarness);
+const harness: AdyenHarness["harness"] = adyen.harness;
 beforeEach(() => harness.replaceWith(() => undefined));
-afterAll(() => adyen.close());
 
 const nameless = ({ attemptReference, amountMinor, currency }: ReturnType<GatewayHarness["newPayment"]>) => ({
   attemptReference,

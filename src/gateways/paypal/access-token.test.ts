@@ -1,22 +1,17 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { Receiver } from "../../dev/testing/receiver.ts";
 import { GatewayHttp } from "../../platform/outbound-http.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { AccessTokens, type TokenAnswer } from "./access-token.ts";
 
 const http = new GatewayHttp();
-let gateway: Receiver;
 let nowMs = 0;
 let tokens: AccessTokens;
 let given = 0;
 
-beforeAll(async () => {
-  gateway = await Receiver.start();
-});
-afterAll(async () => {
-  await gateway.close();
-  await http.close();
-});
+const gateway = await forFile(() => Receiver.start());
+afterAll(() => http.close());
 beforeEach(() => {
   nowMs = 0;
   given = 0;

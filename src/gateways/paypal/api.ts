@@ -8,7 +8,6 @@ import type { CardOfRequest, GatewayCall } from "../connector.ts";
 import { AccessTokens, type TokenAnswer } from "./access-token.ts";
 import { isTokenRefused } from "./refusals.ts";
 
-/** The dependencies of PayPal's connector. */
 export type PayPalParts = {
   readonly http: GatewayHttp;
   readonly forwarder: CardForwarder;

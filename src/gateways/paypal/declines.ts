@@ -49,7 +49,6 @@ const fraud = (source: string): DeclineRow => ({
   source: sourceOf(source),
 });
 
-/** The meaning of each of PayPal's processor codes and issues. */
 export const declines: DeclineTable = {
   "0100": soft("card_declined", "REFERRAL: call the issuer"),
   "0500": soft("card_declined", "DO_NOT_HONOR"),

@@ -4,7 +4,6 @@ import { type GatewayReply, isObject, readJsonObject } from "../../platform/outb
 import type { NotProcessed, NotProcessedCause, Refused, Unknown } from "../connector.ts";
 import { refusedRequest, undecided, untrusted } from "../unanswered.ts";
 
-/** A JSON object of PayPal's. */
 export type Json = Readonly<Record<string, unknown>>;
 
 /** PayPal's own name for the error of each status that means "nothing was done": https://developer.paypal.com/api/rest/responses/ (2026). */

@@ -6,7 +6,6 @@ import type { CardForwarder, ForwardReply } from "../../card-vault/card-vault.ts
 import type { GatewayHttp, GatewayReply } from "../../platform/outbound-http.ts";
 import type { CardOfRequest, GatewayCall } from "../connector.ts";
 
-/** The dependencies of Stripe's connector. */
 export type StripeParts = {
   readonly http: GatewayHttp;
   readonly forwarder: CardForwarder;

@@ -8,7 +8,6 @@ import { classifyDecline, type Declined, notAtOnce } from "../declines.ts";
 import { withNetworkAdvice } from "../network-advice.ts";
 import { declines } from "./declines.ts";
 
-/** A JSON object of Stripe's. */
 export type Json = Readonly<Record<string, unknown>>;
 
 /** Returns the reason that an error names; Stripe's code if there is no finer one. */

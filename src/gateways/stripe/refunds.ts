@@ -21,7 +21,6 @@ const pageMax = 100;
 // A payment has as many refunds as a person has patience; beyond it the list counts as unread.
 const pagesMax = 10;
 
-/** Refunds payment intents, and reads their refunds. */
 export class StripeRefunds implements GatewayRefunds {
   /** Half of the 24 hours for which Stripe keeps a key at least: https://docs.stripe.com/api/idempotent_requests (2026). */
   readonly keyLifeMs = 12 * 60 * 60 * 1_000;

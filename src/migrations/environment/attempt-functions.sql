@@ -16,6 +16,10 @@ RETURNS SETOF attempt LANGUAGE sql SECURITY DEFINER SET search_path = public, pg
 -- that may change so is named here.
 CREATE FUNCTION partitions.move_attempt_rest(of_session uuid, of_attempt uuid, from_status text, changes jsonb, stamps text[])
 RETURNS SETOF attempt LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+  SELECT app.require_columns(changes, stamps, '{
+    status,failure_kind,stop,decline_code,gateway_code,refusal,gateway_reference,network_transaction_id,next_action,
+    next_because,capture_ordered_at,captured_amount_minor,ordered_amount_minor,capture_reference,capture_refusal_code,
+    void_kind,void_asked_at,looked_up_at,latest_execution_at,retries,next_retry_at,answered_at,completed_at}');
   UPDATE partitions.attempt_rest a
   SET (status, failure_kind, stop, decline_code, gateway_code, refusal, gateway_reference, network_transaction_id, next_action, next_because,
        capture_ordered_at, captured_amount_minor, ordered_amount_minor, capture_reference, capture_refusal_code, void_kind, void_asked_at, looked_up_at,

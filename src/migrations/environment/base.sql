@@ -20,6 +20,15 @@ BEGIN
   IF changed <> 1 THEN RAISE EXCEPTION '%', otherwise USING ERRCODE = 'LL001'; END IF;
 END $$;
 
+-- Refuses changes of other columns than these; jsonb_populate_record() would skip a name that it does not know.
+CREATE FUNCTION app.require_columns(changes jsonb, stamps text[], movable text[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE other text;
+BEGIN
+  SELECT given.name INTO other FROM (SELECT jsonb_object_keys(changes) UNION ALL SELECT unnest(stamps)) AS given (name)
+  WHERE given.name = ANY (movable) IS NOT TRUE LIMIT 1;
+  IF FOUND THEN PERFORM app.refuse('no such change: ' || coalesce(other, 'null')); END IF;
+END $$;
+
 -- Of rows that never change. Rows of the audit trail of more than three years may go; src/limits.ts has the period too.
 CREATE FUNCTION app.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

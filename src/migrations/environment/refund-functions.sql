@@ -15,6 +15,9 @@ RETURNS SETOF payment_session LANGUAGE sql SECURITY DEFINER SET search_path = pu
 CREATE FUNCTION partitions.move_refund_rest(
   of_session uuid, of_refund uuid, from_status text, changes jsonb, stamps text[], is_due boolean, due_ms float8)
 RETURNS SETOF refund LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+  SELECT app.require_columns(changes, stamps, '{
+    status,gateway_reference,failure_code,sends,keys,unanswered,key_until,first_sent_at,sent_at,look_up_first,absent_at,
+    retries,pending_event_at,cleared_at,decision,decision_reference,decided_by,decision_reason,completed_at}');
   UPDATE partitions.refund_rest r
   SET (status, gateway_reference, failure_code, sends, keys, unanswered, key_until, first_sent_at, sent_at, look_up_first, absent_at, retries,
        pending_event_at, cleared_at, decision, decision_reference, decided_by, decision_reason, completed_at, next_try_at)

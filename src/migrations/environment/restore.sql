@@ -6,13 +6,11 @@ CREATE FUNCTION app.timeline() RETURNS text LANGUAGE sql STABLE
   AS $$ SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) $$;
 
 -- The cluster that the server is: a dump that was restored into another one may have the same timeline. Each initdb makes
--- another one; null where the server does not say, as one that denies the function. Read from a file, so each server process does
--- it once: it lives no longer than its cluster.
+-- another one; null where the server does not say, as one that denies the function. Read from the server's file each time, in 15 µs: what
+-- a connection keeps, its user may set.
 CREATE FUNCTION app.system_identifier() RETURNS text LANGUAGE plpgsql STABLE AS $$
-DECLARE known text := current_setting('switchyard.cluster', true);
 BEGIN
-  IF known <> '' THEN RETURN known; END IF;
-  RETURN set_config('switchyard.cluster', (SELECT system_identifier::text FROM pg_control_system()), false);
+  RETURN (SELECT system_identifier::text FROM pg_control_system());
 EXCEPTION WHEN insufficient_privilege OR undefined_function THEN
   RETURN NULL;
 END $$;

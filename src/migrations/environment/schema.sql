@@ -2556,14 +2556,23 @@ CREATE OR REPLACE FUNCTION app.lock_leased(of_session uuid, epoch integer)
 AS $function$
   SELECT * FROM payment_session WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' FOR UPDATE $function$;
 
--- function app.lock_session(of_session uuid, of_merchant uuid)
-CREATE OR REPLACE FUNCTION app.lock_session(of_session uuid, of_merchant uuid DEFAULT NULL::uuid)
+-- function app.lock_session(of_session uuid)
+CREATE OR REPLACE FUNCTION app.lock_session(of_session uuid)
  RETURNS SETOF payment_session
  LANGUAGE sql
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-  SELECT * FROM payment_session WHERE id = of_session AND (of_merchant IS NULL OR merchant_id = of_merchant) FOR UPDATE $function$;
+  SELECT * FROM payment_session WHERE id = of_session FOR UPDATE $function$;
+
+-- function app.lock_session_of(of_session uuid, of_merchant uuid)
+CREATE OR REPLACE FUNCTION app.lock_session_of(of_session uuid, of_merchant uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  SELECT * FROM payment_session WHERE id = of_session AND merchant_id = of_merchant FOR UPDATE $function$;
 
 -- function app.look_again(of_session uuid)
 CREATE OR REPLACE FUNCTION app.look_again(of_session uuid)
@@ -2662,6 +2671,10 @@ CREATE OR REPLACE FUNCTION app.move_attempt(of_session uuid, of_attempt uuid, fr
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
+  SELECT app.require_columns(changes, stamps, '{
+    status,failure_kind,stop,decline_code,gateway_code,refusal,gateway_reference,network_transaction_id,next_action,
+    next_because,capture_ordered_at,captured_amount_minor,ordered_amount_minor,capture_reference,capture_refusal_code,
+    void_kind,void_asked_at,looked_up_at,latest_execution_at,retries,next_retry_at,answered_at,completed_at}');
   UPDATE attempt a
   SET (status, failure_kind, stop, decline_code, gateway_code, refusal, gateway_reference, network_transaction_id, next_action, next_because,
        capture_ordered_at, captured_amount_minor, ordered_amount_minor, capture_reference, capture_refusal_code, void_kind, void_asked_at, looked_up_at,
@@ -2680,6 +2693,9 @@ CREATE OR REPLACE FUNCTION app.move_refund(of_session uuid, of_refund uuid, from
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
+  SELECT app.require_columns(changes, stamps, '{
+    status,gateway_reference,failure_code,sends,keys,unanswered,key_until,first_sent_at,sent_at,look_up_first,absent_at,
+    retries,pending_event_at,cleared_at,decision,decision_reference,decided_by,decision_reason,completed_at}');
   UPDATE refund r
   SET (status, gateway_reference, failure_code, sends, keys, unanswered, key_until, first_sent_at, sent_at, look_up_first, absent_at, retries,
        pending_event_at, cleared_at, decision, decision_reference, decided_by, decision_reason, completed_at, next_try_at)
@@ -2922,6 +2938,18 @@ AS $function$
   UPDATE orphaned_authorization SET next_retry_at = again_at
   WHERE session_id = of_session AND attempt_id = of_attempt AND gateway_reference = reference AND retries = request AND ended_at IS NULL $function$;
 
+-- function app.require_columns(changes jsonb, stamps text[], movable text[])
+CREATE OR REPLACE FUNCTION app.require_columns(changes jsonb, stamps text[], movable text[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE other text;
+BEGIN
+  SELECT given.name INTO other FROM (SELECT jsonb_object_keys(changes) UNION ALL SELECT unnest(stamps)) AS given (name)
+  WHERE given.name = ANY (movable) IS NOT TRUE LIMIT 1;
+  IF FOUND THEN PERFORM app.refuse('no such change: ' || coalesce(other, 'null')); END IF;
+END $function$;
+
 -- function app.require_one(changed bigint, otherwise text)
 CREATE OR REPLACE FUNCTION app.require_one(changed bigint, otherwise text)
  RETURNS void
@@ -3063,10 +3091,8 @@ CREATE OR REPLACE FUNCTION app.system_identifier()
  LANGUAGE plpgsql
  STABLE
 AS $function$
-DECLARE known text := current_setting('switchyard.cluster', true);
 BEGIN
-  IF known <> '' THEN RETURN known; END IF;
-  RETURN set_config('switchyard.cluster', (SELECT system_identifier::text FROM pg_control_system()), false);
+  RETURN (SELECT system_identifier::text FROM pg_control_system());
 EXCEPTION WHEN insufficient_privilege OR undefined_function THEN
   RETURN NULL;
 END $function$;
@@ -4546,14 +4572,23 @@ CREATE OR REPLACE FUNCTION partitions.lock_leased_rest(of_session uuid, epoch in
 AS $function$
   SELECT * FROM partitions.payment_session_rest WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' FOR UPDATE $function$;
 
--- function partitions.lock_session(of_session uuid, of_merchant uuid)
-CREATE OR REPLACE FUNCTION partitions.lock_session_rest(of_session uuid, of_merchant uuid DEFAULT NULL::uuid)
+-- function partitions.lock_session(of_session uuid)
+CREATE OR REPLACE FUNCTION partitions.lock_session_rest(of_session uuid)
  RETURNS SETOF payment_session
  LANGUAGE sql
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-  SELECT * FROM partitions.payment_session_rest WHERE id = of_session AND (of_merchant IS NULL OR merchant_id = of_merchant) FOR UPDATE $function$;
+  SELECT * FROM partitions.payment_session_rest WHERE id = of_session FOR UPDATE $function$;
+
+-- function partitions.lock_session_of(of_session uuid, of_merchant uuid)
+CREATE OR REPLACE FUNCTION partitions.lock_session_of_rest(of_session uuid, of_merchant uuid)
+ RETURNS SETOF payment_session
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  SELECT * FROM partitions.payment_session_rest WHERE id = of_session AND merchant_id = of_merchant FOR UPDATE $function$;
 
 -- function partitions.look_again(of_session uuid)
 CREATE OR REPLACE FUNCTION partitions.look_again_rest(of_session uuid)
@@ -4608,6 +4643,10 @@ CREATE OR REPLACE FUNCTION partitions.move_attempt_rest(of_session uuid, of_atte
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
+  SELECT app.require_columns(changes, stamps, '{
+    status,failure_kind,stop,decline_code,gateway_code,refusal,gateway_reference,network_transaction_id,next_action,
+    next_because,capture_ordered_at,captured_amount_minor,ordered_amount_minor,capture_reference,capture_refusal_code,
+    void_kind,void_asked_at,looked_up_at,latest_execution_at,retries,next_retry_at,answered_at,completed_at}');
   UPDATE partitions.attempt_rest a
   SET (status, failure_kind, stop, decline_code, gateway_code, refusal, gateway_reference, network_transaction_id, next_action, next_because,
        capture_ordered_at, captured_amount_minor, ordered_amount_minor, capture_reference, capture_refusal_code, void_kind, void_asked_at, looked_up_at,
@@ -4626,6 +4665,9 @@ CREATE OR REPLACE FUNCTION partitions.move_refund_rest(of_session uuid, of_refun
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
+  SELECT app.require_columns(changes, stamps, '{
+    status,gateway_reference,failure_code,sends,keys,unanswered,key_until,first_sent_at,sent_at,look_up_first,absent_at,
+    retries,pending_event_at,cleared_at,decision,decision_reference,decided_by,decision_reason,completed_at}');
   UPDATE partitions.refund_rest r
   SET (status, gateway_reference, failure_code, sends, keys, unanswered, key_until, first_sent_at, sent_at, look_up_first, absent_at, retries,
        pending_event_at, cleared_at, decision, decision_reference, decided_by, decision_reason, completed_at, next_try_at)

@@ -1,9 +1,14 @@
 -- The changes of a session that are rarer than those of payment-functions.sql, each by a function: the service's role may not write the
 -- tables. The guards check what they change. A function returns the row as it has changed it, and none where its condition did not hold.
 
-CREATE FUNCTION partitions.lock_session_rest(of_session uuid, of_merchant uuid DEFAULT NULL) RETURNS SETOF payment_session
+CREATE FUNCTION partitions.lock_session_rest(of_session uuid) RETURNS SETOF payment_session
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
-  SELECT * FROM partitions.payment_session_rest WHERE id = of_session AND (of_merchant IS NULL OR merchant_id = of_merchant) FOR UPDATE $$;
+  SELECT * FROM partitions.payment_session_rest WHERE id = of_session FOR UPDATE $$;
+
+-- The same for a merchant's request: no session of another merchant, and none where the merchant is null.
+CREATE FUNCTION partitions.lock_session_of_rest(of_session uuid, of_merchant uuid) RETURNS SETOF payment_session
+LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+  SELECT * FROM partitions.payment_session_rest WHERE id = of_session AND merchant_id = of_merchant FOR UPDATE $$;
 
 CREATE FUNCTION partitions.lock_leased_rest(of_session uuid, epoch int) RETURNS SETOF payment_session
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$

@@ -1,17 +1,14 @@
 /** Tests Adyen's notifications about captures against one capture of the whole amount. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { describe, expect, it } from "vitest";
 import { type CoreFixture, cards } from "../../core/scenarios/core.fixture.ts";
 import { itemsOf, recover, withAnswers } from "../../core/scenarios/recovery.fixture.ts";
+import { forFile } from "../../dev/testing/for-file.ts";
 import type { SignedFields } from "../../gateways/adyen/notification-signature.ts";
-import { type AdyenNotifications, bodyOf, itemOf, startAdyenNotifications } from "./adyen-notifications.fixture.ts";
+import { bodyOf, itemOf, startAdyenNotifications } from "./adyen-notifications.fixture.ts";
 
-let adyen: AdyenNotifications;
-let fixture: CoreFixture;
-beforeAll(async () => {
-  adyen = await startAdyenNotifications();
-  fixture = adyen.fixture;
-});
-afterAll(() => adyen.close());
+const adyen = await forFile(startAdyenNotifications);
+const fixture: CoreFixture = adyen.fixture;
 
 const silence = { type: "unknown", kind: "TIMEOUT", reason: "no answer" } as const;
 

@@ -2,21 +2,18 @@
  * Tests Adyen's notifications from the signature to the effect on a payment: from its emulator, and from arbitrary
  * senders.
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { describe, expect, it } from "vitest";
 import { type CoreFixture, cards } from "../../core/scenarios/core.fixture.ts";
 import { itemsOf } from "../../core/scenarios/recovery.fixture.ts";
 import { recoverSessionsOnce } from "../../core/submit-payment.ts";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { recordVerified, stageCredentials } from "../../gateways/connections.ts";
 import { encodeId } from "../../platform/ids.ts";
-import { type AdyenNotifications, bodyOf, itemOf, startAdyenNotifications } from "./adyen-notifications.fixture.ts";
+import { bodyOf, itemOf, startAdyenNotifications } from "./adyen-notifications.fixture.ts";
 
-let adyen: AdyenNotifications;
-let fixture: CoreFixture;
-beforeAll(async () => {
-  adyen = await startAdyenNotifications();
-  fixture = adyen.fixture;
-});
-afterAll(() => adyen.close());
+const adyen = await forFile(startAdyenNotifications);
+const fixture: CoreFixture = adyen.fixture;
 
 async function recover(): Promise<void> {
   await recoverSessionsOnce(fixture.core);

@@ -64,7 +64,6 @@ export class AdyenNotifications {
     await processNotificationsOnce(this.fixture.core);
   }
 
-  /** Receives and stores a notification without processing it. */
   async store(body: string): Promise<void> {
     const notification = { headers: {}, body: Buffer.from(body) };
     await takeNotification(this.fixture.core, encodeId("gc", this.#connectionId), async () => notification);

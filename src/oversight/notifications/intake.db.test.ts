@@ -1,25 +1,21 @@
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { wakeSession } from "../../core/record/lease.ts";
 import type { Attempt, PaymentSession } from "../../core/rows/entities.ts";
-import { type CoreFixture, cards, startCoreFixture } from "../../core/scenarios/core.fixture.ts";
+import { cards, startCoreFixture } from "../../core/scenarios/core.fixture.ts";
 import { recoverSessionsOnce } from "../../core/submit-payment.ts";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { type SignedFields, signNotification } from "../../gateways/adyen/notification-signature.ts";
 import { recordVerified, stageCredentials } from "../../gateways/connections.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { takeNotification } from "./intake.ts";
 import { processNotificationsOnce } from "./process-notifications.ts";
 
-let fixture: CoreFixture;
-let connectionB: string;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  connectionB = fixture.connectionIds[1]!;
-  await fixture.setRule([], [connectionB]);
-  // SANDBOX_B's own notifications have no address, so every notification is from this file.
-  await fixture.sandbox.setAccount(`test_${fixture.owner.merchantId}`, { notificationUrl: "" });
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
+const connectionB: string = fixture.connectionIds[1]!;
+await fixture.setRule([], [connectionB]);
+// SANDBOX_B's own notifications have no address, so every notification is from this file.
+await fixture.sandbox.setAccount(`test_${fixture.owner.merchantId}`, { notificationUrl: "" });
 
 const fixtureKey = "0F".repeat(32);
 

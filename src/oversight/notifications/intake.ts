@@ -12,7 +12,6 @@ import { DomainError } from "../../platform/errors.ts";
 import { decodeId } from "../../platform/ids.ts";
 import type { KeyRing } from "../../platform/secrets.ts";
 
-/** The dependencies of receiving notifications in one environment. */
 export type IntakeContext = {
   readonly database: Database;
   readonly sealing: KeyRing;

@@ -3,7 +3,6 @@ import type { SandboxClock } from "../../gateways/sandbox/clock.ts";
 import type { Book, Books } from "../books.ts";
 import type { SandboxAnswer } from "../routes.ts";
 
-/** An answer that is sent at once. */
 export type Answered = Exclude<SandboxAnswer, string>;
 
 /** The sender's answer and the answer stored for the key, which differ if an answer is lost on its way. */

@@ -15,7 +15,6 @@ import { cardErrorOf } from "./emulator-cards.ts";
 import { type Answered, refusal } from "./emulator-keys.ts";
 import type { Asked } from "./emulator-payments.ts";
 
-/** The dependencies of authentication alone. */
 export type StandaloneParts = {
   readonly challenges: Challenges;
   readonly directory: Directory;
@@ -25,7 +24,6 @@ export type StandaloneParts = {
 
 type Standalone = { readonly transaction: Transaction; readonly account: Account };
 
-/** Reports whether a request is about authentication alone. */
 export function isStandalone({ authenticationData }: Json): boolean {
   return isObject(authenticationData) && authenticationData.authenticationOnly === true;
 }

@@ -1,23 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { Receiver } from "../../dev/testing/receiver.ts";
 import { SandboxControl } from "../../dev/testing/sandbox-control.ts";
 import { cardFields } from "../../gateways/adyen/card-fields.ts";
-import { type Sandbox, startSandbox } from "../main.ts";
+import { startSandbox } from "../main.ts";
 
 const merchantAccount = "TheShopECOM";
-let sandbox: Sandbox;
-let control: SandboxControl;
-let intake: Receiver;
-beforeAll(async () => {
-  sandbox = await startSandbox({ port: 0 });
-  control = new SandboxControl(sandbox.origin);
-  intake = await Receiver.start();
-  await control.setAccount(merchantAccount, { notificationUrl: intake.url, hmacKey: "ab".repeat(32) });
-});
-afterAll(async () => {
-  await sandbox.close();
-  await intake.close();
-});
+const sandbox = await forFile(() => startSandbox({ port: 0 }));
+const control = new SandboxControl(sandbox.origin);
+const intake = await forFile(() => Receiver.start());
+await control.setAccount(merchantAccount, { notificationUrl: intake.url, hmacKey: "ab".repeat(32) });
 
 type Answer = { status: number; isTransient: boolean; body: Record<string, unknown> };
 

@@ -18,7 +18,6 @@ export type AdyenEmulatorParts = PaymentParts &
 
 const onePayment = "/payments/(?<id>[A-Z0-9]+)";
 
-/** Returns every route of Adyen's that our connector uses. */
 export function adyenRoutes(parts: AdyenEmulatorParts): readonly Route[] {
   const emulator = new EmulatorPayments(parts);
   const standalone = new StandaloneAuthentications(parts);

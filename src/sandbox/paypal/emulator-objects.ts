@@ -241,14 +241,12 @@ const errors: Readonly<Record<number, readonly [name: string, message: string]>>
   ],
 };
 
-/** Returns a refusal in PayPal's form. */
 export function refusal(status: number, issue?: string): Exclude<SandboxAnswer, string> {
   const [name, message] = errors[status] ?? ["INTERNAL_SERVER_ERROR", "An internal server error occurred."];
   const details = issue === undefined ? {} : { details: [{ issue }] };
   return { status, body: { name, message, debug_id: "90957fca61718", ...details } };
 }
 
-/** Returns an amount in PayPal's notation. */
 function money({ value, currency }: { value: number; currency: string }): Fields {
   const decimals = currencies[currency] ?? 2;
   return { currency_code: currency, value: (value / 10 ** decimals).toFixed(decimals) };

@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { SandboxControl } from "../../dev/testing/sandbox-control.ts";
-import { type Sandbox, startSandbox } from "../main.ts";
+import { startSandbox } from "../main.ts";
 
-let sandbox: Sandbox;
-let control: SandboxControl;
-let token: string;
-beforeAll(async () => {
-  sandbox = await startSandbox({ port: 0 });
-  control = new SandboxControl(sandbox.origin);
-  token = await signIn("ClientOfTheEmulator_test_emulator");
-});
-afterAll(() => sandbox.close());
+const sandbox = await forFile(() => startSandbox({ port: 0 }));
+const control = new SandboxControl(sandbox.origin);
+const token = await signIn("ClientOfTheEmulator_test_emulator");
 
 type Answer = { status: number; body: Record<string, never> };
 

@@ -24,7 +24,6 @@ import {
   statusOf,
 } from "./emulator-objects.ts";
 
-/** The dependencies of the emulator's payment intents. */
 export type IntentParts = {
   readonly ledger: Ledger;
   readonly issuer: Issuer;
@@ -37,7 +36,6 @@ export type IntentParts = {
 
 export type Asked = { readonly request: SandboxRequest; readonly account: Account; readonly form: URLSearchParams };
 
-/** An answer that is sent at once. */
 export type Answered = Exclude<SandboxAnswer, string>;
 
 // A day of a busy demo; beyond it the oldest are dropped.

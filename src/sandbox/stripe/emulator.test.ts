@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
 import { SandboxControl } from "../../dev/testing/sandbox-control.ts";
-import { type Sandbox, startSandbox } from "../main.ts";
+import { startSandbox } from "../main.ts";
 
-let sandbox: Sandbox;
-let control: SandboxControl;
-beforeAll(async () => {
-  sandbox = await startSandbox({ port: 0 });
-  control = new SandboxControl(sandbox.origin);
-});
-afterAll(() => sandbox.close());
+const sandbox = await forFile(() => startSandbox({ port: 0 }));
+const control = new SandboxControl(sandbox.origin);
 
 type Answer = {
   status: number;

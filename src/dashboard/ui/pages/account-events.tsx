@@ -6,7 +6,6 @@ import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useSignIn } from "../signed-in.tsx";
 
-/** The list, newest first. */
 export function AccountEvents() {
   const { member } = useSignIn();
   const { data, error, refetch } = useQuery(SignInService.method.listAccountEvents, {});

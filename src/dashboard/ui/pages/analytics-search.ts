@@ -26,7 +26,6 @@ export const presets = {
   "365d": { name: "Last 365 days", days: 365 },
 } as const;
 
-/** A range that has a name. */
 export type PresetName = keyof typeof presets;
 
 /** Whole days, the last one included, as `2026-11-21`. */
@@ -50,7 +49,6 @@ export function todayIn(timeZone: string): string {
   return `${part("year")}-${part("month")}-${part("day")}`;
 }
 
-/** Returns the day `days` before another one. */
 export function daysBefore(from: string, days: number): string {
   return new Date(Date.parse(from) - days * 86_400_000).toISOString().slice(0, 10);
 }

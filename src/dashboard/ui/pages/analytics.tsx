@@ -38,7 +38,6 @@ import { BrakingPeriods } from "./braking.tsx";
 
 const lengths = { hour: PointLength.HOUR, day: PointLength.DAY, week: PointLength.WEEK } as const;
 
-/** The page. */
 export function AnalyticsPage() {
   const { merchantId, environment, environmentName } = useScope();
   const search = useSearch({ from: "/signed-in/$environment/$merchantId/analytics" });

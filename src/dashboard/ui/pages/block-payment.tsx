@@ -20,7 +20,6 @@ import { Failure, Loading } from "../parts/states.tsx";
 import { useScope } from "../scope.ts";
 import { EntryFields, entryIn } from "./blocklist.tsx";
 
-/** The button, and its dialog. */
 export function BlockPayment({ sessionId }: { sessionId: string }) {
   const [isOpen, setOpen] = useState(false);
   return (

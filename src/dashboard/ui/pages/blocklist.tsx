@@ -23,7 +23,6 @@ import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
 
-/** The entries and the form. */
 export function Blocklist() {
   const { merchantId, environment, role } = useScope();
   const { data, error, refetch } = useQuery(BlocklistService.method.listBlocklist, { merchantId, environment });

@@ -84,7 +84,7 @@ type FormProps = {
 
 function AccountForm({ gateway, error, isPending, onSubmit, onEnd }: FormProps) {
   const { environmentName } = useScope();
-  const { credentialFields, becauseUnusable } = gateway;
+  const { credentialFields, becauseUnusable, emulatorAccepts } = gateway;
   const fieldProblems = useFieldProblems(error);
   return (
     <Form
@@ -101,6 +101,7 @@ function AccountForm({ gateway, error, isPending, onSubmit, onEnd }: FormProps) 
           This installation cannot route payments to it: {becauseUnusable}
         </p>
       )}
+      {emulatorAccepts !== undefined && <p className="banner">{emulatorAccepts}</p>}
       <Field
         label="Account name"
         name="account"

@@ -49,10 +49,8 @@ export const conditionKinds = [
   ["time", "Day and time"],
 ] as const;
 
-/** A kind of condition. */
 export type ConditionKind = (typeof conditionKinds)[number][0];
 
-/** The known currencies, with their numbers of decimals. */
 export type Currencies = readonly { readonly code: string; readonly exponent: number }[];
 
 /** A time of the week. */
@@ -66,7 +64,6 @@ export type Time = {
 /** The split of a plan; 0 percent while the share is not valid. */
 export type SplitContent = { readonly percent: number; readonly connectionIds: readonly string[] };
 
-/** A case. */
 export type CaseContent = {
   /** Identifies the case while it is edited; its name and place may change. */
   readonly key?: string;
@@ -78,21 +75,17 @@ export type CaseContent = {
   readonly authentication?: Authentication | undefined;
 };
 
-/** The cases and card ranges of a rule. */
 export type CasesContent = {
   readonly list: readonly CaseContent[];
   readonly cardRanges: readonly Pick<CardRange, "digits" | "country" | "type">[];
 };
 
-/** The cases of a rule that has none. */
 export const noCases: CasesContent = { list: [], cardRanges: [] };
 
-/** The conditions of a new case. */
 export const noConditions: Conditions = {
   ...{ currencies: [], cardBrands: [], cardTypes: [], issuingCountries: [], billingCountries: [], metadata: [] },
 };
 
-/** Returns the cases as calls send them. */
 export function casesContentOf({ list, cardRanges }: CasesContent) {
   return {
     list: list.map(({ name, conditions = noConditions, connectionIds, split, authentication }) => ({
@@ -157,12 +150,10 @@ export function problemsOfCases({ list }: CasesContent): string[] {
   ]);
 }
 
-/** Returns the error of a text of currencies. */
 export function findCurrencyProblem(text: string): string | null {
   return listIn(text).every((code) => /^[A-Z]{3}$/.test(code)) ? null : "Three letters each, such as EUR, CHF.";
 }
 
-/** Returns the error of a text of countries. */
 export function findCountryProblem(text: string): string | null {
   return listIn(text).every((code) => /^[A-Z]{2}$/.test(code)) ? null : "Two letters each, such as DE, AT.";
 }
@@ -177,7 +168,6 @@ export function findMetadataProblem(text: string): string | null {
   return twice === undefined ? null : `Put all values of ${twice} in one line: a payment has one of them.`;
 }
 
-/** Returns the error of the text of an amount, for a case with these currencies. */
 export function findAmountProblem(text: string, chosen: readonly string[], known: Currencies): string | null {
   const read = text.trim() === "" ? undefined : amountIn(text, chosen, known);
   return read?.type === "problem" ? read.problem : null;
@@ -301,14 +291,12 @@ export function splitsBelow(list: readonly CaseContent[], index: number, default
   ];
 }
 
-/** The types of cards, with their names. */
 export const cardTypes = [
   [CardType.CREDIT, "Credit"],
   [CardType.DEBIT, "Debit"],
   [CardType.PREPAID, "Prepaid"],
 ] as const;
 
-/** The days of a week, with their names. */
 export const days = [
   [Day.MONDAY, "Monday"],
   [Day.TUESDAY, "Tuesday"],
@@ -319,7 +307,6 @@ export const days = [
   [Day.SUNDAY, "Sunday"],
 ] as const;
 
-/** The networks of cards. */
 export const brands = ["visa", "mastercard", "amex", "discover", "diners", "jcb", "unionpay", "maestro"] as const;
 
 /** Returns the conditions as a sentence, such as `EUR from 100.00 and card brand is Visa`; empty if there are none. */
@@ -385,7 +372,6 @@ function metadataIn(text: string): Conditions["metadata"] {
   });
 }
 
-/** Returns the text of metadata conditions. */
 export function textOfMetadata(metadata: Conditions["metadata"]): string {
   return metadata.map(({ key, values }) => `${key} = ${values.join(" | ")}`).join("\n");
 }
@@ -403,7 +389,6 @@ export function rangesIn(text: string): CasesContent["cardRanges"] {
   });
 }
 
-/** Returns the text of card ranges. */
 export function textOfRanges(ranges: CasesContent["cardRanges"]): string {
   const nameOf = (type: CardType) => cardTypes.find(([value]) => value === type)?.[1].toLowerCase() ?? "";
   return ranges

@@ -36,7 +36,6 @@ export type RuleContent = {
   readonly retriesSameGateway?: boolean | undefined;
 };
 
-/** The choices about authentication beside the payments that need it. */
 export type Policy = {
   readonly exemptions: readonly AcquirerExemption_Kind[];
   readonly stopsIfUnavailable: boolean;
@@ -44,7 +43,6 @@ export type Policy = {
   readonly withoutBrowser: WithoutBrowser;
 };
 
-/** The policy of a rule that has none. */
 export const noPolicy: Policy = {
   exemptions: [],
   stopsIfUnavailable: false,

@@ -19,7 +19,6 @@ import { RoutingSwitches } from "./routing-switches.tsx";
 import { RoutingTester } from "./routing-tester.tsx";
 import { RoutingWhatIf } from "./routing-what-if.tsx";
 
-/** The page. */
 export function RoutingPage() {
   const { merchantId, environment, environmentName } = useScope();
   const rule = useQuery(RoutingRuleService.method.getRoutingRule, { merchantId, environment });

@@ -83,7 +83,6 @@ export function readLimits(text: string, currencies: Currencies) {
     : undefined;
 }
 
-/** Returns the error of a list of limits, naming the first invalid line. */
 export function findLimitProblem(text: string, currencies: Currencies): string | undefined {
   const limits = limitRows(text).map((line) => readLimit(line, currencies));
   const wrong = limits.find((limit) => limit.type === "problem");

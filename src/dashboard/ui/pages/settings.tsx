@@ -18,7 +18,6 @@ import { SettingDrafts } from "./setting-drafts.tsx";
 import { Line, Row, SettingRow } from "./setting-row.tsx";
 import { findDescriptorProblem, findLifetimeProblem, findOriginProblem, linesOf } from "./setting-rules.ts";
 
-/** The page. */
 export function SettingsPage() {
   const { merchantId, environment, environmentName } = useScope();
   const settings = useQuery(SettingsService.method.getSettings, { merchantId, environment });

@@ -13,7 +13,6 @@ import { Field } from "../parts/field.tsx";
 import { Mark } from "../parts/mark.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 
-/** The form, and after it the requested page. */
 export function SignInPage() {
   const { next } = useSearch({ from: "/sign-in" });
   const navigate = useNavigate();

@@ -18,7 +18,6 @@ import { nameOfRole, useScope } from "../scope.ts";
 import { useSignIn } from "../signed-in.tsx";
 import { InviteForm } from "./invite-form.tsx";
 
-/** The page. */
 export function TeamPage() {
   const { merchantId, role, merchantName } = useScope();
   const { data, error, refetch } = useQuery(MemberService.method.listMembers, { merchantId });

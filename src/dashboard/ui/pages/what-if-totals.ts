@@ -32,7 +32,6 @@ const zero: Counts = {
   measuredSucceedsHigh: 0,
 };
 
-/** The totals before the first slice. */
 export const emptyTotals: Totals = { counts: zero, examples: [], sessions: 0, nextPageToken: "", reached: undefined };
 
 // Bounds the examples of all slices together.

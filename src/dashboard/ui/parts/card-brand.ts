@@ -16,7 +16,6 @@ export function nameOfBrand(brand: string): string {
   return names[brand] ?? brand;
 }
 
-/** Reports whether the page has a mark of this brand. */
 export function isKnownBrand(brand: string): boolean {
   return names[brand] !== undefined;
 }

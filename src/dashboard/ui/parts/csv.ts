@@ -8,7 +8,6 @@ const formulaWithin = /;([\s\p{Cf}"]*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/gu;
 // The mark by which spreadsheets recognize UTF-8.
 const byteOrderMark = "\ufeff";
 
-/** Returns the file's text. Numbers are unchanged. */
 export function csvOf(rows: readonly (readonly (string | number)[])[]): string {
   return rows.map((row) => `${row.map(cellOf).join(",")}\r\n`).join("");
 }

@@ -14,7 +14,6 @@ export type FieldProps = TextFieldProps & {
   options?: readonly string[];
 };
 
-/** A field. */
 export function Field({ label, hint, problem, unit, options, ...props }: FieldProps) {
   const listId = useId();
   return (

@@ -42,6 +42,7 @@ export type PeerSession = {
 };
 
 const graceMs = 60_000;
+const serviceOrigin = "http://127.0.0.1";
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /** Sessions in one database, under the keys of one installation. */
@@ -118,7 +119,7 @@ export class HandWrittenSessions {
       profileId: profile,
       sdkAuthorization: this.#sign(this.#grantHeader, { session, profile, origins, environment: "test", exp }),
       sdkUrl: `${this.#vaultOrigin}/sdk.js`,
-      framePolicy: this.#sign(this.#policyHeader, { origins, environment: "test", exp }),
+      framePolicy: this.#sign(this.#policyHeader, { origins, service: serviceOrigin, environment: "test", exp }),
     };
   }
 

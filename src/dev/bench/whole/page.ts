@@ -69,7 +69,7 @@ ${writeRow(columns)}
 ${writeRow(columns.map(() => "---"))}
 ${rows.map(({ text }) => text).join("\n")}
 
-Each part prints its own report, with CPU time and percentiles: \`npm run bench -- --help\`. To see what a figure consists of, run \`npm run bench -- payments --profile FOLDER\` and \`edge --profile FOLDER\`.
+Each part has its own command, which prints its lines of this table, how they were measured, and the machine: \`npm run bench -- --help\`. To see what a figure consists of, run \`npm run bench -- payments --profile FOLDER\` and \`edge --profile FOLDER\`.
 ${sectionsOf(earlier)}`;
 }
 

@@ -118,6 +118,5 @@ export const authenticationRules: readonly Rule[] = [
     code: [{ file: files.submitPayment, instead: ["  const claim = asking;"] }],
     database: [],
     harm: "was captured without an authentication",
-    seenAt: 3_378,
   },
 ];

@@ -97,21 +97,6 @@ export const endRules: readonly Rule[] = [
     seenAt: 52,
   },
   {
-    id: "expiry-only-idle",
-    number: 7,
-    says: "Only a session that was never submitted expires.",
-    code: [],
-    database: [
-      withText("expire_session", "phase = 'IDLE'", "status = 'CREATED'"),
-      withoutGuard("EXPIRED means DONE and never submitted"),
-      withoutGuard("a submission has its time"),
-      withoutGuard("the token lives no longer than the payment that may use it"),
-      withoutGuard("no end while an attempt is AUTHORIZING"),
-      withoutGuard("DONE means that every attempt is final"),
-    ],
-    seenAt: 67,
-  },
-  {
     id: "look-up-reads",
     number: 8,
     says: "A look-up never requests money.",
@@ -126,7 +111,7 @@ export const endRules: readonly Rule[] = [
       },
     ],
     database: [],
-    seenAt: 4,
+    seenAt: 2,
   },
   {
     id: "capture-one-key",
@@ -153,7 +138,7 @@ export const endRules: readonly Rule[] = [
     ],
     database: [withoutGuard("a hold never existed only if none can follow")],
     coveredBy: ["orphans-voided"],
-    seenAt: 4,
+    seenAt: 10,
   },
   {
     id: "own-void-believed",
@@ -167,7 +152,6 @@ export const endRules: readonly Rule[] = [
     ],
     database: [],
     harm: "a hold is left at a gateway",
-    seenAt: 588_512_792,
   },
   {
     id: "orphans-voided",

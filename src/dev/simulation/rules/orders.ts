@@ -32,7 +32,7 @@ export const orderRules: readonly Rule[] = [
     says: "An order is free only when no money of it can be kept.",
     code: [],
     database: [withText("update_order", "IF s.keeps THEN", "IF false THEN")],
-    seenAt: 137,
+    seenAt: 166,
   },
   {
     id: "order-kept-until-voided",

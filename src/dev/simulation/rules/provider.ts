@@ -49,6 +49,6 @@ export const providerRules: readonly Rule[] = [
     code: [{ file: decisions, instead: ['    return { type: "askProvider", authentication };'] }],
     database: [],
     harm: "an authentication was requested twice",
-    seenAt: 164,
+    seenAt: 305,
   },
 ];

@@ -27,8 +27,6 @@ export type Rule = {
   readonly harm?: string;
   /** The reason that money is not in danger even then, if no violation was ever found. */
   readonly harmless?: string;
-  /** The first seed of the search for its violation, in place of 1: seeds before it show none, and take minutes. */
-  readonly firstSeed?: number;
   /** A seed that showed its violation: `--least` begins there and stops at the first violation. */
   readonly seenAt?: number;
 };

@@ -28,7 +28,7 @@ export const turnRules: readonly Rule[] = [
     says: "The transaction that ends a session voids every unknown attempt.",
     code: [{ file: files.submitPayment, instead: [""] }],
     database: [withoutGuard("unknown attempts go to VOIDING with the winner or the end")],
-    seenAt: 4,
+    seenAt: 16,
   },
   {
     id: "end-with-event",
@@ -66,8 +66,7 @@ export const turnRules: readonly Rule[] = [
       withText("renew_lease", " AND lease_epoch = epoch"),
     ],
     coveredBy: ["conditional-move", "winner-once"],
-    firstSeed: 2_000,
-    seenAt: 2_044,
+    seenAt: 204,
   },
   {
     id: "conditional-move",
@@ -82,8 +81,7 @@ export const turnRules: readonly Rule[] = [
       withoutGuard("illegal attempt transition "),
     ],
     coveredBy: ["lease-epoch", "winner-once"],
-    firstSeed: 2_000,
-    seenAt: 2_044,
+    seenAt: 204,
   },
   {
     id: "session-locked-first",

@@ -30,7 +30,6 @@ const whole = (value: number) => (value >= 0 ? head(0, value) : head(1, -1 - val
 const encode = (value: Buffer | string) => Buffer.from(value).toString("base64url");
 const sha256 = (value: Buffer | string) => createHash("sha256").update(value).digest();
 
-/** One device with one passkey. */
 export class Authenticator {
   readonly #origin: string;
   readonly #keys = generateKeyPairSync("ec", { namedCurve: "P-256" });

@@ -16,8 +16,6 @@ import { createTestDatabase } from "../postgres.ts";
 
 const brand = "switchyard";
 
-export type PayingDashboard = Awaited<ReturnType<typeof startPayingDashboard>>;
-
 /** Close it when the file's tests are done. Webhook endpoints are not served. */
 export async function startPayingDashboard() {
   const [payments, accountsDatabase] = await Promise.all([startCoreFixture(), createTestDatabase("accounts")]);
@@ -36,6 +34,7 @@ export async function startPayingDashboard() {
     runtime: systemRuntime,
     brand,
     apiOrigin: "https://pay.example.com",
+    emulatorOrigins: { test: { ADYEN: "http://127.0.0.1:4404" }, live: {} },
     dashboardOrigin: undefined,
     signIns: undefined,
     mailer: undefined,

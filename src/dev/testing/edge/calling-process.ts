@@ -9,7 +9,6 @@ export type CallingBrowser = {
   readonly address: string;
 };
 
-/** The message of the parent: the browsers call in turn. */
 export type CallingOrder = {
   readonly origin: string;
   readonly browsers: readonly CallingBrowser[];

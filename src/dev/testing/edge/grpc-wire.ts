@@ -7,7 +7,6 @@ import { ErrorInfoSchema } from "../../../../gen/google/rpc/error_details_pb.ts"
 import { StatusSchema } from "../../../../gen/google/rpc/status_pb.ts";
 import { frameMessage } from "../../../platform/grpc-message.ts";
 
-/** A server's answer to one call. */
 export type WireAnswer = {
   readonly status: number;
   readonly headers: Readonly<Record<string, unknown>>;

@@ -29,7 +29,6 @@ export async function hold(port: number, start: string, drip = ""): Promise<Held
   return { socket, ended };
 }
 
-/** Holds this many connections at once. */
 export function holdMany(count: number, port: number, start: string, drip = ""): Promise<HeldConnection[]> {
   return Promise.all(Array.from({ length: count }, () => hold(port, start, drip)));
 }

@@ -20,7 +20,6 @@ import { requireDocumented } from "./documented-answers.ts";
 /** The result of a request. `code` is undefined when it was accepted; `params` names every refused field, sorted. */
 export type Outcome = { readonly code: string | undefined; readonly params: readonly string[] };
 
-/** An error as REST writes it. */
 export type ErrorBody = {
   readonly code?: string;
   readonly param?: string;
@@ -33,7 +32,6 @@ export type Order = MessageInitShape<typeof CreatePaymentSessionRequestSchema>;
 /** Filters of the list as gRPC carries them. */
 export type Filters = MessageInitShape<typeof ListPaymentSessionsRequestSchema>;
 
-/** Both ports of an edge with one merchant. */
 export class Surfaces {
   readonly edge: EdgeFixture;
   /** The origin of gRPC and Connect, as HTTP/2 without TLS. */
@@ -124,7 +122,6 @@ export class Surfaces {
   }
 }
 
-/** Starts an edge on its own database. */
 export async function startSurfaces(): Promise<Surfaces> {
   const edge = await startEdgeFixture();
   const server = createGrpcServer(edge.parts, { reflection: false });

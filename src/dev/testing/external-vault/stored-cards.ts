@@ -9,7 +9,6 @@ export type VaultedCard = {
   readonly card_network: string;
 };
 
-/** A session in which one page may confirm a card. */
 export type MethodSession = {
   readonly id: string;
   readonly clientSecret: string;

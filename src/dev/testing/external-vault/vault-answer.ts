@@ -2,7 +2,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { VaultEmulatorOptions } from "./orders.ts";
 
-/** An answer before it is written. */
 export type VaultAnswer = { readonly status: number; readonly body: unknown };
 
 /** A JSON object with unknown members. */

@@ -20,7 +20,6 @@ import { emulatorAccounts } from "../emulator-accounts.ts";
 import { approvedCard, type GatewayHarness, notificationPath } from "../gateway-harness.ts";
 import { forgedTexts, refusedReturns, returnWith } from "./forged-returns.conformance.ts";
 
-/** The facts about a gateway's authentication that the suite needs. */
 export type AuthenticationSubject = {
   /** The code with which it declines where the customer cannot be asked, and that of a bank that wants authentication. */
   readonly codes: { readonly unasked: string; readonly soft: string };

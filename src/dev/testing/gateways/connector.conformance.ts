@@ -31,7 +31,6 @@ import { describeHolds, type HoldSubject } from "./holds.conformance.ts";
 import { describeImport, type ImportSubject } from "./import.conformance.ts";
 import { describeRefunds, type RefundSubject } from "./refunds.conformance.ts";
 
-/** The facts about a connector that the suite needs. */
 export type ConformanceSubject = HarnessSubject & {
   readonly gateway: Gateway;
   readonly authentication: AuthenticationSubject;

@@ -10,7 +10,6 @@ import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Hold, NotificationKind } from "../../../gateways/connector.ts";
 import { awaitNotification, type GatewayHarness, holdPayment, receiveNotifications } from "../gateway-harness.ts";
 
-/** The facts about a connector's holds that the suite needs. */
 export type HoldSubject = {
   /** The key with which the gateway signs its notifications, where they alone report what happened to a hold. */
   readonly hmacKey?: string;

@@ -3,7 +3,6 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { AuthenticationProof, Exemption } from "../../../gateways/authentication.ts";
 import { approvedCard, type GatewayHarness } from "../gateway-harness.ts";
 
-/** The facts about a gateway's import that the suite needs. */
 export type ImportSubject = {
   /** Returns the part of a request's body that imports; empty for a body that imports nothing. */
   readonly read: (body: string) => object;

@@ -31,7 +31,6 @@ import {
 } from "../gateway-harness.ts";
 import { unreachableOrigins } from "../unreachable-origins.ts";
 
-/** The facts about a connector's refunds that the suite needs. */
 export type RefundSubject = {
   /** The gateway's name in the sandbox's ledger. */
   readonly acquirer: AcquirerName;

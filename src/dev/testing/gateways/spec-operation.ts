@@ -5,7 +5,6 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { parse } from "qs";
 import { closeObjects, type Json, spellOutNull } from "./spec-schemas.ts";
 
-/** The parts of an OpenAPI file that are read here. */
 export type SpecDocument = {
   readonly openapi: string;
   readonly servers: readonly { readonly url: string }[];

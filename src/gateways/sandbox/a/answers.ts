@@ -221,7 +221,6 @@ function authorizationCalled(code: string, status: number, json: Json | undefine
   return status === 409 && error?.code === code && isObject(error.authorization) ? error.authorization : undefined;
 }
 
-/** Returns the error in a body, if it has one. */
 export function errorOf(json: Json | undefined): Json | undefined {
   return isObject(json?.error) ? json.error : undefined;
 }

@@ -4,7 +4,6 @@ import type { DeclineTable } from "../../declines.ts";
 const source = "https://docs.adyen.com/development-resources/refusal-reasons (2026), whose numbers the sandbox borrows";
 const again = "a rule of the sandbox's own, so that a retry can be tried at both sandbox gateways";
 
-/** The meaning of each of SANDBOX_B's refusal reasons. */
 export const declines: DeclineTable = {
   "2": { kind: "SOFT_DECLINE", stop: "none", declineCode: "card_declined", source },
   "4": { kind: "SOFT_DECLINE", stop: "none", declineCode: "card_declined", source, again },

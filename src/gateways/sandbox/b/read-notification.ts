@@ -1,8 +1,6 @@
-/** Reads SANDBOX_B's notifications: every item's signature is checked before anything else in it is trusted. */
-
-import { isObject, parseJsonObject } from "../../../platform/outbound-http.ts";
-import { equalInConstantTime } from "../../../platform/secrets.ts";
-import { type SignedFields, signNotification } from "../../adyen/notification-signature.ts";
+/** Reads SANDBOX_B's notifications. */
+import type { SignedFields } from "../../adyen/notification-signature.ts";
+import { readSignedItems } from "../../adyen/signed-items.ts";
 import { fromGatewayAmount } from "../../amounts.ts";
 import type {
   Credentials,
@@ -17,9 +15,6 @@ import { declines } from "./declines.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-// SANDBOX_B sends one; Adyen documents up to six in a body.
-const itemsMax = 6;
-
 /**
  * Reads the notification items in a request body. Nothing in it counts unless every item is signed with the
  * connection's secret.
@@ -29,25 +24,11 @@ export function readNotification(
   notification: RawNotification,
   environment: "test" | "live",
 ): NotificationReading {
-  const hmacKey = credentials.notificationHmacKey?.expose() ?? "";
-  if (!/^[0-9A-Fa-f]{64}$/.test(hmacKey)) return refused("this connection has no notification HMAC key");
-  const json = parseJsonObject(notification.body);
-  const wrapped = json?.notificationItems;
-  if (!Array.isArray(wrapped) || wrapped.length === 0 || wrapped.length > itemsMax)
-    return refused("not a notification");
-  if (json?.live !== String(environment === "live")) return refused("a notification of the other environment");
-  const notifications: Notification[] = [];
-  for (const wrapper of wrapped) {
-    const item = isObject(wrapper) ? wrapper.NotificationRequestItem : undefined;
-    const fields = isObject(item) ? signedFieldsOf(item) : undefined;
-    if (!isObject(item) || fields === undefined) return refused("an item lacks a signed field");
-    if (!isSigned(hmacKey, fields, item)) return refused("an item is not signed with this connection's key");
-    if (fields.merchantAccountCode !== credentials.merchantAccount?.expose()) {
-      return refused("an item of another merchant account");
-    }
-    notifications.push(notificationOf(fields, item));
-  }
-  return { type: "authentic", notifications };
+  const items = readSignedItems(credentials.notificationHmacKey?.expose() ?? "", notification, environment);
+  if (!Array.isArray(items)) return items;
+  if (items.some(({ fields }) => fields.merchantAccountCode !== credentials.merchantAccount?.expose()))
+    return { type: "refused", reason: "an item of another merchant account" };
+  return { type: "authentic", notifications: items.map(({ fields, item }) => notificationOf(fields, item)) };
 }
 
 function notificationOf(fields: SignedFields, item: Json): Notification {
@@ -98,35 +79,4 @@ function kindOf({ eventCode, success, originalReference }: SignedFields, item: J
 /** Reports whether the event may name one of our refunds in place of the attempt. */
 function isRefund(eventCode: string): boolean {
   return eventCode === "REFUND" || eventCode === "REFUND_FAILED";
-}
-
-function signedFieldsOf(item: Json): SignedFields | undefined {
-  const { pspReference, originalReference, merchantAccountCode, merchantReference, amount, eventCode, success } = item;
-  if (!isObject(amount)) return undefined;
-  const { value, currency } = amount;
-  if (typeof value !== "number" || typeof currency !== "string") return undefined;
-  if (typeof pspReference !== "string" || typeof originalReference !== "string") return undefined;
-  if (typeof merchantAccountCode !== "string" || typeof merchantReference !== "string") return undefined;
-  if (typeof eventCode !== "string" || typeof success !== "string") return undefined;
-  return {
-    pspReference,
-    originalReference,
-    merchantAccountCode,
-    merchantReference,
-    value,
-    currency,
-    eventCode,
-    success,
-  };
-}
-
-function isSigned(hmacKey: string, fields: SignedFields, item: Json): boolean {
-  const given = isObject(item.additionalData) ? item.additionalData.hmacSignature : undefined;
-  return (
-    typeof given === "string" && equalInConstantTime(Buffer.from(given), Buffer.from(signNotification(hmacKey, fields)))
-  );
-}
-
-function refused(reason: string): NotificationReading {
-  return { type: "refused", reason };
 }
