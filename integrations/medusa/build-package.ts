@@ -31,6 +31,7 @@ export async function buildMedusaPackage(folder: string): Promise<void> {
     version,
     description: "Switchyard as a payment provider of Medusa 2.",
     license,
+    type: "commonjs",
     main: "index.js",
     types: "index.d.ts",
     engines: { node: ">=20" },
