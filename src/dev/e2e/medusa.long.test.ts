@@ -155,6 +155,26 @@ it("makes no order of a cart that grew while it was being paid, refunds it, and 
   expect(await orders()).toMatchObject([{ total: 98, items: [{ quantity: 2 }], summary: { paid_total: 98 } }]);
 });
 
+it("makes no order of a cart that grew while its amount was being held, until the hold is voided", async () => {
+  const { cartId, page, orders, sessionId } = await checkOut("/later");
+  await payAndLeave(page);
+  await expect(medusa.addToCart(cartId)).rejects.toThrow(undeleted);
+  await medusa.addToCart(cartId);
+  const refused = medusa.said(/The cart was changed while it was being paid: 49 is paid, and its total is 98/);
+  await demo.sandbox.release({});
+  await refused;
+  expect(await orders()).toEqual([]);
+  await expect(medusa.openSession(cartId)).rejects.toThrow(undeleted);
+
+  await payments.cancelSession(sessionId);
+  await medusa.openSession(cartId);
+  const again = await browser.newPage();
+  await again.goto(`${pages.origin}/checkout?cart=${cartId}`);
+  await pay(again, approved);
+  await again.getByText("Thank you: order").waitFor();
+  expect(await orders()).toMatchObject([paidOrder(98)]);
+});
+
 it("makes the order after a 3-D Secure challenge", async () => {
   const { page, orders } = await checkOut();
   await pay(page, "4000000000007106");
