@@ -27,7 +27,7 @@ const together = { exclude: never, maxWorkers: 3, isolate: false };
 
 const projects = [
   { name: "whole", include: whole },
-  { name: "parts", include: ["{src,widget}/**/*.test.ts"], exclude: [...never, ...whole, ...simulation] },
+  { name: "parts", include: ["{src,widget,integrations}/**/*.test.ts"], exclude: [...never, ...whole, ...simulation] },
   { name: "simulation", include: simulation },
 ].map((project) => ({ extends: true as const, test: { ...together, ...project } }));
 

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { buildMedusaPackage } from "../../../integrations/medusa/build-package.ts";
 import { buildPackage } from "../../../widget/package/build-package.ts";
 import { buildClientPackage } from "./build-client-package.ts";
 import { findPackageProblems } from "./package-findings.ts";
@@ -17,22 +18,20 @@ const project = mkdtempSync(join(tmpdir(), "npm-packages-"));
 const packages = join(project, "node_modules");
 const client = join(packages, "@switchyard", "client");
 const widget = join(packages, "@switchyard", "widget");
+const medusa = join(packages, "@switchyard", "medusa");
 
 beforeAll(async () => {
   mkdirSync(join(packages, "@types"), { recursive: true });
   for (const name of ["standardwebhooks", "@stablelib", "fast-sha256", "@types/node", "undici-types"]) {
     symlinkSync(join(root, "node_modules", name), join(packages, name));
   }
-  await Promise.all([buildClientPackage(client), buildPackage(widget)]);
+  await Promise.all([buildClientPackage(client), buildPackage(widget), buildMedusaPackage(medusa)]);
 });
 afterAll(() => rmSync(project, { recursive: true }));
 
 describe("the npm packages", () => {
   it("have no findings by publint and attw", async () => {
-    expect({ client: await findPackageProblems(client), widget: await findPackageProblems(widget) }).toEqual({
-      client: [],
-      widget: [],
-    });
+    for (const folder of [client, widget, medusa]) expect(await findPackageProblems(folder), folder).toEqual([]);
   });
 
   it("have findings when types or a file are missing", async () => {

@@ -34,6 +34,7 @@ export const guideGroups: readonly { readonly readers: string; readonly guides: 
       guide("refunds.md", "Refunds", "Refund a captured payment, whole or in part, and never twice."),
       guide("ledger.md", "Ledger", "Compare the captures, refunds and voids of past days with statements."),
       guide("typed-client.md", "Typed client", "Call the API from TypeScript."),
+      guide("medusa.md", "Medusa", "Take payments in a Medusa shop."),
       guide("grpc.md", "gRPC", "Call the service from internal services."),
     ],
   },
