@@ -64,7 +64,7 @@ describe.concurrent("npm run sim", { timeout: timeoutMs }, () => {
     const { code, output } = await simulate("--seeds", "150", "--processes", "2");
     expect(output).toMatch(/^150 seeds, \d+ steps, 0 violations,/m);
     // Seeds in which hardly anyone pays show nothing.
-    expect(Number(/SUCCEEDED (\d+)/.exec(output)?.[1])).toBeGreaterThan(50);
+    expect(Number(/SUCCEEDED (\d+)/.exec(output)?.[1])).toBeGreaterThan(40);
     expect(code).toBe(0);
   });
 
