@@ -116,6 +116,8 @@ describe("the status", () => {
     ["authorized", held],
     ["captured", paid],
     ["authorized", { ...paid, amountCapturedMinor: 900 }],
+    ["captured", { ...paid, amountRefundedMinor: 900 }],
+    ["canceled", { ...paid, amountRefundedMinor: 4900 }],
     ["error", { ...open, status: "DECLINED" }],
     ["error", { ...open, status: "DEGRADED" }],
     ["canceled", { ...open, status: "EXPIRED" }],

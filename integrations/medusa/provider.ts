@@ -243,9 +243,12 @@ function minorOf(amount: unknown, { amount: whole, amountMinor, currency }: Sess
   return exactMinor(amount, currencyOf(currency).decimals);
 }
 
-function statusOf({ status, held, awaitingCustomer, amountCapturedMinor, amountMinor }: PaymentSession): Status {
+function statusOf(session: PaymentSession): Status {
+  const { status, held, awaitingCustomer, amountCapturedMinor, amountRefundedMinor, amountMinor } = session;
   switch (status) {
     case "SUCCEEDED":
+      // Otherwise a cart that Medusa has refunded could be completed by the payment.
+      if (amountRefundedMinor === amountCapturedMinor) return "canceled";
       return amountCapturedMinor === amountMinor ? "captured" : "authorized";
     case "CREATED":
       if (held !== undefined) return "authorized";
