@@ -16,6 +16,7 @@ import {
   writeTable,
 } from "./break-rules.ts";
 import { createBrokenCopy } from "./broken-copy.ts";
+import { codeDigest } from "./code-digest.ts";
 import type { Rule } from "./rules/rule.ts";
 import { rules } from "./rules/rules.ts";
 import { replay, type SimulationServer, simulate, startSimulationServer } from "./simulate.ts";
@@ -79,6 +80,7 @@ exitSoon(Number(process.exitCode ?? 0));
 async function playMany(server: SimulationServer, options: Options): Promise<number> {
   const interrupted = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => interrupted.abort());
+  console.log(`Code ${await codeDigest(root)}: seeds of every commit with this code count together.`);
   const tally = new SimulationTally(options.seeds);
   await simulate({
     ...options,
