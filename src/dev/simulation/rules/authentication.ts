@@ -118,5 +118,6 @@ export const authenticationRules: readonly Rule[] = [
     code: [{ file: files.submitPayment, instead: ["  const claim = asking;"] }],
     database: [],
     harm: "was captured without an authentication",
+    seenAt: 2_050,
   },
 ];
