@@ -21,9 +21,9 @@ const whole = [
 // Computes all the while, in processes of its own.
 const simulation = ["src/dev/simulation/simulation.test.ts"];
 
-// Three keep two cores busy: they wait for browsers, silent gateways and slow clients half of the time. Vitest requires
+// Four keep two cores busy: they wait for browsers, silent gateways and slow clients half of the time. Vitest requires
 // one number of the projects of a group; in groups of their own, each would end with one file and an idle core.
-const together = { exclude: never, maxWorkers: 3, isolate: false };
+const together = { exclude: never, maxWorkers: 4, isolate: false };
 
 const projects = [
   { name: "whole", include: whole },

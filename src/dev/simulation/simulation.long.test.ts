@@ -1,8 +1,12 @@
-/** Plays ten thousand seeds of the simulation that no earlier run has played, and removes every rule. */
+/**
+ * Plays ten thousand seeds of the simulation that no earlier run has played, removes every rule, and plays seeds in other
+ * orders.
+ */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
+import { simulate, startSimulationServer } from "./simulate.ts";
 
 const main = join(import.meta.dirname, "main.ts");
 const seeds = 10_000;
@@ -22,4 +26,30 @@ it("detects the removal of every rule from the code and the schema", { timeout: 
   const options = ["--break", "all", "--least", "--seeds", "10000"];
   const { stdout } = await promisify(execFile)(process.execPath, [main, ...options], { maxBuffer: 100_000_000 });
   expect(stdout).toMatch(/^\d+ rules missed, 0 not: none$/m);
+});
+
+it("plays seeds in the same way whatever was played before them", { timeout: timeoutMs }, async () => {
+  const root = join(import.meta.dirname, "../../..");
+  const server = await startSimulationServer(root);
+  onTestFinished(() => server.stop());
+  const stepsOf = async (processes: number) => {
+    const steps: number[] = [];
+    await simulate({
+      serverUrl: server.url,
+      root,
+      from: 1,
+      seeds: 12,
+      processes,
+      violationsMax: 1,
+      signal: new AbortController().signal,
+      onResult: (result) => {
+        steps[result.seed - 1] = result.steps;
+        return result.violation !== undefined;
+      },
+    });
+    return steps;
+  };
+  const [together, apart] = await Promise.all([stepsOf(1), stepsOf(3)]);
+  expect(together).toHaveLength(12);
+  expect(apart).toEqual(together);
 });

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, it } from "vitest";
-import { replay, type SimulationServer, simulate as simulateOn, startSimulationServer } from "./simulate.ts";
+import { replay, type SimulationServer, startSimulationServer } from "./simulate.ts";
 
 const main = join(import.meta.dirname, "main.ts");
 const root = join(import.meta.dirname, "../../..");
@@ -44,20 +44,6 @@ async function replayed(seed: number): Promise<string> {
   return `${history.join("\n")}\n\nSeed ${seed}: ${violation ?? `${status}, 0 violations`}\n`;
 }
 
-/** Plays the first seeds; returns the steps of each, in their order. */
-async function stepsOf(seeds: number, { processes }: { processes: number }): Promise<number[]> {
-  const steps: number[] = [];
-  await simulateOn({
-    ...{ serverUrl: server.url, root, from: 1, seeds, processes, violationsMax: 1 },
-    signal: new AbortController().signal,
-    onResult: (result) => {
-      steps[result.seed - 1] = result.steps;
-      return result.violation !== undefined;
-    },
-  });
-  return steps;
-}
-
 // The end of one run, when only its last seeds are played, leaves a core to another.
 describe.concurrent("npm run sim", { timeout: timeoutMs }, () => {
   it("finds no violation in a hundred and fifty seeds", async ({ expect }) => {
@@ -81,12 +67,6 @@ describe.concurrent("npm run sim", { timeout: timeoutMs }, () => {
     expect(first.output).toBe(second);
     // As the service does, it calls the functions of a partition.
     expect(first.output).toMatch(/process \d +claim_rest$/m);
-  });
-
-  it("plays seeds in the same way whatever was played before them", async ({ expect }) => {
-    const [together, apart] = await Promise.all([stepsOf(12, { processes: 1 }), stepsOf(12, { processes: 3 })]);
-    expect(together).toHaveLength(12);
-    expect(apart).toEqual(together);
   });
 
   it("lists the rules when the one to break does not exist", async ({ expect }) => {
