@@ -14,7 +14,7 @@ export type MonthsOptions = {
   readonly sessionsOfMonth: number;
   readonly rounds: number;
   readonly seconds: number;
-  readonly warmUpSeconds: number;
+  readonly warmUp: number;
   readonly customers: number;
   readonly quietSamples: number;
   readonly quietSeconds: number;
@@ -52,7 +52,7 @@ export async function measureMonths(options: MonthsOptions, report: (step: strin
       installations.push(await openInstallation(months, options.sessionsOfMonth));
     }
     report("warming up");
-    for (const installation of installations) await payRound(installation, options, options.warmUpSeconds);
+    for (const installation of installations) await payRound(installation, options, options.warmUp);
     for (let round = 0; round < options.rounds; round++) {
       report(`months: ${round} of ${options.rounds} rounds played`);
       for (const installation of inTurn(installations, round)) {
