@@ -1,8 +1,8 @@
 /** Compares payments under the guards of the checkout with payments without them: what the guards cost a plain payment. */
+import { askOne } from "../testing/with-client.ts";
 import { kinds, type PaidTurn, payAndDeliver } from "./payment-bench.ts";
-import { PaymentSite } from "./payment-site.ts";
+import { databaseOf, PaymentSite } from "./payment-site.ts";
 import { intervalOf, spreadOf } from "./rounds.ts";
-import { askOne, databaseOf } from "./site-database.ts";
 import { lineOf, type TableLine } from "./whole/table-line.ts";
 
 /** The load of a round. */

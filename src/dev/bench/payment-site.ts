@@ -202,6 +202,11 @@ export class PaymentSite {
   }
 }
 
+/** Returns the address of the environment's database, for its owner. */
+export function databaseOf({ ownerUrl }: Pick<PaymentSite, "ownerUrl">): string {
+  return Object.assign(new URL(ownerUrl), { pathname: "/switchyard_test" }).href;
+}
+
 /** Reads a line of proc_pid_status(5) in MiB. */
 function megabytesOf(pid: number, line: "VmHWM" | "VmRSS"): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
