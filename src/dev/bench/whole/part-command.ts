@@ -12,7 +12,7 @@ export function partCommand(part: Part): Command {
   for (const [option, { means, figures, min }] of Object.entries(options)) {
     const isList = typeof figures !== "number";
     const flag = option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    const parse = (text: string) => (isList ? text.split(",").map((one) => numberOf(one, min)) : numberOf(text, min));
+    const parse = (text: string) => (isList ? listOf(text) : numberOf(text, min));
     command.option(`--${flag} <number${isList ? "s" : ""}>`, means, parse, figures);
   }
   if (rows.length > 1) command.option("--rows <numbers>", "measure only these rows", parseRows(rows), rows);
@@ -30,6 +30,13 @@ export function parseRows(all: readonly number[]): (text: string) => number[] {
     if (rows.every((row) => all.includes(row))) return rows;
     throw new InvalidArgumentError(`It must be a list of rows out of ${all.join(",")}.`);
   };
+}
+
+/** Parses a baseline and what is compared with it. */
+function listOf(text: string): number[] {
+  const numbers = text.split(",").map((one) => numberOf(one, undefined));
+  if (numbers.length > 1 && numbers.every(Number.isInteger)) return numbers;
+  throw new InvalidArgumentError("It must be two or more whole numbers, such as 2,24,84.");
 }
 
 function numberOf(text: string, min: 0 | undefined): number {
