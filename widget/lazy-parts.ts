@@ -8,7 +8,6 @@ import { texts as english } from "./locales/en.ts";
 /** The part that pays: calls of the service, and what follows from them. */
 export type SessionPart = typeof import("./session-api.ts") & typeof import("./payment-part.ts");
 
-/** The part that shows an action. */
 export type ActionPart = typeof import("./action.ts");
 
 /** The part that knows the rules for the look. */

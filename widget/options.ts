@@ -26,7 +26,6 @@ export type Appearance = {
 /** The name of a color, a length or a font that a merchant may set; appearance.ts has their rules. */
 type AppearanceVariable = (typeof variableNames)[number];
 
-/** The names of the variables. */
 export const variableNames = [
   "color-primary",
   "color-on-primary",

@@ -54,9 +54,7 @@ export async function writeRequest(
 }
 
 export type Answer<Response> = { readonly response: Response; readonly challenge: string; readonly id: Buffer };
-/** The answer to `writeCreation`. */
 export type CreationAnswer = Answer<RegistrationResponseJSON>;
-/** The answer to `writeRequest`. */
 export type RequestAnswer = Answer<AuthenticationResponseJSON>;
 
 /** Parses an answer and the challenge that it claims to answer; undefined if it is malformed. */

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import type { Role } from "../config/checked-config.ts";
 import { readOwnVariables } from "../config/config.ts";
 import { settingsFileName } from "../demo/demo-file.ts";
@@ -10,8 +10,7 @@ import type { Finding } from "../doctor/finding.ts";
 import { exitSoon } from "../platform/process-end.ts";
 import { describedCommand, UsageError } from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
-
-const roles: readonly Role[] = ["edge", "worker", "dashboard", "vault", "sandbox"];
+import { parseRoles, roles } from "./roles-option.ts";
 
 type DoctorOptions = OutputOptions & {
   readonly role?: readonly Role[];
@@ -90,11 +89,4 @@ function rolesOf(variables: SettingsSource["variables"]): readonly Role[] {
     ...(has("dashboard") ? (["dashboard"] as const) : []),
     ...(has("vault") ? (["vault"] as const) : []),
   ];
-}
-
-function parseRoles(text: string): readonly Role[] {
-  const named = text.split(",");
-  const unknown = named.filter((role) => !roles.some((known) => known === role));
-  if (unknown.length > 0) throw new InvalidArgumentError(`Unknown role: ${unknown.join(", ")}.`);
-  return roles.filter((role) => named.includes(role));
 }

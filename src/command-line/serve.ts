@@ -1,11 +1,10 @@
 /** `switchyard serve`: runs roles until SIGTERM. */
 import { setTimeout as pause } from "node:timers/promises";
-import { Command, InvalidArgumentError } from "commander";
+import { Command } from "commander";
 import type { Role } from "../config/checked-config.ts";
 import { exitSoon } from "../platform/process-end.ts";
+import { parseRoles, roles } from "./roles-option.ts";
 import { stopRequested } from "./stop-requested.ts";
-
-const roles: readonly Role[] = ["edge", "worker", "dashboard", "vault", "sandbox"];
 
 // Counts after the shutdown grace for balancers. Longer than the longest step that a stop waits for: the vault's
 // call of 16 s (vault/vault-limits.ts) and the webhook of 15 s (events/egress.ts).
@@ -28,11 +27,4 @@ export function serveCommand(): Command {
       // A connection that a peer keeps open must not keep a stopped process alive.
       exitSoon(closed ? 0 : 1);
     });
-}
-
-function parseRoles(text: string): readonly Role[] {
-  const named = text.split(",");
-  const unknown = named.filter((role) => !roles.some((known) => known === role));
-  if (unknown.length > 0) throw new InvalidArgumentError(`Unknown role: ${unknown.join(", ")}.`);
-  return roles.filter((role) => named.includes(role));
 }

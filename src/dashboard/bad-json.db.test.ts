@@ -1,16 +1,12 @@
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Pages } from "../dev/testing/dashboard/pages.ts";
 import { WireClient } from "../dev/testing/edge/grpc-wire.ts";
 import { exchangeRaw } from "../dev/testing/edge/raw-exchange.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { startEdgeFixture } from "../edge/edge.fixture.ts";
-import { renderError, toDomainError } from "../edge/error-mapping.ts";
 import { createGrpcServer } from "../edge/grpc-server.ts";
-import { systemRuntime } from "../platform/runtime.ts";
 import { startDashboardFixture } from "./dashboard.fixture.ts";
-import { createDashboardServer } from "./dashboard-server.ts";
+import { serveForFile } from "./dashboard-server.fixture.ts";
 import { dashboardServices } from "./routes.ts";
 
 const origin = "https://dashboard.example.com";
@@ -20,23 +16,11 @@ const dashboard = await forFile(() => startDashboardFixture({ members: true }));
 await dashboard.addMember("Olive", "OWNER");
 cookie = await new Pages(() => dashboard).enter("Olive");
 operator = (await dashboard.hireOperator("ada")).expose();
-const style = { brand: "switchyard", errorDocsUrl: "https://pay.example.com/errors" };
-const server = createDashboardServer({
-  runtime: systemRuntime,
-  origin,
-  route: dashboard.route,
-  files: new Map(),
-  addressOf: () => "127.0.0.1",
-  isReady: async () => true,
-  renderError: (error, requestId) => renderError(style, toDomainError(error), requestId),
-});
-server.listen(0, "127.0.0.1");
-await once(server, "listening");
+const port = await serveForFile(dashboard, origin);
 const edge = await forFile(startEdgeFixture);
 const guestServices = { services: dashboardServices, route: dashboard.route };
 const internal = await forFile(() => createGrpcServer({ ...edge.parts, guestServices }, { reflection: false }));
 const wire = await forFile(async () => new WireClient(await internal.listen(0, "127.0.0.1")));
-afterAll(() => new Promise((closed) => server.close(closed)));
 
 type Refusal = { status: number; code: string; problems: { field: string; reason: string }[]; text: string };
 
@@ -51,7 +35,6 @@ function refusalOf(status: number, text: string): Refusal {
 const ports = {
   "the dashboard's port": async (rpc: string, body: string): Promise<Refusal> => {
     const head = `POST /dashboard.v1.${rpc} HTTP/1.1\r\nHost: dashboard.example.com\r\nOrigin: ${origin}\r\nConnect-Protocol-Version: 1\r\nContent-Type: application/json\r\nCookie: ${cookie}\r\n`;
-    const { port } = server.address() as AddressInfo;
     const { answers } = await exchangeRaw(port, `${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
     return refusalOf(answers[0]!.status, answers[0]!.text);
   },

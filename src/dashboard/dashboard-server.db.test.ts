@@ -1,31 +1,12 @@
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { exchangeEndless, exchangeRaw } from "../dev/testing/edge/raw-exchange.ts";
 import { forFile } from "../dev/testing/for-file.ts";
-import { renderError, toDomainError } from "../edge/error-mapping.ts";
-import { systemRuntime } from "../platform/runtime.ts";
 import { startDashboardFixture } from "./dashboard.fixture.ts";
-import { createDashboardServer } from "./dashboard-server.ts";
+import { serveForFile } from "./dashboard-server.fixture.ts";
 
 const origin = "https://dashboard.example.com";
-let port: number;
 const dashboard = await forFile(() => startDashboardFixture({ members: true }));
-const style = { brand: "switchyard", errorDocsUrl: "https://pay.example.com/errors" };
-const server = createDashboardServer({
-  runtime: systemRuntime,
-  origin,
-  route: dashboard.route,
-  files: new Map(),
-  addressOf: () => "127.0.0.1",
-  isReady: async () => true,
-  renderError: (error, requestId) => renderError(style, toDomainError(error), requestId),
-});
-server.listen(0, "127.0.0.1");
-await once(server, "listening");
-({ port } = server.address() as AddressInfo);
-// Waits for every connection; an open one would keep it from ending.
-afterAll(() => new Promise((closed) => server.close(closed)));
+const port = await serveForFile(dashboard, origin);
 
 const head = (type: string, path = "/dashboard.v1.HomeService/GetHome") =>
   `POST ${path} HTTP/1.1\r\nHost: dashboard.example.com\r\nOrigin: ${origin}\r\nConnect-Protocol-Version: 1\r\nContent-Type: ${type}\r\n`;

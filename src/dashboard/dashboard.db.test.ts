@@ -49,10 +49,7 @@ type AuditRow = {
 
 const [dashboard, receiver] = await Promise.all([forFile(startDashboardFixture), forFile(() => Receiver.start())]);
 const operator = await dashboard.hireOperator("ada");
-const scope: { merchantId: string; environment: string } = {
-  merchantId: dashboard.merchantId,
-  environment: "ENVIRONMENT_TEST",
-};
+const { scope } = dashboard;
 
 /** Calls any method with JSON; rejects with RpcError. */
 async function call(method: DescMethod, request: JsonValue, token?: Secret): Promise<Record<string, unknown>> {

@@ -99,6 +99,7 @@ export async function startDashboardFixture(
     ...server,
     sandboxOrigin: sandbox.origin,
     merchantId: encodeId("mer", merchant.id),
+    scope: { merchantId: encodeId("mer", merchant.id), environment: "ENVIRONMENT_TEST" as const },
     secretKey,
     mailbox,
     sealing,

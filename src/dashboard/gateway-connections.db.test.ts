@@ -7,10 +7,7 @@ import { startDashboardFixture } from "./dashboard.fixture.ts";
 const dashboard = await forFile(startDashboardFixture);
 const client = await forFile(async () => createDashboardClient(dashboard.address, await dashboard.hireOperator("ada")));
 const sandbox = new SandboxControl(dashboard.sandboxOrigin);
-const scope: { merchantId: string; environment: "ENVIRONMENT_TEST" } = {
-  merchantId: dashboard.merchantId,
-  environment: "ENVIRONMENT_TEST",
-};
+const { scope } = dashboard;
 
 const keyOf = (account: string) => ({ apiKey: `sandbox_test_${account}` });
 

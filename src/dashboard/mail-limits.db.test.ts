@@ -10,10 +10,7 @@ import { startDashboardFixture } from "./dashboard.fixture.ts";
 const pages = new Pages(() => dashboard);
 const dashboard = await forFile(() => startDashboardFixture({ members: true }));
 const client = await forFile(async () => createDashboardClient(dashboard.address, await dashboard.hireOperator("ada")));
-const scope: { merchantId: string; environment: "ENVIRONMENT_TEST" } = {
-  merchantId: dashboard.merchantId,
-  environment: "ENVIRONMENT_TEST",
-};
+const { scope } = dashboard;
 
 const subjectOf = ({ headers }: ReceivedMail) => new Map(headers).get("subject");
 const mailsTo = (address: string) => dashboard.mailbox.mails.filter(({ to }) => to.includes(address));

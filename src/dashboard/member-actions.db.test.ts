@@ -15,10 +15,7 @@ const [dashboard, receiver] = await Promise.all([
   forFile(() => startDashboardFixture({ members: true })),
   forFile(() => Receiver.start()),
 ]);
-const scope: { merchantId: string; environment: string } = {
-  merchantId: dashboard.merchantId,
-  environment: "ENVIRONMENT_TEST",
-};
+const { scope } = dashboard;
 await dashboard.addMember("Olive", "OWNER");
 await dashboard.addMember("Dora", "DEVELOPER");
 

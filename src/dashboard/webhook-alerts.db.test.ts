@@ -9,10 +9,7 @@ import { startDashboardFixture } from "./dashboard.fixture.ts";
 
 const dashboard = await forFile(startDashboardFixture);
 const client = await forFile(async () => createDashboardClient(dashboard.address, await dashboard.hireOperator("ada")));
-const scope: { merchantId: string; environment: "ENVIRONMENT_TEST" } = {
-  merchantId: dashboard.merchantId,
-  environment: "ENVIRONMENT_TEST",
-};
+const { scope } = dashboard;
 const { merchant } = await client.merchants.createMerchant({ name: "Tea House" });
 const another: typeof scope = { ...scope, merchantId: merchant!.merchantId! };
 const added = await client.endpoints.addWebhookEndpoint({ ...scope, url: "http://127.0.0.1:9/hook" });

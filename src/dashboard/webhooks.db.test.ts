@@ -10,10 +10,7 @@ import { startDashboardFixture } from "./dashboard.fixture.ts";
 let endpointId: string;
 const [dashboard, receiver] = await Promise.all([forFile(startDashboardFixture), forFile(() => Receiver.start())]);
 const client = await forFile(async () => createDashboardClient(dashboard.address, await dashboard.hireOperator("ada")));
-const scope: { merchantId: string; environment: "ENVIRONMENT_TEST" } = {
-  merchantId: dashboard.merchantId,
-  environment: "ENVIRONMENT_TEST",
-};
+const { scope } = dashboard;
 beforeEach(async () => {
   receiver.answerWith({ status: 200 });
   const { endpoint } = await client.endpoints.addWebhookEndpoint({ ...scope, url: receiver.url });

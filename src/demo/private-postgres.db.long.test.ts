@@ -3,10 +3,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { Client } from "pg";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { copyPostgres } from "../dev/testing/demo-postgres.ts";
 import { testStateFolder } from "../dev/testing/test-run.ts";
+import { askOne } from "../dev/testing/with-client.ts";
 import { removePostgresHome } from "./postgres-home.ts";
 import { startPrivatePostgres } from "./private-postgres.ts";
 import { isAlive, markOf } from "./process-mark.ts";
@@ -34,16 +34,6 @@ async function copyName(): Promise<ReturnType<typeof newName>> {
   return name;
 }
 
-async function ask(url: string, sql: string): Promise<unknown> {
-  const client = new Client({ connectionString: url });
-  try {
-    await client.connect();
-    return Object.values((await client.query(sql)).rows[0] ?? {})[0];
-  } finally {
-    await client.end();
-  }
-}
-
 describe("removePostgresHome()", () => {
   it("removes the binaries and the data that lie outside of the state folder", async () => {
     const state = await mkdtemp(join(tmpdir(), "switchyard-home-test-"));
@@ -62,12 +52,12 @@ describe("startPrivatePostgres()", () => {
   it("keeps data, port and password between starts", async () => {
     const { dataName } = newName();
     const first = await startPrivatePostgres({ stateFolder, dataName, forTests: true });
-    await ask(first.ownerUrl, "CREATE DATABASE kept");
+    await askOne(first.ownerUrl, "CREATE DATABASE kept");
     await first.stop();
     expect(markOf(first.pid)).toBeUndefined();
     const second = await startPrivatePostgres({ stateFolder, dataName, forTests: true });
     expect(second.ownerUrl).toBe(first.ownerUrl);
-    expect(await ask(second.ownerUrl, "SELECT count(*)::int FROM pg_database WHERE datname = 'kept'")).toBe(1);
+    expect(await askOne(second.ownerUrl, "SELECT count(*)::int FROM pg_database WHERE datname = 'kept'")).toBe(1);
     await second.stop({ removeData: true });
   });
 
@@ -76,22 +66,22 @@ describe("startPrivatePostgres()", () => {
     const server = await startPrivatePostgres({ stateFolder, dataName, forTests: true });
     onTestFinished(() => server.stop({ removeData: true }));
     const rights = "rolcreatedb AND rolcreaterole AND NOT rolsuper";
-    expect(await ask(server.ownerUrl, `SELECT ${rights} FROM pg_roles WHERE rolname = current_user`)).toBe(true);
+    expect(await askOne(server.ownerUrl, `SELECT ${rights} FROM pg_roles WHERE rolname = current_user`)).toBe(true);
     expect(statSync(recordFile).mode & 0o777).toBe(0o600);
     const wrong = new URL(server.ownerUrl);
     wrong.password = "guess";
-    await expect(ask(wrong.href, "SELECT 1")).rejects.toThrow("password authentication failed");
+    await expect(askOne(wrong.href, "SELECT 1")).rejects.toThrow("password authentication failed");
   });
 
   it("denies other roles access to the databases that come with the server", async () => {
     const { dataName } = await copyName();
     const server = await startPrivatePostgres({ stateFolder, dataName, forTests: true });
     onTestFinished(() => server.stop({ removeData: true }));
-    await ask(server.ownerUrl, "CREATE ROLE stranger LOGIN PASSWORD 'known'");
+    await askOne(server.ownerUrl, "CREATE ROLE stranger LOGIN PASSWORD 'known'");
     for (const database of ["postgres", "template1"]) {
       const url = new URL(server.ownerUrl);
       Object.assign(url, { username: "stranger", password: "known", pathname: database });
-      await expect(ask(url.href, "SELECT 1")).rejects.toThrow("permission denied for database");
+      await expect(askOne(url.href, "SELECT 1")).rejects.toThrow("permission denied for database");
     }
   });
 
@@ -107,13 +97,13 @@ describe("startPrivatePostgres()", () => {
   it("stops the orphan of a starter that died, and reuses its data", async () => {
     const { dataName, recordFile } = await copyName();
     const orphan = await startPrivatePostgres({ stateFolder, dataName, forTests: true });
-    await ask(orphan.ownerUrl, "CREATE DATABASE kept");
+    await askOne(orphan.ownerUrl, "CREATE DATABASE kept");
     const record = loadRecord(recordFile);
     saveRecord(recordFile, { ...record!, starter: { pid: process.pid, birth: "long ago" } });
     const server = await startPrivatePostgres({ stateFolder, dataName, forTests: true });
     onTestFinished(() => server.stop({ removeData: true }));
     expect(isAlive(record!.server!)).toBe(false);
-    expect(await ask(server.ownerUrl, "SELECT count(*)::int FROM pg_database WHERE datname = 'kept'")).toBe(1);
+    expect(await askOne(server.ownerUrl, "SELECT count(*)::int FROM pg_database WHERE datname = 'kept'")).toBe(1);
   });
 
   it("starts despite a pid file of an ended process, and does not stop another process with that pid", async () => {

@@ -1,34 +1,23 @@
 /** A migrated database is as the committed schema has it, and every change of a guard is named. */
-import { Client, Pool } from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../dev/testing/postgres.ts";
+import { Pool } from "pg";
+import { describe, expect, it } from "vitest";
+import { forFile } from "../dev/testing/for-file.ts";
+import { createTestDatabase, openTestDatabase } from "../dev/testing/postgres.ts";
 import { Database } from "../platform/database.ts";
 import { examineGuards } from "./guard-checks.ts";
 
+const { owner, database } = await forFile(openTestDatabase);
+
 it.for(["environment", "accounts", "vault"] as const)("knows a database of kind %s", async (kind) => {
   const testDatabase = await createTestDatabase(kind);
-  const database = new Database(new Pool({ connectionString: testDatabase.url, max: 1 }));
-  const findings = await examineGuards(kind, { kind }, database);
-  await database.pool.end();
+  const examined = new Database(new Pool({ connectionString: testDatabase.url, max: 1 }));
+  const findings = await examineGuards(kind, { kind }, examined);
+  await examined.pool.end();
   await testDatabase.drop();
   expect(findings).toMatchObject([{ state: "OK" }]);
 });
 
 describe("a database of an environment", () => {
-  let testDatabase: TestDatabase;
-  let owner: Client;
-  let database: Database;
-  beforeAll(async () => {
-    testDatabase = await createTestDatabase("environment");
-    owner = new Client({ connectionString: testDatabase.ownerUrl });
-    await owner.connect();
-    database = new Database(new Pool({ connectionString: testDatabase.url, max: 1 }));
-  });
-  afterAll(async () => {
-    await Promise.all([owner.end(), database.pool.end()]);
-    await testDatabase.drop();
-  });
-
   const partition = async () => {
     const { rows } = await owner.query(
       "SELECT format('partitions.%I', 'attempt' || suffix) AS name FROM app.partition_sets WHERE kind = 'payments' ORDER BY 1 LIMIT 1",

@@ -18,7 +18,6 @@ const compressionHeaders = {
   proto: { of: "content-encoding", accepted: "accept-encoding" },
 } as const;
 
-// The accepted compressions.
 const acceptedCompressions = "gzip,br";
 
 /** A form whose body is one Protobuf message. */

@@ -2,7 +2,6 @@ import { Webhook } from "standardwebhooks";
 import { beforeEach, describe, expect, it } from "vitest";
 import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
 import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
-import { fanOut } from "../dev/testing/events/fan-out.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { type Answer, Receiver } from "../dev/testing/receiver.ts";
 import { createStrictLog } from "../dev/testing/strict-log.ts";
@@ -29,11 +28,7 @@ beforeEach(async () => {
   return () => receiver.close();
 });
 
-async function emitAndFanOut(sessionId?: string) {
-  const emitted = await harness.emit({ merchantId, ...(sessionId !== undefined && { sessionId }) });
-  await fanOut(harness.context.database, [{ sessionId: emitted.sessionId, sequence: 99 }]);
-  return emitted;
-}
+const emitAndFanOut = (sessionId?: string) => harness.emitAndFanOut(merchantId, sessionId);
 
 type DeliveryRow = { status: string; tries: number; pause: number | null };
 const deliveryOf = async (eventId: string) =>

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
 import { openEventsHarness } from "../dev/testing/events/events-harness.ts";
-import { fanOut } from "../dev/testing/events/fan-out.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { encodeId } from "../platform/ids.ts";
@@ -35,11 +34,7 @@ beforeEach(async () => {
   return () => receiver.close();
 });
 
-async function emitAndFanOut(sessionId?: string): Promise<{ eventId: string; sessionId: string }> {
-  const emitted = await harness.emit({ merchantId, ...(sessionId !== undefined && { sessionId }) });
-  await fanOut(harness.context.database, [{ sessionId: emitted.sessionId, sequence: 99 }]);
-  return emitted;
-}
+const emitAndFanOut = (sessionId?: string) => harness.emitAndFanOut(merchantId, sessionId);
 const load = (eventId: string) => loadDelivery(harness.context.database, { ...key, eventId });
 const list = (filter: DeliveryFilter, count = 100) =>
   listDeliveries(harness.context.database, merchantId, { filter, after: undefined, count });

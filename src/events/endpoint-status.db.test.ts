@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
 import { openEventsHarness } from "../dev/testing/events/events-harness.ts";
-import { fanOut } from "../dev/testing/events/fan-out.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { encodeId } from "../platform/ids.ts";
@@ -34,11 +33,7 @@ beforeEach(async () => {
 const statusOf = async () => (await loadEndpoint(harness.context.database, key)).status;
 const idsReceived = () => receiver.requests.map(({ headers }) => headers["webhook-id"]);
 
-async function emitAndFanOut(sessionId?: string): Promise<{ eventId: string; sessionId: string }> {
-  const emitted = await harness.emit({ merchantId, ...(sessionId !== undefined && { sessionId }) });
-  await fanOut(harness.context.database, [{ sessionId: emitted.sessionId, sequence: 99 }]);
-  return emitted;
-}
+const emitAndFanOut = (sessionId?: string) => harness.emitAndFanOut(merchantId, sessionId);
 
 async function enable() {
   await clearDisabledEndpoint(harness.context.database, key);

@@ -1,13 +1,12 @@
 /** The rules of first attempts, on a real NATS: what any publisher may send, and what holds across workers. */
 import { create, toBinary } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { PaymentEventSchema } from "../../gen/events/v1/event_pb.ts";
-import type { PrivateNats } from "../demo/private-nats.ts";
-import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
-import { startTestNats } from "../dev/testing/nats.ts";
+import { openNatsHarness } from "../dev/testing/events/nats-harness.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { type ReceivedRequest, Receiver } from "../dev/testing/receiver.ts";
 import { encodeId } from "../platform/ids.ts";
-import { type NatsLink, openNats } from "../platform/nats.ts";
+import { openNats } from "../platform/nats.ts";
 import { pauseEndpoint } from "./endpoint-status.ts";
 import { registerEndpoint } from "./endpoints.ts";
 import { createPublisher } from "./publish.ts";
@@ -17,20 +16,9 @@ import { startWebhookWorker } from "./webhook-worker.ts";
 const stream = eventStreamOf("test", 1);
 // A post that has not ended by then goes on under a lease (first-attempts.ts).
 const pastLingerMs = 4_000;
-let harness: EventsHarness;
-let nats: PrivateNats;
-let link: NatsLink;
+const { harness, nats, link } = await forFile(openNatsHarness);
 let merchantId: string;
 let receiver: Receiver;
-beforeAll(async () => {
-  [harness, nats] = await Promise.all([openEventsHarness(), startTestNats()]);
-  link = openNats({ login: nats.urls.test, name: "test", log: { error: vi.fn() } });
-  await link.connected;
-});
-afterAll(async () => {
-  await link.close();
-  await Promise.all([harness.close(), nats.stop({ removeData: true })]);
-});
 beforeEach(async () => {
   await harness.setClockAhead("0 seconds");
   await harness.rows("DELETE FROM event_todo");

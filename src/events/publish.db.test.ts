@@ -1,30 +1,18 @@
 import { fromBinary } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { PaymentEventSchema } from "../../gen/events/v1/event_pb.ts";
-import type { PrivateNats } from "../demo/private-nats.ts";
-import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
 import { startLimitedNats } from "../dev/testing/events/limited-nats.ts";
-import { startTestNats } from "../dev/testing/nats.ts";
+import { openNatsHarness } from "../dev/testing/events/nats-harness.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { encodeId } from "../platform/ids.ts";
-import { type NatsLink, openNats } from "../platform/nats.ts";
+import { openNats } from "../platform/nats.ts";
 import { sweepOnce } from "./end-events.ts";
 import { createPublisher, republishOnce } from "./publish.ts";
 import { ensureEventStream, eventStreamOf } from "./streams.ts";
 
 const merchantId = "019a0000-0000-7000-8000-00000000000a";
 const stream = eventStreamOf("test", 1);
-let harness: EventsHarness;
-let nats: PrivateNats;
-let link: NatsLink;
-beforeAll(async () => {
-  [harness, nats] = await Promise.all([openEventsHarness(), startTestNats()]);
-  link = openNats({ login: nats.urls.test, name: "test", log: { error: vi.fn() } });
-  await link.connected;
-});
-afterAll(async () => {
-  await link.close();
-  await Promise.all([harness.close(), nats.stop({ removeData: true })]);
-});
+const { harness, link } = await forFile(openNatsHarness);
 beforeEach(async () => {
   await harness.setClockAhead("0 seconds");
   await harness.rows("DELETE FROM event_todo");

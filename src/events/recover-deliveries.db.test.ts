@@ -28,11 +28,7 @@ const longAgo = new Date(0);
 const recover = (since = longAgo, after?: string) =>
   harness.change((tx) => recoverDeliveries(tx, key, { since, after }));
 
-async function emitAndFanOut(sessionId?: string): Promise<{ eventId: string; sessionId: string }> {
-  const emitted = await harness.emit({ merchantId, ...(sessionId !== undefined && { sessionId }) });
-  await fanOut(harness.context.database, [{ sessionId: emitted.sessionId, sequence: 99 }]);
-  return emitted;
-}
+const emitAndFanOut = (sessionId?: string) => harness.emitAndFanOut(merchantId, sessionId);
 const giveUp = (eventId: string) =>
   harness.rows(
     "UPDATE delivery SET status = 'EXHAUSTED', tries = 10, next_at = NULL, lease_token = NULL, ended_at = now() WHERE event_id = $1",

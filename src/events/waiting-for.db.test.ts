@@ -3,7 +3,6 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
 import { openEventsHarness } from "../dev/testing/events/events-harness.ts";
-import { fanOut } from "../dev/testing/events/fan-out.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { loadDelivery } from "./delivery-log.ts";
@@ -24,11 +23,7 @@ afterEach(async () => {
   await receiver.close();
 });
 
-async function emitAndFanOut(sessionId?: string) {
-  const emitted = await harness.emit({ merchantId, ...(sessionId !== undefined && { sessionId }) });
-  await fanOut(harness.context.database, [{ sessionId: emitted.sessionId, sequence: 99 }]);
-  return emitted;
-}
+const emitAndFanOut = (sessionId?: string) => harness.emitAndFanOut(merchantId, sessionId);
 const waitingFor = async (endpointId: string, { eventId }: { eventId: string }) =>
   (await loadDelivery(harness.context.database, { merchantId, endpointId, eventId })).waitingFor;
 const claim = () =>

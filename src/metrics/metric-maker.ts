@@ -1,7 +1,8 @@
 /** Makes metrics with the brand in their names and labels from closed lists only. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
-export type MetricMaker = ReturnType<typeof createMetricMaker>;
+/** Makes metrics that also have these labels, before their own. */
+export type MetricMaker<Always extends string = never> = ReturnType<typeof createMetricMaker<Always>>;
 
 /** Returns the current samples of a metric. */
 type Reading<Label extends string> = () => Iterable<{
@@ -9,12 +10,16 @@ type Reading<Label extends string> = () => Iterable<{
   readonly value: number;
 }>;
 
-export function createMetricMaker(registry: Registry, brand: string) {
+export function createMetricMaker<Always extends string = never>(
+  registers: Registry[],
+  brand: string,
+  always: readonly Always[] = [],
+) {
   const describe = <Label extends string>(name: string, help: string, labels: Label[]) => ({
     name: `${brand}_${name}`,
     help,
-    labelNames: labels,
-    registers: [registry],
+    labelNames: [...always, ...labels],
+    registers,
   });
   return {
     gauge: <Label extends string>(name: string, help: string, ...labels: Label[]) =>
@@ -24,8 +29,8 @@ export function createMetricMaker(registry: Registry, brand: string) {
     histogram: <Label extends string>(name: string, help: string, buckets: number[], ...labels: Label[]) =>
       new Histogram({ ...describe(name, help, labels), buckets }),
     /** A gauge whose samples are read anew at each scrape; a label set that no longer exists is dropped. */
-    collected: <Label extends string>(name: string, help: string, labels: Label[], read: Reading<Label>) => {
-      const gauge: Gauge<Label> = new Gauge({
+    collected: <Label extends string>(name: string, help: string, labels: Label[], read: Reading<Always | Label>) => {
+      const gauge: Gauge<Always | Label> = new Gauge({
         ...describe(name, help, labels),
         collect() {
           gauge.reset();
@@ -34,8 +39,13 @@ export function createMetricMaker(registry: Registry, brand: string) {
       });
     },
     /** A counter kept elsewhere, read at each scrape. */
-    collectedCounter: <Label extends string>(name: string, help: string, labels: Label[], read: Reading<Label>) => {
-      const counter: Counter<Label> = new Counter({
+    collectedCounter: <Label extends string>(
+      name: string,
+      help: string,
+      labels: Label[],
+      read: Reading<Always | Label>,
+    ) => {
+      const counter: Counter<Always | Label> = new Counter({
         ...describe(name, help, labels),
         collect() {
           counter.reset();

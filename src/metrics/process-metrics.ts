@@ -25,7 +25,7 @@ export type ProcessMetrics = ReturnType<typeof createProcessMetrics>;
 /** Registers every metric under the brand's name; one without values has no series. */
 export function createProcessMetrics(brand: string) {
   const registry = new Registry();
-  const make = createMetricMaker(registry, brand);
+  const make = createMetricMaker([registry], brand);
   const refreshes = createRefreshes(make);
   const readiness: (() => ReadyLine)[] = [];
   const ready = make.gauge(

@@ -1,12 +1,13 @@
 /**
  * Figures of recovery as metrics. Labels are the environments, rules and kinds in the code, so their number is bounded.
  */
-import { Counter, Gauge, Registry } from "prom-client";
+import { type Gauge, Registry } from "prom-client";
 import type { RecoveryFigures } from "../oversight/recovery-figures.ts";
+import { createMetricMaker } from "./metric-maker.ts";
 
 export function createRecoveryMetrics(registry: Registry, brand: string) {
   const own = new Registry();
-  const { gauge, counter } = metricMaker([registry, own], brand);
+  const { gauge, counter } = createMetricMaker([registry, own], brand, ["environment"]);
   const violations = gauge("invariant_violations", "Violations of the rules of the payment tables; must be 0.", "rule");
   const openItems = gauge("work_items_open", "Open items of the work queue.", "kind");
   const alarms = counter("alarms_total", "Alarms raised since the installation was created.", "kind");
@@ -76,19 +77,4 @@ async function forgetIn(own: Registry, environment: string): Promise<void> {
     const { values } = await metric.get();
     for (const { labels } of values) if (labels.environment === environment) metric.remove(labels);
   }
-}
-
-function metricMaker(registers: Registry[], brand: string) {
-  const describe = <Label extends string>(name: string, help: string, labels: Label[]) => ({
-    name: `${brand}_${name}`,
-    help,
-    labelNames: ["environment" as const, ...labels],
-    registers,
-  });
-  return {
-    gauge: <Label extends string>(name: string, help: string, ...labels: Label[]) =>
-      new Gauge(describe(name, help, labels)),
-    counter: <Label extends string>(name: string, help: string, ...labels: Label[]) =>
-      new Counter(describe(name, help, labels)),
-  };
 }

@@ -1,12 +1,11 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { Registry } from "prom-client";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import type { PrivateNats } from "../demo/private-nats.ts";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
-import { type EventsHarness, openEventsHarness } from "../dev/testing/events/events-harness.ts";
 import { fanOut } from "../dev/testing/events/fan-out.ts";
-import { startTestNats } from "../dev/testing/nats.ts";
+import { openNatsHarness } from "../dev/testing/events/nats-harness.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { sweepOnce } from "../events/end-events.ts";
 import { pauseEndpoint } from "../events/endpoint-status.ts";
@@ -16,30 +15,18 @@ import { StreamWatch } from "../events/stream-watch.ts";
 import { eventStreamOf } from "../events/streams.ts";
 import { endpointClasses, loadWebhookFigures } from "../events/webhook-figures.ts";
 import { Database, type Statement } from "../platform/database.ts";
-import { type NatsLink, openNats } from "../platform/nats.ts";
 import { createMetricsServer } from "./metrics-server.ts";
 import { sampleWebhooksOnce } from "./sample-webhooks.ts";
 import { createWebhookMetrics } from "./webhook-metrics.ts";
 
 const stream = eventStreamOf("test", 1);
-let harness: EventsHarness;
-let nats: PrivateNats;
-let link: NatsLink;
+const { harness, link } = await forFile(openNatsHarness);
 let receiver: Receiver;
 let merchantId: string;
 let registry: Registry;
 let metrics: ReturnType<typeof createWebhookMetrics>;
 let streamWatch: StreamWatch;
 
-beforeAll(async () => {
-  [harness, nats] = await Promise.all([openEventsHarness(), startTestNats()]);
-  link = openNats({ login: nats.urls.test, name: "test", log: { error: vi.fn() } });
-  await link.connected;
-});
-afterAll(async () => {
-  await link.close();
-  await Promise.all([harness.close(), nats.stop({ removeData: true })]);
-});
 beforeEach(async () => {
   await harness.setClockAhead("0 seconds");
   await harness.rows("UPDATE delivery SET status = 'EXHAUSTED', next_at = NULL, lease_token = NULL, ended_at = now()");

@@ -2,12 +2,13 @@
  * Webhooks as metrics: figures of the database, the stream's state, and the results of this worker's own delivery
  * attempts and mails.
  */
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
 import type { SeenAttempt } from "../events/seen-attempt.ts";
 import { attemptOutcomes } from "../events/seen-attempt.ts";
 import { type StreamState, streamStates } from "../events/stream-watch.ts";
 import type { Backlog, WebhookFigures } from "../events/webhook-figures.ts";
 import type { Handover } from "../platform/mail.ts";
+import { createMetricMaker, type MetricMaker } from "./metric-maker.ts";
 
 /** The state of a worker's stream; without a lag while NATS does not answer. */
 export type StreamFigures = {
@@ -28,7 +29,7 @@ const takenBucketsSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 300, 1_800
  * Registers the metrics under the brand's name. Labels are from closed lists in the code, so their number is bounded.
  */
 export function createWebhookMetrics(registry: Registry, brand: string) {
-  const make = metricMaker(registry, brand);
+  const make = createMetricMaker([registry], brand, ["environment"]);
   const gauges = { ...createFigureGauges(make), ...createStreamGauges(make) };
   const [attempts, mails] = [createDeliveryMetrics(make), createMailMetrics(make)];
   return {
@@ -43,24 +44,7 @@ export function createWebhookMetrics(registry: Registry, brand: string) {
   };
 }
 
-type Maker = ReturnType<typeof metricMaker>;
-
-function metricMaker(registry: Registry, brand: string) {
-  const describe = <Label extends string>(name: string, help: string, labels: Label[]) => ({
-    name: `${brand}_${name}`,
-    help,
-    labelNames: ["environment" as const, ...labels],
-    registers: [registry],
-  });
-  return {
-    gauge: <Label extends string>(name: string, help: string, ...labels: Label[]) =>
-      new Gauge(describe(name, help, labels)),
-    counter: <Label extends string>(name: string, help: string, ...labels: Label[]) =>
-      new Counter(describe(name, help, labels)),
-    histogram: <Label extends string>(name: string, help: string, buckets: number[], ...labels: Label[]) =>
-      new Histogram({ ...describe(name, help, labels), buckets }),
-  };
-}
+type Maker = MetricMaker<"environment">;
 
 function createFigureGauges({ gauge }: Maker) {
   const backlog = <Label extends string>(name: string, help: string, ...labels: Label[]) => {

@@ -1,10 +1,10 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Client } from "pg";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { returnTokenOf } from "../core/customer-actions.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
+import { withClient } from "../dev/testing/with-client.ts";
 import type { EdgeEnvironment } from "../edge/caller.ts";
 import { createNotificationIntake } from "../edge/gateway-notifications.ts";
 import { registerEndpoint, verifyEndpoint } from "../events/endpoints.ts";
@@ -38,13 +38,7 @@ async function countSessions(ownerUrl: string, merchantId: string): Promise<numb
 }
 
 async function asOwner<Row extends object>(url: string, text: string, values: readonly unknown[] = []) {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query<Row>(text, [...values])).rows;
-  } finally {
-    await client.end();
-  }
+  return (await withClient(url, (client) => client.query<Row>(text, [...values]))).rows;
 }
 
 describe("SWITCHYARD_BRAND", () => {

@@ -1,18 +1,17 @@
-import { Client, Pool } from "pg";
 import { Webhook } from "standardwebhooks";
 import { v7 } from "uuid";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { recordSettings } from "../accounts/merchant-settings.ts";
 import { nameGatewaysIn } from "../dashboard/ui/parts/gateway-name.ts";
 import { recordConfirmedAddresses } from "../dev/testing/confirmed-addresses.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { Mailbox } from "../dev/testing/mailbox.ts";
-import { createTestDatabase, type TestDatabase } from "../dev/testing/postgres.ts";
+import { openTestDatabase } from "../dev/testing/postgres.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { recordAlertChat, recordMutedTopics } from "../events/alert-settings.ts";
 import { Egress } from "../events/egress.ts";
 import { sendAlertsOnce } from "../events/send-alerts.ts";
 import { switchGuards } from "../migrations/switch-guards.ts";
-import { Database } from "../platform/database.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Mailer } from "../platform/mail.ts";
 import { systemRuntime } from "../platform/runtime.ts";
@@ -20,12 +19,9 @@ import type { Secret } from "../platform/secrets.ts";
 import { storeSettled } from "./analytics/settled-rows.fixture.ts";
 import { raiseAlertsOnce } from "./raise-alerts.ts";
 
-let testDatabase: TestDatabase;
-let owner: Client;
-let database: Database;
-let mailbox: Mailbox;
-let chat: Receiver;
-let egress: Egress;
+const { owner, database } = await forFile(openTestDatabase);
+const [mailbox, chat] = await Promise.all([forFile(() => Mailbox.start()), forFile(() => Receiver.start())]);
+const egress = await forFile(() => new Egress({ httpsOnly: false, ports: undefined, openings: ["127.0.0.1/32"] }));
 let merchantId: string;
 let chatSecret: Secret;
 const log = { warn: vi.fn(), error: vi.fn() };
@@ -41,18 +37,6 @@ const context = () => ({
   }),
 });
 
-beforeAll(async () => {
-  testDatabase = await createTestDatabase("environment");
-  owner = new Client({ connectionString: testDatabase.ownerUrl });
-  await owner.connect();
-  database = new Database(new Pool({ connectionString: testDatabase.url, max: 4 }));
-  [mailbox, chat] = await Promise.all([Mailbox.start(), Receiver.start()]);
-  egress = new Egress({ httpsOnly: false, ports: undefined, openings: ["127.0.0.1/32"] });
-});
-afterAll(async () => {
-  await Promise.all([egress?.close(), mailbox?.close(), chat?.close(), database?.pool.end(), owner?.end()]);
-  await testDatabase?.drop();
-});
 beforeEach(async () => {
   await setClockAhead("0 seconds");
   await owner.query("DELETE FROM alert; DELETE FROM analytics_attempt; DELETE FROM merchant_settings");

@@ -181,7 +181,6 @@ export function compareReplay({ attempts, succeeded }: PastPayment, { asked, end
   };
 }
 
-/** Adds up the counts of several payments. */
 export function addCounts(counts: readonly WhatIfCounts[]): WhatIfCounts {
   const sum = (name: keyof WhatIfCounts) => counts.reduce((total, each) => total + each[name], 0);
   return {

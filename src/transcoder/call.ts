@@ -12,7 +12,6 @@ import {
 } from "@connectrpc/connect";
 import type { Route } from "./route.ts";
 
-/** The target of a call. */
 export type Target = Pick<Route, "service" | "method" | "implementation">;
 
 /** One request on its way to one implementation. */

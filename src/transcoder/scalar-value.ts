@@ -6,7 +6,6 @@ import { type JsonNode, JsonNumber } from "./strict-json.ts";
 /** A value in the JSON form of protobuf-es, or a description of the expected value. */
 export type Reading = { readonly ok: true; readonly json: JsonValue } | { readonly ok: false; readonly detail: string };
 
-/** Returns a reading of a valid value. */
 function accepted(json: JsonValue): Reading {
   return { ok: true, json };
 }

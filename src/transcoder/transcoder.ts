@@ -13,7 +13,6 @@ import { type Answer, sendAnswer } from "./send-answer.ts";
 import { TranscodingError } from "./transcoding-error.ts";
 import { type MessageRules, prepareValidation } from "./validation.ts";
 
-/** The options of a transcoder. */
 export type TranscoderOptions = {
   /** From connect's `createServiceImplSpec`; methods without an annotation are not served. */
   readonly services: readonly ServiceImplSpec[];

@@ -6,7 +6,6 @@ const sandbox = findDestination(destinations, { connector: "SANDBOX_A", operatio
 const real: Destination = {
   connector: "STRIPE",
   operation: "confirm",
-  method: "POST",
   hosts: { live: /^api\.stripe\.com$/ },
   path: "/v1/payment_intents/{id}/confirm",
   contentType: "application/x-www-form-urlencoded",

@@ -3,49 +3,13 @@
  * a card may fill. Pure.
  */
 import { DomainError } from "../platform/errors.ts";
+import { type JsonDestination, jsonDestinations } from "../platform/json-destinations.ts";
 import type { EnvironmentName } from "../platform/signed-claims.ts";
 
 type ContentType = "application/x-www-form-urlencoded" | "application/json";
 
-/** One operation of one gateway. A new gateway needs a new row here: nothing that the core sends can widen one. */
-export type Destination = {
-  readonly connector: string;
-  readonly operation: string;
-  readonly method: "POST";
-  /**
-   * Host names by environment, anchored; nothing is sent to an environment without one. `sandbox`: loopback, in test.
-   */
-  readonly hosts: "sandbox" | Readonly<Partial<Record<EnvironmentName, RegExp>>>;
-  /** `{name}` stands for a path variable. */
-  readonly path: string;
-  readonly contentType: ContentType;
-  /**
-   * The fields that a card may fill, by form name or JSON pointer, with the text that each must contain to be filled. A
-   * field whose text needs the holder's name, the postal code or a chosen brand is omitted if there is none.
-   */
-  readonly fields: Readonly<Record<string, string>>;
-};
-
-/** Adyen's card payments, in test and in live, whose paths differ. */
-const adyenCard = {
-  "/paymentMethod/number": "{{card.number}}",
-  "/paymentMethod/expiryMonth": "{{card.expMonth}}",
-  "/paymentMethod/expiryYear": "{{card.expYear}}",
-  "/paymentMethod/cvc": "{{card.cvc}}",
-  "/paymentMethod/holderName": "{{card.holder}}",
-  "/paymentMethod/brand": "{{card.adyenBrand}}",
-} as const;
-
-/** Adyen's authentication alone, which needs no security code. */
-const adyenAuthentication = {
-  "/paymentMethod/number": "{{card.number}}",
-  "/paymentMethod/expiryMonth": "{{card.expMonth}}",
-  "/paymentMethod/expiryYear": "{{card.expYear}}",
-  "/paymentMethod/holderName": "{{card.holder}}",
-  "/paymentMethod/brand": "{{card.adyenBrand}}",
-} as const;
-
-const adyenLive = /^[0-9a-f]{16}-[a-z0-9]{1,32}-checkout-live\.adyenpayments\.com$/;
+/** One operation of one gateway, by POST; `fields` are by form name or JSON pointer. */
+export type Destination = JsonDestination & { readonly contentType: ContentType };
 
 /** An authentication request of EMV 3DS. */
 const areqCard = {
@@ -58,10 +22,10 @@ const threeDSecureIo = { test: /^service\.sandbox\.3dsecure\.io$/, live: /^servi
 
 /** Every operation that may carry a card; a card is sent nowhere else. */
 export const destinations: readonly Destination[] = [
+  ...jsonDestinations.map((row) => ({ ...row, contentType: "application/json" }) as const),
   {
     connector: "SANDBOX_A",
     operation: "authorize",
-    method: "POST",
     hosts: "sandbox",
     path: "/a/v1/authorizations",
     contentType: "application/x-www-form-urlencoded",
@@ -75,24 +39,8 @@ export const destinations: readonly Destination[] = [
     },
   },
   {
-    connector: "SANDBOX_B",
-    operation: "authorize",
-    method: "POST",
-    hosts: "sandbox",
-    path: "/b/payments",
-    contentType: "application/json",
-    fields: {
-      "/paymentMethod/number": "{{card.number}}",
-      "/paymentMethod/expiryMonth": "{{card.expMonth}}",
-      "/paymentMethod/expiryYear": "{{card.expYear}}",
-      "/paymentMethod/cvc": "{{card.cvc}}",
-      "/paymentMethod/holderName": "{{card.holder}}",
-    },
-  },
-  {
     connector: "STRIPE",
     operation: "payment_method",
-    method: "POST",
     hosts: { test: /^api\.stripe\.com$/, live: /^api\.stripe\.com$/ },
     path: "/v1/payment_methods",
     contentType: "application/x-www-form-urlencoded",
@@ -108,7 +56,6 @@ export const destinations: readonly Destination[] = [
   {
     connector: "PAYPAL",
     operation: "authorize",
-    method: "POST",
     hosts: { test: /^api-m\.sandbox\.paypal\.com$/, live: /^api-m\.paypal\.com$/ },
     path: "/v2/checkout/orders/{id}/authorize",
     contentType: "application/json",
@@ -120,63 +67,8 @@ export const destinations: readonly Destination[] = [
     },
   },
   {
-    connector: "ADYEN",
-    operation: "payment",
-    method: "POST",
-    hosts: { test: /^checkout-test\.adyen\.com$/ },
-    path: "/v72/payments",
-    contentType: "application/json",
-    fields: adyenCard,
-  },
-  {
-    connector: "ADYEN",
-    operation: "live_payment",
-    method: "POST",
-    hosts: { live: adyenLive },
-    path: "/checkout/v72/payments",
-    contentType: "application/json",
-    fields: adyenCard,
-  },
-  {
-    connector: "ADYEN_3DS",
-    operation: "card_details",
-    method: "POST",
-    hosts: { test: /^checkout-test\.adyen\.com$/ },
-    path: "/v72/cardDetails",
-    contentType: "application/json",
-    fields: { "/cardNumber": "{{card.number}}" },
-  },
-  {
-    connector: "ADYEN_3DS",
-    operation: "live_card_details",
-    method: "POST",
-    hosts: { live: adyenLive },
-    path: "/checkout/v72/cardDetails",
-    contentType: "application/json",
-    fields: { "/cardNumber": "{{card.number}}" },
-  },
-  {
-    connector: "ADYEN_3DS",
-    operation: "payment",
-    method: "POST",
-    hosts: { test: /^checkout-test\.adyen\.com$/ },
-    path: "/v72/payments",
-    contentType: "application/json",
-    fields: adyenAuthentication,
-  },
-  {
-    connector: "ADYEN_3DS",
-    operation: "live_payment",
-    method: "POST",
-    hosts: { live: adyenLive },
-    path: "/checkout/v72/payments",
-    contentType: "application/json",
-    fields: adyenAuthentication,
-  },
-  {
     connector: "SANDBOX_3DS",
     operation: "preauth",
-    method: "POST",
     hosts: "sandbox",
     path: "/preauth",
     contentType: "application/json",
@@ -185,7 +77,6 @@ export const destinations: readonly Destination[] = [
   {
     connector: "SANDBOX_3DS",
     operation: "auth",
-    method: "POST",
     hosts: "sandbox",
     path: "/auth",
     contentType: "application/json",
@@ -194,7 +85,6 @@ export const destinations: readonly Destination[] = [
   {
     connector: "THREEDSECUREIO",
     operation: "preauth",
-    method: "POST",
     hosts: threeDSecureIo,
     path: "/preauth",
     contentType: "application/json",
@@ -203,7 +93,6 @@ export const destinations: readonly Destination[] = [
   {
     connector: "THREEDSECUREIO",
     operation: "auth",
-    method: "POST",
     hosts: threeDSecureIo,
     path: "/auth",
     contentType: "application/json",

@@ -73,7 +73,7 @@ export async function forward(
 
   const reply = await traceSend(forwarder, request, () =>
     forwarder.http.send({
-      method: destination.method,
+      method: "POST",
       url,
       headers,
       body: fill(card),

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
+import { jsonDestinations } from "../../platform/json-destinations.ts";
 import { addressOf, destinations, findDestination } from "../../vault/destinations.ts";
 import {
   findProxyDestination,
   type ProxyAddressRequest,
   type ProxyDestination,
   proxyAddressOf,
-  proxyDestinations,
 } from "./destinations.ts";
 
-describe("proxyDestinations", () => {
-  it("are exactly those of our own vault for gateways that take only JSON and whole values", () => {
+describe("findProxyDestination()", () => {
+  it("knows exactly the rows of our own vault for gateways that take only JSON and whole values", () => {
     const takesMore = destinations.filter(
       ({ contentType, fields }) =>
         contentType !== "application/json" ||
@@ -24,10 +24,10 @@ describe("proxyDestinations", () => {
       path,
       fields,
     }));
-    expect(proxyDestinations).toEqual(comparable);
+    expect(jsonDestinations).toEqual(comparable);
   });
 
-  it("have no row for an operation that takes forms", () => {
+  it("knows no operation that takes forms", () => {
     expect(findProxyDestination({ connector: "SANDBOX_A", operation: "authorize" })).toBeUndefined();
   });
 });
@@ -47,7 +47,7 @@ describe("proxyAddressOf()", () => {
     emulatorHosts: [],
   };
   const test = { ...asked, environment: "test", origin: "http://127.0.0.1:9000" } as const;
-  const sandbox = proxyDestinations[0]!;
+  const sandbox = jsonDestinations[0]!;
 
   it("fills one segment of plain letters, and nothing else", () => {
     expect(proxyAddressOf(real, asked)).toBe("https://api.stripe.com/payments/pay_1-A/authorize");

@@ -1,112 +1,16 @@
-/**
- * The destinations of cards at the external vault: a row for each operation, with the exact fields that the card may
- * fill. Pure.
- */
+/** The requests that may carry a card through the external vault. Pure. */
+import { type JsonDestination, jsonDestinations } from "../../platform/json-destinations.ts";
 import type { EnvironmentName } from "../../platform/signed-claims.ts";
 
 /**
  * One operation of one gateway, by JSON. The external vault sends any request to any address it is given; our own
  * vault's checks are made here.
  */
-export type ProxyDestination = {
-  readonly connector: string;
-  readonly operation: string;
-  /**
-   * Host names by environment, anchored; nothing is sent to an environment without one. `sandbox`: loopback, in test.
-   */
-  readonly hosts: "sandbox" | Readonly<Partial<Record<EnvironmentName, RegExp>>>;
-  /** `{name}` stands for a path variable. */
-  readonly path: string;
-  /** JSON pointers, with the placeholder that each field must contain, alone, to be filled. */
-  readonly fields: Readonly<Record<string, string>>;
-};
-
-/** Adyen's card payments, in test and in live, whose paths differ. */
-const adyenCard = {
-  "/paymentMethod/number": "{{card.number}}",
-  "/paymentMethod/expiryMonth": "{{card.expMonth}}",
-  "/paymentMethod/expiryYear": "{{card.expYear}}",
-  "/paymentMethod/cvc": "{{card.cvc}}",
-  "/paymentMethod/holderName": "{{card.holder}}",
-  "/paymentMethod/brand": "{{card.adyenBrand}}",
-} as const;
-
-/** Adyen's authentication alone, which needs no security code. */
-const adyenAuthentication = {
-  "/paymentMethod/number": "{{card.number}}",
-  "/paymentMethod/expiryMonth": "{{card.expMonth}}",
-  "/paymentMethod/expiryYear": "{{card.expYear}}",
-  "/paymentMethod/holderName": "{{card.holder}}",
-  "/paymentMethod/brand": "{{card.adyenBrand}}",
-} as const;
-
-const adyenLive = /^[0-9a-f]{16}-[a-z0-9]{1,32}-checkout-live\.adyenpayments\.com$/;
-
-/**
- * The rows of our own vault's table (src/vault/destinations.ts), except those of gateways that take more than JSON and
- * whole values. A test compares them.
- */
-export const proxyDestinations: readonly ProxyDestination[] = [
-  {
-    connector: "SANDBOX_B",
-    operation: "authorize",
-    hosts: "sandbox",
-    path: "/b/payments",
-    fields: {
-      "/paymentMethod/number": "{{card.number}}",
-      "/paymentMethod/expiryMonth": "{{card.expMonth}}",
-      "/paymentMethod/expiryYear": "{{card.expYear}}",
-      "/paymentMethod/cvc": "{{card.cvc}}",
-      "/paymentMethod/holderName": "{{card.holder}}",
-    },
-  },
-  {
-    connector: "ADYEN",
-    operation: "payment",
-    hosts: { test: /^checkout-test\.adyen\.com$/ },
-    path: "/v72/payments",
-    fields: adyenCard,
-  },
-  {
-    connector: "ADYEN",
-    operation: "live_payment",
-    hosts: { live: adyenLive },
-    path: "/checkout/v72/payments",
-    fields: adyenCard,
-  },
-  {
-    connector: "ADYEN_3DS",
-    operation: "card_details",
-    hosts: { test: /^checkout-test\.adyen\.com$/ },
-    path: "/v72/cardDetails",
-    fields: { "/cardNumber": "{{card.number}}" },
-  },
-  {
-    connector: "ADYEN_3DS",
-    operation: "live_card_details",
-    hosts: { live: adyenLive },
-    path: "/checkout/v72/cardDetails",
-    fields: { "/cardNumber": "{{card.number}}" },
-  },
-  {
-    connector: "ADYEN_3DS",
-    operation: "payment",
-    hosts: { test: /^checkout-test\.adyen\.com$/ },
-    path: "/v72/payments",
-    fields: adyenAuthentication,
-  },
-  {
-    connector: "ADYEN_3DS",
-    operation: "live_payment",
-    hosts: { live: adyenLive },
-    path: "/checkout/v72/payments",
-    fields: adyenAuthentication,
-  },
-];
+export type ProxyDestination = JsonDestination;
 
 /** Returns the row of an operation; undefined if this request cannot be sent through the external vault. */
 export function findProxyDestination(wanted: { connector: string; operation: string }): ProxyDestination | undefined {
-  return proxyDestinations.find((row) => row.connector === wanted.connector && row.operation === wanted.operation);
+  return jsonDestinations.find((row) => row.connector === wanted.connector && row.operation === wanted.operation);
 }
 
 export type ProxyAddressRequest = {

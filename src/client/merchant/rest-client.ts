@@ -28,7 +28,6 @@ export type RestClientOptions = {
   readonly triesMax?: number;
 };
 
-/** Options of one call. */
 export type CallOptions = {
   /** Ends the call, which then rejects with the signal's reason. A session may have been created nevertheless. */
   readonly signal?: AbortSignal | undefined;

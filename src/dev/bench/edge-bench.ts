@@ -24,7 +24,7 @@ import { playRounds, type Turn } from "./rounds.ts";
 export type EdgeBenchOptions = {
   readonly rounds: number;
   readonly seconds: number;
-  readonly warmUpSeconds: number;
+  readonly warmUp: number;
   /** Connections of REST, calls at once of gRPC, clients of pgbench. */
   readonly callers: number;
 };
@@ -39,17 +39,10 @@ export type EdgeBenchTurns = {
 
 /** The product's name in the turns. */
 export const ours = "Switchyard";
-/** The name of the REST peer. */
 export const restPeer = "Fastify + pg";
-/** The name of the gRPC peer. */
 export const grpcPeer = "grpc-js + pg";
 
 const vaultOrigin = "http://127.0.0.1:1";
-
-/** Returns the number of rounds in all, warm-ups included. */
-export function roundsInAll({ rounds }: Pick<EdgeBenchOptions, "rounds">): number {
-  return (rounds + 1) * 5;
-}
 
 /** Plays everything. Throws on a wrong answer: its speed means nothing. */
 export async function runEdgeBench(options: EdgeBenchOptions, onPlayed: () => void): Promise<EdgeBenchTurns> {

@@ -8,11 +8,11 @@ import { beginProfile, endProfile, profilingOptions } from "./profile/profiled.t
 import { writeProfileReport } from "./profile/report.ts";
 
 /**
- * Puts each under load for `warmUpSeconds`, and then for `rounds × seconds` under the profiler. Returns the reports,
+ * Puts each under load for `warmUp`, and then for `rounds × seconds` under the profiler. Returns the reports,
  * one after the other.
  */
 export async function profileEdge(options: EdgeBenchOptions & { readonly folder: string }): Promise<string> {
-  const { folder, callers, warmUpSeconds, rounds, seconds } = options;
+  const { folder, callers, warmUp, rounds, seconds } = options;
   const harness = await startHarness();
   const children: Child[] = [];
   try {
@@ -32,7 +32,7 @@ export async function profileEdge(options: EdgeBenchOptions & { readonly folder:
       { title: restPeer, name: "fastify-peer", generator: restLoad, port: fastify.port },
     ]) {
       const order = { address: `127.0.0.1:${port}`, secretKey: harness.secretKey, callers };
-      await generator.ask("load", { ...order, seconds: warmUpSeconds } satisfies LoadOrder);
+      await generator.ask("load", { ...order, seconds: warmUp } satisfies LoadOrder);
       await beginProfile(folder, name);
       const load = await generator.ask<Load>("load", { ...order, seconds: rounds * seconds } satisfies LoadOrder);
       const profiled = await endProfile(folder, name, title.replaceAll(/\W+/g, "-").toLowerCase());

@@ -1,7 +1,8 @@
 /** Writes a year of one merchant's payments directly as rows: far more than the API could make in the time. */
 import { join } from "node:path";
-import { Client } from "pg";
+import type { Client } from "pg";
 import { loadRecord } from "../../demo/server-record.ts";
+import { withClient } from "../testing/with-client.ts";
 
 export type FillOptions = {
   readonly merchantId: string;
@@ -96,9 +97,7 @@ const insertPayments = (spanSeconds: number) => `
 
 /** Writes the payments as the server's superuser, to whom no guard applies, and vacuums. */
 export async function fillPayments(superuserUrl: string, options: FillOptions): Promise<void> {
-  const client = new Client({ connectionString: superuserUrl });
-  await client.connect();
-  try {
+  await withClient(superuserUrl, async (client) => {
     await openPartitions(client, { months: options.pastMonths ?? monthsOfYear });
     for (const [name, value] of Object.entries(settingsOfFill))
       await client.query(`ALTER SYSTEM SET ${name} = ${value}`);
@@ -113,9 +112,7 @@ export async function fillPayments(superuserUrl: string, options: FillOptions): 
     await client.query("VACUUM ANALYZE");
     await client.query("CHECKPOINT");
     await client.query("SELECT pg_reload_conf()");
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 async function writeAll(
@@ -129,9 +126,7 @@ async function writeAll(
   let next = 1;
   let filled = 0;
   const write = async (writer: number) => {
-    const client = new Client({ connectionString: url });
-    await client.connect();
-    try {
+    await withClient(url, async (client) => {
       await client.query(`${asReplica}; SELECT setseed(0.${writer + 1})`);
       for (let first = next; first <= count; first = next) {
         const last = Math.min(first + atOnce - 1, count);
@@ -140,9 +135,7 @@ async function writeAll(
         filled += last - first + 1;
         onFilled(filled);
       }
-    } finally {
-      await client.end();
-    }
+    });
   };
   await Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)));
 }

@@ -1,12 +1,12 @@
 /** Row 10: compares the time to create and submit a payment with and without a year of payments in the tables. */
+import { askOne } from "../testing/with-client.ts";
 import { statfs } from "node:fs/promises";
 import type { Child } from "../testing/child-process.ts";
 import { fillPayments, superuserUrlOf } from "./fill-payments.ts";
 import { type BenchHarness, describePostgres } from "./harness.ts";
 import { kinds } from "./payment-bench.ts";
 import type { PaymentOrder, Submitted } from "./payment-load.ts";
-import { PaymentSite } from "./payment-site.ts";
-import { askOne, databaseOf } from "./site-database.ts";
+import { databaseOf, PaymentSite } from "./payment-site.ts";
 
 /** The sizes to compare, the first of which is the baseline; the rounds, and the payments of a round at each size. */
 export type GrowthOptions = {

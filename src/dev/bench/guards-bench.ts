@@ -1,13 +1,15 @@
 /** Compares payments under the guards of the checkout with payments without them: what the guards cost a plain payment. */
+import { askOne } from "../testing/with-client.ts";
 import { kinds, type PaidTurn, payAndDeliver } from "./payment-bench.ts";
-import { PaymentSite } from "./payment-site.ts";
-import { askOne, databaseOf } from "./site-database.ts";
+import { databaseOf, PaymentSite } from "./payment-site.ts";
+import { intervalOf, spreadOf } from "./rounds.ts";
+import { lineOf, type TableLine } from "./whole/table-line.ts";
 
 /** The load of a round. */
 export type GuardsOptions = {
   readonly pairs: number;
   readonly seconds: number;
-  readonly warmUpSeconds: number;
+  readonly warmUp: number;
   readonly customers: number;
 };
 
@@ -46,7 +48,7 @@ export async function measureGuards(options: GuardsOptions, report: (step: strin
       return paid;
     };
     report("warming up");
-    for (const side of ["on", "off"] as const) await play(side, options.warmUpSeconds);
+    for (const side of ["on", "off"] as const) await play(side, options.warmUp);
     const pairs: GuardsPair[] = [];
     for (let pair = 0; pair < options.pairs; pair++) {
       report(`${pair} of ${options.pairs} pairs played`);
@@ -61,6 +63,34 @@ export async function measureGuards(options: GuardsOptions, report: (step: strin
   } finally {
     await site.close();
   }
+}
+
+const rateMin = 0.98;
+
+/** Returns the payments per second and the CPU time with the guards, beside those without. */
+export function linesOfGuards(pairs: readonly GuardsPair[]): TableLine[] {
+  const compare = (unit: string, figureOf: (turn: PaidTurn) => number) => {
+    const ratio = intervalOf(pairs.map(({ on, off }) => figureOf(on) / figureOf(off)));
+    const medianOf = (side: keyof GuardsPair) =>
+      `${spreadOf(pairs.map((pair) => figureOf(pair[side]))).median.toFixed(1)}${unit}`;
+    const interval = `${ratio.median.toFixed(3)} (95 %: ${ratio.from.toFixed(3)}–${ratio.to.toFixed(3)})`;
+    return {
+      median: ratio.median,
+      cells: { measured: medianOf("on"), peer: `without: ${medianOf("off")}`, ratio: interval },
+    };
+  };
+  const rate = compare("/s", ({ payments, elapsedMs }) => (payments * 1_000) / elapsedMs);
+  const cpu = compare(" ms", ({ cpuMs }) => Object.values(cpuMs).reduce((sum, ms) => sum + ms, 0));
+  return [
+    lineOf({
+      row: 13,
+      what: "payments end to end with the guards of the checkout",
+      ...rate.cells,
+      goal: `≥ ${rateMin} ×`,
+      isReached: rate.median >= rateMin,
+    }),
+    lineOf({ row: 13, what: "CPU of one payment with them", ...cpu.cells }),
+  ];
 }
 
 type Guarded = { readonly orders: number; readonly cards: number; readonly networks: number };

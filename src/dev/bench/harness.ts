@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Client, Pool } from "pg";
+import { Pool } from "pg";
 import { generateKey, recordKey } from "../../accounts/api-keys.ts";
 import { openEnvironmentTo } from "../../accounts/issue-keys.ts";
 import { generateKeyFile } from "../../config/server-keys.ts";
@@ -13,6 +13,7 @@ import { provision } from "../../migrations/provision.ts";
 import type { DatabaseKind } from "../../migrations/schema-history.ts";
 import { Database } from "../../platform/database.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
+import { withClient } from "../testing/with-client.ts";
 
 /** The prefix of the harness's keys. */
 export const brand = "switchyard";
@@ -131,16 +132,6 @@ export async function describePostgres(ownerUrl: string): Promise<BenchHarness["
     if (weak.length > 0) throw new Error(`commits would not be durable: ${weak.join(", ")} not on`);
     return { version: await show("server_version"), durability };
   });
-}
-
-async function withClient<Result>(url: string, work: (client: Client) => Promise<Result>): Promise<Result> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
 }
 
 async function withPool(url: string, work: (database: Database) => Promise<void>): Promise<void> {

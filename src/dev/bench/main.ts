@@ -11,34 +11,21 @@ if (process.argv.includes("--help") || process.argv.includes("-h")) {
 }
 
 const { Command } = await import("commander");
-const { dashboardCommand } = await import("./dashboard-command.ts");
-const { edgeCommand } = await import("./edge-command.ts");
-const { guardsCommand } = await import("./guards-command.ts");
-const { monthsCommand } = await import("./months-command.ts");
-const { paymentCommand } = await import("./payment-command.ts");
-const { processesCommand } = await import("./processes-command.ts");
-const { webhookCommand } = await import("./webhook-command.ts");
+const { partCommand } = await import("./whole/part-command.ts");
+const { parts } = await import("./whole/parts.ts");
 const { playsEverything } = await import("./whole/whole-command.ts");
 const { exitSoon } = await import("../../platform/process-end.ts");
-const { widgetCommand } = await import("./widget-command.ts");
 
-await playsEverything(new Command("bench"))
+const command = playsEverything(new Command("bench"))
   .description(
     "Measures Switchyard and peers that do the same work, by turns, on this machine. Without a command, measures " +
-      "everything and prints one table at the end, which takes about half an hour.",
+      "everything and prints one table at the end, which takes about an hour.",
   )
   .addHelpText(
     "after",
     "\nExamples:\n  npm run bench -- --write\n  npm run bench -- --rows 4,5,10\n  npm run bench -- edge --rounds 7",
-  )
-  .addCommand(edgeCommand())
-  .addCommand(paymentCommand())
-  .addCommand(guardsCommand())
-  .addCommand(monthsCommand())
-  .addCommand(processesCommand())
-  .addCommand(dashboardCommand())
-  .addCommand(webhookCommand())
-  .addCommand(widgetCommand())
-  .parseAsync();
+  );
+for (const part of parts) command.addCommand(partCommand(part));
+await command.parseAsync();
 // A benchmark has released everything; Node must not delay the end.
 exitSoon(Number(process.exitCode ?? 0));

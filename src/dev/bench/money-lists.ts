@@ -1,5 +1,4 @@
 /** Times the first and a late page of the lists about money over a merchant's million payments: refunds, holds, the ledger. */
-import { Client } from "pg";
 import { type PageTokenKeys, signPageToken } from "../../core/page-token.ts";
 import type { Database } from "../../platform/database.ts";
 import { Secret } from "../../platform/secrets.ts";
@@ -8,6 +7,7 @@ import type { LedgerDays } from "../../reporting/ledger-days.ts";
 import { totalLedger } from "../../reporting/ledger-totals.ts";
 import { listPayments } from "../../reporting/payment-list.ts";
 import { listRefunds } from "../../reporting/refund-list.ts";
+import { withClient } from "../testing/with-client.ts";
 
 export type MoneyRows = {
   readonly merchantId: string;
@@ -50,18 +50,14 @@ const insertHeld = `
 
 /** Writes the rows beside a merchant's payments as the server's superuser, to whom no guard applies. */
 export async function fillMoney(superuserUrl: string, rows: MoneyRows): Promise<void> {
-  const client = new Client({ connectionString: superuserUrl });
-  await client.connect();
-  try {
+  await withClient(superuserUrl, async (client) => {
     await client.query("SET session_replication_role = replica; SET synchronous_commit = off");
     await client.query(insertRefunds, [rows.day]);
     await client.query(giveAway, [rows.smallMerchantId]);
     await client.query(giveAwaySessions, [rows.smallMerchantId]);
     await client.query(insertHeld, [rows.merchantId, rows.held]);
     await client.query("VACUUM ANALYZE");
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 /** Returns the calls of the ledger's totals, of the longest day and of 31 days with it. */

@@ -1,11 +1,11 @@
 /** Row 10: compares payments with months and years of partitions in the database. */
+import { askOne } from "../testing/with-client.ts";
 import { setTimeout as pause } from "node:timers/promises";
 import { fillPayments, superuserUrlOf } from "./fill-payments.ts";
 import { kinds, payAndDeliver } from "./payment-bench.ts";
 import type { Paid, PaymentOrder } from "./payment-load.ts";
-import { PaymentSite } from "./payment-site.ts";
+import { databaseOf, PaymentSite } from "./payment-site.ts";
 import { prepareQuiet, type QuietSample, takeQuietSample } from "./quiet-time.ts";
-import { askOne, databaseOf } from "./site-database.ts";
 
 /** The numbers of months to compare, the first of which is the baseline, and the load of a round. */
 export type MonthsOptions = {
@@ -14,7 +14,7 @@ export type MonthsOptions = {
   readonly sessionsOfMonth: number;
   readonly rounds: number;
   readonly seconds: number;
-  readonly warmUpSeconds: number;
+  readonly warmUp: number;
   readonly customers: number;
   readonly quietSamples: number;
   readonly quietSeconds: number;
@@ -52,7 +52,7 @@ export async function measureMonths(options: MonthsOptions, report: (step: strin
       installations.push(await openInstallation(months, options.sessionsOfMonth));
     }
     report("warming up");
-    for (const installation of installations) await payRound(installation, options, options.warmUpSeconds);
+    for (const installation of installations) await payRound(installation, options, options.warmUp);
     for (let round = 0; round < options.rounds; round++) {
       report(`months: ${round} of ${options.rounds} rounds played`);
       for (const installation of inTurn(installations, round)) {

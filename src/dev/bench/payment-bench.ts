@@ -3,7 +3,6 @@
  * payments per second, CPU and memory.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { Client } from "pg";
 import { Webhook } from "standardwebhooks";
 import type { Child } from "../testing/child-process.ts";
 import { type BenchHarness, describePostgres } from "./harness.ts";
@@ -17,12 +16,12 @@ import type { Arrivals } from "./webhook-receiver.ts";
 /** The duration and the load of the benchmark. */
 export type PaymentBenchOptions = {
   readonly rounds: number;
-  /** Payments one at a time of each kind, and commits, in a round. */
+  /** Payments one at a time of each kind in a round. */
   readonly samples: number;
   /** The time that customers pay concurrently in a round, in seconds. */
   readonly seconds: number;
   /** The same before the first round. */
-  readonly warmUpSeconds: number;
+  readonly warmUp: number;
   readonly customers: number;
   /** Number of payments after a quiet time, and its length in seconds. */
   readonly quietSamples: number;
@@ -38,9 +37,7 @@ export type Side = "ours" | "peer";
 type BySide<Value> = Readonly<Record<Side, Value>>;
 
 /** Milliseconds of each sample of a round. */
-export type PaymentRound = BySide<Readonly<Record<PaymentKind, readonly number[]>>> & {
-  readonly commit: readonly number[];
-};
+export type PaymentRound = BySide<Readonly<Record<PaymentKind, readonly number[]>>>;
 
 /** Payments of many customers in a round, and the CPU time of one by process, in milliseconds. */
 export type PaidTurn = Paid & { readonly cpuMs: Readonly<Record<string, number>> };
@@ -95,7 +92,7 @@ export async function runPaymentBench(
       ["ours", site],
       ["peer", peer],
     ] as const) {
-      await payTurn(run, side, options.warmUpSeconds);
+      await payTurn(run, side, options.warmUp);
       await requireSigned(site.receiver, signingSecret);
     }
     const rounds = await playOneByOne(run, onStep);
@@ -230,21 +227,14 @@ export async function payManyAtOnce(load: Pick<Child, "ask">, options: ManyAtOnc
 
 /** Plays by turns, so that other load on the machine affects all of them. */
 async function playOneByOne(run: Run, onStep: (step: string) => void): Promise<PaymentRound[]> {
-  const { rounds, samples } = run.options;
-  const committer = await openCommitter(run.site.ownerUrl);
+  const { rounds } = run.options;
   const played: PaymentRound[] = [];
-  try {
-    for (let round = 0; round < rounds; round++) {
-      onStep(`one at a time: ${round} of ${rounds} rounds played`);
-      const submit = (kind: PaymentKind) => bySide(round, (side) => submitMany(run, orderOf(run, side, kind)));
-      const approved = await submit("approved");
-      const commit = await timeCommits(committer, samples);
-      const failover = await submit("failover");
-      const of = (side: Side) => ({ approved: approved[side], failover: failover[side] });
-      played.push({ commit, ours: of("ours"), peer: of("peer") });
-    }
-  } finally {
-    await committer.end();
+  for (let round = 0; round < rounds; round++) {
+    onStep(`one at a time: ${round} of ${rounds} rounds played`);
+    const submit = (kind: PaymentKind) => bySide(round, (side) => submitMany(run, orderOf(run, side, kind)));
+    const [approved, failover] = [await submit("approved"), await submit("failover")];
+    const of = (side: Side) => ({ approved: approved[side], failover: failover[side] });
+    played.push({ ours: of("ours"), peer: of("peer") });
   }
   return played;
 }
@@ -262,23 +252,4 @@ async function playQuiet(run: Run, onStep: (step: string) => void): Promise<BySi
     played.push(await bySide(sample, (side) => takeQuietSample(load, orderOf(run, side, "approved"))));
   }
   return played;
-}
-
-async function openCommitter(ownerUrl: string): Promise<Client> {
-  const url = Object.assign(new URL(ownerUrl), { pathname: "/switchyard_test" }).href;
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  await client.query("CREATE TABLE bench_commit (times integer NOT NULL); INSERT INTO bench_commit VALUES (0)");
-  return client;
-}
-
-/** Times the smallest change that is durable on return: one row, one round trip. */
-async function timeCommits(client: Client, samples: number): Promise<number[]> {
-  const latenciesMs: number[] = [];
-  for (let sample = 0; sample < samples; sample++) {
-    const startedAt = performance.now();
-    await client.query({ name: "commit", text: "UPDATE bench_commit SET times = times + 1" });
-    latenciesMs.push(performance.now() - startedAt);
-  }
-  return latenciesMs;
 }

@@ -3,7 +3,6 @@ import type { PaidTurn, PaymentBenchResult, PaymentRound } from "./payment-bench
 import { compareAdded, compareCpu, compareQuiet, compareRates, compareTimes, cpuByProcess } from "./payment-figures.ts";
 
 const roundOf = (ours: [number, number], peer: [number, number]): PaymentRound => ({
-  commit: [1],
   ours: { approved: [ours[0]], failover: [ours[1]] },
   peer: { approved: [peer[0]], failover: [peer[1]] },
 });

@@ -53,10 +53,6 @@ export function compareQuiet(
   };
 }
 
-export function commitTime({ rounds }: PaymentBenchResult): Spread {
-  return spreadOf(rounds.map(({ commit }) => shareOf(commit, 0.5)));
-}
-
 function compare<Turn>(turns: readonly Turn[], figure: (turn: Turn, side: Side) => number): Compared {
   const of = (side: Side) => turns.map((turn) => figure(turn, side));
   const [ours, peer] = [of("ours"), of("peer")];

@@ -139,10 +139,6 @@ async function submit(customer: Customer, { doors }: PaymentOrder, prepared: Pre
 const preparedAt = new Map<string, Prepared[]>();
 
 answerParent({
-  /** Lets the next customers come from these addresses on, so that two loads have their own. */
-  useAddressesFrom: (index: number): void => {
-    addressesUsed = index;
-  },
   /**
    * Creates sessions with their cards, ready to be submitted; returns the duration of each creation, in milliseconds.
    */

@@ -98,22 +98,6 @@ export class PaymentSite {
     this.#idleMegabytes.set(role, megabytesOf(started.pid, "VmRSS"));
   }
 
-  /** Starts one process more of a role, and includes it in the readings of CPU. An edge has doors of its own. */
-  async startAnother(role: "edge" | "worker"): Promise<{ readonly doors: Partial<SiteDoors>; close(): Promise<void> }> {
-    const { ports, apiOrigin } = addressesFrom(await freePortRange(Object.keys(addressesFrom(0).ports).length));
-    const own = { SWITCHYARD_PUBLIC_PORT: String(ports.public), SWITCHYARD_GRPC_PORT: String(ports.grpc) };
-    const logFile = join(this.folder, `another-${role}.log`);
-    const started = await startRole(role, { variables: { ...this.#variables, ...own }, logFile });
-    const name = `another ${role}`;
-    this.measure(name, started);
-    const close = async () => {
-      this.#others.delete(name);
-      this.#idleMegabytes.delete(name);
-      await started.close();
-    };
-    return { doors: role === "edge" ? { apiOrigin } : {}, close };
-  }
-
   /** Includes another process in the readings of CPU and memory; it is idle now. */
   measure(name: string, process: { readonly pid: number }): void {
     this.#others.set(name, process);
@@ -216,6 +200,11 @@ export class PaymentSite {
     const { signing } = JSON.parse(readFileSync(this.#variables.SWITCHYARD_TEST_KEYS_FILE!, "utf8")) as KeyFile;
     this.doors = { apiOrigin, vaultOrigin, secretKey, signing };
   }
+}
+
+/** Returns the address of the environment's database, for its owner. */
+export function databaseOf({ ownerUrl }: Pick<PaymentSite, "ownerUrl">): string {
+  return Object.assign(new URL(ownerUrl), { pathname: "/switchyard_test" }).href;
 }
 
 /** Reads a line of proc_pid_status(5) in MiB. */

@@ -13,7 +13,7 @@ describe("playRounds()", () => {
       },
     });
     let steps = 0;
-    const options = { rounds: 2, seconds: 3, warmUpSeconds: 1, onPlayed: () => steps++ };
+    const options = { rounds: 2, seconds: 3, warmUp: 1, onPlayed: () => steps++ };
     const turns = await playRounds([contestantOf("a", 1), contestantOf("b", 2)], options);
     expect(played).toEqual(["a1", "b1", "a3", "b3", "b3", "a3"]);
     expect(steps).toBe(6);

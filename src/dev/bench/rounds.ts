@@ -9,10 +9,10 @@ export type Turn = Readonly<Record<string, Round>>;
  */
 export async function playRounds(
   contestants: readonly Contestant[],
-  options: { rounds: number; seconds: number; warmUpSeconds: number; onPlayed: () => void },
+  options: { rounds: number; seconds: number; warmUp: number; onPlayed: () => void },
 ): Promise<Turn[]> {
   for (const contestant of contestants) {
-    await contestant.play(options.warmUpSeconds);
+    await contestant.play(options.warmUp);
     options.onPlayed();
   }
   const turns: Turn[] = [];

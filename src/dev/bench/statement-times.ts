@@ -2,8 +2,8 @@
  * Measures the time of each statement in a private PostgreSQL by its own statistics (pg_stat_statements; PostgreSQL 18,
  * F.32).
  */
-import { Client } from "pg";
 import { startPrivatePostgres } from "../../demo/private-postgres.ts";
+import { withClient } from "../testing/with-client.ts";
 import { superuserUrlOf } from "./fill-payments.ts";
 import { writeTable } from "./table.ts";
 
@@ -21,23 +21,23 @@ const characters = 110;
 /** Starts a private PostgreSQL with statistics, in place of `startPrivatePostgres`. */
 export async function startCountingPostgres(options: { stateFolder: string; dataName: "postgres" }) {
   const first = await startPrivatePostgres(options);
-  await ask(superuserUrlOf(first.ownerUrl, options.stateFolder), async (client) => {
+  await withClient(superuserUrlOf(first.ownerUrl, options.stateFolder), async (client) => {
     for (const [name, value] of Object.entries(settings)) await client.query(`ALTER SYSTEM SET ${name} = '${value}'`);
   });
   await first.stop();
   const server = await startPrivatePostgres(options);
   const url = superuserUrlOf(server.ownerUrl, options.stateFolder);
-  await ask(url, (client) => client.query("CREATE EXTENSION IF NOT EXISTS pg_stat_statements"));
+  await withClient(url, (client) => client.query("CREATE EXTENSION IF NOT EXISTS pg_stat_statements"));
   return server;
 }
 
 export async function beginStatementTimes(superuserUrl: string): Promise<void> {
-  await ask(superuserUrl, (client) => client.query("SELECT pg_stat_statements_reset()"));
+  await withClient(superuserUrl, (client) => client.query("SELECT pg_stat_statements_reset()"));
 }
 
 /** Lists the statements by time since the reset, with the number of runs for one payment. */
 export async function writeStatementTimes(superuserUrl: string, { payments }: { payments: number }): Promise<string> {
-  const times = await ask(superuserUrl, async (client) => {
+  const times = await withClient(superuserUrl, async (client) => {
     const { rows } = await client.query<Times>(
       `SELECT query, calls::float8, total_exec_time AS ms, total_plan_time AS "planMs" FROM pg_stat_statements
        WHERE toplevel ORDER BY total_exec_time + total_plan_time DESC`,
@@ -60,14 +60,4 @@ export async function writeStatementTimes(superuserUrl: string, { payments }: { 
 function oneLine(query: string): string {
   const text = query.replaceAll(/\s+/g, " ").trim();
   return text.length <= characters ? text : `${text.slice(0, characters - 1)}…`;
-}
-
-async function ask<Result>(url: string, work: (client: Client) => Promise<Result>): Promise<Result> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
 }

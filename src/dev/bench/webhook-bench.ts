@@ -1,7 +1,4 @@
-/**
- * Rows 7 to 9: latency and throughput of webhooks, beside bare POSTs, beside bad endpoints, and with more workers.
- */
-
+/** Rows 7 to 9: latency and throughput of webhooks, beside bare POSTs, beside dead endpoints, and with more workers. */
 import { setTimeout as pause } from "node:timers/promises";
 import { freePort } from "../../demo/free-port.ts";
 import type { ScaleMerchant } from "../simulation/webhooks/scale-endpoints.ts";
@@ -13,22 +10,16 @@ import { playRounds, spreadOf, type Turn } from "./rounds.ts";
 import { addHealthy, healthyMerchants, undiciAlone, waitForAll, workersUnder } from "./webhook-contestants.ts";
 import { WebhookHarness } from "./webhook-harness.ts";
 import type { Arrivals } from "./webhook-receiver.ts";
-import type { WorkerUsage } from "./worker-process.ts";
-
-/** A part of the benchmark, which may be omitted. */
-export type WebhookPart = "throughput" | "latency" | "scaling";
 
 /** The duration and the load of the benchmark. */
 export type WebhookBenchOptions = {
   readonly rounds: number;
   /** Webhooks of a round, all due at once. */
   readonly events: number;
-  readonly warmUpSeconds: number;
+  readonly warmUp: number;
   readonly samples: number;
   /** Duration of the outcomes at half load, in seconds. */
   readonly seconds: number;
-  readonly parts: readonly WebhookPart[];
-  readonly profileFolder?: string;
 };
 
 /** Rounds with some workers on some nats-servers, and the busy share of all processors meanwhile, from any cause. */
@@ -39,16 +30,8 @@ export type Scaling = {
   readonly busyShare: number;
 };
 
-/**
- * Latency of webhooks: one at a time, at half load, at half load beside bad endpoints; and what the bad ones leave
- * behind.
- */
-export type WebhookLatency = {
-  readonly idle: readonly Round[];
-  readonly halfLoad: readonly Round[];
-  readonly isolated: readonly Round[];
-  readonly leftovers: Leftovers;
-};
+/** Latency of webhooks: one at a time, and at half load. */
+export type WebhookLatency = { readonly idle: readonly Round[]; readonly halfLoad: readonly Round[] };
 
 export type WebhookBenchResult = {
   readonly throughput: readonly Turn[];
@@ -70,24 +53,21 @@ const wholeLoadPerSecond = 1_000;
 const postsAtOnce = 64;
 // It is about this many times as fast: its rounds are to use as much of the machine as ours.
 const postsForOne = 10;
-// More for each bad endpoint than the initial window lets through.
-const eventsOfBadKind = 20;
 
-/** Plays everything, and reports its steps. Throws if a webhook was lost or is not genuine. */
+/** Plays the rows, and reports its steps. Throws if a webhook was lost or is not genuine. */
 export async function runWebhookBench(
   options: WebhookBenchOptions,
-  onStep: (step: string) => void,
+  { rows, report: onStep }: { rows: readonly number[]; report: (step: string) => void },
 ): Promise<WebhookBenchResult> {
   onStep("starting servers");
-  const harness = await WebhookHarness.open({ natsServers: 1, profileFolder: options.profileFolder });
+  const harness = await WebhookHarness.open(1);
   try {
     await harness.growTo(1);
     const stage = await prepare(harness, options);
-    const has = (part: WebhookPart) => options.parts.includes(part);
     return {
-      throughput: has("throughput") ? await playThroughput(stage, onStep) : [],
-      latency: has("latency") ? await playLatency(stage, onStep) : undefined,
-      scaling: has("scaling") ? await playScaling(stage, onStep) : [],
+      throughput: rows.includes(8) ? await playThroughput(stage, onStep) : [],
+      latency: rows.includes(7) ? await playLatency(stage, onStep) : undefined,
+      scaling: rows.includes(9) ? await playScaling(stage, onStep) : [],
       postgres: await describePostgres(harness.site.ownerUrl),
     };
   } finally {
@@ -122,7 +102,7 @@ async function playThroughput(stage: Stage, onStep: (step: string) => void): Pro
     undiciAlone({ name: barePosts, poster, receiver: harness.receiver, order }),
     workersUnder({ name: besideDead, harness, healthy, load, events, beside: dead }),
   ];
-  onStep(`warming up, ${options.warmUpSeconds} s for each of ${contestants.length}`);
+  onStep(`warming up, ${options.warmUp} s for each of ${contestants.length}`);
   let played = 0;
   return playRounds(contestants, {
     ...options,
@@ -136,35 +116,28 @@ async function bodyCharacters(harness: WebhookHarness): Promise<number> {
   return row!.length;
 }
 
-/** Plays one at a time, then half load, then the same load beside endpoints that have just become bad. */
-async function playLatency(stage: Stage, onStep: (step: string) => void) {
-  const { harness, bad, healthy, load, options } = stage;
+/** Plays one at a time, then half load. */
+async function playLatency(stage: Stage, onStep: (step: string) => void): Promise<WebhookLatency> {
+  const { harness, healthy, load, options } = stage;
   const idle: Round[] = [];
   const halfLoad: Round[] = [];
-  const isolated: Round[] = [];
   onStep("measuring throughput, to find half load");
   const loaded = await playRounds([stage.alone], { ...options, seconds: 0, onPlayed: () => {} });
   const found = spreadOf(loaded.map((turn) => turn[ours]!.requestsPerSecond)).median;
   const perSecond = Math.min(found, wholeLoadPerSecond) / 2;
   const rate = { perSecond, seconds: options.seconds / options.rounds };
-  const [before] = await harness.usage();
   for (let round = 0; round < options.rounds; round++) {
     onStep(`latency: ${round} of ${options.rounds} rounds played`);
     idle.push(await measureIdle(harness, healthy[0]!, Math.ceil(options.samples / options.rounds)));
     halfLoad.push(await measureAtRate(harness, load, rate));
-    const merchants = await Promise.all(Object.values(bad).map((url) => harness.addMerchant(url, "failing")));
-    await (await ScaleLoad.open(harness.site, merchants, 1)).add(merchants.length * eventsOfBadKind);
-    isolated.push(await measureAtRate(harness, load, rate));
-    await harness.pause(merchants);
   }
-  onStep("looking for what bad endpoints have left behind");
-  return { idle, halfLoad, isolated, leftovers: await waitForLeftovers(harness, before!) };
+  return { idle, halfLoad };
 }
 
 async function playScaling(stage: Stage, onStep: (step: string) => void): Promise<Scaling[]> {
   const onOne = await playWorkers(stage, 1, onStep);
   onStep("starting three nats-servers");
-  const harness = await WebhookHarness.open({ natsServers: 3, profileFolder: stage.options.profileFolder });
+  const harness = await WebhookHarness.open(3);
   try {
     await harness.growTo(1);
     return [...onOne, ...(await playWorkers(await prepare(harness, stage.options), 3, onStep))];
@@ -237,33 +210,4 @@ function roundOf(latencies: readonly number[], requestsPerSecond: number, failur
   const sorted = latencies.toSorted((left, right) => left - right);
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!;
   return { requestsPerSecond, failures, p50Ms: at(0.5), p99Ms: at(0.99) };
-}
-
-/** The usage before bad endpoints, and after them. */
-type Leftovers = {
-  readonly socketsBefore: number;
-  readonly socketsAfter: number;
-  readonly megabytesBefore: number;
-  readonly megabytesAfter: number;
-};
-
-// Longer than the deadline of a post (15 s) and the longest time that an idle connection is kept (30 s).
-const settledMs = 50_000;
-const lookEveryMs = 1_000;
-
-/** Waits until there are no more sockets than before, or until all posts under way must have ended. */
-async function waitForLeftovers(harness: WebhookHarness, before: WorkerUsage): Promise<Leftovers> {
-  const endsAt = performance.now() + settledMs;
-  let [after] = await harness.usage();
-  while (after!.sockets > before.sockets && performance.now() < endsAt) {
-    await pause(lookEveryMs);
-    [after] = await harness.usage();
-  }
-  const megabytes = ({ residentBytes }: WorkerUsage) => Math.round(residentBytes / 2 ** 20);
-  return {
-    socketsBefore: before.sockets,
-    socketsAfter: after!.sockets,
-    megabytesBefore: megabytes(before),
-    megabytesAfter: megabytes(after!),
-  };
 }

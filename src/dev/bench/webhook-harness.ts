@@ -11,46 +11,38 @@ import { encodeId } from "../../platform/ids.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
 import type { ScaleMerchant } from "../simulation/webhooks/scale-endpoints.ts";
 import { WebhookSite, webhookSitePorts } from "../simulation/webhooks/webhook-site.ts";
-import { Child } from "../testing/child-process.ts";
+import { Child, type Usage } from "../testing/child-process.ts";
 import { freePortRange } from "../testing/free-port-range.ts";
 import { databaseCpuMs } from "./database-cpu.ts";
-import type { WorkerUsage } from "./worker-process.ts";
 
 // The window of an endpoint that has been healthy for a while (record-delivery.ts).
 const fullWindow = 64;
 
 const selectBackend = { name: "select_backend", text: "SELECT pg_backend_pid() AS pid" };
 
-/** The folder for CPU profiles of workers; without it none are made, and workers are faster. */
-export type WebhookBedOptions = { readonly natsServers: 1 | 3; readonly profileFolder: string | undefined };
-
-type HarnessOptions = WebhookBedOptions & { readonly stateFolder: string };
-
 /** Close it at the end of the run, which removes everything. */
 export class WebhookHarness {
   readonly site: WebhookSite;
   readonly receiver: Child;
   readonly origin: string;
-  readonly #options: WebhookBedOptions;
   readonly #stateFolder: string;
   readonly #workers: Child[] = [];
   readonly #others: Child[] = [];
 
-  private constructor(site: WebhookSite, receiver: Child, origin: string, options: HarnessOptions) {
+  private constructor(site: WebhookSite, receiver: Child, origin: string, stateFolder: string) {
     this.site = site;
-    this.#stateFolder = options.stateFolder;
     this.receiver = receiver;
     this.origin = origin;
-    this.#options = options;
+    this.#stateFolder = stateFolder;
   }
 
   /** Opens the harness without a worker. */
-  static async open(options: WebhookBedOptions): Promise<WebhookHarness> {
+  static async open(natsServers: 1 | 3): Promise<WebhookHarness> {
     const stateFolder = await mkdtemp(join(tmpdir(), "switchyard-bench-"));
     const firstPort = await freePortRange(webhookSitePorts);
-    const site = await WebhookSite.open({ stateFolder, firstPort, natsServers: options.natsServers });
+    const site = await WebhookSite.open({ stateFolder, firstPort, natsServers });
     const receiver = Child.start(join(import.meta.dirname, "webhook-receiver.ts"));
-    return new WebhookHarness(site, receiver, await receiver.ask<string>("listen"), { ...options, stateFolder });
+    return new WebhookHarness(site, receiver, await receiver.ask<string>("listen"), stateFolder);
   }
 
   /** Starts another process of the run, which ends with it. */
@@ -64,14 +56,14 @@ export class WebhookHarness {
     // It would only warn about endpoints that are intentionally bad.
     const variables = { ...this.site.variables, SWITCHYARD_LOG_LEVEL: "error" };
     while (this.#workers.length < workers) {
-      const child = Child.start(join(import.meta.dirname, "worker-process.ts"), variables, this.#profiling());
+      const child = Child.start(join(import.meta.dirname, "worker-process.ts"), variables);
       this.#workers.push(child);
       await child.ask("start");
     }
   }
 
-  usage(): Promise<WorkerUsage[]> {
-    return Promise.all(this.#workers.map((worker) => worker.ask<WorkerUsage>("usage")));
+  usage(): Promise<Usage[]> {
+    return Promise.all(this.#workers.map((worker) => worker.ask<Usage>("usage")));
   }
 
   /** Returns the CPU time of the database so far; undefined if it is not available. */
@@ -107,12 +99,5 @@ export class WebhookHarness {
     await Promise.all([...this.#workers, ...this.#others, this.receiver].map((child) => child.close()));
     await this.site.close();
     await removePostgresHome(this.#stateFolder);
-  }
-
-  #profiling(): string[] {
-    const { profileFolder } = this.#options;
-    if (profileFolder === undefined) return [];
-    const name = `worker-${this.#workers.length + 1}-${this.#options.natsServers}.cpuprofile`;
-    return ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`, `--cpu-prof-name=${name}`];
   }
 }

@@ -9,31 +9,25 @@ import { startWidgetHarness, type WidgetHarness } from "./widget-harness.ts";
 import { countLeftBehind } from "./widget-leaks.ts";
 import { measureOpenings } from "./widget-opening.ts";
 import type { WidgetFigures } from "./widget-report.ts";
-import { measureOurs, measureRivals } from "./widget-sizes.ts";
+import { measureOurs } from "./widget-sizes.ts";
 
-/** The number of each measurement; without `rivals` nothing is fetched from the npm registry. */
+/** The number of each measurement. */
 export type WidgetBenchOptions = {
   readonly openings: number;
   readonly cycles: number;
   readonly payments: number;
-  readonly rivals: boolean;
 };
 
 // A task that blocks the page does so each time; a few show it.
 const tracedTimes = 3;
 const troubles: readonly Trouble[] = ["offline", "reload", "restart"];
 
-/** Returns the number of calls of `onDone` in all. */
-export function stepsInAll({ openings }: { readonly openings: number }): number {
-  return 2 * openings + tracedTimes + troubles.length + 4;
-}
-
 /** Measures everything of row 12. */
 export async function measureWidget(
-  { openings, cycles, payments, ...options }: WidgetBenchOptions,
+  { openings, cycles, payments }: WidgetBenchOptions,
   onDone: () => void,
 ): Promise<WidgetFigures> {
-  const [sizes, rivals] = await Promise.all([measureOurs(), options.rivals ? measureRivals() : []]);
+  const sizes = await measureOurs();
   onDone();
   const harness = await startWidgetHarness();
   try {
@@ -52,17 +46,14 @@ export async function measureWidget(
       onDone();
     }
     return {
-      ...{
-        sizes,
-        rivals,
-        openings: opened,
-        tracedOpenings: traced,
-        slowOpenings: slowly,
-        violations,
-        impatience,
-        leftBehind,
-        cycles,
-      },
+      sizes,
+      openings: opened,
+      tracedOpenings: traced,
+      slowOpenings: slowly,
+      violations,
+      impatience,
+      leftBehind,
+      cycles,
       troubles: runs,
     };
   } finally {

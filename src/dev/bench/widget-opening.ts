@@ -10,8 +10,6 @@ import type { WidgetHarness } from "./widget-harness.ts";
 export type Opening = {
   /** The card frame's first contentful paint. */
   readonly visibleMs: number;
-  /** The time when the customer can pay. */
-  readonly readyMs: number;
   /** Chromium's score, of page and frame together. */
   readonly layoutShift: number;
   /** From a trace: tasks of page and frame with over 50 ms of processor time; other processes' time is excluded. */
@@ -63,9 +61,7 @@ async function measureOpening({ shop }: WidgetHarness, browser: Browser, conditi
     if (conditions === "traced")
       await browser.startTracing(page, { categories: ["disabled-by-default-devtools.timeline"] });
     const mountedAt = await page.evaluate<number>("(widget = start(), performance.timeOrigin + performance.now())");
-    const readyAt = await page.evaluate<number>(
-      "widget.ready.then(() => new Promise(requestAnimationFrame)).then(() => performance.timeOrigin + performance.now())",
-    );
+    await page.evaluate("widget.ready.then(() => new Promise(requestAnimationFrame)).then(() => {})");
     const frame = page.frames().find((one) => one.parentFrame() !== null)!;
     const visibleAt = await frame.evaluate<number>(`new Promise((resolve) => new PerformanceObserver((list) => {
       const [paint] = list.getEntriesByName("first-contentful-paint");
@@ -75,7 +71,6 @@ async function measureOpening({ shop }: WidgetHarness, browser: Browser, conditi
     const shifts = await Promise.all(page.frames().map((one) => one.evaluate<number>("layoutShift")));
     return {
       visibleMs: visibleAt - mountedAt,
-      readyMs: readyAt - mountedAt,
       layoutShift: shifts.reduce((sum, shift) => sum + shift),
       longTasks: trace && countLongTasks(trace),
     };

@@ -4,6 +4,7 @@ import { createDashboardClient } from "../../client/dashboard-client.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { launchBrowser } from "../testing/browser.ts";
 import { findViolations, inEachLook, type Look } from "./accessibility.ts";
+import { recordNoise } from "./dashboard-page.ts";
 import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
 
 // So that a failure names the step and not the test; a busy machine takes seconds for some.
@@ -34,11 +35,7 @@ afterAll(() => browser?.close());
 
 async function open(path: string, within = context): Promise<Page> {
   const page = await within.newPage();
-  page.on("console", (message) => {
-    // The browser's own line about an answer that a test expects to be a refusal, or to be missing.
-    if (!/Failed to load resource: .*(40[139]|400|ERR_FAILED)/.test(message.text())) noise.push(message.text());
-  });
-  page.on("pageerror", (error) => noise.push(String(error)));
+  recordNoise(page, noise, /40[139]|400|ERR_FAILED/);
   await page.goto(demo.file.dashboardOrigin + path);
   return page;
 }

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
 import { findViolations, inEachLook } from "./accessibility.ts";
 import { ApiCheckout } from "./api-checkout.ts";
+import { recordNoise, signIn } from "./dashboard-page.ts";
 import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
 
 // Each test goes through several pages, on a machine that may be busy.
@@ -19,16 +20,9 @@ beforeAll(async () => {
   [demo, browser] = await Promise.all([joinTestDemo(), launchBrowser()]);
   context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
   page = await context.newPage();
-  page.on("console", (message) => {
-    // The browser's own line about an answer that a test expects to be a refusal.
-    if (!/Failed to load resource: .*40[0139]/.test(message.text())) noise.push(message.text());
-  });
-  page.on("pageerror", (error) => noise.push(String(error)));
+  recordNoise(page, noise, /40[0139]/);
   await page.goto(`${demo.file.dashboardOrigin}/test/${demo.file.merchants[0]!.merchantId}/routing?tab=cases`);
-  await page.getByLabel("E-mail").fill(demo.file.member.email);
-  await page.getByLabel("Password").fill(demo.file.member.password);
-  await page.getByRole("button", { name: "Sign in", exact: true }).click();
-  await page.getByRole("heading", { name: "Routing" }).waitFor();
+  await signIn(page, demo.file.member, "Routing");
 }, 120_000);
 afterEach(() => expect(noise.splice(0)).toEqual([]));
 afterAll(() => browser?.close());

@@ -7,6 +7,7 @@ import { Secret } from "../../platform/secrets.ts";
 import { launchBrowser } from "../testing/browser.ts";
 import { findViolations } from "./accessibility.ts";
 import { ApiCheckout } from "./api-checkout.ts";
+import { signIn } from "./dashboard-page.ts";
 import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
 
 const timeout = 240_000;
@@ -28,10 +29,7 @@ beforeAll(async () => {
   context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: "en-GB" });
   context.setDefaultTimeout(60_000);
   const page = await open("test", "home");
-  await page.getByLabel("E-mail").fill(email);
-  await page.getByLabel("Password").fill(demo.file.member.password);
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("heading", { name: "Home" }).waitFor();
+  await signIn(page, demo.file.member, "Home");
   await page.close();
 }, timeout);
 afterAll(async () => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
 import { findViolations, inEachLook, type Look } from "./accessibility.ts";
 import { ApiCheckout } from "./api-checkout.ts";
+import { signIn } from "./dashboard-page.ts";
 import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
 
 // Axe looks at every state in each look, on a machine that may have much else to do.
@@ -23,10 +24,7 @@ beforeAll(async () => {
   checkout = new ApiCheckout(demo.file);
   context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: "en-GB" });
   const page = await open("home");
-  await page.getByLabel("E-mail").fill(demo.file.member.email);
-  await page.getByLabel("Password").fill(demo.file.member.password);
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("heading", { name: "Home", exact: true }).waitFor();
+  await signIn(page, demo.file.member, "Home");
   await page.close();
 }, patienceMs);
 afterAll(() => browser?.close());

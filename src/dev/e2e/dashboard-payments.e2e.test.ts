@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } 
 import { launchBrowser } from "../testing/browser.ts";
 import { findViolations, inEachLook, type Look } from "./accessibility.ts";
 import { ApiCheckout } from "./api-checkout.ts";
+import { recordNoise, signIn } from "./dashboard-page.ts";
 import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
 
 // Axe looks at every page of a look, on a machine that may have much else to do.
@@ -44,10 +45,7 @@ async function openContext(): Promise<BrowserContext> {
     locale: "en-GB",
   });
   const page = await open(pathOf("home"), opened);
-  await page.getByLabel("E-mail").fill(demo.file.member.email);
-  await page.getByLabel("Password").fill(demo.file.member.password);
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("heading", { name: "Home" }).waitFor();
+  await signIn(page, demo.file.member, "Home");
   await page.close();
   return opened;
 }
@@ -56,11 +54,7 @@ const pathOf = (name: string, environment = "test") => `/${environment}/${demo.f
 
 async function open(path: string, within = context): Promise<Page> {
   const page = await within.newPage();
-  page.on("console", (message) => {
-    // The browser's own line about an answer that a test expects to be a refusal.
-    if (!/Failed to load resource: .*40[14]/.test(message.text())) noise.push(message.text());
-  });
-  page.on("pageerror", (error) => noise.push(String(error)));
+  recordNoise(page, noise, /40[14]/);
   await page.goto(demo.file.dashboardOrigin + path);
   return page;
 }

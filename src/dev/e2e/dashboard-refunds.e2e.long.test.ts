@@ -1,12 +1,13 @@
 /** Refunds in the dashboard, in Chromium over a whole demo: made whole and in part, in doubt, listed and limited. */
 import { readFileSync } from "node:fs";
-import { Client } from "pg";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { decodeId } from "../../platform/ids.ts";
 import { launchBrowser } from "../testing/browser.ts";
+import { withClient } from "../testing/with-client.ts";
 import { findViolations, inEachLook, type Look } from "./accessibility.ts";
 import { ApiCheckout } from "./api-checkout.ts";
+import { recordNoise, signIn } from "./dashboard-page.ts";
 import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
 
 // Axe looks at every state in each look, on a machine that may have much else to do.
@@ -28,10 +29,7 @@ beforeAll(async () => {
   checkout = new ApiCheckout(demo.file);
   context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: "en-GB" });
   const page = await open("home");
-  await page.getByLabel("E-mail").fill(demo.file.member.email);
-  await page.getByLabel("Password").fill(demo.file.member.password);
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("heading", { name: "Home" }).waitFor();
+  await signIn(page, demo.file.member, "Home");
   await page.close();
 }, patienceMs);
 afterEach(() => expect(noise.splice(0)).toEqual([]));
@@ -39,11 +37,7 @@ afterAll(() => browser?.close());
 
 async function open(path: string): Promise<Page> {
   const page = await context.newPage();
-  page.on("console", (message) => {
-    // The browser's own line about an answer that a test expects to be a refusal.
-    if (!/Failed to load resource: .*(40[0134]|412|422)/.test(message.text())) noise.push(message.text());
-  });
-  page.on("pageerror", (error) => noise.push(String(error)));
+  recordNoise(page, noise, /40[0134]|412|422/);
   await page.goto(`${demo.file.dashboardOrigin}/test/${demo.file.merchants[0]!.merchantId}/${path}`);
   return page;
 }
@@ -63,9 +57,7 @@ async function expectSound(page: Page): Promise<void> {
 
 async function query(text: string, values: readonly unknown[] = []): Promise<void> {
   const url = Object.assign(new URL(demo.postgresUrl), { pathname: "/switchyard_test" }).href;
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  await (values.length === 0 ? client.query(text) : client.query(text, [...values])).finally(() => client.end());
+  await withClient(url, (client) => (values.length === 0 ? client.query(text) : client.query(text, [...values])));
 }
 
 describe("a refund in the browser", () => {

@@ -5,6 +5,7 @@ import { Secret } from "../../platform/secrets.ts";
 import { launchBrowser } from "../testing/browser.ts";
 import { findViolations, inEachLook, type Look } from "./accessibility.ts";
 import { ApiCheckout } from "./api-checkout.ts";
+import { recordNoise, signIn } from "./dashboard-page.ts";
 import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
 
 // Each test goes through several pages, on a machine that may be busy.
@@ -22,10 +23,7 @@ beforeAll(async () => {
   await Promise.all([pay("4242424242424242"), pay("4000000000000002")]);
   context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
   page = await open("routing");
-  await page.getByLabel("E-mail").fill(demo.file.member.email);
-  await page.getByLabel("Password").fill(demo.file.member.password);
-  await page.getByRole("button", { name: "Sign in", exact: true }).click();
-  await page.getByRole("heading", { name: "Routing" }).waitFor();
+  await signIn(page, demo.file.member, "Routing");
 }, 120_000);
 afterEach(() => expect(noise.splice(0)).toEqual([]));
 afterAll(() => browser?.close());
@@ -35,11 +33,7 @@ const urlOf = (name: string, environment = "test") =>
 
 async function open(name: string): Promise<Page> {
   const opened = await context.newPage();
-  opened.on("console", (message) => {
-    // The browser's own line about an answer that a test expects to be a refusal.
-    if (!/Failed to load resource: .*40[0139]/.test(message.text())) noise.push(message.text());
-  });
-  opened.on("pageerror", (error) => noise.push(String(error)));
+  recordNoise(opened, noise, /40[0139]/);
   await opened.goto(urlOf(name));
   return opened;
 }

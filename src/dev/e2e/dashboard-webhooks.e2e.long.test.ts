@@ -5,6 +5,7 @@ import { launchBrowser } from "../testing/browser.ts";
 import { Receiver } from "../testing/receiver.ts";
 import { findViolations, inEachLook, type Look } from "./accessibility.ts";
 import { ApiCheckout } from "./api-checkout.ts";
+import { recordNoise, signIn } from "./dashboard-page.ts";
 import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
 
 // Each test goes through several pages, on a machine that may be busy.
@@ -29,16 +30,9 @@ beforeAll(async () => {
     permissions: ["clipboard-read", "clipboard-write"],
   });
   page = await context.newPage();
-  page.on("console", (message) => {
-    // The browser's own line about an answer that a test expects to be a refusal.
-    if (!/Failed to load resource: .*40[0139]/.test(message.text())) noise.push(message.text());
-  });
-  page.on("pageerror", (error) => noise.push(String(error)));
+  recordNoise(page, noise, /40[0139]/);
   await page.goto(urlOf("webhooks"));
-  await page.getByLabel("E-mail").fill(demo.file.member.email);
-  await page.getByLabel("Password").fill(demo.file.member.password);
-  await page.getByRole("button", { name: "Sign in", exact: true }).click();
-  await page.getByRole("heading", { level: 1, name: "Webhooks" }).waitFor();
+  await signIn(page, demo.file.member, "Webhooks");
 }, 120_000);
 beforeEach(() => page.goto(urlOf("webhooks")));
 afterEach(() => expect(noise.splice(0)).toEqual([]));

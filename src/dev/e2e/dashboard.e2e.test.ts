@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
 import { Mailbox } from "../testing/mailbox.ts";
 import { findViolations, inEachLook, type Look } from "./accessibility.ts";
+import { recordNoise } from "./dashboard-page.ts";
 import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
 
 // Axe looks at every page in every look, on a machine that may have much else to do.
@@ -43,11 +44,7 @@ async function openPage(path = "/"): Promise<Page> {
   contexts.push(context);
   const page = await context.newPage();
   const { dashboardOrigin } = demo.file;
-  page.on("console", (message) => {
-    // The browser's own line about an answer that a test expects to be a refusal.
-    if (!/Failed to load resource: .*40[13]/.test(message.text())) noise.push(message.text());
-  });
-  page.on("pageerror", (error) => noise.push(String(error)));
+  recordNoise(page, noise, /40[13]/);
   page.on("request", (request) => {
     if (!request.url().startsWith(`${dashboardOrigin}/`) && !request.url().startsWith("data:"))
       noise.push(request.url());

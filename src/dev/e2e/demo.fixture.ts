@@ -1,7 +1,6 @@
 /** A demo for one test file: every role as a process, on free ports; everything is removed at the end. */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { Client } from "pg";
 import { inject } from "vitest";
 import { type Demo, startDemo } from "../../demo/demo.ts";
 import { addressesFrom } from "../../demo/ports.ts";
@@ -10,6 +9,7 @@ import { startDemoPostgres } from "../testing/demo-postgres.ts";
 import { freePortRange } from "../testing/free-port-range.ts";
 import { SandboxControl } from "../testing/sandbox-control.ts";
 import { compileCache, testStateFolder } from "../testing/test-run.ts";
+import { withClient } from "../testing/with-client.ts";
 
 /** A running demo, with access to the records of its sandbox gateways. */
 export type TestDemo = Demo & {
@@ -53,9 +53,7 @@ export async function startTestDemo(
     postgresDataFolder: postgres.dataFolder,
     async accountsQuery(text) {
       const url = Object.assign(new URL(postgres.ownerUrl), { pathname: "/switchyard_accounts" }).href;
-      const client = new Client({ connectionString: url });
-      await client.connect();
-      await client.query(text).finally(() => client.end());
+      await withClient(url, (client) => client.query(text));
     },
     async restart(role) {
       // Its log begins again.

@@ -5,7 +5,6 @@
 import { mkdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { Role } from "../../config/checked-config.ts";
 import { type DemoDatabases, prepareDatabases } from "../../demo/databases.ts";
@@ -21,6 +20,7 @@ import { freePortRange } from "../testing/free-port-range.ts";
 import { type PgBouncer, startPgBouncer } from "../testing/pgbouncer.ts";
 import { Receiver } from "../testing/receiver.ts";
 import { testStateFolder } from "../testing/test-run.ts";
+import { withClient } from "../testing/with-client.ts";
 
 const serverConnectionsMax = 5;
 const customersAtOnce = 24;
@@ -82,12 +82,7 @@ beforeAll(async () => {
 afterAll(() => stack.disposeAsync(), 60_000);
 
 async function ask<Row extends object>(url: string, sql: string): Promise<Row[]> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  return client
-    .query<Row>(sql)
-    .then(({ rows }) => rows)
-    .finally(() => client.end());
+  return (await withClient(url, (client) => client.query<Row>(sql))).rows;
 }
 
 describe("payments through a pooler in transaction mode", () => {

@@ -26,7 +26,6 @@ export class FakeMachine {
     writeFileSync(join(this.#commands, name), lines.join("\n"), { mode: 0o755 });
   }
 
-  /** Writes a file of the checkout. */
   change(path: string, text: string): void {
     writeFileSync(join(this.checkout, path), text);
   }

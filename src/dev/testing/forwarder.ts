@@ -51,7 +51,7 @@ export class TestForwarder implements CardForwarder {
     const sandboxHosts = [new URL(origin).host];
     const fill = planFill(destination, Buffer.from(request.body));
     const reply = await this.#http.send({
-      method: destination.method,
+      method: "POST",
       url: addressOf(destination, { environment: "test", origin, pathVariables, sandboxHosts }),
       headers: { ...request.headers, "content-type": destination.contentType },
       body: fill(

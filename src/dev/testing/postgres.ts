@@ -1,12 +1,14 @@
 /** Databases for tests: one private PostgreSQL a run, one migrated template a kind, one clone a test file. */
 import { randomBytes } from "node:crypto";
-import { Client, escapeIdentifier, escapeLiteral } from "pg";
+import { Client, escapeIdentifier, escapeLiteral, Pool } from "pg";
 import { inject } from "vitest";
 import { startPrivatePostgres } from "../../demo/private-postgres.ts";
 import { migrate } from "../../migrations/migrate.ts";
 import type { DatabaseKind } from "../../migrations/schema-history.ts";
+import { Database } from "../../platform/database.ts";
 import { onceInTestRun } from "./once-in-test-run.ts";
 import { testStateFolder } from "./test-run.ts";
+import { withClient } from "./with-client.ts";
 
 export type TestDatabase = {
   /**
@@ -35,7 +37,7 @@ export async function createTestDatabase(kind: DatabaseKind): Promise<TestDataba
   const template = await onceInTestRun(`template-${kind}`, () => createTemplate(serverUrl, kind));
   const name = `${kind}_${randomBytes(6).toString("hex")}`;
   const password = randomBytes(12).toString("hex");
-  await asOwner(serverUrl, async (client) => {
+  await withClient(serverUrl, async (client) => {
     await client.query(`CREATE ROLE ${name} LOGIN PASSWORD ${escapeLiteral(password)} IN ROLE ${runtimeRoleOf(kind)}`);
     // The files as they are, instead of a record in the write-ahead log for each block.
     await client.query(`CREATE DATABASE ${name} TEMPLATE ${escapeIdentifier(template)} STRATEGY file_copy`);
@@ -46,12 +48,25 @@ export async function createTestDatabase(kind: DatabaseKind): Promise<TestDataba
     url: urlOf(serverUrl, { database: name, user: name, password }),
     ownerUrl: urlOf(serverUrl, { database: name }),
     drop: () =>
-      asOwner(serverUrl, async (client) => {
+      withClient(serverUrl, async (client) => {
         await connectionsLeft(client, name);
         await client.query(`DROP DATABASE ${name} WITH (FORCE)`);
         await client.query(`DROP ROLE ${name}`);
       }),
   };
+}
+
+/** Creates a database of an environment, and connects its owner and the product to it. */
+export async function openTestDatabase() {
+  const { url, ownerUrl, drop } = await createTestDatabase("environment");
+  const owner = new Client({ connectionString: ownerUrl });
+  await owner.connect();
+  const database = new Database(new Pool({ connectionString: url, max: 4 }));
+  const close = async () => {
+    await Promise.all([owner.end(), database.pool.end()]);
+    await drop();
+  };
+  return { url, owner, database, close };
 }
 
 // Half a second in all; remaining connections are then cut.
@@ -73,7 +88,7 @@ function runtimeRoleOf(kind: DatabaseKind): string {
 
 async function createTemplate(serverUrl: string, kind: DatabaseKind): Promise<string> {
   const template = `${kind}_template`;
-  await asOwner(serverUrl, async (client) => {
+  await withClient(serverUrl, async (client) => {
     await client.query(`CREATE ROLE ${runtimeRoleOf(kind)}`);
     await client.query(`CREATE DATABASE ${template}`);
   });
@@ -87,14 +102,4 @@ function urlOf(serverUrl: string, change: { database: string; user?: string; pas
   url.username = change.user ?? url.username;
   url.password = change.password ?? url.password;
   return url.href;
-}
-
-async function asOwner(serverUrl: string, work: (client: Client) => Promise<void>): Promise<void> {
-  const client = new Client({ connectionString: serverUrl });
-  try {
-    await client.connect();
-    await work(client);
-  } finally {
-    await client.end();
-  }
 }

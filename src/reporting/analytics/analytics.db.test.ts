@@ -1,8 +1,8 @@
-import { Client, Pool } from "pg";
+import { Client } from "pg";
 import { v7 } from "uuid";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../../dev/testing/postgres.ts";
-import { Database } from "../../platform/database.ts";
+import { beforeEach, describe, expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
+import { openTestDatabase } from "../../dev/testing/postgres.ts";
 import { type AskedRange, cutRange, periodBefore } from "./analytics-range.ts";
 import { countSettledOnce } from "./count-settled.ts";
 import { countedMinutes, timeAtBankUnit } from "./counted-facts.ts";
@@ -10,21 +10,8 @@ import { percentileMs } from "./latency-histogram.ts";
 import { loadArms, loadCounts } from "./load-counts.ts";
 import { forgetCounts, type SettledRow, storeSettled } from "./settled-rows.fixture.ts";
 
-let testDatabase: TestDatabase;
-let owner: Client;
-let database: Database;
+const { url, owner, database } = await forFile(openTestDatabase);
 let merchantId: string;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase("environment");
-  owner = new Client({ connectionString: testDatabase.ownerUrl });
-  await owner.connect();
-  database = new Database(new Pool({ connectionString: testDatabase.url, max: 4 }));
-});
-afterAll(async () => {
-  await database?.pool.end();
-  await owner?.end();
-  await testDatabase?.drop();
-});
 beforeEach(() => {
   merchantId = v7();
 });
@@ -419,7 +406,7 @@ const sum = (counts: readonly number[]) => counts.reduce((total, each) => total 
 describe("countSettledOnce()", () => {
   it("counts each payment once, despite other workers, and leaves those of open transactions for later", async () => {
     await recount();
-    const open = new Client({ connectionString: testDatabase.url });
+    const open = new Client({ connectionString: url });
     await open.connect();
     await open.query("BEGIN");
     // Settled after that transaction began, like a payment of its own.

@@ -23,7 +23,6 @@ export function percentileMs(histogram: readonly number[], share: number): numbe
   return 2 ** ((step + 0.5) / latencyStepsPerDoubling);
 }
 
-/** Merges several histograms into one. */
 export function mergeHistograms(histograms: readonly (readonly number[])[]): number[] {
   const sum: number[] = [...(histograms[0] ?? [])];
   for (const other of histograms.slice(1)) for (let step = 0; step < sum.length; step++) sum[step]! += other[step] ?? 0;

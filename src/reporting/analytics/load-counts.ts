@@ -195,7 +195,7 @@ async function load<Row extends object>(reads: Reads, statement: Statement, give
 }
 
 /** Returns the parameters of a statement for points that begin at these times. */
-function valuesOf(merchantId: string, { startsAt, endsAt: to }: Pick<CutRange, "startsAt" | "endsAt">): unknown[] {
+function valuesOf(merchantId: string, { startsAt, endsAt: to }: Times): unknown[] {
   const stretches = stretchesOf({ startsAt, endsAt: to });
   const times = (name: "from" | "to") => arrayOf(stretches.map((stretch) => stretch[name].toISOString()));
   const numbers = (name: "point" | "minutes") => arrayOf(stretches.map((stretch) => stretch[name]));
@@ -228,15 +228,17 @@ export async function loadCounts(
   return { payments, attempts, declines, authentications, cards };
 }
 
+type Times = Pick<CutRange, "startsAt" | "endsAt">;
+
+/** The wanted counts: of payments in every currency, or in one. */
+export type AskedCounts = {
+  readonly merchantId: string;
+  readonly range: Times;
+  readonly currency?: string | undefined;
+};
+
 /** Loads the counts of a range's payments alone; where `currency` is given, only of payments in it. */
-export async function loadPayments(
-  reads: Reads,
-  asked: {
-    readonly merchantId: string;
-    readonly range: Pick<CutRange, "startsAt" | "endsAt">;
-    readonly currency?: string | undefined;
-  },
-): Promise<PaymentCounts[]> {
+export async function loadPayments(reads: Reads, asked: AskedCounts): Promise<PaymentCounts[]> {
   const values = [...valuesOf(asked.merchantId, asked.range), asked.currency ?? null];
   const rows = await load<PaymentCounts & MoneyAsText>(reads, selectPayments, values);
   return rows.map((row) => ({
@@ -248,18 +250,14 @@ export async function loadPayments(
 }
 
 /** Returns the range as a single point. */
-function wholeOf({ startsAt, endsAt }: Pick<CutRange, "startsAt" | "endsAt">) {
+function wholeOf({ startsAt, endsAt }: Times) {
   return { startsAt: startsAt.slice(0, 1), endsAt };
 }
 
 /** Loads the counts of split plans in a range; where `currency` is given, only of payments in it. */
 export async function loadArms(
   reads: Reads,
-  asked: {
-    readonly merchantId: string;
-    readonly range: Pick<CutRange, "startsAt" | "endsAt">;
-    readonly currency?: string | undefined;
-  },
+  asked: AskedCounts,
 ): Promise<{ readonly arms: readonly ArmCounts[]; readonly costs: readonly ArmCosts[] }> {
   const values = [...valuesOf(asked.merchantId, wholeOf(asked.range)), asked.currency ?? null];
   const [arms, costs] = await Promise.all([

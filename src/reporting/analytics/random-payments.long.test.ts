@@ -1,28 +1,14 @@
 /** Compares the analytics of random payments with sums over the payments themselves. */
-import { Client, Pool } from "pg";
 import { v7 } from "uuid";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../../dev/testing/postgres.ts";
-import { Database } from "../../platform/database.ts";
+import { expect, it } from "vitest";
+import { forFile } from "../../dev/testing/for-file.ts";
+import { openTestDatabase } from "../../dev/testing/postgres.ts";
 import { type AskedRange, cutRange, type PointLength } from "./analytics-range.ts";
 import { countSettledOnce } from "./count-settled.ts";
 import { loadArms, loadCounts } from "./load-counts.ts";
 import { forgetCounts, type SettledRow, storeSettled } from "./settled-rows.fixture.ts";
 
-let testDatabase: TestDatabase;
-let owner: Client;
-let database: Database;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase("environment");
-  owner = new Client({ connectionString: testDatabase.ownerUrl });
-  await owner.connect();
-  database = new Database(new Pool({ connectionString: testDatabase.url, max: 4 }));
-});
-afterAll(async () => {
-  await database?.pool.end();
-  await owner?.end();
-  await testDatabase?.drop();
-});
+const { owner, database } = await forFile(openTestDatabase);
 
 // Mulberry32: the same payments in every run.
 function seeded(seed: number) {

@@ -3,22 +3,14 @@
 import { findRoutingRule, findRoutingRules } from "../../core/record/routing-rules.ts";
 import type { Arm, RoutingRule, Split } from "../../core/rows/entities.ts";
 import type { Reads } from "../../platform/database.ts";
-import type { CutRange } from "./analytics-range.ts";
 import type { ComparedArm, SplitComparison } from "./compare-arms.ts";
-import { type ArmCosts, type ArmCounts, loadArms } from "./load-counts.ts";
+import { type ArmCosts, type ArmCounts, type AskedCounts, loadArms } from "./load-counts.ts";
 
 /**
  * Loads the comparisons of which payments were settled in a range, and those of the rule in use, which may have none yet;
  * the newest first.
  */
-export async function loadComparisons(
-  reads: Reads,
-  asked: {
-    readonly merchantId: string;
-    readonly range: Pick<CutRange, "startsAt" | "endsAt">;
-    readonly currency?: string | undefined;
-  },
-): Promise<SplitComparison[]> {
+export async function loadComparisons(reads: Reads, asked: AskedCounts): Promise<SplitComparison[]> {
   const { arms, costs } = await loadArms(reads, asked);
   const newest = await findRoutingRule(reads, asked.merchantId);
   const inUse = newest && newest.createdAt < asked.range.endsAt ? newest : undefined;

@@ -23,7 +23,6 @@ import {
 import { unreachable } from "../unreachable.ts";
 import type { Schema } from "./value-schema.ts";
 
-/** Returns the rules of a field, if it has any. */
 export function rulesOf(field: DescField): FieldRules | undefined {
   return hasOption(field, fieldOption) ? getOption(field, fieldOption) : undefined;
 }

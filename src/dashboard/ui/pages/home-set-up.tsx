@@ -48,7 +48,6 @@ const steps: readonly Step[] = [
 const stepsOf = (environmentName: "test" | "live") =>
   steps.filter(({ step }) => environmentName === "live" || step !== SetUpStep.CHECKOUT_ORIGIN);
 
-/** The checklist of an environment that is not set up. */
 export function SetUp({ missing }: { missing: readonly SetUpStep[] }) {
   const { environmentName } = useScope();
   return (

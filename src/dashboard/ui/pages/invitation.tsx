@@ -7,6 +7,7 @@ import { Form } from "react-aria-components/Form";
 import { type GetInvitationResponse, SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { Field } from "../parts/field.tsx";
+import { NewPasswordField } from "../parts/new-password-field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Username } from "../parts/username.tsx";
@@ -69,17 +70,7 @@ function AcceptForm({ token, invitation }: { token: string; invitation: GetInvit
             isRequired
           />
         ) : (
-          <Field
-            label="Choose a password"
-            hint="12 characters or more. Use a few unrelated words."
-            key="new"
-            name="password"
-            type="password"
-            autoComplete="new-password"
-            minLength={12}
-            maxLength={128}
-            isRequired
-          />
+          <NewPasswordField label="Choose a password" key="new" name="password" />
         )}
         {needsCode && (
           <Field label="Code from your app" name="code" inputMode="numeric" autoComplete="one-time-code" isRequired />

@@ -6,7 +6,7 @@ import { useState } from "react";
 import { Form } from "react-aria-components/Form";
 import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
 import { Button } from "../parts/button.tsx";
-import { Field } from "../parts/field.tsx";
+import { NewPasswordField } from "../parts/new-password-field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Username } from "../parts/username.tsx";
@@ -45,17 +45,7 @@ function NewPasswordForm({ token, email }: { token: string; email: string }) {
       >
         <Refusal error={reset.error} />
         <Username email={email} />
-        <Field
-          label="New password"
-          hint="12 characters or more. Use a few unrelated words."
-          name="newPassword"
-          type="password"
-          autoComplete="new-password"
-          minLength={12}
-          maxLength={128}
-          isRequired
-          autoFocus
-        />
+        <NewPasswordField label="New password" name="newPassword" autoFocus />
         <Button kind="main" type="submit" isPending={reset.isPending}>
           Set password
         </Button>

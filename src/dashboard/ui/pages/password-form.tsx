@@ -5,7 +5,7 @@ import { useMutation } from "@tanstack/react-query";
 import { Form } from "react-aria-components/Form";
 import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
 import { Button } from "../parts/button.tsx";
-import { Field } from "../parts/field.tsx";
+import { NewPasswordField } from "../parts/new-password-field.tsx";
 import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Username } from "../parts/username.tsx";
@@ -39,16 +39,7 @@ export function PasswordForm() {
         }}
       >
         <Username email={member?.email} />
-        <Field
-          label="New password"
-          hint="12 characters or more. Use a few unrelated words."
-          name="newPassword"
-          type="password"
-          autoComplete="new-password"
-          minLength={12}
-          maxLength={128}
-          isRequired
-        />
+        <NewPasswordField label="New password" name="newPassword" />
         <div>
           <Button type="submit" isPending={change.isPending}>
             Change password

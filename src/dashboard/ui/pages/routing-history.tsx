@@ -21,7 +21,6 @@ import { anyPayment, useRouteTest, whoSet } from "./routing-draft.ts";
 // The first page's size, and the maximum of one call.
 const [firstCount, maxCount] = [5, 100];
 
-/** The history. */
 export function RoutingHistory({ inUse, mayChange }: { inUse: RoutingRule | undefined; mayChange: boolean }) {
   const { merchantId, environment } = useScope();
   const [pageSize, setPageSize] = useState(firstCount);

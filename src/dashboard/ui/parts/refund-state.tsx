@@ -9,7 +9,6 @@ const faces: Readonly<Record<number, { name: string; tone: "good" | "warn" | "ba
   [Refund_Status.FAILED]: { name: "Failed", tone: "bad" },
 };
 
-/** The badge. */
 export function RefundState({ status }: { status: Refund_Status }) {
   const { name, tone } = faces[status] ?? { name: "–" };
   return (

@@ -22,23 +22,19 @@ export function cellsOf(line: TableLine): string[] {
 /** The first cells of every table of this kind; the page has one more. */
 export const head = columns.slice(0, -1);
 
+type Facts = Readonly<Record<string, string>>;
+
 /** The report of one benchmark: its lines, and how they were measured. */
 export function writeReport(
   lines: readonly TableLine[],
-  {
-    notes,
-    machine,
-    durability,
-  }: { notes: readonly string[] } & Record<"machine" | "durability", Readonly<Record<string, string>>>,
+  { notes, machine, durability }: { notes: readonly string[]; machine: Facts; durability: Facts | undefined },
 ): string {
-  const facts = (from: Readonly<Record<string, string>>) =>
-    Object.entries(from).map(([name, value]) => `${name} ${value}`);
+  const facts = (from: Facts) => Object.entries(from).map(([name, value]) => `${name} ${value}`);
+  const durable = durability && [`Commits are durable: ${facts(durability).join(", ")}.`];
   return [
     writeTable([head, ...lines.map(cellsOf)]),
     "",
-    ...notes,
-    `Everything runs on one machine. Commits are durable: ${facts(durability).join(", ")}.`,
-    facts(machine).join(" · "),
+    ...[...notes, "Everything runs on one machine.", ...(durable ?? []), facts(machine).join(" · ")],
   ].join("\n");
 }
 

@@ -8,6 +8,8 @@ it("playParts() continues after a part that fails, and its rows give the reason 
   const broken = (name: string, rows: number[]): Part => ({
     name,
     rows,
+    description: "",
+    options: {},
     play: () => Promise.reject(new Error("unused")),
   });
   const reported: string[] = [];

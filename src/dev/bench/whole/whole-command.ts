@@ -2,11 +2,12 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 import { describeMachine } from "../machine.ts";
-import { createStepReporter } from "../options.ts";
+import { createStepReporter } from "../step-reporter.ts";
 import { writeTable } from "../table.ts";
 import { cellsOf, head, writePage } from "./page.ts";
+import { parseRows } from "./part-command.ts";
 import { type Effort, parts } from "./parts.ts";
 import { playParts } from "./play-parts.ts";
 
@@ -20,7 +21,7 @@ type Options = {
 
 const checkout = join(import.meta.dirname, "../../../..");
 const page = join(checkout, "docs", "benchmarks.md");
-const allRows = parts.flatMap(({ rows }) => rows);
+const allRows = [...new Set(parts.flatMap(({ rows }) => rows))];
 
 /** Makes the command play every row when no part is named. */
 export function playsEverything(command: Command): Command {
@@ -28,7 +29,7 @@ export function playsEverything(command: Command): Command {
     command
       // The parts have options of the same names.
       .enablePositionalOptions()
-      .option("--rows <numbers>", "measure only these rows of the design, such as 4,5,10", parseRows)
+      .option("--rows <numbers>", "measure only these rows of the design, such as 4,5,10", parseRows(allRows))
       .addOption(
         new Option("--quick", "check that everything runs, with counts too small for figures").conflicts([
           "full",
@@ -63,12 +64,6 @@ async function play(options: Options): Promise<void> {
     console.log("Wrote docs/benchmarks.md.");
   }
   if (played.some(({ problem }) => problem !== undefined)) process.exitCode = 1;
-}
-
-function parseRows(text: string): number[] {
-  const rows = text.split(",").map(Number);
-  if (rows.every((row) => allRows.includes(row))) return rows;
-  throw new InvalidArgumentError(`It must be a list of rows out of ${allRows.join(",")}.`);
 }
 
 function commandGiven(): string {

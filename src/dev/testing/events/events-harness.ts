@@ -21,6 +21,7 @@ import { createTestDatabase } from "../postgres.ts";
 import type { ReceivedRequest } from "../receiver.ts";
 import { createStrictLog } from "../strict-log.ts";
 import { checkWebhooks } from "../webhook-checker.ts";
+import { fanOut } from "./fan-out.ts";
 
 const insertSession = `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at)
   VALUES ($1, $2, 4900, 'EUR', 'order-1042', 1, app.clock() + interval '30 minutes')`;
@@ -64,6 +65,12 @@ async function stopClock(owner: Pool, eventId: string, after: string): Promise<v
   await setClock(owner, `'${rows[0]!.at}'::timestamptz`);
 }
 
+/** Records one event of a session; of a new session by default. */
+type Emit = (
+  event: { merchantId: string; sessionId?: string; type?: EventType },
+  publish?: OutboxContext["publish"],
+) => Promise<{ eventId: string; sessionId: string }>;
+
 /** Opens a harness; close it when the file's tests are done. */
 export async function openEventsHarness() {
   const testDatabase = await createTestDatabase("environment");
@@ -91,6 +98,15 @@ export async function openEventsHarness() {
     return rows.map((row) => openSigningSecrets(context, row.id, row).map((secret) => secret.expose()));
   });
 
+  const emit: Emit = async (event, publish = () => {}) => {
+    const sessionId = event.sessionId ?? (await openSession(event.merchantId));
+    const unrecorded = newEvent({ ...event, sessionId });
+    const { eventId } = await context.database.transaction((tx) =>
+      recordEvent(tx, { ...context, publish }, unrecorded),
+    );
+    return { eventId, sessionId };
+  };
+
   async function openSession(merchantId: string, sessionId = context.runtime.uuid()): Promise<string> {
     await owner.query(insertSession, [sessionId, merchantId]);
     return sessionId;
@@ -102,17 +118,12 @@ export async function openEventsHarness() {
     rows: async <Row extends object>(sql: string, values: unknown[] = []) => (await owner.query<Row>(sql, values)).rows,
     openSession,
     change: <Result>(work: (tx: Tx) => Promise<Result>) => context.database.transaction(work),
-    /** Records one event of a session; of a new session by default. */
-    async emit(
-      event: { merchantId: string; sessionId?: string; type?: EventType },
-      publish: OutboxContext["publish"] = () => {},
-    ): Promise<{ eventId: string; sessionId: string }> {
-      const sessionId = event.sessionId ?? (await openSession(event.merchantId));
-      const unrecorded = newEvent({ ...event, sessionId });
-      const { eventId } = await context.database.transaction((tx) =>
-        recordEvent(tx, { ...context, publish }, unrecorded),
-      );
-      return { eventId, sessionId };
+    emit,
+    /** Records an event, and makes due its deliveries and those of the events before it in its session. */
+    async emitAndFanOut(merchantId: string, sessionId?: string): ReturnType<Emit> {
+      const emitted = await emit({ merchantId, ...(sessionId !== undefined && { sessionId }) });
+      await fanOut(context.database, [{ sessionId: emitted.sessionId, sequence: 99 }]);
+      return emitted;
     },
     /** Adds a verified endpoint at a receiver that currently answers 2xx. */
     async addEndpoint(endpoint: { merchantId: string; url: string; eventTypes?: EventType[] }) {

@@ -4,12 +4,12 @@
  */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { Client } from "pg";
 import { v7 } from "uuid";
 import { nodeFlags } from "../../../../demo/roles.ts";
 import { sha256 } from "../../../../platform/secrets.ts";
 import { Child } from "../../../testing/child-process.ts";
 import { freePortRange } from "../../../testing/free-port-range.ts";
+import { withClient } from "../../../testing/with-client.ts";
 import type { PaymentSite, SiteDoors } from "../../payment-site.ts";
 import type { GatewayAccount } from "./gateways.ts";
 import type { ServiceOptions } from "./service-process.ts";
@@ -113,16 +113,6 @@ export class StraightPeer {
 
 function urlOf({ ownerUrl }: PaymentSite, name: string): string {
   return Object.assign(new URL(ownerUrl), { pathname: `/${name}` }).href;
-}
-
-async function withClient(url: string, work: (client: Client) => Promise<unknown>): Promise<void> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    await work(client);
-  } finally {
-    await client.end();
-  }
 }
 
 /** Creates the tables of service, worker and vault in an empty database. */
