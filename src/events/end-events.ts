@@ -1,11 +1,13 @@
 /**
  * Ends events: leaves a delivery of each for every subscribed endpoint, and takes it from `event_todo`, in one statement.
  */
+
 import { deliveryLeaseMs } from "../limits.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
+import type { SessionId } from "../platform/ids.ts";
 import { attemptColumns, type LeasedDelivery, type NumberedAttempt } from "./record-delivery.ts";
 
-export type EventPosition = { readonly sessionId: string; readonly sequence: number };
+export type EventPosition = { readonly sessionId: SessionId; readonly sequence: number };
 
 /** The first attempt of a delivery: accepted by the endpoint, or still to be recorded under its lease. */
 export type FirstAttempt = { readonly claimed: LeasedDelivery; readonly accepted?: NumberedAttempt };

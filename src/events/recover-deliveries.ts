@@ -1,8 +1,10 @@
 /**
  * Makes events due again that an endpoint has not accepted since a given time, a bounded batch per call. Posts nothing.
  */
+
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
+import type { EndpointId } from "../platform/ids.ts";
 import { type EndpointKey, lockEndpoint } from "./endpoints.ts";
 
 export type RecoveredBatch = {
@@ -80,7 +82,7 @@ export async function recoverDeliveries(
  * delivery fails. The tolerance of a second is for the delivery whose last attempt began the failures: one statement
  * writes both times at two readings of the clock.
  */
-export function oldestUnaccepted(endpointId: string, troubleSince: string): string {
+export function oldestUnaccepted(endpointId: EndpointId, troubleSince: string): string {
   return `(SELECT min(o.created_at) FROM delivery d JOIN outbox_event o ON o.session_id = d.session_id AND o.id = d.event_id
            WHERE d.endpoint_id = ${endpointId} AND (d.status = 'PENDING'
              OR d.status = 'EXHAUSTED' AND d.ended_at >= ${troubleSince} - interval '1 second'))`;
