@@ -6,7 +6,7 @@ import type { Delivery, DeliveryAttempt } from "../events/delivery-log.ts";
 import type { Endpoint } from "../events/endpoints.ts";
 import type { Attempt } from "../events/record-delivery.ts";
 import { DomainError } from "../platform/errors.ts";
-import { decodeId, type EndpointId, type EventId, encodeId, type Id } from "../platform/ids.ts";
+import { decodeId, type EndpointId, type EventId, encodeId, type Id, type IdPrefix } from "../platform/ids.ts";
 import { shownOrderRef } from "../reporting/shown-order-ref.ts";
 
 /** Returns the endpoint's internal id; an invalid id is `not_found`. */

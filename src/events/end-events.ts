@@ -4,7 +4,7 @@
 
 import { deliveryLeaseMs } from "../limits.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
-import type { SessionId } from "../platform/ids.ts";
+import type { EndpointId, SessionId } from "../platform/ids.ts";
 import { attemptColumns, type LeasedDelivery, type NumberedAttempt } from "./record-delivery.ts";
 
 export type EventPosition = { readonly sessionId: SessionId; readonly sequence: number };
@@ -16,7 +16,7 @@ export type EndedEvent = EventPosition & {
   /** By the database's clock. */
   readonly endedAt: Date;
   /** The endpoints whose deliveries are due. */
-  readonly dueAt: readonly string[];
+  readonly dueAt: readonly EndpointId[];
 };
 
 /**
@@ -107,7 +107,7 @@ const sweepRows = 500;
 type Swept = {
   /** Number of events that no worker has ended in time. */
   readonly events: number;
-  readonly dueAt: readonly string[];
+  readonly dueAt: readonly EndpointId[];
   /** True when there may be more. */
   readonly full: boolean;
 };

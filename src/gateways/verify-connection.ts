@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type Forwarding, whyNotForwardable } from "../card-vault/card-vault.ts";
 import { followUpTimeoutMs } from "../limits.ts";
 import type { Statement, Transacting, Tx } from "../platform/database.ts";
-import { type ConnectionId, encodeId } from "../platform/ids.ts";
+import { type AttemptId, type ConnectionId, encodeId } from "../platform/ids.ts";
 import type { KeyRing } from "../platform/secrets.ts";
 import type { Amount } from "./amounts.ts";
 import { dropCredentials, loadCredentials, recordVerified, stageCredentials } from "./connections.ts";
@@ -121,7 +121,7 @@ const selectPayment: Statement = {
 };
 
 type InUse = { readonly version: number; readonly account: string | null };
-type Payment = Amount & { readonly id: string; readonly gatewayReference: string };
+type Payment = Amount & { readonly id: AttemptId; readonly gatewayReference: string };
 type Opened = { readonly account?: string | undefined; readonly rows: readonly VerifyRow[] };
 
 /**

@@ -55,7 +55,7 @@ export class VaultClient implements CardForwarder {
   readonly #tracing: Tracing;
   readonly #environment: SigningKey["environment"];
   readonly #cardToken: KeyRing | undefined;
-  #ended: string[] = [];
+  #ended: SessionId[] = [];
   #forgetting: NodeJS.Timeout | undefined;
   #askUntil = 0;
 

@@ -45,7 +45,7 @@ export function openProvided(
     readonly because: string;
     readonly shopper: Shopper | undefined;
   },
-): string {
+): AuthenticationId {
   const { sessionId, provider, because, shopper } = asked;
   const id = core.runtime.uuid();
   const { connectionId, name, credentialVersion } = provider;
