@@ -2,7 +2,9 @@
  * The addresses for a merchant's alerts, in one environment. Each gets only a request to confirm it until it has
  * confirmed.
  */
+
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
+import type { MerchantId } from "../platform/ids.ts";
 
 /** A merchant's addresses as they were set, those of them that have not confirmed it, and how often some were removed. */
 type AlertAddresses = {
@@ -19,7 +21,7 @@ const selectAddresses: Statement = {
   text: `SELECT ${columns} FROM merchant_settings s WHERE s.merchant_id = $1`,
 };
 
-export async function loadAlertAddresses(queryable: Queryable, merchantId: string): Promise<AlertAddresses> {
+export async function loadAlertAddresses(queryable: Queryable, merchantId: MerchantId): Promise<AlertAddresses> {
   const [row] = await queryable.query<AlertAddresses>(selectAddresses, [merchantId]);
   return row ?? { addresses: [], unconfirmed: [], removals: 0 };
 }
@@ -38,7 +40,7 @@ const replaceAddresses: Statement = {
  */
 export async function recordAlertAddresses(
   tx: Tx,
-  merchantId: string,
+  merchantId: MerchantId,
   addresses: readonly string[],
 ): Promise<AlertAddresses> {
   const [row] = await tx.query<AlertAddresses>(replaceAddresses, [merchantId, addresses]);
@@ -57,7 +59,7 @@ const confirm: Statement = {
 /** Confirms one address; false if an address was removed since it was asked, or if it is confirmed already. */
 export async function confirmAlertAddress(
   tx: Tx,
-  asked: { readonly merchantId: string; readonly address: string; readonly removals: number },
+  asked: { readonly merchantId: MerchantId; readonly address: string; readonly removals: number },
 ): Promise<boolean> {
   return (await tx.query(confirm, [asked.merchantId, asked.address, asked.removals])).length > 0;
 }
@@ -78,7 +80,7 @@ const dropAddress: Statement = {
 /** Takes one address off a merchant's list. Returns the list before and after, or undefined if it was not on it. */
 export async function dropAlertAddress(
   tx: Tx,
-  merchantId: string,
+  merchantId: MerchantId,
   address: string,
 ): Promise<{ readonly before: readonly string[]; readonly after: readonly string[] } | undefined> {
   const [row] = await tx.query<{ before: string[]; after: string[] }>(dropAddress, [merchantId, address]);

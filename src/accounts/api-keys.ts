@@ -1,8 +1,10 @@
 /** API keys of a merchant in one environment: their format, their storage and their holders. */
+
 import { crc32 } from "node:zlib";
 import { readOf } from "../platform/batches.ts";
 import { firstCell } from "../platform/cells.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
+import type { KeyId, MerchantId } from "../platform/ids.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import { Secret, sha256 } from "../platform/secrets.ts";
 import { cellColumns, type MerchantCells, type MerchantSettings, settingsColumns } from "./merchant-settings.ts";
@@ -97,7 +99,7 @@ const insertKey: Statement = {
  */
 export async function recordKey(
   tx: Tx,
-  key: { id: string; merchantId: string; kind: KeyKind; secret: Secret },
+  key: { id: KeyId; merchantId: MerchantId; kind: KeyKind; secret: Secret },
 ): Promise<void> {
   const clear = key.secret.expose();
   await tx.query(revokeKeys, [key.merchantId, key.kind]);
@@ -129,7 +131,7 @@ const selectKeys: Statement = {
 };
 
 /** Returns a merchant's keys in use, the secret one first, of which nothing allows its use. */
-export async function listKeys(queryable: Queryable, merchantId: string): Promise<ShownKey[]> {
+export async function listKeys(queryable: Queryable, merchantId: MerchantId): Promise<ShownKey[]> {
   return queryable.query<ShownKey>(selectKeys, [merchantId]);
 }
 

@@ -2,15 +2,17 @@
  * The audit trail of one environment, or of the accounts: actor, action, merchant, and the state before and after. Rows
  * never change.
  */
+
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
+import type { AuditId, MemberId, MerchantId } from "../platform/ids.ts";
 import type { Runtime } from "../platform/runtime.ts";
 
 /** An audited event. `before` and `after` never hold a secret. */
 export type AuditFact = {
   /** Undefined for events that concern no single merchant. */
-  readonly merchantId: string | undefined;
+  readonly merchantId: MerchantId | undefined;
   /** The member whose own account it concerns, if they may read it. */
-  readonly memberId?: string | undefined;
+  readonly memberId?: MemberId | undefined;
   /** The actor, such as `demo (op_…)`. */
   readonly actor: string;
   readonly action: string;
@@ -22,7 +24,7 @@ export type AuditFact = {
 };
 
 export type AuditEntry = {
-  readonly id: string;
+  readonly id: AuditId;
   readonly actor: string;
   readonly action: string;
   readonly subject: string;
@@ -45,7 +47,7 @@ const insertEntry: Statement = {
 };
 
 /** Adds a row; call it in the transaction of the change, so that neither exists without the other. */
-export async function recordAudit(queryable: Queryable, id: string, fact: AuditFact): Promise<void> {
+export async function recordAudit(queryable: Queryable, id: AuditId, fact: AuditFact): Promise<void> {
   const { merchantId, memberId, actor, action, subject, before, after, requestId } = fact;
   await queryable.query(memberId === undefined ? insertEntry : insertOwnEntry, [
     id,
@@ -71,10 +73,10 @@ const selectMerchants: Statement = {
 export async function recordMemberAudit(
   tx: Tx,
   runtime: Pick<Runtime, "uuid">,
-  { memberId, ...fact }: Omit<AuditFact, "merchantId"> & { readonly memberId: string },
+  { memberId, ...fact }: Omit<AuditFact, "merchantId"> & { readonly memberId: MemberId },
 ): Promise<void> {
   await recordAudit(tx, runtime.uuid(), { ...fact, memberId, merchantId: undefined });
-  for (const { merchantId } of await tx.query<{ merchantId: string }>(selectMerchants, [memberId])) {
+  for (const { merchantId } of await tx.query<{ merchantId: MerchantId }>(selectMerchants, [memberId])) {
     await recordAudit(tx, runtime.uuid(), { ...fact, merchantId });
   }
 }
@@ -113,7 +115,7 @@ export type AuditFilter = {
 /** Returns the entries about a merchant, newest first: from the newest one on, or from the one after `after`. */
 export async function listAudit(
   queryable: Queryable,
-  page: { merchantId: string; filter: AuditFilter; after: string | undefined; count: number },
+  page: { merchantId: MerchantId; filter: AuditFilter; after: string | undefined; count: number },
 ): Promise<AuditEntry[]> {
   const { without, actor, action, subject, createdAfter, createdBefore } = page.filter;
   return queryable.query<AuditEntry>(selectEntries, [
@@ -123,6 +125,6 @@ export async function listAudit(
 }
 
 /** Returns the newest entries about a member's own account, newest first. */
-export async function listOwnAudit(accounts: Queryable, memberId: string, count: number): Promise<AuditEntry[]> {
+export async function listOwnAudit(accounts: Queryable, memberId: MemberId, count: number): Promise<AuditEntry[]> {
   return accounts.query<AuditEntry>(selectOwnEntries, [memberId, count]);
 }

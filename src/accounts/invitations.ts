@@ -1,5 +1,7 @@
 /** Invitations to a merchant's dashboard: a link for one address, which works once and for a week. Stored as a hash. */
+
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
+import type { InvitationId, MerchantId } from "../platform/ids.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import { Secret, sha256 } from "../platform/secrets.ts";
 import type { MemberRole } from "./members.ts";
@@ -10,8 +12,8 @@ const invitationLifetimeMs = 7 * 24 * 60 * 60_000;
 const tokenBytes = 32;
 
 export type Invitation = {
-  readonly id: string;
-  readonly merchantId: string;
+  readonly id: InvitationId;
+  readonly merchantId: MerchantId;
   readonly email: string;
   readonly role: MemberRole;
   readonly invitedBy: string;
@@ -54,7 +56,7 @@ const countOfADay: Statement = {
 /** Counts the invitations that the merchant has made within a day, revoked or not, and those of them to one address. */
 export async function countInvitationsOfADay(
   tx: Tx,
-  merchantId: string,
+  merchantId: MerchantId,
   email: string,
 ): Promise<{ count: number; ofAddress: number }> {
   const [row] = await tx.query<{ count: number; ofAddress: number }>(countOfADay, [merchantId, email]);
@@ -91,7 +93,7 @@ const selectOpen: Statement = {
 };
 
 /** Returns the merchant's open invitations, newest first, at most a hundred. */
-export async function listInvitations(queryable: Queryable, merchantId: string): Promise<Invitation[]> {
+export async function listInvitations(queryable: Queryable, merchantId: MerchantId): Promise<Invitation[]> {
   return queryable.query<Invitation>(selectOpen, [merchantId]);
 }
 
@@ -104,8 +106,8 @@ const revoke: Statement = {
 /** Revokes an invitation; undefined if the merchant has no such open one. */
 export async function revokeInvitation(
   queryable: Queryable,
-  merchantId: string,
-  id: string,
+  merchantId: MerchantId,
+  id: InvitationId,
 ): Promise<Invitation | undefined> {
   return (await queryable.query<Invitation>(revoke, [id, merchantId]))[0];
 }
@@ -117,6 +119,6 @@ const revokeAllOf: Statement = {
 };
 
 /** Revokes the invitations of a member who may no longer invite: one of them could be their own way back in. */
-export async function revokeInvitationsOf(tx: Tx, merchantId: string, invitedBy: string): Promise<void> {
+export async function revokeInvitationsOf(tx: Tx, merchantId: MerchantId, invitedBy: string): Promise<void> {
   await tx.query(revokeAllOf, [merchantId, invitedBy]);
 }

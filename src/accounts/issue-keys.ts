@@ -1,8 +1,10 @@
 /**
  * Issues a merchant's keys in one environment: both kinds with its settings on its creation, later one kind at a time.
  */
+
 import { sessionLifetimeMs } from "../limits.ts";
 import type { Statement, Tx } from "../platform/database.ts";
+import type { MerchantId } from "../platform/ids.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import type { Secret } from "../platform/secrets.ts";
 import { generateKey, type KeyKind, recordKey } from "./api-keys.ts";
@@ -20,7 +22,7 @@ export type KeyMaker = {
 export type IssuedKeys = { readonly secretKey: Secret; readonly publishableKey: Secret };
 
 /** Opens one environment to a merchant: creates both keys and the initial settings. */
-export async function openEnvironmentTo(tx: Tx, maker: KeyMaker, merchantId: string): Promise<IssuedKeys> {
+export async function openEnvironmentTo(tx: Tx, maker: KeyMaker, merchantId: MerchantId): Promise<IssuedKeys> {
   const secretKey = await issueKey(tx, maker, { merchantId, kind: "secret" });
   const publishableKey = await issueKey(tx, maker, { merchantId, kind: "publishable" });
   await recordSettings(tx, {
@@ -43,7 +45,7 @@ const replacePublishableKey: Statement = {
 export async function issueKey(
   tx: Tx,
   maker: KeyMaker,
-  wanted: { merchantId: string; kind: KeyKind },
+  wanted: { merchantId: MerchantId; kind: KeyKind },
 ): Promise<Secret> {
   const { merchantId, kind } = wanted;
   const { runtime, ...named } = maker;

@@ -2,7 +2,9 @@
  * Browsers that a member has signed in by: each keeps a mark that scripts cannot read, and has its own count of
  * failures, apart from strangers'.
  */
+
 import { knownBrowserLifetimeMs } from "../limits.ts";
+import type { MemberId } from "../platform/ids.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import { deriveKey, equalInConstantTime, hmacSha256, type KeyRing, Secret } from "../platform/secrets.ts";
 
@@ -13,7 +15,7 @@ const knownBrowserBytes = 16;
  * The owner of a mark. A new password or app invalidates every earlier mark, including one obtained with a stolen
  * password.
  */
-type Marked = { readonly memberId: string; readonly proofVersion: number };
+type Marked = { readonly memberId: MemberId; readonly proofVersion: number };
 
 /**
  * Creates a mark, which keeps the browser's name of `earlier` if that is still valid: its failures count on. Marks are

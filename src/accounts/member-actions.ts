@@ -2,8 +2,10 @@
  * Rate limits for members' actions with a cost for others: a number of calls of a kind in a period, across all
  * processes.
  */
+
 import type { Queryable, Statement } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
+import type { MerchantId } from "../platform/ids.ts";
 import { sha256 } from "../platform/secrets.ts";
 
 const minute = 60_000;
@@ -58,7 +60,7 @@ export async function countAction(accounts: Queryable, subject: string, action: 
   });
 }
 
-export type CausedMail = { readonly merchantId: string; readonly address: string };
+export type CausedMail = { readonly merchantId: MerchantId; readonly address: string };
 
 /**
  * Counts a mail. Throws `rate_limited` if its mailbox has received too many, of this merchant or of all. The merchant's
@@ -73,7 +75,7 @@ export async function countMailTo(accounts: Queryable, { merchantId, address }: 
 }
 
 /** Counts a merchant's request to confirm an address. Throws `rate_limited` beyond the day's limit. */
-export async function countConfirmation(accounts: Queryable, merchantId: string): Promise<void> {
+export async function countConfirmation(accounts: Queryable, merchantId: MerchantId): Promise<void> {
   const seconds = await countOne(accounts, merchantId, "confirmation");
   if (seconds !== undefined) {
     throw tooManyToday("This merchant has reached today's limit of requests to confirm an address.", seconds);

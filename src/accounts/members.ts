@@ -1,11 +1,13 @@
 /** The people of the dashboard, and their roles for each merchant. sign-ins.ts has their authentication. */
+
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
+import type { MemberId, MerchantId } from "../platform/ids.ts";
 
 /** The roles of a member for a merchant; each includes the rights of those before it. */
 export const memberRoles = ["VIEWER", "DEVELOPER", "OWNER"] as const;
 export type MemberRole = (typeof memberRoles)[number];
 
-export type Member = { readonly id: string; readonly email: string; readonly name: string };
+export type Member = { readonly id: MemberId; readonly email: string; readonly name: string };
 
 export type MerchantMember = Member & {
   readonly role: MemberRole;
@@ -65,7 +67,7 @@ const updatePassword: Statement = {
  * Replaces the password and ends an open link for a new one; the caller ends the other sign-ins in the same
  * transaction. Proofs by the old one start no further sign-in. Returns the new version of proofs.
  */
-export async function changePassword(tx: Tx, memberId: string, passwordHash: string): Promise<number> {
+export async function changePassword(tx: Tx, memberId: MemberId, passwordHash: string): Promise<number> {
   const [changed] = await tx.query<Pick<MemberProofs, "proofVersion">>(updatePassword, [memberId, passwordHash]);
   if (changed === undefined) throw new Error("a member whose password is changed exists");
   return changed.proofVersion;
@@ -77,7 +79,7 @@ const upsertMembership: Statement = {
          ON CONFLICT (merchant_id, member_id) DO UPDATE SET role = excluded.role`,
 };
 
-export async function grantRole(tx: Tx, merchantId: string, memberId: string, role: MemberRole): Promise<void> {
+export async function grantRole(tx: Tx, merchantId: MerchantId, memberId: MemberId, role: MemberRole): Promise<void> {
   await tx.query(upsertMembership, [merchantId, memberId, role]);
 }
 
@@ -86,7 +88,7 @@ const countOwnerships: Statement = {
   text: "SELECT count(*)::int AS count FROM membership WHERE member_id = $1 AND role = 'OWNER'",
 };
 
-export async function countOwned(queryable: Queryable, memberId: string): Promise<number> {
+export async function countOwned(queryable: Queryable, memberId: MemberId): Promise<number> {
   const [row] = await queryable.query<{ count: number }>(countOwnerships, [memberId]);
   return row!.count;
 }
@@ -96,7 +98,7 @@ const deleteMembership: Statement = {
   text: "DELETE FROM membership WHERE merchant_id = $1 AND member_id = $2",
 };
 
-export async function removeMembership(tx: Tx, merchantId: string, memberId: string): Promise<void> {
+export async function removeMembership(tx: Tx, merchantId: MerchantId, memberId: MemberId): Promise<void> {
   await tx.query(deleteMembership, [merchantId, memberId]);
 }
 
@@ -106,7 +108,7 @@ const lockMemberships: Statement = {
 };
 
 /** Serializes changes of a merchant's team, so that two changes cannot both remove the last owner. */
-export async function lockTeam(tx: Tx, merchantId: string): Promise<void> {
+export async function lockTeam(tx: Tx, merchantId: MerchantId): Promise<void> {
   await tx.query(lockMemberships, [merchantId]);
 }
 
@@ -120,6 +122,6 @@ const selectTeam: Statement = {
 };
 
 /** Returns the merchant's members, in the order in which they joined. */
-export async function listTeam(queryable: Queryable, merchantId: string): Promise<MerchantMember[]> {
+export async function listTeam(queryable: Queryable, merchantId: MerchantId): Promise<MerchantMember[]> {
   return queryable.query<MerchantMember>(selectTeam, [merchantId]);
 }

@@ -1,10 +1,12 @@
 /** A merchant's checkout settings in one environment. */
+
 import { idempotencyLifetimeMs } from "../limits.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
+import type { MerchantId } from "../platform/ids.ts";
 
 /** Settings of one merchant in one environment. An empty list of origins means any page in test, and none in live. */
 export type MerchantSettings = {
-  readonly merchantId: string;
+  readonly merchantId: MerchantId;
   /** 300 000 to 86 400 000. */
   readonly sessionLifetimeMs: number;
   readonly checkoutOrigins: readonly string[];
@@ -60,14 +62,17 @@ const selectSettings: Statement = {
 /** Returns the settings of a merchant named by a caller, or undefined if there is none in this cell. */
 export async function findSettings(
   database: Queryable,
-  merchantId: string,
+  merchantId: MerchantId,
 ): Promise<(MerchantSettings & MerchantCells) | undefined> {
   const [settings] = await database.query<MerchantSettings & MerchantCells>(selectSettings, [merchantId]);
   return settings;
 }
 
 /** Returns a merchant's settings. Every merchant has them from its creation on, so their absence is a bug. */
-export async function loadSettings(database: Queryable, merchantId: string): Promise<MerchantSettings & MerchantCells> {
+export async function loadSettings(
+  database: Queryable,
+  merchantId: MerchantId,
+): Promise<MerchantSettings & MerchantCells> {
   const settings = await findSettings(database, merchantId);
   if (settings === undefined) throw new Error("a merchant without settings");
   return settings;
@@ -79,6 +84,6 @@ const lockRow: Statement = {
 };
 
 /** Serializes changes of one merchant's configuration: until this transaction ends, no other has the lock. */
-export async function lockConfiguration(tx: Tx, merchantId: string): Promise<void> {
+export async function lockConfiguration(tx: Tx, merchantId: MerchantId): Promise<void> {
   await tx.query(lockRow, [merchantId]);
 }

@@ -1,10 +1,12 @@
 /** Merchants of both environments. Their configuration is in each environment's own database. */
+
 import { firstCell } from "../platform/cells.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
+import type { MerchantId } from "../platform/ids.ts";
 
 /** A merchant as both environments know it, and the cell of each in which its new sessions are made. */
 export type Merchant = {
-  readonly id: string;
+  readonly id: MerchantId;
   readonly name: string;
   readonly cells: Readonly<Record<"test" | "live", number>>;
 };
@@ -34,7 +36,7 @@ const updateCells: Statement = {
 /** Records the cell of an environment in which a merchant's new sessions are made from now on. */
 export async function recordCell(
   tx: Tx,
-  moved: { merchantId: string; environment: "test" | "live"; cell: number },
+  moved: { merchantId: MerchantId; environment: "test" | "live"; cell: number },
 ): Promise<void> {
   await tx.query(updateCells, [moved.merchantId, moved.environment, moved.cell]);
 }
@@ -43,7 +45,7 @@ const columns = `id, name, json_build_object('test', test_cell, 'live', live_cel
 
 const selectMerchant: Statement = { name: "select_merchant", text: `SELECT ${columns} FROM merchant WHERE id = $1` };
 
-export async function findMerchant(accounts: Queryable, id: string): Promise<Merchant | undefined> {
+export async function findMerchant(accounts: Queryable, id: MerchantId): Promise<Merchant | undefined> {
   const [row] = await accounts.query<Merchant>(selectMerchant, [id]);
   return row;
 }

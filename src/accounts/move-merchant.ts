@@ -2,9 +2,11 @@
  * Moves a merchant to another cell of its environment: copies its configuration there, and closes the cell that it
  * leaves for new sessions. Its sessions stay, with their events, deliveries and holds, and so do all guards.
  */
+
 import { setTimeout as pause } from "node:timers/promises";
 import { type Queryable, type Statement, type Tx, unnamed } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
+import type { MerchantId } from "../platform/ids.ts";
 import { findSettings, lockConfiguration } from "./merchant-settings.ts";
 
 // Each table of a merchant's configuration, with its key. Rows of the last one are never changed.
@@ -36,7 +38,7 @@ const selectConfiguration: Statement = {
 };
 
 /** Reads a merchant's configuration: sealed values as they are, for the cells of an environment have the same keys. */
-export async function readConfiguration(queryable: Queryable, merchantId: string): Promise<Configuration> {
+export async function readConfiguration(queryable: Queryable, merchantId: MerchantId): Promise<Configuration> {
   const [row] = await queryable.query<Configuration>(selectConfiguration, [merchantId]);
   return row!;
 }
@@ -56,7 +58,7 @@ const noteArrival: Statement = {
 export async function writeConfiguration(
   tx: Tx,
   { text }: Configuration,
-  { merchantId, fromCell }: { merchantId: string; fromCell: number },
+  { merchantId, fromCell }: { merchantId: MerchantId; fromCell: number },
 ): Promise<void> {
   const rows = JSON.parse(text) as Record<string, readonly Record<string, unknown>[]>;
   await tx.query(revokeKeys, [merchantId]);
@@ -106,7 +108,7 @@ const writeOrders: Statement = { name: unnamed, text: "SELECT app.write_orders($
 export type Orders = { readonly text: string };
 
 /** Writes a merchant's orders into the cell that it moves to. */
-export async function recordOrders(tx: Tx, merchantId: string, { text }: Orders): Promise<void> {
+export async function recordOrders(tx: Tx, merchantId: MerchantId, { text }: Orders): Promise<void> {
   await tx.query(writeOrders, [merchantId, text]);
 }
 
@@ -116,7 +118,7 @@ const lastOpenWaitMs = 2_000;
 const openPauseMs = 100;
 
 /** Ends a merchant's unsubmitted sessions, and waits for those in processing. Throws `state_conflict` where that takes too long. */
-async function drain(tx: Tx, merchantId: string, waitMs: number): Promise<void> {
+async function drain(tx: Tx, merchantId: MerchantId, waitMs: number): Promise<void> {
   await tx.query(endUnsubmitted, [merchantId]);
   for (let waitedMs = 0; ; waitedMs += openPauseMs) {
     const [counted] = await tx.query<{ open: number }>(countOpen, [merchantId]);
@@ -138,7 +140,7 @@ async function drain(tx: Tx, merchantId: string, waitMs: number): Promise<void> 
 export async function closeCell(
   tx: Tx,
   copied: Configuration,
-  { merchantId, toCell }: { merchantId: string; toCell: number },
+  { merchantId, toCell }: { merchantId: MerchantId; toCell: number },
   handOver: (orders: Orders) => Promise<void> = async () => {},
 ): Promise<boolean> {
   await lockConfiguration(tx, merchantId);
@@ -161,7 +163,7 @@ export async function closeCell(
  */
 export async function hasLeft(
   cell: Queryable,
-  { merchantId, toCell }: { merchantId: string; toCell: number },
+  { merchantId, toCell }: { merchantId: MerchantId; toCell: number },
 ): Promise<boolean> {
   const settings = await findSettings(cell, merchantId);
   if (settings === undefined) throw new DomainError("not_found", "The merchant is not in this environment.");

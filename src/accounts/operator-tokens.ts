@@ -1,5 +1,7 @@
 /** Tokens of the people who administer an installation from its command line. Stored as a hash. */
+
 import type { Database, Queryable, Statement, Tx } from "../platform/database.ts";
+import type { OperatorId } from "../platform/ids.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import { Secret, sha256 } from "../platform/secrets.ts";
 
@@ -19,12 +21,12 @@ const insertToken: Statement = {
 /** Adds a token, valid from now on; durable on return. */
 export async function insertOperatorToken(
   accounts: Database,
-  operator: { id: string; label: string; token: Secret },
+  operator: { id: OperatorId; label: string; token: Secret },
 ): Promise<void> {
   await accounts.query(insertToken, [operator.id, operator.label, sha256(operator.token.expose())]);
 }
 
-export type Operator = { readonly id: string; readonly label: string };
+export type Operator = { readonly id: OperatorId; readonly label: string };
 
 const selectOperator: Statement = {
   name: "select_operator",

@@ -1,6 +1,8 @@
 /** Challenges for passkeys: random, for one purpose of one requester, valid once and for minutes. Stored as a hash. */
+
 import type { Queryable, Statement } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
+import type { SignInId } from "../platform/ids.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import { type KeyRing, sha256 } from "../platform/secrets.ts";
 import { keyedHash } from "./sign-in-throttle.ts";
@@ -19,7 +21,7 @@ const challengeBytes = 32;
 /** The purpose of a challenge; for a signed-in member, with their sign-in. */
 export type ChallengePurpose =
   | { readonly purpose: "SIGN_IN"; readonly address: string }
-  | { readonly purpose: "REGISTER" | "PROVE"; readonly signInId: string };
+  | { readonly purpose: "REGISTER" | "PROVE"; readonly signInId: SignInId };
 
 export type ChallengeContext = {
   readonly accounts: Queryable;
@@ -64,7 +66,7 @@ const take: Statement = {
 export async function takeChallenge(
   accounts: Queryable,
   challenge: string,
-  about: { readonly purpose: ChallengePurpose["purpose"]; readonly signInId?: string },
+  about: { readonly purpose: ChallengePurpose["purpose"]; readonly signInId?: SignInId },
 ): Promise<boolean> {
   return (await accounts.query(take, [sha256(challenge), about.purpose, about.signInId ?? null])).length > 0;
 }

@@ -1,5 +1,7 @@
 /** Members' stored passkeys: public keys only, and how often each was used. webauthn.ts verifies them. */
+
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
+import type { MemberId } from "../platform/ids.ts";
 import type { Proved } from "./prove-member.ts";
 
 export type Passkey = {
@@ -12,7 +14,7 @@ export type Passkey = {
 };
 
 export type NewPasskey = Pick<Passkey, "id" | "name" | "isSynced" | "transports"> & {
-  readonly memberId: string;
+  readonly memberId: MemberId;
   readonly publicKey: Uint8Array;
   readonly signCount: number;
 };
@@ -38,7 +40,7 @@ const lockKeeper: Statement = {
 };
 
 /** Locks a member's passkeys until the transaction ends, so that their count stays correct. */
-export async function lockPasskeys(tx: Tx, memberId: string): Promise<void> {
+export async function lockPasskeys(tx: Tx, memberId: MemberId): Promise<void> {
   await tx.query(lockKeeper, [memberId]);
 }
 
@@ -48,7 +50,7 @@ const selectOfMember: Statement = {
 };
 
 /** Returns a member's passkeys, oldest first. */
-export async function listPasskeys(queryable: Queryable, memberId: string): Promise<Passkey[]> {
+export async function listPasskeys(queryable: Queryable, memberId: MemberId): Promise<Passkey[]> {
   return queryable.query<Passkey>(selectOfMember, [memberId]);
 }
 
@@ -87,7 +89,7 @@ const rename: Statement = {
 };
 
 /** Renames a passkey of the member; false if they have no such one. */
-export async function renamePasskey(tx: Tx, memberId: string, { id, name }: Pick<Passkey, "id" | "name">) {
+export async function renamePasskey(tx: Tx, memberId: MemberId, { id, name }: Pick<Passkey, "id" | "name">) {
   return (await tx.query(rename, [id, memberId, name])).length > 0;
 }
 
@@ -97,7 +99,7 @@ const remove: Statement = {
 };
 
 /** Removes a passkey of the member and returns its name; undefined if they have no such one. */
-export async function removePasskey(tx: Tx, memberId: string, id: Buffer): Promise<string | undefined> {
+export async function removePasskey(tx: Tx, memberId: MemberId, id: Buffer): Promise<string | undefined> {
   return (await tx.query<{ name: string }>(remove, [id, memberId]))[0]?.name;
 }
 
@@ -106,6 +108,6 @@ const removeAll: Statement = {
   text: "DELETE FROM passkey WHERE member_id = $1 RETURNING 1",
 };
 
-export async function removePasskeysOf(tx: Tx, memberId: string): Promise<number> {
+export async function removePasskeysOf(tx: Tx, memberId: MemberId): Promise<number> {
   return (await tx.query(removeAll, [memberId])).length;
 }

@@ -1,7 +1,9 @@
 /**
  * Links by which a member chooses a new password: created by an operator, valid once and for an hour. Stored as a hash.
  */
+
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
+import type { MemberId } from "../platform/ids.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import { Secret, sha256 } from "../platform/secrets.ts";
 import type { Member } from "./members.ts";
@@ -25,7 +27,7 @@ const insert: Statement = {
 export async function offerPasswordReset(
   tx: Tx,
   runtime: Pick<Runtime, "randomBytes" | "uuid">,
-  memberId: string,
+  memberId: MemberId,
 ): Promise<{ token: Secret; expiresAt: Date }> {
   const token = new Secret(Buffer.from(runtime.randomBytes(tokenBytes)).toString("base64url"));
   await tx.query(endEarlier, [memberId]);

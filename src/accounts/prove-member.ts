@@ -1,7 +1,7 @@
 /** Proves a member's identity by password and code, with the same answer in the same time for every failure. */
 import type { Database } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import { encodeId } from "../platform/ids.ts";
+import { encodeId, type SignInId } from "../platform/ids.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import type { Secret } from "../platform/secrets.ts";
 import { recordMemberAudit } from "./audit-trail.ts";
@@ -76,7 +76,7 @@ export async function proveMember(context: ProofContext, claim: Claim): Promise<
 /** Proves a signed-in member again: counted by the sign-in, so that strangers cannot block it. */
 export async function proveAgain(
   context: ProofContext,
-  signIn: { readonly id: string; readonly member: Pick<Member, "id"> },
+  signIn: { readonly id: SignInId; readonly member: Pick<Member, "id"> },
   claim: Claim,
 ): Promise<Proof> {
   const hasher: Hasher = { kind: "member", name: signIn.member.id };

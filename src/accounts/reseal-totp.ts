@@ -1,5 +1,7 @@
 /** Reseals the secrets of members' authenticator apps, so that the previous key can be removed. */
+
 import type { Database, Statement, Tx } from "../platform/database.ts";
+import type { MemberId } from "../platform/ids.ts";
 import { type KeyRing, seal, unseal } from "../platform/secrets.ts";
 import { associatedDataOf } from "./totp.ts";
 
@@ -17,7 +19,7 @@ const replace: Statement = {
   text: "UPDATE member SET totp_sealed = $2, totp_offered = $3 WHERE id = $1",
 };
 
-type Row = { readonly id: string; readonly sealed: string | null; readonly offered: string | null };
+type Row = { readonly id: MemberId; readonly sealed: string | null; readonly offered: string | null };
 
 /** Reseals members' secrets with the ring's current key and returns their number; afterwards no other key seals any. */
 export async function resealTotp(accounts: Database, ring: KeyRing): Promise<number> {

@@ -1,6 +1,8 @@
 /** Slows down password guessing: each count waits longer after every failure beyond the first few. */
+
 import type { Queryable, Statement } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
+import type { SignInId } from "../platform/ids.ts";
 import { deriveKey, hmacSha256, type KeyRing } from "../platform/secrets.ts";
 
 // Failures before the first wait: of an account, for mistyped passwords; of an address, for an office behind one.
@@ -29,7 +31,7 @@ export const throttledBrowser = (name: string): Throttled => ({
   free: freeSignInFailures.account,
 });
 /** Proofs by a signed-in member: strangers cannot block them. */
-export const throttledProofs = (signInId: string): Throttled => ({
+export const throttledProofs = (signInId: SignInId): Throttled => ({
   name: `proofs of ${signInId}`,
   free: freeSignInFailures.account,
 });

@@ -2,8 +2,10 @@
  * Signed-in browsers: each has a token, stored as a hash, which expires, or is ended by its member or with a new
  * password.
  */
+
 import { signInLifetimeMs } from "../limits.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
+import type { MemberId, MerchantId, SignInId } from "../platform/ids.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import { Secret, sha256 } from "../platform/secrets.ts";
 import type { Member, MemberRole } from "./members.ts";
@@ -48,7 +50,7 @@ export async function startSignIn(
     proofVersion,
     userAgent,
     address,
-  }: Browser & { readonly memberId: string; readonly proofVersion: number },
+  }: Browser & { readonly memberId: MemberId; readonly proofVersion: number },
 ): Promise<Secret | undefined> {
   const token = newToken(runtime);
   const inserted = await tx.query(insert, [
@@ -69,10 +71,10 @@ function newToken({ randomBytes }: Pick<Runtime, "randomBytes">): Secret {
 
 /** The member of a token, with their current rights. */
 export type SignIn = {
-  readonly id: string;
+  readonly id: SignInId;
   readonly member: Member & { readonly hasTotp: boolean; readonly hasPasskey: boolean };
   readonly memberships: readonly {
-    readonly merchantId: string;
+    readonly merchantId: MerchantId;
     readonly merchantName: string;
     readonly role: MemberRole;
   }[];
@@ -135,7 +137,7 @@ const lockMembership: Statement = {
  */
 export async function lockSignIn(
   tx: Tx,
-  { signIn, token, merchantId }: { signIn: SignIn; token: string; merchantId: string | undefined },
+  { signIn, token, merchantId }: { signIn: SignIn; token: string; merchantId: MerchantId | undefined },
 ): Promise<SignIn | undefined> {
   const memberId = signIn.member.id;
   const [, [open], [membership]] = await Promise.all([
@@ -164,7 +166,7 @@ const prove: Statement = {
 export async function noteProof(
   tx: Tx,
   runtime: Pick<Runtime, "randomBytes">,
-  signInId: string,
+  signInId: SignInId,
 ): Promise<Secret | undefined> {
   const token = newToken(runtime);
   const proved = await tx.query(prove, [signInId, sha256(token.expose())]);
@@ -187,7 +189,7 @@ const end: Statement = {
 };
 
 /** Refuses the token from now on; false if the member has no such open sign-in. */
-export async function endSignIn(queryable: Queryable, memberId: string, signInId: string): Promise<boolean> {
+export async function endSignIn(queryable: Queryable, memberId: MemberId, signInId: SignInId): Promise<boolean> {
   return (await queryable.query(end, [signInId, memberId])).length > 0;
 }
 
@@ -198,11 +200,11 @@ const endOthers: Statement = {
 };
 
 /** Refuses every token of a member but one, or all; returns the number of open ones. */
-export async function endOtherSignIns(queryable: Queryable, memberId: string, keptId?: string): Promise<number> {
+export async function endOtherSignIns(queryable: Queryable, memberId: MemberId, keptId?: SignInId): Promise<number> {
   return (await queryable.query(endOthers, [memberId, keptId ?? null])).length;
 }
 
-export type ListedSignIn = Browser & { readonly id: string; readonly createdAt: Date; readonly lastSeenAt: Date };
+export type ListedSignIn = Browser & { readonly id: SignInId; readonly createdAt: Date; readonly lastSeenAt: Date };
 
 const selectOpen: Statement = {
   name: "select_open_sign_ins",
@@ -213,6 +215,6 @@ const selectOpen: Statement = {
 };
 
 /** Returns a member's sign-ins, newest first, at most a hundred. */
-export async function listSignIns(queryable: Queryable, memberId: string): Promise<ListedSignIn[]> {
+export async function listSignIns(queryable: Queryable, memberId: MemberId): Promise<ListedSignIn[]> {
   return queryable.query<ListedSignIn>(selectOpen, [memberId, signInIdleMs]);
 }

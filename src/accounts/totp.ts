@@ -1,6 +1,8 @@
 /** One-time codes of an authenticator app (RFC 6238), with the settings that every app supports. Each works once. */
+
 import { Secret as OtpSecret, TOTP } from "otpauth";
 import type { Queryable, Statement } from "../platform/database.ts";
+import type { MemberId } from "../platform/ids.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import { type KeyRing, Secret, seal, unseal } from "../platform/secrets.ts";
 
@@ -12,12 +14,12 @@ const periodSeconds = 30;
 // One code before and after the current one: for clocks that differ, and for people who type slowly.
 const windowSteps = 1;
 
-export const associatedDataOf = (memberId: string) => `member/${memberId}/totp`;
+export const associatedDataOf = (memberId: MemberId) => `member/${memberId}/totp`;
 
 /** Creates a secret in the app's format, and sealed for storage until a code has confirmed it. */
 export function offerTotp(
   { sealing, runtime }: TotpContext,
-  { memberId, email, issuer }: { memberId: string; email: string; issuer: string },
+  { memberId, email, issuer }: { memberId: MemberId; email: string; issuer: string },
 ): { uri: Secret; text: Secret; sealed: string } {
   const secret = new OtpSecret({ buffer: Uint8Array.from(runtime.randomBytes(secretBytes)).buffer });
   const uri = new TOTP({ issuer, label: email, secret, period: periodSeconds }).toString();
@@ -31,7 +33,7 @@ export function offerTotp(
 /** Returns the time step of a right code; undefined for a wrong one. */
 export function stepOfCode(
   { sealing, runtime }: TotpContext,
-  { memberId, sealed, code }: { memberId: string; sealed: string; code: string },
+  { memberId, sealed, code }: { memberId: MemberId; sealed: string; code: string },
 ): number | undefined {
   const secret = OtpSecret.fromBase32(unseal(sealing, associatedDataOf(memberId), sealed).expose());
   const timestamp = runtime.now().getTime();
@@ -46,7 +48,7 @@ const useStep: Statement = {
 };
 
 /** Consumes a step's code; false if it, or a later one, was used before. */
-export async function useCode(queryable: Queryable, memberId: string, step: number): Promise<boolean> {
+export async function useCode(queryable: Queryable, memberId: MemberId, step: number): Promise<boolean> {
   return (await queryable.query(useStep, [memberId, step])).length > 0;
 }
 
@@ -66,7 +68,7 @@ const removeSecret: Statement = {
 };
 
 /** Stores an offer until its first code and replaces any earlier one. */
-export async function keepTotpOffer(queryable: Queryable, memberId: string, sealed: string): Promise<void> {
+export async function keepTotpOffer(queryable: Queryable, memberId: MemberId, sealed: string): Promise<void> {
   await queryable.query(keepOffer, [memberId, sealed]);
 }
 
@@ -76,7 +78,7 @@ export async function keepTotpOffer(queryable: Queryable, memberId: string, seal
  */
 export async function confirmTotp(
   context: TotpContext & { readonly accounts: Queryable },
-  { memberId, code }: { memberId: string; code: string },
+  { memberId, code }: { memberId: MemberId; code: string },
 ): Promise<number | undefined> {
   const [offer] = await context.accounts.query<{ sealed: string }>(selectOffer, [memberId]);
   const step = offer && stepOfCode(context, { memberId, sealed: offer.sealed, code });
@@ -85,6 +87,6 @@ export async function confirmTotp(
   return confirmed?.proofVersion;
 }
 
-export async function removeTotp(queryable: Queryable, memberId: string): Promise<void> {
+export async function removeTotp(queryable: Queryable, memberId: MemberId): Promise<void> {
   await queryable.query(removeSecret, [memberId]);
 }

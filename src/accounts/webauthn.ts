@@ -1,5 +1,7 @@
 /** Options for passkeys and verification of their answers: by WebAuthn, with user verification required. */
+
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from "@simplewebauthn/server";
+import type { MemberId } from "../platform/ids.ts";
 import type { Member } from "./members.ts";
 import { challengeLifetimeMs } from "./passkey-challenges.ts";
 import type { HeldPasskey, NewPasskey, Passkey } from "./passkeys.ts";
@@ -143,7 +145,7 @@ function described({ id, transports }: Passkey) {
 }
 
 /** The member's id itself, which reveals nothing to an authenticator or its finder. */
-function userHandleOf(memberId: string): Uint8Array<ArrayBuffer> {
+function userHandleOf(memberId: MemberId): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(Buffer.from(memberId.replaceAll("-", ""), "hex"));
 }
 

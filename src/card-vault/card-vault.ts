@@ -1,6 +1,8 @@
 /** The card vault of one environment, of either kind: the contract for sessions, connectors and the plan. A card reaches a gateway by its `forward` only. */
+
 import type { CardFingerprint } from "../platform/card-token.ts";
 import { probeNames } from "../platform/gateway-facts.ts";
+import type { MerchantId, SessionId } from "../platform/ids.ts";
 import type { GatewayReply } from "../platform/outbound-http.ts";
 import { Secret } from "../platform/secrets.ts";
 
@@ -28,8 +30,8 @@ export type Forwarding = {
 };
 
 export type NewVaultSession = {
-  readonly sessionId: string;
-  readonly merchantId: string;
+  readonly sessionId: SessionId;
+  readonly merchantId: MerchantId;
   readonly publishableKey: string;
   readonly checkoutOrigins: readonly string[];
   readonly expiresAt: Date;
@@ -69,7 +71,7 @@ export interface CardVault extends CardForwarder {
   /** Checks that a token can pay a session, given by its public id. Uses nothing up and never throws. */
   checkToken(asked: { readonly sessionId: string; readonly token: Secret }): Promise<TokenCheck>;
   /** Deletes every card of a session. Never throws: each vault also forgets by itself. */
-  forget(sessionId: string): void;
+  forget(sessionId: SessionId): void;
   close(): void;
 }
 

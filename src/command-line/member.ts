@@ -10,7 +10,7 @@ import { findMerchant } from "../accounts/merchants.ts";
 import { findNameProblem } from "../accounts/names.ts";
 import { hashPassword } from "../accounts/passwords.ts";
 import type { Database, Tx } from "../platform/database.ts";
-import { decodeId, encodeId } from "../platform/ids.ts";
+import { decodeId, encodeId, type MemberId, type MerchantId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
 import {
   type AttachOptions,
@@ -143,7 +143,7 @@ async function makeMember(accounts: Database, { email: given, name, merchant, ro
 }
 
 /** A person who has the database's password is not an operator with a token: the row names the machine's user. */
-async function recordCreation(tx: Tx, made: { id: string; merchantId: string; after: object }): Promise<void> {
+async function recordCreation(tx: Tx, made: { id: MemberId; merchantId: MerchantId; after: object }): Promise<void> {
   const { systemRuntime } = await import("../platform/runtime.ts");
   const { id, merchantId, after } = made;
   const who = { actor: `command line (${userInfo().username})`, requestId: encodeId("req", systemRuntime.uuid()) };

@@ -4,7 +4,7 @@ import { recordAudit } from "../accounts/audit-trail.ts";
 import { endEverySignIn } from "../accounts/end-sign-ins.ts";
 import type { Database, Tx } from "../platform/database.ts";
 import { databaseLogin } from "../platform/database-address.ts";
-import { decodeId, encodeId } from "../platform/ids.ts";
+import { type AttemptId, decodeId, encodeId, type SessionId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
 import { type Amount, parseAmount } from "./amounts.ts";
 import { describedCommand, UsageError } from "./attachment.ts";
@@ -164,7 +164,7 @@ type AdoptOptions = Options & {
 /** Adopts the gateway's record and writes an audit row, or refuses and says why; returns the gateway. */
 async function adoptAttempt(
   tx: Tx,
-  of: { sessionId: string; attemptId: string },
+  of: { sessionId: SessionId; attemptId: AttemptId },
   { session, attempt, captured: reference, amount, by, note }: AdoptOptions,
 ): Promise<string> {
   const actor = `command line (${by})`;
@@ -222,7 +222,7 @@ type ReleaseOptions = Options & {
  */
 async function releaseDoubt(
   tx: Tx,
-  sessionId: string,
+  sessionId: SessionId,
   { session, by, note, mayCapture = false }: ReleaseOptions,
 ): Promise<readonly string[]> {
   const { releaseFromDoubt } = await import("../oversight/declare-restore.ts");

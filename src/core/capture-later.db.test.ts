@@ -147,7 +147,9 @@ describe("a payment that is captured later", () => {
     await expect(order(open)).rejects.toMatchObject({ code: "not_held" });
     const held = await hold();
     await expect(order(held, 4901)).rejects.toMatchObject({ code: "amount_exceeds_held" });
-    await expect(order({ ...held, merchantId: open.id })).rejects.toMatchObject({ code: "not_found" });
+    await expect(order({ ...held, merchantId: fixture.core.runtime.uuid() })).rejects.toMatchObject({
+      code: "not_found",
+    });
     const declined = await hold({ card: cards.fraud });
     await expect(order(declined)).rejects.toMatchObject({ code: "session_ended" });
     expect(isHeld((await fixture.loadSession(held)).session)).toBe(true);

@@ -1,7 +1,9 @@
 /** A merchant's orders about a payment: capture a held one, whole or in part, or cancel one. One of them wins, once. */
+
 import { leaseMs } from "../limits.ts";
 import type { Statement, Transacting, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
+import type { MerchantId, SessionId } from "../platform/ids.ts";
 import type { Core } from "./core.ts";
 import { lookUp, type Reading } from "./execute/gateway-calls.ts";
 import { adoptCapture, endHold, mayHaveLostOrder } from "./execute/held-payments.ts";
@@ -16,7 +18,7 @@ import { alreadyReplaced, beingPaid, endUnsubmitted, refusal } from "./session-c
 import { followSession, startProcessing } from "./submit-payment.ts";
 
 /** A held payment of the merchant that gives the order. */
-export type HeldPayment = { readonly merchantId: string; readonly sessionId: string };
+export type HeldPayment = { readonly merchantId: MerchantId; readonly sessionId: SessionId };
 
 // One conditional update decides between a capture, a cancellation and the end of the hold.
 const takeToCapture: Statement = {

@@ -2,7 +2,7 @@
  * The widget's credential for one session. It is derived from the session id, so it is not stored and a repeated
  * request gets the same one.
  */
-import { decodeId, encodeId } from "../platform/ids.ts";
+import { decodeId, encodeId, type SessionId } from "../platform/ids.ts";
 import { equalInConstantTime, hmacSha256, Secret } from "../platform/secrets.ts";
 
 /**
@@ -17,7 +17,7 @@ export type ClientSecretKeys = {
 const pattern = /^(ps_[0-9a-z]{26})_secret_([tl])([1-9][0-9]{0,8})_([0-9A-Za-z_-]{43})$/;
 
 /** Derives the client secret: `ps_…_secret_t1_` and the HMAC-SHA-256 of the session id under that key version. */
-export function deriveClientSecret(keys: ClientSecretKeys, sessionId: string, version: number): Secret {
+export function deriveClientSecret(keys: ClientSecretKeys, sessionId: SessionId, version: number): Secret {
   const publicId = encodeId("ps", sessionId);
   const key = keys.keys.get(version);
   if (key === undefined) throw new Error(`client-secret key version ${version} is not configured`);
@@ -33,7 +33,7 @@ export function letterOf(clientSecret: string): "t" | "l" | undefined {
 }
 
 /** Returns the id of the session that a client secret opens, or undefined when we did not derive it. */
-export function verifyClientSecret(keys: ClientSecretKeys, clientSecret: string): string | undefined {
+export function verifyClientSecret(keys: ClientSecretKeys, clientSecret: string): SessionId | undefined {
   const match = pattern.exec(clientSecret);
   const sessionId = decodeId("ps", match?.[1] ?? "");
   const version = Number(match?.[3]);

@@ -9,6 +9,7 @@ import type { Connector, Credentials } from "../gateways/connector.ts";
 import { timingBounds } from "../limits.ts";
 import type { Database } from "../platform/database.ts";
 import type { Hold } from "../platform/hold.ts";
+import type { AttemptId, AuthenticationId, ConnectionId, SessionId } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import type { KeyRing } from "../platform/secrets.ts";
@@ -28,7 +29,11 @@ export type JsonObject = { [key: string]: Json };
 export type BoundConnector = { readonly connector: Connector; readonly credentials: Credentials };
 
 /** The attempt, or the provider's authentication, whose customer a bank returns. */
-export type Returning = { readonly sessionId: string; readonly id: string; readonly isProvided?: boolean | undefined };
+export type Returning = {
+  readonly sessionId: SessionId;
+  readonly id: AttemptId | AuthenticationId;
+  readonly isProvided?: boolean | undefined;
+};
 
 /** Time limits of a payment. An operator may choose them within the bounds of limits.ts. */
 export type Timing = {
@@ -76,7 +81,7 @@ export type Core = {
   readonly connectorOf: (gateway: string) => Connector | undefined;
   /** Returns the connector and credentials of an attempt, or undefined when this environment lacks either. */
   readonly bind: (
-    connectionId: string,
+    connectionId: ConnectionId,
     gateway: string,
     credentialVersion: number,
   ) => Promise<BoundConnector | undefined>;
@@ -84,7 +89,7 @@ export type Core = {
   readonly providerOf: (name: string) => AuthenticationProvider | undefined;
   /** Returns the provider and credentials of an authentication, or undefined when this environment lacks either. */
   readonly bindProvider: (
-    connectionId: string,
+    connectionId: ConnectionId,
     name: string,
     credentialVersion: number,
   ) => Promise<{ readonly connector: AuthenticationProvider; readonly credentials: Credentials } | undefined>;

@@ -1,4 +1,5 @@
 /** Creates payment sessions, one for each Idempotency-Key. */
+
 import { captureByAfterMs, idempotencyLifetimeMs, idempotencyWaitMs } from "../limits.ts";
 import { callOf } from "../platform/batches.ts";
 import { cellOf } from "../platform/cells.ts";
@@ -6,6 +7,7 @@ import { columnsOf } from "../platform/columns.ts";
 import { isCountry } from "../platform/countries.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { DomainError, type FieldProblem, problemsInWords } from "../platform/errors.ts";
+import type { MerchantId, RequestId, SessionId } from "../platform/ids.ts";
 import { isCurrency } from "../platform/money.ts";
 import { type Secret, seal, sha256, unseal } from "../platform/secrets.ts";
 import { deriveClientSecret } from "./client-secret.ts";
@@ -16,7 +18,7 @@ import { findChargedSession } from "./sessions.ts";
 
 /** The merchant that makes a request, with its configuration. */
 export type SessionOwner = {
-  readonly merchantId: string;
+  readonly merchantId: MerchantId;
   readonly sessionLifetimeMs: number;
   readonly checkoutOrigins: readonly string[];
   readonly publishableKey: string;
@@ -27,7 +29,7 @@ export type SessionOwner = {
 type GivenDetails = { readonly [Name in keyof OrderDetails]?: OrderDetails[Name] | undefined };
 
 /** A session that another one takes the place of. */
-type Replaced = { readonly sessionId: string; readonly core: Core };
+type Replaced = { readonly sessionId: SessionId; readonly core: Core };
 
 /** The merchant's order. The validator that all surfaces share has already checked its shape. */
 export type NewSession = GivenDetails & {
@@ -44,7 +46,7 @@ export type NewSession = GivenDetails & {
   /** Takes a second payment of its order, also where the merchant refuses repeated orders. False if absent. */
   readonly allowRepeatedOrder?: boolean | undefined;
   /** Id of the API request, for support; not part of the order. */
-  readonly requestId?: string | undefined;
+  readonly requestId?: RequestId | undefined;
 };
 
 const answeredColumns = [
@@ -317,7 +319,7 @@ function fingerprintOf(order: NewSession): Buffer {
 }
 
 /** Returns the associated data under which the first answer of a session is sealed. */
-export function answerAssociatedData(sessionId: string): string {
+export function answerAssociatedData(sessionId: SessionId): string {
   return `idempotency/${sessionId}`;
 }
 

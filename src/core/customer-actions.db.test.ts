@@ -22,7 +22,7 @@ describe("the action of a session", () => {
     });
     await fixture.cancel(session);
     await expect(openAction(core, named)).rejects.toMatchObject({ code: "action_expired" });
-    await expect(openAction(core, { ...named, authenticationId: session.id })).rejects.toMatchObject({
+    await expect(openAction(core, { ...named, authenticationId: core.runtime.uuid() })).rejects.toMatchObject({
       code: "no_action",
     });
   });

@@ -5,7 +5,7 @@
 import type { Action } from "../gateways/authentication.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import { decodeId, encodeId } from "../platform/ids.ts";
+import { type AuthenticationId, decodeId, encodeId, type SessionId } from "../platform/ids.ts";
 import { deriveKey, equalInConstantTime, hmacSha256, seal, sha256, unseal } from "../platform/secrets.ts";
 import { actionOf, returnedOf } from "./authentication/authentications.ts";
 import { messageOf, startCheckClock, wakeProvided } from "./authentication/provided-rows.ts";
@@ -21,7 +21,7 @@ const ticketBytes = 32;
 
 /** The action that a customer's page has to show next. */
 export type OpenAction = {
-  readonly id: string;
+  readonly id: AuthenticationId;
   readonly framing: "frame" | "window" | "hidden";
   /** True if a page has shown it. */
   readonly isOpened: boolean;
@@ -46,7 +46,7 @@ const selectOpen: Statement = {
 /** Finds the action that a session waits for; undefined without a statement where it waits for none. */
 export async function findOpenAction(
   core: Core,
-  session: { readonly id: string; readonly awaitingSince?: Date | null | undefined },
+  session: { readonly id: SessionId; readonly awaitingSince?: Date | null | undefined },
 ): Promise<OpenAction | undefined> {
   if (!session.awaitingSince) return undefined;
   type Row = Omit<OpenAction, "framing"> & { gateway: string | null };
@@ -78,7 +78,7 @@ export async function findBankMessage(
   session: Pick<PaymentSession, "id" | "status" | "awaitingSince" | "authentications">,
 ): Promise<string | undefined> {
   if (session.authentications === 0 || (session.status === "CREATED" && !session.awaitingSince)) return undefined;
-  const [row] = await database.query<{ id: string; messageSealed: string }>(selectMessage, [session.id]);
+  const [row] = await database.query<{ id: AuthenticationId; messageSealed: string }>(selectMessage, [session.id]);
   return row && unseal(sealing, messageOf(row.id), row.messageSealed).expose();
 }
 
@@ -98,7 +98,7 @@ const selectStatus: Statement = {
   text: "SELECT status FROM authentication WHERE session_id = $1 AND id = $2",
 };
 
-type Named = { readonly sessionId: string; readonly authenticationId: string };
+type Named = { readonly sessionId: SessionId; readonly authenticationId: AuthenticationId };
 
 /**
  * Returns a ticket with which one page shows the action; a later ticket replaces it. The ticket carries `returnTo`,
@@ -227,7 +227,7 @@ export function isReturnToken(core: Pick<Core, "sealing">, token: string): boole
 }
 
 /** Returns the session that a ticket or a return token names; undefined for any other text. Proves nothing. */
-export function sessionNamedIn(text: string): string | undefined {
+export function sessionNamedIn(text: string): SessionId | undefined {
   return decodeId("ps", text.split(".")[0] ?? "");
 }
 
@@ -274,7 +274,11 @@ const setReturned: Statement = {
 function keepReturned(
   tx: Tx,
   { sealing }: Pick<Core, "sealing">,
-  { sessionId, id, returned }: { readonly sessionId: string; readonly id: string; readonly returned: string },
+  {
+    sessionId,
+    id,
+    returned,
+  }: { readonly sessionId: SessionId; readonly id: AuthenticationId; readonly returned: string },
 ): void {
   if (returned.length > returnedCharactersMax) return;
   tx.send(setReturned, [sessionId, id, seal(sealing, returnedOf(id), returned)]);
@@ -285,7 +289,7 @@ const lookSoon: Statement = { name: "look_soon", partitionKey: 1, text: "SELECT 
 const returnsApartMs = 1_000;
 
 /** Makes a session look at its gateway: at once, or a second after its last look. The session must be locked. */
-async function lookAfterReturn(tx: Tx, sessionId: string): Promise<void> {
+async function lookAfterReturn(tx: Tx, sessionId: SessionId): Promise<void> {
   if ((await tx.query(lookSoon, [sessionId, returnsApartMs])).length > 0) return;
   if (!(await wakeLocked(tx, sessionId))) await tx.query(lookAgain, [sessionId]);
 }
@@ -295,7 +299,7 @@ async function lookAfterReturn(tx: Tx, sessionId: string): Promise<void> {
  * customer gave up is taken as `cancelAction`, which the customer could call as well. A return for an action that
  * has ended, or with a token that is not ours, changes nothing. Returns the session to resume, if there is one.
  */
-export async function takeReturn(core: Core, token: string, fields: URLSearchParams): Promise<string | undefined> {
+export async function takeReturn(core: Core, token: string, fields: URLSearchParams): Promise<SessionId | undefined> {
   const attempt = attemptOfToken(core, token);
   if (attempt === undefined) return undefined;
   const { sessionId } = attempt;
@@ -304,12 +308,15 @@ export async function takeReturn(core: Core, token: string, fields: URLSearchPar
     const returned = core.providerOf(asked?.provider ?? "")?.readReturn?.(fields);
     await core.database.transaction(async (tx) => {
       await tx.query(selectSession, [sessionId]);
-      if (returned !== undefined) keepReturned(tx, core, { sessionId, id: attempt.id, returned });
+      if (returned !== undefined) keepReturned(tx, core, { sessionId, id: attempt.id as AuthenticationId, returned });
       await wakeProvided(tx, sessionId, fields.has("threeDSMethodData") ? "checked" : "returned");
     });
     return sessionId;
   }
-  const [found] = await core.database.query<{ id: string; gateway: string }>(selectReturning, [sessionId, attempt.id]);
+  const [found] = await core.database.query<{ id: AuthenticationId; gateway: string }>(selectReturning, [
+    sessionId,
+    attempt.id,
+  ]);
   if (found === undefined) return undefined;
   const { id, gateway } = found;
   const authenticator = core.connectorOf(gateway)?.authentication;

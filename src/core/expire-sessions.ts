@@ -1,7 +1,9 @@
 /**
  * Ends sessions that were not submitted in time. Submission races for the same row, and exactly one of the two wins.
  */
+
 import type { Statement } from "../platform/database.ts";
+import type { MerchantId, SessionId } from "../platform/ids.ts";
 import type { Core } from "./core.ts";
 import { emitEvent } from "./record/settle.ts";
 
@@ -12,9 +14,9 @@ const expire: Statement = {
 };
 
 /** Ends one overdue session. Returns false when it was submitted or ended meanwhile. Durable on return. */
-export async function expireSession(core: Core, sessionId: string): Promise<boolean> {
+export async function expireSession(core: Core, sessionId: SessionId): Promise<boolean> {
   return core.database.transaction(async (tx) => {
-    const [session] = await tx.query<{ id: string; merchantId: string }>(expire, [sessionId]);
+    const [session] = await tx.query<{ id: SessionId; merchantId: MerchantId }>(expire, [sessionId]);
     if (session === undefined) return false;
     await emitEvent(tx, core, session, "payment_session.expired");
     tx.afterCommit(() => core.vault.forget(session.id));
@@ -38,7 +40,7 @@ const batch = 100;
 
 /** Ends overdue sessions that no reader has ended yet. Returns true when there may be more. */
 export async function expireOnce(core: Core): Promise<boolean> {
-  const overdue = await core.database.query<{ id: string }>(selectOverdue, [batch]);
+  const overdue = await core.database.query<{ id: SessionId }>(selectOverdue, [batch]);
   for (const { id } of overdue) await expireSession(core, id);
   return overdue.length === batch;
 }

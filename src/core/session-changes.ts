@@ -4,14 +4,14 @@
  */
 import type { Statement, Tx } from "../platform/database.ts";
 import { DomainError, type DomainErrorCode } from "../platform/errors.ts";
-import { encodeId } from "../platform/ids.ts";
+import { encodeId, type MerchantId, type SessionId } from "../platform/ids.ts";
 import type { Core } from "./core.ts";
 import { type EndParts, emitEvent } from "./record/settle.ts";
 import type { PaymentSession } from "./rows/entities.ts";
 import { isProcessing } from "./rows/payment.ts";
 
 /** A session of the merchant that changes it. */
-type OwnSession = { readonly merchantId: string; readonly sessionId: string };
+type OwnSession = { readonly merchantId: MerchantId; readonly sessionId: SessionId };
 
 const end: Statement = {
   name: "end_unsubmitted_session",
@@ -24,10 +24,10 @@ export async function endUnsubmitted(
   tx: Tx,
   core: EndParts,
   { merchantId, sessionId }: OwnSession,
-  { because, successor }: { readonly because: "CANCELLED" | "REPLACED"; readonly successor: string | null },
+  { because, successor }: { readonly because: "CANCELLED" | "REPLACED"; readonly successor: SessionId | null },
 ): Promise<boolean> {
   const values = [sessionId, merchantId, because, successor];
-  const [session] = await tx.query<{ id: string; merchantId: string }>(end, values);
+  const [session] = await tx.query<{ id: SessionId; merchantId: MerchantId }>(end, values);
   if (session === undefined) return false;
   await emitEvent(tx, core, session, "payment_session.expired");
   tx.afterCommit(() => core.vault.forget(session.id));
@@ -59,7 +59,12 @@ const nameSuccessor: Statement = {
  * Puts `successor` in the place of a session, which ends by it unless it has ended. Throws `not_found`, `session_replaced` when it has
  * another successor, `session_being_paid` when it was submitted, and `session_ended` when it has SUCCEEDED.
  */
-export async function replaceSession(tx: Tx, core: EndParts, replaced: OwnSession, successor: string): Promise<void> {
+export async function replaceSession(
+  tx: Tx,
+  core: EndParts,
+  replaced: OwnSession,
+  successor: SessionId,
+): Promise<void> {
   const [session] = await tx.query<Replaceable>(lock, [replaced.sessionId, replaced.merchantId]);
   if (session === undefined) {
     throw new DomainError("not_found", "There is no payment session with this id.", { field: "replaces" });
@@ -85,9 +90,9 @@ const selectSuccessor: Statement = {
 };
 
 /** Returns the id of the session that was named as the successor of another, whether or not it was created. */
-export async function findSuccessor({ database }: Core, replaced: OwnSession): Promise<string | undefined> {
+export async function findSuccessor({ database }: Core, replaced: OwnSession): Promise<SessionId | undefined> {
   const values = [replaced.sessionId, replaced.merchantId];
-  const [row] = await database.query<{ replacedBy: string | null }>(selectSuccessor, values);
+  const [row] = await database.query<{ replacedBy: SessionId | null }>(selectSuccessor, values);
   return row?.replacedBy ?? undefined;
 }
 

@@ -1,6 +1,8 @@
 /** Reads one payment session, with its attempts, for its merchant or its customer. */
+
 import { readOf } from "../platform/batches.ts";
 import type { Statement } from "../platform/database.ts";
+import type { MerchantId, SessionId } from "../platform/ids.ts";
 import type { Core } from "./core.ts";
 import { expireSession } from "./expire-sessions.ts";
 import type { Payer } from "./orders/order-winner.ts";
@@ -13,7 +15,7 @@ import type { Payment } from "./rows/payment.ts";
  */
 export async function findSession(
   core: Core,
-  options: { sessionId: string; merchantId?: string },
+  options: { sessionId: SessionId; merchantId?: MerchantId },
 ): Promise<Payment | undefined> {
   const values = [options.sessionId, options.merchantId ?? null];
   const [row] = await core.database.query<SessionRow>(selectPayment, values);
@@ -60,7 +62,10 @@ const selectCheckout = readOf(
  * Finds a session for its customer, as `findSession` does, with the merchant's origins that may show it, the key that
  * opens it, and the session that pays its order where another one does. Undefined when there is none.
  */
-export async function findCheckout(core: Core, sessionId: string): Promise<(Payment & CheckoutSettings) | undefined> {
+export async function findCheckout(
+  core: Core,
+  sessionId: SessionId,
+): Promise<(Payment & CheckoutSettings) | undefined> {
   type CheckoutRow = SessionRow & { checkoutOrigins: string[] | null; publishableKey: string; payer: Payer | null };
   const [found] = await core.database.query<CheckoutRow>(selectCheckout, [sessionId, null]);
   if (found === undefined) return undefined;
@@ -70,7 +75,7 @@ export async function findCheckout(core: Core, sessionId: string): Promise<(Paym
     : { ...(await inTime(core, row)), checkoutOrigins, publishableKey, payer: payer ?? undefined };
 }
 
-type ChargedSession = { readonly merchantId: string; readonly isSubmitted: boolean };
+type ChargedSession = { readonly merchantId: MerchantId; readonly isSubmitted: boolean };
 
 const selectChargedSession: Statement = {
   name: "select_charged_session",
@@ -79,7 +84,10 @@ const selectChargedSession: Statement = {
 };
 
 /** Finds the merchant that is charged for a customer's call; undefined when there is no session with this id. */
-export async function findChargedSession({ database }: Core, sessionId: string): Promise<ChargedSession | undefined> {
+export async function findChargedSession(
+  { database }: Core,
+  sessionId: SessionId,
+): Promise<ChargedSession | undefined> {
   const [row] = await database.query<ChargedSession>(selectChargedSession, [sessionId]);
   return row;
 }

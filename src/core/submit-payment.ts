@@ -8,7 +8,7 @@ import { submissionsInFlightMax, submitPollMs, submitWaitMs } from "../limits.ts
 import type { CardFingerprint } from "../platform/card-token.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError, unreachable } from "../platform/errors.ts";
-import { encodeId } from "../platform/ids.ts";
+import { encodeId, type RequestId, type SessionId } from "../platform/ids.ts";
 import { type Secret, sha256 } from "../platform/secrets.ts";
 import { providerBefore } from "./authentication/after-provider.ts";
 import { openProvider } from "./authentication/authenticated-attempts.ts";
@@ -67,7 +67,7 @@ export type Submission = {
   readonly vaultToken: Secret;
   readonly signal: AbortSignal;
   /** Id of the API request, for support. */
-  readonly requestId?: string | undefined;
+  readonly requestId?: RequestId | undefined;
   /** The session that has the order, where the merchant refuses repeated orders. */
   readonly payer?: Payer | undefined;
   /** Sent to the gateways and not stored: a process that takes the session over does not have it. */
@@ -256,7 +256,7 @@ async function underLease<Result>(work: Promise<Result>): Promise<UnderLease<Res
  */
 async function refuseToken(
   core: Core,
-  sessionId: string,
+  sessionId: SessionId,
   token: "not_found" | "expired" | "used",
 ): Promise<typeof lost> {
   const { session, readAt } = await loadSession(core.database, sessionId);
@@ -355,7 +355,7 @@ export async function recoverSessionsOnce(core: Core): Promise<number> {
 }
 
 /** Resumes a session at once if it is due, rather than with the next turn of recovery. */
-export async function resumeSession(core: Core, sessionId: string): Promise<void> {
+export async function resumeSession(core: Core, sessionId: SessionId): Promise<void> {
   const lease = await takeOverOne(core.database, sessionId);
   if (lease !== undefined) void startProcessing(core, { lease });
 }

@@ -10,7 +10,7 @@ import { type CausedMail, countConfirmation, countMailTo } from "../accounts/mem
 import { findMerchant } from "../accounts/merchants.ts";
 import { findCell } from "../platform/cells.ts";
 import { DomainError, unreachable } from "../platform/errors.ts";
-import { encodeId } from "../platform/ids.ts";
+import { encodeId, type MerchantId } from "../platform/ids.ts";
 import type { Handover } from "../platform/mail.ts";
 import { Secret, seal, unseal } from "../platform/secrets.ts";
 import type { DashboardEnvironment, DashboardParts } from "./dashboard-parts.ts";
@@ -23,7 +23,7 @@ const confirmationLifetimeMs = 7 * 24 * 60 * 60_000;
 const associatedData = "alert-address confirmation";
 
 type Sealed = {
-  readonly merchantId: string;
+  readonly merchantId: MerchantId;
   readonly cell: number;
   readonly address: string;
   readonly removals: number;

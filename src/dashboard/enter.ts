@@ -1,4 +1,5 @@
 /** Signs in the browser of a call, for every rpc that ends with a sign-in. */
+
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Hasher } from "../accounts/hash-queue.ts";
 import { markBrowser } from "../accounts/known-browsers.ts";
@@ -9,6 +10,7 @@ import type { Claim, ProofContext, Proved } from "../accounts/prove-member.ts";
 import { endSignInByToken, findSignIn, noteProof, startSignIn } from "../accounts/sign-ins.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
+import type { MemberId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
 import { type DashboardParts, isSecondFactorRequired } from "./dashboard-parts.ts";
 import { memberMessage } from "./member-messages.ts";
@@ -63,7 +65,7 @@ export function makeBrowserKnown(
   tx: Tx,
   parts: SignInParts,
   context: HandlerContext,
-  marked: { readonly memberId: string; readonly proofVersion: number },
+  marked: { readonly memberId: MemberId; readonly proofVersion: number },
 ): void {
   const mark = markBrowser(parts.signIns.sealing, parts.runtime, marked, browserMarkOf(parts, context));
   tx.afterCommit(() => context.responseHeader.append("set-cookie", browserCookie(parts.brand, mark)));

@@ -38,7 +38,7 @@ import {
 import { isCountry } from "../platform/countries.ts";
 import type { Queryable, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import { decodeId, encodeId } from "../platform/ids.ts";
+import { decodeId, encodeId, type MerchantId } from "../platform/ids.ts";
 import type { DashboardEnvironment, DashboardParts } from "./dashboard-parts.ts";
 import { applyRoutingAnswer, routingAnswer } from "./route-verified.ts";
 import { exemptionsOf } from "./routing-messages.ts";
@@ -304,7 +304,7 @@ async function setPaused(
   });
 }
 
-async function requireConnection(queryable: Queryable, merchantId: string, publicId: string): Promise<Connection> {
+async function requireConnection(queryable: Queryable, merchantId: MerchantId, publicId: string): Promise<Connection> {
   const id = decodeId("gc", publicId);
   const connection = (await listConnections(queryable, merchantId)).find((each) => each.id === id);
   if (connection === undefined) throw new DomainError("not_found", "There is no gateway connection with this id.");

@@ -13,7 +13,7 @@ import { findOperator, lockOperator, type Operator } from "../accounts/operator-
 import { findSignIn, lockSignIn, type SignIn } from "../accounts/sign-ins.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import { encodeId } from "../platform/ids.ts";
+import { encodeId, type MerchantId } from "../platform/ids.ts";
 import { findProblems } from "../transcoder/connect-json.ts";
 import type { Finding } from "../transcoder/problem.ts";
 import { findNul, type MessageRules } from "../transcoder/validation.ts";
@@ -103,7 +103,7 @@ function authorize(
 }
 
 /** Returns a member's role for a merchant. A member without one gets the error of a merchant that does not exist. */
-function roleIn(signIn: SignIn | undefined, merchantId: string | undefined): Role {
+function roleIn(signIn: SignIn | undefined, merchantId: MerchantId | undefined): Role {
   const membership = signIn?.memberships.find((each) => each.merchantId === merchantId);
   if (merchantId !== undefined && membership === undefined) throw noSuchMerchant();
   return membership === undefined ? Role.UNSPECIFIED : memberRoles[membership.role];

@@ -9,6 +9,7 @@ import {
 import { adoptCapturedByHand, orderCancel, orderCapture, type TakenHold } from "../core/capture-later.ts";
 import { loadSession } from "../core/record/load-session.ts";
 import type { Tx } from "../platform/database.ts";
+import type { MerchantId, SessionId } from "../platform/ids.ts";
 import { scopedContextOf } from "./rpc-context.ts";
 import { requireId } from "./webhook-messages.ts";
 
@@ -32,7 +33,7 @@ export function createHoldMethods(): Pick<ServiceImpl<typeof PaymentService>, "c
   };
 }
 
-type Held = { readonly merchantId: string; readonly sessionId: string; readonly workMs: number };
+type Held = { readonly merchantId: MerchantId; readonly sessionId: SessionId; readonly workMs: number };
 
 /**
  * Gives an order about a held payment and audits it, unless it was given before. The hold is read at its gateway first: what

@@ -12,7 +12,7 @@ import { listInvitations, revokeInvitationsOf } from "../accounts/invitations.ts
 import { grantRole, listTeam, type MerchantMember, removeMembership } from "../accounts/members.ts";
 import type { Queryable } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import { decodeId, encodeId } from "../platform/ids.ts";
+import { decodeId, encodeId, type MerchantId } from "../platform/ids.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { invitationRpcs } from "./invitation-rpc.ts";
 import { invitationMessage, roleOfMessage, teamMessage } from "./member-messages.ts";
@@ -76,7 +76,7 @@ export function createMemberService(parts: DashboardParts): ServiceImpl<typeof M
 /** Returns a member of the team, which a change has locked. Throws if the change would leave no owner. */
 async function findInTeam(
   queryable: Queryable,
-  merchantId: string,
+  merchantId: MerchantId,
   { memberId, staysOwner }: { memberId: string; staysOwner: boolean },
 ): Promise<MerchantMember> {
   const team = await listTeam(queryable, merchantId);

@@ -11,7 +11,7 @@ import { openEnvironmentTo } from "../accounts/issue-keys.ts";
 import { createMerchant, listMerchants, type Merchant } from "../accounts/merchants.ts";
 import { findCell, firstCell } from "../platform/cells.ts";
 import type { Tx } from "../platform/database.ts";
-import { encodeId } from "../platform/ids.ts";
+import { encodeId, type MerchantId } from "../platform/ids.ts";
 import { cellMethods } from "./cells-rpc.ts";
 import type { DashboardEnvironment, DashboardParts } from "./dashboard-parts.ts";
 import { type RpcContext, requestedCell, rpcContextOf } from "./rpc-context.ts";
@@ -40,7 +40,7 @@ export function createMerchantService(parts: DashboardParts): ServiceImpl<typeof
 export async function openMerchant(
   parts: Pick<DashboardParts, "environments" | "runtime" | "brand">,
   rpcContext: RpcContext,
-  wanted: { name: string; cell: number; also?: (tx: Tx, merchantId: string) => Promise<void> },
+  wanted: { name: string; cell: number; also?: (tx: Tx, merchantId: MerchantId) => Promise<void> },
 ) {
   const merchant = { id: parts.runtime.uuid(), name: wanted.name };
   const keys = [];

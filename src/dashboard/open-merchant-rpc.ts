@@ -6,7 +6,7 @@ import { countOwned, grantRole } from "../accounts/members.ts";
 import { firstCell } from "../platform/cells.ts";
 import type { Queryable } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import { encodeId } from "../platform/ids.ts";
+import { encodeId, type MemberId } from "../platform/ids.ts";
 import type { SignInParts } from "./enter.ts";
 import { requireSecondFactor } from "./guard.ts";
 import { openMerchant } from "./merchants-rpc.ts";
@@ -36,7 +36,7 @@ export function openMerchantRpc(parts: SignInParts): ServiceImpl<typeof SignInSe
   };
 }
 
-async function requireOwner(queryable: Queryable, memberId: string): Promise<void> {
+async function requireOwner(queryable: Queryable, memberId: MemberId): Promise<void> {
   const owned = await countOwned(queryable, memberId);
   if (owned === 0) throw new DomainError("role_not_allowed", "Only an owner of a merchant can create another one.");
   if (owned >= ownedMerchantsMax) {

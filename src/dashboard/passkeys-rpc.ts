@@ -1,4 +1,5 @@
 /** Passkeys: proto ↔ accounts. */
+
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
@@ -47,6 +48,7 @@ import {
 } from "../accounts/webauthn.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
+import type { SignInId } from "../platform/ids.ts";
 import { addressOf, auditEntry, browserMarkOf, enter, keepProof, type SignInParts } from "./enter.ts";
 import { rpcContextOf } from "./rpc-context.ts";
 
@@ -197,7 +199,7 @@ function proofRpcs(parts: SignInParts): Pick<PasskeyRpcs, "beginPasskeyProof" | 
 async function checkUse(
   parts: SignInParts,
   credential: string,
-  about: { purpose: ChallengePurpose["purpose"]; signInId?: string },
+  about: { purpose: ChallengePurpose["purpose"]; signInId?: SignInId },
 ): Promise<{ held: HeldPasskey; note: (tx: Tx) => Promise<void> }> {
   const answer = parseAnswer<RequestAnswer["response"]>(credential);
   // Consumed by any answer that names it, even if the rest of the answer is invalid.

@@ -19,7 +19,7 @@ import type { RoutingCase, RoutingRule, Split } from "../core/rows/entities.ts";
 import { listConnections } from "../gateways/connections.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import { encodeId } from "../platform/ids.ts";
+import { type ConnectionId, encodeId, type MerchantId } from "../platform/ids.ts";
 import { describeRuleChanges } from "../reporting/rule-changes.ts";
 import type { DashboardEnvironment, DashboardParts } from "./dashboard-parts.ts";
 import { loadPage } from "./paging.ts";
@@ -99,7 +99,7 @@ export function createRoutingRuleService(parts: VersionParts): ServiceImpl<typeo
 }
 
 type NewRule = RuleContent & { readonly restoredFrom?: number };
-type Changing = { readonly tx: Tx; readonly merchantId: string; readonly before: RoutingRule | undefined };
+type Changing = { readonly tx: Tx; readonly merchantId: MerchantId; readonly before: RoutingRule | undefined };
 
 /** Saves `wanted` as the newest version, unless another one was saved since `expected`. */
 async function setRule(
@@ -169,8 +169,8 @@ type Providers = Pick<DashboardEnvironment["core"], "providerOf">;
 /** Returns the id of a verified connection of a provider. Throws `invalid_field` for any other. */
 async function requireProvider(
   tx: Tx,
-  { core, merchantId, id: publicId }: { core: Providers; merchantId: string; id: string },
-): Promise<string> {
+  { core, merchantId, id: publicId }: { core: Providers; merchantId: MerchantId; id: string },
+): Promise<ConnectionId> {
   const found = (await listConnections(tx, merchantId)).find(({ id }) => encodeId("gc", id) === publicId);
   if (found?.credentialVersion && core.providerOf(found.gateway)) return found.id;
   throw new DomainError("invalid_field", "This is no verified connection of a provider of authentication.", {
@@ -186,8 +186,8 @@ function inCase(name: string, error: unknown): unknown {
 
 async function requireVerified(
   tx: Tx,
-  asked: { core: Providers; merchantId: string; connectionIds: readonly string[]; field: string },
-): Promise<string[]> {
+  asked: { core: Providers; merchantId: MerchantId; connectionIds: readonly ConnectionId[]; field: string },
+): Promise<ConnectionId[]> {
   const { core, merchantId, connectionIds, field } = asked;
   const connections = await listConnections(tx, merchantId);
   return connectionIds.map((publicId) => {

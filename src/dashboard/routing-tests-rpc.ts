@@ -19,7 +19,7 @@ import { findRuleInForce } from "../core/record/routing-rules.ts";
 import type { RoutingCases, RoutingRule, Split } from "../core/rows/entities.ts";
 import { type Connection, listConnections } from "../gateways/connections.ts";
 import { DomainError } from "../platform/errors.ts";
-import { decodeId, encodeId } from "../platform/ids.ts";
+import { type ConnectionId, decodeId, encodeId } from "../platform/ids.ts";
 import { isCurrency } from "../platform/money.ts";
 import { cutRange, lastDays } from "../reporting/analytics/analytics-range.ts";
 import { loadComparisons } from "../reporting/analytics/split-comparisons.ts";
@@ -187,7 +187,7 @@ function draftSplit(
   return named && { ...named, connectionIds: idsOf(named.connectionIds, connections, "split.connectionIds") };
 }
 
-function idsOf(publicIds: readonly string[], connections: readonly Connection[], field: string): string[] {
+function idsOf(publicIds: readonly string[], connections: readonly Connection[], field: string): ConnectionId[] {
   return publicIds.map((publicId) => connectionOf(connections, publicId, field).id);
 }
 
@@ -219,7 +219,7 @@ function readPosition(text: string) {
   return { before, seen: Number(seen), since: new Date(Number(since)) };
 }
 
-function publicConnection<Row extends { readonly connectionId: string }>(row: Row) {
+function publicConnection<Row extends { readonly connectionId: ConnectionId }>(row: Row) {
   const { connectionId, ...rest } = row;
   return { ...rest, connectionId: encodeId("gc", connectionId) };
 }

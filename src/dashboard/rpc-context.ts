@@ -9,11 +9,11 @@ import type { SignIn } from "../accounts/sign-ins.ts";
 import { cellOf, findCell, firstCell, requireCell } from "../platform/cells.ts";
 import type { Queryable, Transacting, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import { decodeId, encodeId } from "../platform/ids.ts";
+import { decodeId, encodeId, type MemberId, type MerchantId } from "../platform/ids.ts";
 import type { DashboardEnvironment, DashboardParts, ServedParts } from "./dashboard-parts.ts";
 
 /** A merchant that exists, in an environment that this installation serves. */
-export type Scope = { readonly merchantId: string; readonly environment: DashboardEnvironment };
+export type Scope = { readonly merchantId: MerchantId; readonly environment: DashboardEnvironment };
 
 type Who = Pick<AuditFact, "actor" | "action" | "requestId"> & { readonly signIn: SignIn | undefined };
 
@@ -28,9 +28,9 @@ type Run<Result> = (tx: Tx) => Promise<Result>;
 export type RequestScope = { readonly [Part in keyof Scope]: Scope[Part] | undefined };
 
 type AuditedChange = Pick<AuditFact, "subject" | "before" | "after"> & {
-  readonly merchantId?: string;
+  readonly merchantId?: MerchantId;
   /** The member whose account the change concerns too. */
-  readonly memberId?: string;
+  readonly memberId?: MemberId;
   /** The actor of a call that arrived without a sign-in, once it is known. */
   readonly actor?: string;
 };
@@ -251,7 +251,7 @@ export function environmentContextOf(context: HandlerContext): {
 }
 
 /** Returns the call with the merchant that its request names, in both environments. */
-export function merchantContextOf(context: HandlerContext): { rpcContext: RpcContext; merchantId: string } {
+export function merchantContextOf(context: HandlerContext): { rpcContext: RpcContext; merchantId: MerchantId } {
   const rpcContext = rpcContextOf(context);
   if (!rpcContext.scope?.merchantId) throw new Error("this rpc's request names no merchant");
   return { rpcContext, merchantId: rpcContext.scope.merchantId };

@@ -30,7 +30,7 @@ import {
 import { requireCell } from "../platform/cells.ts";
 import type { Queryable } from "../platform/database.ts";
 import { DomainError, type FieldProblem } from "../platform/errors.ts";
-import { decodeId, encodeId } from "../platform/ids.ts";
+import { decodeId, encodeId, type MerchantId } from "../platform/ids.ts";
 import { isPageOrigin } from "../platform/page-origin.ts";
 import { eraseCustomer, eraseFromSession, hashOfErased } from "../retention/erase-customer.ts";
 import { brakingMessage } from "./braking-messages.ts";
@@ -160,7 +160,7 @@ type Change = Partial<
   Pick<AllSettings, "checkoutOrigins" | "sessionLifetimeMs" | "statementDescriptor" | "repeatedOrders">
 >;
 
-async function loadAll(queryable: Queryable, merchantId: string): Promise<AllSettings & MerchantCells> {
+async function loadAll(queryable: Queryable, merchantId: MerchantId): Promise<AllSettings & MerchantCells> {
   const settings = await loadSettings(queryable, merchantId);
   const repeatedOrders = await loadRepeatedOrders(queryable, merchantId);
   return { ...settings, repeatedOrders, braking: await loadBraking(queryable, merchantId) };

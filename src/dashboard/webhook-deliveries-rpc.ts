@@ -26,7 +26,7 @@ import { type FedEvent, findFeedEnd, readFeed } from "../events/event-feed.ts";
 import { recoverDeliveries } from "../events/recover-deliveries.ts";
 import { replayDelivery } from "../events/replay-delivery.ts";
 import { pageSizeDefault } from "../limits.ts";
-import { encodeId } from "../platform/ids.ts";
+import { encodeId, type MerchantId } from "../platform/ids.ts";
 import { shownEventBody } from "../reporting/shown-order-ref.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { loadPage, momentOf } from "./paging.ts";
@@ -145,7 +145,7 @@ function placeOf(after: string) {
   return { eventId, endpointId };
 }
 
-function keyOf(merchantId: string, { endpointId, eventId }: { endpointId: string; eventId: string }) {
+function keyOf(merchantId: MerchantId, { endpointId, eventId }: { endpointId: string; eventId: string }) {
   return { merchantId, endpointId: requireEndpointId(endpointId), eventId: requireEventId(eventId) };
 }
 

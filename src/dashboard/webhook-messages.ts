@@ -6,20 +6,20 @@ import type { Delivery, DeliveryAttempt } from "../events/delivery-log.ts";
 import type { Endpoint } from "../events/endpoints.ts";
 import type { Attempt } from "../events/record-delivery.ts";
 import { DomainError } from "../platform/errors.ts";
-import { decodeId, encodeId } from "../platform/ids.ts";
+import { decodeId, type EndpointId, type EventId, encodeId, type Id, type IdPrefix } from "../platform/ids.ts";
 import { shownOrderRef } from "../reporting/shown-order-ref.ts";
 
 /** Returns the endpoint's internal id; an invalid id is `not_found`. */
-export function requireEndpointId(publicId: string): string {
+export function requireEndpointId(publicId: string): EndpointId {
   return requireId("we", publicId, "endpoint");
 }
 
-export function requireEventId(publicId: string): string {
+export function requireEventId(publicId: string): EventId {
   return requireId("evt", publicId, "event");
 }
 
 /** Returns the internal id of a public one. Throws `not_found` if it is none of this kind. */
-export function requireId(prefix: "we" | "evt" | "ps" | "att" | "ref", publicId: string, what: string): string {
+export function requireId<Prefix extends IdPrefix>(prefix: Prefix, publicId: string, what: string): Id<Prefix> {
   const id = decodeId(prefix, publicId);
   if (id === undefined) throw new DomainError("not_found", `There is no such ${what}.`);
   return id;

@@ -3,7 +3,7 @@
  */
 import { createHmac } from "node:crypto";
 import { Agent, request } from "undici";
-import { encodeId } from "../platform/ids.ts";
+import { type ConnectionId, encodeId } from "../platform/ids.ts";
 
 export type ClearCredentials = Readonly<Record<string, string>>;
 
@@ -30,7 +30,7 @@ export class SandboxAccounts {
   /** Sets the address of notifications on every start, because the ports may be others. */
   async sendNotificationsTo(
     account: string,
-    to: { environment: string; connectionId: string; credentials: ClearCredentials },
+    to: { environment: string; connectionId: ConnectionId; credentials: ClearCredentials },
   ): Promise<void> {
     const connectionId = encodeId("gc", to.connectionId);
     // An agent of its own follows no proxy, whatever the environment names.

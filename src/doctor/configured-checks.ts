@@ -1,6 +1,6 @@
 /** Checks the merchants' configuration: endpoints that get nothing, and gateways' accounts that no payment can use. */
 import type { Queryable } from "../platform/database.ts";
-import { encodeId } from "../platform/ids.ts";
+import { type ConnectionId, type EndpointId, encodeId, type MerchantId } from "../platform/ids.ts";
 import { type Finding, namedMax, ok, warning } from "./finding.ts";
 
 // Longest failure of an endpoint: a wrong URL is found in an hour, and retries go on for days.
@@ -21,13 +21,13 @@ const selectConnections = {
 };
 
 type EndpointRow = {
-  readonly id: string;
-  readonly merchantId: string;
+  readonly id: EndpointId;
+  readonly merchantId: MerchantId;
   readonly status: string;
   readonly reason: string | null;
   readonly failingSeconds: number;
 };
-type ConnectionRow = { readonly id: string; readonly merchantId: string; readonly gateway: string };
+type ConnectionRow = { readonly id: ConnectionId; readonly merchantId: MerchantId; readonly gateway: string };
 
 /** Returns findings on endpoints that are disabled or fail, and on accounts at gateways that were never verified. */
 export async function examineConfigured(environment: "test" | "live", database: Queryable): Promise<Finding[]> {
@@ -36,7 +36,7 @@ export async function examineConfigured(environment: "test" | "live", database: 
   const connections = await database.query<ConnectionRow>(selectConnections, values);
   const webhooks = `webhooks ${environment}`;
   const gateways = `gateways ${environment}`;
-  const scope = (merchantId: string) => `--environment ${environment} --merchant ${encodeId("mer", merchantId)}`;
+  const scope = (merchantId: MerchantId) => `--environment ${environment} --merchant ${encodeId("mer", merchantId)}`;
   return [
     ...(endpoints.length === 0
       ? [ok(webhooks, "every endpoint accepts its webhooks, or was stopped by its owner")]

@@ -4,7 +4,7 @@ import { loadWebhookFigures } from "../events/webhook-figures.ts";
 import { findUnconfirmedTimeline } from "../oversight/declare-restore.ts";
 import { loadRecoveryFigures } from "../oversight/recovery-figures.ts";
 import type { Queryable } from "../platform/database.ts";
-import { encodeId } from "../platform/ids.ts";
+import { encodeId, type SessionId } from "../platform/ids.ts";
 import { clockDifferenceMaxMs, type Finding, namedMax, ok, problem, warning } from "./finding.ts";
 
 // Sessions that the doctor audits, newest first: the worker audits all of them.
@@ -96,7 +96,7 @@ async function examinePartitions(area: string, database: Queryable): Promise<Fin
 }
 
 async function examineRules(area: string, database: Queryable): Promise<Finding[]> {
-  const broken = await database.query<{ rule: string; sessionId: string }>(selectViolations, [
+  const broken = await database.query<{ rule: string; sessionId: SessionId }>(selectViolations, [
     auditedSessions,
     namedMax,
   ]);

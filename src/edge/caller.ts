@@ -6,7 +6,7 @@ import type { RawNotification, Shopper } from "../gateways/connector.ts";
 import { cellOf, findCell } from "../platform/cells.ts";
 import type { Database, Reads } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import { decodeId, encodeId } from "../platform/ids.ts";
+import { decodeId, encodeId, type SessionId } from "../platform/ids.ts";
 import type { RequestLimits } from "./request-limits/request-limits.ts";
 
 /**
@@ -39,7 +39,7 @@ export type Caller =
   | {
       readonly type: "customer";
       readonly environment: EdgeEnvironment;
-      readonly sessionId: string;
+      readonly sessionId: SessionId;
       /** The customer's network, where limits count addresses. */
       readonly network?: string | undefined;
       /** Charges the session's merchant for the call; call it before the first query. Throws `rate_limited`. */
@@ -100,6 +100,6 @@ export function readIdempotencyKey(headers: Pick<Headers, "get">): string | unde
 }
 
 /** Returns what the spans say with which a payment begins at the edge. */
-export function sessionFacts({ name }: EdgeEnvironment, { values }: HandlerContext, sessionId: string) {
+export function sessionFacts({ name }: EdgeEnvironment, { values }: HandlerContext, sessionId: SessionId) {
   return { environment: name, sessionId: encodeId("ps", sessionId), requestId: values.get(requestIdKey) };
 }

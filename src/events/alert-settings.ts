@@ -2,7 +2,9 @@
  * Settings of a merchant's alerts besides their addresses: the topics that it has muted, and its chat's incoming address
  * with the secret that signs the messages. Both are sealed, because whoever has a chat's address can write there.
  */
+
 import type { Database, Queryable, Statement, Tx } from "../platform/database.ts";
+import type { MerchantId } from "../platform/ids.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import { type KeyRing, Secret, seal, unseal } from "../platform/secrets.ts";
 import type { AlertTopic } from "./alerts.ts";
@@ -21,7 +23,7 @@ const selectSettings: Statement = {
 };
 
 /** Loads the settings. Every merchant has some from its creation on, so their absence is a bug. */
-export async function loadAlertSettings(queryable: Queryable, merchantId: string): Promise<AlertSettings> {
+export async function loadAlertSettings(queryable: Queryable, merchantId: MerchantId): Promise<AlertSettings> {
   const [row] = await queryable.query<AlertSettings>(selectSettings, [merchantId]);
   if (row === undefined) throw new Error("a merchant without settings");
   return row;
@@ -33,7 +35,7 @@ const updateMuted: Statement = {
 };
 
 /** Replaces the topics whose alerts are shown and not sent. */
-export async function recordMutedTopics(tx: Tx, merchantId: string, topics: readonly AlertTopic[]): Promise<void> {
+export async function recordMutedTopics(tx: Tx, merchantId: MerchantId, topics: readonly AlertTopic[]): Promise<void> {
   await tx.query(updateMuted, [merchantId, topics]);
 }
 
@@ -57,7 +59,7 @@ type ChatContext = SealingContext & {
 export async function recordAlertChat(
   tx: Tx,
   context: ChatContext,
-  { merchantId, url: text }: { merchantId: string; url: string },
+  { merchantId, url: text }: { merchantId: MerchantId; url: string },
 ): Promise<{ host: string; signingSecret: Secret }> {
   const url = parseEndpointUrl(text, context.egress.rule, chatAddress);
   const signingSecret = generateSigningSecret(context.runtime, context.signingSecretPrefix);
@@ -67,20 +69,20 @@ export async function recordAlertChat(
 }
 
 /** Removes the chat: its address and its secret are deleted. */
-export async function removeAlertChat(tx: Tx, merchantId: string): Promise<void> {
+export async function removeAlertChat(tx: Tx, merchantId: MerchantId): Promise<void> {
   await tx.query(updateChat, [merchantId, null, null]);
 }
 
-export function chatAssociatedDataOf(context: Pick<SealingContext, "environmentName">, merchantId: string): string {
+export function chatAssociatedDataOf(context: Pick<SealingContext, "environmentName">, merchantId: MerchantId): string {
   return `alert-chat/${merchantId}/${context.environmentName}`;
 }
 
-function sealChat(context: SealingContext, merchantId: string, { url, signingSecret }: AlertChat): string {
+function sealChat(context: SealingContext, merchantId: MerchantId, { url, signingSecret }: AlertChat): string {
   const text = JSON.stringify({ url: url.expose(), signingSecret: signingSecret.expose() });
   return seal(context.sealing, chatAssociatedDataOf(context, merchantId), text);
 }
 
-export function openChat(context: SealingContext, merchantId: string, sealed: string): AlertChat {
+export function openChat(context: SealingContext, merchantId: MerchantId, sealed: string): AlertChat {
   const text = unseal(context.sealing, chatAssociatedDataOf(context, merchantId), sealed).expose();
   const { url, signingSecret } = JSON.parse(text) as { url: string; signingSecret: string };
   return { url: new Secret(url), signingSecret: new Secret(signingSecret) };
@@ -94,7 +96,7 @@ const selectChat: Statement = {
 export async function loadAlertChat(
   queryable: Queryable,
   context: SealingContext,
-  merchantId: string,
+  merchantId: MerchantId,
 ): Promise<AlertChat | undefined> {
   const [row] = await queryable.query<{ sealed: string | null }>(selectChat, [merchantId]);
   return row?.sealed ? openChat(context, merchantId, row.sealed) : undefined;
@@ -116,7 +118,9 @@ export async function resealAlertChats(
   context: SealingContext & { readonly sealing: KeyRing },
 ): Promise<number> {
   return database.transaction(async (tx) => {
-    const rows = await tx.query<{ merchantId: string; sealed: string }>(lockSealedBefore, [context.sealing.current]);
+    const rows = await tx.query<{ merchantId: MerchantId; sealed: string }>(lockSealedBefore, [
+      context.sealing.current,
+    ]);
     for (const { merchantId, sealed } of rows) {
       await tx.query(replaceSealed, [merchantId, sealChat(context, merchantId, openChat(context, merchantId, sealed))]);
     }

@@ -4,7 +4,7 @@
  */
 
 import { unreachable } from "../platform/errors.ts";
-import { encodeId } from "../platform/ids.ts";
+import { type EndpointId, encodeId, type MerchantId } from "../platform/ids.ts";
 import type { MatterKind } from "./alerts.ts";
 import type { AlertKind, EndpointAlert } from "./endpoint-alerts.ts";
 
@@ -67,7 +67,7 @@ function writeFailing(
 export type DescribedMatter = Pick<EndpointAlert, "id" | "merchantId" | "statusCode" | "noAnswer"> & {
   readonly kind: AlertKind | MatterKind;
   readonly gateway: string | null;
-  readonly endpointId: string | null;
+  readonly endpointId: EndpointId | null;
   readonly url: string | null;
   /** The event in sentences; null for an endpoint that fails. */
   readonly detail: string | null;
@@ -90,7 +90,7 @@ type Sender = { readonly environmentName: string; readonly dashboardOrigin?: str
 
 export type NameGateways = (sentence: string) => string;
 
-type Failing = { readonly endpointId: string; readonly url: string; readonly missedSince: Date };
+type Failing = { readonly endpointId: EndpointId; readonly url: string; readonly missedSince: Date };
 
 function isFailing(alert: DescribedMatter): alert is DescribedMatter & { readonly kind: AlertKind } {
   return alert.kind in headlines;
@@ -134,7 +134,7 @@ export function writeTestMessage({
   id,
   merchantId,
   ...sender
-}: Sender & { readonly id: string; readonly merchantId: string }): AlertMessage {
+}: Sender & { readonly id: string; readonly merchantId: MerchantId }): AlertMessage {
   const { environmentName } = sender;
   const merchant = encodeId("mer", merchantId);
   const link = pageOf(sender, merchantId, "settings");
@@ -243,7 +243,7 @@ function linkTo({ kind, merchantId, gateway }: DescribedMatter, sender: Sender):
 }
 
 /** Returns the address of a merchant's page, or where to look for it if the installation has no dashboard. */
-function pageOf({ environmentName, dashboardOrigin }: Sender, merchantId: string, page: string): string {
+function pageOf({ environmentName, dashboardOrigin }: Sender, merchantId: MerchantId, page: string): string {
   if (dashboardOrigin === undefined) return "Your operator can see it on the command line.";
   return `${dashboardOrigin}/${environmentName}/${encodeId("mer", merchantId)}/${page}`;
 }

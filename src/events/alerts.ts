@@ -2,9 +2,11 @@
  * Alerts for a merchant's people: their kinds and topics, and how they open and end. An alert is open once for each
  * matter. endpoint-alerts.ts has those about endpoints that fail; send-alerts.ts sends all of them.
  */
+
 import { alertPauseMs } from "../limits.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
+import type { AlertId, ConnectionId, EndpointId, MerchantId } from "../platform/ids.ts";
 import type { AlertKind } from "./endpoint-alerts.ts";
 
 /** Topics, which a merchant may mute: every alert has one. */
@@ -56,14 +58,14 @@ export function topicOf(kind: AlertKind | MatterKind): AlertTopic {
 
 /** A matter that an alert is about, with what it concerns; each id is null if it concerns none. */
 export type Matter = {
-  readonly merchantId: string;
+  readonly merchantId: MerchantId;
   readonly kind: MatterKind;
-  readonly endpointId: string | null;
-  readonly connectionId: string | null;
+  readonly endpointId: EndpointId | null;
+  readonly connectionId: ConnectionId | null;
   readonly gateway: string | null;
 };
 
-export type OpenMatter = Matter & { readonly id: string };
+export type OpenMatter = Matter & { readonly id: AlertId };
 
 const selectOpen: Statement = {
   name: "select_open_matters",
@@ -94,7 +96,7 @@ const insertAlert: Statement = {
  */
 export async function openAlert(
   queryable: Queryable,
-  opened: Matter & { id: string; detail: string; since?: Date; coversUntil?: Date },
+  opened: Matter & { id: AlertId; detail: string; since?: Date; coversUntil?: Date },
 ): Promise<boolean> {
   const { id, merchantId, kind, endpointId, connectionId, gateway, since, detail, coversUntil } = opened;
   const subject = [merchantId, kind, endpointId, connectionId, gateway];

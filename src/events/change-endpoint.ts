@@ -2,8 +2,10 @@
  * Changes of an endpoint by its owner: its URL, its event types, its signing secret, its removal. endpoint-status.ts
  * changes its status.
  */
+
 import type { Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
+import type { EndpointId } from "../platform/ids.ts";
 import type { Secret } from "../platform/secrets.ts";
 import { parseEndpointUrl } from "./egress.ts";
 import {
@@ -31,7 +33,7 @@ export function writeEndpoint(name: string, columns: string) {
     name,
     text: `UPDATE endpoint SET ${columns}, version = version + 1 WHERE id = $1 RETURNING ${endpointColumns}`,
   };
-  return async (tx: Tx, id: string, values: readonly unknown[] = []): Promise<Endpoint> => {
+  return async (tx: Tx, id: EndpointId, values: readonly unknown[] = []): Promise<Endpoint> => {
     const [row] = await tx.query<Endpoint>(statement, [id, ...values]);
     if (row === undefined) throw new Error("an endpoint that is locked does not vanish");
     return row;

@@ -1,6 +1,6 @@
 /** Makes one delivery attempt: signs, posts, decides and records. delivery-pool.ts claims the deliveries. */
 import type { Database } from "../platform/database.ts";
-import { encodeId } from "../platform/ids.ts";
+import { encodeId, type MerchantId } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import type { Secret } from "../platform/secrets.ts";
@@ -33,7 +33,7 @@ export type DeliverContext = SealingContext & {
 /** A delivery that only this worker may attempt until its lease ends. */
 export type ClaimedDelivery = LeasedDelivery &
   SealedSecrets & {
-    readonly merchantId: string;
+    readonly merchantId: MerchantId;
     /** Delivery attempts recorded before this one. */
     readonly tries: number;
     readonly url: string;

@@ -1,6 +1,8 @@
 /** The delivery log: lists of deliveries, one delivery with its attempts, and the events of a session. Reads only. */
+
 import { type Queryable, type Statement, unnamed } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
+import type { EndpointId, EventId, MerchantId, SessionId } from "../platform/ids.ts";
 import type { EndpointKey } from "./endpoints.ts";
 import { testEventType } from "./outbox.ts";
 
@@ -13,10 +15,10 @@ type DeliveryStatus = (typeof deliveryStatuses)[number];
 type WaitingFor = "ANSWER" | "VERIFICATION" | "ENDPOINT" | "SCHEDULE" | "PROBE" | "EARLIER_EVENT" | "TURN";
 
 export type Delivery = {
-  readonly eventId: string;
-  readonly endpointId: string;
+  readonly eventId: EventId;
+  readonly endpointId: EndpointId;
   /** Null for a test event. */
-  readonly sessionId: string | null;
+  readonly sessionId: SessionId | null;
   readonly orderRef: string | null;
   readonly sequence: number;
   readonly type: string;
@@ -47,13 +49,13 @@ export type DeliveryAttempt = {
 
 /** A filter by endpoint, session, event and status; undefined for any. */
 export type DeliveryFilter = {
-  readonly endpointId?: string | undefined;
-  readonly sessionId?: string | undefined;
-  readonly eventId?: string | undefined;
+  readonly endpointId?: EndpointId | undefined;
+  readonly sessionId?: SessionId | undefined;
+  readonly eventId?: EventId | undefined;
   readonly status?: DeliveryStatus | undefined;
 };
 
-export type DeliveryPosition = { readonly eventId: string; readonly endpointId: string };
+export type DeliveryPosition = { readonly eventId: EventId; readonly endpointId: EndpointId };
 
 // In the order in which delivery-pool.ts skips a delivery.
 const waitingFor = `CASE WHEN d.status <> 'PENDING' THEN NULL
@@ -136,7 +138,7 @@ const selectTests: Statement = {
  */
 export async function listDeliveries(
   queryable: Queryable,
-  merchantId: string,
+  merchantId: MerchantId,
   page: { filter: DeliveryFilter; after: DeliveryPosition | undefined; count: number },
 ): Promise<Delivery[]> {
   const { endpointId, sessionId, eventId, status } = page.filter;
@@ -179,7 +181,7 @@ const selectAttempts: Statement = {
          ORDER BY started_at DESC, id DESC LIMIT ${attemptsShown}`,
 };
 
-type DeliveryKey = EndpointKey & { readonly eventId: string };
+type DeliveryKey = EndpointKey & { readonly eventId: EventId };
 
 /** A delivery with its attempts, oldest first. */
 export type LoggedDelivery = Delivery & { readonly log: readonly DeliveryAttempt[] };
@@ -209,7 +211,7 @@ async function loadLog(queryable: Queryable, key: DeliveryKey): Promise<Delivery
 }
 
 export type SessionEvent = {
-  readonly id: string;
+  readonly id: EventId;
   readonly type: string;
   readonly sequence: number;
   readonly createdAt: Date;
@@ -231,7 +233,7 @@ const deliveriesShown = 100;
 /** Loads a session's events, in sequence, and their newest hundred deliveries, newest first. */
 export async function loadSessionEvents(
   queryable: Queryable,
-  { merchantId, sessionId }: { merchantId: string; sessionId: string },
+  { merchantId, sessionId }: { merchantId: MerchantId; sessionId: SessionId },
 ): Promise<{ events: readonly SessionEvent[]; deliveries: readonly SessionDelivery[] }> {
   const page = { filter: { sessionId }, after: undefined, count: deliveriesShown };
   const [events, deliveries] = await Promise.all([
@@ -239,7 +241,7 @@ export async function loadSessionEvents(
     listDeliveries(queryable, merchantId, page),
   ]);
   const endpointIds = [...new Set(deliveries.map(({ endpointId }) => endpointId))];
-  const rows = await queryable.query<{ id: string; url: string }>(selectUrls, [endpointIds]);
+  const rows = await queryable.query<{ id: EndpointId; url: string }>(selectUrls, [endpointIds]);
   const urls = new Map(rows.map(({ id, url }) => [id, url]));
   return {
     events,

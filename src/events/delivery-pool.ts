@@ -4,7 +4,7 @@
  */
 import { deliveryLeaseMs } from "../limits.ts";
 import type { Database, Statement } from "../platform/database.ts";
-import { encodeId } from "../platform/ids.ts";
+import { type EndpointId, encodeId, type MerchantId, type SessionId } from "../platform/ids.ts";
 import { type Loop, type LoopObserver, runLoop } from "../platform/loop.ts";
 import { type ClaimedDelivery, type DeliverContext, deliver } from "./deliver.ts";
 import { AttemptRecorder, type LeasedDelivery } from "./record-delivery.ts";
@@ -41,10 +41,10 @@ export class DeliveryPool {
   /** Those under way without a lease, which no claim of this or another worker can see. */
   readonly #unleased = new Set<LeasedDelivery>();
   /** Endpoints that have something due that was not posted at once. */
-  readonly #behind = new Set<string>();
+  readonly #behind = new Set<EndpointId>();
   #workers = 1;
-  #hinted = new Set<string>();
-  #hintedMerchants = new Set<string>();
+  #hinted = new Set<EndpointId>();
+  #hintedMerchants = new Set<MerchantId>();
   #lookedEverywhereAt = Number.NEGATIVE_INFINITY;
 
   constructor(context: DeliverContext, observerOf?: (intervalMs: number) => LoopObserver | undefined) {
@@ -64,7 +64,7 @@ export class DeliveryPool {
    * Looks for deliveries of these endpoints at once, because they have something new or have room again; in all months if
    * the new deliveries are not all of this month's sessions.
    */
-  hint(endpointIds: readonly string[], options: { readonly everywhere?: boolean } = {}): void {
+  hint(endpointIds: readonly EndpointId[], options: { readonly everywhere?: boolean } = {}): void {
     if (endpointIds.length === 0) return;
     if (options.everywhere) this.#lookedEverywhereAt = Number.NEGATIVE_INFINITY;
     for (const id of endpointIds) this.#hinted.add(id);
@@ -109,7 +109,7 @@ export class DeliveryPool {
   }
 
   /** Looks for deliveries that were not posted at once, now and when more have ended at their endpoints. */
-  catchUp(endpointIds: readonly string[], options: { readonly everywhere: boolean }): void {
+  catchUp(endpointIds: readonly EndpointId[], options: { readonly everywhere: boolean }): void {
     for (const id of endpointIds) this.#behind.add(id);
     this.hint(endpointIds, options);
   }
@@ -154,9 +154,9 @@ export class DeliveryPool {
   /** Returns how many more deliveries fit, and the shares of merchants and of suspect endpoints. */
   #room() {
     const quickFromMs = performance.now() - quickMs;
-    const underWay = new Map<string, number>();
-    const unleased = new Map<string, number>();
-    const hanging = new Set<string>();
+    const underWay = new Map<MerchantId, number>();
+    const unleased = new Map<EndpointId, number>();
+    const hanging = new Set<EndpointId>();
     let hangingPosts = 0;
     let ofSuspects = 0;
     for (const { claimed, postingSinceMs } of this.#underWay.values()) {
@@ -218,14 +218,14 @@ export class DeliveryPool {
 
 /** Bounds within the limit of a claim. */
 type Shares = {
-  readonly underWay: ReadonlyMap<string, number>;
+  readonly underWay: ReadonlyMap<MerchantId, number>;
   /** Deliveries of one merchant at most, with those in progress. */
   readonly ofMerchant: number;
   /** Deliveries to all suspect endpoints at most. */
   readonly ofSuspects: number;
-  readonly hanging?: ReadonlySet<string>;
+  readonly hanging?: ReadonlySet<EndpointId>;
   /** The posts of the claimer that have no lease yet, by endpoint. */
-  readonly unleased?: ReadonlyMap<string, number>;
+  readonly unleased?: ReadonlyMap<EndpointId, number>;
   /** The workers that may have such posts. */
   readonly workers?: number;
 };
@@ -235,7 +235,9 @@ type Claim = {
   readonly leaseToken: string;
   readonly limit: number;
   /** Restricts the claim to these endpoints and to the endpoints of these merchants; undefined for all. */
-  readonly where?: { readonly endpointIds: readonly string[]; readonly merchantIds: readonly string[] } | undefined;
+  readonly where?:
+    | { readonly endpointIds: readonly EndpointId[]; readonly merchantIds: readonly MerchantId[] }
+    | undefined;
   readonly shares?: Shares;
   /** Restricts the claim to deliveries of this month's sessions. */
   readonly ofThisMonth?: boolean;
@@ -320,7 +322,7 @@ const claimDue: Statement = {
 /** Reports whether a session's deliveries are in the partition of those that are created now. */
 export function isOfThisMonth(
   { database, runtime }: Pick<DeliverContext, "database" | "runtime">,
-  sessionId: string,
+  sessionId: SessionId,
 ): boolean {
   const among = (id: string) => database.inPartitionOf(id, claimDue);
   return among(sessionId) === among(runtime.uuid());
@@ -333,7 +335,7 @@ export async function claimDeliveries(database: Database, claim: Claim): Promise
   const among = (statement: Statement) => (ofThisMonth ? database.inPartitionOf(leaseToken, statement) : statement);
   return database.transaction(async (tx) => {
     const wanted = [where?.endpointIds ?? null, where?.merchantIds ?? null];
-    const ready = await tx.query<{ id: string }>(among(lockReadyEndpoints), wanted);
+    const ready = await tx.query<{ id: EndpointId }>(among(lockReadyEndpoints), wanted);
     if (ready.length === 0) return [];
     return tx.query<ClaimedDelivery>(among(claimDue), [
       ready.map((row) => row.id),

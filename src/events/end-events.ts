@@ -1,11 +1,13 @@
 /**
  * Ends events: leaves a delivery of each for every subscribed endpoint, and takes it from `event_todo`, in one statement.
  */
+
 import { deliveryLeaseMs } from "../limits.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
+import type { EndpointId, SessionId } from "../platform/ids.ts";
 import { attemptColumns, type LeasedDelivery, type NumberedAttempt } from "./record-delivery.ts";
 
-export type EventPosition = { readonly sessionId: string; readonly sequence: number };
+export type EventPosition = { readonly sessionId: SessionId; readonly sequence: number };
 
 /** The first attempt of a delivery: accepted by the endpoint, or still to be recorded under its lease. */
 export type FirstAttempt = { readonly claimed: LeasedDelivery; readonly accepted?: NumberedAttempt };
@@ -14,7 +16,7 @@ export type EndedEvent = EventPosition & {
   /** By the database's clock. */
   readonly endedAt: Date;
   /** The endpoints whose deliveries are due. */
-  readonly dueAt: readonly string[];
+  readonly dueAt: readonly EndpointId[];
 };
 
 /**
@@ -105,7 +107,7 @@ const sweepRows = 500;
 type Swept = {
   /** Number of events that no worker has ended in time. */
   readonly events: number;
-  readonly dueAt: readonly string[];
+  readonly dueAt: readonly EndpointId[];
   /** True when there may be more. */
   readonly full: boolean;
 };

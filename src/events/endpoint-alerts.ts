@@ -4,7 +4,7 @@
  */
 import type { Database, Queryable, Statement } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import { encodeId } from "../platform/ids.ts";
+import { type AlertId, type EndpointId, encodeId, type MerchantId } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import type { NoAnswer } from "./egress.ts";
@@ -16,9 +16,9 @@ export type AlertKind = "FAILING_24_HOURS" | "FAILING_72_HOURS" | "DISABLED_FAIL
  * answer.
  */
 export type EndpointAlert = {
-  readonly id: string;
-  readonly merchantId: string;
-  readonly endpointId: string;
+  readonly id: AlertId;
+  readonly merchantId: MerchantId;
+  readonly endpointId: EndpointId;
   /** The current URL. */
   readonly url: string;
   readonly kind: AlertKind;
@@ -93,7 +93,7 @@ const selectAlerts: Statement = {
 /** Returns a page of a merchant's alerts, newest first: unacknowledged ones, or all. */
 export async function listAlerts(
   queryable: Queryable,
-  page: { merchantId: string; includeAcknowledged: boolean; after: string | undefined; count: number },
+  page: { merchantId: MerchantId; includeAcknowledged: boolean; after: string | undefined; count: number },
 ): Promise<EndpointAlert[]> {
   const { merchantId, includeAcknowledged, after, count } = page;
   return queryable.query<EndpointAlert>(selectAlerts, [merchantId, includeAcknowledged, after ?? null, count]);
@@ -114,7 +114,7 @@ const acknowledge: Statement = {
  */
 export async function acknowledgeAlert(
   queryable: Queryable,
-  seen: { id: string; merchantId: string; by: string },
+  seen: { id: AlertId; merchantId: MerchantId; by: string },
 ): Promise<EndpointAlert> {
   const [alert] = await queryable.query<EndpointAlert>(acknowledge, [seen.id, seen.merchantId, seen.by]);
   if (alert === undefined) throw new DomainError("not_found", "There is no such alert.");

@@ -4,7 +4,7 @@
  */
 import type { Queryable, Statement, Transacting, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import { encodeId } from "../platform/ids.ts";
+import { type EndpointId, encodeId, type MerchantId } from "../platform/ids.ts";
 import type { Secret } from "../platform/secrets.ts";
 import { type DeliverContext, isAccepted, sendWebhook } from "./deliver.ts";
 import { parseEndpointUrl } from "./egress.ts";
@@ -17,7 +17,7 @@ type EndpointStatus = "PENDING" | "ENABLED" | "PAUSED" | "DISABLED" | "REMOVED";
 
 /** An endpoint as its merchant sees it. The signing secret is shown only when it is created. */
 export type Endpoint = {
-  readonly id: string;
+  readonly id: EndpointId;
   readonly url: string;
   readonly status: EndpointStatus;
   /** Null for every type. */
@@ -45,7 +45,7 @@ export type EndpointContext = DeliverContext & {
 export type ChangingContext = Omit<EndpointContext, "database"> & { readonly database: Transacting };
 
 /** One endpoint of one merchant, so another merchant's endpoint is never found. Both are UUIDs. */
-export type EndpointKey = { readonly merchantId: string; readonly endpointId: string };
+export type EndpointKey = { readonly merchantId: MerchantId; readonly endpointId: EndpointId };
 
 // A handful of systems listen to payments; each event costs a row for each of them.
 const endpointsMax = 16;
@@ -73,7 +73,7 @@ const insertEndpoint: Statement = {
  */
 export async function registerEndpoint(
   context: Omit<EndpointContext, "database"> & { readonly database: Queryable },
-  wanted: { merchantId: string; url: string; eventTypes?: readonly string[] },
+  wanted: { merchantId: MerchantId; url: string; eventTypes?: readonly string[] },
 ): Promise<{ endpoint: Endpoint; signingSecret: Secret }> {
   const url = parseEndpointUrl(wanted.url, context.egress.rule).href;
   const id = context.runtime.uuid();
@@ -107,7 +107,7 @@ const selectEndpoints: Statement = {
 };
 
 /** Lists a merchant's endpoints, oldest first, without removed ones. */
-export async function listEndpoints(queryable: Queryable, merchantId: string): Promise<Endpoint[]> {
+export async function listEndpoints(queryable: Queryable, merchantId: MerchantId): Promise<Endpoint[]> {
   return queryable.query<Endpoint>(selectEndpoints, [merchantId]);
 }
 

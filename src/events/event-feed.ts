@@ -1,11 +1,13 @@
 /** A merchant's events in a stable order: reading on after the last one misses none and repeats none. */
+
 import type { Queryable, Statement } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
+import type { EventId, MerchantId, SessionId } from "../platform/ids.ts";
 import type { EventType } from "./outbox.ts";
 
 export type FedEvent = {
-  readonly id: string;
-  readonly sessionId: string;
+  readonly id: EventId;
+  readonly sessionId: SessionId;
   readonly sequence: number;
   readonly type: EventType;
   readonly createdAt: Date;
@@ -47,7 +49,7 @@ const selectNext = selectFrom(
   "AND (feed_position, sequence, id) > ($3::xid8, $4::int, $5::uuid)",
 );
 
-type Position = { readonly position: string; readonly sequence: number; readonly id: string };
+type Position = { readonly position: string; readonly sequence: number; readonly id: EventId };
 
 /**
  * Reads the merchant's next events after the one with this id, or its first events. A session's events are in sequence.
@@ -56,8 +58,8 @@ type Position = { readonly position: string; readonly sequence: number; readonly
  */
 export async function readFeed(
   queryable: Queryable,
-  merchantId: string,
-  page: { after: string | undefined; count: number },
+  merchantId: MerchantId,
+  page: { after: EventId | undefined; count: number },
 ): Promise<FedEvent[]> {
   await queryable.query(rankRestored, [merchantId]);
   if (page.after === undefined) return queryable.query<FedEvent>(selectFirst, [merchantId, page.count]);
@@ -71,7 +73,7 @@ export async function readFeed(
  * Finds the id of the merchant's newest event in that order, after which only new ones follow; undefined when there is
  * none.
  */
-export async function findFeedEnd(queryable: Queryable, merchantId: string): Promise<string | undefined> {
-  const [newest] = await queryable.query<{ id: string }>(selectNewest, [merchantId]);
+export async function findFeedEnd(queryable: Queryable, merchantId: MerchantId): Promise<EventId | undefined> {
+  const [newest] = await queryable.query<{ id: EventId }>(selectNewest, [merchantId]);
   return newest?.id;
 }

@@ -3,9 +3,11 @@
  * and only then is the message acknowledged. What cannot begin at once, takes longer than a moment or fails becomes a row
  * for the delivery pool.
  */
+
 import { setTimeout as pause } from "node:timers/promises";
 import type { JsMsg } from "nats";
 import type { Statement } from "../platform/database.ts";
+import type { EndpointId } from "../platform/ids.ts";
 import type { ClaimedDelivery, DeliverContext } from "./deliver.ts";
 import { type DeliveryPool, isOfThisMonth, type UnleasedDelivery } from "./delivery-pool.ts";
 import { type EventPosition, endEvents, type FirstAttempt } from "./end-events.ts";
@@ -77,7 +79,7 @@ const readEvents: Statement = {
 
 type Row = EventPosition &
   Omit<UnleasedDelivery, "endpointId" | "tries" | "leaseToken" | "lastAttemptFailed" | "isProbe"> & {
-    readonly endpointId: string | null;
+    readonly endpointId: EndpointId | null;
     readonly mayWiden: boolean;
   };
 

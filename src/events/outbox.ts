@@ -6,7 +6,7 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { PaymentEventSchema } from "../../gen/events/v1/event_pb.ts";
 import type { Statement, Tx } from "../platform/database.ts";
-import { decodeId, encodeId } from "../platform/ids.ts";
+import { decodeId, type EventId, encodeId, type MerchantId, type SessionId } from "../platform/ids.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import type { SpanFacts, Tracing } from "../platform/telemetry.ts";
 
@@ -56,8 +56,8 @@ export type OutboxContext = {
  * An event to emit. `body` creates the bytes that every delivery posts; `sequence` counts the session's events from 1.
  */
 export type NewEvent = {
-  readonly sessionId: string;
-  readonly merchantId: string;
+  readonly sessionId: SessionId;
+  readonly merchantId: MerchantId;
   readonly type: EventType;
   readonly body: (envelope: EventEnvelope, sequence: number) => string | Promise<string>;
 };
@@ -95,7 +95,7 @@ const insertOutboxEvent: Statement = {
  * Writes an event in the transaction of the change that it describes, and publishes it once that is durable. The caller
  * holds the session's row lock, so the session's events are numbered in the order of their commits.
  */
-export async function recordEvent(tx: Tx, context: OutboxContext, event: NewEvent): Promise<{ eventId: string }> {
+export async function recordEvent(tx: Tx, context: OutboxContext, event: NewEvent): Promise<{ eventId: EventId }> {
   const eventId = context.runtime.uuid();
   const recordSpan = context.tracing?.begin();
   type Next = { sequence: number; now: Date; positionBefore: string };
@@ -131,7 +131,7 @@ export function prepareEvent(
   event: Omit<NewEvent, "body">,
   describe: (later: Later) => object,
 ): {
-  readonly id: string;
+  readonly id: EventId;
   readonly body: string;
   readonly committed: (row: Pick<OutboxEvent, "sequence" | "body" | "createdAt">) => void;
 } {
@@ -156,11 +156,11 @@ export function factsOf({ sessionId, eventId, type }: Pick<OutboxEvent, "session
 }
 
 export type OutboxEvent = {
-  readonly sessionId: string;
-  readonly eventId: string;
+  readonly sessionId: SessionId;
+  readonly eventId: EventId;
   readonly sequence: number;
   readonly type: string;
-  readonly merchantId: string;
+  readonly merchantId: MerchantId;
   readonly body: Uint8Array;
   readonly createdAt: Date;
 };
@@ -188,7 +188,7 @@ export function encodeEvent(event: OutboxEvent, environmentName: string): Uint8A
  * Reads the position of a message in its session's events; undefined when it is not ours. Nothing else in it is
  * trusted.
  */
-export function parseEvent(message: Uint8Array): { sessionId: string; sequence: number } | undefined {
+export function parseEvent(message: Uint8Array): { sessionId: SessionId; sequence: number } | undefined {
   try {
     const event = fromBinary(PaymentEventSchema, message);
     const sessionId = decodeId("ps", event.sessionId);

@@ -2,7 +2,9 @@
  * Records the result of a delivery attempt: the log line, the time of the next attempt, and the endpoint's health.
  * Successes that end while others are written are written together afterwards.
  */
+
 import type { Database, Queryable, Statement, Tx } from "../platform/database.ts";
+import type { EndpointId, EventId, SessionId } from "../platform/ids.ts";
 import type { NoAnswer } from "./egress.ts";
 import { breakerOpensAt, breakerPausesMs, disabledAfter, windowMax } from "./endpoint-health.ts";
 import type { NextAttempt } from "./retry-schedule.ts";
@@ -33,9 +35,9 @@ export type RecordedAttempt = {
 };
 
 export type LeasedDelivery = {
-  readonly sessionId: string;
-  readonly eventId: string;
-  readonly endpointId: string;
+  readonly sessionId: SessionId;
+  readonly eventId: EventId;
+  readonly endpointId: EndpointId;
   readonly leaseToken: string;
   /** True when the endpoint's breaker was open at the time of the claim. */
   readonly isProbe: boolean;

@@ -1,15 +1,17 @@
 /**
  * Makes events due again that an endpoint has not accepted since a given time, a bounded batch per call. Posts nothing.
  */
+
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
+import type { EventId } from "../platform/ids.ts";
 import { type EndpointKey, lockEndpoint } from "./endpoints.ts";
 
 export type RecoveredBatch = {
   /** Deliveries that are due now and were not before. */
   readonly due: number;
   /** Start of the next batch: the last event of this one. Undefined when nothing is left. */
-  readonly nextAfter: string | undefined;
+  readonly nextAfter: EventId | undefined;
 };
 
 // Some 50 ms of one connection; the deliveries in progress at an endpoint stay bounded by its window.
@@ -63,14 +65,14 @@ const recoverBatch: Statement = {
 export async function recoverDeliveries(
   tx: Tx,
   key: EndpointKey,
-  from: { since: Date; after?: string | undefined },
+  from: { since: Date; after?: EventId | undefined },
 ): Promise<RecoveredBatch> {
   const { status } = await lockEndpoint(tx, key);
   if (status === "DISABLED") {
     throw new DomainError("state_conflict", "The endpoint is DISABLED: enable it, then recover what it has missed.");
   }
   const values = [key.merchantId, key.endpointId, from.since, from.after ?? null];
-  const [row] = await tx.query<{ due: number; full: boolean; last: string | null }>(recoverBatch, values);
+  const [row] = await tx.query<{ due: number; full: boolean; last: EventId | null }>(recoverBatch, values);
   return { due: row?.due ?? 0, nextAfter: row?.full ? (row.last ?? undefined) : undefined };
 }
 

@@ -2,7 +2,7 @@
 import { deliveryLeaseMs } from "../limits.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import { encodeId } from "../platform/ids.ts";
+import { type EventId, encodeId } from "../platform/ids.ts";
 import { isAccepted, sendWebhook } from "./deliver.ts";
 import { loadDelivery } from "./delivery-log.ts";
 import { type ChangingContext, type EndpointKey, loadEndpoint } from "./endpoints.ts";
@@ -44,7 +44,7 @@ const returnReplay: Statement = {
  */
 export async function replayDelivery(
   context: ChangingContext,
-  key: EndpointKey & { readonly eventId: string },
+  key: EndpointKey & { readonly eventId: EventId },
   also?: (tx: Tx, attempt: Attempt) => Promise<void>,
 ): Promise<Attempt> {
   const endpoint = await loadEndpoint(context.database, key);

@@ -1,5 +1,7 @@
 /** Signing secrets of endpoints: their plain form, their sealed form in rows, and its change to another key. */
+
 import type { Database, Statement } from "../platform/database.ts";
+import type { EndpointId } from "../platform/ids.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import { type KeyRing, Secret, seal, unseal } from "../platform/secrets.ts";
 
@@ -21,20 +23,20 @@ export function generateSigningSecret(runtime: Pick<Runtime, "randomBytes">, pre
 }
 
 /** Seals a secret for either column of its endpoint's row. */
-export function sealSigningSecret(context: SealingContext, endpointId: string, secret: Secret): string {
+export function sealSigningSecret(context: SealingContext, endpointId: EndpointId, secret: Secret): string {
   return seal(context.sealing, associatedDataOf(context, endpointId), secret.expose());
 }
 
 /**
  * Opens the secrets that currently sign for an endpoint, newest first. `previousSealed` is null outside an overlap.
  */
-export function openSigningSecrets(context: SealingContext, endpointId: string, row: SealedSecrets): Secret[] {
+export function openSigningSecrets(context: SealingContext, endpointId: EndpointId, row: SealedSecrets): Secret[] {
   return [row.secretSealed, row.previousSealed]
     .filter((sealed) => sealed !== null)
     .map((sealed) => unseal(context.sealing, associatedDataOf(context, endpointId), sealed));
 }
 
-export function associatedDataOf(context: Pick<SealingContext, "environmentName">, endpointId: string): string {
+export function associatedDataOf(context: Pick<SealingContext, "environmentName">, endpointId: EndpointId): string {
   return `endpoint/${endpointId}/${context.environmentName}`;
 }
 
@@ -60,7 +62,7 @@ export async function resealSigningSecrets(database: Database, context: SealingC
   const { sealing } = context;
   for (let resealed = 0; ; ) {
     const count = await database.transaction(async (tx) => {
-      const rows = await tx.query<SealedSecrets & { id: string }>(lockSealedBefore, [sealing.current]);
+      const rows = await tx.query<SealedSecrets & { id: EndpointId }>(lockSealedBefore, [sealing.current]);
       for (const { id, secretSealed, previousSealed } of rows) {
         const associatedData = associatedDataOf(context, id);
         const anew = (sealed: string) =>

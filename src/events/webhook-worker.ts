@@ -2,8 +2,10 @@
  * The webhook worker: receives events from JetStream and attempts them at once; without it, the sweep turns them into
  * deliveries for the delivery pool, and publishes them afterwards.
  */
+
 import { setImmediate as otherArrivals } from "node:timers/promises";
 import type { Consumer, ConsumerMessages, JsMsg, NatsConnection } from "nats";
+import type { EndpointId } from "../platform/ids.ts";
 import { type Loop, type LoopObserver, runLoop } from "../platform/loop.ts";
 import type { NatsLink } from "../platform/nats.ts";
 import type { DeliverContext } from "./deliver.ts";
@@ -17,7 +19,7 @@ export type WebhookWorker = {
   /** Its loops that look for rows that are due. */
   readonly loops: Readonly<Record<"event-republish" | "event-sweep" | "deliveries", Pick<Loop, "wake">>>;
   /** Looks for deliveries of these endpoints now, after one was verified or enabled. */
-  hint(endpointIds: readonly string[]): void;
+  hint(endpointIds: readonly EndpointId[]): void;
   /** Stops claiming. Resolves when the posts in progress are recorded. */
   close(): Promise<void>;
 };

@@ -1,14 +1,16 @@
 /**
  * A merchant's accounts at gateways: their sealed, versioned credentials, and the binding of an attempt to one version.
  */
+
 import type { Database, Queryable, Statement, Tx } from "../platform/database.ts";
+import type { ConnectionId, MerchantId } from "../platform/ids.ts";
 import { hasKeyFor, type KeyRing, Secret, seal, unseal } from "../platform/secrets.ts";
 import type { AcquirerData } from "./authentication-provider.ts";
 import type { Credentials } from "./connector.ts";
 
 export type Connection = {
-  readonly id: string;
-  readonly merchantId: string;
+  readonly id: ConnectionId;
+  readonly merchantId: MerchantId;
   readonly gateway: string;
   /** The merchant's name for the account. */
   readonly account: string;
@@ -43,7 +45,7 @@ export async function recordConnection(
 export async function stageCredentials(
   tx: Tx,
   ring: KeyRing,
-  staged: { connectionId: string; credentials: Readonly<Record<string, string>> },
+  staged: { connectionId: ConnectionId; credentials: Readonly<Record<string, string>> },
 ): Promise<number> {
   const sealed = seal(ring, placeOf(staged.connectionId), JSON.stringify(staged.credentials));
   const [row] = await tx.query<{ version: number }>(insertCredential, [staged.connectionId, sealed]);
@@ -76,7 +78,7 @@ const setAccount: Statement = {
  */
 export async function recordVerified(
   tx: Tx,
-  verified: { connectionId: string; credentialVersion: number; account?: string | undefined },
+  verified: { connectionId: ConnectionId; credentialVersion: number; account?: string | undefined },
 ): Promise<boolean> {
   const { connectionId, credentialVersion, account } = verified;
   if (account !== undefined) await tx.query(setAccount, [connectionId, credentialVersion, account]);
@@ -105,7 +107,7 @@ const updatePaused: Statement = {
 };
 
 /** Excludes a connection from plans within a second, or includes it again. */
-export async function setConnectionPaused(tx: Tx, connectionId: string, paused: boolean): Promise<void> {
+export async function setConnectionPaused(tx: Tx, connectionId: ConnectionId, paused: boolean): Promise<void> {
   await tx.query(updatePaused, [connectionId, paused]);
 }
 
@@ -114,7 +116,11 @@ const updateAcquirer: Statement = {
   text: "UPDATE connection SET acquirer = $2 WHERE id = $1",
 };
 
-export async function setAcquirerData(tx: Tx, connectionId: string, acquirer: AcquirerData | null): Promise<void> {
+export async function setAcquirerData(
+  tx: Tx,
+  connectionId: ConnectionId,
+  acquirer: AcquirerData | null,
+): Promise<void> {
   await tx.query(updateAcquirer, [connectionId, acquirer && JSON.stringify(acquirer)]);
 }
 
@@ -124,7 +130,7 @@ const selectNewestVersion: Statement = {
 };
 
 /** Returns the version of the credentials staged last and not dropped, verified or not. */
-export async function loadNewestVersion(queryable: Queryable, connectionId: string): Promise<number> {
+export async function loadNewestVersion(queryable: Queryable, connectionId: ConnectionId): Promise<number> {
   const [row] = await queryable.query<{ version: number | null }>(selectNewestVersion, [connectionId]);
   if (!row?.version) throw new Error("a connection is recorded together with its first credentials");
   return row.version;
@@ -135,7 +141,7 @@ const selectCredential: Statement = {
   text: "SELECT sealed FROM connection_credential WHERE connection_id = $1 AND version = $2",
 };
 
-type Wanted = { readonly connectionId: string; readonly credentialVersion: number };
+type Wanted = { readonly connectionId: ConnectionId; readonly credentialVersion: number };
 
 /** Returns the clear credentials of one version, which must exist. */
 export async function loadCredentials(queryable: Queryable, ring: KeyRing, wanted: Wanted): Promise<Credentials> {
@@ -166,7 +172,7 @@ const selectConnections: Statement = {
 };
 
 /** Returns a merchant's accounts, oldest first. */
-export async function listConnections(database: Queryable, merchantId: string): Promise<Connection[]> {
+export async function listConnections(database: Queryable, merchantId: MerchantId): Promise<Connection[]> {
   return database.query<Connection>(selectConnections, [merchantId, null]);
 }
 
@@ -174,13 +180,13 @@ export async function listConnections(database: Queryable, merchantId: string): 
  * Returns one account by its id, of any merchant: for the notification intake, which knows only the address that was
  * called.
  */
-export async function findConnection(database: Database, id: string): Promise<Connection | undefined> {
+export async function findConnection(database: Database, id: ConnectionId): Promise<Connection | undefined> {
   const [connection] = await database.query<Connection>(selectConnections, [null, id]);
   return connection;
 }
 
 /** Returns the associated data of a sealed credential. */
-export function placeOf(connectionId: string): string {
+export function placeOf(connectionId: ConnectionId): string {
   return `connection_credential/${connectionId}`;
 }
 
@@ -197,7 +203,7 @@ export function createBinder<Called>(options: {
   connectorOf: (gateway: string) => Called | undefined;
 }) {
   const opened = new Map<string, Credentials>();
-  return async (connectionId: string, gateway: string, credentialVersion: number) => {
+  return async (connectionId: ConnectionId, gateway: string, credentialVersion: number) => {
     const connector = options.connectorOf(gateway);
     if (connector === undefined) return undefined;
     const key = `${connectionId}/${credentialVersion}`;

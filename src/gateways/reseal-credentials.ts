@@ -1,5 +1,7 @@
 /** Reseals gateways' credentials, so that the key before the current one can be removed. */
+
 import type { Database, Statement } from "../platform/database.ts";
+import type { ConnectionId } from "../platform/ids.ts";
 import { type KeyRing, seal, unseal } from "../platform/secrets.ts";
 import { placeOf } from "./connections.ts";
 
@@ -17,7 +19,7 @@ const replace: Statement = {
   text: "UPDATE connection_credential SET sealed = $3 WHERE connection_id = $1 AND version = $2",
 };
 
-type Row = { readonly connectionId: string; readonly version: number; readonly sealed: string };
+type Row = { readonly connectionId: ConnectionId; readonly version: number; readonly sealed: string };
 
 /** Reseals all credentials with the ring's current key and returns their number; afterwards no other key seals any. */
 export async function resealCredentials(database: Database, ring: KeyRing): Promise<number> {

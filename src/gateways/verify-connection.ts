@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type Forwarding, whyNotForwardable } from "../card-vault/card-vault.ts";
 import { followUpTimeoutMs } from "../limits.ts";
 import type { Statement, Transacting, Tx } from "../platform/database.ts";
-import { encodeId } from "../platform/ids.ts";
+import { type AttemptId, type ConnectionId, encodeId } from "../platform/ids.ts";
 import type { KeyRing } from "../platform/secrets.ts";
 import type { Amount } from "./amounts.ts";
 import { dropCredentials, loadCredentials, recordVerified, stageCredentials } from "./connections.ts";
@@ -53,7 +53,7 @@ export type Alongside = {
  */
 export async function verifyConnection(
   context: VerifyContext,
-  staged: { connectionId: string; credentialVersion: number },
+  staged: { connectionId: ConnectionId; credentialVersion: number },
   { change = (work) => context.database.transaction(work), also }: Alongside = {},
 ): Promise<{ verified: boolean; rows: readonly VerifyRow[] }> {
   const { database, ring, connector } = context;
@@ -85,7 +85,7 @@ export async function verifyConnection(
  */
 export async function rotateCredentials(
   context: VerifyContext,
-  { connectionId, credentials }: { connectionId: string; credentials: Readonly<Record<string, string>> },
+  { connectionId, credentials }: { connectionId: ConnectionId; credentials: Readonly<Record<string, string>> },
   alongside: Alongside = {},
 ): Promise<{ verified: boolean; credentialVersion: number; rows: readonly VerifyRow[] }> {
   const { database, ring } = context;
@@ -121,7 +121,7 @@ const selectPayment: Statement = {
 };
 
 type InUse = { readonly version: number; readonly account: string | null };
-type Payment = Amount & { readonly id: string; readonly gatewayReference: string };
+type Payment = Amount & { readonly id: AttemptId; readonly gatewayReference: string };
 type Opened = { readonly account?: string | undefined; readonly rows: readonly VerifyRow[] };
 
 /**
@@ -131,7 +131,7 @@ type Opened = { readonly account?: string | undefined; readonly rows: readonly V
  */
 async function compareAccount(
   { database, connector }: VerifyContext,
-  { connectionId, credentialVersion }: { connectionId: string; credentialVersion: number },
+  { connectionId, credentialVersion }: { connectionId: ConnectionId; credentialVersion: number },
   { credentials, answered }: { credentials: Credentials; answered: readonly VerifyRow[] },
 ): Promise<Opened> {
   const account = answered.find(({ check }) => check === "credentials")?.account;
@@ -185,7 +185,7 @@ const noNotification =
 
 async function waitForNotification(
   { database, notificationWaitMs = defaultNotificationWaitMs }: VerifyContext,
-  { connectionId, credentialVersion }: { connectionId: string; credentialVersion: number },
+  { connectionId, credentialVersion }: { connectionId: ConnectionId; credentialVersion: number },
 ): Promise<boolean> {
   for (let waitedMs = 0; waitedMs < notificationWaitMs; waitedMs += alertPollMs) {
     const found = await database.query(selectTestNotification, [connectionId, credentialVersion, notificationAgeMaxS]);

@@ -7,6 +7,7 @@ import type { Core } from "../core/core.ts";
 import { isKnown, openWorkItem } from "../core/record/work-items.ts";
 import { auditEveryMs, auditLookBackMs, auditSessionsMax, workItemQuietMs } from "../limits.ts";
 import type { Statement } from "../platform/database.ts";
+import type { AttemptId, SessionId } from "../platform/ids.ts";
 
 export const auditRules = [
   "succeeded_without_capture",
@@ -30,9 +31,9 @@ export type AuditRule = (typeof auditRules)[number];
 
 export type Violation = {
   readonly rule: AuditRule;
-  readonly sessionId: string;
+  readonly sessionId: SessionId;
   /** Null where the violation is about the session as a whole. */
-  readonly attemptId: string | null;
+  readonly attemptId: AttemptId | null;
 };
 
 // Each turn takes the next sessions by id, and begins again after the last: all sessions at 5,000 a minute, which is 7

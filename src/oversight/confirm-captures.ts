@@ -10,6 +10,7 @@ import { recordReadCapture } from "../core/execute/late-captures.ts";
 import { type CaptureState, gateways } from "../gateways/connector.ts";
 import { followUpTimeoutMs, reconciliationConcurrency } from "../limits.ts";
 import type { Statement } from "../platform/database.ts";
+import type { AttemptId, ConnectionId, SessionId } from "../platform/ids.ts";
 
 // An accepted capture that no gateway ends within a month is a matter for a person alone: its alarm is open since the third day.
 const readForMs = 30 * 24 * 60 * 60_000;
@@ -32,9 +33,9 @@ const selectUnconfirmed: Statement = {
 };
 
 type Unconfirmed = {
-  readonly sessionId: string;
-  readonly id: string;
-  readonly connectionId: string;
+  readonly sessionId: SessionId;
+  readonly id: AttemptId;
+  readonly connectionId: ConnectionId;
   readonly gateway: string;
   readonly credentialVersion: number;
   readonly gatewayReference: string | null;

@@ -11,6 +11,7 @@ import { attemptIdOf, openAttempt, openingOf } from "../core/record/open-attempt
 import type { Attempt, PaymentSession, PlannedConnection } from "../core/rows/entities.ts";
 import { heldInSql } from "../core/rows/payment.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
+import type { AttemptId, MerchantId, SessionId } from "../platform/ids.ts";
 import { amountInWords } from "../platform/money.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 
@@ -134,8 +135,8 @@ const selectDoubtful: Statement = {
 
 /** A session that waits for the answers of gateways. */
 export type DoubtfulSession = {
-  readonly id: string;
-  readonly merchantId: string;
+  readonly id: SessionId;
+  readonly merchantId: MerchantId;
   readonly orderRef: string;
   readonly nextCheckAt: Date;
 };
@@ -174,7 +175,7 @@ const wake: Statement = {
 /** The result of a release: whether the session goes on, and the attempts by which it may still take money. */
 export type Release = {
   readonly isReleased: boolean;
-  readonly merchantId: string;
+  readonly merchantId: MerchantId;
   readonly mayTake: readonly Attempt[];
 };
 
@@ -185,10 +186,10 @@ export type Release = {
  */
 export async function releaseFromDoubt(
   tx: Tx,
-  sessionId: string,
+  sessionId: SessionId,
   { mayCapture = false }: { mayCapture?: boolean } = {},
 ): Promise<Release | undefined> {
-  const [row] = await tx.query<{ merchantId: string }>(lockDoubtful, [sessionId]);
+  const [row] = await tx.query<{ merchantId: MerchantId }>(lockDoubtful, [sessionId]);
   if (row === undefined) return undefined;
   const mayTake = (await loadSession(tx, sessionId)).attempts.filter(mayStillTake);
   const isReleased = mayCapture || mayTake.length === 0;
@@ -204,9 +205,9 @@ const selectConnections: Statement = {
 
 /** Money of a session that a person has seen at a gateway after a restore. */
 export type SeenCapture = {
-  readonly sessionId: string;
+  readonly sessionId: SessionId;
   /** The attempt may have lost its row: its id is derived from session and connection. */
-  readonly attemptId: string;
+  readonly attemptId: AttemptId;
   readonly reference: string;
   /** The captured amount; required where the payment is captured later and its order is not recorded here. */
   readonly amountMinor?: number | undefined;
@@ -218,7 +219,7 @@ export type SeenCapture = {
 
 /** The result of adopting a capture: the session's merchant and gateway, or the reason why it cannot be adopted. */
 export type Adoption =
-  | { readonly type: "adopted"; readonly merchantId: string; readonly gateway: string }
+  | { readonly type: "adopted"; readonly merchantId: MerchantId; readonly gateway: string }
   | { readonly type: "refused"; readonly reason: string };
 
 /**
@@ -229,7 +230,7 @@ export type Adoption =
  */
 export async function adoptCaptured(tx: Tx, seen: SeenCapture): Promise<Adoption> {
   const { sessionId, attemptId, reference, by, note: reason, amountMinor } = seen;
-  const [row] = await tx.query<{ merchantId: string }>(lockAdoptable, [sessionId]);
+  const [row] = await tx.query<{ merchantId: MerchantId }>(lockAdoptable, [sessionId]);
   if (row === undefined) return { type: "refused", reason: nothingToAdopt };
   const { session, attempts } = await loadSession(tx, sessionId);
   if (session.winnerAttemptId && session.winnerAttemptId !== attemptId) {
@@ -307,7 +308,7 @@ const waitsForConfirmation =
 /** Returns the stored attempt, or opens a new row for it. Undefined where no connection of the merchant made it. */
 async function knownOrReopened(
   tx: Tx,
-  merchantId: string,
+  merchantId: MerchantId,
   { sessionId, attemptId }: SeenCapture,
 ): Promise<Attempt | undefined> {
   abandonOpen(tx, await loadSession(tx, sessionId));

@@ -17,10 +17,15 @@ import type { VoidAnswer } from "../gateways/connector.ts";
 import { leaseMs } from "../limits.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
+import type { AttemptId, ConnectionId, SessionId } from "../platform/ids.ts";
 import type { Turn } from "../platform/loop.ts";
 
 /** One authorization at a gateway that belongs to no open or captured attempt. */
-export type Orphan = { readonly sessionId: string; readonly attemptId: string; readonly gatewayReference: string };
+export type Orphan = {
+  readonly sessionId: SessionId;
+  readonly attemptId: AttemptId;
+  readonly gatewayReference: string;
+};
 
 type FoundBy = "reconciliation" | "notification";
 
@@ -76,7 +81,7 @@ const lockSession: Statement = {
  */
 export async function recordUnrecordedHold(
   core: Core,
-  attempt: { sessionId: string; id: string; connectionId: string },
+  attempt: { sessionId: SessionId; id: AttemptId; connectionId: ConnectionId },
   gatewayReference: string,
 ): Promise<"later" | undefined> {
   const { sessionId } = attempt;
@@ -121,7 +126,10 @@ const hurry: Statement = {
 /**
  * Makes an attempt's orphaned authorizations due at once, because the gateway has reported something that may end them.
  */
-export async function hurryOrphan(queryable: Queryable, attempt: { sessionId: string; id: string }): Promise<void> {
+export async function hurryOrphan(
+  queryable: Queryable,
+  attempt: { sessionId: SessionId; id: AttemptId },
+): Promise<void> {
   await queryable.query(hurry, [attempt.sessionId, attempt.id]);
 }
 

@@ -15,7 +15,7 @@ import {
 } from "../limits.ts";
 import type { Statement } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
-import { encodeId } from "../platform/ids.ts";
+import { type AttemptId, encodeId, type SessionId } from "../platform/ids.ts";
 import { findUnconfirmedTimeline } from "./declare-restore.ts";
 
 // A void before the latest execution time ends nothing yet. The clock is a subselect, because the volatile function itself gives an index no bound.
@@ -98,9 +98,9 @@ type Unanswered = {
     WorkItemKind,
     "VOID_UNANSWERED" | "CAPTURE_UNANSWERED" | "CAPTURE_UNCONFIRMED" | "ACTION_OVERDUE" | "HOLD_OVERDUE"
   >;
-  sessionId: string;
+  sessionId: SessionId;
   /** Null for an authentication at a provider. */
-  attemptId: string | null;
+  attemptId: AttemptId | null;
   gateway: string;
   since: Date;
   retries: number;

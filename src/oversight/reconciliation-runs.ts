@@ -15,6 +15,7 @@ import {
 } from "../limits.ts";
 import { columnsOf } from "../platform/columns.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
+import type { ReconciliationId } from "../platform/ids.ts";
 
 /** The counts of a pass. `attempts` is the sum of `read`, `byNotifications` and `inconclusive`. */
 export type ReconciliationCounts = {
@@ -28,7 +29,7 @@ export type ReconciliationCounts = {
 
 /** One pass; its counts grow until it is finished. */
 export type ReconciliationRun = ReconciliationCounts & {
-  readonly id: string;
+  readonly id: ReconciliationId;
   readonly startedAt: Date;
   readonly windowFrom: Date;
   readonly windowTo: Date;
@@ -36,7 +37,11 @@ export type ReconciliationRun = ReconciliationCounts & {
 };
 
 /** A share of a pass that this worker has leased. */
-export type ReconciliationSlice = { readonly runId: string; readonly id: string; readonly leaseToken: string };
+export type ReconciliationSlice = {
+  readonly runId: ReconciliationId;
+  readonly id: string;
+  readonly leaseToken: string;
+};
 
 /** An attempt to reconcile, as of its reading. `changedAt` has the database's own precision. */
 export type ReconciledAttempt = Attempt & {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
-import { decodeId, encodeId } from "./ids.ts";
+import { type ConnectionId, decodeId, encodeId, type MerchantId } from "./ids.ts";
 
 describe("TypeIDs", () => {
   // Rows of the specification's valid.yml (https://github.com/jetify-com/typeid/blob/main/spec/valid.yml, 2026-11).
@@ -32,5 +32,19 @@ describe("TypeIDs", () => {
     "ps_01h455vb4pex5vsknk084sn02l",
   ])("are not %j", (text) => {
     expect(decodeId("ps", text)).toBeUndefined();
+  });
+
+  it("are typed by their prefix, so that one of another table is refused when it is compiled", () => {
+    const attempt = decodeId("att", "att_01h455vb4pex5vsknk084sn02q")!;
+    const merchant: MerchantId = v7();
+    // @ts-expect-error A merchant is no connection.
+    const connection: ConnectionId = merchant;
+    expect([
+      // @ts-expect-error An attempt is no session.
+      encodeId("ps", attempt),
+      // @ts-expect-error A merchant is no connection.
+      encodeId("gc", merchant),
+      encodeId("gc", connection),
+    ]).toEqual(["ps_01h455vb4pex5vsknk084sn02q", encodeId("gc", connection), encodeId("gc", connection)]);
   });
 });

@@ -21,6 +21,35 @@ export type IdPrefix =
   | "sgn"
   | "blk";
 
+declare const kind: unique symbol;
+
+/**
+ * The UUID of a row, as the database has it. Its type names the table, so that an attempt's id where a session's belongs does
+ * not compile. A plain string is accepted for any of them.
+ */
+export type Id<Prefix extends IdPrefix> = string & { readonly [kind]?: Prefix };
+
+export type SessionId = Id<"ps">;
+export type AuthenticationId = Id<"atn">;
+export type AttemptId = Id<"att">;
+export type RefundId = Id<"ref">;
+export type EventId = Id<"evt">;
+export type EndpointId = Id<"we">;
+/** Of an account at a gateway or a provider of authentication. */
+export type ConnectionId = Id<"gc">;
+export type MerchantId = Id<"mer">;
+export type RequestId = Id<"req">;
+export type KeyId = Id<"key">;
+export type AuditId = Id<"aud">;
+export type OperatorId = Id<"op">;
+export type WorkItemId = Id<"wi">;
+export type ReconciliationId = Id<"cmp">;
+export type AlertId = Id<"ntc">;
+export type MemberId = Id<"mbr">;
+export type InvitationId = Id<"inv">;
+export type SignInId = Id<"sgn">;
+export type BlockId = Id<"blk">;
+
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
 // The first of the 26 digits carries only 3 bits and so is at most 7.
 const suffixPattern = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
@@ -34,7 +63,7 @@ const hyphen = "-".charCodeAt(0);
 const beforeHyphen = new Set([8, 12, 16, 20]);
 
 /** Returns a public id: `ps` and a UUID give `ps_01h2xcejqtf2nbrexx3vqjhp41`. */
-export function encodeId(prefix: IdPrefix, uuid: string): string {
+export function encodeId<Prefix extends IdPrefix>(prefix: Prefix, uuid: Id<NoInfer<Prefix>>): string {
   let suffix = "";
   // Two zero bits before the 128 of the UUID make 26 digits of 5.
   let bits = 0;
@@ -53,7 +82,7 @@ export function encodeId(prefix: IdPrefix, uuid: string): string {
 }
 
 /** Returns the UUID of a public identifier, of any version, or undefined if it is not one with this prefix. */
-export function decodeId(prefix: IdPrefix, id: string): string | undefined {
+export function decodeId<Prefix extends IdPrefix>(prefix: Prefix, id: string): Id<Prefix> | undefined {
   const suffix = id.slice(prefix.length + 1);
   if (!id.startsWith(`${prefix}_`) || !suffixPattern.test(suffix)) return undefined;
   let uuid = "";

@@ -1,5 +1,7 @@
 /** The traces of payments: their spans, the attributes of each, and their hierarchy. Knows no exporter. */
 
+import type { EventId, SessionId } from "./ids.ts";
+
 /** Every span. Nothing else is traced: no library is instrumented, which could take bodies, addresses or statements. */
 export const spanNames = [
   "session.create",
@@ -62,7 +64,7 @@ export function attributesOf(facts: SpanFacts): Record<string, string | number> 
  * propagation; one of the session's events, by its UUID; or a span of another process of ours, as a traceparent.
  */
 export type SpanOrigin =
-  | { readonly session: string; readonly event?: string | undefined }
+  | { readonly session: SessionId; readonly event?: EventId | undefined }
   | { readonly traceparent: string | undefined };
 
 export type SpanOptions = {
@@ -107,7 +109,7 @@ export const untraced: Tracing = {
 };
 
 /** Returns a session's trace id. Of a UUIDv7 the last 62 bits are random, which samplers use. */
-export function traceIdOf(sessionId: string): string {
+export function traceIdOf(sessionId: SessionId): string {
   return sessionId.replaceAll("-", "");
 }
 

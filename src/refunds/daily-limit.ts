@@ -2,7 +2,7 @@
 import type { MemberRole } from "../accounts/members.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import { encodeId } from "../platform/ids.ts";
+import { encodeId, type MemberId, type MerchantId } from "../platform/ids.ts";
 import { amountInWords } from "../platform/money.ts";
 
 export const refundingRoles = ["DEVELOPER", "OWNER"] as const satisfies readonly MemberRole[];
@@ -16,7 +16,7 @@ const selectLimits: Statement = {
   text: "SELECT refund_limits AS limits FROM merchant_settings WHERE merchant_id = $1",
 };
 
-export async function loadRefundLimits(queryable: Queryable, merchantId: string): Promise<RefundLimits> {
+export async function loadRefundLimits(queryable: Queryable, merchantId: MerchantId): Promise<RefundLimits> {
   const [row] = await queryable.query<{ limits: RefundLimits }>(selectLimits, [merchantId]);
   return row?.limits ?? {};
 }
@@ -26,7 +26,7 @@ const replaceLimits: Statement = {
   text: "UPDATE merchant_settings SET refund_limits = $2 WHERE merchant_id = $1",
 };
 
-export async function recordRefundLimits(tx: Tx, merchantId: string, limits: RefundLimits): Promise<void> {
+export async function recordRefundLimits(tx: Tx, merchantId: MerchantId, limits: RefundLimits): Promise<void> {
   await tx.query(replaceLimits, [merchantId, JSON.stringify(limits)]);
 }
 
@@ -45,7 +45,13 @@ const selectRefundedToday: Statement = {
  */
 export async function requireWithinLimit(
   tx: Tx,
-  made: { merchantId: string; memberId: string; role: MemberRole | undefined; currency: string; amountMinor: number },
+  made: {
+    merchantId: MerchantId;
+    memberId: MemberId;
+    role: MemberRole | undefined;
+    currency: string;
+    amountMinor: number;
+  },
 ): Promise<void> {
   const { merchantId, memberId, role, currency, amountMinor } = made;
   const limits: Partial<Record<MemberRole, Readonly<Record<string, number>>>> = await loadRefundLimits(tx, merchantId);

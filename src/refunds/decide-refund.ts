@@ -4,13 +4,14 @@ import { resolveWorkItem } from "../core/record/work-items.ts";
 import type { Refund } from "../core/rows/entities.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
+import type { MerchantId, RefundId, SessionId } from "../platform/ids.ts";
 import { itemOf, lockSession, moveRefund } from "./refund-rows.ts";
 
 /** A person's word: the refund was made, was never made, or may be sent although a restore may have lost others. */
 export type RefundDecision = {
-  readonly merchantId: string;
-  readonly sessionId: string;
-  readonly id: string;
+  readonly merchantId: MerchantId;
+  readonly sessionId: SessionId;
+  readonly id: RefundId;
   readonly by: string;
   readonly reason: string;
 } & (

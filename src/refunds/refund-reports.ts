@@ -5,14 +5,14 @@ import { openWorkItem } from "../core/record/work-items.ts";
 import { capturedOf, type Payment } from "../core/rows/payment.ts";
 import type { ListedRefund } from "../gateways/connector.ts";
 import type { Statement, Tx } from "../platform/database.ts";
-import { decodeId } from "../platform/ids.ts";
+import { type AttemptId, type ConnectionId, decodeId, type SessionId } from "../platform/ids.ts";
 import { amountInWords } from "../platform/money.ts";
 import { recordListed } from "./listed-refunds.ts";
 import { lockSession } from "./refund-rows.ts";
 
 /** A stored notification of kind `refunded` or `refund_failed`. */
 export type RefundReport = {
-  readonly connectionId: string;
+  readonly connectionId: ConnectionId;
   readonly notificationId: string;
   readonly kind: string;
   readonly gatewayReference: string;
@@ -48,7 +48,7 @@ export async function recordRefundReport(core: Core, report: RefundReport): Prom
   const [row] = await core.database.query<ReportRow>(selectReport, [connectionId, notificationId]);
   if (!row?.modificationReference || row.amountMinor === null || row.currency === null) return;
   const id = row.refundReference === null ? undefined : decodeId("ref", row.refundReference);
-  type Found = { sessionId: string; attemptId: string };
+  type Found = { sessionId: SessionId; attemptId: AttemptId };
   const [found] = await core.database.query<Found>(selectSession, [connectionId, gatewayReference]);
   if (found === undefined) return;
   const listed = {
@@ -67,7 +67,7 @@ export async function recordRefundReport(core: Core, report: RefundReport): Prom
 async function record(
   tx: Tx,
   core: Core,
-  given: { loaded: Payment; attemptId: string; listed: ListedRefund },
+  given: { loaded: Payment; attemptId: AttemptId; listed: ListedRefund },
 ): Promise<"later" | undefined> {
   const { loaded, attemptId, listed } = given;
   const captured = capturedOf(loaded);
@@ -80,7 +80,7 @@ async function record(
 async function recordUncaptured(
   tx: Tx,
   core: Core,
-  { loaded, attemptId, listed }: { loaded: Payment; attemptId: string; listed: ListedRefund },
+  { loaded, attemptId, listed }: { loaded: Payment; attemptId: AttemptId; listed: ListedRefund },
 ): Promise<"later" | undefined> {
   const { session } = loaded;
   // Its capture is not recorded yet: it was sent, made by hand, or lost with a restore.

@@ -12,17 +12,17 @@ import type { refundTransitions } from "../core/rows/transitions.ts";
 import type { EventType } from "../events/outbox.ts";
 import { changesOf, columnName } from "../platform/columns.ts";
 import type { Statement, Tx } from "../platform/database.ts";
-import { encodeId } from "../platform/ids.ts";
+import { encodeId, type RefundId, type SessionId } from "../platform/ids.ts";
 
 export type RefundName = Pick<Refund, "sessionId" | "id">;
 
 /** Returns the id of a merchant's refund: the same key names the same refund for ever. */
-export function refundIdOf(sessionId: string, key: string): string {
+export function refundIdOf(sessionId: SessionId, key: string): RefundId {
   return deriveId(sessionId, `refund ${key}`);
 }
 
 /** Returns the id of a refund that was made by hand at the gateway: no key of a merchant's has it. */
-export function listedRefundIdOf(sessionId: string, gatewayReference: string): string {
+export function listedRefundIdOf(sessionId: SessionId, gatewayReference: string): RefundId {
   return deriveId(sessionId, `gateway's refund ${gatewayReference}`);
 }
 
@@ -36,7 +36,7 @@ const lockStatement: Statement = {
  * Locks the session, and returns it as it stands then; undefined if there is none. Every change of a refund begins with
  * this.
  */
-export async function lockSession(tx: Tx, sessionId: string): Promise<Payment | undefined> {
+export async function lockSession(tx: Tx, sessionId: SessionId): Promise<Payment | undefined> {
   const rows = await tx.query(lockStatement, [sessionId]);
   return rows.length === 0 ? undefined : loadSession(tx, sessionId);
 }

@@ -76,7 +76,7 @@ describe("requestRefund()", () => {
     const session = await fixture.base.newSession();
     await expect(fixture.refund(session)).rejects.toMatchObject({ code: "not_refundable" });
     const paid = await fixture.pay();
-    const stranger = fixture.refund(paid, { merchantId: session.id });
+    const stranger = fixture.refund(paid, { merchantId: fixture.base.core.runtime.uuid() });
     await expect(stranger).rejects.toMatchObject({ code: "not_found" });
   });
 

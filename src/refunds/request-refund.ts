@@ -1,4 +1,5 @@
 /** Takes a merchant's refund: one row for each Idempotency-Key, committed before a byte leaves for the gateway. */
+
 import { requirePayable } from "../core/capture-later.ts";
 import type { Core } from "../core/core.ts";
 import { loadSession } from "../core/record/load-session.ts";
@@ -8,14 +9,15 @@ import type { RefundReason } from "../gateways/connector.ts";
 import { leaseMs } from "../limits.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
+import type { MerchantId, RefundId, SessionId } from "../platform/ids.ts";
 import { sha256 } from "../platform/secrets.ts";
 import { runStep } from "./refund-once.ts";
 import { insertRefund, refundIdOf } from "./refund-rows.ts";
 
 /** A merchant's request. Without an amount it is for everything that is left. */
 export type RefundRequest = {
-  readonly merchantId: string;
-  readonly sessionId: string;
+  readonly merchantId: MerchantId;
+  readonly sessionId: SessionId;
   /** The Idempotency-Key: the same one names the same refund for ever. */
   readonly key: string;
   readonly amountMinor?: number | undefined;
@@ -74,7 +76,7 @@ export async function recordRequest(
   tx: Tx,
   core: Connectors,
   request: RefundRequest,
-  id: string,
+  id: RefundId,
   { isTaken = false }: { isTaken?: boolean } = {},
 ): Promise<boolean> {
   const { sessionId, merchantId } = request;
@@ -143,7 +145,7 @@ function amountOf(loaded: Payment, wanted: number | undefined): number {
 /** Loads a refund with its session. Both must exist. */
 async function loadRefund(
   queryable: Queryable,
-  { sessionId, id }: { sessionId: string; id: string },
+  { sessionId, id }: { sessionId: SessionId; id: RefundId },
 ): Promise<{ loaded: Payment; refund: Refund }> {
   const loaded = await loadSession(queryable, sessionId);
   const refund = loaded.refunds.find((one) => one.id === id);

@@ -5,6 +5,7 @@
 import { causeOf, itemColumns, type WorkItemCause } from "../core/record/work-items.ts";
 import type { MatterKind } from "../events/alerts.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
+import type { ConnectionId, EndpointId, MerchantId, SessionId } from "../platform/ids.ts";
 import { sessionLongestMs } from "./gateway-health.ts";
 import { firstIdAt } from "./past-payments.ts";
 import { isLikeCardNumber } from "./shown-order-ref.ts";
@@ -30,7 +31,7 @@ const connectionAlertsMax = 100;
 const alertRows = 10;
 
 /** Several payments that took money for one order reference. */
-type PaidTwice = { readonly orderRef: string; readonly lastAt: Date; readonly lastId: string };
+type PaidTwice = { readonly orderRef: string; readonly lastAt: Date; readonly lastId: SessionId };
 
 /** An open alert about a gateway, a verification, holds, or an endpoint that fails and is not disabled yet. */
 type OpenAlert = {
@@ -39,21 +40,21 @@ type OpenAlert = {
   readonly detail: string | null;
   readonly since: Date;
   readonly gateway: string | null;
-  readonly connectionId: string | null;
-  readonly endpointId: string | null;
+  readonly connectionId: ConnectionId | null;
+  readonly endpointId: EndpointId | null;
   readonly url: string | null;
 };
 
 /** An endpoint that receives no more events, against its owner's will. */
 type LostEndpoint = {
-  readonly id: string;
+  readonly id: EndpointId;
   readonly url: string;
   readonly disabledAt: Date;
   readonly disabledReason: "GONE" | "FAILING";
 };
 
 /** Payments whose order reference looks like a card number. */
-type CardNumbersGiven = { readonly count: number; readonly lastAt: Date; readonly lastId: string };
+type CardNumbersGiven = { readonly count: number; readonly lastAt: Date; readonly lastId: SessionId };
 
 /** The alerts of a merchant. Each list holds a few rows, all of which need a person. */
 export type Alerts = {
@@ -141,7 +142,7 @@ const selectOpenAlerts: Statement = {
 };
 
 /** An open alert about one connection. */
-type ConnectionAlert = { readonly connectionId: string; readonly detail: string; readonly since: Date };
+type ConnectionAlert = { readonly connectionId: ConnectionId; readonly detail: string; readonly since: Date };
 
 const selectConnectionAlerts: Statement = {
   name: "select_connection_alerts",
@@ -151,7 +152,7 @@ const selectConnectionAlerts: Statement = {
 };
 
 /** Loads the open alerts about a merchant's connections, newest first. */
-export async function loadConnectionAlerts(queryable: Queryable, merchantId: string): Promise<ConnectionAlert[]> {
+export async function loadConnectionAlerts(queryable: Queryable, merchantId: MerchantId): Promise<ConnectionAlert[]> {
   return queryable.query<ConnectionAlert>(selectConnectionAlerts, [merchantId, connectionAlertsMax]);
 }
 
@@ -181,7 +182,7 @@ const selectSetUp: Statement = {
 };
 
 /** Loads the steps of the set-up that a merchant has completed. */
-export async function loadSetUp(queryable: Queryable, merchantId: string): Promise<SetUp> {
+export async function loadSetUp(queryable: Queryable, merchantId: MerchantId): Promise<SetUp> {
   const [row] = await queryable.query<SetUp>(selectSetUp, [merchantId]);
   return row!;
 }
@@ -189,7 +190,7 @@ export async function loadSetUp(queryable: Queryable, merchantId: string): Promi
 /** Loads everything that needs a person now. */
 export async function loadAlerts(
   queryable: Queryable,
-  { merchantId, now }: { merchantId: string; now: Date },
+  { merchantId, now }: { merchantId: MerchantId; now: Date },
 ): Promise<Alerts> {
   const before = (ms: number) => new Date(now.getTime() - ms);
   const firstId = firstIdAt(before(troubleWindowMs + sessionLongestMs));
@@ -217,10 +218,10 @@ export async function loadAlerts(
 
 async function findCardNumbers(
   queryable: Queryable,
-  { merchantId, since }: { merchantId: string; since: Date },
+  { merchantId, since }: { merchantId: MerchantId; since: Date },
 ): Promise<CardNumbersGiven | undefined> {
   const values = [merchantId, firstIdAt(since), orderRefsChecked];
-  const rows = await queryable.query<{ id: string; orderRef: string; createdAt: Date }>(selectLikeCards, values);
+  const rows = await queryable.query<{ id: SessionId; orderRef: string; createdAt: Date }>(selectLikeCards, values);
   const found = rows.filter(({ orderRef }) => isLikeCardNumber(orderRef));
   return found[0] && { count: found.length, lastAt: found[0].createdAt, lastId: found[0].id };
 }

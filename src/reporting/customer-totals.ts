@@ -1,5 +1,7 @@
 /** The sums of one customer's payments, by the customer's address. */
+
 import type { Queryable, Statement } from "../platform/database.ts";
+import type { MerchantId } from "../platform/ids.ts";
 import { takenMinor } from "./analytics/counted-facts.ts";
 import { rowsWalked } from "./list-walk.ts";
 import { ofCustomer } from "./payment-filter.ts";
@@ -29,7 +31,7 @@ const selectTotals: Statement = {
 /** Sums the payments of a customer, in each currency: the newest `rowsWalked`. */
 export async function loadCustomerTotals(
   queryable: Queryable,
-  { merchantId, email }: { merchantId: string; email: string },
+  { merchantId, email }: { merchantId: MerchantId; email: string },
 ): Promise<CustomerTotals[]> {
   return queryable.query<CustomerTotals>(selectTotals, [merchantId, email]);
 }

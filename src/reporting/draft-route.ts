@@ -4,12 +4,13 @@ import { candidatesIn, type Plan, planRoute } from "../core/decide/plan-route.ts
 import { type CasedRoute, followCases, type PaymentFacts } from "../core/decide/routing-cases.ts";
 import { candidateOf, providerOfRule, type RouteParts, type RuleContent } from "../core/record/routing-rules.ts";
 import type { Connection } from "../gateways/connections.ts";
+import type { ConnectionId } from "../platform/ids.ts";
 
 /** A plan, and how it was chosen; `routedBy` is absent for a rule without cases and splits. */
 export type DraftPlan = Plan &
   Pick<ReturnType<typeof followCases>, "routedBy"> & {
     /** The connections of the plan, also those that are left out. */
-    readonly connectionIds: readonly string[];
+    readonly connectionIds: readonly ConnectionId[];
   };
 
 /**

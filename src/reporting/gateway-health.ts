@@ -2,6 +2,7 @@
 
 import { noCardBeginnings } from "../core/decide/because.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
+import type { ConnectionId, MerchantId } from "../platform/ids.ts";
 import { shownKind } from "./analytics/counted-facts.ts";
 import { firstIdAt } from "./past-payments.ts";
 
@@ -13,7 +14,7 @@ const healthSessionsMax = 5_000;
 
 /** One connection's answers, for attempts that reached its gateway or were meant to. */
 export type ConnectionHealth = {
-  readonly connectionId: string;
+  readonly connectionId: ConnectionId;
   readonly attempts: number;
   readonly approved: number;
   readonly declined: number;
@@ -53,7 +54,7 @@ const selectHealth: Statement = {
  */
 export async function loadConnectionHealth(
   queryable: Queryable,
-  { merchantId, since }: { merchantId: string; since: Date },
+  { merchantId, since }: { merchantId: MerchantId; since: Date },
 ): Promise<ConnectionHealth[]> {
   const patterns = noCardBeginnings.map((beginning) => `${beginning}%`);
   const firstId = firstIdAt(new Date(since.getTime() - sessionLongestMs));

@@ -1,7 +1,9 @@
 /**
  * The totals of a ledger. A worker adds up the days that are over; the others are read from the entries themselves.
  */
+
 import { type Database, type Queryable, type Statement, unnamed } from "../platform/database.ts";
+import type { MerchantId } from "../platform/ids.ts";
 import { requireClosed } from "./ledger.ts";
 import { type LedgerDays, rangeOf } from "./ledger-days.ts";
 import { amountIn, type LedgerSource, ledgerSources, merchantIn, ofRefunds } from "./ledger-sources.ts";
@@ -68,7 +70,7 @@ const selectTotals: Statement = {
 /** Returns the totals of the days. Throws `invalid_parameter` for days that break a rule or are not over. */
 export async function totalLedger(
   database: Queryable,
-  { merchantId, days }: { merchantId: string; days: LedgerDays },
+  { merchantId, days }: { merchantId: MerchantId; days: LedgerDays },
 ): Promise<readonly LedgerTotal[]> {
   const range = rangeOf(days);
   await requireClosed(database, range);

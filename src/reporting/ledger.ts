@@ -1,7 +1,9 @@
 /** Reads the ledger: every capture, refund and void of a merchant in past days, in an order that never changes. */
+
 import { type PageTokenKeys, signPageToken, verifyPageToken } from "../core/page-token.ts";
 import { type Queryable, type Statement, unnamed } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
+import type { AttemptId, MerchantId, RefundId, SessionId } from "../platform/ids.ts";
 import { type LedgerDays, type LedgerRange, rangeOf } from "./ledger-days.ts";
 import { amountIn, type LedgerSource, ledgerSources, merchantIn, ofRefunds } from "./ledger-sources.ts";
 
@@ -10,9 +12,9 @@ export type LedgerEntry = {
   readonly type: LedgerSource["type"];
   /** When it was recorded, in UTC with microseconds: they give the order. */
   readonly recordedAt: string;
-  readonly sessionId: string;
-  readonly attemptId: string;
-  readonly refundId: string | null;
+  readonly sessionId: SessionId;
+  readonly attemptId: AttemptId;
+  readonly refundId: RefundId | null;
   readonly orderRef: string;
   readonly amountMinor: number;
   readonly currency: string;
@@ -73,7 +75,7 @@ const selectEntriesOfFew: Statement = { ...selectEntries, name: unnamed };
 export async function readLedger(
   databases: readonly Queryable[],
   wanted: {
-    readonly merchantId: string;
+    readonly merchantId: MerchantId;
     readonly days: LedgerDays;
     readonly count: number;
     readonly pageToken: string | undefined;

@@ -2,6 +2,7 @@
 
 import type { RuleContent } from "../core/record/routing-rules.ts";
 import type { Arm, RoutingCases, RoutingRule } from "../core/rows/entities.ts";
+import type { ConnectionId } from "../platform/ids.ts";
 import { approvedOf, type Estimate, rateOf, type SplitComparison } from "./analytics/compare-arms.ts";
 import { describeRuleChanges } from "./rule-changes.ts";
 
@@ -24,7 +25,7 @@ export type FollowedArm = {
 export function measuredBy(
   comparisons: readonly SplitComparison[],
   draft: RuleContent,
-): (followed: FollowedArm, connectionIds: readonly string[]) => MeasuredPlan | undefined {
+): (followed: FollowedArm, connectionIds: readonly ConnectionId[]) => MeasuredPlan | undefined {
   const isComparable = (rule: RoutingRule) => {
     const { connectionIds, cases, split } = draft;
     if (demandsOf(rule.cases) !== demandsOf(cases)) return false;

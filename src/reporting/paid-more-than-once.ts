@@ -1,6 +1,8 @@
 /** Finds the merchants whose orders were paid more than once: by the newest successes, and again while an alert is open. */
+
 import type { OpenMatter } from "../events/alerts.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
+import type { MerchantId } from "../platform/ids.ts";
 import { keepsMoney } from "./alerts.ts";
 
 const kind = "PAID_MORE_THAN_ONCE" as const;
@@ -23,7 +25,7 @@ const selectOrders = (name: string, since: string, merchants: string): Statement
 const selectNew = selectOrders("select_orders_paid_again", newest, "");
 const selectLasting = selectOrders("select_orders_paid_more_than_once", lasting, "AND s.merchant_id = ANY ($1)");
 
-type PaidOrders = { readonly merchantId: string; readonly orders: number; readonly since: Date };
+type PaidOrders = { readonly merchantId: MerchantId; readonly orders: number; readonly since: Date };
 
 export async function comparePaidOrders(database: Queryable, open: readonly OpenMatter[]) {
   const known = open.filter((alert) => alert.kind === kind);

@@ -6,6 +6,7 @@ import { drawOf } from "../core/record/routing-rules.ts";
 import type { Arm, CardFacts, FailureKind, PlannedConnection, SessionStatus, Stop } from "../core/rows/entities.ts";
 import { allowsAgain } from "../gateways/allows-again.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
+import type { ConnectionId, MerchantId, SessionId } from "../platform/ids.ts";
 import { isChallenged, isReleased, takenMinor } from "./analytics/counted-facts.ts";
 import type { FollowedArm } from "./measured-plans.ts";
 import type { PastAnswer, PastAttempt } from "./what-if.ts";
@@ -15,7 +16,7 @@ export const clockSkewMs = 5 * 60_000;
 
 /** A past session. Without an end or a submission it is not yet a payment. */
 export type PastSession = {
-  readonly id: string;
+  readonly id: SessionId;
   readonly amountMinor: number;
   readonly currency: string;
   readonly status: SessionStatus;
@@ -32,7 +33,7 @@ export type PastSession = {
 };
 
 type AttemptRow = {
-  connectionId: string;
+  connectionId: ConnectionId;
   gateway: string;
   status: string;
   failureKind: FailureKind | null;
@@ -82,7 +83,7 @@ const selectPast: Statement = {
 /** Lists sessions created since a given time, newest first, and before the session `before` where one is given. */
 export async function listPastSessions(
   queryable: Queryable,
-  options: { merchantId: string; since: Date; before?: string | undefined; count: number },
+  options: { merchantId: MerchantId; since: Date; before?: string | undefined; count: number },
 ): Promise<PastSession[]> {
   const values = [options.merchantId, firstIdAt(options.since), options.before ?? null, options.count];
   const rows = await queryable.query<PastRow>(selectPast, values);

@@ -7,11 +7,11 @@ import type { PaymentSession } from "../core/rows/entities.ts";
 import type { Payment } from "../core/rows/payment.ts";
 import { loadSessionEvents, type SessionDelivery, type SessionEvent } from "../events/delivery-log.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
-import { encodeId } from "../platform/ids.ts";
+import { type AttemptId, encodeId, type MerchantId, type SessionId } from "../platform/ids.ts";
 import { clockSkewMs, firstIdAt } from "./past-payments.ts";
 
 export type OrphanedAuthorization = {
-  readonly attemptId: string;
+  readonly attemptId: AttemptId;
   readonly gatewayReference: string;
   readonly foundBy: "reconciliation" | "notification";
   readonly foundAt: Date;
@@ -68,7 +68,7 @@ async function loadHeldOrder(queryable: Queryable, session: PaymentSession): Pro
 /** Loads the merchant's payment with this session id; undefined when there is none. */
 export async function loadPayment(
   queryable: Queryable,
-  { merchantId, sessionId }: { merchantId: string; sessionId: string },
+  { merchantId, sessionId }: { merchantId: MerchantId; sessionId: SessionId },
 ): Promise<PaymentDetails | undefined> {
   const [row] = await queryable.query<SessionRow>(selectPayment, [sessionId, merchantId]);
   if (row === undefined) return undefined;

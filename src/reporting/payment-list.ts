@@ -3,6 +3,7 @@
 import { type PaymentSession, PaymentSessionEntity } from "../core/rows/entities.ts";
 import { columnsOf } from "../platform/columns.ts";
 import { type Queryable, unnamed } from "../platform/database.ts";
+import type { MerchantId, SessionId } from "../platform/ids.ts";
 import { isChallenged, takenMinor } from "./analytics/counted-facts.ts";
 import { endOfWalk, Parameters, type Walk, type WalkedPage, walked, walkPage } from "./list-walk.ts";
 import { highestId, indexedCondition, lowestId, type PaymentFilter, rowConditions } from "./payment-filter.ts";
@@ -59,7 +60,7 @@ export const listedColumns = `${columnsOf(PaymentSessionEntity, "s", shown)},
   coalesce(s.details ->> 'customerName', s.customer_email) AS customer, ${isChallenged} AS challenged`;
 
 type Wanted = {
-  readonly merchantId: string;
+  readonly merchantId: MerchantId;
   readonly filter: PaymentFilter;
   /** The last payment that the previous page checked. */
   readonly after: string | undefined;
@@ -162,9 +163,9 @@ const cardParts = [
 /** Finds ids of the newest payments whose card ends in these digits. */
 export async function findByCardLast4(
   queryable: Queryable,
-  { merchantId, cardLast4, count }: { merchantId: string; cardLast4: string; count: number },
+  { merchantId, cardLast4, count }: { merchantId: MerchantId; cardLast4: string; count: number },
 ): Promise<string[]> {
-  const rows = await queryable.query<{ id: string }>(
+  const rows = await queryable.query<{ id: SessionId }>(
     {
       name: "find_by_card_last4",
       text: `SELECT id FROM (
@@ -179,10 +180,10 @@ export async function findByCardLast4(
 /** Finds ids of payments whose order reference begins with the text, in no particular order. */
 export async function findByOrderRefPrefix(
   queryable: Queryable,
-  { merchantId, text, count }: { merchantId: string; text: string; count: number },
+  { merchantId, text, count }: { merchantId: MerchantId; text: string; count: number },
 ): Promise<string[]> {
   const pattern = `${text.replace(/[\\%_]/g, "\\$&")}%`;
-  const rows = await queryable.query<{ id: string }>(
+  const rows = await queryable.query<{ id: SessionId }>(
     {
       name: unnamed,
       text: "SELECT id FROM payment_session WHERE merchant_id = $1 AND order_ref LIKE $2 LIMIT $3",

@@ -3,7 +3,7 @@
  * address, the beginning of the customer's name, or an amount.
  */
 import type { Queryable, Statement } from "../platform/database.ts";
-import { decodeId, type IdPrefix } from "../platform/ids.ts";
+import { decodeId, type IdPrefix, type MerchantId } from "../platform/ids.ts";
 import { amountsIn } from "./amounts-in-text.ts";
 import { rowsWalked } from "./list-walk.ts";
 import { clockSkewMs, firstIdAt } from "./past-payments.ts";
@@ -91,7 +91,7 @@ const byAmount: Finder = {
  */
 export async function searchPayments(
   queryable: Queryable,
-  { merchantId, text }: { merchantId: string; text: string },
+  { merchantId, text }: { merchantId: MerchantId; text: string },
 ): Promise<PaymentMatch[]> {
   const run = async ({ by, statement }: Finder, ...values: unknown[]): Promise<PaymentMatch[]> => {
     const found = await queryable.query<ListedPayment>(statement, [merchantId, ...values]);
@@ -126,7 +126,7 @@ export async function searchPayments(
 }
 
 function findById(text: string, run: (finder: Finder, ...values: unknown[]) => Promise<PaymentMatch[]>) {
-  const idOf = (prefix: IdPrefix) => decodeId(prefix, text);
+  const idOf = <Prefix extends IdPrefix>(prefix: Prefix) => decodeId(prefix, text);
   const sessionId = idOf("ps");
   if (sessionId !== undefined) return [run(bySession, sessionId)];
   const attemptId = idOf("att");

@@ -14,7 +14,7 @@ import type {
 } from "../core/rows/entities.ts";
 import type { SessionDelivery } from "../events/delivery-log.ts";
 import { unreachable } from "../platform/errors.ts";
-import { encodeId } from "../platform/ids.ts";
+import { type AttemptId, type EndpointId, type EventId, encodeId, type RequestId } from "../platform/ids.ts";
 import { amountInWords, decimalOf, isoExponent } from "../platform/money.ts";
 import { nameOfBrand } from "./card-brand-name.ts";
 import type { HeldOrder, OrphanedAuthorization, PaymentDetails } from "./payment-details.ts";
@@ -27,10 +27,10 @@ export type TimelineStep = {
   readonly step: string;
   readonly why?: string | undefined;
   readonly tone?: "GOOD" | "WARN" | "BAD" | undefined;
-  readonly attemptId?: string | undefined;
-  readonly eventId?: string | undefined;
-  readonly endpointId?: string | undefined;
-  readonly requestId?: string | undefined;
+  readonly attemptId?: AttemptId | undefined;
+  readonly eventId?: EventId | undefined;
+  readonly endpointId?: EndpointId | undefined;
+  readonly requestId?: RequestId | undefined;
 };
 
 type Moment = Omit<TimelineStep, "at"> & { readonly at: Date | null | undefined };

@@ -13,7 +13,7 @@ import {
   openAlert,
 } from "../events/alerts.ts";
 import type { Database, Queryable, Statement } from "../platform/database.ts";
-import { encodeId } from "../platform/ids.ts";
+import { type AlertId, type ConnectionId, type EndpointId, encodeId, type MerchantId } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import { loadConnectionHealth, sessionLongestMs } from "./gateway-health.ts";
@@ -106,7 +106,7 @@ const selectGateways: Statement = {
 };
 
 type GatewayRow = {
-  readonly merchantId: string;
+  readonly merchantId: MerchantId;
   readonly gateway: string;
   readonly approved: number;
   readonly declined: number;
@@ -178,12 +178,12 @@ const selectConnections: Statement = {
 /** Judges each connection by its own last hour, in which a card that no gateway could get does not count. */
 async function compareConnections(
   database: Queryable,
-  asked: { merchantId: string; rows: readonly GatewayRow[]; unhealthy: readonly OpenMatter[]; now: Date },
+  asked: { merchantId: MerchantId; rows: readonly GatewayRow[]; unhealthy: readonly OpenMatter[]; now: Date },
 ): Promise<Seen> {
   const { merchantId, rows, unhealthy, now } = asked;
   const since = new Date(now.getTime() - hourMs);
   const health = await loadConnectionHealth(database, { merchantId, since });
-  const connections = await database.query<{ id: string; gateway: string }>(selectConnections, [merchantId]);
+  const connections = await database.query<{ id: ConnectionId; gateway: string }>(selectConnections, [merchantId]);
   const judged = connections.flatMap(({ id, gateway }): Judged[] => {
     const recent = health.find(({ connectionId }) => connectionId === id);
     if (recent === undefined) return [];
@@ -238,8 +238,8 @@ async function compareCredentials(
   { open, now }: { open: readonly OpenMatter[]; now: Date },
 ): Promise<Seen> {
   type Row = {
-    merchantId: string;
-    connectionId: string;
+    merchantId: MerchantId;
+    connectionId: ConnectionId;
     gateway: string;
     since: Date;
     gatewayCode: string | null;
@@ -283,8 +283,14 @@ const selectUnverifiedEndpoints: Statement = {
 };
 
 async function compareVerifications(database: Queryable, open: readonly OpenMatter[]): Promise<Seen> {
-  type GatewayFound = { merchantId: string; connectionId: string; gateway: string; since: Date; hasOlder: boolean };
-  type EndpointFound = { merchantId: string; endpointId: string; since: Date };
+  type GatewayFound = {
+    merchantId: MerchantId;
+    connectionId: ConnectionId;
+    gateway: string;
+    since: Date;
+    hasOlder: boolean;
+  };
+  type EndpointFound = { merchantId: MerchantId; endpointId: EndpointId; since: Date };
   const gateways = await database.query<GatewayFound>(selectUnverifiedGateways, []);
   const endpoints = await database.query<EndpointFound>(selectUnverifiedEndpoints, []);
   const found: Found[] = [
@@ -334,9 +340,9 @@ const selectEndedHolds: Statement = {
 
 /** One alert is about all holds of a merchant that were ending when it opened. When each is captured or released, it is over. */
 async function compareHolds(database: Queryable, open: readonly OpenMatter[]): Promise<Seen> {
-  type Ending = { merchantId: string; holds: number; first: Date; last: Date };
+  type Ending = { merchantId: MerchantId; holds: number; first: Date; last: Date };
   const ending = await database.query<Ending>(selectEndingHolds, []);
-  const ended = new Set((await database.query<{ id: string }>(selectEndedHolds, [])).map(({ id }) => id));
+  const ended = new Set((await database.query<{ id: AlertId }>(selectEndedHolds, [])).map(({ id }) => id));
   return {
     found: ending.map(({ merchantId, holds, first, last }) => ({
       ...nothing,

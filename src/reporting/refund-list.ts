@@ -2,7 +2,7 @@
 import { type Refund, RefundEntity } from "../core/rows/entities.ts";
 import { columnsOf } from "../platform/columns.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
-import { decodeId } from "../platform/ids.ts";
+import { decodeId, type MerchantId, type RefundId } from "../platform/ids.ts";
 import { type MoneyFilter, moneyConditions, type Walk, type WalkedPage, walkPage } from "./list-walk.ts";
 import { ofCustomer } from "./payment-filter.ts";
 
@@ -23,7 +23,7 @@ export type RefundFilter = MoneyFilter & {
 };
 
 type Wanted = {
-  readonly merchantId: string;
+  readonly merchantId: MerchantId;
   readonly filter: RefundFilter;
   /** The position that the previous page ended with. */
   readonly after: string | undefined;
@@ -49,7 +49,7 @@ const selectRefund: Statement = {
 /** Returns a merchant's refund; undefined if there is none with this id. */
 export async function findRefund(
   queryable: Queryable,
-  { merchantId, id }: { merchantId: string; id: string },
+  { merchantId, id }: { merchantId: MerchantId; id: RefundId },
 ): Promise<ListedRefund | undefined> {
   return (await withAlarms(queryable, await queryable.query<Row>(selectRefund, [id, merchantId])))[0];
 }

@@ -5,6 +5,7 @@ import { type PaymentSession, PaymentSessionEntity } from "../core/rows/entities
 import { pageSizeDefault } from "../limits.ts";
 import { columnsOf } from "../platform/columns.ts";
 import type { Queryable } from "../platform/database.ts";
+import type { MerchantId } from "../platform/ids.ts";
 import type { PaymentFilter } from "./payment-filter.ts";
 import { walkPayments } from "./payment-list.ts";
 
@@ -18,7 +19,7 @@ type SessionFilters = Pick<
 
 /** The wanted page: 1 to 100 sessions, 20 by default. */
 type Wanted = {
-  readonly merchantId: string;
+  readonly merchantId: MerchantId;
   readonly filters: SessionFilters;
   readonly pageSize?: number | undefined;
   readonly pageToken?: string | undefined;

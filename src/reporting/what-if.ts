@@ -2,6 +2,7 @@
 
 import { decideNext, type FailoverDecision, type FailoverRule, type Failure } from "../core/decide/next-step.ts";
 import type { PlannedConnection } from "../core/rows/entities.ts";
+import type { ConnectionId } from "../platform/ids.ts";
 import type { DraftPlan } from "./draft-route.ts";
 import type { MeasuredPlan } from "./measured-plans.ts";
 
@@ -14,7 +15,7 @@ export type PastAnswer =
 type Failed = Extract<PastAnswer, { type: "failed" }>;
 
 export type PastAttempt = {
-  readonly connectionId: string;
+  readonly connectionId: ConnectionId;
   readonly gateway: string;
   readonly answer: PastAnswer;
   /** The wish that the gateway got with its permission to ask the customer; absent if it got none. */
@@ -37,7 +38,7 @@ export type ReplayEnd = "succeeds" | "fails" | "cannotKnow";
 
 /** The gateways that would have been tried, as far as that is known, and the end. */
 export type Replay = {
-  readonly asked: readonly { readonly connectionId: string; readonly gateway: string }[];
+  readonly asked: readonly { readonly connectionId: ConnectionId; readonly gateway: string }[];
   readonly end: ReplayEnd;
   readonly because: string;
   /** The approval rate that a split has measured of the plan, where the end cannot be known. */

@@ -2,7 +2,9 @@
  * Erases a customer's data on request: e-mail address, name, billing address, network and the card's fingerprint. Only sessions contain them: events, webhooks, gateway notifications,
  * stored first answers, logs and NATS never do (docs/retention.md lists what else may).
  */
+
 import type { Statement, Transacting, Tx } from "../platform/database.ts";
+import type { MerchantId, SessionId } from "../platform/ids.ts";
 import { deriveKey, hmacSha256, type KeyRing } from "../platform/secrets.ts";
 
 // Sessions that one statement checks: it takes milliseconds, and locks the changed rows no longer.
@@ -50,14 +52,14 @@ const eraseOne: Statement = {
 /** Erases the customer's data from one session of the merchant. Returns false if there is no such session. */
 export async function eraseFromSession(
   tx: Tx,
-  { merchantId, sessionId }: { merchantId: string; sessionId: string },
+  { merchantId, sessionId }: { merchantId: MerchantId; sessionId: SessionId },
 ): Promise<boolean> {
   return (await tx.query(eraseOne, [merchantId, sessionId])).length > 0;
 }
 
 const beforeAll = "00000000-0000-0000-0000-000000000000";
 
-type Slice = { lookedAt: number; last: string | null; sessions: number; orderReferences: number };
+type Slice = { lookedAt: number; last: SessionId | null; sessions: number; orderReferences: number };
 
 /**
  * Erases the data of the customer with this address from the sessions after `after`, a bounded number per call. Durable on return; a repeat is
@@ -65,7 +67,7 @@ type Slice = { lookedAt: number; last: string | null; sessions: number; orderRef
  */
 export async function eraseCustomer(
   database: Transacting,
-  { merchantId, email, after }: { merchantId: string; email: string; after: string | undefined },
+  { merchantId, email, after }: { merchantId: MerchantId; email: string; after: SessionId | undefined },
   also: (tx: Tx, counts: Pick<Erased, "sessions" | "orderReferences">) => Promise<void>,
 ): Promise<Erased> {
   let last = after;

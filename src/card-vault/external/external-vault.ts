@@ -2,7 +2,7 @@
 import { vaultLateMs, vaultReadTimeoutMs } from "../../limits.ts";
 import type { Database } from "../../platform/database.ts";
 import { isProbe } from "../../platform/gateway-facts.ts";
-import { decodeId } from "../../platform/ids.ts";
+import { decodeId, type SessionId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/log.ts";
 import type { GatewayHttp, GatewayReply } from "../../platform/outbound-http.ts";
 import type { EnvironmentName } from "../../platform/signed-claims.ts";
@@ -94,7 +94,7 @@ export class SaasVault implements CardVault {
   }
 
   /** Accepts no token for the session any more. The vault itself drops a volatile card, for which it has no call. */
-  forget(sessionId: string): void {
+  forget(sessionId: SessionId): void {
     forgetVaultSession(this.#parts.database, sessionId).catch((error: unknown) =>
       this.#parts.log.warn({ err: error, sessionId }, "a session of the card vault was not forgotten"),
     );

@@ -2,9 +2,11 @@
  * Opens a session at the external vault in which one page may tokenize a card, and stores which of ours it belongs to for
  * as long as a card of it may be sent.
  */
+
 import { vaultGraceMs, vaultGrantTimeoutMs, vaultSessionLifetimeMs, vaultTextCharactersMax } from "../../limits.ts";
 import type { Database, Queryable, Statement } from "../../platform/database.ts";
 import { DomainError } from "../../platform/errors.ts";
+import type { SessionId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/log.ts";
 import { type GatewayHttp, readJsonObject } from "../../platform/outbound-http.ts";
 import type { SaasVaultSettings } from "../vault-settings.ts";
@@ -71,7 +73,7 @@ const insert: Statement = {
 /** Stores the vault's session of a session that is about to be created. Durable on return. */
 export async function recordVaultSession(
   database: Database,
-  { sessionId, vaultSession }: { sessionId: string; vaultSession: string },
+  { sessionId, vaultSession }: { sessionId: SessionId; vaultSession: string },
 ): Promise<void> {
   await database.query(insert, [sessionId, vaultSession, vaultSessionLifetimeMs]);
 }
@@ -82,7 +84,7 @@ const select: Statement = {
 };
 
 /** Returns the vault's session; undefined for one that has ended, or was opened under another mode. */
-export async function findVaultSession(queryable: Queryable, sessionId: string): Promise<string | undefined> {
+export async function findVaultSession(queryable: Queryable, sessionId: SessionId): Promise<string | undefined> {
   const [row] = await queryable.query<{ vaultSession: string }>(select, [sessionId]);
   return row?.vaultSession;
 }
@@ -90,6 +92,6 @@ export async function findVaultSession(queryable: Queryable, sessionId: string):
 const remove: Statement = { name: "delete_vault_session", text: "DELETE FROM vault_session WHERE session_id = $1" };
 
 /** Deletes the vault's session: from now on no token is accepted for the session. */
-export async function forgetVaultSession(database: Database, sessionId: string): Promise<void> {
+export async function forgetVaultSession(database: Database, sessionId: SessionId): Promise<void> {
   await database.query(remove, [sessionId]);
 }

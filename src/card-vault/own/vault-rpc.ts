@@ -12,7 +12,7 @@ import { vaultGraceMs } from "../../limits.ts";
 import { readCardToken } from "../../platform/card-token.ts";
 import { unreachable } from "../../platform/errors.ts";
 import { createGrpcClient, type GrpcClient } from "../../platform/grpc-client.ts";
-import { encodeId } from "../../platform/ids.ts";
+import { encodeId, type SessionId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/log.ts";
 import type { GatewayReply } from "../../platform/outbound-http.ts";
 import type { KeyRing, Secret } from "../../platform/secrets.ts";
@@ -55,7 +55,7 @@ export class VaultClient implements CardForwarder {
   readonly #tracing: Tracing;
   readonly #environment: SigningKey["environment"];
   readonly #cardToken: KeyRing | undefined;
-  #ended: string[] = [];
+  #ended: SessionId[] = [];
   #forgetting: NodeJS.Timeout | undefined;
   #askUntil = 0;
 
@@ -136,7 +136,7 @@ export class VaultClient implements CardForwarder {
   }
 
   /** Deletes every card of a session; the vault does so by itself after 15 minutes, so a failure is only logged. */
-  forget(sessionId: string): void {
+  forget(sessionId: SessionId): void {
     this.#ended.push(sessionId);
     if (this.#ended.length >= forgetTogetherMax) void this.#forgetEnded();
     else this.#forgetting ??= setTimeout(() => this.#forgetEnded(), forgetTogetherMs);

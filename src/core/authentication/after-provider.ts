@@ -2,7 +2,9 @@
  * Decides from rows alone what a session does while a provider authenticates its customer, and which gateway gets the
  * proof. PURE.
  */
+
 import type { ProviderEnd } from "../../gateways/authentication-provider.ts";
+import type { AttemptId, AuthenticationId } from "../../platform/ids.ts";
 import { because } from "../decide/because.ts";
 import type {
   Attempt,
@@ -41,7 +43,7 @@ export function providedOf(authentications: readonly Authentication[]): Authenti
 export function stepOfProvider(
   { session, readAt }: Payment,
   authentication: Authentication,
-  unsentId: string | undefined,
+  unsentId: AttemptId | AuthenticationId | undefined,
 ): ProviderStep {
   const { status, deadlineAt } = authentication;
   if (session.unrecordedCheckAt) return { type: "giveUpProvider", authentication, as: "ABANDONED" };
@@ -116,7 +118,7 @@ export function proofFor(
   session: Planned,
   authentications: readonly Authentication[],
   to: Pick<PlannedConnection, "connectionId" | "gateway">,
-): { readonly authenticationId?: string; readonly and: string } {
+): { readonly authenticationId?: AuthenticationId; readonly and: string } {
   const provided = providedOf(authentications);
   if (provided?.status !== "AUTHENTICATED" && provided?.status !== "ATTEMPTED") return { and: "" };
   const step = plannedAt(session, to);

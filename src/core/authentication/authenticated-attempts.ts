@@ -1,7 +1,9 @@
 /** Adds authentication to the attempts of a payment: to a request, after a decline that asks for it, and before a gateway. */
+
 import type { AuthenticationWish } from "../../gateways/authentication.ts";
 import type { Shopper } from "../../gateways/connector.ts";
 import type { Tx } from "../../platform/database.ts";
+import type { AuthenticationId } from "../../platform/ids.ts";
 import type { Core } from "../core.ts";
 import type { Failure } from "../decide/next-step.ts";
 import type { Extras } from "../execute/gateway-calls.ts";
@@ -80,7 +82,7 @@ export async function openProvider(
   tx: Tx,
   work: Pick<Work, "core" | "shopper"> & { readonly loaded: Pick<Payment, "session"> },
   { provider, because }: { readonly provider: PlannedProvider; readonly because: string },
-): Promise<string> {
+): Promise<AuthenticationId> {
   const { core, loaded } = work;
   const shopper = await findShopper(core, loaded.session, work.shopper);
   return openProvided(tx, core, { sessionId: loaded.session.id, provider, because, shopper });

@@ -2,10 +2,12 @@
  * The steps of a session whose customer is asked: looking at the action, completing the payment, and giving up. As in
  * flow-steps.ts, each is a gateway call, a transaction, or a call followed by a transaction.
  */
+
 import type { ActionAnswer, CompletionAnswer, Unknown } from "../../gateways/connector.ts";
 import { customerTimeMs } from "../../limits.ts";
 import type { Tx } from "../../platform/database.ts";
 import { unreachable } from "../../platform/errors.ts";
+import type { SessionId } from "../../platform/ids.ts";
 import type { Core } from "../core.ts";
 import { lockAndDecide, openAfter, recordAndContinue } from "../execute/after-failure.ts";
 import { reportNeverOrdered } from "../execute/flow-steps.ts";
@@ -34,7 +36,7 @@ import { endWithoutResult } from "./provided-rows.ts";
 
 type Asked = { readonly attempt: Attempt; readonly authentication: Authentication };
 /** The same, and the session that pays the order instead, if another one does. */
-type Ordered = Asked & { readonly payerId: string | undefined };
+type Ordered = Asked & { readonly payerId: SessionId | undefined };
 
 /** Sends the completing request and records the answer. Without an answer it is sent once more, with the same key. */
 export async function completePayment(work: Work, asked: Asked): Promise<Reloaded> {

@@ -2,10 +2,12 @@
  * The rows of authentications: opening one, its transitions, and what the customer's page and return change. Each
  * transition moves the attempt and its authentication in one transaction.
  */
+
 import type { ActionNeeded, AuthenticationResult, Completion } from "../../gateways/authentication.ts";
 import type { AuthorizeAnswer, Connector, Shopper } from "../../gateways/connector.ts";
 import { actionLookMs, customerTimeMs } from "../../limits.ts";
 import type { Queryable, Statement, Tx } from "../../platform/database.ts";
+import type { AuthenticationId, SessionId } from "../../platform/ids.ts";
 import { type Secret, seal, unseal } from "../../platform/secrets.ts";
 import type { Core } from "../core.ts";
 import { because } from "../decide/because.ts";
@@ -16,13 +18,13 @@ import { isAuthenticatedFirst } from "../rows/payment.ts";
 import { endOf } from "./after-authentication.ts";
 
 /** Names the row that the browser's data belong to. */
-const browserOf = (sessionId: string) => `browser of ${sessionId}`;
+const browserOf = (sessionId: SessionId) => `browser of ${sessionId}`;
 /** Names the row that a sealed action belongs to. */
-export const actionOf = (id: string) => `action of ${id}`;
+export const actionOf = (id: AuthenticationId) => `action of ${id}`;
 /** Names the row that what a gateway or provider needs later belongs to. */
-export const keptOf = (id: string) => `kept for ${id}`;
+export const keptOf = (id: AuthenticationId) => `kept for ${id}`;
 /** Names the row that what a return brought belongs to. */
-export const returnedOf = (id: string) => `returned for ${id}`;
+export const returnedOf = (id: AuthenticationId) => `returned for ${id}`;
 
 const selectBrowser: Statement = {
   name: "select_browser_of_session",
@@ -33,7 +35,7 @@ const selectBrowser: Statement = {
 /** Returns the customer's browser for its session's row; undefined without the browser's data. */
 export function sealShopper(
   { sealing }: Pick<Core, "sealing">,
-  sessionId: string,
+  sessionId: SessionId,
   shopper: Shopper | undefined,
 ): string | undefined {
   return shopper?.browser && seal(sealing, browserOf(sessionId), JSON.stringify(shopper));
@@ -129,7 +131,7 @@ function authenticatorOf(connector: Connector | undefined) {
 const endWaitStatement: Statement = { name: "end_wait", partitionKey: 1, text: "SELECT FROM app.end_wait($1)" };
 
 /** Ends the customer's time: the budget, which stood still, goes on. */
-export function endWait(tx: Tx, sessionId: string): void {
+export function endWait(tx: Tx, sessionId: SessionId): void {
   tx.send(endWaitStatement, [sessionId]);
 }
 

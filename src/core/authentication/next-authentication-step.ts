@@ -1,4 +1,5 @@
 /** Answers `nextStep` for a payment that authenticates its customer. PURE. */
+import type { AttemptId, AuthenticationId } from "../../platform/ids.ts";
 import { because } from "../decide/because.ts";
 import type { PlannedConnection } from "../rows/entities.ts";
 import type { Payment } from "../rows/payment.ts";
@@ -18,7 +19,7 @@ import {
  */
 export function stepOfAuthentication(
   loaded: Payment,
-  unsentId: string | undefined,
+  unsentId: AttemptId | AuthenticationId | undefined,
 ): AuthenticationStep | ProviderStep | undefined {
   const authorizing = loaded.attempts.find(({ status }) => status === "AUTHORIZING");
   if (authorizing && authorizing.id !== unsentId) return stepOfLeftBehind(loaded, authorizing);

@@ -2,11 +2,13 @@
  * The rows of a provider's authentication: opening it, its transitions, and its proof. Each change needs the session's
  * lock.
  */
+
 import type { Action, AuthenticationProof, AuthenticationResult } from "../../gateways/authentication.ts";
 import type { AcquirerData, MethodIndicator } from "../../gateways/authentication-provider.ts";
 import type { Shopper } from "../../gateways/connector.ts";
 import { actionLookMs, customerTimeMs } from "../../limits.ts";
 import type { Queryable, Statement, Tx } from "../../platform/database.ts";
+import type { AuthenticationId, ConnectionId, SessionId } from "../../platform/ids.ts";
 import { Secret, seal, unseal } from "../../platform/secrets.ts";
 import type { Core } from "../core.ts";
 import { LeaseLost, required } from "../record/lease.ts";
@@ -23,9 +25,9 @@ import {
 } from "./authentications.ts";
 
 /** Names the row that a bank's message belongs to. */
-export const messageOf = (id: string) => `message of ${id}`;
+export const messageOf = (id: AuthenticationId) => `message of ${id}`;
 /** Names the row that a proof belongs to. */
-const proofOf = (id: string) => `proof of ${id}`;
+const proofOf = (id: AuthenticationId) => `proof of ${id}`;
 
 const insertProvided: Statement = {
   name: "insert_provided_authentication",
@@ -38,12 +40,12 @@ export function openProvided(
   tx: Tx,
   core: Pick<Core, "runtime" | "sealing">,
   asked: {
-    readonly sessionId: string;
+    readonly sessionId: SessionId;
     readonly provider: PlannedProvider;
     readonly because: string;
     readonly shopper: Shopper | undefined;
   },
-): string {
+): AuthenticationId {
   const { sessionId, provider, because, shopper } = asked;
   const id = core.runtime.uuid();
   const { connectionId, name, credentialVersion } = provider;
@@ -65,7 +67,7 @@ export type KeptForProvider = {
 
 function sealKept(
   core: Pick<Core, "sealing">,
-  id: string,
+  id: AuthenticationId,
   { keep, network, methodIndicator }: KeptForProvider,
 ): string {
   return seal(core.sealing, keptOf(id), JSON.stringify({ keep: keep.expose(), network, methodIndicator }));
@@ -141,7 +143,11 @@ export function recordChallenge(
   tx.send(beginWait, [sessionId]);
 }
 
-function sealMessage({ sealing }: Pick<Core, "sealing">, id: string, message: string | undefined): string | null {
+function sealMessage(
+  { sealing }: Pick<Core, "sealing">,
+  id: AuthenticationId,
+  message: string | undefined,
+): string | null {
   return message === undefined ? null : seal(sealing, messageOf(id), message);
 }
 
@@ -199,7 +205,7 @@ export async function loadProof(
   {
     sessionId,
     authenticationId: id,
-  }: { readonly sessionId: string; readonly authenticationId?: string | null | undefined },
+  }: { readonly sessionId: SessionId; readonly authenticationId?: AuthenticationId | null | undefined },
 ): Promise<AuthenticationProof | undefined> {
   if (id == null) return undefined;
   const [row] = await database.query<{ proofSealed: string | null }>(selectProof, [sessionId, id]);
@@ -214,7 +220,7 @@ const clearProofs: Statement = {
 };
 
 /** Deletes a session's proof, which no gateway may use any more. */
-export function dropProof(tx: Tx, sessionId: string): void {
+export function dropProof(tx: Tx, sessionId: SessionId): void {
   tx.send(clearProofs, [sessionId]);
 }
 
@@ -242,7 +248,12 @@ const setLook: Statement = {
   text: "SELECT FROM app.look_at_provider($1, $2, $3, $4, $5)",
 };
 
-type Wait = { readonly id: string; readonly status: AuthenticationStatus; readonly lookAt: Date; readonly now: Date };
+type Wait = {
+  readonly id: AuthenticationId;
+  readonly status: AuthenticationStatus;
+  readonly lookAt: Date;
+  readonly now: Date;
+};
 
 /**
  * Makes a session that waits for a provider's customer look: at once when the bank's device check has reported or the
@@ -251,7 +262,7 @@ type Wait = { readonly id: string; readonly status: AuthenticationStatus; readon
  */
 export async function wakeProvided(
   tx: Tx,
-  sessionId: string,
+  sessionId: SessionId,
   because: "checked" | "cancelled" | "returned",
 ): Promise<void> {
   const [wait] = await tx.query<Wait>(selectWait, [sessionId]);
@@ -280,7 +291,7 @@ const startDeviceCheck: Statement = {
 const deviceCheckMs = 10_000;
 
 /** Starts the clock of a device check, because a page is there. */
-export function startCheckClock(tx: Tx, sessionId: string, authenticationId: string): void {
+export function startCheckClock(tx: Tx, sessionId: SessionId, authenticationId: AuthenticationId): void {
   tx.send(startDeviceCheck, [sessionId, authenticationId, deviceCheckMs]);
 }
 
@@ -290,7 +301,10 @@ const selectAcquirer: Statement = {
 };
 
 /** Loads the merchant's data at a connection's acquirer; undefined if none were set. */
-export async function loadAcquirer(queryable: Queryable, connectionId: string): Promise<AcquirerData | undefined> {
+export async function loadAcquirer(
+  queryable: Queryable,
+  connectionId: ConnectionId,
+): Promise<AcquirerData | undefined> {
   const [row] = await queryable.query<{ acquirer: AcquirerData | null }>(selectAcquirer, [connectionId]);
   return row?.acquirer ?? undefined;
 }

@@ -1,11 +1,13 @@
 /** Payments that a merchant's block list stops. `claim` looks into it (src/migrations/environment/blocklist.sql). */
+
 import type { CardFingerprint } from "../../platform/card-token.ts";
 import type { Statement, Tx } from "../../platform/database.ts";
+import type { BlockId } from "../../platform/ids.ts";
 
 export type BlockKind = "CARD" | "EMAIL" | "NETWORK";
 
 /** The entry that stops a payment. */
-export type Block = { readonly id: string; readonly kind: BlockKind; readonly reason: string };
+export type Block = { readonly id: BlockId; readonly kind: BlockKind; readonly reason: string };
 
 const renewStatement: Statement = {
   name: "renew_blocked_card",

@@ -1,15 +1,17 @@
 /** A merchant's block list: its entries, and the parts of a payment that can be blocked. */
+
 import type { Queryable, Statement, Tx } from "../../platform/database.ts";
 import { DomainError } from "../../platform/errors.ts";
+import type { BlockId, MerchantId, SessionId } from "../../platform/ids.ts";
 import type { BlockKind } from "./blocked.ts";
 
 /** An entry that blocks. */
 export type BlocklistEntry = {
-  readonly id: string;
+  readonly id: BlockId;
   readonly kind: BlockKind;
   readonly network: string | null;
   readonly cardLast4: string | null;
-  readonly sessionId: string | null;
+  readonly sessionId: SessionId | null;
   readonly reason: string;
   readonly addedBy: string;
   readonly addedAt: Date;
@@ -20,7 +22,7 @@ export type BlocklistEntry = {
 export type Blockable = {
   readonly kind: BlockKind;
   readonly given: string;
-  readonly sessionId?: string | undefined;
+  readonly sessionId?: SessionId | undefined;
   readonly cardLast4?: string | null | undefined;
 };
 
@@ -37,7 +39,7 @@ const selectEntries: Statement = {
 };
 
 /** Returns the entries of a merchant that block, newest first. */
-export function listBlocklist(queryable: Queryable, merchantId: string): Promise<BlocklistEntry[]> {
+export function listBlocklist(queryable: Queryable, merchantId: MerchantId): Promise<BlocklistEntry[]> {
   return queryable.query(selectEntries, [merchantId]);
 }
 
@@ -53,7 +55,7 @@ type PartsRow = { card: string | null; cardLast4: string | null; email: string |
 /** Returns the parts of a merchant's payment that can be blocked; undefined where it has no such payment. */
 export async function findBlockable(
   queryable: Queryable,
-  { merchantId, sessionId }: { readonly merchantId: string; readonly sessionId: string },
+  { merchantId, sessionId }: { readonly merchantId: MerchantId; readonly sessionId: SessionId },
 ): Promise<Partial<Record<BlockKind, Blockable>> | undefined> {
   const [row] = await queryable.query<PartsRow>(selectParts, [sessionId, merchantId]);
   if (row === undefined) return undefined;
@@ -73,7 +75,7 @@ const selectEntry: Statement = {
 /** Returns the entry that blocks this; undefined if none does. */
 export async function findEntryOf(
   queryable: Queryable,
-  merchantId: string,
+  merchantId: MerchantId,
   { kind, given }: Blockable,
 ): Promise<BlocklistEntry | undefined> {
   const [entry] = await queryable.query<BlocklistEntry>(selectEntry, [merchantId, kind, given]);
@@ -97,7 +99,7 @@ const insertEntry: Statement = {
 /** Adds an entry, in a transaction that has locked the merchant's configuration. Throws `state_conflict` where one blocks this already, or the list is full. */
 export async function addEntry(
   tx: Tx,
-  merchantId: string,
+  merchantId: MerchantId,
   added: Blockable & Pick<BlocklistEntry, "id" | "reason" | "addedBy" | "endsAt">,
 ): Promise<BlocklistEntry> {
   const { id, kind, given, cardLast4 = null, sessionId = null, reason, addedBy, endsAt } = added;
@@ -121,7 +123,7 @@ const endStatement: Statement = {
 };
 
 /** Ends an entry of the merchant. Returns undefined where it has no such entry that blocks. */
-export async function endEntry(tx: Tx, merchantId: string, entryId: string): Promise<BlocklistEntry | undefined> {
+export async function endEntry(tx: Tx, merchantId: MerchantId, entryId: BlockId): Promise<BlocklistEntry | undefined> {
   const [entry] = await tx.query<BlocklistEntry>(endStatement, [entryId, merchantId]);
   return entry;
 }

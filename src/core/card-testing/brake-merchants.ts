@@ -2,8 +2,10 @@
  * Begins and ends the braking of merchants, with its alert. While a merchant brakes, a card that it never approved is
  * authenticated where that is possible and gets no second gateway after a decline (braked-plan.ts, `decideAfterFailure`).
  */
+
 import { endAlertsOf, openAlert } from "../../events/alerts.ts";
 import type { Queryable, Statement } from "../../platform/database.ts";
+import type { AlertId, MerchantId } from "../../platform/ids.ts";
 import type { Core } from "../core.ts";
 import { calmSince, daysOfHistory, isOver, isSuspicious, thresholdOf, windowMs } from "./judge-braking.ts";
 
@@ -33,7 +35,7 @@ const selectMerchants: Statement = {
 };
 
 type MerchantRow = {
-  readonly merchantId: string;
+  readonly merchantId: MerchantId;
   readonly cards: number;
   readonly now: Date;
   readonly beganAt: Date | null;
@@ -104,7 +106,7 @@ export function createBrakeTurn(core: Parts): () => Promise<boolean> {
 }
 
 /** Begins and ends the braking of every merchant, or of this one, by the cards of the last ten minutes and by what people hold. */
-export async function brakeMerchants(core: Parts, merchantId?: string): Promise<void> {
+export async function brakeMerchants(core: Parts, merchantId?: MerchantId): Promise<void> {
   const rows = await core.database.query<MerchantRow>(selectMerchants, [windowMs, merchantId ?? null, core.isTest]);
   for (const row of rows) await brake(core, row);
 }
@@ -131,7 +133,7 @@ async function brake(core: Parts, row: MerchantRow): Promise<void> {
   }
   const minutes = Math.max(1, Math.round((now.getTime() - beganAt.getTime()) / 60_000));
   const detail = `Payments were braked for ${minutes} min. At most ${inWords(Math.max(cards, row.most ?? 0))} within ten minutes; the threshold was ${threshold}.`;
-  const ended = await core.database.query<{ id: string }>(describeEnd, [merchantId, detail]);
+  const ended = await core.database.query<{ id: AlertId }>(describeEnd, [merchantId, detail]);
   await endAlertsOf(
     core.database,
     ended.map(({ id }) => id),
@@ -156,7 +158,7 @@ async function alert(
 }
 
 /** Returns the number of cards above which the merchant brakes at this time. */
-async function loadThreshold(database: Queryable, merchantId: string, now: Date): Promise<number> {
+async function loadThreshold(database: Queryable, merchantId: MerchantId, now: Date): Promise<number> {
   const hour = Math.floor(now.getTime() / hourMs) * hourMs;
   const values = [merchantId, new Date(hour), new Date(hour - daysOfHistory * dayMs), now.getUTCHours()];
   const [row] = await database.query<{ earlier: number[]; first: Date | null }>(selectEarlier, values);

@@ -1,6 +1,8 @@
 /** Plans a payment whose merchant brakes, or whose customer's network was declined too often. */
+
 import type { CardFingerprint } from "../../platform/card-token.ts";
 import type { Statement } from "../../platform/database.ts";
+import type { MerchantId } from "../../platform/ids.ts";
 import type { Core } from "../core.ts";
 import { type Plan, planAsked, type Route } from "../decide/plan-route.ts";
 import type { Brake } from "../rows/entities.ts";
@@ -21,7 +23,7 @@ const selectApproved: Statement = {
 /** Reports whether the merchant has approved this card, by any version of its fingerprint. */
 async function isApproved(
   { database }: Pick<Core, "database">,
-  merchantId: string,
+  merchantId: MerchantId,
   card: CardFingerprint,
 ): Promise<boolean> {
   const [row] = await database.query<{ isKnown: boolean }>(selectApproved, [merchantId, card.versions]);
@@ -36,7 +38,7 @@ async function isApproved(
 export async function planWhileBraking(
   core: Pick<Core, "database">,
   route: Route,
-  paying: { merchantId: string; card: CardFingerprint; canAsk: boolean; plan: Plan },
+  paying: { merchantId: MerchantId; card: CardFingerprint; canAsk: boolean; plan: Plan },
 ): Promise<BrakedPlan> {
   const { merchantId, card, canAsk, plan } = paying;
   if (await isApproved(core, merchantId, card)) return { plan, brakes: ["KNOWN_CARD"] }; // rule:approved-card-known
@@ -50,7 +52,7 @@ export async function planWhileBraking(
 export async function planPastNetwork(
   core: Pick<Core, "database">,
   route: Route,
-  paying: BrakedPlan & { merchantId: string; card: CardFingerprint; canAsk: boolean },
+  paying: BrakedPlan & { merchantId: MerchantId; card: CardFingerprint; canAsk: boolean },
 ): Promise<BrakedPlan | undefined> {
   const { merchantId, card, canAsk, plan, brakes } = paying;
   const asked = planAsked(route, { canAsk: true });

@@ -3,9 +3,11 @@
  * try out what belongs to a number, or which numbers work. `claim` (src/migrations/environment/payment-functions.sql) counts and refuses; the end of a declined payment is
  * recorded here.
  */
+
 import { outageCodes } from "../../gateways/outages.ts";
 import type { CardFingerprint } from "../../platform/card-token.ts";
 import type { Statement, Tx } from "../../platform/database.ts";
+import type { MerchantId, SessionId } from "../../platform/ids.ts";
 import type { Plan } from "../decide/plan-route.ts";
 import type { Block } from "./blocked.ts";
 
@@ -64,7 +66,7 @@ const countDeclineStatement: Statement = {
 const notOfCard = /^(capture|order)_/;
 
 /** Counts the end of a declined payment against its card, if a gateway has declined it and not for an outage. */
-export function countDecline(tx: Tx, sessionId: string, declineCode: string | null): void {
+export function countDecline(tx: Tx, sessionId: SessionId, declineCode: string | null): void {
   if (declineCode !== null && notOfCard.test(declineCode)) return;
   tx.send(countDeclineStatement, [sessionId, guessedCodes, testedCodes, outageCodes]);
 }
@@ -77,7 +79,7 @@ const countRefusedStatement: Statement = {
 /** Counts a payment that was refused because its card was declined too often. It counts in test only, where one card stands for many. */
 export function countRefused(
   tx: Tx,
-  session: { readonly id: string; readonly merchantId: string },
+  session: { readonly id: SessionId; readonly merchantId: MerchantId },
   card: CardFingerprint,
 ): void {
   tx.send(countRefusedStatement, [session.id, session.merchantId, card.versions[0]]);

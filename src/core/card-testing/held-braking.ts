@@ -1,5 +1,7 @@
 /** A person's hold on braking, and what the merchant's people see of braking. */
+
 import type { Queryable, Statement, Tx } from "../../platform/database.ts";
+import type { MerchantId } from "../../platform/ids.ts";
 
 /** A person's word: the merchant brakes, or does not, until then. */
 type BrakingHold = { readonly isOn: boolean; readonly until: Date; readonly heldBy: string };
@@ -29,7 +31,7 @@ const selectHold: Statement = {
 };
 
 /** Loads whether a merchant brakes. */
-export async function loadBraking(queryable: Queryable, merchantId: string): Promise<BrakingState> {
+export async function loadBraking(queryable: Queryable, merchantId: MerchantId): Promise<BrakingState> {
   const [now] = await queryable.query<BrakingPeriod>(selectOpen, [merchantId]);
   const [hold] = await queryable.query<BrakingHold>(selectHold, [merchantId]);
   return { now, hold };
@@ -46,7 +48,7 @@ const selectPeriods: Statement = {
 /** Lists the periods in which a merchant braked, newest first. */
 export function listBraking(
   queryable: Queryable,
-  { merchantId, from, to }: { merchantId: string; from: Date; to: Date },
+  { merchantId, from, to }: { merchantId: MerchantId; from: Date; to: Date },
 ): Promise<BrakingPeriod[]> {
   return queryable.query<BrakingPeriod>(selectPeriods, [merchantId, from, to]);
 }
@@ -61,12 +63,12 @@ const deleteHold: Statement = { name: "delete_braking_hold", text: "DELETE FROM 
 /** Holds braking on or off for some hours. It takes effect with the next turn of `createBrakeTurn`. */
 export async function recordHold(
   tx: Tx,
-  { merchantId, isOn, hours, by }: { merchantId: string; isOn: boolean; hours: number; by: string },
+  { merchantId, isOn, hours, by }: { merchantId: MerchantId; isOn: boolean; hours: number; by: string },
 ): Promise<void> {
   await tx.query(setHold, [merchantId, isOn, hours, by]);
 }
 
 /** Ends a hold: from now on the declined cards decide. */
-export async function removeHold(tx: Tx, merchantId: string): Promise<void> {
+export async function removeHold(tx: Tx, merchantId: MerchantId): Promise<void> {
   await tx.query(deleteHold, [merchantId]);
 }

@@ -2,7 +2,9 @@
  * Decides from rows alone the next step of a claimed session, and what follows a failed attempt. A process that takes
  * over therefore continues where the last one stopped. PURE.
  */
+
 import { openingMarginMs, submitWaitMs } from "../../limits.ts";
+import type { AttemptId, AuthenticationId } from "../../platform/ids.ts";
 import type { AuthenticationStep } from "../authentication/after-authentication.ts";
 import { isRefusedByProvider, isStoppedUnavailable, type ProviderStep } from "../authentication/after-provider.ts";
 import { stepBeforePlan, stepOfAuthentication } from "../authentication/next-authentication-step.ts";
@@ -40,13 +42,13 @@ export type Step =
   | { readonly type: "wait"; readonly until: Date }
   | { readonly type: "close" };
 
-type Moment = { readonly now: Date; readonly unsentAttemptId?: string | undefined };
+type Moment = { readonly now: Date; readonly unsentAttemptId?: AttemptId | AuthenticationId | undefined };
 
 /**
  * Returns the next step. `unsentAttemptId` is the attempt that this process has opened and not yet sent; any other
  * AUTHORIZING attempt was left behind by a process that is gone.
  */
-export function nextStep(loaded: Payment, unsentAttemptId?: string): Step {
+export function nextStep(loaded: Payment, unsentAttemptId?: AttemptId | AuthenticationId): Step {
   const { session, attempts } = loaded;
   const moment = { now: loaded.readAt, unsentAttemptId };
   const decided = attempts.find((attempt) => attempt.decisionConfirmedAt && !attempt.completedAt);

@@ -1,6 +1,8 @@
 /** Plans a payment: the gateways of a rule in their order, and what is left out of it with its reason. PURE. */
+
 import { type Exemption, exemptions } from "../../gateways/authentication.ts";
 import { attemptsMax } from "../../limits.ts";
+import type { ConnectionId } from "../../platform/ids.ts";
 import type {
   AuthenticationPolicy,
   AuthenticationRule,
@@ -13,7 +15,7 @@ import type { FailoverRule } from "./next-step.ts";
 
 /** A connection of the rule at the time when the payment is submitted. */
 export type Candidate = {
-  readonly connectionId: string;
+  readonly connectionId: ConnectionId;
   readonly gateway: string;
   /** Absent until credentials have been verified. */
   readonly credentialVersion?: number | undefined;
@@ -33,7 +35,7 @@ export type Candidate = {
 };
 
 /** Returns the candidates with these ids, in the order of the ids. */
-export function candidatesIn(candidates: readonly Candidate[], connectionIds: readonly string[]): Candidate[] {
+export function candidatesIn(candidates: readonly Candidate[], connectionIds: readonly ConnectionId[]): Candidate[] {
   return connectionIds.flatMap((id) => candidates.find(({ connectionId }) => connectionId === id) ?? []);
 }
 

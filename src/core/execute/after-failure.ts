@@ -1,8 +1,10 @@
 /** Records that an attempt has failed, and opens what follows it: the next one, a repeat, or a provider's authentication. */
+
 import type { CardSummary } from "../../card-vault/card-vault.ts";
 import type { AuthorizeAnswer, GatewayOutcome, NotProcessed } from "../../gateways/connector.ts";
 import type { Tx } from "../../platform/database.ts";
 import { unreachable } from "../../platform/errors.ts";
+import type { AttemptId, AuthenticationId } from "../../platform/ids.ts";
 import { providerBefore } from "../authentication/after-provider.ts";
 import { findRepeat, openProvider } from "../authentication/authenticated-attempts.ts";
 import { because, type NoCard } from "../decide/because.ts";
@@ -99,7 +101,7 @@ export async function openAfter(
   tx: Tx,
   work: Work,
   next: Exclude<FailoverDecision, { action: "stop" }>,
-): Promise<string> {
+): Promise<AttemptId | AuthenticationId> {
   const { core, loaded } = work;
   const isFirst = next.action === "failover" && next.to.providerFirst;
   const first = isFirst ? providerBefore(loaded, next.to) : undefined;

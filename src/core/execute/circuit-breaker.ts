@@ -2,9 +2,11 @@
  * The circuit breaker: leaves out connections for a while when their last calls all failed. Each process knows only its
  * own calls.
  */
+
 import type { Connector, GatewayOutcome } from "../../gateways/connector.ts";
 import { breakerCalls, breakerConnectionsMax, breakerOpenMs, breakerWindowMs } from "../../limits.ts";
 import { unreachable } from "../../platform/errors.ts";
+import type { ConnectionId } from "../../platform/ids.ts";
 
 /** Says what an answer means for the connection itself. `nothing`: the fault lies elsewhere, or was requested. */
 export type Health = "answered" | "failed" | "nothing";
@@ -36,11 +38,11 @@ export function classifyHealth(outcome: GatewayOutcome, { failsOnRequest }: Pick
  */
 export class CircuitBreaker {
   /** Failure times in milliseconds, oldest first. A connection whose last call was answered has no entry. */
-  readonly #failures = new Map<string, readonly number[]>();
-  readonly #gateways = new Map<string, string>();
+  readonly #failures = new Map<ConnectionId, readonly number[]>();
+  readonly #gateways = new Map<ConnectionId, string>();
 
   /** Records how a call to a connection of this gateway ended. */
-  record(connectionId: string, health: Health, now: Date, gateway = ""): void {
+  record(connectionId: ConnectionId, health: Health, now: Date, gateway = ""): void {
     if (health === "nothing") return;
     const before = this.#failures.get(connectionId) ?? [];
     this.#failures.delete(connectionId);
@@ -61,7 +63,7 @@ export class CircuitBreaker {
   }
 
   /** Reports whether the last five calls failed within a minute and the last of them less than 30 s ago. */
-  isFailing(connectionId: string, now: Date): boolean {
+  isFailing(connectionId: ConnectionId, now: Date): boolean {
     const moments = this.#failures.get(connectionId) ?? [];
     const [first, last] = [moments[0], moments.at(-1)];
     if (first === undefined || last === undefined || moments.length < breakerCalls) return false;

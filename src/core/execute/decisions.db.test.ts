@@ -338,7 +338,8 @@ describe("a decision that takes two", () => {
   it("can only be about an attempt of the merchant's own", async () => {
     const { session } = await unanswered();
     const attempt = await of(session);
-    for (const other of [{ merchantId: session.id }, { sessionId: attempt.attemptId }, { attemptId: session.id }]) {
+    const none = fixture.core.runtime.uuid();
+    for (const other of [{ merchantId: none }, { sessionId: none }, { attemptId: none }]) {
       const decided = fixture.core.database.transaction((tx) => decideAttempt(tx, { ...attempt, ...other }, givenUp));
       await expect(decided).rejects.toMatchObject({ code: "not_found" });
     }

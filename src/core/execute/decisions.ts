@@ -3,8 +3,10 @@
  * and in live another person has to confirm it. The flow executes it under its lease, so it never runs beside a request
  * of ours.
  */
+
 import type { Queryable, Statement, Tx } from "../../platform/database.ts";
 import { DomainError } from "../../platform/errors.ts";
+import type { AttemptId, MerchantId, SessionId } from "../../platform/ids.ts";
 import type { Core } from "../core.ts";
 import { pendingFrom } from "../decide/next-step.ts";
 import type { TheirRecord } from "../decide/reconcile-records.ts";
@@ -23,7 +25,7 @@ import type { Work } from "./work.ts";
 
 /** A stored decision. Without `confirmedAt` it has no effect yet. */
 export type RecordedDecision = {
-  readonly attemptId: string;
+  readonly attemptId: AttemptId;
   readonly decision: Decision;
   /** The gateway's reference of the captured payment; null where the attempt is given up. */
   readonly reference: string | null;
@@ -46,9 +48,9 @@ export type WantedDecision = Pick<RecordedDecision, "decision" | "reference" | "
 
 /** An attempt of a merchant's session. */
 export type DecidedAttempt = {
-  readonly merchantId: string;
-  readonly sessionId: string;
-  readonly attemptId: string;
+  readonly merchantId: MerchantId;
+  readonly sessionId: SessionId;
+  readonly attemptId: AttemptId;
 };
 
 /**
@@ -96,7 +98,7 @@ const selectDecisions: Statement = {
 };
 
 /** Loads the decisions about a session's attempts. */
-export async function loadDecisions(queryable: Queryable, sessionId: string): Promise<readonly RecordedDecision[]> {
+export async function loadDecisions(queryable: Queryable, sessionId: SessionId): Promise<readonly RecordedDecision[]> {
   return queryable.query<RecordedDecision>(selectDecisions, [sessionId]);
 }
 

@@ -7,6 +7,7 @@ import type { CaptureAnswer, LookUpAnswer, Refused, VoidAnswer } from "../../gat
 import { repeatFirstMs, repeatLongestMs } from "../../limits.ts";
 import type { Tx } from "../../platform/database.ts";
 import { unreachable } from "../../platform/errors.ts";
+import type { SessionId } from "../../platform/ids.ts";
 import { openAuthenticationOf } from "../authentication/after-authentication.ts";
 import { authenticationExtras } from "../authentication/authenticated-attempts.ts";
 import { endAuthentication, openAuthentication, recordFrictionless } from "../authentication/authentications.ts";
@@ -103,7 +104,7 @@ export async function markUnknown(work: Work, attempt: Attempt): Promise<void> {
 /** Looks an attempt up at the end of the plan. If the gateway does hold the amount, the attempt becomes the winner. */
 export async function adoptIfHeld({ core, lease }: Work, attempt: Attempt): Promise<void> {
   const answer = await gateway.lookUp(core, attempt);
-  const change = async (tx: Tx, payerId?: string) => {
+  const change = async (tx: Tx, payerId?: SessionId) => {
     const { session } = await lockAndRenew(tx, lease);
     if (answer.type === "captured") await reportNeverOrdered(tx, core, attempt);
     // An answer that names another attempt's hold says nothing about this attempt.
@@ -127,7 +128,7 @@ export async function reportNeverOrdered(tx: Tx, core: Core, { sessionId, id, ga
 async function recordLookUp(
   tx: Tx,
   core: Core,
-  { session, attempt, payerId }: { session: PaymentSession; attempt: Attempt; payerId: string | undefined },
+  { session, attempt, payerId }: { session: PaymentSession; attempt: Attempt; payerId: SessionId | undefined },
   answer: LookUpAnswer,
 ): Promise<void> {
   switch (answer.type) {

@@ -2,10 +2,12 @@
  * Bounds the background work that waits for one gateway, so that a silent one does not delay the work at others. Each
  * process knows only its own.
  */
+
 import { submissionsInFlightMax } from "../../limits.ts";
+import type { ConnectionId } from "../../platform/ids.ts";
 
 /** The account at a gateway that work waits for. */
-export type Called = { readonly connectionId: string; readonly gateway: string };
+export type Called = { readonly connectionId: ConnectionId; readonly gateway: string };
 
 export type Full = { readonly connections: readonly string[]; readonly gateways: readonly string[] };
 

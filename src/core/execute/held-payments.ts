@@ -7,6 +7,7 @@ import type { CardSummary } from "../../card-vault/card-vault.ts";
 import type { CaptureRecord, LookUpAnswer } from "../../gateways/connector.ts";
 import { captureDueMs, holdAlarmMs, holdLookAgainMs, holdLookMs, holdMarginMs } from "../../limits.ts";
 import type { Queryable, Statement, Tx } from "../../platform/database.ts";
+import type { SessionId } from "../../platform/ids.ts";
 import { dropProof } from "../authentication/provided-rows.ts";
 import type { Core } from "../core.ts";
 import { because, type holdEnded } from "../decide/because.ts";
@@ -54,7 +55,7 @@ export async function recordWinner(
     attempt,
     hold,
     payerId,
-  }: { readonly attempt: Attempt; readonly hold: HoldNames; readonly payerId?: string | undefined },
+  }: { readonly attempt: Attempt; readonly hold: HoldNames; readonly payerId?: SessionId | undefined },
 ): Promise<void> {
   if (payerId !== undefined) return recordOrderLost(tx, { attempt, hold, payerId });
   recordHeld(tx, attempt, hold);
@@ -100,7 +101,7 @@ export async function recordAuthorized(
     readonly hold: HoldNames;
     readonly card: CardSummary | undefined;
     readonly end: () => void;
-    readonly payerId?: string | undefined;
+    readonly payerId?: SessionId | undefined;
   },
 ): Promise<void> {
   const { attempt, hold, card, end, payerId } = held;

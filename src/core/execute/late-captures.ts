@@ -4,7 +4,7 @@
  */
 
 import type { Sent, Statement, Tx } from "../../platform/database.ts";
-import { encodeId } from "../../platform/ids.ts";
+import { type AttemptId, encodeId, type MerchantId, type SessionId } from "../../platform/ids.ts";
 import type { Core } from "../core.ts";
 import { type OurRecord, reconcileRecords } from "../decide/reconcile-records.ts";
 import { keepOrder } from "../orders/order-winner.ts";
@@ -13,8 +13,8 @@ import { type AlarmingCore, openWorkItem } from "../record/work-items.ts";
 import type { Attempt, PaymentSession } from "../rows/entities.ts";
 import { heldInSql } from "../rows/payment.ts";
 
-type AttemptKey = { readonly sessionId: string; readonly id: string };
-type SessionKey = { readonly id: string; readonly merchantId: string };
+type AttemptKey = { readonly sessionId: SessionId; readonly id: AttemptId };
+type SessionKey = { readonly id: SessionId; readonly merchantId: MerchantId };
 
 const selectReports: Statement = {
   name: "select_reports_of_capture",
@@ -165,11 +165,11 @@ const confirm: Statement = {
 };
 
 type Locked = SessionKey & {
-  readonly capturedAttemptId: string | null;
+  readonly capturedAttemptId: AttemptId | null;
   readonly captureConfirmed: boolean | null;
   readonly isInDoubt: boolean;
   /** The winner of a payment that is held until its merchant orders the capture. */
-  readonly heldAttemptId: string | null;
+  readonly heldAttemptId: AttemptId | null;
 };
 
 /**
@@ -215,7 +215,7 @@ export async function actOnReports(
     session,
     attemptId,
     reports,
-  }: { session: SessionKey; attemptId: string; reports: Pick<CaptureReports, "failed" | "mismatch"> },
+  }: { session: SessionKey; attemptId: AttemptId; reports: Pick<CaptureReports, "failed" | "mismatch"> },
 ): Promise<void> {
   const about = { sessionId: session.id, attemptId };
   if (reports.mismatch !== undefined) {

@@ -6,7 +6,7 @@
 import { providers } from "../../gateways/authentication-provider.ts";
 import type { LookUpAnswer, VoidAnswer } from "../../gateways/connector.ts";
 import type { Queryable, Statement, Tx } from "../../platform/database.ts";
-import { encodeId } from "../../platform/ids.ts";
+import { type AttemptId, type ConnectionId, encodeId, type SessionId } from "../../platform/ids.ts";
 import type { Core } from "../core.ts";
 import { because } from "../decide/because.ts";
 import { keepOrder } from "../orders/order-winner.ts";
@@ -175,11 +175,11 @@ const selectSessionsOfMoment: Statement = {
 /** Returns the session of an attempt that has no row, by the attempt's id; undefined if there is none. */
 export async function findSessionOfUnrecorded(
   queryable: Queryable,
-  attempt: { id: string; connectionId: string },
-): Promise<string | undefined> {
+  attempt: { id: AttemptId; connectionId: ConnectionId },
+): Promise<SessionId | undefined> {
   const moment = attempt.id.slice(0, 13);
   const range = [`${moment}-0000-0000-000000000000`, `${moment}-ffff-ffff-ffffffffffff`];
-  const sessions = await queryable.query<{ id: string }>(selectSessionsOfMoment, [...range, attempt.connectionId]);
+  const sessions = await queryable.query<{ id: SessionId }>(selectSessionsOfMoment, [...range, attempt.connectionId]);
   return sessions.find(({ id: sessionId }) => roundOf(sessionId, attempt) !== undefined)?.id;
 }
 
@@ -188,7 +188,7 @@ export async function findUnrecordedAttempt(
   core: Core,
   queryable: Queryable,
   session: PaymentSession,
-  id: string,
+  id: AttemptId,
 ): Promise<gateway.AttemptToLookUp | undefined> {
   const connections = await queryable.query<ConnectionInUse>(selectConnections, [session.merchantId]);
   const named = connections.map((one) => ({
@@ -201,7 +201,10 @@ export async function findUnrecordedAttempt(
 
 const rounds = [0, 1, 2] as const;
 
-function roundOf(sessionId: string, { id, connectionId }: { id: string; connectionId: string }): number | undefined {
+function roundOf(
+  sessionId: SessionId,
+  { id, connectionId }: { id: AttemptId; connectionId: ConnectionId },
+): number | undefined {
   return rounds.find((round) => attemptIdOf({ sessionId, connectionId, round }) === id);
 }
 

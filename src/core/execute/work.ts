@@ -1,6 +1,8 @@
 /** A claimed session that one process works on, and the way in which a step commits. */
+
 import type { Shopper } from "../../gateways/connector.ts";
 import type { Tx } from "../../platform/database.ts";
+import type { AttemptId, AuthenticationId, SessionId } from "../../platform/ids.ts";
 import type { Core } from "../core.ts";
 import { inOrder } from "../orders/order-winner.ts";
 import type { Lease } from "../record/lease.ts";
@@ -10,12 +12,15 @@ import type { Payment } from "../rows/payment.ts";
 /**
  * The result of a step: the session's committed rows, and the attempt that it opened for the caller to continue with.
  */
-export type Reloaded = { readonly loaded: Payment; readonly openedAttemptId?: string | undefined };
+export type Reloaded = {
+  readonly loaded: Payment;
+  readonly openedAttemptId?: AttemptId | AuthenticationId | undefined;
+};
 
 /** The result of a change, as `commitAndReload` takes it. */
 export type Changed = {
   readonly loaded?: Payment | undefined;
-  readonly openedAttemptId?: string | undefined;
+  readonly openedAttemptId?: AttemptId | AuthenticationId | undefined;
 };
 
 /** A claimed session that one process works on. */
@@ -35,7 +40,7 @@ export type Work = {
 export async function commitAndReload(
   core: Core,
   { sessionId }: Pick<Lease, "sessionId">,
-  change: (tx: Tx, payerId?: string) => Changed | Promise<Changed>,
+  change: (tx: Tx, payerId?: SessionId) => Changed | Promise<Changed>,
 ): Promise<Reloaded> {
   const { changed, reading } = await inOrder((payerId) =>
     core.database.transaction(async (tx) => {

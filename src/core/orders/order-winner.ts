@@ -3,7 +3,7 @@
  * (src/migrations/environment/orders.sql). docs/safety.md has the rules as O1 to O4.
  */
 import type { Statement, Tx } from "../../platform/database.ts";
-import { encodeId } from "../../platform/ids.ts";
+import { encodeId, type SessionId } from "../../platform/ids.ts";
 import { because } from "../decide/because.ts";
 import { move, recordAdopted } from "../record/attempts.ts";
 import type { HoldNames } from "../record/payment-functions.ts";
@@ -12,13 +12,13 @@ import { type AlarmingCore, openWorkItem } from "../record/work-items.ts";
 import type { Attempt, PaymentSession } from "../rows/entities.ts";
 
 /** The session that has an order, as a customer of another one meets it. */
-export type Payer = { readonly sessionId: string; readonly hasSucceeded: boolean };
+export type Payer = { readonly sessionId: SessionId; readonly hasSucceeded: boolean };
 
 // Raised by app.require_order (src/migrations/environment/orders.sql), with the session that has the order.
 const orderTakenCode = "LL005";
 
 /** Returns the session that has the order, if a change was refused because another one has it. */
-export function payerOf(error: unknown): string | undefined {
+export function payerOf(error: unknown): SessionId | undefined {
   const { code, detail } = error as { code?: unknown; detail?: string };
   return code === orderTakenCode ? detail : undefined;
 }
@@ -27,7 +27,7 @@ export function payerOf(error: unknown): string | undefined {
  * Runs a change that may name a winner. Where another session has the order, the change is undone and run again with the id of
  * that session, so that it records the hold as lost.
  */
-export async function inOrder<Result>(run: (payerId?: string) => Promise<Result>): Promise<Result> {
+export async function inOrder<Result>(run: (payerId?: SessionId) => Promise<Result>): Promise<Result> {
   try {
     return await run();
   } catch (error) {
@@ -49,7 +49,7 @@ const setPayer: Statement = {
  */
 export function recordOrderLost(
   tx: Tx,
-  { attempt, hold, payerId }: { readonly attempt: Attempt; readonly hold: HoldNames; readonly payerId: string },
+  { attempt, hold, payerId }: { readonly attempt: Attempt; readonly hold: HoldNames; readonly payerId: SessionId },
 ): void {
   recordAdopted(tx, attempt, hold);
   const nextBecause = because.orderPaidBy(encodeId("ps", payerId));
@@ -59,7 +59,7 @@ export function recordOrderLost(
 }
 
 /** Records the session that pays the order of a locked session, which is then declined for it. */
-export function recordPayer(tx: Tx, sessionId: string, payerId: string): void {
+export function recordPayer(tx: Tx, sessionId: SessionId, payerId: SessionId): void {
   tx.send(setPayer, [sessionId, payerId]);
 }
 
@@ -97,7 +97,7 @@ export async function keepOrder(
   core: AlarmingCore,
   { id: sessionId }: Pick<PaymentSession, "id">,
 ): Promise<void> {
-  const [row] = await tx.query<{ payerId: string | null }>(takeOrder, [sessionId]);
+  const [row] = await tx.query<{ payerId: SessionId | null }>(takeOrder, [sessionId]);
   if (!row?.payerId) return;
   const detail = `The order is paid by ${encodeId("ps", row.payerId)} too. Refund one of the payments.`;
   await openWorkItem(tx, core, { kind: "PAID_MORE_THAN_ONCE", sessionId, detail });

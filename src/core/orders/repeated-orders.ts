@@ -1,7 +1,9 @@
 /** The setting that refuses a second payment of an order, and the orders that it begins with. */
+
 import { setTimeout as pause } from "node:timers/promises";
 import type { Queryable, Statement, Transacting, Tx } from "../../platform/database.ts";
 import { DomainError } from "../../platform/errors.ts";
+import type { MerchantId } from "../../platform/ids.ts";
 
 /** The treatment of a second payment of one order: it is taken with an alert, or refused. */
 export type RepeatedOrders = "WARN" | "REFUSE";
@@ -12,7 +14,7 @@ const selectSetting: Statement = {
 };
 
 /** Returns a merchant's setting. */
-export async function loadRepeatedOrders(queryable: Queryable, merchantId: string): Promise<RepeatedOrders> {
+export async function loadRepeatedOrders(queryable: Queryable, merchantId: MerchantId): Promise<RepeatedOrders> {
   const [row] = await queryable.query<{ repeatedOrders: RepeatedOrders }>(selectSetting, [merchantId]);
   return row?.repeatedOrders ?? "WARN";
 }
@@ -31,7 +33,11 @@ const noTimeout: Statement = {
 const fill: Statement = { name: "fill_orders", text: "SELECT app.fill_orders($1)" };
 
 /** Changes a merchant's setting. `fillOrders` follows once it is committed. */
-export async function recordRepeatedOrders(tx: Tx, merchantId: string, repeatedOrders: RepeatedOrders): Promise<void> {
+export async function recordRepeatedOrders(
+  tx: Tx,
+  merchantId: MerchantId,
+  repeatedOrders: RepeatedOrders,
+): Promise<void> {
   await tx.query(setSetting, [merchantId, repeatedOrders]);
   await fillAll(tx, merchantId);
 }
@@ -39,7 +45,7 @@ export async function recordRepeatedOrders(tx: Tx, merchantId: string, repeatedO
 const stillWriting =
   "The setting is saved, and orders that were paid a moment ago may still be missing: a transaction on the database server has been writing for seconds. Save the setting again. If that fails too, have the operator end the oldest transaction that pg_stat_activity shows.";
 
-async function fillAll(tx: Tx, merchantId: string): Promise<void> {
+async function fillAll(tx: Tx, merchantId: MerchantId): Promise<void> {
   await tx.query(noTimeout, []);
   await tx.query(fill, [merchantId]);
 }
@@ -62,7 +68,7 @@ const looksMax = 500;
  * Adds the orders of payments that have read the earlier setting and were committed after it was changed: waits for every
  * transaction that was writing then. Throws `unavailable` where one of them is open for longer; to be called again then.
  */
-export async function fillOrders(database: Transacting, merchantId: string, looks = looksMax): Promise<void> {
+export async function fillOrders(database: Transacting, merchantId: MerchantId, looks = looksMax): Promise<void> {
   const read = async (statement: Statement) => {
     const [row] = await database.transaction((tx) => tx.query<{ id: string }>(statement, []));
     return BigInt(row!.id);

@@ -2,10 +2,12 @@
  * The transitions of an attempt: each is one conditional update under the session's lock. The flow decides their
  * order.
  */
+
 import type { CaptureRecord, NotProcessed } from "../../gateways/connector.ts";
 import type { Declined } from "../../gateways/declines.ts";
 import { changesOf, columnName } from "../../platform/columns.ts";
 import type { Statement, Tx } from "../../platform/database.ts";
+import type { SessionId } from "../../platform/ids.ts";
 import { scrub } from "../../platform/scrub.ts";
 import { because, holdEnded } from "../decide/because.ts";
 import type { FailoverDecision } from "../decide/next-step.ts";
@@ -95,7 +97,7 @@ const setVoiding: Statement = {
 };
 
 /** Moves every UNKNOWN attempt of a session to VOIDING; only VOIDED or CAPTURED can follow. */
-export function voidUnknown(tx: Tx, sessionId: string): void {
+export function voidUnknown(tx: Tx, sessionId: SessionId): void {
   tx.send(setVoiding, [sessionId]);
 }
 

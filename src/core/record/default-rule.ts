@@ -1,7 +1,9 @@
 /** The default rule: it routes the payments of a merchant that has saved none. Its version is 0. */
+
 import type { Connection } from "../../gateways/connections.ts";
 import { attemptsMax } from "../../limits.ts";
 import type { Queryable, Statement } from "../../platform/database.ts";
+import type { MerchantId } from "../../platform/ids.ts";
 import { isBrakingInSql } from "../card-testing/card-counts.ts";
 import type { Core } from "../core.ts";
 import type { FailoverSwitch } from "../rows/entities.ts";
@@ -36,7 +38,7 @@ type DefaultConnection = Pick<Connection, "id" | "gateway" | "paused" | "acquire
 export async function loadDefaultConnections(
   { connectorOf }: DefaultParts,
   queryable: Queryable,
-  merchantId: string,
+  merchantId: MerchantId,
 ): Promise<DefaultConnection[]> {
   const rows = await queryable.query<DefaultConnection>(selectDefault, [merchantId]);
   return rows.filter(({ gateway }) => connectorOf(gateway) !== undefined).slice(0, attemptsMax);

@@ -1,13 +1,15 @@
 /** The lease of a submitted session: one process at a time works on it, and every write repeats the lease's epoch. */
+
 import type { CardSummary } from "../../card-vault/card-vault.ts";
 import { leaseMs, leaseUsedMs } from "../../limits.ts";
 import { columnsOf } from "../../platform/columns.ts";
 import type { Database, Statement, Tx } from "../../platform/database.ts";
+import type { AttemptId, SessionId } from "../../platform/ids.ts";
 import { type PaymentSession, PaymentSessionEntity } from "../rows/entities.ts";
 import type { Payment } from "../rows/payment.ts";
 
 /** The right to change a session until another process takes it over with a higher epoch. */
-export type Lease = { readonly sessionId: string; readonly epoch: number };
+export type Lease = { readonly sessionId: SessionId; readonly epoch: number };
 
 /** Ends work whose session another process has, or has moved on. */
 export class LeaseLost extends Error {
@@ -126,7 +128,7 @@ const takeOverThis: Statement = {
 };
 
 /** Takes over a session if its lease has lapsed. */
-export async function takeOverOne(database: Database, sessionId: string): Promise<Lease | undefined> {
+export async function takeOverOne(database: Database, sessionId: SessionId): Promise<Lease | undefined> {
   const [lease] = await database.query<Lease>(takeOverThis, [sessionId, leaseMs]);
   return lease;
 }
@@ -138,7 +140,7 @@ const setWinner: Statement = {
 };
 
 /** Makes an attempt the session's winner, by compare-and-set from none. This prevents a second capture. */
-export function nameWinner(tx: Tx, attempt: { sessionId: string; id: string }): void {
+export function nameWinner(tx: Tx, attempt: { sessionId: SessionId; id: AttemptId }): void {
   tx.send(setWinner, [attempt.sessionId, attempt.id]);
 }
 
@@ -148,7 +150,7 @@ const wake: Statement = { name: "wake_session", partitionKey: 1, text: "SELECT i
  * Makes a session that waits for a gateway due at once, because the gateway has sent something. A session whose
  * process is in the middle of an authorization is left alone: taking it over would discard the answer.
  */
-export async function wakeSession(database: Database, sessionId: string): Promise<void> {
+export async function wakeSession(database: Database, sessionId: SessionId): Promise<void> {
   await database.transaction(async (tx) => void (await wakeLocked(tx, sessionId)));
 }
 
@@ -156,6 +158,6 @@ export async function wakeSession(database: Database, sessionId: string): Promis
  * Wakes a session as `wakeSession` does, in the transaction of the change that is the reason for it. Returns false if
  * it waits for nothing, or a process works on it now.
  */
-export async function wakeLocked(tx: Tx, sessionId: string): Promise<boolean> {
+export async function wakeLocked(tx: Tx, sessionId: SessionId): Promise<boolean> {
   return (await tx.query(wake, [sessionId])).length > 0;
 }

@@ -1,7 +1,9 @@
 /** Reads a session together with its attempts. */
+
 import { readOf } from "../../platform/batches.ts";
 import { columnsOf } from "../../platform/columns.ts";
 import type { Queryable, Sent, Statement, Tx } from "../../platform/database.ts";
+import type { SessionId } from "../../platform/ids.ts";
 import {
   AttemptEntity,
   AuthenticationEntity,
@@ -31,7 +33,7 @@ export const selectPayment: Statement = {
 const selectSession = readOf(selectPayment, ["uuid", "uuid"]);
 
 /** Loads a session in its current state, also inside a transaction. It must exist. */
-export async function loadSession(queryable: Queryable, sessionId: string): Promise<Payment> {
+export async function loadSession(queryable: Queryable, sessionId: SessionId): Promise<Payment> {
   const [row] = await queryable.query<SessionRow>(selectSession, [sessionId, null]);
   if (row === undefined) throw new Error("the session no longer exists");
   return wholeSession(queryable, row);
@@ -70,7 +72,7 @@ export async function wholeSession(queryable: Queryable, row: SessionRow): Promi
 }
 
 /** Reads a session as the last statement of a transaction, so its row arrives with the commit. */
-export function queryPayment(tx: Tx, sessionId: string): Sent<SessionRow> {
+export function queryPayment(tx: Tx, sessionId: SessionId): Sent<SessionRow> {
   return tx.send(selectPayment, [sessionId, null]);
 }
 

@@ -1,5 +1,7 @@
 import { v7, validate, version } from "uuid";
 import { describe, expect, it } from "vitest";
+import type { AttemptId, ConnectionId, MerchantId, SessionId } from "../../platform/ids.ts";
+import { candidatesIn } from "../decide/plan-route.ts";
 import { attemptIdOf } from "./open-attempt.ts";
 
 describe("attemptIdOf()", () => {
@@ -19,5 +21,18 @@ describe("attemptIdOf()", () => {
       const id = attemptIdOf({ sessionId, connectionId: v7() });
       expect([validate(id), version(id), id.slice(0, 13)]).toEqual([true, 7, sessionId.slice(0, 13)]);
     }
+  });
+
+  it("refuses ids of other tables when it is compiled", () => {
+    const [sessionId, connectionId, merchantId]: [SessionId, ConnectionId, MerchantId] = [v7(), v7(), v7()];
+    const attemptId: AttemptId = attemptIdOf({ sessionId, connectionId });
+    expect([
+      // @ts-expect-error An attempt is no session.
+      attemptIdOf({ sessionId: attemptId, connectionId }),
+      // @ts-expect-error A merchant is no connection.
+      attemptIdOf({ sessionId, connectionId: merchantId }),
+    ]).not.toContain(attemptId);
+    // @ts-expect-error A merchant is no connection.
+    expect(candidatesIn([], [merchantId])).toEqual(candidatesIn([], [connectionId]));
   });
 });

@@ -1,6 +1,8 @@
 /** Opens an attempt: its id, its request, and how long its gateway may still execute it. */
+
 import { timingBounds } from "../../limits.ts";
 import type { Statement, Tx } from "../../platform/database.ts";
+import type { AttemptId, AuthenticationId, ConnectionId, SessionId } from "../../platform/ids.ts";
 import { sha256 } from "../../platform/secrets.ts";
 import { proofFor } from "../authentication/after-provider.ts";
 import type { Core } from "../core.ts";
@@ -15,13 +17,13 @@ import type { Opening } from "./payment-functions.ts";
  * connection, so the attempt can still be looked up by its id when its row is lost. The timestamp is the session's, so
  * that a session's attempts are stored together.
  */
-export function attemptIdOf(named: { sessionId: string; connectionId: string; round?: number }): string {
+export function attemptIdOf(named: { sessionId: SessionId; connectionId: ConnectionId; round?: number }): AttemptId {
   const { sessionId, connectionId, round = 0 } = named;
   return deriveId(sessionId, `at ${connectionId}${round === 0 ? "" : ` round ${round}`}`);
 }
 
 /** Returns a UUIDv7 with the session's timestamp; the same values always have the same one. */
-export function deriveId(sessionId: string, name: string): string {
+export function deriveId(sessionId: SessionId, name: string): string {
   const hash = sha256(`${sessionId} ${name}`).toString("hex");
   // RFC 9562, 5.7: 48 bits of time, version 7, 12 bits, variant 10, 62 bits.
   const variant = ((Number.parseInt(hash.slice(3, 4), 16) & 3) | 8).toString(16);
@@ -57,14 +59,14 @@ export function nextOpening(core: Core, { session, authentications }: Opened, ne
 
 /** Returns what an attempt asks for. */
 export function openingOf(attempt: {
-  readonly id: string;
+  readonly id: AttemptId;
   readonly session: Pick<PaymentSession, "id" | "amountMinor" | "currency">;
   readonly to: PlannedConnection;
   readonly because: string;
   /** 1: the one repeat at the same connection, with authentication. 2: the one retry, as the gateway allowed. */
   readonly round?: number;
   /** The provider's authentication whose proof the gateway gets. */
-  readonly authenticationId?: string | undefined;
+  readonly authenticationId?: AuthenticationId | undefined;
   readonly latestExecutionMs: number;
 }): Opening {
   const { id, session, to, because, round = 0, authenticationId = null, latestExecutionMs } = attempt;
@@ -123,7 +125,7 @@ export function openAttempt(tx: Tx, attempt: Opening): void {
 }
 
 /** Opens an attempt at the next connection. Returns its id. */
-export function openNext(tx: Tx, core: Core, opened: Opened, next: NextAttempt): string {
+export function openNext(tx: Tx, core: Core, opened: Opened, next: NextAttempt): AttemptId {
   const attempt = nextOpening(core, opened, next);
   openAttempt(tx, attempt);
   return attempt.id;

@@ -10,7 +10,7 @@ import { callOf } from "../../platform/batches.ts";
 import type { CardFingerprint } from "../../platform/card-token.ts";
 import { columnsOf } from "../../platform/columns.ts";
 import type { Queryable } from "../../platform/database.ts";
-import { encodeId } from "../../platform/ids.ts";
+import { type AttemptId, type AuthenticationId, encodeId, type RequestId, type SessionId } from "../../platform/ids.ts";
 import { type Secret, sha256 } from "../../platform/secrets.ts";
 import type { Block } from "../card-testing/blocked.ts";
 import { type CardBrake, ClaimRefused, cardLimits } from "../card-testing/card-counts.ts";
@@ -29,13 +29,13 @@ import { loadSession } from "./load-session.ts";
 
 /** A submission that claims its session. */
 export type Claim = {
-  readonly sessionId: string;
+  readonly sessionId: SessionId;
   readonly vaultToken: Secret;
   readonly ruleVersion: number;
   readonly plan: Plan;
   readonly routedBy?: RoutedBy | undefined;
   readonly submissionBudgetMs: number;
-  readonly requestId?: string | undefined;
+  readonly requestId?: RequestId | undefined;
   /** Lets a process that takes the session over ask the customer. */
   readonly browserSealed?: string | undefined;
   readonly fingerprint?: CardFingerprint | undefined;
@@ -66,7 +66,7 @@ export type Opening = Pick<
   | "currency"
 > & {
   readonly round: number;
-  readonly authenticationId: string | null;
+  readonly authenticationId: AuthenticationId | null;
   readonly latestExecutionMs: number;
 };
 
@@ -299,7 +299,7 @@ export async function recordCapturedAndEnded(
   const event = prepareEvent(core.outbox, { sessionId: session.id, merchantId: session.merchantId, type }, (later) => {
     const described = core.describeSession(endedAt(new Date(0))) as {
       settledAt: string;
-      attempts: { attemptId: string; completedAt?: string }[];
+      attempts: { attemptId: AttemptId; completedAt?: string }[];
     };
     described.settledAt = later.settled;
     for (const one of described.attempts)

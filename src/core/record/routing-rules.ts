@@ -2,6 +2,7 @@
  * A merchant's routing rules, and what a payment loads from them. Every change of a rule is a new version, and a version
  * never changes.
  */
+
 import { whyNotForwardable } from "../../card-vault/card-vault.ts";
 import type { Amount } from "../../gateways/amounts.ts";
 import type { Exemption } from "../../gateways/authentication.ts";
@@ -10,6 +11,7 @@ import type { Connector } from "../../gateways/connector.ts";
 import { holdMarginMs } from "../../limits.ts";
 import { columnsOf } from "../../platform/columns.ts";
 import type { Queryable, Statement, Tx } from "../../platform/database.ts";
+import type { ConnectionId, MerchantId, SessionId } from "../../platform/ids.ts";
 import { sha256 } from "../../platform/secrets.ts";
 import { isBrakingInSql } from "../card-testing/card-counts.ts";
 import type { Core } from "../core.ts";
@@ -52,10 +54,10 @@ type RouteRow = {
   failoverOn: FailoverSwitch[];
   authentication: AuthenticationRule;
   policy: AuthenticationPolicy | null;
-  connectionIds: readonly string[];
+  connectionIds: readonly ConnectionId[];
   cases: RoutingCases | null;
   split: Split | null;
-  connectionId: string;
+  connectionId: ConnectionId;
   gateway: string;
   credentialVersion: number | null;
   paused: boolean;
@@ -92,7 +94,7 @@ export function providerOfRule(
  */
 export async function loadRoute(
   core: Core,
-  payment: { merchantId: string } & Amount & Partial<Pick<PaymentSession, "manualCapture" | "captureBy">>,
+  payment: { merchantId: MerchantId } & Amount & Partial<Pick<PaymentSession, "manualCapture" | "captureBy">>,
 ): Promise<CasedRoute & { readonly isBraking?: boolean }> {
   const read = async () => {
     const saved = await core.database.query<RouteRow>(selectRoute, [payment.merchantId]);
@@ -101,7 +103,7 @@ export async function loadRoute(
   const rows = await core.hold(`route ${payment.merchantId}`, read);
   const [first] = rows;
   if (first === undefined) return { version: defaultRuleVersion, failoverOn: [], candidates: [], all: [] };
-  const isFailing = (connectionId: string) => core.circuitBreaker.isFailing(connectionId, core.runtime.now());
+  const isFailing = (connectionId: ConnectionId) => core.circuitBreaker.isFailing(connectionId, core.runtime.now());
   const heldForMs = payment.manualCapture
     ? (payment.captureBy?.getTime() ?? 0) - core.runtime.now().getTime()
     : undefined;
@@ -117,7 +119,7 @@ export async function loadRoute(
   return { version, failoverOn, authentication, policy, candidates, provider, cases, split, all, isBraking };
 }
 
-async function loadDefaultRoute(core: Core, merchantId: string): Promise<RouteRow[]> {
+async function loadDefaultRoute(core: Core, merchantId: MerchantId): Promise<RouteRow[]> {
   const connections = await loadDefaultConnections(core, core.database, merchantId);
   const rule = {
     ...{
@@ -187,7 +189,7 @@ const selectRule: Statement = {
 /** Loads the rule by which a session was planned, which may no longer be the newest. */
 export async function loadFailoverRule(
   queryable: Queryable,
-  options: { merchantId: string; version: number },
+  options: { merchantId: MerchantId; version: number },
 ): Promise<FailoverRule> {
   const [rule] = await queryable.query<FailoverRule>(selectRule, [options.merchantId, options.version]);
   return (
@@ -201,7 +203,7 @@ export async function loadFailoverRule(
  */
 export async function loadCardBrands(
   core: Core,
-  payment: { merchantId: string; amountMinor: number; currency: string },
+  payment: { merchantId: MerchantId; amountMinor: number; currency: string },
 ): Promise<string[]> {
   const rule = await loadRoute(core, payment);
   // The card is not known yet, so each case and each arm may apply.
@@ -220,18 +222,18 @@ export async function loadCardBrands(
  * Returns the number of a session from 1 to 100. It is always the same for a session, and as good as random over many:
  * the hash of a random id.
  */
-export function drawOf(sessionId: string): number {
+export function drawOf(sessionId: SessionId): number {
   return (sha256(sessionId).readUInt32BE(0) % 100) + 1;
 }
 
 /** The content of a rule. */
 export type RuleContent = {
-  readonly connectionIds: readonly string[];
+  readonly connectionIds: readonly ConnectionId[];
   readonly failoverOn: readonly FailoverSwitch[];
   /** The default is as needed. */
   readonly authentication?: AuthenticationRule | undefined;
   /** The connection of the provider that authenticates for gateways that import its proof. */
-  readonly providerId?: string | null | undefined;
+  readonly providerId?: ConnectionId | null | undefined;
   readonly policy?: AuthenticationPolicy | null | undefined;
   readonly cases?: RoutingCases | null | undefined;
   /** The split of the default plan; null for none. */
@@ -253,7 +255,7 @@ const insertRule: Statement = {
 export async function recordRoutingRule(
   tx: Tx,
   rule: RuleContent & {
-    readonly merchantId: string;
+    readonly merchantId: MerchantId;
     /** The author, as the audit trail names them. */
     readonly setBy?: string;
     /** The version that it restores. */
@@ -291,7 +293,7 @@ const selectNewest: Statement = {
 };
 
 /** Finds a merchant's newest rule; undefined before the first one. */
-export async function findRoutingRule(queryable: Queryable, merchantId: string): Promise<RoutingRule | undefined> {
+export async function findRoutingRule(queryable: Queryable, merchantId: MerchantId): Promise<RoutingRule | undefined> {
   const [rule] = await queryable.query<RoutingRule>(selectNewest, [merchantId]);
   return rule;
 }
@@ -300,7 +302,7 @@ export async function findRoutingRule(queryable: Queryable, merchantId: string):
 export async function findRuleInForce(
   core: DefaultParts,
   queryable: Queryable,
-  merchantId: string,
+  merchantId: MerchantId,
 ): Promise<RoutingRule | undefined> {
   const saved = await findRoutingRule(queryable, merchantId);
   if (saved !== undefined) return saved;
@@ -331,7 +333,7 @@ const selectSome: Statement = {
 /** Finds these versions of a merchant's rule. */
 export async function findRoutingRules(
   queryable: Queryable,
-  { merchantId, versions }: { merchantId: string; versions: readonly number[] },
+  { merchantId, versions }: { merchantId: MerchantId; versions: readonly number[] },
 ): Promise<RoutingRule[]> {
   return queryable.query<RoutingRule>(selectSome, [merchantId, versions]);
 }
@@ -346,7 +348,7 @@ const selectVersions: Statement = {
 /** Lists a merchant's versions, newest first, beginning with `newest` where it is given. */
 export async function listRoutingRules(
   queryable: Queryable,
-  options: { merchantId: string; newest?: number | undefined; count: number },
+  options: { merchantId: MerchantId; newest?: number | undefined; count: number },
 ): Promise<RoutingRule[]> {
   return queryable.query<RoutingRule>(selectVersions, [options.merchantId, options.newest ?? null, options.count]);
 }

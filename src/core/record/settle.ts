@@ -1,7 +1,7 @@
 /** Ends a session: writes its final status and its event in one transaction. */
 import { type EventType, recordEvent, writeEventBody } from "../../events/outbox.ts";
 import type { Statement, Tx } from "../../platform/database.ts";
-import { encodeId } from "../../platform/ids.ts";
+import { type AttemptId, encodeId, type RefundId, type SessionId } from "../../platform/ids.ts";
 import { dropProof } from "../authentication/provided-rows.ts";
 import { countDecline } from "../card-testing/card-counts.ts";
 import type { Core } from "../core.ts";
@@ -66,7 +66,7 @@ export async function emitEvent(
   core: Pick<Core, "outbox" | "describeSession">,
   session: Pick<PaymentSession, "id" | "merchantId">,
   type: EventType,
-  about: { readonly attemptId?: string; readonly refundId?: string } = {},
+  about: { readonly attemptId?: AttemptId; readonly refundId?: RefundId } = {},
 ): Promise<Payment> {
   const reading = loadSession(tx, session.id);
   const { attemptId, refundId } = about;
@@ -101,6 +101,6 @@ export async function emitPending(tx: Tx, core: Core, session: PaymentSession): 
 const close: Statement = { name: "close_session", partitionKey: 1, text: "SELECT FROM app.close_session($1)" };
 
 /** Closes a session whose status and attempts are all final. */
-export async function closeSession(tx: Tx, sessionId: string): Promise<void> {
+export async function closeSession(tx: Tx, sessionId: SessionId): Promise<void> {
   await tx.query(close, [sessionId]);
 }

@@ -2,8 +2,10 @@
  * Counts unclassified decline codes, so that a gateway's table can be extended. The connector itself decides on the
  * stop.
  */
+
 import type { Declined } from "../../gateways/declines.ts";
 import type { Queryable, Statement, Tx } from "../../platform/database.ts";
+import type { AttemptId, MerchantId, SessionId } from "../../platform/ids.ts";
 import type { Attempt } from "../rows/entities.ts";
 
 // Longest stored part of an unclassified code: the longest of any gateway's tables has 60 characters.
@@ -20,8 +22,8 @@ export type UnclassifiedCode = {
   readonly firstSeenAt: Date;
   readonly lastSeenAt: Date;
   /** The last attempt that it stopped. */
-  readonly attemptId: string;
-  readonly sessionId: string;
+  readonly attemptId: AttemptId;
+  readonly sessionId: SessionId;
 };
 
 const countCode: Statement = {
@@ -59,6 +61,6 @@ const selectCodes: Statement = {
 };
 
 /** Lists a merchant's unclassified codes, latest first. */
-export async function listUnclassifiedCodes(queryable: Queryable, merchantId: string): Promise<UnclassifiedCode[]> {
+export async function listUnclassifiedCodes(queryable: Queryable, merchantId: MerchantId): Promise<UnclassifiedCode[]> {
   return queryable.query<UnclassifiedCode>(selectCodes, [merchantId, unclassifiedCodesMax]);
 }

@@ -29,7 +29,7 @@ async function openCount(session: PaymentSession): Promise<number> {
 const minutesADay = 24 * 60;
 
 describe("openWorkItem()", () => {
-  const found = ({ id }: PaymentSession, detail = "The gateway holds r1.") =>
+  const found = ({ id }: { readonly id: string }, detail = "The gateway holds r1.") =>
     ({ kind: "RECORD_MISMATCH", sessionId: id, attemptId: id, detail }) as const satisfies NewWorkItem;
   const open = (item: NewWorkItem) => openWorkItem(fixture.core.database, fixture.core, item);
 

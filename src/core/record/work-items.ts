@@ -2,9 +2,11 @@
  * The work queue: matters that a person has to handle. Only a person closes a row, and each is opened with an alarm in
  * the log.
  */
+
 import { workItemQuietMs } from "../../limits.ts";
 import type { Queryable, Statement } from "../../platform/database.ts";
 import { unreachable } from "../../platform/errors.ts";
+import type { AttemptId, MerchantId, SessionId, WorkItemId } from "../../platform/ids.ts";
 import type { Core } from "../core.ts";
 
 /** Every kind of matter in the work queue. */
@@ -26,12 +28,12 @@ export type WorkItemKind = (typeof workItemKinds)[number];
 
 /** One row of the work queue. */
 export type WorkItem = {
-  readonly id: string;
+  readonly id: WorkItemId;
   readonly kind: WorkItemKind;
-  readonly merchantId: string;
-  readonly sessionId: string;
+  readonly merchantId: MerchantId;
+  readonly sessionId: SessionId;
   /** Null where the row is about the session as a whole. */
-  readonly attemptId: string | null;
+  readonly attemptId: AttemptId | null;
   /** The gateway of the attempt. */
   readonly gateway: string | null;
   /** The violated invariant, or the public id of the refund; null where the row is not about one. */
@@ -47,7 +49,7 @@ export type WorkItem = {
 
 /** The content of a new row; its merchant is the session's. */
 export type NewWorkItem = Pick<WorkItem, "kind" | "sessionId" | "detail"> & {
-  readonly attemptId?: string | undefined;
+  readonly attemptId?: AttemptId | undefined;
   readonly rule?: string | undefined;
 };
 
@@ -131,7 +133,7 @@ const resolveItem: Statement = {
 /** Records that the matter has resolved itself. The row stays open for a person. */
 export async function resolveWorkItem(
   queryable: Queryable,
-  item: { kind: WorkItemKind; sessionId: string; attemptId: string; rule?: string },
+  item: { kind: WorkItemKind; sessionId: SessionId; attemptId: AttemptId; rule?: string },
 ): Promise<void> {
   await queryable.query(resolveItem, [item.sessionId, item.attemptId, item.kind, item.rule ?? null]);
 }
@@ -225,7 +227,7 @@ export function mayMerchantClose({ kind }: Pick<WorkItem, "kind">): boolean {
  */
 export async function closeWorkItem(
   queryable: Queryable,
-  closing: { id: string; by: string; note: string; merchantId?: string; isWholeCause?: boolean },
+  closing: { id: WorkItemId; by: string; note: string; merchantId?: MerchantId; isWholeCause?: boolean },
 ): Promise<WorkItemCause | undefined> {
   const { id, by, note, merchantId = null, isWholeCause = false } = closing;
   const closed = await queryable.query<WorkItem>(closeItem, [id, by, note, merchantId, isWholeCause]);

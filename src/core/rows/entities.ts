@@ -2,9 +2,19 @@
  * The payment session, its attempts and the routing rule as their tables store them. The migrations define constraints
  * and guards.
  */
+
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import type { AuthenticationWish, Exemption } from "../../gateways/authentication.ts";
 import type { BillingAddress, RefundReason } from "../../gateways/connector.ts";
+import type {
+  AttemptId,
+  AuthenticationId,
+  ConnectionId,
+  MerchantId,
+  RefundId,
+  RequestId,
+  SessionId,
+} from "../../platform/ids.ts";
 import {
   attemptTransitions,
   type authenticationTransitions,
@@ -78,14 +88,14 @@ export type AuthenticationPolicy = {
 /** A merchant's account at a provider of authentication, with the credentials that a payment uses. */
 export type PlannedProvider = {
   readonly name: string;
-  readonly connectionId: string;
+  readonly connectionId: ConnectionId;
   readonly credentialVersion: number;
 };
 
 export type PlannedConnection = {
   readonly priority: number;
   readonly gateway: string;
-  readonly connectionId: string;
+  readonly connectionId: ConnectionId;
   readonly credentialVersion: number;
   /** The wish that the gateway gets with its permission to ask the customer; absent if it gets none. */
   readonly authentication?: AuthenticationWish["wish"] | undefined;
@@ -104,7 +114,11 @@ export type PlannedConnection = {
 };
 
 /** A connection that the plan left out, with the reason. */
-export type SkippedConnection = { readonly gateway: string; readonly connectionId: string; readonly because: string };
+export type SkippedConnection = {
+  readonly gateway: string;
+  readonly connectionId: ConnectionId;
+  readonly because: string;
+};
 
 export type CardType = "CREDIT" | "DEBIT" | "PREPAID";
 
@@ -161,7 +175,7 @@ export type Split = {
   /** The share of arm B in whole percent, 1 to 99. */
   readonly percent: number;
   /** The plan of arm B by priority, highest first. */
-  readonly connectionIds: readonly string[];
+  readonly connectionIds: readonly ConnectionId[];
 };
 
 /** A case of a rule: payments on which its conditions hold are planned over its own connections. */
@@ -170,7 +184,7 @@ export type RoutingCase = {
   readonly name: string;
   readonly conditions: RouteConditions;
   /** By priority, highest first. */
-  readonly connectionIds: readonly string[];
+  readonly connectionIds: readonly ConnectionId[];
   readonly split?: Split | undefined;
   /** ALWAYS: each payment of the case is authenticated. Absent: as the rule says. */
   readonly authentication?: "ALWAYS" | undefined;
@@ -406,7 +420,7 @@ export const RoutingRuleEntity = defineEntity({
   properties: {
     merchantId: p.uuid().primary(),
     version: p.integer().primary(),
-    connectionIds: p.array<string>().columnType("uuid[]"),
+    connectionIds: p.array<ConnectionId>().columnType("uuid[]"),
     failoverOn: p.array<FailoverSwitch>().columnType("text[]"),
     retriesSameGateway: p.boolean(),
     authentication: p.text().$type<AuthenticationRule>(),
@@ -420,12 +434,41 @@ export const RoutingRuleEntity = defineEntity({
   },
 });
 
+/** The rows of an entity, whose ids name their tables. */
+type WithIds<Row, Ids> = {
+  [Name in keyof Row]: Name extends keyof Ids ? Ids[Name] | Exclude<Row[Name], string> : Row[Name];
+};
+
 /** One payment of one customer, from its creation to its single end. */
-export type PaymentSession = InferEntity<typeof PaymentSessionEntity>;
-export type Attempt = InferEntity<typeof AttemptEntity>;
+export type PaymentSession = WithIds<
+  InferEntity<typeof PaymentSessionEntity>,
+  {
+    id: SessionId;
+    merchantId: MerchantId;
+    winnerAttemptId: AttemptId;
+    capturedAttemptId: AttemptId;
+    replacedBy: SessionId;
+    payingSessionId: SessionId;
+    createRequestId: RequestId;
+    submitRequestId: RequestId;
+  }
+>;
+export type Attempt = WithIds<
+  InferEntity<typeof AttemptEntity>,
+  { sessionId: SessionId; id: AttemptId; connectionId: ConnectionId; authenticationId: AuthenticationId }
+>;
 /** One run of 3-D Secure inside an attempt, at the gateway that asked for it. */
-export type Authentication = InferEntity<typeof AuthenticationEntity>;
+export type Authentication = WithIds<
+  InferEntity<typeof AuthenticationEntity>,
+  { sessionId: SessionId; id: AuthenticationId; attemptId: AttemptId; connectionId: ConnectionId }
+>;
 /** One version of a merchant's rule: the order of its gateways, and the failures after which the next one is tried. */
-export type RoutingRule = InferEntity<typeof RoutingRuleEntity>;
+export type RoutingRule = WithIds<
+  InferEntity<typeof RoutingRuleEntity>,
+  { merchantId: MerchantId; providerId: ConnectionId }
+>;
 /** One refund of a captured payment. */
-export type Refund = InferEntity<typeof RefundEntity>;
+export type Refund = WithIds<
+  InferEntity<typeof RefundEntity>,
+  { sessionId: SessionId; id: RefundId; merchantId: MerchantId; attemptId: AttemptId; connectionId: ConnectionId }
+>;

@@ -1,5 +1,7 @@
 /** A payment as its rows describe it, and questions that they answer alone. PURE. */
+
 import type { Exemption } from "../../gateways/authentication.ts";
+import type { AuthenticationId } from "../../platform/ids.ts";
 import type { Attempt, Authentication, PaymentSession, PlannedConnection, Refund } from "./entities.ts";
 
 /** A session, its attempts, authentications and refunds, oldest first, as of one moment of the database's clock. */
@@ -25,7 +27,9 @@ export function plannedAt(
 /** Returns the exemption that an attempt's request asks for. */
 export function exemptionOf(
   session: Planned,
-  attempt: Pick<Attempt, "connectionId" | "round"> & { readonly authenticationId?: string | null | undefined },
+  attempt: Pick<Attempt, "connectionId" | "round"> & {
+    readonly authenticationId?: AuthenticationId | null | undefined;
+  },
 ): Exemption | undefined {
   if (attempt.round === 1 || attempt.authenticationId != null) return undefined;
   return plannedAt(session, attempt)?.exemption;

@@ -76,7 +76,7 @@ describe("a held payment that a person has captured at its gateway", () => {
   it("is cancelled while its gateway gives no answer, and of no other merchant", async () => {
     const { session, gatewayReference, named } = await heldAt(0);
     await fixture.sandbox.captureByHand(gatewayReference, 1_900);
-    const stranger = cancelSession(fixture.core, { ...named, merchantId: session.id });
+    const stranger = cancelSession(fixture.core, { ...named, merchantId: fixture.core.runtime.uuid() });
     await expect(stranger).rejects.toMatchObject({ code: "not_found" });
     expect((await fixture.loadSession(session)).session).toMatchObject({ status: "CREATED" });
     const silent = withAnswers(fixture.core, { lookUp: async () => ({ type: "inconclusive", reason: "no answer" }) });
@@ -95,7 +95,10 @@ describe("money at a gateway that refuses a void and does not say why, as ADYEN"
     await declare();
     expect(await turns(session, 8, refusing())).toMatchObject({ status: "CREATED" });
     expect(await itemsOf(fixture, session)).toMatchObject([{ detail: expect.stringContaining(attempt) }]);
-    const elsewhere = encodeId("att", attemptIdOf({ sessionId: session.id, connectionId: session.id }));
+    const elsewhere = encodeId(
+      "att",
+      attemptIdOf({ sessionId: session.id, connectionId: fixture.core.runtime.uuid() }),
+    );
     expect(await adopt(session, elsewhere)).toMatchObject({ code: 1, err: expect.stringMatching(/No connection/) });
     expect(await adopt(session, attempt)).toMatchObject({ code: 0, out: expect.stringMatching(/at SANDBOX_B/) });
     const silent = withAnswers(refusing(), { capture: () => Promise.reject(new Error("nothing is sent")) });

@@ -1,7 +1,8 @@
 /** Row 10: compares the time to create and submit a payment with and without a year of payments in the tables. */
-import { askOne } from "../testing/with-client.ts";
+
 import { statfs } from "node:fs/promises";
 import type { Child } from "../testing/child-process.ts";
+import { askOne } from "../testing/with-client.ts";
 import { fillPayments, superuserUrlOf } from "./fill-payments.ts";
 import { type BenchHarness, describePostgres } from "./harness.ts";
 import { kinds } from "./payment-bench.ts";

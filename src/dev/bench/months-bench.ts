@@ -1,6 +1,7 @@
 /** Row 10: compares payments with months and years of partitions in the database. */
-import { askOne } from "../testing/with-client.ts";
+
 import { setTimeout as pause } from "node:timers/promises";
+import { askOne } from "../testing/with-client.ts";
 import { fillPayments, superuserUrlOf } from "./fill-payments.ts";
 import { kinds, payAndDeliver } from "./payment-bench.ts";
 import type { Paid, PaymentOrder } from "./payment-load.ts";

@@ -3,11 +3,13 @@
  * customers. Callers have limits of their own, and a merchant is charged only for what they admit: otherwise a customer
  * with one open checkout could use up the merchant's, and a session in a loop those of others behind the same address.
  */
+
 import { requestBucketsMax, requestCredentialsMax } from "../../limits.ts";
 import { CallerCounts, ClientCounts, keepNewest } from "../../platform/caller-counts.ts";
 import type { CountedClient } from "../../platform/client-address.ts";
 import type { Queryable, Statement } from "../../platform/database.ts";
 import { DomainError } from "../../platform/errors.ts";
+import type { MerchantId, SessionId } from "../../platform/ids.ts";
 import {
   type Caller,
   type CounterParts,
@@ -34,9 +36,9 @@ export type RequestLimitsParts = Pick<CounterParts, "nowMs" | "reportFailure"> &
 
 type Counted = Bucket & { readonly counter: RequestCounter; readonly readAtMs: number };
 
-export type Customer = { readonly sessionId: string; readonly client: CountedClient | undefined };
+export type Customer = { readonly sessionId: SessionId; readonly client: CountedClient | undefined };
 
-export type ChargedSession = { readonly merchantId: string; readonly isSubmitted: boolean };
+export type ChargedSession = { readonly merchantId: MerchantId; readonly isSubmitted: boolean };
 
 /** Every bucket that this process has counted in recently. */
 export class RequestLimits {
@@ -68,18 +70,18 @@ export class RequestLimits {
   }
 
   /** Counts a request of an authenticated backend. Throws `rate_limited` if its merchant has none left. */
-  async count(credential: string, merchantId: string, setLimitHeaders: SetLimitHeaders): Promise<void> {
+  async count(credential: string, merchantId: MerchantId, setLimitHeaders: SetLimitHeaders): Promise<void> {
     const counted = this.#remember(credential, { merchantId, name: "api" });
     this.#judge(counted, await counted.counter.count(), setLimitHeaders);
   }
 
   /** Remembers the merchant of a session that was just created, so that its customer's first call need not read it. */
-  expectCustomer(sessionId: string, merchantId: string): void {
+  expectCustomer(sessionId: SessionId, merchantId: MerchantId): void {
     this.#remember(sessionId, { merchantId, name: "checkout" });
   }
 
   /** Remembers that a session was submitted: customers who wait for an outcome have a share of their own. */
-  noteSubmitted(sessionId: string, merchantId: string): void {
+  noteSubmitted(sessionId: SessionId, merchantId: MerchantId): void {
     this.#remember(sessionId, { merchantId, name: "submitted" });
   }
 
@@ -230,7 +232,7 @@ export const customerLimits = {
  */
 type BucketName = "api" | "checkout" | "submitted";
 
-export type Bucket = { readonly merchantId: string; readonly name: BucketName };
+export type Bucket = { readonly merchantId: MerchantId; readonly name: BucketName };
 
 // One row for each bucket, from which every process takes the requests that it admits.
 // A token bucket stored as one time: what is missing from it is what refills until `full_at`. The clock is read once

@@ -67,7 +67,7 @@ describe("a capture at Adyen", () => {
     for (const change of [
       { value: 4899 },
       { currency: "USD" },
-      { merchantReference: encodeId("att", session.id) },
+      { merchantReference: encodeId("att", String(session.id)) },
       { merchantAccountCode: "AnotherShopECOM" },
       { eventCode: "REFUND" },
     ]) {

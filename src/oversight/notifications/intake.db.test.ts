@@ -117,7 +117,7 @@ describe("takeNotification()", () => {
     await expect(take(notification, fixture.connectionIds[0])).rejects.toMatchObject({ code: "not_found" });
     const unread = () => expect.unreachable("a body is read for a connection only");
     await expect(takeNotification(fixture.core, "gc_nonsense", unread)).rejects.toMatchObject({ code: "not_found" });
-    const unknown = encodeId("gc", session.id);
+    const unknown = encodeId("gc", fixture.core.runtime.uuid());
     await expect(takeNotification(fixture.core, unknown, unread)).rejects.toMatchObject({ code: "not_found" });
   });
 

@@ -9,7 +9,7 @@ import type { Notification, RawNotification } from "../../gateways/connector.ts"
 import { gatewayReferenceCharactersMax } from "../../limits.ts";
 import type { Database, Statement } from "../../platform/database.ts";
 import { DomainError } from "../../platform/errors.ts";
-import { decodeId } from "../../platform/ids.ts";
+import { type ConnectionId, decodeId } from "../../platform/ids.ts";
 import type { KeyRing } from "../../platform/secrets.ts";
 
 export type IntakeContext = {
@@ -63,7 +63,7 @@ export async function takeNotification(
 }
 
 type Signed = {
-  readonly connectionId: string;
+  readonly connectionId: ConnectionId;
   readonly credentialVersion: number;
   readonly notifications: readonly Notification[];
 };
@@ -91,7 +91,7 @@ const selectVersions: Statement = {
 
 // The version in use, the newest two that were in use before it, and the newest two that are being verified: while
 // credentials are rotated, the gateway may sign with any of them.
-async function versionsToTry(database: Database, connectionId: string): Promise<number[]> {
+async function versionsToTry(database: Database, connectionId: ConnectionId): Promise<number[]> {
   const rows = await database.query<{ version: number }>(selectVersions, [connectionId]);
   return rows.map((row) => row.version);
 }

@@ -11,7 +11,7 @@ import { findEndInNotifications } from "../../core/record/stored-notifications.t
 import type { Attempt } from "../../core/rows/entities.ts";
 import { repeatFirstMs } from "../../limits.ts";
 import type { Statement } from "../../platform/database.ts";
-import { decodeId } from "../../platform/ids.ts";
+import { type AttemptId, type ConnectionId, decodeId } from "../../platform/ids.ts";
 import { recordRefundReport } from "../../refunds/refund-reports.ts";
 import { hurryOrphan, recordOrphan, recordUnrecordedHold } from "../orphaned-authorizations.ts";
 
@@ -49,7 +49,7 @@ const selectAttemptSession: Statement = {
 };
 
 type StoredNotification = {
-  connectionId: string;
+  connectionId: ConnectionId;
   notificationId: string;
   kind: string;
   attemptReference: string;
@@ -109,7 +109,11 @@ async function act(core: Core, notification: StoredNotification): Promise<"later
 }
 
 /** Acts on a notification about an attempt whose row a restore has lost. */
-async function actOnUnrecorded(core: Core, notification: StoredNotification, id: string): Promise<"later" | undefined> {
+async function actOnUnrecorded(
+  core: Core,
+  notification: StoredNotification,
+  id: AttemptId,
+): Promise<"later" | undefined> {
   const { kind, connectionId, gatewayReference } = notification;
   if (kind !== "held" && kind !== "voided" && kind !== "already_captured") return;
   const sessionId = await findSessionOfUnrecorded(core.database, { id, connectionId });

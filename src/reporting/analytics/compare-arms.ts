@@ -1,6 +1,7 @@
 /** Compares the approval rates of two arms, with the range in which chance leaves them. PURE. */
 
 import type { Arm, RoutingRule } from "../../core/rows/entities.ts";
+import type { ConnectionId } from "../../platform/ids.ts";
 import type { ArmCosts, ArmCounts } from "./load-counts.ts";
 
 /** Part of a whole. */
@@ -78,7 +79,7 @@ export function describeDifference(a: Counted, b: Counted): string {
 
 /** One arm: its plan and its counts. */
 export type ComparedArm = {
-  readonly connectionIds: readonly string[];
+  readonly connectionIds: readonly ConnectionId[];
   readonly counts: readonly ArmCounts[];
   readonly costs: readonly ArmCosts[];
 };

@@ -2,8 +2,10 @@
  * Reads the counts of a merchant's settled payments, point by point: stored counts, and payments that were settled
  * since.
  */
+
 import type { Arm } from "../../core/rows/entities.ts";
 import type { Reads, Statement } from "../../platform/database.ts";
+import type { MerchantId } from "../../platform/ids.ts";
 import { type CutRange, stretchesOf } from "./analytics-range.ts";
 import {
   type CountedTable,
@@ -195,7 +197,7 @@ async function load<Row extends object>(reads: Reads, statement: Statement, give
 }
 
 /** Returns the parameters of a statement for points that begin at these times. */
-function valuesOf(merchantId: string, { startsAt, endsAt: to }: Times): unknown[] {
+function valuesOf(merchantId: MerchantId, { startsAt, endsAt: to }: Times): unknown[] {
   const stretches = stretchesOf({ startsAt, endsAt: to });
   const times = (name: "from" | "to") => arrayOf(stretches.map((stretch) => stretch[name].toISOString()));
   const numbers = (name: "point" | "minutes") => arrayOf(stretches.map((stretch) => stretch[name]));
@@ -214,7 +216,7 @@ type MoneyAsText = { readonly volumeMinor: string; readonly savedMinor: string; 
  */
 export async function loadCounts(
   reads: Reads,
-  asked: { merchantId: string; range: CutRange; currency: string | undefined },
+  asked: { merchantId: MerchantId; range: CutRange; currency: string | undefined },
 ): Promise<RangeCounts> {
   const { merchantId, range, currency } = asked;
   const values = valuesOf(merchantId, range);
@@ -232,7 +234,7 @@ type Times = Pick<CutRange, "startsAt" | "endsAt">;
 
 /** The wanted counts: of payments in every currency, or in one. */
 export type AskedCounts = {
-  readonly merchantId: string;
+  readonly merchantId: MerchantId;
   readonly range: Times;
   readonly currency?: string | undefined;
 };

@@ -3,6 +3,7 @@
 import { findRoutingRule, findRoutingRules } from "../../core/record/routing-rules.ts";
 import type { Arm, RoutingRule, Split } from "../../core/rows/entities.ts";
 import type { Reads } from "../../platform/database.ts";
+import type { ConnectionId } from "../../platform/ids.ts";
 import type { ComparedArm, SplitComparison } from "./compare-arms.ts";
 import { type ArmCosts, type ArmCounts, type AskedCounts, loadArms } from "./load-counts.ts";
 
@@ -37,7 +38,7 @@ export async function loadComparisons(reads: Reads, asked: AskedCounts): Promise
     .map((group): SplitComparison => {
       const { caseName, plan, split } = group[0]!;
       const ofGroup = new Set(group.map(({ rule }) => rule));
-      const armOf = (arm: Arm, connectionIds: readonly string[]): ComparedArm => {
+      const armOf = (arm: Arm, connectionIds: readonly ConnectionId[]): ComparedArm => {
         const isOfArm = (row: ArmCounts | ArmCosts) =>
           row.arm === arm &&
           row.caseName === caseName &&
@@ -58,6 +59,6 @@ export async function loadComparisons(reads: Reads, asked: AskedCounts): Promise
 function planOf(
   rule: RoutingRule,
   caseName: string,
-): { readonly connectionIds: readonly string[]; readonly split?: Split | null | undefined } | undefined {
+): { readonly connectionIds: readonly ConnectionId[]; readonly split?: Split | null | undefined } | undefined {
   return caseName === "" ? rule : rule.cases?.list.find(({ name }) => name === caseName);
 }
