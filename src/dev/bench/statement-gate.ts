@@ -18,7 +18,7 @@ const frameTypes = { query: 0x51, parse: 0x50, bind: 0x42 };
 const changes = /\b(INSERT\s+INTO|DELETE\s+FROM|UPDATE\s+[\w."]+(\s+(AS\s+)?\w+)?\s+SET)\b/i;
 // A call of a function is a commit, but of one that only reads, or of one with which an idle loop looks for work.
 const commits =
-  /\b(app|partitions)\.(?!(clock|audit|first_id_at|latency_step|settled_before|require_one|is_\w+|take_over_next|take_due_\w+)\()\w+\(/;
+  /\b(app|partitions)\.(?!(clock|audit|first_id_at|latency_step|settled_before|require_one|order_payer|is_\w+|take_over_next|take_due_\w+)\()\w+\(/;
 
 const nothing = (): Counts => ({ roundTrips: 0, commits: 0, statements: 0 });
 const countsByName = new Map<string, Counts>();
