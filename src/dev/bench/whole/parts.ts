@@ -26,7 +26,7 @@ type PartOption = {
   readonly min?: 0;
 };
 
-export type PartOrder = { readonly rows: readonly number[]; readonly report: (step: string) => void };
+type PartOrder = { readonly rows: readonly number[]; readonly report: (step: string) => void };
 
 /** The result of a part; `servers` are the versions of the other servers, `figures` every round for programs. */
 export type PartResult = {
