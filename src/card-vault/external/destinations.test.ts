@@ -27,6 +27,42 @@ describe("findProxyDestination()", () => {
     expect(jsonDestinations).toEqual(comparable);
   });
 
+  // A host, a path or a field that is added to the table can send cards elsewhere, from both vaults.
+  it("knows these addresses and fields", () => {
+    const live = "^[0-9a-f]{16}-[a-z0-9]{1,32}-checkout-live\\.adyenpayments\\.com$";
+    const test = "^checkout-test\\.adyen\\.com$";
+    const parts = ["number", "expiryMonth", "expiryYear", "cvc", "holderName", "brand"];
+    const texts: Record<string, string> = {
+      number: "{{card.number}}",
+      expiryMonth: "{{card.expMonth}}",
+      expiryYear: "{{card.expYear}}",
+      cvc: "{{card.cvc}}",
+      holderName: "{{card.holder}}",
+      brand: "{{card.adyenBrand}}",
+    };
+    const method = (without: string) =>
+      Object.fromEntries(
+        parts.filter((part) => part !== without).map((part) => [`/paymentMethod/${part}`, texts[part]]),
+      );
+    const number = { "/cardNumber": "{{card.number}}" };
+    const known = jsonDestinations.map(({ connector, operation, hosts, path, fields }) => {
+      const names =
+        hosts === "sandbox"
+          ? hosts
+          : Object.fromEntries(Object.entries(hosts).map(([name, host]) => [name, host.source]));
+      return [connector, operation, names, path, fields];
+    });
+    expect(known).toEqual([
+      ["SANDBOX_B", "authorize", "sandbox", "/b/payments", method("brand")],
+      ["ADYEN", "payment", { test }, "/v72/payments", method("")],
+      ["ADYEN", "live_payment", { live }, "/checkout/v72/payments", method("")],
+      ["ADYEN_3DS", "card_details", { test }, "/v72/cardDetails", number],
+      ["ADYEN_3DS", "live_card_details", { live }, "/checkout/v72/cardDetails", number],
+      ["ADYEN_3DS", "payment", { test }, "/v72/payments", method("cvc")],
+      ["ADYEN_3DS", "live_payment", { live }, "/checkout/v72/payments", method("cvc")],
+    ]);
+  });
+
   it("knows no operation that takes forms", () => {
     expect(findProxyDestination({ connector: "SANDBOX_A", operation: "authorize" })).toBeUndefined();
   });

@@ -338,8 +338,12 @@ describe("a decision that takes two", () => {
   it("can only be about an attempt of the merchant's own", async () => {
     const { session } = await unanswered();
     const attempt = await of(session);
-    const none = fixture.core.runtime.uuid();
-    for (const other of [{ merchantId: none }, { sessionId: none }, { attemptId: none }]) {
+    const [foreignSession, foreignAttempt] = [String(session.id), String(attempt.attemptId)];
+    for (const other of [
+      { merchantId: foreignSession },
+      { sessionId: foreignAttempt },
+      { attemptId: foreignSession },
+    ]) {
       const decided = fixture.core.database.transaction((tx) => decideAttempt(tx, { ...attempt, ...other }, givenUp));
       await expect(decided).rejects.toMatchObject({ code: "not_found" });
     }

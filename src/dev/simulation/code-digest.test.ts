@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { findRule } from "./break-rules.ts";
@@ -14,13 +14,31 @@ it("is the same in another folder and with another comment or type, and another 
   expect(digest).toMatch(/^[0-9a-f]{12}$/);
   expect(await codeDigest(copy.root)).toBe(digest);
 
-  const file = join(copy.root, "src/core/decide/next-step.ts");
-  const code = await readFile(file, "utf8");
-  await writeFile(file, `// Another comment.\nexport type Another = string;\n${code}`);
-  expect(await codeDigest(copy.root)).toBe(digest);
-  await writeFile(file, code);
+  const edited = async (path: string, edit: (code: string) => string) => {
+    const file = join(copy.root, path);
+    const code = await readFile(file, "utf8");
+    await writeFile(file, edit(code));
+    const changed = await codeDigest(copy.root);
+    await writeFile(file, code);
+    return changed;
+  };
+  const typed = await edited(
+    "src/core/decide/next-step.ts",
+    (code) => `// Another comment.\nexport type Another = string;\n${code}`,
+  );
+  expect(typed).toBe(digest);
+  expect(
+    await edited("src/dev/simulation/simulate.ts", (code) => code.replace("concurrently = 4", "concurrently = 5")),
+  ).not.toBe(digest);
 
   const rule = findRule("capture-never-given-up");
   await copy.take(rule.code.map((removal) => ({ ...removal, id: rule.id })));
   expect(await codeDigest(copy.root)).not.toBe(digest);
+});
+
+it("is another one with another line of the schema", async () => {
+  const copy = await createBrokenCopy(root);
+  onTestFinished(() => copy.remove());
+  await appendFile(join(copy.root, "src/migrations/environment/orders.sql"), "SELECT 1;\n");
+  expect(await codeDigest(copy.root)).not.toBe(await codeDigest(root));
 });

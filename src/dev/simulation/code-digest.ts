@@ -2,11 +2,11 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { build } from "esbuild";
-import { schemaHistory } from "../../migrations/schema-history.ts";
 
 /**
  * Returns 12 hexadecimal digits that are the same for the same JavaScript and SQL: everything that a process of the
- * simulation loads except packages, without types and comments, what its server begins with, and the schema.
+ * simulation loads, without types and comments, what its server begins with, and the schema. Packages, Node.js and
+ * PostgreSQL are not in it.
  * @param root - The folder of the code.
  */
 export async function codeDigest(root: string): Promise<string> {
@@ -25,6 +25,7 @@ export async function codeDigest(root: string): Promise<string> {
     outdir: root,
     logLevel: "silent",
   });
+  const { schemaHistory } = await import(join(root, "src/migrations/schema-history.ts"));
   const hash = createHash("sha256").update(JSON.stringify(schemaHistory.environment));
   for (const { text } of outputFiles) hash.update(text);
   return hash.digest("hex").slice(0, 12);

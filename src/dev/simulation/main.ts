@@ -80,7 +80,7 @@ exitSoon(Number(process.exitCode ?? 0));
 async function playMany(server: SimulationServer, options: Options): Promise<number> {
   const interrupted = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => interrupted.abort());
-  console.log(`Code ${await codeDigest(root)}: seeds of every commit with this code count together.`);
+  console.log(`Code ${await codeDigest(root)}: seeds of commits with the same JavaScript and SQL count together.`);
   const tally = new SimulationTally(options.seeds);
   await simulate({
     ...options,
