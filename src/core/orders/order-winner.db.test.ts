@@ -172,8 +172,8 @@ describe("a merchant that begins to refuse repeated orders", () => {
     });
     await late.query("BEGIN");
     await late.query("DELETE FROM app.order_winner WHERE session_id = $1", [one!.id]);
-    const fill = () => fillOrders(fixture.core.database, fixture.owner.merchantId, 0);
-    await expect(fill()).rejects.toMatchObject({
+    const fill = (looks?: number) => fillOrders(fixture.core.database, fixture.owner.merchantId, looks);
+    await expect(fill(0)).rejects.toMatchObject({
       code: "unavailable",
       message: expect.stringMatching(/Save the setting again/),
     });
