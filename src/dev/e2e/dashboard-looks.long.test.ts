@@ -7,7 +7,7 @@ await import("./dashboard.e2e.test.ts");
 await import("./dashboard-account.e2e.long.test.ts");
 await import("./dashboard-analytics.e2e.long.test.ts");
 await import("./dashboard-holds.e2e.long.test.ts");
-await import("./dashboard-payments.e2e.test.ts");
+await import("./dashboard-payments.e2e.long.test.ts");
 await import("./dashboard-refunds.e2e.long.test.ts");
 await import("./dashboard-routing.e2e.long.test.ts");
 await import("./dashboard-webhooks.e2e.long.test.ts");
