@@ -205,14 +205,15 @@ describe("a refund in the browser", () => {
   });
 });
 
-/** Moves what happened to orders to noon of a past day, which no guard allows. */
+/** Moves what happened to orders to noon of a past day, which no guard allows, and which was added up without them. */
 async function moveToDay(day: string, orders: string): Promise<void> {
   const merchantId = decodeId("mer", demo.file.merchants[0]!.merchantId);
   const own = `SELECT id FROM payment_session WHERE merchant_id = '${merchantId}' AND order_ref LIKE '${orders}'`;
   await query(
     `BEGIN; SET LOCAL session_replication_role = replica;
      UPDATE refund SET succeeded_at = '${day}T12:00:01Z' WHERE session_id IN (${own});
-     UPDATE payment_session SET settled_at = '${day}T12:00:00Z' WHERE id IN (${own}); COMMIT`,
+     UPDATE payment_session SET settled_at = '${day}T12:00:00Z' WHERE id IN (${own});
+     DELETE FROM ledger_sum; UPDATE ledger_walk SET counted_until = '-infinity'; COMMIT`,
   );
 }
 

@@ -52,7 +52,12 @@ export function BrakingForm({ braking, onChange }: { braking: Braking | undefine
         <div className="row">
           <label>
             Hold it for{" "}
-            <select value={hours} disabled={isDisabled} onChange={({ target }) => setHours(Number(target.value))}>
+            <select
+              className="select"
+              value={hours}
+              disabled={isDisabled}
+              onChange={({ target }) => setHours(Number(target.value))}
+            >
               {times.map(([value, name]) => (
                 <option key={value} value={value}>
                   {name}

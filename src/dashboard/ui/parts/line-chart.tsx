@@ -88,7 +88,7 @@ function optionsOf(element: HTMLElement, drawn: Drawn): uPlot.Options {
       {
         ...{
           ...axis,
-          size: size === "wide" ? 62 : 46,
+          size: (_: uPlot, labels: string[] | null) => axisWidthOf(labels, size === "wide" ? 62 : 46),
           values: (_: uPlot, splits: number[]) => splits.map((split) => formatAxis(split)),
         },
         ...(isWhole && { incrs: wholeSteps }),
@@ -102,6 +102,15 @@ function optionsOf(element: HTMLElement, drawn: Drawn): uPlot.Options {
       drawClear: isLastPartial ? [(plot) => shadeLast(plot, colorOf(element, "--sunken"))] : [],
     },
   };
+}
+
+// Of the widest character in the chart's font, and the ticks with their gap, in pixels.
+const [characterWidth, besideLabel] = [7, 14];
+
+/** Returns the width of the axis at the side: the least, or what its longest label needs. */
+function axisWidthOf(labels: readonly string[] | null, least: number): number {
+  const longest = Math.max(0, ...(labels ?? []).map((label) => label.length));
+  return Math.max(least, besideLabel + longest * characterWidth);
 }
 
 /** Shades the ground from the last full point to the end: what is drawn there still changes. */
