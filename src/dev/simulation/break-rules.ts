@@ -134,7 +134,7 @@ export function writeTable(findings: readonly Finding[]): string {
 export function describeFinding({ rule, variant, violation, seeds, refused }: Finding): string {
   const others = variant === "withOthers" ? `with ${rule.coveredBy?.map((id) => `\`${id}\``).join(" and ")}: ` : "";
   if (violation === undefined)
-    return `${others}nothing in ${seeds} seeds${describeRefused(refused)}${variant === unsafeVariantOf(rule) && rule.harmless ? `: ${rule.harmless}` : ""}`;
+    return `${others}nothing in ${seeds} seeds${describeRefused(refused)}${variant === unsafeVariantOf(rule) && rule.unseen ? `: ${rule.unseen}` : ""}`;
   const { seedsNeeded, shortest } = violation;
   return `${others}**${shortest.violation}** after ${seedsNeeded} seeds, in ${shortest.steps} steps (seed ${shortest.seed})`;
 }

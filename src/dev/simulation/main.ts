@@ -101,8 +101,8 @@ async function playMany(server: SimulationServer, options: Options): Promise<num
 
 /** Returns 0 when the removal of every rule is detected. */
 async function playBroken(server: SimulationServer, options: Options, selected: readonly Rule[]): Promise<number> {
-  // Removals that never did harm are skipped.
-  const broken = options.least ? selected.filter(({ harmless }) => harmless === undefined) : selected;
+  // Removals that no seed has to show are skipped.
+  const broken = options.least ? selected.filter(({ unseen }) => unseen === undefined) : selected;
   const findings: Finding[] = [];
   const interrupted = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => interrupted.abort());
@@ -133,7 +133,7 @@ async function playBroken(server: SimulationServer, options: Options, selected: 
   await Promise.all(Array.from({ length: players }, playSeeds));
   if (!options.least) console.log(`\n${writeTable(findings)}`);
   const isMissed = (rule: Rule) => findings.some((finding) => finding.rule === rule && finding.violation);
-  const unmissed = broken.filter((rule) => !isMissed(rule) && rule.harmless === undefined).map((rule) => rule.id);
+  const unmissed = broken.filter((rule) => !isMissed(rule) && rule.unseen === undefined).map((rule) => rule.id);
   console.log(
     `\n${broken.filter(isMissed).length} rules missed, ${unmissed.length} not: ${unmissed.join(", ") || "none"}`,
   );

@@ -18,7 +18,7 @@ export const captureRules: readonly Rule[] = [
     ],
     coveredBy: ["lease-epoch", "conditional-move"],
     harm: "captured",
-    harmless: "a second winner would need two more walls to be gone: the index and the guard that came first",
+    unseen: "a second winner would need two more walls to be gone: the index and the guard that came first",
   },
   {
     id: "winner-voids-unknown",

@@ -152,6 +152,7 @@ export const endRules: readonly Rule[] = [
     ],
     database: [],
     harm: "a hold is left at a gateway",
+    unseen: "the report has to come before the restored database's first void; stale-absent.db.test.ts shows it",
   },
   {
     id: "orphans-voided",

@@ -25,8 +25,8 @@ export type Rule = {
   readonly coveredBy?: readonly string[];
   /** The text of its violation, if the rules that cover it have others. */
   readonly harm?: string;
-  /** The reason that money is not in danger even then, if no violation was ever found. */
-  readonly harmless?: string;
+  /** The reason that no seed has to show its violation: money is not in danger even then, or a test shows what no seed plays. */
+  readonly unseen?: string;
   /** A seed that showed its violation: `--least` begins there and stops at the first violation. */
   readonly seenAt?: number;
 };
