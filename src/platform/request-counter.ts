@@ -36,6 +36,9 @@ export type CounterParts = {
 
 // A process that was granted something leaves the next refill to others, or the quickest would take every one.
 const restAfterGrant = 1.5;
+// While a bucket is empty, a grant is spread over the time until the next one in turns of this length: thirty calls at
+// once would delay those of other merchants.
+const turnMs = 10;
 
 const uncounted: Verdict = { admitted: true, counted: false, remaining: 0, waitMs: 0 };
 const anyone: Caller = { network: undefined, session: "" };
@@ -64,7 +67,7 @@ export class RequestCounter {
     if (refused !== undefined) return refused;
     return new Promise((resolve) => {
       this.#queue.join(caller, nowMs, resolve);
-      if (this.#stock.isDry(nowMs)) answer(this.#queue.takeBehind(waitingRequestsMax), this.#refuse(nowMs));
+      if (this.#stock.isDry(nowMs)) this.#refuseCrowd(nowMs);
       this.#takeAhead(nowMs);
     });
   }
@@ -86,7 +89,7 @@ export class RequestCounter {
 
   /** Returns a refusal until the bucket has refilled, and what waits has had its turn. */
   #refuse(nowMs: number, waiting = this.#queue.size): Verdict {
-    const turnsMs = (waiting * 1_000) / this.#parts.limit.perSecond;
+    const turnsMs = (Math.max(0, waiting - this.#stock.held) * 1_000) / this.#parts.limit.perSecond;
     return { admitted: false, counted: true, remaining: 0, waitMs: this.#stock.dryForMs(nowMs) + turnsMs };
   }
 
@@ -117,15 +120,31 @@ export class RequestCounter {
     const granted = wanted > 0 ? await take(wanted) : undefined;
     if (granted) this.#stock.add(granted, now());
     const nowMs = now();
-    let served = 0;
-    while (served < this.#queue.size && this.#stock.spend(nowMs)) served++;
-    answer(this.#queue.takeFirst(served), this.#admit(nowMs));
+    const dryForMs = this.#stock.dryForMs(nowMs);
+    const isPaced = pause !== undefined && dryForMs > 0 && dryForMs < turnWithinMs;
+    if (!isPaced) this.#serve(nowMs, this.#queue.size);
     const refused = this.refusal(nowMs);
     if (refused) answer(this.#queue.takeFirst(this.#queue.size), refused);
-    if (pause === undefined || this.#queue.size === 0 || !this.#stock.isDry(nowMs)) return;
-    answer(this.#queue.takeBehind(waitingRequestsMax), this.#refuse(nowMs));
-    await pause(this.#stock.dryForMs(nowMs) * (granted?.granted ? restAfterGrant : 1));
-    answer(this.#queue.takeSince(now() - turnWithinMs), this.#refuse(now()));
+    if (!isPaced) return;
+    const untilMs = nowMs + dryForMs * (granted?.granted ? restAfterGrant : 1);
+    for (let atMs = nowMs; this.#queue.size > 0 && atMs < untilMs; atMs = now()) {
+      const turns = Math.max(1, Math.floor((untilMs - atMs) / turnMs));
+      this.#serve(atMs, Math.ceil(this.#stock.held / turns));
+      this.#refuseCrowd(atMs);
+      await pause((untilMs - atMs) / turns);
+      answer(this.#queue.takeSince(now() - turnWithinMs), this.#refuse(now()));
+    }
+  }
+
+  #refuseCrowd(nowMs: number): void {
+    answer(this.#queue.takeBehind(waitingRequestsMax + this.#stock.held), this.#refuse(nowMs));
+  }
+
+  /** Admits up to `most` of the requests that wait, as far as the stock lasts. */
+  #serve(nowMs: number, most: number): void {
+    let served = 0;
+    while (served < Math.min(most, this.#queue.size) && this.#stock.spend(nowMs)) served++;
+    answer(this.#queue.takeFirst(served), this.#admit(nowMs));
   }
 }
 
@@ -160,6 +179,10 @@ export class RequestStock {
   constructor(limit: RequestLimit) {
     this.#limit = limit;
     this.#size = stockSize(limit);
+  }
+
+  get held(): number {
+    return this.#held;
   }
 
   /** Reports whether there is a request to spend; drops expired ones. */

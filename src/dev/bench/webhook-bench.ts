@@ -189,10 +189,11 @@ async function measureAtRate(
   { perSecond, seconds }: { perSecond: number; seconds: number },
 ): Promise<Round> {
   await harness.receiver.ask("begin");
+  const prepared = await load.prepare(Math.ceil(perSecond * seconds) + 1);
   const adding: ReturnType<ScaleLoad["add"]>[] = [];
   const startedAt = performance.now();
   for (let passedMs = 0; passedMs < seconds * 1_000; passedMs = performance.now() - startedAt) {
-    while (adding.length < (passedMs / 1_000) * perSecond) adding.push(load.add(1));
+    while (adding.length < (passedMs / 1_000) * perSecond) adding.push(load.settle([prepared[adding.length]!]));
     await pause(tickMs);
   }
   const emitted = (await Promise.all(adding)).flat();

@@ -9,6 +9,8 @@ import type { WebhookSite } from "./webhook-site.ts";
 
 const type = "payment_session.expired";
 
+export type PreparedSession = { readonly id: string; readonly merchant: ScaleMerchant };
+
 export class ScaleLoad {
   readonly emitted: (EmittedEvent & { readonly merchant: ScaleMerchant; readonly emittedAtMs: number })[] = [];
   readonly #site: WebhookSite;
@@ -35,22 +37,32 @@ export class ScaleLoad {
     return new ScaleLoad(site, merchants, JSON.parse(row!.body.toString()).data, eventsOfSession);
   }
 
+  /** Writes sessions that have ended, and whose events are still to be added. */
+  async prepare(count: number): Promise<PreparedSession[]> {
+    const sessions = Array.from({ length: count }, () => ({
+      id: systemRuntime.uuid(),
+      merchant: this.#merchants[this.#sessions++ % this.#merchants.length]!,
+    }));
+    await this.#site.query(insertSessions, [
+      sessions.map(({ id }) => id),
+      sessions.map(({ merchant }) => merchant.merchantId),
+    ]);
+    return sessions;
+  }
+
   /**
    * Settles sessions with this many events in all (rounded up to whole sessions) in one commit, then publishes them.
    * Returns the emitted events.
    */
   async add(events: number): Promise<ScaleLoad["emitted"]> {
-    const sessions = Array.from({ length: Math.ceil(events / this.#eventsOfSession) }, () => ({
-      id: systemRuntime.uuid(),
-      merchant: this.#merchants[this.#sessions++ % this.#merchants.length]!,
-    }));
+    return this.settle(await this.prepare(Math.ceil(events / this.#eventsOfSession)));
+  }
+
+  /** Adds the events of prepared sessions in one commit, then publishes them. Returns the emitted events. */
+  async settle(sessions: readonly PreparedSession[]): Promise<ScaleLoad["emitted"]> {
     const rows = sessions.flatMap(({ id, merchant }) =>
       Array.from({ length: this.#eventsOfSession }, (_, index) => this.#event(id, merchant, index + 1)),
     );
-    await this.#site.query(insertSessions, [
-      sessions.map(({ id }) => id),
-      sessions.map(({ merchant }) => merchant.merchantId),
-    ]);
     const createdAt = await this.#site.environment.database.transaction(async (tx) => {
       const [written] = await tx.query<{ now: Date }>(insertEvents, [
         rows.map((row) => row.sessionId),
