@@ -170,10 +170,6 @@ describe("a statement of a transaction", () => {
         "awaited",
         (opened) => opened.transaction((tx) => Promise.all([tx.query(insert, ["a"]), tx.query(insert, ["b"])])),
       ],
-      [
-        "alone",
-        (opened) => opened.query({ name: "", text: "WITH x AS (SELECT 1) INSERT INTO note VALUES ($1)" }, ["a"]),
-      ],
     ])("does nothing if BEGIN alone fails: %s", async (how, run) => {
       const reached = pooler.refuseNext();
       await expect(run(open()), how).rejects.toMatchObject({ code: "08006" });
@@ -183,18 +179,29 @@ describe("a statement of a transaction", () => {
       expect(await notes()).toEqual(["later"]);
     });
 
-    it("waits for BEGIN's answer if it is not sent with it", async () => {
+    it("waits for BEGIN's answer", async () => {
       const answer = Promise.withResolvers<void>();
       const reached = pooler.refuseNext(answer.promise);
       const failing = open().transaction(async (tx) => {
-        tx.send(insert, ["with it"]);
+        tx.send(insert, ["before it"]);
         await reached;
-        tx.send(insert, ["after it"]);
+        tx.send(insert, ["behind it"]);
         setImmediate(answer.resolve);
       });
       await expect(failing).rejects.toMatchObject({ code: "08006" });
       expect(await notes()).toEqual([]);
     });
+  });
+
+  it("alone is run once where BEGIN is refused, and not at all where it fails itself", async () => {
+    const pooledDatabase = new Database(pooled, { isPooled: true });
+    const alone = { name: "", text: "WITH x AS (SELECT 1) INSERT INTO note VALUES ($1)" };
+    const reached = pooler.refuseNext();
+    await pooledDatabase.query(alone, ["a"]);
+    await reached;
+    await expect(pooledDatabase.query(alone, ["a"])).rejects.toMatchObject({ code: "23505" });
+    await pooledDatabase.query(alone, ["b"]);
+    expect(await notes()).toEqual(["a", "b"]);
   });
 
   it("is refused once the transaction has ended", async () => {

@@ -10,11 +10,9 @@ import driver, {
   type PoolClient,
   type QueryConfig,
   type QueryResult,
-  type Submittable,
   types,
 } from "pg";
 import { Batches, type Call } from "./batches.ts";
-import { OneSync, SyncMember } from "./one-sync.ts";
 import { PartitionNames } from "./partition-names.ts";
 import type { Queryable, Statement } from "./statement.ts";
 
@@ -38,9 +36,16 @@ function parseSafeInteger(text: string): number {
 // The function with which the driver itself writes values (node_modules/pg/lib/index.js, 2026); its types omit it.
 const { prepareValue } = (driver as unknown as { utils: { prepareValue(value: unknown): unknown } }).utils;
 
-// A value that cannot be written throws here, before anything is sent: the driver would detect it between two
-// statements.
+const textOfName = new Map<string, string>();
+
+// What the driver would refuse between two statements throws here, before anything is sent: a value that it cannot
+// write, and another text under a name.
 function queryOf({ name, text }: Statement, values: readonly unknown[], keepsNames: boolean) {
+  if (keepsNames) {
+    const known = textOfName.get(name);
+    if (known === undefined) textOfName.set(name, text);
+    else if (known !== text) throw new Error(`the name of a statement must be unique: ${name}`);
+  }
   return { ...(keepsNames && { name }), text, values: values.map((value) => prepareValue(value)), types: readings };
 }
 
@@ -67,19 +72,20 @@ export class Tx implements Queryable {
   readonly #begin: Promise<unknown>;
   readonly #sent: Promise<unknown>[] = [];
   readonly #hints: (() => void)[] = [];
-  #opening: SyncMember[] | undefined = [];
   #hasEnded = false;
   #failure: unknown;
 
-  /** Begins on a connection of its own; the first statements given to `query` and `send` share BEGIN's round trip. */
+  /** Begins on a connection of its own. */
   constructor(client: PoolClient, keepsNames: boolean, partitions: PartitionNames | undefined) {
     this.#client = client;
     this.#keepsNames = keepsNames;
     this.#partitions = partitions;
-    this.#begin = this.#run({ text: "BEGIN" });
+    this.#begin = client.query("BEGIN");
     this.#begin.catch(() => {});
-    if (!keepsNames) this.#sent.push(this.#run(planEachTime));
-    process.nextTick(() => this.#open());
+    if (keepsNames) return;
+    const planned = this.#run(planEachTime);
+    planned.catch(() => {});
+    this.#sent.push(planned);
   }
 
   async query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
@@ -94,36 +100,11 @@ export class Tx implements Queryable {
     }
   }
 
-  /**
-   * Runs a query with BEGIN, in one Sync; later ones wait until BEGIN has succeeded, so that nothing runs without it.
-   */
-  #run(query: QueryConfig | "COMMIT" | "ROLLBACK"): Promise<QueryResult> {
-    if (this.#opening !== undefined && typeof query !== "string") {
-      const member = new SyncMember(query);
-      this.#opening.push(member);
-      return member.result;
-    }
-    const send = () => {
-      writeTogether(this.#client);
-      return typeof query === "string" ? this.#client.query(query) : this.#inOneSync([new SyncMember(query)]);
-    };
-    // Without a transaction COMMIT and ROLLBACK do nothing: either may be sent before BEGIN's answer.
-    return this.#open() ? send() : this.#begin.then(send);
-  }
-
-  /** Sends the statements collected since the beginning; returns false if they have been sent. */
-  #open(): boolean {
-    if (this.#opening === undefined) return false;
+  /** Waits until BEGIN has succeeded, so that nothing runs without it. */
+  async #run(query: QueryConfig | "COMMIT" | "ROLLBACK"): Promise<QueryResult> {
+    await this.#begin;
     writeTogether(this.#client);
-    this.#inOneSync(this.#opening);
-    this.#opening = undefined;
-    return true;
-  }
-
-  /** Sends the members in one Sync and returns the result of the last one. */
-  #inOneSync(members: readonly SyncMember[]): Promise<QueryResult> {
-    this.#client.query(new OneSync(members) as unknown as Submittable);
-    return members.at(-1)!.result;
+    return this.#client.query(query as QueryConfig);
   }
 
   /** Sends a statement in one round trip with the next, also with the commit; if it fails, so does the transaction. */
@@ -256,10 +237,21 @@ export class Database implements Queryable {
     return (await this.pool.query<Row>(queryOf(this.#resolve(statement, values), values, true))).rows;
   }
 
-  /** Runs a statement without a name in the same way, still in one round trip. */
+  /**
+   * Runs a statement without a name in the same way, still in one round trip: alone, it changes all or nothing also where
+   * BEGIN is refused.
+   */
   async #queryPlanned<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-    const { rows } = await this.#transactionOnce(async (tx) => tx.send<Row>(statement, values), false);
-    return rows;
+    const query = queryOf(this.#resolve(statement, values), values, false);
+    const client = await this.pool.connect();
+    writeTogether(client);
+    const sent = ["BEGIN", planEachTime, query, "COMMIT"].map((one) => client.query<Row>(one as QueryConfig));
+    const [, planned, answered, committed] = await Promise.allSettled(sent);
+    const failures = [planned, answered, committed].flatMap((one) => (one?.status === "rejected" ? [one.reason] : []));
+    const [failure] = failures as Error[];
+    client.release(failure && (isReadOnly(failure) || isDatabaseDown(failure)) ? failure : undefined);
+    if (failure !== undefined) throw failure;
+    return (answered as PromiseFulfilledResult<QueryResult<Row>>).value.rows;
   }
 
   /**

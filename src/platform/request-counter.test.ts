@@ -167,7 +167,10 @@ describe("RequestCounter with a fair order", () => {
 
   it("spreads what an empty bucket grants over the time until the next grant", async () => {
     const heavies = call(openOrdered(), heavy, 100);
-    requested[0]?.answer(60);
+    requested[0]?.answer(0);
+    await settle();
+    await passTime();
+    requested[1]?.answer(60);
     await settle();
     const admitted = [heavies.filter(Boolean).length];
     while (pauses.length > 0) {

@@ -5,7 +5,6 @@
 import { EventEmitter } from "node:events";
 import type { Pool, QueryResult } from "pg";
 import { idempotencyWaitMs, idleInTransactionMs } from "../../limits.ts";
-import { OneSync } from "../../platform/one-sync.ts";
 import type { Acted, SimulatedProcess, Stage } from "./simulated-process.ts";
 import { type Backend, type Query, textOf } from "./sql-backend.ts";
 import type { SqlServer } from "./sql-server.ts";
@@ -78,32 +77,8 @@ class SimulatedClient extends EventEmitter {
     this.#onRelease = onRelease;
   }
 
-  query(query: Query): Promise<QueryResult>;
-  query(query: OneSync): void;
-  query(query: Query | OneSync): Promise<QueryResult> | undefined {
-    if (!(query instanceof OneSync)) return this.#queue(query);
-    this.#last = this.#last.then(() => this.#runTogether(query));
-    return undefined;
-  }
-
-  /** Runs statements that are sent together; after a failed one, none of the others runs. */
-  async #runTogether({ members }: OneSync): Promise<void> {
-    let failure: Error | undefined;
-    for (const member of members) {
-      if (failure === undefined) {
-        await this.#step(member.config as Query).then(
-          (result) => member.callback(null, result),
-          (error) => {
-            failure = error;
-          },
-        );
-      }
-      if (failure !== undefined) member.callback(failure);
-    }
-  }
-
   /** Runs statements in the order of the calls, as a connection that pipelines does. */
-  #queue(query: Query): Promise<QueryResult> {
+  query(query: Query): Promise<QueryResult> {
     const result = this.#last.then(() => this.#step(query));
     this.#last = result.catch(() => {});
     return result;

@@ -1,7 +1,6 @@
 /** One connection of the simulation's server, and the statements that share one round trip on it. */
 import type { Duplex } from "node:stream";
-import { Client, type QueryConfig, type QueryResult, type Submittable } from "pg";
-import { OneSync, SyncMember } from "../../platform/one-sync.ts";
+import { Client, type QueryConfig, type QueryResult } from "pg";
 import { bindToCore } from "./one-core.ts";
 
 /** A statement as the driver accepts it. */
@@ -49,14 +48,20 @@ export class Backend {
    * latter is run also if the statement fails, and its answer is then discarded.
    */
   async send(query: Query, { before, watching }: { before: readonly Query[]; watching?: Query | undefined }) {
-    // After a COMMIT another transaction begins by itself; a single statement commits at its Sync.
-    const isCommit = textOf(query) === "COMMIT";
     const { stream } = (this.client as unknown as { connection: { stream: Duplex } }).connection;
     stream.cork();
-    const members = this.#inOneSync([...before, query, ...(watching && isCommit ? [watching] : [])]);
-    const observed = !watching || isCommit ? members[before.length + 1] : this.#inOneSync([watching])[0];
+    for (const one of before) this.#query(one);
+    const sent = this.#query(query);
+    const observed = watching ? this.#query(watching) : undefined;
     stream.uncork();
-    return this.#answerOf(members[before.length]!.result, observed?.result);
+    return this.#answerOf(sent, observed);
+  }
+
+  #query(query: Query): Promise<QueryResult> {
+    const result = this.client.query(configOf(query));
+    // Discarded where an earlier one failed.
+    result.catch(() => {});
+    return result;
   }
 
   async #answerOf(sent: Promise<QueryResult>, observing: Promise<QueryResult> | undefined): Promise<Answer> {
@@ -68,12 +73,6 @@ export class Backend {
       await this.client.query("");
       return { type: "error", error };
     }
-  }
-
-  #inOneSync(queries: readonly Query[]): SyncMember[] {
-    const members = queries.map((query) => new SyncMember(configOf(query)));
-    this.client.query(new OneSync(members) as unknown as Submittable);
-    return members;
   }
 }
 
