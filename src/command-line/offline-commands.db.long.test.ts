@@ -85,7 +85,7 @@ describe("switchyard migrate", () => {
 describe("switchyard operator", () => {
   it("grants a person access by a token, and ends it", async () => {
     const database = await createTestDatabase("accounts");
-    const pool = new Pool({ connectionString: database.url, max: 1 });
+    const pool = new Pool({ connectionString: database.url, max: 1, pipeline: true });
     const accounts = new Database(pool);
     const env = { SWITCHYARD_ACCOUNTS_DATABASE_URL: database.url };
     const created = await run(["operator", "create", "--label", "ada"], { env });
@@ -104,7 +104,7 @@ describe("switchyard operator", () => {
 describe("switchyard member create", () => {
   it("makes a member who can sign in, with an audit row that names who made them", async () => {
     const database = await createTestDatabase("accounts");
-    const pool = new Pool({ connectionString: database.url, max: 1 });
+    const pool = new Pool({ connectionString: database.url, max: 1, pipeline: true });
     const accounts = new Database(pool);
     const merchantId = systemRuntime.uuid();
     await createMerchant(accounts, { id: merchantId, name: "Corner Coffee" });

@@ -22,7 +22,7 @@ const folder = mkdtempSync(join(tmpdir(), "switchyard-reseal-accounts-"));
 const file = join(folder, "keys-accounts.json");
 
 const testDatabase = await forFile(() => createTestDatabase("accounts"), "drop");
-const accounts = new Database(new Pool({ connectionString: testDatabase.url, max: 2 }));
+const accounts = new Database(new Pool({ connectionString: testDatabase.url, max: 2, pipeline: true }));
 writeFileSync(file, generateAccountsKeyFile(), { mode: 0o600 });
 afterAll(async () => {
   await accounts.pool.end();

@@ -28,7 +28,7 @@ const merchantId = systemRuntime.uuid();
 const connectionId = systemRuntime.uuid();
 
 const testDatabase = await forFile(() => createTestDatabase("environment"), "drop");
-const pool = await forFile(() => new Pool({ connectionString: testDatabase.url, max: 2 }), "end");
+const pool = await forFile(() => new Pool({ connectionString: testDatabase.url, max: 2, pipeline: true }), "end");
 const database = new Database(pool);
 writeFileSync(file, generateKeyFile("test"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

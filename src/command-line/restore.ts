@@ -246,7 +246,7 @@ async function releaseDoubt(
 async function withoutLimits<Result>(url: string, work: (database: Database) => Promise<Result>): Promise<Result> {
   const { Pool } = await import("pg");
   const { Database } = await import("../platform/database.ts");
-  const pool = new Pool({ ...databaseLogin(url), max: 1 });
+  const pool = new Pool({ ...databaseLogin(url), max: 1, pipeline: true });
   try {
     return await work(new Database(pool));
   } finally {

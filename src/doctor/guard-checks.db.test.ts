@@ -10,7 +10,7 @@ const { owner, database } = await forFile(openTestDatabase);
 
 it.for(["environment", "accounts", "vault"] as const)("knows a database of kind %s", async (kind) => {
   const testDatabase = await createTestDatabase(kind);
-  const examined = new Database(new Pool({ connectionString: testDatabase.url, max: 1 }));
+  const examined = new Database(new Pool({ connectionString: testDatabase.url, max: 1, pipeline: true }));
   const findings = await examineGuards(kind, { kind }, examined);
   await examined.pool.end();
   await testDatabase.drop();

@@ -16,7 +16,7 @@ const rotated = (file: KeyFile, step: RotationStep) => rotateClientSecret(rotate
 
 it("reports keys that can be removed once nothing of the last day needs them", async () => {
   const testDatabase = await createTestDatabase("environment");
-  const database = new Database(new Pool({ connectionString: testDatabase.ownerUrl, max: 1 }));
+  const database = new Database(new Pool({ connectionString: testDatabase.ownerUrl, max: 1, pipeline: true }));
   const complaintsOf = async (file: KeyFile) => {
     const findings = await examineKeys("test", parseKeyFile(JSON.stringify(file), "test"), database);
     return findings.filter(({ state }) => state !== "OK").map(({ says }) => says);

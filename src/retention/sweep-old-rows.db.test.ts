@@ -21,8 +21,15 @@ let databases: Record<(typeof kinds)[number], TestDatabase & { owner: Pool; runt
 beforeAll(async () => {
   const opened = kinds.map(async (kind) => {
     const database = await createTestDatabase(kind);
-    const owner = new Pool({ connectionString: database.ownerUrl, max: 1 });
-    return [kind, { ...database, owner, runtime: new Database(new Pool({ connectionString: database.url, max: 2 })) }];
+    const owner = new Pool({ connectionString: database.ownerUrl, max: 1, pipeline: true });
+    return [
+      kind,
+      {
+        ...database,
+        owner,
+        runtime: new Database(new Pool({ connectionString: database.url, max: 2, pipeline: true })),
+      },
+    ];
   });
   databases = Object.fromEntries(await Promise.all(opened));
 });

@@ -171,7 +171,7 @@ async function measureMoney(
   const spentMs = async () => databaseMs(harness) + readUsage().cpuMs;
   const rows = { merchantId, smallMerchantId: systemRuntime.uuid(), day: dayBefore(2), held };
   await fillMoney(superuserUrlOf(ownerUrlOf("dashboard"), folder), rows);
-  const pool = new Pool({ connectionString: databaseUrl, max: 1 });
+  const pool = new Pool({ connectionString: databaseUrl, max: 1, pipeline: true });
   try {
     const database = new Database(pool);
     const timed: DashboardRow[] = [];
@@ -189,7 +189,7 @@ async function measureMoney(
 }
 
 async function countAll(databaseUrl: string): Promise<number> {
-  const pool = new Pool({ connectionString: databaseUrl, max: 1 });
+  const pool = new Pool({ connectionString: databaseUrl, max: 1, pipeline: true });
   const begun = performance.now();
   while (await countSettledOnce(new Database(pool)));
   await pool.end();
@@ -203,7 +203,7 @@ async function serveRpcs(
 ): Promise<{ edge: Child; client: DashboardClient }> {
   const accountsUrl = await harness.makeDatabase("accounts", "accounts");
   const token = generateOperatorToken(systemRuntime, brand);
-  const pool = new Pool({ connectionString: accountsUrl, max: 1 });
+  const pool = new Pool({ connectionString: accountsUrl, max: 1, pipeline: true });
   const accounts = new Database(pool);
   await createMerchant(accounts, { id: harness.merchantId, name: "Bench" });
   await insertOperatorToken(accounts, { id: systemRuntime.uuid(), label: "bench", token });

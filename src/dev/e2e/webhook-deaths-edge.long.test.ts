@@ -44,7 +44,7 @@ async function addEndpoint(): Promise<{ id: string; secret: string }> {
 
 function poolTo(login: { username?: string; password?: string }): Pool {
   const url = Object.assign(new URL(demo.postgresUrl), { pathname: database, ...login });
-  return new Pool({ connectionString: url.href, max: 3 });
+  return new Pool({ connectionString: url.href, max: 3, pipeline: true });
 }
 
 /** Starts a payment that the gateway has made, whose end waits at its commit. */

@@ -30,7 +30,7 @@ async function schemaOf(kind: DatabaseKind): Promise<string> {
   await server.end();
   const ownerUrl = Object.assign(new URL(postgres.ownerUrl), { pathname: kind }).href;
   await migrate({ ownerUrl, kind, runtimeRole: kind });
-  const pool = new Pool({ connectionString: ownerUrl, max: 1 });
+  const pool = new Pool({ connectionString: ownerUrl, max: 1, pipeline: true });
   // Its end resolves while its socket still closes, which the server's stop then breaks.
   pool.on("error", () => {});
   const schema = await loadSchema(new Database(pool));

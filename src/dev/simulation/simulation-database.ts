@@ -144,7 +144,7 @@ const acquirer: AcquirerData = {
 };
 
 async function connectAccounts(url: string, merchantId: string): Promise<string[]> {
-  const pool = new Pool({ connectionString: url, max: 1 });
+  const pool = new Pool({ connectionString: url, max: 1, pipeline: true });
   const database = new Database(pool);
   try {
     const connectionIds: string[] = [];

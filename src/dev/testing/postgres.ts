@@ -61,7 +61,7 @@ export async function openTestDatabase() {
   const { url, ownerUrl, drop } = await createTestDatabase("environment");
   const owner = new Client({ connectionString: ownerUrl });
   await owner.connect();
-  const database = new Database(new Pool({ connectionString: url, max: 4 }));
+  const database = new Database(new Pool({ connectionString: url, max: 4, pipeline: true }));
   const close = async () => {
     await Promise.all([owner.end(), database.pool.end()]);
     await drop();

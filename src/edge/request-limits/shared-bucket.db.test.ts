@@ -14,7 +14,7 @@ import { type Bucket, takeRequests } from "./request-limits.ts";
 
 const testDatabase = await forFile(() => createTestDatabase("environment"), "drop");
 const database = new Database(new Pool({ connectionString: testDatabase.url, max: 8, pipeline: true }));
-const asOwner = new Database(new Pool({ connectionString: testDatabase.ownerUrl, max: 1 }));
+const asOwner = new Database(new Pool({ connectionString: testDatabase.ownerUrl, max: 1, pipeline: true }));
 afterAll(() => Promise.all([database.pool.end(), asOwner.pool.end()]));
 
 let bucket: Bucket;

@@ -118,7 +118,7 @@ export async function seedSite(
       },
       async changeRule(databaseUrl, arrange, settings) {
         // Connects for one change: the database may have been restarted since the last one.
-        const pool = new Pool({ connectionString: databaseUrl, max: 1 });
+        const pool = new Pool({ connectionString: databaseUrl, max: 1, pipeline: true });
         pool.on("error", () => {});
         try {
           await new Database(pool).transaction(async (tx) => {

@@ -19,7 +19,7 @@ const brand = "switchyard";
 /** Close it when the file's tests are done. Webhook endpoints are not served. */
 export async function startPayingDashboard() {
   const [payments, accountsDatabase] = await Promise.all([startCoreFixture(), createTestDatabase("accounts")]);
-  const accounts = new Database(new Pool({ connectionString: accountsDatabase.url, max: 2 }));
+  const accounts = new Database(new Pool({ connectionString: accountsDatabase.url, max: 2, pipeline: true }));
   const { database } = payments.core;
   const { merchantId } = payments.owner;
   await createMerchant(accounts, { id: merchantId, name: "Corner Coffee" });

@@ -15,7 +15,7 @@ export type CountingOrder = { databaseUrl: string; bucket: Bucket; limit: Reques
 export type CountingResult = { requests: number; admitted: number; statements: number };
 
 async function count({ databaseUrl, bucket, limit, durationMs }: CountingOrder): Promise<CountingResult> {
-  const database = new Database(new Pool({ connectionString: databaseUrl, max: 2 }));
+  const database = new Database(new Pool({ connectionString: databaseUrl, max: 2, pipeline: true }));
   const result = { requests: 0, admitted: 0, statements: 0 };
   const counter = new RequestCounter({
     limit,

@@ -77,7 +77,7 @@ export async function openEventsHarness() {
   const pool = new Pool({ connectionString: testDatabase.url, max: 8, pipeline: true });
   // A connection that is still closing when the database is dropped is cut, and reports an error.
   pool.on("connect", (client) => client.on("error", () => {}));
-  const owner = new Pool({ connectionString: testDatabase.ownerUrl, max: 1 });
+  const owner = new Pool({ connectionString: testDatabase.ownerUrl, max: 1, pipeline: true });
   const context: EndpointContext & Omit<OutboxContext, "publish"> = {
     database: new Database(pool),
     runtime: systemRuntime,
