@@ -1,21 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { Client } from "pg";
-import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
 import { decodeId } from "../../platform/ids.ts";
 import { forgetCounts, storeSettled } from "../../reporting/analytics/settled-rows.fixture.ts";
-import { launchBrowser } from "../testing/browser.ts";
 import { findViolations, inEachLook, type Look } from "./accessibility.ts";
-import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+import { openDashboard } from "./dashboard-page.ts";
 
-let demo: SharedDemo;
-let browser: Browser;
-let context: BrowserContext;
-// The lines in the page's console: its policy forbids inline styles and foreign hosts, and violations appear here.
-const noise: string[] = [];
-beforeAll(async () => {
-  [demo, browser] = await Promise.all([joinTestDemo(), launchBrowser()]);
-  context = await browser.newContext({ locale: "de-DE", timezoneId: "UTC", viewport: { width: 1280, height: 900 } });
+const { demo, open, urlOf } = await openDashboard({ locale: "de-DE", timezoneId: "UTC", statuses: /40[13]/ });
   const testUrl = Object.assign(new URL(demo.postgresUrl), { pathname: "/switchyard_test" }).href;
   const owner = new Client({ connectionString: testUrl });
   await owner.connect();
@@ -48,23 +40,11 @@ beforeAll(async () => {
   ]);
   await forgetCounts(owner);
   await owner.end();
-}, 120_000);
-afterEach(() => expect(noise.splice(0)).toEqual([]));
-afterAll(() => browser?.close());
 
-const path = (query = "?first=2026-03-09&last=2026-03-12&zone=UTC") =>
-  `${demo.file.dashboardOrigin}/test/${demo.file.merchants[0]!.merchantId}/analytics${query}`;
+const path = (query = "?first=2026-03-09&last=2026-03-12&zone=UTC") => urlOf(`analytics${query}`);
 
 async function openPage(): Promise<Page> {
-  const page = await context.newPage();
-  page.on("console", (message) => /40[13]/.test(message.text()) || noise.push(message.text()));
-  page.on("pageerror", (error) => noise.push(String(error)));
-  await page.goto(path());
-  if ((await context.cookies()).length === 0) {
-    await page.getByLabel("E-mail").fill(demo.file.member.email);
-    await page.getByLabel("Password").fill(demo.file.member.password);
-    await page.getByRole("button", { name: "Sign in", exact: true }).click();
-  }
+  const page = await open(path());
   await page.getByText("Definitions").waitFor();
   return page;
 }
