@@ -3,6 +3,7 @@ import { useQuery } from "@connectrpc/connect-query";
 import { Outlet } from "@tanstack/react-router";
 import { createContext, useContext } from "react";
 import { type GetCurrentSignInResponse, SignInService } from "../../../gen/dashboard/v1/sign_in_pb.ts";
+import { Proof } from "./parts/prove.tsx";
 import { Failure, Loading } from "./parts/states.tsx";
 import { codeOf } from "./rpc.ts";
 
@@ -22,6 +23,7 @@ export function SignedIn() {
     return (
       <current.Provider value={data}>
         <Outlet />
+        <Proof member={data.member} />
       </current.Provider>
     );
   }

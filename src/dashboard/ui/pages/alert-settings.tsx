@@ -10,7 +10,6 @@ import { WebhookAlertService } from "../../../../gen/dashboard/v1/webhook_alerts
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { Field } from "../parts/field.tsx";
-import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { ShownSecret } from "../parts/secret.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
@@ -97,9 +96,8 @@ function Addresses({ kept, revision, unconfirmed, members, canMail }: AddressPro
 function Chat({ host, onChange }: { host: string; onChange: () => Promise<unknown> }) {
   const { merchantId, environment, role } = useScope();
   const client = createClient(AlertService, useTransport());
-  const { run, dialog } = useProof();
   const set = useMutation({
-    mutationFn: (url: string) => run(() => client.setAlertChat({ merchantId, environment, url })),
+    mutationFn: (url: string) => client.setAlertChat({ merchantId, environment, url }),
     onSuccess: onChange,
   });
   const secret = set.data?.signingSecret ?? "";
@@ -149,7 +147,6 @@ function Chat({ host, onChange }: { host: string; onChange: () => Promise<unknow
           </div>
         </Form>
       )}
-      {dialog}
     </Row>
   );
 }

@@ -5,7 +5,6 @@ import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { Heading } from "react-aria-components/Dialog";
-import { Form } from "react-aria-components/Form";
 import {
   type BlockablePart,
   BlocklistService,
@@ -14,7 +13,7 @@ import {
 import { ActionDialog } from "../parts/action-dialog.tsx";
 import { Button } from "../parts/button.tsx";
 import { visible } from "../parts/copied-text.tsx";
-import { useProof } from "../parts/prove.tsx";
+import { DataForm } from "../parts/field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { useScope } from "../scope.ts";
@@ -38,11 +37,10 @@ function BlockDialog({ sessionId, onEnd }: { sessionId: string; onEnd: () => voi
   const method = BlocklistService.method.listBlockableParts;
   const { data, error, refetch } = useQuery(method, { ...scope, sessionId }, { staleTime: 0 });
   const client = createClient(BlocklistService, useTransport());
-  const { run, dialog } = useProof();
   const block = useMutation({
     mutationFn: (form: FormData) => {
       const blocked = { case: "payment" as const, value: { sessionId, part: Number(form.get("part")) as Part } };
-      return run(() => client.addBlocklistEntry({ ...scope, blocked, ...entryIn(form) }));
+      return client.addBlocklistEntry({ ...scope, blocked, ...entryIn(form) });
     },
     onSuccess: onEnd,
     meta: { done: "It is blocked from now on. The settings have the block list." },
@@ -66,12 +64,8 @@ function BlockDialog({ sessionId, onEnd }: { sessionId: string; onEnd: () => voi
       {error && !data && <Failure error={error} onRetry={refetch} />}
       {!data && !error && <Loading what="The payment" />}
       {data && (
-        <Form
-          className="form"
-          onSubmit={(event) => {
-            event.preventDefault();
-            block.mutate(new FormData(event.currentTarget));
-          }}
+        <DataForm
+          onData={block.mutate}
         >
           <Parts parts={data.parts} />
           {isAnyFree && <EntryFields />}
@@ -84,9 +78,8 @@ function BlockDialog({ sessionId, onEnd }: { sessionId: string; onEnd: () => voi
             )}
             <Button onPress={onEnd}>{isAnyFree ? "Cancel" : "Close"}</Button>
           </div>
-        </Form>
+        </DataForm>
       )}
-      {dialog}
     </>
   );
 }

@@ -7,7 +7,6 @@ import type { Braking, BrakingPeriod } from "../../../../gen/dashboard/v1/brakin
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { SetBrakingRequest_Hold as Hold, SettingsService } from "../../../../gen/dashboard/v1/settings_pb.ts";
 import { Button } from "../parts/button.tsx";
-import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
@@ -24,11 +23,10 @@ const times = [
 export function BrakingForm({ braking, onChange }: { braking: Braking | undefined; onChange: () => Promise<unknown> }) {
   const { merchantId, environment, role } = useScope();
   const client = createClient(SettingsService, useTransport());
-  const { run, dialog } = useProof();
   const [hours, setHours] = useState(1);
   const save = useMutation({
     mutationFn: (hold: Hold) =>
-      run(() => client.setBraking({ merchantId, environment, hold, hours: hold === Hold.NONE ? 0 : hours })),
+      client.setBraking({ merchantId, environment, hold, hours: hold === Hold.NONE ? 0 : hours }),
     onSuccess: onChange,
   });
   const isDisabled = role < Role.DEVELOPER || save.isPending;
@@ -73,7 +71,6 @@ export function BrakingForm({ braking, onChange }: { braking: Braking | undefine
           </Button>
         </div>
       )}
-      {dialog}
     </Row>
   );
 }

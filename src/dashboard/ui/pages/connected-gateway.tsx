@@ -8,7 +8,6 @@ import type { Gateway } from "../../../../gen/dashboard/v1/gateways_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { CopyLine } from "../parts/copy-line.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
-import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { useScope } from "../scope.ts";
 import { VerificationRows, verificationCall } from "./verification-rows.tsx";
@@ -26,14 +25,11 @@ type ConnectedProps = {
 export function ConnectedGateway({ gateway, connectionId, notificationUrl, onChange, onEnd }: ConnectedProps) {
   const { merchantId, environment, environmentName } = useScope();
   const client = createClient(GatewayConnectionService, useTransport());
-  const { run, dialog } = useProof();
   const verify = useMutation({
     mutationFn: (routePayments: boolean | undefined) =>
-      run(() =>
-        client.verifyGatewayConnection(
-          { merchantId, environment, connectionId, ...(routePayments !== undefined && { routePayments }) },
-          verificationCall,
-        ),
+      client.verifyGatewayConnection(
+        { merchantId, environment, connectionId, ...(routePayments !== undefined && { routePayments }) },
+        verificationCall,
       ),
     onSuccess: onChange,
   });
@@ -73,7 +69,6 @@ export function ConnectedGateway({ gateway, connectionId, notificationUrl, onCha
           </Link>
         )}
       </div>
-      {dialog}
     </section>
   );
 }

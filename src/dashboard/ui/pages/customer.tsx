@@ -11,7 +11,6 @@ import { Amount } from "../parts/amount.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { visible } from "../parts/copied-text.tsx";
 import { PagedRows, pages } from "../parts/paged-rows.tsx";
-import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { useScope } from "../scope.ts";
@@ -120,14 +119,12 @@ function Erase({ email }: { email: string }) {
   const { merchantId, environment } = useScope();
   const client = createClient(SettingsService, useTransport());
   const queries = useQueryClient();
-  const { run, dialog } = useProof();
   const erase = useMutation({
-    mutationFn: () =>
-      run(async () => {
-        let after = "";
-        do ({ nextAfter: after } = await client.eraseCustomer({ merchantId, environment, email, after }));
-        while (after !== "");
-      }),
+    mutationFn: async () => {
+      let after = "";
+      do ({ nextAfter: after } = await client.eraseCustomer({ merchantId, environment, email, after }));
+      while (after !== "");
+    },
     onSuccess: () => queries.invalidateQueries(),
     meta: { done: "The customer’s data are erased." },
   });
@@ -143,7 +140,6 @@ function Erase({ email }: { email: string }) {
         The e-mail address, name and billing address are erased from every payment with this address. The payments stay,
         and can no longer be found by it. This cannot be undone.
       </Confirm>
-      {dialog}
     </div>
   );
 }

@@ -7,7 +7,6 @@ import { type ApiKey, ApiKey_Kind, ApiKeyService } from "../../../../gen/dashboa
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { CopiedText } from "../parts/copied-text.tsx";
-import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { ShownSecret } from "../parts/secret.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
@@ -49,9 +48,8 @@ function KeyCard({ apiKey, onChange }: { apiKey: ApiKey; onChange: () => unknown
   const { kind, prefix, last4, createdAt, key } = apiKey;
   const { name, use } = describe(kind);
   const client = createClient(ApiKeyService, useTransport());
-  const { run, dialog } = useProof();
   const regenerate = useMutation({
-    mutationFn: () => run(() => client.regenerateApiKey({ merchantId, environment, kind })),
+    mutationFn: () => client.regenerateApiKey({ merchantId, environment, kind }),
     onSuccess: onChange,
     meta: { done: `The ${name.toLowerCase()} is replaced. The old one no longer works.` },
   });
@@ -93,7 +91,6 @@ function KeyCard({ apiKey, onChange }: { apiKey: ApiKey; onChange: () => unknown
           </div>
         </div>
       )}
-      {dialog}
     </section>
   );
 }

@@ -4,17 +4,15 @@ import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { Heading } from "react-aria-components/Dialog";
-import { Form } from "react-aria-components/Form";
 import { type Payment, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { Attempt_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
 import { ActionDialog, FocusedButton } from "../parts/action-dialog.tsx";
 import { formatAmount } from "../parts/amount.tsx";
 import { Button } from "../parts/button.tsx";
-import { Field } from "../parts/field.tsx";
+import { DataForm, Field } from "../parts/field.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { findPartProblem, readAmount, typedOf } from "../parts/minor-units.ts";
-import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
@@ -70,7 +68,6 @@ function OrderForm({ payment, order, onEnd }: { payment: Payment; order: Order; 
   const { summary } = payment;
   const held = summary?.amount;
   const client = createClient(PaymentService, useTransport());
-  const { run, dialog } = useProof();
   const [amount, setAmount] = useState(held ? typedOf(held) : "");
   const [reason, setReason] = useState("");
   const [isAsking, setAsking] = useState(false);
@@ -80,10 +77,8 @@ function OrderForm({ payment, order, onEnd }: { payment: Payment; order: Order; 
   const give = useMutation({
     mutationFn: async () => {
       const request = { merchantId, environment, sessionId: summary?.sessionId ?? "", reason };
-      await run(async () => {
-        if (isCapture) await client.capturePayment({ ...request, ...(amountMinor && { amountMinor }) });
-        else await client.cancelPayment(request);
-      });
+      if (isCapture) await client.capturePayment({ ...request, ...(amountMinor && { amountMinor }) });
+      else await client.cancelPayment(request);
     },
     onSuccess: onEnd,
     meta: { done: isCapture ? "The capture is ordered." : "The payment is cancelled. Its hold is released." },
@@ -129,7 +124,6 @@ function OrderForm({ payment, order, onEnd }: { payment: Payment; order: Order; 
         <FocusedButton onPress={() => give.isPending || setAsking(false)}>Back</FocusedButton>
         <Button onPress={onEnd}>Close</Button>
       </div>
-      {dialog}
     </>
   );
 }
@@ -149,11 +143,9 @@ function DraftForm(props: {
   const problem = findPartProblem(amount, held);
   const hasReason = reason.trim() !== "";
   return (
-    <Form
-      className="form"
+    <DataForm
       validationBehavior="aria"
-      onSubmit={(event) => {
-        event.preventDefault();
+      onData={() => {
         setSubmitted(true);
         if (problem === undefined && hasReason) onNext();
       }}
@@ -185,6 +177,6 @@ function DraftForm(props: {
         </Button>
         <Button onPress={onClose}>Close</Button>
       </div>
-    </Form>
+    </DataForm>
   );
 }

@@ -4,6 +4,7 @@ import {
   RoutingRule_Authentication as Authentication,
   RoutingRule_WithoutBrowser as WithoutBrowser,
 } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
+import { SelectField } from "../parts/field.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { noPolicy, type Policy, type RuleDraft } from "./routing-draft.ts";
 import type { Connections } from "./routing-order.tsx";
@@ -109,25 +110,19 @@ export function RoutingAuthentication({ draft, connections, mayChange }: Authent
         ))}
       </div>
       {providers.length > 0 && (
-        <div className="field">
-          <label htmlFor="provider">Provider</label>
-          <select
-            id="provider"
-            value={providerId ?? ""}
-            disabled={!mayChange}
-            onChange={({ target }) => change({ providerId: target.value })}
-          >
-            <option value="">None: each gateway authenticates itself</option>
-            {providers.map(({ connectionId, gateway, account }) => (
-              <option key={connectionId} value={connectionId}>
-                {nameOfGateway(gateway)} {account}
-              </option>
-            ))}
-          </select>
-          <span className="soft small">
-            A provider authenticates the customer once, for every gateway that imports its proof.
-          </span>
-        </div>
+        <SelectField
+          label="Provider"
+          value={providerId ?? ""}
+          disabled={!mayChange}
+          onChange={({ target }) => change({ providerId: target.value })}
+          values={[
+            ["", "None: each gateway authenticates itself"],
+            ...providers.map(
+              ({ connectionId, gateway, account }) => [connectionId, `${nameOfGateway(gateway)} ${account}`] as const,
+            ),
+          ]}
+          hint="A provider authenticates the customer once, for every gateway that imports its proof."
+        />
       )}
       <RoutingPolicy draft={draft} mayChange={mayChange} />
       <p className="small">

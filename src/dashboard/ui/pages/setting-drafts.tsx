@@ -4,7 +4,6 @@ import { createContext, type ReactNode, useContext, useState } from "react";
 import { Button } from "../parts/button.tsx";
 import { LeaveQuestion } from "../parts/leave-question.tsx";
 import { showSection } from "../parts/page-contents.tsx";
-import { useProof } from "../parts/prove.tsx";
 import { ProofDeclined } from "../parts/refusal.tsx";
 import { SaveBar } from "../parts/save-bar.tsx";
 import { codeOf, messageOf } from "../rpc.ts";
@@ -50,7 +49,6 @@ const problemOf = ({ setting, text }: Draft) => setting.findProblem?.(text);
 /** The rows, with the bar below them while something is unsaved. */
 export function SettingDrafts({ children }: { children: ReactNode }) {
   const queries = useQueryClient();
-  const { run, dialog } = useProof();
   const [drafts, setDrafts] = useState<readonly Draft[]>([]);
   const [isChecked, setChecked] = useState(false);
   const [failed, setFailed] = useState<Failed>();
@@ -61,7 +59,7 @@ export function SettingDrafts({ children }: { children: ReactNode }) {
       for (const draft of unsaved) {
         const { setting, text } = draft;
         const revision = (setting.sharesRevision && renewed.get(draft.revision)) || draft.revision;
-        const newer = await run(() => setting.save(text, revision)).catch((error: unknown) => {
+        const newer = await setting.save(text, revision).catch((error: unknown) => {
           setFailed({ title: setting.title, error });
           throw error;
         });
@@ -122,7 +120,6 @@ export function SettingDrafts({ children }: { children: ReactNode }) {
         </SaveBar>
       )}
       <LeaveQuestion isChanged={unsaved.length > 0} lost={`Your changes are lost: ${titles}.`} />
-      {dialog}
     </Context>
   );
 }

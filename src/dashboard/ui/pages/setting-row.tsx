@@ -1,9 +1,8 @@
 /** One setting as a row: its name and what it does, beside its value. */
 import { type ReactNode, useState } from "react";
-import { Form } from "react-aria-components/Form";
 import { FieldError, Input, Label, Text, TextArea, TextField } from "react-aria-components/TextField";
 import { Button } from "../parts/button.tsx";
-import { Field } from "../parts/field.tsx";
+import { DataForm, Field } from "../parts/field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { rowId, type Setting, useSettingDrafts } from "./setting-drafts.tsx";
 import { findLimitProblem } from "./setting-rules.ts";
@@ -48,15 +47,11 @@ export function SettingRow({ explanation, mayChange, note, children, ...setting 
     <Row title={setting.title} explanation={explanation}>
       {note && <p className="banner">{note}</p>}
       {failed?.title === setting.title && <Refusal error={failed.error} />}
-      <Form
-        className="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          submit();
-        }}
+      <DataForm
+        onData={submit}
       >
         {children({ text, problem, isDisabled: !mayChange, onText: (changed) => change(setting, changed) })}
-      </Form>
+      </DataForm>
     </Row>
   );
 }

@@ -9,7 +9,6 @@ import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { Confirm, ConfirmDialog } from "../parts/confirm.tsx";
-import { useProof } from "../parts/prove.tsx";
 import { type RecordColumn, RecordTable } from "../parts/record-table.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
@@ -102,12 +101,11 @@ function Name({ member: { memberId, name, email } }: { member: Member }) {
 function RoleChoice({ member: { memberId, name, role: current }, onChange }: MemberProps) {
   const { merchantId } = useScope();
   const client = createClient(MemberService, useTransport());
-  const { run, dialog } = useProof();
   const isSelf = useIsSelf(memberId);
   const queries = useQueryClient();
   const [wanted, setWanted] = useState<Role>();
   const change = useMutation({
-    mutationFn: (role: Role) => run(() => client.changeMemberRole({ merchantId, memberId, role })),
+    mutationFn: (role: Role) => client.changeMemberRole({ merchantId, memberId, role }),
     // One's own rights are part of the sign-in.
     onSuccess: () => (isSelf ? queries.invalidateQueries() : onChange()),
     meta: { done: `The role of ${name} is changed.` },
@@ -140,7 +138,6 @@ function RoleChoice({ member: { memberId, name, role: current }, onChange }: Mem
         You immediately lose the rights of an owner. Another owner can restore them.
       </ConfirmDialog>
       <Refusal error={change.error} />
-      {dialog}
     </div>
   );
 }
@@ -148,12 +145,11 @@ function RoleChoice({ member: { memberId, name, role: current }, onChange }: Mem
 function Removal({ member: { memberId, name, email }, onChange }: MemberProps) {
   const { merchantId, merchantName } = useScope();
   const client = createClient(MemberService, useTransport());
-  const { run, dialog } = useProof();
   const isSelf = useIsSelf(memberId);
   const queries = useQueryClient();
   const navigate = useNavigate();
   const remove = useMutation({
-    mutationFn: () => run(() => client.removeMember({ merchantId, memberId })),
+    mutationFn: () => client.removeMember({ merchantId, memberId }),
     onSuccess: async () => {
       if (!isSelf) return onChange();
       // The start page leads to the merchants of the sign-in, which must no longer have this one.
@@ -176,7 +172,6 @@ function Removal({ member: { memberId, name, email }, onChange }: MemberProps) {
           : `${email} immediately loses access to ${merchantName}, and gets no more alerts about it.`}
       </Confirm>
       <Refusal error={remove.error} />
-      {dialog}
     </>
   );
 }
