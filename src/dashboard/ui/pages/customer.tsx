@@ -10,6 +10,8 @@ import { SettingsService } from "../../../../gen/dashboard/v1/settings_pb.ts";
 import { Amount } from "../parts/amount.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { visible } from "../parts/copied-text.tsx";
+import { Fact } from "../parts/fact.tsx";
+import { PageHead } from "../parts/page-head.tsx";
 import { PagedRows, pages } from "../parts/paged-rows.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
@@ -30,15 +32,11 @@ export function CustomerPage() {
   const { data, error, refetch } = totals;
   return (
     <>
-      <header className="page-head">
-        <div>
-          <h1>Customer</h1>
-          <p>
+      <PageHead title="Customer" actions={role >= Role.OWNER && (data?.totals.length ?? 0) > 0 && <Erase email={email} />}>
+
             <bdi>{visible(email)}</bdi>
-          </p>
-        </div>
-        {role >= Role.OWNER && (data?.totals.length ?? 0) > 0 && <Erase email={email} />}
-      </header>
+          
+</PageHead>
       {error && <Failure error={error} onRetry={refetch} />}
       {!error && !data && email !== "" && <Loading what="The customer" />}
       {(data?.totals.length === 0 || email === "") && (
@@ -62,24 +60,15 @@ function Totals({ totals }: { totals: readonly CustomerTotals[] }) {
     <section className="card" aria-label="Totals">
       {totals.map(({ captured, refunded, payments, succeeded }) => (
         <dl className="facts" key={captured?.currency}>
-          <div>
-            <dt>Captured in {captured?.currency}</dt>
-            <dd>
+          <Fact name={`Captured in ${captured?.currency ?? ""}`}>
               <Amount amount={captured} />
-            </dd>
-          </div>
-          <div>
-            <dt>Refunded</dt>
-            <dd>
+            </Fact>
+          <Fact name="Refunded">
               <Amount amount={refunded} />
-            </dd>
-          </div>
-          <div>
-            <dt>Payments</dt>
-            <dd>
+            </Fact>
+          <Fact name="Payments">
               {payments}, of which {succeeded} succeeded
-            </dd>
-          </div>
+            </Fact>
         </dl>
       ))}
     </section>

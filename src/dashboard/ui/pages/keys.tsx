@@ -7,6 +7,7 @@ import { type ApiKey, ApiKey_Kind, ApiKeyService } from "../../../../gen/dashboa
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { CopiedText } from "../parts/copied-text.tsx";
+import { PageHead } from "../parts/page-head.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { ShownSecret } from "../parts/secret.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
@@ -25,15 +26,10 @@ export function KeysPage() {
   const { data, error, refetch } = useQuery(ApiKeyService.method.listApiKeys, { merchantId, environment });
   return (
     <>
-      <header className="page-head">
-        <div>
-          <h1>API keys</h1>
-          <p>
+      <PageHead title="API keys">
             The keys of the {environmentName} environment. Of the secret key only a hash is stored, so you see its first
             and last characters.
-          </p>
-        </div>
-      </header>
+</PageHead>
       {error && <Failure error={error} onRetry={refetch} />}
       {!data && !error && <Loading what="The list of keys" />}
       {data?.apiKeys.map((key) => (

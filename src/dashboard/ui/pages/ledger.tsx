@@ -10,6 +10,7 @@ import { Gateway } from "../parts/brand.tsx";
 import { Button } from "../parts/button.tsx";
 import { CsvExport } from "../parts/csv-export.tsx";
 import { TextBox } from "../parts/filter-form.tsx";
+import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { TableScroll } from "../parts/table-scroll.tsx";
 import { useScope } from "../scope.ts";
@@ -24,15 +25,10 @@ export function LedgerPage() {
   const problem = rangeProblem(days);
   return (
     <>
-      <header className="page-head">
-        <div>
-          <h1>Ledger</h1>
-          <p>
+      <PageHead title="Ledger">
             Every capture, refund and void of past days in {environment}, as recorded here, to compare with the
             gateways’ statements. A day is a day in UTC; a range has at most 31 days.
-          </p>
-        </div>
-      </header>
+</PageHead>
       <nav className="presets" aria-label="Periods">
         {ledgerPresets(new Date()).map(({ name, ...preset }) => (
           <Link

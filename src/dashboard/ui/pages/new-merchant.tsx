@@ -9,6 +9,7 @@ import { Button } from "../parts/button.tsx";
 import { CopyLine } from "../parts/copy-line.tsx";
 import { DataForm, Field } from "../parts/field.tsx";
 import { LoneFrame } from "../parts/lone-frame.tsx";
+import { PageHead } from "../parts/page-head.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { ShownSecret } from "../parts/secret.tsx";
 import { useSignIn } from "../signed-in.tsx";
@@ -25,17 +26,13 @@ export function NewMerchantPage() {
   });
   return (
     <LoneFrame>
-      <header className="page-head">
-        <div>
-          <h1>{open.data ? `${open.data.merchant?.name} is created` : "Create a merchant"}</h1>
-          <p>
+      <PageHead title={open.data ? `${open.data.merchant?.name} is created` : "Create a merchant"} actions={<Link to="/account">Your account</Link>}>
+
             {open.data
               ? "Store the secret keys now. They are shown only once."
               : "A merchant has its own gateways, routing, keys, payments and team, apart from every other one."}
-          </p>
-        </div>
-        <Link to="/account">Your account</Link>
-      </header>
+          
+</PageHead>
       {open.data ? (
         <Created answer={open.data} />
       ) : mayCreateMerchant(member?.memberships) ? (

@@ -13,6 +13,7 @@ import {
 } from "../../../../gen/payments/v1/payment_session_pb.ts";
 import { Gateway } from "../parts/brand.tsx";
 import { CopiedText, visible } from "../parts/copied-text.tsx";
+import { Fact } from "../parts/fact.tsx";
 import { nameGatewaysIn } from "../parts/gateway-name.ts";
 import { Moment } from "../parts/time.tsx";
 import { AttemptDecisionPart } from "./attempt-decision.tsx";
@@ -74,36 +75,24 @@ function AttemptCard({ attempt }: { attempt: PaymentAttempt }) {
       </h3>
       <dl className="facts">
         {reason && (
-          <div>
-            <dt>Reason</dt>
-            <dd>{reason}</dd>
-          </div>
+          <Fact name="Reason">{reason}</Fact>
         )}
         {gatewayCode && (
-          <div>
-            <dt>The gateway’s own code</dt>
-            <dd>
+          <Fact name="The gateway’s own code">
               <code>
                 <bdi>{visible(gatewayCode)}</bdi>
               </code>
-            </dd>
-          </div>
+            </Fact>
         )}
         {attempt.gatewayReference && (
-          <div>
-            <dt>The gateway’s reference</dt>
-            <dd>
+          <Fact name="The gateway’s reference">
               <CopiedText label="the gateway’s reference" text={attempt.gatewayReference} />
-            </dd>
-          </div>
+            </Fact>
         )}
         {attempt.authentication && <AuthenticationFacts authentication={attempt.authentication} />}
-        <div>
-          <dt>Attempt</dt>
-          <dd>
+        <Fact name="Attempt">
             <CopiedText label="the attempt’s id" text={attempt.attemptId} />
-          </dd>
-        </div>
+          </Fact>
       </dl>
       {nextBecause && <p>{nameGatewaysIn(nextBecause)}</p>}
     </>
@@ -133,33 +122,21 @@ function AuthenticationFacts({ authentication }: { authentication: AttemptAuthen
   const reported = [version && `3-D Secure ${version}`, eci && `ECI ${eci}`].filter(Boolean).join(", ");
   return (
     <>
-      <div>
-        <dt>Authentication</dt>
-        <dd>
+      <Fact name="Authentication">
           {authenticationNames[status]}
           {flow === Flow.FRICTIONLESS && ", without asking the customer"}
           {reported && ` (${reported})`}
-        </dd>
-      </div>
+        </Fact>
       {!completedAt && (
-        <div>
-          <dt>The customer has time until</dt>
-          <dd>
+        <Fact name="The customer has time until">
             <Moment at={until} />
-          </dd>
-        </div>
+          </Fact>
       )}
       {durationMs !== undefined && (
-        <div>
-          <dt>{shownAt ? "Time at the bank" : "Time without seeing the bank’s page"}</dt>
-          <dd>{(Number(durationMs) / 1_000).toLocaleString(undefined, { maximumFractionDigits: 1 })} s</dd>
-        </div>
+        <Fact name={shownAt ? "Time at the bank" : "Time without seeing the bank’s page"}>{(Number(durationMs) / 1_000).toLocaleString(undefined, { maximumFractionDigits: 1 })} s</Fact>
       )}
       {liabilityNames[liability] && (
-        <div>
-          <dt>Liable for fraud</dt>
-          <dd>{liabilityNames[liability]}</dd>
-        </div>
+        <Fact name="Liable for fraud">{liabilityNames[liability]}</Fact>
       )}
     </>
   );

@@ -13,6 +13,7 @@ import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { Amount, formatAmount } from "../parts/amount.tsx";
 import { Button } from "../parts/button.tsx";
 import { CopiedText, visible } from "../parts/copied-text.tsx";
+import { Fact } from "../parts/fact.tsx";
 import { DataForm, Field, SelectField } from "../parts/field.tsx";
 import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
 import { inWords, makerOf, RefundState } from "../parts/refund-state.tsx";
@@ -72,47 +73,29 @@ function RefundFacts({ refund }: { refund: Refund }) {
   return (
     <dl className="facts">
       {gatewayReference && (
-        <div>
-          <dt>The gateway’s reference</dt>
-          <dd>
+        <Fact name="The gateway’s reference">
             <CopiedText label="the gateway’s reference of the refund" text={gatewayReference} />
-          </dd>
-        </div>
+          </Fact>
       )}
       {reason && (
-        <div>
-          <dt>Reason</dt>
-          <dd>{reason.replaceAll("_", " ")}</dd>
-        </div>
+        <Fact name="Reason">{reason.replaceAll("_", " ")}</Fact>
       )}
       {refundRef && (
-        <div>
-          <dt>Your reference</dt>
-          <dd>
+        <Fact name="Your reference">
             <bdi>{visible(refundRef)}</bdi>
-          </dd>
-        </div>
+          </Fact>
       )}
-      <div>
-        <dt>Requested by</dt>
-        <dd>
+      <Fact name="Requested by">
           <bdi>{makerOf(refund)}</bdi>, <Moment at={createdAt} />
-        </dd>
-      </div>
+        </Fact>
       {completedAt && (
-        <div>
-          <dt>Ended</dt>
-          <dd>
+        <Fact name="Ended">
             <Moment at={completedAt} />
-          </dd>
-        </div>
+          </Fact>
       )}
-      <div>
-        <dt>Refund</dt>
-        <dd>
+      <Fact name="Refund">
           <CopiedText label="the refund’s id" text={refund.refundId} />
-        </dd>
-      </div>
+        </Fact>
     </dl>
   );
 }

@@ -9,6 +9,7 @@ import { Gateway } from "../parts/brand.tsx";
 import { visible } from "../parts/copied-text.tsx";
 import { CsvExport } from "../parts/csv-export.tsx";
 import { TextBox } from "../parts/filter-form.tsx";
+import { PageHead } from "../parts/page-head.tsx";
 import { PagedRows, pages } from "../parts/paged-rows.tsx";
 import { type RecordColumn, RecordTable } from "../parts/record-table.tsx";
 import { inWords, makerOf, RefundState } from "../parts/refund-state.tsx";
@@ -41,12 +42,9 @@ export function RefundsPage() {
   );
   return (
     <>
-      <header className="page-head">
-        <div>
-          <h1>Refunds</h1>
-          <p>To refund a payment, open it from the list of payments.</p>
-        </div>
-      </header>
+      <PageHead title="Refunds">
+        To refund a payment, open it from the list of payments.
+</PageHead>
       <ListBar {...{ search, chips, currencies }} states={refundStates} happened="Requested" read={readRefundSearch}>
         <TextBox
           label="Whole id or reference"

@@ -5,6 +5,7 @@ import { useState } from "react";
 import { GatewayConnectionService } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { type RoutingRule, RoutingRuleService } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
+import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
@@ -29,16 +30,12 @@ export function RoutingPage() {
   const retry = () => Promise.all([rule.refetch(), connections.refetch()]);
   return (
     <>
-      <header className="page-head">
-        <div>
-          <h1>Routing</h1>
-          <p>
+      <PageHead title="Routing" actions={rule.data?.routingRule && <InUse rule={rule.data.routingRule} />}>
+
             The order in which your gateways are tried in {environmentName}, the failures after which the next one is,
             and when customers authenticate. A payment keeps the version that it started with.
-          </p>
-        </div>
-        {rule.data?.routingRule && <InUse rule={rule.data.routingRule} />}
-      </header>
+          
+</PageHead>
       {error && <Failure error={error} onRetry={retry} />}
       {!error && !isRead && <Loading what="The routing rule" />}
       {rule.data && connections.data && (

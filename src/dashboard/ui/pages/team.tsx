@@ -9,6 +9,7 @@ import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { Confirm, ConfirmDialog } from "../parts/confirm.tsx";
+import { PageHead } from "../parts/page-head.tsx";
 import { type RecordColumn, RecordTable } from "../parts/record-table.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
@@ -22,15 +23,10 @@ export function TeamPage() {
   const { data, error, refetch } = useQuery(MemberService.method.listMembers, { merchantId });
   return (
     <>
-      <header className="page-head">
-        <div>
-          <h1>Team</h1>
-          <p>
+      <PageHead title="Team">
             Members work on {merchantName} in both test and live. Viewers read, developers change routing and webhooks,
             owners manage keys, gateways and the team.
-          </p>
-        </div>
-      </header>
+</PageHead>
       {error && <Failure error={error} onRetry={refetch} />}
       {!data && !error && <Loading what="The team" />}
       {data && <Members members={data.members} onChange={refetch} />}

@@ -14,6 +14,7 @@ import {
 import { Button } from "../parts/button.tsx";
 import { CopiedText, visible } from "../parts/copied-text.tsx";
 import { DeliveryState, isTestEvent } from "../parts/delivery-state.tsx";
+import { Fact } from "../parts/fact.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { TableScroll } from "../parts/table-scroll.tsx";
@@ -72,21 +73,13 @@ function Facts({ delivery }: { delivery: WebhookDelivery }) {
   const { eventId, endpointId, sessionId, orderRef, createdAt, endedAt, scheduledAttempts } = delivery;
   return (
     <dl className="facts">
-      <div>
-        <dt>State</dt>
-        <dd>
+      <Fact name="State">
           <DeliveryState delivery={delivery} />
-        </dd>
-      </div>
-      <div>
-        <dt>Event</dt>
-        <dd>
+        </Fact>
+      <Fact name="Event">
           <CopiedText label="Event id" text={eventId} />
-        </dd>
-      </div>
-      <div>
-        <dt>Endpoint</dt>
-        <dd>
+        </Fact>
+      <Fact name="Endpoint">
           <Link
             to="/$environment/$merchantId/webhooks/deliveries"
             params={{ environment, merchantId }}
@@ -94,37 +87,24 @@ function Facts({ delivery }: { delivery: WebhookDelivery }) {
           >
             {endpointId}
           </Link>
-        </dd>
-      </div>
+        </Fact>
       {!isTestEvent(delivery) && (
-        <div>
-          <dt>Payment</dt>
-          <dd>
+        <Fact name="Payment">
             <Link to="/$environment/$merchantId/payments/$sessionId" params={{ environment, merchantId, sessionId }}>
               <bdi>{visible(orderRef)}</bdi>
             </Link>
             <div className="mono soft">{sessionId}</div>
-          </dd>
-        </div>
+          </Fact>
       )}
-      <div>
-        <dt>Occurred</dt>
-        <dd>
+      <Fact name="Occurred">
           <Moment at={createdAt} />
-        </dd>
-      </div>
+        </Fact>
       {endedAt && (
-        <div>
-          <dt>Ended</dt>
-          <dd>
+        <Fact name="Ended">
             <Moment at={endedAt} />
-          </dd>
-        </div>
+          </Fact>
       )}
-      <div>
-        <dt>Scheduled attempts</dt>
-        <dd>{scheduledAttempts}</dd>
-      </div>
+      <Fact name="Scheduled attempts">{scheduledAttempts}</Fact>
     </dl>
   );
 }
