@@ -2,12 +2,11 @@
 import { Command, Option } from "commander";
 import type { AnalyticsView } from "../client/dashboard-client.ts";
 import { amountInWords } from "../platform/money.ts";
-import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
+import { administer, merchantCommand, type MerchantOptions, scopeOf } from "./attachment.ts";
 import { table } from "./output.ts";
 import { parseDay } from "./times.ts";
 
-type AnalyticsOptions = AttachOptions &
-  ScopeOptions & {
+type AnalyticsOptions = MerchantOptions & {
     readonly from?: string;
     readonly to?: string;
     readonly timeZone: string;

@@ -27,6 +27,9 @@ export type ScopeOptions = EnvironmentOptions & { readonly merchant?: string };
 
 export type EnvironmentOptions = { readonly environment: "test" | "live" };
 
+/** The options of a command about one merchant in one environment. */
+export type MerchantOptions = AttachOptions & ScopeOptions;
+
 type EnvironmentScope = { readonly environment: "ENVIRONMENT_TEST" | "ENVIRONMENT_LIVE" };
 type Scope = EnvironmentScope & { readonly merchantId: string };
 
@@ -103,7 +106,7 @@ function isSilence(error: unknown): error is ApiError {
 }
 
 /** Returns the merchant and environment that the options name, in the form of a request. */
-export function scopeOf(options: AttachOptions & ScopeOptions): Scope {
+export function scopeOf(options: MerchantOptions): Scope {
   const merchantId = options.merchant ?? (isDemo(options) ? demoOf(options).merchants[0]?.merchantId : undefined);
   if (merchantId === undefined) throw new UsageError("Name the merchant with --merchant mer_….");
   return { merchantId, ...environmentOf(options) };

@@ -4,17 +4,9 @@
  */
 import type { Command } from "commander";
 import { type Amount, parseAmount, partOf } from "./amounts.ts";
-import {
-  type AttachOptions,
-  administer,
-  merchantCommand,
-  type ScopeOptions,
-  scopeOf,
-  UsageError,
-} from "./attachment.ts";
+import { administer, merchantCommand, type MerchantOptions, scopeOf, UsageError } from "./attachment.ts";
 
-type EndOptions = AttachOptions &
-  ScopeOptions & {
+type EndOptions = MerchantOptions & {
     readonly givenUp?: boolean;
     readonly noneKept?: boolean;
     readonly captured?: string;
@@ -80,7 +72,7 @@ export function withdrawEndCommand(): Command {
   })
     .argument("<session>", "id of the session")
     .argument("<attempt>", "id of the attempt")
-    .action(async (sessionId: string, attemptId: string, options: AttachOptions & ScopeOptions) => {
+    .action(async (sessionId: string, attemptId: string, options: MerchantOptions) => {
       await administer(
         options,
         ({ payments }) => payments.withdrawAttemptDecision({ ...scopeOf(options), sessionId, attemptId }),

@@ -1,13 +1,6 @@
 /** `switchyard merchant`: the merchants of an installation. */
 import { Command } from "commander";
-import {
-  type AttachOptions,
-  administer,
-  merchantCommand,
-  operatorCommand,
-  type ScopeOptions,
-  scopeOf,
-} from "./attachment.ts";
+import { administer, type AttachOptions, merchantCommand, type MerchantOptions, operatorCommand, scopeOf } from "./attachment.ts";
 import { table } from "./output.ts";
 
 export function merchantsCommand(): Command {
@@ -62,7 +55,7 @@ function moveCommand(): Command {
     example: "switchyard merchant move --merchant mer_01h455vb4pex5vsknk084sn02q --environment live --to 2",
   })
     .requiredOption("--to <cell>", "number of the cell")
-    .action(async (options: AttachOptions & ScopeOptions & { to: string }) => {
+    .action(async (options: MerchantOptions & { to: string }) => {
       await administer(
         options,
         ({ merchants }) => merchants.moveMerchant({ ...scopeOf(options), toCell: Number(options.to) }),
