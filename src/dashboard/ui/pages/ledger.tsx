@@ -11,8 +11,8 @@ import { Button } from "../parts/button.tsx";
 import { CsvExport } from "../parts/csv-export.tsx";
 import { TextBox } from "../parts/filter-form.tsx";
 import { PageHead } from "../parts/page-head.tsx";
+import { RecordTable } from "../parts/record-table.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
-import { TableScroll } from "../parts/table-scroll.tsx";
 import { useScope } from "../scope.ts";
 
 type Days = { readonly from: string; readonly to: string };
@@ -123,44 +123,23 @@ const columns = [
 function TotalsTable({ totals }: { totals: readonly LedgerTotal[] }) {
   // What never happened on these days has no column.
   const shown = columns.filter(([, field]) => totals.some((total) => total[field]));
-  return (
-    <TableScroll label="Totals">
-      <table className="totals">
-        <thead>
-          <tr>
-            <th scope="col">Gateway</th>
-            <th scope="col">Currency</th>
-            {shown.map(([name]) => (
-              <th key={name} scope="col" className="number">
-                {name}
-              </th>
-            ))}
-            <th scope="col" className="number">
-              Net
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {[...totals, ...sumByCurrency(totals)].map((total) => (
-            <tr key={`${total.gateway} ${total.currency}`}>
-              <th scope="row">{total.gateway === "" ? "All gateways" : <Gateway gateway={total.gateway} />}</th>
-              <td>{total.currency}</td>
-              {shown.map(([name, field]) => (
-                <td key={name} className="number">
-                  <Sum sum={total[field]} />
-                </td>
-              ))}
-              <td className="number">
-                <strong>
-                  <Amount amount={total.net} />
-                </strong>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </TableScroll>
-  );
+  const rows = [...totals, ...sumByCurrency(totals)].map((total) => ({
+    key: `${total.gateway} ${total.currency}`,
+    cells: [
+      total.gateway === "" ? "All gateways" : <Gateway gateway={total.gateway} />,
+      total.currency,
+      ...shown.map(([name, field]) => <Sum key={name} sum={total[field]} />),
+      <strong key="net">
+        <Amount amount={total.net} />
+      </strong>,
+    ],
+  }));
+  const headings = [
+    { name: "Gateway" },
+    { name: "Currency" },
+    ...[...shown.map(([name]) => name), "Net"].map((name) => ({ name, isNumber: true })),
+  ];
+  return <RecordTable label="Totals" className="totals" columns={headings} rows={rows} />;
 }
 
 type Total = Omit<LedgerTotal, "$typeName" | "$unknown">;
