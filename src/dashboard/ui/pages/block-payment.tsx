@@ -2,7 +2,6 @@
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { Heading } from "react-aria-components/Dialog";
 import {
@@ -16,7 +15,7 @@ import { visible } from "../parts/copied-text.tsx";
 import { DataForm } from "../parts/field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
-import { useScope } from "../scope.ts";
+import { ScopeLink, useScope } from "../scope.ts";
 import { EntryFields, entryIn } from "./blocklist.tsx";
 
 export function BlockPayment({ sessionId }: { sessionId: string }) {
@@ -32,7 +31,7 @@ export function BlockPayment({ sessionId }: { sessionId: string }) {
 }
 
 function BlockDialog({ sessionId, onEnd }: { sessionId: string; onEnd: () => void }) {
-  const { merchantId, environment, environmentName } = useScope();
+  const { merchantId, environment } = useScope();
   const scope = { merchantId, environment };
   const method = BlocklistService.method.listBlockableParts;
   const { data, error, refetch } = useQuery(method, { ...scope, sessionId }, { staleTime: 0 });
@@ -52,13 +51,12 @@ function BlockDialog({ sessionId, onEnd }: { sessionId: string; onEnd: () => voi
       <p className="soft">
         Later payments by what you block are declined before any gateway is called, and this one stays as it is. The
         customer reads only that the card was declined. The{" "}
-        <Link
-          to="/$environment/$merchantId/settings"
-          params={{ environment: environmentName, merchantId }}
+        <ScopeLink
+          to="./settings"
           hash="blocklist"
         >
           block list
-        </Link>{" "}
+        </ScopeLink>{" "}
         is in the settings.
       </p>
       {error && !data && <Failure error={error} onRetry={refetch} />}

@@ -3,7 +3,6 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import {
   type BlocklistEntry,
@@ -19,7 +18,7 @@ import { type RecordColumn, RecordTable } from "../parts/record-table.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
-import { useScope } from "../scope.ts";
+import { ScopeLink, useScope } from "../scope.ts";
 
 export function Blocklist() {
   const { merchantId, environment, role } = useScope();
@@ -106,7 +105,6 @@ const kinds: Readonly<Record<Kind, string>> = {
 };
 
 function Subject({ entry }: { entry: BlocklistEntry }) {
-  const { environmentName, merchantId } = useScope();
   const { kind, network, cardLast4, sessionId } = entry;
   return (
     <>
@@ -114,12 +112,12 @@ function Subject({ entry }: { entry: BlocklistEntry }) {
       {kind === Kind.CARD && cardLast4 && `ending in ${cardLast4}`}
       {sessionId && (
         <div className="small">
-          <Link
-            to="/$environment/$merchantId/payments/$sessionId"
-            params={{ environment: environmentName, merchantId, sessionId }}
+          <ScopeLink
+            to="./payments/$sessionId"
+            params={{ sessionId }}
           >
             of this payment
-          </Link>
+          </ScopeLink>
         </div>
       )}
     </>

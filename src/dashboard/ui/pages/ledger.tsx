@@ -1,7 +1,7 @@
 /** The ledger of past days: its totals by gateway and currency, and the file with every entry. */
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { LedgerService, type LedgerSum, type LedgerTotal } from "../../../../gen/dashboard/v1/ledger_pb.ts";
 import type { PaymentAmount } from "../../../../gen/dashboard/v1/payment_amount_pb.ts";
 import { daysOf, ledgerPresets, rangeProblem, searchOf, utcDay } from "../ledger-address.ts";
@@ -13,7 +13,7 @@ import { TextBox } from "../parts/filter-form.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { RecordTable } from "../parts/record-table.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
-import { useScope } from "../scope.ts";
+import { ScopeLink, useScope } from "../scope.ts";
 
 type Days = { readonly from: string; readonly to: string };
 
@@ -31,17 +31,16 @@ export function LedgerPage() {
 </PageHead>
       <nav className="presets" aria-label="Periods">
         {ledgerPresets(new Date()).map(({ name, ...preset }) => (
-          <Link
+          <ScopeLink
             key={name}
-            to="/$environment/$merchantId/ledger"
-            params={params}
+            to="./ledger"
             search={searchOf(preset)}
             activeProps={{}}
             activeOptions={{ exact: true, includeSearch: true, explicitUndefined: true }}
             aria-current={preset.from === days.from && preset.to === days.to ? "page" : undefined}
           >
             {name}
-          </Link>
+          </ScopeLink>
         ))}
       </nav>
       <form

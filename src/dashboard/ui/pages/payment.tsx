@@ -1,7 +1,7 @@
 /** One payment with its full history: everything that support staff need. */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { useQuery } from "@connectrpc/connect-query";
-import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { type Payment, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import type { BillingAddress } from "../../../../gen/payments/v1/payment_session_pb.ts";
@@ -14,7 +14,7 @@ import { PaymentState } from "../parts/payment-state.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { codeOf } from "../rpc.ts";
-import { useScope } from "../scope.ts";
+import { ScopeLink, useScope } from "../scope.ts";
 import { BlockPayment } from "./block-payment.tsx";
 import { PaymentActions } from "./payment-actions.tsx";
 import { PaymentAttempts } from "./payment-attempts.tsx";
@@ -53,9 +53,9 @@ export function PaymentPage() {
   return (
     <>
       <nav aria-label="Back">
-        <Link to="/$environment/$merchantId/payments" params={{ environment: environmentName, merchantId }}>
+        <ScopeLink to="./payments">
           Payments
-        </Link>
+        </ScopeLink>
       </nav>
       {error && codeOf(error) === "not_found" && (
         <>
@@ -130,7 +130,7 @@ function Awaiting({ attempts }: { attempts: Payment["attempts"] }) {
 }
 
 function Facts({ payment }: { payment: Payment }) {
-  const { environmentName, merchantId, role } = useScope();
+  const { role } = useScope();
   const { summary, customerEmail, customerName, billingAddress } = payment;
   const { captureConfirmed, expiresAt, submittedAt, ruleVersion } = payment;
   return (
@@ -144,13 +144,12 @@ function Facts({ payment }: { payment: Payment }) {
         </Fact>
         {customerEmail && (
           <Fact name="Customer">
-            <Link
-              to="/$environment/$merchantId/payments/customer"
-              params={{ environment: environmentName, merchantId }}
+            <ScopeLink
+              to="./payments/customer"
               search={{ email: customerEmail }}
             >
               <bdi>{visible(customerEmail)}</bdi>
-            </Link>
+            </ScopeLink>
           </Fact>
         )}
         {customerName && (

@@ -1,6 +1,6 @@
 /** The order of a merchant's gateways, the failures after which the next one is tried, and customer authentication. */
 import { useQuery } from "@connectrpc/connect-query";
-import { Link, useSearch } from "@tanstack/react-router";
+import { useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { GatewayConnectionService } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
@@ -8,7 +8,7 @@ import { type RoutingRule, RoutingRuleService } from "../../../../gen/dashboard/
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
-import { useScope } from "../scope.ts";
+import { ScopeLink, useScope } from "../scope.ts";
 import { RoutingAuthentication } from "./routing-authentication.tsx";
 import { RoutingCases } from "./routing-cases.tsx";
 import { RoutingDefaultPlan } from "./routing-default-plan.tsx";
@@ -77,27 +77,25 @@ const tabs = [
 ] as const;
 
 function Tabs() {
-  const { environmentName, merchantId } = useScope();
   return (
     <nav className="presets" aria-label="Routing">
       {tabs.map(([tab, name]) => (
-        <Link
+        <ScopeLink
           key={name}
-          to="/$environment/$merchantId/routing"
-          params={{ environment: environmentName, merchantId }}
+          to="./routing"
           search={tab === undefined ? {} : { tab }}
           activeOptions={{ exact: true }}
           resetScroll={false}
         >
           {name}
-        </Link>
+        </ScopeLink>
       ))}
     </nav>
   );
 }
 
 function Editor({ rule, connections }: { rule: RoutingRule | undefined; connections: Connections }) {
-  const { role, environmentName, merchantId } = useScope();
+  const { role, merchantId } = useScope();
   const { tab } = useSearch({ from: "/signed-in/$environment/$merchantId/routing" });
   const [trial, setTrial] = useState(anyPayment);
   const draft = useRuleDraft(rule);
@@ -107,14 +105,13 @@ function Editor({ rule, connections }: { rule: RoutingRule | undefined; connecti
     return (
       <Empty title="No gateway is connected yet">
         <p>Payments are routed to accounts that you connect and verify first.</p>
-        <Link
+        <ScopeLink
           className="button"
           data-kind="main"
-          to="/$environment/$merchantId/gateways"
-          params={{ environment: environmentName, merchantId }}
+          to="./gateways"
         >
           Connect a gateway
-        </Link>
+        </ScopeLink>
       </Empty>
     );
   }

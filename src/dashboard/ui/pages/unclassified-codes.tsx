@@ -1,17 +1,15 @@
 /** Decline codes without a classification: each stops its payment until a person classifies it. */
 import { useQuery } from "@connectrpc/connect-query";
-import { Link } from "@tanstack/react-router";
 import { GatewayConnectionService } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { Gateway } from "../parts/brand.tsx";
 import { RecordTable } from "../parts/record-table.tsx";
 import { Failure } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
-import { useScope } from "../scope.ts";
+import { ScopeLink, useScope } from "../scope.ts";
 
 /** The codes; empty if there are none. */
 export function UnclassifiedCodes() {
-  const { merchantId, environment, environmentName } = useScope();
-  const params = { environment: environmentName, merchantId };
+  const { merchantId, environment } = useScope();
   const scope = { merchantId, environment };
   const { data, error, refetch } = useQuery(GatewayConnectionService.method.listUnclassifiedCodes, scope);
   if (error) return <Failure error={error} onRetry={refetch} />;
@@ -41,9 +39,9 @@ export function UnclassifiedCodes() {
             String(attempts),
             <Moment key="first" at={firstSeenAt} />,
             <Moment key="last" at={lastSeenAt} />,
-            <Link key="payment" to="/$environment/$merchantId/payments" params={params} search={{ q: attemptId }}>
+            <ScopeLink key="payment" to="./payments" search={{ q: attemptId }}>
               See the payment
-            </Link>,
+            </ScopeLink>,
           ],
         }))}
       />

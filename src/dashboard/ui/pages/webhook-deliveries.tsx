@@ -1,7 +1,7 @@
 /** Deliveries of a merchant's events: a list filtered by its address and refreshed while it is open. */
 import { useInfiniteQuery, useQuery } from "@connectrpc/connect-query";
 import { keepPreviousData } from "@tanstack/react-query";
-import { Link, useSearch } from "@tanstack/react-router";
+import { useSearch } from "@tanstack/react-router";
 import {
   type WebhookDelivery,
   WebhookDeliveryService,
@@ -14,7 +14,7 @@ import { PagedRows, pages } from "../parts/paged-rows.tsx";
 import { type RecordColumn, RecordTable } from "../parts/record-table.tsx";
 import { Empty } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
-import { useScope } from "../scope.ts";
+import { ScopeLink, useScope } from "../scope.ts";
 import { type DeliverySearch, filterOf } from "../webhook-address.ts";
 import { DeliveryFilters } from "./webhook-delivery-filters.tsx";
 import { liveEveryMs, WebhookTabs } from "./webhook-tabs.tsx";
@@ -77,9 +77,9 @@ function List({ search, urls }: { search: DeliverySearch; urls: ReadonlyMap<stri
               : `Events of ${environmentName} appear here when they are due at a verified endpoint.`}
           </p>
           {!isFiltered && (
-            <Link to="/$environment/$merchantId/webhooks" params={{ environment: environmentName, merchantId }}>
+            <ScopeLink to="./webhooks">
               See your endpoints
-            </Link>
+            </ScopeLink>
           )}
         </Empty>
       }
@@ -102,19 +102,18 @@ const columns: readonly RecordColumn[] = [
 ];
 
 function DeliveryTable({ deliveries, urls }: TableProps) {
-  const { environmentName: environment, merchantId } = useScope();
   const rows = deliveries.map((delivery) => {
     const { eventId, endpointId, type, orderRef, scheduledAttempts, createdAt } = delivery;
     return {
       key: eventId + endpointId,
       cells: [
         <>
-          <Link
-            to="/$environment/$merchantId/webhooks/deliveries/$endpointId/$eventId"
-            params={{ environment, merchantId, endpointId, eventId }}
+          <ScopeLink
+            to="./webhooks/deliveries/$endpointId/$eventId"
+            params={{ endpointId, eventId }}
           >
             {type}
-          </Link>
+          </ScopeLink>
           <div className="mono soft wide-only">{eventId}</div>
         </>,
         <bdi key="order" className={isTestEvent(delivery) ? "soft" : undefined}>

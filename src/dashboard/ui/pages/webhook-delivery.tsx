@@ -2,7 +2,7 @@
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
-import { Link, useParams } from "@tanstack/react-router";
+import { useParams } from "@tanstack/react-router";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import {
   type ReplayWebhookDeliveryResponse,
@@ -19,7 +19,7 @@ import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { TableScroll } from "../parts/table-scroll.tsx";
 import { Moment } from "../parts/time.tsx";
-import { useScope } from "../scope.ts";
+import { ScopeLink, useScope } from "../scope.ts";
 import { liveEveryMs, WebhookTabs } from "./webhook-tabs.tsx";
 
 export function WebhookDeliveryPage() {
@@ -69,7 +69,6 @@ export function WebhookDeliveryPage() {
 }
 
 function Facts({ delivery }: { delivery: WebhookDelivery }) {
-  const { environmentName: environment, merchantId } = useScope();
   const { eventId, endpointId, sessionId, orderRef, createdAt, endedAt, scheduledAttempts } = delivery;
   return (
     <dl className="facts">
@@ -80,19 +79,18 @@ function Facts({ delivery }: { delivery: WebhookDelivery }) {
           <CopiedText label="Event id" text={eventId} />
         </Fact>
       <Fact name="Endpoint">
-          <Link
-            to="/$environment/$merchantId/webhooks/deliveries"
-            params={{ environment, merchantId }}
+          <ScopeLink
+            to="./webhooks/deliveries"
             search={{ endpoint: endpointId }}
           >
             {endpointId}
-          </Link>
+          </ScopeLink>
         </Fact>
       {!isTestEvent(delivery) && (
         <Fact name="Payment">
-            <Link to="/$environment/$merchantId/payments/$sessionId" params={{ environment, merchantId, sessionId }}>
+            <ScopeLink to="./payments/$sessionId" params={{ sessionId }}>
               <bdi>{visible(orderRef)}</bdi>
-            </Link>
+            </ScopeLink>
             <div className="mono soft">{sessionId}</div>
           </Fact>
       )}
