@@ -11,9 +11,7 @@ import { ScopeLink, useScope } from "../scope.ts";
 
 /** The changed object, as a link where it has a page. The merchant itself needs no name. */
 export function Subject({ subject }: { subject: string }) {
-  const { environmentName: environment, merchantId } = useScope();
   const [first = "", second = ""] = subject.split("/");
-  const params = { environment, merchantId };
   if (first.startsWith("we_") && second.startsWith("evt_"))
     return (
       <ScopeLink
@@ -27,8 +25,6 @@ export function Subject({ subject }: { subject: string }) {
 }
 
 function Id({ id }: { id: string }) {
-  const { environmentName: environment, merchantId } = useScope();
-  const params = { environment, merchantId };
   switch (id.split("_")[0]) {
     case "ps":
       return (
