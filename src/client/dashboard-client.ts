@@ -51,7 +51,6 @@ export type EndpointView = WebhookEndpointJson;
 
 export type AlertView = WebhookAlertJson;
 
-/** A merchant's settings of alerts as the rpcs return them. */
 export type AlertSettingsView = AlertSettingsJson;
 
 export type PaymentView = PaymentSummaryJson;
@@ -64,7 +63,6 @@ export type EventView = WebhookEventJson;
 
 export type AttemptView = WebhookAttemptJson;
 
-/** Counted payments and attempts as the rpcs return them. */
 export type AnalyticsView = GetAnalyticsResponseJson;
 
 type JsonMethods<Service extends DescService> = {

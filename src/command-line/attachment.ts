@@ -22,7 +22,6 @@ export type AttachOptions = OutputOptions & {
   readonly cell?: string;
 };
 
-/** The merchant and environment whose configuration a command works on. */
 export type ScopeOptions = EnvironmentOptions & { readonly merchant?: string };
 
 export type EnvironmentOptions = { readonly environment: "test" | "live" };

@@ -133,7 +133,6 @@ function recoverCommand(): Command {
     });
 }
 
-/** Recovers batch by batch and prints progress. */
 async function recoverAll(
   deliveries: DashboardClient["deliveries"],
   request: ReturnType<typeof scopeOf> & { endpointId: string; since: string },

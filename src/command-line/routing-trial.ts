@@ -127,7 +127,6 @@ function addMetadata(text: string, others: Record<string, string> = {}): Record<
   return { ...others, [key]: value };
 }
 
-/** Merges all slices into one answer. */
 async function wholeWhatIf(rules: Rules, request: Parameters<Rules["whatIf"]>[0]) {
   const counts: Record<string, number> = {};
   const examples: NonNullable<Slice["examples"]> = [];

@@ -14,7 +14,6 @@ export type LedgerDays = {
 
 export type WrongDay = { readonly field: keyof LedgerDays; readonly rule: string; readonly isMissing: boolean };
 
-/** The days as points in time. */
 export type LedgerRange = {
   readonly firstDay: string;
   readonly lastDay: string;

@@ -73,7 +73,6 @@ const setNoonAfter = (days: number) =>
 // The noon after the next: the clock moves by whole minutes.
 const endDay = () => setNoonAfter(2);
 
-/** Returns all pages of two entries. */
 async function walk(days: LedgerDays) {
   const pages = [await readDays(days, { count: 2 })];
   for (let last = pages.at(-1)!; last.nextPageToken !== undefined; last = pages.at(-1)!)

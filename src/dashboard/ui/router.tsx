@@ -184,7 +184,6 @@ const webhookDelivery = createRoute({
   component: lazyRouteComponent(() => import("./pages/webhook-delivery.tsx"), "WebhookDeliveryPage"),
 });
 
-/** The pages about webhooks. */
 const webhookPages = [webhooks, webhookAlerts, webhookDeliveries, webhookDelivery] as const;
 
 const team = createRoute({
@@ -206,7 +205,6 @@ const settings = createRoute({
   component: lazyRouteComponent(() => import("./pages/settings.tsx"), "SettingsPage"),
 });
 
-/** The router of all addresses. */
 export const router = createRouter({
   routeTree: root.addChildren([
     signIn,

@@ -16,7 +16,6 @@ export function useSignIn(): GetCurrentSignInResponse {
   return signIn;
 }
 
-/** Shows its children once the current sign-in is known. */
 export function SignedIn() {
   const { data, error, refetch } = useQuery(SignInService.method.getCurrentSignIn, {});
   if (data !== undefined) {

@@ -30,7 +30,6 @@ async function openTab(): Promise<Page> {
   return tab;
 }
 
-/** Adds one to the cart, which then costs `price`. */
 async function addOne(tab: Page, price: string): Promise<void> {
   await tab.getByRole("button", { name: "Add one more" }).click();
   await tab.getByRole("button", { name: `Pay ${price}` }).waitFor();

@@ -49,13 +49,11 @@ async function openPage(): Promise<Page> {
   return page;
 }
 
-/** Chooses something of a chart's menu. */
 async function choose(page: Page, title: string, what: string): Promise<void> {
   await page.getByLabel(`Menu of ${title}`).click();
   await page.getByRole("button", { name: `${title} as a ${what}` }).click();
 }
 
-/** The rows of a chart's table, each as its cells. */
 async function rowsOf(page: Page, title: string): Promise<string[][]> {
   const rows = page.getByRole("region", { name: `${title} table` }).locator("tbody tr");
   if ((await rows.count()) === 0) await choose(page, title, "table");

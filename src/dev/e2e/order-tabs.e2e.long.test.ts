@@ -78,7 +78,6 @@ it("charges one of two tabs, and says in the other what happens to the order", a
   expect(await holdsOf(paid, refused)).toEqual(["captured"]);
 });
 
-/** Returns the states of the holds at gateways. */
 async function holdsOf(...sessions: PaymentSessionJson[]): Promise<string[]> {
   const attempts = sessions.flatMap((session) => session.attempts ?? []);
   const records = await Promise.all(attempts.map(({ attemptId = "" }) => demo.sandbox.authorizations(attemptId)));

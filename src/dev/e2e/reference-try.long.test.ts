@@ -9,7 +9,6 @@ const edge = await forFile(startEdgeFixture);
 afterAll(() => expect(edge.bugs).toEqual([]));
 const browser = await forFile(launchBrowser);
 
-/** The reference with a key entered, and every call that it sends. */
 async function openWithKey(key: string) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
   onTestFinished(() => context.close());

@@ -17,7 +17,6 @@ const add = (secretKey: string) =>
     JSON.stringify({ secretKey }),
   );
 
-/** Connects STRIPE and puts it before SANDBOX_B. */
 async function routeToStripe() {
   const added = JSON.parse((await add("sk_test_theshopofthedemo")).out);
   const stripe: string = added.connection.connectionId;

@@ -11,7 +11,6 @@ import { Secret } from "../../platform/secrets.ts";
 import type { ReceivedRequest } from "../testing/receiver.ts";
 import { exampleBody } from "./example-bodies.ts";
 
-/** The pages about webhooks. */
 export const webhookPages = [
   "webhooks.md",
   "verify-webhooks.md",

@@ -38,7 +38,6 @@ async function json(...parts: string[]): Promise<any> {
   return JSON.parse(out);
 }
 
-/** A payment by card, and the id of its session. */
 const pay = async (number = "4242424242424242") => (await new ApiCheckout(demo.file).pay(number)).sessionId!;
 
 /** Returns the event of a request, if both published verifiers accept it, and refuse it once tampered with. */
@@ -145,7 +144,6 @@ describe("switchyard endpoint, delivery", () => {
     };
   });
 
-  /** The deliveries of a session to the endpoint, once they are there. */
   async function deliveriesOf(sessionId: string) {
     for (;;) {
       const { deliveries = [] } = await dashboard.deliveries.listWebhookDeliveries({

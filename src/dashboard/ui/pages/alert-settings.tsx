@@ -18,7 +18,6 @@ import { useScope } from "../scope.ts";
 import { Choices, Line, Row, SettingRow } from "./setting-row.tsx";
 import { findAddressProblem, linesOf } from "./setting-rules.ts";
 
-/** The rows about alerts. */
 export function AlertForms() {
   const { merchantId, environment } = useScope();
   const scope = { merchantId, environment };

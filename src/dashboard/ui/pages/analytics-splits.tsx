@@ -13,7 +13,6 @@ import { formatCount, formatMinor, formatMs, formatRate } from "../parts/numbers
 import { endedOf } from "../parts/outcomes.ts";
 import { RecordTable } from "../parts/record-table.tsx";
 
-/** A section for each split. */
 export function Splits({ splits }: Pick<GetAnalyticsResponse, "splits">) {
   return splits.map((split, index) => (
     <Split key={`${split.case} ${split.ruleVersions.join()}`} split={split} id={`split-${index}`} />

@@ -26,7 +26,6 @@ import { useSignIn } from "../signed-in.tsx";
 
 type DecisionProps = { attempt: PaymentAttempt; summary: PaymentSummary; onChange: () => unknown };
 
-/** The decision on record, if there is one, and a form where one can be made. */
 export function AttemptDecisionPart({ attempt, summary, onChange }: DecisionProps) {
   const [isOpen, setOpen] = useState(false);
   const { role } = useScope();

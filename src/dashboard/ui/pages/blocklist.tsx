@@ -139,7 +139,6 @@ export function entryIn(form: FormData) {
   return { reason: String(form.get("reason")), ...(endsAt && { endsAt }) };
 }
 
-/** The fields of every new entry: why, and for how long. */
 export function EntryFields() {
   return (
     <>

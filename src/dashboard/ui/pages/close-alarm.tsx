@@ -19,7 +19,6 @@ type Closing = {
   readonly count: number;
 };
 
-/** A button and its form. */
 export function CloseAlarm({ workItemId, about, count }: Closing) {
   const [isOpen, setOpen] = useState(false);
   return (

@@ -16,7 +16,6 @@ import { CredentialFields, credentialsOf } from "./credential-fields.tsx";
 
 type ConnectProps = { offered: ListGatewaysResponse; onChange: () => unknown; onEnd: () => void };
 
-/** A form, and after it the remaining steps. */
 export function ConnectGateway({ offered, onChange, onEnd }: ConnectProps) {
   const { merchantId, environment } = useScope();
   const client = createClient(GatewayConnectionService, useTransport());

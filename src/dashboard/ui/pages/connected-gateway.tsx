@@ -20,7 +20,6 @@ type ConnectedProps = {
   onEnd: () => void;
 };
 
-/** A card that replaces the form. */
 export function ConnectedGateway({ gateway, connectionId, notificationUrl, onChange, onEnd }: ConnectedProps) {
   const { merchantId, environment } = useScope();
   const client = createClient(GatewayConnectionService, useTransport());

@@ -33,7 +33,6 @@ type CardProps = {
   onChange: () => unknown;
 };
 
-/** The account's card. */
 export function ConnectionCard({ connection, offered, health, alerts, isHealthKnown, onChange }: CardProps) {
   const { merchantId, environment, role } = useScope();
   const { connectionId, gateway: name, verified, paused } = connection;

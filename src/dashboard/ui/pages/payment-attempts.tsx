@@ -39,7 +39,6 @@ const failures: Readonly<Record<number, string>> = {
   [Attempt_FailureKind.GATEWAY_ERROR]: "an error of the gateway",
 };
 
-/** A card for each attempt, in their order. */
 export function PaymentAttempts(props: {
   attempts: readonly PaymentAttempt[];
   summary: PaymentSummary;

@@ -19,7 +19,6 @@ import { useScope } from "../scope.ts";
 
 type Order = "capture" | "cancel";
 
-/** Both actions in a row, and until when there is time. */
 export function HoldActions({ payment, onChange }: { payment: Payment; onChange: () => unknown }) {
   const { role } = useScope();
   const [order, setOrder] = useState<Order>();
@@ -62,7 +61,6 @@ const refusals = {
     "No answer arrived, so the order may be recorded. Check your connection, then try again: nothing is captured twice.",
 };
 
-/** The form, then the question. */
 function OrderForm({ payment, order, onEnd }: { payment: Payment; order: Order; onEnd: () => void }) {
   const { merchantId, environment } = useScope();
   const { summary } = payment;

@@ -21,7 +21,6 @@ import { Refusal } from "../parts/refusal.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
 
-/** A card for each refund, and the sums. Nothing without a refund. */
 export function PaymentRefunds({ payment, onChange }: { payment: Payment; onChange: () => unknown }) {
   const { refunds, amountRefunded, amountRefundable } = payment;
   if (refunds.length === 0) return null;

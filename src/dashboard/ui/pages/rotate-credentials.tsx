@@ -18,7 +18,6 @@ import { VerificationRows, verificationCall } from "./verification-rows.tsx";
 
 type RotateProps = { connection: GatewayConnection; gateway: Gateway; onChange: () => unknown; onEnd: () => void };
 
-/** A form, and the gateway's answer to the new credentials. */
 export function RotateCredentials({ connection, gateway, onChange, onEnd }: RotateProps) {
   const { merchantId, environment } = useScope();
   const client = createClient(GatewayConnectionService, useTransport());

@@ -40,7 +40,6 @@ const exemptions = [
   ],
 ] as const;
 
-/** Choices about authentication beside the payments that need it. */
 function RoutingPolicy({ draft: { policy = noPolicy, change }, mayChange }: { draft: RuleDraft; mayChange: boolean }) {
   const set = (changed: Partial<Policy>) => change({ policy: { ...policy, ...changed } });
   const option = (name: string, detail: string, isOn: boolean, turn: (isOn: boolean) => void) => (
@@ -84,7 +83,6 @@ function RoutingPolicy({ draft: { policy = noPolicy, change }, mayChange }: { dr
 
 type AuthenticationProps = { draft: RuleDraft; connections: Connections; mayChange: boolean };
 
-/** One choice out of three, and the provider. */
 export function RoutingAuthentication({ draft, connections, mayChange }: AuthenticationProps) {
   const { authentication, providerId, change } = draft;
   const providers = connections.filter(({ isProvider, verified }) => isProvider && verified);

@@ -108,7 +108,6 @@ function Restore({ rule, inUse }: { rule: RoutingRule; inUse: RoutingRule }) {
   );
 }
 
-/** The differences of a version from the one in use. */
 function RestoredChanges({ rule }: { rule: RoutingRule }) {
   const { data, error } = useRouteTest(rule, anyPayment);
   if (error) return null;

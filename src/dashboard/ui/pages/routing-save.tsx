@@ -17,7 +17,6 @@ import { codeOf, messageOf } from "../rpc.ts";
 import { useScope } from "../scope.ts";
 import { anyPayment, contentOf, problemsOf, type RuleDraft, useRouteTest, whoSet } from "./routing-draft.ts";
 
-/** The save bar; empty while nothing is changed. */
 export function RoutingSave({ draft }: { draft: RuleDraft }) {
   const { merchantId, environment, environmentName, role } = useScope();
   const client = createClient(RoutingRuleService, useTransport());

@@ -40,7 +40,6 @@ const ends: Readonly<Record<string, readonly [name: string, tone: string]>> = {
   CANNOT_KNOW: ["Unknown: it depends on the customer", "warn"],
 };
 
-/** A form for a payment and the gateways' answers, and the resulting route. */
 export function RoutingTester(props: { draft: RuleDraft; trial: Trial; onTrial: (trial: Trial) => void }) {
   const { draft, trial, onTrial } = props;
   const [answer, setAnswer] = useState<Answer>(Answer.HARD_DECLINE);
@@ -137,7 +136,6 @@ const noFacts: TrialFacts = {
   arm: "",
 };
 
-/** Fields for facts about the payment, for the conditions of cases. */
 function TrialFactFields({ facts, onChange }: { facts: TrialFacts; onChange: (facts: TrialFacts) => void }) {
   const set = (changed: Partial<TrialFacts>) => onChange({ ...facts, ...changed });
   const country = (text: string) => (text === "" || /^[A-Z]{2}$/.test(text) ? null : "Two letters, such as DE.");

@@ -6,7 +6,6 @@ import { Moment } from "../parts/time.tsx";
 import { ScopeLink } from "../scope.ts";
 import { type Totals, whatIfRows } from "./what-if-totals.ts";
 
-/** The figures so far, and once the result is whole its examples. */
 export function WhatIfResult({ totals, isWhole }: { totals: Totals; isWhole: boolean }) {
   if (totals.counts.payments === 0) {
     return isWhole ? <p role="status">No submitted payment ended in this period.</p> : null;

@@ -8,7 +8,6 @@ import { ProofDeclined } from "../parts/refusal.tsx";
 import { SaveBar } from "../parts/save-bar.tsx";
 import { codeOf, messageOf } from "../rpc.ts";
 
-/** A setting as a text, and how it is saved. */
 export type Setting = {
   title: string;
   /** The value that the service has. */
@@ -17,7 +16,6 @@ export type Setting = {
   revision?: string;
   /** True if other settings have the same revision, which each of them renews. */
   sharesRevision?: boolean;
-  /** Returns the validation error of a text, if any. */
   findProblem?: (text: string) => string | undefined;
   /** Saves a text, and returns the new revision. */
   save: (text: string, revision: string) => Promise<string | undefined>;
@@ -27,7 +25,6 @@ export type Setting = {
 type Draft = { readonly setting: Setting; readonly text: string; readonly revision: string; readonly isSaved: boolean };
 type Failed = { readonly title: string; readonly error: unknown };
 
-/** The id of a row's heading. */
 export const rowId = (title: string) => title.replaceAll(" ", "-");
 
 const Context = createContext<{
@@ -39,14 +36,12 @@ const Context = createContext<{
   submit: () => void;
 } | null>(null);
 
-/** Returns the edits of the page, for a row. */
 export function useSettingDrafts() {
   return useContext(Context)!;
 }
 
 const problemOf = ({ setting, text }: Draft) => setting.findProblem?.(text);
 
-/** The rows, with the bar below them while something is unsaved. */
 export function SettingDrafts({ children }: { children: ReactNode }) {
   const queries = useQueryClient();
   const [drafts, setDrafts] = useState<readonly Draft[]>([]);

@@ -7,7 +7,6 @@ import { Refusal } from "../parts/refusal.tsx";
 import { rowId, type Setting, useSettingDrafts } from "./setting-drafts.tsx";
 import { findLimitProblem } from "./setting-rules.ts";
 
-/** The row, whatever its value is. */
 export function Row({ title, explanation, children }: { title: string; explanation: ReactNode; children: ReactNode }) {
   const id = rowId(title);
   return (
@@ -21,7 +20,6 @@ export function Row({ title, explanation, children }: { title: string; explanati
   );
 }
 
-/** The value of a row while it is edited. */
 export type Edit = {
   readonly text: string;
   readonly problem: string | undefined;
@@ -37,7 +35,6 @@ type SettingProps = Setting & {
   children: (edit: Edit) => ReactNode;
 };
 
-/** The row of a setting that the page's bar saves. */
 export function SettingRow({ explanation, mayChange, note, children, ...setting }: SettingProps) {
   const { draftOf, change, isChecked, failed, submit } = useSettingDrafts();
   const draft = draftOf(setting.title);

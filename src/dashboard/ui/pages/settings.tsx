@@ -80,7 +80,6 @@ const groups = [
   ["budgets", "Time budgets"],
 ] as const;
 
-/** The settings of one subject, a row each. */
 function Group({ of: id, children }: { of: (typeof groups)[number][0]; children: ReactNode }) {
   const name = groups.find(([each]) => each === id)?.[1];
   return (

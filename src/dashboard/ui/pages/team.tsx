@@ -80,7 +80,6 @@ function SecondFactor({ member: { hasTotp, hasPasskey } }: { member: Member }) {
   );
 }
 
-/** Reports whether a member is the person who reads the page. */
 function useIsSelf(memberId: string): boolean {
   return useSignIn().member?.memberId === memberId;
 }

@@ -7,7 +7,6 @@ import { Failure } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { ScopeLink, useScope } from "../scope.ts";
 
-/** The codes; empty if there are none. */
 export function UnclassifiedCodes() {
   const { merchantId, environment } = useScope();
   const scope = { merchantId, environment };

@@ -10,7 +10,6 @@ import { ShownSecret } from "../parts/secret.tsx";
 import { useScope } from "../scope.ts";
 import { EventTypeFields, eventTypesOf } from "./event-fields.tsx";
 
-/** A form, and after it the secret. */
 export function AddEndpoint({ onAdded, onEnd }: { onAdded: () => unknown; onEnd: () => void }) {
   const { merchantId, environment, environmentName } = useScope();
   const client = createClient(WebhookEndpointService, useTransport());

@@ -18,7 +18,6 @@ import { Recover } from "./webhook-recover.tsx";
 
 type ChangeProps = { endpoint: WebhookEndpoint; onChange: () => unknown };
 
-/** The actions, collapsed by default. */
 export function EndpointChanges({ endpoint, onChange }: ChangeProps) {
   return (
     <details className="changes-of">

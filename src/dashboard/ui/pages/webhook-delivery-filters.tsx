@@ -12,7 +12,6 @@ const names: Readonly<Record<DeliveryState, string>> = {
   exhausted: "Given up",
 };
 
-/** Two selects, and a field for an id. */
 export function DeliveryFilters({ search, urls }: { search: DeliverySearch; urls: ReadonlyMap<string, string> }) {
   const { environmentName: environment, merchantId } = useScope();
   const navigate = useNavigate();

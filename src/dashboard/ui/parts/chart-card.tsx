@@ -31,7 +31,6 @@ type ChartCardProps = ChartData & {
   /** True if the last point's time is not over. */
   readonly isLastPartial?: boolean;
   readonly isWide?: boolean;
-  /** Content beside the title. */
   readonly children?: ReactNode;
 };
 

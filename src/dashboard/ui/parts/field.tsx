@@ -17,7 +17,6 @@ export function DataForm({ onData, ...props }: FormProps & { onData: (fields: Fo
   );
 }
 
-/** The texts of a field beside its value. */
 export type FieldProps = TextFieldProps & {
   label: string;
   hint?: string;

@@ -44,7 +44,6 @@ export function FilterForm(props: {
   );
 }
 
-/** One of several values, or any. */
 export function Choice(props: {
   label: string;
   name: string;
@@ -66,7 +65,6 @@ export function Choice(props: {
   );
 }
 
-/** A text, a number or a day. */
 export function TextBox({
   label,
   value,
