@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { Command, Option } from "commander";
 import type { AlertSettingsView, AlertView } from "../client/dashboard-client.ts";
 import { alertTopics } from "../events/alerts.ts";
-import { administer, merchantCommand, type MerchantOptions, scopeOf, UsageError } from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf, UsageError } from "./attachment.ts";
 import { table } from "./output.ts";
 import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts";
 

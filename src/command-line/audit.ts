@@ -1,6 +1,6 @@
 /** `switchyard audit`: the audit trail of a merchant's configuration. */
 import { Command } from "commander";
-import { administer, merchantCommand, type MerchantOptions, scopeOf } from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf } from "./attachment.ts";
 import { table } from "./output.ts";
 import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts";
 import { parseTime } from "./times.ts";

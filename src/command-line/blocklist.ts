@@ -1,7 +1,7 @@
 /** `switchyard blocklist`: the cards, e-mail addresses and networks that a merchant has blocked. */
 import { Command, Option } from "commander";
 import type { BlocklistEntryView } from "../client/dashboard-client.ts";
-import { administer, merchantCommand, type MerchantOptions, scopeOf, UsageError } from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf, UsageError } from "./attachment.ts";
 import { shown, table } from "./output.ts";
 import { parseTime } from "./times.ts";
 

@@ -1,7 +1,7 @@
 /** `switchyard connection`: a merchant's accounts at gateways. */
 import { readFileSync } from "node:fs";
 import { Command, Option } from "commander";
-import { administer, merchantCommand, type MerchantOptions, scopeOf, UsageError } from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf, UsageError } from "./attachment.ts";
 import { table } from "./output.ts";
 import { sameScope } from "./same-scope.ts";
 import { rotationLines, verificationLines } from "./verification-lines.ts";

@@ -1,6 +1,6 @@
 /** `switchyard customer`: erases the data of a customer on request. */
 import { Command } from "commander";
-import { administer, merchantCommand, type MerchantOptions, scopeOf } from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf } from "./attachment.ts";
 
 export function customerCommand(): Command {
   return new Command("customer").addCommand(eraseCommand());

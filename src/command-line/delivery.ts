@@ -1,7 +1,7 @@
 /** `switchyard delivery`: the delivery log of a merchant's events, and sending them again. */
 import { Command, Option } from "commander";
 import type { AttemptView, DashboardClient } from "../client/dashboard-client.ts";
-import { administer, merchantCommand, type MerchantOptions, scopeOf } from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf } from "./attachment.ts";
 import { table } from "./output.ts";
 import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts";
 import { sameScope } from "./same-scope.ts";

@@ -4,15 +4,15 @@
  */
 import type { Command } from "commander";
 import { type Amount, parseAmount, partOf } from "./amounts.ts";
-import { administer, merchantCommand, type MerchantOptions, scopeOf, UsageError } from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf, UsageError } from "./attachment.ts";
 
 type EndOptions = MerchantOptions & {
-    readonly givenUp?: boolean;
-    readonly noneKept?: boolean;
-    readonly captured?: string;
-    readonly amount?: Amount;
-    readonly reason: string;
-  };
+  readonly givenUp?: boolean;
+  readonly noneKept?: boolean;
+  readonly captured?: string;
+  readonly amount?: Amount;
+  readonly reason: string;
+};
 
 export function endAttemptCommand(): Command {
   return merchantCommand("end-attempt", {

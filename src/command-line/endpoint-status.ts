@@ -1,6 +1,6 @@
 /** `switchyard endpoint pause`, `resume`, `disable`, `enable`, `remove`: turns deliveries to an endpoint on and off. */
 import type { Command } from "commander";
-import { administer, merchantCommand, type MerchantOptions, scopeOf } from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf } from "./attachment.ts";
 import { sameScope } from "./same-scope.ts";
 
 /** Pauses deliveries; events of the meantime wait. */

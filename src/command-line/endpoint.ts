@@ -1,7 +1,7 @@
 /** `switchyard endpoint`: the addresses that receive a merchant's events. */
 import { Command, InvalidArgumentError } from "commander";
 import type { EndpointView } from "../client/dashboard-client.ts";
-import { administer, merchantCommand, type MerchantOptions, scopeOf, UsageError } from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf, UsageError } from "./attachment.ts";
 import { disableCommand, enableCommand, pauseCommand, removeCommand, resumeCommand } from "./endpoint-status.ts";
 import { table } from "./output.ts";
 import { sameScope } from "./same-scope.ts";

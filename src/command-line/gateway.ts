@@ -1,6 +1,6 @@
 /** `switchyard gateway`: lists gateways, and the health of a merchant's accounts there. */
 import { Command } from "commander";
-import { administer, merchantCommand, type MerchantOptions, scopeOf } from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf } from "./attachment.ts";
 import { type ConnectionNames, readConnectionNames } from "./connection-names.ts";
 import { table } from "./output.ts";
 

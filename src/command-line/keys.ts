@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { Command, Option } from "commander";
 import { recordDemoKey } from "../demo/demo-file.ts";
-import { administer, isDemo, merchantCommand, type MerchantOptions, scopeOf } from "./attachment.ts";
+import { administer, isDemo, type MerchantOptions, merchantCommand, scopeOf } from "./attachment.ts";
 import { table } from "./output.ts";
 
 export function keysCommand(): Command {

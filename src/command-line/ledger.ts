@@ -2,7 +2,7 @@
 import { Command } from "commander";
 import { ApiError } from "../client/merchant/api-error.ts";
 import { findWrongDay, type LedgerDays } from "../reporting/ledger-days.ts";
-import { administer, merchantCommand, type MerchantOptions, scopeOf, UsageError } from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf, UsageError } from "./attachment.ts";
 import { exportPages } from "./export-pages.ts";
 
 export function ledgerCommand(): Command {

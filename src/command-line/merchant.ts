@@ -1,6 +1,13 @@
 /** `switchyard merchant`: the merchants of an installation. */
 import { Command } from "commander";
-import { administer, type AttachOptions, merchantCommand, type MerchantOptions, operatorCommand, scopeOf } from "./attachment.ts";
+import {
+  type AttachOptions,
+  administer,
+  type MerchantOptions,
+  merchantCommand,
+  operatorCommand,
+  scopeOf,
+} from "./attachment.ts";
 import { table } from "./output.ts";
 
 export function merchantsCommand(): Command {

@@ -1,6 +1,6 @@
 /** `switchyard origins`: the origins of pages that may show a merchant's checkout. */
 import { Command } from "commander";
-import { administer, merchantCommand, type MerchantOptions, scopeOf, type ScopeOptions } from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
 
 export function originsCommand(): Command {
   return new Command("origins").addCommand(setCommand()).addCommand(showCommand());

@@ -3,7 +3,7 @@ import { Command, Option } from "commander";
 import type { DashboardClient, PaymentView } from "../client/dashboard-client.ts";
 import { amountInWords } from "../platform/money.ts";
 import { type Amount, type AmountOptions, amountFilterOf, parseAmount, parseAmountOrZero, partOf } from "./amounts.ts";
-import { administer, merchantCommand, type MerchantOptions, scopeOf } from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf } from "./attachment.ts";
 import { endAttemptCommand, withdrawEndCommand } from "./end-attempt.ts";
 import { exportPages } from "./export-pages.ts";
 import { amountOf, shown, table } from "./output.ts";

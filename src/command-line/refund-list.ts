@@ -3,7 +3,7 @@ import { type Command, Option } from "commander";
 import type { DashboardClient, RefundView } from "../client/dashboard-client.ts";
 import { nameGatewaysIn, nameOfGateway } from "../dashboard/ui/parts/gateway-name.ts";
 import { type AmountOptions, amountFilterOf, parseAmountOrZero } from "./amounts.ts";
-import { administer, merchantCommand, type MerchantOptions, scopeOf } from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf } from "./attachment.ts";
 import { exportPages } from "./export-pages.ts";
 import { amountOf, shown, table } from "./output.ts";
 import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts";
@@ -37,7 +37,8 @@ function filterOf({ status, gateway = "", reference = "", ...options }: FilterOp
   const { after, before } = options;
   return {
     ...(status && { status: status.toUpperCase() as "PENDING" }),
-    ...{ gateway, reference },
+    gateway,
+    reference,
     ...amountFilterOf(options),
     ...(after !== undefined && { createdAfter: after }),
     ...(before !== undefined && { createdBefore: before }),

@@ -3,7 +3,7 @@ import { Command, Option } from "commander";
 import type { RefundLimitsView } from "../client/dashboard-client.ts";
 import { nameOfGateway } from "../dashboard/ui/parts/gateway-name.ts";
 import { type Amount, parseAmount, parseAmountOrZero, partOf } from "./amounts.ts";
-import { administer, merchantCommand, type MerchantOptions, scopeOf, UsageError } from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf, UsageError } from "./attachment.ts";
 import { amountOf } from "./output.ts";
 import { exportRefundsCommand, listRefundsCommand, showRefundCommand } from "./refund-list.ts";
 
@@ -107,7 +107,11 @@ function decisionOf({ made, neverMade = false, send = false }: DecideOptions) {
   return { decision: send ? "SEND" : "NEVER_MADE" } as const;
 }
 
-type Options = MerchantOptions & { readonly role?: "developer" | "owner"; readonly set?: readonly Amount[]; readonly remove?: boolean };
+type Options = MerchantOptions & {
+  readonly role?: "developer" | "owner";
+  readonly set?: readonly Amount[];
+  readonly remove?: boolean;
+};
 
 export function limitsCommand(): Command {
   return merchantCommand("limits", {

@@ -4,7 +4,7 @@
  */
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { DashboardClient, RoutingRuleView } from "../client/dashboard-client.ts";
-import { administer, merchantCommand, type MerchantOptions, scopeOf, UsageError } from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf, UsageError } from "./attachment.ts";
 import { type ConnectionNames, readConnectionNames } from "./connection-names.ts";
 import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts";
 import {

@@ -1,7 +1,7 @@
 /** `switchyard settings`: a merchant's checkout settings besides its origins. */
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { SettingsView } from "../client/dashboard-client.ts";
-import { administer, merchantCommand, type MerchantOptions, scopeOf, UsageError } from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf, UsageError } from "./attachment.ts";
 
 export function settingsCommand(): Command {
   return new Command("settings").addCommand(showCommand()).addCommand(setCommand());

@@ -8,38 +8,38 @@ import { findViolations, inEachLook, type Look } from "./accessibility.ts";
 import { openDashboard } from "./dashboard-page.ts";
 
 const { demo, open, urlOf } = await openDashboard({ locale: "de-DE", timezoneId: "UTC", statuses: /40[13]/ });
-  const testUrl = Object.assign(new URL(demo.postgresUrl), { pathname: "/switchyard_test" }).href;
-  const owner = new Client({ connectionString: testUrl });
-  await owner.connect();
-  const merchantId = decodeId("mer", demo.file.merchants[0]!.merchantId)!;
-  const paid = (settledAt: string, amountMinor: number) =>
-    ({
-      settledAt,
-      amountMinor,
-      seconds: 2,
-      attempts: [{ gateway: "SANDBOX_A", status: "CAPTURED", ms: 300 }],
-    }) as const;
-  await storeSettled(owner, merchantId, [
-    paid("2026-03-10T12:00:00Z", 4900),
-    paid("2026-03-10T23:30:00Z", 10_000),
-    {
-      // A minute of them is the customer's.
-      settledAt: "2026-03-11T12:00:00Z",
-      amountMinor: 2500,
-      seconds: 62,
-      attempts: [
-        { gateway: "SANDBOX_A", status: "DECLINED", kind: "HARD_DECLINE", code: "card_declined", ms: 100 },
-        {
-          gateway: "SANDBOX_B",
-          status: "CAPTURED",
-          ms: 400,
-          asked: { status: "AUTHENTICATED", shownMs: 20_000 },
-        },
-      ],
-    },
-  ]);
-  await forgetCounts(owner);
-  await owner.end();
+const testUrl = Object.assign(new URL(demo.postgresUrl), { pathname: "/switchyard_test" }).href;
+const owner = new Client({ connectionString: testUrl });
+await owner.connect();
+const merchantId = decodeId("mer", demo.file.merchants[0]!.merchantId)!;
+const paid = (settledAt: string, amountMinor: number) =>
+  ({
+    settledAt,
+    amountMinor,
+    seconds: 2,
+    attempts: [{ gateway: "SANDBOX_A", status: "CAPTURED", ms: 300 }],
+  }) as const;
+await storeSettled(owner, merchantId, [
+  paid("2026-03-10T12:00:00Z", 4900),
+  paid("2026-03-10T23:30:00Z", 10_000),
+  {
+    // A minute of them is the customer's.
+    settledAt: "2026-03-11T12:00:00Z",
+    amountMinor: 2500,
+    seconds: 62,
+    attempts: [
+      { gateway: "SANDBOX_A", status: "DECLINED", kind: "HARD_DECLINE", code: "card_declined", ms: 100 },
+      {
+        gateway: "SANDBOX_B",
+        status: "CAPTURED",
+        ms: 400,
+        asked: { status: "AUTHENTICATED", shownMs: 20_000 },
+      },
+    ],
+  },
+]);
+await forgetCounts(owner);
+await owner.end();
 
 const path = (query = "?first=2026-03-09&last=2026-03-12&zone=UTC") => urlOf(`analytics${query}`);
 

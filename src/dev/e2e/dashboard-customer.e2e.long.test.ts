@@ -6,8 +6,8 @@ const email = "Ada@customer.example";
 
 const { checkout, open } = await openDashboard({ viewport: { width: 1440, height: 900 }, locale: "en-GB" });
 for (const [card, amountMinor] of [
-    ["4242424242424242", 5_950],
-    ["4100000000000019", 1_500],
+  ["4242424242424242", 5_950],
+  ["4100000000000019", 1_500],
 ] as const)
   await checkout.pay(card, { amountMinor, customerEmail: email, customerName: "Ada Lovelace" });
 

@@ -8,7 +8,12 @@ import { expectSoundEverywhere as look, openDashboard } from "./dashboard-page.t
 
 const timeout = 240_000;
 
-const { demo, context, checkout, open: openOf } = await openDashboard({
+const {
+  demo,
+  context,
+  checkout,
+  open: openOf,
+} = await openDashboard({
   viewport: { width: 1440, height: 900 },
   locale: "en-GB",
 });
@@ -66,7 +71,10 @@ it("holds braking on, shows it on Settings and Home, and ends the hold", { timeo
 
 it("blocks a customer on a payment's page, lists the entry, and erases the customer's data", { timeout }, async () => {
   const { merchantId: shop } = demo.file.merchants[0]!;
-  const session = await checkout.pay("4242424242424242", { customerEmail: "eve@customer.example", customerName: "Eve" });
+  const session = await checkout.pay("4242424242424242", {
+    customerEmail: "eve@customer.example",
+    customerName: "Eve",
+  });
   const page = await open(`payments/${session.sessionId}`, shop);
   await page.getByRole("button", { name: "Block this customer…" }).click();
   const dialog = page.getByRole("dialog", { name: "Block this customer" });

@@ -16,7 +16,7 @@ const looks: Look[] = [
   ["dark", 390],
 ];
 
-const { demo, checkout, context, noise, open } = await openDashboard({ locale: "en-GB", statuses: /40[0134]|412|422/ });
+const { demo, checkout, noise, open } = await openDashboard({ locale: "en-GB", statuses: /40[0134]|412|422/ });
 const actions = (page: Page) => page.locator(".payment-actions");
 const dialog = (page: Page) => page.getByRole("dialog");
 const refunds = (page: Page) => page.getByRole("region", { name: "Refunds" }).getByRole("listitem");

@@ -37,21 +37,19 @@ export function AuthenticationTable({ total }: { total: AnalyticsPoint }) {
     >
       <dl className="facts">
         <Fact name="Payments authenticated">
-            {formatCount(payments.authenticated)}, {formatRate(payments.authenticatedRate)} of payments
-          </Fact>
+          {formatCount(payments.authenticated)}, {formatRate(payments.authenticatedRate)} of payments
+        </Fact>
         <Fact name="Customers asked">
-            {formatCount(payments.challenged)}, {formatRate(payments.challengeRate)} of payments;{" "}
-            {formatCount(payments.challengedAgain)} more than once
-          </Fact>
+          {formatCount(payments.challenged)}, {formatRate(payments.challengeRate)} of payments;{" "}
+          {formatCount(payments.challengedAgain)} more than once
+        </Fact>
         <Fact name="Saved by failover after authentication">{formatCount(payments.savedAuthenticated)}</Fact>
         <Fact name="Declined for want of authentication">
-            {formatCount(attempts.authenticationRequired)}{" "}
-            {attempts.authenticationRequired === 1n ? "attempt" : "attempts"}, {formatCount(attempts.recovered)}{" "}
-            followed by a success
-          </Fact>
-        {liable.length > 0 && (
-          <Fact name="Captured with the issuer liable">{liable.map(liableShare).join(" · ")}</Fact>
-        )}
+          {formatCount(attempts.authenticationRequired)}{" "}
+          {attempts.authenticationRequired === 1n ? "attempt" : "attempts"}, {formatCount(attempts.recovered)} followed
+          by a success
+        </Fact>
+        {liable.length > 0 && <Fact name="Captured with the issuer liable">{liable.map(liableShare).join(" · ")}</Fact>}
       </dl>
       {authenticatingGateways.length > 0 && <CountsTable label={title} {...table} />}
     </Fold>

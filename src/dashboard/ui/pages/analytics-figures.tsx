@@ -106,7 +106,12 @@ export function DeclineTable({ declines }: Pick<GetAnalyticsResponse, "declines"
         <RecordTable
           label="Decline reasons"
           className="counts"
-          columns={[{ name: "Decline code" }, { name: "Gateway", className: "text" }, { name: "Attempts" }, { name: "Share" }]}
+          columns={[
+            { name: "Decline code" },
+            { name: "Gateway", className: "text" },
+            { name: "Attempts" },
+            { name: "Share" },
+          ]}
           rows={rows.map(([code, gateway, attempts]) => ({
             key: `${code} ${gateway}`,
             cells: [

@@ -131,10 +131,7 @@ function DecisionForm({ attempt, summary, onChange, onEnd }: DecisionProps & { o
     meta: { done: "The decision is recorded." },
   });
   return (
-    <DataForm
-      aria-label={`End attempt ${attempt.sequence}`}
-      onData={decide.mutate}
-    >
+    <DataForm aria-label={`End attempt ${attempt.sequence}`} onData={decide.mutate}>
       <p className="soft">
         Look at the payment in the gateway’s own dashboard first. Your decision sends nothing to the gateway.
         {environmentName === "live" && " Another developer or owner must confirm it."}

@@ -14,10 +14,7 @@ export function Subject({ subject }: { subject: string }) {
   const [first = "", second = ""] = subject.split("/");
   if (first.startsWith("we_") && second.startsWith("evt_"))
     return (
-      <ScopeLink
-        to="./webhooks/deliveries/$endpointId/$eventId"
-        params={{ endpointId: first, eventId: second }}
-      >
+      <ScopeLink to="./webhooks/deliveries/$endpointId/$eventId" params={{ endpointId: first, eventId: second }}>
         {second}
       </ScopeLink>
     );
@@ -54,11 +51,7 @@ function Id({ id }: { id: string }) {
       return <Connection connectionId={id} />;
     case "mbr":
     case "inv":
-      return (
-        <ScopeLink to="./team">
-          {id}
-        </ScopeLink>
-      );
+      return <ScopeLink to="./team">{id}</ScopeLink>;
     default:
       return id;
   }

@@ -31,22 +31,22 @@ export function AuditPage() {
   return (
     <>
       <PageHead title="Audit trail">
-            Changes in {environmentName} and in the team, newest first. The team belongs to both environments. Nothing
-            here can be changed.
-</PageHead>
+        Changes in {environmentName} and in the team, newest first. The team belongs to both environments. Nothing here
+        can be changed.
+      </PageHead>
       {query.data && <Filters search={search} actions={query.data.pages[0]?.actions ?? []} />}
       <PagedRows
         label="Entries"
         query={query}
         rowsOf={(page) => page.entries}
         empty={
-        <Empty title={isFiltered ? "No entry matches the filters" : "No changes yet"}>
-          <p>
-            {isFiltered
-              ? "Remove a filter, or switch the environment."
-              : "Changes to keys, gateways, routing, webhooks and the team appear here, with their author."}
-          </p>
-        </Empty>
+          <Empty title={isFiltered ? "No entry matches the filters" : "No changes yet"}>
+            <p>
+              {isFiltered
+                ? "Remove a filter, or switch the environment."
+                : "Changes to keys, gateways, routing, webhooks and the team appear here, with their author."}
+            </p>
+          </Empty>
         }
       >
         {(entries) => <Entries entries={entries} />}

@@ -51,10 +51,7 @@ function BlockDialog({ sessionId, onEnd }: { sessionId: string; onEnd: () => voi
       <p className="soft">
         Later payments by what you block are declined before any gateway is called, and this one stays as it is. The
         customer reads only that the card was declined. The{" "}
-        <ScopeLink
-          to="./settings"
-          hash="blocklist"
-        >
+        <ScopeLink to="./settings" hash="blocklist">
           block list
         </ScopeLink>{" "}
         is in the settings.
@@ -62,9 +59,7 @@ function BlockDialog({ sessionId, onEnd }: { sessionId: string; onEnd: () => voi
       {error && !data && <Failure error={error} onRetry={refetch} />}
       {!data && !error && <Loading what="The payment" />}
       {data && (
-        <DataForm
-          onData={block.mutate}
-        >
+        <DataForm onData={block.mutate}>
           <Parts parts={data.parts} />
           {isAnyFree && <EntryFields />}
           <Refusal error={block.error} />

@@ -112,10 +112,7 @@ function Subject({ entry }: { entry: BlocklistEntry }) {
       {kind === Kind.CARD && cardLast4 && `ending in ${cardLast4}`}
       {sessionId && (
         <div className="small">
-          <ScopeLink
-            to="./payments/$sessionId"
-            params={{ sessionId }}
-          >
+          <ScopeLink to="./payments/$sessionId" params={{ sessionId }}>
             of this payment
           </ScopeLink>
         </div>
@@ -174,10 +171,7 @@ function AddForm({ onChange }: { onChange: () => Promise<unknown> }) {
   return (
     <section className="card" aria-labelledby="block">
       <h3 id="block">Block an e-mail address or a network</h3>
-      <DataForm
-        key={added}
-        onData={add.mutate}
-      >
+      <DataForm key={added} onData={add.mutate}>
         <Field
           label="E-mail address or network"
           name="blocked"

@@ -105,7 +105,9 @@ const nameOf = (person: string) => person.replace(/ \(\w+\)$/, "");
 const cardsInWords = ({ cards }: BrakingPeriod) =>
   cards === 1 ? "1 card was declined" : `${cards} cards were declined`;
 
-const periodColumns = ["Began", "Ended", "Most cards declined in ten minutes", "Threshold", "Cause"].map((name) => ({ name }));
+const periodColumns = ["Began", "Ended", "Most cards declined in ten minutes", "Threshold", "Cause"].map((name) => ({
+  name,
+}));
 
 /** The times in which payments were braked; nothing where there are none. */
 export function BrakingPeriods({ periods }: { periods: readonly BrakingPeriod[] }) {
@@ -120,10 +122,10 @@ export function BrakingPeriods({ periods }: { periods: readonly BrakingPeriod[] 
           key: String(period.beganAt?.seconds),
           cells: [
             period.beganAt && <Moment at={period.beganAt} />,
-            period.endedAt ? <Moment at={period.endedAt} /> : "not yet",
+            period.endedAt ? <Moment key="end" at={period.endedAt} /> : "not yet",
             period.cards,
             period.threshold,
-            period.begunBy ? <bdi>{`Held on by ${nameOf(period.begunBy)}`}</bdi> : "Declined cards",
+            period.begunBy ? <bdi key="by">{`Held on by ${nameOf(period.begunBy)}`}</bdi> : "Declined cards",
           ],
         }))}
       />

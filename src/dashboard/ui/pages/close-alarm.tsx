@@ -58,9 +58,7 @@ function CloseForm({ workItemId, count, onEnd }: Omit<Closing, "about"> & { onEn
           ? "All have the same cause. Close them when the matter is settled for every payment. They close for your whole team and for the operator. If the matter lasts, they return a day later."
           : "Close it when the matter is settled. It closes for your whole team and for the operator. If the matter lasts, it returns a day later."}
       </p>
-      <DataForm
-        onData={(fields) => close.mutate(String(fields.get("note")).trim())}
-      >
+      <DataForm onData={(fields) => close.mutate(String(fields.get("note")).trim())}>
         <div className="field">
           <label htmlFor={noteId}>What you found and did</label>
           <textarea id={noteId} name="note" rows={3} maxLength={1000} required />

@@ -69,11 +69,7 @@ function AccountForm({ gateway, error, isPending, onSubmit, onEnd }: FormProps) 
   const { credentialFields, becauseUnusable, emulatorAccepts } = gateway;
   const fieldProblems = useFieldProblems(error);
   return (
-    <DataForm
-      autoComplete="off"
-      validationErrors={fieldProblems}
-      onData={onSubmit}
-    >
+    <DataForm autoComplete="off" validationErrors={fieldProblems} onData={onSubmit}>
       {becauseUnusable !== undefined && (
         <p className="banner" data-tone="bad">
           This installation cannot route payments to it: {becauseUnusable}

@@ -61,11 +61,7 @@ export function ConnectedGateway({ gateway, connectionId, notificationUrl, onCha
           />
         )}
         <Button onPress={onEnd}>{isVerified ? "Done" : "Later"}</Button>
-        {isVerified && (
-          <ScopeLink to="./routing">
-            Route payments to it
-          </ScopeLink>
-        )}
+        {isVerified && <ScopeLink to="./routing">Route payments to it</ScopeLink>}
       </div>
     </section>
   );

@@ -32,11 +32,12 @@ export function CustomerPage() {
   const { data, error, refetch } = totals;
   return (
     <>
-      <PageHead title="Customer" actions={role >= Role.OWNER && (data?.totals.length ?? 0) > 0 && <Erase email={email} />}>
-
-            <bdi>{visible(email)}</bdi>
-          
-</PageHead>
+      <PageHead
+        title="Customer"
+        actions={role >= Role.OWNER && (data?.totals.length ?? 0) > 0 && <Erase email={email} />}
+      >
+        <bdi>{visible(email)}</bdi>
+      </PageHead>
       {error && <Failure error={error} onRetry={refetch} />}
       {!error && !data && email !== "" && <Loading what="The customer" />}
       {(data?.totals.length === 0 || email === "") && (
@@ -61,14 +62,14 @@ function Totals({ totals }: { totals: readonly CustomerTotals[] }) {
       {totals.map(({ captured, refunded, payments, succeeded }) => (
         <dl className="facts" key={captured?.currency}>
           <Fact name={`Captured in ${captured?.currency ?? ""}`}>
-              <Amount amount={captured} />
-            </Fact>
+            <Amount amount={captured} />
+          </Fact>
           <Fact name="Refunded">
-              <Amount amount={refunded} />
-            </Fact>
+            <Amount amount={refunded} />
+          </Fact>
           <Fact name="Payments">
-              {payments}, of which {succeeded} succeeded
-            </Fact>
+            {payments}, of which {succeeded} succeeded
+          </Fact>
         </dl>
       ))}
     </section>

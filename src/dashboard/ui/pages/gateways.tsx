@@ -29,16 +29,21 @@ export function GatewaysPage() {
   const { data: offered } = gateways;
   return (
     <>
-      <PageHead title="Gateways" actions={role >= Role.OWNER && offered && !isConnecting && (
-          <Button kind="main" onPress={() => setConnecting(true)}>
-            Connect a gateway
-          </Button>
-        )}>
-
-            Your accounts at gateways in {environmentName}. Their credentials are sealed when you enter them, and never
-            shown again.
-          
-</PageHead>
+      <PageHead
+        title="Gateways"
+        actions={
+          role >= Role.OWNER &&
+          offered &&
+          !isConnecting && (
+            <Button kind="main" onPress={() => setConnecting(true)}>
+              Connect a gateway
+            </Button>
+          )
+        }
+      >
+        Your accounts at gateways in {environmentName}. Their credentials are sealed when you enter them, and never
+        shown again.
+      </PageHead>
       {error && <Failure error={error} onRetry={retry} />}
       {!error && !isRead && <Loading what="The list of gateways" />}
       {!error && offered && isConnecting && (

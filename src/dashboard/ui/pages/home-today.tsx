@@ -132,10 +132,7 @@ function Figure(props: { name: string; value: string; list?: PaymentSearch; chil
     <div>
       <dt>
         {list ? (
-          <ScopeLink
-            to="./payments"
-            search={{ ...list, after: todayIn(ownZone) }}
-          >
+          <ScopeLink to="./payments" search={{ ...list, after: todayIn(ownZone) }}>
             {name}
           </ScopeLink>
         ) : (

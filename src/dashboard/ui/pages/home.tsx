@@ -203,19 +203,11 @@ function ItemLink({ item }: { item: AlertItem }) {
     case AlertItem_Kind.GATEWAY_UNHEALTHY:
     case AlertItem_Kind.CREDENTIALS_REFUSED:
     case AlertItem_Kind.GATEWAY_UNVERIFIED:
-      return (
-        <ScopeLink to="./gateways">
-          See the gateway
-        </ScopeLink>
-      );
+      return <ScopeLink to="./gateways">See the gateway</ScopeLink>;
     case AlertItem_Kind.ENDPOINT_DISABLED:
     case AlertItem_Kind.ENDPOINT_UNVERIFIED:
     case AlertItem_Kind.ENDPOINT_FAILING:
-      return (
-        <ScopeLink to="./webhooks">
-          See the endpoint
-        </ScopeLink>
-      );
+      return <ScopeLink to="./webhooks">See the endpoint</ScopeLink>;
     default:
       return null;
   }
@@ -244,9 +236,7 @@ function Recent({ isSetUp }: { isSetUp: boolean }) {
     return (
       <Empty title={`No payments in ${environmentName} yet`}>
         <p>They appear here as soon as your backend creates a session with the secret key.</p>
-        <ScopeLink to="./keys">
-          See the API keys
-        </ScopeLink>
+        <ScopeLink to="./keys">See the API keys</ScopeLink>
       </Empty>
     );
   }
@@ -254,9 +244,7 @@ function Recent({ isSetUp }: { isSetUp: boolean }) {
     <section className="stack" aria-labelledby="recent">
       <div className="page-head">
         <h2 id="recent">Recent payments</h2>
-        <ScopeLink to="./payments">
-          See all payments
-        </ScopeLink>
+        <ScopeLink to="./payments">See all payments</ScopeLink>
       </div>
       <PaymentsTable label="Newest payments" rows={data.payments.map((payment) => ({ payment }))} />
     </section>

@@ -45,9 +45,7 @@ function AcceptForm({ token, invitation }: { token: string; invitation: GetInvit
       <p>
         You are invited as {nameOfRole(role).toLowerCase()}, with the address {email}.
       </p>
-      <DataForm
-        onData={(fields) => submit(fields).catch(() => {})}
-      >
+      <DataForm onData={(fields) => submit(fields).catch(() => {})}>
         <Refusal error={accept.error} />
         <Username email={email} />
         <label className="row">

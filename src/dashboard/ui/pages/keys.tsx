@@ -27,9 +27,9 @@ export function KeysPage() {
   return (
     <>
       <PageHead title="API keys">
-            The keys of the {environmentName} environment. Of the secret key only a hash is stored, so you see its first
-            and last characters.
-</PageHead>
+        The keys of the {environmentName} environment. Of the secret key only a hash is stored, so you see its first and
+        last characters.
+      </PageHead>
       {error && <Failure error={error} onRetry={refetch} />}
       {!data && !error && <Loading what="The list of keys" />}
       {data?.apiKeys.map((key) => (

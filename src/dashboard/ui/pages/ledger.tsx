@@ -26,9 +26,9 @@ export function LedgerPage() {
   return (
     <>
       <PageHead title="Ledger">
-            Every capture, refund and void of past days in {environment}, as recorded here, to compare with the
-            gateways’ statements. A day is a day in UTC; a range has at most 31 days.
-</PageHead>
+        Every capture, refund and void of past days in {environment}, as recorded here, to compare with the gateways’
+        statements. A day is a day in UTC; a range has at most 31 days.
+      </PageHead>
       <nav className="presets" aria-label="Periods">
         {ledgerPresets(new Date()).map(({ name, ...preset }) => (
           <ScopeLink
@@ -125,7 +125,7 @@ function TotalsTable({ totals }: { totals: readonly LedgerTotal[] }) {
   const rows = [...totals, ...sumByCurrency(totals)].map((total) => ({
     key: `${total.gateway} ${total.currency}`,
     cells: [
-      total.gateway === "" ? "All gateways" : <Gateway gateway={total.gateway} />,
+      total.gateway === "" ? "All gateways" : <Gateway key="gateway" gateway={total.gateway} />,
       total.currency,
       ...shown.map(([name, field]) => <Sum key={name} sum={total[field]} />),
       <strong key="net">

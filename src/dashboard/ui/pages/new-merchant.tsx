@@ -26,20 +26,19 @@ export function NewMerchantPage() {
   });
   return (
     <LoneFrame>
-      <PageHead title={open.data ? `${open.data.merchant?.name} is created` : "Create a merchant"} actions={<Link to="/account">Your account</Link>}>
-
-            {open.data
-              ? "Store the secret keys now. They are shown only once."
-              : "A merchant has its own gateways, routing, keys, payments and team, apart from every other one."}
-          
-</PageHead>
+      <PageHead
+        title={open.data ? `${open.data.merchant?.name} is created` : "Create a merchant"}
+        actions={<Link to="/account">Your account</Link>}
+      >
+        {open.data
+          ? "Store the secret keys now. They are shown only once."
+          : "A merchant has its own gateways, routing, keys, payments and team, apart from every other one."}
+      </PageHead>
       {open.data ? (
         <Created answer={open.data} />
       ) : mayCreateMerchant(member?.memberships) ? (
         <section className="card" aria-label="New merchant">
-          <DataForm
-            onData={(fields) => open.mutate(String(fields.get("name")).trim())}
-          >
+          <DataForm onData={(fields) => open.mutate(String(fields.get("name")).trim())}>
             <Field
               label="Name"
               name="name"

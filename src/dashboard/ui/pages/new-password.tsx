@@ -36,9 +36,7 @@ function NewPasswordForm({ token, email }: { token: string; email: string }) {
     <div className="lone-box">
       <h1>Choose a new password</h1>
       <p>This sets the password of {email}. You will be signed out everywhere.</p>
-      <DataForm
-        onData={(fields) => submit(String(fields.get("newPassword"))).catch(() => {})}
-      >
+      <DataForm onData={(fields) => submit(String(fields.get("newPassword"))).catch(() => {})}>
         <Refusal error={reset.error} />
         <Username email={email} />
         <NewPasswordField label="New password" name="newPassword" autoFocus />

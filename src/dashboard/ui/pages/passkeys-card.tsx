@@ -106,9 +106,7 @@ function PasskeyRow({ passkey, isLast }: { passkey: Passkey; isLast: boolean }) 
       </div>
       <Refusal error={rename.error ?? remove.error} />
       {isRenaming && (
-        <DataForm
-          onData={(fields) => rename.mutate(String(fields.get("name")))}
-        >
+        <DataForm onData={(fields) => rename.mutate(String(fields.get("name")))}>
           <Field label="Name" name="name" defaultValue={name} maxLength={100} isRequired autoFocus />
           <div>
             <Button type="submit" isPending={rename.isPending}>

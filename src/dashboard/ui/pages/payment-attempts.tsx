@@ -73,25 +73,23 @@ function AttemptCard({ attempt }: { attempt: PaymentAttempt }) {
         </span>
       </h3>
       <dl className="facts">
-        {reason && (
-          <Fact name="Reason">{reason}</Fact>
-        )}
+        {reason && <Fact name="Reason">{reason}</Fact>}
         {gatewayCode && (
           <Fact name="The gateway’s own code">
-              <code>
-                <bdi>{visible(gatewayCode)}</bdi>
-              </code>
-            </Fact>
+            <code>
+              <bdi>{visible(gatewayCode)}</bdi>
+            </code>
+          </Fact>
         )}
         {attempt.gatewayReference && (
           <Fact name="The gateway’s reference">
-              <CopiedText label="the gateway’s reference" text={attempt.gatewayReference} />
-            </Fact>
+            <CopiedText label="the gateway’s reference" text={attempt.gatewayReference} />
+          </Fact>
         )}
         {attempt.authentication && <AuthenticationFacts authentication={attempt.authentication} />}
         <Fact name="Attempt">
-            <CopiedText label="the attempt’s id" text={attempt.attemptId} />
-          </Fact>
+          <CopiedText label="the attempt’s id" text={attempt.attemptId} />
+        </Fact>
       </dl>
       {nextBecause && <p>{nameGatewaysIn(nextBecause)}</p>}
     </>
@@ -122,21 +120,21 @@ function AuthenticationFacts({ authentication }: { authentication: AttemptAuthen
   return (
     <>
       <Fact name="Authentication">
-          {authenticationNames[status]}
-          {flow === Flow.FRICTIONLESS && ", without asking the customer"}
-          {reported && ` (${reported})`}
-        </Fact>
+        {authenticationNames[status]}
+        {flow === Flow.FRICTIONLESS && ", without asking the customer"}
+        {reported && ` (${reported})`}
+      </Fact>
       {!completedAt && (
         <Fact name="The customer has time until">
-            <Moment at={until} />
-          </Fact>
+          <Moment at={until} />
+        </Fact>
       )}
       {durationMs !== undefined && (
-        <Fact name={shownAt ? "Time at the bank" : "Time without seeing the bank’s page"}>{(Number(durationMs) / 1_000).toLocaleString(undefined, { maximumFractionDigits: 1 })} s</Fact>
+        <Fact name={shownAt ? "Time at the bank" : "Time without seeing the bank’s page"}>
+          {(Number(durationMs) / 1_000).toLocaleString(undefined, { maximumFractionDigits: 1 })} s
+        </Fact>
       )}
-      {liabilityNames[liability] && (
-        <Fact name="Liable for fraud">{liabilityNames[liability]}</Fact>
-      )}
+      {liabilityNames[liability] && <Fact name="Liable for fraud">{liabilityNames[liability]}</Fact>}
     </>
   );
 }

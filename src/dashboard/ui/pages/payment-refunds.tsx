@@ -73,28 +73,26 @@ function RefundFacts({ refund }: { refund: Refund }) {
     <dl className="facts">
       {gatewayReference && (
         <Fact name="The gateway’s reference">
-            <CopiedText label="the gateway’s reference of the refund" text={gatewayReference} />
-          </Fact>
+          <CopiedText label="the gateway’s reference of the refund" text={gatewayReference} />
+        </Fact>
       )}
-      {reason && (
-        <Fact name="Reason">{reason.replaceAll("_", " ")}</Fact>
-      )}
+      {reason && <Fact name="Reason">{reason.replaceAll("_", " ")}</Fact>}
       {refundRef && (
         <Fact name="Your reference">
-            <bdi>{visible(refundRef)}</bdi>
-          </Fact>
+          <bdi>{visible(refundRef)}</bdi>
+        </Fact>
       )}
       <Fact name="Requested by">
-          <bdi>{makerOf(refund)}</bdi>, <Moment at={createdAt} />
-        </Fact>
+        <bdi>{makerOf(refund)}</bdi>, <Moment at={createdAt} />
+      </Fact>
       {completedAt && (
         <Fact name="Ended">
-            <Moment at={completedAt} />
-          </Fact>
+          <Moment at={completedAt} />
+        </Fact>
       )}
       <Fact name="Refund">
-          <CopiedText label="the refund’s id" text={refund.refundId} />
-        </Fact>
+        <CopiedText label="the refund’s id" text={refund.refundId} />
+      </Fact>
     </dl>
   );
 }
@@ -137,10 +135,7 @@ function DecisionForm(props: { refund: Refund; onChange: () => unknown; onEnd: (
     meta: { done: "What you found is recorded." },
   });
   return (
-    <DataForm
-      aria-label="Record the end of the refund"
-      onData={decide.mutate}
-    >
+    <DataForm aria-label="Record the end of the refund" onData={decide.mutate}>
       <p className="soft">
         Look at the payment in {nameOfGateway(refund.gateway)}’s own dashboard first. It counts for good.
       </p>

@@ -53,9 +53,7 @@ export function PaymentPage() {
   return (
     <>
       <nav aria-label="Back">
-        <ScopeLink to="./payments">
-          Payments
-        </ScopeLink>
+        <ScopeLink to="./payments">Payments</ScopeLink>
       </nav>
       {error && codeOf(error) === "not_found" && (
         <>
@@ -144,10 +142,7 @@ function Facts({ payment }: { payment: Payment }) {
         </Fact>
         {customerEmail && (
           <Fact name="Customer">
-            <ScopeLink
-              to="./payments/customer"
-              search={{ email: customerEmail }}
-            >
+            <ScopeLink to="./payments/customer" search={{ email: customerEmail }}>
               <bdi>{visible(customerEmail)}</bdi>
             </ScopeLink>
           </Fact>

@@ -196,20 +196,14 @@ function Found({ text }: { text: string }) {
       </p>
       {data.matches.some(({ by }) => by === PaymentMatch_By.CARD_LAST4) && (
         <p>
-          <ScopeLink
-            to="./payments"
-            search={{ card: text }}
-          >
+          <ScopeLink to="./payments" search={{ card: text }}>
             List every payment whose card ends in {text}
           </ScopeLink>
         </p>
       )}
       {data.matches.some(({ by }) => by === PaymentMatch_By.CUSTOMER_EMAIL) && (
         <p>
-          <ScopeLink
-            to="./payments/customer"
-            search={{ email: text }}
-          >
+          <ScopeLink to="./payments/customer" search={{ email: text }}>
             See this customer: payments, refunds and totals
           </ScopeLink>
         </p>

@@ -42,9 +42,7 @@ export function RefundsPage() {
   );
   return (
     <>
-      <PageHead title="Refunds">
-        To refund a payment, open it from the list of payments.
-</PageHead>
+      <PageHead title="Refunds">To refund a payment, open it from the list of payments.</PageHead>
       <ListBar {...{ search, chips, currencies }} states={refundStates} happened="Requested" read={readRefundSearch}>
         <TextBox
           label="Whole id or reference"
@@ -89,10 +87,7 @@ function NoRefunds({ isFiltered }: { isFiltered: boolean }) {
   ) : (
     <Empty title={`No refunds in ${environment} yet`}>
       <p>Refunds appear here, whether your backend, a member or a person at the gateway made them.</p>
-      <ScopeLink
-        to="./payments"
-        search={{ status: "succeeded" }}
-      >
+      <ScopeLink to="./payments" search={{ status: "succeeded" }}>
         See the payments that succeeded
       </ScopeLink>
     </Empty>

@@ -87,8 +87,7 @@ function Restore({ rule, inUse }: { rule: RoutingRule; inUse: RoutingRule }) {
   const queries = useQueryClient();
   const { version } = rule;
   const restore = useMutation({
-    mutationFn: () =>
-      client.restoreRoutingRule({ merchantId, environment, version, expectedVersion: inUse.version }),
+    mutationFn: () => client.restoreRoutingRule({ merchantId, environment, version, expectedVersion: inUse.version }),
     onSuccess: () => queries.invalidateQueries(),
   });
   return (

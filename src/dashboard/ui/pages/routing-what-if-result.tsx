@@ -61,11 +61,7 @@ function Examples({ examples }: { examples: readonly ReplayedPayment[] }) {
               <td>
                 <Moment at={each.createdAt} />
                 <div>
-                  <ScopeLink
-                    className="mono small"
-                    to="./payments/$sessionId"
-                    params={{ sessionId: each.sessionId }}
-                  >
+                  <ScopeLink className="mono small" to="./payments/$sessionId" params={{ sessionId: each.sessionId }}>
                     {each.sessionId}
                   </ScopeLink>
                 </div>

@@ -31,11 +31,9 @@ export function RoutingPage() {
   return (
     <>
       <PageHead title="Routing" actions={rule.data?.routingRule && <InUse rule={rule.data.routingRule} />}>
-
-            The order in which your gateways are tried in {environmentName}, the failures after which the next one is,
-            and when customers authenticate. A payment keeps the version that it started with.
-          
-</PageHead>
+        The order in which your gateways are tried in {environmentName}, the failures after which the next one is, and
+        when customers authenticate. A payment keeps the version that it started with.
+      </PageHead>
       {error && <Failure error={error} onRetry={retry} />}
       {!error && !isRead && <Loading what="The routing rule" />}
       {rule.data && connections.data && (
@@ -95,7 +93,7 @@ function Tabs() {
 }
 
 function Editor({ rule, connections }: { rule: RoutingRule | undefined; connections: Connections }) {
-  const { role, merchantId } = useScope();
+  const { role } = useScope();
   const { tab } = useSearch({ from: "/signed-in/$environment/$merchantId/routing" });
   const [trial, setTrial] = useState(anyPayment);
   const draft = useRuleDraft(rule);
@@ -105,11 +103,7 @@ function Editor({ rule, connections }: { rule: RoutingRule | undefined; connecti
     return (
       <Empty title="No gateway is connected yet">
         <p>Payments are routed to accounts that you connect and verify first.</p>
-        <ScopeLink
-          className="button"
-          data-kind="main"
-          to="./gateways"
-        >
+        <ScopeLink className="button" data-kind="main" to="./gateways">
           Connect a gateway
         </ScopeLink>
       </Empty>

@@ -44,9 +44,7 @@ export function SettingRow({ explanation, mayChange, note, children, ...setting 
     <Row title={setting.title} explanation={explanation}>
       {note && <p className="banner">{note}</p>}
       {failed?.title === setting.title && <Refusal error={failed.error} />}
-      <DataForm
-        onData={submit}
-      >
+      <DataForm onData={submit}>
         {children({ text, problem, isDisabled: !mayChange, onText: (changed) => change(setting, changed) })}
       </DataForm>
     </Row>

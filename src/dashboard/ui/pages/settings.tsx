@@ -28,9 +28,7 @@ export function SettingsPage() {
   const error = isRead ? null : settings.error;
   return (
     <>
-      <PageHead title="Settings">
-        These settings apply to {environmentName} only.
-</PageHead>
+      <PageHead title="Settings">These settings apply to {environmentName} only.</PageHead>
       {error && <Failure error={error} onRetry={refetch} />}
       {!error && !isRead && <Loading what="The settings" />}
       {settings.data && settings.data.cells.length > 1 && <Cells {...settings.data} />}

@@ -47,9 +47,7 @@ export function SignInPage() {
           <Mark /> Switchyard
         </span>
         <h1>Sign in</h1>
-        <DataForm
-          onData={(fields) => submit(fields).catch(() => {})}
-        >
+        <DataForm onData={(fields) => submit(fields).catch(() => {})}>
           <Refusal error={signIn.error ?? byPasskey.error} />
           <Field label="E-mail" name="email" type="email" autoComplete="username" isRequired autoFocus />
           <Field label="Password" name="password" type="password" autoComplete="current-password" isRequired />

@@ -24,9 +24,9 @@ export function TeamPage() {
   return (
     <>
       <PageHead title="Team">
-            Members work on {merchantName} in both test and live. Viewers read, developers change routing and webhooks,
-            owners manage keys, gateways and the team.
-</PageHead>
+        Members work on {merchantName} in both test and live. Viewers read, developers change routing and webhooks,
+        owners manage keys, gateways and the team.
+      </PageHead>
       {error && <Failure error={error} onRetry={refetch} />}
       {!data && !error && <Loading what="The team" />}
       {data && <Members members={data.members} onChange={refetch} />}

@@ -67,9 +67,7 @@ function ConfirmForm({ offer, onConfirmed }: { offer: OfferTotpResponse; onConfi
     meta: { done: "Every sign-in by password requires a code from now on." },
   });
   return (
-    <DataForm
-      onData={(fields) => confirm.mutate(String(fields.get("code")))}
-    >
+    <DataForm onData={(fields) => confirm.mutate(String(fields.get("code")))}>
       <p>
         <a href={offer.uri}>Open your app</a> on this device, or type this key into it:{" "}
         <code>{grouped(offer.secret)}</code>

@@ -38,9 +38,7 @@ export function AddEndpoint({ onAdded, onEnd }: { onAdded: () => unknown; onEnd:
   return (
     <section className="card" aria-labelledby="add">
       <h2 id="add">Register an endpoint</h2>
-      <DataForm
-        onData={add.mutate}
-      >
+      <DataForm onData={add.mutate}>
         <Field
           label="URL"
           name="url"

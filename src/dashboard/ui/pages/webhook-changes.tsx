@@ -55,29 +55,24 @@ function EditForm({ endpoint, onChange }: ChangeProps) {
     meta: { done: "The endpoint is saved." },
   });
   return (
-    <>
-      <DataForm
-        aria-label={`URL and events of ${endpoint.url}`}
-        onData={update.mutate}
-      >
-        <Field
-          label="URL"
-          name="url"
-          type="url"
-          isRequired
-          maxLength={2048}
-          defaultValue={endpoint.url}
-          hint="A new URL must be verified before events are posted to it."
-        />
-        <EventTypeFields chosen={endpoint.eventTypes} />
-        <Refusal error={update.error} />
-        <div>
-          <Button type="submit" isPending={update.isPending}>
-            Save
-          </Button>
-        </div>
-      </DataForm>
-    </>
+    <DataForm aria-label={`URL and events of ${endpoint.url}`} onData={update.mutate}>
+      <Field
+        label="URL"
+        name="url"
+        type="url"
+        isRequired
+        maxLength={2048}
+        defaultValue={endpoint.url}
+        hint="A new URL must be verified before events are posted to it."
+      />
+      <EventTypeFields chosen={endpoint.eventTypes} />
+      <Refusal error={update.error} />
+      <div>
+        <Button type="submit" isPending={update.isPending}>
+          Save
+        </Button>
+      </div>
+    </DataForm>
   );
 }
 
@@ -95,28 +90,26 @@ function NewSecret({ endpoint, onChange }: ChangeProps) {
     onSuccess: onChange,
   });
   return (
-    <>
-      <DataForm
-        aria-label={`Signing secret of ${endpoint.url}`}
-        onData={(fields) => rotate.mutate(Number(fields.get("overlapHours")))}
-      >
-        <h3>Signing secret</h3>
-        <SelectField
-          label="The old secret stops"
-          name="overlapHours"
-          defaultValue={0}
-          values={overlaps}
-          hint="Until then, webhooks are signed with both secrets."
-        />
-        <Refusal error={rotate.error} />
-        {rotate.data && <ShownSecret label="The new signing secret" secret={rotate.data.signingSecret} />}
-        <div>
-          <Button type="submit" kind="danger" isPending={rotate.isPending}>
-            Create a new secret
-          </Button>
-        </div>
-      </DataForm>
-    </>
+    <DataForm
+      aria-label={`Signing secret of ${endpoint.url}`}
+      onData={(fields) => rotate.mutate(Number(fields.get("overlapHours")))}
+    >
+      <h3>Signing secret</h3>
+      <SelectField
+        label="The old secret stops"
+        name="overlapHours"
+        defaultValue={0}
+        values={overlaps}
+        hint="Until then, webhooks are signed with both secrets."
+      />
+      <Refusal error={rotate.error} />
+      {rotate.data && <ShownSecret label="The new signing secret" secret={rotate.data.signingSecret} />}
+      <div>
+        <Button type="submit" kind="danger" isPending={rotate.isPending}>
+          Create a new secret
+        </Button>
+      </div>
+    </DataForm>
   );
 }
 

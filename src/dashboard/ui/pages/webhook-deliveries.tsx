@@ -2,10 +2,7 @@
 import { useInfiniteQuery, useQuery } from "@connectrpc/connect-query";
 import { keepPreviousData } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
-import {
-  type WebhookDelivery,
-  WebhookDeliveryService,
-} from "../../../../gen/dashboard/v1/webhook_deliveries_pb.ts";
+import { type WebhookDelivery, WebhookDeliveryService } from "../../../../gen/dashboard/v1/webhook_deliveries_pb.ts";
 import { WebhookEndpointService } from "../../../../gen/dashboard/v1/webhook_endpoints_pb.ts";
 import { visible } from "../parts/copied-text.tsx";
 import { DeliveryState, isTestEvent, LastAnswer } from "../parts/delivery-state.tsx";
@@ -57,16 +54,16 @@ function List({ search, urls }: { search: DeliverySearch; urls: ReadonlyMap<stri
       rowsOf={(page) => page.deliveries}
       head={(deliveries) => (
         <>
-      <News
-        list={`${environmentName} ${JSON.stringify(search)} ${isPlaceholderData}`}
-        rows={deliveries.map(({ eventId, endpointId }) => eventId + endpointId)}
-        what={what}
-      />
-      {error && !query.hasNextPage && (
-        <p className="banner" data-tone="bad" role="alert">
-          The list is not up to date: the service does not answer.
-        </p>
-      )}
+          <News
+            list={`${environmentName} ${JSON.stringify(search)} ${isPlaceholderData}`}
+            rows={deliveries.map(({ eventId, endpointId }) => eventId + endpointId)}
+            what={what}
+          />
+          {error && !query.hasNextPage && (
+            <p className="banner" data-tone="bad" role="alert">
+              The list is not up to date: the service does not answer.
+            </p>
+          )}
         </>
       )}
       empty={
@@ -76,11 +73,7 @@ function List({ search, urls }: { search: DeliverySearch; urls: ReadonlyMap<stri
               ? "Remove a filter, or switch the environment."
               : `Events of ${environmentName} appear here when they are due at a verified endpoint.`}
           </p>
-          {!isFiltered && (
-            <ScopeLink to="./webhooks">
-              See your endpoints
-            </ScopeLink>
-          )}
+          {!isFiltered && <ScopeLink to="./webhooks">See your endpoints</ScopeLink>}
         </Empty>
       }
     >
@@ -108,10 +101,7 @@ function DeliveryTable({ deliveries, urls }: TableProps) {
       key: eventId + endpointId,
       cells: [
         <>
-          <ScopeLink
-            to="./webhooks/deliveries/$endpointId/$eventId"
-            params={{ endpointId, eventId }}
-          >
+          <ScopeLink to="./webhooks/deliveries/$endpointId/$eventId" params={{ endpointId, eventId }}>
             {type}
           </ScopeLink>
           <div className="mono soft wide-only">{eventId}</div>

@@ -48,11 +48,11 @@ export function DeliveryFilters({ search, urls }: { search: DeliverySearch; urls
         label="Event or payment"
         name="about"
         value={search.about}
-          maxLength={40}
-          spellCheck={false}
-          placeholder="evt_… or ps_…"
-          pattern="\s*(evt|ps)_[0-9a-z]{26}\s*"
-          title="An id that begins with evt_ or ps_"
+        maxLength={40}
+        spellCheck={false}
+        placeholder="evt_… or ps_…"
+        pattern="\s*(evt|ps)_[0-9a-z]{26}\s*"
+        title="An id that begins with evt_ or ps_"
       />
       <Button type="submit">Find</Button>
     </form>

@@ -73,34 +73,31 @@ function Facts({ delivery }: { delivery: WebhookDelivery }) {
   return (
     <dl className="facts">
       <Fact name="State">
-          <DeliveryState delivery={delivery} />
-        </Fact>
+        <DeliveryState delivery={delivery} />
+      </Fact>
       <Fact name="Event">
-          <CopiedText label="Event id" text={eventId} />
-        </Fact>
+        <CopiedText label="Event id" text={eventId} />
+      </Fact>
       <Fact name="Endpoint">
-          <ScopeLink
-            to="./webhooks/deliveries"
-            search={{ endpoint: endpointId }}
-          >
-            {endpointId}
-          </ScopeLink>
-        </Fact>
+        <ScopeLink to="./webhooks/deliveries" search={{ endpoint: endpointId }}>
+          {endpointId}
+        </ScopeLink>
+      </Fact>
       {!isTestEvent(delivery) && (
         <Fact name="Payment">
-            <ScopeLink to="./payments/$sessionId" params={{ sessionId }}>
-              <bdi>{visible(orderRef)}</bdi>
-            </ScopeLink>
-            <div className="mono soft">{sessionId}</div>
-          </Fact>
+          <ScopeLink to="./payments/$sessionId" params={{ sessionId }}>
+            <bdi>{visible(orderRef)}</bdi>
+          </ScopeLink>
+          <div className="mono soft">{sessionId}</div>
+        </Fact>
       )}
       <Fact name="Occurred">
-          <Moment at={createdAt} />
-        </Fact>
+        <Moment at={createdAt} />
+      </Fact>
       {endedAt && (
         <Fact name="Ended">
-            <Moment at={endedAt} />
-          </Fact>
+          <Moment at={endedAt} />
+        </Fact>
       )}
       <Fact name="Scheduled attempts">{scheduledAttempts}</Fact>
     </dl>

@@ -87,10 +87,7 @@ function Actions({ endpoint, test, pause, enable }: { endpoint: WebhookEndpoint 
   const { endpointId, status } = endpoint;
   return (
     <div className="row">
-      <ScopeLink
-        to="./webhooks/deliveries"
-        search={{ endpoint: endpointId }}
-      >
+      <ScopeLink to="./webhooks/deliveries" search={{ endpoint: endpointId }}>
         Deliveries
       </ScopeLink>
       {role >= Role.DEVELOPER && (

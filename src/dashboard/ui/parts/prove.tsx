@@ -67,42 +67,27 @@ function ProofForm({ member, onEnd }: { member: Member; onEnd: (isProved: boolea
   };
   return (
     <>
-          <Heading slot="title">Confirm that it is you</Heading>
-          <p className="soft">To make this change, you must have confirmed your identity within the last 15 minutes.</p>
-          <DataForm
-            onData={(fields) => submit(fields).catch(() => {})}
-          >
-            <Refusal error={prove.error ?? byPasskey.error} />
-            <Username email={member?.email} />
-            <Field
-              label="Password"
-              name="password"
-              type="password"
-              autoComplete="current-password"
-              isRequired
-              autoFocus
-            />
-            {needsCode && (
-              <Field
-                label="Code from your app"
-                name="code"
-                inputMode="numeric"
-                autoComplete="one-time-code"
-                isRequired
-              />
-            )}
-            <div className="row">
-              <Button kind="main" type="submit" isPending={prove.isPending}>
-                Confirm
-              </Button>
-              {member?.hasPasskey && (
-                <Button onPress={() => byPasskey.mutate()} isPending={byPasskey.isPending}>
-                  Use a passkey
-                </Button>
-              )}
-              <Button onPress={() => onEnd(false)}>Cancel</Button>
-            </div>
-          </DataForm>
+      <Heading slot="title">Confirm that it is you</Heading>
+      <p className="soft">To make this change, you must have confirmed your identity within the last 15 minutes.</p>
+      <DataForm onData={(fields) => submit(fields).catch(() => {})}>
+        <Refusal error={prove.error ?? byPasskey.error} />
+        <Username email={member?.email} />
+        <Field label="Password" name="password" type="password" autoComplete="current-password" isRequired autoFocus />
+        {needsCode && (
+          <Field label="Code from your app" name="code" inputMode="numeric" autoComplete="one-time-code" isRequired />
+        )}
+        <div className="row">
+          <Button kind="main" type="submit" isPending={prove.isPending}>
+            Confirm
+          </Button>
+          {member?.hasPasskey && (
+            <Button onPress={() => byPasskey.mutate()} isPending={byPasskey.isPending}>
+              Use a passkey
+            </Button>
+          )}
+          <Button onPress={() => onEnd(false)}>Cancel</Button>
+        </div>
+      </DataForm>
     </>
   );
 }
