@@ -141,9 +141,14 @@ export async function attach(options: AttachOptions): Promise<{ grpcAddress: str
   }
   const operatorToken = options.operatorTokenFile
     ? readSecretFile(options.operatorTokenFile)
-    : (await import("../config/config.ts")).readCommandLineVariables().operatorToken;
+    : (await commandLineVariables()).operatorToken;
   if (operatorToken === undefined) {
     throw new UsageError("Give the operator token with --operator-token-file, or set SWITCHYARD_OPERATOR_TOKEN.");
   }
   return { grpcAddress: options.grpcAddress, operatorToken };
+}
+
+/** The environment of a command. The settings of all roles are loaded only now: help needs none. */
+export async function commandLineVariables() {
+  return (await import("../config/config.ts")).readCommandLineVariables();
 }

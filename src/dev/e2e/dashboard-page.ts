@@ -41,7 +41,7 @@ export async function openDashboard({
 }
 
 /** Signs a member in by the form that the page shows, and waits for the heading of the page behind it. */
-export async function signIn(page: Page, { email, password }: { email: string; password: string }, heading: string) {
+async function signIn(page: Page, { email, password }: { email: string; password: string }, heading: string) {
   await page.getByLabel("E-mail").fill(email);
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
