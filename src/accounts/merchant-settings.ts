@@ -27,11 +27,9 @@ export type MerchantCells = {
 // A move copies a little before it closes the other cell, and is repeated if the configuration has changed meanwhile.
 const movedLatelyMs = idempotencyLifetimeMs + 60 * 60_000;
 
-/** The columns of `MerchantCells`, of a merchant_settings called `s`. */
 export const cellColumns = `s.moved_to AS "movedTo", s.former_cells AS "formerCells",
       s.moved_here_at IS NOT NULL AND s.moved_here_at > app.clock() - ${movedLatelyMs} * interval '1 ms' AS "movedLately"`;
 
-/** The columns of `MerchantSettings`, of a merchant_settings called `s`. */
 export const settingsColumns = `s.merchant_id AS "merchantId", s.session_lifetime_ms AS "sessionLifetimeMs",
       s.checkout_origins AS "checkoutOrigins", s.publishable_key AS "publishableKey",
       s.statement_descriptor AS "statementDescriptor"`;

@@ -18,7 +18,6 @@ async function newOwner() {
   return owner;
 }
 
-/** Waits until a statement of this database waits for a lock. */
 async function waitForLock(queryable: Queryable): Promise<void> {
   const text = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
   for (let tries = 0; tries < 2_000; tries++)

@@ -40,31 +40,17 @@ import type { Secret } from "../platform/secrets.ts";
 import { RpcError } from "./rpc-error.ts";
 
 export type RoutingRuleView = RoutingRuleJson;
-
 export type SettingsView = SettingsJson;
-
 export type BlocklistEntryView = BlocklistEntryJson;
-
 export type WorkItemView = WorkItemJson;
-
 export type EndpointView = WebhookEndpointJson;
-
 export type AlertView = WebhookAlertJson;
-
-/** A merchant's settings of alerts as the rpcs return them. */
 export type AlertSettingsView = AlertSettingsJson;
-
 export type PaymentView = PaymentSummaryJson;
-
 export type RefundView = RefundJson;
-
 export type RefundLimitsView = RefundLimitsJson;
-
 export type EventView = WebhookEventJson;
-
 export type AttemptView = WebhookAttemptJson;
-
-/** Counted payments and attempts as the rpcs return them. */
 export type AnalyticsView = GetAnalyticsResponseJson;
 
 type JsonMethods<Service extends DescService> = {

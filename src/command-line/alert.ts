@@ -3,18 +3,9 @@ import { readFileSync } from "node:fs";
 import { Command, Option } from "commander";
 import type { AlertSettingsView, AlertView } from "../client/dashboard-client.ts";
 import { alertTopics } from "../events/alerts.ts";
-import {
-  type AttachOptions,
-  administer,
-  merchantCommand,
-  type ScopeOptions,
-  scopeOf,
-  UsageError,
-} from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf, UsageError } from "./attachment.ts";
 import { table } from "./output.ts";
 import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts";
-
-type AlertOptions = AttachOptions & ScopeOptions;
 
 export function alertCommand(): Command {
   return new Command("alert")
@@ -31,7 +22,7 @@ function listCommand(): Command {
     description: "list open alerts about webhook endpoints, newest first",
     example: "switchyard alert list --environment live",
   }).option("--all", "include acknowledged alerts");
-  return addPaging(command).action(async (options: AlertOptions & PagingOptions & { all?: boolean }) => {
+  return addPaging(command).action(async (options: MerchantOptions & PagingOptions & { all?: boolean }) => {
     await administer(
       options,
       ({ alerts }) =>
@@ -67,7 +58,7 @@ function acknowledgeCommand(): Command {
     example: "switchyard alert acknowledge ntc_01h455vb4pex5vsknk084sn02q",
   })
     .argument("<alert>", "id of the alert")
-    .action(async (alertId: string, options: AlertOptions) => {
+    .action(async (alertId: string, options: MerchantOptions) => {
       await administer(
         options,
         ({ alerts }) => alerts.acknowledgeWebhookAlert({ ...scopeOf(options), alertId }),
@@ -83,7 +74,7 @@ function mailToCommand(): Command {
   })
     .argument("[addresses...]", "at most 10")
     .option("--none", "remove every address, so that alerts are only shown")
-    .action(async (addresses: string[], options: AlertOptions & { none?: boolean }) => {
+    .action(async (addresses: string[], options: MerchantOptions & { none?: boolean }) => {
       await administer(
         options,
         ({ alerts }) =>
@@ -117,7 +108,7 @@ function chatCommand(): Command {
   })
     .option("--url-file <file>", "file with the chat's address, which is a secret; - reads standard input")
     .option("--none", "remove the chat")
-    .action(async ({ urlFile, none, ...options }: AlertOptions & { urlFile?: string; none?: boolean }) => {
+    .action(async ({ urlFile, none, ...options }: MerchantOptions & { urlFile?: string; none?: boolean }) => {
       if (urlFile !== undefined && none) throw new UsageError("Give --url-file or --none.");
       const url = urlFile === undefined ? "" : readFileSync(urlFile === "-" ? 0 : urlFile, "utf8").trim();
       if (urlFile !== undefined && url === "")
@@ -146,7 +137,7 @@ function muteCommand(): Command {
   })
     .argument("[topics...]", namesOfTopics.join(", "))
     .addOption(new Option("--none", "send every alert"))
-    .action(async (topics: string[], { none, ...options }: AlertOptions & { none?: boolean }) => {
+    .action(async (topics: string[], { none, ...options }: MerchantOptions & { none?: boolean }) => {
       const unknown = topics.find((topic) => !namesOfTopics.includes(topic));
       if (unknown !== undefined) throw new UsageError(`${unknown} is not a topic: ${namesOfTopics.join(", ")}.`);
       if (topics.length > 0 === (none === true)) throw new UsageError("Give topics or --none.");
@@ -165,7 +156,7 @@ function testCommand(): Command {
   return merchantCommand("test", {
     description: "send a test alert to every address and to the chat; exits with 1 if one does not accept it",
     example: "switchyard alert test --environment live",
-  }).action(async (options: AlertOptions) => {
+  }).action(async (options: MerchantOptions) => {
     const { results = [] } = await administer(
       options,
       ({ alertSettings }) => alertSettings.sendTestAlert(scopeOf(options)),

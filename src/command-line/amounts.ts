@@ -3,7 +3,7 @@ import { InvalidArgumentError } from "commander";
 import type { DashboardClient } from "../client/dashboard-client.ts";
 import { readAmount } from "../dashboard/ui/parts/minor-units.ts";
 import { isCurrency, isoExponent } from "../platform/money.ts";
-import { type AttachOptions, type ScopeOptions, scopeOf, UsageError } from "./attachment.ts";
+import { type MerchantOptions, scopeOf, UsageError } from "./attachment.ts";
 
 export type Amount = { readonly amountMinor: bigint; readonly currency: string };
 
@@ -45,7 +45,7 @@ export function amountFilterOf({ amountFrom, amountTo, currency }: AmountOptions
 /** Returns the minor units of a part of a payment as requests carry them. Throws UsageError for another currency. */
 export async function partOf(
   { payments }: DashboardClient,
-  options: AttachOptions & ScopeOptions,
+  options: MerchantOptions,
   { sessionId, amount }: { readonly sessionId: string; readonly amount: Amount | undefined },
 ): Promise<{ amountMinor?: string }> {
   if (amount === undefined) return {};

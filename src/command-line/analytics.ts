@@ -2,19 +2,18 @@
 import { Command, Option } from "commander";
 import type { AnalyticsView } from "../client/dashboard-client.ts";
 import { amountInWords } from "../platform/money.ts";
-import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf } from "./attachment.ts";
 import { table } from "./output.ts";
 import { parseDay } from "./times.ts";
 
-type AnalyticsOptions = AttachOptions &
-  ScopeOptions & {
-    readonly from?: string;
-    readonly to?: string;
-    readonly timeZone: string;
-    readonly points?: "hour" | "day" | "week";
-    readonly gateway?: string;
-    readonly currency?: string;
-  };
+type AnalyticsOptions = MerchantOptions & {
+  readonly from?: string;
+  readonly to?: string;
+  readonly timeZone: string;
+  readonly points?: "hour" | "day" | "week";
+  readonly gateway?: string;
+  readonly currency?: string;
+};
 
 const pointLengths = { hour: "POINT_LENGTH_HOUR", day: "POINT_LENGTH_DAY", week: "POINT_LENGTH_WEEK" } as const;
 const dayMs = 86_400_000;

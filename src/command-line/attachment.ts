@@ -22,10 +22,12 @@ export type AttachOptions = OutputOptions & {
   readonly cell?: string;
 };
 
-/** The merchant and environment whose configuration a command works on. */
 export type ScopeOptions = EnvironmentOptions & { readonly merchant?: string };
 
 export type EnvironmentOptions = { readonly environment: "test" | "live" };
+
+/** The options of a command about one merchant in one environment. */
+export type MerchantOptions = AttachOptions & ScopeOptions;
 
 type EnvironmentScope = { readonly environment: "ENVIRONMENT_TEST" | "ENVIRONMENT_LIVE" };
 type Scope = EnvironmentScope & { readonly merchantId: string };
@@ -103,7 +105,7 @@ function isSilence(error: unknown): error is ApiError {
 }
 
 /** Returns the merchant and environment that the options name, in the form of a request. */
-export function scopeOf(options: AttachOptions & ScopeOptions): Scope {
+export function scopeOf(options: MerchantOptions): Scope {
   const merchantId = options.merchant ?? (isDemo(options) ? demoOf(options).merchants[0]?.merchantId : undefined);
   if (merchantId === undefined) throw new UsageError("Name the merchant with --merchant mer_….");
   return { merchantId, ...environmentOf(options) };
@@ -139,9 +141,14 @@ export async function attach(options: AttachOptions): Promise<{ grpcAddress: str
   }
   const operatorToken = options.operatorTokenFile
     ? readSecretFile(options.operatorTokenFile)
-    : (await import("../config/config.ts")).readCommandLineVariables().operatorToken;
+    : (await commandLineVariables()).operatorToken;
   if (operatorToken === undefined) {
     throw new UsageError("Give the operator token with --operator-token-file, or set SWITCHYARD_OPERATOR_TOKEN.");
   }
   return { grpcAddress: options.grpcAddress, operatorToken };
+}
+
+/** The environment of a command. The settings of all roles are loaded only now: help needs none. */
+export async function commandLineVariables() {
+  return (await import("../config/config.ts")).readCommandLineVariables();
 }

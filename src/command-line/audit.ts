@@ -1,12 +1,11 @@
 /** `switchyard audit`: the audit trail of a merchant's configuration. */
 import { Command } from "commander";
-import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf } from "./attachment.ts";
 import { table } from "./output.ts";
 import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts";
 import { parseTime } from "./times.ts";
 
-type ListOptions = AttachOptions &
-  ScopeOptions &
+type ListOptions = MerchantOptions &
   PagingOptions & {
     readonly by?: string;
     readonly action?: string;

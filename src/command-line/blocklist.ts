@@ -1,18 +1,10 @@
 /** `switchyard blocklist`: the cards, e-mail addresses and networks that a merchant has blocked. */
 import { Command, Option } from "commander";
 import type { BlocklistEntryView } from "../client/dashboard-client.ts";
-import {
-  type AttachOptions,
-  administer,
-  merchantCommand,
-  type ScopeOptions,
-  scopeOf,
-  UsageError,
-} from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf, UsageError } from "./attachment.ts";
 import { shown, table } from "./output.ts";
 import { parseTime } from "./times.ts";
 
-type Options = AttachOptions & ScopeOptions;
 type Wanted = {
   readonly session?: string;
   readonly part?: "card" | "email" | "network";
@@ -30,7 +22,7 @@ function listCommand(): Command {
   return merchantCommand("list", {
     description: "list the entries that block, newest first",
     example: "switchyard blocklist list --environment live",
-  }).action(async (options: Options) => {
+  }).action(async (options: MerchantOptions) => {
     await administer(
       options,
       ({ blocklist }) => blocklist.listBlocklist(scopeOf(options)),
@@ -68,7 +60,7 @@ function addCommand(): Command {
     .option("--network <network>", "the network to block: an IPv4 address or its /24, or a /64 or /48 of IPv6")
     .requiredOption("--reason <text>", "why; shown with each payment that is blocked")
     .option("--until <time>", "end of the entry: a day or a time (default: without end)", parseTime)
-    .action(async (options: Options & Wanted) => {
+    .action(async (options: MerchantOptions & Wanted) => {
       const { reason, until } = options;
       const entry = { ...blockedBy(options), reason, ...(until !== undefined && { endsAt: until }) };
       await administer(
@@ -99,7 +91,7 @@ function endCommand(): Command {
     example: "switchyard blocklist end blk_01h455vb4pex5vsknk084sn02q",
   })
     .argument("<entry>", "id of the entry")
-    .action(async (entryId: string, options: Options) => {
+    .action(async (entryId: string, options: MerchantOptions) => {
       await administer(
         options,
         ({ blocklist }) => blocklist.endBlocklistEntry({ ...scopeOf(options), entryId }),

@@ -1,19 +1,10 @@
 /** `switchyard connection`: a merchant's accounts at gateways. */
 import { readFileSync } from "node:fs";
 import { Command, Option } from "commander";
-import {
-  type AttachOptions,
-  administer,
-  merchantCommand,
-  type ScopeOptions,
-  scopeOf,
-  UsageError,
-} from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf, UsageError } from "./attachment.ts";
 import { table } from "./output.ts";
 import { sameScope } from "./same-scope.ts";
 import { rotationLines, verificationLines } from "./verification-lines.ts";
-
-type ConnectionOptions = AttachOptions & ScopeOptions;
 
 /** Adds, verifies, rotates, pauses and lists a merchant's accounts at gateways and providers of authentication. */
 export function connectionCommand(): Command {
@@ -39,7 +30,7 @@ function addCommand(): Command {
       "--credentials-file <file>",
       "JSON object with the gateway's credentials (see `switchyard gateway list`); - reads standard input",
     )
-    .action(async (options: ConnectionOptions & { gateway: string; account: string; credentialsFile: string }) => {
+    .action(async (options: MerchantOptions & { gateway: string; account: string; credentialsFile: string }) => {
       const { gateway, account } = options;
       const credentials = readCredentials(options.credentialsFile);
       let sendsNotifications = false;
@@ -72,7 +63,7 @@ function verifyCommand(): Command {
         "route payments to the account once it is verified; required in live at its first verification",
       ).choices(["yes", "no"]),
     )
-    .action(async (connectionId: string, options: ConnectionOptions & { routePayments?: "yes" | "no" }) => {
+    .action(async (connectionId: string, options: MerchantOptions & { routePayments?: "yes" | "no" }) => {
       const { routePayments } = options;
       const answer = routePayments === undefined ? {} : { routePayments: routePayments === "yes" };
       const { verified } = await administer(
@@ -95,7 +86,7 @@ function rotateCommand(): Command {
       "--credentials-file <file>",
       "JSON object with all of the gateway's credentials; - reads standard input",
     )
-    .action(async (connectionId: string, options: ConnectionOptions & { credentialsFile: string }) => {
+    .action(async (connectionId: string, options: MerchantOptions & { credentialsFile: string }) => {
       const credentials = readCredentials(options.credentialsFile);
       const { verified } = await administer(
         options,
@@ -112,7 +103,7 @@ function pauseCommand(): Command {
     example: "switchyard connection pause gc_01h455vb4pex5vsknk084sn02q",
   })
     .argument("<connection>", "id of the connection")
-    .action(async (connectionId: string, options: ConnectionOptions) => {
+    .action(async (connectionId: string, options: MerchantOptions) => {
       await administer(
         options,
         ({ connections }) => connections.pauseGatewayConnection({ ...scopeOf(options), connectionId }),
@@ -130,7 +121,7 @@ function resumeCommand(): Command {
     example: "switchyard connection resume gc_01h455vb4pex5vsknk084sn02q",
   })
     .argument("<connection>", "id of the connection")
-    .action(async (connectionId: string, options: ConnectionOptions) => {
+    .action(async (connectionId: string, options: MerchantOptions) => {
       await administer(
         options,
         ({ connections }) => connections.resumeGatewayConnection({ ...scopeOf(options), connectionId }),
@@ -147,7 +138,7 @@ function acquirerCommand(): Command {
     .argument("<connection>", "id of the connection")
     .option("--file <file>", "JSON object with the data, as in the example; - reads standard input")
     .option("--remove", "delete the data")
-    .action(async (connectionId: string, options: ConnectionOptions & { file?: string; remove?: boolean }) => {
+    .action(async (connectionId: string, options: MerchantOptions & { file?: string; remove?: boolean }) => {
       if ((options.file === undefined) === (options.remove === undefined))
         throw new UsageError("Give --file or --remove.");
       const acquirer = options.file === undefined ? undefined : readAcquirer(options.file);
@@ -180,7 +171,7 @@ function unclassifiedCommand(): Command {
   return merchantCommand("unclassified", {
     description: "list decline codes without a classification, latest first; each of them ended its payment",
     example: "switchyard connection unclassified --environment live",
-  }).action(async (options: ConnectionOptions) => {
+  }).action(async (options: MerchantOptions) => {
     await administer(
       options,
       ({ connections }) => connections.listUnclassifiedCodes(scopeOf(options)),
@@ -205,7 +196,7 @@ function listCommand(): Command {
   return merchantCommand("list", {
     description: "list a merchant's accounts, oldest first",
     example: "switchyard connection list --environment live",
-  }).action(async (options: ConnectionOptions) => {
+  }).action(async (options: MerchantOptions) => {
     await administer(
       options,
       ({ connections }) => connections.listGatewayConnections(scopeOf(options)),

@@ -1,6 +1,6 @@
 /** `switchyard customer`: erases the data of a customer on request. */
 import { Command } from "commander";
-import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf } from "./attachment.ts";
 
 export function customerCommand(): Command {
   return new Command("customer").addCommand(eraseCommand());
@@ -16,7 +16,7 @@ function eraseCommand(): Command {
   })
     .option("--email <address>", "e-mail address of the customer; case is ignored")
     .option("--session <id>", "the one session to erase from, such as one without an e-mail address")
-    .action(async ({ email = "", session: sessionId = "", ...options }: AttachOptions & ScopeOptions & Named) => {
+    .action(async ({ email = "", session: sessionId = "", ...options }: MerchantOptions & Named) => {
       await administer(
         options,
         async ({ settings }) => {

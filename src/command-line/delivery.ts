@@ -1,15 +1,13 @@
 /** `switchyard delivery`: the delivery log of a merchant's events, and sending them again. */
 import { Command, Option } from "commander";
 import type { AttemptView, DashboardClient } from "../client/dashboard-client.ts";
-import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf } from "./attachment.ts";
 import { table } from "./output.ts";
 import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts";
 import { sameScope } from "./same-scope.ts";
 import { parseTime } from "./times.ts";
 
-type DeliveryOptions = AttachOptions & ScopeOptions;
-
-type ListOptions = DeliveryOptions &
+type ListOptions = MerchantOptions &
   PagingOptions & {
     readonly endpoint?: string;
     readonly session?: string;
@@ -86,7 +84,7 @@ function showCommand(): Command {
   })
     .argument("<event>", "id of the event")
     .argument("<endpoint>", "id of the endpoint")
-    .action(async (eventId: string, endpointId: string, options: DeliveryOptions) => {
+    .action(async (eventId: string, endpointId: string, options: MerchantOptions) => {
       await administer(
         options,
         ({ deliveries }) => deliveries.getWebhookDelivery({ ...scopeOf(options), eventId, endpointId }),
@@ -106,7 +104,7 @@ function replayCommand(): Command {
   })
     .argument("<event>", "id of the event")
     .argument("<endpoint>", "id of the endpoint")
-    .action(async (eventId: string, endpointId: string, options: DeliveryOptions) => {
+    .action(async (eventId: string, endpointId: string, options: MerchantOptions) => {
       const { accepted } = await administer(
         options,
         ({ deliveries }) => deliveries.replayWebhookDelivery({ ...scopeOf(options), eventId, endpointId }),
@@ -123,7 +121,7 @@ function recoverCommand(): Command {
   })
     .argument("<endpoint>", "id of the endpoint")
     .requiredOption("--since <time>", "start time, such as 2026-11-01T08:00:00Z", parseTime)
-    .action(async (endpointId: string, options: DeliveryOptions & { since: string }) => {
+    .action(async (endpointId: string, options: MerchantOptions & { since: string }) => {
       await administer(
         options,
         ({ deliveries }) => recoverAll(deliveries, { ...scopeOf(options), endpointId, since: options.since }),
@@ -135,7 +133,6 @@ function recoverCommand(): Command {
     });
 }
 
-/** Recovers batch by batch and prints progress. */
 async function recoverAll(
   deliveries: DashboardClient["deliveries"],
   request: ReturnType<typeof scopeOf> & { endpointId: string; since: string },

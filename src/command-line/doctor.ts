@@ -4,7 +4,6 @@ import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import type { Command } from "commander";
 import type { Role } from "../config/checked-config.ts";
-import { readOwnVariables } from "../config/config.ts";
 import { settingsFileName } from "../demo/demo-file.ts";
 import type { Finding } from "../doctor/finding.ts";
 import { exitSoon } from "../platform/process-end.ts";
@@ -40,7 +39,7 @@ export function doctorCommand(): Command {
     .option("--settings <file>", "file of NAME=value lines, instead of the environment")
     .option("--demo <folder>", "state folder of a demo, used if neither variables nor a file are given", ".switchyard")
     .action(async (options: DoctorOptions) => {
-      const { variables, stateFolder } = findSettings(options);
+      const { variables, stateFolder } = await findSettings(options);
       const { examine } = await import("../doctor/examine.ts");
       const onSlow = (areas: readonly string[]) => console.error(`… still checking ${areas.join(", ")}`);
       const findings = await examine({ roles: options.role ?? rolesOf(variables), variables, stateFolder, onSlow });
@@ -63,9 +62,9 @@ function linesOf({ state, area, says, remedy }: Finding): string[] {
   return remedy === null ? [line] : [line, `         → ${remedy}`];
 }
 
-function findSettings({ settings, demo }: DoctorOptions): SettingsSource {
+async function findSettings({ settings, demo }: DoctorOptions): Promise<SettingsSource> {
   if (settings !== undefined) return { variables: parseEnv(readFileSync(settings, "utf8")) };
-  const own = readOwnVariables();
+  const own = (await import("../config/config.ts")).readOwnVariables();
   if (Object.keys(own).some((name) => ofAnInstallation.test(name))) return { variables: own };
   const stateFolder = resolve(demo);
   const file = join(stateFolder, settingsFileName);

@@ -4,23 +4,15 @@
  */
 import type { Command } from "commander";
 import { type Amount, parseAmount, partOf } from "./amounts.ts";
-import {
-  type AttachOptions,
-  administer,
-  merchantCommand,
-  type ScopeOptions,
-  scopeOf,
-  UsageError,
-} from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf, UsageError } from "./attachment.ts";
 
-type EndOptions = AttachOptions &
-  ScopeOptions & {
-    readonly givenUp?: boolean;
-    readonly noneKept?: boolean;
-    readonly captured?: string;
-    readonly amount?: Amount;
-    readonly reason: string;
-  };
+type EndOptions = MerchantOptions & {
+  readonly givenUp?: boolean;
+  readonly noneKept?: boolean;
+  readonly captured?: string;
+  readonly amount?: Amount;
+  readonly reason: string;
+};
 
 export function endAttemptCommand(): Command {
   return merchantCommand("end-attempt", {
@@ -80,7 +72,7 @@ export function withdrawEndCommand(): Command {
   })
     .argument("<session>", "id of the session")
     .argument("<attempt>", "id of the attempt")
-    .action(async (sessionId: string, attemptId: string, options: AttachOptions & ScopeOptions) => {
+    .action(async (sessionId: string, attemptId: string, options: MerchantOptions) => {
       await administer(
         options,
         ({ payments }) => payments.withdrawAttemptDecision({ ...scopeOf(options), sessionId, attemptId }),

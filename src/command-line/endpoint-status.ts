@@ -1,9 +1,7 @@
 /** `switchyard endpoint pause`, `resume`, `disable`, `enable`, `remove`: turns deliveries to an endpoint on and off. */
 import type { Command } from "commander";
-import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf } from "./attachment.ts";
 import { sameScope } from "./same-scope.ts";
-
-type EndpointOptions = AttachOptions & ScopeOptions;
 
 /** Pauses deliveries; events of the meantime wait. */
 export function pauseCommand(): Command {
@@ -103,12 +101,12 @@ export function removeCommand(): Command {
 function endpointCommand(
   name: string,
   description: string,
-  { act }: { act: (endpointId: string, options: EndpointOptions) => Promise<object> },
+  { act }: { act: (endpointId: string, options: MerchantOptions) => Promise<object> },
 ): Command {
   const example = `switchyard endpoint ${name} we_01h455vb4pex5vsknk084sn02q`;
   return merchantCommand(name, { description, example })
     .argument("<endpoint>", "id of the endpoint")
-    .action(async (endpointId: string, options: EndpointOptions) => {
+    .action(async (endpointId: string, options: MerchantOptions) => {
       await act(endpointId, options);
     });
 }

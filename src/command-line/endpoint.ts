@@ -1,19 +1,10 @@
 /** `switchyard endpoint`: the addresses that receive a merchant's events. */
 import { Command, InvalidArgumentError } from "commander";
 import type { EndpointView } from "../client/dashboard-client.ts";
-import {
-  type AttachOptions,
-  administer,
-  merchantCommand,
-  type ScopeOptions,
-  scopeOf,
-  UsageError,
-} from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf, UsageError } from "./attachment.ts";
 import { disableCommand, enableCommand, pauseCommand, removeCommand, resumeCommand } from "./endpoint-status.ts";
 import { table } from "./output.ts";
 import { sameScope } from "./same-scope.ts";
-
-type EndpointOptions = AttachOptions & ScopeOptions;
 
 export function endpointCommand(): Command {
   return new Command("endpoint")
@@ -37,7 +28,7 @@ function addCommand(): Command {
   })
     .argument("<url>", "URL to post events to")
     .option("--events <types>", "comma-separated event types (default: every type)")
-    .action(async (url: string, options: EndpointOptions & { events?: string }) => {
+    .action(async (url: string, options: MerchantOptions & { events?: string }) => {
       const eventTypes = options.events?.split(",") ?? [];
       await administer(
         options,
@@ -58,7 +49,7 @@ function verifyCommand(): Command {
     example: "switchyard endpoint verify we_01h455vb4pex5vsknk084sn02q",
   })
     .argument("<endpoint>", "id of the endpoint")
-    .action(async (endpointId: string, options: EndpointOptions) => {
+    .action(async (endpointId: string, options: MerchantOptions) => {
       const { verified } = await administer(
         options,
         ({ endpoints }) => endpoints.verifyWebhookEndpoint({ ...scopeOf(options), endpointId }),
@@ -79,7 +70,7 @@ function listCommand(): Command {
   return merchantCommand("list", {
     description: "list a merchant's endpoints, oldest first",
     example: "switchyard endpoint list --environment live",
-  }).action(async (options: EndpointOptions) => {
+  }).action(async (options: MerchantOptions) => {
     await administer(
       options,
       ({ endpoints }) => endpoints.listWebhookEndpoints(scopeOf(options)),
@@ -104,7 +95,7 @@ function showCommand(): Command {
     example: "switchyard endpoint show we_01h455vb4pex5vsknk084sn02q",
   })
     .argument("<endpoint>", "id of the endpoint")
-    .action(async (endpointId: string, options: EndpointOptions) => {
+    .action(async (endpointId: string, options: MerchantOptions) => {
       await administer(
         options,
         ({ endpoints }) => endpoints.getWebhookEndpoint({ ...scopeOf(options), endpointId }),
@@ -121,7 +112,7 @@ function updateCommand(): Command {
     .argument("<endpoint>", "id of the endpoint")
     .option("--url <url>", "URL to post events to")
     .option("--events <types>", "comma-separated event types, or `all`")
-    .action(async (endpointId: string, options: EndpointOptions & { url?: string; events?: string }) => {
+    .action(async (endpointId: string, options: MerchantOptions & { url?: string; events?: string }) => {
       const { url, events } = options;
       if (url === undefined && events === undefined) throw new UsageError("Give --url, --events, or both.");
       const eventTypes = events && { types: events === "all" ? [] : events.split(",") };
@@ -152,7 +143,7 @@ function rotateCommand(): Command {
   })
     .argument("<endpoint>", "id of the endpoint")
     .option("--overlap <hours>", "hours for which the old secret also signs, at most 24", parseHours, 0)
-    .action(async (endpointId: string, options: EndpointOptions & { overlap: number }) => {
+    .action(async (endpointId: string, options: MerchantOptions & { overlap: number }) => {
       await administer(
         options,
         ({ endpoints }) =>
@@ -174,7 +165,7 @@ function parseHours(text: string): number {
   throw new InvalidArgumentError("It must be a number of hours from 0 to 24.");
 }
 
-function verifyLine(endpointId: string | undefined, options: EndpointOptions): string {
+function verifyLine(endpointId: string | undefined, options: MerchantOptions): string {
   return `switchyard endpoint verify ${endpointId}${sameScope(options)}`;
 }
 

@@ -1,10 +1,8 @@
 /** `switchyard gateway`: lists gateways, and the health of a merchant's accounts there. */
 import { Command } from "commander";
-import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf } from "./attachment.ts";
 import { type ConnectionNames, readConnectionNames } from "./connection-names.ts";
 import { table } from "./output.ts";
-
-type GatewayOptions = AttachOptions & ScopeOptions;
 
 export function gatewayCommand(): Command {
   return new Command("gateway").addCommand(listCommand()).addCommand(healthCommand());
@@ -14,7 +12,7 @@ function listCommand(): Command {
   return merchantCommand("list", {
     description: "list the gateways that can be connected, with the credentials that each requires",
     example: "switchyard gateway list --environment live",
-  }).action(async (options: GatewayOptions) => {
+  }).action(async (options: MerchantOptions) => {
     await administer(
       options,
       ({ gateways }) => gateways.listGateways(scopeOf(options)),
@@ -32,7 +30,7 @@ function healthCommand(): Command {
   return merchantCommand("health", {
     description: "show the results of a merchant's accounts in the last hour",
     example: "switchyard gateway health",
-  }).action(async (options: GatewayOptions) => {
+  }).action(async (options: MerchantOptions) => {
     let nameOf: ConnectionNames = () => undefined;
     await administer(
       options,

@@ -2,10 +2,8 @@
 import { resolve } from "node:path";
 import { Command, Option } from "commander";
 import { recordDemoKey } from "../demo/demo-file.ts";
-import { type AttachOptions, administer, isDemo, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
+import { administer, isDemo, type MerchantOptions, merchantCommand, scopeOf } from "./attachment.ts";
 import { table } from "./output.ts";
-
-type KeyOptions = AttachOptions & ScopeOptions;
 
 export function keysCommand(): Command {
   return new Command("keys").addCommand(listCommand()).addCommand(regenerateCommand());
@@ -15,7 +13,7 @@ function listCommand(): Command {
   return merchantCommand("list", {
     description: "list the active keys: the publishable one whole, the secret one by its last four characters",
     example: "switchyard keys list --environment live",
-  }).action(async (options: KeyOptions) => {
+  }).action(async (options: MerchantOptions) => {
     await administer(
       options,
       ({ apiKeys }) => apiKeys.listApiKeys(scopeOf(options)),
@@ -39,7 +37,7 @@ function regenerateCommand(): Command {
     example: "switchyard keys regenerate --kind secret --merchant mer_01h455vb4pex5vsknk084sn02q --environment live",
   })
     .addOption(new Option("--kind <kind>", "kind of key").choices(["secret", "publishable"]).makeOptionMandatory())
-    .action(async (options: KeyOptions & { kind: "secret" | "publishable" }) => {
+    .action(async (options: MerchantOptions & { kind: "secret" | "publishable" }) => {
       const scope = scopeOf(options);
       const kind = options.kind === "secret" ? "SECRET" : "PUBLISHABLE";
       const { key = "" } = await administer(

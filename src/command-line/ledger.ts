@@ -2,21 +2,14 @@
 import { Command } from "commander";
 import { ApiError } from "../client/merchant/api-error.ts";
 import { findWrongDay, type LedgerDays } from "../reporting/ledger-days.ts";
-import {
-  type AttachOptions,
-  administer,
-  merchantCommand,
-  type ScopeOptions,
-  scopeOf,
-  UsageError,
-} from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf, UsageError } from "./attachment.ts";
 import { exportPages } from "./export-pages.ts";
 
 export function ledgerCommand(): Command {
   return new Command("ledger").addCommand(exportCommand());
 }
 
-type Options = AttachOptions & ScopeOptions & LedgerDays & { readonly output: string };
+type Options = MerchantOptions & LedgerDays & { readonly output: string };
 
 function exportCommand(): Command {
   return merchantCommand("export", {

@@ -9,6 +9,7 @@ import {
   addAttachment,
   addMerchant,
   attach,
+  commandLineVariables,
   isDemo,
   isItRunning,
   scopeOf,
@@ -45,10 +46,9 @@ async function listen(options: ListenOptions): Promise<void> {
   const { grpcAddress, operatorToken } = await attach(options);
   const { merchantId } = scopeOf({ ...options, environment: "test" });
   const { createDashboardClient } = await import("../client/dashboard-client.ts");
-  const { readCommandLineVariables } = await import("../config/config.ts");
   const { followEvents } = await import("./follow-events.ts");
   const { deriveListenSecret, openForwardEgress } = await import("./forward-event.ts");
-  const prefix = `${readCommandLineVariables().brand}_test_whsec_`;
+  const prefix = `${(await commandLineVariables()).brand}_test_whsec_`;
   const secret = deriveListenSecret(operatorToken, { prefix, merchantId });
   const dashboard = createDashboardClient(grpcAddress, operatorToken);
   const egress = openForwardEgress();

@@ -3,9 +3,9 @@ import { Command } from "commander";
 import {
   type AttachOptions,
   administer,
+  type MerchantOptions,
   merchantCommand,
   operatorCommand,
-  type ScopeOptions,
   scopeOf,
 } from "./attachment.ts";
 import { table } from "./output.ts";
@@ -62,7 +62,7 @@ function moveCommand(): Command {
     example: "switchyard merchant move --merchant mer_01h455vb4pex5vsknk084sn02q --environment live --to 2",
   })
     .requiredOption("--to <cell>", "number of the cell")
-    .action(async (options: AttachOptions & ScopeOptions & { to: string }) => {
+    .action(async (options: MerchantOptions & { to: string }) => {
       await administer(
         options,
         ({ merchants }) => merchants.moveMerchant({ ...scopeOf(options), toCell: Number(options.to) }),

@@ -7,7 +7,6 @@ import { addOwnerUrl, type OwnerUrlOptions, ownerUrlOf } from "./owner-url.ts";
 
 type MigrateOptions = OutputOptions & OwnerUrlOptions & { runtimeRole: string; kind: DatabaseKind };
 
-/** Applies the missing migrations, as the database's owner. */
 export function migrateCommand(): Command {
   const command = describedCommand("migrate", {
     example:

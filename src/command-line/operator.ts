@@ -4,9 +4,8 @@
  */
 import { Command } from "commander";
 import { generateOperatorToken, insertOperatorToken, revokeOperatorTokens } from "../accounts/operator-tokens.ts";
-import { readCommandLineVariables } from "../config/config.ts";
 import type { Database } from "../platform/database.ts";
-import { describedCommand, UsageError } from "./attachment.ts";
+import { commandLineVariables, describedCommand, UsageError } from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
 
 type OperatorOptions = OutputOptions & { readonly label: string };
@@ -25,7 +24,7 @@ function createCommand(): Command {
     .requiredOption("--label <name>", "name of the person, written to every row of the audit trail")
     .action(async (options: OperatorOptions) => {
       const { systemRuntime } = await import("../platform/runtime.ts");
-      const token = generateOperatorToken(systemRuntime, readCommandLineVariables().brand);
+      const token = generateOperatorToken(systemRuntime, (await commandLineVariables()).brand);
       const { label } = options;
       await onAccounts((accounts) => insertOperatorToken(accounts, { id: systemRuntime.uuid(), label, token }));
       print(options, { operatorToken: token.expose() }, ({ operatorToken }) => [operatorToken]);
@@ -45,7 +44,7 @@ function revokeCommand(): Command {
 }
 
 export async function onAccounts<Result>(work: (accounts: Database) => Promise<Result>): Promise<Result> {
-  const url = readCommandLineVariables().accountsDatabaseUrl;
+  const url = (await commandLineVariables()).accountsDatabaseUrl;
   if (url === undefined) throw new UsageError("Set SWITCHYARD_ACCOUNTS_DATABASE_URL to the accounts database.");
   const { openDatabase } = await import("../processes/open-database.ts");
   // The address is the service's own and may lead through a pooler: statements that work there work everywhere.

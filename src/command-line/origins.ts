@@ -1,8 +1,6 @@
 /** `switchyard origins`: the origins of pages that may show a merchant's checkout. */
 import { Command } from "commander";
-import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
-
-type OriginOptions = AttachOptions & ScopeOptions;
+import { administer, type MerchantOptions, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
 
 export function originsCommand(): Command {
   return new Command("origins").addCommand(setCommand()).addCommand(showCommand());
@@ -14,7 +12,7 @@ function setCommand(): Command {
     example: "switchyard origins set https://shop.example.com https://www.example.com --environment live",
   })
     .argument("[origins...]", "scheme and host of each page, such as https://shop.example.com")
-    .action(async (checkoutOrigins: string[], options: OriginOptions) => {
+    .action(async (checkoutOrigins: string[], options: MerchantOptions) => {
       await administer(
         options,
         ({ settings }) => settings.setCheckoutOrigins({ ...scopeOf(options), checkoutOrigins }),
@@ -27,7 +25,7 @@ function showCommand(): Command {
   return merchantCommand("show", {
     description: "show the origins",
     example: "switchyard origins show --environment live",
-  }).action(async (options: OriginOptions) => {
+  }).action(async (options: MerchantOptions) => {
     await administer(
       options,
       ({ settings }) => settings.getSettings(scopeOf(options)),

@@ -2,7 +2,6 @@
 import { ApiError } from "../client/merchant/api-error.ts";
 import { asCalled } from "./present-help.ts";
 
-/** The output format of a command: JSON, or lines for a person. */
 export type OutputOptions = { readonly json?: boolean };
 
 export function print<Answer extends object>(

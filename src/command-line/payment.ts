@@ -3,14 +3,13 @@ import { Command, Option } from "commander";
 import type { DashboardClient, PaymentView } from "../client/dashboard-client.ts";
 import { amountInWords } from "../platform/money.ts";
 import { type Amount, type AmountOptions, amountFilterOf, parseAmount, parseAmountOrZero, partOf } from "./amounts.ts";
-import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf } from "./attachment.ts";
 import { endAttemptCommand, withdrawEndCommand } from "./end-attempt.ts";
 import { exportPages } from "./export-pages.ts";
 import { amountOf, shown, table } from "./output.ts";
 import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts";
 import { parseTime } from "./times.ts";
 
-type PaymentOptions = AttachOptions & ScopeOptions;
 type Filter = NonNullable<Parameters<DashboardClient["payments"]["listPayments"]>[0]["filter"]>;
 
 export function paymentCommand(): Command {
@@ -86,7 +85,7 @@ function listCommand(): Command {
     description: "list payments, newest first",
     example: "switchyard payment list --status declined --after 2026-11-01T00:00:00Z",
   });
-  return addPaging(addFilter(command)).action(async (options: PaymentOptions & PagingOptions & FilterOptions) => {
+  return addPaging(addFilter(command)).action(async (options: MerchantOptions & PagingOptions & FilterOptions) => {
     await administer(
       options,
       ({ payments }) => payments.listPayments({ ...scopeOf(options), filter: filterOf(options), ...pageOf(options) }),
@@ -105,7 +104,7 @@ function searchCommand(): Command {
     example: "switchyard payment search order-1042",
   })
     .argument("<text>", "order reference or its beginning, id, gateway reference, or last four digits of the card")
-    .action(async (text: string, options: PaymentOptions) => {
+    .action(async (text: string, options: MerchantOptions) => {
       await administer(
         options,
         ({ payments }) => payments.searchPayments({ ...scopeOf(options), text }),
@@ -124,7 +123,7 @@ function getCommand(): Command {
     example: "switchyard payment get ps_01h455vb4pex5vsknk084sn02q",
   })
     .argument("<session>", "id of the session")
-    .action(async (sessionId: string, options: PaymentOptions) => {
+    .action(async (sessionId: string, options: MerchantOptions) => {
       await administer(
         options,
         ({ payments }) => payments.getPayment({ ...scopeOf(options), sessionId }),
@@ -145,7 +144,7 @@ function exportCommand(): Command {
   });
   return addFilter(command)
     .requiredOption("--output <file>", "file to create; it must not exist yet")
-    .action(async (options: PaymentOptions & FilterOptions & { output: string }) => {
+    .action(async (options: MerchantOptions & FilterOptions & { output: string }) => {
       await administer(
         options,
         ({ payments }) =>
@@ -178,7 +177,7 @@ function stateOf({ status, processing, heldUntil, declineCode }: PaymentView): s
   return processing ? "processing" : [status, declineCode].filter(Boolean).join(" ");
 }
 
-type OrderOptions = AttachOptions & ScopeOptions & { readonly amount?: Amount; readonly reason: string };
+type OrderOptions = MerchantOptions & { readonly amount?: Amount; readonly reason: string };
 
 export function captureCommand(): Command {
   return merchantCommand("capture", {

@@ -3,13 +3,12 @@ import { type Command, Option } from "commander";
 import type { DashboardClient, RefundView } from "../client/dashboard-client.ts";
 import { nameGatewaysIn, nameOfGateway } from "../dashboard/ui/parts/gateway-name.ts";
 import { type AmountOptions, amountFilterOf, parseAmountOrZero } from "./amounts.ts";
-import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf } from "./attachment.ts";
 import { exportPages } from "./export-pages.ts";
 import { amountOf, shown, table } from "./output.ts";
 import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts";
 import { parseTime } from "./times.ts";
 
-type RefundOptions = AttachOptions & ScopeOptions;
 type Filter = NonNullable<Parameters<DashboardClient["refunds"]["listRefunds"]>[0]["filter"]>;
 
 type FilterOptions = AmountOptions & {
@@ -38,7 +37,8 @@ function filterOf({ status, gateway = "", reference = "", ...options }: FilterOp
   const { after, before } = options;
   return {
     ...(status && { status: status.toUpperCase() as "PENDING" }),
-    ...{ gateway, reference },
+    gateway,
+    reference,
     ...amountFilterOf(options),
     ...(after !== undefined && { createdAfter: after }),
     ...(before !== undefined && { createdBefore: before }),
@@ -50,7 +50,7 @@ export function listRefundsCommand(): Command {
     description: "list refunds, newest first",
     example: "switchyard refund list --status failed --after 2026-11-01T00:00:00Z",
   });
-  return addPaging(addFilter(command)).action(async (options: RefundOptions & PagingOptions & FilterOptions) => {
+  return addPaging(addFilter(command)).action(async (options: MerchantOptions & PagingOptions & FilterOptions) => {
     const filter = filterOf(options);
     const isFiltered = Object.values(filter).some((value) => value !== "");
     await administer(
@@ -73,7 +73,7 @@ export function showRefundCommand(): Command {
     example: "switchyard refund show ref_01h455vb4pex5vsknk084sn02q",
   })
     .argument("<refund>", "id of the refund")
-    .action(async (refundId: string, options: RefundOptions) => {
+    .action(async (refundId: string, options: MerchantOptions) => {
       await administer(
         options,
         ({ refunds }) => refunds.getRefund({ ...scopeOf(options), refundId }),
@@ -111,7 +111,7 @@ export function exportRefundsCommand(): Command {
   });
   return addFilter(command)
     .requiredOption("--output <file>", "file to create; it must not exist yet")
-    .action(async (options: RefundOptions & FilterOptions & { output: string }) => {
+    .action(async (options: MerchantOptions & FilterOptions & { output: string }) => {
       await administer(
         options,
         ({ refunds }) =>

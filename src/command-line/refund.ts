@@ -3,18 +3,9 @@ import { Command, Option } from "commander";
 import type { RefundLimitsView } from "../client/dashboard-client.ts";
 import { nameOfGateway } from "../dashboard/ui/parts/gateway-name.ts";
 import { type Amount, parseAmount, parseAmountOrZero, partOf } from "./amounts.ts";
-import {
-  type AttachOptions,
-  administer,
-  merchantCommand,
-  type ScopeOptions,
-  scopeOf,
-  UsageError,
-} from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf, UsageError } from "./attachment.ts";
 import { amountOf } from "./output.ts";
 import { exportRefundsCommand, listRefundsCommand, showRefundCommand } from "./refund-list.ts";
-
-type RefundOptions = AttachOptions & ScopeOptions;
 
 export function refundCommand(): Command {
   return new Command("refund")
@@ -26,7 +17,7 @@ export function refundCommand(): Command {
     .addCommand(decideCommand());
 }
 
-type MakeOptions = RefundOptions & {
+type MakeOptions = MerchantOptions & {
   readonly key: string;
   readonly amount?: Amount;
   readonly reason?: string;
@@ -79,7 +70,7 @@ function makeCommand(): Command {
     });
 }
 
-type DecideOptions = RefundOptions & {
+type DecideOptions = MerchantOptions & {
   readonly made?: string;
   readonly neverMade?: boolean;
   readonly send?: boolean;
@@ -116,8 +107,11 @@ function decisionOf({ made, neverMade = false, send = false }: DecideOptions) {
   return { decision: send ? "SEND" : "NEVER_MADE" } as const;
 }
 
-type Options = AttachOptions &
-  ScopeOptions & { readonly role?: "developer" | "owner"; readonly set?: readonly Amount[]; readonly remove?: boolean };
+type Options = MerchantOptions & {
+  readonly role?: "developer" | "owner";
+  readonly set?: readonly Amount[];
+  readonly remove?: boolean;
+};
 
 export function limitsCommand(): Command {
   return merchantCommand("limits", {

@@ -76,8 +76,12 @@ function confirmCommand(): Command {
           const confirmed = await confirmTimeline(tx);
           if (confirmed === undefined) throw new UsageError("The timeline of the database is already confirmed.");
           await recordAudit(tx, systemRuntime.uuid(), {
-            ...{ merchantId: undefined, actor: `command line (${options.by})`, action: "ConfirmTimeline" },
-            ...{ subject: confirmed, after: { note: options.note }, requestId: "" },
+            merchantId: undefined,
+            actor: `command line (${options.by})`,
+            action: "ConfirmTimeline",
+            subject: confirmed,
+            after: { note: options.note },
+            requestId: "",
           });
           return confirmed;
         }),
@@ -175,7 +179,10 @@ async function adoptAttempt(
   if (found.type === "refused") throw new UsageError(found.reason);
   const { merchantId, gateway } = found;
   await recordAudit(tx, systemRuntime.uuid(), {
-    ...{ merchantId, actor, action: "AdoptCapturedPayment", subject: session },
+    merchantId,
+    actor,
+    action: "AdoptCapturedPayment",
+    subject: session,
     ...{
       after: { attempt, gateway, reference, ...captured, note },
       requestId: "",
@@ -236,8 +243,12 @@ async function releaseDoubt(
     );
   }
   await recordAudit(tx, systemRuntime.uuid(), {
-    ...{ merchantId: found.merchantId, actor: `command line (${by})`, action: "ReleaseRestoredSession" },
-    ...{ subject: session, after: { note, mayTake: capturable }, requestId: "" },
+    merchantId: found.merchantId,
+    actor: `command line (${by})`,
+    action: "ReleaseRestoredSession",
+    subject: session,
+    after: { note, mayTake: capturable },
+    requestId: "",
   });
   return capturable;
 }

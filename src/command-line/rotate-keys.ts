@@ -45,7 +45,6 @@ type Options = OutputOptions & {
 type AccountsKeyFile = Parameters<typeof rotateAccountsSealing>[0];
 type AnyKeyFile = KeyFile | VaultKeyFile | AccountsKeyFile;
 
-/** The operator's task after each step. */
 const afterwards: Readonly<Record<RotationStep, string>> = {
   add: "Restart every process that reads it; then run: --step use.",
   use: "Restart them again. When nothing that the old key made is still valid (docs/keys.md says when), run: --step drop.",

@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { DashboardClient } from "../client/dashboard-client.ts";
 import { type Amount, parseAmount } from "./amounts.ts";
-import { type AttachOptions, administer, merchantCommand, type ScopeOptions, scopeOf } from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf } from "./attachment.ts";
 import { table } from "./output.ts";
 import {
   authenticationHelp,
@@ -17,7 +17,6 @@ import {
 } from "./routing-draft.ts";
 import { parseTime } from "./times.ts";
 
-type RoutingOptions = AttachOptions & ScopeOptions;
 type Rules = DashboardClient["routingRules"];
 type Tested = Awaited<ReturnType<Rules["testRoute"]>>;
 type Slice = Awaited<ReturnType<Rules["whatIf"]>>;
@@ -49,7 +48,7 @@ export function routeTestCommand(): Command {
       ]),
     )
     .option("--at <time>", "time of the submission, such as 2026-07-01T22:30:00Z (default: now)", parseTime)
-    .action(async (options: RoutingOptions & NamedRule & FactOptions & { amount: Amount }) => {
+    .action(async (options: MerchantOptions & NamedRule & FactOptions & { amount: Amount }) => {
       const { amount, connections, failoverOn, authentication, cases, split, retrySameGateway } = options;
       const payment = { amountMinor: String(amount.amountMinor), currency: amount.currency };
       const request = { ...scopeOf(options), ...payment, facts: factsOf(options) };
@@ -78,7 +77,7 @@ export function whatIfCommand(): Command {
     .addOption(retryOption())
     .option("--days <days>", "days of which payments are simulated: today and those before it, 1 to 31", parseDays, 7)
     .option("--time-zone <name>", "time zone of the days, such as Europe/Berlin", "UTC")
-    .action(async (options: RoutingOptions & NamedRule & { days: number; timeZone: string }) => {
+    .action(async (options: MerchantOptions & NamedRule & { days: number; timeZone: string }) => {
       const follow = async ({ routingRules }: DashboardClient) => {
         const draft = await draftOf(routingRules, options);
         return wholeWhatIf(routingRules, {
@@ -92,7 +91,7 @@ export function whatIfCommand(): Command {
     });
 }
 
-async function draftOf(rules: Rules, options: RoutingOptions & NamedRule) {
+async function draftOf(rules: Rules, options: MerchantOptions & NamedRule) {
   const { expectedVersion: _, ...draft } = await readRule(rules, scopeOf(options), options);
   return draft;
 }
@@ -128,7 +127,6 @@ function addMetadata(text: string, others: Record<string, string> = {}): Record<
   return { ...others, [key]: value };
 }
 
-/** Merges all slices into one answer. */
 async function wholeWhatIf(rules: Rules, request: Parameters<Rules["whatIf"]>[0]) {
   const counts: Record<string, number> = {};
   const examples: NonNullable<Slice["examples"]> = [];

@@ -4,14 +4,7 @@
  */
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { DashboardClient, RoutingRuleView } from "../client/dashboard-client.ts";
-import {
-  type AttachOptions,
-  administer,
-  merchantCommand,
-  type ScopeOptions,
-  scopeOf,
-  UsageError,
-} from "./attachment.ts";
+import { administer, type MerchantOptions, merchantCommand, scopeOf, UsageError } from "./attachment.ts";
 import { type ConnectionNames, readConnectionNames } from "./connection-names.ts";
 import { addPaging, type PagingOptions, pageOf, withNextPage } from "./paging.ts";
 import {
@@ -35,8 +28,7 @@ import {
 } from "./routing-draft.ts";
 import { routeTestCommand, whatIfCommand } from "./routing-trial.ts";
 
-type RoutingOptions = AttachOptions & ScopeOptions;
-type ExpectingOptions = RoutingOptions & { readonly expectedVersion?: number };
+type ExpectingOptions = MerchantOptions & { readonly expectedVersion?: number };
 
 export function routingCommand(): Command {
   return new Command("routing")
@@ -106,7 +98,7 @@ function showCommand(): Command {
   return merchantCommand("show", {
     description: "show the rule in force: the newest version, or the default rule",
     example: "switchyard routing show --environment live",
-  }).action(async (options: RoutingOptions) => {
+  }).action(async (options: MerchantOptions) => {
     await administerRule(options, ({ routingRules }) => routingRules.getRoutingRule(scopeOf(options)));
   });
 }
@@ -116,7 +108,7 @@ function versionsCommand(): Command {
     description: "list the versions of the rule, newest first: who set each, when, and what it changed",
     example: "switchyard routing versions --count 5",
   });
-  return addPaging(command).action(async (options: RoutingOptions & PagingOptions) => {
+  return addPaging(command).action(async (options: MerchantOptions & PagingOptions) => {
     await administer(
       options,
       ({ routingRules }) => routingRules.listRoutingRuleVersions({ ...scopeOf(options), ...pageOf(options) }),
@@ -154,7 +146,7 @@ function parseVersion(text: string): number {
 
 /** Makes a call that returns a rule, and prints the rule with the names of its connections. */
 async function administerRule(
-  options: RoutingOptions,
+  options: MerchantOptions,
   call: (dashboard: DashboardClient) => Promise<{ routingRule?: RoutingRuleView }>,
 ): Promise<void> {
   let nameOf: ConnectionNames = () => undefined;

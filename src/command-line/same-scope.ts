@@ -2,13 +2,13 @@
  * Returns the options that a command's hint must repeat, so that the next command works on the same installation and
  * merchant. PURE.
  */
-import type { AttachOptions, ScopeOptions } from "./attachment.ts";
+import type { MerchantOptions } from "./attachment.ts";
 
 // Characters that a shell needs no quotes for.
 const plain = /^[\w./:@%+=,-]+$/;
 
 /** Returns the options that lead to this command's scope, as they are typed; empty where all of them were omitted. */
-export function sameScope(options: AttachOptions & ScopeOptions): string {
+export function sameScope(options: MerchantOptions): string {
   const { demo, grpcAddress, operatorTokenFile, merchant, environment, cell } = options;
   const given: readonly (readonly [string, string | undefined])[] = [
     ["--merchant", merchant],

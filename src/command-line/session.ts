@@ -2,11 +2,18 @@
 import { Command, InvalidArgumentError } from "commander";
 import type { BillingAddress, PaymentSession } from "../client/merchant/payment-session.ts";
 import { RestClient } from "../client/merchant/rest-client.ts";
-import { readCommandLineVariables } from "../config/config.ts";
 import { amountInWords } from "../platform/money.ts";
 import { Secret } from "../platform/secrets.ts";
 import { type Amount, parseAmount } from "./amounts.ts";
-import { addScope, demoOf, describedCommand, readSecretFile, type ScopeOptions, UsageError } from "./attachment.ts";
+import {
+  addScope,
+  commandLineVariables,
+  demoOf,
+  describedCommand,
+  readSecretFile,
+  type ScopeOptions,
+  UsageError,
+} from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
 
 type RestOptions = OutputOptions &
@@ -45,7 +52,7 @@ function createCommand(): Command {
       const { amountMinor, currency } = amount;
       const { customerName, billingAddress, metadata, statementDescriptor } = options;
       const details = { customerEmail, customerName, billingAddress, metadata, statementDescriptor };
-      const created = await clientOf(options).createSession(
+      const created = await (await clientOf(options)).createSession(
         { amountMinor: Number(amountMinor), currency, orderRef, ...details },
         { idempotencyKey: options.idempotencyKey },
       );
@@ -63,7 +70,7 @@ function showCommand(): Command {
   })
     .argument("<session>", "id of the session")
     .action(async (sessionId: string, options: RestOptions) => {
-      print(options, await clientOf(options).getSession(sessionId), describeSession);
+      print(options, await (await clientOf(options)).getSession(sessionId), describeSession);
     });
 }
 
@@ -74,8 +81,10 @@ function restCommand(name: string, about: { description: string; example: string
     .option("--secret-key-file <file>", "file with the secret key; or set SWITCHYARD_SECRET_KEY");
 }
 
-function clientOf(options: RestOptions) {
-  const given = options.secretKeyFile ? readSecretFile(options.secretKeyFile) : readCommandLineVariables().secretKey;
+async function clientOf(options: RestOptions) {
+  const given = options.secretKeyFile
+    ? readSecretFile(options.secretKeyFile)
+    : (await commandLineVariables()).secretKey;
   if (options.restBase !== undefined) {
     if (given) return new RestClient({ restBase: options.restBase, secretKey: given.expose() });
     throw new UsageError("Give the secret key with --secret-key-file, or set SWITCHYARD_SECRET_KEY.");

@@ -1,16 +1,7 @@
 /** `switchyard settings`: a merchant's checkout settings besides its origins. */
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { SettingsView } from "../client/dashboard-client.ts";
-import {
-  type AttachOptions,
-  administer,
-  merchantCommand,
-  type ScopeOptions,
-  scopeOf,
-  UsageError,
-} from "./attachment.ts";
-
-type SettingsOptions = AttachOptions & ScopeOptions;
+import { administer, type MerchantOptions, merchantCommand, scopeOf, UsageError } from "./attachment.ts";
 
 export function settingsCommand(): Command {
   return new Command("settings").addCommand(showCommand()).addCommand(setCommand());
@@ -20,7 +11,7 @@ function showCommand(): Command {
   return merchantCommand("show", {
     description: "show the settings",
     example: "switchyard settings show --environment live",
-  }).action(async (options: SettingsOptions) => {
+  }).action(async (options: MerchantOptions) => {
     await administer(
       options,
       ({ settings }) => settings.getSettings(scopeOf(options)),
@@ -52,7 +43,7 @@ function setCommand(): Command {
       ).choices(["on", "off", "by-cards"]),
     )
     .option("--hours <hours>", "the time for which --braking on or off is held, 1 to 168 hours", parseHours)
-    .action(async ({ braking, hours, ...given }: SettingsOptions & Changes) => {
+    .action(async ({ braking, hours, ...given }: MerchantOptions & Changes) => {
       const { sessionLifetime, statementDescriptor, repeatedOrders, ...options } = given;
       if ([sessionLifetime, statementDescriptor, repeatedOrders, braking].every((one) => one === undefined)) {
         throw new UsageError(

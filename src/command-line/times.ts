@@ -1,6 +1,6 @@
 /** Parses times as people type them. */
 import { InvalidArgumentError } from "commander";
-import { readTimestamp } from "../transcoder/scalar-value.ts";
+import { readTimestamp } from "../transcoder/reading.ts";
 
 /** Parses a day, which means its first moment in UTC, or a time with its zone, by RFC 3339. */
 export function parseTime(text: string): string {

@@ -44,7 +44,7 @@ export function acceptInvitationRpc(parts: SignInParts) {
     const proof = isNew
       ? undefined
       : await proveMember(parts.proving, claimOf(parts, context, { ...request, email: invitation.email }));
-    if (proof === "codeNeeded") return create(AcceptInvitationResponseSchema, { codeNeeded: true });
+    if (proof === "codeNeeded") return { codeNeeded: true };
     // They join, and then sign in with their passkey.
     const isEntering = proof === undefined || !(await needsPasskey(parts, proof));
     const proved = proof ?? { member: newMember(parts, request, invitation), proofVersion: 0 };

@@ -1,14 +1,7 @@
 /** Settings of a merchant's alerts, and their test: proto ↔ events. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
-import {
-  type AlertService,
-  AlertTopic,
-  GetAlertSettingsResponseSchema,
-  SendTestAlertResponseSchema,
-  SetAlertChatResponseSchema,
-  SetMutedAlertsResponseSchema,
-} from "../../gen/dashboard/v1/alerts_pb.ts";
+import { type AlertService, AlertTopic, SetAlertChatResponseSchema } from "../../gen/dashboard/v1/alerts_pb.ts";
 import { loadAlertAddresses } from "../accounts/alert-addresses.ts";
 import {
   type AlertSettings,
@@ -38,7 +31,7 @@ export function createAlertService(parts: DashboardParts): ServiceImpl<typeof Al
     async getAlertSettings(_request, context) {
       const { merchantId, environment } = scopedContextOf(context);
       const settings = await loadAlertSettings(environment.database, merchantId);
-      return create(GetAlertSettingsResponseSchema, { settings: toMessage(settings) });
+      return { settings: toMessage(settings) };
     },
 
     async setMutedAlerts(request, context) {
@@ -51,7 +44,7 @@ export function createAlertService(parts: DashboardParts): ServiceImpl<typeof Al
         await rpcContext.audit(tx, { subject, before: { topics: before.mutedTopics }, after: { topics: mutedTopics } });
         return { ...before, mutedTopics };
       });
-      return create(SetMutedAlertsResponseSchema, { settings: toMessage(settings) });
+      return { settings: toMessage(settings) };
     },
 
     async setAlertChat({ url }, context) {
@@ -95,7 +88,7 @@ export function createAlertService(parts: DashboardParts): ServiceImpl<typeof Al
         const failure = await post;
         return { recipient: chatHost ?? "", accepted: failure === undefined, problem: failure ? `${failure}.` : "" };
       });
-      return create(SendTestAlertResponseSchema, { results: await Promise.all([...mails, ...chats]) });
+      return { results: await Promise.all([...mails, ...chats]) };
     },
   };
 }

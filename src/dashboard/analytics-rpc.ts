@@ -279,7 +279,6 @@ function authenticationMessage(
   };
 }
 
-/** Sums one column. */
 function sumOf<Row extends object>(rows: readonly Row[]) {
   return (name: { [Name in keyof Row]: Row[Name] extends number ? Name : never }[keyof Row]): number =>
     rows.reduce((total, row) => total + (row[name] as number), 0);

@@ -1,13 +1,6 @@
-/** A merchant's keys: proto ↔ accounts. */
-import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import {
-  ApiKey_Kind,
-  type ApiKeyService,
-  ListApiKeysResponseSchema,
-  RegenerateApiKeyResponseSchema,
-} from "../../gen/dashboard/v1/api_keys_pb.ts";
+import { ApiKey_Kind, type ApiKeyService } from "../../gen/dashboard/v1/api_keys_pb.ts";
 import { type KeyKind, listKeys } from "../accounts/api-keys.ts";
 import { issueKey } from "../accounts/issue-keys.ts";
 import { encodeId } from "../platform/ids.ts";
@@ -21,7 +14,7 @@ export function createApiKeyService(parts: DashboardParts): ServiceImpl<typeof A
     async listApiKeys(_request, context) {
       const { merchantId, environment } = scopedContextOf(context);
       const keys = await listKeys(environment.database, merchantId);
-      return create(ListApiKeysResponseSchema, {
+      return {
         apiKeys: keys.map(({ kind, prefix, last4, createdAt, clear }) => ({
           kind: kindMessages[kind],
           prefix,
@@ -29,7 +22,7 @@ export function createApiKeyService(parts: DashboardParts): ServiceImpl<typeof A
           createdAt: timestampFromDate(createdAt),
           key: clear ?? "",
         })),
-      });
+      };
     },
 
     async regenerateApiKey(request, context) {
@@ -51,7 +44,7 @@ export function createApiKeyService(parts: DashboardParts): ServiceImpl<typeof A
         });
         return issued;
       });
-      return create(RegenerateApiKeyResponseSchema, { key: key.expose() });
+      return { key: key.expose() };
     },
   };
 }

@@ -1,13 +1,5 @@
-/** Manual decisions about attempts that no gateway resolves: proto ↔ core. */
-import { create } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import {
-  AttemptDecision_Kind,
-  ConfirmAttemptDecisionResponseSchema,
-  DecideAttemptResponseSchema,
-  type PaymentService,
-  WithdrawAttemptDecisionResponseSchema,
-} from "../../gen/dashboard/v1/payments_pb.ts";
+import { AttemptDecision_Kind, type PaymentService } from "../../gen/dashboard/v1/payments_pb.ts";
 import {
   confirmDecision,
   type DecidedAttempt,
@@ -44,7 +36,7 @@ export function createDecisionMethods(): Pick<ServiceImpl<typeof PaymentService>
         },
         noMoneyKept,
       );
-      return create(DecideAttemptResponseSchema, { decision: decisionMessage(after!) });
+      return { decision: decisionMessage(after!) };
     },
 
     async confirmAttemptDecision(request, context) {
@@ -54,12 +46,12 @@ export function createDecisionMethods(): Pick<ServiceImpl<typeof PaymentService>
         requireMember(caller);
         return confirmDecision(tx, of, { ...seen, by: caller.by });
       });
-      return create(ConfirmAttemptDecisionResponseSchema, { decision: decisionMessage(after!) });
+      return { decision: decisionMessage(after!) };
     },
 
     async withdrawAttemptDecision(request, context) {
       await changeDecision(request, context, (tx, of) => withdrawDecision(tx, of));
-      return create(WithdrawAttemptDecisionResponseSchema, {});
+      return {};
     },
   };
 }

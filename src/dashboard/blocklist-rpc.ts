@@ -1,16 +1,12 @@
 /** A merchant's block list: proto ↔ core. */
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
   type AddBlocklistEntryRequest,
-  AddBlocklistEntryResponseSchema,
   BlocklistEntry_Kind,
   type BlocklistEntrySchema,
   type BlocklistService,
-  EndBlocklistEntryResponseSchema,
-  ListBlockablePartsResponseSchema,
-  ListBlocklistResponseSchema,
   type PartOfPayment,
   PaymentPart as PaymentPartMessage,
 } from "../../gen/dashboard/v1/blocklist_pb.ts";
@@ -40,7 +36,7 @@ export function createBlocklistService({ runtime }: DashboardParts): ServiceImpl
     async listBlocklist(_request, context) {
       const { merchantId, environment } = scopedContextOf(context);
       const entries = await listBlocklist(environment.database, merchantId);
-      return create(ListBlocklistResponseSchema, { entries: entries.map(toMessage) });
+      return { entries: entries.map(toMessage) };
     },
 
     async listBlockableParts({ sessionId }, context) {
@@ -53,7 +49,7 @@ export function createBlocklistService({ runtime }: DashboardParts): ServiceImpl
         const text = blockable.kind === "CARD" ? (blockable.cardLast4 ?? "") : blockable.given;
         return [{ part: PaymentPartMessage[part], text, ...(entry && { entry: toMessage(entry) }) }];
       });
-      return create(ListBlockablePartsResponseSchema, { parts: (await Promise.all(listed)).flat() });
+      return { parts: (await Promise.all(listed)).flat() };
     },
 
     async addBlocklistEntry(request, context) {
@@ -71,7 +67,7 @@ export function createBlocklistService({ runtime }: DashboardParts): ServiceImpl
         await rpcContext.audit(tx, { subject: encodeId("blk", added.id), after: audited(added) });
         return added;
       });
-      return create(AddBlocklistEntryResponseSchema, { entry: toMessage(entry) });
+      return { entry: toMessage(entry) };
     },
 
     async endBlocklistEntry({ entryId }, context) {
@@ -83,7 +79,7 @@ export function createBlocklistService({ runtime }: DashboardParts): ServiceImpl
         await rpcContext.audit(tx, { subject: entryId, before: audited(ended) });
         return ended;
       });
-      return create(EndBlocklistEntryResponseSchema, { entry: toMessage(entry) });
+      return { entry: toMessage(entry) };
     },
   };
 }

@@ -2,11 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
-import {
-  ListCellsResponseSchema,
-  type MerchantService,
-  MoveMerchantResponseSchema,
-} from "../../gen/dashboard/v1/merchants_pb.ts";
+import { type MerchantService, MoveMerchantResponseSchema } from "../../gen/dashboard/v1/merchants_pb.ts";
 import { listMerchants, recordCell } from "../accounts/merchants.ts";
 import { closeCell, hasLeft, readConfiguration, recordOrders, writeConfiguration } from "../accounts/move-merchant.ts";
 import { DomainError } from "../platform/errors.ts";
@@ -44,7 +40,7 @@ export function cellMethods(
           ...counts,
         };
       });
-      return create(ListCellsResponseSchema, { cells: await Promise.all(listed) });
+      return { cells: await Promise.all(listed) };
     },
   };
 }

@@ -8,7 +8,6 @@ import type { Mailer } from "../platform/mail.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import type { KeyRing } from "../platform/secrets.ts";
 
-/** One cell of an environment as the dashboard's rpcs need it. */
 export type DashboardEnvironment = {
   readonly name: "test" | "live";
   readonly cell: number;

@@ -164,7 +164,6 @@ async function teamOf(accounts: Database, merchantId: string) {
   };
 }
 
-/** Opens alarms that need a person. */
 function openers(database: Database, merchantId: string) {
   return {
     async openItem(detail: string, of = merchantId): Promise<{ workItemId: string; sessionId: string }> {

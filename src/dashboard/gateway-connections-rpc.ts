@@ -8,12 +8,7 @@ import {
   AcquirerExemption_Kind,
   AddGatewayConnectionResponseSchema,
   type GatewayConnectionService,
-  ListGatewayConnectionsResponseSchema,
-  ListUnclassifiedCodesResponseSchema,
-  PauseGatewayConnectionResponseSchema,
-  ResumeGatewayConnectionResponseSchema,
   RotateGatewayCredentialsResponseSchema,
-  SetAcquirerDataResponseSchema,
   VerifyGatewayConnectionResponseSchema,
 } from "../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { listUnclassifiedCodes, type UnclassifiedCode } from "../core/record/unclassified-codes.ts";
@@ -123,12 +118,12 @@ function credentialMethods(parts: DashboardParts): Pick<Methods, WithCredentials
 const accountMethods: Omit<Methods, WithCredentials> = {
   async pauseGatewayConnection({ connectionId }, context) {
     const connection = await setPaused(scopedContextOf(context), connectionId, true);
-    return create(PauseGatewayConnectionResponseSchema, { connection });
+    return { connection };
   },
 
   async resumeGatewayConnection({ connectionId }, context) {
     const connection = await setPaused(scopedContextOf(context), connectionId, false);
-    return create(ResumeGatewayConnectionResponseSchema, { connection });
+    return { connection };
   },
 
   async setAcquirerData({ connectionId, acquirer }, context) {
@@ -149,21 +144,21 @@ const accountMethods: Omit<Methods, WithCredentials> = {
       });
       return { ...found, acquirer: data };
     });
-    return create(SetAcquirerDataResponseSchema, { connection: toMessage(environment, connection) });
+    return { connection: toMessage(environment, connection) };
   },
 
   async listUnclassifiedCodes(_request, context) {
     const { merchantId, environment } = scopedContextOf(context);
     const codes = await listUnclassifiedCodes(environment.database, merchantId);
-    return create(ListUnclassifiedCodesResponseSchema, { codes: codes.map(codeMessage) });
+    return { codes: codes.map(codeMessage) };
   },
 
   async listGatewayConnections(_request, context) {
     const { merchantId, environment } = scopedContextOf(context);
     const connections = await listConnections(environment.database, merchantId);
-    return create(ListGatewayConnectionsResponseSchema, {
+    return {
       connections: connections.map((connection) => toMessage(environment, connection)),
-    });
+    };
   },
 };
 

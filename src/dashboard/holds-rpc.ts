@@ -1,11 +1,5 @@
-/** Orders about held payments by members and operators: proto ↔ core. */
-import { create } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import {
-  CancelPaymentResponseSchema,
-  CapturePaymentResponseSchema,
-  type PaymentService,
-} from "../../gen/dashboard/v1/payments_pb.ts";
+import type { PaymentService } from "../../gen/dashboard/v1/payments_pb.ts";
 import { adoptCapturedByHand, orderCancel, orderCapture, type TakenHold } from "../core/capture-later.ts";
 import { loadSession } from "../core/record/load-session.ts";
 import type { Tx } from "../platform/database.ts";
@@ -22,13 +16,13 @@ export function createHoldMethods(): Pick<ServiceImpl<typeof PaymentService>, "c
       const done = await giveOrder(context, request, (tx, held) =>
         orderCapture(tx, environment.core, { ...held, amountMinor }),
       );
-      return create(CapturePaymentResponseSchema, done);
+      return done;
     },
 
     async cancelPayment(request, context) {
       const { environment } = scopedContextOf(context);
       const done = await giveOrder(context, request, (tx, held) => orderCancel(tx, environment.core, held));
-      return create(CancelPaymentResponseSchema, done);
+      return done;
     },
   };
 }

@@ -18,7 +18,6 @@ await openTables(dashboard);
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
 const home = () => client.home.getHome({ merchantId: dashboard.merchantId, environment: "ENVIRONMENT_TEST" });
 const kinds = async () => ((await home()).alerts ?? []).map(({ kind }) => kind);
-/** Does what a worker does each minute. */
 const work = async () => {
   await countSettledOnce(dashboard.database);
   await raiseAlertsOnce({ database: dashboard.database, runtime: systemRuntime, log: { warn: () => {} } });

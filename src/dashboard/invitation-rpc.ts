@@ -8,7 +8,6 @@ import {
   InviteMemberResponseSchema,
   MakeInvitationLinkResponseSchema,
   type MemberService,
-  RevokeInvitationResponseSchema,
 } from "../../gen/dashboard/v1/members_pb.ts";
 import type { Role } from "../../gen/dashboard/v1/role_pb.ts";
 import { countInvitationsOfADay, type Invitation, invite, revokeInvitation } from "../accounts/invitations.ts";
@@ -65,7 +64,7 @@ export function invitationRpcs(parts: DashboardParts): InvitationRpcs {
         if (!revoked) throw new DomainError("not_found", "This invitation does not exist or is no longer open.");
         await rpcContext.audit(tx, { subject: invitationId, before: { email: revoked.email, role: revoked.role } });
       });
-      return create(RevokeInvitationResponseSchema);
+      return {};
     },
   };
 }

@@ -1,11 +1,7 @@
 /** The ledger of past days as totals and as CSV: proto ↔ reporting. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
-import {
-  ExportLedgerResponseSchema,
-  GetLedgerTotalsResponseSchema,
-  type LedgerService,
-} from "../../gen/dashboard/v1/ledger_pb.ts";
+import { ExportLedgerResponseSchema, type LedgerService } from "../../gen/dashboard/v1/ledger_pb.ts";
 import { encodeId } from "../platform/ids.ts";
 import { decimalOf, isoExponent } from "../platform/money.ts";
 import { type LedgerEntry, readLedger } from "../reporting/ledger.ts";
@@ -25,7 +21,7 @@ export const ledgerService: ServiceImpl<typeof LedgerService> = {
     const totals = await totalLedger(environment.database, { merchantId, days });
     const places = Map.groupBy(totals, ({ gateway, currency }) => `${gateway} ${currency}`);
     const sorted = [...places].toSorted(([one], [other]) => (one < other ? -1 : 1));
-    return create(GetLedgerTotalsResponseSchema, { totals: sorted.map(([, place]) => totalMessage(place)) });
+    return { totals: sorted.map(([, place]) => totalMessage(place)) };
   },
 
   async exportLedger({ pageToken, ...days }, context) {

@@ -1,12 +1,7 @@
 /** A merchant's team: proto ↔ accounts. The last owner can neither be removed nor be demoted. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
-import {
-  ChangeMemberRoleResponseSchema,
-  ListMembersResponseSchema,
-  type MemberService,
-  RemoveMemberResponseSchema,
-} from "../../gen/dashboard/v1/members_pb.ts";
+import { ListMembersResponseSchema, type MemberService } from "../../gen/dashboard/v1/members_pb.ts";
 import { dropAlertAddress } from "../accounts/alert-addresses.ts";
 import { listInvitations, revokeInvitationsOf } from "../accounts/invitations.ts";
 import { grantRole, listTeam, type MerchantMember, removeMembership } from "../accounts/members.ts";
@@ -47,7 +42,7 @@ export function createMemberService(parts: DashboardParts): ServiceImpl<typeof M
         if (role !== "OWNER") await revokeInvitationsOf(tx, merchantId, memberActor(member));
         await rpcContext.audit(tx, { subject: memberId, before: { role: member.role }, after: { role } });
       });
-      return create(ChangeMemberRoleResponseSchema);
+      return {};
     },
 
     async removeMember({ memberId }, context) {
@@ -68,7 +63,7 @@ export function createMemberService(parts: DashboardParts): ServiceImpl<typeof M
         await revokeInvitationsOf(tx, merchantId, memberActor(member));
         await rpcContext.audit(tx, { subject: memberId, before: { email: member.email, role: member.role } });
       });
-      return create(RemoveMemberResponseSchema);
+      return {};
     },
   };
 }

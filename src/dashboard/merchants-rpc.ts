@@ -1,12 +1,6 @@
-/** The merchants of the installation: proto ↔ accounts. */
-import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
-import {
-  CreateMerchantResponseSchema,
-  ListMerchantsResponseSchema,
-  type MerchantService,
-} from "../../gen/dashboard/v1/merchants_pb.ts";
+import type { MerchantService } from "../../gen/dashboard/v1/merchants_pb.ts";
 import { openEnvironmentTo } from "../accounts/issue-keys.ts";
 import { createMerchant, listMerchants, type Merchant } from "../accounts/merchants.ts";
 import { findCell, firstCell } from "../platform/cells.ts";
@@ -21,14 +15,14 @@ export function createMerchantService(parts: DashboardParts): ServiceImpl<typeof
     async createMerchant({ name }, context) {
       const cell = requestedCell(context.requestHeader) ?? firstCell;
       const opened = await openMerchant(parts, rpcContextOf(context), { name, cell });
-      return create(CreateMerchantResponseSchema, opened);
+      return opened;
     },
 
     ...cellMethods(parts),
 
     async listMerchants() {
       const merchants = await listMerchants(parts.accounts);
-      return create(ListMerchantsResponseSchema, { merchants: merchants.map(toMessage) });
+      return { merchants: merchants.map(toMessage) };
     },
   };
 }

@@ -1,7 +1,5 @@
-/** Members who create a merchant of their own: proto ↔ accounts. */
-import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { OpenMerchantResponseSchema, type SignInService } from "../../gen/dashboard/v1/sign_in_pb.ts";
+import type { SignInService } from "../../gen/dashboard/v1/sign_in_pb.ts";
 import { countOwned, grantRole } from "../accounts/members.ts";
 import { firstCell } from "../platform/cells.ts";
 import type { Queryable } from "../platform/database.ts";
@@ -32,7 +30,7 @@ export function openMerchantRpc(parts: SignInParts): ServiceImpl<typeof SignInSe
         await rpcContext.audit(tx, { merchantId, subject, after: { name, owner: member.email } });
       },
     });
-    return create(OpenMerchantResponseSchema, opened);
+    return opened;
   };
 }
 

@@ -1,20 +1,8 @@
 /** Passkeys: proto ↔ accounts. */
 
-import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import {
-  AddPasskeyResponseSchema,
-  BeginPasskeyProofResponseSchema,
-  BeginPasskeySignInResponseSchema,
-  ListPasskeysResponseSchema,
-  OfferPasskeyResponseSchema,
-  type PasskeyService,
-  ProveWithPasskeyResponseSchema,
-  RemovePasskeyResponseSchema,
-  RenamePasskeyResponseSchema,
-  SignInWithPasskeyResponseSchema,
-} from "../../gen/dashboard/v1/passkeys_pb.ts";
+import type { PasskeyService } from "../../gen/dashboard/v1/passkeys_pb.ts";
 import { findBrowser } from "../accounts/known-browsers.ts";
 import { type ChallengePurpose, offerChallenge, takeChallenge } from "../accounts/passkey-challenges.ts";
 import {
@@ -72,7 +60,7 @@ function addingRpcs(parts: SignInParts): Pick<PasskeyRpcs, "offerPasskey" | "add
       const challenge = await offerChallenge(parts.proving, { purpose: "REGISTER", signInId: id });
       rpcContext.leaveNoRow();
       const options = await writeCreation(partyOf(parts), { member, known, challenge });
-      return create(OfferPasskeyResponseSchema, { options });
+      return { options };
     },
 
     async addPasskey({ credential, name }, context) {
@@ -93,7 +81,7 @@ function addingRpcs(parts: SignInParts): Pick<PasskeyRpcs, "offerPasskey" | "add
         await rpcContext.auditMember(tx, member, { after: { passkey: name, endedSignIns } });
         return added;
       });
-      return create(AddPasskeyResponseSchema, { passkey: toMessage(passkey) });
+      return { passkey: toMessage(passkey) };
     },
   };
 }
@@ -102,7 +90,7 @@ function keepingRpcs({ accounts }: SignInParts): Pick<PasskeyRpcs, "listPasskeys
   return {
     async listPasskeys(_, context) {
       const passkeys = await listPasskeys(accounts, rpcContextOf(context).signIn.member.id);
-      return create(ListPasskeysResponseSchema, { passkeys: passkeys.map(toMessage) });
+      return { passkeys: passkeys.map(toMessage) };
     },
 
     async renamePasskey({ passkeyId, name }, context) {
@@ -113,7 +101,7 @@ function keepingRpcs({ accounts }: SignInParts): Pick<PasskeyRpcs, "listPasskeys
         if (!isRenamed) throw unknown();
         await rpcContext.auditMember(tx, member, { after: { passkey: name } });
       });
-      return create(RenamePasskeyResponseSchema);
+      return {};
     },
 
     async removePasskey({ passkeyId }, context) {
@@ -124,7 +112,7 @@ function keepingRpcs({ accounts }: SignInParts): Pick<PasskeyRpcs, "listPasskeys
         if (name === undefined) throw unknown();
         await rpcContext.auditMember(tx, member, { before: { passkey: name } });
       });
-      return create(RemovePasskeyResponseSchema);
+      return {};
     },
   };
 }
@@ -135,9 +123,9 @@ function signInRpcs(parts: SignInParts): Pick<PasskeyRpcs, "beginPasskeySignIn" 
       rpcContextOf(context).leaveNoRow();
       const about = { purpose: "SIGN_IN", address: addressOf(parts, context) } as const;
       const challenge = await offerChallenge(parts.proving, about);
-      return create(BeginPasskeySignInResponseSchema, {
+      return {
         options: await writeRequest(partyOf(parts), { known: [], challenge }),
-      });
+      };
     },
 
     async signInWithPasskey({ credential }, context) {
@@ -151,7 +139,7 @@ function signInRpcs(parts: SignInParts): Pick<PasskeyRpcs, "beginPasskeySignIn" 
         await auditEntry(tx, parts, context, held.member);
         return enter(tx, parts, context, held);
       });
-      return create(SignInWithPasskeyResponseSchema, { member });
+      return { member };
     },
   };
 }
@@ -179,7 +167,7 @@ function proofRpcs(parts: SignInParts): Pick<PasskeyRpcs, "beginPasskeyProof" | 
       const challenge = await offerChallenge(parts.proving, { purpose: "PROVE", signInId: id });
       rpcContext.leaveNoRow();
       const options = await writeRequest(partyOf(parts), { known, challenge });
-      return create(BeginPasskeyProofResponseSchema, { options });
+      return { options };
     },
 
     async proveWithPasskey({ credential }, context) {
@@ -187,7 +175,7 @@ function proofRpcs(parts: SignInParts): Pick<PasskeyRpcs, "beginPasskeyProof" | 
       const { held, note } = await checkUse(parts, credential, { purpose: "PROVE", signInId: id });
       if (held.member.id !== member.id) throw refused();
       await keepProof(parts, context, note);
-      return create(ProveWithPasskeyResponseSchema);
+      return {};
     },
   };
 }

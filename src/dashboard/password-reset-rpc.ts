@@ -1,11 +1,5 @@
-/** A new password by an operator's link: proto ↔ accounts. */
-import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
-import {
-  GetPasswordResetResponseSchema,
-  ResetPasswordResponseSchema,
-  type SignInService,
-} from "../../gen/dashboard/v1/sign_in_pb.ts";
+import type { SignInService } from "../../gen/dashboard/v1/sign_in_pb.ts";
 import { changePassword } from "../accounts/members.ts";
 import { findPasswordReset, usePasswordReset } from "../accounts/password-resets.ts";
 import { forgetTries, throttledAccount } from "../accounts/sign-in-throttle.ts";
@@ -24,7 +18,7 @@ export function passwordResetRpcs(
     async getPasswordReset({ token }) {
       const member = await findPasswordReset(accounts, new Secret(token));
       if (member === undefined) throw gone();
-      return create(GetPasswordResetResponseSchema, { email: member.email });
+      return { email: member.email };
     },
 
     async resetPassword({ token, newPassword }, context) {
@@ -44,7 +38,7 @@ export function passwordResetRpcs(
         await forgetTries({ accounts: tx, sealing: parts.signIns.sealing }, throttledAccount(email));
         await rpcContext.auditMember(tx, member, { actor: memberActor(member), after: { endedSignIns } });
       });
-      return create(ResetPasswordResponseSchema);
+      return {};
     },
   };
 }

@@ -5,14 +5,10 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import {
   CountPaymentsResponseSchema,
   ExportPaymentsResponseSchema,
-  GetCustomerTotalsResponseSchema,
-  GetPaymentResponseSchema,
-  ListCurrenciesResponseSchema,
   ListPaymentsResponseSchema,
   PaymentMatch_By,
   type PaymentSchema,
   type PaymentService,
-  SearchPaymentsResponseSchema,
 } from "../../gen/dashboard/v1/payments_pb.ts";
 import { isHeld, isProcessing } from "../core/rows/payment.ts";
 import { DomainError } from "../platform/errors.ts";
@@ -69,21 +65,21 @@ export function createPaymentService({ runtime }: DashboardParts): ServiceImpl<t
       const { merchantId, environment } = scopedContextOf(context);
       const text = request.text.trim();
       const matches = text === "" ? [] : await searchPayments(environment.reads, { merchantId, text });
-      return create(SearchPaymentsResponseSchema, {
+      return {
         matches: matches.map(({ payment, by }) => ({ payment: summaryMessage(payment), by: PaymentMatch_By[by] })),
-      });
+      };
     },
 
     async getCustomerTotals({ email }, context) {
       const { merchantId, environment } = scopedContextOf(context);
       const totals = await loadCustomerTotals(environment.reads, { merchantId, email });
-      return create(GetCustomerTotalsResponseSchema, {
+      return {
         totals: totals.map(({ payments, succeeded, currency, capturedMinor, refundedMinor }) => ({
           ...{ payments, succeeded },
           captured: amountMessage(BigInt(capturedMinor), currency),
           refunded: amountMessage(BigInt(refundedMinor), currency),
         })),
-      });
+      };
     },
 
     async getPayment(request, context) {
@@ -93,7 +89,7 @@ export function createPaymentService({ runtime }: DashboardParts): ServiceImpl<t
       if (payment === undefined) throw new DomainError("not_found", "This payment does not exist.");
       const refunded = refundFields(payment, whyNotRefundable(environment.core, payment));
       const message: MessageInitShape<typeof PaymentSchema> = paymentMessage(payment);
-      return create(GetPaymentResponseSchema, { payment: Object.assign(message, refunded) });
+      return { payment: Object.assign(message, refunded) };
     },
 
     ...createRefundMethods(),
@@ -102,7 +98,7 @@ export function createPaymentService({ runtime }: DashboardParts): ServiceImpl<t
 
     listCurrencies() {
       const currencies = isoCurrencies.toSorted().map((code) => ({ code, exponent: isoExponent(code) }));
-      return create(ListCurrenciesResponseSchema, { currencies });
+      return { currencies };
     },
 
     async exportPayments({ filter, pageToken }, context) {

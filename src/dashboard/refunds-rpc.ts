@@ -3,19 +3,15 @@ import { create } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
   type DecideRefundRequest,
-  DecideRefundResponseSchema,
   DecideRefundRequest_Decision as Decision,
   type PaymentService,
   RefundPaymentResponseSchema,
 } from "../../gen/dashboard/v1/payments_pb.ts";
 import {
   ExportRefundsResponseSchema,
-  GetRefundLimitsResponseSchema,
-  GetRefundResponseSchema,
   ListRefundsResponseSchema,
   type RefundService,
   type SetRefundLimitsRequest,
-  SetRefundLimitsResponseSchema,
 } from "../../gen/dashboard/v1/refunds_pb.ts";
 import { Role } from "../../gen/dashboard/v1/role_pb.ts";
 import { loadSession } from "../core/record/load-session.ts";
@@ -94,7 +90,7 @@ export function createRefundMethods(): Pick<ServiceImpl<typeof PaymentService>, 
           after: { sessionId, ...decision, reason },
         });
       });
-      return create(DecideRefundResponseSchema, {});
+      return {};
     },
   };
 }
@@ -139,7 +135,7 @@ export function createRefundService({ runtime }: DashboardParts): ServiceImpl<ty
       const id = requireId("ref", refundId, "refund");
       const refund = await findRefund(environment.database, { merchantId, id });
       if (refund === undefined) throw new DomainError("not_found", "This refund does not exist.");
-      return create(GetRefundResponseSchema, { refund: refundMessage(refund) });
+      return { refund: refundMessage(refund) };
     },
 
     async exportRefunds({ filter, pageToken }, context) {
@@ -155,9 +151,9 @@ export function createRefundService({ runtime }: DashboardParts): ServiceImpl<ty
     async getRefundLimits(_request, context) {
       const { merchantId, environment } = scopedContextOf(context);
       const limits = await loadRefundLimits(environment.database, merchantId);
-      return create(GetRefundLimitsResponseSchema, {
+      return {
         limits: refundingRoles.map((role) => limitsMessage(role, limits)),
-      });
+      };
     },
 
     async setRefundLimits(request, context) {
@@ -173,7 +169,7 @@ export function createRefundService({ runtime }: DashboardParts): ServiceImpl<ty
         await rpcContext.audit(tx, { subject, before: { [role]: before[role] ?? {} }, after: { [role]: wanted } });
         return limits;
       });
-      return create(SetRefundLimitsResponseSchema, { limits: limitsMessage(role, limits) });
+      return { limits: limitsMessage(role, limits) };
     },
   };
 }

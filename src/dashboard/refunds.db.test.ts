@@ -230,7 +230,6 @@ describe("ListRefunds", () => {
     expect(await codeOf(pages.refunds(cookies.viv).getRefund({ ...scope(), refundId: foreign }))).toBe("not_found");
   });
 
-  /** Records a refund of another merchant's payment. */
   async function foreignRefund(): Promise<string> {
     const of = await paid({ merchantUuid: v7() });
     const [row] = await dashboard.rows<{ id: string }>(

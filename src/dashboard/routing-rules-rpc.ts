@@ -4,9 +4,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import {
   GetRoutingRuleResponseSchema,
   ListRoutingRuleVersionsResponseSchema,
-  RestoreRoutingRuleResponseSchema,
   type RoutingRuleService,
-  SetRoutingRuleResponseSchema,
 } from "../../gen/dashboard/v1/routing_rules_pb.ts";
 import {
   findRoutingRule,
@@ -51,7 +49,7 @@ export function createRoutingRuleService(parts: VersionParts): ServiceImpl<typeo
         split: splitOf(request.split, before, request.connectionIds),
         retriesSameGateway: request.retriesSameGateway ?? before?.retriesSameGateway ?? false,
       }));
-      return create(SetRoutingRuleResponseSchema, { routingRule });
+      return { routingRule };
     },
 
     async getRoutingRule(_request, context) {
@@ -91,7 +89,7 @@ export function createRoutingRuleService(parts: VersionParts): ServiceImpl<typeo
           return { ...content, restoredFrom: version };
         },
       );
-      return create(RestoreRoutingRuleResponseSchema, { routingRule });
+      return { routingRule };
     },
 
     ...createRouteTests(parts),

@@ -6,11 +6,6 @@ import {
   EraseCustomerResponseSchema,
   GetSettingsResponseSchema,
   RepeatedOrders as RepeatedOrdersMessage,
-  SetBrakingResponseSchema,
-  SetCheckoutOriginsResponseSchema,
-  SetRepeatedOrdersResponseSchema,
-  SetSessionLifetimeResponseSchema,
-  SetStatementDescriptorResponseSchema,
   type SettingsService,
 } from "../../gen/dashboard/v1/settings_pb.ts";
 import {
@@ -53,19 +48,19 @@ export function createSettingsService(): ServiceImpl<typeof SettingsService> {
     async setCheckoutOrigins({ checkoutOrigins, revision }, context) {
       requireOrigins(checkoutOrigins);
       const settings = await changeSettings(context, revision, { checkoutOrigins });
-      return create(SetCheckoutOriginsResponseSchema, { settings });
+      return { settings };
     },
 
     async setSessionLifetime({ sessionLifetimeSeconds, revision }, context) {
       const sessionLifetimeMs = sessionLifetimeSeconds * 1_000;
       const settings = await changeSettings(context, revision, { sessionLifetimeMs });
-      return create(SetSessionLifetimeResponseSchema, { settings });
+      return { settings };
     },
 
     async setStatementDescriptor({ statementDescriptor, revision }, context) {
       const wanted = { statementDescriptor: statementDescriptor === "" ? null : statementDescriptor };
       const settings = await changeSettings(context, revision, wanted);
-      return create(SetStatementDescriptorResponseSchema, { settings });
+      return { settings };
     },
 
     async setRepeatedOrders({ repeatedOrders, revision }, context) {
@@ -73,7 +68,7 @@ export function createSettingsService(): ServiceImpl<typeof SettingsService> {
       const wanted = repeatedOrders === RepeatedOrdersMessage.REFUSE ? "REFUSE" : "WARN";
       const settings = await changeSettings(context, revision, { repeatedOrders: wanted });
       await fillOrders(rpcContext.transactingIn(environment), merchantId);
-      return create(SetRepeatedOrdersResponseSchema, { settings });
+      return { settings };
     },
 
     async setBraking({ hold, hours }, context) {
@@ -95,7 +90,7 @@ export function createSettingsService(): ServiceImpl<typeof SettingsService> {
         await rpcContext.audit(tx, { subject, before: auditedHold(before), after: auditedHold(after) });
       });
       const settings = toMessage(environment, await loadAll(environment.database, merchantId));
-      return create(SetBrakingResponseSchema, { settings });
+      return { settings };
     },
 
     async eraseCustomer({ email, after, sessionId }, context) {

@@ -2,17 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import {
-  ChangePasswordResponseSchema,
-  GetCurrentSignInResponseSchema,
-  ListAccountEventsResponseSchema,
-  ListSignInsResponseSchema,
-  ProveSignInResponseSchema,
-  RevokeSignInResponseSchema,
-  SignInResponseSchema,
-  type SignInService,
-  SignOutResponseSchema,
-} from "../../gen/dashboard/v1/sign_in_pb.ts";
+import { GetCurrentSignInResponseSchema, type SignInService } from "../../gen/dashboard/v1/sign_in_pb.ts";
 import { listOwnAudit } from "../accounts/audit-trail.ts";
 import { changePassword } from "../accounts/members.ts";
 import { proveAgain, proveMember } from "../accounts/prove-member.ts";
@@ -49,14 +39,14 @@ export function createSignInService(parts: SignInParts): ServiceImpl<typeof Sign
       const proof = await proveMember(parts.proving, claimOf(parts, context, request));
       if (proof === "codeNeeded") {
         rpcContext.leaveNoRow();
-        return create(SignInResponseSchema, { codeNeeded: true });
+        return { codeNeeded: true };
       }
       await requirePasskeyIfAny(parts, proof);
       const member = await rpcContext.changeAccounts(async (tx) => {
         await auditEntry(tx, parts, context, proof.member);
         return enter(tx, parts, context, proof);
       });
-      return create(SignInResponseSchema, { member });
+      return { member };
     },
 
     async getCurrentSignIn(_, context) {
@@ -82,7 +72,7 @@ export function createSignInService(parts: SignInParts): ServiceImpl<typeof Sign
         await requirePasskeyIfAny(parts, proof);
         await keepProof(parts, context);
       }
-      return create(ProveSignInResponseSchema, { codeNeeded: proof === "codeNeeded" });
+      return { codeNeeded: proof === "codeNeeded" };
     },
 
     async signOut(_, context) {
@@ -93,7 +83,7 @@ export function createSignInService(parts: SignInParts): ServiceImpl<typeof Sign
         await rpcContext.auditMember(tx, member);
       });
       context.responseHeader.append("set-cookie", goneCookie(brand));
-      return create(SignOutResponseSchema);
+      return {};
     },
 
     ...passwordRpc(parts),
@@ -124,7 +114,7 @@ function passwordRpc(parts: SignInParts): Pick<ServiceImpl<typeof SignInService>
         await rpcContext.auditMember(tx, member, { after: { endedSignIns: ended } });
         return ended;
       });
-      return create(ChangePasswordResponseSchema, { endedSignIns });
+      return { endedSignIns };
     },
   };
 }
@@ -135,13 +125,13 @@ function listRpcs({
   return {
     async listAccountEvents(_, context) {
       const entries = await listOwnAudit(accounts, rpcContextOf(context).signIn.member.id, pageSizeMax);
-      return create(ListAccountEventsResponseSchema, { entries: entries.map(auditEntryMessage) });
+      return { entries: entries.map(auditEntryMessage) };
     },
 
     async listSignIns(_, context) {
       const { member, id } = rpcContextOf(context).signIn;
       const rows = await listSignIns(accounts, member.id);
-      return create(ListSignInsResponseSchema, {
+      return {
         signIns: rows.map((row) => ({
           signInId: encodeId("sgn", row.id),
           userAgent: row.userAgent,
@@ -150,7 +140,7 @@ function listRpcs({
           lastSeenAt: timestampFromDate(row.lastSeenAt),
           isCurrent: row.id === id,
         })),
-      });
+      };
     },
 
     async revokeSignIn({ signInId }, context) {
@@ -162,7 +152,7 @@ function listRpcs({
         if (!isEnded) throw new DomainError("not_found", "This sign-in does not exist or has ended.");
         await rpcContext.auditMember(tx, member, { before: { signInId } });
       });
-      return create(RevokeSignInResponseSchema);
+      return {};
     },
   };
 }

@@ -1,12 +1,7 @@
 /** A member's authenticator app: proto ↔ accounts. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
-import {
-  ConfirmTotpResponseSchema,
-  OfferTotpResponseSchema,
-  RemoveTotpResponseSchema,
-  type SignInService,
-} from "../../gen/dashboard/v1/sign_in_pb.ts";
+import { OfferTotpResponseSchema, type SignInService } from "../../gen/dashboard/v1/sign_in_pb.ts";
 import { endOtherSignIns } from "../accounts/sign-ins.ts";
 import { confirmTotp, keepTotpOffer, offerTotp, removeTotp } from "../accounts/totp.ts";
 import { DomainError } from "../platform/errors.ts";
@@ -46,7 +41,7 @@ export function totpRpcs(
         const after = { hasTotp: true, endedSignIns };
         await rpcContext.auditMember(tx, member, { before: { hasTotp: member.hasTotp }, after });
       });
-      return create(ConfirmTotpResponseSchema);
+      return {};
     },
 
     async removeTotp(_, context) {
@@ -56,7 +51,7 @@ export function totpRpcs(
         await removeTotp(tx, member.id);
         await rpcContext.auditMember(tx, member, { before: { hasTotp: member.hasTotp }, after: { hasTotp: false } });
       });
-      return create(RemoveTotpResponseSchema);
+      return {};
     },
   };
 }

@@ -3,7 +3,6 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
-  AcknowledgeWebhookAlertResponseSchema,
   GetAlertAddressesResponseSchema,
   ListWebhookAlertsResponseSchema,
   SetAlertAddressesResponseSchema,
@@ -44,7 +43,7 @@ export function createWebhookAlertService(parts: DashboardParts): ServiceImpl<ty
         await rpcContext.audit(tx, { subject: alertId, after: { kind: acknowledged.kind } });
         return acknowledged;
       });
-      return create(AcknowledgeWebhookAlertResponseSchema, { alert: toMessage(alert) });
+      return { alert: toMessage(alert) };
     },
 
     async getAlertAddresses(_request, context) {

@@ -4,15 +4,8 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
   AddWebhookEndpointResponseSchema,
-  DisableWebhookEndpointResponseSchema,
   EnableWebhookEndpointResponseSchema,
-  GetWebhookEndpointResponseSchema,
-  ListWebhookEndpointsResponseSchema,
-  PauseWebhookEndpointResponseSchema,
-  RemoveWebhookEndpointResponseSchema,
-  ResumeWebhookEndpointResponseSchema,
   RotateWebhookSecretResponseSchema,
-  UpdateWebhookEndpointResponseSchema,
   VerifyWebhookEndpointResponseSchema,
   type WebhookEndpointService,
 } from "../../gen/dashboard/v1/webhook_endpoints_pb.ts";
@@ -83,14 +76,14 @@ function setUpMethods(): Pick<Methods, SetUp> {
     async listWebhookEndpoints(_request, context) {
       const { merchantId, environment } = scopedContextOf(context);
       const endpoints = await listEndpoints(environment.database, merchantId);
-      return create(ListWebhookEndpointsResponseSchema, { endpoints: endpoints.map(endpointMessage) });
+      return { endpoints: endpoints.map(endpointMessage) };
     },
 
     async getWebhookEndpoint({ endpointId }, context) {
       const { merchantId, environment } = scopedContextOf(context);
       const key = { merchantId, endpointId: requireEndpointId(endpointId) };
       const endpoint = endpointMessage(await loadEndpoint(environment.database, key));
-      return create(GetWebhookEndpointResponseSchema, { endpoint });
+      return { endpoint };
     },
   };
 }
@@ -103,7 +96,7 @@ function changeMethods(): Omit<Methods, SetUp> {
       if (url !== undefined) await endpoints.egress.requirePublic(url);
       const wanted = { url, eventTypes: eventTypes?.types, version };
       const { after } = await changeEndpoint(request, context, (tx, key) => updateEndpoint(tx, endpoints, key, wanted));
-      return create(UpdateWebhookEndpointResponseSchema, { endpoint: endpointMessage(after) });
+      return { endpoint: endpointMessage(after) };
     },
 
     async rotateWebhookSecret(request, context) {
@@ -119,17 +112,17 @@ function changeMethods(): Omit<Methods, SetUp> {
 
     async pauseWebhookEndpoint(request, context) {
       const { after } = await changeEndpoint(request, context, pauseEndpoint);
-      return create(PauseWebhookEndpointResponseSchema, { endpoint: endpointMessage(after) });
+      return { endpoint: endpointMessage(after) };
     },
 
     async resumeWebhookEndpoint(request, context) {
       const { after } = await changeEndpoint(request, context, resumeEndpoint);
-      return create(ResumeWebhookEndpointResponseSchema, { endpoint: endpointMessage(after) });
+      return { endpoint: endpointMessage(after) };
     },
 
     async disableWebhookEndpoint(request, context) {
       const { after } = await changeEndpoint(request, context, disableEndpoint);
-      return create(DisableWebhookEndpointResponseSchema, { endpoint: endpointMessage(after) });
+      return { endpoint: endpointMessage(after) };
     },
 
     async enableWebhookEndpoint(request, context) {
@@ -138,7 +131,7 @@ function changeMethods(): Omit<Methods, SetUp> {
       await clearDisabledEndpoint(rpcContext.transactingIn(environment), key);
       const { after, missedSince: since } = await changeEndpoint(request, context, enableEndpoint);
       const endpoint = endpointMessage(after);
-      if (since === undefined) return create(EnableWebhookEndpointResponseSchema, { endpoint });
+      if (since === undefined) return { endpoint };
       const missedEvents = await countMissedEvents(environment.database, key, since);
       return create(EnableWebhookEndpointResponseSchema, {
         endpoint,
@@ -149,7 +142,7 @@ function changeMethods(): Omit<Methods, SetUp> {
 
     async removeWebhookEndpoint(request, context) {
       await changeEndpoint(request, context, removeEndpoint);
-      return create(RemoveWebhookEndpointResponseSchema);
+      return {};
     },
   };
 }

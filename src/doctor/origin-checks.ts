@@ -150,7 +150,6 @@ function examineHosts(apiOrigin: string | undefined, vaultOrigin: string | undef
   return [problem("origins", `API and vault are on one host, ${api}`, remedy)];
 }
 
-/** Returns findings on a server's certificate, trusted or not. */
 async function examineServed(area: string, variable: string, origin: string): Promise<Finding[]> {
   const { hostname, port } = new URL(origin);
   const host = hostname.replace(/^\[(.*)\]$/, "$1");

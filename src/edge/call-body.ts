@@ -8,7 +8,6 @@ import { decodeMessage, frameMessage, unframeMessage } from "../platform/grpc-me
 import { readBody } from "../transcoder/request-body.ts";
 import type { AnyRequest, AnyResponse } from "./request-id.ts";
 
-/** Bounds of the body of an rpc. */
 export const callLimits = { bodyBytesMax, bodyTimeoutMs: requestTimeoutMs } as const;
 
 /** The headers by which each form names a message's compression, and by which an answer names the accepted ones. */
@@ -20,7 +19,6 @@ const compressionHeaders = {
 
 const acceptedCompressions = "gzip,br";
 
-/** A form whose body is one Protobuf message. */
 export type BinaryForm = keyof typeof compressionHeaders;
 
 /** A message and its decompressed encoding. */

@@ -47,7 +47,6 @@ export type Caller =
     }
   | { readonly type: "anonymous" };
 
-/** Set by authentication before a handler runs. */
 export const callerKey = createContextKey<Caller>({ type: "anonymous" }, { description: "caller" });
 
 /** The customer's browser, on the port that browsers reach; undefined everywhere else. */

@@ -65,10 +65,8 @@ export const appearances = {
   deadline_exceeded: looks(504, Code.DeadlineExceeded, "The answer took too long"),
 } satisfies Record<DomainErrorCode, Appearance>;
 
-/** The names in the error pages' addresses; one setting of the installation. */
 export type ErrorStyle = { readonly brand: string; readonly errorDocsUrl: string };
 
-/** An error in the form of RFC 9457, as REST sends it. */
 export type RenderedError = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

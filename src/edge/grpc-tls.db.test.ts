@@ -37,7 +37,6 @@ async function withServer(isMutual: boolean, work: (port: number, broken: Promis
   }
 }
 
-/** Calls the server and resolves with the brand. */
 async function callMeta(port: number, own?: { cert: string; key: string }): Promise<string> {
   const [key, cert] = own ? [Buffer.from(own.key), Buffer.from(own.cert)] : [null, null];
   const channel = credentials.createSsl(Buffer.from(ours.cert), key, cert);

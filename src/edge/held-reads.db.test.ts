@@ -1,30 +1,23 @@
 /** Tests that an edge reads little before it claims a payment, and keys and sessions anew for each call. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { generateKey, recordKey } from "../accounts/api-keys.ts";
 import { issueKey } from "../accounts/issue-keys.ts";
 import { recordSettings } from "../accounts/merchant-settings.ts";
 import { cards } from "../core/scenarios/core.fixture.ts";
-import { type LimitedEdge, startLimitedEdge } from "../dev/testing/edge/limited-edge.ts";
+import { startLimitedEdge } from "../dev/testing/edge/limited-edge.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { requestLimitBounds } from "../limits.ts";
 import { systemRuntime } from "../platform/runtime.ts";
-import { type EdgeFixture, startEdgeFixture } from "./edge.fixture.ts";
+import { startEdgeFixture } from "./edge.fixture.ts";
 
 const hourMs = 3_600_000;
 const limit = { perSecond: requestLimitBounds.perSecond.max, burst: requestLimitBounds.burst.max };
 
-let edge: EdgeFixture;
-let served: LimitedEdge;
-beforeAll(async () => {
-  edge = await startEdgeFixture();
-  await edge.core.setRule(["HARD_DECLINE"]);
-  edge.core.useCard(cards.approved);
-  served = await startLimitedEdge(edge, limit, { holdMs: hourMs });
-});
-afterAll(async () => {
-  await served?.close();
-  expect(edge.bugs).toEqual([]);
-  await edge.close();
-});
+const edge = await forFile(startEdgeFixture);
+await edge.core.setRule(["HARD_DECLINE"]);
+edge.core.useCard(cards.approved);
+afterAll(() => expect(edge.bugs).toEqual([]));
+const served = await forFile(() => startLimitedEdge(edge, limit, { holdMs: hourMs }));
 
 async function post(path: string, bearer: string, body: object, headers: Record<string, string> = {}) {
   const response = await fetch(`${served.publicOrigin}${path}`, {

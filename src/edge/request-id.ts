@@ -5,7 +5,6 @@ import { encodeId } from "../platform/ids.ts";
 import type { Runtime } from "../platform/runtime.ts";
 
 export type AnyRequest = IncomingMessage | Http2ServerRequest;
-/** The response to a request of either HTTP version. */
 export type AnyResponse = ServerResponse | Http2ServerResponse;
 
 const requests = new WeakMap<AnyRequest, { readonly id: string; readonly response: AnyResponse }>();

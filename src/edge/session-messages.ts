@@ -30,7 +30,6 @@ import { encodeId } from "../platform/ids.ts";
 import { publicJson } from "../transcoder/public-json.ts";
 import { describeAuthentications } from "./authentication-messages.ts";
 
-/** Returns a session with its attempts, as GET shows it. */
 export function toSessionMessage(loaded: Payment): PaymentSessionMessage {
   const { session, attempts, authentications, refunds } = loaded;
   return create(PaymentSessionSchema, {
@@ -46,7 +45,6 @@ export function toSessionMessage(loaded: Payment): PaymentSessionMessage {
   });
 }
 
-/** Returns a refund as GET shows it. */
 export function toRefundMessage(session: PaymentSession, refund: Refund): RefundMessage {
   return create(RefundSchema, {
     refundId: encodeId("ref", refund.id),
@@ -66,7 +64,6 @@ export function toRefundMessage(session: PaymentSession, refund: Refund): Refund
   });
 }
 
-/** Returns a session without its attempts, as lists show it. */
 export function toSummaryMessage(session: PaymentSession): PaymentSessionSummary {
   return create(PaymentSessionSummarySchema, fieldsOf(session));
 }

@@ -6,7 +6,6 @@ import type { EndpointId, EventId, MerchantId, SessionId } from "../platform/ids
 import type { EndpointKey } from "./endpoints.ts";
 import { testEventType } from "./outbox.ts";
 
-/** Every status, as the column spells it. */
 export const deliveryStatuses = ["PENDING", "SUCCEEDED", "EXHAUSTED"] as const;
 /** PENDING: waits or is in progress. SUCCEEDED: the endpoint accepted it. EXHAUSTED: no more attempts are made. */
 type DeliveryStatus = (typeof deliveryStatuses)[number];
@@ -183,7 +182,6 @@ const selectAttempts: Statement = {
 
 type DeliveryKey = EndpointKey & { readonly eventId: EventId };
 
-/** A delivery with its attempts, oldest first. */
 export type LoggedDelivery = Delivery & { readonly log: readonly DeliveryAttempt[] };
 
 /**

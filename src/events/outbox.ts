@@ -24,7 +24,6 @@ export const eventTypes = [
   "refund.failed",
   "refund.pending",
 ] as const;
-/** The type of an event, as a webhook's body names it. */
 export type EventType = (typeof eventTypes)[number];
 
 /** The type of the event that verifies an endpoint. It belongs to no session, and has a log but no delivery. */

@@ -58,12 +58,10 @@ function remedyOf(errCode: number, { name, subjects, bytesMax, replicas }: Wante
 const notEnabled =
   "JetStream is not enabled; add `jetstream` to the configuration of the servers and of this environment's account";
 
-/** Returns the remedy for fewer servers than requested copies. */
 export function tooFewServers(replicas: number): string {
   return `${replicas} copies need a cluster of at least ${replicas} servers with JetStream; set SWITCHYARD_STREAM_REPLICAS=1, or add servers`;
 }
 
-/** Returns the remedy for a stream that cannot be repaired. */
 export function removeStream(name: string): string {
   return `when no service needs its messages, run \`nats stream rm ${name}\`; the worker creates the stream again, and no webhook is lost`;
 }

@@ -12,7 +12,6 @@ export type StreamState = "unchecked" | "unreachable" | "in_order" | "refused";
 
 export const streamStates: readonly StreamState[] = ["unchecked", "unreachable", "in_order", "refused"];
 
-/** One worker's monitor of its stream. */
 export class StreamWatch {
   readonly #nats: NatsLink;
   readonly #stream: EventStream;

@@ -5,7 +5,6 @@ import type { Grant, RequestLimit, Verdict } from "./request-counter.ts";
 // Callers that one process counts, some hundred bytes each; beyond this number the one idle for longest is dropped.
 const callersMax = 20_000;
 
-/** A token bucket for each caller, all of one size. */
 export class CallerCounts {
   readonly limit: RequestLimit;
   readonly #copies: () => number;
@@ -25,7 +24,6 @@ export class CallerCounts {
     return { admitted: false, counted: true, remaining: 0, waitMs: this.#refillMs() - this.#roomMs(caller, nowMs) };
   }
 
-  /** Takes up to `wanted` calls from a caller's bucket. */
   take(caller: string, wanted: number, nowMs: number): Grant {
     const refillMs = this.#refillMs();
     const left = Math.max(0, this.#roomMs(caller, nowMs) / refillMs);

@@ -4,7 +4,6 @@
  */
 import { DomainError } from "./errors.ts";
 
-/** The cell of an installation that has set up no other. */
 export const firstCell = 1;
 
 /** The highest number of a cell: one digit of an API key and six bits of an id hold it. */

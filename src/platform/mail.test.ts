@@ -36,7 +36,6 @@ function mailerTo(port: number, how: { tls?: MailServer["tls"]; withLogin?: bool
   return mailer;
 }
 
-/** Opens a server with scripted answers, which records what it receives. */
 async function openTalker(answers: (line: string) => string | undefined): Promise<{ port: number; heard: string[] }> {
   const heard: string[] = [];
   const server = createServer((socket) => {

@@ -22,7 +22,6 @@ export type Verdict = {
   readonly waitMs: number;
 };
 
-/** The dependencies of a counter. */
 export type CounterParts = {
   readonly limit: RequestLimit;
   /** Takes up to `wanted` requests from the shared bucket. */

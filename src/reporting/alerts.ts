@@ -141,7 +141,6 @@ const selectOpenAlerts: Statement = {
          ORDER BY n.id DESC LIMIT $2`,
 };
 
-/** An open alert about one connection. */
 type ConnectionAlert = { readonly connectionId: ConnectionId; readonly detail: string; readonly since: Date };
 
 const selectConnectionAlerts: Statement = {
@@ -187,7 +186,6 @@ export async function loadSetUp(queryable: Queryable, merchantId: MerchantId): P
   return row!;
 }
 
-/** Loads everything that needs a person now. */
 export async function loadAlerts(
   queryable: Queryable,
   { merchantId, now }: { merchantId: MerchantId; now: Date },

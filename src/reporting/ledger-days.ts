@@ -14,7 +14,6 @@ export type LedgerDays = {
 
 export type WrongDay = { readonly field: keyof LedgerDays; readonly rule: string; readonly isMissing: boolean };
 
-/** The days as points in time. */
 export type LedgerRange = {
   readonly firstDay: string;
   readonly lastDay: string;
@@ -50,7 +49,9 @@ export function rangeOf(days: LedgerDays): LedgerRange {
   const firstDay = days.from || days.day!;
   const lastDay = days.to || days.day!;
   return {
-    ...{ firstDay, lastDay, lastField: days.day ? "day" : "to" },
+    firstDay,
+    lastDay,
+    lastField: days.day ? "day" : "to",
     begin: new Date(startOf(firstDay)!),
     end: new Date(startOf(lastDay)! + dayMs),
   };

@@ -1,8 +1,9 @@
 /** Tests the totals of a ledger: what a worker added up equals the entries, whatever happens before and afterwards. */
-import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished, vi } from "vitest";
+import { beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import type { PaymentSession } from "../core/rows/entities.ts";
-import { type CoreFixture, cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
+import { cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
 import { drain } from "../core/scenarios/recovery.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { declareRestore } from "../oversight/declare-restore.ts";
 import type { Queryable } from "../platform/database.ts";
 import { Secret } from "../platform/secrets.ts";
@@ -18,23 +19,16 @@ const dayMs = 24 * 60 * minuteMs;
 // Refused at SANDBOX_A, which voids its hold; SANDBOX_B captures.
 const captureRefused = "4000000000004095";
 
-let fixture: CoreFixture;
+const fixture = await forFile(startCoreFixture);
+await fixture.setRule(["HARD_DECLINE", "GATEWAY_ERROR"]);
 // The first midnight from now on: payments are made on the day after it.
-let midnight: number;
-let day: string;
-
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  await fixture.setRule(["HARD_DECLINE", "GATEWAY_ERROR"]);
-  midnight = Math.ceil(Date.now() / dayMs) * dayMs;
-  day = dayAfter(0);
-});
+const midnight = Math.ceil(Date.now() / dayMs) * dayMs;
+const dayAfter = (days: number) => new Date(midnight + days * dayMs).toISOString().slice(0, 10);
+const day = dayAfter(0);
 beforeEach(async () => {
   await fixture.asOwner.pool.query(forgetLedgerSums);
 });
-afterAll(() => fixture.close());
 
-const dayAfter = (days: number) => new Date(midnight + days * dayMs).toISOString().slice(0, 10);
 const setClock = (days: number, minutes: number) =>
   fixture.setClockAhead((midnight + days * dayMs + minutes * minuteMs - Date.now()) / minuteMs);
 

@@ -1,9 +1,10 @@
 /** Tests the ledger of a day, and of a range, against the books of the sandbox acquirers: every movement once, in pages that never change. */
 import { escapeLiteral } from "pg";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import type { PaymentSession } from "../core/rows/entities.ts";
-import { type CoreFixture, cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
+import { cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
 import { drain } from "../core/scenarios/recovery.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { switchGuards } from "../migrations/switch-guards.ts";
 import { processNotificationsOnce } from "../oversight/notifications/process-notifications.ts";
 import { type Queryable, unnamed } from "../platform/database.ts";
@@ -20,24 +21,17 @@ const minutesOfDay = 24 * 60;
 // Refused at SANDBOX_A, which voids its hold; SANDBOX_B captures.
 const captureRefused = "4000000000004095";
 
-let fixture: CoreFixture;
-let today: string;
-let sessions: PaymentSession[];
-
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  await fixture.setRule(["HARD_DECLINE", "GATEWAY_ERROR"]);
-  // From noon on, so that midnight comes only when a test wants it.
-  const noon = Math.ceil(Date.now() / dayMs) * dayMs + dayMs / 2;
-  today = new Date(noon).toISOString().slice(0, 10);
-  await fixture.setClockAhead(Math.round((noon - Date.now()) / 60_000));
-  sessions = [];
-  for (const card of [cards.approved, captureRefused, cards.approved, cards.fraud]) sessions.push(await pay(card));
-  await refund(sessions[0]!, "return-1", 900);
-  await refund(sessions[0]!, "return-2", 1000);
-  await refund(sessions[2]!, "return-3", undefined);
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
+await fixture.setRule(["HARD_DECLINE", "GATEWAY_ERROR"]);
+// From noon on, so that midnight comes only when a test wants it.
+const noon = Math.ceil(Date.now() / dayMs) * dayMs + dayMs / 2;
+const today = new Date(noon).toISOString().slice(0, 10);
+await fixture.setClockAhead(Math.round((noon - Date.now()) / 60_000));
+const sessions: PaymentSession[] = [];
+for (const card of [cards.approved, captureRefused, cards.approved, cards.fraud]) sessions.push(await pay(card));
+await refund(sessions[0]!, "return-1", 900);
+await refund(sessions[0]!, "return-2", 1000);
+await refund(sessions[2]!, "return-3", undefined);
 
 async function pay(card: string): Promise<PaymentSession> {
   const session = await fixture.newSession();
@@ -79,7 +73,6 @@ const setNoonAfter = (days: number) =>
 // The noon after the next: the clock moves by whole minutes.
 const endDay = () => setNoonAfter(2);
 
-/** Returns all pages of two entries. */
 async function walk(days: LedgerDays) {
   const pages = [await readDays(days, { count: 2 })];
   for (let last = pages.at(-1)!; last.nextPageToken !== undefined; last = pages.at(-1)!)

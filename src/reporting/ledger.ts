@@ -7,7 +7,6 @@ import type { AttemptId, MerchantId, RefundId, SessionId } from "../platform/ids
 import { type LedgerDays, type LedgerRange, rangeOf } from "./ledger-days.ts";
 import { amountIn, type LedgerSource, ledgerSources, merchantIn, ofRefunds } from "./ledger-sources.ts";
 
-/** One movement of money, as it was recorded. */
 export type LedgerEntry = {
   readonly type: LedgerSource["type"];
   /** When it was recorded, in UTC with microseconds: they give the order. */

@@ -19,7 +19,6 @@ export type MoneyFilter = {
 /** A value to filter by, or undefined for any, and its condition with the name of its parameter. */
 export type Condition = readonly [value: unknown, sql: (parameter: string) => string];
 
-/** Collects the parameters of a statement and numbers them. */
 export class Parameters {
   readonly values: unknown[] = [];
 

@@ -6,7 +6,6 @@ import type { ConnectionId } from "../platform/ids.ts";
 import { approvedOf, type Estimate, rateOf, type SplitComparison } from "./analytics/compare-arms.ts";
 import { describeRuleChanges } from "./rule-changes.ts";
 
-/** The approval rate of a plan, and of how many payments. */
 export type MeasuredPlan = { readonly rate: Estimate; readonly payments: number };
 
 /** The split that a past payment followed. */

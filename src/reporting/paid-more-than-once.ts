@@ -34,7 +34,12 @@ export async function comparePaidOrders(database: Queryable, open: readonly Open
   const lasts = known.length > 0 ? await database.query<PaidOrders>(selectLasting, [merchants]) : [];
   return {
     found: paid.map(({ merchantId, orders, since }) => ({
-      ...{ merchantId, kind, endpointId: null, connectionId: null, gateway: null, since },
+      merchantId,
+      kind,
+      endpointId: null,
+      connectionId: null,
+      gateway: null,
+      since,
       detail: `${orders === 1 ? "1 order was" : `${orders} orders were`} paid by more than one payment in the last minutes, and none of these was refunded whole. The page Home names them.`,
     })),
     over: known.filter(({ merchantId }) => !lasts.some((each) => each.merchantId === merchantId)),

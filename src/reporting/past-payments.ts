@@ -100,7 +100,8 @@ export async function listPastSessions(
           at: submittedAt ?? row.createdAt,
           draw: drawOf(row.id),
         },
-        ...{ billingCountry: country ?? undefined, metadata: metadata ?? undefined },
+        billingCountry: country ?? undefined,
+        metadata: metadata ?? undefined,
         card: { ...(cardBrand && cardBrand !== "unknown" && { brand: cardBrand }), ...card },
       },
       // A repeat with authentication asked the customer, even if the customer was not needed.

@@ -26,7 +26,6 @@ export type HeldOrder = {
   readonly reason: string | null;
 };
 
-/** A payment with the details that support staff need. */
 export type PaymentDetails = Payment & {
   readonly events: readonly SessionEvent[];
   readonly deliveries: readonly SessionDelivery[];

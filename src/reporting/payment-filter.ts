@@ -23,7 +23,6 @@ export type PaymentFilter = MoneyFilter & {
   readonly orderRef?: { readonly text: string; readonly isPrefix: boolean } | undefined;
   /** The customer's whole address; case is ignored. */
   readonly customerEmail?: string | undefined;
-  /** The last four digits of the card. */
   readonly cardLast4?: string | undefined;
   /** True for payments that another gateway than the first captured. */
   readonly failover?: boolean | undefined;

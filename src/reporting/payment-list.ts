@@ -117,7 +117,10 @@ async function planWalk(queryable: Queryable, wanted: Omit<Wanted, "count">): Pr
   const { merchantId, filter, after } = wanted;
   const [among, below] = [await findAmong(queryable, wanted), await boundOf(queryable, wanted)];
   return {
-    ...{ table: "payment_session", row: "s", order: "s.id DESC", position: "s.id" },
+    table: "payment_session",
+    row: "s",
+    order: "s.id DESC",
+    position: "s.id",
     within: (parameters) => {
       const own = parameters.all([
         [merchantId, (wanted) => `s.merchant_id = ${wanted}`],

@@ -37,7 +37,6 @@ type Moment = Omit<TimelineStep, "at"> & { readonly at: Date | null | undefined 
 
 const us = "Switchyard";
 
-/** Builds the timeline from every recorded step, oldest first. */
 export function writeTimeline(details: PaymentDetails): TimelineStep[] {
   const { session, attempts, authentications, refunds, events, deliveries, workItems } = details;
   const { orphanedAuthorizations, decisions } = details;

@@ -75,7 +75,10 @@ function walkOf({ merchantId, filter, after }: Wanted): Walk {
   const ofTheirs = "SELECT s.id FROM payment_session s WHERE s.merchant_id = $1 AND";
   const refundId = reference === undefined ? undefined : decodeId("ref", reference);
   return {
-    ...{ table: "refund", row: "r", order: "r.created_at DESC, r.id DESC", position },
+    table: "refund",
+    row: "r",
+    order: "r.created_at DESC, r.id DESC",
+    position,
     within: (parameters) =>
       parameters.all([
         [merchantId, (wanted) => `r.merchant_id = ${wanted}`],

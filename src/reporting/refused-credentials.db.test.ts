@@ -1,20 +1,16 @@
 /** Tests payments whose gateway refuses the request or the credentials: the trail, the timeline and the alert. */
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { PaymentSession } from "../core/rows/entities.ts";
-import { type CoreFixture, cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
+import { cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
 import { withAnswers } from "../core/scenarios/recovery.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
 import { recordVerified, stageCredentials } from "../gateways/connections.ts";
 import type { AuthorizeAnswer } from "../gateways/connector.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { raiseAlertsOnce } from "./raise-alerts.ts";
 
-let fixture: CoreFixture;
-let version: number;
-beforeAll(async () => {
-  fixture = await startCoreFixture();
-  version = await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
-});
-afterAll(() => fixture.close());
+const fixture = await forFile(startCoreFixture);
+const version = await fixture.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]);
 afterEach(async () => {
   await fixture.setClockAhead(0);
   await setAccount({ rawCards: true });

@@ -9,7 +9,6 @@ import type { MerchantId } from "../platform/ids.ts";
 import type { PaymentFilter } from "./payment-filter.ts";
 import { walkPayments } from "./payment-list.ts";
 
-/** The filters of the list; each is undefined for any. */
 type SessionFilters = Pick<
   PaymentFilter,
   "status" | "processing" | "customerEmail" | "createdAfter" | "createdBefore"

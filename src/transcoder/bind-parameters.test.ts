@@ -5,7 +5,6 @@ import { startLibrary } from "../dev/testing/transcoder/library-server.ts";
 // The methods echo their request, so the response shows what was bound.
 const library = await forFile(startLibrary);
 
-/** Returns every problem as "code param: detail". */
 async function problemsOf(requestLine: string, body?: unknown): Promise<string[]> {
   const { json } = await library.send(requestLine, body);
   return json.problems.map((problem: Record<string, string>) => `${problem.code} ${problem.param}: ${problem.detail}`);

@@ -14,7 +14,6 @@ import type { Route } from "./route.ts";
 
 export type Target = Pick<Route, "service" | "method" | "implementation">;
 
-/** One request on its way to one implementation. */
 export type Call = {
   readonly target: Target;
   readonly context: HandlerContext;
@@ -24,7 +23,6 @@ export type Call = {
   trailersSet(): Headers | undefined;
 };
 
-/** The protocol's part of a call, for protocols other than plain HTTP. */
 export type Protocol = {
   readonly protocolName: string;
   /** Aborts when the caller no longer waits for the answer. */

@@ -13,16 +13,15 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import type { Finding, JsonPath, ProblemCode } from "./problem.ts";
+import { type Reading, refused } from "./reading.ts";
 import {
   isSingleValue,
   type JsonDialect,
-  type Reading,
   readEnum,
   readScalar,
   readScalarText,
   readSingleValue,
   readString,
-  refused,
 } from "./scalar-value.ts";
 import { type JsonNode, JsonNumber, JsonObject } from "./strict-json.ts";
 import { unreachable } from "./unreachable.ts";

@@ -6,7 +6,6 @@ import { type HttpBinding, HttpRuleError } from "./http-rule.ts";
 import { type PathTemplate, type PathVariable, parsePathTemplate } from "./path-template.ts";
 import { isSingleValue } from "./scalar-value.ts";
 
-/** A unary implementation as connect's `createServiceImplSpec` holds it. */
 export type UnaryImplementation = Extract<MethodImplSpec, { kind: "unary" }>["impl"];
 
 /** A path variable and the field it fills. */

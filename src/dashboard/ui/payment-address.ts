@@ -58,7 +58,6 @@ function readShapes(wanted: Readonly<Record<string, RegExp>>, given: Readonly<Re
   return Object.fromEntries(texts);
 }
 
-/** Reads the filters of an address, or of a form. */
 export function readPaymentSearch(given: Readonly<Record<string, unknown>>): PaymentSearch {
   const status = paymentStates.find((state) => state === given.status);
   return {

@@ -89,11 +89,15 @@ const scope = createRoute({
   component: lazyRouteComponent(() => import("./shell.tsx"), "Shell"),
 });
 
-const home = createRoute({
-  getParentRoute: () => scope,
-  path: "/home",
-  component: lazyRouteComponent(() => import("./pages/home.tsx"), "HomePage"),
-});
+/** A page about the scope without filters in its address. */
+function scopePage<const Path extends string>(path: Path, component: ReturnType<typeof lazyRouteComponent>) {
+  return createRoute({ getParentRoute: () => scope, path, component });
+}
+
+const home = scopePage(
+  "/home",
+  lazyRouteComponent(() => import("./pages/home.tsx"), "HomePage"),
+);
 
 const payments = createRoute({
   getParentRoute: () => scope,
@@ -139,11 +143,10 @@ const analytics = createRoute({
   component: lazyRouteComponent(() => import("./pages/analytics.tsx"), "AnalyticsPage"),
 });
 
-const keys = createRoute({
-  getParentRoute: () => scope,
-  path: "/keys",
-  component: lazyRouteComponent(() => import("./pages/keys.tsx"), "KeysPage"),
-});
+const keys = scopePage(
+  "/keys",
+  lazyRouteComponent(() => import("./pages/keys.tsx"), "KeysPage"),
+);
 
 const routing = createRoute({
   getParentRoute: () => scope,
@@ -153,24 +156,19 @@ const routing = createRoute({
   component: lazyRouteComponent(() => import("./pages/routing.tsx"), "RoutingPage"),
 });
 
-const gateways = createRoute({
-  getParentRoute: () => scope,
-  path: "/gateways",
-  component: lazyRouteComponent(() => import("./pages/gateways.tsx"), "GatewaysPage"),
-});
+const gateways = scopePage(
+  "/gateways",
+  lazyRouteComponent(() => import("./pages/gateways.tsx"), "GatewaysPage"),
+);
 
-const webhooks = createRoute({
-  getParentRoute: () => scope,
-  path: "/webhooks",
-  component: lazyRouteComponent(() => import("./pages/webhooks.tsx"), "WebhooksPage"),
-});
-
-const webhookAlerts = createRoute({
-  getParentRoute: () => scope,
-  path: "/webhooks/alerts",
-  component: lazyRouteComponent(() => import("./pages/webhook-alerts.tsx"), "WebhookAlertsPage"),
-});
-
+const webhooks = scopePage(
+  "/webhooks",
+  lazyRouteComponent(() => import("./pages/webhooks.tsx"), "WebhooksPage"),
+);
+const webhookAlerts = scopePage(
+  "/webhooks/alerts",
+  lazyRouteComponent(() => import("./pages/webhook-alerts.tsx"), "WebhookAlertsPage"),
+);
 const webhookDeliveries = createRoute({
   getParentRoute: () => scope,
   path: "/webhooks/deliveries",
@@ -178,20 +176,17 @@ const webhookDeliveries = createRoute({
   component: lazyRouteComponent(() => import("./pages/webhook-deliveries.tsx"), "WebhookDeliveriesPage"),
 });
 
-const webhookDelivery = createRoute({
-  getParentRoute: () => scope,
-  path: "/webhooks/deliveries/$endpointId/$eventId",
-  component: lazyRouteComponent(() => import("./pages/webhook-delivery.tsx"), "WebhookDeliveryPage"),
-});
+const webhookDelivery = scopePage(
+  "/webhooks/deliveries/$endpointId/$eventId",
+  lazyRouteComponent(() => import("./pages/webhook-delivery.tsx"), "WebhookDeliveryPage"),
+);
 
-/** The pages about webhooks. */
 const webhookPages = [webhooks, webhookAlerts, webhookDeliveries, webhookDelivery] as const;
 
-const team = createRoute({
-  getParentRoute: () => scope,
-  path: "/team",
-  component: lazyRouteComponent(() => import("./pages/team.tsx"), "TeamPage"),
-});
+const team = scopePage(
+  "/team",
+  lazyRouteComponent(() => import("./pages/team.tsx"), "TeamPage"),
+);
 
 const audit = createRoute({
   getParentRoute: () => scope,
@@ -200,13 +195,11 @@ const audit = createRoute({
   component: lazyRouteComponent(() => import("./pages/audit.tsx"), "AuditPage"),
 });
 
-const settings = createRoute({
-  getParentRoute: () => scope,
-  path: "/settings",
-  component: lazyRouteComponent(() => import("./pages/settings.tsx"), "SettingsPage"),
-});
+const settings = scopePage(
+  "/settings",
+  lazyRouteComponent(() => import("./pages/settings.tsx"), "SettingsPage"),
+);
 
-/** The router of all addresses. */
 export const router = createRouter({
   routeTree: root.addChildren([
     signIn,

@@ -24,11 +24,31 @@ const inChosenCell: Interceptor = (next) => (request) => {
   return next(request);
 };
 
-export const transport: Transport = createConnectTransport({
+const calls = createConnectTransport({
   baseUrl: location.origin,
   defaultTimeoutMs: 20_000,
   interceptors: [inChosenCell],
 });
+
+let askForProof: (() => Promise<void>) | undefined;
+
+/** A call that requires a fresh proof of identity calls `ask` from now on, and is repeated when it resolves. */
+export function proveBy(ask: typeof askForProof): void {
+  askForProof = ask;
+}
+
+export const transport: Transport = {
+  ...calls,
+  async unary(...call) {
+    try {
+      return await calls.unary(...call);
+    } catch (error) {
+      if (askForProof === undefined || codeOf(error) !== "fresh_sign_in_required") throw error;
+      await askForProof();
+      return calls.unary(...call);
+    }
+  },
+};
 
 // As Chromium, Firefox and WebKit word it.
 const notLoaded = /dynamically imported module|importing a module script failed/i;

@@ -1,5 +1,5 @@
 /** The merchant and environment of the page, read from its address. */
-import { useParams } from "@tanstack/react-router";
+import { getRouteApi, useParams } from "@tanstack/react-router";
 import { Environment } from "../../../gen/dashboard/v1/environment_pb.ts";
 import { Role } from "../../../gen/dashboard/v1/role_pb.ts";
 import { useSignIn } from "./signed-in.tsx";
@@ -16,6 +16,9 @@ export function useScope() {
     role: membership?.role ?? Role.UNSPECIFIED,
   };
 }
+
+/** A link below the merchant and environment of the page: `to` begins with `./`. */
+export const ScopeLink = getRouteApi("/signed-in/$environment/$merchantId").Link;
 
 const roleNames: Readonly<Record<number, string>> = {
   [Role.VIEWER]: "Viewer",

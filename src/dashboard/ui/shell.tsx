@@ -8,7 +8,6 @@ import { chosenCell } from "./rpc.ts";
 import { useScope } from "./scope.ts";
 import { useSignIn } from "./signed-in.tsx";
 
-/** Navigation, environment switch and the page itself. */
 export function Shell() {
   const { environmentName, merchantId, merchantName } = useScope();
   const { member } = useSignIn();

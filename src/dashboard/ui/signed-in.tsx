@@ -3,6 +3,7 @@ import { useQuery } from "@connectrpc/connect-query";
 import { Outlet } from "@tanstack/react-router";
 import { createContext, useContext } from "react";
 import { type GetCurrentSignInResponse, SignInService } from "../../../gen/dashboard/v1/sign_in_pb.ts";
+import { Proof } from "./parts/prove.tsx";
 import { Failure, Loading } from "./parts/states.tsx";
 import { codeOf } from "./rpc.ts";
 
@@ -15,13 +16,13 @@ export function useSignIn(): GetCurrentSignInResponse {
   return signIn;
 }
 
-/** Shows its children once the current sign-in is known. */
 export function SignedIn() {
   const { data, error, refetch } = useQuery(SignInService.method.getCurrentSignIn, {});
   if (data !== undefined) {
     return (
       <current.Provider value={data}>
         <Outlet />
+        <Proof member={data.member} />
       </current.Provider>
     );
   }

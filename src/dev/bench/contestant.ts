@@ -17,7 +17,6 @@ export type Round = {
   readonly answer?: string;
 };
 
-/** A subject of measurement. */
 export type Contestant = {
   readonly name: string;
   /** Puts it under load for this many seconds. */

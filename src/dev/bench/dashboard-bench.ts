@@ -18,7 +18,6 @@ import { type BenchHarness, brand, startHarness } from "./harness.ts";
 import { fillMoney, type MoneyCall, moneyCalls, totalCalls } from "./money-lists.ts";
 import { lineOf, type TableLine } from "./whole/table-line.ts";
 
-/** One request and its times. */
 type DashboardRow = {
   readonly rpc: string;
   readonly query: string;

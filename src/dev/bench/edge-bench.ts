@@ -20,7 +20,6 @@ import { type BenchHarness, startHarness } from "./harness.ts";
 import { order } from "./load.ts";
 import { playRounds, type Turn } from "./rounds.ts";
 
-/** The duration and the load of the benchmark. */
 export type EdgeBenchOptions = {
   readonly rounds: number;
   readonly seconds: number;
@@ -103,7 +102,6 @@ async function requireAnswers(turn: Turn, harness: BenchHarness): Promise<void> 
 /** Starts a file of this folder as a process, with these environment variables. */
 export type Start = (file: string, variables?: Readonly<Record<string, string>>) => Child;
 
-/** Starts the edge on its own database. */
 export async function startEdge(harness: BenchHarness, start: Start) {
   const [restPort, grpcPort] = [await freePort(), await freePort()];
   const databaseUrl = await harness.makeDatabase("edge", "environment");

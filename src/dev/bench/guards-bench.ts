@@ -5,7 +5,6 @@ import { databaseOf, PaymentSite } from "./payment-site.ts";
 import { intervalOf, spreadOf } from "./rounds.ts";
 import { lineOf, type TableLine } from "./whole/table-line.ts";
 
-/** The load of a round. */
 export type GuardsOptions = {
   readonly pairs: number;
   readonly seconds: number;

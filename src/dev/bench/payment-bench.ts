@@ -13,7 +13,6 @@ import { prepareQuiet, type QuietSample, takeQuietSample } from "./quiet-time.ts
 import type { Passed } from "./statement-gate.ts";
 import type { Arrivals } from "./webhook-receiver.ts";
 
-/** The duration and the load of the benchmark. */
 export type PaymentBenchOptions = {
   readonly rounds: number;
   /** Payments one at a time of each kind in a round. */

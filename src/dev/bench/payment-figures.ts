@@ -19,7 +19,6 @@ export function compareAdded({ rounds }: PaymentBenchResult): Compared {
   return compare(rounds, (round, side) => shareOf(round[side].failover, 0.5) - shareOf(round[side].approved, 0.5));
 }
 
-/** Compares payments per second. */
 export function compareRates({ paid }: PaymentBenchResult): Compared {
   return compare(paid, (turn, side) => turn[side].payments / (turn[side].elapsedMs / 1_000));
 }

@@ -29,7 +29,6 @@ const goals = {
 
 const peerName = "straight payment";
 
-/** Explains the figures to people. */
 export function notesOfPayments(options: PaymentBenchOptions, result: PaymentBenchResult): string[] {
   return [
     "The peer is the straight payment: service, vault and webhook worker written by hand, with the same commits, vault hop and gateway calls.",

@@ -1,7 +1,6 @@
 /** Formats tables of figures for people. PURE. */
 import type { Spread } from "./rounds.ts";
 
-/** Formats median, minimum and maximum. */
 export function writeRatio({ median, min, max }: Spread): string {
   return `${median.toFixed(2)} (${min.toFixed(2)}–${max.toFixed(2)})`;
 }

@@ -11,7 +11,6 @@ import { addHealthy, healthyMerchants, undiciAlone, waitForAll, workersUnder } f
 import { WebhookHarness } from "./webhook-harness.ts";
 import type { Arrivals } from "./webhook-receiver.ts";
 
-/** The duration and the load of the benchmark. */
 export type WebhookBenchOptions = {
   readonly rounds: number;
   /** Webhooks of a round, all due at once. */

@@ -11,7 +11,6 @@ import { measureOpenings } from "./widget-opening.ts";
 import type { WidgetFigures } from "./widget-report.ts";
 import { measureOurs } from "./widget-sizes.ts";
 
-/** The number of each measurement. */
 export type WidgetBenchOptions = {
   readonly openings: number;
   readonly cycles: number;

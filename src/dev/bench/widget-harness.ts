@@ -22,7 +22,6 @@ export type WidgetHarness = TroubleGround & {
   close(): Promise<void>;
 };
 
-/** Starts everything; takes some seconds. */
 export async function startWidgetHarness(): Promise<WidgetHarness> {
   const stateFolder = await mkdtemp(join(tmpdir(), "switchyard-widget-bench-"));
   const undo: (() => Promise<unknown>)[] = [

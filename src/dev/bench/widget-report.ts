@@ -63,7 +63,6 @@ function rowsOf(figures: WidgetFigures): WidgetRow[] {
   ];
 }
 
-/** Explains the figures to people. */
 export function notesOfWidget({ openings }: { readonly openings: number }): string[] {
   return [
     `${openings} openings each in fresh browser profiles, in Chromium, with the whole service on this machine. Sizes are gzipped, KB of 1 000 bytes.`,

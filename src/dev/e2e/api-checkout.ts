@@ -86,7 +86,6 @@ export class ApiCheckout {
     return asDocumented("POST", response);
   }
 
-  /** Returns the session with its attempt trail, as its merchant reads it. */
   async read(sessionId: string): Promise<PaymentSessionJson> {
     const response = await fetch(`${this.#file.restBase}/payment-sessions/${sessionId}`, {
       headers: { authorization: `Bearer ${this.#secretKey}` },

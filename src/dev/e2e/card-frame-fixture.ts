@@ -8,7 +8,6 @@ import { MerchantPages } from "./merchant-pages.ts";
 
 type Browser = Awaited<ReturnType<typeof launchBrowser>>;
 
-/** The objects that all tests of a file share: vault, merchant and browser. */
 export class CardFrameStage {
   readonly vault: VaultFixture;
   /** Another site than the merchant's page, not only another port. */

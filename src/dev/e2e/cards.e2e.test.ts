@@ -2,8 +2,9 @@
  * The outcome of a payment with each test card, with every part of the product real. The slow ones are in
  * cards.long.test.ts.
  */
-import { afterAll, describe, it } from "vitest";
+import { describe, it } from "vitest";
 import { testCards } from "../../gateways/sandbox/test-cards.ts";
+import { forFile } from "../testing/for-file.ts";
 import { cardTimeoutMs, closedAfterS, quickS, runCard } from "./card-run.ts";
 import { startTestDemo } from "./demo.fixture.ts";
 import { auditWebhooks } from "./webhook-audit.ts";
@@ -14,15 +15,8 @@ const cards = testCards
   .map((card) => ({ ...card, timeout: cardTimeoutMs(card) }))
   .toSorted((left, right) => right.timeout - left.timeout);
 
-const demo = await startTestDemo();
-const audit = await auditWebhooks(demo);
-afterAll(async () => {
-  try {
-    await audit.finish();
-  } finally {
-    await demo.close();
-  }
-});
+const demo = await forFile(startTestDemo);
+await forFile(() => auditWebhooks(demo), "finish");
 
 describe("the sandbox cards", () => {
   for (const card of cards) {

@@ -2,21 +2,15 @@
  * The test cards that take longer than a test run should: a capture past every budget, and the latest execution time of
  * an attempt.
  */
-import { afterAll, describe, it } from "vitest";
+import { describe, it } from "vitest";
 import { testCards } from "../../gateways/sandbox/test-cards.ts";
+import { forFile } from "../testing/for-file.ts";
 import { cardTimeoutMs, closedAfterS, quickS, runCard } from "./card-run.ts";
 import { startTestDemo } from "./demo.fixture.ts";
 import { auditWebhooks } from "./webhook-audit.ts";
 
-const demo = await startTestDemo();
-const audit = await auditWebhooks(demo);
-afterAll(async () => {
-  try {
-    await audit.finish();
-  } finally {
-    await demo.close();
-  }
-});
+const demo = await forFile(startTestDemo);
+await forFile(() => auditWebhooks(demo), "finish");
 
 describe("the slow sandbox cards", () => {
   for (const card of testCards.filter((one) => closedAfterS(one) > quickS)) {

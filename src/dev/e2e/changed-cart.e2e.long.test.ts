@@ -1,24 +1,19 @@
 /** An order of the demo's shop in more than one tab, with a cart that changes, and after it is paid. */
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from "vitest";
+import type { Page } from "playwright-core";
+import { beforeEach, expect, it, onTestFinished } from "vitest";
 import { RestClient } from "../../client/merchant/rest-client.ts";
 import { launchBrowser } from "../testing/browser.ts";
+import { forFile } from "../testing/for-file.ts";
 import { findViolations } from "./accessibility.ts";
-import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+import { joinTestDemo } from "./shared-demo.fixture.ts";
 import { type OpenCheckout, ShopCustomer } from "./shop-customer.ts";
 import { webhooksOf } from "./shop-order.ts";
 
 const timeout = 240_000;
 
-let demo: SharedDemo;
-let client: RestClient;
-let browser: Browser;
-beforeAll(async () => {
-  [demo, browser] = await Promise.all([joinTestDemo(), launchBrowser()]);
-  const { restBase, merchants } = demo.shopFile;
-  client = new RestClient({ restBase, secretKey: merchants[0]!.test.secretKey });
-}, timeout);
-afterAll(() => browser?.close());
+const [demo, browser] = await Promise.all([joinTestDemo(), forFile(launchBrowser)]);
+const { restBase, merchants } = demo.shopFile;
+const client = new RestClient({ restBase, secretKey: merchants[0]!.test.secretKey });
 
 let customer: ShopCustomer;
 let order: OpenCheckout;
@@ -35,7 +30,6 @@ async function openTab(): Promise<Page> {
   return tab;
 }
 
-/** Adds one to the cart, which then costs `price`. */
 async function addOne(tab: Page, price: string): Promise<void> {
   await tab.getByRole("button", { name: "Add one more" }).click();
   await tab.getByRole("button", { name: `Pay ${price}` }).waitFor();

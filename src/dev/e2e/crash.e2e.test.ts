@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
+import { forFile } from "../testing/for-file.ts";
 import { HeldCommits } from "../testing/held-commits.ts";
 import { ApiCheckout } from "./api-checkout.ts";
 import { answerBank, ChallengeCustomer, ChallengeShop } from "./challenge-shop.ts";
@@ -18,16 +19,9 @@ import { auditWebhooks } from "./webhook-audit.ts";
 
 const approvedCard = "4242424242424242";
 
-const demo = await startTestDemo();
-const audit = await auditWebhooks(demo);
+const demo = await forFile(startTestDemo);
+await forFile(() => auditWebhooks(demo), "finish");
 const merchant = new ApiCheckout(demo.file);
-afterAll(async () => {
-  try {
-    await audit.finish();
-  } finally {
-    await demo.close();
-  }
-});
 
 /** Resolves once the order page, which the shop updates by itself, shows the text. */
 async function shownOnOrderPage(orderRef: string, text: string): Promise<void> {

@@ -1,11 +1,9 @@
-import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
 import { createDashboardClient } from "../../client/dashboard-client.ts";
 import { Secret } from "../../platform/secrets.ts";
-import { launchBrowser } from "../testing/browser.ts";
-import { findViolations, inEachLook, type Look } from "./accessibility.ts";
-import { recordNoise } from "./dashboard-page.ts";
-import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+import { findViolations, type Look } from "./accessibility.ts";
+import { expectSound, openDashboard } from "./dashboard-page.ts";
 
 // So that a failure names the step and not the test; a busy machine takes seconds for some.
 const stepMs = 15_000;
@@ -16,29 +14,8 @@ const patienceMs = 60_000;
 // Every card of a page is loaded by then, on a busy machine too.
 const pageWaitMs = 30_000;
 
-let demo: SharedDemo;
-let browser: Browser;
-let context: BrowserContext;
-// The lines in the pages' console.
-const noise: string[] = [];
-beforeAll(async () => {
-  [demo, browser] = await Promise.all([joinTestDemo(), launchBrowser()]);
-  context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
-  context.setDefaultTimeout(stepMs);
-  const page = await open("/account");
-  await enter(page);
-  await page.getByRole("region", { name: "Passkeys" }).waitFor();
-  await page.close();
-}, 120_000);
-afterEach(() => expect(noise.splice(0)).toEqual([]));
-afterAll(() => browser?.close());
-
-async function open(path: string, within = context): Promise<Page> {
-  const page = await within.newPage();
-  recordNoise(page, noise, /40[139]|400|ERR_FAILED/);
-  await page.goto(demo.file.dashboardOrigin + path);
-  return page;
-}
+const { demo, browser, context, open, urlOf } = await openDashboard({ statuses: /40[139]|400|ERR_FAILED/ });
+context.setDefaultTimeout(stepMs);
 
 async function enter(page: Page, password = demo.file.member.password): Promise<void> {
   await page.getByLabel("E-mail").fill(demo.file.member.email);
@@ -50,9 +27,6 @@ const looks: Look[] = [
   ["light", 320],
   ["dark", 1_280],
 ];
-const pagePath = (name: string, environment = "test") =>
-  `/${environment}/${demo.file.merchants[0]!.merchantId}/${name}`;
-const settingsPath = (environment = "test") => pagePath("settings", environment);
 
 /** Adds a virtual passkey device, whose user is always present and verified. */
 async function addDevice(page: Page): Promise<void> {
@@ -114,7 +88,7 @@ describe("the settings page", () => {
 
   it("shows the problem at its field, what is not saved, and that another member was first", async () => {
     await demo.accountsQuery("UPDATE sign_in SET proved_at = clock_timestamp()");
-    const page = await open(settingsPath());
+    const page = await open("settings");
     const [origins, bar] = [page.getByRole("region", { name: "Checkout origins" }), barOf(page)];
     const field = origins.getByLabel("Origins");
     await field.waitFor();
@@ -129,7 +103,7 @@ describe("the settings page", () => {
     await question.getByText("Checkout origins").waitFor();
     await question.getByRole("button", { name: "Stay" }).click();
     await field.fill("https://shop.example.com\nhttps://www.example.com");
-    const other = await open(settingsPath());
+    const other = await open("settings");
     const lifetime = other.getByRole("region", { name: "Session lifetime" });
     await lifetime.getByLabel("Minutes").fill("20");
     await barOf(other).getByRole("button", { name: "Save" }).click();
@@ -150,7 +124,7 @@ describe("the settings page", () => {
   });
 
   it("saves all changed rows at once, and keeps the one that the service refuses, with its reason", async () => {
-    const page = await open(settingsPath());
+    const page = await open("settings");
     const bar = barOf(page);
     const row = (name: string) => page.getByRole("region", { name });
     await row("Session lifetime").getByLabel("Minutes").fill("40");
@@ -165,10 +139,7 @@ describe("the settings page", () => {
       .poll(() => bar.getByRole("listitem").allTextContents())
       .toEqual([expect.stringMatching(/^Alerts that are sent: The service does not answer/)]);
     await context.unroute("**/SetMutedAlerts");
-    await inEachLook(page, looks, async (name, width) => {
-      expect(await findViolations(page), name).toEqual([]);
-      expect(await page.evaluate(() => document.documentElement.scrollWidth), name).toBeLessThanOrEqual(width);
-    });
+    await expectSound(page, looks);
     await bar.getByRole("button", { name: "Save" }).click();
     await bar.waitFor({ state: "detached" });
     await page.reload();
@@ -185,7 +156,7 @@ describe("the settings page", () => {
 
   it("says that the service does not answer, and continues when it does", async () => {
     await context.route("**/GetSettings", (route) => route.abort());
-    const page = await open(settingsPath());
+    const page = await open("settings");
     await page.getByRole("alert").filter({ hasText: "does not answer" }).waitFor();
     await context.unroute("**/GetSettings");
     await page.getByRole("button", { name: "Try again" }).click();
@@ -211,14 +182,11 @@ describe("the settings page", () => {
 describe("the pages of the account and the settings", () => {
   it("break no rule of WCAG 2.2 AA and scroll one way", { timeout: patienceMs }, async () => {
     const page = await open("/account");
-    for (const path of ["/account", settingsPath("live"), await resetPath()]) {
-      await page.goto(demo.file.dashboardOrigin + path);
+    for (const path of [urlOf("/account"), urlOf("settings", "live"), urlOf(await resetPath())]) {
+      await page.goto(path);
       await page.getByRole("heading", { level: 1 }).filter({ hasNotText: "Sign in" }).waitFor();
       await expect.poll(() => page.getByRole("status").count(), { timeout: pageWaitMs }).toBe(0);
-      await inEachLook(page, looks, async (name, width) => {
-        expect(await findViolations(page), name).toEqual([]);
-        expect(await page.evaluate(() => document.documentElement.scrollWidth), name).toBeLessThanOrEqual(width);
-      });
+      await expectSound(page, looks);
     }
     await page.close();
   });
@@ -246,7 +214,7 @@ async function resetPath(): Promise<string> {
 
 describe("an installation that sends no mail", () => {
   it("shows an invitation's link once to the owner, and the link lets the invited person in", async () => {
-    const page = await open(pagePath("team"));
+    const page = await open("team");
     await page.getByLabel("E-mail").fill("grace@example.com");
     await page.getByRole("button", { name: "Invite", exact: true }).click();
     const line = page.locator(".field").filter({ hasText: "Invitation link for grace@example.com" });
@@ -264,7 +232,7 @@ describe("an installation that sends no mail", () => {
 
 describe("the home page of an environment that is not set up", () => {
   it("names what is missing, with a link to each step", async () => {
-    const page = await open(pagePath("home", "live"));
+    const page = await open(urlOf("home", "live"));
     const setUp = page.getByRole("region", { name: "Set up live" });
     await setUp.waitFor();
     expect(await setUp.getByRole("link").allTextContents()).toEqual([

@@ -1,81 +1,59 @@
 import { readFile } from "node:fs/promises";
 import { Client } from "pg";
-import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
 import { decodeId } from "../../platform/ids.ts";
 import { forgetCounts, storeSettled } from "../../reporting/analytics/settled-rows.fixture.ts";
-import { launchBrowser } from "../testing/browser.ts";
 import { findViolations, inEachLook, type Look } from "./accessibility.ts";
-import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+import { openDashboard } from "./dashboard-page.ts";
 
-let demo: SharedDemo;
-let browser: Browser;
-let context: BrowserContext;
-// The lines in the page's console: its policy forbids inline styles and foreign hosts, and violations appear here.
-const noise: string[] = [];
-beforeAll(async () => {
-  [demo, browser] = await Promise.all([joinTestDemo(), launchBrowser()]);
-  context = await browser.newContext({ locale: "de-DE", timezoneId: "UTC", viewport: { width: 1280, height: 900 } });
-  const testUrl = Object.assign(new URL(demo.postgresUrl), { pathname: "/switchyard_test" }).href;
-  const owner = new Client({ connectionString: testUrl });
-  await owner.connect();
-  const merchantId = decodeId("mer", demo.file.merchants[0]!.merchantId)!;
-  const paid = (settledAt: string, amountMinor: number) =>
-    ({
-      settledAt,
-      amountMinor,
-      seconds: 2,
-      attempts: [{ gateway: "SANDBOX_A", status: "CAPTURED", ms: 300 }],
-    }) as const;
-  await storeSettled(owner, merchantId, [
-    paid("2026-03-10T12:00:00Z", 4900),
-    paid("2026-03-10T23:30:00Z", 10_000),
-    {
-      // A minute of them is the customer's.
-      settledAt: "2026-03-11T12:00:00Z",
-      amountMinor: 2500,
-      seconds: 62,
-      attempts: [
-        { gateway: "SANDBOX_A", status: "DECLINED", kind: "HARD_DECLINE", code: "card_declined", ms: 100 },
-        {
-          gateway: "SANDBOX_B",
-          status: "CAPTURED",
-          ms: 400,
-          asked: { status: "AUTHENTICATED", shownMs: 20_000 },
-        },
-      ],
-    },
-  ]);
-  await forgetCounts(owner);
-  await owner.end();
-}, 120_000);
-afterEach(() => expect(noise.splice(0)).toEqual([]));
-afterAll(() => browser?.close());
+const { demo, open, urlOf } = await openDashboard({ locale: "de-DE", timezoneId: "UTC", statuses: /40[13]/ });
+const testUrl = Object.assign(new URL(demo.postgresUrl), { pathname: "/switchyard_test" }).href;
+const owner = new Client({ connectionString: testUrl });
+await owner.connect();
+const merchantId = decodeId("mer", demo.file.merchants[0]!.merchantId)!;
+const paid = (settledAt: string, amountMinor: number) =>
+  ({
+    settledAt,
+    amountMinor,
+    seconds: 2,
+    attempts: [{ gateway: "SANDBOX_A", status: "CAPTURED", ms: 300 }],
+  }) as const;
+await storeSettled(owner, merchantId, [
+  paid("2026-03-10T12:00:00Z", 4900),
+  paid("2026-03-10T23:30:00Z", 10_000),
+  {
+    // A minute of them is the customer's.
+    settledAt: "2026-03-11T12:00:00Z",
+    amountMinor: 2500,
+    seconds: 62,
+    attempts: [
+      { gateway: "SANDBOX_A", status: "DECLINED", kind: "HARD_DECLINE", code: "card_declined", ms: 100 },
+      {
+        gateway: "SANDBOX_B",
+        status: "CAPTURED",
+        ms: 400,
+        asked: { status: "AUTHENTICATED", shownMs: 20_000 },
+      },
+    ],
+  },
+]);
+await forgetCounts(owner);
+await owner.end();
 
-const path = (query = "?first=2026-03-09&last=2026-03-12&zone=UTC") =>
-  `${demo.file.dashboardOrigin}/test/${demo.file.merchants[0]!.merchantId}/analytics${query}`;
+const path = (query = "?first=2026-03-09&last=2026-03-12&zone=UTC") => urlOf(`analytics${query}`);
 
 async function openPage(): Promise<Page> {
-  const page = await context.newPage();
-  page.on("console", (message) => /40[13]/.test(message.text()) || noise.push(message.text()));
-  page.on("pageerror", (error) => noise.push(String(error)));
-  await page.goto(path());
-  if ((await context.cookies()).length === 0) {
-    await page.getByLabel("E-mail").fill(demo.file.member.email);
-    await page.getByLabel("Password").fill(demo.file.member.password);
-    await page.getByRole("button", { name: "Sign in", exact: true }).click();
-  }
+  const page = await open(path());
   await page.getByText("Definitions").waitFor();
   return page;
 }
 
-/** Chooses something of a chart's menu. */
 async function choose(page: Page, title: string, what: string): Promise<void> {
   await page.getByLabel(`Menu of ${title}`).click();
   await page.getByRole("button", { name: `${title} as a ${what}` }).click();
 }
 
-/** The rows of a chart's table, each as its cells. */
 async function rowsOf(page: Page, title: string): Promise<string[][]> {
   const rows = page.getByRole("region", { name: `${title} table` }).locator("tbody tr");
   if ((await rows.count()) === 0) await choose(page, title, "table");

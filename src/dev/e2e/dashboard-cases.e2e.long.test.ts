@@ -1,31 +1,12 @@
 /** Tests the cases of a routing rule in the browser, and a payment that follows one through the real vault. */
-import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { launchBrowser } from "../testing/browser.ts";
-import { findViolations, inEachLook } from "./accessibility.ts";
-import { ApiCheckout } from "./api-checkout.ts";
-import { recordNoise, signIn } from "./dashboard-page.ts";
-import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+import { describe, expect, it } from "vitest";
+import { expectSound, openDashboard } from "./dashboard-page.ts";
 
 // Each test goes through several pages, on a machine that may be busy.
 const patienceMs = 90_000;
 
-let demo: SharedDemo;
-let browser: Browser;
-let context: BrowserContext;
-let page: Page;
-// The lines in the page's console.
-const noise: string[] = [];
-beforeAll(async () => {
-  [demo, browser] = await Promise.all([joinTestDemo(), launchBrowser()]);
-  context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
-  page = await context.newPage();
-  recordNoise(page, noise, /40[0139]/);
-  await page.goto(`${demo.file.dashboardOrigin}/test/${demo.file.merchants[0]!.merchantId}/routing?tab=cases`);
-  await signIn(page, demo.file.member, "Routing");
-}, 120_000);
-afterEach(() => expect(noise.splice(0)).toEqual([]));
-afterAll(() => browser?.close());
+const { checkout, open } = await openDashboard();
+const page = await open("routing?tab=cases");
 
 const region = (name: string) => page.getByRole("region", { name });
 const cases = () => page.getByRole("grid", { name: "Cases" });
@@ -47,13 +28,6 @@ async function tabTo(label: RegExp): Promise<void> {
     if (label.test(focused)) return;
   }
   throw new Error(`No Tab leads to ${label}`);
-}
-
-async function pay(card: string) {
-  const checkout = new ApiCheckout(demo.file);
-  const session = await checkout.open();
-  await checkout.submit(session, await checkout.tokenize(session, card));
-  return checkout.read(session.sessionId);
 }
 
 describe("the cases on the routing page", () => {
@@ -102,7 +76,7 @@ describe("the cases on the routing page", () => {
         .getByText("card type is credit and card is issued in US or CA → Sandbox B, then Sandbox A")
         .waitFor();
       // A number that is published as that of an American credit card, and one that is in no range.
-      const american = await pay("4242424242424242");
+      const american = await checkout.pay("4242424242424242");
       expect(american).toMatchObject({
         status: "SUCCEEDED",
         capturedVia: "SANDBOX_B",
@@ -111,7 +85,7 @@ describe("the cases on the routing page", () => {
       expect(american.attempts?.[0]?.because).toBe(
         "First of the plan of the case “American credit” by rule version 2.",
       );
-      const other = await pay("4000000000000002");
+      const other = await checkout.pay("4000000000000002");
       expect(other.attempts?.[0]?.gateway).toBe("SANDBOX_A");
       expect(other.routing?.case).toEqual({
         unknown: [{ case: "American credit", because: "Unknown: the card’s type and the card’s issuing country." }],
@@ -246,17 +220,10 @@ describe("the cases on the routing page", () => {
         await region("Case 1").getByRole("button", { name: kind, exact: true }).click();
       await page.getByText("Card ranges: 1").click();
       expect(await page.getByLabel(/^One range a line/).inputValue()).toBe("457164 DK debit");
-      await inEachLook(
-        page,
-        [
-          ["light", 320],
-          ["dark", 1280],
-        ],
-        async (look, width) => {
-          expect(await findViolations(page), look).toEqual([]);
-          expect(await page.evaluate(() => document.documentElement.scrollWidth), look).toBeLessThanOrEqual(width);
-        },
-      );
+      await expectSound(page, [
+        ["light", 320],
+        ["dark", 1280],
+      ]);
     },
     patienceMs,
   );

@@ -1,67 +1,35 @@
 /** The dashboard of the checkout's guards: repeated orders, braking, the block list, erasure, the default rule, and whether live payments are routed to an account. */
-import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { createDashboardClient, type DashboardClient } from "../../client/dashboard-client.ts";
+import { expect, it } from "vitest";
+import { createDashboardClient } from "../../client/dashboard-client.ts";
 import { decodeId } from "../../platform/ids.ts";
 import { Secret } from "../../platform/secrets.ts";
-import { launchBrowser } from "../testing/browser.ts";
-import { findViolations } from "./accessibility.ts";
-import { ApiCheckout } from "./api-checkout.ts";
-import { signIn } from "./dashboard-page.ts";
-import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+import { forFile } from "../testing/for-file.ts";
+import { expectSoundEverywhere as look, openDashboard } from "./dashboard-page.ts";
 
 const timeout = 240_000;
 
-let demo: SharedDemo;
-let operator: DashboardClient;
-let browser: Browser;
-let context: BrowserContext;
-/** A merchant that has saved no rule. */
-let merchantId: string;
-beforeAll(async () => {
-  [demo, browser] = await Promise.all([joinTestDemo(), launchBrowser()]);
-  operator = createDashboardClient(demo.file.grpcAddress, new Secret(demo.file.operatorToken));
-  const { merchant } = await operator.merchants.createMerchant({ name: "Corner Coffee" });
-  merchantId = merchant!.merchantId!;
-  const [id, { email }] = [decodeId("mer", merchantId), demo.file.member];
-  await demo.accountsQuery(`INSERT INTO membership (merchant_id, member_id, role)
-    SELECT '${id}', id, 'OWNER' FROM member WHERE email = '${email}'`);
-  context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: "en-GB" });
-  context.setDefaultTimeout(60_000);
-  const page = await open("test", "home");
-  await signIn(page, demo.file.member, "Home");
-  await page.close();
-}, timeout);
-afterAll(async () => {
-  operator?.close();
-  await browser?.close();
+const {
+  demo,
+  context,
+  checkout,
+  open: openOf,
+} = await openDashboard({
+  viewport: { width: 1440, height: 900 },
+  locale: "en-GB",
 });
+context.setDefaultTimeout(60_000);
+const operator = await forFile(() => createDashboardClient(demo.file.grpcAddress, new Secret(demo.file.operatorToken)));
+// It has saved no rule.
+const { merchant } = await operator.merchants.createMerchant({ name: "Corner Coffee" });
+const merchantId = merchant!.merchantId!;
+const [id, { email }] = [decodeId("mer", merchantId), demo.file.member];
+await demo.accountsQuery(`INSERT INTO membership (merchant_id, member_id, role)
+    SELECT '${id}', id, 'OWNER' FROM member WHERE email = '${email}'`);
 
-async function open(environment: "test" | "live", name: string, of = merchantId): Promise<Page> {
-  const page = await context.newPage();
-  await page.goto(`${demo.file.dashboardOrigin}/${environment}/${of}/${name}`);
-  return page;
-}
-
-/** Checks a state of a page on a desktop and on a phone. */
-async function look(page: Page): Promise<void> {
-  for (const [colorScheme, width] of [
-    ["light", 1440],
-    ["dark", 1440],
-    ["light", 390],
-    ["dark", 390],
-  ] as const) {
-    await page.emulateMedia({ colorScheme });
-    await page.setViewportSize({ width, height: 900 });
-    expect(await findViolations(page)).toEqual([]);
-    const { scrollWidth, clientWidth } = await page.evaluate(() => document.documentElement);
-    expect(scrollWidth).toBe(clientWidth);
-  }
-  await page.setViewportSize({ width: 1440, height: 900 });
-}
+const open = (name: string, of = merchantId) => openOf(`/test/${of}/${name}`);
 
 it("refuses repeated orders by a switch, once the member has proved who they are", { timeout }, async () => {
-  const page = await open("test", "settings");
+  const page = await open("settings");
   const card = page.getByRole("region", { name: "One order, one payment" });
   const refuses = card.getByRole("switch", { name: "Refuse a second payment of an order" });
   await refuses.waitFor();
@@ -83,7 +51,7 @@ it("refuses repeated orders by a switch, once the member has proved who they are
 });
 
 it("holds braking on, shows it on Settings and Home, and ends the hold", { timeout }, async () => {
-  const page = await open("test", "settings");
+  const page = await open("settings");
   const card = page.getByRole("region", { name: "Card testing" });
   await card.getByText("Payments are not braked.").waitFor();
   await look(page);
@@ -92,7 +60,7 @@ it("holds braking on, shows it on Settings and Home, and ends the hold", { timeo
   await card.getByText("Payments are braked").waitFor();
   await card.getByText(/holds braking on until/).waitFor();
   await look(page);
-  const home = await open("test", "home");
+  const home = await open("home");
   await home.getByRole("link", { name: "See braking" }).waitFor();
   await look(home);
   await home.close();
@@ -103,10 +71,11 @@ it("holds braking on, shows it on Settings and Home, and ends the hold", { timeo
 
 it("blocks a customer on a payment's page, lists the entry, and erases the customer's data", { timeout }, async () => {
   const { merchantId: shop } = demo.file.merchants[0]!;
-  const api = new ApiCheckout(demo.file);
-  const session = await api.open({ customerEmail: "eve@customer.example", customerName: "Eve" });
-  await api.submit(session, await api.tokenize(session, "4242424242424242"));
-  const page = await open("test", `payments/${session.sessionId}`, shop);
+  const session = await checkout.pay("4242424242424242", {
+    customerEmail: "eve@customer.example",
+    customerName: "Eve",
+  });
+  const page = await open(`payments/${session.sessionId}`, shop);
   await page.getByRole("button", { name: "Block this customer…" }).click();
   const dialog = page.getByRole("dialog", { name: "Block this customer" });
   await dialog.getByText("The e-mail address eve@customer.example").click();
@@ -114,7 +83,7 @@ it("blocks a customer on a payment's page, lists the entry, and erases the custo
   await look(page);
   await dialog.getByRole("button", { name: "Block", exact: true }).click();
   await dialog.waitFor({ state: "detached" });
-  const settings = await open("test", "settings#blocklist", shop);
+  const settings = await open("settings#blocklist", shop);
   await settings.getByText("Tried out cards").waitFor();
   await look(settings);
   await settings.close();
@@ -145,7 +114,7 @@ it("shows the default rule as what is in force, and saves it as version 1", { ti
     const { connectionId = "" } = added.connection!;
     await operator.connections.verifyGatewayConnection({ ...scope, connectionId });
   }
-  const page = await open("test", "routing");
+  const page = await open("routing");
   await page.getByText("Default rule in use").waitFor();
   await page.getByText("You have saved no rule, so payments follow the default rule").waitFor();
   await look(page);

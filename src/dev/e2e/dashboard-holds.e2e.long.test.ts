@@ -1,11 +1,8 @@
 /** Held payments in the dashboard, in Chromium over a whole demo: captured in part, cancelled, and listed. */
-import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { launchBrowser } from "../testing/browser.ts";
-import { findViolations, inEachLook, type Look } from "./accessibility.ts";
-import { ApiCheckout } from "./api-checkout.ts";
-import { signIn } from "./dashboard-page.ts";
-import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import type { Look } from "./accessibility.ts";
+import { expectSound, openDashboard } from "./dashboard-page.ts";
 
 // Axe looks at every state in each look, on a machine that may have much else to do.
 const patienceMs = 120_000;
@@ -15,43 +12,16 @@ const looks: Look[] = [
   ["dark", 390],
 ];
 
-let demo: SharedDemo;
-let browser: Browser;
-let context: BrowserContext;
-let checkout: ApiCheckout;
-beforeAll(async () => {
-  [demo, browser] = await Promise.all([joinTestDemo(), launchBrowser()]);
-  checkout = new ApiCheckout(demo.file);
-  context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: "en-GB" });
-  const page = await open("home");
-  await signIn(page, demo.file.member, "Home");
-  await page.close();
-}, patienceMs);
-afterAll(() => browser?.close());
-
-async function open(path: string): Promise<Page> {
-  const page = await context.newPage();
-  await page.goto(`${demo.file.dashboardOrigin}/test/${demo.file.merchants[0]!.merchantId}/${path}`);
-  return page;
-}
-
+const { checkout, open } = await openDashboard({ locale: "en-GB" });
 const dialog = (page: Page) => page.getByRole("dialog");
 const hold = (orderRef: string) => checkout.pay(approved, { orderRef, capture: "manual" });
-
-async function expectSound(page: Page): Promise<void> {
-  await inEachLook(page, looks, async (name, width) => {
-    expect(await findViolations(page), name).toEqual([]);
-    expect(await page.evaluate(() => document.documentElement.scrollWidth), name).toBeLessThanOrEqual(width);
-  });
-  await page.setViewportSize({ width: 1280, height: 900 });
-}
 
 describe("a held payment in the browser", () => {
   it("is captured in part, once", { timeout: patienceMs }, async () => {
     const { sessionId } = await hold("held-1");
     const page = await open(`payments/${sessionId}`);
     await page.getByText(/^Held until/).waitFor();
-    await expectSound(page);
+    await expectSound(page, looks);
     await page.getByRole("button", { name: "Capture" }).click();
     await dialog(page).getByLabel("Amount in EUR").fill("49.01");
     await dialog(page).getByRole("button", { name: "Continue" }).click();
@@ -59,10 +29,10 @@ describe("a held payment in the browser", () => {
     await dialog(page).getByText("Enter a reason.").waitFor();
     await dialog(page).getByLabel("Amount in EUR").fill("9");
     await dialog(page).getByLabel("Reason").fill("shipped");
-    await expectSound(page);
+    await expectSound(page, looks);
     await dialog(page).getByRole("button", { name: "Continue" }).click();
     await dialog(page).getByRole("heading", { name: "Capture €9.00 at Sandbox A?" }).waitFor();
-    await expectSound(page);
+    await expectSound(page, looks);
     await dialog(page).getByRole("button", { name: "Capture €9.00" }).dblclick();
     await dialog(page).waitFor({ state: "detached" });
     await page.getByRole("heading", { name: /Succeeded/ }).waitFor();
@@ -75,7 +45,7 @@ describe("a held payment in the browser", () => {
     const { sessionId } = await hold("held-2");
     const page = await open("payments?status=held");
     await page.getByText("held-2").waitFor();
-    await expectSound(page);
+    await expectSound(page, looks);
     await page.goto(page.url().replace("payments?status=held", `payments/${sessionId}`));
     await page.getByRole("button", { name: "Cancel payment" }).click();
     await dialog(page).getByLabel("Reason").fill("out of stock");

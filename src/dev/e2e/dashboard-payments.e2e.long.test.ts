@@ -1,20 +1,12 @@
 import { readFileSync } from "node:fs";
-import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { launchBrowser } from "../testing/browser.ts";
-import { findViolations, inEachLook, type Look } from "./accessibility.ts";
-import { ApiCheckout } from "./api-checkout.ts";
-import { recordNoise, signIn } from "./dashboard-page.ts";
-import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+import type { Page } from "playwright-core";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Look } from "./accessibility.ts";
+import { expectSound, openDashboard } from "./dashboard-page.ts";
 
 // Axe looks at every page of a look, on a machine that may have much else to do.
 const patienceMs = 90_000;
 
-let demo: SharedDemo;
-let browser: Browser;
-let context: BrowserContext;
-// The lines in the pages' console.
-const noise: string[] = [];
 const backwards = "\u202edetrevni";
 // Card and order: declined and saved by the second gateway, two successes of one order, texts that try to be markup or
 // formulas.
@@ -26,38 +18,12 @@ const orders = [
   ["4242424242424242", { orderRef: "=1+1", amountMinor: 1_234, currency: "KWD" }],
   ["4242424242424242", { orderRef: backwards }],
 ] as const;
-beforeAll(async () => {
-  [demo, browser] = await Promise.all([joinTestDemo(), launchBrowser()]);
-  const api = new ApiCheckout(demo.file);
-  for (const [card, fields] of orders) {
-    const session = await api.open(fields);
-    await api.submit(session, await api.tokenize(session, card));
-  }
-  context = await openContext();
-}, 120_000);
-afterEach(() => expect(noise.splice(0)).toEqual([]));
-afterAll(() => browser?.close());
-
-async function openContext(): Promise<BrowserContext> {
-  const opened = await browser.newContext({
-    viewport: { width: 1280, height: 900 },
-    permissions: ["clipboard-read", "clipboard-write"],
-    locale: "en-GB",
-  });
-  const page = await open(pathOf("home"), opened);
-  await signIn(page, demo.file.member, "Home");
-  await page.close();
-  return opened;
-}
-
-const pathOf = (name: string, environment = "test") => `/${environment}/${demo.file.merchants[0]!.merchantId}/${name}`;
-
-async function open(path: string, within = context): Promise<Page> {
-  const page = await within.newPage();
-  recordNoise(page, noise, /40[14]/);
-  await page.goto(demo.file.dashboardOrigin + path);
-  return page;
-}
+const { demo, checkout, noise, open, enter, urlOf } = await openDashboard({
+  permissions: ["clipboard-read", "clipboard-write"],
+  locale: "en-GB",
+  statuses: /40[14]/,
+});
+for (const [card, fields] of orders) await checkout.pay(card, fields);
 
 const rows = (page: Page) => page.getByRole("rowheader").allTextContents();
 
@@ -65,9 +31,9 @@ describe("a list with a filter by amount", () => {
   it.each(["payments", "refunds"])(
     "says that the currencies could not be loaded, and loads them again: %s",
     async (name) => {
-      const own = await openContext();
+      const own = await enter();
       await own.route("**/ListCurrencies", (route) => route.abort());
-      const page = await open(`${pathOf(name)}?currency=EUR&from=999999`, own);
+      const page = await open(`${name}?currency=EUR&from=999999`, own);
       await page.getByRole("alert").filter({ hasText: "This could not be loaded" }).waitFor();
       await own.unroute("**/ListCurrencies");
       await page.getByRole("button", { name: "Try again" }).click();
@@ -83,7 +49,7 @@ describe("the payments pages", () => {
   it("go from a list by filters, which stand in the address, to a payment with its timeline", {
     timeout: patienceMs,
   }, async () => {
-    const page = await open(pathOf("payments"));
+    const page = await open("payments");
     await page.getByRole("link", { name: "=1+1" }).waitFor();
     expect(await rows(page)).toEqual([
       "\\u202edetrevni",
@@ -145,7 +111,7 @@ describe("the payments pages", () => {
   });
 
   it("find a payment by what is typed, and write a list as CSV without a formula in it", async () => {
-    const page = await open(pathOf("payments"));
+    const page = await open("payments");
     await page.getByRole("link", { name: "=1+1" }).waitFor();
     await page.getByText(/^6 payments · .* captured$/).waitFor();
     await page.keyboard.press("/");
@@ -168,7 +134,7 @@ describe("the payments pages", () => {
   });
 
   it("begin at home, where two successes for one order are named and lead to both", async () => {
-    const page = await open(pathOf("home"));
+    const page = await open("home");
     await page.getByRole("heading", { name: "1 alert needs attention" }).waitFor();
     const saved = page.getByRole("region", { name: "Today" }).getByRole("link", { name: "Saved by failover" });
     expect(await saved.locator("../..").textContent()).toMatch(/^Saved by failover1/);
@@ -178,7 +144,7 @@ describe("the payments pages", () => {
   });
 
   it("are controlled by keys, which are off while a person types, and permanently off by choice", async () => {
-    const page = await open(pathOf("home"));
+    const page = await open("home");
     await page.getByRole("heading", { name: "Home" }).waitFor();
     await page.keyboard.type("gp");
     await page.getByRole("heading", { name: "Payments", exact: true }).waitFor();
@@ -199,13 +165,13 @@ describe("the payments pages", () => {
     await page.keyboard.type("gh");
     await page.keyboard.type("?");
     expect(await dialog.count()).toBe(0);
-    expect(new URL(page.url()).pathname).toBe(pathOf("payments"));
+    expect(new URL(page.url()).pathname).toBe(new URL(urlOf("payments")).pathname);
     await page.evaluate(() => localStorage.clear());
     await page.close();
   });
 
   it("show every column of a payment that used four gateways on a wide screen, and two lines of it on a phone", async () => {
-    const page = await open(pathOf("payments"));
+    const page = await open("payments");
     await page.setViewportSize({ width: 1440, height: 900 });
     const row = page.getByRole("row").filter({ hasText: "saved-1" });
     // The demo has two gateways: each is shown once more.
@@ -239,10 +205,8 @@ describe("the payments pages", () => {
   it("end an attempt that its gateway never ends, by a statement and a reason", { timeout: patienceMs }, async () => {
     await demo.sandbox.setDown("A", true);
     onTestFinished(() => demo.sandbox.setDown("A", false));
-    const api = new ApiCheckout(demo.file);
-    const session = await api.open({ orderRef: "stuck-1" });
-    await api.submit(session, await api.tokenize(session, "4000000000005035"));
-    const page = await open(pathOf(`payments/${session.sessionId}`));
+    const session = await checkout.pay("4000000000005035", { orderRef: "stuck-1" });
+    const page = await open(`payments/${session.sessionId}`);
     const first = page.getByRole("region", { name: "Attempts" }).getByRole("listitem").first();
     await first.getByRole("button", { name: "End this attempt" }).click();
     await page.getByText("Nothing was captured, or all of it was refunded").waitFor();
@@ -271,18 +235,18 @@ describe("the payments pages", () => {
     ["light", 320],
   ];
   it("break no rule of WCAG 2.2 AA and scroll one way", { timeout: patienceMs }, async () => {
-    const page = await open(pathOf("payments?status=succeeded&failover=true"));
+    const page = await open("payments?status=succeeded&failover=true");
     await page.getByRole("link", { name: "saved-1" }).click();
     await page.getByRole("heading", { name: "Timeline" }).waitFor();
     await expectSound(page, looks);
     for (const path of [
-      pathOf("home"),
-      pathOf("payments"),
-      pathOf("payments?status=expired&gateway=STRIPE"),
-      pathOf("payments", "live"),
-      pathOf("payments/ps_01h455vb4pex5vsknk084sn02q"),
+      urlOf("home"),
+      urlOf("payments"),
+      urlOf("payments?status=expired&gateway=STRIPE"),
+      urlOf("payments", "live"),
+      urlOf("payments/ps_01h455vb4pex5vsknk084sn02q"),
     ]) {
-      await page.goto(demo.file.dashboardOrigin + path);
+      await page.goto(path);
       await page.getByRole("heading", { level: 1 }).waitFor();
       await page.getByText(/is loading\.$/).waitFor({ state: "detached" });
       await expectSound(page, looks);
@@ -303,11 +267,4 @@ function middleOf(box: { y: number; height: number } | null): number {
 
 function widthsOf({ scrollWidth, clientWidth }: Element): { scrollWidth: number; clientWidth: number } {
   return { scrollWidth, clientWidth };
-}
-
-async function expectSound(page: Page, looks: readonly Look[]): Promise<void> {
-  await inEachLook(page, looks, async (name, width) => {
-    expect(await findViolations(page), name).toEqual([]);
-    expect(await page.evaluate(() => document.documentElement.scrollWidth), name).toBeLessThanOrEqual(width);
-  });
 }

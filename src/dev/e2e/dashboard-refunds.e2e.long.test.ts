@@ -1,14 +1,11 @@
 /** Refunds in the dashboard, in Chromium over a whole demo: made whole and in part, in doubt, listed and limited. */
 import { readFileSync } from "node:fs";
-import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import type { Page } from "playwright-core";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { decodeId } from "../../platform/ids.ts";
-import { launchBrowser } from "../testing/browser.ts";
 import { withClient } from "../testing/with-client.ts";
-import { findViolations, inEachLook, type Look } from "./accessibility.ts";
-import { ApiCheckout } from "./api-checkout.ts";
-import { recordNoise, signIn } from "./dashboard-page.ts";
-import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+import type { Look } from "./accessibility.ts";
+import { expectSound, openDashboard } from "./dashboard-page.ts";
 
 // Axe looks at every state in each look, on a machine that may have much else to do.
 const patienceMs = 120_000;
@@ -19,41 +16,11 @@ const looks: Look[] = [
   ["dark", 390],
 ];
 
-let demo: SharedDemo;
-let browser: Browser;
-let context: BrowserContext;
-let checkout: ApiCheckout;
-const noise: string[] = [];
-beforeAll(async () => {
-  [demo, browser] = await Promise.all([joinTestDemo(), launchBrowser()]);
-  checkout = new ApiCheckout(demo.file);
-  context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: "en-GB" });
-  const page = await open("home");
-  await signIn(page, demo.file.member, "Home");
-  await page.close();
-}, patienceMs);
-afterEach(() => expect(noise.splice(0)).toEqual([]));
-afterAll(() => browser?.close());
-
-async function open(path: string): Promise<Page> {
-  const page = await context.newPage();
-  recordNoise(page, noise, /40[0134]|412|422/);
-  await page.goto(`${demo.file.dashboardOrigin}/test/${demo.file.merchants[0]!.merchantId}/${path}`);
-  return page;
-}
-
+const { demo, checkout, noise, open } = await openDashboard({ locale: "en-GB", statuses: /40[0134]|412|422/ });
 const actions = (page: Page) => page.locator(".payment-actions");
 const dialog = (page: Page) => page.getByRole("dialog");
 const refunds = (page: Page) => page.getByRole("region", { name: "Refunds" }).getByRole("listitem");
 const refundsOf = async (sessionId: string) => (await checkout.read(sessionId)).refunds ?? [];
-
-async function expectSound(page: Page): Promise<void> {
-  await inEachLook(page, looks, async (name, width) => {
-    expect(await findViolations(page), name).toEqual([]);
-    expect(await page.evaluate(() => document.documentElement.scrollWidth), name).toBeLessThanOrEqual(width);
-  });
-  await page.setViewportSize({ width: 1280, height: 900 });
-}
 
 async function query(text: string, values: readonly unknown[] = []): Promise<void> {
   const url = Object.assign(new URL(demo.postgresUrl), { pathname: "/switchyard_test" }).href;
@@ -71,11 +38,11 @@ describe("a refund in the browser", () => {
     expect(new URL(page.url()).pathname).toContain(second.sessionId);
     expect(await dialog(page).getByLabel("Amount in EUR").inputValue()).toBe("49.00");
     expect(await dialog(page).getByLabel("Reason").inputValue()).toBe("duplicate");
-    await expectSound(page);
+    await expectSound(page, looks);
     await dialog(page).getByRole("button", { name: "Continue" }).click();
     await dialog(page).getByRole("heading", { name: "Refund €49.00 at Sandbox A?" }).waitFor();
     await dialog(page).getByText("Visa ending in 4242").waitFor();
-    await expectSound(page);
+    await expectSound(page, looks);
     await dialog(page).getByRole("button", { name: "Refund €49.00" }).dblclick();
     await dialog(page).waitFor({ state: "detached" });
     await page.getByText("The refund of €49.00 is recorded.").waitFor();
@@ -89,7 +56,7 @@ describe("a refund in the browser", () => {
     const timeline = page.getByRole("region", { name: "Timeline" });
     await timeline.getByText(/Refunded 49\.00 EUR, reference /).waitFor();
     await timeline.getByText("Requested a refund of 49.00 EUR").waitFor();
-    await expectSound(page);
+    await expectSound(page, looks);
     expect(await refundsOf(second.sessionId!)).toMatchObject([{ amountMinor: 4900, reason: "duplicate" }]);
     // The page that is loaded again opens no form, and the alert is gone.
     expect(new URL(page.url()).search).toBe("");
@@ -137,7 +104,7 @@ describe("a refund in the browser", () => {
     await dialog(page).getByRole("button", { name: "Refund €49.00" }).click();
     await refunds(page).first().getByText("Failed", { exact: true }).waitFor();
     await page.getByText("Nothing is refunded, €49.00 can still be refunded.").waitFor();
-    await expectSound(page);
+    await expectSound(page, looks);
     await page.close();
   });
 
@@ -169,7 +136,7 @@ describe("a refund in the browser", () => {
       .getByRole("alert")
       .getByText(/^An earlier request of this form has arrived/)
       .waitFor();
-    await expectSound(page);
+    await expectSound(page, looks);
     await dialog(page).getByRole("button", { name: "Close" }).click();
     await page.getByText("€5.00 refunded, €44.00 can still be refunded.").waitFor();
     expect(await refundsOf(sessionId!)).toMatchObject([{ amountMinor: 500 }]);
@@ -194,7 +161,7 @@ describe("a refund in the browser", () => {
     await page.getByText("€49.00 refunded or pending, €0.00 can still be refunded.").waitFor();
     await card.getByText("Sandbox A does not answer.").waitFor();
     await card.getByRole("button", { name: "Record its end" }).click();
-    await expectSound(page);
+    await expectSound(page, looks);
     const form = card.getByRole("form", { name: "Record the end of the refund" });
     await form.getByLabel("What you found there").selectOption({ label: "The refund was never made" });
     await form.getByLabel("What you have seen, and where").fill("No refund at the gateway.");
@@ -231,7 +198,7 @@ describe("the pages about refunds", () => {
   it("list them by filters in the address, and write them as CSV", { timeout: patienceMs }, async () => {
     const page = await open("refunds");
     await page.getByRole("row").nth(1).waitFor();
-    await expectSound(page);
+    await expectSound(page, looks);
     await page.getByRole("link", { name: "Failed", exact: true }).click();
     await expect.poll(() => new URL(page.url()).search).toBe("?status=failed");
     await page.locator("summary").click();
@@ -264,7 +231,7 @@ describe("the pages about refunds", () => {
     await moveToDay("2026-03-04", "ledger-%");
     const page = await open("ledger?day=2026-03-03");
     await page.getByRole("heading", { name: "No money moved on 2026-03-03" }).waitFor();
-    await expectSound(page);
+    await expectSound(page, looks);
     await page.getByLabel("To, included (UTC)").fill("2026-03-04");
     await page.getByRole("button", { name: "Show" }).click();
     await page.getByRole("heading", { name: "Totals of 2026-03-03 to 2026-03-04" }).waitFor();
@@ -273,7 +240,7 @@ describe("the pages about refunds", () => {
       "Sandbox AEUR€123.451 entry€3.451 entry€120.00",
       "Sandbox BJPYJP¥5001 entry–JP¥500",
     ]);
-    await expectSound(page);
+    await expectSound(page, looks);
     // Too narrow for its columns, the table says so at its edges, and scrolls by keyboard.
     const wide = page.viewportSize()!;
     const cutEdges = () => page.locator(".table-frame").getAttribute("data-more");
@@ -315,7 +282,7 @@ describe("the pages about refunds", () => {
     await save.click();
     await page.getByText("Saved.").waitFor();
     await expect.poll(() => limit.inputValue()).toBe("10.00");
-    await expectSound(page);
+    await expectSound(page, looks);
     await page.goto(page.url().replace("settings", `payments/${sessionId}`));
     const refund = async (amount: string) => {
       await actions(page).getByRole("button", { name: "Refund" }).click();

@@ -1,42 +1,17 @@
-import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
 import { createDashboardClient } from "../../client/dashboard-client.ts";
 import { Secret } from "../../platform/secrets.ts";
-import { launchBrowser } from "../testing/browser.ts";
-import { findViolations, inEachLook, type Look } from "./accessibility.ts";
-import { ApiCheckout } from "./api-checkout.ts";
-import { recordNoise, signIn } from "./dashboard-page.ts";
-import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+import type { Look } from "./accessibility.ts";
+import { expectSound, openDashboard } from "./dashboard-page.ts";
 
 // Each test goes through several pages, on a machine that may be busy.
 const patienceMs = 90_000;
 
-let demo: SharedDemo;
-let browser: Browser;
-let context: BrowserContext;
-let page: Page;
-// The lines in the pages' console.
-const noise: string[] = [];
-beforeAll(async () => {
-  [demo, browser] = await Promise.all([joinTestDemo(), launchBrowser()]);
-  // SANDBOX_A captures one; the other fails over to SANDBOX_B.
-  await Promise.all([pay("4242424242424242"), pay("4000000000000002")]);
-  context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
-  page = await open("routing");
-  await signIn(page, demo.file.member, "Routing");
-}, 120_000);
-afterEach(() => expect(noise.splice(0)).toEqual([]));
-afterAll(() => browser?.close());
-
-const urlOf = (name: string, environment = "test") =>
-  `${demo.file.dashboardOrigin}/${environment}/${demo.file.merchants[0]!.merchantId}/${name}`;
-
-async function open(name: string): Promise<Page> {
-  const opened = await context.newPage();
-  recordNoise(opened, noise, /40[0139]/);
-  await opened.goto(urlOf(name));
-  return opened;
-}
+const { demo, checkout, context, open, urlOf } = await openDashboard();
+// SANDBOX_A captures one; the other fails over to SANDBOX_B.
+await Promise.all([checkout.pay("4242424242424242"), checkout.pay("4000000000000002")]);
+const page = await open("routing");
 
 const list = (on: Page) => on.getByRole("grid", { name: "Order" });
 const orderOf = (on: Page) => list(on).locator("strong").allTextContents();
@@ -47,12 +22,6 @@ const unsaved = (on: Page) => on.getByRole("region", { name: "Unsaved changes" }
 const region = (name: string) => page.getByRole("region", { name });
 const tab = (name: string) =>
   page.getByRole("navigation", { name: "Routing" }).getByRole("link", { name, exact: true }).click();
-
-async function pay(card: string): Promise<void> {
-  const checkout = new ApiCheckout(demo.file);
-  const session = await checkout.open();
-  await checkout.submit(session, await checkout.tokenize(session, card));
-}
 
 describe("the routing page", () => {
   it(
@@ -240,7 +209,7 @@ describe("the gateways page", () => {
       await form.getByLabel("API key").fill("sandbox_test_second");
       // New figures draw the page again: a problem that was corrected must not come back and stop the button.
       // This one is refused by both gateways, whichever is first.
-      await pay("4000000000005035");
+      await checkout.pay("4000000000005035");
       const lookedAgain = async () => {
         await page.evaluate(() => window.dispatchEvent(new Event("visibilitychange")));
         return (await attemptsOf(/Sandbox B test_/).textContent()) ?? "";
@@ -285,10 +254,7 @@ describe("both pages", () => {
         await page.locator(".way, .figures").first().waitFor();
         if (name === "gateways") await page.getByRole("button", { name: "Connect a gateway" }).click();
         else await page.getByRole("button", { name: /^Leave out Sandbox A/ }).click();
-        await inEachLook(page, looks, async (look, width) => {
-          expect(await findViolations(page), look).toEqual([]);
-          expect(await page.evaluate(() => document.documentElement.scrollWidth), look).toBeLessThanOrEqual(width);
-        });
+        await expectSound(page, looks);
         if (name === "routing") await unsaved(page).getByRole("button", { name: "Discard" }).click();
       }
     },

@@ -18,7 +18,6 @@ async function openFirstPayment(page: Page): Promise<void> {
     .waitFor();
 }
 
-/** Every page that a member has, in the order of the navigation. */
 export const tour: readonly TourStop[] = [
   { name: "home", path: "home" },
   { name: "payments", path: "payments" },
@@ -74,7 +73,6 @@ export const tour: readonly TourStop[] = [
   },
 ];
 
-/** The pages of a merchant that has just been created. */
 export const emptyTour: readonly TourStop[] = [
   ...[
     "home",

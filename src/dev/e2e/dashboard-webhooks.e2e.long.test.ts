@@ -1,12 +1,10 @@
 /** The dashboard's pages about webhooks in a browser, with a real receiver behind the endpoint. */
-import type { Browser, BrowserContext, Locator, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { launchBrowser } from "../testing/browser.ts";
+import type { Locator } from "playwright-core";
+import { beforeEach, describe, expect, it } from "vitest";
+import { forFile } from "../testing/for-file.ts";
 import { Receiver } from "../testing/receiver.ts";
-import { findViolations, inEachLook, type Look } from "./accessibility.ts";
-import { ApiCheckout } from "./api-checkout.ts";
-import { recordNoise, signIn } from "./dashboard-page.ts";
-import { joinTestDemo, type SharedDemo } from "./shared-demo.fixture.ts";
+import { findViolations, type Look } from "./accessibility.ts";
+import { expectSound, openDashboard } from "./dashboard-page.ts";
 
 // Each test goes through several pages, on a machine that may be busy.
 const patienceMs = 90_000;
@@ -16,45 +14,17 @@ const looks: Look[] = [
   ["light", 320],
 ];
 
-let demo: SharedDemo;
-let browser: Browser;
-let context: BrowserContext;
-let page: Page;
-let receiver: Receiver;
-// The lines in the pages' console.
-const noise: string[] = [];
-beforeAll(async () => {
-  [demo, browser, receiver] = await Promise.all([joinTestDemo(), launchBrowser(), Receiver.start()]);
-  context = await browser.newContext({
-    viewport: { width: 1280, height: 900 },
-    permissions: ["clipboard-read", "clipboard-write"],
-  });
-  page = await context.newPage();
-  recordNoise(page, noise, /40[0139]/);
-  await page.goto(urlOf("webhooks"));
-  await signIn(page, demo.file.member, "Webhooks");
-}, 120_000);
+const { demo, checkout, open, urlOf } = await openDashboard({ permissions: ["clipboard-read", "clipboard-write"] });
+const receiver = await forFile(Receiver.start);
+const page = await open("webhooks");
 beforeEach(() => page.goto(urlOf("webhooks")));
-afterEach(() => expect(noise.splice(0)).toEqual([]));
-afterAll(async () => {
-  await browser?.close();
-  await receiver?.close();
-});
 
-const urlOf = (name: string, environment = "test") =>
-  `${demo.file.dashboardOrigin}/${environment}/${demo.file.merchants[0]!.merchantId}/${name}`;
 const card = () => page.getByRole("region", { name: receiver.url });
 const press = (name: string) => card().getByRole("button", { name, exact: true }).click();
 const isSaid = (text: string | RegExp) => card().getByText(text).first().waitFor();
 
-async function pay(): Promise<string> {
-  const checkout = new ApiCheckout(demo.file);
-  const session = await checkout.open();
-  await checkout.submit(session, await checkout.tokenize(session, "4242424242424242"));
-  return session.sessionId;
-}
+const pay = async () => (await checkout.pay("4242424242424242")).sessionId!;
 
-/** Confirms that it is the member where the page asks. */
 /** Makes every proof so old that it is required again. */
 async function expireProof(): Promise<void> {
   await demo.accountsQuery("UPDATE sign_in SET proved_at = proved_at - interval '15 minutes'");
@@ -196,11 +166,7 @@ describe("the webhook pages", () => {
         await page.getByRole("button", { name: "Register an endpoint" }).click();
       }
       if (name === "") await page.getByText("Scheduled attempts").waitFor();
-      await inEachLook(page, looks, async (look, width) => {
-        expect(await findViolations(page), look).toEqual([]);
-        expect(await page.evaluate(() => document.documentElement.scrollWidth), look).toBeLessThanOrEqual(width);
-      });
-      await page.setViewportSize({ width: 1280, height: 900 });
+      await expectSound(page, looks);
     }
   });
 });

@@ -25,7 +25,9 @@ beforeAll(async () => {
   const ownerUrl = Object.assign(new URL(demo.postgresUrl), { pathname: "/switchyard_test" }).href;
   await makeTraffic({ file: demo.file, seed: "autumn", ownerUrl, payments, onMade: () => {} });
   // One order that was paid twice, and payments of this day.
-  for (const orderRef of ["order-1042", "order-1042"]) await pay(orderRef);
+  const checkout = new ApiCheckout(demo.file);
+  for (let paid = 0; paid < 2; paid++)
+    await checkout.pay("4242424242424242", { orderRef: "order-1042", amountMinor: 12_950 });
 }, patienceMs);
 afterAll(async () => {
   await browser?.close();
@@ -40,12 +42,6 @@ async function addMerchant(name: string): Promise<string> {
     `INSERT INTO membership (merchant_id, member_id, role) SELECT '${decodeId("mer", merchantId)}', id, 'OWNER' FROM member`,
   );
   return merchantId;
-}
-
-async function pay(orderRef: string): Promise<void> {
-  const checkout = new ApiCheckout(demo.file);
-  const session = await checkout.open({ orderRef, amountMinor: 12_950 });
-  await checkout.submit(session, await checkout.tokenize(session, "4242424242424242"));
 }
 
 /** A page of the look, signed in; the form itself is the first picture. */

@@ -4,7 +4,6 @@ import { emulatorAccounts, notificationKey } from "../testing/emulator-accounts.
 import { runCommand } from "../testing/run-command.ts";
 import type { SandboxControl } from "../testing/sandbox-control.ts";
 
-/** Every gateway that a payment can go to. */
 export const fiveGateways = ["SANDBOX_A", "SANDBOX_B", "STRIPE", "ADYEN", "PAYPAL"] as const satisfies Gateway[];
 
 const account = "test_fivegateways";

@@ -128,7 +128,6 @@ function start({ tool, run }: Program, variables: { PORT: string; SIGNING_SECRET
 
 type Checked = { readonly body: Buffer; readonly headers: Readonly<Record<string, string>> };
 
-/** Returns the output of verify.sh for a webhook. */
 async function checkByHand({ body, headers }: Checked, secret: string) {
   await writeFile(join(folder, "body.json"), body);
   const named = Object.entries(headers).map(([name, value]) => [name.replace("-", "_").toUpperCase(), value]);

@@ -1,9 +1,10 @@
 /** Captures later at each of the five gateways in a whole demo: every end of a hold, in the gateways' own books too. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { Gateway } from "../../gateways/connector.ts";
 import { moveClock } from "../simulation/chaos/site-database.ts";
+import { forFile } from "../testing/for-file.ts";
 import { runCommand } from "../testing/run-command.ts";
-import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+import { startTestDemo } from "./demo.fixture.ts";
 import { connectFiveGateways, fiveGateways } from "./five-gateways.fixture.ts";
 import { HeldPayment } from "./held-payment.ts";
 
@@ -14,13 +15,8 @@ const slowly = { timeout: 60_000 };
 /** The gateways that report by notification and cannot be read. */
 const reporting: readonly Gateway[] = ["SANDBOX_B", "ADYEN"];
 
-let demo: TestDemo;
-let routeTo: (gateway: Gateway) => Promise<void>;
-beforeAll(async () => {
-  demo = await startTestDemo();
-  routeTo = await connectFiveGateways(demo);
-}, 120_000);
-afterAll(() => demo?.close());
+const demo = await forFile(startTestDemo);
+const routeTo = await connectFiveGateways(demo);
 
 const acquirerOf = (gateway: Gateway) => gateway.replace("SANDBOX_", "");
 

@@ -53,11 +53,9 @@ describe("live of a demo", () => {
   ] as const)("connects %s, and captures and refunds a payment there", async (gateway, card) => {
     const connection = await connect(gateway);
     await run(["routing", "set", "--connections", connection]);
-    const session = await checkout.open();
-    await checkout.submit(session, await checkout.tokenize(session, card));
-    const paid = await checkout.read(session.sessionId);
+    const paid = await checkout.pay(card);
     expect(paid).toMatchObject({ status: "SUCCEEDED", capturedVia: gateway });
-    const refund = await checkout.refund(session.sessionId, "part", { amountMinor: 900 });
+    const refund = await checkout.refund(paid.sessionId!, "part", { amountMinor: 900 });
     expect(await refund.json()).toMatchObject({ gateway, amountMinor: 900 });
   });
 

@@ -57,7 +57,6 @@ async function configuration(database: string, { port, storefront, provider }: M
 module.exports = defineConfig({ projectConfig: ${JSON.stringify(projectConfig)}, admin: { disable: true }, ${options} });`;
 }
 
-/** Writes the hook that the guide shows. */
 async function writeHook(): Promise<void> {
   const guide = await readFile(join(import.meta.dirname, "../../../docs/medusa.md"), "utf8");
   const [, hook] = /^```js\n(import \{ completeCartWorkflow[\s\S]*?)^```$/m.exec(guide) ?? [];

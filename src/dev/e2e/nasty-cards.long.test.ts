@@ -1,34 +1,19 @@
 /** Nasty test cards in a real browser: the customer's view, the final order page, and the location of the money. */
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, type ExpectStatic, it } from "vitest";
+import { describe, type ExpectStatic, it } from "vitest";
 import { testCards } from "../../gateways/sandbox/test-cards.ts";
 import { launchBrowser } from "../testing/browser.ts";
+import { forFile } from "../testing/for-file.ts";
 import { ApiCheckout } from "./api-checkout.ts";
-import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+import { startTestDemo } from "./demo.fixture.ts";
 import { ShopCustomer } from "./shop-customer.ts";
-import { auditWebhooks, type WebhookAudit } from "./webhook-audit.ts";
+import { auditWebhooks } from "./webhook-audit.ts";
 
 const waiting = { timeout: 25_000, interval: 250 };
 const timeout = 60_000;
 
-let demo: TestDemo;
-let audit: WebhookAudit | undefined;
-let browser: Browser;
-let merchant: ApiCheckout;
-
-beforeAll(async () => {
-  [demo, browser] = await Promise.all([startTestDemo(), launchBrowser()]);
-  merchant = new ApiCheckout(demo.file);
-  audit = await auditWebhooks(demo);
-});
-afterAll(async () => {
-  await browser?.close();
-  try {
-    await audit?.finish();
-  } finally {
-    await demo?.close();
-  }
-});
+const [demo, browser] = await Promise.all([forFile(startTestDemo), forFile(launchBrowser)]);
+const merchant = new ApiCheckout(demo.file);
+await forFile(() => auditWebhooks(demo), "finish");
 
 async function withCard(name: string, prepare?: (customer: ShopCustomer) => Promise<void>) {
   const customer = await ShopCustomer.enter(browser, demo.file.shopUrl);

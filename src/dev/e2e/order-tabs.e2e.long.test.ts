@@ -3,38 +3,26 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
 import type { PaymentSessionJson } from "../../../gen/payments/v1/payment_session_pb.ts";
 import { settingsFileName } from "../../demo/demo-file.ts";
-import { type RoleProcess, startRole } from "../../demo/roles.ts";
+import { startRole } from "../../demo/roles.ts";
 import { launchBrowser } from "../testing/browser.ts";
+import { forFile } from "../testing/for-file.ts";
 import { freePortRange } from "../testing/free-port-range.ts";
 import { ApiCheckout } from "./api-checkout.ts";
-import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+import { startTestDemo } from "./demo.fixture.ts";
 import { PlainShop } from "./plain-shop.ts";
 
-let demo: TestDemo;
-let browser: Browser;
-let shop: PlainShop;
-/** A second edge over the same database, and a shop whose pages call it. */
-let edge: RoleProcess;
-let otherShop: PlainShop;
-beforeAll(async () => {
-  [demo, browser] = await Promise.all([startTestDemo(), launchBrowser()]);
-  shop = await PlainShop.start(demo.file);
-  const port = await freePortRange(2);
-  const settings = parseEnv(readFileSync(join(demo.stateFolder, settingsFileName), "utf8")) as Record<string, string>;
-  const variables = { ...settings, SWITCHYARD_PUBLIC_PORT: `${port}`, SWITCHYARD_GRPC_PORT: `${port + 1}` };
-  edge = await startRole("edge", { variables, logFile: join(demo.stateFolder, "edge-2.log") });
-  otherShop = await PlainShop.start(demo.file, `http://127.0.0.1:${port}`);
-}, 240_000);
-afterAll(async () => {
-  await browser?.close();
-  await Promise.all([shop?.close(), otherShop?.close()]);
-  await edge?.close();
-  await demo?.close();
-});
+const [demo, browser] = await Promise.all([forFile(startTestDemo), forFile(launchBrowser)]);
+const shop = await forFile(() => PlainShop.start(demo.file));
+// A second edge over the same database, and a shop whose pages call it.
+const port = await freePortRange(2);
+const settings = parseEnv(readFileSync(join(demo.stateFolder, settingsFileName), "utf8")) as Record<string, string>;
+const variables = { ...settings, SWITCHYARD_PUBLIC_PORT: `${port}`, SWITCHYARD_GRPC_PORT: `${port + 1}` };
+await forFile(() => startRole("edge", { variables, logFile: join(demo.stateFolder, "edge-2.log") }));
+const otherShop = await forFile(() => PlainShop.start(demo.file, `http://127.0.0.1:${port}`));
 
 async function openTab(orderRef: string, at = shop) {
   const { session, url } = await at.sell({ orderRef });
@@ -90,7 +78,6 @@ it("charges one of two tabs, and says in the other what happens to the order", a
   expect(await holdsOf(paid, refused)).toEqual(["captured"]);
 });
 
-/** Returns the states of the holds at gateways. */
 async function holdsOf(...sessions: PaymentSessionJson[]): Promise<string[]> {
   const attempts = sessions.flatMap((session) => session.attempts ?? []);
   const records = await Promise.all(attempts.map(({ attemptId = "" }) => demo.sandbox.authorizations(attemptId)));

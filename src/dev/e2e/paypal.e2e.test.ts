@@ -11,12 +11,6 @@ const checkout = new ApiCheckout(demo.file);
 const run = (parts: readonly string[], input?: string) =>
   runCommand([...parts, ...demo.commandOptions, "--json"], input === undefined ? {} : { input });
 
-async function pay(number: string) {
-  const session = await checkout.open();
-  await checkout.submit(session, await checkout.tokenize(session, number));
-  return checkout.read(session.sessionId);
-}
-
 describe("switchyard connection with PAYPAL", () => {
   it("verifies the account through the vault, and prints no secret", async () => {
     const credentials = { clientId: "ClientOfTheShop_test_shop", clientSecret: "SecretOfTheShopsOwnApp" };
@@ -39,7 +33,7 @@ describe("switchyard connection with PAYPAL", () => {
 
 describe("a payment with PAYPAL at priority 1", () => {
   it("is captured at PAYPAL", async () => {
-    const session = await pay("4012888888881881");
+    const session = await checkout.pay("4012888888881881");
     expect(session).toMatchObject({ status: "SUCCEEDED", capturedVia: "PAYPAL", captureConfirmed: true });
     const [attempt] = session.attempts!;
     expect(attempt).toMatchObject({ status: "CAPTURED", gatewayReference: expect.stringMatching(/^[A-Z0-9]{17}$/) });
@@ -48,7 +42,7 @@ describe("a payment with PAYPAL at priority 1", () => {
   });
 
   it("is refunded at PAYPAL, by the capture's own id", async () => {
-    const { sessionId } = await pay("4012888888881881");
+    const { sessionId } = await checkout.pay("4012888888881881");
     const refund = await checkout.refund(sessionId!, "part", { amountMinor: 900 });
     expect(await refund.json()).toMatchObject({ status: "SUCCEEDED", gateway: "PAYPAL", amountMinor: 900 });
     expect(await checkout.read(sessionId!)).toMatchObject({ amountRefundableMinor: 4000 });
@@ -71,7 +65,7 @@ describe("a payment with PAYPAL at priority 1", () => {
   });
 
   it("fails over after a decline, and stops after fraud or if the customer would have to act", async () => {
-    expect(await pay("4000000000000002")).toMatchObject({
+    expect(await checkout.pay("4000000000000002")).toMatchObject({
       status: "SUCCEEDED",
       capturedVia: "SANDBOX_B",
       attempts: [{ gateway: "PAYPAL", status: "DECLINED", gatewayCode: "5100" }, { status: "CAPTURED" }],
@@ -80,14 +74,14 @@ describe("a payment with PAYPAL at priority 1", () => {
       ["4100000000000019", "fraud_suspected"],
       ["4000002760003184", "authentication_required"],
     ] as const) {
-      const session = await pay(number);
+      const session = await checkout.pay(number);
       expect(session).toMatchObject({ status: "DECLINED", declineCode });
       expect(session.attempts).toMatchObject([{ gateway: "PAYPAL", status: "DECLINED", declineCode }]);
     }
   });
 
   it("voids the hold whose answer was lost, after the next gateway has captured", async () => {
-    const paying = pay("4000000000002040");
+    const paying = checkout.pay("4000000000002040");
     await demo.sandbox.paused({ operation: "paypal.silence" });
     await demo.sandbox.release({ operation: "paypal.silence" });
     const session = await paying;

@@ -1,21 +1,14 @@
 /** A reader of /docs/api tries a call with a test key, in a real browser before a real edge; a live key is never sent. */
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { type EdgeFixture, startEdgeFixture } from "../../edge/edge.fixture.ts";
+import type { Page } from "playwright-core";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { startEdgeFixture } from "../../edge/edge.fixture.ts";
 import { launchBrowser } from "../testing/browser.ts";
+import { forFile } from "../testing/for-file.ts";
 
-let edge: EdgeFixture;
-let browser: Browser;
-beforeAll(async () => {
-  [edge, browser] = await Promise.all([startEdgeFixture(), launchBrowser()]);
-});
-afterAll(async () => {
-  await browser?.close();
-  expect(edge.bugs).toEqual([]);
-  await edge?.close();
-});
+const edge = await forFile(startEdgeFixture);
+afterAll(() => expect(edge.bugs).toEqual([]));
+const browser = await forFile(launchBrowser);
 
-/** The reference with a key entered, and every call that it sends. */
 async function openWithKey(key: string) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
   onTestFinished(() => context.close());

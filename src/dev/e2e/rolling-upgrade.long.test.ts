@@ -2,10 +2,11 @@
  * Replaces every process of every role, one after the other, while customers pay: no request fails, and no payment is
  * lost or doubled.
  */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { sha256 } from "../../platform/secrets.ts";
 import { findViolations } from "../simulation/chaos/check.ts";
 import { readRecords } from "../simulation/chaos/read-records.ts";
+import { forFile } from "../testing/for-file.ts";
 import { objectionsTo } from "../testing/stock-verifiers.ts";
 import { Customers } from "./rolling-customers.ts";
 import { type CopiedRole, RollingSite } from "./rolling-site.ts";
@@ -15,15 +16,9 @@ const shops = 3;
 // Payments of each shop between two replacements: every new process gets its share.
 const paymentsBetween = 2;
 const order: readonly CopiedRole[] = ["vault", "worker", "edge"];
-// Seven processes and two servers on a busy machine.
-const startWithinMs = 120_000;
 const patience = { timeout: 30_000, interval: 50 };
 
-let site: RollingSite;
-beforeAll(async () => {
-  site = await RollingSite.open();
-}, startWithinMs);
-afterAll(() => site?.close());
+const site = await forFile(() => RollingSite.open());
 
 describe("a rolling upgrade of an installation with two processes of each role", { timeout: 180_000 }, () => {
   it("fails no request, loses no payment and doubles none, and every merchant receives each outcome once", async () => {

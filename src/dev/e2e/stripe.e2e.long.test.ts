@@ -17,7 +17,6 @@ const add = (secretKey: string) =>
     JSON.stringify({ secretKey }),
   );
 
-/** Connects STRIPE and puts it before SANDBOX_B. */
 async function routeToStripe() {
   const added = JSON.parse((await add("sk_test_theshopofthedemo")).out);
   const stripe: string = added.connection.connectionId;
@@ -26,12 +25,6 @@ async function routeToStripe() {
   const second = connections.find(({ gateway }: { gateway: string }) => gateway === "SANDBOX_B").connectionId;
   await run(["routing", "set", "--connections", `${stripe},${second}`]);
   return verified;
-}
-
-async function pay(number: string) {
-  const session = await checkout.open();
-  await checkout.submit(session, await checkout.tokenize(session, number));
-  return checkout.read(session.sessionId);
 }
 
 describe("switchyard connection with STRIPE", () => {
@@ -69,7 +62,7 @@ describe("switchyard connection with STRIPE", () => {
 
 describe("a payment with STRIPE at priority 1", () => {
   it("is captured at STRIPE", async () => {
-    const session = await pay("4242424242424242");
+    const session = await checkout.pay("4242424242424242");
     expect(session).toMatchObject({ status: "SUCCEEDED", capturedVia: "STRIPE", captureConfirmed: true });
     const [attempt] = session.attempts!;
     expect(attempt).toMatchObject({ status: "CAPTURED", gatewayReference: expect.stringMatching(/^pi_/) });
@@ -78,7 +71,7 @@ describe("a payment with STRIPE at priority 1", () => {
   });
 
   it("is refunded at STRIPE, a part and then the rest", async () => {
-    const { sessionId } = await pay("4242424242424242");
+    const { sessionId } = await checkout.pay("4242424242424242");
     const part = await checkout.refund(sessionId!, "part", { amountMinor: 900, reason: "duplicate" });
     expect(await part.json()).toMatchObject({
       status: "SUCCEEDED",
@@ -106,7 +99,7 @@ describe("a payment with STRIPE at priority 1", () => {
   });
 
   it("fails over after a decline, and captures once", async () => {
-    const session = await pay("4000000000000002");
+    const session = await checkout.pay("4000000000000002");
     expect(session).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_B", failover: true });
     expect(session.attempts).toMatchObject([
       { gateway: "STRIPE", status: "DECLINED", gatewayCode: "generic_decline" },
@@ -124,13 +117,13 @@ describe("a payment with STRIPE at priority 1", () => {
     ["a stolen card", "4000000000009979", { declineCode: "lost_or_stolen" }],
     ["a customer who would have to act", "4000002760003184", { declineCode: "authentication_required" }],
   ])("charges no other gateway after %s", async (_, number, attempt) => {
-    const session = await pay(number);
+    const session = await checkout.pay(number);
     expect(session).toMatchObject({ status: "DECLINED", declineCode: attempt.declineCode });
     expect(session.attempts).toMatchObject([{ gateway: "STRIPE", status: "DECLINED", ...attempt }]);
   });
 
   it("voids the hold whose answer was lost, after the next gateway has captured", async () => {
-    const paying = pay("4000000000002040");
+    const paying = checkout.pay("4000000000002040");
     await demo.sandbox.paused({ operation: "stripe.silence" });
     await demo.sandbox.release({ operation: "stripe.silence" });
     const session = await paying;
@@ -147,7 +140,7 @@ describe("a payment with STRIPE at priority 1", () => {
   });
 
   it("captures the hold whose answer was lost when the next gateway declines", async () => {
-    const paying = pay("4000000000003022");
+    const paying = checkout.pay("4000000000003022");
     await demo.sandbox.paused({ operation: "stripe.silence" });
     await demo.sandbox.release({ operation: "stripe.silence" });
     expect(await paying).toMatchObject({
@@ -161,7 +154,7 @@ describe("a payment with STRIPE at priority 1", () => {
   });
 
   it("captures once when the answer to the capture is lost", async () => {
-    const paying = pay("4000000000002081");
+    const paying = checkout.pay("4000000000002081");
     await demo.sandbox.paused({ operation: "stripe.lost-capture" });
     await demo.sandbox.release({ operation: "stripe.lost-capture" });
     const { sessionId } = await paying;

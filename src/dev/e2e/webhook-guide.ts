@@ -2,18 +2,15 @@
  * The parts of the pages about webhooks that are generated from the product: examples, the schedule of delivery
  * attempts, the figures.
  */
-import { Registry } from "prom-client";
 import { answerBytesMax, bodyStartBytes, connectTimeoutMs, urlCharactersMax } from "../../events/egress.ts";
 import { planNextAttempt, triesMax } from "../../events/retry-schedule.ts";
 import { signWebhook } from "../../events/signature.ts";
 import { postTimeoutMs } from "../../limits.ts";
-import { createWebhookMetrics } from "../../metrics/webhook-metrics.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { Secret } from "../../platform/secrets.ts";
 import type { ReceivedRequest } from "../testing/receiver.ts";
 import { exampleBody } from "./example-bodies.ts";
 
-/** The pages about webhooks. */
 export const webhookPages = [
   "webhooks.md",
   "verify-webhooks.md",
@@ -35,7 +32,6 @@ export function guideParts({ bodies, request }: GuideFacts): Record<string, stri
     vector: vectorPart(),
     schedule: scheduleTable(),
     figures: figuresTable(),
-    metrics: metricsTable(),
   };
 }
 
@@ -123,16 +119,4 @@ function figuresTable(): string {
     ["delivery attempts for a webhook", `${triesMax}`],
   ];
   return ["| figure | what |", "|---|---|", ...rows.map(([what, figure]) => `| ${figure} | ${what} |`)].join("\n");
-}
-
-function metricsTable(): string {
-  const registry = new Registry();
-  createWebhookMetrics(registry, "switchyard");
-  const rows = registry.getMetricsAsArray().map((metric) => {
-    // The library has it, but omits it from its types.
-    const { labelNames } = metric as unknown as { labelNames: readonly string[] };
-    const labels = labelNames.filter((label) => label !== "environment").map((label) => `\`${label}\``);
-    return `| \`${metric.name}\` | ${metric.type} | ${labels.join(", ")} | ${metric.help} |`;
-  });
-  return ["| metric | type | labels | what |", "|---|---|---|---|", ...rows].join("\n");
 }

@@ -12,7 +12,6 @@ const framesOfPage = `const roots = [document, ...[...document.querySelectorAll(
 const findFrame = `${framesOfPage} return frames[0] ?? null;`;
 const findLastFrame = `${framesOfPage} return frames.at(-1) ?? null;`;
 
-/** Starts the engine's own small browser. */
 export async function startWebKit(): Promise<EnginePage> {
   const screen = await Companion.start(
     "Xvfb",

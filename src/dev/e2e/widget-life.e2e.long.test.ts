@@ -18,7 +18,6 @@ afterEach(() => fixture?.close());
 
 const pay = () => fixture.payButton.click();
 const successes = () => fixture.callNames.filter((name) => name === "onSuccess");
-/** Returns the error that an expression throws in the page. */
 const complaintOf = (expression: string) =>
   fixture.page.evaluate(`(() => { try { ${expression} } catch (error) { return error.message } })()`);
 

@@ -50,7 +50,6 @@ function askedSessions(): string[] {
   return asked;
 }
 
-/** Pays with a card that is declined, and waits for the message. */
 async function payInVain(code = "card_declined"): Promise<void> {
   fixture.service.onSubmit = () => fixture.service.decline(code);
   await fixture.goToCheckout();

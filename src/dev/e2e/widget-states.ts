@@ -5,10 +5,8 @@ import { NextAction_Framing } from "../../../gen/payments/v1/checkout_pb.ts";
 import { emulatorSession } from "../testing/checkout-emulator.ts";
 import { WidgetFixture, type WidgetStage } from "./widget-fixture.ts";
 
-/** The name of a state, by what the customer sees. */
 export type WidgetState = keyof typeof ways;
 
-/** The look of the page: a language, a theme, a window. */
 export type Look = {
   readonly locale: string;
   readonly colorScheme: "light" | "dark";

@@ -7,7 +7,6 @@ import type { GivenToRole } from "./role-settings.ts";
 /** A reference of a service to a secret or a network: its name, or its name with the target. */
 type Named = string | { readonly source: string; readonly target: string };
 
-/** The parts of a service that the rules check. */
 export type ComposeService = {
   readonly image: string;
   readonly user?: string;

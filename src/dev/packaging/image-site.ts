@@ -145,7 +145,6 @@ export class ImageSite {
     for (const name of files) this.#secrets.set(name, readFileSync(join(folder, name), "utf8"));
   }
 
-  /** Runs the migrations of compose.yaml to their ends. */
   async migrate(): Promise<void> {
     for (const database of databases) await this.#finish(await this.start(`migrate-${database}`));
   }

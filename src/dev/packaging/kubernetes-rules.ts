@@ -2,7 +2,6 @@
 import type { NetworkPolicySpec } from "kubernetes-types/networking/v1.d.ts";
 import { besideOf, type Manifest, type PodContainer } from "./kubernetes-manifests.ts";
 
-/** Checks the privileges of a container and of its pod. */
 export function findLooseSecurity({ where, pod, container }: PodContainer): string[] {
   const { securityContext: own, resources } = container;
   const lent = pod.securityContext;
@@ -24,7 +23,6 @@ export function findLooseSecurity({ where, pod, container }: PodContainer): stri
 // The time that a role needs after its shutdown grace (docs/upgrades.md).
 const stopSecondsAfterGrace = 25;
 
-/** Checks probes, the times of shutdown, and spreading of servers. */
 export function findMissingCare(one: PodContainer, variables: Readonly<Record<string, string>>): string[] {
   const { where, pod, container, role } = one;
   if (role === undefined) return [];
@@ -47,7 +45,6 @@ export function findMissingCare(one: PodContainer, variables: Readonly<Record<st
   });
 }
 
-/** Compares the ports in a role's settings with the named ports. */
 export function findPortMistakes(one: PodContainer, variables: Readonly<Record<string, string>>): string[] {
   if (one.role === undefined) return [];
   const listens = {

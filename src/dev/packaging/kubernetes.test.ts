@@ -43,7 +43,6 @@ async function compile(objects: readonly Manifest[]): Promise<string> {
   }
 }
 
-/** Returns a container with some fields changed. */
 function changed(one: PodContainer, container: object, pod: object = {}): PodContainer {
   return { ...one, container: { ...one.container, ...container }, pod: { ...one.pod, ...pod } };
 }

@@ -25,7 +25,6 @@ function anchorsOf(page: string): string[] {
   );
 }
 
-/** Finds links to missing files, and to missing sections. */
 function findDeadLinks(page: string, text: string): string[] {
   const links = [...text.matchAll(/\]\((?!https?:|mailto:)([^)#]*)#?([^)]*)\)/g)];
   return links.flatMap(([link, path, anchor]) => {

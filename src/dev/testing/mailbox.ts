@@ -6,7 +6,6 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { SMTPServer } from "smtp-server";
 
-/** One mail as received over the wire. */
 export type ReceivedMail = {
   readonly from: string;
   readonly to: readonly string[];

@@ -40,7 +40,6 @@ export class RunningCommand {
   readonly #exit: Promise<number>;
   #look: () => void = () => {};
 
-  /** `switchyard …`, without environment variables. */
   constructor(parts: readonly string[]) {
     this.#child = spawn(process.execPath, [main, ...parts], {
       env: compileCache,

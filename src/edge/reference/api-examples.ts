@@ -20,7 +20,6 @@ export const createRequest = {
   statementDescriptor: "Acme Books",
 };
 
-/** The answer to its creation. */
 export const createResponse = {
   sessionId: session.sessionId,
   clientSecret: `${session.sessionId}_secret_t1_0f3kq8vX2mPz7cRw9sLb4tNd6hJy1gAe5uKx`,
@@ -65,7 +64,6 @@ const summary = {
   },
 };
 
-/** The same session once it is paid, with its attempts. */
 export const sessionResponse = {
   ...summary,
   attempts: [
@@ -110,12 +108,10 @@ export const sessionResponse = {
   amountRefundableMinor: 4900,
 };
 
-/** The body of a capture of a part. */
 export const captureRequest = { amountMinor: 900 };
 
 const manual = { capture: "manual", captureBy: "2026-03-05T10:00:00.000Z" };
 
-/** That payment, captured in part. */
 export const capturedResponse = {
   ...sessionResponse,
   ...manual,
@@ -125,7 +121,6 @@ export const capturedResponse = {
 
 const { capturedVia: _, captureConfirmed: __, ...uncaptured } = summary;
 
-/** A held payment that was cancelled. */
 export const cancelledResponse = {
   ...uncaptured,
   ...manual,
@@ -145,10 +140,8 @@ export const cancelledResponse = {
   refunds: [],
 };
 
-/** The body of a refund of a part. */
 export const createRefundRequest = { amountMinor: 900, reason: "requested_by_customer", refundRef: "return-77" };
 
-/** That refund, on its way to the card. */
 export const refundResponse = {
   refundId: "ref_01m7zd2q5c9e3h7k1n5r8t2w4y",
   sessionId: summary.sessionId,
@@ -164,7 +157,6 @@ export const refundResponse = {
   completedAt: "2026-03-04T09:12:44.655Z",
 };
 
-/** The last page of a ledger. */
 export const ledgerResponse = {
   entries: [
     {

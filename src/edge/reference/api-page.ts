@@ -114,7 +114,9 @@ export function renderApi(document: ApiDocument): string {
     const list =
       endpoints.length > 0 ? `<ul class="endpoints">${endpoints.join("\n")}</ul>` : renderer.webhookHeaders();
     return {
-      ...{ id, name, parts },
+      id,
+      name,
+      parts,
       html: `<section class="group" aria-labelledby="${id}">
 <div class="row"><div><h2 id="${id}">${escapeHtml(name)}</h2>${renderer.prose(description)}</div><div class="side">${list}</div></div>
 ${parts.map(({ html }) => html).join("\n")}

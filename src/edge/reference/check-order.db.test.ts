@@ -7,7 +7,6 @@ import { checks } from "./errors-page.ts";
 const surfaces = await forFile(startSurfaces);
 afterAll(() => expect(surfaces.edge.bugs).toEqual([]));
 
-/** A request in parts, so that its faults can be corrected one by one. */
 type Parts = {
   method: string;
   path: string;

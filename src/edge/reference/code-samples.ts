@@ -10,7 +10,6 @@ export type SampleCall = {
   readonly body?: unknown;
 };
 
-/** The languages in the order of their tabs. */
 export const languages = ["curl", "Node", "Python"] as const;
 
 /** Returns the call in each language. API_ORIGIN and SECRET_KEY come from the environment. */

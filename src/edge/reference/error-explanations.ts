@@ -1,7 +1,6 @@
 /** The cause and remedy of each error: the text of docs/errors.md and /docs/errors beside the table of codes. */
 import type { DomainErrorCode } from "../../platform/errors.ts";
 
-/** The sections of the page, in its order. */
 export const errorGroups = [
   "Body",
   "Headers and query",

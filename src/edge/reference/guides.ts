@@ -11,7 +11,9 @@ export type Guide = {
 };
 
 const guide = (file: string, title: string, about: string): Guide => ({
-  ...{ file, title, about },
+  file,
+  title,
+  about,
   path: `/docs/${file.replace(/\.md$/, "").toLowerCase()}`,
 });
 

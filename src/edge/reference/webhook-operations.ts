@@ -4,7 +4,6 @@ import type { Schema } from "../../transcoder/openapi/value-schema.ts";
 import { personalFields } from "../session-messages.ts";
 import { sessionResponse } from "./api-examples.ts";
 
-/** The group of all of them. */
 export const webhookTag = {
   name: "Webhooks",
   description:

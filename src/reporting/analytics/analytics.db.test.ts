@@ -35,7 +35,6 @@ const paid = (settledAt: string): SettledRow => ({ settledAt, attempts: [{ gatew
 const utc = (firstDay: string, lastDay = firstDay) => ({ firstDay, lastDay, timeZone: "UTC" });
 
 const at = "2026-03-10T12:00:00Z";
-/** One payment of each kind. */
 const oneOfEach: readonly SettledRow[] = [
   { settledAt: at, amountMinor: 1000, seconds: 1, attempts: [{ gateway: "A", status: "CAPTURED", ms: 100 }] },
   {

@@ -4,7 +4,6 @@ import type { Arm, RoutingRule } from "../../core/rows/entities.ts";
 import type { ConnectionId } from "../../platform/ids.ts";
 import type { ArmCosts, ArmCounts } from "./load-counts.ts";
 
-/** Part of a whole. */
 export type Counted = { readonly count: number; readonly of: number };
 
 /** An estimate, and the ends of its interval of 95 %. */

@@ -10,7 +10,6 @@ import { latencySteps } from "./latency-histogram.ts";
  */
 export const countedMinutes = [15, 60, 360, 1440] as const;
 
-/** A table of counts, with its key columns and its sums. */
 export type CountedTable = {
   readonly table:
     | "analytics_payment"

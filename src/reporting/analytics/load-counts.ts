@@ -196,7 +196,6 @@ async function load<Row extends object>(reads: Reads, statement: Statement, give
   return rows;
 }
 
-/** Returns the parameters of a statement for points that begin at these times. */
 function valuesOf(merchantId: MerchantId, { startsAt, endsAt: to }: Times): unknown[] {
   const stretches = stretchesOf({ startsAt, endsAt: to });
   const times = (name: "from" | "to") => arrayOf(stretches.map((stretch) => stretch[name].toISOString()));

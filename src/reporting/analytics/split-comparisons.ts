@@ -55,7 +55,6 @@ export async function loadComparisons(reads: Reads, asked: AskedCounts): Promise
     .toSorted((one, other) => other.rules.at(-1)!.version - one.rules.at(-1)!.version);
 }
 
-/** Returns the plan of a case, or the default plan for an empty name. */
 function planOf(
   rule: RoutingRule,
   caseName: string,

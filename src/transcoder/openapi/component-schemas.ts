@@ -18,7 +18,6 @@ import { type Direction, enumValues, type Schema, scalarSchema, wellKnownSchema 
 /** Returns the comment above a descriptor in its .proto file, empty if there is none. */
 export type CommentOf = (desc: AnyDesc) => string;
 
-/** Collects the schemas that a document needs. */
 export class ComponentSchemas {
   readonly #schemas = new Map<string, Schema>();
   readonly #commentOf: CommentOf;

@@ -6,7 +6,6 @@ import { type CommentOf, ComponentSchemas } from "./component-schemas.ts";
 import { describeOperation, type Operation, type OperationDetails } from "./describe-operation.ts";
 import type { Schema } from "./value-schema.ts";
 
-/** The input of a document. */
 export type ApiDescription = {
   readonly info: Schema;
   readonly servers: readonly Schema[];

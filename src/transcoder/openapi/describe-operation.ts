@@ -33,7 +33,6 @@ export type OperationDetails = {
 /** An operation and the path that it belongs to. */
 export type Operation = { readonly path: string; readonly operation: Schema };
 
-/** Describes a route. `name` is the operation's id. */
 export function describeOperation(
   route: Route,
   name: string,

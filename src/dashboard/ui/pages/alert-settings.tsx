@@ -10,7 +10,6 @@ import { WebhookAlertService } from "../../../../gen/dashboard/v1/webhook_alerts
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { Field } from "../parts/field.tsx";
-import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { ShownSecret } from "../parts/secret.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
@@ -19,7 +18,6 @@ import { useScope } from "../scope.ts";
 import { Choices, Line, Row, SettingRow } from "./setting-row.tsx";
 import { findAddressProblem, linesOf } from "./setting-rules.ts";
 
-/** The rows about alerts. */
 export function AlertForms() {
   const { merchantId, environment } = useScope();
   const scope = { merchantId, environment };
@@ -97,9 +95,8 @@ function Addresses({ kept, revision, unconfirmed, members, canMail }: AddressPro
 function Chat({ host, onChange }: { host: string; onChange: () => Promise<unknown> }) {
   const { merchantId, environment, role } = useScope();
   const client = createClient(AlertService, useTransport());
-  const { run, dialog } = useProof();
   const set = useMutation({
-    mutationFn: (url: string) => run(() => client.setAlertChat({ merchantId, environment, url })),
+    mutationFn: (url: string) => client.setAlertChat({ merchantId, environment, url }),
     onSuccess: onChange,
   });
   const secret = set.data?.signingSecret ?? "";
@@ -149,7 +146,6 @@ function Chat({ host, onChange }: { host: string; onChange: () => Promise<unknow
           </div>
         </Form>
       )}
-      {dialog}
     </Row>
   );
 }

@@ -1,6 +1,7 @@
 /** Customer authentications of the range: how they ended, who is liable, and what they saved. */
 import type { AnalyticsPoint, AuthenticationCounts } from "../../../../gen/dashboard/v1/analytics_pb.ts";
 import { type CountsColumn, CountsTable, countColumn, csvRows, msColumn, rateColumn } from "../parts/counts-table.tsx";
+import { Fact } from "../parts/fact.tsx";
 import { Fold } from "../parts/fold.tsx";
 import { formatCount, formatMinor, formatRate } from "../parts/numbers.ts";
 
@@ -35,37 +36,20 @@ export function AuthenticationTable({ total }: { total: AnalyticsPoint }) {
       rows={authenticatingGateways.length > 0 ? () => csvRows(table) : undefined}
     >
       <dl className="facts">
-        <div>
-          <dt>Payments authenticated</dt>
-          <dd>
-            {formatCount(payments.authenticated)}, {formatRate(payments.authenticatedRate)} of payments
-          </dd>
-        </div>
-        <div>
-          <dt>Customers asked</dt>
-          <dd>
-            {formatCount(payments.challenged)}, {formatRate(payments.challengeRate)} of payments;{" "}
-            {formatCount(payments.challengedAgain)} more than once
-          </dd>
-        </div>
-        <div>
-          <dt>Saved by failover after authentication</dt>
-          <dd>{formatCount(payments.savedAuthenticated)}</dd>
-        </div>
-        <div>
-          <dt>Declined for want of authentication</dt>
-          <dd>
-            {formatCount(attempts.authenticationRequired)}{" "}
-            {attempts.authenticationRequired === 1n ? "attempt" : "attempts"}, {formatCount(attempts.recovered)}{" "}
-            followed by a success
-          </dd>
-        </div>
-        {liable.length > 0 && (
-          <div>
-            <dt>Captured with the issuer liable</dt>
-            <dd>{liable.map(liableShare).join(" · ")}</dd>
-          </div>
-        )}
+        <Fact name="Payments authenticated">
+          {formatCount(payments.authenticated)}, {formatRate(payments.authenticatedRate)} of payments
+        </Fact>
+        <Fact name="Customers asked">
+          {formatCount(payments.challenged)}, {formatRate(payments.challengeRate)} of payments;{" "}
+          {formatCount(payments.challengedAgain)} more than once
+        </Fact>
+        <Fact name="Saved by failover after authentication">{formatCount(payments.savedAuthenticated)}</Fact>
+        <Fact name="Declined for want of authentication">
+          {formatCount(attempts.authenticationRequired)}{" "}
+          {attempts.authenticationRequired === 1n ? "attempt" : "attempts"}, {formatCount(attempts.recovered)} followed
+          by a success
+        </Fact>
+        {liable.length > 0 && <Fact name="Captured with the issuer liable">{liable.map(liableShare).join(" · ")}</Fact>}
       </dl>
       {authenticatingGateways.length > 0 && <CountsTable label={title} {...table} />}
     </Fold>

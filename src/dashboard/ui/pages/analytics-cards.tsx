@@ -3,8 +3,8 @@ import type { AnalyticsPoint, CardCounts } from "../../../../gen/dashboard/v1/an
 import { Fold } from "../parts/fold.tsx";
 import { formatCount, formatRate } from "../parts/numbers.ts";
 import { endedOf } from "../parts/outcomes.ts";
+import { RecordTable } from "../parts/record-table.tsx";
 import { Share } from "../parts/share.tsx";
-import { TableScroll } from "../parts/table-scroll.tsx";
 import { cardNames } from "./analytics-charts.ts";
 
 const titles = {
@@ -44,36 +44,21 @@ function CardTable({ by, rows }: { by: keyof typeof titles; rows: readonly CardC
   return (
     <Fold {...{ id, title }} about={`${formatCount(all)} payments`} rows={csv}>
       <p className="soft small">{sources[by]} Other cards count as Unknown.</p>
-      <TableScroll label={title}>
-        <table className="counts">
-          <thead>
-            <tr>
-              {[heading, ...headings, "Share"].map((each) => (
-                <th scope="col" key={each}>
-                  {each}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((row) => (
-              <tr key={row.value}>
-                <th scope="row">{cardNames[by](row.value)}</th>
-                <td>{formatCount(endedOf(row))}</td>
-                <td>{formatRate(row.approvalRate)}</td>
-                <td>{formatCount(row.succeeded)}</td>
-                <td>{formatCount(row.released)}</td>
-                <td>{formatCount(row.declined)}</td>
-                <td>{formatCount(row.degraded)}</td>
-                <td>{formatCount(row.savedByFailover)}</td>
-                <td>
-                  <Share part={Number(endedOf(row))} of={Number(all)} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </TableScroll>
+      <RecordTable
+        label={title}
+        className="counts"
+        columns={[heading, ...headings, "Share"].map((name) => ({ name }))}
+        rows={rows.map((row) => ({
+          key: row.value,
+          cells: [
+            cardNames[by](row.value),
+            formatCount(endedOf(row)),
+            formatRate(row.approvalRate),
+            ...[row.succeeded, row.released, row.declined, row.degraded, row.savedByFailover].map(formatCount),
+            <Share key="share" part={Number(endedOf(row))} of={Number(all)} />,
+          ],
+        }))}
+      />
     </Fold>
   );
 }

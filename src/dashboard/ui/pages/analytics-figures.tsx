@@ -11,8 +11,8 @@ import { Fold } from "../parts/fold.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { formatCount, formatMinor, formatMs, formatRate } from "../parts/numbers.ts";
 import { approvedOf, endedOf } from "../parts/outcomes.ts";
+import { RecordTable } from "../parts/record-table.tsx";
 import { Share } from "../parts/share.tsx";
-import { TableScroll } from "../parts/table-scroll.tsx";
 
 /** The main figures; those of payments beside the period before, where there is one. */
 export function Figures({ total, before }: { total: AnalyticsPoint; before: PaymentCounts | undefined }) {
@@ -103,34 +103,25 @@ export function DeclineTable({ declines }: Pick<GetAnalyticsResponse, "declines"
       {declines.length === 0 ? (
         <p>No attempt was declined.</p>
       ) : (
-        <TableScroll label="Decline reasons">
-          <table className="counts">
-            <thead>
-              <tr>
-                <th scope="col">Decline code</th>
-                <th scope="col" className="text">
-                  Gateway
-                </th>
-                <th scope="col">Attempts</th>
-                <th scope="col">Share</th>
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map(([code, gateway, attempts]) => (
-                <tr key={`${code} ${gateway}`}>
-                  <th scope="row">
-                    <code>{code}</code>
-                  </th>
-                  <td className="text">{gateway}</td>
-                  <td>{formatCount(attempts)}</td>
-                  <td>
-                    <Share part={attempts} of={Number(sum)} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </TableScroll>
+        <RecordTable
+          label="Decline reasons"
+          className="counts"
+          columns={[
+            { name: "Decline code" },
+            { name: "Gateway", className: "text" },
+            { name: "Attempts" },
+            { name: "Share" },
+          ]}
+          rows={rows.map(([code, gateway, attempts]) => ({
+            key: `${code} ${gateway}`,
+            cells: [
+              <code key="code">{code}</code>,
+              gateway,
+              formatCount(attempts),
+              <Share key="share" part={attempts} of={Number(sum)} />,
+            ],
+          }))}
+        />
       )}
     </Fold>
   );

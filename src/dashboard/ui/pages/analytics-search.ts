@@ -31,7 +31,6 @@ export type PresetName = keyof typeof presets;
 /** Whole days, the last one included, as `2026-11-21`. */
 export type DayRange = { readonly first: string; readonly last: string };
 
-/** Returns the days that an address means. */
 export function daysOf({ first, last, range = "7d", zone = ownZone }: AnalyticsSearch): DayRange {
   if (first !== undefined && last !== undefined) return { first, last };
   const end = daysBefore(todayIn(zone), range === "yesterday" ? 1 : 0);

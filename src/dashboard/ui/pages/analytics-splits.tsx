@@ -11,9 +11,8 @@ import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
 import { decimalOf } from "../parts/minor-units.ts";
 import { formatCount, formatMinor, formatMs, formatRate } from "../parts/numbers.ts";
 import { endedOf } from "../parts/outcomes.ts";
-import { TableScroll } from "../parts/table-scroll.tsx";
+import { RecordTable } from "../parts/record-table.tsx";
 
-/** A section for each split. */
 export function Splits({ splits }: Pick<GetAnalyticsResponse, "splits">) {
   return splits.map((split, index) => (
     <Split key={`${split.case} ${split.ruleVersions.join()}`} split={split} id={`split-${index}`} />
@@ -72,76 +71,48 @@ function Split({ split, id }: { split: SplitComparison; id: string }) {
 type TableProps = { readonly name: string; readonly arms: readonly NamedArm[] };
 type NamedArm = readonly [name: string, counts: ArmCounts];
 
+const variantColumns = [
+  ...["Variant", "Payments", "Approval rate", "At 95 % confidence", "Released", "Saved by failover"],
+  ...["Attempts per payment", "Median time to outcome", "95th percentile"],
+].map((name) => ({ name }));
+
 function VariantTable({ name, arms }: TableProps) {
-  return (
-    <TableScroll label={`Variants of ${name}`}>
-      <table className="counts">
-        <thead>
-          <tr>
-            <th scope="col">Variant</th>
-            <th scope="col">Payments</th>
-            <th scope="col">Approval rate</th>
-            <th scope="col">At 95 % confidence</th>
-            <th scope="col">Released</th>
-            <th scope="col">Saved by failover</th>
-            <th scope="col">Attempts per payment</th>
-            <th scope="col">Median time to outcome</th>
-            <th scope="col">95th percentile</th>
-          </tr>
-        </thead>
-        <tbody>
-          {arms.map(([arm, counts]) => (
-            <tr key={arm}>
-              <th scope="row">{arm}</th>
-              <td>{formatCount(endedOf(counts))}</td>
-              <td>{formatRate(counts.approval?.value)}</td>
-              <td>{interval(counts.approval)}</td>
-              <td>{formatCount(counts.released)}</td>
-              <td>{formatCount(counts.savedByFailover)}</td>
-              <td>{attemptsPerPayment(counts)}</td>
-              <td>{formatMs(counts.p50Ms)}</td>
-              <td>{formatMs(counts.p95Ms)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </TableScroll>
-  );
+  const rows = arms.map(([arm, counts]) => ({
+    key: arm,
+    cells: [
+      arm,
+      formatCount(endedOf(counts)),
+      formatRate(counts.approval?.value),
+      interval(counts.approval),
+      formatCount(counts.released),
+      formatCount(counts.savedByFailover),
+      attemptsPerPayment(counts),
+      formatMs(counts.p50Ms),
+      formatMs(counts.p95Ms),
+    ],
+  }));
+  return <RecordTable label={`Variants of ${name}`} className="counts" columns={variantColumns} rows={rows} />;
 }
 
+const costColumns = [
+  { name: "Variant" },
+  { name: "Gateway", className: "text" },
+  ...["Attempts", "Captures", "Voided holds", "Captured"].map((name) => ({ name })),
+];
+
 function CostTable({ name, arms }: TableProps) {
-  return (
-    <TableScroll label={`What gateways charge for in ${name}`}>
-      <table className="counts">
-        <thead>
-          <tr>
-            <th scope="col">Variant</th>
-            <th scope="col" className="text">
-              Gateway
-            </th>
-            <th scope="col">Attempts</th>
-            <th scope="col">Captures</th>
-            <th scope="col">Voided holds</th>
-            <th scope="col">Captured</th>
-          </tr>
-        </thead>
-        <tbody>
-          {arms.flatMap(([arm, { costs }]) =>
-            costs.map((cost) => (
-              <tr key={`${arm} ${cost.gateway} ${cost.currency}`}>
-                <th scope="row">{arm}</th>
-                <td className="text">{nameOfGateway(cost.gateway)}</td>
-                <td>{formatCount(cost.attempts)}</td>
-                <td>{formatCount(cost.captured)}</td>
-                <td>{formatCount(cost.voided)}</td>
-                <td>{formatMinor(cost.capturedMinor, cost)}</td>
-              </tr>
-            )),
-          )}
-        </tbody>
-      </table>
-    </TableScroll>
+  const rows = arms.flatMap(([arm, { costs }]) =>
+    costs.map((cost) => ({
+      key: `${arm} ${cost.gateway} ${cost.currency}`,
+      cells: [
+        ...[arm, nameOfGateway(cost.gateway)],
+        ...[cost.attempts, cost.captured, cost.voided].map(formatCount),
+        formatMinor(cost.capturedMinor, cost),
+      ],
+    })),
   );
+  const label = `What gateways charge for in ${name}`;
+  return <RecordTable label={label} className="counts" columns={costColumns} rows={rows} />;
 }
 
 function interval(rate: RateEstimate | undefined): string {

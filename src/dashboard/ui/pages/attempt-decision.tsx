@@ -5,7 +5,6 @@ import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import { Form } from "react-aria-components/Form";
 import {
   type AttemptDecision,
   AttemptDecision_Kind as Kind,
@@ -18,9 +17,8 @@ import { formatAmount } from "../parts/amount.tsx";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { visible } from "../parts/copied-text.tsx";
-import { Field } from "../parts/field.tsx";
+import { DataForm, Field, SelectField } from "../parts/field.tsx";
 import { findPartProblem, readAmount } from "../parts/minor-units.ts";
-import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
@@ -28,7 +26,6 @@ import { useSignIn } from "../signed-in.tsx";
 
 type DecisionProps = { attempt: PaymentAttempt; summary: PaymentSummary; onChange: () => unknown };
 
-/** The decision on record, if there is one, and a form where one can be made. */
 export function AttemptDecisionPart({ attempt, summary, onChange }: DecisionProps) {
   const [isOpen, setOpen] = useState(false);
   const { role } = useScope();
@@ -57,12 +54,11 @@ function Made(props: DecisionProps & { decision: AttemptDecision; mayDecide: boo
   const { merchantId, environment } = useScope();
   const { member } = useSignIn();
   const client = createClient(PaymentService, useTransport());
-  const { run, dialog } = useProof();
   const of = { merchantId, environment, sessionId: summary.sessionId, attemptId: attempt.attemptId };
   const { kind, gatewayReference, confirmedAt, amount } = decision;
   const seen = { kind, gatewayReference, ...(amount && { amountMinor: amount.amountMinor }) };
   const confirm = useMutation({
-    mutationFn: () => run(() => client.confirmAttemptDecision({ ...of, ...seen })),
+    mutationFn: () => client.confirmAttemptDecision({ ...of, ...seen }),
     onSuccess: onChange,
     meta: { done: "The decision is confirmed." },
   });
@@ -106,7 +102,6 @@ function Made(props: DecisionProps & { decision: AttemptDecision; mayDecide: boo
         </div>
       )}
       {!confirmedAt && isOwn && <p className="small">Another developer or owner must confirm it.</p>}
-      {dialog}
     </div>
   );
 }
@@ -114,7 +109,6 @@ function Made(props: DecisionProps & { decision: AttemptDecision; mayDecide: boo
 function DecisionForm({ attempt, summary, onChange, onEnd }: DecisionProps & { onEnd: () => void }) {
   const { merchantId, environment, environmentName } = useScope();
   const client = createClient(PaymentService, useTransport());
-  const { run, dialog } = useProof();
   const { attemptId } = attempt;
   const { sessionId, amount: held } = summary;
   const [kind, setKind] = useState<Kind>(Kind.GIVEN_UP);
@@ -128,7 +122,7 @@ function DecisionForm({ attempt, summary, onChange, onEnd }: DecisionProps & { o
       const statement = isCaptured
         ? { gatewayReference: text("reference"), ...amount }
         : { noMoneyKept: form.has("noMoneyKept") };
-      return run(() => client.decideAttempt({ ...request, ...statement }));
+      return client.decideAttempt({ ...request, ...statement });
     },
     onSuccess: () => {
       onEnd();
@@ -137,14 +131,7 @@ function DecisionForm({ attempt, summary, onChange, onEnd }: DecisionProps & { o
     meta: { done: "The decision is recorded." },
   });
   return (
-    <Form
-      className="form"
-      aria-label={`End attempt ${attempt.sequence}`}
-      onSubmit={(event) => {
-        event.preventDefault();
-        decide.mutate(new FormData(event.currentTarget));
-      }}
-    >
+    <DataForm aria-label={`End attempt ${attempt.sequence}`} onData={decide.mutate}>
       <p className="soft">
         Look at the payment in the gateway’s own dashboard first. Your decision sends nothing to the gateway.
         {environmentName === "live" && " Another developer or owner must confirm it."}
@@ -157,8 +144,7 @@ function DecisionForm({ attempt, summary, onChange, onEnd }: DecisionProps & { o
         </Button>
         <Button onPress={onEnd}>Cancel</Button>
       </div>
-      {dialog}
-    </Form>
+    </DataForm>
   );
 }
 
@@ -169,21 +155,18 @@ function EndFields(props: {
   onKind: (kind: Kind) => void;
 }) {
   const { attempt, held, kind, onKind } = props;
-  const kindId = `kind-${attempt.attemptId}`;
   const reasonId = `reason-${attempt.attemptId}`;
   return (
     <>
-      <div className="field">
-        <label htmlFor={kindId}>How it ended</label>
-        <select
-          id={kindId}
-          value={kind}
-          onChange={({ target }) => onKind(Number(target.value) === Kind.CAPTURED ? Kind.CAPTURED : Kind.GIVEN_UP)}
-        >
-          <option value={Kind.GIVEN_UP}>Given up: no money is captured</option>
-          {attempt.openDecisions.includes(Kind.CAPTURED) && <option value={Kind.CAPTURED}>Captured once</option>}
-        </select>
-      </div>
+      <SelectField
+        label="How it ended"
+        value={kind}
+        onChange={({ target }) => onKind(Number(target.value) === Kind.CAPTURED ? Kind.CAPTURED : Kind.GIVEN_UP)}
+        values={[
+          [Kind.GIVEN_UP, "Given up: no money is captured"],
+          ...(attempt.openDecisions.includes(Kind.CAPTURED) ? [[Kind.CAPTURED, "Captured once"] as const] : []),
+        ]}
+      />
       {kind === Kind.CAPTURED ? (
         <>
           <Field

@@ -1,69 +1,57 @@
 /** The parts of an audit trail entry: its object, its actor and its changes, with ids as links. */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { useQuery } from "@connectrpc/connect-query";
-import { Link } from "@tanstack/react-router";
 import type { AuditEntry } from "../../../../gen/dashboard/v1/audit_pb.ts";
 import { GatewayConnectionService } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 import type { Currency } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { formatAmount } from "../parts/amount.tsx";
 import { changesOf } from "../parts/audit-changes.ts";
 import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
-import { useScope } from "../scope.ts";
+import { ScopeLink, useScope } from "../scope.ts";
 
 /** The changed object, as a link where it has a page. The merchant itself needs no name. */
 export function Subject({ subject }: { subject: string }) {
-  const { environmentName: environment, merchantId } = useScope();
   const [first = "", second = ""] = subject.split("/");
-  const params = { environment, merchantId };
   if (first.startsWith("we_") && second.startsWith("evt_"))
     return (
-      <Link
-        to="/$environment/$merchantId/webhooks/deliveries/$endpointId/$eventId"
-        params={{ ...params, endpointId: first, eventId: second }}
-      >
+      <ScopeLink to="./webhooks/deliveries/$endpointId/$eventId" params={{ endpointId: first, eventId: second }}>
         {second}
-      </Link>
+      </ScopeLink>
     );
   return <Id id={first} />;
 }
 
 function Id({ id }: { id: string }) {
-  const { environmentName: environment, merchantId } = useScope();
-  const params = { environment, merchantId };
   switch (id.split("_")[0]) {
     case "ps":
       return (
-        <Link to="/$environment/$merchantId/payments/$sessionId" params={{ ...params, sessionId: id }}>
+        <ScopeLink to="./payments/$sessionId" params={{ sessionId: id }}>
           {id}
-        </Link>
+        </ScopeLink>
       );
     case "att":
       return (
-        <Link to="/$environment/$merchantId/payments" params={params} search={{ q: id }}>
+        <ScopeLink to="./payments" search={{ q: id }}>
           {id}
-        </Link>
+        </ScopeLink>
       );
     case "ref":
       return (
-        <Link to="/$environment/$merchantId/refunds" params={params} search={{ reference: id }}>
+        <ScopeLink to="./refunds" search={{ reference: id }}>
           {id}
-        </Link>
+        </ScopeLink>
       );
     case "we":
       return (
-        <Link to="/$environment/$merchantId/webhooks/deliveries" params={params} search={{ endpoint: id }}>
+        <ScopeLink to="./webhooks/deliveries" search={{ endpoint: id }}>
           {id}
-        </Link>
+        </ScopeLink>
       );
     case "gc":
       return <Connection connectionId={id} />;
     case "mbr":
     case "inv":
-      return (
-        <Link to="/$environment/$merchantId/team" params={params}>
-          {id}
-        </Link>
-      );
+      return <ScopeLink to="./team">{id}</ScopeLink>;
     default:
       return id;
   }
@@ -71,7 +59,7 @@ function Id({ id }: { id: string }) {
 
 /** A gateway's account by its name; by its id once it was removed. */
 function Connection({ connectionId }: { connectionId: string }) {
-  const { environment, environmentName, merchantId } = useScope();
+  const { environment, merchantId } = useScope();
   const { data } = useQuery(
     GatewayConnectionService.method.listGatewayConnections,
     { merchantId, environment },
@@ -79,9 +67,9 @@ function Connection({ connectionId }: { connectionId: string }) {
   );
   const connection = data?.connections.find((each) => each.connectionId === connectionId);
   return (
-    <Link to="/$environment/$merchantId/gateways" params={{ environment: environmentName, merchantId }}>
+    <ScopeLink to="./gateways">
       {connection ? `${nameOfGateway(connection.gateway)} (${connection.account})` : connectionId}
-    </Link>
+    </ScopeLink>
   );
 }
 

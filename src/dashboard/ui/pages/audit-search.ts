@@ -20,7 +20,6 @@ const shapes: Readonly<Record<Exclude<keyof AuditSearch, "reads">, RegExp>> = {
   before: /^(19[7-9]\d|[2-9]\d{3})-\d{2}-\d{2}$/,
 };
 
-/** Reads the filters of an address, or of a form. */
 export function readAuditSearch(given: Readonly<Record<string, unknown>>): AuditSearch {
   const texts = Object.entries(shapes).flatMap(([name, shape]) => {
     const text = typeof given[name] === "string" ? given[name].trim() : "";

@@ -3,13 +3,14 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { useInfiniteQuery, useQuery } from "@connectrpc/connect-query";
 import { keepPreviousData } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { type AuditEntry, AuditService, type ListAuditEntriesResponse } from "../../../../gen/dashboard/v1/audit_pb.ts";
+import { type AuditEntry, AuditService } from "../../../../gen/dashboard/v1/audit_pb.ts";
 import { PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { inWords } from "../parts/action-words.ts";
-import { Button } from "../parts/button.tsx";
 import { Choice, FilterForm, TextBox } from "../parts/filter-form.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { PagedRows, pages } from "../parts/paged-rows.tsx";
 import { type RecordColumn, RecordTable } from "../parts/record-table.tsx";
-import { Empty, Failure, Loading } from "../parts/states.tsx";
+import { Empty } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { dayBegin, dayOf } from "../payment-address.ts";
 import { useScope } from "../scope.ts";
@@ -21,52 +22,35 @@ const rowsAtOnce = 50;
 export function AuditPage() {
   const { merchantId, environment, environmentName } = useScope();
   const search: AuditSearch = useSearch({ from: "/signed-in/$environment/$merchantId/audit" });
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage, isPlaceholderData } = useInfiniteQuery(
+  const query = useInfiniteQuery(
     AuditService.method.listAuditEntries,
     { merchantId, environment, ...filterOf(search), pageSize: rowsAtOnce, pageToken: "" },
-    {
-      pageParamKey: "pageToken",
-      getNextPageParam: ({ nextPageToken }: ListAuditEntriesResponse) => nextPageToken || undefined,
-      placeholderData: keepPreviousData,
-    },
+    { ...pages, placeholderData: keepPreviousData },
   );
-  const entries = data?.pages.flatMap((page) => page.entries) ?? [];
   const isFiltered = Object.keys(search).length > 0;
   return (
     <>
-      <header className="page-head">
-        <div>
-          <h1>Audit trail</h1>
-          <p>
-            Changes in {environmentName} and in the team, newest first. The team belongs to both environments. Nothing
-            here can be changed.
-          </p>
-        </div>
-      </header>
-      {data && <Filters search={search} actions={data.pages[0]?.actions ?? []} />}
-      {error && !data && <Failure error={error} onRetry={refetch} />}
-      {!data && !error && <Loading what="The audit trail" />}
-      {data && entries.length === 0 && (
-        <Empty title={isFiltered ? "No entry matches the filters" : "No changes yet"}>
-          <p>
-            {isFiltered
-              ? "Remove a filter, or switch the environment."
-              : "Changes to keys, gateways, routing, webhooks and the team appear here, with their author."}
-          </p>
-        </Empty>
-      )}
-      {entries.length > 0 && (
-        <section className="stack" aria-label="Entries" aria-busy={isPlaceholderData}>
-          <Entries entries={entries} />
-        </section>
-      )}
-      {hasNextPage && (
-        <div>
-          <Button onPress={() => void fetchNextPage()} isPending={isFetchingNextPage}>
-            Show more
-          </Button>
-        </div>
-      )}
+      <PageHead title="Audit trail">
+        Changes in {environmentName} and in the team, newest first. The team belongs to both environments. Nothing here
+        can be changed.
+      </PageHead>
+      {query.data && <Filters search={search} actions={query.data.pages[0]?.actions ?? []} />}
+      <PagedRows
+        label="Entries"
+        query={query}
+        rowsOf={(page) => page.entries}
+        empty={
+          <Empty title={isFiltered ? "No entry matches the filters" : "No changes yet"}>
+            <p>
+              {isFiltered
+                ? "Remove a filter, or switch the environment."
+                : "Changes to keys, gateways, routing, webhooks and the team appear here, with their author."}
+            </p>
+          </Empty>
+        }
+      >
+        {(entries) => <Entries entries={entries} />}
+      </PagedRows>
     </>
   );
 }

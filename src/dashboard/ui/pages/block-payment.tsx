@@ -2,10 +2,8 @@
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { Heading } from "react-aria-components/Dialog";
-import { Form } from "react-aria-components/Form";
 import {
   type BlockablePart,
   BlocklistService,
@@ -14,10 +12,10 @@ import {
 import { ActionDialog } from "../parts/action-dialog.tsx";
 import { Button } from "../parts/button.tsx";
 import { visible } from "../parts/copied-text.tsx";
-import { useProof } from "../parts/prove.tsx";
+import { DataForm } from "../parts/field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
-import { useScope } from "../scope.ts";
+import { ScopeLink, useScope } from "../scope.ts";
 import { EntryFields, entryIn } from "./blocklist.tsx";
 
 export function BlockPayment({ sessionId }: { sessionId: string }) {
@@ -33,16 +31,15 @@ export function BlockPayment({ sessionId }: { sessionId: string }) {
 }
 
 function BlockDialog({ sessionId, onEnd }: { sessionId: string; onEnd: () => void }) {
-  const { merchantId, environment, environmentName } = useScope();
+  const { merchantId, environment } = useScope();
   const scope = { merchantId, environment };
   const method = BlocklistService.method.listBlockableParts;
   const { data, error, refetch } = useQuery(method, { ...scope, sessionId }, { staleTime: 0 });
   const client = createClient(BlocklistService, useTransport());
-  const { run, dialog } = useProof();
   const block = useMutation({
     mutationFn: (form: FormData) => {
       const blocked = { case: "payment" as const, value: { sessionId, part: Number(form.get("part")) as Part } };
-      return run(() => client.addBlocklistEntry({ ...scope, blocked, ...entryIn(form) }));
+      return client.addBlocklistEntry({ ...scope, blocked, ...entryIn(form) });
     },
     onSuccess: onEnd,
     meta: { done: "It is blocked from now on. The settings have the block list." },
@@ -54,25 +51,15 @@ function BlockDialog({ sessionId, onEnd }: { sessionId: string; onEnd: () => voi
       <p className="soft">
         Later payments by what you block are declined before any gateway is called, and this one stays as it is. The
         customer reads only that the card was declined. The{" "}
-        <Link
-          to="/$environment/$merchantId/settings"
-          params={{ environment: environmentName, merchantId }}
-          hash="blocklist"
-        >
+        <ScopeLink to="./settings" hash="blocklist">
           block list
-        </Link>{" "}
+        </ScopeLink>{" "}
         is in the settings.
       </p>
       {error && !data && <Failure error={error} onRetry={refetch} />}
       {!data && !error && <Loading what="The payment" />}
       {data && (
-        <Form
-          className="form"
-          onSubmit={(event) => {
-            event.preventDefault();
-            block.mutate(new FormData(event.currentTarget));
-          }}
-        >
+        <DataForm onData={block.mutate}>
           <Parts parts={data.parts} />
           {isAnyFree && <EntryFields />}
           <Refusal error={block.error} />
@@ -84,9 +71,8 @@ function BlockDialog({ sessionId, onEnd }: { sessionId: string; onEnd: () => voi
             )}
             <Button onPress={onEnd}>{isAnyFree ? "Cancel" : "Close"}</Button>
           </div>
-        </Form>
+        </DataForm>
       )}
-      {dialog}
     </>
   );
 }

@@ -3,9 +3,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
-import { useId, useState } from "react";
-import { Form } from "react-aria-components/Form";
+import { useState } from "react";
 import {
   type BlocklistEntry,
   BlocklistService,
@@ -15,13 +13,12 @@ import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { visible } from "../parts/copied-text.tsx";
-import { Field } from "../parts/field.tsx";
-import { useProof } from "../parts/prove.tsx";
+import { DataForm, Field, SelectField } from "../parts/field.tsx";
 import { type RecordColumn, RecordTable } from "../parts/record-table.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
-import { useScope } from "../scope.ts";
+import { ScopeLink, useScope } from "../scope.ts";
 
 export function Blocklist() {
   const { merchantId, environment, role } = useScope();
@@ -55,9 +52,8 @@ type EntriesProps = { entries: readonly BlocklistEntry[]; onChange: () => Promis
 function Entries({ entries, onChange }: EntriesProps) {
   const { merchantId, environment, role } = useScope();
   const client = createClient(BlocklistService, useTransport());
-  const { run, dialog } = useProof();
   const end = useMutation({
-    mutationFn: (entryId: string) => run(() => client.endBlocklistEntry({ merchantId, environment, entryId })),
+    mutationFn: (entryId: string) => client.endBlocklistEntry({ merchantId, environment, entryId }),
     onSettled: onChange,
     meta: { done: "The entry has ended. It blocks no payment any more." },
   });
@@ -85,7 +81,6 @@ function Entries({ entries, onChange }: EntriesProps) {
     <>
       <Refusal error={end.error} />
       <RecordTable label="Block list" columns={role < Role.DEVELOPER ? columns.slice(0, -1) : columns} rows={rows} />
-      {dialog}
     </>
   );
 }
@@ -110,7 +105,6 @@ const kinds: Readonly<Record<Kind, string>> = {
 };
 
 function Subject({ entry }: { entry: BlocklistEntry }) {
-  const { environmentName, merchantId } = useScope();
   const { kind, network, cardLast4, sessionId } = entry;
   return (
     <>
@@ -118,12 +112,9 @@ function Subject({ entry }: { entry: BlocklistEntry }) {
       {kind === Kind.CARD && cardLast4 && `ending in ${cardLast4}`}
       {sessionId && (
         <div className="small">
-          <Link
-            to="/$environment/$merchantId/payments/$sessionId"
-            params={{ environment: environmentName, merchantId, sessionId }}
-          >
+          <ScopeLink to="./payments/$sessionId" params={{ sessionId }}>
             of this payment
-          </Link>
+          </ScopeLink>
         </div>
       )}
     </>
@@ -145,9 +136,7 @@ export function entryIn(form: FormData) {
   return { reason: String(form.get("reason")), ...(endsAt && { endsAt }) };
 }
 
-/** The fields of every new entry: why, and for how long. */
 export function EntryFields() {
-  const id = useId();
   return (
     <>
       <Field
@@ -158,16 +147,7 @@ export function EntryFields() {
         maxLength={200}
         autoComplete="off"
       />
-      <div className="field">
-        <label htmlFor={id}>For how long</label>
-        <select id={id} name="days">
-          {lengths.map(([value, name]) => (
-            <option key={value} value={value}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </div>
+      <SelectField label="For how long" name="days" values={lengths} />
     </>
   );
 }
@@ -175,13 +155,12 @@ export function EntryFields() {
 function AddForm({ onChange }: { onChange: () => Promise<unknown> }) {
   const { merchantId, environment } = useScope();
   const client = createClient(BlocklistService, useTransport());
-  const { run, dialog } = useProof();
   const [added, setAdded] = useState(0);
   const add = useMutation({
     mutationFn: (form: FormData) => {
       const value = String(form.get("blocked")).trim();
       const blocked = { case: value.includes("@") ? ("email" as const) : ("network" as const), value };
-      return run(() => client.addBlocklistEntry({ merchantId, environment, blocked, ...entryIn(form) }));
+      return client.addBlocklistEntry({ merchantId, environment, blocked, ...entryIn(form) });
     },
     onSuccess: async () => {
       await onChange();
@@ -192,14 +171,7 @@ function AddForm({ onChange }: { onChange: () => Promise<unknown> }) {
   return (
     <section className="card" aria-labelledby="block">
       <h3 id="block">Block an e-mail address or a network</h3>
-      <Form
-        key={added}
-        className="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          add.mutate(new FormData(event.currentTarget));
-        }}
-      >
+      <DataForm key={added} onData={add.mutate}>
         <Field
           label="E-mail address or network"
           name="blocked"
@@ -216,8 +188,7 @@ function AddForm({ onChange }: { onChange: () => Promise<unknown> }) {
             Block
           </Button>
         </div>
-      </Form>
-      {dialog}
+      </DataForm>
     </section>
   );
 }

@@ -7,7 +7,7 @@ import type { Braking, BrakingPeriod } from "../../../../gen/dashboard/v1/brakin
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { SetBrakingRequest_Hold as Hold, SettingsService } from "../../../../gen/dashboard/v1/settings_pb.ts";
 import { Button } from "../parts/button.tsx";
-import { useProof } from "../parts/prove.tsx";
+import { RecordTable } from "../parts/record-table.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
@@ -24,11 +24,10 @@ const times = [
 export function BrakingForm({ braking, onChange }: { braking: Braking | undefined; onChange: () => Promise<unknown> }) {
   const { merchantId, environment, role } = useScope();
   const client = createClient(SettingsService, useTransport());
-  const { run, dialog } = useProof();
   const [hours, setHours] = useState(1);
   const save = useMutation({
     mutationFn: (hold: Hold) =>
-      run(() => client.setBraking({ merchantId, environment, hold, hours: hold === Hold.NONE ? 0 : hours })),
+      client.setBraking({ merchantId, environment, hold, hours: hold === Hold.NONE ? 0 : hours }),
     onSuccess: onChange,
   });
   const isDisabled = role < Role.DEVELOPER || save.isPending;
@@ -73,7 +72,6 @@ export function BrakingForm({ braking, onChange }: { braking: Braking | undefine
           </Button>
         </div>
       )}
-      {dialog}
     </Row>
   );
 }
@@ -107,36 +105,30 @@ const nameOf = (person: string) => person.replace(/ \(\w+\)$/, "");
 const cardsInWords = ({ cards }: BrakingPeriod) =>
   cards === 1 ? "1 card was declined" : `${cards} cards were declined`;
 
+const periodColumns = ["Began", "Ended", "Most cards declined in ten minutes", "Threshold", "Cause"].map((name) => ({
+  name,
+}));
+
 /** The times in which payments were braked; nothing where there are none. */
 export function BrakingPeriods({ periods }: { periods: readonly BrakingPeriod[] }) {
   if (periods.length === 0) return null;
   return (
     <section className="card" aria-labelledby="braking">
       <h2 id="braking">Braked against card testing</h2>
-      <div className="scrolls">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Began</th>
-              <th scope="col">Ended</th>
-              <th scope="col">Most cards declined in ten minutes</th>
-              <th scope="col">Threshold</th>
-              <th scope="col">Cause</th>
-            </tr>
-          </thead>
-          <tbody>
-            {periods.map((period) => (
-              <tr key={String(period.beganAt?.seconds)}>
-                <td>{period.beganAt && <Moment at={period.beganAt} />}</td>
-                <td>{period.endedAt ? <Moment at={period.endedAt} /> : "not yet"}</td>
-                <td>{period.cards}</td>
-                <td>{period.threshold}</td>
-                <td>{period.begunBy ? <bdi>{`Held on by ${nameOf(period.begunBy)}`}</bdi> : "Declined cards"}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <RecordTable
+        label="Times in which payments were braked"
+        columns={periodColumns}
+        rows={periods.map((period) => ({
+          key: String(period.beganAt?.seconds),
+          cells: [
+            period.beganAt && <Moment at={period.beganAt} />,
+            period.endedAt ? <Moment key="end" at={period.endedAt} /> : "not yet",
+            period.cards,
+            period.threshold,
+            period.begunBy ? <bdi key="by">{`Held on by ${nameOf(period.begunBy)}`}</bdi> : "Declined cards",
+          ],
+        }))}
+      />
     </section>
   );
 }

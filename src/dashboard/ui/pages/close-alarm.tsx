@@ -4,10 +4,10 @@ import { useTransport } from "@connectrpc/connect-query";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { Heading } from "react-aria-components/Dialog";
-import { Form } from "react-aria-components/Form";
 import { HomeService } from "../../../../gen/dashboard/v1/home_pb.ts";
 import { ActionDialog } from "../parts/action-dialog.tsx";
 import { Button } from "../parts/button.tsx";
+import { DataForm } from "../parts/field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { useScope } from "../scope.ts";
 
@@ -19,7 +19,6 @@ type Closing = {
   readonly count: number;
 };
 
-/** A button and its form. */
 export function CloseAlarm({ workItemId, about, count }: Closing) {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -59,13 +58,7 @@ function CloseForm({ workItemId, count, onEnd }: Omit<Closing, "about"> & { onEn
           ? "All have the same cause. Close them when the matter is settled for every payment. They close for your whole team and for the operator. If the matter lasts, they return a day later."
           : "Close it when the matter is settled. It closes for your whole team and for the operator. If the matter lasts, it returns a day later."}
       </p>
-      <Form
-        className="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          close.mutate(String(new FormData(event.currentTarget).get("note")).trim());
-        }}
-      >
+      <DataForm onData={(fields) => close.mutate(String(fields.get("note")).trim())}>
         <div className="field">
           <label htmlFor={noteId}>What you found and did</label>
           <textarea id={noteId} name="note" rows={3} maxLength={1000} required />
@@ -78,7 +71,7 @@ function CloseForm({ workItemId, count, onEnd }: Omit<Closing, "about"> & { onEn
           </Button>
           <Button onPress={onEnd}>Cancel</Button>
         </div>
-      </Form>
+      </DataForm>
     </>
   );
 }

@@ -2,14 +2,12 @@
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
-import { useId, useState } from "react";
-import { Form } from "react-aria-components/Form";
+import { useState } from "react";
 import { GatewayConnectionService } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 import type { Gateway, ListGatewaysResponse } from "../../../../gen/dashboard/v1/gateways_pb.ts";
 import { Button } from "../parts/button.tsx";
-import { Field } from "../parts/field.tsx";
+import { DataForm, Field, SelectField } from "../parts/field.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
-import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { useFieldProblems } from "../rpc.ts";
 import { useScope } from "../scope.ts";
@@ -18,17 +16,15 @@ import { CredentialFields, credentialsOf } from "./credential-fields.tsx";
 
 type ConnectProps = { offered: ListGatewaysResponse; onChange: () => unknown; onEnd: () => void };
 
-/** A form, and after it the remaining steps. */
 export function ConnectGateway({ offered, onChange, onEnd }: ConnectProps) {
   const { merchantId, environment } = useScope();
   const client = createClient(GatewayConnectionService, useTransport());
-  const { run, dialog } = useProof();
   const [chosen, setChosen] = useState(offered.gateways[0]?.gateway ?? "");
   const gateway = offered.gateways.find((each) => each.gateway === chosen);
   const add = useMutation({
     mutationFn: (form: FormData) => {
       const entered = { account: String(form.get("account")), credentials: credentialsOf(form) };
-      return run(() => client.addGatewayConnection({ merchantId, environment, gateway: chosen, ...entered }));
+      return client.addGatewayConnection({ merchantId, environment, gateway: chosen, ...entered });
     },
     onSuccess: onChange,
   });
@@ -40,7 +36,12 @@ export function ConnectGateway({ offered, onChange, onEnd }: ConnectProps) {
   return (
     <section className="card" aria-labelledby="connect">
       <h2 id="connect">Connect a gateway</h2>
-      <GatewayChoice gateways={offered.gateways} chosen={chosen} onChoose={setChosen} />
+      <SelectField
+        label="Gateway"
+        value={chosen}
+        onChange={({ target }) => setChosen(target.value)}
+        values={offered.gateways.map(({ gateway: name }) => [name, nameOfGateway(name)] as const)}
+      />
       {gateway && (
         <AccountForm
           key={chosen}
@@ -51,26 +52,7 @@ export function ConnectGateway({ offered, onChange, onEnd }: ConnectProps) {
           onEnd={onEnd}
         />
       )}
-      {dialog}
     </section>
-  );
-}
-
-type ChoiceProps = { gateways: readonly Gateway[]; chosen: string; onChoose: (gateway: string) => void };
-
-function GatewayChoice({ gateways, chosen, onChoose }: ChoiceProps) {
-  const id = useId();
-  return (
-    <div className="field">
-      <label htmlFor={id}>Gateway</label>
-      <select id={id} value={chosen} onChange={(event) => onChoose(event.target.value)}>
-        {gateways.map(({ gateway }) => (
-          <option key={gateway} value={gateway}>
-            {nameOfGateway(gateway)}
-          </option>
-        ))}
-      </select>
-    </div>
   );
 }
 
@@ -87,15 +69,7 @@ function AccountForm({ gateway, error, isPending, onSubmit, onEnd }: FormProps) 
   const { credentialFields, becauseUnusable, emulatorAccepts } = gateway;
   const fieldProblems = useFieldProblems(error);
   return (
-    <Form
-      className="form"
-      autoComplete="off"
-      validationErrors={fieldProblems}
-      onSubmit={(event) => {
-        event.preventDefault();
-        onSubmit(new FormData(event.currentTarget));
-      }}
-    >
+    <DataForm autoComplete="off" validationErrors={fieldProblems} onData={onSubmit}>
       {becauseUnusable !== undefined && (
         <p className="banner" data-tone="bad">
           This installation cannot route payments to it: {becauseUnusable}
@@ -117,6 +91,6 @@ function AccountForm({ gateway, error, isPending, onSubmit, onEnd }: FormProps) 
         </Button>
         <Button onPress={onEnd}>Cancel</Button>
       </div>
-    </Form>
+    </DataForm>
   );
 }

@@ -2,15 +2,13 @@
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { GatewayConnectionService } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 import type { Gateway } from "../../../../gen/dashboard/v1/gateways_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { CopyLine } from "../parts/copy-line.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
-import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
-import { useScope } from "../scope.ts";
+import { ScopeLink, useScope } from "../scope.ts";
 import { VerificationRows, verificationCall } from "./verification-rows.tsx";
 import { VerifyConnection } from "./verify-connection.tsx";
 
@@ -22,18 +20,14 @@ type ConnectedProps = {
   onEnd: () => void;
 };
 
-/** A card that replaces the form. */
 export function ConnectedGateway({ gateway, connectionId, notificationUrl, onChange, onEnd }: ConnectedProps) {
-  const { merchantId, environment, environmentName } = useScope();
+  const { merchantId, environment } = useScope();
   const client = createClient(GatewayConnectionService, useTransport());
-  const { run, dialog } = useProof();
   const verify = useMutation({
     mutationFn: (routePayments: boolean | undefined) =>
-      run(() =>
-        client.verifyGatewayConnection(
-          { merchantId, environment, connectionId, ...(routePayments !== undefined && { routePayments }) },
-          verificationCall,
-        ),
+      client.verifyGatewayConnection(
+        { merchantId, environment, connectionId, ...(routePayments !== undefined && { routePayments }) },
+        verificationCall,
       ),
     onSuccess: onChange,
   });
@@ -67,13 +61,8 @@ export function ConnectedGateway({ gateway, connectionId, notificationUrl, onCha
           />
         )}
         <Button onPress={onEnd}>{isVerified ? "Done" : "Later"}</Button>
-        {isVerified && (
-          <Link to="/$environment/$merchantId/routing" params={{ environment: environmentName, merchantId }}>
-            Route payments to it
-          </Link>
-        )}
+        {isVerified && <ScopeLink to="./routing">Route payments to it</ScopeLink>}
       </div>
-      {dialog}
     </section>
   );
 }

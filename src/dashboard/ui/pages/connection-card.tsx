@@ -16,7 +16,6 @@ import { Confirm } from "../parts/confirm.tsx";
 import { visible } from "../parts/copied-text.tsx";
 import { CopyLine } from "../parts/copy-line.tsx";
 import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
-import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
@@ -34,30 +33,25 @@ type CardProps = {
   onChange: () => unknown;
 };
 
-/** The account's card. */
 export function ConnectionCard({ connection, offered, health, alerts, isHealthKnown, onChange }: CardProps) {
   const { merchantId, environment, role } = useScope();
   const { connectionId, gateway: name, verified, paused } = connection;
   const gateway = offered.gateways.find((each) => each.gateway === name);
   const client = createClient(GatewayConnectionService, useTransport());
-  const { run, dialog } = useProof();
   const [isRotating, setRotating] = useState(false);
   const of = { merchantId, environment, connectionId };
   const verify = useMutation({
     mutationFn: (routePayments: boolean | undefined) =>
-      run(() =>
-        client.verifyGatewayConnection(
-          { ...of, ...(routePayments !== undefined && { routePayments }) },
-          verificationCall,
-        ),
+      client.verifyGatewayConnection(
+        { ...of, ...(routePayments !== undefined && { routePayments }) },
+        verificationCall,
       ),
     onSuccess: onChange,
   });
   const pause = useMutation({
-    mutationFn: () =>
-      run(async () => {
-        await (paused ? client.resumeGatewayConnection(of) : client.pauseGatewayConnection(of));
-      }),
+    mutationFn: async () => {
+      await (paused ? client.resumeGatewayConnection(of) : client.pauseGatewayConnection(of));
+    },
     onSuccess: onChange,
     meta: { done: `${nameOfGateway(name)} is ${paused ? "resumed" : "paused"}.` },
   });
@@ -112,7 +106,6 @@ export function ConnectionCard({ connection, offered, health, alerts, isHealthKn
           hint={`${nameOfGateway(name)} sends its notifications to this address. Enter it in the gateway's own settings.`}
         />
       )}
-      {dialog}
     </section>
   );
 }

@@ -9,7 +9,6 @@ function inWords(ms: number): string {
   return ms < 1_000 ? `${ms} ms` : `${seconds.format(ms / 1_000)} s`;
 }
 
-/** The figures, or a note that there are none. */
 export function ConnectionHealth({ health }: { health: GatewayHealth | undefined }) {
   if (health === undefined) return <p className="small">No attempts in the last hour.</p>;
   const { attempts, approved, declined, timeouts, errors, latencyP50Ms, latencyP95Ms, lastAskedAt } = health;

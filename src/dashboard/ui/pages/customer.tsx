@@ -10,8 +10,9 @@ import { SettingsService } from "../../../../gen/dashboard/v1/settings_pb.ts";
 import { Amount } from "../parts/amount.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { visible } from "../parts/copied-text.tsx";
+import { Fact } from "../parts/fact.tsx";
+import { PageHead } from "../parts/page-head.tsx";
 import { PagedRows, pages } from "../parts/paged-rows.tsx";
-import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { useScope } from "../scope.ts";
@@ -31,15 +32,12 @@ export function CustomerPage() {
   const { data, error, refetch } = totals;
   return (
     <>
-      <header className="page-head">
-        <div>
-          <h1>Customer</h1>
-          <p>
-            <bdi>{visible(email)}</bdi>
-          </p>
-        </div>
-        {role >= Role.OWNER && (data?.totals.length ?? 0) > 0 && <Erase email={email} />}
-      </header>
+      <PageHead
+        title="Customer"
+        actions={role >= Role.OWNER && (data?.totals.length ?? 0) > 0 && <Erase email={email} />}
+      >
+        <bdi>{visible(email)}</bdi>
+      </PageHead>
       {error && <Failure error={error} onRetry={refetch} />}
       {!error && !data && email !== "" && <Loading what="The customer" />}
       {(data?.totals.length === 0 || email === "") && (
@@ -63,24 +61,15 @@ function Totals({ totals }: { totals: readonly CustomerTotals[] }) {
     <section className="card" aria-label="Totals">
       {totals.map(({ captured, refunded, payments, succeeded }) => (
         <dl className="facts" key={captured?.currency}>
-          <div>
-            <dt>Captured in {captured?.currency}</dt>
-            <dd>
-              <Amount amount={captured} />
-            </dd>
-          </div>
-          <div>
-            <dt>Refunded</dt>
-            <dd>
-              <Amount amount={refunded} />
-            </dd>
-          </div>
-          <div>
-            <dt>Payments</dt>
-            <dd>
-              {payments}, of which {succeeded} succeeded
-            </dd>
-          </div>
+          <Fact name={`Captured in ${captured?.currency ?? ""}`}>
+            <Amount amount={captured} />
+          </Fact>
+          <Fact name="Refunded">
+            <Amount amount={refunded} />
+          </Fact>
+          <Fact name="Payments">
+            {payments}, of which {succeeded} succeeded
+          </Fact>
         </dl>
       ))}
     </section>
@@ -120,14 +109,12 @@ function Erase({ email }: { email: string }) {
   const { merchantId, environment } = useScope();
   const client = createClient(SettingsService, useTransport());
   const queries = useQueryClient();
-  const { run, dialog } = useProof();
   const erase = useMutation({
-    mutationFn: () =>
-      run(async () => {
-        let after = "";
-        do ({ nextAfter: after } = await client.eraseCustomer({ merchantId, environment, email, after }));
-        while (after !== "");
-      }),
+    mutationFn: async () => {
+      let after = "";
+      do ({ nextAfter: after } = await client.eraseCustomer({ merchantId, environment, email, after }));
+      while (after !== "");
+    },
     onSuccess: () => queries.invalidateQueries(),
     meta: { done: "The customer’s data are erased." },
   });
@@ -143,7 +130,6 @@ function Erase({ email }: { email: string }) {
         The e-mail address, name and billing address are erased from every payment with this address. The payments stay,
         and can no longer be found by it. This cannot be undone.
       </Confirm>
-      {dialog}
     </div>
   );
 }

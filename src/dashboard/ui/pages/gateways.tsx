@@ -5,6 +5,7 @@ import { GatewayConnectionService } from "../../../../gen/dashboard/v1/gateway_c
 import { GatewayService } from "../../../../gen/dashboard/v1/gateways_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { Button } from "../parts/button.tsx";
+import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { useScope } from "../scope.ts";
 import { ConnectGateway } from "./connect-gateway.tsx";
@@ -28,20 +29,21 @@ export function GatewaysPage() {
   const { data: offered } = gateways;
   return (
     <>
-      <header className="page-head">
-        <div>
-          <h1>Gateways</h1>
-          <p>
-            Your accounts at gateways in {environmentName}. Their credentials are sealed when you enter them, and never
-            shown again.
-          </p>
-        </div>
-        {role >= Role.OWNER && offered && !isConnecting && (
-          <Button kind="main" onPress={() => setConnecting(true)}>
-            Connect a gateway
-          </Button>
-        )}
-      </header>
+      <PageHead
+        title="Gateways"
+        actions={
+          role >= Role.OWNER &&
+          offered &&
+          !isConnecting && (
+            <Button kind="main" onPress={() => setConnecting(true)}>
+              Connect a gateway
+            </Button>
+          )
+        }
+      >
+        Your accounts at gateways in {environmentName}. Their credentials are sealed when you enter them, and never
+        shown again.
+      </PageHead>
       {error && <Failure error={error} onRetry={retry} />}
       {!error && !isRead && <Loading what="The list of gateways" />}
       {!error && offered && isConnecting && (

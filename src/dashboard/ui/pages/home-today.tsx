@@ -1,7 +1,6 @@
 /** Today's payments, and their money by the hour beside that of the same weekday before. */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { useQuery } from "@connectrpc/connect-query";
-import { Link } from "@tanstack/react-router";
 import { type ReactNode, useMemo, useState } from "react";
 import { AnalyticsService, type GetAnalyticsResponse, PointLength } from "../../../../gen/dashboard/v1/analytics_pb.ts";
 import { ChartCard, type ChartData } from "../parts/chart-card.tsx";
@@ -13,13 +12,12 @@ import { formatCount, formatMinor, formatRate } from "../parts/numbers.ts";
 import { approvedOf, endedOf } from "../parts/outcomes.ts";
 import { ownZone } from "../parts/time-zones.ts";
 import type { PaymentSearch } from "../payment-address.ts";
-import { useScope } from "../scope.ts";
+import { ScopeLink, useScope } from "../scope.ts";
 import { busiest, moneyFormats, untilNow } from "./analytics-charts.ts";
 import { daysBefore, todayIn } from "./analytics-search.ts";
 
 /** The card; nothing where neither day has a payment. */
 export function Today({ everyMs }: { everyMs: number }) {
-  const { environmentName: environment, merchantId } = useScope();
   const day = todayIn(ownZone);
   const [now, before] = [useDay(day, everyMs), useDay(daysBefore(day, 7))];
   const [today, lastWeek] = [now?.total?.payments, before?.total?.payments];
@@ -29,9 +27,9 @@ export function Today({ everyMs }: { everyMs: number }) {
     <section className="stack" aria-labelledby="today">
       <div className="page-head">
         <h2 id="today">Today</h2>
-        <Link to="/$environment/$merchantId/analytics" params={{ environment, merchantId }} search={{ range: "7d" }}>
+        <ScopeLink to="./analytics" search={{ range: "7d" }}>
           See the analytics
-        </Link>
+        </ScopeLink>
       </div>
       <CsvDays value={day}>
         <Money now={now} before={before} />
@@ -130,18 +128,13 @@ function chartOf(now: GetAnalyticsResponse, before: GetAnalyticsResponse, volume
 /** A figure of today; `list` are the filters of its payments, if it counts some. */
 function Figure(props: { name: string; value: string; list?: PaymentSearch; children?: ReactNode }) {
   const { name, value, list, children } = props;
-  const { environmentName: environment, merchantId } = useScope();
   return (
     <div>
       <dt>
         {list ? (
-          <Link
-            to="/$environment/$merchantId/payments"
-            params={{ environment, merchantId }}
-            search={{ ...list, after: todayIn(ownZone) }}
-          >
+          <ScopeLink to="./payments" search={{ ...list, after: todayIn(ownZone) }}>
             {name}
-          </Link>
+          </ScopeLink>
         ) : (
           name
         )}

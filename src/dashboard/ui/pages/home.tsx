@@ -1,6 +1,5 @@
 /** The first page of a merchant: today's payments, the alerts that need a person, and the newest payments. */
 import { useQuery } from "@connectrpc/connect-query";
-import { Link } from "@tanstack/react-router";
 import { type AlertItem, AlertItem_Kind, HomeService } from "../../../../gen/dashboard/v1/home_pb.ts";
 import { PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
@@ -9,7 +8,7 @@ import { nameGatewaysIn } from "../parts/gateway-name.ts";
 import { NoZone } from "../parts/no-zone.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
-import { useScope } from "../scope.ts";
+import { ScopeLink, useScope } from "../scope.ts";
 import { CloseAlarm } from "./close-alarm.tsx";
 import { GoingLive, SetUp } from "./home-set-up.tsx";
 import { Today } from "./home-today.tsx";
@@ -56,7 +55,6 @@ export function HomePage() {
 }
 
 function Unconfirmed({ addresses }: { addresses: readonly string[] }) {
-  const { environmentName: environment, merchantId } = useScope();
   const [address, ...more] = addresses;
   return (
     <p className="banner">
@@ -67,9 +65,9 @@ function Unconfirmed({ addresses }: { addresses: readonly string[] }) {
       ) : (
         `${addresses.length} addresses get no alerts until they confirm by the link in their mail.`
       )}{" "}
-      <Link to="/$environment/$merchantId/settings" params={{ environment, merchantId }} hash="alerts">
+      <ScopeLink to="./settings" hash="alerts">
         See the addresses
-      </Link>
+      </ScopeLink>
     </p>
   );
 }
@@ -144,8 +142,7 @@ function Item({ item }: { item: AlertItem }) {
 }
 
 function ItemLink({ item }: { item: AlertItem }) {
-  const { environmentName: environment, merchantId, role } = useScope();
-  const scope = { environment, merchantId };
+  const { role } = useScope();
   switch (item.kind) {
     case AlertItem_Kind.PAID_TWICE:
       return (
@@ -153,18 +150,18 @@ function ItemLink({ item }: { item: AlertItem }) {
           {item.sessionId !== "" ? (
             <PaymentLink item={item} />
           ) : (
-            <Link to="/$environment/$merchantId/payments" params={scope} search={{ q: item.orderRef }}>
+            <ScopeLink to="./payments" search={{ q: item.orderRef }}>
               See the payments
-            </Link>
+            </ScopeLink>
           )}
           {role >= Role.DEVELOPER && item.refundSessionId !== "" && (
-            <Link
-              to="/$environment/$merchantId/payments/$sessionId"
-              params={{ ...scope, sessionId: item.refundSessionId }}
+            <ScopeLink
+              to="./payments/$sessionId"
+              params={{ sessionId: item.refundSessionId }}
               search={{ refund: "duplicate" }}
             >
               Refund the newest one
-            </Link>
+            </ScopeLink>
           )}
         </div>
       );
@@ -181,44 +178,36 @@ function ItemLink({ item }: { item: AlertItem }) {
       return <PaymentLink item={item} />;
     case AlertItem_Kind.PAYMENTS_DEGRADED:
       return (
-        <Link to="/$environment/$merchantId/payments" params={scope} search={{ status: "failed" }}>
+        <ScopeLink to="./payments" search={{ status: "failed" }}>
           See the payments
-        </Link>
+        </ScopeLink>
       );
     case AlertItem_Kind.APPROVAL_RATE_LOW:
       return (
-        <Link to="/$environment/$merchantId/analytics" params={scope} search={{ gateway: item.gateway }}>
+        <ScopeLink to="./analytics" search={{ gateway: item.gateway }}>
           See the decline reasons
-        </Link>
+        </ScopeLink>
       );
     case AlertItem_Kind.CARD_TESTING:
       return (
-        <Link to="/$environment/$merchantId/settings" params={scope} hash="card-testing">
+        <ScopeLink to="./settings" hash="card-testing">
           See braking
-        </Link>
+        </ScopeLink>
       );
     case AlertItem_Kind.HOLDS_EXPIRING:
       return (
-        <Link to="/$environment/$merchantId/payments" params={scope} search={{ status: "held" }}>
+        <ScopeLink to="./payments" search={{ status: "held" }}>
           See the payments
-        </Link>
+        </ScopeLink>
       );
     case AlertItem_Kind.GATEWAY_UNHEALTHY:
     case AlertItem_Kind.CREDENTIALS_REFUSED:
     case AlertItem_Kind.GATEWAY_UNVERIFIED:
-      return (
-        <Link to="/$environment/$merchantId/gateways" params={scope}>
-          See the gateway
-        </Link>
-      );
+      return <ScopeLink to="./gateways">See the gateway</ScopeLink>;
     case AlertItem_Kind.ENDPOINT_DISABLED:
     case AlertItem_Kind.ENDPOINT_UNVERIFIED:
     case AlertItem_Kind.ENDPOINT_FAILING:
-      return (
-        <Link to="/$environment/$merchantId/webhooks" params={scope}>
-          See the endpoint
-        </Link>
-      );
+      return <ScopeLink to="./webhooks">See the endpoint</ScopeLink>;
     default:
       return null;
   }
@@ -226,11 +215,10 @@ function ItemLink({ item }: { item: AlertItem }) {
 
 function PaymentLink({ item }: { item: AlertItem }) {
   const { sessionId } = item;
-  const { environmentName: environment, merchantId } = useScope();
   return (
-    <Link to="/$environment/$merchantId/payments/$sessionId" params={{ environment, merchantId, sessionId }}>
+    <ScopeLink to="./payments/$sessionId" params={{ sessionId }}>
       {item.count > 1 ? "See the newest payment" : "See the payment"}
-    </Link>
+    </ScopeLink>
   );
 }
 
@@ -248,9 +236,7 @@ function Recent({ isSetUp }: { isSetUp: boolean }) {
     return (
       <Empty title={`No payments in ${environmentName} yet`}>
         <p>They appear here as soon as your backend creates a session with the secret key.</p>
-        <Link to="/$environment/$merchantId/keys" params={{ environment: environmentName, merchantId }}>
-          See the API keys
-        </Link>
+        <ScopeLink to="./keys">See the API keys</ScopeLink>
       </Empty>
     );
   }
@@ -258,9 +244,7 @@ function Recent({ isSetUp }: { isSetUp: boolean }) {
     <section className="stack" aria-labelledby="recent">
       <div className="page-head">
         <h2 id="recent">Recent payments</h2>
-        <Link to="/$environment/$merchantId/payments" params={{ environment: environmentName, merchantId }}>
-          See all payments
-        </Link>
+        <ScopeLink to="./payments">See all payments</ScopeLink>
       </div>
       <PaymentsTable label="Newest payments" rows={data.payments.map((payment) => ({ payment }))} />
     </section>

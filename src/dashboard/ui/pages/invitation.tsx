@@ -3,10 +3,9 @@ import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { Form } from "react-aria-components/Form";
 import { type GetInvitationResponse, SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
 import { Button } from "../parts/button.tsx";
-import { Field } from "../parts/field.tsx";
+import { DataForm, Field } from "../parts/field.tsx";
 import { NewPasswordField } from "../parts/new-password-field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
@@ -46,13 +45,7 @@ function AcceptForm({ token, invitation }: { token: string; invitation: GetInvit
       <p>
         You are invited as {nameOfRole(role).toLowerCase()}, with the address {email}.
       </p>
-      <Form
-        className="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          submit(new FormData(event.currentTarget)).catch(() => {});
-        }}
-      >
+      <DataForm onData={(fields) => submit(fields).catch(() => {})}>
         <Refusal error={accept.error} />
         <Username email={email} />
         <label className="row">
@@ -78,7 +71,7 @@ function AcceptForm({ token, invitation }: { token: string; invitation: GetInvit
         <Button kind="main" type="submit" isPending={accept.isPending}>
           Join
         </Button>
-      </Form>
+      </DataForm>
     </div>
   );
 }

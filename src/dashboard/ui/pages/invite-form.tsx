@@ -7,8 +7,7 @@ import { type Invitation, MemberService } from "../../../../gen/dashboard/v1/mem
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { CopyLine } from "../parts/copy-line.tsx";
-import { Field } from "../parts/field.tsx";
-import { useProof } from "../parts/prove.tsx";
+import { Field, SelectField } from "../parts/field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { nameOfRole, useScope } from "../scope.ts";
 
@@ -16,9 +15,8 @@ import { nameOfRole, useScope } from "../scope.ts";
 export function InviteForm({ onInvited, open }: { onInvited: () => unknown; open: readonly Invitation[] }) {
   const { merchantId } = useScope();
   const client = createClient(MemberService, useTransport());
-  const { run, dialog } = useProof();
   const invite = useMutation({
-    mutationFn: (wanted: { email: string; role: Role }) => run(() => client.inviteMember({ merchantId, ...wanted })),
+    mutationFn: (wanted: { email: string; role: Role }) => client.inviteMember({ merchantId, ...wanted }),
     onSuccess: onInvited,
   });
   const isOpen = open.some(({ invitationId }) => invitationId === invite.data?.invitation?.invitationId);
@@ -54,23 +52,18 @@ export function InviteForm({ onInvited, open }: { onInvited: () => unknown; open
         }}
       >
         <Field label="E-mail" name="email" type="email" isRequired autoComplete="off" />
-        <div className="field">
-          <label htmlFor="invite-role">Role</label>
-          <select id="invite-role" name="role" defaultValue={Role.VIEWER}>
-            {[Role.VIEWER, Role.DEVELOPER, Role.OWNER].map((role) => (
-              <option key={role} value={role}>
-                {nameOfRole(role)}
-              </option>
-            ))}
-          </select>
-        </div>
+        <SelectField
+          label="Role"
+          name="role"
+          defaultValue={Role.VIEWER}
+          values={[Role.VIEWER, Role.DEVELOPER, Role.OWNER].map((role) => [role, nameOfRole(role)] as const)}
+        />
         <div>
           <Button kind="main" type="submit" isPending={invite.isPending}>
             Invite
           </Button>
         </div>
       </Form>
-      {dialog}
     </section>
   );
 }

@@ -7,7 +7,7 @@ import { type ApiKey, ApiKey_Kind, ApiKeyService } from "../../../../gen/dashboa
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { CopiedText } from "../parts/copied-text.tsx";
-import { useProof } from "../parts/prove.tsx";
+import { PageHead } from "../parts/page-head.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { ShownSecret } from "../parts/secret.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
@@ -26,15 +26,10 @@ export function KeysPage() {
   const { data, error, refetch } = useQuery(ApiKeyService.method.listApiKeys, { merchantId, environment });
   return (
     <>
-      <header className="page-head">
-        <div>
-          <h1>API keys</h1>
-          <p>
-            The keys of the {environmentName} environment. Of the secret key only a hash is stored, so you see its first
-            and last characters.
-          </p>
-        </div>
-      </header>
+      <PageHead title="API keys">
+        The keys of the {environmentName} environment. Of the secret key only a hash is stored, so you see its first and
+        last characters.
+      </PageHead>
       {error && <Failure error={error} onRetry={refetch} />}
       {!data && !error && <Loading what="The list of keys" />}
       {data?.apiKeys.map((key) => (
@@ -49,9 +44,8 @@ function KeyCard({ apiKey, onChange }: { apiKey: ApiKey; onChange: () => unknown
   const { kind, prefix, last4, createdAt, key } = apiKey;
   const { name, use } = describe(kind);
   const client = createClient(ApiKeyService, useTransport());
-  const { run, dialog } = useProof();
   const regenerate = useMutation({
-    mutationFn: () => run(() => client.regenerateApiKey({ merchantId, environment, kind })),
+    mutationFn: () => client.regenerateApiKey({ merchantId, environment, kind }),
     onSuccess: onChange,
     meta: { done: `The ${name.toLowerCase()} is replaced. The old one no longer works.` },
   });
@@ -93,7 +87,6 @@ function KeyCard({ apiKey, onChange }: { apiKey: ApiKey; onChange: () => unknown
           </div>
         </div>
       )}
-      {dialog}
     </section>
   );
 }

@@ -1,7 +1,7 @@
 /** The ledger of past days: its totals by gateway and currency, and the file with every entry. */
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { LedgerService, type LedgerSum, type LedgerTotal } from "../../../../gen/dashboard/v1/ledger_pb.ts";
 import type { PaymentAmount } from "../../../../gen/dashboard/v1/payment_amount_pb.ts";
 import { daysOf, ledgerPresets, rangeProblem, searchOf, utcDay } from "../ledger-address.ts";
@@ -10,9 +10,10 @@ import { Gateway } from "../parts/brand.tsx";
 import { Button } from "../parts/button.tsx";
 import { CsvExport } from "../parts/csv-export.tsx";
 import { TextBox } from "../parts/filter-form.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { RecordTable } from "../parts/record-table.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
-import { TableScroll } from "../parts/table-scroll.tsx";
-import { useScope } from "../scope.ts";
+import { ScopeLink, useScope } from "../scope.ts";
 
 type Days = { readonly from: string; readonly to: string };
 
@@ -24,28 +25,22 @@ export function LedgerPage() {
   const problem = rangeProblem(days);
   return (
     <>
-      <header className="page-head">
-        <div>
-          <h1>Ledger</h1>
-          <p>
-            Every capture, refund and void of past days in {environment}, as recorded here, to compare with the
-            gateways’ statements. A day is a day in UTC; a range has at most 31 days.
-          </p>
-        </div>
-      </header>
+      <PageHead title="Ledger">
+        Every capture, refund and void of past days in {environment}, as recorded here, to compare with the gateways’
+        statements. A day is a day in UTC; a range has at most 31 days.
+      </PageHead>
       <nav className="presets" aria-label="Periods">
         {ledgerPresets(new Date()).map(({ name, ...preset }) => (
-          <Link
+          <ScopeLink
             key={name}
-            to="/$environment/$merchantId/ledger"
-            params={params}
+            to="./ledger"
             search={searchOf(preset)}
             activeProps={{}}
             activeOptions={{ exact: true, includeSearch: true, explicitUndefined: true }}
             aria-current={preset.from === days.from && preset.to === days.to ? "page" : undefined}
           >
             {name}
-          </Link>
+          </ScopeLink>
         ))}
       </nav>
       <form
@@ -127,44 +122,23 @@ const columns = [
 function TotalsTable({ totals }: { totals: readonly LedgerTotal[] }) {
   // What never happened on these days has no column.
   const shown = columns.filter(([, field]) => totals.some((total) => total[field]));
-  return (
-    <TableScroll label="Totals">
-      <table className="totals">
-        <thead>
-          <tr>
-            <th scope="col">Gateway</th>
-            <th scope="col">Currency</th>
-            {shown.map(([name]) => (
-              <th key={name} scope="col" className="number">
-                {name}
-              </th>
-            ))}
-            <th scope="col" className="number">
-              Net
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {[...totals, ...sumByCurrency(totals)].map((total) => (
-            <tr key={`${total.gateway} ${total.currency}`}>
-              <th scope="row">{total.gateway === "" ? "All gateways" : <Gateway gateway={total.gateway} />}</th>
-              <td>{total.currency}</td>
-              {shown.map(([name, field]) => (
-                <td key={name} className="number">
-                  <Sum sum={total[field]} />
-                </td>
-              ))}
-              <td className="number">
-                <strong>
-                  <Amount amount={total.net} />
-                </strong>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </TableScroll>
-  );
+  const rows = [...totals, ...sumByCurrency(totals)].map((total) => ({
+    key: `${total.gateway} ${total.currency}`,
+    cells: [
+      total.gateway === "" ? "All gateways" : <Gateway key="gateway" gateway={total.gateway} />,
+      total.currency,
+      ...shown.map(([name, field]) => <Sum key={name} sum={total[field]} />),
+      <strong key="net">
+        <Amount amount={total.net} />
+      </strong>,
+    ],
+  }));
+  const headings = [
+    { name: "Gateway" },
+    { name: "Currency" },
+    ...[...shown.map(([name]) => name), "Net"].map((name) => ({ name, isNumber: true })),
+  ];
+  return <RecordTable label="Totals" className="totals" columns={headings} rows={rows} />;
 }
 
 type Total = Omit<LedgerTotal, "$typeName" | "$unknown">;

@@ -3,14 +3,13 @@ import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { Form } from "react-aria-components/Form";
 import { Environment } from "../../../../gen/dashboard/v1/environment_pb.ts";
 import { type OpenMerchantResponse, SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { CopyLine } from "../parts/copy-line.tsx";
-import { Field } from "../parts/field.tsx";
+import { DataForm, Field } from "../parts/field.tsx";
 import { LoneFrame } from "../parts/lone-frame.tsx";
-import { useProof } from "../parts/prove.tsx";
+import { PageHead } from "../parts/page-head.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { ShownSecret } from "../parts/secret.tsx";
 import { useSignIn } from "../signed-in.tsx";
@@ -20,36 +19,26 @@ export function NewMerchantPage() {
   const { member } = useSignIn();
   const client = createClient(SignInService, useTransport());
   const queries = useQueryClient();
-  const { run, dialog } = useProof();
   const open = useMutation({
-    mutationFn: (name: string) => run(() => client.openMerchant({ name })),
+    mutationFn: (name: string) => client.openMerchant({ name }),
     // The member's rights, which the page of the merchant needs.
     onSuccess: () => queries.invalidateQueries(),
   });
   return (
     <LoneFrame>
-      <header className="page-head">
-        <div>
-          <h1>{open.data ? `${open.data.merchant?.name} is created` : "Create a merchant"}</h1>
-          <p>
-            {open.data
-              ? "Store the secret keys now. They are shown only once."
-              : "A merchant has its own gateways, routing, keys, payments and team, apart from every other one."}
-          </p>
-        </div>
-        <Link to="/account">Your account</Link>
-      </header>
+      <PageHead
+        title={open.data ? `${open.data.merchant?.name} is created` : "Create a merchant"}
+        actions={<Link to="/account">Your account</Link>}
+      >
+        {open.data
+          ? "Store the secret keys now. They are shown only once."
+          : "A merchant has its own gateways, routing, keys, payments and team, apart from every other one."}
+      </PageHead>
       {open.data ? (
         <Created answer={open.data} />
       ) : mayCreateMerchant(member?.memberships) ? (
         <section className="card" aria-label="New merchant">
-          <Form
-            className="form"
-            onSubmit={(event) => {
-              event.preventDefault();
-              open.mutate(String(new FormData(event.currentTarget).get("name")).trim());
-            }}
-          >
+          <DataForm onData={(fields) => open.mutate(String(fields.get("name")).trim())}>
             <Field
               label="Name"
               name="name"
@@ -65,8 +54,7 @@ export function NewMerchantPage() {
                 Create
               </Button>
             </div>
-          </Form>
-          {dialog}
+          </DataForm>
         </section>
       ) : (
         <p className="banner">Only an owner of a merchant can create another one. Ask your operator.</p>

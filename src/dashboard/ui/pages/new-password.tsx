@@ -3,9 +3,9 @@ import { useMutation, useQuery } from "@connectrpc/connect-query";
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { Form } from "react-aria-components/Form";
 import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
 import { Button } from "../parts/button.tsx";
+import { DataForm } from "../parts/field.tsx";
 import { NewPasswordField } from "../parts/new-password-field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
@@ -36,20 +36,14 @@ function NewPasswordForm({ token, email }: { token: string; email: string }) {
     <div className="lone-box">
       <h1>Choose a new password</h1>
       <p>This sets the password of {email}. You will be signed out everywhere.</p>
-      <Form
-        className="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          submit(String(new FormData(event.currentTarget).get("newPassword"))).catch(() => {});
-        }}
-      >
+      <DataForm onData={(fields) => submit(String(fields.get("newPassword"))).catch(() => {})}>
         <Refusal error={reset.error} />
         <Username email={email} />
         <NewPasswordField label="New password" name="newPassword" autoFocus />
         <Button kind="main" type="submit" isPending={reset.isPending}>
           Set password
         </Button>
-      </Form>
+      </DataForm>
     </div>
   );
 }

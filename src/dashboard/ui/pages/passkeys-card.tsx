@@ -3,14 +3,12 @@ import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { Form } from "react-aria-components/Form";
 import { type Passkey, PasskeyService } from "../../../../gen/dashboard/v1/passkeys_pb.ts";
 import { createPasskey } from "../parts/ask-passkey.ts";
 import { browserName } from "../parts/browser-name.ts";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
-import { Field } from "../parts/field.tsx";
-import { useProof } from "../parts/prove.tsx";
+import { DataForm, Field } from "../parts/field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
@@ -21,10 +19,9 @@ export function PasskeysCard() {
   const { data, error, refetch } = useQuery(PasskeyService.method.listPasskeys, {});
   const client = createClient(PasskeyService, useTransport());
   const queries = useQueryClient();
-  const { run, dialog } = useProof();
   const add = useMutation({
     mutationFn: async () => {
-      const { options } = await run(() => client.offerPasskey({}));
+      const { options } = await client.offerPasskey({});
       const credential = await createPasskey(options);
       return client.addPasskey({ credential, name: browserName(navigator.userAgent).slice(0, 100) });
     },
@@ -52,7 +49,6 @@ export function PasskeysCard() {
           ))}
         </ul>
       )}
-      {dialog}
     </section>
   );
 }
@@ -63,7 +59,6 @@ function PasskeyRow({ passkey, isLast }: { passkey: Passkey; isLast: boolean }) 
   const [isRenaming, setRenaming] = useState(false);
   const client = createClient(PasskeyService, useTransport());
   const queries = useQueryClient();
-  const { run, dialog } = useProof();
   const changed = () => {
     setRenaming(false);
     return queries.invalidateQueries();
@@ -74,7 +69,7 @@ function PasskeyRow({ passkey, isLast }: { passkey: Passkey; isLast: boolean }) 
     meta: { done: "The passkey is renamed." },
   });
   const remove = useMutation({
-    mutationFn: () => run(() => client.removePasskey({ passkeyId })),
+    mutationFn: () => client.removePasskey({ passkeyId }),
     onSuccess: changed,
     meta: { done: "The passkey is removed." },
   });
@@ -111,22 +106,15 @@ function PasskeyRow({ passkey, isLast }: { passkey: Passkey; isLast: boolean }) 
       </div>
       <Refusal error={rename.error ?? remove.error} />
       {isRenaming && (
-        <Form
-          className="form"
-          onSubmit={(event) => {
-            event.preventDefault();
-            rename.mutate(String(new FormData(event.currentTarget).get("name")));
-          }}
-        >
+        <DataForm onData={(fields) => rename.mutate(String(fields.get("name")))}>
           <Field label="Name" name="name" defaultValue={name} maxLength={100} isRequired autoFocus />
           <div>
             <Button type="submit" isPending={rename.isPending}>
               Save the name
             </Button>
           </div>
-        </Form>
+        </DataForm>
       )}
-      {dialog}
     </li>
   );
 }

@@ -6,7 +6,6 @@ import { Form } from "react-aria-components/Form";
 import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { NewPasswordField } from "../parts/new-password-field.tsx";
-import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Username } from "../parts/username.tsx";
 import { useSignIn } from "../signed-in.tsx";
@@ -14,9 +13,8 @@ import { useSignIn } from "../signed-in.tsx";
 export function PasswordForm() {
   const { member } = useSignIn();
   const client = createClient(SignInService, useTransport());
-  const { run, dialog } = useProof();
   const change = useMutation({
-    mutationFn: (newPassword: string) => run(() => client.changePassword({ newPassword })),
+    mutationFn: (newPassword: string) => client.changePassword({ newPassword }),
   });
   const submit = (form: HTMLFormElement) => {
     const newPassword = String(new FormData(form).get("newPassword"));
@@ -46,7 +44,6 @@ export function PasswordForm() {
           </Button>
         </div>
       </Form>
-      {dialog}
     </section>
   );
 }

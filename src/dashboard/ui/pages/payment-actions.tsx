@@ -4,7 +4,6 @@ import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
 import { type ReactNode, useId, useState } from "react";
 import { Heading } from "react-aria-components/Dialog";
-import { Form } from "react-aria-components/Form";
 import type { PaymentAmount } from "../../../../gen/dashboard/v1/payment_amount_pb.ts";
 import { type Payment, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
@@ -13,10 +12,9 @@ import { ActionDialog, FocusedButton } from "../parts/action-dialog.tsx";
 import { formatAmount } from "../parts/amount.tsx";
 import { Button } from "../parts/button.tsx";
 import { nameOfBrand } from "../parts/card-brand.ts";
-import { Field } from "../parts/field.tsx";
+import { DataForm, Field, SelectField } from "../parts/field.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { findPartProblem, readAmount, typedOf } from "../parts/minor-units.ts";
-import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { useScope } from "../scope.ts";
 import { HoldActions } from "./payment-hold.tsx";
@@ -89,7 +87,6 @@ function RefundForm(props: { payment: Payment; reason: string | undefined; onEnd
   const { merchantId, environment } = useScope();
   const { summary, amountRefundable: left } = payment;
   const client = createClient(PaymentService, useTransport());
-  const { run, dialog } = useProof();
   const [idempotencyKey] = useState(() => crypto.randomUUID());
   const [draft, setDraft] = useState<Draft>({
     amount: left ? typedOf(left) : "",
@@ -104,7 +101,7 @@ function RefundForm(props: { payment: Payment; reason: string | undefined; onEnd
       const { reason, refundRef } = draft;
       const request = { merchantId, environment, sessionId: summary?.sessionId ?? "", idempotencyKey };
       const fields = { ...(reason && { reason }), ...(refundRef && { refundRef }) };
-      return run(() => client.refundPayment({ ...request, ...fields, ...(amountMinor && { amountMinor }) }));
+      return client.refundPayment({ ...request, ...fields, ...(amountMinor && { amountMinor }) });
     },
     onSuccess: ({ refund }) => onEnd(refund?.amount),
   });
@@ -134,7 +131,6 @@ function RefundForm(props: { payment: Payment; reason: string | undefined; onEnd
         <FocusedButton onPress={() => refund.isPending || setAsking(false)}>Back</FocusedButton>
         <Button onPress={() => onEnd()}>Close</Button>
       </div>
-      {dialog}
     </>
   );
 }
@@ -156,17 +152,14 @@ function DraftForm(props: {
 }) {
   const { left, draft, setDraft, onNext, onCancel, children } = props;
   const [wasSubmitted, setSubmitted] = useState(false);
-  const reasonId = useId();
   const problem = findPartProblem(draft.amount, left);
   return (
     <>
       <Heading slot="title">Refund</Heading>
       <p className="soft">{children}</p>
-      <Form
-        className="form"
+      <DataForm
         validationBehavior="aria"
-        onSubmit={(event) => {
-          event.preventDefault();
+        onData={() => {
           setSubmitted(true);
           if (problem === undefined) onNext();
         }}
@@ -180,20 +173,12 @@ function DraftForm(props: {
           autoComplete="off"
           autoFocus
         />
-        <div className="field">
-          <label htmlFor={reasonId}>Reason</label>
-          <select
-            id={reasonId}
-            value={draft.reason}
-            onChange={({ target }) => setDraft({ ...draft, reason: target.value })}
-          >
-            {reasons.map(([value, name]) => (
-              <option key={value} value={value}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </div>
+        <SelectField
+          label="Reason"
+          value={draft.reason}
+          onChange={({ target }) => setDraft({ ...draft, reason: target.value })}
+          values={reasons}
+        />
         <Field
           label="Your reference"
           hint="Optional, such as the number of the return. At most 80 characters."
@@ -208,7 +193,7 @@ function DraftForm(props: {
           </Button>
           <Button onPress={onCancel}>Cancel</Button>
         </div>
-      </Form>
+      </DataForm>
     </>
   );
 }

@@ -13,6 +13,7 @@ import {
 } from "../../../../gen/payments/v1/payment_session_pb.ts";
 import { Gateway } from "../parts/brand.tsx";
 import { CopiedText, visible } from "../parts/copied-text.tsx";
+import { Fact } from "../parts/fact.tsx";
 import { nameGatewaysIn } from "../parts/gateway-name.ts";
 import { Moment } from "../parts/time.tsx";
 import { AttemptDecisionPart } from "./attempt-decision.tsx";
@@ -38,7 +39,6 @@ const failures: Readonly<Record<number, string>> = {
   [Attempt_FailureKind.GATEWAY_ERROR]: "an error of the gateway",
 };
 
-/** A card for each attempt, in their order. */
 export function PaymentAttempts(props: {
   attempts: readonly PaymentAttempt[];
   summary: PaymentSummary;
@@ -73,37 +73,23 @@ function AttemptCard({ attempt }: { attempt: PaymentAttempt }) {
         </span>
       </h3>
       <dl className="facts">
-        {reason && (
-          <div>
-            <dt>Reason</dt>
-            <dd>{reason}</dd>
-          </div>
-        )}
+        {reason && <Fact name="Reason">{reason}</Fact>}
         {gatewayCode && (
-          <div>
-            <dt>The gateway’s own code</dt>
-            <dd>
-              <code>
-                <bdi>{visible(gatewayCode)}</bdi>
-              </code>
-            </dd>
-          </div>
+          <Fact name="The gateway’s own code">
+            <code>
+              <bdi>{visible(gatewayCode)}</bdi>
+            </code>
+          </Fact>
         )}
         {attempt.gatewayReference && (
-          <div>
-            <dt>The gateway’s reference</dt>
-            <dd>
-              <CopiedText label="the gateway’s reference" text={attempt.gatewayReference} />
-            </dd>
-          </div>
+          <Fact name="The gateway’s reference">
+            <CopiedText label="the gateway’s reference" text={attempt.gatewayReference} />
+          </Fact>
         )}
         {attempt.authentication && <AuthenticationFacts authentication={attempt.authentication} />}
-        <div>
-          <dt>Attempt</dt>
-          <dd>
-            <CopiedText label="the attempt’s id" text={attempt.attemptId} />
-          </dd>
-        </div>
+        <Fact name="Attempt">
+          <CopiedText label="the attempt’s id" text={attempt.attemptId} />
+        </Fact>
       </dl>
       {nextBecause && <p>{nameGatewaysIn(nextBecause)}</p>}
     </>
@@ -133,34 +119,22 @@ function AuthenticationFacts({ authentication }: { authentication: AttemptAuthen
   const reported = [version && `3-D Secure ${version}`, eci && `ECI ${eci}`].filter(Boolean).join(", ");
   return (
     <>
-      <div>
-        <dt>Authentication</dt>
-        <dd>
-          {authenticationNames[status]}
-          {flow === Flow.FRICTIONLESS && ", without asking the customer"}
-          {reported && ` (${reported})`}
-        </dd>
-      </div>
+      <Fact name="Authentication">
+        {authenticationNames[status]}
+        {flow === Flow.FRICTIONLESS && ", without asking the customer"}
+        {reported && ` (${reported})`}
+      </Fact>
       {!completedAt && (
-        <div>
-          <dt>The customer has time until</dt>
-          <dd>
-            <Moment at={until} />
-          </dd>
-        </div>
+        <Fact name="The customer has time until">
+          <Moment at={until} />
+        </Fact>
       )}
       {durationMs !== undefined && (
-        <div>
-          <dt>{shownAt ? "Time at the bank" : "Time without seeing the bank’s page"}</dt>
-          <dd>{(Number(durationMs) / 1_000).toLocaleString(undefined, { maximumFractionDigits: 1 })} s</dd>
-        </div>
+        <Fact name={shownAt ? "Time at the bank" : "Time without seeing the bank’s page"}>
+          {(Number(durationMs) / 1_000).toLocaleString(undefined, { maximumFractionDigits: 1 })} s
+        </Fact>
       )}
-      {liabilityNames[liability] && (
-        <div>
-          <dt>Liable for fraud</dt>
-          <dd>{liabilityNames[liability]}</dd>
-        </div>
-      )}
+      {liabilityNames[liability] && <Fact name="Liable for fraud">{liabilityNames[liability]}</Fact>}
     </>
   );
 }

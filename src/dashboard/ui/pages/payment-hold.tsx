@@ -4,24 +4,21 @@ import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { Heading } from "react-aria-components/Dialog";
-import { Form } from "react-aria-components/Form";
 import { type Payment, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { Attempt_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
 import { ActionDialog, FocusedButton } from "../parts/action-dialog.tsx";
 import { formatAmount } from "../parts/amount.tsx";
 import { Button } from "../parts/button.tsx";
-import { Field } from "../parts/field.tsx";
+import { DataForm, Field } from "../parts/field.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { findPartProblem, readAmount, typedOf } from "../parts/minor-units.ts";
-import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
 
 type Order = "capture" | "cancel";
 
-/** Both actions in a row, and until when there is time. */
 export function HoldActions({ payment, onChange }: { payment: Payment; onChange: () => unknown }) {
   const { role } = useScope();
   const [order, setOrder] = useState<Order>();
@@ -64,13 +61,11 @@ const refusals = {
     "No answer arrived, so the order may be recorded. Check your connection, then try again: nothing is captured twice.",
 };
 
-/** The form, then the question. */
 function OrderForm({ payment, order, onEnd }: { payment: Payment; order: Order; onEnd: () => void }) {
   const { merchantId, environment } = useScope();
   const { summary } = payment;
   const held = summary?.amount;
   const client = createClient(PaymentService, useTransport());
-  const { run, dialog } = useProof();
   const [amount, setAmount] = useState(held ? typedOf(held) : "");
   const [reason, setReason] = useState("");
   const [isAsking, setAsking] = useState(false);
@@ -80,10 +75,8 @@ function OrderForm({ payment, order, onEnd }: { payment: Payment; order: Order; 
   const give = useMutation({
     mutationFn: async () => {
       const request = { merchantId, environment, sessionId: summary?.sessionId ?? "", reason };
-      await run(async () => {
-        if (isCapture) await client.capturePayment({ ...request, ...(amountMinor && { amountMinor }) });
-        else await client.cancelPayment(request);
-      });
+      if (isCapture) await client.capturePayment({ ...request, ...(amountMinor && { amountMinor }) });
+      else await client.cancelPayment(request);
     },
     onSuccess: onEnd,
     meta: { done: isCapture ? "The capture is ordered." : "The payment is cancelled. Its hold is released." },
@@ -129,7 +122,6 @@ function OrderForm({ payment, order, onEnd }: { payment: Payment; order: Order; 
         <FocusedButton onPress={() => give.isPending || setAsking(false)}>Back</FocusedButton>
         <Button onPress={onEnd}>Close</Button>
       </div>
-      {dialog}
     </>
   );
 }
@@ -149,11 +141,9 @@ function DraftForm(props: {
   const problem = findPartProblem(amount, held);
   const hasReason = reason.trim() !== "";
   return (
-    <Form
-      className="form"
+    <DataForm
       validationBehavior="aria"
-      onSubmit={(event) => {
-        event.preventDefault();
+      onData={() => {
         setSubmitted(true);
         if (problem === undefined && hasReason) onNext();
       }}
@@ -185,6 +175,6 @@ function DraftForm(props: {
         </Button>
         <Button onPress={onClose}>Close</Button>
       </div>
-    </Form>
+    </DataForm>
   );
 }

@@ -3,7 +3,6 @@ import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
 import { useId, useState } from "react";
-import { Form } from "react-aria-components/Form";
 import {
   DecideRefundRequest_Decision as Decision,
   type Payment,
@@ -14,15 +13,14 @@ import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { Amount, formatAmount } from "../parts/amount.tsx";
 import { Button } from "../parts/button.tsx";
 import { CopiedText, visible } from "../parts/copied-text.tsx";
-import { Field } from "../parts/field.tsx";
+import { Fact } from "../parts/fact.tsx";
+import { DataForm, Field, SelectField } from "../parts/field.tsx";
 import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
-import { useProof } from "../parts/prove.tsx";
 import { inWords, makerOf, RefundState } from "../parts/refund-state.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
 
-/** A card for each refund, and the sums. Nothing without a refund. */
 export function PaymentRefunds({ payment, onChange }: { payment: Payment; onChange: () => unknown }) {
   const { refunds, amountRefunded, amountRefundable } = payment;
   if (refunds.length === 0) return null;
@@ -74,47 +72,27 @@ function RefundFacts({ refund }: { refund: Refund }) {
   return (
     <dl className="facts">
       {gatewayReference && (
-        <div>
-          <dt>The gateway’s reference</dt>
-          <dd>
-            <CopiedText label="the gateway’s reference of the refund" text={gatewayReference} />
-          </dd>
-        </div>
+        <Fact name="The gateway’s reference">
+          <CopiedText label="the gateway’s reference of the refund" text={gatewayReference} />
+        </Fact>
       )}
-      {reason && (
-        <div>
-          <dt>Reason</dt>
-          <dd>{reason.replaceAll("_", " ")}</dd>
-        </div>
-      )}
+      {reason && <Fact name="Reason">{reason.replaceAll("_", " ")}</Fact>}
       {refundRef && (
-        <div>
-          <dt>Your reference</dt>
-          <dd>
-            <bdi>{visible(refundRef)}</bdi>
-          </dd>
-        </div>
+        <Fact name="Your reference">
+          <bdi>{visible(refundRef)}</bdi>
+        </Fact>
       )}
-      <div>
-        <dt>Requested by</dt>
-        <dd>
-          <bdi>{makerOf(refund)}</bdi>, <Moment at={createdAt} />
-        </dd>
-      </div>
+      <Fact name="Requested by">
+        <bdi>{makerOf(refund)}</bdi>, <Moment at={createdAt} />
+      </Fact>
       {completedAt && (
-        <div>
-          <dt>Ended</dt>
-          <dd>
-            <Moment at={completedAt} />
-          </dd>
-        </div>
+        <Fact name="Ended">
+          <Moment at={completedAt} />
+        </Fact>
       )}
-      <div>
-        <dt>Refund</dt>
-        <dd>
-          <CopiedText label="the refund’s id" text={refund.refundId} />
-        </dd>
-      </div>
+      <Fact name="Refund">
+        <CopiedText label="the refund’s id" text={refund.refundId} />
+      </Fact>
     </dl>
   );
 }
@@ -141,15 +119,14 @@ function DecisionForm(props: { refund: Refund; onChange: () => unknown; onEnd: (
   const { refund, onChange, onEnd } = props;
   const { merchantId, environment } = useScope();
   const client = createClient(PaymentService, useTransport());
-  const { run, dialog } = useProof();
   const [decision, setDecision] = useState<Decision>(Decision.MADE);
   const { sessionId, refundId, mayBeSent } = refund;
-  const [kindId, reasonId] = [useId(), useId()];
+  const reasonId = useId();
   const decide = useMutation({
     mutationFn: (form: FormData) => {
       const text = (name: string) => String(form.get(name) ?? "").trim();
       const of = { merchantId, environment, sessionId, refundId, decision };
-      return run(() => client.decideRefund({ ...of, gatewayReference: text("reference"), reason: text("reason") }));
+      return client.decideRefund({ ...of, gatewayReference: text("reference"), reason: text("reason") });
     },
     onSuccess: () => {
       onEnd();
@@ -158,25 +135,20 @@ function DecisionForm(props: { refund: Refund; onChange: () => unknown; onEnd: (
     meta: { done: "What you found is recorded." },
   });
   return (
-    <Form
-      className="form"
-      aria-label="Record the end of the refund"
-      onSubmit={(event) => {
-        event.preventDefault();
-        decide.mutate(new FormData(event.currentTarget));
-      }}
-    >
+    <DataForm aria-label="Record the end of the refund" onData={decide.mutate}>
       <p className="soft">
         Look at the payment in {nameOfGateway(refund.gateway)}’s own dashboard first. It counts for good.
       </p>
-      <div className="field">
-        <label htmlFor={kindId}>What you found there</label>
-        <select id={kindId} value={decision} onChange={({ target }) => setDecision(Number(target.value) as Decision)}>
-          <option value={Decision.MADE}>The refund was made</option>
-          <option value={Decision.NEVER_MADE}>The refund was never made</option>
-          {mayBeSent && <option value={Decision.SEND}>No other refund of the payment: send this one</option>}
-        </select>
-      </div>
+      <SelectField
+        label="What you found there"
+        value={decision}
+        onChange={({ target }) => setDecision(Number(target.value) as Decision)}
+        values={[
+          [Decision.MADE, "The refund was made"],
+          [Decision.NEVER_MADE, "The refund was never made"],
+          ...(mayBeSent ? [[Decision.SEND, "No other refund of the payment: send this one"] as const] : []),
+        ]}
+      />
       {decision === Decision.MADE && (
         <Field
           label="The gateway’s reference of the refund"
@@ -197,7 +169,6 @@ function DecisionForm(props: { refund: Refund; onChange: () => unknown; onEnd: (
         </Button>
         <Button onPress={onEnd}>Cancel</Button>
       </div>
-      {dialog}
-    </Form>
+    </DataForm>
   );
 }

@@ -1,11 +1,10 @@
 /** A payment's timeline, step by step: time, actor, event and reason. */
 import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
-import { Link } from "@tanstack/react-router";
 import { type TimelineStep, TimelineStep_Tone } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { visible } from "../parts/copied-text.tsx";
 import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
 import { dayOf } from "../payment-address.ts";
-import { useScope } from "../scope.ts";
+import { ScopeLink } from "../scope.ts";
 
 const tones: Readonly<Record<number, "good" | "warn" | "bad">> = {
   [TimelineStep_Tone.GOOD]: "good",
@@ -15,7 +14,6 @@ const tones: Readonly<Record<number, "good" | "warn" | "bad">> = {
 
 /** The list, oldest first. */
 export function PaymentTimeline({ steps }: { steps: readonly TimelineStep[] }) {
-  const { environmentName: environment, merchantId } = useScope();
   return (
     <section className="stack" aria-labelledby="timeline">
       <h2 id="timeline">Timeline</h2>
@@ -35,12 +33,12 @@ export function PaymentTimeline({ steps }: { steps: readonly TimelineStep[] }) {
                   {step.endpointId && step.eventId && (
                     <>
                       {" "}
-                      <Link
-                        to="/$environment/$merchantId/webhooks/deliveries/$endpointId/$eventId"
-                        params={{ environment, merchantId, endpointId: step.endpointId, eventId: step.eventId }}
+                      <ScopeLink
+                        to="./webhooks/deliveries/$endpointId/$eventId"
+                        params={{ endpointId: step.endpointId, eventId: step.eventId }}
                       >
                         See its delivery attempts
-                      </Link>
+                      </ScopeLink>
                     </>
                   )}
                 </p>

@@ -1,20 +1,20 @@
 /** One payment with its full history: everything that support staff need. */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { useQuery } from "@connectrpc/connect-query";
-import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import type { ReactNode } from "react";
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { type Payment, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import type { BillingAddress } from "../../../../gen/payments/v1/payment_session_pb.ts";
 import { capturedInPart, formatAmount } from "../parts/amount.tsx";
 import { CardFace } from "../parts/brand.tsx";
 import { CopiedText, visible } from "../parts/copied-text.tsx";
+import { Fact } from "../parts/fact.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { PaymentState } from "../parts/payment-state.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { codeOf } from "../rpc.ts";
-import { useScope } from "../scope.ts";
+import { ScopeLink, useScope } from "../scope.ts";
 import { BlockPayment } from "./block-payment.tsx";
 import { PaymentActions } from "./payment-actions.tsx";
 import { PaymentAttempts } from "./payment-attempts.tsx";
@@ -53,9 +53,7 @@ export function PaymentPage() {
   return (
     <>
       <nav aria-label="Back">
-        <Link to="/$environment/$merchantId/payments" params={{ environment: environmentName, merchantId }}>
-          Payments
-        </Link>
+        <ScopeLink to="./payments">Payments</ScopeLink>
       </nav>
       {error && codeOf(error) === "not_found" && (
         <>
@@ -130,7 +128,7 @@ function Awaiting({ attempts }: { attempts: Payment["attempts"] }) {
 }
 
 function Facts({ payment }: { payment: Payment }) {
-  const { environmentName, merchantId, role } = useScope();
+  const { role } = useScope();
   const { summary, customerEmail, customerName, billingAddress } = payment;
   const { captureConfirmed, expiresAt, submittedAt, ruleVersion } = payment;
   return (
@@ -144,13 +142,9 @@ function Facts({ payment }: { payment: Payment }) {
         </Fact>
         {customerEmail && (
           <Fact name="Customer">
-            <Link
-              to="/$environment/$merchantId/payments/customer"
-              params={{ environment: environmentName, merchantId }}
-              search={{ email: customerEmail }}
-            >
+            <ScopeLink to="./payments/customer" search={{ email: customerEmail }}>
               <bdi>{visible(customerEmail)}</bdi>
-            </Link>
+            </ScopeLink>
           </Fact>
         )}
         {customerName && (
@@ -225,14 +219,5 @@ function Metadata({ metadata }: { metadata: Payment["metadata"] }) {
         ))}
       </dl>
     </>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }

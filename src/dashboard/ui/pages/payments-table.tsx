@@ -1,5 +1,4 @@
 /** Rows of payments: a table where there is room, two lines each on a phone. */
-import { Link } from "@tanstack/react-router";
 import type { PaymentSummary } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { PaymentSession_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
 import { Amount, capturedInPart } from "../parts/amount.tsx";
@@ -8,7 +7,7 @@ import { visible } from "../parts/copied-text.tsx";
 import { isReleased, PaymentState } from "../parts/payment-state.tsx";
 import { type RecordColumn, RecordTable } from "../parts/record-table.tsx";
 import { Moment } from "../parts/time.tsx";
-import { useScope } from "../scope.ts";
+import { ScopeLink } from "../scope.ts";
 
 /** A payment, with a note about why it is listed. */
 export type PaymentRow = { readonly payment: PaymentSummary; readonly note?: string | undefined };
@@ -24,15 +23,14 @@ const columns: readonly RecordColumn[] = [
 ];
 
 export function PaymentsTable({ label, rows }: { label: string; rows: readonly PaymentRow[] }) {
-  const { environmentName: environment, merchantId } = useScope();
   const cellsOf = ({ payment, note }: PaymentRow) => {
     const { sessionId, orderRef, amount, gateways, cardBrand, cardLast4, customer, declineCode } = payment;
     const inPart = capturedInPart(payment);
     return [
       <>
-        <Link to="/$environment/$merchantId/payments/$sessionId" params={{ environment, merchantId, sessionId }}>
+        <ScopeLink to="./payments/$sessionId" params={{ sessionId }}>
           <bdi title={visible(orderRef)}>{visible(orderRef)}</bdi>
-        </Link>
+        </ScopeLink>
         {note && <span className="soft small beside">{note}</span>}
       </>,
       <>

@@ -3,7 +3,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { useInfiniteQuery, useQuery, useTransport } from "@connectrpc/connect-query";
 import { keepPreviousData } from "@tanstack/react-query";
-import { Link, useSearch } from "@tanstack/react-router";
+import { useSearch } from "@tanstack/react-router";
 import { Fragment, useState } from "react";
 import { Switch } from "react-aria-components/Switch";
 import { type PaymentFilterSchema, PaymentMatch_By, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
@@ -15,7 +15,7 @@ import { PagedRows, pages } from "../parts/paged-rows.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { type PaymentSearch, paymentStates, readPaymentSearch } from "../payment-address.ts";
-import { useScope } from "../scope.ts";
+import { ScopeLink, useScope } from "../scope.ts";
 import { type Chip, ListBar, useMoneyFilter } from "./list-bar.tsx";
 import { SearchBox } from "./payment-search.tsx";
 import { PaymentsTable } from "./payments-table.tsx";
@@ -196,24 +196,16 @@ function Found({ text }: { text: string }) {
       </p>
       {data.matches.some(({ by }) => by === PaymentMatch_By.CARD_LAST4) && (
         <p>
-          <Link
-            to="/$environment/$merchantId/payments"
-            params={{ environment: environmentName, merchantId }}
-            search={{ card: text }}
-          >
+          <ScopeLink to="./payments" search={{ card: text }}>
             List every payment whose card ends in {text}
-          </Link>
+          </ScopeLink>
         </p>
       )}
       {data.matches.some(({ by }) => by === PaymentMatch_By.CUSTOMER_EMAIL) && (
         <p>
-          <Link
-            to="/$environment/$merchantId/payments/customer"
-            params={{ environment: environmentName, merchantId }}
-            search={{ email: text }}
-          >
+          <ScopeLink to="./payments/customer" search={{ email: text }}>
             See this customer: payments, refunds and totals
-          </Link>
+          </ScopeLink>
         </p>
       )}
       <PaymentsTable label="Search results" rows={rows} />

@@ -12,7 +12,6 @@ import { findLimitProblem, readLimits } from "./setting-rules.ts";
 
 const names: Readonly<Record<number, string>> = { [Role.DEVELOPER]: "developers", [Role.OWNER]: "owners" };
 
-/** A row for each role. */
 export function RefundLimitForms() {
   const { merchantId, environment, role } = useScope();
   const scope = { merchantId, environment };

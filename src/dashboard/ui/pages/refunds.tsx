@@ -2,20 +2,21 @@
 import { createClient } from "@connectrpc/connect";
 import { useInfiniteQuery, useTransport } from "@connectrpc/connect-query";
 import { keepPreviousData } from "@tanstack/react-query";
-import { Link, useSearch } from "@tanstack/react-router";
+import { useSearch } from "@tanstack/react-router";
 import { type Refund, RefundService, Refund_Status as Status } from "../../../../gen/dashboard/v1/refunds_pb.ts";
 import { Amount } from "../parts/amount.tsx";
 import { Gateway } from "../parts/brand.tsx";
 import { visible } from "../parts/copied-text.tsx";
 import { CsvExport } from "../parts/csv-export.tsx";
 import { TextBox } from "../parts/filter-form.tsx";
+import { PageHead } from "../parts/page-head.tsx";
 import { PagedRows, pages } from "../parts/paged-rows.tsx";
 import { type RecordColumn, RecordTable } from "../parts/record-table.tsx";
 import { inWords, makerOf, RefundState } from "../parts/refund-state.tsx";
 import { Empty } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { type RefundSearch, readRefundSearch, refundStates } from "../payment-address.ts";
-import { useScope } from "../scope.ts";
+import { ScopeLink, useScope } from "../scope.ts";
 import { type Chip, ListBar, useMoneyFilter } from "./list-bar.tsx";
 
 const rowsAtOnce = 50;
@@ -41,12 +42,7 @@ export function RefundsPage() {
   );
   return (
     <>
-      <header className="page-head">
-        <div>
-          <h1>Refunds</h1>
-          <p>To refund a payment, open it from the list of payments.</p>
-        </div>
-      </header>
+      <PageHead title="Refunds">To refund a payment, open it from the list of payments.</PageHead>
       <ListBar {...{ search, chips, currencies }} states={refundStates} happened="Requested" read={readRefundSearch}>
         <TextBox
           label="Whole id or reference"
@@ -83,7 +79,7 @@ export function RefundsPage() {
 }
 
 function NoRefunds({ isFiltered }: { isFiltered: boolean }) {
-  const { environmentName: environment, merchantId } = useScope();
+  const { environmentName: environment } = useScope();
   return isFiltered ? (
     <Empty title="No refund matches the filters">
       <p>Remove a filter, or switch the environment.</p>
@@ -91,13 +87,9 @@ function NoRefunds({ isFiltered }: { isFiltered: boolean }) {
   ) : (
     <Empty title={`No refunds in ${environment} yet`}>
       <p>Refunds appear here, whether your backend, a member or a person at the gateway made them.</p>
-      <Link
-        to="/$environment/$merchantId/payments"
-        params={{ environment, merchantId }}
-        search={{ status: "succeeded" }}
-      >
+      <ScopeLink to="./payments" search={{ status: "succeeded" }}>
         See the payments that succeeded
-      </Link>
+      </ScopeLink>
     </Empty>
   );
 }
@@ -112,16 +104,15 @@ const columns: readonly RecordColumn[] = [
 ];
 
 export function RefundsTable({ refunds }: { refunds: readonly Refund[] }) {
-  const { environmentName: environment, merchantId } = useScope();
   const rows = refunds.map((refund) => {
     const { sessionId, orderRef, refundRef, amount, gateway, gatewayReference } = refund;
     return {
       key: refund.refundId,
       cells: [
         <>
-          <Link to="/$environment/$merchantId/payments/$sessionId" params={{ environment, merchantId, sessionId }}>
+          <ScopeLink to="./payments/$sessionId" params={{ sessionId }}>
             <bdi>{visible(orderRef)}</bdi>
-          </Link>
+          </ScopeLink>
           {refundRef && <bdi className="soft small beside">{visible(refundRef)}</bdi>}
         </>,
         <Amount key="amount" amount={amount} />,

@@ -2,15 +2,14 @@
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
-import { Form } from "react-aria-components/Form";
 import {
   type GatewayConnection,
   GatewayConnectionService,
 } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 import type { Gateway } from "../../../../gen/dashboard/v1/gateways_pb.ts";
 import { Button } from "../parts/button.tsx";
+import { DataForm } from "../parts/field.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
-import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { useFieldProblems } from "../rpc.ts";
 import { useScope } from "../scope.ts";
@@ -19,16 +18,14 @@ import { VerificationRows, verificationCall } from "./verification-rows.tsx";
 
 type RotateProps = { connection: GatewayConnection; gateway: Gateway; onChange: () => unknown; onEnd: () => void };
 
-/** A form, and the gateway's answer to the new credentials. */
 export function RotateCredentials({ connection, gateway, onChange, onEnd }: RotateProps) {
   const { merchantId, environment } = useScope();
   const client = createClient(GatewayConnectionService, useTransport());
-  const { run, dialog } = useProof();
   const { connectionId } = connection;
   const rotate = useMutation({
     mutationFn: (form: FormData) => {
       const request = { merchantId, environment, connectionId, credentials: credentialsOf(form) };
-      return run(() => client.rotateGatewayCredentials(request, verificationCall));
+      return client.rotateGatewayCredentials(request, verificationCall);
     },
     onSuccess: onChange,
   });
@@ -44,15 +41,11 @@ export function RotateCredentials({ connection, gateway, onChange, onEnd }: Rota
     );
   }
   return (
-    <Form
-      className="form"
+    <DataForm
       autoComplete="off"
       validationErrors={fieldProblems}
       aria-label={`New credentials of ${nameOfGateway(gateway.gateway)}, ${connection.account}`}
-      onSubmit={(event) => {
-        event.preventDefault();
-        rotate.mutate(new FormData(event.currentTarget));
-      }}
+      onData={rotate.mutate}
     >
       <h3>New credentials</h3>
       <p className="soft">
@@ -69,7 +62,6 @@ export function RotateCredentials({ connection, gateway, onChange, onEnd }: Rota
         </Button>
         <Button onPress={onEnd}>Cancel</Button>
       </div>
-      {dialog}
-    </Form>
+    </DataForm>
   );
 }

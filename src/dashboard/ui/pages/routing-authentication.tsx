@@ -4,6 +4,7 @@ import {
   RoutingRule_Authentication as Authentication,
   RoutingRule_WithoutBrowser as WithoutBrowser,
 } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
+import { SelectField } from "../parts/field.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { noPolicy, type Policy, type RuleDraft } from "./routing-draft.ts";
 import type { Connections } from "./routing-order.tsx";
@@ -39,7 +40,6 @@ const exemptions = [
   ],
 ] as const;
 
-/** Choices about authentication beside the payments that need it. */
 function RoutingPolicy({ draft: { policy = noPolicy, change }, mayChange }: { draft: RuleDraft; mayChange: boolean }) {
   const set = (changed: Partial<Policy>) => change({ policy: { ...policy, ...changed } });
   const option = (name: string, detail: string, isOn: boolean, turn: (isOn: boolean) => void) => (
@@ -83,7 +83,6 @@ function RoutingPolicy({ draft: { policy = noPolicy, change }, mayChange }: { dr
 
 type AuthenticationProps = { draft: RuleDraft; connections: Connections; mayChange: boolean };
 
-/** One choice out of three, and the provider. */
 export function RoutingAuthentication({ draft, connections, mayChange }: AuthenticationProps) {
   const { authentication, providerId, change } = draft;
   const providers = connections.filter(({ isProvider, verified }) => isProvider && verified);
@@ -109,25 +108,19 @@ export function RoutingAuthentication({ draft, connections, mayChange }: Authent
         ))}
       </div>
       {providers.length > 0 && (
-        <div className="field">
-          <label htmlFor="provider">Provider</label>
-          <select
-            id="provider"
-            value={providerId ?? ""}
-            disabled={!mayChange}
-            onChange={({ target }) => change({ providerId: target.value })}
-          >
-            <option value="">None: each gateway authenticates itself</option>
-            {providers.map(({ connectionId, gateway, account }) => (
-              <option key={connectionId} value={connectionId}>
-                {nameOfGateway(gateway)} {account}
-              </option>
-            ))}
-          </select>
-          <span className="soft small">
-            A provider authenticates the customer once, for every gateway that imports its proof.
-          </span>
-        </div>
+        <SelectField
+          label="Provider"
+          value={providerId ?? ""}
+          disabled={!mayChange}
+          onChange={({ target }) => change({ providerId: target.value })}
+          values={[
+            ["", "None: each gateway authenticates itself"],
+            ...providers.map(
+              ({ connectionId, gateway, account }) => [connectionId, `${nameOfGateway(gateway)} ${account}`] as const,
+            ),
+          ]}
+          hint="A provider authenticates the customer once, for every gateway that imports its proof."
+        />
       )}
       <RoutingPolicy draft={draft} mayChange={mayChange} />
       <p className="small">

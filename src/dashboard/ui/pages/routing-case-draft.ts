@@ -53,7 +53,6 @@ export type ConditionKind = (typeof conditionKinds)[number][0];
 
 export type Currencies = readonly { readonly code: string; readonly exponent: number }[];
 
-/** A time of the week. */
 export type Time = {
   readonly timeZone: string;
   readonly days: readonly Day[];

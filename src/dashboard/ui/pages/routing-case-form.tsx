@@ -178,7 +178,6 @@ type FieldsProps = {
   onChange: (changed: Partial<Conditions>) => void;
 };
 
-/** The fields of each kind of condition. */
 const fieldsOf: Readonly<Record<ConditionKind, (props: FieldsProps) => ReactNode>> = {
   money: MoneyFields,
   brand: ({ conditions: { cardBrands }, onChange }) => (

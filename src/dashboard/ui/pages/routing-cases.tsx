@@ -28,7 +28,6 @@ import { type Connections, namesOf } from "./routing-order.tsx";
 
 type CasesProps = { draft: RuleDraft; connections: Connections; mayChange: boolean };
 
-/** Loads the currencies, with their numbers of decimals. */
 export function useCurrencies() {
   const { merchantId, environment } = useScope();
   const transport = useTransport();
@@ -43,7 +42,6 @@ export function useCurrencies() {
   });
 }
 
-/** The cases, the form of the one that is edited, and the card ranges. */
 export function RoutingCases({ draft, connections, mayChange }: CasesProps) {
   const [editedKey, setEditedKey] = useState<string>();
   const known = useCurrencies();
@@ -108,7 +106,6 @@ type ListProps = {
   list: readonly CaseContent[];
   currencies: Currencies;
   connections: Connections;
-  /** The split of the default order. */
   split: SplitContent | undefined;
   mayChange: boolean;
   onChange: (list: CaseContent[]) => void;

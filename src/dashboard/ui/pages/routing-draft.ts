@@ -31,7 +31,6 @@ export type RuleContent = {
   readonly providerId?: string | undefined;
   readonly policy?: Policy | undefined;
   readonly cases?: CasesContent | undefined;
-  /** The split of the default plan. */
   readonly split?: SplitContent | undefined;
   readonly retriesSameGateway?: boolean | undefined;
 };
@@ -155,7 +154,6 @@ export type Trial = { readonly amountMinor: bigint; readonly currency: string; r
 /** A payment that any rule can be tested on: the changes of a rule do not depend on it. */
 export const anyPayment: Trial = { amountMinor: 4900n, currency: "EUR" };
 
-/** Facts about the payment beside its amount. */
 export type TrialFacts = {
   readonly cardBrand: string;
   readonly cardType: CardRange_Type;

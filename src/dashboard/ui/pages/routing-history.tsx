@@ -11,7 +11,6 @@ import {
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { nameGatewaysIn } from "../parts/gateway-name.ts";
-import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
@@ -86,11 +85,9 @@ function Restore({ rule, inUse }: { rule: RoutingRule; inUse: RoutingRule }) {
   const { merchantId, environment } = useScope();
   const client = createClient(RoutingRuleService, useTransport());
   const queries = useQueryClient();
-  const { run, dialog } = useProof();
   const { version } = rule;
   const restore = useMutation({
-    mutationFn: () =>
-      run(() => client.restoreRoutingRule({ merchantId, environment, version, expectedVersion: inUse.version })),
+    mutationFn: () => client.restoreRoutingRule({ merchantId, environment, version, expectedVersion: inUse.version }),
     onSuccess: () => queries.invalidateQueries(),
   });
   return (
@@ -106,12 +103,10 @@ function Restore({ rule, inUse }: { rule: RoutingRule; inUse: RoutingRule }) {
         follow.
       </Confirm>
       <Refusal error={restore.error} />
-      {dialog}
     </div>
   );
 }
 
-/** The differences of a version from the one in use. */
 function RestoredChanges({ rule }: { rule: RoutingRule }) {
   const { data, error } = useRouteTest(rule, anyPayment);
   if (error) return null;

@@ -6,7 +6,6 @@ import { MoveButtons } from "../parts/move-buttons.tsx";
 import { OrderList } from "../parts/order-list.tsx";
 import { reordered } from "../parts/reorder.ts";
 
-/** A merchant's accounts. */
 export type Connections = readonly GatewayConnection[];
 
 /** Returns the names of gateways in their order, with the account where a gateway has several. */
@@ -20,7 +19,6 @@ export function namesOf(connectionIds: readonly string[], connections: Connectio
 }
 
 type OrderProps = {
-  /** Id of the heading. */
   labelledBy: string;
   connectionIds: readonly string[];
   connections: Connections;

@@ -10,7 +10,6 @@ import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { nameGatewaysIn } from "../parts/gateway-name.ts";
 import { LeaveQuestion } from "../parts/leave-question.tsx";
-import { useProof } from "../parts/prove.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { SaveBar } from "../parts/save-bar.tsx";
 import { Moment } from "../parts/time.tsx";
@@ -18,18 +17,16 @@ import { codeOf, messageOf } from "../rpc.ts";
 import { useScope } from "../scope.ts";
 import { anyPayment, contentOf, problemsOf, type RuleDraft, useRouteTest, whoSet } from "./routing-draft.ts";
 
-/** The save bar; empty while nothing is changed. */
 export function RoutingSave({ draft }: { draft: RuleDraft }) {
   const { merchantId, environment, environmentName, role } = useScope();
   const client = createClient(RoutingRuleService, useTransport());
   const queries = useQueryClient();
-  const { run, dialog } = useProof();
   const { data, error, isPlaceholderData } = useRouteTest(draft, anyPayment);
   const problems = problemsOf(draft);
   const save = useMutation({
     mutationFn: () => {
       const content = { ...contentOf(draft), expectedVersion: draft.base };
-      return run(() => client.setRoutingRule({ merchantId, environment, ...content }));
+      return client.setRoutingRule({ merchantId, environment, ...content });
     },
     onSuccess: async () => {
       await queries.invalidateQueries();
@@ -47,7 +44,6 @@ export function RoutingSave({ draft }: { draft: RuleDraft }) {
   return (
     <>
       <LeaveQuestion isChanged={draft.isChanged} lost="The changes to the rule are lost." />
-      {dialog}
       {!draft.isChanged && mayKeep && (
         <p>
           <Button {...saving} onPress={() => save.mutate()}>

@@ -7,7 +7,6 @@ import { ConnectionOrder, type Connections } from "./routing-order.tsx";
 
 type SplitProps = {
   split: SplitContent | undefined;
-  /** The plan that is split. */
   connectionIds: readonly string[];
   connections: Connections;
   mayChange: boolean;
@@ -16,7 +15,6 @@ type SplitProps = {
 
 const share = (text: string) => (/^[1-9]\d?$/.test(text) ? null : "A whole number from 1 to 99.");
 
-/** A switch, and while it is on the share and the gateways of variant B. */
 export function RoutingSplit({ split, connectionIds, connections, mayChange, onChange }: SplitProps) {
   const id = useId();
   return (

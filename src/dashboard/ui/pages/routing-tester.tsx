@@ -1,5 +1,5 @@
 /** Simulates one payment with the rule as it is on the page. */
-import { useId, useState } from "react";
+import { useState } from "react";
 import {
   RouteCase_Answer as Answer,
   CardRange_Type,
@@ -7,7 +7,7 @@ import {
 } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { formatAmount } from "../parts/amount.tsx";
 import { nameOfBrand } from "../parts/card-brand.ts";
-import { Field } from "../parts/field.tsx";
+import { Field, SelectField } from "../parts/field.tsx";
 import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
 import { readAmount, type TypedAmount, typedOf } from "../parts/minor-units.ts";
 import { Refusal } from "../parts/refusal.tsx";
@@ -40,11 +40,9 @@ const ends: Readonly<Record<string, readonly [name: string, tone: string]>> = {
   CANNOT_KNOW: ["Unknown: it depends on the customer", "warn"],
 };
 
-/** A form for a payment and the gateways' answers, and the resulting route. */
 export function RoutingTester(props: { draft: RuleDraft; trial: Trial; onTrial: (trial: Trial) => void }) {
   const { draft, trial, onTrial } = props;
   const [answer, setAnswer] = useState<Answer>(Answer.HARD_DECLINE);
-  const answerId = useId();
   const { data, error } = useRouteTest(draft.isChanged ? draft : undefined, trial);
   const { facts = noFacts } = trial;
   const list = draft.cases?.list ?? [];
@@ -62,18 +60,24 @@ export function RoutingTester(props: { draft: RuleDraft; trial: Trial; onTrial: 
         {currencies.error && <Failure error={currencies.error} onRetry={currencies.refetch} />}
         {currencies.data && <AmountFields known={currencies.data.currencies} trial={trial} onTrial={onTrial} />}
       </div>
-      <div className="field">
-        <label htmlFor={answerId}>Each gateway answers with</label>
-        <select id={answerId} value={answer} onChange={(event) => setAnswer(Number(event.target.value) as Answer)}>
-          {answers.map(([each, words]) => (
-            <option key={each} value={each}>
-              {words}
-            </option>
-          ))}
-        </select>
-      </div>
+      <SelectField
+        label="Each gateway answers with"
+        value={answer}
+        onChange={({ target }) => setAnswer(Number(target.value) as Answer)}
+        values={answers}
+      />
       {hasCases && <TrialFactFields facts={facts} onChange={(changed) => onTrial({ ...trial, facts: changed })} />}
-      {hasSplit && <ArmField arm={facts.arm} onChange={(arm) => onTrial({ ...trial, facts: { ...facts, arm } })} />}
+      {hasSplit && (
+        <SelectField
+          label="If its plan is split, the payment falls into"
+          value={facts.arm || "A"}
+          onChange={({ target }) => onTrial({ ...trial, facts: { ...facts, arm: target.value } })}
+          values={[
+            ["A", "Variant A"],
+            ["B", "Variant B"],
+          ]}
+        />
+      )}
       <Refusal error={error} />
       {!data && !error && problemsOf(draft).length === 0 && <Loading what="The plan" />}
       {data && !error && <Way answer={answer} test={data} />}
@@ -132,52 +136,23 @@ const noFacts: TrialFacts = {
   arm: "",
 };
 
-function ArmField({ arm, onChange }: { arm: string; onChange: (arm: string) => void }) {
-  const id = useId();
-  return (
-    <div className="field">
-      <label htmlFor={id}>If its plan is split, the payment falls into</label>
-      <select id={id} value={arm || "A"} onChange={({ target }) => onChange(target.value)}>
-        <option value="A">Variant A</option>
-        <option value="B">Variant B</option>
-      </select>
-    </div>
-  );
-}
-
-/** Fields for facts about the payment, for the conditions of cases. */
 function TrialFactFields({ facts, onChange }: { facts: TrialFacts; onChange: (facts: TrialFacts) => void }) {
-  const id = useId();
   const set = (changed: Partial<TrialFacts>) => onChange({ ...facts, ...changed });
   const country = (text: string) => (text === "" || /^[A-Z]{2}$/.test(text) ? null : "Two letters, such as DE.");
   return (
     <div className="fields">
-      <div className="field">
-        <label htmlFor={`${id}-brand`}>Card brand</label>
-        <select id={`${id}-brand`} value={facts.cardBrand} onChange={({ target }) => set({ cardBrand: target.value })}>
-          <option value="">Unknown</option>
-          {brands.map((brand) => (
-            <option key={brand} value={brand}>
-              {nameOfBrand(brand)}
-            </option>
-          ))}
-        </select>
-      </div>
-      <div className="field">
-        <label htmlFor={`${id}-type`}>Card type</label>
-        <select
-          id={`${id}-type`}
-          value={facts.cardType}
-          onChange={({ target }) => set({ cardType: Number(target.value) as CardRange_Type })}
-        >
-          <option value={CardRange_Type.TYPE_UNSPECIFIED}>Unknown</option>
-          {cardTypes.map(([type, name]) => (
-            <option key={type} value={type}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </div>
+      <SelectField
+        label="Card brand"
+        value={facts.cardBrand}
+        onChange={({ target }) => set({ cardBrand: target.value })}
+        values={[["", "Unknown"], ...brands.map((brand) => [brand, nameOfBrand(brand)] as const)]}
+      />
+      <SelectField
+        label="Card type"
+        value={facts.cardType}
+        onChange={({ target }) => set({ cardType: Number(target.value) as CardRange_Type })}
+        values={[[CardRange_Type.TYPE_UNSPECIFIED, "Unknown"], ...cardTypes]}
+      />
       <Field
         label="Issuing country"
         maxLength={2}

@@ -1,13 +1,11 @@
 /** The result of a simulation on past payments: its figures, and payments with another outcome. */
-import { Link } from "@tanstack/react-router";
 import { ReplayedPayment_End as End, type ReplayedPayment } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
 import { TableScroll } from "../parts/table-scroll.tsx";
 import { Moment } from "../parts/time.tsx";
-import { useScope } from "../scope.ts";
+import { ScopeLink } from "../scope.ts";
 import { type Totals, whatIfRows } from "./what-if-totals.ts";
 
-/** The figures so far, and once the result is whole its examples. */
 export function WhatIfResult({ totals, isWhole }: { totals: Totals; isWhole: boolean }) {
   if (totals.counts.payments === 0) {
     return isWhole ? <p role="status">No submitted payment ended in this period.</p> : null;
@@ -46,7 +44,6 @@ const endNames: Readonly<Record<number, readonly [string, string]>> = {
 };
 
 function Examples({ examples }: { examples: readonly ReplayedPayment[] }) {
-  const { environmentName, merchantId } = useScope();
   const path = (gateways: readonly string[]) => gateways.map(nameOfGateway).join(" → ") || "no gateway";
   return (
     <TableScroll label="Payments with another outcome">
@@ -64,13 +61,9 @@ function Examples({ examples }: { examples: readonly ReplayedPayment[] }) {
               <td>
                 <Moment at={each.createdAt} />
                 <div>
-                  <Link
-                    className="mono small"
-                    to="/$environment/$merchantId/payments/$sessionId"
-                    params={{ environment: environmentName, merchantId, sessionId: each.sessionId }}
-                  >
+                  <ScopeLink className="mono small" to="./payments/$sessionId" params={{ sessionId: each.sessionId }}>
                     {each.sessionId}
-                  </Link>
+                  </ScopeLink>
                 </div>
               </td>
               <td>

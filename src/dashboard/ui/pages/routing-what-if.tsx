@@ -29,7 +29,6 @@ function NotLoaded() {
   );
 }
 
-/** Loads slice by slice and shows the running total. */
 export function RoutingWhatIf({ draft }: { draft: RuleDraft }) {
   const { merchantId, environment } = useScope();
   const client = createClient(RoutingRuleService, useTransport());

@@ -1,13 +1,14 @@
 /** The order of a merchant's gateways, the failures after which the next one is tried, and customer authentication. */
 import { useQuery } from "@connectrpc/connect-query";
-import { Link, useSearch } from "@tanstack/react-router";
+import { useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { GatewayConnectionService } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { type RoutingRule, RoutingRuleService } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
+import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
-import { useScope } from "../scope.ts";
+import { ScopeLink, useScope } from "../scope.ts";
 import { RoutingAuthentication } from "./routing-authentication.tsx";
 import { RoutingCases } from "./routing-cases.tsx";
 import { RoutingDefaultPlan } from "./routing-default-plan.tsx";
@@ -29,16 +30,10 @@ export function RoutingPage() {
   const retry = () => Promise.all([rule.refetch(), connections.refetch()]);
   return (
     <>
-      <header className="page-head">
-        <div>
-          <h1>Routing</h1>
-          <p>
-            The order in which your gateways are tried in {environmentName}, the failures after which the next one is,
-            and when customers authenticate. A payment keeps the version that it started with.
-          </p>
-        </div>
-        {rule.data?.routingRule && <InUse rule={rule.data.routingRule} />}
-      </header>
+      <PageHead title="Routing" actions={rule.data?.routingRule && <InUse rule={rule.data.routingRule} />}>
+        The order in which your gateways are tried in {environmentName}, the failures after which the next one is, and
+        when customers authenticate. A payment keeps the version that it started with.
+      </PageHead>
       {error && <Failure error={error} onRetry={retry} />}
       {!error && !isRead && <Loading what="The routing rule" />}
       {rule.data && connections.data && (
@@ -80,27 +75,25 @@ const tabs = [
 ] as const;
 
 function Tabs() {
-  const { environmentName, merchantId } = useScope();
   return (
     <nav className="presets" aria-label="Routing">
       {tabs.map(([tab, name]) => (
-        <Link
+        <ScopeLink
           key={name}
-          to="/$environment/$merchantId/routing"
-          params={{ environment: environmentName, merchantId }}
+          to="./routing"
           search={tab === undefined ? {} : { tab }}
           activeOptions={{ exact: true }}
           resetScroll={false}
         >
           {name}
-        </Link>
+        </ScopeLink>
       ))}
     </nav>
   );
 }
 
 function Editor({ rule, connections }: { rule: RoutingRule | undefined; connections: Connections }) {
-  const { role, environmentName, merchantId } = useScope();
+  const { role } = useScope();
   const { tab } = useSearch({ from: "/signed-in/$environment/$merchantId/routing" });
   const [trial, setTrial] = useState(anyPayment);
   const draft = useRuleDraft(rule);
@@ -110,14 +103,9 @@ function Editor({ rule, connections }: { rule: RoutingRule | undefined; connecti
     return (
       <Empty title="No gateway is connected yet">
         <p>Payments are routed to accounts that you connect and verify first.</p>
-        <Link
-          className="button"
-          data-kind="main"
-          to="/$environment/$merchantId/gateways"
-          params={{ environment: environmentName, merchantId }}
-        >
+        <ScopeLink className="button" data-kind="main" to="./gateways">
           Connect a gateway
-        </Link>
+        </ScopeLink>
       </Empty>
     );
   }

@@ -4,12 +4,10 @@ import { createContext, type ReactNode, useContext, useState } from "react";
 import { Button } from "../parts/button.tsx";
 import { LeaveQuestion } from "../parts/leave-question.tsx";
 import { showSection } from "../parts/page-contents.tsx";
-import { useProof } from "../parts/prove.tsx";
 import { ProofDeclined } from "../parts/refusal.tsx";
 import { SaveBar } from "../parts/save-bar.tsx";
 import { codeOf, messageOf } from "../rpc.ts";
 
-/** A setting as a text, and how it is saved. */
 export type Setting = {
   title: string;
   /** The value that the service has. */
@@ -18,7 +16,6 @@ export type Setting = {
   revision?: string;
   /** True if other settings have the same revision, which each of them renews. */
   sharesRevision?: boolean;
-  /** Returns the validation error of a text, if any. */
   findProblem?: (text: string) => string | undefined;
   /** Saves a text, and returns the new revision. */
   save: (text: string, revision: string) => Promise<string | undefined>;
@@ -28,7 +25,6 @@ export type Setting = {
 type Draft = { readonly setting: Setting; readonly text: string; readonly revision: string; readonly isSaved: boolean };
 type Failed = { readonly title: string; readonly error: unknown };
 
-/** The id of a row's heading. */
 export const rowId = (title: string) => title.replaceAll(" ", "-");
 
 const Context = createContext<{
@@ -40,17 +36,14 @@ const Context = createContext<{
   submit: () => void;
 } | null>(null);
 
-/** Returns the edits of the page, for a row. */
 export function useSettingDrafts() {
   return useContext(Context)!;
 }
 
 const problemOf = ({ setting, text }: Draft) => setting.findProblem?.(text);
 
-/** The rows, with the bar below them while something is unsaved. */
 export function SettingDrafts({ children }: { children: ReactNode }) {
   const queries = useQueryClient();
-  const { run, dialog } = useProof();
   const [drafts, setDrafts] = useState<readonly Draft[]>([]);
   const [isChecked, setChecked] = useState(false);
   const [failed, setFailed] = useState<Failed>();
@@ -61,7 +54,7 @@ export function SettingDrafts({ children }: { children: ReactNode }) {
       for (const draft of unsaved) {
         const { setting, text } = draft;
         const revision = (setting.sharesRevision && renewed.get(draft.revision)) || draft.revision;
-        const newer = await run(() => setting.save(text, revision)).catch((error: unknown) => {
+        const newer = await setting.save(text, revision).catch((error: unknown) => {
           setFailed({ title: setting.title, error });
           throw error;
         });
@@ -122,7 +115,6 @@ export function SettingDrafts({ children }: { children: ReactNode }) {
         </SaveBar>
       )}
       <LeaveQuestion isChanged={unsaved.length > 0} lost={`Your changes are lost: ${titles}.`} />
-      {dialog}
     </Context>
   );
 }

@@ -1,14 +1,12 @@
 /** One setting as a row: its name and what it does, beside its value. */
 import { type ReactNode, useState } from "react";
-import { Form } from "react-aria-components/Form";
 import { FieldError, Input, Label, Text, TextArea, TextField } from "react-aria-components/TextField";
 import { Button } from "../parts/button.tsx";
-import { Field } from "../parts/field.tsx";
+import { DataForm, Field } from "../parts/field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { rowId, type Setting, useSettingDrafts } from "./setting-drafts.tsx";
 import { findLimitProblem } from "./setting-rules.ts";
 
-/** The row, whatever its value is. */
 export function Row({ title, explanation, children }: { title: string; explanation: ReactNode; children: ReactNode }) {
   const id = rowId(title);
   return (
@@ -22,7 +20,6 @@ export function Row({ title, explanation, children }: { title: string; explanati
   );
 }
 
-/** The value of a row while it is edited. */
 export type Edit = {
   readonly text: string;
   readonly problem: string | undefined;
@@ -38,7 +35,6 @@ type SettingProps = Setting & {
   children: (edit: Edit) => ReactNode;
 };
 
-/** The row of a setting that the page's bar saves. */
 export function SettingRow({ explanation, mayChange, note, children, ...setting }: SettingProps) {
   const { draftOf, change, isChecked, failed, submit } = useSettingDrafts();
   const draft = draftOf(setting.title);
@@ -48,15 +44,9 @@ export function SettingRow({ explanation, mayChange, note, children, ...setting 
     <Row title={setting.title} explanation={explanation}>
       {note && <p className="banner">{note}</p>}
       {failed?.title === setting.title && <Refusal error={failed.error} />}
-      <Form
-        className="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          submit();
-        }}
-      >
+      <DataForm onData={submit}>
         {children({ text, problem, isDisabled: !mayChange, onText: (changed) => change(setting, changed) })}
-      </Form>
+      </DataForm>
     </Row>
   );
 }

@@ -6,6 +6,7 @@ import type { ReactNode } from "react";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { RepeatedOrders, type Settings, SettingsService } from "../../../../gen/dashboard/v1/settings_pb.ts";
 import { PageContents } from "../parts/page-contents.tsx";
+import { PageHead } from "../parts/page-head.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Switch } from "../parts/switch.tsx";
 import { chooseCell } from "../rpc.ts";
@@ -27,12 +28,7 @@ export function SettingsPage() {
   const error = isRead ? null : settings.error;
   return (
     <>
-      <header className="page-head">
-        <div>
-          <h1>Settings</h1>
-          <p>These settings apply to {environmentName} only.</p>
-        </div>
-      </header>
+      <PageHead title="Settings">These settings apply to {environmentName} only.</PageHead>
       {error && <Failure error={error} onRetry={refetch} />}
       {!error && !isRead && <Loading what="The settings" />}
       {settings.data && settings.data.cells.length > 1 && <Cells {...settings.data} />}
@@ -82,7 +78,6 @@ const groups = [
   ["budgets", "Time budgets"],
 ] as const;
 
-/** The settings of one subject, a row each. */
 function Group({ of: id, children }: { of: (typeof groups)[number][0]; children: ReactNode }) {
   const name = groups.find(([each]) => each === id)?.[1];
   return (

@@ -4,12 +4,11 @@ import { useMutation as useRpc, useTransport } from "@connectrpc/connect-query";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useRouter, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import { Form } from "react-aria-components/Form";
 import { PasskeyService } from "../../../../gen/dashboard/v1/passkeys_pb.ts";
 import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
 import { answerByPasskey } from "../parts/ask-passkey.ts";
 import { Button } from "../parts/button.tsx";
-import { Field } from "../parts/field.tsx";
+import { DataForm, Field } from "../parts/field.tsx";
 import { Mark } from "../parts/mark.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 
@@ -48,13 +47,7 @@ export function SignInPage() {
           <Mark /> Switchyard
         </span>
         <h1>Sign in</h1>
-        <Form
-          className="form"
-          onSubmit={(event) => {
-            event.preventDefault();
-            submit(new FormData(event.currentTarget)).catch(() => {});
-          }}
-        >
+        <DataForm onData={(fields) => submit(fields).catch(() => {})}>
           <Refusal error={signIn.error ?? byPasskey.error} />
           <Field label="E-mail" name="email" type="email" autoComplete="username" isRequired autoFocus />
           <Field label="Password" name="password" type="password" autoComplete="current-password" isRequired />
@@ -75,7 +68,7 @@ export function SignInPage() {
           <Button onPress={() => byPasskey.mutate()} isPending={byPasskey.isPending}>
             Use a passkey
           </Button>
-        </Form>
+        </DataForm>
       </div>
     </main>
   );

@@ -9,7 +9,7 @@ import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { Confirm, ConfirmDialog } from "../parts/confirm.tsx";
-import { useProof } from "../parts/prove.tsx";
+import { PageHead } from "../parts/page-head.tsx";
 import { type RecordColumn, RecordTable } from "../parts/record-table.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
@@ -23,15 +23,10 @@ export function TeamPage() {
   const { data, error, refetch } = useQuery(MemberService.method.listMembers, { merchantId });
   return (
     <>
-      <header className="page-head">
-        <div>
-          <h1>Team</h1>
-          <p>
-            Members work on {merchantName} in both test and live. Viewers read, developers change routing and webhooks,
-            owners manage keys, gateways and the team.
-          </p>
-        </div>
-      </header>
+      <PageHead title="Team">
+        Members work on {merchantName} in both test and live. Viewers read, developers change routing and webhooks,
+        owners manage keys, gateways and the team.
+      </PageHead>
       {error && <Failure error={error} onRetry={refetch} />}
       {!data && !error && <Loading what="The team" />}
       {data && <Members members={data.members} onChange={refetch} />}
@@ -85,7 +80,6 @@ function SecondFactor({ member: { hasTotp, hasPasskey } }: { member: Member }) {
   );
 }
 
-/** Reports whether a member is the person who reads the page. */
 function useIsSelf(memberId: string): boolean {
   return useSignIn().member?.memberId === memberId;
 }
@@ -102,12 +96,11 @@ function Name({ member: { memberId, name, email } }: { member: Member }) {
 function RoleChoice({ member: { memberId, name, role: current }, onChange }: MemberProps) {
   const { merchantId } = useScope();
   const client = createClient(MemberService, useTransport());
-  const { run, dialog } = useProof();
   const isSelf = useIsSelf(memberId);
   const queries = useQueryClient();
   const [wanted, setWanted] = useState<Role>();
   const change = useMutation({
-    mutationFn: (role: Role) => run(() => client.changeMemberRole({ merchantId, memberId, role })),
+    mutationFn: (role: Role) => client.changeMemberRole({ merchantId, memberId, role }),
     // One's own rights are part of the sign-in.
     onSuccess: () => (isSelf ? queries.invalidateQueries() : onChange()),
     meta: { done: `The role of ${name} is changed.` },
@@ -140,7 +133,6 @@ function RoleChoice({ member: { memberId, name, role: current }, onChange }: Mem
         You immediately lose the rights of an owner. Another owner can restore them.
       </ConfirmDialog>
       <Refusal error={change.error} />
-      {dialog}
     </div>
   );
 }
@@ -148,12 +140,11 @@ function RoleChoice({ member: { memberId, name, role: current }, onChange }: Mem
 function Removal({ member: { memberId, name, email }, onChange }: MemberProps) {
   const { merchantId, merchantName } = useScope();
   const client = createClient(MemberService, useTransport());
-  const { run, dialog } = useProof();
   const isSelf = useIsSelf(memberId);
   const queries = useQueryClient();
   const navigate = useNavigate();
   const remove = useMutation({
-    mutationFn: () => run(() => client.removeMember({ merchantId, memberId })),
+    mutationFn: () => client.removeMember({ merchantId, memberId }),
     onSuccess: async () => {
       if (!isSelf) return onChange();
       // The start page leads to the merchants of the sign-in, which must no longer have this one.
@@ -176,7 +167,6 @@ function Removal({ member: { memberId, name, email }, onChange }: MemberProps) {
           : `${email} immediately loses access to ${merchantName}, and gets no more alerts about it.`}
       </Confirm>
       <Refusal error={remove.error} />
-      {dialog}
     </>
   );
 }

@@ -2,12 +2,10 @@
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { Form } from "react-aria-components/Form";
 import { type OfferTotpResponse, SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
-import { Field } from "../parts/field.tsx";
-import { useProof } from "../parts/prove.tsx";
+import { DataForm, Field } from "../parts/field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { useSignIn } from "../signed-in.tsx";
 
@@ -18,14 +16,13 @@ export function TotpCard() {
   const { member, secondFactorRequired: isRequired } = useSignIn();
   const client = createClient(SignInService, useTransport());
   const queries = useQueryClient();
-  const { run, dialog } = useProof();
-  const offer = useMutation({ mutationFn: () => run(() => client.offerTotp({})) });
+  const offer = useMutation({ mutationFn: () => client.offerTotp({}) });
   const changed = () => {
     offer.reset();
     return queries.invalidateQueries();
   };
   const remove = useMutation({
-    mutationFn: () => run(() => client.removeTotp({})),
+    mutationFn: () => client.removeTotp({}),
     onSuccess: changed,
     meta: { done: "Codes are no longer required." },
   });
@@ -58,27 +55,19 @@ export function TotpCard() {
       </div>
       <Refusal error={offer.error ?? remove.error} />
       {offer.data && !member?.hasTotp && <ConfirmForm offer={offer.data} onConfirmed={changed} />}
-      {dialog}
     </section>
   );
 }
 
 function ConfirmForm({ offer, onConfirmed }: { offer: OfferTotpResponse; onConfirmed: () => unknown }) {
   const client = createClient(SignInService, useTransport());
-  const { run, dialog } = useProof();
   const confirm = useMutation({
-    mutationFn: (code: string) => run(() => client.confirmTotp({ code })),
+    mutationFn: (code: string) => client.confirmTotp({ code }),
     onSuccess: onConfirmed,
     meta: { done: "Every sign-in by password requires a code from now on." },
   });
   return (
-    <Form
-      className="form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        confirm.mutate(String(new FormData(event.currentTarget).get("code")));
-      }}
-    >
+    <DataForm onData={(fields) => confirm.mutate(String(fields.get("code")))}>
       <p>
         <a href={offer.uri}>Open your app</a> on this device, or type this key into it:{" "}
         <code>{grouped(offer.secret)}</code>
@@ -90,8 +79,7 @@ function ConfirmForm({ offer, onConfirmed }: { offer: OfferTotpResponse; onConfi
           Require codes
         </Button>
       </div>
-      {dialog}
-    </Form>
+    </DataForm>
   );
 }
 

@@ -1,17 +1,14 @@
 /** Decline codes without a classification: each stops its payment until a person classifies it. */
 import { useQuery } from "@connectrpc/connect-query";
-import { Link } from "@tanstack/react-router";
 import { GatewayConnectionService } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { Gateway } from "../parts/brand.tsx";
+import { RecordTable } from "../parts/record-table.tsx";
 import { Failure } from "../parts/states.tsx";
-import { TableScroll } from "../parts/table-scroll.tsx";
 import { Moment } from "../parts/time.tsx";
-import { useScope } from "../scope.ts";
+import { ScopeLink, useScope } from "../scope.ts";
 
-/** The codes; empty if there are none. */
 export function UnclassifiedCodes() {
-  const { merchantId, environment, environmentName } = useScope();
-  const params = { environment: environmentName, merchantId };
+  const { merchantId, environment } = useScope();
   const scope = { merchantId, environment };
   const { data, error, refetch } = useQuery(GatewayConnectionService.method.listUnclassifiedCodes, scope);
   if (error) return <Failure error={error} onRetry={refetch} />;
@@ -23,45 +20,30 @@ export function UnclassifiedCodes() {
         A payment ends when its gateway answers with such a code, because it is unknown whether another gateway may be
         tried. Report frequent codes to us.
       </p>
-      <TableScroll label="Unclassified decline codes">
-        <table className="codes">
-          <thead>
-            <tr>
-              <th scope="col">Code</th>
-              <th scope="col">Payments stopped</th>
-              <th scope="col">First</th>
-              <th scope="col">Last</th>
-              <th scope="col">Last payment</th>
-            </tr>
-          </thead>
-          <tbody>
-            {data.codes.map(({ gateway, gatewayCode, attempts, firstSeenAt, lastSeenAt, attemptId }) => (
-              <tr key={`${gateway} ${gatewayCode}`}>
-                <th scope="row">
-                  <code>
-                    <bdi>{gatewayCode}</bdi>
-                  </code>
-                  <div className="soft small">
-                    <Gateway gateway={gateway} />
-                  </div>
-                </th>
-                <td>{String(attempts)}</td>
-                <td>
-                  <Moment at={firstSeenAt} />
-                </td>
-                <td>
-                  <Moment at={lastSeenAt} />
-                </td>
-                <td>
-                  <Link to="/$environment/$merchantId/payments" params={params} search={{ q: attemptId }}>
-                    See the payment
-                  </Link>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </TableScroll>
+      <RecordTable
+        label="Unclassified decline codes"
+        className="codes"
+        columns={["Code", "Payments stopped", "First", "Last", "Last payment"].map((name) => ({ name }))}
+        rows={data.codes.map(({ gateway, gatewayCode, attempts, firstSeenAt, lastSeenAt, attemptId }) => ({
+          key: `${gateway} ${gatewayCode}`,
+          cells: [
+            <>
+              <code>
+                <bdi>{gatewayCode}</bdi>
+              </code>
+              <div className="soft small">
+                <Gateway gateway={gateway} />
+              </div>
+            </>,
+            String(attempts),
+            <Moment key="first" at={firstSeenAt} />,
+            <Moment key="last" at={lastSeenAt} />,
+            <ScopeLink key="payment" to="./payments" search={{ q: attemptId }}>
+              See the payment
+            </ScopeLink>,
+          ],
+        }))}
+      />
     </section>
   );
 }

@@ -11,7 +11,6 @@ type VerifyProps = {
   onVerify: (routePayments: boolean | undefined) => void;
 };
 
-/** The button, or the question in its place. */
 export function VerifyConnection({ label, isProvider, isPending, onVerify }: VerifyProps) {
   const { environmentName } = useScope();
   const [isAsking, setAsking] = useState(false);

@@ -2,25 +2,21 @@
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
-import { Form } from "react-aria-components/Form";
 import { WebhookEndpointService } from "../../../../gen/dashboard/v1/webhook_endpoints_pb.ts";
 import { Button } from "../parts/button.tsx";
-import { Field } from "../parts/field.tsx";
-import { useProof } from "../parts/prove.tsx";
+import { DataForm, Field } from "../parts/field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { ShownSecret } from "../parts/secret.tsx";
 import { useScope } from "../scope.ts";
 import { EventTypeFields, eventTypesOf } from "./event-fields.tsx";
 
-/** A form, and after it the secret. */
 export function AddEndpoint({ onAdded, onEnd }: { onAdded: () => unknown; onEnd: () => void }) {
   const { merchantId, environment, environmentName } = useScope();
   const client = createClient(WebhookEndpointService, useTransport());
-  const { run, dialog } = useProof();
   const add = useMutation({
     mutationFn: (form: FormData) => {
       const wanted = { url: String(form.get("url")), eventTypes: eventTypesOf(form) };
-      return run(() => client.addWebhookEndpoint({ merchantId, environment, ...wanted }));
+      return client.addWebhookEndpoint({ merchantId, environment, ...wanted });
     },
     onSuccess: onAdded,
   });
@@ -42,13 +38,7 @@ export function AddEndpoint({ onAdded, onEnd }: { onAdded: () => unknown; onEnd:
   return (
     <section className="card" aria-labelledby="add">
       <h2 id="add">Register an endpoint</h2>
-      <Form
-        className="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          add.mutate(new FormData(event.currentTarget));
-        }}
-      >
+      <DataForm onData={add.mutate}>
         <Field
           label="URL"
           name="url"
@@ -70,8 +60,7 @@ export function AddEndpoint({ onAdded, onEnd }: { onAdded: () => unknown; onEnd:
           </Button>
           <Button onPress={onEnd}>Cancel</Button>
         </div>
-      </Form>
-      {dialog}
+      </DataForm>
     </section>
   );
 }

@@ -2,7 +2,6 @@
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
-import { Form } from "react-aria-components/Form";
 import {
   WebhookEndpoint_Status as Status,
   type WebhookEndpoint,
@@ -10,8 +9,7 @@ import {
 } from "../../../../gen/dashboard/v1/webhook_endpoints_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
-import { Field } from "../parts/field.tsx";
-import { useProof } from "../parts/prove.tsx";
+import { DataForm, Field, SelectField } from "../parts/field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { ShownSecret } from "../parts/secret.tsx";
 import { useScope } from "../scope.ts";
@@ -20,7 +18,6 @@ import { Recover } from "./webhook-recover.tsx";
 
 type ChangeProps = { endpoint: WebhookEndpoint; onChange: () => unknown };
 
-/** The actions, collapsed by default. */
 export function EndpointChanges({ endpoint, onChange }: ChangeProps) {
   return (
     <details className="changes-of">
@@ -43,7 +40,6 @@ function useEndpoint({ endpointId, version }: WebhookEndpoint) {
 
 function EditForm({ endpoint, onChange }: ChangeProps) {
   const { client, of } = useEndpoint(endpoint);
-  const { run, dialog } = useProof();
   const update = useMutation({
     mutationFn: (form: FormData) => {
       const url = String(form.get("url"));
@@ -53,40 +49,30 @@ function EditForm({ endpoint, onChange }: ChangeProps) {
         ...(url !== endpoint.url && { url }),
         eventTypes: { types: eventTypesOf(form) },
       };
-      return run(() => client.updateWebhookEndpoint(wanted));
+      return client.updateWebhookEndpoint(wanted);
     },
     onSuccess: onChange,
     meta: { done: "The endpoint is saved." },
   });
   return (
-    <>
-      <Form
-        className="form"
-        aria-label={`URL and events of ${endpoint.url}`}
-        onSubmit={(event) => {
-          event.preventDefault();
-          update.mutate(new FormData(event.currentTarget));
-        }}
-      >
-        <Field
-          label="URL"
-          name="url"
-          type="url"
-          isRequired
-          maxLength={2048}
-          defaultValue={endpoint.url}
-          hint="A new URL must be verified before events are posted to it."
-        />
-        <EventTypeFields chosen={endpoint.eventTypes} />
-        <Refusal error={update.error} />
-        <div>
-          <Button type="submit" isPending={update.isPending}>
-            Save
-          </Button>
-        </div>
-      </Form>
-      {dialog}
-    </>
+    <DataForm aria-label={`URL and events of ${endpoint.url}`} onData={update.mutate}>
+      <Field
+        label="URL"
+        name="url"
+        type="url"
+        isRequired
+        maxLength={2048}
+        defaultValue={endpoint.url}
+        hint="A new URL must be verified before events are posted to it."
+      />
+      <EventTypeFields chosen={endpoint.eventTypes} />
+      <Refusal error={update.error} />
+      <div>
+        <Button type="submit" isPending={update.isPending}>
+          Save
+        </Button>
+      </div>
+    </DataForm>
   );
 }
 
@@ -99,44 +85,31 @@ const overlaps = [
 
 function NewSecret({ endpoint, onChange }: ChangeProps) {
   const { client, of } = useEndpoint(endpoint);
-  const { run, dialog } = useProof();
   const rotate = useMutation({
-    mutationFn: (overlapHours: number) => run(() => client.rotateWebhookSecret({ ...of, overlapHours })),
+    mutationFn: (overlapHours: number) => client.rotateWebhookSecret({ ...of, overlapHours }),
     onSuccess: onChange,
   });
-  const id = `overlap-${endpoint.endpointId}`;
   return (
-    <>
-      <Form
-        className="form"
-        aria-label={`Signing secret of ${endpoint.url}`}
-        onSubmit={(event) => {
-          event.preventDefault();
-          rotate.mutate(Number(new FormData(event.currentTarget).get("overlapHours")));
-        }}
-      >
-        <h3>Signing secret</h3>
-        <div className="field">
-          <label htmlFor={id}>The old secret stops</label>
-          <select id={id} name="overlapHours" defaultValue={0}>
-            {overlaps.map(([hours, name]) => (
-              <option key={hours} value={hours}>
-                {name}
-              </option>
-            ))}
-          </select>
-          <span className="hint">Until then, webhooks are signed with both secrets.</span>
-        </div>
-        <Refusal error={rotate.error} />
-        {rotate.data && <ShownSecret label="The new signing secret" secret={rotate.data.signingSecret} />}
-        <div>
-          <Button type="submit" kind="danger" isPending={rotate.isPending}>
-            Create a new secret
-          </Button>
-        </div>
-      </Form>
-      {dialog}
-    </>
+    <DataForm
+      aria-label={`Signing secret of ${endpoint.url}`}
+      onData={(fields) => rotate.mutate(Number(fields.get("overlapHours")))}
+    >
+      <h3>Signing secret</h3>
+      <SelectField
+        label="The old secret stops"
+        name="overlapHours"
+        defaultValue={0}
+        values={overlaps}
+        hint="Until then, webhooks are signed with both secrets."
+      />
+      <Refusal error={rotate.error} />
+      {rotate.data && <ShownSecret label="The new signing secret" secret={rotate.data.signingSecret} />}
+      <div>
+        <Button type="submit" kind="danger" isPending={rotate.isPending}>
+          Create a new secret
+        </Button>
+      </div>
+    </DataForm>
   );
 }
 

@@ -1,21 +1,17 @@
 /** Deliveries of a merchant's events: a list filtered by its address and refreshed while it is open. */
 import { useInfiniteQuery, useQuery } from "@connectrpc/connect-query";
 import { keepPreviousData } from "@tanstack/react-query";
-import { Link, useSearch } from "@tanstack/react-router";
-import {
-  type ListWebhookDeliveriesResponse,
-  type WebhookDelivery,
-  WebhookDeliveryService,
-} from "../../../../gen/dashboard/v1/webhook_deliveries_pb.ts";
+import { useSearch } from "@tanstack/react-router";
+import { type WebhookDelivery, WebhookDeliveryService } from "../../../../gen/dashboard/v1/webhook_deliveries_pb.ts";
 import { WebhookEndpointService } from "../../../../gen/dashboard/v1/webhook_endpoints_pb.ts";
-import { Button } from "../parts/button.tsx";
 import { visible } from "../parts/copied-text.tsx";
 import { DeliveryState, isTestEvent, LastAnswer } from "../parts/delivery-state.tsx";
 import { News } from "../parts/news.tsx";
+import { PagedRows, pages } from "../parts/paged-rows.tsx";
 import { type RecordColumn, RecordTable } from "../parts/record-table.tsx";
-import { Empty, Failure, Loading } from "../parts/states.tsx";
+import { Empty } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
-import { useScope } from "../scope.ts";
+import { ScopeLink, useScope } from "../scope.ts";
 import { type DeliverySearch, filterOf } from "../webhook-address.ts";
 import { DeliveryFilters } from "./webhook-delivery-filters.tsx";
 import { liveEveryMs, WebhookTabs } from "./webhook-tabs.tsx";
@@ -39,56 +35,50 @@ export function WebhookDeliveriesPage() {
 
 function List({ search, urls }: { search: DeliverySearch; urls: ReadonlyMap<string, string> }) {
   const { merchantId, environment, environmentName } = useScope();
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage, isPlaceholderData } = useInfiniteQuery(
+  const query = useInfiniteQuery(
     WebhookDeliveryService.method.listWebhookDeliveries,
     { merchantId, environment, ...filterOf(search), pageSize: rowsAtOnce, pageToken: "" },
     {
-      pageParamKey: "pageToken",
-      getNextPageParam: ({ nextPageToken }: ListWebhookDeliveriesResponse) => nextPageToken || undefined,
+      ...pages,
       // New rows do not move the list of a person who reads older pages.
       refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) > 1 ? false : liveEveryMs),
       placeholderData: keepPreviousData,
     },
   );
-  if (error && !data) return <Failure error={error} onRetry={refetch} />;
-  if (!data) return <Loading what="The list of deliveries" />;
-  const deliveries = data.pages.flatMap((page) => page.deliveries);
+  const { error, isPlaceholderData } = query;
   const isFiltered = Object.keys(search).length > 0;
   return (
-    <section className="stack" aria-label="Deliveries" aria-busy={isPlaceholderData}>
-      <News
-        list={`${environmentName} ${JSON.stringify(search)} ${isPlaceholderData}`}
-        rows={deliveries.map(({ eventId, endpointId }) => eventId + endpointId)}
-        what={what}
-      />
-      {error && (
-        <p className="banner" data-tone="bad" role="alert">
-          The list is not up to date: the service does not answer.
-        </p>
+    <PagedRows
+      label="Deliveries"
+      query={query}
+      rowsOf={(page) => page.deliveries}
+      head={(deliveries) => (
+        <>
+          <News
+            list={`${environmentName} ${JSON.stringify(search)} ${isPlaceholderData}`}
+            rows={deliveries.map(({ eventId, endpointId }) => eventId + endpointId)}
+            what={what}
+          />
+          {error && !query.hasNextPage && (
+            <p className="banner" data-tone="bad" role="alert">
+              The list is not up to date: the service does not answer.
+            </p>
+          )}
+        </>
       )}
-      {deliveries.length > 0 && <DeliveryTable deliveries={deliveries} urls={urls} />}
-      {deliveries.length === 0 && (
+      empty={
         <Empty title={isFiltered ? "No results" : "No deliveries yet"}>
           <p>
             {isFiltered
               ? "Remove a filter, or switch the environment."
               : `Events of ${environmentName} appear here when they are due at a verified endpoint.`}
           </p>
-          {!isFiltered && (
-            <Link to="/$environment/$merchantId/webhooks" params={{ environment: environmentName, merchantId }}>
-              See your endpoints
-            </Link>
-          )}
+          {!isFiltered && <ScopeLink to="./webhooks">See your endpoints</ScopeLink>}
         </Empty>
-      )}
-      {hasNextPage && (
-        <div>
-          <Button onPress={() => void fetchNextPage()} isPending={isFetchingNextPage}>
-            Show more
-          </Button>
-        </div>
-      )}
-    </section>
+      }
+    >
+      {(deliveries) => <DeliveryTable deliveries={deliveries} urls={urls} />}
+    </PagedRows>
   );
 }
 
@@ -105,19 +95,15 @@ const columns: readonly RecordColumn[] = [
 ];
 
 function DeliveryTable({ deliveries, urls }: TableProps) {
-  const { environmentName: environment, merchantId } = useScope();
   const rows = deliveries.map((delivery) => {
     const { eventId, endpointId, type, orderRef, scheduledAttempts, createdAt } = delivery;
     return {
       key: eventId + endpointId,
       cells: [
         <>
-          <Link
-            to="/$environment/$merchantId/webhooks/deliveries/$endpointId/$eventId"
-            params={{ environment, merchantId, endpointId, eventId }}
-          >
+          <ScopeLink to="./webhooks/deliveries/$endpointId/$eventId" params={{ endpointId, eventId }}>
             {type}
-          </Link>
+          </ScopeLink>
           <div className="mono soft wide-only">{eventId}</div>
         </>,
         <bdi key="order" className={isTestEvent(delivery) ? "soft" : undefined}>

@@ -1,7 +1,8 @@
 /** The filters of the list of deliveries, all kept in the address. */
 import { useNavigate } from "@tanstack/react-router";
-import { useId } from "react";
 import { Button } from "../parts/button.tsx";
+import { SelectField } from "../parts/field.tsx";
+import { TextBox } from "../parts/filter-form.tsx";
 import { useScope } from "../scope.ts";
 import { type DeliverySearch, type DeliveryState, deliveryStates, readDeliverySearch } from "../webhook-address.ts";
 
@@ -11,18 +12,17 @@ const names: Readonly<Record<DeliveryState, string>> = {
   exhausted: "Given up",
 };
 
-/** Two selects, and a field for an id. */
 export function DeliveryFilters({ search, urls }: { search: DeliverySearch; urls: ReadonlyMap<string, string> }) {
   const { environmentName: environment, merchantId } = useScope();
   const navigate = useNavigate();
-  const [endpointId, statusId, aboutId] = [useId(), useId(), useId()];
+  const { endpoint = "" } = search;
   const choose = (chosen: Record<string, unknown>) =>
     void navigate({
       to: "/$environment/$merchantId/webhooks/deliveries",
       params: { environment, merchantId },
       search: readDeliverySearch({ ...search, ...chosen }),
     });
-  const isUnknown = search.endpoint !== undefined && !urls.has(search.endpoint);
+  const isUnknown = endpoint !== "" && !urls.has(endpoint);
   return (
     <form
       className="delivery-filters"
@@ -32,47 +32,28 @@ export function DeliveryFilters({ search, urls }: { search: DeliverySearch; urls
         choose({ about: new FormData(event.currentTarget).get("about") });
       }}
     >
-      <div className="field">
-        <label htmlFor={endpointId}>Endpoint</label>
-        <select
-          id={endpointId}
-          value={search.endpoint ?? ""}
-          onChange={(event) => choose({ endpoint: event.target.value })}
-        >
-          <option value="">All</option>
-          {isUnknown && <option value={search.endpoint}>{search.endpoint}</option>}
-          {[...urls].map(([id, url]) => (
-            <option key={id} value={id}>
-              {url}
-            </option>
-          ))}
-        </select>
-      </div>
-      <div className="field">
-        <label htmlFor={statusId}>State</label>
-        <select id={statusId} value={search.status ?? ""} onChange={(event) => choose({ status: event.target.value })}>
-          <option value="">All</option>
-          {deliveryStates.map((state) => (
-            <option key={state} value={state}>
-              {names[state]}
-            </option>
-          ))}
-        </select>
-      </div>
-      <div className="field">
-        <label htmlFor={aboutId}>Event or payment</label>
-        <input
-          id={aboutId}
-          name="about"
-          defaultValue={search.about ?? ""}
-          maxLength={40}
-          autoComplete="off"
-          spellCheck={false}
-          placeholder="evt_… or ps_…"
-          pattern="\s*(evt|ps)_[0-9a-z]{26}\s*"
-          title="An id that begins with evt_ or ps_"
-        />
-      </div>
+      <SelectField
+        label="Endpoint"
+        value={endpoint}
+        onChange={({ target }) => choose({ endpoint: target.value })}
+        values={[["", "All"], ...(isUnknown ? [[endpoint, endpoint] as const] : []), ...urls]}
+      />
+      <SelectField
+        label="State"
+        value={search.status ?? ""}
+        onChange={({ target }) => choose({ status: target.value })}
+        values={[["", "All"], ...deliveryStates.map((state) => [state, names[state]] as const)]}
+      />
+      <TextBox
+        label="Event or payment"
+        name="about"
+        value={search.about}
+        maxLength={40}
+        spellCheck={false}
+        placeholder="evt_… or ps_…"
+        pattern="\s*(evt|ps)_[0-9a-z]{26}\s*"
+        title="An id that begins with evt_ or ps_"
+      />
       <Button type="submit">Find</Button>
     </form>
   );

@@ -2,7 +2,7 @@
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
-import { Link, useParams } from "@tanstack/react-router";
+import { useParams } from "@tanstack/react-router";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import {
   type ReplayWebhookDeliveryResponse,
@@ -14,11 +14,12 @@ import {
 import { Button } from "../parts/button.tsx";
 import { CopiedText, visible } from "../parts/copied-text.tsx";
 import { DeliveryState, isTestEvent } from "../parts/delivery-state.tsx";
+import { Fact } from "../parts/fact.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { TableScroll } from "../parts/table-scroll.tsx";
 import { Moment } from "../parts/time.tsx";
-import { useScope } from "../scope.ts";
+import { ScopeLink, useScope } from "../scope.ts";
 import { liveEveryMs, WebhookTabs } from "./webhook-tabs.tsx";
 
 export function WebhookDeliveryPage() {
@@ -68,63 +69,37 @@ export function WebhookDeliveryPage() {
 }
 
 function Facts({ delivery }: { delivery: WebhookDelivery }) {
-  const { environmentName: environment, merchantId } = useScope();
   const { eventId, endpointId, sessionId, orderRef, createdAt, endedAt, scheduledAttempts } = delivery;
   return (
     <dl className="facts">
-      <div>
-        <dt>State</dt>
-        <dd>
-          <DeliveryState delivery={delivery} />
-        </dd>
-      </div>
-      <div>
-        <dt>Event</dt>
-        <dd>
-          <CopiedText label="Event id" text={eventId} />
-        </dd>
-      </div>
-      <div>
-        <dt>Endpoint</dt>
-        <dd>
-          <Link
-            to="/$environment/$merchantId/webhooks/deliveries"
-            params={{ environment, merchantId }}
-            search={{ endpoint: endpointId }}
-          >
-            {endpointId}
-          </Link>
-        </dd>
-      </div>
+      <Fact name="State">
+        <DeliveryState delivery={delivery} />
+      </Fact>
+      <Fact name="Event">
+        <CopiedText label="Event id" text={eventId} />
+      </Fact>
+      <Fact name="Endpoint">
+        <ScopeLink to="./webhooks/deliveries" search={{ endpoint: endpointId }}>
+          {endpointId}
+        </ScopeLink>
+      </Fact>
       {!isTestEvent(delivery) && (
-        <div>
-          <dt>Payment</dt>
-          <dd>
-            <Link to="/$environment/$merchantId/payments/$sessionId" params={{ environment, merchantId, sessionId }}>
-              <bdi>{visible(orderRef)}</bdi>
-            </Link>
-            <div className="mono soft">{sessionId}</div>
-          </dd>
-        </div>
+        <Fact name="Payment">
+          <ScopeLink to="./payments/$sessionId" params={{ sessionId }}>
+            <bdi>{visible(orderRef)}</bdi>
+          </ScopeLink>
+          <div className="mono soft">{sessionId}</div>
+        </Fact>
       )}
-      <div>
-        <dt>Occurred</dt>
-        <dd>
-          <Moment at={createdAt} />
-        </dd>
-      </div>
+      <Fact name="Occurred">
+        <Moment at={createdAt} />
+      </Fact>
       {endedAt && (
-        <div>
-          <dt>Ended</dt>
-          <dd>
-            <Moment at={endedAt} />
-          </dd>
-        </div>
+        <Fact name="Ended">
+          <Moment at={endedAt} />
+        </Fact>
       )}
-      <div>
-        <dt>Scheduled attempts</dt>
-        <dd>{scheduledAttempts}</dd>
-      </div>
+      <Fact name="Scheduled attempts">{scheduledAttempts}</Fact>
     </dl>
   );
 }

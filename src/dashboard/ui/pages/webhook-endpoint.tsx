@@ -3,7 +3,6 @@ import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import {
   WebhookEndpoint_DisabledReason as DisabledReason,
@@ -16,7 +15,7 @@ import { Button } from "../parts/button.tsx";
 import { visible } from "../parts/copied-text.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Moment } from "../parts/time.tsx";
-import { useScope } from "../scope.ts";
+import { ScopeLink, useScope } from "../scope.ts";
 import { EndpointChanges } from "./webhook-changes.tsx";
 import { Recover } from "./webhook-recover.tsx";
 
@@ -84,17 +83,13 @@ function useActions({ endpoint: { endpointId, version, status }, onChange: onSuc
 }
 
 function Actions({ endpoint, test, pause, enable }: { endpoint: WebhookEndpoint } & ReturnType<typeof useActions>) {
-  const { environmentName: environment, merchantId, role } = useScope();
+  const { role } = useScope();
   const { endpointId, status } = endpoint;
   return (
     <div className="row">
-      <Link
-        to="/$environment/$merchantId/webhooks/deliveries"
-        params={{ environment, merchantId }}
-        search={{ endpoint: endpointId }}
-      >
+      <ScopeLink to="./webhooks/deliveries" search={{ endpoint: endpointId }}>
         Deliveries
-      </Link>
+      </ScopeLink>
       {role >= Role.DEVELOPER && (
         <>
           {status !== Status.DISABLED && (

@@ -6,9 +6,9 @@ import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
 import { useRef, useState } from "react";
-import { Form } from "react-aria-components/Form";
 import { WebhookDeliveryService } from "../../../../gen/dashboard/v1/webhook_deliveries_pb.ts";
 import { Button } from "../parts/button.tsx";
+import { DataForm } from "../parts/field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { useScope } from "../scope.ts";
 
@@ -35,13 +35,9 @@ export function Recover({ endpointId, since, expected }: RecoverProps) {
   });
   const id = `since-${endpointId}${since ? "-known" : ""}`;
   return (
-    <Form
+    <DataForm
       className="form recover"
-      onSubmit={(event) => {
-        event.preventDefault();
-        const typed = String(new FormData(event.currentTarget).get("since") ?? "");
-        recover.mutate(since ?? new Date(typed));
-      }}
+      onData={(fields) => recover.mutate(since ?? new Date(String(fields.get("since") ?? "")))}
     >
       <h3>Resend missed events</h3>
       {since ? (
@@ -76,6 +72,6 @@ export function Recover({ endpointId, since, expected }: RecoverProps) {
           </Button>
         )}
       </div>
-    </Form>
+    </DataForm>
   );
 }

@@ -12,7 +12,6 @@ const tabs = [
 /** Slow enough to put no load on the service; a hidden page does not poll. */
 export const liveEveryMs = 5_000;
 
-/** The heading and tabs; `children` appear beside the heading. */
 export function WebhookTabs({ children }: { children?: ReactNode }) {
   const { environmentName: environment, merchantId } = useScope();
   return (

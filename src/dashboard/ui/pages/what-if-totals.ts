@@ -2,10 +2,8 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import type { ReplayedPayment, WhatIfCounts, WhatIfResponse } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 
-/** The counts without their message type. */
 export type Counts = Omit<WhatIfCounts, "$typeName" | "$unknown">;
 
-/** The sum of the slices so far. */
 export type Totals = {
   readonly counts: Counts;
   readonly examples: readonly ReplayedPayment[];

@@ -24,7 +24,6 @@ type Captured = {
   readonly amountCaptured?: PaymentAmount | undefined;
 };
 
-/** An amount, or nothing if there is none. */
 export function Amount({ amount }: { amount: PaymentAmount | undefined }) {
   return amount === undefined ? null : <span className="amount">{formatAmount(amount)}</span>;
 }

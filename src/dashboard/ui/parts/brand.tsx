@@ -8,7 +8,6 @@ function lettersOf(gateway: string): string {
   return second === undefined ? first.slice(0, 2) : first.slice(0, 1) + second.slice(0, 1);
 }
 
-/** A gateway's mark and name. */
 export function Gateway({ gateway }: { gateway: string }) {
   return (
     <span className="gateway">

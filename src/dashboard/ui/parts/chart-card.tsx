@@ -4,7 +4,7 @@ import { Button } from "./button.tsx";
 import { CsvButton } from "./csv-button.tsx";
 import { type ChartLine, lookOf } from "./line-look.ts";
 import { Panel } from "./panel.tsx";
-import { TableScroll } from "./table-scroll.tsx";
+import { RecordTable } from "./record-table.tsx";
 
 const LineChart = lazy(() => import("./line-chart.tsx"));
 
@@ -31,7 +31,6 @@ type ChartCardProps = ChartData & {
   /** True if the last point's time is not over. */
   readonly isLastPartial?: boolean;
   readonly isWide?: boolean;
-  /** Content beside the title. */
   readonly children?: ReactNode;
 };
 
@@ -133,29 +132,14 @@ function Sample({ index }: { index: number }) {
 
 function ValueTable({ title, names, lines, format }: Values & { title: string }) {
   return (
-    <TableScroll label={title}>
-      <table className="counts">
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            {lines.map(({ name }) => (
-              <th scope="col" key={name}>
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {names.map((name, index) => (
-            <tr key={name}>
-              <th scope="row">{name}</th>
-              {lines.map((line) => (
-                <td key={line.name}>{format(line.values[index])}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </TableScroll>
+    <RecordTable
+      label={title}
+      className="counts"
+      columns={["Time", ...lines.map(({ name }) => name)].map((name) => ({ name }))}
+      rows={names.map((name, index) => ({
+        key: name,
+        cells: [name, ...lines.map(({ values }) => format(values[index]))],
+      }))}
+    />
   );
 }

@@ -1,7 +1,7 @@
 /** A table of counts: a row for each gateway or provider, a column for each count. */
 import { nameOfGateway } from "./gateway-name.ts";
 import { formatCount, formatMs, formatRate } from "./numbers.ts";
-import { TableScroll } from "./table-scroll.tsx";
+import { RecordTable } from "./record-table.tsx";
 
 /** A column: its heading, the text of a row in it, and its number for the CSV file. */
 export type CountsColumn<Row> = readonly [
@@ -47,28 +47,14 @@ export function CountsTable<Row extends { readonly gateway: string }>({
   columns,
 }: CountsTableProps<Row> & { readonly label: string }) {
   return (
-    <TableScroll label={label}>
-      <table className="counts">
-        <thead>
-          <tr>
-            {[first, ...columns.map(([heading]) => heading)].map((heading) => (
-              <th scope="col" key={heading}>
-                {heading}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row.gateway}>
-              <th scope="row">{nameOfGateway(row.gateway)}</th>
-              {columns.map(([heading, text]) => (
-                <td key={heading}>{text(row)}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </TableScroll>
+    <RecordTable
+      label={label}
+      className="counts"
+      columns={[first, ...columns.map(([heading]) => heading)].map((name) => ({ name }))}
+      rows={rows.map((row) => ({
+        key: row.gateway,
+        cells: [nameOfGateway(row.gateway), ...columns.map(([, text]) => text(row))],
+      }))}
+    />
   );
 }

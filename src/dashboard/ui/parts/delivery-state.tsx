@@ -42,7 +42,6 @@ export function LastAnswer({ delivery: { lastAnswer } }: { delivery: WebhookDeli
   return <span className="amount">{lastAnswer.value}</span>;
 }
 
-/** The badge, and below it the next step. */
 export function DeliveryState({ delivery }: { delivery: WebhookDelivery }) {
   const { waitingFor, nextAttemptAt } = delivery;
   return (

@@ -1,8 +1,22 @@
-/** A labelled text field, with its hint and its validation error. */
+/** Forms, and labelled text fields with their hints and validation errors. */
 import { useId } from "react";
+import { Form, type FormProps } from "react-aria-components/Form";
 import { FieldError, Input, Label, Text, TextField, type TextFieldProps } from "react-aria-components/TextField";
 
-/** The texts of a field beside its value. */
+/** A form that stays on its page: `onData` gets the fields when they are sent. */
+export function DataForm({ onData, ...props }: FormProps & { onData: (fields: FormData) => unknown }) {
+  return (
+    <Form
+      className="form"
+      {...props}
+      onSubmit={(event) => {
+        event.preventDefault();
+        onData(new FormData(event.currentTarget));
+      }}
+    />
+  );
+}
+
 export type FieldProps = TextFieldProps & {
   label: string;
   hint?: string;
@@ -45,4 +59,28 @@ export function Field({ label, hint, problem, unit, options, ...props }: FieldPr
  */
 function reviseProblem({ currentTarget }: React.InputEvent<HTMLInputElement>): void {
   if (currentTarget.matches("[data-invalid]")) currentTarget.dispatchEvent(new Event("change", { bubbles: true }));
+}
+
+type SelectProps = React.SelectHTMLAttributes<HTMLSelectElement> & {
+  label: string;
+  hint?: string;
+  values: readonly (readonly [value: string | number, name: string])[];
+};
+
+/** A labelled choice of one of these values. */
+export function SelectField({ label, hint, values, ...props }: SelectProps) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      <select id={id} {...props}>
+        {values.map(([value, name]) => (
+          <option key={value} value={value}>
+            {name}
+          </option>
+        ))}
+      </select>
+      {hint && <span className="hint">{hint}</span>}
+    </div>
+  );
 }

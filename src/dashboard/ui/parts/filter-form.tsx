@@ -2,6 +2,7 @@
 import { type ReactNode, useId, useState } from "react";
 import { minorOf } from "../payment-address.ts";
 import { Button } from "./button.tsx";
+import { SelectField } from "./field.tsx";
 import { decimalOf, readAmount, typedOf } from "./minor-units.ts";
 import { Panel } from "./panel.tsx";
 
@@ -43,7 +44,6 @@ export function FilterForm(props: {
   );
 }
 
-/** One of several values, or any. */
 export function Choice(props: {
   label: string;
   name: string;
@@ -51,31 +51,20 @@ export function Choice(props: {
   values: readonly (readonly [string, string])[];
   onChange?: (value: string) => void;
 }) {
-  const id = useId();
   const { value: chosen, values } = props;
   // The chosen value is listed at once, even before its name is loaded.
   const isKnown = chosen === undefined || values.some(([value]) => value === chosen);
   return (
-    <div className="field">
-      <label htmlFor={id}>{props.label}</label>
-      <select
-        id={id}
-        name={props.name}
-        defaultValue={chosen ?? ""}
-        onChange={({ target }) => props.onChange?.(target.value)}
-      >
-        <option value="">Any</option>
-        {(isKnown ? values : [[chosen, chosen] as const, ...values]).map(([value, name]) => (
-          <option key={value} value={value}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </div>
+    <SelectField
+      label={props.label}
+      name={props.name}
+      defaultValue={chosen ?? ""}
+      onChange={({ target }) => props.onChange?.(target.value)}
+      values={[["", "Any"], ...(isKnown ? [] : [[chosen, chosen] as const]), ...values]}
+    />
   );
 }
 
-/** A text, a number or a day. */
 export function TextBox({
   label,
   value,

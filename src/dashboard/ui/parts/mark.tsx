@@ -1,7 +1,6 @@
 /** The product's mark. */
 import { markPath } from "../../../brand.ts";
 
-/** The mark, in the colour of the text around it. */
 export function Mark() {
   return (
     <svg viewBox="0 0 16 16" aria-hidden="true" fill="none" stroke="currentColor" strokeWidth="2" strokeLinecap="round">

@@ -63,7 +63,6 @@ export function PageLinks({ onLeave }: { onLeave?: () => void }) {
   ));
 }
 
-/** The switch between test and live, which stays on the page. */
 export function EnvironmentSwitch() {
   return (
     <nav className="environment" aria-label="Environment">

@@ -1,7 +1,6 @@
 /** Says that days are those of UTC because the browser has no time zone. */
 import { isZoneUnknown } from "./time-zones.ts";
 
-/** The sentence; nothing where the browser has a zone. */
 export function NoZone() {
   return isZoneUnknown ? <p className="small">This browser has no time zone, so times are in UTC.</p> : null;
 }

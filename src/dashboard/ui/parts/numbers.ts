@@ -12,7 +12,6 @@ export function formatCount(value: number | bigint): string {
   return count.format(value);
 }
 
-/** Formats a rate; a dash if there is none. */
 export function formatRate(rate: number | undefined): string {
   return rate === undefined ? "–" : percent.format(rate);
 }

@@ -17,7 +17,6 @@ const paths = {
   settings: "M3 6h7M14 6h3M3 14h3M10 14h7M12 8a2 2 0 1 0 0-4 2 2 0 0 0 0 4zM8 16a2 2 0 1 0 0-4 2 2 0 0 0 0 4z",
 } as const;
 
-/** The drawing of a page, by the page's name in its address. */
 export function PageIcon({ page }: { page: keyof typeof paths }) {
   return (
     <svg

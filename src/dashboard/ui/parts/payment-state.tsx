@@ -28,7 +28,6 @@ type Shown = Pick<
   | "amountRefunded"
 >;
 
-/** The badge, and beside it a short detail. */
 export function PaymentState({ payment }: { payment: Shown }) {
   const { name, tone } = payment.processing
     ? { name: "Processing", tone: "warn" }

@@ -1,48 +1,55 @@
-/** Asks the member to prove their identity again where the service requires it, then runs the action. */
+/** Asks the member to prove their identity again where a call requires it. */
 import { createClient } from "@connectrpc/connect";
 import { useMutation as useRpc, useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
-import { useCallback, useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { Dialog, Heading } from "react-aria-components/Dialog";
-import { Form } from "react-aria-components/Form";
 import { Modal, ModalOverlay } from "react-aria-components/Modal";
 import { PasskeyService } from "../../../../gen/dashboard/v1/passkeys_pb.ts";
-import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
-import { codeOf } from "../rpc.ts";
-import { useSignIn } from "../signed-in.tsx";
+import { type GetCurrentSignInResponse, SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
+import { proveBy } from "../rpc.ts";
 import { answerByPasskey } from "./ask-passkey.ts";
 import { Button } from "./button.tsx";
-import { Field } from "./field.tsx";
+import { DataForm, Field } from "./field.tsx";
 import { ProofDeclined, Refusal } from "./refusal.tsx";
 import { Username } from "./username.tsx";
 
-/** Returns `run`, which runs an action and asks first if required, and `dialog`, which belongs in the page. */
-export function useProof() {
+type Member = GetCurrentSignInResponse["member"];
+
+/** The dialog, once on the page. Every call that waits for a proof goes on with it, or ends with `ProofDeclined`. */
+export function Proof({ member }: { member: Member }) {
   const [isAsking, setAsking] = useState(false);
-  const waiting = useRef<{ resolve: () => void; reject: (reason: unknown) => void }>(undefined);
-  const run = useCallback(async <Result,>(work: () => Promise<Result>): Promise<Result> => {
-    try {
-      return await work();
-    } catch (error) {
-      if (codeOf(error) !== "fresh_sign_in_required") throw error;
-      await new Promise<void>((resolve, reject) => {
-        waiting.current = { resolve, reject };
-        setAsking(true);
-      });
-      return work();
-    }
+  const waiting = useRef<{ resolve: () => void; reject: (reason: unknown) => void }[]>([]);
+  useEffect(() => {
+    proveBy(
+      () =>
+        new Promise((resolve, reject) => {
+          waiting.current.push({ resolve, reject });
+          setAsking(true);
+        }),
+    );
+    return () => proveBy(undefined);
   }, []);
   const end = (isProved: boolean) => {
     setAsking(false);
-    if (isProved) waiting.current?.resolve();
-    else waiting.current?.reject(new ProofDeclined());
+    for (const { resolve, reject } of waiting.current.splice(0)) {
+      if (isProved) resolve();
+      else reject(new ProofDeclined());
+    }
   };
-  return { run, dialog: <ProofDialog isOpen={isAsking} onEnd={end} /> };
+  return (
+    <ModalOverlay className="overlay" isOpen={isAsking} onOpenChange={(open) => open || end(false)} isDismissable>
+      <Modal className="dialog">
+        <Dialog>
+          <ProofForm member={member} onEnd={end} />
+        </Dialog>
+      </Modal>
+    </ModalOverlay>
+  );
 }
 
-function ProofDialog({ isOpen, onEnd }: { isOpen: boolean; onEnd: (isProved: boolean) => void }) {
+function ProofForm({ member, onEnd }: { member: Member; onEnd: (isProved: boolean) => void }) {
   const prove = useRpc(SignInService.method.proveSignIn);
-  const { member } = useSignIn();
   const [needsCode, setNeedsCode] = useState(false);
   const client = createClient(PasskeyService, useTransport());
   const byPasskey = useMutation({
@@ -59,51 +66,28 @@ function ProofDialog({ isOpen, onEnd }: { isOpen: boolean; onEnd: (isProved: boo
     if (!answer.codeNeeded) onEnd(true);
   };
   return (
-    <ModalOverlay className="overlay" isOpen={isOpen} onOpenChange={(open) => open || onEnd(false)} isDismissable>
-      <Modal className="dialog">
-        <Dialog>
-          <Heading slot="title">Confirm that it is you</Heading>
-          <p className="soft">To make this change, you must have confirmed your identity within the last 15 minutes.</p>
-          <Form
-            className="form"
-            onSubmit={(event) => {
-              event.preventDefault();
-              submit(new FormData(event.currentTarget)).catch(() => {});
-            }}
-          >
-            <Refusal error={prove.error ?? byPasskey.error} />
-            <Username email={member?.email} />
-            <Field
-              label="Password"
-              name="password"
-              type="password"
-              autoComplete="current-password"
-              isRequired
-              autoFocus
-            />
-            {needsCode && (
-              <Field
-                label="Code from your app"
-                name="code"
-                inputMode="numeric"
-                autoComplete="one-time-code"
-                isRequired
-              />
-            )}
-            <div className="row">
-              <Button kind="main" type="submit" isPending={prove.isPending}>
-                Confirm
-              </Button>
-              {member?.hasPasskey && (
-                <Button onPress={() => byPasskey.mutate()} isPending={byPasskey.isPending}>
-                  Use a passkey
-                </Button>
-              )}
-              <Button onPress={() => onEnd(false)}>Cancel</Button>
-            </div>
-          </Form>
-        </Dialog>
-      </Modal>
-    </ModalOverlay>
+    <>
+      <Heading slot="title">Confirm that it is you</Heading>
+      <p className="soft">To make this change, you must have confirmed your identity within the last 15 minutes.</p>
+      <DataForm onData={(fields) => submit(fields).catch(() => {})}>
+        <Refusal error={prove.error ?? byPasskey.error} />
+        <Username email={member?.email} />
+        <Field label="Password" name="password" type="password" autoComplete="current-password" isRequired autoFocus />
+        {needsCode && (
+          <Field label="Code from your app" name="code" inputMode="numeric" autoComplete="one-time-code" isRequired />
+        )}
+        <div className="row">
+          <Button kind="main" type="submit" isPending={prove.isPending}>
+            Confirm
+          </Button>
+          {member?.hasPasskey && (
+            <Button onPress={() => byPasskey.mutate()} isPending={byPasskey.isPending}>
+              Use a passkey
+            </Button>
+          )}
+          <Button onPress={() => onEnd(false)}>Cancel</Button>
+        </div>
+      </DataForm>
+    </>
   );
 }

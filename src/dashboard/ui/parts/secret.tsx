@@ -2,7 +2,6 @@
 import { useState } from "react";
 import { Button } from "./button.tsx";
 
-/** Its text, and a button that copies it. */
 export function ShownSecret({ label, secret }: { label: string; secret: string }) {
   const [isCopied, setCopied] = useState(false);
   const copy = async () => {

@@ -1,7 +1,6 @@
 /** A part of a whole, as a rate and as a bar. */
 import { formatRate } from "./numbers.ts";
 
-/** The part of `of` that `part` is. */
 export function Share({ part, of }: { part: number; of: number }) {
   return (
     <span className="share">

@@ -5,14 +5,12 @@ import { Button } from "./button.tsx";
 import { Refusal } from "./refusal.tsx";
 import { Moment } from "./time.tsx";
 
-/** The state of a list, and its way to load more. */
 export type MoreRows = {
   readonly error: unknown;
   readonly hasNextPage: boolean;
   readonly isFetchingNextPage: boolean;
   readonly fetchNextPage: () => unknown;
   readonly pages: number;
-  /** True if the last page has rows. */
   readonly hasRows: boolean;
   /** The time to which the last page searched, where it stopped before it was full. */
   readonly searchedBackTo: Timestamp | undefined;

@@ -56,7 +56,6 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
   );
 }
 
-/** Shown for an unknown address. */
 export function Missing() {
   return (
     <main className="lone">

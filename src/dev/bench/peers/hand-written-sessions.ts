@@ -14,7 +14,6 @@ import { insertSession, type SessionRow, selectKey, selectSession } from "./stat
 
 export type PeerOptions = { readonly databaseUrl: string; readonly keysFile: string; readonly vaultOrigin: string };
 
-/** The merchant of a request's key. */
 export type Merchant = {
   readonly kind: string;
   readonly merchantId: string;

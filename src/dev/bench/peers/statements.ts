@@ -3,10 +3,8 @@
  * limit.
  */
 
-/** The columns that make an answer. */
 export type SessionRow = { readonly id: string; readonly secretVersion: number; readonly expiresAt: Date };
 
-/** Reads the merchant of a key by the key's hash. */
 export const selectKey = {
   name: "peer_select_key",
   text: `
@@ -35,7 +33,6 @@ export const insertSession = {
     RETURNING id, secret_version AS "secretVersion", expires_at AS "expiresAt"`,
 };
 
-/** Reads the session that used the key. */
 export const selectSession = {
   name: "peer_select_session",
   text: `

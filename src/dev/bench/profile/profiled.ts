@@ -15,7 +15,6 @@ export type Memory = {
   readonly heapUsedMegabytes: number;
   readonly externalMegabytes: number;
   readonly arrayBuffersMegabytes: number;
-  /** Memory of each of V8's heap spaces. */
   readonly spaces: Readonly<Record<string, number>>;
 };
 

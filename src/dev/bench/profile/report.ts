@@ -7,7 +7,6 @@ import { summarizeAllocations, summarizeCpu, summarizeHeap, type Weight } from "
 // Enough to see the largest; the files have everything.
 const linesMax = 25;
 
-/** Returns the whole report on one process. */
 export async function writeProfileReport(name: string, profiled: Profiled): Promise<string> {
   const { cpuProfile, heapProfile, heapSnapshot } = profiled.files;
   const read = async (file: string) => JSON.parse(await readFile(file, "utf8"));

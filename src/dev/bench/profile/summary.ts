@@ -6,7 +6,6 @@
 type CallFrame = { readonly functionName: string; readonly url: string; readonly lineNumber: number };
 type CpuNode = { readonly id: number; readonly callFrame: CallFrame; readonly children?: readonly number[] };
 
-/** A profile in the format of V8's inspector. */
 export type CpuProfile = {
   readonly nodes: readonly CpuNode[];
   readonly samples: readonly number[];

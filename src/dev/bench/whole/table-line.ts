@@ -21,7 +21,6 @@ export function lineOf(line: Pick<TableLine, "row" | "what"> & Partial<TableLine
   return { measured: "", peer: "", ratio: "", goal: "", isReached: undefined, ...line };
 }
 
-/** Formats median, minimum and maximum with their unit. */
 export function writeSpread({ median, min, max }: Spread, unit: string, digits = 0): string {
   const figures = [median, min, max].map((figure) => figure.toFixed(digits));
   return `${figures[0]}${unit} (${figures[1]}–${figures[2]})`;

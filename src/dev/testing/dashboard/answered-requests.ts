@@ -19,7 +19,6 @@ export type RequestParts = {
   readonly call: (name: string, request: object) => Promise<unknown>;
 };
 
-/** The request, by the method's name. */
 export type AnsweredRequests = Record<string, () => object | Promise<object>>;
 
 export async function answeredRequests(parts: RequestParts): Promise<AnsweredRequests> {

@@ -106,7 +106,9 @@ export async function makeHeld(dashboard: DashboardFixture, made: MadePayment = 
   const attempts = [{ gateway: "SANDBOX_A", became: "CAPTURING" }, ...(made.attempts ?? [])] as const;
   const { sessionId, sessionUuid } = await makePayment(dashboard, {
     ...made,
-    ...{ status: "CREATED", processing: true, attempts },
+    status: "CREATED",
+    processing: true,
+    attempts,
   });
   await dashboard.rows("UPDATE attempt SET capture_ordered_at = NULL WHERE session_id = $1", [sessionUuid]);
   await dashboard.rows(

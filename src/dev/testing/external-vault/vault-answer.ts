@@ -4,7 +4,6 @@ import type { VaultEmulatorOptions } from "./orders.ts";
 
 export type VaultAnswer = { readonly status: number; readonly body: unknown };
 
-/** A JSON object with unknown members. */
 export type Json = Readonly<Record<string, unknown>>;
 
 /** An error as the vault words it (https://api-reference.hyperswitch.io/essentials/error_codes, 2026). */

@@ -4,7 +4,6 @@ import { createServiceImplSpec } from "@connectrpc/connect";
 import { atlas } from "./library.ts";
 import { type LibraryServer, startLibrary } from "./library-server.ts";
 
-/** One call as the implementation saw it; the message in ProtoJSON. */
 export type SeenCall = { readonly rpc: string; readonly request: JsonObject };
 
 /** Starts it on a free port. `takeCall` returns the call since it was last used. */

@@ -22,7 +22,6 @@ import { createServiceImplSpec, type ServiceImpl, type ServiceImplSpec } from "@
 import { http } from "../../../../gen/google/api/annotations_pb.ts";
 import { HttpRuleSchema } from "../../../../gen/google/api/http_pb.ts";
 
-/** The type that connect requires when a service is only known at run time. */
 type Untyped = Partial<ServiceImpl<DescService>>;
 
 const files = compileProto();
@@ -40,7 +39,6 @@ export function implementLibrary(methods: object): ServiceImplSpec {
   return createServiceImplSpec(library, methods as Untyped);
 }
 
-/** Answers with the request itself. */
 export function echo(request: Message): Message {
   return request;
 }

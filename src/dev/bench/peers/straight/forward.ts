@@ -2,7 +2,6 @@
 import type { CardSummary } from "../../../../vault/card.ts";
 import type { GatewayAccount, GatewayRequest } from "./gateways.ts";
 
-/** An authorization that the service asks for. */
 export type ForwardBody = {
   readonly sessionId: string;
   readonly token: string;

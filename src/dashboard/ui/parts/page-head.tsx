@@ -1,0 +1,15 @@
+/** The heading of a page, and what is on it. */
+import type { ReactNode } from "react";
+
+/** `actions` stand beside the heading. */
+export function PageHead(props: { title: ReactNode; actions?: ReactNode; children: ReactNode }) {
+  return (
+    <header className="page-head">
+      <div>
+        <h1>{props.title}</h1>
+        <p>{props.children}</p>
+      </div>
+      {props.actions}
+    </header>
+  );
+}
