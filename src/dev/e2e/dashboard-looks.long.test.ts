@@ -3,7 +3,7 @@ import { looksTaken } from "./accessibility.ts";
 
 looksTaken.all = true;
 
-await import("./dashboard.e2e.test.ts");
+await import("./dashboard-shell.e2e.long.test.ts");
 await import("./dashboard-account.e2e.long.test.ts");
 await import("./dashboard-analytics.e2e.long.test.ts");
 await import("./dashboard-holds.e2e.long.test.ts");

@@ -2,15 +2,8 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
 import { Mailbox } from "../testing/mailbox.ts";
-import { findViolations, inEachLook, type Look } from "./accessibility.ts";
 import { recordNoise } from "./dashboard-page.ts";
 import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
-
-// Axe looks at every page in every look, on a machine that may have much else to do.
-const patienceMs = 90_000;
-
-// Every card of a page is loaded by then, on a busy machine too.
-const pageWaitMs = 30_000;
 
 let demo: TestDemo;
 let browser: Browser;
@@ -191,63 +184,6 @@ describe("the dashboard in a browser", () => {
     await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe("Regenerate");
   });
 });
-
-describe("the menu of a phone", () => {
-  it("opens by keyboard, leads to a page, and returns the focus", { timeout: patienceMs }, async () => {
-    const page = await openPage(merchantPath("keys"));
-    await page.setViewportSize({ width: 390, height: 844 });
-    await signIn(page);
-    const menu = page.getByRole("button", { name: "Menu" });
-    const drawer = page.getByRole("dialog");
-    const expectFocusOnMenu = () =>
-      expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute("aria-label"))).toBe("Menu");
-    await menu.press("Enter");
-    await drawer.getByRole("link", { name: "API keys" }).waitFor();
-    expect(await drawer.getByRole("link", { name: "API keys" }).getAttribute("aria-current")).toBe("page");
-    expect(await findViolations(page)).toEqual([]);
-    await page.keyboard.press("Escape");
-    await drawer.waitFor({ state: "detached" });
-    await expectFocusOnMenu();
-    await menu.press("Enter");
-    await drawer.getByRole("link", { name: "Team" }).press("Enter");
-    await page.getByRole("heading", { name: "Team", level: 1 }).waitFor();
-    await drawer.waitFor({ state: "detached" });
-    await expectFocusOnMenu();
-    expect(await page.locator(".bar-page").textContent()).toBe("Team");
-  });
-});
-
-describe("every page of the dashboard", () => {
-  const looks: Look[] = [
-    ["light", 1280],
-    ["dark", 1280],
-    ["light", 320],
-  ];
-
-  it("breaks no rule of WCAG 2.2 AA and scrolls one way", { timeout: patienceMs }, async () => {
-    const page = await openPage("/account");
-    await page.getByRole("heading", { name: "Sign in" }).waitFor();
-    await inEachLook(page, looks, async (name) => expect(await findViolations(page), name).toEqual([]));
-    await signIn(page);
-    for (const path of ["/account", "/", ...["keys", "team", "audit"].map((name) => merchantPath(name, "live"))]) {
-      await page.goto(demo.file.dashboardOrigin + path);
-      await page.getByRole("heading", { level: 1 }).waitFor();
-      const loading = page.getByRole("status").filter({ hasText: "is loading" });
-      await expect.poll(() => loading.count(), { timeout: pageWaitMs }).toBe(0);
-      await inEachLook(page, looks, async (name, width) => {
-        expect(await findViolations(page), name).toEqual([]);
-        expect(await page.evaluate(elementsBeyond, width), name).toEqual([]);
-        expect(await page.evaluate(() => document.documentElement.scrollWidth), name).toBeLessThanOrEqual(width);
-      });
-    }
-  });
-});
-
-function elementsBeyond(width: number): string[] {
-  return [...document.querySelectorAll("body *")]
-    .filter((element) => !element.closest(".table-scroll") && element.getBoundingClientRect().right > width)
-    .map(({ outerHTML }) => outerHTML.slice(0, 120));
-}
 
 describe("the dashboard's port", () => {
   const call = (headers: Record<string, string>) =>

@@ -18,3 +18,12 @@ export async function webhooksOf(shopUrl: string, orderRef: string): Promise<str
     ([, what, event]) => `${what}.${event}`,
   );
 }
+
+/** Resolves once the order page, which the shop updates by itself, shows the text. */
+export async function shownOnOrderPage(shopUrl: string, orderRef: string, text: string): Promise<void> {
+  const events = await fetch(`${shopUrl}/orders/${orderRef}/events`);
+  for await (const chunk of events.body!.pipeThrough(new TextDecoderStream())) {
+    if (chunk.replaceAll(/<[^>]*>/g, "").includes(text)) return;
+  }
+  throw new Error("the order page's events ended");
+}
