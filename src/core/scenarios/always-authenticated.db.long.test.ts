@@ -1,0 +1,6 @@
+/** The tests of ALWAYS with every test card. */
+import { everyCard } from "./every-card.ts";
+
+everyCard.isPlayed = true;
+
+await import("./always-authenticated.db.test.ts");
