@@ -163,7 +163,10 @@ const planOnce = `DO $$ BEGIN
   EXECUTE format('ALTER DATABASE %I SET plan_cache_mode = force_generic_plan', current_database()); END $$`;
 
 // What functions alone write (src/migrations/environment/): the service only reads it.
-const writtenByFunctions = ["payment_session", "attempt", "authentication", "refund", "orphaned_authorization"];
+const writtenByFunctions = [
+  ...["payment_session", "attempt", "authentication", "refund", "orphaned_authorization"],
+  ...["stored_payment", "payment_method", "card_erasure", "agreement", "renewal", "renewal_try", "card_state", "card_decline"],
+];
 
 /** Takes the writes of payments from the runtime role, and lets it name a partition with the privileges of its whole table. */
 function ofPayments(role: string): string[] {

@@ -275,6 +275,8 @@ export const PaymentSessionEntity = defineEntity({
     awaitingSince: p.datetime().nullable(),
     authentications: p.smallint(),
     refunds: p.smallint(),
+    customerRef: p.text().nullable(),
+    stored: p.boolean(),
   },
 });
 

@@ -23,7 +23,7 @@ CREATE FUNCTION app.public_time(at timestamptz) RETURNS text LANGUAGE sql STABLE
 -- Creates a session. Returns no row where the merchant has used the key within its time, or has moved to another cell.
 CREATE FUNCTION partitions.create_session_rest(
   new_session uuid, merchant uuid, amount bigint, in_currency text, reference text, email text, secret int, life_ms bigint, request uuid,
-  described jsonb, later boolean, later_by timestamptz, repeated boolean, own_key text, hash bytea, answer text, key_life_ms bigint)
+  described jsonb, later boolean, later_by timestamptz, repeated boolean, customer text, storing jsonb, own_key text, hash bytea, answer text, key_life_ms bigint)
 RETURNS SETOF payment_session LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, partitions, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
@@ -36,6 +36,7 @@ BEGIN
   IF life_ms <= 0 THEN PERFORM app.refuse('a session expires after it was created'); END IF;
   IF NOT later AND later_by IS NOT NULL THEN PERFORM app.refuse('only a payment that is captured later is held'); END IF;
   IF later_by <= at + life_ms * interval '1 ms' THEN PERFORM app.refuse('a capture comes after the submission'); END IF;
+  IF char_length(customer) NOT BETWEEN 1 AND 255 THEN PERFORM app.refuse('a customer reference has 1 to 255 characters'); END IF;
   IF own_key IS NOT NULL THEN
     -- The row of an expired key is overwritten, and its session stays as it is. A cell that the merchant has left creates nothing, and
     -- the other one answers keys of this one by reading them.
@@ -49,9 +50,14 @@ BEGIN
   END IF;
   RETURN QUERY
     INSERT INTO partitions.payment_session_rest AS s (id, merchant_id, amount_minor, currency, order_ref, customer_email, secret_version, created_at,
-      expires_at, create_request_id, details, manual_capture, capture_by, allow_repeated_order)
-    VALUES (new_session, merchant, amount, in_currency, reference, email, secret, at, at + life_ms * interval '1 ms', request, described, later, later_by, repeated)
+      expires_at, create_request_id, details, manual_capture, capture_by, allow_repeated_order, customer_ref, stored)
+    VALUES (new_session, merchant, amount, in_currency, reference, email, secret, at, at + life_ms * interval '1 ms', request, described, later, later_by, repeated,
+      customer, customer IS NOT NULL)
     RETURNING s.*;
+  IF customer IS NOT NULL THEN
+    INSERT INTO partitions.stored_payment_rest (session_id, merchant_id, amount_minor, currency, customer_ref, role, security_code, terms, agreement_id)
+    VALUES (new_session, merchant, amount, in_currency, customer, storing ->> 'role', storing ->> 'securityCode', storing -> 'terms', (storing ->> 'agreementId')::uuid);
+  END IF;
 END $$;
 
 -- Claims a session for its one submission, and opens its first attempt if one is named. `card` has the versions of the card's fingerprint,
@@ -200,7 +206,7 @@ DECLARE
   a  record;
   at timestamptz;
 BEGIN
-  SELECT status, winner_attempt_id, authentications, unrecorded_check_at, held_at, submit_deadline, amount_minor, currency, plan INTO s
+  SELECT status, winner_attempt_id, authentications, unrecorded_check_at, held_at, submit_deadline, amount_minor, currency, plan, stored INTO s
   FROM partitions.payment_session_rest WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' FOR UPDATE;
   IF NOT FOUND THEN PERFORM app.lost('the lease was taken over'); END IF;
   at := date_trunc('milliseconds', app.clock());
@@ -229,6 +235,7 @@ BEGIN
       next_because = therefore, answered_at = coalesce(answered_at, at), completed_at = CASE WHEN as_status = 'UNKNOWN' THEN NULL ELSE at END, changed_at = at
   WHERE session_id = of_session AND id = attempt AND status = 'AUTHORIZING';
   IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
+  IF s.stored AND as_status <> 'FAILED' THEN PERFORM app.count_card_decline(of_session, attempt); END IF;
   INSERT INTO partitions.attempt_rest (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
     started_at, changed_at, latest_execution_at)
   VALUES (of_session, next_attempt, a.made + 1, at_gateway, connection, credential, place, why, s.amount_minor, s.currency, at, at, at + execution_ms * interval '1 ms');

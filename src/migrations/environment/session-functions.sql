@@ -171,7 +171,7 @@ LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 CREATE FUNCTION partitions.erase_customer_rest(of_merchant uuid, of_session uuid) RETURNS SETOF payment_session
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
   UPDATE partitions.payment_session_rest
-  SET customer_email = NULL, details = nullif(details - '{customerName,billingAddress}'::text[], '{}'), card_fingerprint = NULL, customer_network = NULL
+  SET customer_email = NULL, details = nullif(details - '{customerName,billingAddress}'::text[], '{}'), card_fingerprint = NULL, customer_network = NULL, customer_ref = NULL
   WHERE merchant_id = of_merchant AND id = of_session
   RETURNING * $$;
 
@@ -179,6 +179,6 @@ LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 CREATE FUNCTION app.erase_customers(of_merchant uuid, those uuid[], email text) RETURNS SETOF uuid
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
   UPDATE payment_session
-  SET customer_email = NULL, details = nullif(details - '{customerName,billingAddress}'::text[], '{}'), card_fingerprint = NULL, customer_network = NULL
+  SET customer_email = NULL, details = nullif(details - '{customerName,billingAddress}'::text[], '{}'), card_fingerprint = NULL, customer_network = NULL, customer_ref = NULL
   WHERE merchant_id = of_merchant AND id = ANY (those) AND lower(customer_email) = lower(email)
   RETURNING id $$;
