@@ -170,7 +170,7 @@ export class RestClient {
     return this.#call<PaymentMethod>({ method: "GET", path }, "paymentMethodId", options);
   }
 
-  /** Deletes a stored card for ever. Its agreements need another card then. Rejects with `not_found` where it was deleted before. */
+  /** Deletes a stored card for ever. Its agreements need another card then. A repeat is harmless. */
   async deletePaymentMethod(paymentMethodId: string, options: CallOptions = {}): Promise<void> {
     const path = `/payment-methods/${encodeURIComponent(paymentMethodId)}`;
     await this.#call<object>({ method: "DELETE", path }, undefined, options);

@@ -176,20 +176,24 @@ CREATE FUNCTION app.count_card_decline(of_session uuid, of_attempt uuid) RETURNS
   WHERE p.session_id = of_session AND (p.role = 'RENEWAL' OR p.opened_token_hash IS NOT NULL)
   ON CONFLICT DO NOTHING $$;
 
--- S10: deletes a card in one transaction, and for ever. Returns the agreements that need another card now; no row where the merchant has no
--- such card, and one without an agreement where none needs one.
+-- S10: deletes a card in one transaction, and for ever. Returns the agreements that need another card now, or one row without an agreement;
+-- no row where the merchant has no such card, and has deleted none such.
 CREATE FUNCTION app.delete_method(of_merchant uuid, method uuid) RETURNS TABLE (agreement_id uuid, session_id uuid)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 #variable_conflict use_column
-DECLARE hash bytea;
+DECLARE m record;
 BEGIN
-  SELECT handle_hash INTO hash FROM payment_method WHERE id = method AND merchant_id = of_merchant AND status = 'ACTIVE' FOR UPDATE;
+  SELECT handle_hash, status INTO m FROM payment_method WHERE id = method AND merchant_id = of_merchant FOR UPDATE;
   IF NOT FOUND THEN RETURN; END IF;
+  IF m.status = 'DELETED' THEN
+    RETURN QUERY SELECT NULL::uuid, NULL::uuid;
+    RETURN;
+  END IF;
   RETURN QUERY UPDATE agreement SET method_id = NULL, status = 'NEEDS_CARD', status_because = 'card_deleted'
     WHERE method_id = method AND status NOT IN ('CANCELLED','ENDED') RETURNING id, agreement.session_id;
   IF NOT FOUND THEN
     RETURN QUERY SELECT NULL::uuid, NULL::uuid; END IF;
-  INSERT INTO card_erasure (handle_hash, merchant_id, erase_due_at) VALUES (hash, of_merchant, app.clock())
+  INSERT INTO card_erasure (handle_hash, merchant_id, erase_due_at) VALUES (m.handle_hash, of_merchant, app.clock())
   ON CONFLICT (handle_hash) DO UPDATE SET erase_due_at = EXCLUDED.erase_due_at;
   UPDATE payment_method SET status = 'DELETED', handle_sealed = NULL, deleted_at = app.clock() WHERE id = method;
 END $$;
@@ -215,8 +219,9 @@ CREATE FUNCTION app.remove_old_card_declines() RETURNS bigint LANGUAGE sql SECUR
   WITH removed AS (DELETE FROM card_decline WHERE declined_at < app.clock() - interval '40 days' RETURNING 1)
   SELECT count(*) FROM removed $$;
 
--- Forgets a customer of a merchant: agreements are cancelled, cards deleted, and the references and the origins of consents removed.
-CREATE FUNCTION app.erase_stored_customer(of_merchant uuid, customer text) RETURNS void
+-- Forgets a customer of a merchant: agreements are cancelled, cards deleted, and the references, the origins of consents and what the
+-- sessions have of the customer removed. Returns the sessions.
+CREATE FUNCTION app.erase_stored_customer(of_merchant uuid, customer text) RETURNS SETOF uuid
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   UPDATE agreement SET status = 'CANCELLED', status_because = 'customer_erased', ended_at = app.clock()
@@ -227,6 +232,10 @@ BEGIN
   WHERE session_id IN (SELECT id FROM payment_session WHERE merchant_id = of_merchant AND customer_ref = customer);
   UPDATE agreement SET customer_ref = NULL WHERE merchant_id = of_merchant AND customer_ref = customer;
   UPDATE payment_method SET customer_ref = NULL WHERE merchant_id = of_merchant AND customer_ref = customer;
+  RETURN QUERY UPDATE payment_session
+    SET customer_email = NULL, details = nullif(details - '{customerName,billingAddress}'::text[], '{}'), card_fingerprint = NULL, customer_network = NULL, customer_ref = NULL
+    WHERE merchant_id = of_merchant AND customer_ref = customer
+    RETURNING id;
 END $$;
 
 -- The vault has a card no longer: the core was restored behind it, or it has lost its cards. Its agreements need another one.
