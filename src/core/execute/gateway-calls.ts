@@ -201,7 +201,8 @@ export async function capture(
         attemptAgeMs: ageOf(attempt, readAt),
         gatewayReference: attempt.gatewayReference ?? "",
         ...partOf(attempt),
-        sessionId: encodeId("ps", session.id),
+        // A restored database has another session of the same renewal, and the key of its capture is the same.
+        ...(session.namedBy === null && { sessionId: encodeId("ps", session.id) }), // rule:renewal-names
         orderRef: session.orderRef,
         statementDescriptor: session.details?.statementDescriptor,
       },

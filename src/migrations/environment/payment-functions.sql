@@ -133,6 +133,7 @@ BEGIN
     INSERT INTO partitions.attempt_rest (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
       started_at, changed_at, latest_execution_at)
     VALUES (s.id, attempt, 1, at_gateway, connection, credential, place, why, s.amount_minor, s.currency, at, at, at + execution_ms * interval '1 ms');
+    IF s.stored THEN PERFORM app.guard_stored_attempt(s.id, attempt, connection, 0); END IF;
   END IF;
   RETURN NEXT s;
 EXCEPTION WHEN SQLSTATE 'LL001' OR SQLSTATE 'LL003' OR SQLSTATE 'LL004' THEN
@@ -158,7 +159,7 @@ BEGIN
   SET winner_attempt_id = attempt, card_brand = coalesce(brand, card_brand), card_last4 = coalesce(last4, card_last4),
       lease_until = CASE WHEN lease_until > at + unused_ms * interval '1 ms' THEN lease_until ELSE at + lease_ms * interval '1 ms' END
   WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' AND winner_attempt_id IS NULL
-  RETURNING status, manual_capture, held_at, unrecorded_check_at, authentications, merchant_id, order_ref, NOT allow_repeated_order
+  RETURNING status, manual_capture, held_at, unrecorded_check_at, authentications, stored, merchant_id, order_ref, NOT allow_repeated_order
     AND (SELECT m.repeated_orders = 'REFUSE' FROM merchant_settings m WHERE m.merchant_id = o.merchant_id) AS refuses_repeats INTO s;
   IF NOT FOUND THEN
     PERFORM app.lost(CASE WHEN lease_epoch = epoch AND phase = 'PROCESSING' THEN 'the session has a winner' ELSE 'the lease was taken over' END)
@@ -188,6 +189,7 @@ BEGIN
   RETURNING connection_id INTO a;
   IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
   PERFORM app.check_reference(of_session, attempt, a.connection_id, reference);
+  IF s.stored THEN PERFORM app.uncount_try(of_session, attempt); END IF;
   IF s.refuses_repeats THEN PERFORM app.require_order(of_session, s.merchant_id, s.order_ref); END IF;
   recorded_at := at;
   RETURN NEXT;
@@ -215,7 +217,7 @@ BEGIN
     bool_or(id <> attempt AND (status IN ('AUTHORIZING','AWAITING_CUSTOMER','AUTHORIZED','CAPTURED') OR status = 'VOIDING' AND capture_ordered_at IS NOT NULL)) AS beside_open,
     bool_or(id <> attempt AND changed_at > read_at) AS is_news INTO a
   FROM partitions.attempt_rest WHERE session_id = of_session;
-  IF s.status <> 'CREATED' OR s.winner_attempt_id IS NOT NULL OR s.held_at IS NOT NULL OR s.authentications > 0 OR s.unrecorded_check_at IS NOT NULL
+  IF s.status <> 'CREATED' OR s.winner_attempt_id IS NOT NULL OR s.held_at IS NOT NULL OR s.authentications > 0 OR s.unrecorded_check_at IS NOT NULL OR s.stored
      OR at + margin_ms * interval '1 ms' >= s.submit_deadline OR a.after_stop OR a.beside_open OR a.is_news THEN
     RETURN NULL; END IF;
   IF as_status IS NULL OR kind IS NULL OR as_status NOT IN ('DECLINED','FAILED','UNKNOWN')

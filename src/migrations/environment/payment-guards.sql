@@ -6,8 +6,8 @@ CREATE FUNCTION partitions.guard_session_rest() RETURNS trigger LANGUAGE plpgsql
 BEGIN
   IF TG_OP = 'UPDATE' THEN
     IF NEW.lease_epoch < OLD.lease_epoch THEN PERFORM app.refuse('the lease epoch never goes back'); END IF;
-    IF (OLD.id, OLD.merchant_id, OLD.amount_minor, OLD.currency, OLD.order_ref, OLD.created_at)
-       IS DISTINCT FROM (NEW.id, NEW.merchant_id, NEW.amount_minor, NEW.currency, NEW.order_ref, NEW.created_at) THEN
+    IF (OLD.id, OLD.merchant_id, OLD.amount_minor, OLD.currency, OLD.order_ref, OLD.created_at, OLD.named_by)
+       IS DISTINCT FROM (NEW.id, NEW.merchant_id, NEW.amount_minor, NEW.currency, NEW.order_ref, NEW.created_at, NEW.named_by) THEN
       PERFORM app.refuse('what was ordered never changes'); END IF;
     IF NEW.customer_email IS NOT NULL AND NEW.customer_email IS DISTINCT FROM OLD.customer_email THEN
       PERFORM app.refuse('a customer''s address is erased, never changed'); END IF;
@@ -55,6 +55,8 @@ BEGIN
   IF (NEW.held_at IS NULL) <> (NEW.held_until IS NULL) OR NEW.held_at IS NULL AND num_nonnulls(NEW.capture_asked_at, NEW.capture_due_at) > 0
      OR NEW.held_until < NEW.held_at OR NEW.capture_due_at > NEW.held_until THEN
     PERFORM app.refuse('a hold has its beginning and its end, and its order between them'); END IF;
+  IF NEW.named_by IS NOT NULL AND (NEW.authentications > 0 OR num_nonnulls(NEW.browser_sealed, NEW.awaiting_since) > 0 OR NEW.manual_capture) THEN
+    PERFORM app.refuse('a renewal has no customer to ask, and is captured at once'); END IF;
   IF NEW.capture_by <= NEW.expires_at THEN PERFORM app.refuse('a capture comes after the submission'); END IF;
   IF NEW.held_at IS NOT NULL AND (NEW.vault_token IS NOT NULL OR NEW.browser_sealed IS NOT NULL) THEN
     PERFORM app.refuse('a held payment needs neither card nor browser any more'); END IF;
@@ -119,6 +121,7 @@ BEGIN
     IF NEW.status <> 'AUTHORIZING' OR NEW.capture_ordered_at IS NOT NULL OR NEW.ordered_amount_minor IS NOT NULL THEN PERFORM app.refuse('an attempt begins AUTHORIZING'); END IF;
     IF session.authentications > 0 OR NEW.authentication_id IS NOT NULL THEN PERFORM partitions.guard_authenticated_attempt_rest(NEW); END IF;
     IF NEW.round <> 0 THEN PERFORM partitions.guard_repeat_rest(NEW); END IF;
+    IF session.stored THEN PERFORM app.guard_stored_attempt(NEW.session_id, NEW.id, NEW.connection_id, NEW.round); END IF;
     SELECT bool_or(failure_kind = 'FRAUD' OR stop = 'fraud') AS had_fraud, bool_or(stop IS NOT NULL) AS had_stop INTO earlier
     FROM partitions.attempt_rest WHERE session_id = NEW.session_id;
     IF earlier.had_fraud THEN PERFORM app.refuse('a fraud-class decline is never retried'); END IF;
@@ -159,6 +162,8 @@ BEGIN
     IF NEW.status = 'AUTHORIZED' AND OLD.status <> 'AUTHORIZED' AND session.authentications > 0 AND session.unrecorded_check_at IS NULL
        AND partitions.is_refused_by_provider_rest(NEW.session_id) THEN
       PERFORM app.refuse('no hold is adopted after a refusal by the provider'); END IF;
+    IF session.stored AND NEW.status IN ('AUTHORIZED','FAILED') AND OLD.status <> NEW.status THEN
+      PERFORM app.uncount_try(NEW.session_id, NEW.id); END IF;
     IF OLD.capture_ordered_at IS NOT NULL AND NEW.capture_ordered_at IS DISTINCT FROM OLD.capture_ordered_at THEN
       PERFORM app.refuse('an ordered capture stays ordered'); END IF;
     -- A person may have captured another amount at the gateway. Only the end of the attempt says so, with the ordered amount and a reason.
