@@ -177,7 +177,7 @@ async function describeNew(core: Core, owner: SessionOwner, order: NewSession, i
 }
 
 /** Returns the details that are given, always in the same order; undefined if none is. */
-function detailsOf({ customerName, billingAddress, metadata = {}, statementDescriptor }: GivenDetails) {
+export function detailsOf({ customerName, billingAddress, metadata = {}, statementDescriptor }: GivenDetails) {
   const pairs = Object.entries(metadata).toSorted(([one], [other]) => (one < other ? -1 : 1));
   const hasDetails = customerName ?? billingAddress ?? statementDescriptor ?? pairs[0];
   if (hasDetails === undefined) return undefined;

@@ -228,7 +228,12 @@ function claimAndDecline(
 }
 
 /** Returns what a rule's cases and splits ask about a payment. */
-function factsOf(core: Core, session: Submission["session"], { cases }: CasedRoute, card: CardDigits | undefined) {
+export function factsOf(
+  core: Core,
+  session: Pick<PaymentSession, "id" | "amountMinor" | "currency" | "details">,
+  { cases }: CasedRoute,
+  card: CardDigits | undefined,
+) {
   return {
     amountMinor: session.amountMinor,
     currency: session.currency,

@@ -30,8 +30,9 @@ import { countUnclassified } from "../record/unclassified-codes.ts";
 import { openWorkItem } from "../record/work-items.ts";
 import type { Attempt, PaymentSession } from "../rows/entities.ts";
 import { exemptionOf, isAuthenticatedFirst, type Payment, plannedAt } from "../rows/payment.ts";
-import { customersUse } from "../stored-cards/gateway-use.ts";
+import { gatewayUse } from "../stored-cards/gateway-use.ts";
 import { releaseCard } from "../stored-cards/keep-card.ts";
+import { actOnDecline } from "../stored-cards/renewals/record-decline.ts";
 import { failOver, lockAndDecide, recordAndContinue } from "./after-failure.ts";
 import * as gateway from "./gateway-calls.ts";
 import { adoptCapture, recordAuthorized, recordWinner } from "./held-payments.ts";
@@ -49,7 +50,7 @@ async function extrasFor(work: Work, attempt: Attempt): Promise<gateway.Extras> 
   const isAuthenticated = session.authentications > 0 || isAuthenticatedFirst(session.plan);
   const exemption = exemptionOf(session, attempt);
   const { stored } = work.loaded;
-  const storedCard = stored ? customersUse(work.core.sealing, stored) : undefined;
+  const storedCard = stored ? gatewayUse(work.core, stored, attempt) : undefined;
   return mayAsk || isAuthenticated
     ? { ...(await authenticationExtras(work, attempt)), exemption, storedCard }
     : { shopper, exemption, storedCard };
@@ -145,6 +146,7 @@ async function recordLookUp(
       if (attempt.stop === "fraud") return recordLookedUp(tx, attempt);
       return recordWinner(tx, core, session, { attempt, hold: answer, payerId });
     case "declined":
+      if (session.stored) await actOnDecline(tx, core, session, answer);
       recordDeclined(tx, attempt, answer);
       return countUnclassified(tx, attempt, answer);
     case "heldOther":

@@ -277,6 +277,7 @@ export const PaymentSessionEntity = defineEntity({
     refunds: p.smallint(),
     customerRef: p.text().nullable(),
     stored: p.boolean(),
+    namedBy: p.uuid().nullable(),
   },
 });
 
@@ -451,6 +452,7 @@ export type PaymentSession = WithIds<
     capturedAttemptId: AttemptId;
     replacedBy: SessionId;
     payingSessionId: SessionId;
+    namedBy: SessionId;
     createRequestId: RequestId;
     submitRequestId: RequestId;
   }

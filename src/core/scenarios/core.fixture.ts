@@ -240,6 +240,7 @@ export function coreOn(
     describeSession: describeForEvent,
     timing: defaultTiming,
     inFlight: new Set(),
+    renewals: new Set(),
     repeats: GatewaySlots.forRepeats(),
     sleep: (ms, signal) => pause(ms, undefined, signal && { signal }).catch(() => {}),
   };

@@ -1,11 +1,12 @@
 /** What a payment with `stored` tells its gateway about the card, and what it records of the answer. */
 import type { StoredAnswer, StoredCardUse, StoredPurpose } from "../../gateways/stored-cards.ts";
 import type { Statement, Tx } from "../../platform/database.ts";
-import type { KeyRing } from "../../platform/secrets.ts";
+import type { Core } from "../core.ts";
 import { usable } from "../record/payment-functions.ts";
 import type { Attempt } from "../rows/entities.ts";
 import type { Payment } from "../rows/payment.ts";
 import { pseudonymOf } from "./load-stored.ts";
+import { chainAt } from "./renewals/plan-renewal.ts";
 import type { AgreementTerms, AgreementType, StoredPayment } from "./stored-rows.ts";
 
 const purposes = {
@@ -14,11 +15,19 @@ const purposes = {
   INSTALMENT: "instalment",
 } as const satisfies Record<AgreementType, StoredPurpose>;
 
-/** Returns what a customer's payment tells its gateway; undefined where the card is neither stored nor will be. */
-export function customersUse(sealing: KeyRing, stored: StoredPayment): StoredCardUse | undefined {
-  const { merchantId, customerRef, saving, terms, openedTokenHash } = stored;
+/** Returns what a payment tells an attempt's gateway; undefined where the card is neither stored nor will be. */
+export function gatewayUse(
+  { sealing, connectorOf }: Pick<Core, "sealing" | "connectorOf">,
+  stored: StoredPayment,
+  attempt: Pick<Attempt, "connectionId" | "gateway">,
+): StoredCardUse | undefined {
+  const { merchantId, customerRef, saving, terms, openedTokenHash, role, renewal } = stored;
   if (customerRef === null) return undefined;
   const customer = pseudonymOf(sealing, { merchantId, customerRef });
+  if (role === "RENEWAL") {
+    const chain = chainAt(attempt, stored, connectorOf(attempt.gateway)?.storedCards);
+    return chain && renewal ? { type: "renewal", customer, purpose: purposes[renewal.type], chain } : undefined;
+  }
   if (saving === "REQUESTED" && terms)
     return { type: "save", customer, purpose: purposes[terms.type], terms: termsForGateway(terms) };
   if (openedTokenHash !== null) return { type: "customer", customer };

@@ -1,4 +1,5 @@
 /** Reads what a payment does with a stored card. */
+import { renewalTriesMax } from "../../limits.ts";
 import type { Queryable, Statement } from "../../platform/database.ts";
 import type { MerchantId, SessionId } from "../../platform/ids.ts";
 import { deriveKey, hmacSha256, type KeyRing } from "../../platform/secrets.ts";
@@ -7,12 +8,13 @@ import { type StoredPayment, StoredPaymentEntity, storedColumns } from "./stored
 const selectStored: Statement = {
   name: "select_stored_payment",
   partitionKey: 1,
-  text: `SELECT ${storedColumns(StoredPaymentEntity, "p")} FROM stored_payment p WHERE p.session_id = $1`,
+  text: `SELECT ${storedColumns(StoredPaymentEntity, "p")}, CASE WHEN p.renewal_ref IS NOT NULL THEN app.describe_renewal(p, $2) END AS renewal
+    FROM stored_payment p WHERE p.session_id = $1`,
 };
 
 /** Returns what a session with `stored` does with a stored card. */
 export async function loadStored(queryable: Queryable, sessionId: SessionId): Promise<StoredPayment> {
-  const [stored] = await queryable.query<StoredPayment>(selectStored, [sessionId]);
+  const [stored] = await queryable.query<StoredPayment>(selectStored, [sessionId, renewalTriesMax]);
   if (stored === undefined) throw new Error("the session no longer exists");
   return stored;
 }

@@ -3,6 +3,7 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { columnsOf } from "../../platform/columns.ts";
 import type { AgreementId, ConnectionId, MerchantId, MethodId, SessionId } from "../../platform/ids.ts";
+import type { RefusalReason } from "./renewals/refusals.ts";
 
 export type AgreementType = "RECURRING" | "UNSCHEDULED" | "INSTALMENT";
 
@@ -112,6 +113,17 @@ type Ids = { merchantId: MerchantId; sessionId: SessionId; methodId: MethodId; a
 type WithIds<Row, Own> = { [Name in keyof Row]: Name extends keyof Own ? Own[Name] | Exclude<Row[Name], string> : Row[Name] };
 
 /** What a payment does with a stored card, or to store one. */
-export type StoredPayment = WithIds<InferEntity<typeof StoredPaymentEntity>, Ids>;
+export type StoredPayment = WithIds<InferEntity<typeof StoredPaymentEntity>, Ids> & {
+  /** Of a charge of an agreement, as `loadStored` returns it. */
+  readonly renewal?: RenewalState | null | undefined;
+};
+
+/** The state of the renewal that a session was made for. `refusal`: why it cannot be tried now; only of a session that has ended unpaid. */
+export type RenewalState = {
+  readonly type: AgreementType;
+  readonly tries: number;
+  readonly refusal: { readonly reason: RefusalReason; readonly other: SessionId | null; readonly until: string | null } | null;
+};
+
 export type PaymentMethod = WithIds<InferEntity<typeof PaymentMethodEntity>, Ids & { id: MethodId }>;
 export type Agreement = WithIds<InferEntity<typeof AgreementEntity>, Ids & { id: AgreementId }>;

@@ -60,7 +60,8 @@ const useCard: Statement = {
   partitionKey: 1,
   text: "SELECT p.session_id FROM app.use_stored_card($1, $2, $3) p",
 };
-const loseCard: Statement = { name: "lose_card", text: "SELECT FROM app.lose_card($1, $2)" };
+/** Records that the vault has a card no longer, by its method and the hash of its handle. */
+export const loseCard: Statement = { name: "lose_card", text: "SELECT FROM app.lose_card($1, $2)" };
 
 /**
  * Makes a card of the session's customer a token of the session. Throws `not_found` for a card that the session's customer cannot pay with,

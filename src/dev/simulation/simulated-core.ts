@@ -70,6 +70,7 @@ export function createSimulatedCore(parts: {
     creations: new Map(),
     timing: defaultTiming,
     inFlight: new Set(),
+    renewals: new Set(),
     repeats: GatewaySlots.forRepeats(),
     sleep: (ms, signal) =>
       process.wait<void>((arrive) => {

@@ -237,7 +237,6 @@ BEGIN
       next_because = therefore, answered_at = coalesce(answered_at, at), completed_at = CASE WHEN as_status = 'UNKNOWN' THEN NULL ELSE at END, changed_at = at
   WHERE session_id = of_session AND id = attempt AND status = 'AUTHORIZING';
   IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
-  IF s.stored AND as_status <> 'FAILED' THEN PERFORM app.count_card_decline(of_session, attempt); END IF;
   INSERT INTO partitions.attempt_rest (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
     started_at, changed_at, latest_execution_at)
   VALUES (of_session, next_attempt, a.made + 1, at_gateway, connection, credential, place, why, s.amount_minor, s.currency, at, at, at + execution_ms * interval '1 ms');

@@ -150,6 +150,8 @@ BEGIN
       PERFORM app.refuse('illegal attempt transition ' || OLD.status || ' to ' || NEW.status); END IF;
     IF session.stored AND NEW.status <> OLD.status AND NEW.status IN ('DECLINED','UNKNOWN') THEN
       PERFORM app.count_card_decline(NEW.session_id, NEW.id); END IF;
+    IF session.stored AND OLD.status = 'AUTHORIZING' AND NEW.status IN ('AUTHORIZED','FAILED') THEN
+      PERFORM app.uncount_try(NEW.session_id, NEW.id); END IF;
     IF NEW.status = 'AUTHORIZED' AND (session.status <> 'CREATED' OR session.winner_attempt_id IS NOT NULL AND session.winner_attempt_id <> NEW.id) THEN
       PERFORM app.refuse('a hold is adopted only while CREATED and without a winner'); END IF;
     IF NEW.status = 'AUTHORIZED' AND OLD.status <> 'AUTHORIZED'
@@ -162,8 +164,6 @@ BEGIN
     IF NEW.status = 'AUTHORIZED' AND OLD.status <> 'AUTHORIZED' AND session.authentications > 0 AND session.unrecorded_check_at IS NULL
        AND partitions.is_refused_by_provider_rest(NEW.session_id) THEN
       PERFORM app.refuse('no hold is adopted after a refusal by the provider'); END IF;
-    IF session.stored AND NEW.status IN ('AUTHORIZED','FAILED') AND OLD.status <> NEW.status THEN
-      PERFORM app.uncount_try(NEW.session_id, NEW.id); END IF;
     IF OLD.capture_ordered_at IS NOT NULL AND NEW.capture_ordered_at IS DISTINCT FROM OLD.capture_ordered_at THEN
       PERFORM app.refuse('an ordered capture stays ordered'); END IF;
     -- A person may have captured another amount at the gateway. Only the end of the attempt says so, with the ordered amount and a reason.

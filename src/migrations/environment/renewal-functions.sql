@@ -5,10 +5,10 @@ CREATE TRIGGER pay_renewal AFTER UPDATE ON partitions.payment_session_rest FOR E
 CREATE CONSTRAINT TRIGGER renewal_paid AFTER UPDATE ON partitions.payment_session_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
   WHEN (NEW.stored AND NEW.status = 'SUCCEEDED' AND OLD.status <> 'SUCCEEDED') EXECUTE FUNCTION app.check_renewal_paid();
 
--- LL006: a renewal is refused, for a reason that the message names (src/core/stored-cards/renewals/take-renewal.ts).
+-- LL007: a renewal is refused, for a reason that the message names (src/core/stored-cards/renewals/take-renewal.ts).
 CREATE FUNCTION app.refuse_renewal(reason text, other uuid DEFAULT NULL, until timestamptz DEFAULT NULL) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  RAISE EXCEPTION '%', reason USING ERRCODE = 'LL006', DETAIL = json_build_object('other', other, 'until', until)::text;
+  RAISE EXCEPTION '%', reason USING ERRCODE = 'LL007', DETAIL = json_build_object('other', other, 'until', until)::text;
 END $$;
 
 -- Charges an agreement: takes the renewal, creates and claims its session, and opens its first attempt, if one is named. After a restore that
@@ -27,7 +27,6 @@ DECLARE
   r      renewal;
   m      payment_method;
   known  record;
-  c      record;
   at     timestamptz := date_trunc('milliseconds', app.clock());
   named  uuid;
   doubt  boolean;
@@ -41,20 +40,12 @@ BEGIN
   IF FOUND THEN PERFORM app.refuse_renewal(CASE WHEN known.is_same THEN 'known' ELSE 'idempotency_key_reused' END, known.session_id); END IF;
   INSERT INTO renewal (agreement_id, renewal_ref, merchant_id) VALUES (of_agreement, of_renewal, of_merchant) ON CONFLICT DO NOTHING;
   SELECT * INTO r FROM renewal w WHERE w.agreement_id = of_agreement AND w.renewal_ref = of_renewal FOR UPDATE;
-  IF r.paid_session_id IS NOT NULL THEN PERFORM app.refuse_renewal('paid', r.paid_session_id); END IF;
-  IF EXISTS (SELECT FROM payment_session s WHERE s.id = r.session_id AND s.status IN ('CREATED','SUCCEEDED')) THEN
-    PERFORM app.refuse_renewal('in_progress', r.session_id); END IF;
-  IF a.status <> 'ACTIVE' THEN PERFORM app.refuse_renewal('not_active'); END IF;
-  -- Another card since this one was opened.
-  IF a.method_id <> of_method THEN PERFORM app.refuse_renewal('changed'); END IF;
-  PERFORM app.refuse_renewal(why_not) FROM app.agreement_refusal(of_agreement, of_renewal, minor, in_currency, at) why_not WHERE why_not IS NOT NULL;
-  IF r.only_by_link THEN PERFORM app.refuse_renewal('link'); END IF;
-  IF r.tries >= tries_max THEN PERFORM app.refuse_renewal('tries'); END IF;
   SELECT * INTO m FROM payment_method p WHERE p.id = of_method;
   INSERT INTO card_state (merchant_id, fingerprint) VALUES (of_merchant, m.fingerprint) ON CONFLICT DO NOTHING;
   PERFORM FROM card_state s WHERE s.merchant_id = of_merchant AND s.fingerprint = m.fingerprint FOR UPDATE;
-  SELECT * INTO c FROM app.card_refusal(of_merchant, m.fingerprint, m.brand);
-  IF FOUND THEN PERFORM app.refuse_renewal(c.because, NULL, c.not_before); END IF;
+  PERFORM app.refuse_renewal(c.reason, c.other, c.until) FROM app.renewal_refusal(of_agreement, of_renewal, minor, in_currency, tries_max) c;
+  -- Another card since this one was opened.
+  IF a.method_id <> of_method THEN PERFORM app.refuse_renewal('changed'); END IF;
 
   doubt := app.may_have_lost_renewals(a.created_at);
   named := app.renewal_name(of_agreement, of_renewal, r.tries + 1, (SELECT k.restores FROM replica_mark k));
@@ -79,9 +70,8 @@ BEGIN
       started_at, latest_execution_at)
     VALUES (new_session, attempt, 1, at_gateway, connection, credential, place, why, minor, in_currency, at, at + execution_ms * interval '1 ms');
   END IF;
-  UPDATE payment_method p SET last_used_at = at WHERE p.id = of_method;
   RETURN NEXT;
-EXCEPTION WHEN SQLSTATE 'LL006' THEN
+EXCEPTION WHEN SQLSTATE 'LL007' THEN
   GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
   refused := SQLERRM;
   other := (detail::json ->> 'other')::uuid;
@@ -122,11 +112,4 @@ BEGIN
     ON CONFLICT (merchant_id, fingerprint) DO UPDATE SET stopped_at = coalesce(s.stopped_at, EXCLUDED.stopped_at),
       stopped_because = coalesce(s.stopped_because, EXCLUDED.stopped_because), not_before = greatest(s.not_before, EXCLUDED.not_before);
   END IF;
-END $$;
-
--- The vault has the card of a method no longer: no agreement is charged with it.
-CREATE FUNCTION app.lose_card(of_method uuid, of_merchant uuid) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
-BEGIN
-  UPDATE agreement SET status = 'NEEDS_CARD', status_because = 'card_lost' WHERE method_id = of_method AND merchant_id = of_merchant AND status = 'ACTIVE';
-  UPDATE payment_method SET stopped_because = 'card_lost' WHERE id = of_method AND merchant_id = of_merchant;
 END $$;

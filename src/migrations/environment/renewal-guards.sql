@@ -67,6 +67,37 @@ BEGIN
   RETURN NULL;
 END $$;
 
+-- Why an agreement cannot be charged for a renewal without its customer now, the session that the reason names, and from when it can be, where
+-- time helps; no row if it can. With the rows of the agreement, the renewal and card_state locked, the answer holds until the commit.
+CREATE FUNCTION app.renewal_refusal(of_agreement uuid, of_renewal text, minor bigint, in_currency text, tries_max int)
+RETURNS TABLE (reason text, other uuid, until timestamptz) LANGUAGE plpgsql AS $$
+DECLARE
+  a agreement;
+  r renewal;
+BEGIN
+  SELECT * INTO a FROM agreement g WHERE g.id = of_agreement;
+  SELECT * INTO r FROM renewal w WHERE w.agreement_id = of_agreement AND w.renewal_ref = of_renewal;
+  IF r.paid_session_id IS NOT NULL THEN RETURN QUERY SELECT 'paid', r.paid_session_id, NULL::timestamptz; RETURN; END IF;
+  IF EXISTS (SELECT FROM payment_session s WHERE s.id = r.session_id AND s.status IN ('CREATED','SUCCEEDED')) THEN
+    RETURN QUERY SELECT 'in_progress', r.session_id, NULL::timestamptz; RETURN; END IF;
+  reason := CASE WHEN a.status <> 'ACTIVE' THEN lower(a.status) ELSE app.agreement_refusal(of_agreement, of_renewal, minor, in_currency, app.clock()) END;
+  IF reason IS NULL AND r.only_by_link THEN reason := 'link'; END IF;
+  IF reason IS NULL AND r.tries >= tries_max THEN reason := 'tries'; END IF;
+  IF reason IS NOT NULL THEN RETURN NEXT; RETURN; END IF;
+  RETURN QUERY SELECT c.because, NULL::uuid, c.not_before FROM payment_method m, app.card_refusal(m.merchant_id, m.fingerprint, m.brand) c WHERE m.id = a.method_id;
+END $$;
+
+-- The renewal of a session with the state of its agreement, as loadStored() reads it. What refuses it now is of interest once it has ended
+-- unpaid.
+CREATE FUNCTION app.describe_renewal(p stored_payment, tries_max int) RETURNS json LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN (
+    SELECT json_build_object('type', a.type, 'tries', r.tries, 'refusal', CASE WHEN s.status IN ('DECLINED','DEGRADED','EXPIRED') THEN (
+      SELECT to_json(x) FROM app.renewal_refusal(p.agreement_id, p.renewal_ref, p.amount_minor, p.currency, tries_max) x) END)
+    FROM agreement a, renewal r, payment_session s
+    WHERE a.id = p.agreement_id AND r.agreement_id = p.agreement_id AND r.renewal_ref = p.renewal_ref AND s.id = p.session_id);
+END $$;
+
 CREATE FUNCTION app.note_first_payment() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   NEW.began_paid := EXISTS (SELECT FROM payment_session WHERE id = NEW.session_id AND amount_minor > 0);
@@ -101,6 +132,7 @@ CREATE FUNCTION app.pay_renewal() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE renewal r SET paid_session_id = NEW.id FROM stored_payment p
   WHERE p.session_id = NEW.id AND p.role IN ('RENEWAL','RECOVERY') AND r.agreement_id = p.agreement_id AND r.renewal_ref = p.renewal_ref AND r.session_id = NEW.id;
+  UPDATE payment_method m SET last_used_at = app.clock() FROM stored_payment p WHERE p.session_id = NEW.id AND p.role = 'RENEWAL' AND m.id = p.method_id;
   RETURN NULL;
 END $$;
 CREATE FUNCTION app.check_renewal_paid() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -129,21 +161,21 @@ BEGIN
 END $$;
 
 -- A new attempt of a payment with a stored card, whose session is locked: S3, its renewal is its own; S4, its name; S5, what the card's bank
--- and the customer allow; S8, the chain. Each counts as unanswered until it holds (S6). What was found after a restore is recorded anyway.
+-- and the customer allow; S8, the chain. It counts as unanswered from now on (S6), so that of many at once only as many are sent as the limit
+-- allows. What was found after a restore is recorded anyway.
 CREATE FUNCTION app.guard_stored_attempt(of_session uuid, of_attempt uuid, connection uuid, of_round int) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   s record;
   p record;
   m record;
 BEGIN
-  SELECT o.named_by, o.token_hash, o.unrecorded_check_at, o.created_at INTO s FROM payment_session o WHERE o.id = of_session;
+  SELECT o.named_by, o.unrecorded_check_at, o.created_at INTO s FROM payment_session o WHERE o.id = of_session;
   SELECT * INTO p FROM stored_payment o WHERE o.session_id = of_session;
   IF p.role IN ('RENEWAL','RECOVERY') AND NOT EXISTS (
        SELECT FROM renewal r WHERE r.agreement_id = p.agreement_id AND r.renewal_ref = p.renewal_ref AND r.session_id = of_session AND r.paid_session_id IS NULL) THEN
     PERFORM app.refuse('the renewal is another session''s'); END IF;
-  IF p.role NOT IN ('CUSTOMER','RENEWAL','RECOVERY') OR p.role <> 'RENEWAL' AND p.opened_token_hash IS DISTINCT FROM s.token_hash THEN RETURN; END IF;
-  SELECT merchant_id, fingerprint, brand INTO m FROM payment_method WHERE id = p.method_id;
   IF p.role = 'RENEWAL' AND s.unrecorded_check_at IS NULL THEN
+    SELECT o.merchant_id, o.fingerprint, o.brand INTO m FROM payment_method o WHERE o.id = p.method_id;
     IF of_attempt <> app.attempt_name(s.named_by, connection, of_round) THEN PERFORM app.refuse('an attempt of a renewal has its name'); END IF;
     IF p.own_connection_id IS DISTINCT FROM connection AND p.network_transaction_id IS NULL THEN
       PERFORM app.refuse('a gateway continues its own chain, or one with a network transaction id'); END IF;
@@ -155,14 +187,13 @@ BEGIN
     PERFORM FROM card_state c WHERE c.merchant_id = m.merchant_id AND c.fingerprint = m.fingerprint FOR UPDATE;
     IF EXISTS (SELECT FROM app.card_refusal(m.merchant_id, m.fingerprint, m.brand)) THEN
       PERFORM app.refuse('no renewal of a card that is stopped, has to wait or was declined too often'); END IF;
+    PERFORM app.count_card_decline(of_session, of_attempt);
   END IF;
-  INSERT INTO card_decline (merchant_id, fingerprint, attempt_id, declined_at, by_customer)
-  VALUES (m.merchant_id, m.fingerprint, of_attempt, app.clock(), p.role <> 'RENEWAL') ON CONFLICT DO NOTHING;
 END $$;
 
--- S6: a try that holds, or that no gateway has processed, counts no longer.
+-- A renewal's try that holds, or that no gateway has processed, counts no longer.
 CREATE FUNCTION app.uncount_try(of_session uuid, of_attempt uuid) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM card_decline d USING stored_payment p JOIN payment_method m ON m.id = p.method_id
-  WHERE p.session_id = of_session AND d.merchant_id = m.merchant_id AND d.fingerprint = m.fingerprint AND d.attempt_id = of_attempt;
+  WHERE p.session_id = of_session AND p.role = 'RENEWAL' AND d.merchant_id = m.merchant_id AND d.fingerprint = m.fingerprint AND d.attempt_id = of_attempt;
 END $$;

@@ -17,6 +17,7 @@ BEGIN
     PERFORM app.refuse('a stored card pays for its own customer'); END IF;
   IF TG_OP = 'INSERT' THEN
     IF num_nonnulls(NEW.consented_at, NEW.saving) > 0 THEN PERFORM app.refuse('a customer consents with the submission'); END IF;
+    IF NEW.role = 'RENEWAL' THEN PERFORM partitions.guard_new_renewal_rest(NEW); END IF;
     RETURN NEW;
   END IF;
   IF (OLD.session_id, OLD.merchant_id, OLD.role, OLD.security_code, OLD.terms, OLD.agreement_id, OLD.renewal_ref, OLD.try)

@@ -174,8 +174,7 @@ CREATE TABLE renewal (
   session_id      uuid,
   paid_session_id uuid,
   tries           int NOT NULL DEFAULT 0,
-  -- From then on it may be tried without its customer; and whether only its customer may pay it, and why.
-  not_before      timestamptz,
+  -- Whether only its customer may pay it, and why.
   only_by_link    boolean NOT NULL DEFAULT false,
   because         text,
   created_at      timestamptz NOT NULL DEFAULT app.clock(),
