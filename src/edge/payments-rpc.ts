@@ -152,7 +152,7 @@ async function findInFormerCells(
   return undefined;
 }
 
-function setCreatedHeaders(context: HandlerContext, sessionId: string, replayed: boolean): void {
+export function setCreatedHeaders(context: HandlerContext, sessionId: string, replayed: boolean): void {
   context.values.set(statusOverrideKey, 201);
   context.responseHeader.set("Location", `/api/v1/payment-sessions/${sessionId}`);
   if (replayed) context.responseHeader.set("Idempotent-Replayed", "true");
