@@ -18,19 +18,29 @@ import {
 import type { Payment } from "../core/rows/payment.ts";
 import type { AgreementDetails } from "../core/stored-cards/agreements.ts";
 import type { MethodWithState } from "../core/stored-cards/payment-methods.ts";
+import { type Retry, retryOf } from "../core/stored-cards/renewals/refusals.ts";
 import type { AgreementTerms, StoredPayment } from "../core/stored-cards/stored-rows.ts";
 import { encodeId } from "../platform/ids.ts";
 
 /** Returns what GET shows of a session about a stored card. */
 export function describeStoredPayment({ session }: Pick<Payment, "session">, stored: StoredPayment) {
-  const { role, methodId, agreementId, renewalRef } = stored;
+  const { role, methodId, agreementId, renewalRef, renewal } = stored;
   return {
     initiator: role === "RENEWAL" ? Initiator.MERCHANT : Initiator.CUSTOMER,
     ...(methodId && { paymentMethodId: encodeId("pm", methodId) }),
     ...(agreementId && { agreementId: encodeId("agr", agreementId) }),
     ...(renewalRef !== null && { renewalRef }),
     ...(role === "SAVE" && { savedCard: { status: SavedCard_Status[savingOf(session, stored)] } }),
+    ...(renewal && hasEndedUnpaid(session) && { retry: toRetry(retryOf(renewal)) }),
   };
+}
+
+function hasEndedUnpaid({ status }: Payment["session"]): boolean {
+  return status !== "CREATED" && status !== "SUCCEEDED";
+}
+
+function toRetry({ notBefore, ...retry }: Retry) {
+  return { ...retry, ...(notBefore && { notBefore: timestampFromDate(notBefore) }) };
 }
 
 function savingOf({ status }: Payment["session"], { saving }: StoredPayment) {

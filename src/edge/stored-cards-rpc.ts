@@ -16,6 +16,7 @@ import { deleteMethod, findMethod, listMethods } from "../core/stored-cards/paym
 import { DomainError } from "../platform/errors.ts";
 import { decodeId } from "../platform/ids.ts";
 import { callerKey, momentOf, requireMerchant } from "./caller.ts";
+import { chargeService } from "./charge-rpc.ts";
 import { toAgreementMessage, toPaymentMethodMessage } from "./stored-card-messages.ts";
 
 /** The rpcs about stored cards; every method sees its own merchant and environment only. */
@@ -47,8 +48,10 @@ export const paymentMethodService: ServiceImpl<typeof PaymentMethodService> = {
   },
 };
 
-/** The rpcs about agreements but their charges; every method sees its own merchant and environment only. */
-export const agreementService: Omit<ServiceImpl<typeof AgreementService>, "chargeAgreement"> = {
+/** The rpcs about agreements; every method sees its own merchant and environment only. */
+export const agreementService: ServiceImpl<typeof AgreementService> = {
+  ...chargeService,
+
   async listAgreements(request, context) {
     const { core, ...wanted } = pageOf(request, context);
     const { agreements, nextPageToken } = await listAgreements(core.database, wanted);

@@ -4,6 +4,7 @@ import type { AgreementId, ConnectionId, MerchantId, SessionId } from "../../pla
 import type { Core } from "../core.ts";
 import { emitAgreement, lockSubject } from "./keep-card.ts";
 import { readPage, type WantedPage } from "./payment-methods.ts";
+import { whyNotContinued } from "./renewals/plan-renewal.ts";
 import { type Agreement, AgreementEntity, storedColumns } from "./stored-rows.ts";
 
 /** One charge of an agreement. */
@@ -62,26 +63,11 @@ export async function findAgreement(
     database.query<Omit<AgreementGateway, "because">>(selectConnections, [merchantId]),
   ]);
   if (agreement === undefined) return undefined;
-  const gateways = connections.map((connection) => ({ ...connection, because: whyNot(core, agreement, connection) }));
+  const gateways = connections.map((connection) => {
+    const continues = core.connectorOf(connection.gateway)?.storedCards;
+    return { ...connection, because: whyNotContinued(connection, agreement, continues) };
+  });
   return { agreement, gateways, renewals };
-}
-
-/** Returns why an agreement cannot be charged at a connection; undefined if it can. */
-export function whyNot(
-  { connectorOf }: Pick<Core, "connectorOf">,
-  agreement: Pick<Agreement, "ownConnectionId" | "networkTransactionId">,
-  { connectionId, gateway }: Omit<AgreementGateway, "because">,
-): string | undefined {
-  switch (connectorOf(gateway)?.storedCards) {
-    case "own":
-      return agreement.ownConnectionId === connectionId
-        ? undefined
-        : `${gateway} continues only agreements that began in its account.`;
-    case "network":
-      return agreement.networkTransactionId === null ? "The agreement has no network transaction id." : undefined;
-    default:
-      return `${gateway} charges no stored cards.`;
-  }
 }
 
 /** Lists agreements, newest first. Throws `invalid_parameter` for a page token of another list. */

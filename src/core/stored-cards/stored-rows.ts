@@ -3,7 +3,7 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { columnsOf } from "../../platform/columns.ts";
 import type { AgreementId, ConnectionId, MerchantId, MethodId, SessionId } from "../../platform/ids.ts";
-import type { RefusalReason } from "./renewals/refusals.ts";
+import type { Refusal } from "./renewals/refusals.ts";
 
 export type AgreementType = "RECURRING" | "UNSCHEDULED" | "INSTALMENT";
 
@@ -122,7 +122,7 @@ export type StoredPayment = WithIds<InferEntity<typeof StoredPaymentEntity>, Ids
 export type RenewalState = {
   readonly type: AgreementType;
   readonly tries: number;
-  readonly refusal: { readonly reason: RefusalReason; readonly other: SessionId | null; readonly until: string | null } | null;
+  readonly refusal: Refusal | null;
 };
 
 export type PaymentMethod = WithIds<InferEntity<typeof PaymentMethodEntity>, Ids & { id: MethodId }>;

@@ -53,7 +53,7 @@ export const explanations = {
     "`Idempotency-Key` is empty, longer than 255 characters, or has characters other than printable ASCII. Use a UUID, for example.",
   ),
   missing_idempotency_key: headers(
-    "A refund needs an `Idempotency-Key`: the same key names the same refund for ever, so a repeat refunds nothing twice. Use the id of the return in your system, for example. So does a session that `replaces` another one: the repeat returns the session that the first call created.",
+    "A refund needs an `Idempotency-Key`: the same key names the same refund for ever, so a repeat refunds nothing twice. Use the id of the return in your system, for example. So does a session that `replaces` another one: the repeat returns the session that the first call created. So does the charge of an agreement, whose key is kept with the agreement: use the id of your invoice with the number of the try, for example.",
   ),
   duplicate_header: headers(
     "`Host`, `Authorization`, `Content-Type`, `Content-Encoding` or `Idempotency-Key` comes twice, on any path. Send it once. A proxy may have added the second.",
@@ -155,7 +155,7 @@ export const explanations = {
     "The refunds of a payment never add up to more than was captured. Read `amountRefundableMinor` of the session, and send at most that, or no amount for all of it.",
   ),
   vault_cannot_store: meaning(
-    "This installation uses a card vault that stores no cards, so a session cannot ask for it. Leave `saveCard` out.",
+    "This installation uses a card vault that stores no cards, so a session cannot ask for it, and no agreement can be charged. Leave `saveCard` out.",
   ),
   consent_required: state(
     "From the widget's `SubmitPayment`: the session begins an agreement, and the submission does not say that the customer has read its text. The session stays open. The widget sends it with each submission.",
@@ -179,7 +179,7 @@ export const explanations = {
     "The card's bank or network forbids a further try of it, now or for ever: `detail` says why, and `state.notBefore` from when on one may succeed. Nothing was created.",
   ),
   idempotency_key_reused: meaning(
-    "This `Idempotency-Key` came with another body: within the last 24 hours for a session, at any time for a refund. Use a new key for a new session or refund; a repeat needs exactly the same fields.",
+    "This `Idempotency-Key` came with another body: within the last 24 hours for a session, at any time for a refund or a charge of an agreement. Use a new key for a new session, refund or charge; a repeat needs exactly the same fields.",
   ),
   endpoint_not_allowed: meaning(
     "The webhook address cannot be used, for one of these reasons:\n\n- it is not HTTPS in live;\n- it is not a public address;\n- its port is not 443 or 8443 in live;\n- the merchant has 16 endpoints already.",

@@ -54,7 +54,7 @@ const traitsOf: Readonly<Record<DomainErrorCode, readonly Trait[]>> = {
   missing_idempotency_key: ["refund", "idempotency", "charge"],
   state_conflict: [],
   idempotency_key_reused: ["idempotency", "refund", "charge"],
-  vault_cannot_store: ["storing"],
+  vault_cannot_store: ["storing", "charge"],
   consent_required: [],
   security_code_required: [],
   agreement_not_active: ["charge"],
@@ -133,15 +133,16 @@ export const errorSchema: Schema = {
     },
     state: {
       type: "object",
-      description: "The present state of the session, where a cancellation or a replacement is refused.",
+      description:
+        "The present state of what the request would change: of the session, where a cancellation or a replacement is refused; of the agreement or its charge, where that is.",
       properties: {
-        sessionId: { type: "string" },
+        sessionId: { type: "string", description: "The session, or the one that pays the charge." },
         status: { type: "string" },
         processing: { type: "boolean" },
+        notBefore: { type: "string", format: "date-time", description: "When the charge may be tried again." },
         expiredBecause: { type: "string", enum: ["LIFETIME", "CANCELLED", "REPLACED"] },
         replacedBy: { type: "string", description: "The session that has taken its place." },
       },
-      required: ["sessionId", "status", "processing"],
     },
     requestId: { type: "string", description: "The same as in the Request-Id header. Log it." },
   },

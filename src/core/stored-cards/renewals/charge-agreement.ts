@@ -132,7 +132,7 @@ type Found = Pick<Agreement, "ownConnectionId" | "networkTransactionId" | "metho
   readonly handleHash: Buffer | null;
   readonly knownSessionId: SessionId | null;
   readonly isSame: boolean | null;
-  readonly refusal: { reason: Refusal["reason"]; other: SessionId | null; until: string | null } | null;
+  readonly refusal: Refusal | null;
 };
 
 const selectAgreement: Statement = {
@@ -157,10 +157,7 @@ async function takeWithCard(core: Core, owner: SessionOwner, charge: KeyedCharge
   if (found === undefined) return { type: "not_found" };
   const { knownSessionId, isSame, refusal, methodId } = found;
   if (knownSessionId !== null) return { type: isSame ? "known" : "reused", sessionId: knownSessionId };
-  if (refusal !== null) {
-    const until = refusal.until === null ? null : new Date(refusal.until);
-    return { type: "refused", refusal: { ...refusal, until } };
-  }
+  if (refusal !== null) return { type: "refused", refusal };
   if (core.renewals.size > renewalsInFlightMax) throw unavailable();
   const sessionId = core.runtime.uuid();
   const token = await openCard(core, found, { sessionId, merchantId });

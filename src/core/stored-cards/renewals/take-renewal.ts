@@ -49,7 +49,7 @@ export type Taken =
 type Row = {
   readonly refused: Refusal["reason"] | "known" | "idempotency_key_reused" | "not_found" | "changed" | null;
   readonly other: SessionId | null;
-  readonly until: Date | null;
+  readonly until: string | null;
   readonly attemptId: AttemptId | null;
 };
 
@@ -59,7 +59,7 @@ const takeCall = callOf(
     "uuid uuid uuid text bytea bytea bigint text text jsonb int bigint uuid int int int int " +
     "uuid text bytea int jsonb jsonb jsonb text uuid int int text int"
   ).split(" "),
-  `r.refused, r.other, r.until, r.attempt AS "attemptId"`,
+  `r.refused, r.other, to_json(r.until) #>> '{}' AS until, r.attempt AS "attemptId"`,
 );
 
 // Two requests with one key, for two renewals: the other one has it now.
