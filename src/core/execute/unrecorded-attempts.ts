@@ -364,9 +364,13 @@ async function postpone(
   ]);
 }
 
-/** Returns the time since the session's deadline. The declaration of a restore sets it, if it had not passed before. */
-function msInDoubt({ submitDeadline }: PaymentSession, now: Date): number {
-  return now.getTime() - (submitDeadline?.getTime() ?? 0);
+/**
+ * Returns the time since the session's deadline. The declaration of a restore sets it, if it had not passed before. A renewal that begins in
+ * doubt has its deadline before it.
+ */
+function msInDoubt({ submitDeadline, submittedAt }: PaymentSession, now: Date): number {
+  const from = submitDeadline && submitDeadline > now ? submittedAt : submitDeadline;
+  return now.getTime() - (from?.getTime() ?? 0);
 }
 
 /**
