@@ -119,7 +119,7 @@ async function afterStoredFailure(
 ): Promise<FailoverDecision> {
   if (outcome.type === "declined") await actOnDecline(tx, core, session, outcome);
   if (decided.action === "stop" || session.namedBy === null) return decided;
-  const whyNot = await whyNoFurtherTry(tx, session); // rule:renewal-limits
+  const whyNot = await whyNoFurtherTry(tx, session);
   return whyNot === undefined ? decided : { action: "stop", because: whyNot };
 }
 

@@ -202,7 +202,7 @@ export async function capture(
         gatewayReference: attempt.gatewayReference ?? "",
         ...partOf(attempt),
         // A restored database has another session of the same renewal, and the key of its capture is the same.
-        ...(session.namedBy === null && { sessionId: encodeId("ps", session.id) }), // rule:renewal-names
+        ...(session.namedBy === null && { sessionId: encodeId("ps", session.id) }),
         orderRef: session.orderRef,
         statementDescriptor: session.details?.statementDescriptor,
       },

@@ -133,7 +133,7 @@ async function attemptsToLookUp(
     ({ gateway: name }) => !providers.some((provider) => provider === name),
   );
   const others = session.namedBy
-    ? await renewalsLost(core, session, candidates, attempts)
+    ? await renewalsLost(core, session, candidates, attempts) // rule:renewal-names
     : candidates.flatMap((connection) => roundsLost(core, connection, attempts));
   const unknown = attempts.filter(({ status }) => status === "UNKNOWN");
   return [

@@ -16,9 +16,10 @@ export function whyNotContinued(
   { ownConnectionId, networkTransactionId }: ChainNames,
   continues: Continues,
 ): string | undefined {
+  const isContinued = continues === "own" ? ownConnectionId === connectionId : networkTransactionId !== null;
+  if (continues !== undefined && isContinued) return undefined;
   if (continues === undefined) return leftOut.continuesNone({ gateway });
-  if (continues === "own") return ownConnectionId === connectionId ? undefined : leftOut.continuesOwn({ gateway });
-  return networkTransactionId === null ? leftOut.noNetworkId : undefined;
+  return continues === "own" ? leftOut.continuesOwn({ gateway }) : leftOut.noNetworkId; // rule:renewal-chain
 }
 
 /**
