@@ -1,4 +1,4 @@
-/** Tests that the database pays a renewal once, and keeps what banks, networks and the customer allow: S3 to S8 of docs/stored-cards.md. */
+/** Tests that the database pays a renewal once, and keeps what banks, networks and the customer allow: S3 to S8 of docs/subscriptions.md. */
 import { v7 } from "uuid";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { attemptIdOf, deriveId } from "../core/record/open-attempt.ts";

@@ -80,7 +80,7 @@ EXCEPTION WHEN SQLSTATE 'LL007' THEN
   RETURN NEXT;
 END $$;
 
--- What a decline of a stored card says about further tries (section 5 of docs/stored-cards.md): stops the card, lets it wait, ends agreements, or
+-- What a decline of a stored card says about further tries (docs/subscriptions.md, "After a decline"): stops the card, lets it wait, ends agreements, or
 -- leaves the renewal to its customer. Of a customer's own payment only the stop counts. Returns the agreements whose status it has changed.
 CREATE FUNCTION app.act_on_decline(
   of_session uuid, stopped text, wait_ms bigint, agreement_status text, of_all boolean, by_link boolean, why text)

@@ -1,4 +1,4 @@
--- The rules of renewals: charges of an agreement without its customer. docs/stored-cards.md has them as S3 to S8.
+-- The rules of renewals: charges of an agreement without its customer. docs/subscriptions.md has them as S3 to S8.
 
 ALTER TABLE payment_session
   -- The id from which the ids of its attempts derive, where that is not its own: a renewal's, which has the same names after a restore.
@@ -29,7 +29,7 @@ BEGIN
   RETURN EXISTS (SELECT FROM replica_mark WHERE restored_at > made_at AND restored_at > app.clock() - interval '45 days');
 END $$;
 
--- S5: the networks' limits for the declined tries of a card at one merchant, for any amount. docs/stored-cards.md names the sources.
+-- S5: the networks' limits for the declined tries of a card at one merchant, for any amount. docs/subscriptions.md names the sources.
 CREATE FUNCTION app.card_limits(brand text) RETURNS TABLE (tries int, within interval) LANGUAGE sql IMMUTABLE AS $$
   SELECT l.tries, l.within FROM (VALUES (true, 10, interval '24 hours'), (true, 35, interval '30 days'), (false, 15, interval '30 days')) l (is_mastercard, tries, within)
   WHERE l.is_mastercard = (brand = 'mastercard') $$;

@@ -1,4 +1,4 @@
-/** The names by which gateways may know a renewal whose rows a restore has lost (S4 of docs/stored-cards.md). */
+/** The names by which gateways may know a renewal whose rows a restore has lost (S4 of docs/subscriptions.md). */
 import { renewalTriesMax } from "../../../limits.ts";
 import type { Queryable, Statement } from "../../../platform/database.ts";
 import type { SessionId } from "../../../platform/ids.ts";

@@ -1,4 +1,4 @@
-/** Plans a renewal: the gateways of the rule that can continue the agreement's chain (S8 of docs/stored-cards.md). PURE. */
+/** Plans a renewal: the gateways of the rule that can continue the agreement's chain (S8 of docs/subscriptions.md). PURE. */
 import type { StoredCardUse } from "../../../gateways/connector.ts";
 import { leftOut } from "../../decide/because.ts";
 import { type Candidate, type Plan, planRoute, type Route } from "../../decide/plan-route.ts";

@@ -1,4 +1,4 @@
-/** Acts on the decline of a stored card in the transaction that records it: section "Declines" of docs/stored-cards.md. */
+/** Acts on the decline of a stored card in the transaction that records it: "After a decline" in docs/subscriptions.md. */
 import type { Declined } from "../../../gateways/declines.ts";
 import type { Statement, Tx } from "../../../platform/database.ts";
 import type { AgreementId } from "../../../platform/ids.ts";

@@ -1,4 +1,4 @@
-/** Rules S3 to S8 of docs/stored-cards.md: one capture for each renewal, and nothing that a bank or the customer does not allow. */
+/** Rules S3 to S8 of docs/subscriptions.md: one capture for each renewal, and nothing that a bank or the customer does not allow. */
 import { type Rule, withoutGuard, withText } from "./rule.ts";
 
 /** Rules S3, S4, S5 and S8, each with its removal. */
