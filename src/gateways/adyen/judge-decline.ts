@@ -58,6 +58,6 @@ function networkOf(name: unknown): string | undefined {
   return known === undefined ? name : networks[known];
 }
 
-function leadingCode(text: unknown): string | undefined {
+export function leadingCode(text: unknown): string | undefined {
   return typeof text === "string" ? /^([0-9A-Z]{1,2})(?:\s*:|$)/.exec(text)?.[1]?.padStart(2, "0") : undefined;
 }

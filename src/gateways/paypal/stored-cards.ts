@@ -5,6 +5,7 @@
 import { isObject } from "../../platform/outbound-http.ts";
 import type { Chain, StoredAnswer, StoredCardUse, StoredPurpose } from "../connector.ts";
 import type { Declined } from "../declines.ts";
+import { withNetworkAdvice } from "../network-advice.ts";
 import type { Json } from "./refusals.ts";
 
 const paymentTypes: Readonly<Record<StoredPurpose, string>> = {
@@ -69,5 +70,6 @@ const visaCodes: Readonly<Record<string, string>> = { "02": "R0", "03": "R1", "2
 export function inNetworksWords(declined: Declined, brand: string | undefined): Declined {
   const { adviceCode, ...rest } = declined;
   const networkDeclineCode = brand === "visa" && adviceCode !== undefined ? visaCodes[adviceCode] : undefined;
-  return networkDeclineCode === undefined ? declined : { ...rest, networkDeclineCode };
+  if (networkDeclineCode === undefined) return declined;
+  return withNetworkAdvice(rest, { network: brand, responseCode: networkDeclineCode });
 }
