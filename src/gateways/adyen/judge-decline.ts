@@ -52,7 +52,7 @@ function withRawCode(declined: Declined, responseCode: string | undefined): Decl
  * Returns the network of a variant such as `visadebit`; undefined for none, or for a network whose advice we do not
  * interpret.
  */
-function networkOf(name: unknown): string | undefined {
+export function networkOf(name: unknown): string | undefined {
   if (typeof name !== "string" || name === "") return undefined;
   const known = Object.keys(networks).find((prefix) => name.startsWith(prefix));
   return known === undefined ? name : networks[known];
