@@ -36,11 +36,12 @@ export class SavedCards {
   save({ acquirer, account, number, saves }: CardPayment, authorization: Authorization): void {
     const { saved } = authorization;
     if (saved === undefined || saves === undefined) return;
-    const pseudonym = JSON.stringify([saves.pseudonym ?? saved.customer, authorization.last4]);
-    const isAgain = this.#known.has(pseudonym);
+    const customer = saves.pseudonym ?? saves.customer;
+    const known = JSON.stringify([customer, authorization.last4]);
+    const isAgain = customer !== "" && this.#known.has(known);
     const { openedAt: savedAt } = authorization;
     const card: SavedCard = { acquirer, account, ...saved, number, savedAt, isAgain, isErased: false };
-    this.#known.set(pseudonym, true);
+    this.#known.set(known, true);
     this.#byMethod.set(nameOf(card), card);
     const networkId = networkIdOf(authorization);
     if (networkId !== undefined) this.#byNetworkId.set(networkId, card);
