@@ -10,7 +10,9 @@ import type { CardResult, Issuer } from "../issuer.ts";
 import { type Authorization, isPart, type Ledger } from "../ledger.ts";
 import type { Pauses } from "../pauses.ts";
 import type { SandboxAnswer, SandboxRequest } from "../routes.ts";
+import type { SavedCards } from "../saved-cards.ts";
 import { isCardNumber } from "./emulator-cards.ts";
+import { EmulatorCustomers } from "./emulator-customers.ts";
 import type { Executed } from "./emulator-keys.ts";
 import {
   cardError,
@@ -30,6 +32,7 @@ export type IntentParts = {
   readonly challenges: Challenges;
   readonly pauses: Pauses;
   readonly books: Books;
+  readonly savedCards: SavedCards;
   /** Time for which the search cannot find a new payment intent. */
   readonly searchLagMs: number;
 };
@@ -42,6 +45,7 @@ export type Answered = Exclude<SandboxAnswer, string>;
 const objectsMax = 100_000;
 
 export class EmulatorIntents {
+  readonly customers: EmulatorCustomers;
   readonly #parts: IntentParts;
   readonly #intents: Book<Intent>;
   readonly #methods: Book<PaymentMethod>;
@@ -57,6 +61,7 @@ export class EmulatorIntents {
     this.#parts = parts;
     this.#intents = parts.books.open("stripe intent", objectsMax);
     this.#methods = parts.books.open("stripe payment method", objectsMax);
+    this.customers = new EmulatorCustomers(parts, this.#methods);
     this.#asked = parts.books.open("stripe challenge", objectsMax);
     this.#byAuthorization = parts.books.open("stripe authorization", objectsMax);
     // "After next_actions are handled, no additional confirmation is required": https://docs.stripe.com/api/payment_intents
@@ -105,8 +110,13 @@ export class EmulatorIntents {
     if (form.get("capture_method") !== "manual" || !account.manualCapture) {
       return refusal(400, undefined, { param: "capture_method" });
     }
+    const customer = form.get("customer") ?? undefined;
+    if (customer !== undefined && !this.customers.has(account.id, customer)) {
+      return refusal(400, "resource_missing", { param: "customer" });
+    }
     const intent: Intent = {
       id: newId("pi"),
+      customer,
       account: account.id,
       livemode: account.environment === "live",
       value,
@@ -169,11 +179,13 @@ export class EmulatorIntents {
       const network = asked.form.get("payment_method_options[card][network]") ?? undefined;
       if (network !== undefined && proofOf(asked) === undefined && !networksOf(method).includes(network))
         return refusal(400, "parameter_invalid_string", { param: "payment_method_options[card][network]" });
+      const stored = this.customers.storedUse(intent, method, asked.form);
+      if (stored === undefined) return refusal(400, undefined, { param: "payment_method" });
       intent.paymentMethod = method;
       intent.network = network;
       const chargeId = newId("ch");
       const result = await this.#parts.issuer.authorizeOrAsk(
-        paymentOf(intent, method, proofOf(asked)),
+        { ...paymentOf(intent, method, proofOf(asked)), ...stored },
         askingOf(asked),
         (decided) => {
           this.#keep(intent, decided);
@@ -199,6 +211,7 @@ export class EmulatorIntents {
 
   #keep(intent: Intent, authorization: Authorization): void {
     intent.authorization = authorization;
+    this.customers.attach(intent);
     this.#intents.set(intent.id, intent);
     this.#byAuthorization.set(authorization.id, intent);
   }
@@ -265,7 +278,7 @@ function confirmAnswer(intent: Intent, result: CardResult, { form }: Asked): Ans
       return {
         status: 402,
         // The emulator expands nothing in an error: a client that needs the charge reads it.
-        body: { error: { ...cardError(intent, result.code), payment_intent: intentView(intent) } },
+        body: { error: { ...cardError(intent, result.authorization), payment_intent: intentView(intent) } },
         about,
       };
     case "failed":
