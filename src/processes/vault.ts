@@ -59,11 +59,12 @@ export async function startVaultRole(
     grpcTls,
     database,
     logger,
-    environments: vault.environments.map(({ name, ring, cardToken, fingerprint }) => ({
+    environments: vault.environments.map(({ name, ring, cardToken, fingerprint, storeRing }) => ({
       environment: name,
       ring,
       cardToken,
       fingerprint,
+      storeRing,
       countedCards: name === "test" ? countedTestCards : undefined,
       ...(name === "test" || vault.emulatorHosts.live.length > 0
         ? { testCards: testNumbers, sandboxHosts: vault.emulatorHosts[name] }
