@@ -1,11 +1,12 @@
 /** Acts on the decline of a stored card in the transaction that records it: "After a decline" in docs/subscriptions.md. */
 import type { Declined } from "../../../gateways/declines.ts";
 import type { Statement, Tx } from "../../../platform/database.ts";
+import { unreachable } from "../../../platform/errors.ts";
 import type { AgreementId } from "../../../platform/ids.ts";
 import type { Core } from "../../core.ts";
 import type { PaymentSession } from "../../rows/entities.ts";
 import { emitAgreement } from "../keep-card.ts";
-import { afterDecline } from "./after-decline.ts";
+import { type AfterDecline, afterDecline } from "./after-decline.ts";
 import { type RefusalReason, refusalInWords } from "./refusals.ts";
 
 const actStatement: Statement = {
@@ -20,13 +21,45 @@ export async function actOnDecline(
   session: Pick<PaymentSession, "id" | "merchantId" | "cardBrand">,
   declined: Declined,
 ): Promise<void> {
-  const { card, stopAll, agreement, notBeforeMs, linkOnly } = afterDecline(declined, session.cardBrand ?? undefined);
-  if (!card && !agreement && notBeforeMs === undefined && !linkOnly) return;
+  const { stopped, waitMs, status, ofAll, byLink } = effectOf(afterDecline(session.cardBrand ?? "", declined));
+  if (!stopped && waitMs === undefined && !status && !byLink) return;
   const why = declined.declineCode;
-  const stopped = card === undefined ? null : why;
-  const values = [session.id, stopped, notBeforeMs ?? null, agreement ?? null, stopAll ?? false, linkOnly ?? false, why];
+  const values = [session.id, stopped ? why : null, waitMs ?? null, status ?? null, ofAll ?? false, byLink ?? false, why];
   const changed = await tx.query<{ agreementId: AgreementId }>(actStatement, values);
   for (const { agreementId } of changed) await emitAgreement(tx, core, session, agreementId);
+}
+
+type Effect = {
+  readonly stopped?: true;
+  readonly waitMs?: number;
+  readonly status?: "CANCELLED" | "NEEDS_CARD";
+  /** Of each agreement of the card. */
+  readonly ofAll?: true;
+  readonly byLink?: true;
+};
+
+const hourMs = 3_600_000;
+
+/** Returns what `app.act_on_decline` records of a decline. */
+function effectOf(meaning: AfterDecline): Effect {
+  switch (meaning.type) {
+    case "cardStopped":
+      return { stopped: true };
+    case "agreementCancelled":
+      return { status: "CANCELLED" };
+    case "allAgreementsCancelled":
+      return { status: "CANCELLED", ofAll: true };
+    case "needsCard":
+      return { status: "NEEDS_CARD" };
+    case "customerNeeded":
+      return { byLink: true };
+    case "notBefore":
+      return { waitMs: meaning.hours * hourMs };
+    case "mayRetry":
+      return {};
+    default:
+      return unreachable(meaning);
+  }
 }
 
 const selectRefusal: Statement = {
