@@ -161,7 +161,7 @@ async function takeWithCard(core: Core, owner: SessionOwner, charge: KeyedCharge
   if (core.renewals.size > renewalsInFlightMax) throw unavailable();
   const sessionId = core.runtime.uuid();
   const token = await openCard(core, found, { sessionId, merchantId });
-  if (token === undefined || methodId === null)
+  if (token === undefined || methodId == null)
     return { type: "refused", refusal: { reason: "needs_card", other: null, until: null } };
   const planned = await plan(core, found, charge, { sessionId, token });
   const taken = await takeRenewal(core.database, {
@@ -182,7 +182,7 @@ async function openCard(
   const cards = core.vault.stored;
   if (cards === undefined)
     throw new DomainError("vault_cannot_store", "The card vault of this installation stores no cards.");
-  if (methodId === null || handleSealed === null || handleHash === null) return undefined;
+  if (methodId == null || handleSealed === null || handleHash === null) return undefined;
   const handle = unseal(core.sealing, handleAssociatedData(session.merchantId, handleHash), handleSealed);
   const opened = await cards.open({ ...session, handle, code: "none" });
   if (opened !== "lost") return opened.token;

@@ -16,7 +16,7 @@ export function whyNotContinued(
   { ownConnectionId, networkTransactionId }: ChainNames,
   continues: Continues,
 ): string | undefined {
-  const isContinued = continues === "own" ? ownConnectionId === connectionId : networkTransactionId !== null;
+  const isContinued = continues === "own" ? ownConnectionId === connectionId : networkTransactionId != null;
   if (continues !== undefined && isContinued) return undefined;
   if (continues === undefined) return leftOut.continuesNone({ gateway });
   return continues === "own" ? leftOut.continuesOwn({ gateway }) : leftOut.noNetworkId; // rule:renewal-chain
@@ -42,15 +42,15 @@ export function chainAt(
 ): Extract<StoredCardUse, { type: "renewal" }>["chain"] | undefined {
   const { ownConnectionId, ownCustomer, ownMethod, networkTransactionId, network, networkDate, linkId } = chain;
   if (continues === "own") {
-    const isOwn = ownConnectionId === connectionId && ownCustomer !== null && ownMethod !== null;
+    const isOwn = ownConnectionId === connectionId && ownCustomer != null && ownMethod != null;
     return isOwn ? { type: "own", customer: ownCustomer, method: ownMethod } : undefined;
   }
-  if (continues === undefined || networkTransactionId === null) return undefined;
+  if (continues === undefined || networkTransactionId == null) return undefined;
   return {
     type: "network",
     transactionId: networkTransactionId,
-    ...(network !== null && { network }),
-    ...(networkDate !== null && { date: new Date(networkDate) }),
-    ...(linkId !== null && { linkId }),
+    network: network ?? undefined,
+    date: networkDate == null ? undefined : new Date(networkDate),
+    linkId: linkId ?? undefined,
   };
 }
