@@ -5,7 +5,6 @@ import { encodeId } from "../../../platform/ids.ts";
 import { systemRuntime } from "../../../platform/runtime.ts";
 import type { Core } from "../../core.ts";
 import type { PaymentSession } from "../../rows/entities.ts";
-import { cards } from "../../scenarios/core.fixture.ts";
 import { recover } from "../../scenarios/recovery.fixture.ts";
 import { cancelAgreement, findAgreement } from "../agreements.ts";
 import { type RenewalFixture, startRenewals } from "./renewals.fixture.ts";
@@ -21,6 +20,9 @@ beforeEach(async () => {
   fixture.beforeOpening = () => {};
 });
 
+// Declined for missing funds until the sandbox's next day.
+const laterApproved = "4000000000007288";
+const day = 86_400_000;
 const nothing = { state: undefined };
 const idOf = ({ id }: Pick<PaymentSession, "id">) => encodeId("ps", id);
 const sessionsOf = async (agreementId: string) => {
@@ -95,15 +97,14 @@ describe("the charge of an agreement", () => {
   });
 
   it("is tried again after a decline, with other names at the gateways", async () => {
-    const agreementId = await fixture.agree({ number: cards.approved });
-    fixture.stored.forEach((_, handle) => void fixture.stored.set(handle, "4000000000009995"));
+    const agreementId = await fixture.agree({ number: laterApproved });
     const { payment: declined } = await fixture.charge(agreementId);
     expect(declined.session).toMatchObject({ status: "DECLINED", declineCode: "insufficient_funds" });
-    const tried = { tries: 1, refusal: null };
-    expect(declined.stored?.renewal).toMatchObject(tried);
+    expect(declined.stored?.renewal).toMatchObject({ tries: 1, refusal: null });
     expect(retryOf(declined.stored!.renewal!)).toMatchObject({ allowed: true, triesLeft: 7, customerNeeded: false });
-    fixture.stored.forEach((_, handle) => void fixture.stored.set(handle, cards.approved));
+    await fixture.base.sandbox.setClockAhead(day);
     const { payment: paid } = await fixture.charge(agreementId);
+    await fixture.base.sandbox.setClockAhead(0);
     expect(paid.session.status).toBe("SUCCEEDED");
     const ids = [...declined.attempts, ...paid.attempts].map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
