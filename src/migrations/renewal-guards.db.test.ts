@@ -269,7 +269,8 @@ describe("S5: no renewal", () => {
   it("of many at once is sent beyond the limit: an open one counts", async () => {
     const agreement = await agreementOf(owner);
     await declines(agreement, 14);
-    const others = await Promise.all(Array.from({ length: 6 }, () => agreementOf(owner, { of: agreement })));
+    const others: AgreementRow[] = [];
+    for (let nth = 0; nth < 6; nth++) others.push(await agreementOf(owner, { of: agreement }));
     const clients = await Promise.all(others.map(() => another()));
     const answers = await Promise.all(
       others.map(async (other, index) => ((await clients[index]!.query(taking(other))).rows as Answer[])[0]!),

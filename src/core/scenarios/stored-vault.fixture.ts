@@ -62,7 +62,8 @@ export class MemoryVault implements StoredCardVault {
 
 function cardOf(number: string): KeptCard {
   const fingerprint = { versions: [fingerprintOf(number)], isCounted: true };
-  return { brand: "visa", last4: number.slice(-4), expMonth: 4, expYear: 2031, fingerprint };
+  const brand = number.startsWith("5") ? "mastercard" : "visa";
+  return { brand, last4: number.slice(-4), expMonth: 4, expYear: 2031, fingerprint };
 }
 
 function unavailable(): DomainError {

@@ -6,7 +6,7 @@ import { systemRuntime } from "../../../platform/runtime.ts";
 import type { Core } from "../../core.ts";
 import type { PaymentSession } from "../../rows/entities.ts";
 import { recover } from "../../scenarios/recovery.fixture.ts";
-import { cancelAgreement, findAgreement } from "../agreements.ts";
+import { cancelAgreement } from "../agreements.ts";
 import { type RenewalFixture, startRenewals } from "./renewals.fixture.ts";
 import { retryOf } from "./refusals.ts";
 
@@ -15,10 +15,7 @@ beforeAll(async () => {
   fixture = await startRenewals();
 });
 afterAll(() => fixture.close());
-beforeEach(async () => {
-  await fixture.base.setClockAhead(0);
-  fixture.beforeOpening = () => {};
-});
+beforeEach(() => fixture.base.setClockAhead(0));
 
 // Declined for missing funds until the sandbox's next day.
 const laterApproved = "4000000000007288";
@@ -74,7 +71,7 @@ describe("the charge of an agreement", () => {
     const charges = ["one", "two", "three"].map((renewalRef) => fixture.charge(agreementId, { renewalRef }));
     const ended = await Promise.all(charges);
     expect(ended.map(({ payment }) => payment.session.status)).toEqual(["SUCCEEDED", "SUCCEEDED", "SUCCEEDED"]);
-    expect((await findAgreement(fixture.core, { merchantId: fixture.base.owner.merchantId, agreementId }))?.renewals).toHaveLength(3);
+    expect((await fixture.agreement(agreementId)).renewals).toHaveLength(3);
   });
 
   it("succeeds once, asked by many keys at once", async () => {
@@ -144,18 +141,16 @@ describe("a charge is refused, and nothing is created, where", () => {
 
   it("the vault opens no card", async () => {
     const agreementId = await fixture.agree();
-    fixture.beforeOpening = () => {
-      throw Object.assign(new Error("the vault is away"), { code: "unavailable" });
-    };
+    fixture.vault.isAway = true;
     await refused(agreementId, { code: "unavailable" });
+    fixture.vault.isAway = false;
   });
 
   it("the vault has lost the card: its agreements need another one", async () => {
     const agreementId = await fixture.agree();
-    fixture.stored.clear();
+    fixture.vault.cards.clear();
     await refused(agreementId, { code: "agreement_not_active", state: { status: "NEEDS_CARD" } });
-    const found = await findAgreement(fixture.core, { merchantId: fixture.base.owner.merchantId, agreementId });
-    expect(found?.agreement).toMatchObject({ status: "NEEDS_CARD", statusBecause: "card_lost", methodId: null });
+    expect((await fixture.agreement(agreementId)).agreement).toMatchObject({ status: "NEEDS_CARD", statusBecause: "card_lost", methodId: null });
   });
 
   it("the vault stores no cards", async () => {
