@@ -22,7 +22,7 @@ const trail = async (session: PaymentSession) =>
 const skippedOf = ({ skipped }: PaymentSession) => skipped?.map(({ gateway, because }) => `${gateway}: ${because}`);
 /** Counts the declines and the open tries of a card. */
 const counted = async (number: string) => {
-  const text = `SELECT count(*)::int AS count FROM card_decline d JOIN payment_method m USING (merchant_id, fingerprint) WHERE m.last4 = $1`;
+  const text = `SELECT count(DISTINCT d.attempt_id)::int AS count FROM card_decline d JOIN payment_method m USING (merchant_id, fingerprint) WHERE m.last4 = $1`;
   return (await fixture.base.asOwner.query<{ count: number }>({ name: "counted", text }, [number.slice(-4)]))[0]!.count;
 };
 
