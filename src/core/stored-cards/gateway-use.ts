@@ -22,7 +22,7 @@ export function gatewayUse(
   attempt: Pick<Attempt, "connectionId" | "gateway">,
 ): StoredCardUse | undefined {
   const { merchantId, customerRef, saving, terms, openedTokenHash, role, renewal } = stored;
-  if (customerRef === null) return undefined;
+  if (customerRef == null) return undefined;
   const customer = pseudonymOf(sealing, { merchantId, customerRef });
   if (role === "RENEWAL") {
     const chain = chainAt(attempt, stored, connectorOf(attempt.gateway)?.storedCards);
@@ -30,7 +30,7 @@ export function gatewayUse(
   }
   if (saving === "REQUESTED" && terms)
     return { type: "save", customer, purpose: purposes[terms.type], terms: termsForGateway(terms) };
-  if (openedTokenHash !== null) return { type: "customer", customer };
+  if (openedTokenHash != null) return { type: "customer", customer };
   return saving === "REQUESTED" ? { type: "save", customer, purpose: "customer" } : undefined;
 }
 
@@ -49,7 +49,11 @@ export function beginChain(
   tx: Tx,
   { session }: Pick<Payment, "session">,
   { sessionId, connectionId }: Attempt,
-  hold: { readonly networkTransactionId?: string | undefined; readonly stored?: StoredAnswer | undefined; readonly brand?: string | undefined },
+  hold: {
+    readonly networkTransactionId?: string | undefined;
+    readonly stored?: StoredAnswer | undefined;
+    readonly brand?: string | undefined;
+  },
 ): void {
   const { own, network } = hold.stored ?? {};
   const transactionId = usable(network?.transactionId ?? hold.networkTransactionId);

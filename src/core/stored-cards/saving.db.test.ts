@@ -99,7 +99,11 @@ it("stores nothing of a declined payment", async () => {
   await fixture.setClockAhead(1);
   await saveDueCardsOnce(core);
   await fixture.setClockAhead(0);
-  expect([vault.keeps, await methodsOf(fixture, customerRef), await agreementsOf(fixture, customerRef)]).toEqual([0, [], []]);
+  expect([vault.keeps, await methodsOf(fixture, customerRef), await agreementsOf(fixture, customerRef)]).toEqual([
+    0,
+    [],
+    [],
+  ]);
   expect(await savingOf(fixture, session)).toMatchObject({ saving: "DROPPED" });
   expect(await fixture.eventTypes(session)).toEqual(["payment_session.declined"]);
 });
@@ -134,7 +138,10 @@ it("goes on where the process died after the claim", async () => {
   await fixture.setClockAhead(1);
   await saveDueCardsOnce(core);
   await fixture.setClockAhead(0);
-  expect([isPaid ? "KEPT" : "DROPPED", stored?.consentedAt != null]).toEqual([(await savingOf(fixture, session))?.saving, true]);
+  expect([isPaid ? "KEPT" : "DROPPED", stored?.consentedAt != null]).toEqual([
+    (await savingOf(fixture, session))?.saving,
+    true,
+  ]);
 });
 
 it("goes on where the process died after the approval", async () => {
@@ -221,7 +228,8 @@ it("updates the method of the same number of the same customer, and erases the e
 it("keeps the same number of two customers apart", async () => {
   const { core } = withVault(fixture);
   const [one, other] = [newCustomer(), newCustomer()];
-  for (const customerRef of [one, other]) await payAndStore(fixture, core, await savingSession(fixture, { customerRef }));
+  for (const customerRef of [one, other])
+    await payAndStore(fixture, core, await savingSession(fixture, { customerRef }));
   expect((await methodsOf(fixture, one)).length + (await methodsOf(fixture, other)).length).toBe(2);
 });
 

@@ -54,7 +54,9 @@ const keepCard = (session: PaymentSession) =>
 
 describe("S1: no method or agreement without recorded consent and a winner", () => {
   it("refuses to store the card of a payment without a winner", async () => {
-    await expect(keepCard(await declined())).rejects.toThrow("a card is stored with a customer's consent and an approved payment");
+    await expect(keepCard(await declined())).rejects.toThrow(
+      "a card is stored with a customer's consent and an approved payment",
+    );
   });
 
   it("stores nothing where the customer did not consent", async () => {
@@ -79,8 +81,11 @@ describe("S1: no method or agreement without recorded consent and a winner", () 
   it("refuses a claim without consent of a session that begins an agreement", async () => {
     const session = await savingSession(fixture, { customerRef: newCustomer(), agreement: monthly });
     const claim = core.database.transaction(async (tx) => {
-      const claimed = { name: "attack_claim", text: `SELECT FROM app.claim($1, 30000, 45000, 't', sha256('t'), 1, '[]', '[]', NULL, NULL, NULL, NULL,
-        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, false, false, 9, 9, NULL, NULL, NULL)` };
+      const claimed = {
+        name: "attack_claim",
+        text: `SELECT FROM app.claim($1, 30000, 45000, 't', sha256('t'), 1, '[]', '[]', NULL, NULL, NULL, NULL,
+        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, false, false, 9, 9, NULL, NULL, NULL)`,
+      };
       await tx.query(claimed, [session.id]);
       const text = "SELECT FROM app.claim_stored($1, 't', 'h', sha256('h'), NULL, NULL, NULL, NULL, 0, 900000)";
       await tx.query({ name: "attack_claim_stored", text }, [session.id]);
@@ -105,14 +110,20 @@ describe("S1: no method or agreement without recorded consent and a winner", () 
   });
 
   it("lets the service write none of the tables", async () => {
-    const tables = "stored_payment payment_method card_erasure agreement renewal renewal_try card_state card_decline".split(" ");
+    const tables =
+      "stored_payment payment_method card_erasure agreement renewal renewal_try card_state card_decline".split(" ");
     for (const table of tables) {
-      const statements = [`INSERT INTO ${table} DEFAULT VALUES`, `DELETE FROM ${table}`, `SELECT FROM ${table} FOR UPDATE`];
+      const statements = [
+        `INSERT INTO ${table} DEFAULT VALUES`,
+        `DELETE FROM ${table}`,
+        `SELECT FROM ${table} FOR UPDATE`,
+      ];
       for (const text of statements) await expect(asService(text)).rejects.toThrow("permission denied");
       expect(await asService(`SELECT FROM ${table} LIMIT 0`)).toEqual([]);
     }
     const helpers = ["app.make_agreement(NULL, NULL)", "app.count_card_decline(gen_random_uuid(), gen_random_uuid())"];
-    for (const call of helpers) await asService(`SELECT ${call}`).catch(({ message }) => expect(message).toMatch(/permission denied/));
+    for (const call of helpers)
+      await asService(`SELECT ${call}`).catch(({ message }) => expect(message).toMatch(/permission denied/));
   });
 });
 
@@ -134,20 +145,29 @@ describe("S9: a chain begins anew only by a customer's approved payment with con
     const { agreementId } = await agreed();
     const other = await declined();
     const set = `network_transaction_id = 'n-1', chain_version = chain_version + 1, session_id = '${other.id}'`;
-    await expect(change(agreementId, set)).rejects.toThrow("an agreement has a customer's consent and an approved payment");
+    await expect(change(agreementId, set)).rejects.toThrow(
+      "an agreement has a customer's consent and an approved payment",
+    );
   });
 
   it("takes another consented and approved payment", async () => {
     const { agreementId } = await agreed();
     const { session } = await agreed();
-    await change(agreementId, `network_transaction_id = 'n-1', chain_version = chain_version + 1, session_id = '${session.id}'`);
+    await change(
+      agreementId,
+      `network_transaction_id = 'n-1', chain_version = chain_version + 1, session_id = '${session.id}'`,
+    );
   });
 
   it("refuses to go on once the agreement has ended, and other terms at any time", async () => {
     const { agreementId } = await agreed();
-    await expect(change(agreementId, "max_amount_minor = 1")).rejects.toThrow("what a customer has agreed to never changes");
+    await expect(change(agreementId, "max_amount_minor = 1")).rejects.toThrow(
+      "what a customer has agreed to never changes",
+    );
     await asService("SELECT FROM app.cancel_agreement($1, $2, 'merchant')", [fixture.owner.merchantId, agreementId]);
-    await expect(change(agreementId, "status = 'ACTIVE', ended_at = NULL")).rejects.toThrow("an agreement that has ended stays so");
+    await expect(change(agreementId, "status = 'ACTIVE', ended_at = NULL")).rejects.toThrow(
+      "an agreement that has ended stays so",
+    );
   });
 });
 
@@ -169,13 +189,20 @@ describe("S10: deleting is one transaction and one way", () => {
     const { methodId } = await agreed();
     const { agreementId } = await agreed();
     await remove(methodId);
-    await expect(change(methodId, "status = 'ACTIVE', handle_sealed = 'x', deleted_at = NULL")).rejects.toThrow("a deleted card stays deleted");
+    await expect(change(methodId, "status = 'ACTIVE', handle_sealed = 'x', deleted_at = NULL")).rejects.toThrow(
+      "a deleted card stays deleted",
+    );
     const given = asOwner("UPDATE agreement SET method_id = $1 WHERE id = $2", [methodId, agreementId]);
     await expect(given).rejects.toThrow(/another card with a customer's payment|violates foreign key/);
-    const rows = await asOwner("SELECT handle_sealed, encode(handle_hash, 'hex') AS hash FROM payment_method WHERE id = $1", [methodId]);
+    const rows = await asOwner(
+      "SELECT handle_sealed, encode(handle_hash, 'hex') AS hash FROM payment_method WHERE id = $1",
+      [methodId],
+    );
     const [{ hash }] = rows as [{ hash: string }];
     expect(rows).toEqual([{ handle_sealed: null, hash }]);
-    expect(await asOwner("SELECT 1 AS one FROM card_erasure WHERE encode(handle_hash, 'hex') = $1", [hash])).toEqual([{ one: 1 }]);
+    expect(await asOwner("SELECT 1 AS one FROM card_erasure WHERE encode(handle_hash, 'hex') = $1", [hash])).toEqual([
+      { one: 1 },
+    ]);
   });
 
   it("deletes nothing of another merchant's", async () => {
@@ -189,7 +216,10 @@ describe("S11: cards are found by merchant and customer together", () => {
   it("lets no session use another customer's card", async () => {
     const { methodId } = await agreed();
     const session = await fixture.newSession({ customerRef: newCustomer() });
-    const used = asService("SELECT p.session_id FROM app.use_stored_card($1, $2, sha256('t')) p", [session.id, methodId]);
+    const used = asService("SELECT p.session_id FROM app.use_stored_card($1, $2, sha256('t')) p", [
+      session.id,
+      methodId,
+    ]);
     expect(await used).toEqual([]);
     const forced = asOwner("UPDATE stored_payment SET method_id = $1 WHERE session_id = $2", [methodId, session.id]);
     await expect(forced).rejects.toThrow("a stored card pays for its own customer");

@@ -64,7 +64,14 @@ export function methodsOf(fixture: CoreFixture, customerRef: string) {
 
 /** Returns the agreements of a customer, oldest first. */
 export function agreementsOf(fixture: CoreFixture, customerRef: string) {
-  type Row = { id: string; method_id: string | null; status: string; status_because: string | null; chain_version: number };
-  const text = "SELECT id, method_id, status, status_because, chain_version FROM agreement WHERE customer_ref = $1 ORDER BY id";
+  type Row = {
+    id: string;
+    method_id: string | null;
+    status: string;
+    status_because: string | null;
+    chain_version: number;
+  };
+  const text =
+    "SELECT id, method_id, status, status_because, chain_version FROM agreement WHERE customer_ref = $1 ORDER BY id";
   return rowsOf<Row>(fixture, text, [customerRef]);
 }

@@ -153,7 +153,12 @@ export const stories: readonly Story[] = [
     order: {
       customerRef: "customer-7",
       saveCard: {
-        agreement: { type: "RECURRING", text: "49.00 EUR each month until you cancel.", everyDays: 28, endsOn: "2099-12-31" },
+        agreement: {
+          type: "RECURRING",
+          text: "49.00 EUR each month until you cancel.",
+          everyDays: 28,
+          endsOn: "2099-12-31",
+        },
       },
     },
     async play(fixture, session) {
