@@ -6,8 +6,8 @@ import { chargeAgreement } from "../core/stored-cards/renewals/charge-agreement.
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { callerKey, readIdempotencyKey, requestIdKey, requireMerchant } from "./caller.ts";
-import { toSessionMessage } from "./session-messages.ts";
 import { setCreatedHeaders } from "./payments-rpc.ts";
+import { toSessionMessage } from "./session-messages.ts";
 
 /** The rpc that charges an agreement of the merchant, in the cell where the merchant is now. */
 export const chargeService: Pick<ServiceImpl<typeof AgreementService>, "chargeAgreement"> = {

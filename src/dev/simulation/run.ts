@@ -252,16 +252,12 @@ class Run implements GatewayWorld {
     ) {
       return false;
     }
+    const actors = [this.#customer, this.#later, this.#order, this.#shop, this.#others, this.#braking];
     if (
       this.#notifications.isCarrying ||
       this.#requests.isRepeating ||
-      this.#customer.isActing ||
       this.#isRefunding() ||
-      this.#later.isActing ||
-      this.#order.isActing ||
-      this.#shop.isActing ||
-      this.#others.isActing ||
-      this.#braking.isActing ||
+      actors.some(({ isActing }) => isActing) ||
       timeline.nowMs < this.#changedAtMs + stragglersMs
     ) {
       return false;

@@ -165,7 +165,12 @@ export class Schedulers {
     const renewalRef = `renewal ${renewal}`;
     const wasPaid = this.#paid.has(renewal);
     process.note(() => `is to charge ${renewalRef} under key ${key}`);
-    const asked = { agreementId: this.#agreementId, ...charge, orderRef: `${renewalRef} of seed ${this.#parts.seed}`, renewalRef };
+    const asked = {
+      agreementId: this.#agreementId,
+      ...charge,
+      orderRef: `${renewalRef} of seed ${this.#parts.seed}`,
+      renewalRef,
+    };
     chargeAgreement(core, owner, { ...asked, key: `key ${renewal} ${key}`, signal: gone.signal }).then(
       ({ payment: { session }, replayed }) => {
         process.note(() => `answers the scheduler: ${session.status}`);
@@ -182,10 +187,16 @@ export class Schedulers {
   async #lookAt(): Promise<void> {
     const { server, stage, members, violate, plan } = this.#parts;
     const { rows } = await server.observe({ ...stateOf, values: [this.#agreementId] });
-    const { open, paid, stopped, strayed } = rows[0] as { open: number; paid: number; stopped: number; strayed: number };
+    const { open, paid, stopped, strayed } = rows[0] as {
+      open: number;
+      paid: number;
+      stopped: number;
+      strayed: number;
+    };
     if (stopped > 0) violate("a stopped card was tried");
     if (strayed > 0) violate("a gateway got an agreement that it cannot continue");
-    this.#isActing = open > 0 || plan!.firings.some(({ atMs, patienceMs }) => atMs + patienceMs >= stage.timeline.nowMs);
+    this.#isActing =
+      open > 0 || plan!.firings.some(({ atMs, patienceMs }) => atMs + patienceMs >= stage.timeline.nowMs);
     if (!this.#isActing) {
       const captured = [1, 2].filter((renewal) => this.#capturesOf(renewal) > 0).length;
       if (captured !== paid) violate(`${captured} renewals were captured, and ${paid} are paid`);

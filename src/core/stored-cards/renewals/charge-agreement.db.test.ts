@@ -7,8 +7,8 @@ import type { Core } from "../../core.ts";
 import type { PaymentSession } from "../../rows/entities.ts";
 import { recover } from "../../scenarios/recovery.fixture.ts";
 import { cancelAgreement } from "../agreements.ts";
-import { type RenewalFixture, startRenewals } from "./renewals.fixture.ts";
 import { retryOf } from "./refusals.ts";
+import { type RenewalFixture, startRenewals } from "./renewals.fixture.ts";
 
 let fixture: RenewalFixture;
 beforeAll(async () => {
@@ -32,7 +32,12 @@ describe("the charge of an agreement", () => {
   it("captures without the customer, and answers as the session stands", async () => {
     const agreementId = await fixture.agree();
     const { payment, replayed } = await fixture.charge(agreementId, { metadata: { invoice: "1" } });
-    expect(payment.session).toMatchObject({ status: "SUCCEEDED", amountMinor: 900, orderRef: "invoice-1", cardLast4: "4242" });
+    expect(payment.session).toMatchObject({
+      status: "SUCCEEDED",
+      amountMinor: 900,
+      orderRef: "invoice-1",
+      cardLast4: "4242",
+    });
     expect(payment.stored).toMatchObject({ role: "RENEWAL", agreementId, renewalRef: "invoice-1", try: 1 });
     expect(payment.session.details).toEqual({ metadata: { invoice: "1" } });
     expect(replayed).toBe(false);
@@ -46,9 +51,15 @@ describe("the charge of an agreement", () => {
     const first = await fixture.charge(agreementId, { key });
     const repeated = await fixture.charge(agreementId, { key });
     expect(repeated).toMatchObject({ replayed: true, payment: { session: { id: first.payment.session.id } } });
-    await expect(fixture.charge(agreementId, { key, amountMinor: 901 })).rejects.toMatchObject({ code: "idempotency_key_reused" });
-    await expect(fixture.charge(agreementId, { key, metadata: { a: "b" } })).rejects.toMatchObject({ code: "idempotency_key_reused" });
-    await expect(fixture.charge(agreementId, { key, orderRef: "x" })).rejects.toMatchObject({ code: "idempotency_key_reused" });
+    await expect(fixture.charge(agreementId, { key, amountMinor: 901 })).rejects.toMatchObject({
+      code: "idempotency_key_reused",
+    });
+    await expect(fixture.charge(agreementId, { key, metadata: { a: "b" } })).rejects.toMatchObject({
+      code: "idempotency_key_reused",
+    });
+    await expect(fixture.charge(agreementId, { key, orderRef: "x" })).rejects.toMatchObject({
+      code: "idempotency_key_reused",
+    });
     expect(await sessionsOf(agreementId)).toBe(1);
   });
 
@@ -135,8 +146,16 @@ describe("a charge is refused, and nothing is created, where", () => {
 
   it("a field breaks its rule", async () => {
     const agreementId = await fixture.agree();
-    await refused(agreementId, { code: "invalid_field", message: expect.stringContaining("currency") }, { currency: "XXX" });
-    await refused(agreementId, { code: "invalid_field", message: expect.stringContaining("renewalRef") }, { renewalRef: " " });
+    await refused(
+      agreementId,
+      { code: "invalid_field", message: expect.stringContaining("currency") },
+      { currency: "XXX" },
+    );
+    await refused(
+      agreementId,
+      { code: "invalid_field", message: expect.stringContaining("renewalRef") },
+      { renewalRef: " " },
+    );
   });
 
   it("the vault opens no card", async () => {
@@ -150,7 +169,11 @@ describe("a charge is refused, and nothing is created, where", () => {
     const agreementId = await fixture.agree();
     fixture.vault.cards.clear();
     await refused(agreementId, { code: "agreement_not_active", state: { status: "NEEDS_CARD" } });
-    expect((await fixture.agreement(agreementId)).agreement).toMatchObject({ status: "NEEDS_CARD", statusBecause: "card_lost", methodId: null });
+    expect((await fixture.agreement(agreementId)).agreement).toMatchObject({
+      status: "NEEDS_CARD",
+      statusBecause: "card_lost",
+      methodId: null,
+    });
   });
 
   it("the vault stores no cards", async () => {
@@ -177,7 +200,9 @@ describe("a renewal that is under way", () => {
     await cancelAgreement(fixture.core, { merchantId: fixture.base.owner.merchantId, agreementId }, "merchant");
     await fixture.base.sandbox.release({});
     expect((await paying).payment.session.status).toBe("SUCCEEDED");
-    await expect(fixture.charge(agreementId, { renewalRef: "next" })).rejects.toMatchObject({ code: "agreement_not_active" });
+    await expect(fixture.charge(agreementId, { renewalRef: "next" })).rejects.toMatchObject({
+      code: "agreement_not_active",
+    });
   });
 
   it("keeps its renewal while its capture is unanswered", async () => {

@@ -61,7 +61,12 @@ function findUnchargeable(charge: Charge): FieldProblem[] {
   const { renewalRef } = charge;
   const problems = findUnpayable(charge);
   if (renewalRef?.trim() !== "") return problems;
-  const blank = { param: "renewalRef", pointer: "/renewalRef", code: "invalid_field", detail: "must not be blank" } as const;
+  const blank = {
+    param: "renewalRef",
+    pointer: "/renewalRef",
+    code: "invalid_field",
+    detail: "must not be blank",
+  } as const;
   return [...problems, blank];
 }
 
@@ -103,7 +108,10 @@ async function begin(core: Core, owner: SessionOwner, charge: KeyedCharge): Prom
 
 async function startRenewal(core: Core, { sessionId, attemptId }: TakenRenewal): Promise<Begun> {
   const loaded = await loadSession(core.database, sessionId);
-  const run = startProcessing(core, { lease: { sessionId, epoch: 1 }, reloaded: { loaded, openedAttemptId: attemptId } });
+  const run = startProcessing(core, {
+    lease: { sessionId, epoch: 1 },
+    reloaded: { loaded, openedAttemptId: attemptId },
+  });
   core.renewals.add(run);
   void run.finally(() => core.renewals.delete(run));
   return { session: loaded.session, run };
@@ -117,14 +125,20 @@ function keyedCharge({ merchantId, statementDescriptor }: SessionOwner, charge: 
   const asked = detailsOf(charge);
   return {
     ...{ merchantId, agreementId, renewalRef, amountMinor, currency, orderRef, requestId: charge.requestId },
-    details: detailsOf({ metadata, statementDescriptor: charge.statementDescriptor ?? statementDescriptor ?? undefined }),
+    details: detailsOf({
+      metadata,
+      statementDescriptor: charge.statementDescriptor ?? statementDescriptor ?? undefined,
+    }),
     keyHash: sha256(charge.key),
     requestHash: sha256(JSON.stringify([renewalRef, amountMinor, currency, orderRef, ...(asked ? [asked] : [])])),
   };
 }
 
 function unavailable(): DomainError {
-  return new DomainError("unavailable", "The agreement cannot be charged at the moment, and nothing was created; repeat the request.");
+  return new DomainError(
+    "unavailable",
+    "The agreement cannot be charged at the moment, and nothing was created; repeat the request.",
+  );
 }
 
 type Found = Pick<Agreement, "ownConnectionId" | "networkTransactionId" | "methodId"> & {
@@ -150,7 +164,12 @@ const selectAgreement: Statement = {
  * Opens the agreement's card for a new session, and takes the renewal with it. What is refused already opens none. The card may be
  * replaced meanwhile; then the new one is opened.
  */
-async function takeWithCard(core: Core, owner: SessionOwner, charge: KeyedCharge, isAgain = false): Promise<TakenCharge> {
+async function takeWithCard(
+  core: Core,
+  owner: SessionOwner,
+  charge: KeyedCharge,
+  isAgain = false,
+): Promise<TakenCharge> {
   const { agreementId, merchantId, renewalRef, keyHash, requestHash, amountMinor, currency } = charge;
   const values = [agreementId, merchantId, renewalRef, keyHash, requestHash, amountMinor, currency, renewalTriesMax];
   const [found] = await core.database.query<Found>(selectAgreement, values);
@@ -202,7 +221,9 @@ async function plan(
   const rule = await loadRoute(core, session);
   const { card } = rule.cases ? await core.vault.checkToken({ sessionId: encodeId("ps", sessionId), token }) : {};
   const { route, routedBy } =
-    rule.cases || rule.split ? followCases(rule, factsOf(core, session, rule, card)) : { route: rule, routedBy: undefined };
+    rule.cases || rule.split
+      ? followCases(rule, factsOf(core, session, rule, card))
+      : { route: rule, routedBy: undefined };
   const planned = planRenewal(route, found, (gateway) => core.connectorOf(gateway)?.storedCards);
   const [to] = planned.plan;
   const opened = { session: { ...session, plan: planned.plan }, authentications: [] };

@@ -36,8 +36,16 @@ describe("a renewal", () => {
   });
 
   it.each([
-    { number: "4000000000007338", skipped: "SANDBOX_A: SANDBOX_A continues only agreements that began in its account.", via: "SANDBOX_B" },
-    { number: "4000000000007361", skipped: "SANDBOX_B: The agreement has no network transaction id.", via: "SANDBOX_A" },
+    {
+      number: "4000000000007338",
+      skipped: "SANDBOX_A: SANDBOX_A continues only agreements that began in its account.",
+      via: "SANDBOX_B",
+    },
+    {
+      number: "4000000000007361",
+      skipped: "SANDBOX_B: The agreement has no network transaction id.",
+      via: "SANDBOX_A",
+    },
   ])("of $number leaves out the gateway that cannot continue it", async ({ number, skipped, via }) => {
     const agreementId = await fixture.agree({ number });
     const { payment } = await fixture.charge(agreementId);
@@ -50,8 +58,18 @@ describe("a renewal", () => {
 
 describe("after a decline of a renewal", () => {
   it.each([
-    { of: "no such account (14)", number: "4000000000007312", refused: { code: "retry_not_allowed" }, retry: { allowed: false, customerNeeded: true } },
-    { of: "advice 03", number: "5200000000007200", refused: { code: "retry_not_allowed" }, retry: { allowed: false, customerNeeded: true } },
+    {
+      of: "no such account (14)",
+      number: "4000000000007312",
+      refused: { code: "retry_not_allowed" },
+      retry: { allowed: false, customerNeeded: true },
+    },
+    {
+      of: "advice 03",
+      number: "5200000000007200",
+      refused: { code: "retry_not_allowed" },
+      retry: { allowed: false, customerNeeded: true },
+    },
   ])("$of, the card is stopped, and no other gateway was asked", async ({ number, refused, retry }) => {
     const agreementId = await fixture.agree({ number });
     const { payment } = await fixture.charge(agreementId);
@@ -74,7 +92,10 @@ describe("after a decline of a renewal", () => {
     expect((await fixture.agreement(agreementId)).agreement.status).toBe("CANCELLED");
     expect(retryOf(payment.stored!.renewal!)).toMatchObject({ allowed: false, customerNeeded: false });
     expect(await fixture.base.eventTypes(payment.session)).toEqual(["agreement.updated", "payment_session.declined"]);
-    await expect(fixture.charge(agreementId)).rejects.toMatchObject({ code: "agreement_not_active", state: { status: "CANCELLED" } });
+    await expect(fixture.charge(agreementId)).rejects.toMatchObject({
+      code: "agreement_not_active",
+      state: { status: "CANCELLED" },
+    });
   });
 
   it.each([
@@ -133,6 +154,9 @@ describe("the tries of a card", () => {
     const { payment } = await fixture.charge(agreementId);
     expect(await trail(payment.session)).toEqual(["SANDBOX_A DECLINED"]);
     expect(payment.attempts[0]!.nextBecause).toBe("The card was declined as often as its network allows.");
-    await expect(fixture.charge(agreementId)).rejects.toMatchObject({ code: "retry_not_allowed", state: { notBefore: expect.any(String) } });
+    await expect(fixture.charge(agreementId)).rejects.toMatchObject({
+      code: "retry_not_allowed",
+      state: { notBefore: expect.any(String) },
+    });
   });
 });

@@ -24,7 +24,15 @@ export async function actOnDecline(
   const { stopped, waitMs, status, ofAll, byLink } = effectOf(afterDecline(session.cardBrand ?? "", declined));
   if (!stopped && waitMs === undefined && !status && !byLink) return;
   const why = declined.declineCode;
-  const values = [session.id, stopped ? why : null, waitMs ?? null, status ?? null, ofAll ?? false, byLink ?? false, why];
+  const values = [
+    session.id,
+    stopped ? why : null,
+    waitMs ?? null,
+    status ?? null,
+    ofAll ?? false,
+    byLink ?? false,
+    why,
+  ];
   const changed = await tx.query<{ agreementId: AgreementId }>(actStatement, values);
   for (const { agreementId } of changed) await emitAgreement(tx, core, session, agreementId);
 }

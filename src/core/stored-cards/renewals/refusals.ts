@@ -29,7 +29,12 @@ const notAllowed = "retry_not_allowed";
 const refusals = {
   paid: { code: "renewal_paid", because: "The renewal is paid." },
   in_progress: { code: "renewal_in_progress", because: "The renewal is being paid." },
-  needs_card: { code: notActive, because: "The agreement needs another card.", status: "NEEDS_CARD", customerNeeded: true },
+  needs_card: {
+    code: notActive,
+    because: "The agreement needs another card.",
+    status: "NEEDS_CARD",
+    customerNeeded: true,
+  },
   cancelled: { code: notActive, because: "The agreement was cancelled.", status: "CANCELLED" },
   ended: { code: notActive, because: "The agreement has ended.", status: "ENDED" },
   over: { code: notActive, because: "The agreement's last day or last instalment is over.", status: "ENDED" },

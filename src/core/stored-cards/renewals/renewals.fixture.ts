@@ -30,7 +30,11 @@ export class RenewalFixture {
     number = cards.approved,
     terms = {},
     customerRef = v7(),
-  }: { number?: string; terms?: Partial<AgreementTerms>; customerRef?: string } = {}): Promise<AgreementId> {
+  }: {
+    number?: string;
+    terms?: Partial<AgreementTerms>;
+    customerRef?: string;
+  } = {}): Promise<AgreementId> {
     const { core, base } = this;
     const agreement = { type: "UNSCHEDULED", text: "Charged each month.", ...terms } as const;
     const order = { amountMinor: 4900, currency: "EUR", orderRef: v7(), customerRef, saveCard: { agreement } };

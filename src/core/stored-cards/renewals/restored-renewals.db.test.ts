@@ -15,16 +15,25 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 beforeEach(async () => {
   await fixture.base.setClockAhead(0);
-  await fixture.base.asOwner.query({ name: "forget_restores", text: "UPDATE replica_mark SET restored_at = NULL, restores = 0" }, []);
+  await fixture.base.asOwner.query(
+    { name: "forget_restores", text: "UPDATE replica_mark SET restored_at = NULL, restores = 0" },
+    [],
+  );
 });
 
 const declare = () => declareRestore(fixture.base.asOwner, { backupTakenAt: undefined });
 const turns = (session: PaymentSession, count = 7) => restore.turns(fixture.base, session, count, fixture.core);
-const namedBy = (agreementId: string, nth: number, restores = 0) => deriveId(agreementId, `renewal ${restores} ${nth} invoice-1`);
+const namedBy = (agreementId: string, nth: number, restores = 0) =>
+  deriveId(agreementId, `renewal ${restores} ${nth} invoice-1`);
 
 /** Has the lost database charge the renewal at a gateway. */
 async function chargeUnseen(agreementId: string, nth: number, at: 0 | 1, upTo: "held" | "captured"): Promise<string> {
-  const session = { id: namedBy(agreementId, nth), amountMinor: 900, currency: "EUR", orderRef: "invoice-1" } as PaymentSession;
+  const session = {
+    id: namedBy(agreementId, nth),
+    amountMinor: 900,
+    currency: "EUR",
+    orderRef: "invoice-1",
+  } as PaymentSession;
   return restore.payUnseen(fixture.base, session, at, upTo);
 }
 
@@ -35,7 +44,8 @@ async function chargeAgain(agreementId: string): Promise<PaymentSession> {
   return payment.session;
 }
 
-const statusesAt = async (reference: string) => (await fixture.base.sandbox.authorizations(reference)).map(({ status }) => status);
+const statusesAt = async (reference: string) =>
+  (await fixture.base.sandbox.authorizations(reference)).map(({ status }) => status);
 const attemptsOf = async (session: PaymentSession) => (await fixture.base.loadSession(session)).attempts;
 
 describe("a renewal that the lost database has", () => {
@@ -50,9 +60,17 @@ describe("a renewal that the lost database has", () => {
     await declare();
     const session = await chargeAgain(agreementId);
     expect(await turns(session)).toMatchObject({ status: "SUCCEEDED", capturedVia: gateway });
-    expect(await attemptsOf(session)).toMatchObject([{ id: attemptIdOf({ sessionId: namedBy(agreementId, nth), connectionId: fixture.base.connectionIds[at]! }), status: "CAPTURED" }]);
+    expect(await attemptsOf(session)).toMatchObject([
+      {
+        id: attemptIdOf({ sessionId: namedBy(agreementId, nth), connectionId: fixture.base.connectionIds[at]! }),
+        status: "CAPTURED",
+      },
+    ]);
     expect(await statusesAt(reference)).toEqual(["captured"]);
-    await expect(fixture.charge(agreementId)).rejects.toMatchObject({ code: "renewal_paid", state: { sessionId: encodeId("ps", session.id) } });
+    await expect(fixture.charge(agreementId)).rejects.toMatchObject({
+      code: "renewal_paid",
+      state: { sessionId: encodeId("ps", session.id) },
+    });
   });
 
   it("only held ends with one capture", async () => {
@@ -61,7 +79,9 @@ describe("a renewal that the lost database has", () => {
     await declare();
     const session = await chargeAgain(agreementId);
     expect(await turns(session, 8)).toMatchObject({ status: "SUCCEEDED" });
-    const captured = (await Promise.all((await attemptsOf(session)).map(({ id }) => statusesAt(encodeId("att", id))))).flat();
+    const captured = (
+      await Promise.all((await attemptsOf(session)).map(({ id }) => statusesAt(encodeId("att", id))))
+    ).flat();
     expect(captured.filter((status) => status === "captured")).toHaveLength(1);
     expect(["voided", "captured"]).toContain((await statusesAt(reference))[0]);
   });
@@ -75,7 +95,10 @@ describe("a renewal that no gateway knows", () => {
     expect(await turns(session)).toMatchObject({ status: "SUCCEEDED" });
     const [attempt] = await attemptsOf(session);
     const connectionId = fixture.base.connectionIds[0]!;
-    expect(attempt).toMatchObject({ id: attemptIdOf({ sessionId: namedBy(agreementId, 1, 1), connectionId }), status: "CAPTURED" });
+    expect(attempt).toMatchObject({
+      id: attemptIdOf({ sessionId: namedBy(agreementId, 1, 1), connectionId }),
+      status: "CAPTURED",
+    });
     expect(await fixture.base.capturedAtGateways(session)).toBe(1);
   });
 
