@@ -34,7 +34,8 @@ CREATE TABLE agreement (
   own_customer text,
   own_method text,
   created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
-  ended_at timestamp with time zone
+  ended_at timestamp with time zone,
+  began_paid boolean DEFAULT false NOT NULL
 );
 
 -- table alert
@@ -656,7 +657,8 @@ END) STORED,
   browser_sealed text,
   refunds smallint DEFAULT 0 NOT NULL,
   customer_ref text,
-  stored boolean DEFAULT false NOT NULL
+  stored boolean DEFAULT false NOT NULL,
+  named_by uuid
 ) PARTITION BY RANGE (id);
 
 -- table reconciliation_run
@@ -737,7 +739,6 @@ CREATE TABLE renewal (
   session_id uuid,
   paid_session_id uuid,
   tries integer DEFAULT 0 NOT NULL,
-  not_before timestamp with time zone,
   only_by_link boolean DEFAULT false NOT NULL,
   because text,
   created_at timestamp with time zone DEFAULT app.clock() NOT NULL
@@ -760,7 +761,8 @@ CREATE TABLE replica_mark (
   marked_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
   timeline text NOT NULL,
   system_identifier text,
-  restored_at timestamp with time zone
+  restored_at timestamp with time zone,
+  restores integer DEFAULT 0 NOT NULL
 ) WITH (fillfactor=10);
 
 -- table request_bucket
@@ -1846,6 +1848,58 @@ CREATE INDEX work_item_open ON work_item USING btree (id) WHERE (closed_at IS NU
 -- index work_item_unresolved
 CREATE INDEX work_item_unresolved ON work_item USING btree (kind) WHERE (resolved_at IS NULL);
 
+-- function app.act_on_decline(of_session uuid, stopped text, wait_ms bigint, agreement_status text, of_all boolean, by_link boolean, why text)
+CREATE OR REPLACE FUNCTION app.act_on_decline(of_session uuid, stopped text, wait_ms bigint, agreement_status text, of_all boolean, by_link boolean, why text)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+#variable_conflict use_variable
+DECLARE
+  p  record;
+  at timestamptz := app.clock();
+BEGIN
+  SELECT o.role, o.agreement_id, o.renewal_ref, m.id AS method_id, m.merchant_id, m.fingerprint INTO p
+  FROM stored_payment o JOIN payment_method m ON m.id = o.method_id WHERE o.session_id = of_session;
+  IF NOT FOUND THEN RETURN; END IF;
+  IF p.role = 'RENEWAL' AND agreement_status IS NOT NULL THEN
+    -- In the order in which renewals lock them: agreements before cards.
+    PERFORM FROM agreement g WHERE g.id = p.agreement_id OR of_all AND g.method_id IN (
+      SELECT m.id FROM payment_method m WHERE m.merchant_id = p.merchant_id AND m.fingerprint = p.fingerprint) ORDER BY g.id FOR NO KEY UPDATE;
+    RETURN QUERY
+      UPDATE agreement g SET status = agreement_status, status_because = why, ended_at = CASE agreement_status WHEN 'CANCELLED' THEN at END
+      WHERE g.status IN ('ACTIVE', CASE agreement_status WHEN 'CANCELLED' THEN 'NEEDS_CARD' END) AND (g.id = p.agreement_id OR of_all AND g.method_id IN (
+        SELECT m.id FROM payment_method m WHERE m.merchant_id = p.merchant_id AND m.fingerprint = p.fingerprint))
+      RETURNING g.id;
+  END IF;
+  IF p.role = 'RENEWAL' AND by_link THEN
+    UPDATE renewal r SET only_by_link = true, because = why WHERE r.agreement_id = p.agreement_id AND r.renewal_ref = p.renewal_ref; END IF;
+  IF stopped IS NOT NULL OR p.role = 'RENEWAL' AND wait_ms IS NOT NULL THEN
+    INSERT INTO card_state AS s (merchant_id, fingerprint, stopped_at, stopped_because, not_before)
+    VALUES (p.merchant_id, p.fingerprint, CASE WHEN stopped IS NOT NULL THEN at END, stopped,
+      CASE WHEN p.role = 'RENEWAL' THEN at + wait_ms * interval '1 ms' END)
+    ON CONFLICT (merchant_id, fingerprint) DO UPDATE SET stopped_at = coalesce(s.stopped_at, EXCLUDED.stopped_at),
+      stopped_because = coalesce(s.stopped_because, EXCLUDED.stopped_because), not_before = greatest(s.not_before, EXCLUDED.not_before);
+  END IF;
+END $function$;
+
+-- function app.agreement_refusal(of_agreement uuid, of_renewal text, minor bigint, in_currency text, at timestamp with time zone)
+CREATE OR REPLACE FUNCTION app.agreement_refusal(of_agreement uuid, of_renewal text, minor bigint, in_currency text, at timestamp with time zone)
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+DECLARE a agreement;
+BEGIN
+  SELECT * INTO a FROM agreement WHERE id = of_agreement;
+  IF a.ends_on < (at AT TIME ZONE 'UTC')::date THEN RETURN 'over'; END IF;
+  IF a.instalments <= (SELECT count(*) FROM renewal r WHERE r.agreement_id = of_agreement AND r.renewal_ref <> of_renewal
+       AND (r.paid_session_id IS NOT NULL OR EXISTS (SELECT FROM payment_session s WHERE s.id = r.session_id AND s.status = 'CREATED')))
+     + a.began_paid::int THEN RETURN 'over'; END IF;
+  IF in_currency <> a.currency OR minor > a.max_amount_minor THEN RETURN 'amount'; END IF;
+  RETURN NULL;
+END $function$;
+
 -- function app.ask_for_capture(of_session uuid)
 CREATE OR REPLACE FUNCTION app.ask_for_capture(of_session uuid)
  RETURNS SETOF payment_session
@@ -1855,6 +1909,14 @@ CREATE OR REPLACE FUNCTION app.ask_for_capture(of_session uuid)
 AS $function$
   UPDATE payment_session SET capture_asked_at = app.clock(), capture_due_at = NULL
   WHERE id = of_session AND capture_asked_at IS NULL RETURNING * $function$;
+
+-- function app.attempt_name(base uuid, connection uuid, round integer)
+CREATE OR REPLACE FUNCTION app.attempt_name(base uuid, connection uuid, round integer)
+ RETURNS uuid
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT app.derived_id(base, format('at %s', connection) || CASE round WHEN 0 THEN '' ELSE format(' round %s', round) END) $function$;
 
 -- function app.audit()
 CREATE OR REPLACE FUNCTION app.audit()
@@ -2156,6 +2218,36 @@ BEGIN
   RETURN NEXT;
 END $function$;
 
+-- function app.card_limits(brand text)
+CREATE OR REPLACE FUNCTION app.card_limits(brand text)
+ RETURNS TABLE(tries integer, within interval)
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT l.tries, l.within FROM (VALUES (true, 10, interval '24 hours'), (true, 35, interval '30 days'), (false, 15, interval '30 days')) l (is_mastercard, tries, within)
+  WHERE l.is_mastercard = (brand = 'mastercard') $function$;
+
+-- function app.card_refusal(of_merchant uuid, card uuid, brand text)
+CREATE OR REPLACE FUNCTION app.card_refusal(of_merchant uuid, card uuid, brand text)
+ RETURNS TABLE(because text, not_before timestamp with time zone)
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  s  record;
+  at timestamptz := app.clock();
+BEGIN
+  SELECT c.stopped_at, c.not_before INTO s FROM card_state c WHERE c.merchant_id = of_merchant AND c.fingerprint = card;
+  IF s.stopped_at IS NOT NULL THEN RETURN QUERY SELECT 'stopped', NULL::timestamptz; RETURN; END IF;
+  RETURN QUERY
+    SELECT w.because, w.not_before FROM (
+      SELECT 'waits' AS because, s.not_before
+      UNION ALL
+      SELECT 'limit', l.within + (SELECT d.declined_at FROM card_decline d WHERE d.merchant_id = of_merchant AND d.fingerprint = card
+                                  ORDER BY d.declined_at DESC OFFSET l.tries - 1 LIMIT 1)
+      FROM app.card_limits(brand) l) w
+    WHERE w.not_before > at ORDER BY w.not_before DESC LIMIT 1;
+END $function$;
+
 -- function app.card_tables()
 CREATE OR REPLACE FUNCTION app.card_tables()
  RETURNS text[]
@@ -2178,6 +2270,18 @@ BEGIN
              AND session_id >= oldest AND (session_id, id) <> (of_session, of_attempt)) THEN
     RAISE EXCEPTION 'attempt_gateway_reference: a gateway reference is of one attempt' USING ERRCODE = 'unique_violation', CONSTRAINT = 'attempt_gateway_reference';
   END IF;
+END $function$;
+
+-- function app.check_renewal_paid()
+CREATE OR REPLACE FUNCTION app.check_renewal_paid()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF EXISTS (SELECT FROM stored_payment p WHERE p.session_id = NEW.id AND p.role IN ('RENEWAL','RECOVERY') AND NOT EXISTS (
+       SELECT FROM renewal r WHERE r.agreement_id = p.agreement_id AND r.renewal_ref = p.renewal_ref AND r.paid_session_id = NEW.id)) THEN
+    PERFORM app.refuse('a captured renewal is paid'); END IF;
+  RETURN NULL;
 END $function$;
 
 -- function app.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, address inet, is_guarded boolean, is_counted boolean, submissions_max integer, declines_max integer, network cidr, network_max integer, braked text)
@@ -2249,6 +2353,7 @@ BEGIN
     INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
       started_at, changed_at, latest_execution_at)
     VALUES (s.id, attempt, 1, at_gateway, connection, credential, place, why, s.amount_minor, s.currency, at, at, at + execution_ms * interval '1 ms');
+    IF s.stored THEN PERFORM app.guard_stored_attempt(s.id, attempt, connection, 0); END IF;
   END IF;
   RETURN NEXT s;
 EXCEPTION WHEN SQLSTATE 'LL001' OR SQLSTATE 'LL003' OR SQLSTATE 'LL004' THEN
@@ -2475,6 +2580,28 @@ BEGIN
   UPDATE payment_method SET status = 'DELETED', handle_sealed = NULL, deleted_at = app.clock() WHERE id = method;
 END $function$;
 
+-- function app.derived_id(base uuid, name text)
+CREATE OR REPLACE FUNCTION app.derived_id(base uuid, name text)
+ RETURNS uuid
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT format('%s-7%s-%s%s-%s', left(base::text, 13), substr(h, 1, 3), to_hex(('x' || substr(h, 4, 1))::bit(4)::int & 3 | 8), substr(h, 5, 3), substr(h, 8, 12))::uuid
+  FROM encode(sha256(convert_to(base || ' ' || name, 'UTF8')), 'hex') h $function$;
+
+-- function app.describe_renewal(p stored_payment, tries_max integer)
+CREATE OR REPLACE FUNCTION app.describe_renewal(p stored_payment, tries_max integer)
+ RETURNS json
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  RETURN (
+    SELECT json_build_object('type', a.type, 'tries', r.tries, 'refusal', CASE WHEN s.status IN ('DECLINED','DEGRADED','EXPIRED') THEN (
+      SELECT to_json(x) FROM app.renewal_refusal(p.agreement_id, p.renewal_ref, p.amount_minor, p.currency, tries_max) x) END)
+    FROM agreement a, renewal r, payment_session s
+    WHERE a.id = p.agreement_id AND r.agreement_id = p.agreement_id AND r.renewal_ref = p.renewal_ref AND s.id = p.session_id);
+END $function$;
+
 -- function app.drop_card(of_session uuid, as_saving text)
 CREATE OR REPLACE FUNCTION app.drop_card(of_session uuid, as_saving text)
  RETURNS SETOF stored_payment
@@ -2663,7 +2790,7 @@ BEGIN
     bool_or(id <> attempt AND (status IN ('AUTHORIZING','AWAITING_CUSTOMER','AUTHORIZED','CAPTURED') OR status = 'VOIDING' AND capture_ordered_at IS NOT NULL)) AS beside_open,
     bool_or(id <> attempt AND changed_at > read_at) AS is_news INTO a
   FROM attempt WHERE session_id = of_session;
-  IF s.status <> 'CREATED' OR s.winner_attempt_id IS NOT NULL OR s.held_at IS NOT NULL OR s.authentications > 0 OR s.unrecorded_check_at IS NOT NULL
+  IF s.status <> 'CREATED' OR s.winner_attempt_id IS NOT NULL OR s.held_at IS NOT NULL OR s.authentications > 0 OR s.unrecorded_check_at IS NOT NULL OR s.stored
      OR at + margin_ms * interval '1 ms' >= s.submit_deadline OR a.after_stop OR a.beside_open OR a.is_news THEN
     RETURN NULL; END IF;
   IF as_status IS NULL OR kind IS NULL OR as_status NOT IN ('DECLINED','FAILED','UNKNOWN')
@@ -2683,7 +2810,6 @@ BEGIN
       next_because = therefore, answered_at = coalesce(answered_at, at), completed_at = CASE WHEN as_status = 'UNKNOWN' THEN NULL ELSE at END, changed_at = at
   WHERE session_id = of_session AND id = attempt AND status = 'AUTHORIZING';
   IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
-  IF s.stored AND as_status <> 'FAILED' THEN PERFORM app.count_card_decline(of_session, attempt); END IF;
   INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
     started_at, changed_at, latest_execution_at)
   VALUES (of_session, next_attempt, a.made + 1, at_gateway, connection, credential, place, why, s.amount_minor, s.currency, at, at, at + execution_ms * interval '1 ms');
@@ -2902,6 +3028,62 @@ BEGIN
   RETURN NULL;
 END $function$;
 
+-- function app.guard_renewal()
+CREATE OR REPLACE FUNCTION app.guard_renewal()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    IF NEW.session_id IS NOT NULL OR NEW.tries <> 0 THEN PERFORM app.refuse('a renewal begins without a try'); END IF;
+    RETURN NEW;
+  END IF;
+  IF (NEW.agreement_id, NEW.renewal_ref, NEW.merchant_id, NEW.created_at) IS DISTINCT FROM (OLD.agreement_id, OLD.renewal_ref, OLD.merchant_id, OLD.created_at) THEN
+    PERFORM app.refuse('a renewal stays its agreement''s'); END IF;
+  IF OLD.paid_session_id IS NOT NULL AND NEW IS DISTINCT FROM OLD THEN PERFORM app.refuse('a paid renewal never changes'); END IF;
+  IF NEW.session_id IS DISTINCT FROM OLD.session_id THEN
+    IF NEW.session_id IS NULL OR EXISTS (SELECT FROM payment_session WHERE id = OLD.session_id AND status IN ('CREATED','SUCCEEDED')) THEN
+      PERFORM app.refuse('a renewal passes to another session when its own has ended unpaid'); END IF;
+    IF NEW.tries <> OLD.tries + 1 THEN PERFORM app.refuse('each try has its number'); END IF;
+  ELSIF NEW.tries <> OLD.tries THEN PERFORM app.refuse('each try has its number'); END IF;
+  IF NEW.paid_session_id IS NOT NULL AND NOT EXISTS (SELECT FROM payment_session WHERE id = NEW.paid_session_id AND status = 'SUCCEEDED') THEN
+    PERFORM app.refuse('a paid renewal has its capture'); END IF;
+  IF OLD.only_by_link AND NOT NEW.only_by_link THEN PERFORM app.refuse('a renewal that its customer has to pay stays so'); END IF;
+  RETURN NEW;
+END $function$;
+
+-- function app.guard_stored_attempt(of_session uuid, of_attempt uuid, connection uuid, of_round integer)
+CREATE OR REPLACE FUNCTION app.guard_stored_attempt(of_session uuid, of_attempt uuid, connection uuid, of_round integer)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  s record;
+  p record;
+  m record;
+BEGIN
+  SELECT o.named_by, o.unrecorded_check_at, o.created_at INTO s FROM payment_session o WHERE o.id = of_session;
+  SELECT * INTO p FROM stored_payment o WHERE o.session_id = of_session;
+  IF p.role IN ('RENEWAL','RECOVERY') AND NOT EXISTS (
+       SELECT FROM renewal r WHERE r.agreement_id = p.agreement_id AND r.renewal_ref = p.renewal_ref AND r.session_id = of_session AND r.paid_session_id IS NULL) THEN
+    PERFORM app.refuse('the renewal is another session''s'); END IF;
+  IF p.role = 'RENEWAL' AND s.unrecorded_check_at IS NULL THEN
+    SELECT o.merchant_id, o.fingerprint, o.brand INTO m FROM payment_method o WHERE o.id = p.method_id;
+    IF of_attempt <> app.attempt_name(s.named_by, connection, of_round) THEN PERFORM app.refuse('an attempt of a renewal has its name'); END IF;
+    IF p.own_connection_id IS DISTINCT FROM connection AND p.network_transaction_id IS NULL THEN
+      PERFORM app.refuse('a gateway continues its own chain, or one with a network transaction id'); END IF;
+    IF app.agreement_refusal(p.agreement_id, p.renewal_ref, p.amount_minor, p.currency, s.created_at) IS NOT NULL THEN
+      PERFORM app.refuse('a renewal stays within its agreement'); END IF;
+    IF EXISTS (SELECT FROM renewal r WHERE r.agreement_id = p.agreement_id AND r.renewal_ref = p.renewal_ref AND r.only_by_link) THEN
+      PERFORM app.refuse('only its customer pays this renewal'); END IF;
+    INSERT INTO card_state (merchant_id, fingerprint) VALUES (m.merchant_id, m.fingerprint) ON CONFLICT DO NOTHING;
+    PERFORM FROM card_state c WHERE c.merchant_id = m.merchant_id AND c.fingerprint = m.fingerprint FOR UPDATE;
+    IF EXISTS (SELECT FROM app.card_refusal(m.merchant_id, m.fingerprint, m.brand)) THEN
+      PERFORM app.refuse('no renewal of a card that is stopped, has to wait or was declined too often'); END IF;
+    PERFORM app.count_card_decline(of_session, of_attempt);
+  END IF;
+END $function$;
+
 -- function app.guard_timeline()
 CREATE OR REPLACE FUNCTION app.guard_timeline()
  RETURNS trigger
@@ -2963,7 +3145,7 @@ BEGIN
   SET winner_attempt_id = attempt, card_brand = coalesce(brand, card_brand), card_last4 = coalesce(last4, card_last4),
       lease_until = CASE WHEN lease_until > at + unused_ms * interval '1 ms' THEN lease_until ELSE at + lease_ms * interval '1 ms' END
   WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' AND winner_attempt_id IS NULL
-  RETURNING status, manual_capture, held_at, unrecorded_check_at, authentications, merchant_id, order_ref, NOT allow_repeated_order
+  RETURNING status, manual_capture, held_at, unrecorded_check_at, authentications, stored, merchant_id, order_ref, NOT allow_repeated_order
     AND (SELECT m.repeated_orders = 'REFUSE' FROM merchant_settings m WHERE m.merchant_id = o.merchant_id) AS refuses_repeats INTO s;
   IF NOT FOUND THEN
     PERFORM app.lost(CASE WHEN lease_epoch = epoch AND phase = 'PROCESSING' THEN 'the session has a winner' ELSE 'the lease was taken over' END)
@@ -2993,6 +3175,7 @@ BEGIN
   RETURNING connection_id INTO a;
   IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
   PERFORM app.check_reference(of_session, attempt, a.connection_id, reference);
+  IF s.stored THEN PERFORM app.uncount_try(of_session, attempt); END IF;
   IF s.refuses_repeats THEN PERFORM app.require_order(of_session, s.merchant_id, s.order_ref); END IF;
   recorded_at := at;
   RETURN NEXT;
@@ -3400,6 +3583,15 @@ BEGIN
   PERFORM app.grant_as_whole(of_kind, suffix);
 END $function$;
 
+-- function app.may_have_lost_renewals(made_at timestamp with time zone)
+CREATE OR REPLACE FUNCTION app.may_have_lost_renewals(made_at timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  RETURN EXISTS (SELECT FROM replica_mark WHERE restored_at > made_at AND restored_at > app.clock() - interval '45 days');
+END $function$;
+
 -- function app.move_attempt(of_session uuid, of_attempt uuid, from_status text, changes jsonb, stamps text[])
 CREATE OR REPLACE FUNCTION app.move_attempt(of_session uuid, of_attempt uuid, from_status text, changes jsonb, stamps text[])
  RETURNS SETOF attempt
@@ -3460,6 +3652,16 @@ CREATE OR REPLACE FUNCTION app.name_winner(of_session uuid, of_attempt uuid)
 AS $function$
   UPDATE payment_session SET winner_attempt_id = of_attempt WHERE id = of_session AND winner_attempt_id IS NULL RETURNING * $function$;
 
+-- function app.note_first_payment()
+CREATE OR REPLACE FUNCTION app.note_first_payment()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  NEW.began_paid := EXISTS (SELECT FROM payment_session WHERE id = NEW.session_id AND amount_minor > 0);
+  RETURN NEW;
+END $function$;
+
 -- function app.of_merchant(card_table text)
 CREATE OR REPLACE FUNCTION app.of_merchant(card_table text)
  RETURNS text
@@ -3519,6 +3721,18 @@ AS $function$
     FROM authentication WHERE session_id = of_session AND completed_at IS NULL))
   WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING'
   RETURNING * $function$;
+
+-- function app.pay_renewal()
+CREATE OR REPLACE FUNCTION app.pay_renewal()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  UPDATE renewal r SET paid_session_id = NEW.id FROM stored_payment p
+  WHERE p.session_id = NEW.id AND p.role IN ('RENEWAL','RECOVERY') AND r.agreement_id = p.agreement_id AND r.renewal_ref = p.renewal_ref AND r.session_id = NEW.id;
+  UPDATE payment_method m SET last_used_at = app.clock() FROM stored_payment p WHERE p.session_id = NEW.id AND p.role = 'RENEWAL' AND m.id = p.method_id;
+  RETURN NULL;
+END $function$;
 
 -- function app.postpone_look(of_session uuid, of_attempt uuid, read_at timestamp with time zone, again_ms double precision, look_ms double precision)
 CREATE OR REPLACE FUNCTION app.postpone_look(of_session uuid, of_attempt uuid, read_at timestamp with time zone, again_ms double precision, look_ms double precision)
@@ -3654,6 +3868,15 @@ BEGIN
       app.timeline() USING ERRCODE = '57P03'; END IF;
 END $function$;
 
+-- function app.refuse_renewal(reason text, other uuid, until timestamp with time zone)
+CREATE OR REPLACE FUNCTION app.refuse_renewal(reason text, other uuid DEFAULT NULL::uuid, until timestamp with time zone DEFAULT NULL::timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  RAISE EXCEPTION '%', reason USING ERRCODE = 'LL007', DETAIL = json_build_object('other', other, 'until', until)::text;
+END $function$;
+
 -- function app.remove_bank_messages(kept_ms double precision, at_most integer)
 CREATE OR REPLACE FUNCTION app.remove_bank_messages(kept_ms double precision, at_most integer)
  RETURNS SETOF uuid
@@ -3717,6 +3940,35 @@ AS $function$
       card_brand = coalesce(brand, card_brand), card_last4 = coalesce(last4, card_last4)
   WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING'
   RETURNING * $function$;
+
+-- function app.renewal_name(of_agreement uuid, of_renewal text, nth integer, restores integer)
+CREATE OR REPLACE FUNCTION app.renewal_name(of_agreement uuid, of_renewal text, nth integer, restores integer)
+ RETURNS uuid
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT app.derived_id(of_agreement, format('renewal %s %s %s', restores, nth, of_renewal)) $function$;
+
+-- function app.renewal_refusal(of_agreement uuid, of_renewal text, minor bigint, in_currency text, tries_max integer)
+CREATE OR REPLACE FUNCTION app.renewal_refusal(of_agreement uuid, of_renewal text, minor bigint, in_currency text, tries_max integer)
+ RETURNS TABLE(reason text, other uuid, until timestamp with time zone)
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  a agreement;
+  r renewal;
+BEGIN
+  SELECT * INTO a FROM agreement g WHERE g.id = of_agreement;
+  SELECT * INTO r FROM renewal w WHERE w.agreement_id = of_agreement AND w.renewal_ref = of_renewal;
+  IF r.paid_session_id IS NOT NULL THEN RETURN QUERY SELECT 'paid', r.paid_session_id, NULL::timestamptz; RETURN; END IF;
+  IF EXISTS (SELECT FROM payment_session s WHERE s.id = r.session_id AND s.status IN ('CREATED','SUCCEEDED')) THEN
+    RETURN QUERY SELECT 'in_progress', r.session_id, NULL::timestamptz; RETURN; END IF;
+  reason := CASE WHEN a.status <> 'ACTIVE' THEN lower(a.status) ELSE app.agreement_refusal(of_agreement, of_renewal, minor, in_currency, app.clock()) END;
+  IF reason IS NULL AND r.only_by_link THEN reason := 'link'; END IF;
+  IF reason IS NULL AND r.tries >= tries_max THEN reason := 'tries'; END IF;
+  IF reason IS NOT NULL THEN RETURN NEXT; RETURN; END IF;
+  RETURN QUERY SELECT c.because, NULL::uuid, c.not_before FROM payment_method m, app.card_refusal(m.merchant_id, m.fingerprint, m.brand) c WHERE m.id = a.method_id;
+END $function$;
 
 -- function app.repeat_orphan(of_session uuid, of_attempt uuid, reference text, request integer, again_at timestamp with time zone)
 CREATE OR REPLACE FUNCTION app.repeat_orphan(of_session uuid, of_attempt uuid, reference text, request integer, again_at timestamp with time zone)
@@ -4025,12 +4277,88 @@ AS $function$
     ORDER BY lease_until LIMIT 1 FOR UPDATE SKIP LOCKED)
   RETURNING * $function$;
 
+-- function app.take_renewal(new_session uuid, of_merchant uuid, of_agreement uuid, of_renewal text, own_key bytea, hash bytea, minor bigint, in_currency text, reference text, described jsonb, secret integer, life_ms bigint, request uuid, lease_ms integer, budget_ms integer, doubt_ms integer, tries_max integer, of_method uuid, token text, token_digest bytea, rule integer, planned jsonb, skips jsonb, routed jsonb, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
+CREATE OR REPLACE FUNCTION app.take_renewal(new_session uuid, of_merchant uuid, of_agreement uuid, of_renewal text, own_key bytea, hash bytea, minor bigint, in_currency text, reference text, described jsonb, secret integer, life_ms bigint, request uuid, lease_ms integer, budget_ms integer, doubt_ms integer, tries_max integer, of_method uuid, token text, token_digest bytea, rule integer, planned jsonb, skips jsonb, routed jsonb, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
+ RETURNS TABLE(refused text, other uuid, until timestamp with time zone, attempt uuid)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+#variable_conflict use_variable
+DECLARE
+  a      agreement;
+  r      renewal;
+  m      payment_method;
+  known  record;
+  at     timestamptz := date_trunc('milliseconds', app.clock());
+  named  uuid;
+  doubt  boolean;
+  detail text;
+BEGIN
+  PERFORM app.refuse_other_timeline();
+  -- Renewals of one agreement take turns, before any lock of a card.
+  SELECT * INTO a FROM agreement g WHERE g.id = of_agreement AND g.merchant_id = of_merchant FOR NO KEY UPDATE;
+  IF NOT FOUND THEN PERFORM app.refuse_renewal('not_found'); END IF;
+  SELECT t.session_id, t.request_hash = hash AS is_same INTO known FROM renewal_try t WHERE t.agreement_id = of_agreement AND t.key_hash = own_key;
+  IF FOUND THEN PERFORM app.refuse_renewal(CASE WHEN known.is_same THEN 'known' ELSE 'idempotency_key_reused' END, known.session_id); END IF;
+  INSERT INTO renewal (agreement_id, renewal_ref, merchant_id) VALUES (of_agreement, of_renewal, of_merchant) ON CONFLICT DO NOTHING;
+  SELECT * INTO r FROM renewal w WHERE w.agreement_id = of_agreement AND w.renewal_ref = of_renewal FOR UPDATE;
+  SELECT * INTO m FROM payment_method p WHERE p.id = of_method;
+  INSERT INTO card_state (merchant_id, fingerprint) VALUES (of_merchant, m.fingerprint) ON CONFLICT DO NOTHING;
+  PERFORM FROM card_state s WHERE s.merchant_id = of_merchant AND s.fingerprint = m.fingerprint FOR UPDATE;
+  PERFORM app.refuse_renewal(c.reason, c.other, c.until) FROM app.renewal_refusal(of_agreement, of_renewal, minor, in_currency, tries_max) c;
+  -- Another card since this one was opened.
+  IF a.method_id <> of_method THEN PERFORM app.refuse_renewal('changed'); END IF;
+
+  doubt := app.may_have_lost_renewals(a.created_at);
+  named := app.renewal_name(of_agreement, of_renewal, r.tries + 1, (SELECT k.restores FROM replica_mark k));
+  INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, created_at, expires_at, create_request_id,
+    submit_request_id, details, customer_ref, stored, named_by, phase, lease_epoch, lease_until, submit_deadline, submitted_at, vault_token, token_hash,
+    card_brand, card_last4, rule_version, plan, skipped, routed_by, unrecorded_check_at)
+  SELECT new_session, of_merchant, minor, in_currency, reference, secret, at, at + life_ms * interval '1 ms', request,
+    request, described, a.customer_ref, true, named, 'PROCESSING', 1, at + lease_ms * interval '1 ms',
+    at + (CASE WHEN doubt THEN doubt_ms ELSE budget_ms END) * interval '1 ms', at, token, token_digest,
+    m.brand, m.last4, rule, planned, skips, routed, CASE WHEN doubt THEN greatest(at, k.restored_at + interval '1 min') END
+  FROM replica_mark k;
+  UPDATE renewal w SET session_id = new_session, tries = r.tries + 1 WHERE w.agreement_id = of_agreement AND w.renewal_ref = of_renewal;
+  INSERT INTO stored_payment (session_id, merchant_id, amount_minor, currency, customer_ref, role, agreement_id, renewal_ref, try, method_id,
+    chain_version, network, network_transaction_id, network_date, link_id, ds_trans_id, own_connection_id, own_customer, own_method)
+  VALUES (new_session, of_merchant, minor, in_currency, a.customer_ref, 'RENEWAL', of_agreement, of_renewal, r.tries + 1, of_method,
+    a.chain_version, a.network, a.network_transaction_id, a.network_date, a.link_id, a.ds_trans_id, a.own_connection_id, a.own_customer, a.own_method);
+  INSERT INTO renewal_try (agreement_id, key_hash, renewal_ref, try, request_hash, session_id)
+  VALUES (of_agreement, own_key, of_renewal, r.tries + 1, hash, new_session);
+  IF connection IS NOT NULL AND NOT doubt THEN
+    attempt := app.attempt_name(named, connection, 0);
+    INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
+      started_at, latest_execution_at)
+    VALUES (new_session, attempt, 1, at_gateway, connection, credential, place, why, minor, in_currency, at, at + execution_ms * interval '1 ms');
+  END IF;
+  RETURN NEXT;
+EXCEPTION WHEN SQLSTATE 'LL007' THEN
+  GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
+  refused := SQLERRM;
+  other := (detail::json ->> 'other')::uuid;
+  until := (detail::json ->> 'until')::timestamptz;
+  attempt := NULL;
+  RETURN NEXT;
+END $function$;
+
 -- function app.timeline()
 CREATE OR REPLACE FUNCTION app.timeline()
  RETURNS text
  LANGUAGE sql
  STABLE
 AS $function$ SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) $function$;
+
+-- function app.uncount_try(of_session uuid, of_attempt uuid)
+CREATE OR REPLACE FUNCTION app.uncount_try(of_session uuid, of_attempt uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  DELETE FROM card_decline d USING stored_payment p JOIN payment_method m ON m.id = p.method_id
+  WHERE p.session_id = of_session AND p.role = 'RENEWAL' AND d.merchant_id = m.merchant_id AND d.fingerprint = m.fingerprint AND d.attempt_id = of_attempt;
+END $function$;
 
 -- function app.unset_capture_failed(of_session uuid, of_attempt uuid)
 CREATE OR REPLACE FUNCTION app.unset_capture_failed(of_session uuid, of_attempt uuid)
@@ -4484,6 +4812,7 @@ BEGIN
     INSERT INTO partitions.attempt_rest (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
       started_at, changed_at, latest_execution_at)
     VALUES (s.id, attempt, 1, at_gateway, connection, credential, place, why, s.amount_minor, s.currency, at, at, at + execution_ms * interval '1 ms');
+    IF s.stored THEN PERFORM app.guard_stored_attempt(s.id, attempt, connection, 0); END IF;
   END IF;
   RETURN NEXT s;
 EXCEPTION WHEN SQLSTATE 'LL001' OR SQLSTATE 'LL003' OR SQLSTATE 'LL004' THEN
@@ -4760,7 +5089,7 @@ BEGIN
     bool_or(id <> attempt AND (status IN ('AUTHORIZING','AWAITING_CUSTOMER','AUTHORIZED','CAPTURED') OR status = 'VOIDING' AND capture_ordered_at IS NOT NULL)) AS beside_open,
     bool_or(id <> attempt AND changed_at > read_at) AS is_news INTO a
   FROM partitions.attempt_rest WHERE session_id = of_session;
-  IF s.status <> 'CREATED' OR s.winner_attempt_id IS NOT NULL OR s.held_at IS NOT NULL OR s.authentications > 0 OR s.unrecorded_check_at IS NOT NULL
+  IF s.status <> 'CREATED' OR s.winner_attempt_id IS NOT NULL OR s.held_at IS NOT NULL OR s.authentications > 0 OR s.unrecorded_check_at IS NOT NULL OR s.stored
      OR at + margin_ms * interval '1 ms' >= s.submit_deadline OR a.after_stop OR a.beside_open OR a.is_news THEN
     RETURN NULL; END IF;
   IF as_status IS NULL OR kind IS NULL OR as_status NOT IN ('DECLINED','FAILED','UNKNOWN')
@@ -4780,7 +5109,6 @@ BEGIN
       next_because = therefore, answered_at = coalesce(answered_at, at), completed_at = CASE WHEN as_status = 'UNKNOWN' THEN NULL ELSE at END, changed_at = at
   WHERE session_id = of_session AND id = attempt AND status = 'AUTHORIZING';
   IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
-  IF s.stored AND as_status <> 'FAILED' THEN PERFORM app.count_card_decline(of_session, attempt); END IF;
   INSERT INTO partitions.attempt_rest (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
     started_at, changed_at, latest_execution_at)
   VALUES (of_session, next_attempt, a.made + 1, at_gateway, connection, credential, place, why, s.amount_minor, s.currency, at, at, at + execution_ms * interval '1 ms');
@@ -4808,6 +5136,7 @@ BEGIN
     IF NEW.status <> 'AUTHORIZING' OR NEW.capture_ordered_at IS NOT NULL OR NEW.ordered_amount_minor IS NOT NULL THEN PERFORM app.refuse('an attempt begins AUTHORIZING'); END IF;
     IF session.authentications > 0 OR NEW.authentication_id IS NOT NULL THEN PERFORM partitions.guard_authenticated_attempt_rest(NEW); END IF;
     IF NEW.round <> 0 THEN PERFORM partitions.guard_repeat_rest(NEW); END IF;
+    IF session.stored THEN PERFORM app.guard_stored_attempt(NEW.session_id, NEW.id, NEW.connection_id, NEW.round); END IF;
     SELECT bool_or(failure_kind = 'FRAUD' OR stop = 'fraud') AS had_fraud, bool_or(stop IS NOT NULL) AS had_stop INTO earlier
     FROM partitions.attempt_rest WHERE session_id = NEW.session_id;
     IF earlier.had_fraud THEN PERFORM app.refuse('a fraud-class decline is never retried'); END IF;
@@ -4836,6 +5165,8 @@ BEGIN
       PERFORM app.refuse('illegal attempt transition ' || OLD.status || ' to ' || NEW.status); END IF;
     IF session.stored AND NEW.status <> OLD.status AND NEW.status IN ('DECLINED','UNKNOWN') THEN
       PERFORM app.count_card_decline(NEW.session_id, NEW.id); END IF;
+    IF session.stored AND OLD.status = 'AUTHORIZING' AND NEW.status IN ('AUTHORIZED','FAILED') THEN
+      PERFORM app.uncount_try(NEW.session_id, NEW.id); END IF;
     IF NEW.status = 'AUTHORIZED' AND (session.status <> 'CREATED' OR session.winner_attempt_id IS NOT NULL AND session.winner_attempt_id <> NEW.id) THEN
       PERFORM app.refuse('a hold is adopted only while CREATED and without a winner'); END IF;
     IF NEW.status = 'AUTHORIZED' AND OLD.status <> 'AUTHORIZED'
@@ -5088,6 +5419,26 @@ BEGIN
     PERFORM app.refuse('a merchant is reminded once'); END IF;
 END $function$;
 
+-- function partitions.guard_new_renewal(after record)
+CREATE OR REPLACE FUNCTION partitions.guard_new_renewal_rest(after record)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  s record;
+  a agreement;
+BEGIN
+  SELECT named_by, unrecorded_check_at INTO s FROM partitions.payment_session_rest WHERE id = after.session_id;
+  IF s.named_by IS DISTINCT FROM app.renewal_name(after.agreement_id, after.renewal_ref, after.try, (SELECT restores FROM replica_mark)) THEN
+    PERFORM app.refuse('a renewal has the names of its try'); END IF;
+  SELECT * INTO a FROM agreement WHERE id = after.agreement_id;
+  IF s.unrecorded_check_at IS NULL AND app.may_have_lost_renewals(a.created_at) THEN
+    PERFORM app.refuse('after a restore, gateways are asked about a renewal first'); END IF;
+  IF (after.chain_version, after.network_transaction_id, after.link_id, after.own_connection_id, after.own_customer, after.own_method)
+     IS DISTINCT FROM (a.chain_version, a.network_transaction_id, a.link_id, a.own_connection_id, a.own_customer, a.own_method) THEN
+    PERFORM app.refuse('a renewal continues its agreement''s chain'); END IF;
+END $function$;
+
 -- function partitions.guard_provided(before record, after record)
 CREATE OR REPLACE FUNCTION partitions.guard_provided_rest(before record, after record)
  RETURNS void
@@ -5284,8 +5635,8 @@ AS $function$
 BEGIN
   IF TG_OP = 'UPDATE' THEN
     IF NEW.lease_epoch < OLD.lease_epoch THEN PERFORM app.refuse('the lease epoch never goes back'); END IF;
-    IF (OLD.id, OLD.merchant_id, OLD.amount_minor, OLD.currency, OLD.order_ref, OLD.created_at)
-       IS DISTINCT FROM (NEW.id, NEW.merchant_id, NEW.amount_minor, NEW.currency, NEW.order_ref, NEW.created_at) THEN
+    IF (OLD.id, OLD.merchant_id, OLD.amount_minor, OLD.currency, OLD.order_ref, OLD.created_at, OLD.named_by)
+       IS DISTINCT FROM (NEW.id, NEW.merchant_id, NEW.amount_minor, NEW.currency, NEW.order_ref, NEW.created_at, NEW.named_by) THEN
       PERFORM app.refuse('what was ordered never changes'); END IF;
     IF NEW.customer_email IS NOT NULL AND NEW.customer_email IS DISTINCT FROM OLD.customer_email THEN
       PERFORM app.refuse('a customer''s address is erased, never changed'); END IF;
@@ -5333,6 +5684,8 @@ BEGIN
   IF (NEW.held_at IS NULL) <> (NEW.held_until IS NULL) OR NEW.held_at IS NULL AND num_nonnulls(NEW.capture_asked_at, NEW.capture_due_at) > 0
      OR NEW.held_until < NEW.held_at OR NEW.capture_due_at > NEW.held_until THEN
     PERFORM app.refuse('a hold has its beginning and its end, and its order between them'); END IF;
+  IF NEW.named_by IS NOT NULL AND (NEW.authentications > 0 OR num_nonnulls(NEW.browser_sealed, NEW.awaiting_since) > 0 OR NEW.manual_capture) THEN
+    PERFORM app.refuse('a renewal has no customer to ask, and is captured at once'); END IF;
   IF NEW.capture_by <= NEW.expires_at THEN PERFORM app.refuse('a capture comes after the submission'); END IF;
   IF NEW.held_at IS NOT NULL AND (NEW.vault_token IS NOT NULL OR NEW.browser_sealed IS NOT NULL) THEN
     PERFORM app.refuse('a held payment needs neither card nor browser any more'); END IF;
@@ -5389,6 +5742,7 @@ BEGIN
     PERFORM app.refuse('a stored card pays for its own customer'); END IF;
   IF TG_OP = 'INSERT' THEN
     IF num_nonnulls(NEW.consented_at, NEW.saving) > 0 THEN PERFORM app.refuse('a customer consents with the submission'); END IF;
+    IF NEW.role = 'RENEWAL' THEN PERFORM partitions.guard_new_renewal_rest(NEW); END IF;
     RETURN NEW;
   END IF;
   IF (OLD.session_id, OLD.merchant_id, OLD.role, OLD.security_code, OLD.terms, OLD.agreement_id, OLD.renewal_ref, OLD.try)
@@ -5428,7 +5782,7 @@ BEGIN
   SET winner_attempt_id = attempt, card_brand = coalesce(brand, card_brand), card_last4 = coalesce(last4, card_last4),
       lease_until = CASE WHEN lease_until > at + unused_ms * interval '1 ms' THEN lease_until ELSE at + lease_ms * interval '1 ms' END
   WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' AND winner_attempt_id IS NULL
-  RETURNING status, manual_capture, held_at, unrecorded_check_at, authentications, merchant_id, order_ref, NOT allow_repeated_order
+  RETURNING status, manual_capture, held_at, unrecorded_check_at, authentications, stored, merchant_id, order_ref, NOT allow_repeated_order
     AND (SELECT m.repeated_orders = 'REFUSE' FROM merchant_settings m WHERE m.merchant_id = o.merchant_id) AS refuses_repeats INTO s;
   IF NOT FOUND THEN
     PERFORM app.lost(CASE WHEN lease_epoch = epoch AND phase = 'PROCESSING' THEN 'the session has a winner' ELSE 'the lease was taken over' END)
@@ -5458,6 +5812,7 @@ BEGIN
   RETURNING connection_id INTO a;
   IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
   PERFORM app.check_reference(of_session, attempt, a.connection_id, reference);
+  IF s.stored THEN PERFORM app.uncount_try(of_session, attempt); END IF;
   IF s.refuses_repeats THEN PERFORM app.require_order(of_session, s.merchant_id, s.order_ref); END IF;
   recorded_at := at;
   RETURN NEXT;
@@ -5970,6 +6325,72 @@ AS $function$
   WHERE id = of_session AND phase = 'PROCESSING' AND lease_until <= app.clock()
   RETURNING * $function$;
 
+-- function partitions.take_renewal(new_session uuid, of_merchant uuid, of_agreement uuid, of_renewal text, own_key bytea, hash bytea, minor bigint, in_currency text, reference text, described jsonb, secret integer, life_ms bigint, request uuid, lease_ms integer, budget_ms integer, doubt_ms integer, tries_max integer, of_method uuid, token text, token_digest bytea, rule integer, planned jsonb, skips jsonb, routed jsonb, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
+CREATE OR REPLACE FUNCTION partitions.take_renewal_rest(new_session uuid, of_merchant uuid, of_agreement uuid, of_renewal text, own_key bytea, hash bytea, minor bigint, in_currency text, reference text, described jsonb, secret integer, life_ms bigint, request uuid, lease_ms integer, budget_ms integer, doubt_ms integer, tries_max integer, of_method uuid, token text, token_digest bytea, rule integer, planned jsonb, skips jsonb, routed jsonb, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
+ RETURNS TABLE(refused text, other uuid, until timestamp with time zone, attempt uuid)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+#variable_conflict use_variable
+DECLARE
+  a      agreement;
+  r      renewal;
+  m      payment_method;
+  known  record;
+  at     timestamptz := date_trunc('milliseconds', app.clock());
+  named  uuid;
+  doubt  boolean;
+  detail text;
+BEGIN
+  PERFORM app.refuse_other_timeline();
+  -- Renewals of one agreement take turns, before any lock of a card.
+  SELECT * INTO a FROM agreement g WHERE g.id = of_agreement AND g.merchant_id = of_merchant FOR NO KEY UPDATE;
+  IF NOT FOUND THEN PERFORM app.refuse_renewal('not_found'); END IF;
+  SELECT t.session_id, t.request_hash = hash AS is_same INTO known FROM renewal_try t WHERE t.agreement_id = of_agreement AND t.key_hash = own_key;
+  IF FOUND THEN PERFORM app.refuse_renewal(CASE WHEN known.is_same THEN 'known' ELSE 'idempotency_key_reused' END, known.session_id); END IF;
+  INSERT INTO renewal (agreement_id, renewal_ref, merchant_id) VALUES (of_agreement, of_renewal, of_merchant) ON CONFLICT DO NOTHING;
+  SELECT * INTO r FROM renewal w WHERE w.agreement_id = of_agreement AND w.renewal_ref = of_renewal FOR UPDATE;
+  SELECT * INTO m FROM payment_method p WHERE p.id = of_method;
+  INSERT INTO card_state (merchant_id, fingerprint) VALUES (of_merchant, m.fingerprint) ON CONFLICT DO NOTHING;
+  PERFORM FROM card_state s WHERE s.merchant_id = of_merchant AND s.fingerprint = m.fingerprint FOR UPDATE;
+  PERFORM app.refuse_renewal(c.reason, c.other, c.until) FROM app.renewal_refusal(of_agreement, of_renewal, minor, in_currency, tries_max) c;
+  -- Another card since this one was opened.
+  IF a.method_id <> of_method THEN PERFORM app.refuse_renewal('changed'); END IF;
+
+  doubt := app.may_have_lost_renewals(a.created_at);
+  named := app.renewal_name(of_agreement, of_renewal, r.tries + 1, (SELECT k.restores FROM replica_mark k));
+  INSERT INTO partitions.payment_session_rest (id, merchant_id, amount_minor, currency, order_ref, secret_version, created_at, expires_at, create_request_id,
+    submit_request_id, details, customer_ref, stored, named_by, phase, lease_epoch, lease_until, submit_deadline, submitted_at, vault_token, token_hash,
+    card_brand, card_last4, rule_version, plan, skipped, routed_by, unrecorded_check_at)
+  SELECT new_session, of_merchant, minor, in_currency, reference, secret, at, at + life_ms * interval '1 ms', request,
+    request, described, a.customer_ref, true, named, 'PROCESSING', 1, at + lease_ms * interval '1 ms',
+    at + (CASE WHEN doubt THEN doubt_ms ELSE budget_ms END) * interval '1 ms', at, token, token_digest,
+    m.brand, m.last4, rule, planned, skips, routed, CASE WHEN doubt THEN greatest(at, k.restored_at + interval '1 min') END
+  FROM replica_mark k;
+  UPDATE renewal w SET session_id = new_session, tries = r.tries + 1 WHERE w.agreement_id = of_agreement AND w.renewal_ref = of_renewal;
+  INSERT INTO partitions.stored_payment_rest (session_id, merchant_id, amount_minor, currency, customer_ref, role, agreement_id, renewal_ref, try, method_id,
+    chain_version, network, network_transaction_id, network_date, link_id, ds_trans_id, own_connection_id, own_customer, own_method)
+  VALUES (new_session, of_merchant, minor, in_currency, a.customer_ref, 'RENEWAL', of_agreement, of_renewal, r.tries + 1, of_method,
+    a.chain_version, a.network, a.network_transaction_id, a.network_date, a.link_id, a.ds_trans_id, a.own_connection_id, a.own_customer, a.own_method);
+  INSERT INTO renewal_try (agreement_id, key_hash, renewal_ref, try, request_hash, session_id)
+  VALUES (of_agreement, own_key, of_renewal, r.tries + 1, hash, new_session);
+  IF connection IS NOT NULL AND NOT doubt THEN
+    attempt := app.attempt_name(named, connection, 0);
+    INSERT INTO partitions.attempt_rest (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
+      started_at, latest_execution_at)
+    VALUES (new_session, attempt, 1, at_gateway, connection, credential, place, why, minor, in_currency, at, at + execution_ms * interval '1 ms');
+  END IF;
+  RETURN NEXT;
+EXCEPTION WHEN SQLSTATE 'LL007' THEN
+  GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
+  refused := SQLERRM;
+  other := (detail::json ->> 'other')::uuid;
+  until := (detail::json ->> 'until')::timestamptz;
+  attempt := NULL;
+  RETURN NEXT;
+END $function$;
+
 -- function partitions.unset_capture_failed(of_session uuid, of_attempt uuid)
 CREATE OR REPLACE FUNCTION partitions.unset_capture_failed_rest(of_session uuid, of_attempt uuid)
  RETURNS SETOF attempt
@@ -6063,6 +6484,9 @@ AS $function$
 -- trigger agreement.guard
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON agreement FOR EACH ROW WHEN (((CURRENT_USER = SESSION_USER) OR (current_setting('search_path'::text) <> 'public, partitions, pg_temp'::text))) EXECUTE FUNCTION app.guard_agreement();
 
+-- trigger agreement.note_first_payment
+CREATE TRIGGER note_first_payment BEFORE INSERT ON agreement FOR EACH ROW EXECUTE FUNCTION app.note_first_payment();
+
 -- trigger api_key.guard_moved
 CREATE TRIGGER guard_moved BEFORE INSERT ON api_key FOR EACH ROW EXECUTE FUNCTION app.guard_moved();
 
@@ -6108,6 +6532,12 @@ CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.payment_session_rest 
 -- trigger payment_session.guard_unrecorded_check
 CREATE TRIGGER guard_unrecorded_check BEFORE UPDATE ON payment_session FOR EACH ROW WHEN (((CURRENT_USER = SESSION_USER) OR (current_setting('search_path'::text) <> 'public, partitions, pg_temp'::text))) EXECUTE FUNCTION app.guard_unrecorded_check();
 
+-- trigger payment_session.pay_renewal
+CREATE TRIGGER pay_renewal AFTER UPDATE ON partitions.payment_session_rest FOR EACH ROW WHEN ((new.stored AND (new.status = 'SUCCEEDED'::text) AND (old.status <> 'SUCCEEDED'::text))) EXECUTE FUNCTION app.pay_renewal();
+
+-- trigger payment_session.renewal_paid
+CREATE CONSTRAINT TRIGGER renewal_paid AFTER UPDATE ON partitions.payment_session_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.stored AND (new.status = 'SUCCEEDED'::text) AND (old.status <> 'SUCCEEDED'::text))) EXECUTE FUNCTION app.check_renewal_paid();
+
 -- trigger payment_session.require_timeline
 CREATE TRIGGER require_timeline BEFORE UPDATE OF lease_epoch, phase ON payment_session FOR EACH ROW WHEN ((((new.lease_epoch > old.lease_epoch) OR ((old.phase = 'IDLE'::text) AND (new.phase <> 'IDLE'::text))) AND (NOT (new.unrecorded_check_at IS DISTINCT FROM old.unrecorded_check_at)) AND ((CURRENT_USER = SESSION_USER) OR (current_setting('search_path'::text) <> 'public, partitions, pg_temp'::text)))) EXECUTE FUNCTION app.require_timeline();
 
@@ -6119,6 +6549,9 @@ CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.refund_rest FOR EACH 
 
 -- trigger refund.update_order
 CREATE CONSTRAINT TRIGGER update_order AFTER INSERT OR UPDATE ON partitions.refund_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION partitions.update_order_of_refund_rest();
+
+-- trigger renewal.guard
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON renewal FOR EACH ROW EXECUTE FUNCTION app.guard_renewal();
 
 -- trigger replica_mark.guard_system_identifier
 CREATE TRIGGER guard_system_identifier BEFORE UPDATE ON replica_mark FOR EACH ROW WHEN ((new.system_identifier IS DISTINCT FROM old.system_identifier)) EXECUTE FUNCTION app.guard_timeline();
