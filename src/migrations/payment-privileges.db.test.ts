@@ -55,7 +55,14 @@ const guarded = [
     "start_device_check",
     "take_hold_to_cancel",
   ],
-  ...["take_hold_to_capture", "take_over", "unset_capture_failed", "use_action_ticket", "void_unknown_attempts"],
+  ...[
+    "take_hold_to_capture",
+    "take_over",
+    "take_renewal",
+    "unset_capture_failed",
+    "use_action_ticket",
+    "void_unknown_attempts",
+  ],
   ...["wake_session", "withdraw_decision"],
 ];
 /** Those of all months at once, and of other tables. */
@@ -68,7 +75,7 @@ const ofAllMonths = [
     "record_orphan",
     "remove_bank_messages",
   ],
-  ...["remove_old_orphans", "repeat_orphan", "take_due_orphan", "take_due_refund", "take_over_next"],
+  ...["act_on_decline", "remove_old_orphans", "repeat_orphan", "take_due_orphan", "take_due_refund", "take_over_next"],
   ...["fill_orders", "keep_partitions", "take_order", "update_order", "write_orders"],
 ];
 
