@@ -2027,6 +2027,7 @@ CREATE OR REPLACE FUNCTION app.begin_chain(of_session uuid, at_network text, net
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
+  UPDATE payment_method m SET last_used_at = app.clock() FROM stored_payment p WHERE p.session_id = of_session AND m.id = p.method_id;
   UPDATE stored_payment
   SET network = at_network, network_transaction_id = network_id, network_date = CASE WHEN network_id IS NOT NULL THEN (app.clock() AT TIME ZONE 'UTC')::date END,
       link_id = link, own_connection_id = connection, own_customer = customer, own_method = method
@@ -4506,6 +4507,7 @@ CREATE OR REPLACE FUNCTION partitions.begin_chain_rest(of_session uuid, at_netwo
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
+  UPDATE payment_method m SET last_used_at = app.clock() FROM partitions.stored_payment_rest p WHERE p.session_id = of_session AND m.id = p.method_id;
   UPDATE partitions.stored_payment_rest
   SET network = at_network, network_transaction_id = network_id, network_date = CASE WHEN network_id IS NOT NULL THEN (app.clock() AT TIME ZONE 'UTC')::date END,
       link_id = link, own_connection_id = connection, own_customer = customer, own_method = method
