@@ -79,7 +79,12 @@ export async function authorize(
     },
   );
   const outcome = withShownCode(withUsableReference(answered.outcome), credentials);
-  const answer = { ...answered, outcome: extras.authentication ? outcome : withoutAction(outcome) };
+  const answer = {
+    ...answered,
+    outcome: extras.authentication ? outcome : withoutAction(outcome),
+    // What a gateway says about a customer who is not there is no authentication.
+    ...(session.namedBy !== null && { authenticated: undefined }),
+  };
   const health = classifyHealth(answer.outcome, connector);
   core.circuitBreaker.record(attempt.connectionId, health, core.runtime.now(), attempt.gateway);
   return answer;
