@@ -68,6 +68,21 @@ describeConformance({
       body: '{"error":{"type":"invalid_request_error","code":"charge_already_refunded"}}',
     },
   },
+  stored: {
+    plain: [],
+    read: (body) => {
+      const names = /^(customer|metadata\[customer\]|setup_future_usage|off_session)$/;
+      return Object.fromEntries([...new URLSearchParams(body)].filter(([name]) => names.test(name)));
+    },
+    fields: (use) => {
+      if (use.type === "customer") return {};
+      const named = { customer: expect.stringMatching(/^cus_/) };
+      if (use.type === "renewal")
+        return { ...named, off_session: use.purpose === "unscheduled" ? "one_off" : "recurring" };
+      const usage = use.purpose === "customer" ? "on_session" : "off_session";
+      return { ...named, "metadata[customer]": use.customer, setup_future_usage: usage };
+    },
+  },
   declines,
   currencies,
   refusalOf: (status) =>

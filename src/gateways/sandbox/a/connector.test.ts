@@ -60,6 +60,20 @@ describeConformance({
     findsByReference: true,
     finalRefusal: { status: 409, body: '{"error":{"type":"invalid_request_error","code":"refund_not_allowed"}}' },
   },
+  stored: {
+    plain: [],
+    read: (body) => {
+      const names = /^(customer|save|off_session|payment_method)$/;
+      return Object.fromEntries([...new URLSearchParams(body)].filter(([name]) => names.test(name)));
+    },
+    fields: (use) => {
+      if (use.type === "customer") return {};
+      const { customer } = use;
+      if (use.type === "save") return { customer, save: use.purpose === "customer" ? "on_session" : "off_session" };
+      const method = expect.stringMatching(/^pm_/);
+      return { customer, payment_method: method, off_session: use.purpose === "unscheduled" ? "one_off" : "recurring" };
+    },
+  },
   declines,
   currencies,
   refusalOf: (status) => JSON.stringify({ error: { type: errorTypes[status] ?? "api_error", code: "in_no_row" } }),
