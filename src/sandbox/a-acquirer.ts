@@ -122,7 +122,9 @@ async function authorize(parts: SandboxAParts, request: SandboxRequest, account:
   const value = Number(field("amount"));
   if (!Number.isSafeInteger(value) || value < 1) return refusal(400, "invalid_request_error", "amount");
   const [customer, method] = [field("customer"), field("payment_method")];
-  const stored = isRenewal ? parts.savedCards.findMethod({ acquirer: "A", account: account.id, customer, method }) : undefined;
+  const stored = isRenewal
+    ? parts.savedCards.findMethod({ acquirer: "A", account: account.id, customer, method })
+    : undefined;
   if (isRenewal && stored === undefined) return refusal(400, "invalid_request_error", "no_such_payment_method");
   const payment: CardPayment = {
     acquirer: "A",

@@ -61,7 +61,10 @@ describeConformance({
     },
   },
   stored: {
-    plain: [],
+    plain: [
+      'POST /v2/checkout/orders {"intent":"AUTHORIZE","purchase_units":[{"reference_id":"att_1","invoice_id":"att_1","custom_id":"order-1","amount":{"currency_code":"EUR","value":"49.00"}}]}',
+      'POST /v2/checkout/orders/ORDER/authorize {"payment_source":{"card":{"number":"4242424242424242","expiry":"2030-03","security_code":"737","name":"Ada Lovelace"}}}',
+    ],
     read: (body) => {
       const card = body.startsWith("{") ? JSON.parse(body).payment_source?.card : undefined;
       return card?.stored_credential ? { ...card.stored_credential, code: card.security_code } : {};

@@ -53,7 +53,9 @@ describe("afterDecline()", () => {
   it("takes no network's code for another network's card", () => {
     expect(afterDecline("mastercard", { ...plain, networkDeclineCode: "14" })).toEqual({ type: "mayRetry" });
     expect(afterDecline("visa", { ...plain, adviceCode: "03" })).toEqual({ type: "mayRetry" });
-    expect(afterDecline("amex", { ...plain, networkDeclineCode: "14", adviceCode: "03" })).toEqual({ type: "mayRetry" });
+    expect(afterDecline("amex", { ...plain, networkDeclineCode: "14", adviceCode: "03" })).toEqual({
+      type: "mayRetry",
+    });
   });
 
   it.each<[Parameters<typeof afterDecline>[1], AfterDecline["type"]]>([

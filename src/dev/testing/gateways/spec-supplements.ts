@@ -135,10 +135,13 @@ function withOperations(name: string, document: SpecDocument): SpecDocument {
 
 /** Returns a file with the operations and properties that it lacks. Throws for one that it has by now. */
 export function supplemented(name: string, document: SpecDocument): SpecDocument {
-  return (supplements[name] ?? []).reduce<SpecDocument>((file, { within, property, is }) => {
-    const title = `${name}.json: ${within.join("/")}.${property}`;
-    return withProperty(file as unknown as Json, within, { property, is, title }) as unknown as SpecDocument;
-  }, withOperations(name, document));
+  return (supplements[name] ?? []).reduce<SpecDocument>(
+    (file, { within, property, is }) => {
+      const title = `${name}.json: ${within.join("/")}.${property}`;
+      return withProperty(file as unknown as Json, within, { property, is, title }) as unknown as SpecDocument;
+    },
+    withOperations(name, document),
+  );
 }
 
 type Added = Pick<Supplement, "property" | "is"> & { readonly title: string };

@@ -129,9 +129,9 @@ function describeRequests(payments: StoredPayments, subject: StoredSubject): voi
     const sent = await payments.sent(() => payments.authorize(payments.harness.newPayment()));
     const requests = sent.filter(({ path }) => path !== "/v1/oauth2/token").map(withoutNames);
     expect(requests.toSorted()).toEqual(subject.plain.toSorted());
-    expect(sent.map(({ body }) => subject.read(body.toString())).filter((read) => Object.keys(read).length > 0)).toEqual(
-      [],
-    );
+    expect(
+      sent.map(({ body }) => subject.read(body.toString())).filter((read) => Object.keys(read).length > 0),
+    ).toEqual([]);
   });
 
   const readAll = async (storedCard: StoredCardUse) => {
@@ -285,9 +285,11 @@ async function eraseMethod(payments: StoredPayments): Promise<void> {
     connector.eraseMethod!(call(key), { customer, method, isLast });
   const isKept = async ({ method }: typeof chain) =>
     (await sandbox.savedCards()).some((saved) => saved.method === method);
-  for (const spoil of Object.values(brokenAnswers)) {
+  // An answer about a stored card names no attempt.
+  const { "another reference": _, ...broken } = brokenAnswers;
+  for (const [name, spoil] of Object.entries(broken)) {
     spoilWith(spoil);
-    expect((await erase(`erase_broken_${Math.random()}`, chain)).type).toBe("unknown");
+    expect((await erase(`erase ${name}`, chain)).type, name).toBe("unknown");
   }
   spoilWith((honest) => honest);
   expect(await erase("erase_1", chain)).toEqual({ type: "done" });

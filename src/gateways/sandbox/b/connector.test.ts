@@ -65,12 +65,16 @@ describeConformance({
     finalRefusal: { status: 422, body: '{"status":422,"errorCode":"refund_not_allowed","errorType":"validation"}' },
   },
   stored: {
-    plain: [],
+    plain: [
+      'POST /b/payments {"merchantAccount":"test_conformance","reference":"att_1","merchantOrderReference":"order-1","amount":{"value":4900,"currency":"EUR"},"additionalData":{"manualCapture":"true"},"paymentMethod":{"type":"scheme","number":"4242424242424242","expiryMonth":"03","expiryYear":"2030","cvc":"737","holderName":"Ada Lovelace"}}',
+    ],
     read: (body) => {
       const { shopperReference, recurringProcessingModel, shopperInteraction, ...rest } = JSON.parse(body);
       const { networkTxReference } = rest.additionalData;
       const read = { shopperReference, recurringProcessingModel, networkTxReference };
-      return JSON.parse(JSON.stringify({ ...read, shopperInteraction, ...(shopperReference && { code: rest.paymentMethod.cvc }) }));
+      return JSON.parse(
+        JSON.stringify({ ...read, shopperInteraction, ...(shopperReference && { code: rest.paymentMethod.cvc }) }),
+      );
     },
     fields: (use) => ({
       shopperReference: use.customer,
