@@ -56,6 +56,7 @@ describeConformance({
     finalStatuses: [422],
   },
   stored: {
+    setsUp: true,
     plain: [
       'POST /v72/payments {"merchantAccount":"test_conformance","paymentMethod":{"type":"scheme","number":"4242424242424242","expiryMonth":"03","expiryYear":"2030","cvc":"737","holderName":"Ada Lovelace"},"additionalData":{"manualCapture":"true"},"authenticationData":{"attemptAuthentication":"never"},"shopperInteraction":"Ecommerce","returnUrl":"https://return.invalid/","reference":"att_1","amount":{"value":4900,"currency":"EUR"},"merchantOrderReference":"order-1","metadata":{"session_id":"ps_1"}}',
     ],

@@ -18,6 +18,8 @@ export type StoredSubject = {
   readonly read: (body: string) => object;
   /** Returns these fields of all requests of a use, as the gateway documents them. */
   readonly fields: (use: StoredCardUse) => object;
+  /** True if it stores a card with a payment of 0, which charges nothing. */
+  readonly setsUp?: boolean;
 };
 
 const customer = "0123456789abcdef0123456789abcdef";
@@ -52,6 +54,7 @@ export function describeStoredCards(
     describeChains(payments, subject.foreign);
     describeDistrust(payments);
     it("and erases one where it is kept", () => eraseMethod(payments));
+    if (subject.setsUp) it("and sets one up without a charge", () => setUp(payments));
   });
 }
 
@@ -273,6 +276,15 @@ function describeDistrust(payments: StoredPayments): void {
       expect(outcome, name).toMatchObject({ type: "unknown", kind: "GATEWAY_ERROR" });
     }
   });
+}
+
+async function setUp(payments: StoredPayments): Promise<void> {
+  const nothing = { amountMinor: 0, storedCard: saving };
+  const chain = payments.chainOf(await payments.pay(saving, payments.harness.newPayment(nothing)));
+  expect((await payments.pay(payments.renewal(chain))).type).toBe("held");
+  payments.harness.forwarder.useCard("4000000000007353");
+  expect(await payments.authorize(payments.harness.newPayment(nothing))).toMatchObject({ type: "declined" });
+  expect(await payments.authorize(payments.harness.newPayment())).toMatchObject({ type: "held" });
 }
 
 async function eraseMethod(payments: StoredPayments): Promise<void> {

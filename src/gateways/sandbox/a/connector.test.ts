@@ -61,6 +61,7 @@ describeConformance({
     finalRefusal: { status: 409, body: '{"error":{"type":"invalid_request_error","code":"refund_not_allowed"}}' },
   },
   stored: {
+    setsUp: true,
     plain: [
       "POST /a/v1/authorizations amount=4900&currency=EUR&reference=att_1&capture_method=manual&metadata%5Border_ref%5D=order-1&card%5Bnumber%5D=4242424242424242&card%5Bexp_month%5D=03&card%5Bexp_year%5D=2030&card%5Bcvc%5D=737&card%5Bholder%5D=Ada%20Lovelace",
     ],

@@ -65,6 +65,7 @@ describeConformance({
     finalRefusal: { status: 422, body: '{"status":422,"errorCode":"refund_not_allowed","errorType":"validation"}' },
   },
   stored: {
+    setsUp: true,
     plain: [
       'POST /b/payments {"merchantAccount":"test_conformance","reference":"att_1","merchantOrderReference":"order-1","amount":{"value":4900,"currency":"EUR"},"additionalData":{"manualCapture":"true"},"paymentMethod":{"type":"scheme","number":"4242424242424242","expiryMonth":"03","expiryYear":"2030","cvc":"737","holderName":"Ada Lovelace"}}',
     ],
