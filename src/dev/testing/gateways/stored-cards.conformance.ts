@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AuthorizeRequest, Chain, Credentials, Held, StoredCardUse } from "../../../gateways/connector.ts";
 import type { Renewal } from "../../../gateways/renewal-chains.ts";
 import { brokenAnswers, otherMoney } from "../broken-answers.ts";
-import { approvedCard, type GatewayHarness } from "../gateway-harness.ts";
+import { approvedCard, type GatewayHarness, notificationPath } from "../gateway-harness.ts";
 
 export type StoredSubject = {
   /** The requests of a payment without a stored card, byte by byte; names that differ by payment are replaced. */
@@ -78,11 +78,11 @@ class StoredPayments {
     return (await this.harness.connector.authorize(call, payment)).outcome;
   }
 
-  /** Returns the bodies that `act` sends to the gateway. */
+  /** Returns the requests that `act` sends to the gateway. */
   async sent(act: () => Promise<unknown>) {
     const before = this.harness.middle.requests.length;
     await act();
-    return this.harness.middle.requests.slice(before);
+    return this.harness.middle.requests.slice(before).filter(({ path }) => path !== notificationPath);
   }
 
   async pay(storedCard: StoredCardUse, payment = this.harness.newPayment({ storedCard })): Promise<Held> {
