@@ -120,9 +120,13 @@ async function authorize(parts: SandboxAParts, request: SandboxRequest, account:
   if (!isRenewal && !account.rawCards) return refusal(403, "invalid_request_error", "raw_cards_not_allowed");
   if (field("capture_method") !== "manual") return refusal(400, "invalid_request_error", "capture_method");
   const value = Number(field("amount"));
-  if (!Number.isSafeInteger(value) || value < 1) return refusal(400, "invalid_request_error", "amount");
+  // Nothing is charged where a card is only stored.
+  const valueMin = form.has("save") ? 0 : 1;
+  if (!Number.isSafeInteger(value) || value < valueMin) return refusal(400, "invalid_request_error", "amount");
   const [customer, method] = [field("customer"), field("payment_method")];
-  const stored = isRenewal ? parts.savedCards.findMethod({ acquirer: "A", account: account.id, customer, method }) : undefined;
+  const stored = isRenewal
+    ? parts.savedCards.findMethod({ acquirer: "A", account: account.id, customer, method })
+    : undefined;
   if (isRenewal && stored === undefined) return refusal(400, "invalid_request_error", "no_such_payment_method");
   const payment: CardPayment = {
     acquirer: "A",

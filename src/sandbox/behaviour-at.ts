@@ -3,7 +3,7 @@
 import { authenticationCards } from "../gateways/sandbox/authentication-cards.ts";
 import type { CardBehaviour } from "../gateways/sandbox/card-behaviour.ts";
 import { providerCards } from "../gateways/sandbox/provider-cards.ts";
-import { storedCards } from "../gateways/sandbox/stored-cards.ts";
+import { noSetUpCard, storedCards } from "../gateways/sandbox/stored-cards.ts";
 import { testCards } from "../gateways/sandbox/test-cards.ts";
 import { adyenCardBehaviour } from "./adyen/emulator-cards.ts";
 import type { AcquirerName } from "./ledger.ts";
@@ -46,6 +46,13 @@ export const customerWanted: Readonly<Record<AcquirerName, string>> = {
   PAYPAL: "5650",
   STRIPE: "authentication_required",
 };
+
+/** Returns the behaviour of a card that is set up without a charge, where it differs from that of a payment. */
+export function setUpAt(acquirer: AcquirerName, number: string): CardBehaviour | undefined {
+  const isAdyens = acquirer === "B" || acquirer === "ADYEN";
+  if (number !== noSetUpCard) return undefined;
+  return { act: "decline", code: isAdyens ? "23" : "transaction_not_allowed" };
+}
 
 /** Reports whether a number is one of the test cards, the gateways' own among them. */
 export function isTestCard(number: string): boolean {

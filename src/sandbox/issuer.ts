@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import type { CardBehaviour } from "../gateways/sandbox/card-behaviour.ts";
 import type { SandboxClock } from "../gateways/sandbox/clock.ts";
 import { unreachable } from "../platform/errors.ts";
-import { behaviourAt, customerWanted, renewalAt } from "./behaviour-at.ts";
+import { behaviourAt, customerWanted, renewalAt, setUpAt } from "./behaviour-at.ts";
 import type { Book, Books } from "./books.ts";
 import type { Asking, CardPayment, Challenge, Challenges, StoredPayment } from "./challenges.ts";
 import type { AcquirerName, Authorization, Ledger, NewAuthorization } from "./ledger.ts";
@@ -253,13 +253,14 @@ export class Issuer {
     return { type: "silent" };
   }
 
-  #behaviourOf({ acquirer, number, asked, renews }: CardPayment): CardBehaviour {
+  #behaviourOf({ acquirer, number, value, asked, renews }: CardPayment): CardBehaviour {
     // A charge without its customer and without a known first payment: banks want the customer.
     if (renews === "unknown") return { act: "decline", code: customerWanted[acquirer] };
     if (asked !== undefined) return asked;
     const override = this.#overrides.get(`${acquirer} ${number}`);
     if (override !== undefined) return override;
-    if (renews === undefined) return behaviourAt[acquirer](number);
+    const setUp = value === 0 ? setUpAt(acquirer, number) : undefined;
+    if (renews === undefined) return setUp ?? behaviourAt[acquirer](number);
     const behaviour = renewalAt[acquirer](number);
     return behaviour.act === "decline" && this.#isOver(behaviour.until, renews) ? { act: "approve" } : behaviour;
   }

@@ -53,7 +53,9 @@ export function mandatedFields({ authentication, ...request }: AuthorizeRequest)
 
 /** Returns the names that the networks gave a payment, as far as the account asks for them. */
 export function storedIn({ additionalData }: Json): { readonly stored?: StoredAnswer } {
-  const { networkTxReference: transactionId, transactionLinkId: linkId } = isObject(additionalData) ? additionalData : {};
+  const { networkTxReference: transactionId, transactionLinkId: linkId } = isObject(additionalData)
+    ? additionalData
+    : {};
   if (typeof transactionId !== "string" || transactionId === "") return {};
   return { stored: { network: { transactionId, ...(typeof linkId === "string" && linkId !== "" && { linkId }) } } };
 }

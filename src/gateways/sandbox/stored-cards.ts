@@ -28,6 +28,9 @@ function declined(
   };
 }
 
+/** The number whose set-up, which charges nothing, is declined. */
+export const noSetUpCard = "4000000000007353";
+
 type Stored = { readonly atA?: CardBehaviour; readonly behaviour?: string; readonly outcome?: CardOutcome };
 
 function card(
@@ -125,7 +128,7 @@ export const storedCards: readonly StoredTestCard[] = [
     {},
     { behaviour: "Approved at the first gateway. The card vault cannot keep the card." },
   ),
-  card(["4000000000007353", "No set-up", "Approved at SANDBOX_A. A set-up, which charges nothing, is declined."]),
+  card([noSetUpCard, "No set-up", "Approved at SANDBOX_A. A set-up, which charges nothing, is declined."]),
   card(
     [
       "4000000000007361",
@@ -136,15 +139,15 @@ export const storedCards: readonly StoredTestCard[] = [
     { atA: { act: "approve", givesNoNetworkId: true } },
   ),
   card(
-    ["5200000000007200", "Mastercard, do not try again", "Declined with advice 03: the card is stopped."],
+    ["5200000000007200", "Mastercard, do not try again", "Declined (advice 03): the card is stopped."],
     declined(["generic_decline", "2"], { adviceCode: "03" }),
   ),
   card(
-    ["5200000000007218", "Mastercard, cancelled", "Declined with advice 21: the agreement is cancelled."],
+    ["5200000000007218", "Mastercard, cancelled", "Declined (advice 21): the agreement is cancelled."],
     declined(["generic_decline", "2"], { adviceCode: "21" }),
   ),
   card(
-    ["5200000000007226", "Mastercard, tomorrow", "Declined with advice 25: no retry for 24 hours."],
+    ["5200000000007226", "Mastercard, tomorrow", "Declined (advice 25): no retry for 24 hours."],
     declined(["generic_decline", "2"], { adviceCode: "25" }),
   ),
 ];

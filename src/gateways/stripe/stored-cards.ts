@@ -3,12 +3,21 @@
  * no card. Not verified against Stripe itself: whether this version of its API gives the network's transaction id.
  */
 import { type GatewayReply, readJsonObject } from "../../platform/outbound-http.ts";
-import type { Chain, ChangingCall, EraseAnswer, GatewayCall, Refused, StoredAnswer, StoredCardUse, Unknown } from "../connector.ts";
+import type {
+  Chain,
+  ChangingCall,
+  EraseAnswer,
+  GatewayCall,
+  Refused,
+  StoredAnswer,
+  StoredCardUse,
+  Unknown,
+} from "../connector.ts";
 import type { Renewal } from "../renewal-chains.ts";
 import type { StoredMethod } from "../stored-cards.ts";
 import { unansweredChange, untrusted } from "../unanswered.ts";
 import type { Form, StripeApi } from "./api.ts";
-import { type Json, codeOf } from "./judge-decline.ts";
+import { codeOf, type Json } from "./judge-decline.ts";
 
 const customers = "/v1/customers";
 const methods = "/v1/payment_methods";
@@ -75,7 +84,10 @@ export async function eraseMethod(
   const answer = detached.type === "refused" ? readDetached(await api.get(left(), path), method) : detached;
   if (!isLast || (answer.type !== "done" && answer.type !== "absent")) return answer;
   const deletion = { key: `${call.idempotencyKey}_customer` };
-  const deleted = readDeleted(await api.delete(left(), `${customers}/${encodeURIComponent(customer)}`, deletion), customer);
+  const deleted = readDeleted(
+    await api.delete(left(), `${customers}/${encodeURIComponent(customer)}`, deletion),
+    customer,
+  );
   return answer.type === "done" && deleted.type === "absent" ? answer : deleted;
 }
 

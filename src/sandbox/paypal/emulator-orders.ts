@@ -327,7 +327,12 @@ function readCard(body: Json): { number: string; expiry: string; name: string | 
 function storedUseIn(body: Json, savedCards: SavedCards): Pick<CardPayment, "saves" | "renews"> | undefined {
   const { stored_credential: stored, number, security_code: code } = cardIn(body);
   if (!isObject(stored)) return {};
-  const { payment_initiator: initiator, payment_type: type, usage, previous_network_transaction_reference: first } = stored;
+  const {
+    payment_initiator: initiator,
+    payment_type: type,
+    usage,
+    previous_network_transaction_reference: first,
+  } = stored;
   if (initiator === "CUSTOMER") {
     if (first !== undefined) return undefined;
     return usage === "FIRST" ? { saves: { customer: "" } } : {};

@@ -5,8 +5,15 @@
 import type { Book, Books } from "../books.ts";
 import type { CardPayment } from "../challenges.ts";
 import type { SavedCards } from "../saved-cards.ts";
-import type { Answered, Asked } from "./emulator-intents.ts";
-import { type Intent, newId, type PaymentMethod, paymentMethodView, refusal } from "./emulator-objects.ts";
+import {
+  type Answered,
+  type Asked,
+  type Intent,
+  newId,
+  type PaymentMethod,
+  paymentMethodView,
+  refusal,
+} from "./emulator-objects.ts";
 
 type Customer = { readonly id: string; readonly account: string; readonly pseudonym: string; isDeleted: boolean };
 

@@ -2,19 +2,19 @@
 
 import { currencies } from "../../gateways/stripe/currencies.ts";
 import { unreachable } from "../../platform/errors.ts";
-import type { Account } from "../accounts.ts";
 import { bankPageOf } from "../bank-pages.ts";
 import type { Book, Books } from "../books.ts";
 import type { Asking, CardPayment, Challenge, Challenges } from "../challenges.ts";
 import type { CardResult, Issuer } from "../issuer.ts";
 import { type Authorization, isPart, type Ledger } from "../ledger.ts";
 import type { Pauses } from "../pauses.ts";
-import type { SandboxAnswer, SandboxRequest } from "../routes.ts";
 import type { SavedCards } from "../saved-cards.ts";
 import { isCardNumber } from "./emulator-cards.ts";
 import { EmulatorCustomers } from "./emulator-customers.ts";
 import type { Executed } from "./emulator-keys.ts";
 import {
+  type Answered,
+  type Asked,
   cardError,
   type Intent,
   intentView,
@@ -36,10 +36,6 @@ export type IntentParts = {
   /** Time for which the search cannot find a new payment intent. */
   readonly searchLagMs: number;
 };
-
-export type Asked = { readonly request: SandboxRequest; readonly account: Account; readonly form: URLSearchParams };
-
-export type Answered = Exclude<SandboxAnswer, string>;
 
 // A day of a busy demo; beyond it the oldest are dropped.
 const objectsMax = 100_000;

@@ -1,12 +1,17 @@
 /** Stripe's objects as its emulator stores them, and as Stripe writes them (API version 2023-08-16). */
 import { randomUUID } from "node:crypto";
+import type { Account } from "../accounts.ts";
 import type { Challenge } from "../challenges.ts";
 import { type Authorization, networkIdOf, type Refund, refundedValue } from "../ledger.ts";
-import type { SandboxAnswer } from "../routes.ts";
+import type { SandboxAnswer, SandboxRequest } from "../routes.ts";
 import { frictionlessOf, secureResult } from "../secure-results.ts";
 import { chargeOutcome } from "./emulator-cards.ts";
 
-/** A card that was sent for a single use; test numbers only. */
+export type Asked = { readonly request: SandboxRequest; readonly account: Account; readonly form: URLSearchParams };
+
+export type Answered = Exclude<SandboxAnswer, string>;
+
+/** A card that was sent for a single use, or that a customer keeps; test numbers only. */
 export type PaymentMethod = {
   readonly id: string;
   readonly account: string;

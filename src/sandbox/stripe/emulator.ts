@@ -7,9 +7,9 @@ import type { SandboxClock } from "../../gateways/sandbox/clock.ts";
 import type { Account, Accounts } from "../accounts.ts";
 import type { Faults } from "../faults.ts";
 import type { Route, SandboxRequest } from "../routes.ts";
-import { type Answered, type Asked, EmulatorIntents, type IntentParts } from "./emulator-intents.ts";
+import { EmulatorIntents, type IntentParts } from "./emulator-intents.ts";
 import { type Executed, StripeKeys } from "./emulator-keys.ts";
-import { refusal } from "./emulator-objects.ts";
+import { type Answered, type Asked, refusal } from "./emulator-objects.ts";
 import { EmulatorRefunds, losingRefunds } from "./emulator-refunds.ts";
 
 export type StripeEmulatorParts = IntentParts & {

@@ -163,7 +163,10 @@ export class SandboxAConnector implements Connector {
     const detached = readErased(await this.#post(call, path, { customer }), method);
     if (!isLast || detached.type !== "done") return detached;
     const customers = `/a/v1/customers/${encodeURIComponent(customer)}`;
-    return readErased(await this.#send(call, { method: "DELETE", path: customers, headers: headersOf(call) }), customer);
+    return readErased(
+      await this.#send(call, { method: "DELETE", path: customers, headers: headersOf(call) }),
+      customer,
+    );
   }
 
   async capture(call: ChangingCall, hold: Hold): Promise<CaptureAnswer> {
