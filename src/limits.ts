@@ -275,6 +275,19 @@ export const auditLookBackMs = 5 * minute;
  */
 export const submissionsInFlightMax = 256;
 
+/** Tries of one renewal. Networks allow 10 declined ones of a card in a day and 15 in a month, and a customer has several renewals. */
+export const renewalTriesMax = 8;
+/**
+ * Renewals in progress from which on a process begins no other: half of its places, so that a batch leaves room for
+ * checkouts.
+ */
+export const renewalsInFlightMax = submissionsInFlightMax / 2;
+/**
+ * Time budget of a renewal for which gateways are first asked what a restore has lost: notifications take minutes, and the
+ * vault keeps its token for 15 minutes.
+ */
+export const doubtfulRenewalBudgetMs = 10 * minute;
+
 /** Largest and default size of a list page. */
 export const pageSizeMax = 100;
 export const pageSizeDefault = 20;

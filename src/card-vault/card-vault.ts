@@ -49,8 +49,8 @@ export type CardDigits = {
 };
 
 export type TokenCheck = {
-  /** `unknown` if the vault cannot be reached. */
-  readonly state: "unused" | "not_found" | "expired" | "used" | "unknown";
+  /** `unknown` if the vault cannot be reached, `code_missing` of a stored card before its security code. */
+  readonly state: "unused" | "not_found" | "expired" | "used" | "code_missing" | "unknown";
   /** Its card, if it is unused and the vault reports it. */
   readonly card?: CardDigits | undefined;
   /** The fingerprint of its card; an outside vault makes none. */
@@ -72,7 +72,41 @@ export interface CardVault extends CardForwarder {
   checkToken(asked: { readonly sessionId: string; readonly token: Secret }): Promise<TokenCheck>;
   /** Deletes every card of a session. Never throws: each vault also forgets by itself. */
   forget(sessionId: SessionId): void;
+  /** The cards that customers store. Absent: this vault stores none. */
+  readonly stored?: StoredCardVault | undefined;
   close(): void;
+}
+
+/** A card that the vault has stored. */
+export type KeptCard = CardSummary & {
+  /** 1 to 12. */
+  readonly expMonth: number;
+  /** With four digits. */
+  readonly expYear: number;
+  readonly fingerprint: CardFingerprint;
+};
+
+/** A stored card as a token of one session. */
+export type OpenedCard = { readonly token: Secret; readonly expiresAt: Date };
+
+/** A card of one merchant. The handle is `vc_` and 32 base64url characters, which are 192 random bits; only its holder can open the card. */
+type CardOfMerchant = { readonly sessionId: SessionId; readonly merchantId: MerchantId; readonly handle: Secret };
+
+/** Stores cards for longer than one payment. */
+export interface StoredCardVault {
+  /**
+   * Stores the card of a session's token under a handle, without its security code, and forgets the session, in one transaction. A repeat
+   * with the same handle answers the same. "lost": the vault has the card no longer. Throws `unavailable`.
+   */
+  keep(card: CardOfMerchant & { readonly token: Secret }): Promise<KeptCard | "lost">;
+  /**
+   * Makes a stored card an ordinary token of one session. With `code` "required" the token can be used only once the card frame has posted
+   * a security code under the session's grant. "lost": there is no such card. Throws `unavailable`, and `rate_limited` or `session_ended`
+   * for a session that takes no more cards.
+   */
+  open(card: CardOfMerchant & { readonly code: "required" | "none" }): Promise<OpenedCard | "lost">;
+  /** Erases a card, given by the SHA-256 of its handle. A repeat succeeds. Throws `unavailable`. */
+  erase(handleHash: Buffer, merchantId: MerchantId): Promise<void>;
 }
 
 /** Returns why a gateway cannot get cards from this vault; undefined if it can. */

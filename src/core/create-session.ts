@@ -7,7 +7,7 @@ import { columnsOf } from "../platform/columns.ts";
 import { isCountry } from "../platform/countries.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { DomainError, type FieldProblem, problemsInWords } from "../platform/errors.ts";
-import type { MerchantId, RequestId, SessionId } from "../platform/ids.ts";
+import type { AgreementId, MerchantId, RequestId, SessionId } from "../platform/ids.ts";
 import { isCurrency } from "../platform/money.ts";
 import { type Secret, seal, sha256, unseal } from "../platform/secrets.ts";
 import { deriveClientSecret } from "./client-secret.ts";
@@ -15,6 +15,13 @@ import type { Core, JsonObject } from "./core.ts";
 import { type OrderDetails, type PaymentSession, PaymentSessionEntity } from "./rows/entities.ts";
 import { findSuccessor, replaceSession } from "./session-changes.ts";
 import { findChargedSession } from "./sessions.ts";
+import {
+  agreementIdOf,
+  describeStored,
+  findUnstorable,
+  type StoringOrder,
+  storingFingerprint,
+} from "./stored-cards/create-stored.ts";
 
 /** The merchant that makes a request, with its configuration. */
 export type SessionOwner = {
@@ -32,22 +39,23 @@ type GivenDetails = { readonly [Name in keyof OrderDetails]?: OrderDetails[Name]
 type Replaced = { readonly sessionId: SessionId; readonly core: Core };
 
 /** The merchant's order. The validator that all surfaces share has already checked its shape. */
-export type NewSession = GivenDetails & {
-  readonly amountMinor: number;
-  readonly currency: string;
-  readonly orderRef: string;
-  readonly customerEmail?: string | undefined;
-  /** Automatic if absent. */
-  readonly capture?: string | undefined;
-  /** With a manual capture only, after the end of the submission. */
-  readonly captureBy?: Date | undefined;
-  /** The merchant's session that this one takes the place of, and the core of its cell. */
-  readonly replaces?: Replaced | undefined;
-  /** Takes a second payment of its order, also where the merchant refuses repeated orders. False if absent. */
-  readonly allowRepeatedOrder?: boolean | undefined;
-  /** Id of the API request, for support; not part of the order. */
-  readonly requestId?: RequestId | undefined;
-};
+export type NewSession = GivenDetails &
+  StoringOrder & {
+    readonly amountMinor: number;
+    readonly currency: string;
+    readonly orderRef: string;
+    readonly customerEmail?: string | undefined;
+    /** Automatic if absent. */
+    readonly capture?: string | undefined;
+    /** With a manual capture only, after the end of the submission. */
+    readonly captureBy?: Date | undefined;
+    /** The merchant's session that this one takes the place of, and the core of its cell. */
+    readonly replaces?: Replaced | undefined;
+    /** Takes a second payment of its order, also where the merchant refuses repeated orders. False if absent. */
+    readonly allowRepeatedOrder?: boolean | undefined;
+    /** Id of the API request, for support; not part of the order. */
+    readonly requestId?: RequestId | undefined;
+  };
 
 const answeredColumns = [
   "id",
@@ -67,6 +75,8 @@ export type CreatedSession = {
   readonly session: NewlyCreated;
   readonly clientSecret: Secret;
   readonly vault: JsonObject;
+  /** The agreement that the payment begins. */
+  readonly agreementId?: AgreementId | undefined;
   /** True when the first answer is returned again. */
   readonly replayed: boolean;
 };
@@ -75,7 +85,9 @@ const sessionColumns = columnsOf(PaymentSessionEntity, "s", answeredColumns);
 
 const createCall = callOf(
   "create_session",
-  "uuid uuid bigint text text text int bigint uuid jsonb boolean timestamptz boolean text bytea text bigint".split(" "),
+  "uuid uuid bigint text text text int bigint uuid jsonb boolean timestamptz boolean text jsonb text bytea text bigint".split(
+    " ",
+  ),
   columnsOf(PaymentSessionEntity, "r", answeredColumns),
 );
 
@@ -104,7 +116,7 @@ export async function createSession(
     if (order.replaces) throw missingKey();
     const { values, vault } = await describeNew(core, owner, order);
     const [session] = await core.database.query<NewlyCreated>(createCall, [...values, null, null, null, null]);
-    return created(core, session!, vault, false);
+    return created(core, order, session!, { vault, replayed: false });
   }
   const request = { owner, order, key: idempotencyKey, fingerprint: fingerprintOf(order) };
   return createInTurn(core, request);
@@ -132,13 +144,16 @@ type KeyedRequest = {
 
 /** Builds the parameters that both statements share, and the vault object of the new session. */
 async function describeNew(core: Core, owner: SessionOwner, order: NewSession, id = core.runtime.uuid()) {
-  const vault = await core.vault.openSession({
+  const opened = await core.vault.openSession({
     sessionId: id,
     merchantId: owner.merchantId,
     publishableKey: owner.publishableKey,
     checkoutOrigins: owner.checkoutOrigins,
     expiresAt: new Date(core.runtime.now().getTime() + owner.sessionLifetimeMs),
   });
+  // The form keeps a place for what it asks about stored cards.
+  const vault: JsonObject =
+    order.customerRef !== undefined && core.vault.stored ? { ...opened, storedCards: true } : opened;
   const statementDescriptor = order.statementDescriptor ?? owner.statementDescriptor ?? undefined;
   const details = detailsOf({ ...order, statementDescriptor });
   const values = [
@@ -155,12 +170,14 @@ async function describeNew(core: Core, owner: SessionOwner, order: NewSession, i
     order.capture === "manual",
     order.captureBy ?? null,
     order.allowRepeatedOrder === true,
+    order.customerRef ?? null,
+    order.customerRef === undefined ? null : JSON.stringify(describeStored(id, order)),
   ];
   return { id, values, vault };
 }
 
 /** Returns the details that are given, always in the same order; undefined if none is. */
-function detailsOf({ customerName, billingAddress, metadata = {}, statementDescriptor }: GivenDetails) {
+export function detailsOf({ customerName, billingAddress, metadata = {}, statementDescriptor }: GivenDetails) {
   const pairs = Object.entries(metadata).toSorted(([one], [other]) => (one < other ? -1 : 1));
   const hasDetails = customerName ?? billingAddress ?? statementDescriptor ?? pairs[0];
   if (hasDetails === undefined) return undefined;
@@ -248,7 +265,7 @@ async function insertFirst(core: Core, { owner, order, key, fingerprint }: Keyed
             return rows;
           })
         : await insert(core.database);
-    return session && created(core, session, vault, false);
+    return session && created(core, order, session, { vault, replayed: false });
   } catch (error) {
     // 55P03 (lock_not_available): the connection's lock timeout passed while a request of another process held the key, or the replaced
     // session. 23505 (unique_violation): another request goes on with the same named successor.
@@ -278,7 +295,7 @@ function missingKey(): DomainError {
 }
 
 /** Returns undefined when the key is free. Throws `idempotency_key_reused` when it was used for another order. */
-async function findFirstAnswer(core: Core, { owner, key, fingerprint }: KeyedRequest) {
+async function findFirstAnswer(core: Core, { owner, order, key, fingerprint }: KeyedRequest) {
   const [first] = await core.database.query<NewlyCreated & { requestHash: Buffer; answerSealed: string }>(
     selectFirstAnswer,
     [owner.merchantId, key],
@@ -293,15 +310,20 @@ async function findFirstAnswer(core: Core, { owner, key, fingerprint }: KeyedReq
   const vault = JSON.parse(
     unseal(core.sealing, answerAssociatedData(first.id), first.answerSealed).expose(),
   ) as JsonObject;
-  return created(core, first, vault, true);
+  return created(core, order, first, { vault, replayed: true });
 }
 
-function created(core: Core, session: NewlyCreated, vault: JsonObject, replayed: boolean): CreatedSession {
+function created(
+  core: Core,
+  order: NewSession,
+  session: NewlyCreated,
+  answer: Pick<CreatedSession, "vault" | "replayed">,
+): CreatedSession {
   return {
     session,
     clientSecret: deriveClientSecret(core.clientSecretKeys, session.id, session.secretVersion),
-    vault,
-    replayed,
+    ...answer,
+    ...(order.saveCard && { agreementId: agreementIdOf(session.id, order) }),
   };
 }
 
@@ -315,7 +337,8 @@ function fingerprintOf(order: NewSession): Buffer {
   const replaced = order.replaces === undefined ? [] : [{ replaces: order.replaces.sessionId }];
   const repeated = order.allowRepeatedOrder ? ["repeated"] : [];
   const given = details === undefined ? [] : [details];
-  return sha256(JSON.stringify([...fields, ...given, ...later, ...replaced, ...repeated]));
+  const stored = order.customerRef === undefined ? [] : [{ stored: storingFingerprint(order) }];
+  return sha256(JSON.stringify([...fields, ...given, ...later, ...replaced, ...repeated, ...stored]));
 }
 
 /** Returns the associated data under which the first answer of a session is sealed. */
@@ -359,9 +382,18 @@ function findUncapturable({ runtime }: Core, owner: SessionOwner, order: NewSess
   return [];
 }
 
+function isAboutStoredCards({ customerRef, saveCard, storedCardSecurityCode }: StoringOrder): boolean {
+  return customerRef !== undefined || saveCard !== undefined || storedCardSecurityCode !== undefined;
+}
+
 function requirePayable(core: Core, owner: SessionOwner, order: NewSession): void {
   const problems = [...findUnpayable(order), ...findUncapturable(core, owner, order)];
+  if (isAboutStoredCards(order)) problems.push(...findUnstorable(order, core.runtime.now()));
   if (problems.length > 0) {
     throw new DomainError("invalid_field", problemsInWords(problems, "invalid_field"), { problems });
   }
+  if (order.saveCard && !core.vault.stored)
+    throw new DomainError("vault_cannot_store", "The card vault of this installation stores no cards.", {
+      field: "saveCard",
+    });
 }

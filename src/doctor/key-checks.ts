@@ -2,12 +2,14 @@
 import { associatedDataOf as dataOfMember } from "../accounts/totp.ts";
 import type { ServerKeys } from "../config/server-keys.ts";
 import { answerAssociatedData as dataOfAnswer } from "../core/create-session.ts";
+import { handleAssociatedData as dataOfHandle } from "../core/stored-cards/claim-stored.ts";
 import { chatAssociatedDataOf as dataOfChat } from "../events/alert-settings.ts";
 import { associatedDataOf as dataOfEndpoint } from "../events/signing-secrets.ts";
 import { placeOf as dataOfConnection } from "../gateways/connections.ts";
 import { clientSecretReadMs, idempotencyLifetimeMs } from "../limits.ts";
 import type { Queryable } from "../platform/database.ts";
 import { type KeyRing, unseal } from "../platform/secrets.ts";
+import { findSealingKeys } from "../platform/store-ring.ts";
 import { type Finding, ok, problem, warning, wordsOf } from "./finding.ts";
 
 /**
@@ -23,7 +25,9 @@ const selectSealed = {
          ) every ORDER BY kind, split_part(sealed, '.', 1), created_at DESC)
          UNION ALL SELECT 'answer', split_part(newest, ' ', 1), split_part(newest, ' ', 2) FROM (
            SELECT max((session_id::text || ' ' || answer_sealed) COLLATE "C") AS newest FROM idempotency
-           WHERE expires_at > (SELECT app.clock()) AND answer_sealed IS NOT NULL GROUP BY split_part(answer_sealed, '.', 1)) answers`,
+           WHERE expires_at > (SELECT app.clock()) AND answer_sealed IS NOT NULL GROUP BY split_part(answer_sealed, '.', 1)) answers
+         UNION ALL (SELECT DISTINCT ON (split_part(handle_sealed, '.', 1)) 'handle', merchant_id || ' ' || encode(handle_hash, 'hex'), handle_sealed
+           FROM payment_method WHERE handle_sealed IS NOT NULL ORDER BY split_part(handle_sealed, '.', 1), id DESC)`,
 };
 const selectSecretVersions = {
   name: "examine_secret_versions",
@@ -54,6 +58,13 @@ const sealedKinds = {
   },
   endpoint: { what: "signing secrets of endpoints", associatedDataOf: dataOfEndpoint },
   chat: { what: "chats for alerts", associatedDataOf: dataOfChat },
+  handle: {
+    what: "handles of stored cards",
+    associatedDataOf: (_: Environment, id: string) => {
+      const [merchantId = "", hash = ""] = id.split(" ");
+      return dataOfHandle(merchantId, Buffer.from(hash, "hex"));
+    },
+  },
   answer: { what: "answers to Idempotency-Keys", associatedDataOf: (_: Environment, id: string) => dataOfAnswer(id) },
 };
 
@@ -130,6 +141,42 @@ export async function examineAccounts(
     ...closed,
     ...(ring && closed.length === 0 ? [ok(area, "open the second factors of members")] : []),
     ...(demo ? [problem(area, "the demo's operator token is valid", "switchyard operator revoke --label demo")] : []),
+  ];
+}
+
+/** Returns findings on the store ring of an environment, compared with the cards in the vault's database. */
+export async function examineStoreRing(
+  environmentName: "test" | "live",
+  ring: KeyRing | undefined,
+  database: Queryable,
+): Promise<Finding[]> {
+  const area = `keys ${environmentName}`;
+  const variable = `SWITCHYARD_${environmentName.toUpperCase()}_VAULT_KEYS_FILE`;
+  const keys = await findSealingKeys(database, environmentName, ring);
+  const unopened = keys.filter(({ state }) => state !== "opens").map(({ keyId, state }) =>
+    problem(
+      area,
+      state === "missing"
+        ? `stored cards are sealed with ${keyId}, which is not in the file: the vault does not start`
+        : `stored cards do not open with ${keyId}: the file has another key of this name, and the vault does not start`,
+      `put the key back into the file of ${variable} from your copy; without it these cards are lost`,
+    ),
+  );
+  if (ring === undefined) {
+    const remedy = "switchyard server-keys rotate --key store-ring --step add, with the vault's file; restart the vault";
+    return [...unopened, warning(area, "the vault has no store ring, so no card can be stored", remedy)];
+  }
+  const resealed = "switchyard server-keys reseal-stored-cards";
+  return [
+    ...unopened,
+    ...(unopened.length > 0 ? [] : [ok(area, `${ring.current} and the keys before it open every stored card`)]),
+    ...keysBefore(Object.keys(ring.keys), ring.current).map((keyId) =>
+      keys.some((key) => key.keyId === keyId)
+        ? warning(area, `${keyId} still seals stored cards, besides ${ring.current}`, resealed)
+        : warning(area, `${keyId} no longer seals stored cards`, `remove it from the file of ${variable}: --step drop`),
+    ),
+    // Nothing here can see a backup, and without one the first broken disk ends every agreement.
+    ok(area, `keep a copy of the file of ${variable} apart from the vault and its backups: without it every stored card is lost`),
   ];
 }
 

@@ -60,6 +60,7 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
         signal: context.signal,
         requestId: decodeId("req", context.values.get(requestIdKey)),
         shopper: shopperOf(context, request.browser),
+        consent: request.saveCard,
         network,
       };
       // The span ends when the customer is answered; the payment may continue.

@@ -29,11 +29,13 @@ import {
 import { encodeId } from "../platform/ids.ts";
 import { publicJson } from "../transcoder/public-json.ts";
 import { describeAuthentications } from "./authentication-messages.ts";
+import { describeStoredPayment } from "./stored-card-messages.ts";
 
 export function toSessionMessage(loaded: Payment): PaymentSessionMessage {
-  const { session, attempts, authentications, refunds } = loaded;
+  const { session, attempts, authentications, refunds, stored } = loaded;
   return create(PaymentSessionSchema, {
     ...fieldsOf(session),
+    ...(stored && describeStoredPayment(loaded, stored)),
     attempts: attempts.map((attempt) => toAttempt(attempt, authentications)),
     ...(authentications.length > 0 && describeAuthentications(loaded)),
     ...(session.status === "SUCCEEDED" && {
@@ -76,7 +78,7 @@ export function describeForEvent(reloaded: Payment): object {
 }
 
 /** The fields that erasing a customer's data takes away. Events are kept, so they never contain them. */
-export const personalFields = ["customerEmail", "customerName", "billingAddress"] as const;
+export const personalFields = ["customerEmail", "customerName", "billingAddress", "customerRef"] as const;
 
 function fieldsOf(session: PaymentSession) {
   return {
@@ -85,6 +87,7 @@ function fieldsOf(session: PaymentSession) {
     amountMinor: BigInt(session.amountMinor),
     currency: session.currency,
     ...present("customerEmail", session.customerEmail),
+    ...present("customerRef", session.customerRef),
     ...session.details,
     status: PaymentSession_Status[session.status],
     failover: session.failover,

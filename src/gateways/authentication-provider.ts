@@ -7,6 +7,7 @@ import type { Secret } from "../platform/secrets.ts";
 import type { Amount } from "./amounts.ts";
 import type { Action, AuthenticationProof, AuthenticationResult, BrowserData, Exemption } from "./authentication.ts";
 import type { AuthorizeRequest, CardOfRequest, CredentialField, GatewayCall, VerifyRow } from "./connector.ts";
+import type { ChallengeMandate } from "./stored-cards.ts";
 
 /** Every provider; the same literals are public in `provider`. */
 export const providers = ["SANDBOX_3DS", "THREEDSECUREIO", "ADYEN_3DS"] as const;
@@ -57,6 +58,8 @@ export type AuthenticationRequest = Amount &
     readonly methodIndicator: MethodIndicator;
     /** True if the request makes a challenge mandatory: a gateway has declined without authentication. */
     readonly isMandated: boolean;
+    /** The card is stored with the payment, which mandates a challenge as well. */
+    readonly mandate?: ChallengeMandate | undefined;
     readonly browser: BrowserData;
     readonly returnUrl: string;
     readonly purchasedAt: Date;

@@ -3,6 +3,7 @@
  * answer, and what it reports about the result. PURE.
  */
 import type { Secret } from "../platform/secrets.ts";
+import type { ChallengeMandate } from "./stored-cards.ts";
 
 /** The customer's browser as 3-D Secure describes it (EMV 3DS 2.2, table A.1). Its page can show actions. */
 export type BrowserData = {
@@ -31,6 +32,8 @@ export type AuthenticationWish = {
   readonly browser: BrowserData;
   /** Address to which the bank or the gateway returns the customer. */
   readonly returnUrl: string;
+  /** The card is stored with the payment, so the bank must challenge the customer. Only with `always`. */
+  readonly mandate?: ChallengeMandate | undefined;
 };
 
 /** A page that the customer has to see next. Its address and fields are the gateway's. */

@@ -16,6 +16,9 @@ import type {
   Exemption,
 } from "./authentication.ts";
 import type { Declined } from "./declines.ts";
+import type { StoredAnswer, StoredCardUse, StoredMethod } from "./stored-cards.ts";
+
+export type { AgreementTerms, Chain, StoredAnswer, StoredCardUse, StoredPurpose } from "./stored-cards.ts";
 
 /** Every gateway that has a connector; the same literals are public in `gateway` and `capturedVia`. */
 export const gateways = ["STRIPE", "ADYEN", "PAYPAL", "SANDBOX_A", "SANDBOX_B"] as const;
@@ -76,6 +79,8 @@ export type AuthorizeRequest = Amount & {
   readonly proof?: AuthenticationProof | undefined;
   /** The exemption to ask the bank for. It may be refused; then the answer asks for authentication. */
   readonly exemption?: Exemption | undefined;
+  /** Absent: the card is used once. */
+  readonly storedCard?: StoredCardUse | undefined;
 };
 
 /** The parts of a request with which the vault fills in the card. */
@@ -106,6 +111,8 @@ export type AttemptAtGateway = Amount & {
    * word.
    */
   readonly orderRef?: string | undefined;
+  /** That of the authorize: the creation is repeated with it, and a record read for the names of its chain. */
+  readonly storedCard?: StoredCardUse | undefined;
 };
 
 /**
@@ -169,6 +176,8 @@ export type Held = {
   readonly networkTransactionId?: string | undefined;
   /** When the gateway releases the hold by itself, where it says so. */
   readonly heldUntil?: Date | undefined;
+  /** The names of its chain, where the payment has a `storedCard` and the gateway gives any. */
+  readonly stored?: StoredAnswer | undefined;
 };
 
 /** The answer to an authorize. Only `held` is a success. */
@@ -217,6 +226,9 @@ export type CaptureRecord = {
   /** The card network's name for the payment. */
   readonly networkTransactionId?: string | undefined;
 };
+
+/** `absent`: the account has no such method, and perhaps another one has. */
+export type EraseAnswer = { readonly type: "done" } | { readonly type: "absent" } | Refused | Unknown;
 
 /** `absent`: nothing to void *now*; final only after `latestExecutionAt`, or if `refusesVoidedReference`. */
 export type VoidAnswer =
@@ -476,6 +488,10 @@ export interface Connector {
   readonly holdLifeMs?: number | undefined;
   /** Absent where the connector refunds nothing. */
   readonly refunds?: GatewayRefunds | undefined;
+  /** The chains whose renewals it sends; absent where it stores and continues none. */
+  readonly storedCards?: "own" | "network" | undefined;
+  /** Erases a payment method that the gateway keeps; a repeat succeeds. Absent where it keeps none. */
+  readonly eraseMethod?: ((call: ChangingCall, stored: StoredMethod) => Promise<EraseAnswer>) | undefined;
   /** Checks the signature, then reads; absent if the gateway sends nothing. */
   readNotification?(credentials: Credentials, notification: RawNotification): Promise<NotificationReading>;
 }

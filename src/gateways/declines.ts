@@ -69,6 +69,10 @@ export type Declined = {
   readonly declineCode: DeclineCode;
   /** The gateway's own code, for the merchant's attempt trail. */
   readonly gatewayCode: string;
+  /** The bank's own code as the card network names it (ISO 8583 field 39), such as `14`, if the gateway passes it on. */
+  readonly networkDeclineCode?: string | undefined;
+  /** Mastercard's merchant advice code, such as `03`, if the gateway passes it on. */
+  readonly adviceCode?: string | undefined;
   /** True if the gateway allows to send it the same payment once more at once. A stop forbids it all the same. */
   readonly again?: true;
 };

@@ -14,9 +14,10 @@ describe("withNetworkAdvice()", () => {
   it.each(["04", "07", "12", "14", "15", "41", "43", "46", "57", "R0", "R1", "R3"])(
     "stops at Visa's %s",
     (responseCode) => {
-      expect(withNetworkAdvice(plain, { network: "visa", responseCode })).toEqual({ ...plain, stop: "scheme_rule" });
+      const named = { ...plain, networkDeclineCode: responseCode };
+      expect(withNetworkAdvice(plain, { network: "visa", responseCode })).toEqual({ ...named, stop: "scheme_rule" });
       expect(withNetworkAdvice(plain, { responseCode })).toMatchObject({ stop: "scheme_rule" });
-      expect(withNetworkAdvice(plain, { network: "mastercard", responseCode })).toEqual(plain);
+      expect(withNetworkAdvice(plain, { network: "mastercard", responseCode })).toEqual(named);
     },
   );
 
@@ -24,11 +25,11 @@ describe("withNetworkAdvice()", () => {
     "stops at Mastercard's advice %s",
     (adviceCode) => {
       expect(withNetworkAdvice(plain, { network: "mastercard", adviceCode })).toMatchObject({ stop: "scheme_rule" });
-      expect(withNetworkAdvice(plain, { network: "visa", adviceCode })).toEqual(plain);
+      expect(withNetworkAdvice(plain, { network: "visa", adviceCode })).toEqual({ ...plain, adviceCode });
     },
   );
 
-  it("leaves every other code and an existing stop unchanged", () => {
+  it("leaves the stop of every other code and an existing stop unchanged", () => {
     for (const advice of [
       {},
       { responseCode: "05" },
@@ -38,10 +39,19 @@ describe("withNetworkAdvice()", () => {
       { adviceCode: "22" },
       { responseCode: 4 },
     ]) {
-      expect(withNetworkAdvice(plain, advice)).toEqual(plain);
+      expect(withNetworkAdvice(plain, advice)).toMatchObject(plain);
     }
     const fraud = { ...plain, kind: "FRAUD", stop: "fraud", declineCode: "fraud_suspected" } as const;
-    expect(withNetworkAdvice(fraud, { responseCode: "43" })).toEqual(fraud);
+    expect(withNetworkAdvice(fraud, { responseCode: "43" })).toMatchObject(fraud);
+  });
+
+  it("names the network's codes, and nothing that is none", () => {
+    const named = withNetworkAdvice(plain, { responseCode: "R1", adviceCode: "02" });
+    expect(named).toMatchObject({ networkDeclineCode: "R1", adviceCode: "02" });
+    expect(withNetworkAdvice(named, { responseCode: "05", adviceCode: "25" })).toMatchObject(named);
+    for (const text of ["", "5", "051", "r1", "4242424242424242", "<b>", 14, null, {}]) {
+      expect(withNetworkAdvice(plain, { responseCode: text, adviceCode: text })).toEqual(plain);
+    }
   });
 });
 

@@ -30,13 +30,25 @@ const mastercardNever = new Set(["03", "21", "24", "25", "26", "27", "28", "29",
 const later = "02";
 
 /**
- * Returns the decline, with a stop if the network forbids another attempt, and without the permission to repeat it at once
- * if the network asks to wait. An existing stop stays.
+ * Returns the decline with the network's codes, with a stop if the network forbids another attempt, and without the
+ * permission to repeat it at once if the network asks to wait. An existing stop and existing codes stay.
  */
 export function withNetworkAdvice(declined: Declined, advice: NetworkAdvice): Declined {
+  const networkDeclineCode = declined.networkDeclineCode ?? codeIn(advice.responseCode);
+  const adviceCode = declined.adviceCode ?? codeIn(advice.adviceCode);
   const stop = stopOf(advice);
-  const judged = declined.stop === "none" && stop !== undefined ? { ...declined, stop } : declined;
+  const judged = {
+    ...declined,
+    ...(networkDeclineCode !== undefined && { networkDeclineCode }),
+    ...(adviceCode !== undefined && { adviceCode }),
+    ...(declined.stop === "none" && stop !== undefined && { stop }),
+  };
   return advice.adviceCode === later ? notAtOnce(judged) : judged;
+}
+
+/** Returns a code of the form that networks use; undefined for anything else, such as a text about a card. */
+function codeIn(code: unknown): string | undefined {
+  return typeof code === "string" && /^[0-9A-Z]{2}$/.test(code) ? code : undefined;
 }
 
 function stopOf({ network, responseCode, adviceCode }: NetworkAdvice): DeclineStop | undefined {

@@ -8,7 +8,7 @@ import type { CompletionAnswer, Connector, Gateway, VerifyRow } from "./connecto
 
 export const gatewayOperations = [
   ...(["authorize", "capture", "void", "look_up", "complete", "ask_action", "verify"] as const),
-  ...(["refund", "look_up_refund", "list_refunds"] as const),
+  ...(["refund", "look_up_refund", "list_refunds", "erase_method"] as const),
   ...(["prepare", "authenticate", "result"] as const),
 ] as const;
 type GatewayOperation = (typeof gatewayOperations)[number];
@@ -75,12 +75,15 @@ export function observeConnector(connector: Connector, observer: GatewayObserver
     asksExemptions: connector.asksExemptions,
     importsProof: connector.importsProof,
     holdLifeMs: connector.holdLifeMs,
+    storedCards: connector.storedCards,
     whyNotPayable: (amount) => connector.whyNotPayable(amount),
     authorize: (call, request) => seen("authorize", connector.authorize(call, request), authorized),
     capture: (call, hold) => seen("capture", connector.capture(call, hold), byType),
     void: (call, attempt) => seen("void", connector.void(call, attempt), byType),
     lookUp: (call, attempt) => seen("look_up", connector.lookUp(call, attempt), byType),
     readCapture: connector.readCapture && ((...asked) => seen("look_up", connector.readCapture!(...asked), byType)),
+    eraseMethod:
+      connector.eraseMethod && ((...asked) => seen("erase_method", connector.eraseMethod!(...asked), byType)),
     verify: (call) => seen("verify", connector.verify(call), byRows),
     authentication: authentication && {
       ...authentication,

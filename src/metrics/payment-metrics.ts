@@ -97,7 +97,7 @@ function createCounters({ counter, histogram }: MetricMaker) {
     ),
     answers: counter(
       "gateway_answers_total",
-      "Responses to captures, voids, look-ups, completions and verifications, looks at customers' actions (ask_action), refunds (refund, look_up_refund, list_refunds), and calls to providers of authentication (prepare, authenticate, result); calls with an unknown outcome are repeated.",
+      "Responses to captures, voids, look-ups, completions and verifications, looks at customers' actions (ask_action), refunds (refund, look_up_refund, list_refunds), erasures of stored cards (erase_method), and calls to providers of authentication (prepare, authenticate, result); calls with an unknown outcome are repeated.",
       ...["environment" as const, "gateway" as const, "operation" as const, "answer" as const],
     ),
     duration: histogram(

@@ -21,7 +21,7 @@ const migrationPauseMs = second;
 const migrationLockTries = 30;
 
 // The service never deletes a session, an attempt or an event. Triggers keep young rows of the audit trail and open
-// orphaned authorizations. The vault keeps nothing.
+// orphaned authorizations. The vault deletes every card in the end.
 const deletable: Record<DatabaseKind, readonly string[]> = {
   environment: [
     ...["idempotency", "reconciliation_slice", "vault_session", "reconciliation_run", "gateway_notification", "alert"],
@@ -41,7 +41,7 @@ const deletable: Record<DatabaseKind, readonly string[]> = {
     ...["membership", "passkey", "passkey_challenge", "sign_in_failures", "member_action"],
     ...["sign_in", "invitation", "password_reset", "audit_entry"],
   ],
-  vault: ["card", "card_session", "vault_copy"],
+  vault: ["card", "card_session", "vault_copy", "stored_card"],
 };
 
 /**
@@ -163,7 +163,19 @@ const planOnce = `DO $$ BEGIN
   EXECUTE format('ALTER DATABASE %I SET plan_cache_mode = force_generic_plan', current_database()); END $$`;
 
 // What functions alone write (src/migrations/environment/): the service only reads it.
-const writtenByFunctions = ["payment_session", "attempt", "authentication", "refund", "orphaned_authorization"];
+const writtenByFunctions = [
+  ...["payment_session", "attempt", "authentication", "refund", "orphaned_authorization"],
+  ...[
+    "stored_payment",
+    "payment_method",
+    "card_erasure",
+    "agreement",
+    "renewal",
+    "renewal_try",
+    "card_state",
+    "card_decline",
+  ],
+];
 
 /** Takes the writes of payments from the runtime role, and lets it name a partition with the privileges of its whole table. */
 function ofPayments(role: string): string[] {

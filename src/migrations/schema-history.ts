@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { baselineName } from "./schema-error.ts";
 
-/** The kinds of database: `environment` for test and for live, `accounts` for both, `vault` for cards being paid. */
+/** The kinds of database: `environment` for test and for live, `accounts` for both, `vault` for cards. */
 export type DatabaseKind = "environment" | "accounts" | "vault";
 
 /**
@@ -29,6 +29,7 @@ export const schemaHistory: Record<DatabaseKind, readonly SqlFile[]> = {
         "payment",
         "authentication",
         "refund",
+        "stored-cards",
         "configuration",
         "notifications",
         "events",
@@ -45,6 +46,8 @@ export const schemaHistory: Record<DatabaseKind, readonly SqlFile[]> = {
         "decision-guards",
         "oversight-guards",
         "restore-guards",
+        "stored-card-guards",
+        "renewal-guards",
         "audit",
         "payment-functions",
         "partitions",
@@ -52,10 +55,12 @@ export const schemaHistory: Record<DatabaseKind, readonly SqlFile[]> = {
         "attempt-functions",
         "authentication-functions",
         "refund-functions",
+        "stored-card-functions",
+        "renewal-functions",
         "months",
       ],
     ]),
   ],
   accounts: [baseline("accounts", ["merchants", "members", "sign-in", "audit"])],
-  vault: [baseline("vault", ["cards"])],
+  vault: [baseline("vault", ["cards", "stored-cards"])],
 };

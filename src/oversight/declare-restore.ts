@@ -10,6 +10,7 @@ import { loadSession } from "../core/record/load-session.ts";
 import { attemptIdOf, openAttempt, openingOf } from "../core/record/open-attempt.ts";
 import type { Attempt, PaymentSession, PlannedConnection } from "../core/rows/entities.ts";
 import { heldInSql } from "../core/rows/payment.ts";
+import { findLostNames } from "../core/stored-cards/renewals/lost-names.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import type { AttemptId, MerchantId, SessionId } from "../platform/ids.ts";
 import { amountInWords } from "../platform/money.ts";
@@ -81,7 +82,7 @@ export async function declareRestore(
 
 const setRestored: Statement = {
   name: "set_restored_at",
-  text: "UPDATE replica_mark SET restored_at = app.clock()",
+  text: "UPDATE replica_mark SET restored_at = app.clock(), restores = restores + 1",
 };
 
 const setTimeline: Statement = {
@@ -321,7 +322,10 @@ async function knownOrReopened(
   if (known !== undefined) return known;
   const connections = await tx.query<Omit<PlannedConnection, "priority">>(selectConnections, [merchantId]);
   const madeAt = connections.flatMap((connection) => [0, 1, 2].map((round) => ({ ...connection, round })));
-  const made = madeAt.find(({ connectionId, round }) => attemptIdOf({ sessionId, connectionId, round }) === attemptId);
+  const names = session.namedBy ? (await findLostNames(tx, session)).map(({ namedBy }) => namedBy) : [sessionId];
+  const made = madeAt.find(({ connectionId, round }) =>
+    names.some((name) => attemptIdOf({ sessionId: name, connectionId, round }) === attemptId),
+  );
   if (made === undefined) return undefined;
   const { round, ...connection } = made;
   const to = { ...connection, priority: attempts.length + 1 };

@@ -19,7 +19,9 @@ export type IdPrefix =
   | "mbr"
   | "inv"
   | "sgn"
-  | "blk";
+  | "blk"
+  | "pm"
+  | "agr";
 
 declare const kind: unique symbol;
 
@@ -49,6 +51,9 @@ export type MemberId = Id<"mbr">;
 export type InvitationId = Id<"inv">;
 export type SignInId = Id<"sgn">;
 export type BlockId = Id<"blk">;
+/** Of a stored card. */
+export type MethodId = Id<"pm">;
+export type AgreementId = Id<"agr">;
 
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
 // The first of the 26 digits carries only 3 bits and so is at most 7.

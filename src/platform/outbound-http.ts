@@ -31,7 +31,7 @@ export type GatewayReply =
 
 /** One request to a gateway, ready to be sent. It is neither logged nor kept. */
 export type GatewayRequest = {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;

@@ -130,6 +130,7 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
     describeSession: describeForEvent,
     timing: shared.timing,
     inFlight,
+    renewals: new Set(),
     repeats: GatewaySlots.forRepeats(),
     sleep: (ms, signal) => pause(ms, undefined, signal && { signal }).catch(() => {}),
   };

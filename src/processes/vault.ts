@@ -4,6 +4,7 @@ import type { Config, VaultRoleConfig } from "../config/checked-config.ts";
 import { authenticationCards } from "../gateways/sandbox/authentication-cards.ts";
 import { countedTestCards } from "../gateways/sandbox/plain-cards.ts";
 import { providerCards } from "../gateways/sandbox/provider-cards.ts";
+import { storedCards } from "../gateways/sandbox/stored-cards.ts";
 import { testCards } from "../gateways/sandbox/test-cards.ts";
 import type { ProcessMetrics } from "../metrics/process-metrics.ts";
 import { SchemaCheck } from "../migrations/schema-check.ts";
@@ -25,7 +26,7 @@ import { openDatabase } from "./open-database.ts";
 
 /** Our own test cards, and those of gateways that can be connected with test credentials. */
 const testNumbers: ReadonlySet<string> = new Set([
-  ...[...testCards, ...authenticationCards, ...providerCards].map((card) => card.number),
+  ...[...testCards, ...authenticationCards, ...providerCards, ...storedCards].map((card) => card.number),
   ...stripeTestNumbers,
   ...adyenTestNumbers,
   ...paypalTestNumbers,
@@ -58,11 +59,12 @@ export async function startVaultRole(
     grpcTls,
     database,
     logger,
-    environments: vault.environments.map(({ name, ring, cardToken, fingerprint }) => ({
+    environments: vault.environments.map(({ name, ring, cardToken, fingerprint, storeRing }) => ({
       environment: name,
       ring,
       cardToken,
       fingerprint,
+      storeRing,
       countedCards: name === "test" ? countedTestCards : undefined,
       ...(name === "test" || vault.emulatorHosts.live.length > 0
         ? { testCards: testNumbers, sandboxHosts: vault.emulatorHosts[name] }

@@ -3,7 +3,15 @@
  */
 import { unreachable } from "../platform/errors.ts";
 import { isoCurrencies } from "../platform/money.ts";
-import { authorizationAnswer, notFound, publicView, refusal, type SandboxAParts, stateRefusal } from "./a-objects.ts";
+import {
+  authorizationAnswer,
+  declineView,
+  notFound,
+  publicView,
+  refusal,
+  type SandboxAParts,
+  stateRefusal,
+} from "./a-objects.ts";
 import { listRefunds, readRefund, refund } from "./a-refunds.ts";
 import type { Account } from "./accounts.ts";
 import { bankPageOf } from "./bank-pages.ts";
@@ -19,7 +27,7 @@ type Handle = (request: SandboxRequest, account: Account) => Promise<SandboxAnsw
 const held = "/a/v1/authorizations";
 
 export function sandboxARoutes(parts: SandboxAParts): readonly Route[] {
-  const route = (method: "GET" | "POST", path: string, operation: string, handle: Handle): Route => ({
+  const route = (method: "GET" | "POST" | "DELETE", path: string, operation: string, handle: Handle): Route => ({
     method,
     path: new RegExp(`^${path}$`),
     operation,
@@ -61,6 +69,7 @@ export function sandboxARoutes(parts: SandboxAParts): readonly Route[] {
       const data = parts.ledger.findByReference({ acquirer: "A", account: account.id, reference }).map(publicView);
       return { status: 200, body: { object: "list", reference, data }, about: reference };
     }),
+    ...erasing(parts, route),
     route("GET", "/a/v1/account", "a.account", async (_, account) => ({
       status: 200,
       body: {
@@ -72,6 +81,24 @@ export function sandboxARoutes(parts: SandboxAParts): readonly Route[] {
         currencies: isoCurrencies,
       },
     })),
+  ];
+}
+
+type RouteOf = (method: "POST" | "DELETE", path: string, operation: string, handle: Handle) => Route;
+
+/** Erases stored cards as at Stripe, but a repeat gets the same answer. */
+function erasing({ savedCards }: SandboxAParts, route: RouteOf): readonly Route[] {
+  const erased = (id: string, isKnown: boolean): SandboxAnswer =>
+    isKnown ? { status: 200, body: { id, erased: true } } : notFound;
+  return [
+    route("POST", "/a/v1/payment_methods/(?<id>[^/]+)/detach", "a.erase", async ({ body, parameters }, account) => {
+      const [customer, method] = [new URLSearchParams(body).get("customer") ?? "", parameters.id ?? ""];
+      return erased(method, savedCards.erase({ acquirer: "A", account: account.id, customer, method }));
+    }),
+    route("DELETE", "/a/v1/customers/(?<id>[^/]+)", "a.erase", async ({ parameters }, account) => {
+      const customer = parameters.id ?? "";
+      return erased(customer, savedCards.erase({ acquirer: "A", account: account.id, customer }));
+    }),
   ];
 }
 
@@ -89,16 +116,24 @@ async function signedIn(parts: SandboxAParts, request: SandboxRequest, handle: H
 async function authorize(parts: SandboxAParts, request: SandboxRequest, account: Account): Promise<SandboxAnswer> {
   const form = new URLSearchParams(request.body);
   const field = (name: string) => form.get(name) ?? "";
-  if (!account.rawCards) return refusal(403, "invalid_request_error", "raw_cards_not_allowed");
+  const isRenewal = form.has("payment_method");
+  if (!isRenewal && !account.rawCards) return refusal(403, "invalid_request_error", "raw_cards_not_allowed");
   if (field("capture_method") !== "manual") return refusal(400, "invalid_request_error", "capture_method");
   const value = Number(field("amount"));
-  if (!Number.isSafeInteger(value) || value < 1) return refusal(400, "invalid_request_error", "amount");
+  // Nothing is charged where a card is only stored.
+  const valueMin = form.has("save") ? 0 : 1;
+  if (!Number.isSafeInteger(value) || value < valueMin) return refusal(400, "invalid_request_error", "amount");
+  const [customer, method] = [field("customer"), field("payment_method")];
+  const stored = isRenewal
+    ? parts.savedCards.findMethod({ acquirer: "A", account: account.id, customer, method })
+    : undefined;
+  if (isRenewal && stored === undefined) return refusal(400, "invalid_request_error", "no_such_payment_method");
   const payment: CardPayment = {
     acquirer: "A",
     account: account.id,
     reference: field("reference"),
     orderRef: field("metadata[order_ref]"),
-    number: field("card[number]"),
+    number: stored?.number ?? field("card[number]"),
     value,
     currency: field("currency"),
     isExemptionAsked: form.has("exemption"),
@@ -108,6 +143,8 @@ async function authorize(parts: SandboxAParts, request: SandboxRequest, account:
           cryptogram: field("three_d_secure[cryptogram]"),
         }
       : undefined,
+    saves: form.has("save") ? { customer } : undefined,
+    renews: stored,
   };
   const result = await parts.issuer.authorizeOrAsk(payment, askingOf(form), () => {});
   return result.type === "asked" ? challengeAnswer(result.challenge, request) : authorizeAnswer(result);
@@ -192,6 +229,7 @@ function authorizeAnswer(result: CardResult, challenged?: SecureResult): Sandbox
       const secure = secureView(challenged ?? frictionlessOf(authorization));
       const error = {
         type: "card_error",
+        ...declineView(authorization),
         decline_code: code,
         authorization: publicView(authorization),
         ...secure,

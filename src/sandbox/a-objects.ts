@@ -3,8 +3,9 @@ import type { Accounts } from "./accounts.ts";
 import type { Challenges } from "./challenges.ts";
 import type { IdempotencyStore } from "./idempotency.ts";
 import type { Issuer } from "./issuer.ts";
-import type { Authorization, Ledger } from "./ledger.ts";
+import { type Authorization, type Ledger, networkIdOf } from "./ledger.ts";
 import type { SandboxAnswer } from "./routes.ts";
+import type { SavedCards } from "./saved-cards.ts";
 
 /** The parts that SANDBOX_A shares with the other acquirer. */
 export type SandboxAParts = {
@@ -13,6 +14,7 @@ export type SandboxAParts = {
   readonly issuer: Issuer;
   readonly idempotency: IdempotencyStore<SandboxAnswer>;
   readonly challenges: Challenges;
+  readonly savedCards: SavedCards;
 };
 
 export function authorizationAnswer(status: number, authorization: Authorization): SandboxAnswer {
@@ -20,7 +22,8 @@ export function authorizationAnswer(status: number, authorization: Authorization
 }
 
 export function publicView(authorization: Authorization): object {
-  const { id, reference, value, currency, status, capturedValue, declineCode, captureId, holdEndsAt } = authorization;
+  const { id, reference, value, currency, status, capturedValue, captureId, holdEndsAt, saved } = authorization;
+  const networkId = networkIdOf(authorization);
   return {
     object: "authorization",
     id,
@@ -31,9 +34,20 @@ export function publicView(authorization: Authorization): object {
     status,
     ...(status === "held" && { capture_before: holdEndsAt }),
     ...(captureId !== undefined && { capture: captureId }),
-    ...(declineCode === undefined
-      ? { network_transaction_id: id.replace("auth_", "nti_") }
-      : { decline_code: declineCode }),
+    ...(networkId !== undefined && { network_transaction_id: `nti_${networkId}` }),
+    ...(saved !== undefined && { customer: saved.customer, payment_method: saved.method }),
+    ...declineView(authorization),
+  };
+}
+
+/** Returns a decline and the network's codes, by Stripe's names: https://docs.stripe.com/declines/network-codes (2026). */
+export function declineView({ declineCode, networkCode, adviceCode, network }: Authorization): object {
+  if (declineCode === undefined) return {};
+  return {
+    decline_code: declineCode,
+    ...((networkCode ?? adviceCode) !== undefined && { network }),
+    ...(networkCode !== undefined && { network_decline_code: networkCode }),
+    ...(adviceCode !== undefined && { network_advice_code: adviceCode }),
   };
 }
 

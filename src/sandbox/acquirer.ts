@@ -25,6 +25,7 @@ import { Pauses } from "./pauses.ts";
 import { paypalRoutes } from "./paypal/emulator.ts";
 import { RequestLog } from "./request-log.ts";
 import { findRoute, type Route, type SandboxAnswer } from "./routes.ts";
+import { SavedCards } from "./saved-cards.ts";
 import { stripeRoutes } from "./stripe/emulator.ts";
 import { Tasks } from "./tasks.ts";
 import { Directory, threeDSecureRoutes } from "./three-d-secure.ts";
@@ -58,10 +59,11 @@ export function createAcquirer(delays: Delays, recordsFile?: string): Acquirer {
   const requests = new RequestLog();
   const challenges = new Challenges(books);
   const directory = new Directory(clock, books);
-  const issuer = new Issuer({ ledger, pauses, delays, challenges, directory, books });
+  const savedCards = new SavedCards(books);
+  const issuer = new Issuer({ ledger, pauses, delays, challenges, directory, savedCards, clock, books });
   const idempotency = new IdempotencyStore<SandboxAnswer>(books);
   const notifications = new NotificationSender({ http, pauses, faults, tasks });
-  const shared = { accounts, ledger, issuer, challenges, directory, pauses, faults, clock, books, tasks };
+  const shared = { accounts, ledger, issuer, challenges, directory, savedCards, pauses, faults, clock, books, tasks };
   const routes = [
     ...sandboxARoutes({ ...shared, idempotency }),
     ...sandboxBRoutes({ ...shared, idempotency, notifications }),

@@ -14,6 +14,7 @@ import { type AcquirerName, acquirerNames, type Ledger, refundedValue } from "./
 import type { PauseFilter, Pauses } from "./pauses.ts";
 import type { RequestLog } from "./request-log.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "./routes.ts";
+import type { SavedCards } from "./saved-cards.ts";
 import type { Directory } from "./three-d-secure.ts";
 
 /** The state that the admin paths show and change. */
@@ -27,6 +28,7 @@ export type AdminParts = {
   readonly faults: Faults;
   readonly requests: RequestLog;
   readonly clock: SandboxClock;
+  readonly savedCards: SavedCards;
 };
 
 /**
@@ -39,6 +41,7 @@ export type AdminParts = {
  * POST /admin/release {operation?, reference?}  releases every matching pause
  * PUT  /admin/faults {seed, rates, lateMsMax}  applies these faults from now on (faults.ts); without rates none
  * GET  /admin/faults                       number of times that each has happened
+ * GET  /admin/saved-cards                  stored cards that an acquirer still keeps, without their numbers
  * GET  /admin/kept-errors                  idempotency keys to whose repeats the emulator of Adyen answers an error
  * POST /admin/refund {id, value?}          refunds an authorization by hand: what is left, without a value
  * POST /admin/capture {id, value?}         captures a hold, or a part of it, by hand
@@ -50,13 +53,14 @@ export type AdminParts = {
  * PUT  /admin/accounts {account, …settings}  notificationUrl, hmacKey, rawCards, manualCapture, readsCharges
  */
 export function adminRoutes(parts: AdminParts): readonly Route[] {
-  const { ledger, issuer, directory, notifications, pauses, faults, requests, clock } = parts;
+  const { ledger, issuer, directory, notifications, pauses, faults, requests, clock, savedCards } = parts;
   return [
     route("GET", "authorizations", ({ query }) => {
       const reference = query.get("reference");
       const all = ledger.all();
       return { authorizations: reference === null ? all : all.filter((one) => one.reference === reference) };
     }),
+    route("GET", "saved-cards", () => ({ cards: savedCards.kept() })),
     route("GET", "requests", ({ query }) => ({ requests: requests.counts(query.get("reference") ?? undefined) })),
     route("GET", "pauses", async ({ query }) => ({
       paused: await pauses.arrival(filterOf(Object.fromEntries(query))),

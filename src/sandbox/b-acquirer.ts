@@ -13,9 +13,11 @@ import { reportUnasked } from "./b-unasked.ts";
 import { bankPageOf } from "./bank-pages.ts";
 import { type Asking, asksExemption, type Challenge, proofIn } from "./challenges.ts";
 import type { CardResult } from "./issuer.ts";
-import { type Authorization, isPart } from "./ledger.ts";
+import { type Authorization, isPart, networkIdOf } from "./ledger.ts";
 import { losingCaptures, losingRefunds } from "./losing-answers.ts";
+import { networkFields } from "./network-fields.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "./routes.ts";
+import { storedUseIn } from "./saved-cards.ts";
 import { frictionlessOf, type SecureResult, secureResult } from "./secure-results.ts";
 
 export function sandboxBRoutes(parts: SandboxBParts): readonly Route[] {
@@ -93,17 +95,19 @@ async function authorize(parts: SandboxBParts, { request, account, json }: Call)
   if (!account.rawCards) return refusal(403, "raw_cards_not_allowed");
   if (!isObject(additionalData) || additionalData.manualCapture !== "true") return refusal(422, "manual_capture");
   if (!isObject(amount) || !Number.isSafeInteger(amount.value)) return refusal(422, "amount");
+  const number = isObject(paymentMethod) ? String(paymentMethod.number) : "";
   const result = await parts.issuer.authorizeOrAsk(
     {
       acquirer: "B",
       account: account.id,
       reference: String(json.reference),
       orderRef: String(json.merchantOrderReference ?? ""),
-      number: isObject(paymentMethod) ? String(paymentMethod.number) : "",
+      number,
       value: Number(amount.value),
       currency: String(amount.currency),
       proof: proofIn(json),
       isExemptionAsked: asksExemption(json),
+      ...storedUseIn(json, number, parts.savedCards),
     },
     askingOf(json),
     (authorization) => void reportAuthorization(parts, account, authorization),
@@ -164,10 +168,11 @@ function authorizeAnswer(result: CardResult, challenged?: SecureResult): Sandbox
     case "declined": {
       const { id, reference, value, currency } = result.authorization;
       const secure = challenged ?? frictionlessOf(result.authorization);
+      const networkId = networkIdOf(result.authorization);
       const verdict =
         result.type === "held"
-          ? { resultCode: "Authorised", networkTxReference: id.replace("auth_", "nti_") }
-          : { resultCode: "Refused", refusalReasonCode: result.code };
+          ? { resultCode: "Authorised", ...(networkId !== undefined && { networkTxReference: `nti_${networkId}` }) }
+          : { resultCode: "Refused", refusalReasonCode: result.code, ...networkFields(result.authorization) };
       const named = { pspReference: id, merchantReference: reference, amount: { value, currency } };
       const body = { ...named, ...verdict, ...(secure && { threeDSecure: secureView(secure) }) };
       return { status: 200, body, about: reference };

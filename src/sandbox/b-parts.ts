@@ -8,6 +8,7 @@ import type { Issuer } from "./issuer.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Pauses } from "./pauses.ts";
 import type { SandboxAnswer, SandboxRequest } from "./routes.ts";
+import type { SavedCards } from "./saved-cards.ts";
 import type { Tasks } from "./tasks.ts";
 
 /** The parts that SANDBOX_B shares with the other acquirer, and the sender of its notifications. */
@@ -20,6 +21,7 @@ export type SandboxBParts = {
   readonly pauses: Pauses;
   readonly faults: Faults;
   readonly challenges: Challenges;
+  readonly savedCards: SavedCards;
   readonly tasks: Tasks;
 };
 

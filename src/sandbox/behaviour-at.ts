@@ -3,6 +3,7 @@
 import { authenticationCards } from "../gateways/sandbox/authentication-cards.ts";
 import type { CardBehaviour } from "../gateways/sandbox/card-behaviour.ts";
 import { providerCards } from "../gateways/sandbox/provider-cards.ts";
+import { noSetUpCard, storedCards } from "../gateways/sandbox/stored-cards.ts";
 import { testCards } from "../gateways/sandbox/test-cards.ts";
 import { adyenCardBehaviour } from "./adyen/emulator-cards.ts";
 import type { AcquirerName } from "./ledger.ts";
@@ -10,7 +11,8 @@ import { inPayPalsWords, paypalCardBehaviour } from "./paypal/emulator-cards.ts"
 import { stripeCardBehaviour } from "./stripe/emulator-cards.ts";
 
 const cardOf = (number: string) =>
-  [...testCards, ...authenticationCards, ...providerCards].find((card) => card.number === number);
+  [...testCards, ...authenticationCards, ...providerCards, ...storedCards].find((card) => card.number === number);
+const storedCardOf = (number: string) => storedCards.find((card) => card.number === number);
 
 /**
  * A card number's behaviour, by acquirer. An emulator looks up its gateway's own numbers first; any other number
@@ -23,6 +25,34 @@ export const behaviourAt: Readonly<Record<AcquirerName, (number: string) => Card
   PAYPAL: (number) => paypalCardBehaviour(number) ?? inPayPalsWords(behaviourAt.A(number)),
   STRIPE: (number) => stripeCardBehaviour(number) ?? behaviourAt.A(number),
 };
+
+/** A stored card's behaviour when the merchant charges it, by acquirer; any other number's is that of its payments. */
+export const renewalAt: Readonly<Record<AcquirerName, (number: string) => CardBehaviour>> = {
+  A: (number) => storedCardOf(number)?.renewedAtA ?? behaviourAt.A(number),
+  B: (number) => storedCardOf(number)?.renewedAtB ?? behaviourAt.B(number),
+  ADYEN: (number) => storedCardOf(number)?.renewedAtB ?? behaviourAt.ADYEN(number),
+  PAYPAL: (number) => {
+    const renewed = storedCardOf(number)?.renewedAtA;
+    return renewed ? inPayPalsWords(renewed) : behaviourAt.PAYPAL(number);
+  },
+  STRIPE: (number) => storedCardOf(number)?.renewedAtA ?? behaviourAt.STRIPE(number),
+};
+
+/** The code with which a bank declines a charge without its customer whose first payment it does not know. */
+export const customerWanted: Readonly<Record<AcquirerName, string>> = {
+  A: "authentication_required",
+  B: "38",
+  ADYEN: "38",
+  PAYPAL: "5650",
+  STRIPE: "authentication_required",
+};
+
+/** Returns the behaviour of a card that is set up without a charge, where it differs from that of a payment. */
+export function setUpAt(acquirer: AcquirerName, number: string): CardBehaviour | undefined {
+  const isAdyens = acquirer === "B" || acquirer === "ADYEN";
+  if (number !== noSetUpCard) return undefined;
+  return { act: "decline", code: isAdyens ? "23" : "transaction_not_allowed" };
+}
 
 /** Reports whether a number is one of the test cards, the gateways' own among them. */
 export function isTestCard(number: string): boolean {

@@ -4,6 +4,7 @@ import { authenticationCards } from "../gateways/sandbox/authentication-cards.ts
 import type { CardGroup, TestCard } from "../gateways/sandbox/card-behaviour.ts";
 import { attemptsInWords, endInWords, groupTitles } from "../gateways/sandbox/card-words.ts";
 import { providerCards } from "../gateways/sandbox/provider-cards.ts";
+import { storedCards } from "../gateways/sandbox/stored-cards.ts";
 import { testCards } from "../gateways/sandbox/test-cards.ts";
 
 const opening = `# Test cards
@@ -32,16 +33,21 @@ const groupNotes: Readonly<Record<CardGroup, string>> = {
     "Each payment is captured; the card decides what a refund of it meets. A refund of any other card is made at once at `SANDBOX_A`, and received and then reported at `SANDBOX_B`.",
   later:
     "The outcome is that of a payment captured at once. A hold of any other card ends by itself after seven days at `SANDBOX_A`, which says so with the hold, and after five days at `SANDBOX_B`, which reports it.",
+  stored:
+    "The outcome is that of the payment that stores the card; the bank challenges the customer if the merchant wants it, as with an agreement. The second table says what a charge of the stored card meets. `SANDBOX_A` continues only what began there, `SANDBOX_B` whatever has a network transaction id. A charge with an id that belongs to no payment of the card is declined with `authentication_required`. Any other test card is charged as it is paid with.",
 };
 
 export function cardsPage(): string {
   const groups = Object.keys(groupTitles) as CardGroup[];
-  return `${opening}${groups.map(groupSection).join("")}`;
+  const renewals = storedCards.map(({ number, renewal }) => `| \`${number}\` | ${asCode(renewal)} |`);
+  const head = "| card number | what a charge of the stored card meets |\n|---|---|";
+  return `${opening}${groups.map(groupSection).join("")}\n${head}\n${renewals.join("\n")}\n`;
 }
 
 function groupSection(group: CardGroup): string {
   const note = groupNotes[group] && `\n${groupNotes[group]}\n`;
-  const rows = [...testCards, ...authenticationCards, ...providerCards].filter((card) => card.group === group).map(row);
+  const cards = [...testCards, ...authenticationCards, ...providerCards, ...storedCards];
+  const rows = cards.filter((card) => card.group === group).map(row);
   const head = "| card number | name | what happens | ends | attempts | webhooks |\n|---|---|---|---|---|---|";
   return `\n## ${groupTitles[group]}\n${note}\n${head}\n${rows.join("\n")}\n`;
 }

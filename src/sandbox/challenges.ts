@@ -11,6 +11,24 @@ import type { Reference } from "./ledger.ts";
 /** The proof of a provider's authentication as an acquirer receives it. */
 export type SentProof = { readonly dsTransactionId: string; readonly cryptogram: string };
 
+/** The names under which an acquirer stores a card. */
+export type Saving = {
+  /** The acquirer's name for the customer; empty where it takes none. */
+  readonly customer: string;
+  /** The merchant side's pseudonym, where the acquirer's name is another. */
+  readonly pseudonym?: string | undefined;
+  /** Absent: the acquirer gives the card a new name. */
+  readonly method?: string | undefined;
+};
+
+/** The payment that stored a card: the acquirer's names, its time, and whether the customer had stored the number before. */
+export type StoredPayment = {
+  readonly customer: string;
+  readonly method: string;
+  readonly savedAt: string;
+  readonly isAgain: boolean;
+};
+
 /** A payment as the bank sees it, including the card number. */
 export type CardPayment = Reference & {
   readonly number: string;
@@ -23,6 +41,10 @@ export type CardPayment = Reference & {
   readonly proof?: SentProof | undefined;
   /** True if the request asks for an exemption. */
   readonly isExemptionAsked?: boolean;
+  /** Set where the payment stores its card, if it is approved. */
+  readonly saves?: Saving | undefined;
+  /** Set where the merchant charges a stored card: the chain that it continues, or `unknown` if the bank knows none. */
+  readonly renews?: StoredPayment | "unknown" | undefined;
 };
 
 /** The customer's answer, once there is one. */

@@ -1,12 +1,15 @@
 /** The test bank behind the test cards: decides authorizes for all acquirers. */
 
+import { randomUUID } from "node:crypto";
 import type { CardBehaviour } from "../gateways/sandbox/card-behaviour.ts";
+import type { SandboxClock } from "../gateways/sandbox/clock.ts";
 import { unreachable } from "../platform/errors.ts";
-import { behaviourAt } from "./behaviour-at.ts";
+import { behaviourAt, customerWanted, renewalAt, setUpAt } from "./behaviour-at.ts";
 import type { Book, Books } from "./books.ts";
-import type { Asking, CardPayment, Challenge, Challenges } from "./challenges.ts";
+import type { Asking, CardPayment, Challenge, Challenges, StoredPayment } from "./challenges.ts";
 import type { AcquirerName, Authorization, Ledger, NewAuthorization } from "./ledger.ts";
 import type { Pauses } from "./pauses.ts";
+import type { SavedCards } from "./saved-cards.ts";
 import type { Directory } from "./three-d-secure.ts";
 
 /** Real durations, each cut short by a release signal. */
@@ -44,6 +47,8 @@ export class Issuer {
   readonly #delays: Delays;
   readonly #challenges: Challenges;
   readonly #directory: Directory;
+  readonly #savedCards: SavedCards;
+  readonly #clock: SandboxClock;
   /** The orders of which a card's first authorization was declined. */
   readonly #declinedOnce: Book<true>;
   /** Behaviours set by a test, which precede those of the table. */
@@ -55,11 +60,15 @@ export class Issuer {
     delays: Delays;
     challenges: Challenges;
     directory: Directory;
+    savedCards: SavedCards;
+    clock: SandboxClock;
     books: Books;
   }) {
     this.#declinedOnce = parts.books.open("declined once", ordersMax);
     this.#challenges = parts.challenges;
     this.#directory = parts.directory;
+    this.#savedCards = parts.savedCards;
+    this.#clock = parts.clock;
     this.#ledger = parts.ledger;
     this.#pauses = parts.pauses;
     this.#delays = parts.delays;
@@ -81,9 +90,11 @@ export class Issuer {
     onDecision: OnDecision,
   ): Promise<CardResult | { readonly type: "asked"; readonly challenge: Challenge }> {
     const behaviour = this.#behaviourOf(payment);
+    if (payment.renews !== undefined) return this.#decide(payment, behaviour, onDecision);
     if (behaviour.act === "authenticate" && payment.proof) {
       const isAccepted = !behaviour.refusesProof && this.#directory.isProof(payment.proof, payment);
-      return this.#decide(payment, isAccepted ? behaviour.passed : behaviour, onDecision);
+      const refused = { act: "decline", code: behaviour.code } as const;
+      return this.#decide(payment, isAccepted ? behaviour.passed : refused, onDecision);
     }
     if (behaviour.act === "authenticate" && payment.isExemptionAsked && behaviour.grantsExemption) {
       return this.#decide(payment, behaviour.passed, onDecision);
@@ -119,16 +130,19 @@ export class Issuer {
   ): Promise<CardResult> {
     if (this.#ledger.isRefused(payment)) return { type: "refused" };
     const open = (difference: Partial<NewAuthorization> = {}): Authorization => {
-      const { number, asked: _, proof: __, isExemptionAsked: ___, ...rest } = payment;
+      const { number, asked: _, proof: __, isExemptionAsked: ___, saves: ____, renews: _____, ...rest } = payment;
       const authorization = this.#ledger.open({
         ...rest,
         id,
+        saved: difference.declineCode === undefined ? savedNames(payment) : undefined,
         last4: number.slice(-4),
+        network: number.startsWith("4") ? "visa" : number.startsWith("3") ? "amex" : "mastercard",
         hold: "lasts",
         capture: "at_once",
         refund: "at_once",
         ...difference,
       });
+      this.#savedCards.save(payment, authorization);
       onDecision(authorization);
       return authorization;
     };
@@ -143,13 +157,15 @@ export class Issuer {
         // The record is right: only the answer names another payment.
         return { type: "held", authorization: { ...open(), reference: `${payment.reference}_other` } };
       case "decline": {
-        const { code, frictionless, once } = behaviour;
+        const { code, frictionless, once, networkCode, adviceCode } = behaviour;
         const order = `${payment.acquirer} ${payment.account} ${payment.orderRef} ${payment.number}`;
         if (once && this.#declinedOnce.has(order)) return { type: "held", authorization: open() };
         if (once) this.#declinedOnce.set(order, true);
-        return { type: "declined", authorization: open({ declineCode: code, frictionless }), code };
+        const named = { declineCode: code, frictionless, networkCode, adviceCode };
+        return { type: "declined", authorization: open(named), code };
       }
       case "authenticate":
+        if (behaviour.when === "if_wanted") return this.#decide(payment, behaviour.passed, onDecision, id);
         return { type: "declined", authorization: open({ declineCode: behaviour.code }), code: behaviour.code };
       case "fail":
         return { type: "failed", status: behaviour.status };
@@ -237,17 +253,35 @@ export class Issuer {
     return { type: "silent" };
   }
 
-  #behaviourOf({ acquirer, number, asked }: CardPayment): CardBehaviour {
+  #behaviourOf({ acquirer, number, value, asked, renews }: CardPayment): CardBehaviour {
+    // A charge without its customer and without a known first payment: banks want the customer.
+    if (renews === "unknown") return { act: "decline", code: customerWanted[acquirer] };
     if (asked !== undefined) return asked;
     const override = this.#overrides.get(`${acquirer} ${number}`);
     if (override !== undefined) return override;
-    return behaviourAt[acquirer](number);
+    const setUp = value === 0 ? setUpAt(acquirer, number) : undefined;
+    if (renews === undefined) return setUp ?? behaviourAt[acquirer](number);
+    const behaviour = renewalAt[acquirer](number);
+    return behaviour.act === "decline" && this.#isOver(behaviour.until, renews) ? { act: "approve" } : behaviour;
+  }
+
+  /** Reports whether a decline of renewals has ended for a card that was stored at that time. */
+  #isOver(until: "next_day" | "stored_again" | undefined, stored: StoredPayment): boolean {
+    if (until === "stored_again") return stored.isAgain;
+    const today = new Date(this.#clock.nowMs()).toISOString().slice(0, 10);
+    return until === "next_day" && stored.savedAt.slice(0, 10) < today;
   }
 }
 
+/** Returns the acquirer's names of a card that a payment stores, or of the stored one that it charges. */
+function savedNames({ saves, renews }: CardPayment): Authorization["saved"] {
+  if (saves !== undefined) return { customer: saves.customer, method: saves.method ?? `pm_${randomUUID()}` };
+  return typeof renews === "object" ? { customer: renews.customer, method: renews.method } : undefined;
+}
+
 function approvalOf(behaviour: Extract<CardBehaviour, { act: "approve" }>) {
-  const { hold = "lasts", capture = "at_once", refund = "at_once", frictionless } = behaviour;
-  return { hold, capture, refund, frictionless };
+  const { hold = "lasts", capture = "at_once", refund = "at_once", frictionless, givesNoNetworkId } = behaviour;
+  return { hold, capture, refund, frictionless, ...(givesNoNetworkId && { hasNoNetworkId: true }) };
 }
 
 /** Returns the behaviour where the request does not permit authentication. */

@@ -26,6 +26,8 @@ export type Authorization = {
   readonly reference: string;
   readonly orderRef: string;
   readonly last4: string;
+  /** The card's network. */
+  readonly network: "visa" | "mastercard" | "amex";
   readonly value: number;
   readonly currency: string;
   /** The fate of its hold until then. */
@@ -34,6 +36,13 @@ export type Authorization = {
   /** The fate of its refunds. */
   readonly refund: RefundBehaviour;
   readonly declineCode?: string;
+  /** The bank's own code for a decline, and Mastercard's advice. */
+  readonly networkCode?: string | undefined;
+  readonly adviceCode?: string | undefined;
+  /** True if the acquirer does not pass on the network's name for it. */
+  readonly hasNoNetworkId?: boolean | undefined;
+  /** The acquirer's names for customer and card, if the payment stores the card or charges a stored one. */
+  readonly saved?: { readonly customer: string; readonly method: string } | undefined;
   /** The result of an authentication without the customer. */
   readonly frictionless?: Frictionless | undefined;
   /** RFC 3339: the time of the decision, which may be long after the request. */
@@ -328,6 +337,12 @@ export class Ledger {
   #report(authorization: Authorization, change: UnaskedChange): void {
     for (const listener of this.#onUnasked) listener(authorization, change);
   }
+}
+
+/** Returns the card network's name for an authorization, 15 characters like Visa's; undefined where it has none. */
+export function networkIdOf({ id, declineCode, hasNoNetworkId }: Authorization): string | undefined {
+  const hasNone = declineCode !== undefined || hasNoNetworkId === true;
+  return hasNone ? undefined : id.replace(/auth_|-/g, "").slice(0, 15);
 }
 
 /** Reports whether this is an amount of at least one unit, and at most the whole. */

@@ -27,7 +27,7 @@ export type SandboxAnswer =
   | "hang_up";
 
 export type Route = {
-  readonly method: "GET" | "POST" | "PUT";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly path: RegExp;
   /** Its name in the request log and in release signals. */
   readonly operation: string;

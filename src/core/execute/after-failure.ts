@@ -23,6 +23,7 @@ import { type FailedOver, recordFailedAndOpened } from "../record/payment-functi
 import { loadFailoverRule } from "../record/routing-rules.ts";
 import { countUnclassified } from "../record/unclassified-codes.ts";
 import type { Attempt } from "../rows/entities.ts";
+import { actOnDecline, whyNoFurtherTry } from "../stored-cards/renewals/record-decline.ts";
 import type { Changed, Reloaded, Work } from "./work.ts";
 
 /**
@@ -36,6 +37,8 @@ export async function failOver(
 ): Promise<Reloaded | undefined> {
   const { core, lease, loaded } = work;
   if (outcome.type === "held" || outcome.type === "actionNeeded" || loaded.authentications.length > 0) return undefined;
+  // The decline of a stored card says more.
+  if (loaded.session.stored) return undefined;
   if (outcome.type === "unknown" && outcome.gatewayReference !== undefined) return undefined;
   // A repeat with authentication follows a stop, and a gateway may have authenticated the customer of a declined payment.
   if (authenticated !== undefined || loaded.attempts.some(({ stop }) => stop !== null)) return undefined;
@@ -82,13 +85,9 @@ export async function recordAndContinue(
   { card, end }: { readonly card?: CardSummary | undefined; readonly end: () => void },
 ): Promise<Changed> {
   const { core } = work;
-  const next = await lockAndDecide(
-    tx,
-    work,
-    attempt,
-    { ...failureOf(outcome), ...mayTryAgain(work, attempt, outcome) },
-    card,
-  );
+  const failure = { ...failureOf(outcome), ...mayTryAgain(work, attempt, outcome) };
+  const decided = await lockAndDecide(tx, work, attempt, failure, card);
+  const next = work.loaded.session.stored ? await afterStoredFailure(tx, work, outcome, decided) : decided;
   await recordFailure(tx, attempt, outcome, next);
   end();
   if (next.action === "stop") return {};
@@ -109,6 +108,19 @@ export async function openAfter(
   const provider = next.action === "authenticate" ? next.provider : undefined;
   if (provider) return openProvider(tx, work, { provider, because: because.askedForAuthentication(next.to) });
   return openNext(tx, core, loaded, next);
+}
+
+/** Acts on the failure of a stored card, which may allow no further try of a renewal. */
+async function afterStoredFailure(
+  tx: Tx,
+  { core, loaded: { session } }: Work,
+  outcome: Failed,
+  decided: FailoverDecision,
+): Promise<FailoverDecision> {
+  if (outcome.type === "declined") await actOnDecline(tx, core, session, outcome);
+  if (decided.action === "stop" || session.namedBy === null) return decided;
+  const whyNot = await whyNoFurtherTry(tx, session);
+  return whyNot === undefined ? decided : { action: "stop", because: whyNot };
 }
 
 type Failed = Exclude<GatewayOutcome, { type: "held" | "actionNeeded" }>;

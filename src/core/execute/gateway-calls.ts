@@ -41,7 +41,7 @@ import { classifyHealth } from "./circuit-breaker.ts";
 export type AttemptToLookUp = Attempt & Pick<AttemptAtGateway, "isUnrecorded">;
 
 /** The parts of an attempt's request that features of the payment add; a plain payment has its shopper at most. */
-export type Extras = Pick<AuthorizeRequest, "authentication" | "proof" | "exemption"> & {
+export type Extras = Pick<AuthorizeRequest, "authentication" | "proof" | "exemption" | "storedCard"> & {
   readonly shopper?: Shopper | undefined;
 };
 
@@ -79,7 +79,12 @@ export async function authorize(
     },
   );
   const outcome = withShownCode(withUsableReference(answered.outcome), credentials);
-  const answer = { ...answered, outcome: extras.authentication ? outcome : withoutAction(outcome) };
+  const answer = {
+    ...answered,
+    outcome: extras.authentication ? outcome : withoutAction(outcome),
+    // What a gateway says about a customer who is not there is no authentication.
+    ...(session.namedBy !== null && { authenticated: undefined }),
+  };
   const health = classifyHealth(answer.outcome, connector);
   core.circuitBreaker.record(attempt.connectionId, health, core.runtime.now(), attempt.gateway);
   return answer;
@@ -201,7 +206,8 @@ export async function capture(
         attemptAgeMs: ageOf(attempt, readAt),
         gatewayReference: attempt.gatewayReference ?? "",
         ...partOf(attempt),
-        sessionId: encodeId("ps", session.id),
+        // A restored database has another session of the same renewal, and the key of its capture is the same.
+        ...(session.namedBy === null && { sessionId: encodeId("ps", session.id) }),
         orderRef: session.orderRef,
         statementDescriptor: session.details?.statementDescriptor,
       },

@@ -13,11 +13,12 @@ import { keepOrder } from "../orders/order-winner.ts";
 import { recordCaptureOrdered, recordHeld, recordUnknown } from "../record/attempts.ts";
 import { lockAndRenew } from "../record/lease.ts";
 import { loadSession } from "../record/load-session.ts";
-import { attemptIdOf, latestExecutionMsAt, openAttempt, openingOf } from "../record/open-attempt.ts";
+import { attemptIdOf, latestExecutionMsAt, namesOf, openAttempt, openingOf } from "../record/open-attempt.ts";
 import { findVoidRefusal, lookUpInNotifications } from "../record/stored-notifications.ts";
 import { openWorkItem } from "../record/work-items.ts";
 import type { Attempt, PaymentSession } from "../rows/entities.ts";
 import { isHeld } from "../rows/payment.ts";
+import { findLostNames, type LostNames } from "../stored-cards/renewals/lost-names.ts";
 import * as gateway from "./gateway-calls.ts";
 import { lookAtHoldAfter, recordFoundCapture, recordHold } from "./held-payments.ts";
 import type { Work } from "./work.ts";
@@ -128,10 +129,12 @@ async function attemptsToLookUp(
 ): Promise<readonly gateway.AttemptToLookUp[]> {
   const connections = await core.database.query<ConnectionInUse>(selectConnections, [session.merchantId]);
   // Nothing was attempted after a hold, and a restored database is the beginning of the lost one.
-  const candidates = session.heldAt ? [] : connections;
-  const others = candidates
-    .filter(({ gateway: name }) => !providers.some((provider) => provider === name))
-    .flatMap((connection) => roundsLost(core, connection, attempts));
+  const candidates = (session.heldAt ? [] : connections).filter(
+    ({ gateway: name }) => !providers.some((provider) => provider === name),
+  );
+  const others = session.namedBy
+    ? await renewalsLost(core, session, candidates, attempts) // rule:renewal-names
+    : candidates.flatMap((connection) => roundsLost(core, connection, attempts));
   const unknown = attempts.filter(({ status }) => status === "UNKNOWN");
   return [
     ...unknown.map((attempt) => ({ ...attempt, voidAskedAt: voidAskedAtOf(session, attempt) })),
@@ -148,20 +151,45 @@ function voidAskedAtOf({ unrecordedVoids }: PaymentSession, { id }: Pick<Attempt
   return sentAt === undefined ? null : new Date(sentAt); // rule:own-void-believed
 }
 
-type Lost = ConnectionInUse & { readonly round: number };
+/** An attempt whose row may be lost. Its names, and when it may have begun and was sent at the latest, are the session's unless given. */
+type Lost = ConnectionInUse & { readonly round: number } & Partial<LostNames>;
 
 /**
  * Returns the rounds at a connection whose rows may be lost. A round 1 follows only where the gateway runs authentication,
  * a round 2 only where the session has none, and both only an attempt that was not held.
  */
-function roundsLost(core: Core, connection: ConnectionInUse, attempts: readonly Attempt[]): Lost[] {
+function roundsLost(
+  core: Core,
+  connection: ConnectionInUse,
+  attempts: readonly Attempt[],
+  { mayRepeat: isRepeatable = true } = {},
+): Lost[] {
   const known = attempts.filter(({ connectionId }) => connectionId === connection.connectionId);
   const runs = core.connectorOf(connection.gateway)?.authentication !== undefined;
   const isNotHeld = known.every(({ status }) => status !== "AUTHORIZED");
-  const mayRepeat = runs && isNotHeld && known.every(({ round }) => round !== 1);
+  const mayRepeat = isRepeatable && runs && isNotHeld && known.every(({ round }) => round !== 1);
   const mayRetry = isNotHeld && known.length < 2 && attempts.every(({ round }) => round !== 2);
   const rounds = [...(known.length === 0 ? [0] : []), ...(mayRepeat ? [1] : []), ...(mayRetry ? [2] : [])]; // rule:doubt-asks-all-rounds
   return rounds.map((round) => ({ ...connection, round }));
+}
+
+/**
+ * Returns the attempts of a renewal whose rows may be lost, of all of its tries. A renewal that began before the restore has its own names
+ * only; after the restore it has others, which no gateway knows yet.
+ */
+async function renewalsLost(
+  core: Core,
+  session: PaymentSession,
+  connections: readonly ConnectionInUse[],
+  attempts: readonly Attempt[],
+): Promise<Lost[]> {
+  const names = await findLostNames(core.database, session);
+  return connections.flatMap((connection) =>
+    names.flatMap((lost) => {
+      const known = lost.namedBy === session.namedBy ? attempts : [];
+      return roundsLost(core, connection, known, { mayRepeat: false }).map((one) => ({ ...one, ...lost }));
+    }),
+  );
 }
 
 // A session's attempts have ids of the same millisecond.
@@ -193,7 +221,7 @@ export async function findUnrecordedAttempt(
   const connections = await queryable.query<ConnectionInUse>(selectConnections, [session.merchantId]);
   const named = connections.map((one) => ({
     ...one,
-    round: roundOf(session.id, { id, connectionId: one.connectionId }),
+    round: roundOf(namesOf(session), { id, connectionId: one.connectionId }),
   }));
   const found = named.find(({ round }) => round !== undefined);
   return found && unrecordedAttempt(core, session, { ...found, round: found.round ?? 0 });
@@ -210,11 +238,11 @@ function roundOf(
 
 /** Describes the attempt that may have been made at any time between the session's creation and its deadline. */
 function unrecordedAttempt(core: Core, session: PaymentSession, lost: Lost): gateway.AttemptToLookUp {
-  const { round, ...connection } = lost;
-  const { id: sessionId, amountMinor, currency, createdAt: startedAt } = session;
-  const latest = session.submitDeadline ?? new Date(0);
+  const { round, namedBy = namesOf(session), startedAt = session.createdAt, sentBefore, ...connection } = lost;
+  const { id: sessionId, amountMinor, currency } = session;
+  const latest = sentBefore ?? session.submitDeadline ?? new Date(0);
   const latestExecutionAt = new Date(latest.getTime() + latestExecutionMsAt(core, connection));
-  const id = attemptIdOf({ sessionId, connectionId: connection.connectionId, round });
+  const id = attemptIdOf({ sessionId: namedBy, connectionId: connection.connectionId, round });
   const nothing = {
     failureKind: null,
     stop: null,
@@ -336,9 +364,13 @@ async function postpone(
   ]);
 }
 
-/** Returns the time since the session's deadline. The declaration of a restore sets it, if it had not passed before. */
-function msInDoubt({ submitDeadline }: PaymentSession, now: Date): number {
-  return now.getTime() - (submitDeadline?.getTime() ?? 0);
+/**
+ * Returns the time since the session's deadline. The declaration of a restore sets it, if it had not passed before. A renewal that begins in
+ * doubt has its deadline before it.
+ */
+function msInDoubt({ submitDeadline, submittedAt }: PaymentSession, now: Date): number {
+  const from = submitDeadline && submitDeadline > now ? submittedAt : submitDeadline;
+  return now.getTime() - (from?.getTime() ?? 0);
 }
 
 /**

@@ -31,9 +31,16 @@ export function deriveId(sessionId: SessionId, name: string): string {
   return `${sessionId.slice(0, 13)}-${groups.join("-")}`;
 }
 
+/** Returns the id from which the ids of a session's attempts derive: its own, or that of a renewal's try, which outlives a restore. */
+export function namesOf({ id, namedBy }: Named): SessionId {
+  return namedBy ?? id;
+}
+
+type Named = Pick<PaymentSession, "id"> & Partial<Pick<PaymentSession, "namedBy">>;
+
 /** The session in which an attempt is opened, and its authentications. */
 type Opened = {
-  readonly session: Pick<PaymentSession, "id" | "amountMinor" | "currency"> & Planned;
+  readonly session: Named & Pick<PaymentSession, "amountMinor" | "currency"> & Planned;
   readonly authentications: Payment["authentications"];
 };
 
@@ -42,7 +49,7 @@ type NextAttempt = { readonly to: PlannedConnection; readonly because: string; r
 /** Returns the next attempt of a plan, with the customer's proof if there is one that it takes. */
 export function nextOpening(core: Core, { session, authentications }: Opened, next: NextAttempt): Opening {
   const { to, round = 0 } = next;
-  const id = attemptIdOf({ sessionId: session.id, connectionId: to.connectionId, round });
+  const id = attemptIdOf({ sessionId: namesOf(session), connectionId: to.connectionId, round });
   const { authenticationId, and } =
     authentications.length > 0 ? proofFor(session, authentications, to) : { authenticationId: undefined, and: "" };
   const exemption = exemptionOf(session, { connectionId: to.connectionId, round, authenticationId });

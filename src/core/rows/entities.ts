@@ -275,6 +275,9 @@ export const PaymentSessionEntity = defineEntity({
     awaitingSince: p.datetime().nullable(),
     authentications: p.smallint(),
     refunds: p.smallint(),
+    customerRef: p.text().nullable(),
+    stored: p.boolean(),
+    namedBy: p.uuid().nullable(),
   },
 });
 
@@ -449,6 +452,7 @@ export type PaymentSession = WithIds<
     capturedAttemptId: AttemptId;
     replacedBy: SessionId;
     payingSessionId: SessionId;
+    namedBy: SessionId;
     createRequestId: RequestId;
     submitRequestId: RequestId;
   }

@@ -2,6 +2,7 @@
 
 import type { Exemption } from "../../gateways/authentication.ts";
 import type { AuthenticationId } from "../../platform/ids.ts";
+import type { StoredPayment } from "../stored-cards/stored-rows.ts";
 import type { Attempt, Authentication, PaymentSession, PlannedConnection, Refund } from "./entities.ts";
 
 /** A session, its attempts, authentications and refunds, oldest first, as of one moment of the database's clock. */
@@ -10,6 +11,8 @@ export type Payment = {
   readonly attempts: readonly Attempt[];
   readonly authentications: readonly Authentication[];
   readonly refunds: readonly Refund[];
+  /** What it does with a stored card; only of a session with `stored`. */
+  readonly stored?: StoredPayment | undefined;
   readonly readAt: Date;
 };
 

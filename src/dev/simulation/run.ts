@@ -2,6 +2,7 @@
 import type { QueryResult } from "pg";
 import type { Core } from "../../core/core.ts";
 import { createSession, type NewSession, type SessionOwner } from "../../core/create-session.ts";
+import type { Declined } from "../../gateways/declines.ts";
 import { declareRestore } from "../../oversight/declare-restore.ts";
 import { Database } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
@@ -19,6 +20,7 @@ import { Merchant } from "./merchant.ts";
 import { isReportedCaptured, isReportLost, NotificationCarrier } from "./notifications.ts";
 import { describeEnd, describeObserved, type Observed, observedOf, observedQuery } from "./observed.ts";
 import { OneOrder } from "./one-order.ts";
+import { OtherPayments } from "./other-payments.ts";
 import { openRefunds } from "./refund-invariants.ts";
 import { noRefunds } from "./refund-plan.ts";
 import { RequestsSeen } from "./requests-seen.ts";
@@ -41,7 +43,6 @@ import { SimulatedPool } from "./simulated-pool.ts";
 import type { SimulatedProcess, Stage } from "./simulated-process.ts";
 import { noProvider, ProviderWorld, SimulatedProvider } from "./simulated-provider.ts";
 import type { SimulationDatabase } from "./simulation-database.ts";
-import { Testers } from "./testers.ts";
 import { Timeline } from "./timeline.ts";
 
 /** The end of a run. `refusals` are errors with which PostgreSQL refused statements of the code. */
@@ -96,7 +97,7 @@ class Run implements GatewayWorld {
   unheardRefundsUntilMs = 0;
   readonly #order: OneOrder;
   readonly #shop: Shop;
-  readonly #testers: Testers;
+  readonly #others: OtherPayments;
   readonly #braking: Braking;
   #sessionId = "";
   #observed: Observed | undefined;
@@ -156,9 +157,10 @@ class Run implements GatewayWorld {
       observed: () => this.#observed!,
       violate: (violation) => this.#violate(violation),
     });
-    this.#testers = new Testers({
+    this.#others = new OtherPayments({
       ...{ stage: this.#stage, members: this.#members, server: database.server, direct: () => this.#directCore() },
-      ...{ owner: this.#owner, connectionIds: database.connectionIds, price, seed, tries: this.#schedule.testers },
+      ...{ owner: this.#owner, connectionIds: database.connectionIds, seed, schedule: this.#schedule },
+      authorizations: () => this.#gateways.flatMap(({ authorizations }) => authorizations),
       violate: (violation) => this.#violate(violation),
     });
     this.#braking = new Braking({
@@ -217,7 +219,7 @@ class Run implements GatewayWorld {
       seed: this.#seed,
       violation: this.#violation,
       status: describeEnd(this.#observed!, this.#violation),
-      isDone: this.#observed?.session.phase === "DONE" && !this.#shop.opensAnother && !this.#testers.hasSessions,
+      isDone: this.#observed?.session.phase === "DONE" && !this.#shop.opensAnother && !this.#others.hasSessions,
       steps: history.steps,
       refusals: this.#refusals,
       history: history.lines,
@@ -250,16 +252,12 @@ class Run implements GatewayWorld {
     ) {
       return false;
     }
+    const actors = [this.#customer, this.#later, this.#order, this.#shop, this.#others, this.#braking];
     if (
       this.#notifications.isCarrying ||
       this.#requests.isRepeating ||
-      this.#customer.isActing ||
       this.#isRefunding() ||
-      this.#later.isActing ||
-      this.#order.isActing ||
-      this.#shop.isActing ||
-      this.#testers.isActing ||
-      this.#braking.isActing ||
+      actors.some(({ isActing }) => isActing) ||
       timeline.nowMs < this.#changedAtMs + stragglersMs
     ) {
       return false;
@@ -363,7 +361,7 @@ class Run implements GatewayWorld {
     this.#sessionId = session.id;
     // A restore is of the run's own session alone, so the other one begins after it.
     if (this.#schedule.restore === undefined) await this.#order.start(session.id);
-    await this.#testers.start();
+    await this.#others.start();
     this.#braking.start();
     await this.#look(await this.#read());
   }
@@ -428,7 +426,7 @@ class Run implements GatewayWorld {
   }
 
   #authorizations(): readonly Authorization[] {
-    return this.#gateways.flatMap(({ authorizations }) => authorizations);
+    return this.#others.withoutOthers();
   }
 
   gatewayOf(connectionId: string): SimulatedGateway {
@@ -438,7 +436,7 @@ class Run implements GatewayWorld {
   onSent(sent: Sent): void {
     const { unheardCapturesMs } = this.#schedule.longWaits;
     const isOfSession = sent.type === "authorize" ? sent.sessionId : undefined;
-    if (this.#testers.sees(sent.attemptReference, isOfSession)) return;
+    if (this.#others.sees(sent.attemptReference, isOfSession)) return;
     if (sent.type === "authorize" && sent.isForged) this.#violate("a gateway got a proof that no bank has granted");
     if (sent.type === "capture" && this.unheardCapturesUntilMs === 0 && unheardCapturesMs > 0) {
       this.unheardCapturesUntilMs = this.#stage.timeline.nowMs + unheardCapturesMs;
@@ -475,11 +473,12 @@ class Run implements GatewayWorld {
     return this.#provider.isProof(cryptogram);
   }
 
-  isTested(attemptReference: string): boolean {
-    return this.#testers.sees(attemptReference, undefined);
+  declineOf(attemptReference: string): Declined | undefined {
+    return this.#others.declineOf(attemptReference);
   }
 
   onExecuted(): void {
+    this.#others.check();
     this.#violate(findViolation(this.#moment(), this.#observed));
   }
 

@@ -9,6 +9,7 @@ import type { Faults } from "./faults.ts";
 import { drawLater, type LaterSchedule } from "./later-plan.ts";
 import { drawRefunds, type RefundSchedule } from "./refund-plan.ts";
 import { drawRival, type RivalPlan } from "./rival.ts";
+import { drawSchedulers, type SchedulersPlan } from "./schedulers.ts";
 import { drawShop, type ShopPlan } from "./shop.ts";
 import type { GatewayAsks, GatewayBehaviour, GatewayShape } from "./simulated-gateway.ts";
 import type { ProviderBehaviour } from "./simulated-provider.ts";
@@ -107,6 +108,8 @@ export type Schedule = {
   readonly braking: BrakingPlan | undefined;
   /** Of card testers beside the run's session; only in plain runs. */
   readonly testers: ReturnType<typeof drawTesters>;
+  /** Set in some plain runs: schedulers charge an agreement beside the run's session. */
+  readonly schedulers: SchedulersPlan | undefined;
 };
 
 export const price = { amountMinor: 4_900, currency: "EUR" };
@@ -190,10 +193,12 @@ export function drawSchedule(dice: Dice, seed: number): Schedule {
   const isAlone = !(refunds ?? later ?? schedule.restore ?? schedule.rival ?? shop);
   const isPlain = isAlone && !authentication && !longWaits.authorizeAgainMs;
   const testers = isPlain ? drawTesters(new Dice((seed + testerSeeds) % 2 ** 31)) : [];
-  const canBrake = isAlone && !expiresSoon && testers.length === 0;
+  const hasSchedulers = isPlain && testers.length === 0;
+  const schedulers = hasSchedulers ? drawSchedulers(new Dice((seed + schedulerSeeds) % 2 ** 31)) : undefined;
+  const canBrake = isAlone && !expiresSoon && testers.length === 0 && schedulers === undefined;
   const braking = canBrake ? drawBraking(new Dice((seed + brakingSeeds) % 2 ** 31)) : undefined;
   const submissions = braking ? schedule.submissions.map((one) => counted(one, seed, braking)) : schedule.submissions;
-  return { ...schedule, submissions, shop, testers, braking };
+  return { ...schedule, submissions, shop, testers, schedulers, braking };
 }
 
 /** Returns the submission with a card that counts. */
@@ -223,6 +228,7 @@ const forgerySeeds = 1_300_000_027;
 const shopSeeds = 1_400_000_023;
 const testerSeeds = 1_600_000_009;
 const brakingSeeds = 1_700_000_009;
+const schedulerSeeds = 1_050_000_011;
 
 function drawDemand(dice: Dice): Demand | undefined {
   if (!dice.chance(0.2)) return undefined;

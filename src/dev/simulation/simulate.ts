@@ -61,6 +61,8 @@ const ownedBy = (role: string) => `
   GRANT SELECT ON app.simulated_clock TO ${role};
   GRANT INSERT, UPDATE, DELETE ON payment_session, attempt, authentication, refund, partitions.payment_session_rest, partitions.attempt_rest,
     partitions.authentication_rest, partitions.refund_rest TO ${role};
+  GRANT INSERT, UPDATE, DELETE ON stored_payment, partitions.stored_payment_rest, payment_method, card_erasure, agreement, renewal, renewal_try,
+    card_state, card_decline TO ${role};
   DO $$ BEGIN EXECUTE (
     SELECT string_agg(format('ALTER FUNCTION %s OWNER TO ${role}', p.oid::regprocedure), '; ')
     FROM pg_proc p JOIN app.payment_functions f ON p.proname IN (f.name, f.name || '_rest') WHERE p.prosecdef); END $$`;

@@ -25,6 +25,7 @@ import type {
   VerifyRow,
   VoidAnswer,
 } from "../../gateways/connector.ts";
+import type { Declined } from "../../gateways/declines.ts";
 import { unreachable } from "../../platform/errors.ts";
 import { decodeId } from "../../platform/ids.ts";
 import { sha256 } from "../../platform/secrets.ts";
@@ -33,7 +34,6 @@ import { refundKeyLifeMs } from "./refund-plan.ts";
 import type { Authorization, AuthorizeReply, GatewayShape, SimulatedGateway } from "./simulated-gateway.ts";
 import type { SimulatedProcess, Stage } from "./simulated-process.ts";
 import type { RefundReply } from "./simulated-refunds.ts";
-import { wrongCode } from "./testers.ts";
 
 export type Sent =
   | {
@@ -71,8 +71,8 @@ export type GatewayWorld = {
   readonly grantsExemptions: boolean;
   /** Reports whether a proof is of an authentication that the run's bank granted. */
   isProof(cryptogram: string): boolean;
-  /** Reports whether an attempt is a card tester's, which every gateway declines. */
-  isTested(attemptReference: string): boolean;
+  /** Returns the decline of an attempt by every gateway: a card tester's, or of a card that its bank has stopped. */
+  declineOf(attemptReference: string): Declined | undefined;
 };
 
 type ExchangeResult<Reply> = { readonly type: "reply"; readonly reply: Reply } | { readonly type: "refused" } | Unknown;
@@ -104,6 +104,7 @@ export class SimulatedConnector implements Connector {
   readonly authentication: GatewayAuthenticator | undefined;
   readonly holdLifeMs: number | undefined;
   readonly refunds: GatewayRefunds;
+  readonly storedCards: "own" | "network";
   readonly #process: SimulatedProcess;
   readonly #stage: Stage;
   readonly #world: GatewayWorld;
@@ -124,6 +125,7 @@ export class SimulatedConnector implements Connector {
     this.gateway = gateway;
     this.holdLifeMs = parts.holdLifeMs;
     this.canRead = shape.canRead;
+    this.storedCards = shape.refusesVoidedReference ? "own" : "network";
     this.importsProof = shape.importsProof;
     if (shape.importsProof) this.asksExemptions = true;
     this.refusesVoidedReference = shape.refusesVoidedReference;
@@ -147,7 +149,8 @@ export class SimulatedConnector implements Connector {
       timeoutMs: call.timeoutMs,
       lateMs: this.executionLimitMs,
       execute: () => {
-        if (this.#world.isTested(attemptReference)) return wrongCode;
+        const declined = this.#world.declineOf(attemptReference);
+        if (declined) return declined;
         return this.#at(call).authorize(call.idempotencyKey, payment, {
           wish: request.authentication?.wish,
           isExempted: request.exemption !== undefined,

@@ -58,6 +58,11 @@ export function createSimulatedCore(parts: {
       openSession: async () => ({ mode: "self_hosted" }),
       checkToken: async ({ token }) => ({ state: "unused", ...fingerprintOf(token) }),
       forget: () => {},
+      stored: {
+        keep: async () => "lost",
+        open: async ({ sessionId }) => ({ token: new Secret(`stored ${sessionId}`), expiresAt: runtime.now() }),
+        erase: async () => {},
+      },
     },
     connectorOf,
     bind: createBinder({ database, ring: sealing, connectorOf }),
@@ -70,6 +75,7 @@ export function createSimulatedCore(parts: {
     creations: new Map(),
     timing: defaultTiming,
     inFlight: new Set(),
+    renewals: new Set(),
     repeats: GatewaySlots.forRepeats(),
     sleep: (ms, signal) =>
       process.wait<void>((arrive) => {

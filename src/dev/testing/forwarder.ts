@@ -62,7 +62,8 @@ export class TestForwarder implements CardForwarder {
       timeoutMs,
       signal,
     });
-    return { reply, card: { brand: this.#brand ?? "visa", last4: this.#number.slice(-4) }, chosenBrand: this.#brand };
+    const brand = this.#brand ?? (this.#number.startsWith("5") ? "mastercard" : "visa");
+    return { reply, card: { brand, last4: this.#number.slice(-4) }, chosenBrand: this.#brand };
   }
 
   #billed({ holder }: ForwardRequest) {

@@ -72,10 +72,10 @@ export async function startGatewayHarness({ connect, credentials, ...subject }: 
     if (replaced !== undefined) return replaced;
     const text = body.toString();
     const reply = await http.send({
-      method: method === "GET" ? "GET" : "POST",
+      method: method === "GET" || method === "DELETE" ? method : "POST",
       url: sandbox.origin + path,
       headers: endToEnd(headers),
-      body: method === "GET" ? undefined : text,
+      body: text === "" ? undefined : text,
       timeoutMs: 20_000,
     });
     judge.request({ method, path, contentType: headers["content-type"], body: text });

@@ -5,6 +5,7 @@ import type { Account } from "../../sandbox/accounts.ts";
 import type { FaultKind, FaultPlan } from "../../sandbox/faults.ts";
 import type { AcquirerName, Authorization, Refund } from "../../sandbox/ledger.ts";
 import type { PauseFilter } from "../../sandbox/pauses.ts";
+import type { SavedCards } from "../../sandbox/saved-cards.ts";
 
 /** Reads the records of the sandbox gateways, stops and releases their operations, and sets their faults. */
 export class SandboxControl {
@@ -20,6 +21,11 @@ export class SandboxControl {
   async authorizations(reference?: string): Promise<readonly Authorization[]> {
     const query = new URLSearchParams(reference === undefined ? {} : { reference });
     return (await this.#ask<{ authorizations: Authorization[] }>("GET", `authorizations?${query}`)).authorizations;
+  }
+
+  /** Returns the stored cards that an acquirer still keeps. */
+  async savedCards(): Promise<ReturnType<SavedCards["kept"]>> {
+    return (await this.#ask<{ cards: ReturnType<SavedCards["kept"]> }>("GET", "saved-cards")).cards;
   }
 
   /** Returns the number of answers by operation, such as `a.capture`. */

@@ -52,7 +52,7 @@ export const explanations = {
     "`Idempotency-Key` is empty, longer than 255 characters, or has characters other than printable ASCII. Use a UUID, for example.",
   ),
   missing_idempotency_key: headers(
-    "A refund needs an `Idempotency-Key`: the same key names the same refund for ever, so a repeat refunds nothing twice. Use the id of the return in your system, for example. So does a session that `replaces` another one: the repeat returns the session that the first call created.",
+    "A refund needs an `Idempotency-Key`: the same key names the same refund for ever, so a repeat refunds nothing twice. Use the id of the return in your system, for example. So does a session that `replaces` another one: the repeat returns the session that the first call created. So does the charge of an agreement, whose key is kept with the agreement: use the id of your invoice with the number of the try, for example.",
   ),
   duplicate_header: headers(
     "`Host`, `Authorization`, `Content-Type`, `Content-Encoding` or `Idempotency-Key` comes twice, on any path. Send it once. A proxy may have added the second.",
@@ -89,10 +89,10 @@ export const explanations = {
     "Nothing exists at this path, or no session has this id for this key. A key does not find sessions of another merchant or of the other environment. Check the path, the id and the key's environment.",
   ),
   token_not_found: resources(
-    "From the widget's `SubmitPayment`: the vault has no card under this token for this session. The session stays open: make a new token and submit it. The widget does so once automatically.",
+    "From the widget's `SubmitPayment`: the vault has no card under this token for this session. The session stays open: make a new token and submit it. The widget does so once automatically. From the vault: no stored card of this session waits for a security code under this token.",
   ),
   token_expired: resources(
-    "From the widget's `SubmitPayment`: the vault no longer keeps this card. The session stays open: make a new token and submit it. The widget does so once automatically.",
+    "From the widget's `SubmitPayment`: the vault no longer keeps this card. The session stays open: make a new token and submit it. The widget does so once automatically. From the vault: the stored card was chosen too long ago to take its security code.",
   ),
   method_not_allowed: resources(
     "The path exists, but not with this method. The `Allow` header lists the methods that it has.",
@@ -127,7 +127,7 @@ export const explanations = {
     "The session was submitted, so it can neither be cancelled nor replaced, and nothing was created. Wait for its webhook. If it is `held` for a later capture, cancel it first.",
   ),
   token_used: state(
-    "From the widget's `SubmitPayment`: the session has not been submitted, and this token was used before. The session stays open: make a new token and submit it. The widget does so once automatically.",
+    "From the widget's `SubmitPayment`: the session has not been submitted, and this token was used before. The session stays open: make a new token and submit it. The widget does so once automatically. From the vault: the stored card was sent to a gateway already, so its security code cannot be changed.",
   ),
   no_action: state(
     "From the widget's calls: the session waits for no such action. The customer has answered, or the payment has gone on. Read the session.",
@@ -153,8 +153,32 @@ export const explanations = {
   amount_exceeds_refundable: meaning(
     "The refunds of a payment never add up to more than was captured. Read `amountRefundableMinor` of the session, and send at most that, or no amount for all of it.",
   ),
+  vault_cannot_store: meaning(
+    "This installation uses a card vault that stores no cards, so a session cannot ask for it, and no agreement can be charged. Leave `saveCard` out.",
+  ),
+  consent_required: state(
+    "From the widget's `SubmitPayment`: the session begins an agreement, and the submission does not say that the customer has read its text. The session stays open. The widget sends it with each submission.",
+  ),
+  security_code_required: state(
+    "From the widget's `SubmitPayment`: the stored card is paid with its security code, which was not entered. The session stays open: have the customer enter it in the card form.",
+  ),
+  agreement_not_active: state(
+    "The agreement has no usable card, was cancelled or has ended: `state.status` says which. Nothing was created. With `NEEDS_CARD`, have the customer store another card.",
+  ),
+  amount_exceeds_agreement: meaning(
+    "The charge is more than `maxAmountMinor` of the agreement's terms, or in another currency. Nothing was created.",
+  ),
+  renewal_in_progress: state(
+    "Another session pays the same charge (`renewalRef`) at this moment: `state.sessionId` names it. Nothing was created. Wait for its end.",
+  ),
+  renewal_paid: state(
+    "The charge (`renewalRef`) is paid: `state.sessionId` names the session that paid it. Nothing was created. Do not charge it again.",
+  ),
+  retry_not_allowed: meaning(
+    "The card's bank or network forbids a further try of it, now or for ever: `detail` says why, and `state.notBefore` from when on one may succeed. Nothing was created.",
+  ),
   idempotency_key_reused: meaning(
-    "This `Idempotency-Key` came with another body: within the last 24 hours for a session, at any time for a refund. Use a new key for a new session or refund; a repeat needs exactly the same fields.",
+    "This `Idempotency-Key` came with another body: within the last 24 hours for a session, at any time for a refund or a charge of an agreement. Use a new key for a new session, refund or charge; a repeat needs exactly the same fields.",
   ),
   endpoint_not_allowed: meaning(
     "The webhook address cannot be used, for one of these reasons:\n\n- it is not HTTPS in live;\n- it is not a public address;\n- its port is not 443 or 8443 in live;\n- the merchant has 16 endpoints already.",

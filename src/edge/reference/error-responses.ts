@@ -4,7 +4,17 @@ import type { Schema } from "../../transcoder/openapi/value-schema.ts";
 import { appearances, renderError } from "../error-mapping.ts";
 
 /** A property of an operation that can cause a refusal. */
-export type Trait = "any" | "secretKey" | "body" | "idempotency" | "lookup" | "held" | "cancel" | "refund";
+export type Trait =
+  | "any"
+  | "secretKey"
+  | "body"
+  | "idempotency"
+  | "lookup"
+  | "held"
+  | "cancel"
+  | "refund"
+  | "storing"
+  | "charge";
 
 // The operations of the REST API that can answer each code. Codes of the widget, the vault, gRPC and the dashboard have
 // none.
@@ -16,7 +26,7 @@ const traitsOf: Readonly<Record<DomainErrorCode, readonly Trait[]>> = {
   unknown_field: ["body"],
   duplicate_field: ["body"],
   test_card_required: [],
-  invalid_idempotency_key: ["idempotency", "refund"],
+  invalid_idempotency_key: ["idempotency", "refund", "charge"],
   duplicate_header: ["any"],
   invalid_parameter: ["any"],
   invalid_key: ["secretKey"],
@@ -51,9 +61,17 @@ const traitsOf: Readonly<Record<DomainErrorCode, readonly Trait[]>> = {
   amount_exceeds_held: ["held"],
   not_refundable: ["refund"],
   amount_exceeds_refundable: ["refund"],
-  missing_idempotency_key: ["refund", "idempotency"],
+  missing_idempotency_key: ["refund", "idempotency", "charge"],
   state_conflict: [],
-  idempotency_key_reused: ["idempotency", "refund"],
+  idempotency_key_reused: ["idempotency", "refund", "charge"],
+  vault_cannot_store: ["storing", "charge"],
+  consent_required: [],
+  security_code_required: [],
+  agreement_not_active: ["charge"],
+  amount_exceeds_agreement: ["charge"],
+  renewal_in_progress: ["charge"],
+  renewal_paid: ["charge"],
+  retry_not_allowed: ["charge"],
   endpoint_not_allowed: [],
   rate_limited: ["secretKey"],
   internal: ["any"],
@@ -125,15 +143,16 @@ export const errorSchema: Schema = {
     },
     state: {
       type: "object",
-      description: "The present state of the session, where a cancellation or a replacement is refused.",
+      description:
+        "The present state of what the request would change: of the session, where a cancellation or a replacement is refused; of the agreement or its charge, where that is.",
       properties: {
-        sessionId: { type: "string" },
+        sessionId: { type: "string", description: "The session, or the one that pays the charge." },
         status: { type: "string" },
         processing: { type: "boolean" },
+        notBefore: { type: "string", format: "date-time", description: "When the charge may be tried again." },
         expiredBecause: { type: "string", enum: ["LIFETIME", "CANCELLED", "REPLACED"] },
         replacedBy: { type: "string", description: "The session that has taken its place." },
       },
-      required: ["sessionId", "status", "processing"],
     },
     requestId: { type: "string", description: "The same as in the Request-Id header. Log it." },
   },

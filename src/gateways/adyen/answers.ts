@@ -32,6 +32,7 @@ import {
 import { currencies } from "./currencies.ts";
 import { declines } from "./declines.ts";
 import { type Json, judgeRefusal, type Refusal } from "./judge-decline.ts";
+import { storedIn } from "./stored-cards.ts";
 
 type Answer = Extract<GatewayReply, { type: "answer" }>;
 
@@ -107,7 +108,7 @@ function readResult(json: Json, attempt: AttemptAtGateway): GatewayOutcome {
     case "Authorised":
       return gatewayReference === undefined
         ? untrusted(200)
-        : { type: "held", gatewayReference, ...transactionIn(json) };
+        : { type: "held", gatewayReference, ...transactionIn(json), ...(attempt.storedCard && storedIn(json)) };
     case "Refused":
     case "Error":
     case "Cancelled":

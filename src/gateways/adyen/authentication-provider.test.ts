@@ -149,6 +149,20 @@ describe("AdyenAuthenticationProvider", () => {
     expect(sentTo("/v72/payments")).toMatchObject({ threeDS2RequestData: { threeDSRequestorChallengeInd: "01" } });
   });
 
+  it("mandates a challenge for an agreement", async () => {
+    const terms = { everyDays: 30, endsOn: new Date("2031-03-15T00:00:00Z") };
+    await authenticate("4000000000003055", { isMandated: false, mandate: { purpose: "recurring", terms } });
+    expect(sentTo("/v72/payments")).toMatchObject({
+      threeDS2RequestData: {
+        mcc: "5411",
+        threeDSRequestorChallengeInd: "04",
+        threeDSRequestorAuthenticationInd: "02",
+        recurringExpiry: "20310315",
+        recurringFrequency: "30",
+      },
+    });
+  });
+
   it("writes bodies that an external vault can send too", async () => {
     await authenticate("4000000000003055");
     for (const { body, ...request } of harness.forwarder.requests.slice(-2)) {

@@ -17,6 +17,7 @@ import type {
   Unavailable,
 } from "../authentication-provider.ts";
 import type { CardOfRequest, CredentialField, Credentials, GatewayCall, VerifyRow } from "../connector.ts";
+import { mandateFields } from "../stored-cards.ts";
 import { isKeptError, readVoid } from "./answers.ts";
 import { AdyenApi, type AdyenParts, paymentPath } from "./api.ts";
 import {
@@ -64,7 +65,7 @@ export class AdyenAuthenticationProvider implements AuthenticationProvider {
     if (amount.type === "impossible") return unavailable(amount.reason);
     const asking = askingFields({ authentication: { wish: "always", browser, returnUrl }, shopperUserAgent });
     if (asking === undefined) return unavailable("the browser has not said its name");
-    const kept = { ...readKept(request.keep), challengeIndicator: request.isMandated ? "04" : "01" };
+    const kept = { ...readKept(request.keep), challengeIndicator: request.isMandated || request.mandate ? "04" : "01" };
     const left = this.#api.sharedDeadline(call);
     const { reply } = await this.#api.postCard(
       call,
@@ -77,7 +78,10 @@ export class AdyenAuthenticationProvider implements AuthenticationProvider {
         ...billingFields(request),
         ...asking,
         authenticationData: { ...asking.authenticationData, authenticationOnly: true },
-        threeDS2RequestData: merchantFields(call.credentials, request, kept),
+        threeDS2RequestData: {
+          ...merchantFields(call.credentials, request, kept),
+          ...(request.mandate && mandateFields(request.mandate, request)),
+        },
       },
       payments,
     );

@@ -48,6 +48,27 @@ async function pay(answer: "pass" | "fail" | "cancel") {
 }
 
 describe("AdyenConnector with a customer", () => {
+  it("mandates a challenge where the card is stored with an agreement", async () => {
+    const terms = { everyDays: 30, endsOn: new Date("2031-03-15T00:00:00Z"), instalments: 12 };
+    const purpose = "instalment";
+    const storedCard = { type: "save", customer: "0123456789abcdef0123456789abcdef", purpose, terms } as const;
+    const asking = permission({}, "always");
+    const authentication = { ...asking.authentication!, mandate: { purpose, terms } } as const;
+    const { sent } = await authorize("4242424242424242", { ...asking, authentication, storedCard });
+    expect(sent).toMatchObject({
+      authenticationData: { attemptAuthentication: "always" },
+      threeDS2RequestData: {
+        threeDSRequestorChallengeInd: "04",
+        threeDSRequestorAuthenticationInd: "03",
+        purchaseInstalData: "12",
+        recurringExpiry: "20310315",
+        recurringFrequency: "30",
+      },
+    });
+    const unasked = await authorize("4242424242424242", { storedCard });
+    expect(unasked.sent).not.toHaveProperty("threeDS2RequestData");
+  });
+
   it.each([
     ["as_needed", {}],
     ["always", { attemptAuthentication: "always" }],

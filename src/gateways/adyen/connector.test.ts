@@ -10,6 +10,9 @@ import { adyenTestOrigin } from "./api.ts";
 import { currencies } from "./currencies.ts";
 import { declines } from "./declines.ts";
 
+const models = { customer: "CardOnFile", recurring: "Subscription", instalment: "Subscription" } as const;
+const modelOf = (purpose: string) => models[purpose as keyof typeof models] ?? "UnscheduledCardOnFile";
+
 describeConformance({
   ...subject,
   gateway: "ADYEN",
@@ -51,6 +54,27 @@ describeConformance({
       body: '{"status":422,"errorCode":"137","errorType":"validation","message":"Invalid amount specified"}',
     },
     finalStatuses: [422],
+  },
+  stored: {
+    setsUp: true,
+    plain: [
+      'POST /v72/payments {"merchantAccount":"test_conformance","paymentMethod":{"type":"scheme","number":"4242424242424242","expiryMonth":"03","expiryYear":"2030","cvc":"737","holderName":"Ada Lovelace"},"additionalData":{"manualCapture":"true"},"authenticationData":{"attemptAuthentication":"never"},"shopperInteraction":"Ecommerce","returnUrl":"https://return.invalid/","reference":"att_1","amount":{"value":4900,"currency":"EUR"},"merchantOrderReference":"order-1","metadata":{"session_id":"ps_1"}}',
+    ],
+    read: (body) => {
+      const { shopperReference, recurringProcessingModel, shopperInteraction, industryUsage, ...rest } =
+        JSON.parse(body);
+      const { networkTxReference } = rest.additionalData;
+      const read = { shopperReference, recurringProcessingModel, industryUsage, networkTxReference };
+      if (shopperReference === undefined) return {};
+      return JSON.parse(JSON.stringify({ ...read, shopperInteraction, code: rest.paymentMethod.cvc }));
+    },
+    fields: (use) => ({
+      shopperReference: use.customer,
+      recurringProcessingModel: modelOf(use.type === "customer" ? "customer" : use.purpose),
+      shopperInteraction: use.type === "save" ? "Ecommerce" : "ContAuth",
+      ...("purpose" in use && use.purpose === "instalment" && { industryUsage: "installment" }),
+      ...(use.type === "renewal" ? { networkTxReference: expect.stringMatching(/^\w{15}$/) } : { code: "737" }),
+    }),
   },
   declines,
   currencies,

@@ -23,6 +23,7 @@ import type {
   VerifyRow,
   VoidAnswer,
 } from "../connector.ts";
+import { chainOf } from "../renewal-chains.ts";
 import { notAnswered, withoutAction } from "../unanswered.ts";
 import { isKeptError, readAuthenticated, readAuthorize, readCapture, readCompletion, readVoid } from "./answers.ts";
 import { AdyenApi, type AdyenParts, paymentPath } from "./api.ts";
@@ -32,6 +33,7 @@ import { credentialFields } from "./credentials.ts";
 import { currencies, whyNotPayable } from "./currencies.ts";
 import { readNotification } from "./read-notification.ts";
 import { AdyenRefunds } from "./refunds.ts";
+import { mandatedFields, storedFields } from "./stored-cards.ts";
 import { verifyAccount } from "./verify.ts";
 
 const hourMs = 3_600_000;
@@ -52,6 +54,7 @@ export class AdyenConnector implements Connector {
   readonly failsOnRequest = false;
   readonly importsProof = true;
   readonly asksExemptions = true;
+  readonly storedCards = "network";
   readonly forwardFeatures = [];
   /**
    * The shortest life of any card's hold; most last longer, by card scheme:
@@ -92,7 +95,10 @@ export class AdyenConnector implements Connector {
     if (amount.type === "impossible") {
       return { outcome: { type: "notProcessed", cause: "request_refused", reason: amount.reason } };
     }
-    const asking = askingFields(request);
+    const { storedCard } = request;
+    const chain = storedCard?.type === "renewal" ? chainOf(storedCard, this) : undefined;
+    if (chain?.type === "notProcessed") return { outcome: chain };
+    const asking = chain === undefined ? askingFields(request) : undefined;
     const { reply, card } = await this.#api.postCard(call, request, {
       ...cardFields,
       reference: request.attemptReference,
@@ -102,6 +108,8 @@ export class AdyenConnector implements Connector {
       ...asking,
       ...importFields(request),
       ...exemptionFields(request),
+      ...(storedCard && storedFields(storedCard, chain)),
+      ...(storedCard && asking && mandatedFields(request)),
     });
     const outcome = readAuthorize(reply, request);
     return {

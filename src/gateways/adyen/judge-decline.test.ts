@@ -46,6 +46,7 @@ describe("judgeRefusal()", () => {
       stop: "fraud",
       declineCode: "fraud_suspected",
       gatewayCode: "27",
+      networkDeclineCode: "59",
     });
   });
 

@@ -52,12 +52,12 @@ function withRawCode(declined: Declined, responseCode: string | undefined): Decl
  * Returns the network of a variant such as `visadebit`; undefined for none, or for a network whose advice we do not
  * interpret.
  */
-function networkOf(name: unknown): string | undefined {
+export function networkOf(name: unknown): string | undefined {
   if (typeof name !== "string" || name === "") return undefined;
   const known = Object.keys(networks).find((prefix) => name.startsWith(prefix));
   return known === undefined ? name : networks[known];
 }
 
-function leadingCode(text: unknown): string | undefined {
+export function leadingCode(text: unknown): string | undefined {
   return typeof text === "string" ? /^([0-9A-Z]{1,2})(?:\s*:|$)/.exec(text)?.[1]?.padStart(2, "0") : undefined;
 }

@@ -30,6 +30,13 @@ const errorNames: Readonly<Record<number, string>> = {
   429: "RATE_LIMIT_REACHED",
 };
 
+const paymentTypes = {
+  customer: "ONE_TIME",
+  recurring: "RECURRING",
+  instalment: "RECURRING",
+  unscheduled: "UNSCHEDULED",
+};
+
 describeConformance({
   ...subject,
   // The requests that decide about money; faults in earlier requests have tests of their own.
@@ -52,6 +59,29 @@ describeConformance({
       status: 422,
       body: '{"name":"UNPROCESSABLE_ENTITY","details":[{"issue":"CAPTURE_FULLY_REFUNDED"}],"debug_id":"1"}',
     },
+  },
+  stored: {
+    plain: [
+      'POST /v2/checkout/orders {"intent":"AUTHORIZE","purchase_units":[{"reference_id":"att_1","invoice_id":"att_1","custom_id":"order-1","amount":{"currency_code":"EUR","value":"49.00"}}]}',
+      'POST /v2/checkout/orders/ORDER/authorize {"payment_source":{"card":{"number":"4242424242424242","expiry":"2030-03","security_code":"737","name":"Ada Lovelace"}}}',
+    ],
+    read: (body) => {
+      const card = body.startsWith("{") ? JSON.parse(body).payment_source?.card : undefined;
+      return card?.stored_credential ? { ...card.stored_credential, code: card.security_code } : {};
+    },
+    fields: (use) => ({
+      payment_initiator: use.type === "renewal" ? "MERCHANT" : "CUSTOMER",
+      payment_type: paymentTypes[use.type === "customer" ? "customer" : use.purpose],
+      usage: use.type === "save" ? "FIRST" : "SUBSEQUENT",
+      code: use.type === "renewal" ? undefined : "737",
+      ...(use.type === "renewal" && {
+        previous_network_transaction_reference: {
+          id: expect.stringMatching(/^\w{15}$/),
+          date: "1129",
+          network: "VISA",
+        },
+      }),
+    }),
   },
   declines,
   currencies,

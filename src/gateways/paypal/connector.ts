@@ -25,6 +25,7 @@ import type {
   VerifyRow,
   VoidAnswer,
 } from "../connector.ts";
+import { chainOf } from "../renewal-chains.ts";
 import { unansweredChange, untrusted } from "../unanswered.ts";
 import {
   captureByRecord,
@@ -56,6 +57,7 @@ import {
 } from "./order.ts";
 import { PayPalRefunds } from "./refunds.ts";
 import { issueOf, refusedOrUnknown } from "./refusals.ts";
+import { inNetworksWords, storedFields } from "./stored-cards.ts";
 import { credentialFields, verifyAccount } from "./verify.ts";
 
 /** The connector for PayPal's orders, with cards that the vault fills in. */
@@ -72,6 +74,7 @@ export class PayPalConnector implements Connector {
    * It is never authorized anew.
    */
   readonly holdLifeMs = 3 * 24 * 60 * 60 * 1_000;
+  readonly storedCards = "network";
   readonly credentialFields = credentialFields;
   /** The expiry is one value, `2031-04`. */
   readonly forwardFeatures = ["composed_value"] as const;
@@ -106,15 +109,20 @@ export class PayPalConnector implements Connector {
     if (reason !== undefined) {
       return { outcome: { type: "notProcessed", cause: "request_refused", reason } };
     }
+    const { storedCard } = request;
+    const chain = storedCard?.type === "renewal" ? chainOf(storedCard, this) : undefined;
+    if (chain?.type === "notProcessed") return { outcome: chain };
     const left = this.#api.sharedDeadline(call);
     const order = readNewOrder(await this.#create(call, request), request);
     if (order.type !== "ready") return { outcome: order };
     const gatewayReference = nameOfOrder(order.id);
     if (left().timeoutMs < call.timeoutMs * minLeft) return { outcome: { ...tooLate, gatewayReference } };
     const { authentication } = request;
-    const change = { orderId: order.id, key: call.idempotencyKey, body: cardBody(request) };
+    const stored = storedCard && storedFields(storedCard, chain);
+    const change = { orderId: order.id, key: call.idempotencyKey, body: cardBody(request, stored) };
     const { reply, card } = await this.#api.postCard(left(), request, change);
-    const outcome = readAuthorized(reply, request, order.id, authentication !== undefined);
+    const read = readAuthorized(reply, request, order.id, authentication !== undefined);
+    const outcome = storedCard && read.type === "declined" ? inNetworksWords(read, card?.brand) : read;
     return {
       outcome: outcome.type === "unknown" ? { gatewayReference, ...outcome } : outcome,
       card,
@@ -315,7 +323,8 @@ const unnameable = {
   reason: "the order is too old to be named by its key",
 } as const;
 
-function cardBody(request: AuthorizeRequest): object {
+/** Returns the body with the card; fields of a stored card replace those of the same name, undefined ones leave them out. */
+function cardBody(request: AuthorizeRequest, stored?: object): object {
   return {
     payment_source: {
       card: {
@@ -325,6 +334,7 @@ function cardBody(request: AuthorizeRequest): object {
         name: "{{card.holder}}",
         ...askingFields(request.authentication),
         ...billingFields(request),
+        ...stored,
       },
     },
   };

@@ -6,6 +6,7 @@ import { untrusted } from "../unanswered.ts";
 import { fromMoney, isSameMoney } from "./currencies.ts";
 import { judgeDecline } from "./judge-decline.ts";
 import type { Json } from "./refusals.ts";
+import { storedIn } from "./stored-cards.ts";
 
 /** An order of ours, with the authorizations of its one purchase unit. */
 export type Order = {
@@ -121,7 +122,9 @@ function stateOfAuthorization(authorization: Authorization, attempt: AttemptAtGa
   const isExact = isSameMoney(amount, attempt);
   switch (status) {
     case "CREATED":
-      return isExact ? { type: "held", gatewayReference } : { type: "heldOther", gatewayReference };
+      return isExact
+        ? { type: "held", gatewayReference, ...(attempt.storedCard && storedIn(authorization)) }
+        : { type: "heldOther", gatewayReference };
     // "The sum of these captured payments is greater than the amount": the whole was captured.
     case "CAPTURED":
       return isExact

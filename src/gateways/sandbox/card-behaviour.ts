@@ -8,6 +8,8 @@ export type CardBehaviour =
       readonly capture?: CaptureBehaviour;
       readonly refund?: RefundBehaviour;
       readonly frictionless?: Frictionless | undefined;
+      /** True if the answer lacks the network's name for the payment. */
+      readonly givesNoNetworkId?: true;
     }
   /** Holds one minor unit too little, and reports it. */
   | { readonly act: "approve_wrong_amount" }
@@ -21,6 +23,11 @@ export type CardBehaviour =
       readonly frictionless?: Frictionless | undefined;
       /** True if only the first authorization of an order is declined, and the next one approved. */
       readonly once?: true;
+      /** The bank's own code, and Mastercard's advice. */
+      readonly networkCode?: string;
+      readonly adviceCode?: string;
+      /** Of a renewal: approved from the day after the card was stored, or once it was stored again. */
+      readonly until?: "next_day" | "stored_again";
     }
   | AuthenticatedBehaviour
   | { readonly act: "fail"; readonly status: number }
@@ -42,8 +49,8 @@ export type Frictionless = "Y" | "A" | "U" | "N";
 /** Runs customer authentication where the request permits it, and declines with the code where it does not. */
 type AuthenticatedBehaviour = {
   readonly act: "authenticate";
-  /** `if_asked`: only if the request tells the gateway to. */
-  readonly when: "as_needed" | "if_asked";
+  /** `if_asked`: only if the request tells the gateway to. `if_wanted`: as that, and otherwise decided without. */
+  readonly when: "as_needed" | "if_asked" | "if_wanted";
   readonly code: string;
   /** The decision once the customer has passed. */
   readonly passed: CardBehaviour;
@@ -109,7 +116,15 @@ export type RefundBehaviour =
   /** Some seconds after the capture, half of it is refunded by hand at the gateway. */
   | "by_hand";
 
-export type CardGroup = "approved" | "failover" | "authentication" | "declined" | "nasty" | "refunds" | "later";
+export type CardGroup =
+  | "approved"
+  | "failover"
+  | "authentication"
+  | "declined"
+  | "nasty"
+  | "refunds"
+  | "later"
+  | "stored";
 
 /** The end of an attempt: the first is SANDBOX_A's, the second SANDBOX_B's unless it names another. */
 export type AttemptOutcome = {
@@ -146,4 +161,12 @@ export type TestCard = {
   /** Absent: SANDBOX_3DS does not know the card. */
   readonly onDirectory?: DirectoryBehaviour;
   readonly outcome: CardOutcome;
+};
+
+/** A test card that is stored, and then charged without its customer. Its `outcome` is that of the payment that stores it. */
+export type StoredTestCard = TestCard & {
+  readonly renewedAtA: CardBehaviour;
+  readonly renewedAtB: CardBehaviour;
+  /** One sentence for the person trying it: how a renewal ends. */
+  readonly renewal: string;
 };

@@ -10,6 +10,7 @@ export const groupTitles: Readonly<Record<CardGroup, string>> = {
   nasty: "Nasty",
   refunds: "Refunds",
   later: "Capture later",
+  stored: "Stored cards",
 };
 
 /**

@@ -3,6 +3,7 @@
  * decide. Numbers that Stripe publishes keep their meaning (https://docs.stripe.com/testing, 2026).
  */
 import type { AttemptOutcome, CardBehaviour, CardOutcome, DirectoryBehaviour, TestCard } from "./card-behaviour.ts";
+import { storedCards } from "./stored-cards.ts";
 
 const approve: CardBehaviour = { act: "approve" };
 const group = "authentication";
@@ -185,5 +186,5 @@ export const providerCards: readonly TestCard[] = [
 
 /** Returns the reaction of SANDBOX_3DS to a card; undefined for one that it does not know. */
 export function directoryCardBehaviour(number: string): DirectoryBehaviour | undefined {
-  return providerCards.find((one) => one.number === number)?.onDirectory;
+  return [...providerCards, ...storedCards].find((one) => one.number === number)?.onDirectory;
 }

@@ -3,15 +3,18 @@ import { declines as declinesOfA } from "./a/declines.ts";
 import { authenticationCards } from "./authentication-cards.ts";
 import { declines as declinesOfB } from "./b/declines.ts";
 import { providerCards } from "./provider-cards.ts";
+import { storedCards } from "./stored-cards.ts";
 import { testCards } from "./test-cards.ts";
 
+const allCards = [...testCards, ...authenticationCards, ...providerCards, ...storedCards];
+
 describe("testCards", () => {
-  it.each([...testCards, ...authenticationCards, ...providerCards])("$number passes the Luhn check", ({ number }) => {
+  it.each(allCards)("$number passes the Luhn check", ({ number }) => {
     expect(luhnSum(number) % 10).toBe(0);
   });
 
   it("names every number once", () => {
-    const numbers = [...testCards, ...authenticationCards, ...providerCards].map((card) => card.number);
+    const numbers = allCards.map((card) => card.number);
     expect(new Set(numbers).size).toBe(numbers.length);
   });
 
@@ -22,6 +25,13 @@ describe("testCards", () => {
         (onB.act === "decline" && !Object.hasOwn(declinesOfB, onB.code)),
     );
     expect(unclassified.map((card) => card.name)).toEqual(["Unclassified decline"]);
+  });
+
+  it("declines renewals only with codes that a table classifies", () => {
+    for (const { renewedAtA, renewedAtB } of storedCards) {
+      if (renewedAtA.act === "decline") expect(declinesOfA).toHaveProperty(renewedAtA.code);
+      if (renewedAtB.act === "decline") expect(declinesOfB).toHaveProperty(renewedAtB.code);
+    }
   });
 });
 

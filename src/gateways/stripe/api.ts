@@ -68,6 +68,12 @@ export class StripeApi {
     });
   }
 
+  delete(call: GatewayCall, path: string, { key }: { key: string }): Promise<GatewayReply> {
+    const { timeoutMs, signal } = call;
+    const headers = { ...headersOf(call), "idempotency-key": key };
+    return this.#http.send({ method: "DELETE", url: this.#origin + path, headers, timeoutMs, signal });
+  }
+
   /** Sends the only request that carries a card, through the vault, which fixes its address. */
   postCard(
     call: GatewayCall,

@@ -68,6 +68,25 @@ describeConformance({
       body: '{"error":{"type":"invalid_request_error","code":"charge_already_refunded"}}',
     },
   },
+  stored: {
+    plain: [
+      "POST /v1/payment_methods type=card&card%5Bnumber%5D=4242424242424242&card%5Bexp_month%5D=03&card%5Bexp_year%5D=2030&card%5Bcvc%5D=737&billing_details%5Bname%5D=Ada%20Lovelace&metadata%5Battempt_id%5D=att_1&metadata%5Bsession_id%5D=ps_1&metadata%5Border_ref%5D=order-1",
+      "POST /v1/payment_intents amount=4900&currency=eur&capture_method=manual&payment_method_types%5B0%5D=card&metadata%5Battempt_id%5D=att_1&confirmation_method=manual",
+      "POST /v1/payment_intents/pi_1/confirm payment_method=pm_1&error_on_requires_action=true&expand%5B0%5D=latest_charge",
+    ],
+    read: (body) => {
+      const names = /^(customer|metadata\[customer\]|setup_future_usage|off_session)$/;
+      return Object.fromEntries([...new URLSearchParams(body)].filter(([name]) => names.test(name)));
+    },
+    fields: (use) => {
+      if (use.type === "customer") return {};
+      const named = { customer: expect.stringMatching(/^cus_/) };
+      if (use.type === "renewal")
+        return { ...named, off_session: use.purpose === "unscheduled" ? "one_off" : "recurring" };
+      const usage = use.purpose === "customer" ? "on_session" : "off_session";
+      return { ...named, "metadata[customer]": use.customer, setup_future_usage: usage };
+    },
+  },
   declines,
   currencies,
   refusalOf: (status) =>

@@ -16,6 +16,7 @@ import type {
   ChangingCall,
   Connector,
   CredentialField,
+  EraseAnswer,
   GatewayAuthenticator,
   GatewayCall,
   GatewayOutcome,
@@ -26,6 +27,8 @@ import type {
   VoidAnswer,
 } from "../connector.ts";
 import { classifyDecline } from "../declines.ts";
+import { chainOf, type Renewal } from "../renewal-chains.ts";
+import type { StoredMethod } from "../stored-cards.ts";
 import { untrusted } from "../unanswered.ts";
 import {
   type Confirmed,
@@ -40,7 +43,7 @@ import {
   readPaymentMethod,
   readVoid,
 } from "./answers.ts";
-import { intentPath, StripeApi, type StripeParts } from "./api.ts";
+import { type Form, intentPath, StripeApi, type StripeParts } from "./api.ts";
 import { readAction, readAuthenticated } from "./authentication.ts";
 import { billingForm } from "./billing.ts";
 import { whyNotPayable } from "./currencies.ts";
@@ -50,6 +53,7 @@ import { judgeDecline } from "./judge-decline.ts";
 import { mayBeForgotten } from "./key-life.ts";
 import { foundIntents, isFor, readRecord, readSearch } from "./payment-intent.ts";
 import { StripeRefunds } from "./refunds.ts";
+import { customerOf, eraseMethod, renewalForm, savingForm } from "./stored-cards.ts";
 import { secretKeyField, verifyAccount } from "./verify.ts";
 
 /** The connector for Stripe's payment intents, with cards that the vault fills in. */
@@ -68,6 +72,7 @@ export class StripeConnector implements Connector {
   readonly forwardFeatures = ["form_body"] as const;
   /** A customer's payment is held for 7 days: https://docs.stripe.com/payments/place-a-hold-on-a-payment-method (2026). */
   readonly holdLifeMs = 7 * 24 * 60 * 60 * 1_000;
+  readonly storedCards = "own";
   readonly credentialFields: readonly CredentialField[];
   readonly authentication: GatewayAuthenticator = {
     // By manual confirmation: see creation.ts.
@@ -97,6 +102,8 @@ export class StripeConnector implements Connector {
     if (reason !== undefined) {
       return { outcome: { type: "notProcessed", cause: "request_refused", reason } };
     }
+    const { storedCard } = request;
+    if (storedCard?.type === "renewal") return this.#renew(call, request, storedCard);
     const left = this.#api.sharedDeadline(call);
     const [{ reply, card, chosenBrand }, created] = await Promise.all([
       this.#api.postCard(call, request, {
@@ -111,20 +118,40 @@ export class StripeConnector implements Connector {
       return { outcome: whyUnconfirmed(method, intent), card };
     }
     const attempt = { ...request, gatewayReference: intent.id };
-    if (left().timeoutMs < call.timeoutMs * minLeft) {
-      return { outcome: { ...tooLate, gatewayReference: intent.id }, card };
-    }
-    const confirmed = await this.#api.post(left(), intentPath(intent.id, "confirm"), {
-      key: call.idempotencyKey,
-      form: {
-        payment_method: method.id,
-        "payment_method_options[card][network]": chosenNetwork(reply, chosenBrand),
-        ...askingForm(request.authentication, request.proof),
-        "expand[0]": "latest_charge",
-      },
-    });
+    const form = {
+      payment_method: method.id,
+      "payment_method_options[card][network]": chosenNetwork(reply, chosenBrand),
+      ...askingForm(request.authentication, request.proof),
+      ...(storedCard && savingForm(storedCard)),
+    };
     const mayAsk = request.authentication !== undefined;
-    return { ...(await this.#judge(left, attempt, { confirmed, mayAsk })), card };
+    return { ...(await this.#confirm(call, left, { attempt, form, mayAsk })), card };
+  }
+
+  /** Charges a stored card: without the vault, for the account has the card itself. */
+  async #renew(call: ChangingCall, request: AuthorizeRequest, renewal: Renewal): Promise<AuthorizeAnswer> {
+    const chain = chainOf(renewal, this);
+    if (chain.type !== "own") return { outcome: chain };
+    const left = this.#api.sharedDeadline(call);
+    const intent = readNewIntent(await this.#create(call, request), request);
+    if (intent.type !== "ready") return { outcome: intent };
+    const attempt = { ...request, gatewayReference: intent.id };
+    return this.#confirm(call, left, { attempt, form: renewalForm(renewal, chain), mayAsk: false });
+  }
+
+  /** Confirms a payment that is prepared, unless that took too long. */
+  async #confirm(
+    call: ChangingCall,
+    left: () => ChangingCall,
+    { attempt, form, mayAsk }: { readonly attempt: Named; readonly form: Form; readonly mayAsk: boolean },
+  ): Promise<AuthorizeAnswer> {
+    const { gatewayReference } = attempt;
+    if (left().timeoutMs < call.timeoutMs * minLeft) return { outcome: { ...tooLate, gatewayReference } };
+    const confirmed = await this.#api.post(left(), intentPath(gatewayReference, "confirm"), {
+      key: call.idempotencyKey,
+      form: { ...form, "expand[0]": "latest_charge" },
+    });
+    return this.#judge(left, attempt, { confirmed, mayAsk });
   }
 
   async capture(call: ChangingCall, hold: Hold): Promise<CaptureAnswer> {
@@ -178,9 +205,18 @@ export class StripeConnector implements Connector {
     return verifyAccount(this.#api, call);
   }
 
-  /** Creates the payment intent, which holds nothing yet. */
-  #create(call: GatewayCall, attempt: AttemptAtGateway, form = creationForm(attempt)): Promise<GatewayReply> {
-    return this.#api.post(call, "/v1/payment_intents", { key: creationKey(attempt), form });
+  eraseMethod(call: ChangingCall, stored: StoredMethod): Promise<EraseAnswer> {
+    return eraseMethod(this.#api, call, stored);
+  }
+
+  /** Creates the payment intent, which holds nothing yet; for the customer whose card is stored, if there is one. */
+  async #create(call: GatewayCall, attempt: AttemptAtGateway, form = creationForm(attempt)): Promise<GatewayReply> {
+    const key = creationKey(attempt);
+    if (attempt.storedCard === undefined) return this.#api.post(call, "/v1/payment_intents", { key, form });
+    const left = this.#api.sharedDeadline(call);
+    const customer = await customerOf(this.#api, call, attempt.storedCard);
+    if ("type" in customer) return customer;
+    return this.#api.post(left(), "/v1/payment_intents", { key, form: { ...form, customer: customer.id } });
   }
 
   /** Confirms a payment whose customer has answered. Its card and its return address are Stripe's already. */

@@ -7,6 +7,7 @@ import type { AttemptAtGateway, CaptureRecord, Held, LookUpAnswer } from "../con
 import { untrusted } from "../unanswered.ts";
 import { currencies, upperCase } from "./currencies.ts";
 import { contradictsDecline, type Json, judgeDecline } from "./judge-decline.ts";
+import { storedIn } from "./stored-cards.ts";
 
 /** An object of Stripe's with an id; its `object` gives its type. */
 export type PaymentIntent = Json & { readonly id: string };
@@ -36,7 +37,8 @@ export function chargeOf({ latest_charge: charge }: PaymentIntent): CaptureRecor
  * Returns the hold of a payment intent, and when Stripe will release it, if its charge was expanded:
  * https://docs.stripe.com/api/charges/object (2026), `payment_method_details.card`.
  */
-export function heldIn({ id: gatewayReference, latest_charge: charge }: PaymentIntent): Held {
+export function heldIn(intent: PaymentIntent): Held {
+  const { id: gatewayReference, latest_charge: charge, customer } = intent;
   const card = cardIn(charge);
   const { capture_before: end } = card;
   const saysEnd = typeof end === "number" && Number.isSafeInteger(end) && end > 0;
@@ -44,6 +46,7 @@ export function heldIn({ id: gatewayReference, latest_charge: charge }: PaymentI
     ...{ type: "held", gatewayReference },
     ...transactionIn(card),
     ...(saysEnd && { heldUntil: new Date(end * 1_000) }),
+    ...(typeof customer === "string" && storedIn(intent, transactionIn(card))),
   };
 }
 

@@ -8,13 +8,17 @@ import { countryNumber, currencyNumber } from "../../platform/iso-numbers.ts";
 import { isoExponent } from "../../platform/money.ts";
 import type { AuthenticationRequest } from "../authentication-provider.ts";
 import type { BillingAddress } from "../connector.ts";
+import { mandateFields } from "../stored-cards.ts";
 
 /** The part of a request that the 3DS server's first answer decides. */
 export type AReqTransaction = { readonly threeDSServerTransID: string; readonly messageVersion: string };
 
 /** Returns the wish about a challenge: none, or a mandate. */
-export function challengeIndicatorOf({ isMandated }: Pick<AuthenticationRequest, "isMandated">): string {
-  return isMandated ? "04" : "01";
+export function challengeIndicatorOf({
+  isMandated,
+  mandate,
+}: Pick<AuthenticationRequest, "isMandated" | "mandate">): string {
+  return isMandated || mandate !== undefined ? "04" : "01";
 }
 
 /** Returns the request as the vault gets it. Fields without a value are left out. */
@@ -28,6 +32,7 @@ export function areqOf(request: AuthenticationRequest, transaction: AReqTransact
     transType: "01",
     threeDSRequestorAuthenticationInd: "01",
     threeDSRequestorChallengeInd: challengeIndicatorOf(request),
+    ...(request.mandate && mandateFields(request.mandate, request)),
     threeDSRequestorURL: new URL(returnUrl).origin,
     threeDSCompInd: request.methodIndicator,
     notificationURL: returnUrl,

@@ -8,7 +8,7 @@ import { GatewayHttp } from "../../platform/outbound-http.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { type Sandbox, startSandbox } from "../../sandbox/main.ts";
 import type { AuthenticationRequest } from "../authentication-provider.ts";
-import { areqOf } from "./areq.ts";
+import { areqOf, challengeIndicatorOf } from "./areq.ts";
 import { problemsOf } from "./areq-fields.fixture.ts";
 import { ThreeDSecureIoProvider } from "./provider.ts";
 
@@ -62,6 +62,20 @@ describe("areqOf()", () => {
       browserLanguage: "zh-Hant",
       cardholderName: "Ada Lovelace",
     });
+  });
+
+  it("keeps to it where the card is stored, and mandates a challenge for that", () => {
+    const terms = { everyDays: 30, endsOn: new Date("2031-03-15T00:00:00Z"), instalments: 12 };
+    const stored = { ...request, isMandated: false, mandate: { purpose: "instalment", terms } } as const;
+    expect(problemsOf(filled(stored))).toEqual([]);
+    expect(filled(stored)).toMatchObject({
+      threeDSRequestorChallengeInd: "04",
+      threeDSRequestorAuthenticationInd: "03",
+      purchaseInstalData: "12",
+      recurringExpiry: "20310315",
+      recurringFrequency: "30",
+    });
+    expect(challengeIndicatorOf(stored)).toBe("04");
   });
 
   it("keeps to it with all that a session may have", () => {

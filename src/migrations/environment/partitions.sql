@@ -1,7 +1,7 @@
 -- Sessions, attempts, events, deliveries and the delivery log, with a partition of each for a month: no index grows forever,
 -- and old rows are removed by dropping tables.
 --
--- All that belongs to a session lies in one set: the seven tables of one range of session ids, whose first 48 bits are a time
+-- All that belongs to a session lies in one set: the eight tables of one range of session ids, whose first 48 bits are a time
 -- (RFC 9562, 5.7). Foreign keys between them are made within each set, because one over the whole tables would keep any
 -- partition from being dropped. Every set has what the set `rest` has, so that a wall is written down once.
 --
@@ -24,7 +24,8 @@ CREATE TABLE app.partitioned (
 INSERT INTO app.partitioned VALUES
   ('payment_session', 'id', 'payments', 1), ('attempt', 'session_id', 'payments', 2),
   ('outbox_event', 'session_id', 'payments', 3), ('delivery', 'session_id', 'payments', 4),
-  ('delivery_attempt', 'event_id', 'delivery_log', 5), ('authentication', 'session_id', 'payments', 6), ('refund', 'session_id', 'payments', 7);
+  ('delivery_attempt', 'event_id', 'delivery_log', 5), ('authentication', 'session_id', 'payments', 6), ('refund', 'session_id', 'payments', 7),
+  ('stored_payment', 'session_id', 'payments', 8);
 CREATE TABLE app.retention (
   kind text PRIMARY KEY,
   -- Minimum time for which rows are kept; null: forever. A dispute may come up to 540 days after the payment.
@@ -140,6 +141,9 @@ ALTER TABLE partitions.authentication_rest ADD CONSTRAINT authentication_session
 -- A refund is of an attempt that is captured, and stays so.
 ALTER TABLE partitions.refund_rest ADD CONSTRAINT refund_session_id_attempt_id_captured_fkey
   FOREIGN KEY (session_id, attempt_id, captured) REFERENCES partitions.attempt_rest (session_id, id, captured);
+-- A payment with a stored card is over exactly its session's amount.
+ALTER TABLE partitions.stored_payment_rest ADD CONSTRAINT stored_payment_session_id_amount_minor_currency_fkey
+  FOREIGN KEY (session_id, amount_minor, currency) REFERENCES partitions.payment_session_rest (id, amount_minor, currency);
 ALTER TABLE partitions.outbox_event_rest ADD CONSTRAINT outbox_event_session_id_fkey
   FOREIGN KEY (session_id) REFERENCES partitions.payment_session_rest (id);
 ALTER TABLE partitions.delivery_rest ADD CONSTRAINT delivery_session_id_event_id_fkey
@@ -155,6 +159,7 @@ CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.attempt_rest FOR EACH
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.authentication_rest FOR EACH ROW
   EXECUTE FUNCTION partitions.guard_authentication_rest();
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.refund_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_refund_rest();
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.stored_payment_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_stored_payment_rest();
 CREATE CONSTRAINT TRIGGER whole AFTER UPDATE ON partitions.payment_session_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
   WHEN (current_user = session_user OR current_setting('search_path') <> 'public, partitions, pg_temp') EXECUTE FUNCTION partitions.check_whole_session_rest();
 CREATE CONSTRAINT TRIGGER whole AFTER INSERT OR UPDATE ON partitions.attempt_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
@@ -172,3 +177,4 @@ ALTER TABLE delivery ATTACH PARTITION partitions.delivery_rest DEFAULT;
 ALTER TABLE delivery_attempt ATTACH PARTITION partitions.delivery_attempt_rest DEFAULT;
 ALTER TABLE authentication ATTACH PARTITION partitions.authentication_rest DEFAULT;
 ALTER TABLE refund ATTACH PARTITION partitions.refund_rest DEFAULT;
+ALTER TABLE stored_payment ATTACH PARTITION partitions.stored_payment_rest DEFAULT;

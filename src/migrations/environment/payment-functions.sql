@@ -23,7 +23,7 @@ CREATE FUNCTION app.public_time(at timestamptz) RETURNS text LANGUAGE sql STABLE
 -- Creates a session. Returns no row where the merchant has used the key within its time, or has moved to another cell.
 CREATE FUNCTION partitions.create_session_rest(
   new_session uuid, merchant uuid, amount bigint, in_currency text, reference text, email text, secret int, life_ms bigint, request uuid,
-  described jsonb, later boolean, later_by timestamptz, repeated boolean, own_key text, hash bytea, answer text, key_life_ms bigint)
+  described jsonb, later boolean, later_by timestamptz, repeated boolean, customer text, storing jsonb, own_key text, hash bytea, answer text, key_life_ms bigint)
 RETURNS SETOF payment_session LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, partitions, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
@@ -36,6 +36,7 @@ BEGIN
   IF life_ms <= 0 THEN PERFORM app.refuse('a session expires after it was created'); END IF;
   IF NOT later AND later_by IS NOT NULL THEN PERFORM app.refuse('only a payment that is captured later is held'); END IF;
   IF later_by <= at + life_ms * interval '1 ms' THEN PERFORM app.refuse('a capture comes after the submission'); END IF;
+  IF char_length(customer) NOT BETWEEN 1 AND 255 THEN PERFORM app.refuse('a customer reference has 1 to 255 characters'); END IF;
   IF own_key IS NOT NULL THEN
     -- The row of an expired key is overwritten, and its session stays as it is. A cell that the merchant has left creates nothing, and
     -- the other one answers keys of this one by reading them.
@@ -49,9 +50,14 @@ BEGIN
   END IF;
   RETURN QUERY
     INSERT INTO partitions.payment_session_rest AS s (id, merchant_id, amount_minor, currency, order_ref, customer_email, secret_version, created_at,
-      expires_at, create_request_id, details, manual_capture, capture_by, allow_repeated_order)
-    VALUES (new_session, merchant, amount, in_currency, reference, email, secret, at, at + life_ms * interval '1 ms', request, described, later, later_by, repeated)
+      expires_at, create_request_id, details, manual_capture, capture_by, allow_repeated_order, customer_ref, stored)
+    VALUES (new_session, merchant, amount, in_currency, reference, email, secret, at, at + life_ms * interval '1 ms', request, described, later, later_by, repeated,
+      customer, customer IS NOT NULL)
     RETURNING s.*;
+  IF customer IS NOT NULL THEN
+    INSERT INTO partitions.stored_payment_rest (session_id, merchant_id, amount_minor, currency, customer_ref, role, security_code, terms, agreement_id)
+    VALUES (new_session, merchant, amount, in_currency, customer, storing ->> 'role', storing ->> 'securityCode', storing -> 'terms', (storing ->> 'agreementId')::uuid);
+  END IF;
 END $$;
 
 -- Claims a session for its one submission, and opens its first attempt if one is named. `card` has the versions of the card's fingerprint,
@@ -127,6 +133,7 @@ BEGIN
     INSERT INTO partitions.attempt_rest (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
       started_at, changed_at, latest_execution_at)
     VALUES (s.id, attempt, 1, at_gateway, connection, credential, place, why, s.amount_minor, s.currency, at, at, at + execution_ms * interval '1 ms');
+    IF s.stored THEN PERFORM app.guard_stored_attempt(s.id, attempt, connection, 0); END IF;
   END IF;
   RETURN NEXT s;
 EXCEPTION WHEN SQLSTATE 'LL001' OR SQLSTATE 'LL003' OR SQLSTATE 'LL004' THEN
@@ -152,7 +159,7 @@ BEGIN
   SET winner_attempt_id = attempt, card_brand = coalesce(brand, card_brand), card_last4 = coalesce(last4, card_last4),
       lease_until = CASE WHEN lease_until > at + unused_ms * interval '1 ms' THEN lease_until ELSE at + lease_ms * interval '1 ms' END
   WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' AND winner_attempt_id IS NULL
-  RETURNING status, manual_capture, held_at, unrecorded_check_at, authentications, merchant_id, order_ref, NOT allow_repeated_order
+  RETURNING status, manual_capture, held_at, unrecorded_check_at, authentications, stored, merchant_id, order_ref, NOT allow_repeated_order
     AND (SELECT m.repeated_orders = 'REFUSE' FROM merchant_settings m WHERE m.merchant_id = o.merchant_id) AS refuses_repeats INTO s;
   IF NOT FOUND THEN
     PERFORM app.lost(CASE WHEN lease_epoch = epoch AND phase = 'PROCESSING' THEN 'the session has a winner' ELSE 'the lease was taken over' END)
@@ -182,6 +189,7 @@ BEGIN
   RETURNING connection_id INTO a;
   IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
   PERFORM app.check_reference(of_session, attempt, a.connection_id, reference);
+  IF s.stored THEN PERFORM app.uncount_try(of_session, attempt); END IF;
   IF s.refuses_repeats THEN PERFORM app.require_order(of_session, s.merchant_id, s.order_ref); END IF;
   recorded_at := at;
   RETURN NEXT;
@@ -200,7 +208,7 @@ DECLARE
   a  record;
   at timestamptz;
 BEGIN
-  SELECT status, winner_attempt_id, authentications, unrecorded_check_at, held_at, submit_deadline, amount_minor, currency, plan INTO s
+  SELECT status, winner_attempt_id, authentications, unrecorded_check_at, held_at, submit_deadline, amount_minor, currency, plan, stored INTO s
   FROM partitions.payment_session_rest WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' FOR UPDATE;
   IF NOT FOUND THEN PERFORM app.lost('the lease was taken over'); END IF;
   at := date_trunc('milliseconds', app.clock());
@@ -209,7 +217,7 @@ BEGIN
     bool_or(id <> attempt AND (status IN ('AUTHORIZING','AWAITING_CUSTOMER','AUTHORIZED','CAPTURED') OR status = 'VOIDING' AND capture_ordered_at IS NOT NULL)) AS beside_open,
     bool_or(id <> attempt AND changed_at > read_at) AS is_news INTO a
   FROM partitions.attempt_rest WHERE session_id = of_session;
-  IF s.status <> 'CREATED' OR s.winner_attempt_id IS NOT NULL OR s.held_at IS NOT NULL OR s.authentications > 0 OR s.unrecorded_check_at IS NOT NULL
+  IF s.status <> 'CREATED' OR s.winner_attempt_id IS NOT NULL OR s.held_at IS NOT NULL OR s.authentications > 0 OR s.unrecorded_check_at IS NOT NULL OR s.stored
      OR at + margin_ms * interval '1 ms' >= s.submit_deadline OR a.after_stop OR a.beside_open OR a.is_news THEN
     RETURN NULL; END IF;
   IF as_status IS NULL OR kind IS NULL OR as_status NOT IN ('DECLINED','FAILED','UNKNOWN')

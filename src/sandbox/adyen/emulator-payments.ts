@@ -14,9 +14,18 @@ import type { Book, Books } from "../books.ts";
 import { asksExemption, type Challenge, type Challenges, proofIn } from "../challenges.ts";
 import type { Faults } from "../faults.ts";
 import type { CardResult, Issuer } from "../issuer.ts";
-import { type Authorization, isPart, type Ledger, type RefundRefusal, type UnaskedChange } from "../ledger.ts";
+import {
+  type Authorization,
+  isPart,
+  type Ledger,
+  networkIdOf,
+  type RefundRefusal,
+  type UnaskedChange,
+} from "../ledger.ts";
+import { networkFields } from "../network-fields.ts";
 import type { Pauses } from "../pauses.ts";
 import type { SandboxRequest } from "../routes.ts";
+import { type SavedCards, storedUseIn } from "../saved-cards.ts";
 import { frictionlessOf, type SecureResult, secureResult } from "../secure-results.ts";
 import type { Tasks } from "../tasks.ts";
 import {
@@ -41,6 +50,7 @@ export type PaymentParts = {
   readonly ledger: Ledger;
   readonly issuer: Issuer;
   readonly challenges: Challenges;
+  readonly savedCards: SavedCards;
   readonly notifications: NotificationSender;
   readonly pauses: Pauses;
   readonly faults: Faults;
@@ -130,6 +140,7 @@ export class EmulatorPayments {
         currency: String(amount.currency),
         proof: proofIn(json),
         isExemptionAsked: asksExemption(json),
+        ...storedUseIn(json, String(paymentMethod.number), this.#parts.savedCards),
         asked: askedByHolder(paymentMethod.holderName) ?? askedBySecurityCode(paymentMethod.number, paymentMethod.cvc),
       },
       askingOf(json),
@@ -247,15 +258,19 @@ export class EmulatorPayments {
         const resultCode = isPending ? "Received" : "Authorised";
         const { additionalData, ...secure } = secureFields(result, challenged);
         // Text of the OpenAPI file, `ResponseAdditionalDataCommon`.
-        const networkTxReference = result.authorization.id.replace(/auth_|-/g, "").slice(0, 15);
-        const known = { ...additionalData, networkTxReference };
+        const networkTxReference = networkIdOf(result.authorization);
+        const known = { ...additionalData, ...(networkTxReference !== undefined && { networkTxReference }) };
         return this.#resultOf(result.authorization, { resultCode, ...secure, additionalData: known });
       }
       case "declined": {
         const { code } = result;
         const refusalReason = reasonNames[code] ?? "Unknown";
         const refusal = { resultCode: resultCodeOf(code), refusalReasonCode: code, refusalReason };
-        return this.#resultOf(result.authorization, { ...refusal, ...secureFields(result, challenged) });
+        const secure = secureFields(result, challenged);
+        const network = networkFields(result.authorization);
+        const additionalData = { ...secure.additionalData, ...network.additionalData };
+        const known = Object.keys(additionalData).length > 0 && { additionalData };
+        return this.#resultOf(result.authorization, { ...refusal, ...known });
       }
       case "failed":
         return refusal(result.status, "901", "internal");

@@ -59,8 +59,11 @@ const codes: Readonly<Record<string, string>> = {
   expired_card: "5400",
   fraudulent: "9500",
   incorrect_number: "1330",
+  generic_decline: "5100",
   insufficient_funds: "5120",
+  invalid_account: "1330",
   processing_error: "9100",
+  revocation_of_authorization: "0500",
   stolen_card: "9520",
   transaction_not_allowed: "5100",
 };
@@ -71,6 +74,6 @@ export function inPayPalsWords(behaviour: CardBehaviour): CardBehaviour {
     return { ...behaviour, code, passed: inPayPalsWords(behaviour.passed) };
   }
   if (behaviour.act !== "decline") return behaviour;
-  const { code, once } = behaviour;
-  return { act: "decline", code: codes[code] ?? code, ...(once && { once }) };
+  const { code } = behaviour;
+  return { ...behaviour, code: codes[code] ?? code };
 }

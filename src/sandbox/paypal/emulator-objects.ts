@@ -4,7 +4,7 @@ import { currencies } from "../../gateways/paypal/currencies.ts";
 import type { Frictionless } from "../../gateways/sandbox/card-behaviour.ts";
 import type { Account } from "../accounts.ts";
 import type { Challenge } from "../challenges.ts";
-import { type Authorization, type Refund, refundedValue } from "../ledger.ts";
+import { type Authorization, networkIdOf, type Refund, refundedValue } from "../ledger.ts";
 import type { SandboxAnswer } from "../routes.ts";
 import { paypalSecureNumbers } from "./emulator-cards.ts";
 
@@ -175,10 +175,12 @@ function authorizationView(order: Order, held: Held, seenAs: Authorization = hel
     // That of another payment if the card made it so.
     invoice_id: seenAs === record ? order.invoiceId : seenAs.reference,
     ...(order.customId !== undefined && { custom_id: order.customId }),
+    ...networkReferenceOf(record),
     processor_response: {
       avs_code: "G",
       cvv_code: record.declineCode === undefined ? "M" : "P",
       response_code: record.declineCode ?? "0000",
+      ...adviceOf(record),
     },
     seller_protection: { status: "NOT_ELIGIBLE" },
     expiration_time: order.createdAt,
@@ -192,6 +194,22 @@ function authorizationView(order: Order, held: Held, seenAs: Authorization = hel
 export function loneAuthorizationView(order: Order, held: Held): Fields {
   const { processor_response: _, ...view } = authorizationView(order, held);
   return { ...view, supplementary_data: { related_ids: { order_id: order.id } } };
+}
+
+function networkReferenceOf(record: Authorization): Fields {
+  const id = networkIdOf(record);
+  return id === undefined ? {} : { network_transaction_reference: { id, network: record.network.toUpperCase() } };
+}
+
+// The advice codes for Visa's own: https://developer.paypal.com/api/deprecated/payments/v1/definitions/processor_response
+// (2026).
+const visaAdvice: Readonly<Record<string, string>> = { R0: "02", R1: "03", R3: "21" };
+// The OpenAPI file, `payment_advice_code`.
+const adviceCodes = ["01", "02", "03", "21"];
+
+function adviceOf({ networkCode = "", adviceCode = "" }: Authorization): Fields {
+  const code = visaAdvice[networkCode] ?? adviceCode;
+  return adviceCodes.includes(code) ? { payment_advice_code: code } : {};
 }
 
 function statusOfAuthorization({ record, isWithdrawn }: Held): string {
@@ -213,7 +231,7 @@ export function captureView(order: Order, { captureId, record }: Held, isWhole: 
     amount: money({ value: record.capturedValue, currency: record.currency }),
     invoice_id: order.invoiceId,
     ...(order.customId !== undefined && { custom_id: order.customId }),
-    network_transaction_reference: { id: record.id.replace(/auth_|-/g, "").slice(0, 15) },
+    ...networkReferenceOf(record),
     final_capture: true,
     seller_protection: { status: "NOT_ELIGIBLE" },
     create_time: order.createdAt,

@@ -6,10 +6,11 @@ import { isObject, parseJsonObject } from "../../platform/outbound-http.ts";
 import type { Account } from "../accounts.ts";
 import { bankPageOf } from "../bank-pages.ts";
 import type { Book, Books } from "../books.ts";
-import type { Asking } from "../challenges.ts";
+import type { Asking, CardPayment } from "../challenges.ts";
 import type { CardResult, Issuer } from "../issuer.ts";
 import type { Authorization, Ledger } from "../ledger.ts";
 import type { SandboxRequest } from "../routes.ts";
+import type { SavedCards } from "../saved-cards.ts";
 import { askedByName } from "./emulator-cards.ts";
 import type { Again, Executed } from "./emulator-keys.ts";
 import {
@@ -25,7 +26,12 @@ import {
   sourceOnlyView,
 } from "./emulator-objects.ts";
 
-export type OrderParts = { readonly ledger: Ledger; readonly issuer: Issuer; readonly books: Books };
+export type OrderParts = {
+  readonly ledger: Ledger;
+  readonly issuer: Issuer;
+  readonly savedCards: SavedCards;
+  readonly books: Books;
+};
 
 export type Asked = { readonly request: SandboxRequest; readonly account: Account };
 
@@ -116,6 +122,8 @@ export class EmulatorOrders {
     const card = readCard(body);
     if (typeof card === "string") return { answer: refusal(422, card) };
     if (order.authorization !== undefined) return { answer: refusal(422, "ORDER_ALREADY_AUTHORIZED") };
+    const stored = storedUseIn(body, this.#parts.savedCards);
+    if (stored === undefined) return { answer: refusal(400, "INVALID_PARAMETER_VALUE") };
     return this.locked(order, async () => {
       order.card = card;
       const result = await this.#parts.issuer.authorizeOrAsk(
@@ -128,6 +136,7 @@ export class EmulatorOrders {
           asked: askedByName(card.name),
           value: order.value,
           currency: order.currency,
+          ...stored,
         },
         askingOf(body),
         (record) => this.#remember(order, record),
@@ -309,6 +318,28 @@ function readCard(body: Json): { number: string; expiry: string; name: string | 
   if (typeof expiry !== "string") return "CARD_EXPIRY_REQUIRED";
   if (!(expiry >= new Date().toISOString().slice(0, 7))) return "CARD_EXPIRED";
   return { number, expiry, name: typeof name === "string" ? name : undefined };
+}
+
+/**
+ * Returns the part that a stored card has in a payment, or undefined for parameters that are not compatible: the OpenAPI
+ * file, `card_stored_credential`, and `security_code`.
+ */
+function storedUseIn(body: Json, savedCards: SavedCards): Pick<CardPayment, "saves" | "renews"> | undefined {
+  const { stored_credential: stored, number, security_code: code } = cardIn(body);
+  if (!isObject(stored)) return {};
+  const {
+    payment_initiator: initiator,
+    payment_type: type,
+    usage,
+    previous_network_transaction_reference: first,
+  } = stored;
+  if (initiator === "CUSTOMER") {
+    if (first !== undefined) return undefined;
+    return usage === "FIRST" ? { saves: { customer: "" } } : {};
+  }
+  if (type === "ONE_TIME" || usage === "FIRST" || code !== undefined) return undefined;
+  const networkId = isObject(first) ? first.id : undefined;
+  return { renews: savedCards.findNetworkId(networkId, String(number)) ?? "unknown" };
 }
 
 function cardIn({ payment_source: source }: Json): Json {

@@ -2,17 +2,19 @@
 
 import { currencies } from "../../gateways/stripe/currencies.ts";
 import { unreachable } from "../../platform/errors.ts";
-import type { Account } from "../accounts.ts";
 import { bankPageOf } from "../bank-pages.ts";
 import type { Book, Books } from "../books.ts";
 import type { Asking, CardPayment, Challenge, Challenges } from "../challenges.ts";
 import type { CardResult, Issuer } from "../issuer.ts";
 import { type Authorization, isPart, type Ledger } from "../ledger.ts";
 import type { Pauses } from "../pauses.ts";
-import type { SandboxAnswer, SandboxRequest } from "../routes.ts";
+import type { SavedCards } from "../saved-cards.ts";
 import { isCardNumber } from "./emulator-cards.ts";
+import { EmulatorCustomers } from "./emulator-customers.ts";
 import type { Executed } from "./emulator-keys.ts";
 import {
+  type Answered,
+  type Asked,
   cardError,
   type Intent,
   intentView,
@@ -30,18 +32,16 @@ export type IntentParts = {
   readonly challenges: Challenges;
   readonly pauses: Pauses;
   readonly books: Books;
+  readonly savedCards: SavedCards;
   /** Time for which the search cannot find a new payment intent. */
   readonly searchLagMs: number;
 };
-
-export type Asked = { readonly request: SandboxRequest; readonly account: Account; readonly form: URLSearchParams };
-
-export type Answered = Exclude<SandboxAnswer, string>;
 
 // A day of a busy demo; beyond it the oldest are dropped.
 const objectsMax = 100_000;
 
 export class EmulatorIntents {
+  readonly customers: EmulatorCustomers;
   readonly #parts: IntentParts;
   readonly #intents: Book<Intent>;
   readonly #methods: Book<PaymentMethod>;
@@ -57,6 +57,7 @@ export class EmulatorIntents {
     this.#parts = parts;
     this.#intents = parts.books.open("stripe intent", objectsMax);
     this.#methods = parts.books.open("stripe payment method", objectsMax);
+    this.customers = new EmulatorCustomers(parts, this.#methods);
     this.#asked = parts.books.open("stripe challenge", objectsMax);
     this.#byAuthorization = parts.books.open("stripe authorization", objectsMax);
     // "After next_actions are handled, no additional confirmation is required": https://docs.stripe.com/api/payment_intents
@@ -105,8 +106,13 @@ export class EmulatorIntents {
     if (form.get("capture_method") !== "manual" || !account.manualCapture) {
       return refusal(400, undefined, { param: "capture_method" });
     }
+    const customer = form.get("customer") ?? undefined;
+    if (customer !== undefined && !this.customers.has(account.id, customer)) {
+      return refusal(400, "resource_missing", { param: "customer" });
+    }
     const intent: Intent = {
       id: newId("pi"),
+      customer,
       account: account.id,
       livemode: account.environment === "live",
       value,
@@ -169,11 +175,13 @@ export class EmulatorIntents {
       const network = asked.form.get("payment_method_options[card][network]") ?? undefined;
       if (network !== undefined && proofOf(asked) === undefined && !networksOf(method).includes(network))
         return refusal(400, "parameter_invalid_string", { param: "payment_method_options[card][network]" });
+      const stored = this.customers.storedUse(intent, method, asked.form);
+      if (stored === undefined) return refusal(400, undefined, { param: "payment_method" });
       intent.paymentMethod = method;
       intent.network = network;
       const chargeId = newId("ch");
       const result = await this.#parts.issuer.authorizeOrAsk(
-        paymentOf(intent, method, proofOf(asked)),
+        { ...paymentOf(intent, method, proofOf(asked)), ...stored },
         askingOf(asked),
         (decided) => {
           this.#keep(intent, decided);
@@ -199,6 +207,7 @@ export class EmulatorIntents {
 
   #keep(intent: Intent, authorization: Authorization): void {
     intent.authorization = authorization;
+    this.customers.attach(intent);
     this.#intents.set(intent.id, intent);
     this.#byAuthorization.set(authorization.id, intent);
   }
@@ -265,7 +274,7 @@ function confirmAnswer(intent: Intent, result: CardResult, { form }: Asked): Ans
       return {
         status: 402,
         // The emulator expands nothing in an error: a client that needs the charge reads it.
-        body: { error: { ...cardError(intent, result.code), payment_intent: intentView(intent) } },
+        body: { error: { ...cardError(intent, result.authorization), payment_intent: intentView(intent) } },
         about,
       };
     case "failed":

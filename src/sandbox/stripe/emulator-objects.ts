@@ -1,12 +1,17 @@
 /** Stripe's objects as its emulator stores them, and as Stripe writes them (API version 2023-08-16). */
 import { randomUUID } from "node:crypto";
+import type { Account } from "../accounts.ts";
 import type { Challenge } from "../challenges.ts";
-import { type Authorization, type Refund, refundedValue } from "../ledger.ts";
-import type { SandboxAnswer } from "../routes.ts";
+import { type Authorization, networkIdOf, type Refund, refundedValue } from "../ledger.ts";
+import type { SandboxAnswer, SandboxRequest } from "../routes.ts";
 import { frictionlessOf, secureResult } from "../secure-results.ts";
 import { chargeOutcome } from "./emulator-cards.ts";
 
-/** A card that was sent for a single use; test numbers only. */
+export type Asked = { readonly request: SandboxRequest; readonly account: Account; readonly form: URLSearchParams };
+
+export type Answered = Exclude<SandboxAnswer, string>;
+
+/** A card that was sent for a single use, or that a customer keeps; test numbers only. */
 export type PaymentMethod = {
   readonly id: string;
   readonly account: string;
@@ -17,6 +22,8 @@ export type PaymentMethod = {
   readonly name: string | null;
   readonly email: string | null;
   readonly metadata: Readonly<Record<string, string>>;
+  /** The customer that it belongs to, by which it can be charged again. */
+  customer?: string | undefined;
 };
 
 /** A payment intent. The ledger records what it holds or has captured. */
@@ -29,6 +36,7 @@ export type Intent = {
   readonly created: number;
   /** True if every attempt at a payment needs a confirmation: `confirmation_method=manual`. */
   readonly isManual: boolean;
+  readonly customer?: string | undefined;
   metadata: Readonly<Record<string, string>>;
   /** Set while the bank asks the customer, and from then on, with the page that it shows. */
   asked?: { readonly challenge: Challenge; readonly page: string };
@@ -64,7 +72,7 @@ function isUnauthenticated({ authorization, asked }: Intent): boolean {
 export function intentView(intent: Intent, { expandsCharge = false, seenAs = intent.authorization } = {}): Fields {
   const { authorization, chargeId = null, metadata } = intent;
   const value = seenAs?.value ?? intent.value;
-  const declined = authorization?.declineCode === undefined ? null : cardError(intent, authorization.declineCode);
+  const declined = authorization?.declineCode === undefined ? null : cardError(intent, authorization);
   const error = isUnauthenticated(intent) ? authenticationFailure : declined;
   const isAsking = statusOf(intent) === "requires_action";
   return {
@@ -78,6 +86,7 @@ export function intentView(intent: Intent, { expandsCharge = false, seenAs = int
     confirmation_method: intent.isManual ? "manual" : "automatic",
     created: intent.created,
     currency: (seenAs?.currency ?? intent.currency).toLowerCase(),
+    customer: intent.customer ?? null,
     last_payment_error: error,
     latest_charge: expandsCharge && chargeId !== null ? chargeView(intent, chargeId) : chargeId,
     livemode: intent.livemode,
@@ -149,6 +158,7 @@ function chargeView(intent: Intent, id: string): Fields {
       }[outcome.type],
       reason: outcome.reason ?? null,
       type: outcome.type,
+      ...networkFields(authorization),
     },
     paid: !isDeclined,
     payment_intent: intent.id,
@@ -201,7 +211,7 @@ export function paymentMethodView(method: PaymentMethod, created: number): Field
     billing_details: billingView(method),
     card: { ...cardView(method), funding: "credit", networks: { available: networksOf(method), preferred: null } },
     created,
-    customer: null,
+    customer: method.customer ?? null,
     livemode: method.livemode,
     metadata: method.metadata,
     type: "card",
@@ -211,15 +221,16 @@ export function paymentMethodView(method: PaymentMethod, created: number): Field
 /** Returns when a hold ends, and the network's name for it: https://docs.stripe.com/api/charges/object (2026). */
 function holdView(authorization: Authorization | undefined): Fields {
   if (authorization === undefined || authorization.declineCode !== undefined) return {};
-  const { holdEndsAt, status, id } = authorization;
+  const { holdEndsAt, status } = authorization;
   return {
-    network_transaction_id: id.replace("auth_", "").replaceAll("-", "").slice(0, 15),
+    network_transaction_id: networkIdOf(authorization) ?? null,
     ...(status === "held" && holdEndsAt && { capture_before: Math.ceil(Date.parse(holdEndsAt) / 1_000) }),
   };
 }
 
 /** Returns the error of a decline: finer reasons accompany the code `card_declined`, some are the code. */
-export function cardError({ chargeId }: Intent, declineCode: string): Fields {
+export function cardError({ chargeId }: Intent, authorization: Authorization): Fields {
+  const { declineCode = "" } = authorization;
   const isCode = /^(expired_card|incorrect_cvc|processing_error|authentication_required)$/.test(declineCode);
   return {
     type: "card_error",
@@ -227,6 +238,16 @@ export function cardError({ chargeId }: Intent, declineCode: string): Fields {
     decline_code: declineCode,
     charge: chargeId,
     message: "Your card was declined.",
+    ...networkFields(authorization),
+  };
+}
+
+/** Returns the network's codes: https://docs.stripe.com/declines/network-codes (2026). */
+function networkFields(authorization: Authorization | undefined): Fields {
+  const { networkCode, adviceCode } = authorization ?? {};
+  return {
+    ...(networkCode !== undefined && { network_decline_code: networkCode }),
+    ...(adviceCode !== undefined && { network_advice_code: adviceCode }),
   };
 }
 

@@ -4,8 +4,8 @@ import { unreachable } from "../../platform/errors.ts";
 import type { Issuer } from "../issuer.ts";
 import type { Ledger, Refund, RefundRefusal } from "../ledger.ts";
 import type { Route } from "../routes.ts";
-import type { Answered, Asked, EmulatorIntents } from "./emulator-intents.ts";
-import { type Intent, refundView, refusal, releasedValue } from "./emulator-objects.ts";
+import type { EmulatorIntents } from "./emulator-intents.ts";
+import { type Answered, type Asked, type Intent, refundView, refusal, releasedValue } from "./emulator-objects.ts";
 
 export type RefundParts = { readonly ledger: Ledger; readonly issuer: Issuer };
 

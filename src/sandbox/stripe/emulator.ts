@@ -7,9 +7,9 @@ import type { SandboxClock } from "../../gateways/sandbox/clock.ts";
 import type { Account, Accounts } from "../accounts.ts";
 import type { Faults } from "../faults.ts";
 import type { Route, SandboxRequest } from "../routes.ts";
-import { type Answered, type Asked, EmulatorIntents, type IntentParts } from "./emulator-intents.ts";
+import { EmulatorIntents, type IntentParts } from "./emulator-intents.ts";
 import { type Executed, StripeKeys } from "./emulator-keys.ts";
-import { refusal } from "./emulator-objects.ts";
+import { type Answered, type Asked, refusal } from "./emulator-objects.ts";
 import { EmulatorRefunds, losingRefunds } from "./emulator-refunds.ts";
 
 export type StripeEmulatorParts = IntentParts & {
@@ -19,6 +19,7 @@ export type StripeEmulatorParts = IntentParts & {
 };
 
 const intents = "/v1/payment_intents";
+const oneMethod = "/v1/payment_methods/(?<id>pm_[^/]+)";
 const oneIntent = `${intents}/(?<id>pi_[^/]+)`;
 
 export function stripeRoutes(parts: StripeEmulatorParts): readonly Route[] {
@@ -26,7 +27,7 @@ export function stripeRoutes(parts: StripeEmulatorParts): readonly Route[] {
   const refunds = new EmulatorRefunds(parts, emulator);
   const keys = new StripeKeys(parts.clock, parts.books);
   const route = (
-    method: "GET" | "POST",
+    method: "GET" | "POST" | "DELETE",
     path: string,
     operation: string,
     handle: (asked: Asked) => Answered | Promise<Answered | Executed>,
@@ -77,6 +78,10 @@ export function stripeRoutes(parts: StripeEmulatorParts): readonly Route[] {
     ),
     route("GET", "/v1/refunds", "list_refunds", (asked) => refunds.list(asked)),
     route("GET", "/v1/refunds/(?<id>[^/]+)", "read_refund", (asked) => refunds.read(asked)),
+    route("POST", "/v1/customers", "create_customer", (asked) => emulator.customers.create(asked)),
+    route("DELETE", "/v1/customers/(?<id>[^/]+)", "delete_customer", (asked) => emulator.customers.delete(asked)),
+    route("POST", `${oneMethod}/detach`, "detach", (asked) => emulator.customers.detach(asked)),
+    route("GET", oneMethod, "read_method", (asked) => emulator.customers.readMethod(asked)),
     // A restricted key may not read the account unless it was given the right to.
     route("GET", "/v1/account", "account", ({ request, account }) =>
       isRestricted(request) ? refusal(403, undefined) : { status: 200, body: accountView(account) },

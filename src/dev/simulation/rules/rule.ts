@@ -14,8 +14,8 @@ export type Removal = { readonly file: string; readonly instead: readonly string
 /** One rule, with its removals from the code and from the schema. */
 export type Rule = {
   readonly id: string;
-  /** Its number in docs/safety.md (A, O), docs/capture-refund-safety.md (C, R); T those against card testing. */
-  readonly number: number | `${"A" | "C" | "O" | "R" | "T"}${number}`;
+  /** Its number in docs/safety.md (A, O), docs/capture-refund-safety.md (C, R), docs/subscriptions.md (S); T those against card testing. */
+  readonly number: number | `${"A" | "C" | "O" | "R" | "S" | "T"}${number}`;
   readonly says: string;
   /** The lines by which the flow keeps it. */
   readonly code: readonly Removal[];

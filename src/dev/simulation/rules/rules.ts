@@ -7,6 +7,7 @@ import { holdRules } from "./holds.ts";
 import { orderRules } from "./orders.ts";
 import { providerRules } from "./provider.ts";
 import { refundRules } from "./refunds.ts";
+import { renewalRules } from "./renewals.ts";
 import type { Rule } from "./rule.ts";
 import { turnRules } from "./turns.ts";
 
@@ -21,4 +22,5 @@ export const rules: readonly Rule[] = [
   ...refundRules,
   ...orderRules,
   ...cardTestingRules,
+  ...renewalRules,
 ];

@@ -30,6 +30,7 @@ import { type AuthenticationSubject, describeAuthentication } from "./authentica
 import { describeHolds, type HoldSubject } from "./holds.conformance.ts";
 import { describeImport, type ImportSubject } from "./import.conformance.ts";
 import { describeRefunds, type RefundSubject } from "./refunds.conformance.ts";
+import { describeStoredCards, type StoredSubject } from "./stored-cards.conformance.ts";
 
 export type ConformanceSubject = HarnessSubject & {
   readonly gateway: Gateway;
@@ -40,6 +41,8 @@ export type ConformanceSubject = HarnessSubject & {
   readonly holds?: HoldSubject;
   /** Absent where the connector refunds nothing. */
   readonly refunds?: RefundSubject;
+  /** Absent where the connector stores no cards. */
+  readonly stored?: StoredSubject;
   /** Credentials of another account, which does not know the payments of the first. */
   readonly foreign: Credentials;
   readonly declines: DeclineTable;
@@ -75,6 +78,8 @@ export function describeConformance(subject: ConformanceSubject): void {
     else it("captures no hold later", () => expect(harness.connector.holdLifeMs).toBeUndefined());
     if (subject.refunds) describeRefunds(() => harness, { ...subject.refunds, refusalOf: subject.refusalOf });
     else it("refunds nothing", () => expect(harness.connector.refunds).toBeUndefined());
+    if (subject.stored) describeStoredCards(() => harness, { ...subject.stored, foreign: subject.foreign });
+    else it("stores no cards", () => expect(harness.connector.storedCards).toBeUndefined());
   });
   describeTables(subject);
 }

@@ -94,12 +94,54 @@ const supplements: Readonly<Record<string, readonly Supplement[]>> = {
   ],
 };
 
-/** Returns a file with the properties that it lacks. Throws for one that it has by now. */
+const json = "application/json";
+const answer = (properties: Json) => ({
+  responses: {
+    "200": { content: { [json]: { schema: { type: "object", required: Object.keys(properties), properties } } } },
+    default: { content: { [json]: { schema: { $ref: "#/components/schemas/error" } } } },
+  },
+});
+const taking = (properties: Json) => ({
+  requestBody: { content: { "application/x-www-form-urlencoded": { schema: { type: "object", properties } } } },
+});
+
+/**
+ * Operations that a file lacks, reduced to what is sent and read, by the types of npm stripe 23.1.0 (2026), Customers and
+ * PaymentMethods. It is not verified that they are the same in the version of the file.
+ */
+const operations: Readonly<Record<string, SpecDocument["paths"]>> = {
+  stripe: {
+    "/v1/customers": {
+      post: {
+        ...taking({ metadata: { type: "object", additionalProperties: string } }),
+        ...answer({ id: string, object: { enum: ["customer"] } }),
+      },
+    },
+    "/v1/customers/{customer}": {
+      delete: answer({ id: string, object: { enum: ["customer"] }, deleted: { enum: [true] } }),
+    },
+    "/v1/payment_methods/{payment_method}/detach": {
+      post: answer({ id: string, object: { enum: ["payment_method"] }, customer: { type: "null" } }),
+    },
+  },
+};
+
+function withOperations(name: string, document: SpecDocument): SpecDocument {
+  const added = operations[name] ?? {};
+  const known = Object.keys(added).find((path) => path in document.paths);
+  if (known !== undefined) throw new Error(`${name}.json: ${known}: remove the supplement`);
+  return { ...document, paths: { ...document.paths, ...added } };
+}
+
+/** Returns a file with the operations and properties that it lacks. Throws for one that it has by now. */
 export function supplemented(name: string, document: SpecDocument): SpecDocument {
-  return (supplements[name] ?? []).reduce<SpecDocument>((file, { within, property, is }) => {
-    const title = `${name}.json: ${within.join("/")}.${property}`;
-    return withProperty(file as unknown as Json, within, { property, is, title }) as unknown as SpecDocument;
-  }, document);
+  return (supplements[name] ?? []).reduce<SpecDocument>(
+    (file, { within, property, is }) => {
+      const title = `${name}.json: ${within.join("/")}.${property}`;
+      return withProperty(file as unknown as Json, within, { property, is, title }) as unknown as SpecDocument;
+    },
+    withOperations(name, document),
+  );
 }
 
 type Added = Pick<Supplement, "property" | "is"> & { readonly title: string };

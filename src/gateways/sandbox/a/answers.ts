@@ -17,11 +17,11 @@ import type {
   Unknown,
   VoidAnswer,
 } from "../../connector.ts";
-import { classifyDecline } from "../../declines.ts";
 import { refusedRequest, unansweredAuthorize, unansweredChange, untrusted } from "../../unanswered.ts";
 import type { AccountReading } from "../connector-parts.ts";
 import { currencies } from "./currencies.ts";
-import { declines } from "./declines.ts";
+import { judgeDecline } from "./judge-decline.ts";
+import { storedIn } from "./stored-cards.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 type OurAuthorization = Json & { readonly id: string };
@@ -51,7 +51,7 @@ export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): G
   }
   const error = errorOf(json);
   if (reply.status === 402 && isAbout(error?.authorization, attempt) && typeof error?.decline_code === "string") {
-    return classifyDecline(declines, error.decline_code);
+    return judgeDecline(error, error.decline_code);
   }
   const cause = error && notProcessed[`${reply.status} ${error.type}`];
   return cause === undefined
@@ -158,7 +158,7 @@ function readRecords(records: readonly unknown[], attempt: AttemptAtGateway): Lo
   if (held !== undefined) return heldIn(held);
   if (records.some((record) => isOurs(record, "voided"))) return { type: "voided" };
   const declined = inState("declined");
-  if (typeof declined?.decline_code === "string") return classifyDecline(declines, declined.decline_code);
+  if (typeof declined?.decline_code === "string") return judgeDecline(declined, declined.decline_code);
   return { type: "inconclusive", reason: "the gateway's record is in an undocumented state" };
 }
 
@@ -195,7 +195,13 @@ function isAbout(record: unknown, attempt: AttemptAtGateway): record is OurAutho
 
 function heldIn({ id: gatewayReference, capture_before: end, ...record }: OurAuthorization): Held {
   const saysEnd = typeof end === "string" && Number.isFinite(Date.parse(end));
-  return { type: "held", gatewayReference, ...transactionIn(record), ...(saysEnd && { heldUntil: new Date(end) }) };
+  return {
+    type: "held",
+    gatewayReference,
+    ...transactionIn(record),
+    ...(saysEnd && { heldUntil: new Date(end) }),
+    ...(typeof record.customer === "string" && storedIn(record, transactionIn(record))),
+  };
 }
 
 function capturedIn(record: OurAuthorization): LookUpAnswer {

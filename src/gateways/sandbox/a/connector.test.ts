@@ -60,6 +60,23 @@ describeConformance({
     findsByReference: true,
     finalRefusal: { status: 409, body: '{"error":{"type":"invalid_request_error","code":"refund_not_allowed"}}' },
   },
+  stored: {
+    setsUp: true,
+    plain: [
+      "POST /a/v1/authorizations amount=4900&currency=EUR&reference=att_1&capture_method=manual&metadata%5Border_ref%5D=order-1&card%5Bnumber%5D=4242424242424242&card%5Bexp_month%5D=03&card%5Bexp_year%5D=2030&card%5Bcvc%5D=737&card%5Bholder%5D=Ada%20Lovelace",
+    ],
+    read: (body) => {
+      const names = /^(customer|save|off_session|payment_method)$/;
+      return Object.fromEntries([...new URLSearchParams(body)].filter(([name]) => names.test(name)));
+    },
+    fields: (use) => {
+      if (use.type === "customer") return {};
+      const { customer } = use;
+      if (use.type === "save") return { customer, save: use.purpose === "customer" ? "on_session" : "off_session" };
+      const method = expect.stringMatching(/^pm_/);
+      return { customer, payment_method: method, off_session: use.purpose === "unscheduled" ? "one_off" : "recurring" };
+    },
+  },
   declines,
   currencies,
   refusalOf: (status) => JSON.stringify({ error: { type: errorTypes[status] ?? "api_error", code: "in_no_row" } }),

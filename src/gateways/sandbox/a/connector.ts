@@ -1,7 +1,7 @@
 /** SANDBOX_A: requests to the readable, synchronous sandbox acquirer. answers.ts interprets its answers. */
 
 import { type CardForwarder, withoutPlaceholders } from "../../../card-vault/card-vault.ts";
-import type { GatewayHttp, GatewayReply } from "../../../platform/outbound-http.ts";
+import type { GatewayHttp, GatewayReply, GatewayRequest } from "../../../platform/outbound-http.ts";
 import { type Amount, capturedAmountOf, toGatewayAmount } from "../../amounts.ts";
 import type {
   AttemptAtGateway,
@@ -11,6 +11,7 @@ import type {
   ChangingCall,
   Connector,
   CredentialField,
+  EraseAnswer,
   GatewayAuthenticator,
   GatewayCall,
   GatewayRefunds,
@@ -19,6 +20,8 @@ import type {
   VerifyRow,
   VoidAnswer,
 } from "../../connector.ts";
+import { chainOf, type Renewal } from "../../renewal-chains.ts";
+import type { StoredMethod } from "../../stored-cards.ts";
 import { withoutAction } from "../../unanswered.ts";
 import { accountChecks, type ConnectorParts, cardBrands, executionLimitMs } from "../connector-parts.ts";
 import {
@@ -32,6 +35,7 @@ import {
 } from "./answers.ts";
 import { currencies } from "./currencies.ts";
 import { readListedRefunds, readRefund, readRefundRecord, readRefundRecords } from "./refund-answers.ts";
+import { readErased, renewalFields, savingFields } from "./stored-cards.ts";
 
 /** The connector for a gateway that answers at once and can be read, as Stripe does. */
 export class SandboxAConnector implements Connector {
@@ -44,6 +48,7 @@ export class SandboxAConnector implements Connector {
   readonly asksExemptions = true;
   readonly forwardFeatures = ["form_body"] as const;
   readonly cardBrands = cardBrands;
+  readonly storedCards = "own";
   // SANDBOX_A ends a hold after seven days.
   readonly holdLifeMs = 7 * 24 * 60 * 60 * 1_000;
   readonly credentialFields: readonly CredentialField[] = [
@@ -117,6 +122,8 @@ export class SandboxAConnector implements Connector {
     if (amount.type === "impossible") {
       return { outcome: { type: "notProcessed", cause: "request_refused", reason: amount.reason } };
     }
+    const { storedCard } = request;
+    if (storedCard?.type === "renewal") return this.#renew(call, request, storedCard, amount.value);
     const { reply, card } = await this.#forwarder.forward({
       connector: this.gateway,
       operation: "authorize",
@@ -125,7 +132,7 @@ export class SandboxAConnector implements Connector {
       origin: this.#origin,
       pathVariables: {},
       headers: changingHeaders(call),
-      body: authorizeForm(request, amount.value),
+      body: formOf({ ...authorizeFields(request, amount.value), ...(storedCard && savingFields(storedCard)) }),
       holder: request.customerName,
       timeoutMs: call.timeoutMs,
       signal: call.signal,
@@ -136,6 +143,30 @@ export class SandboxAConnector implements Connector {
       card,
       authenticated: readAuthenticated(reply),
     };
+  }
+
+  /** Charges a stored card: without the vault, for SANDBOX_A has the card itself. */
+  async #renew(
+    call: ChangingCall,
+    request: AuthorizeRequest,
+    renewal: Renewal,
+    value: number,
+  ): Promise<AuthorizeAnswer> {
+    const chain = chainOf(renewal, this);
+    if (chain.type !== "own") return { outcome: chain };
+    const fields = { ...paymentFields(request, value), ...renewalFields(renewal, chain) };
+    return { outcome: withoutAction(readAuthorize(await this.#post(call, "/a/v1/authorizations", fields), request)) };
+  }
+
+  async eraseMethod(call: ChangingCall, { customer, method, isLast }: StoredMethod): Promise<EraseAnswer> {
+    const path = `/a/v1/payment_methods/${encodeURIComponent(method)}/detach`;
+    const detached = readErased(await this.#post(call, path, { customer }), method);
+    if (!isLast || detached.type !== "done") return detached;
+    const customers = `/a/v1/customers/${encodeURIComponent(customer)}`;
+    return readErased(
+      await this.#send(call, { method: "DELETE", path: customers, headers: headersOf(call) }),
+      customer,
+    );
   }
 
   async capture(call: ChangingCall, hold: Hold): Promise<CaptureAnswer> {
@@ -168,26 +199,19 @@ export class SandboxAConnector implements Connector {
   }
 
   #get(call: GatewayCall, path: string): Promise<GatewayReply> {
-    const { timeoutMs, signal } = call;
-    return this.#http.send({
-      method: "GET",
-      url: this.#origin + path,
-      headers: headersOf(call),
-      timeoutMs,
-      signal,
-    });
+    return this.#send(call, { method: "GET", path, headers: headersOf(call) });
   }
 
   #post(call: ChangingCall, path: string, fields: Record<string, string>): Promise<GatewayReply> {
-    const { timeoutMs, signal } = call;
-    return this.#http.send({
-      method: "POST",
-      url: this.#origin + path,
-      headers: { ...changingHeaders(call), "content-type": "application/x-www-form-urlencoded" },
-      body: new URLSearchParams(fields).toString(),
-      timeoutMs,
-      signal,
-    });
+    const headers = { ...changingHeaders(call), "content-type": "application/x-www-form-urlencoded" };
+    return this.#send(call, { method: "POST", path, headers, body: formOf(fields) });
+  }
+
+  #send(
+    { timeoutMs, signal }: GatewayCall,
+    { path, ...request }: Pick<GatewayRequest, "method" | "headers" | "body"> & { readonly path: string },
+  ): Promise<GatewayReply> {
+    return this.#http.send({ ...request, url: this.#origin + path, timeoutMs, signal });
   }
 }
 
@@ -203,14 +227,24 @@ function pathOf(gatewayReference: string): string {
   return `/a/v1/authorizations/${encodeURIComponent(gatewayReference)}`;
 }
 
-function authorizeForm(request: AuthorizeRequest, value: number): string {
-  const { customerEmail, authentication, proof, exemption } = request;
-  return new URLSearchParams({
+function formOf(fields: Record<string, string>): string {
+  return new URLSearchParams(fields).toString();
+}
+
+function paymentFields(request: AuthorizeRequest, value: number): Record<string, string> {
+  return {
     amount: String(value),
     currency: request.currency,
     reference: request.attemptReference,
     capture_method: "manual",
     "metadata[order_ref]": withoutPlaceholders(request.orderRef),
+  };
+}
+
+function authorizeFields(request: AuthorizeRequest, value: number): Record<string, string> {
+  const { customerEmail, authentication, proof, exemption } = request;
+  return {
+    ...paymentFields(request, value),
     ...(customerEmail === undefined ? {} : { receipt_email: withoutPlaceholders(customerEmail) }),
     "card[number]": "{{card.number}}",
     "card[exp_month]": "{{card.expMonth}}",
@@ -226,7 +260,7 @@ function authorizeForm(request: AuthorizeRequest, value: number): string {
       "three_d_secure[transaction_id]": proof.dsTransactionId,
       "three_d_secure[electronic_commerce_indicator]": proof.eci,
     }),
-  }).toString();
+  };
 }
 
 function billingFields({ billingAddress }: AuthorizeRequest): Record<string, string> {

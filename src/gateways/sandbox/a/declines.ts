@@ -14,6 +14,8 @@ export const declines: DeclineTable = {
   expired_card: { kind: "HARD_DECLINE", stop: "same_card_fails", declineCode: "card_expired", source },
   incorrect_number: { kind: "HARD_DECLINE", stop: "same_card_fails", declineCode: "incorrect_number", source },
   incorrect_cvc: { kind: "HARD_DECLINE", stop: "same_card_fails", declineCode: "incorrect_cvc", source },
+  invalid_account: { kind: "HARD_DECLINE", stop: "scheme_rule", declineCode: "incorrect_number", source },
+  revocation_of_authorization: { kind: "HARD_DECLINE", stop: "scheme_rule", declineCode: "card_declined", source },
   lost_card: { kind: "HARD_DECLINE", stop: "scheme_rule", declineCode: "lost_or_stolen", source },
   stolen_card: { kind: "HARD_DECLINE", stop: "scheme_rule", declineCode: "lost_or_stolen", source },
   authentication_required: {

@@ -19,7 +19,6 @@ import type {
   VerifyRow,
   VoidAnswer,
 } from "../../connector.ts";
-import { classifyDecline } from "../../declines.ts";
 import {
   notAnswered,
   refusedRequest,
@@ -31,7 +30,8 @@ import {
 } from "../../unanswered.ts";
 import type { AccountReading } from "../connector-parts.ts";
 import { currencies } from "./currencies.ts";
-import { declines } from "./declines.ts";
+import { judgeRefusal } from "./judge-decline.ts";
+import { storedIn } from "./stored-cards.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -70,6 +70,7 @@ export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): G
         type: "held",
         gatewayReference: pspReference,
         ...(typeof id === "string" && { networkTransactionId: id }),
+        ...(attempt.storedCard && storedIn(json)),
       };
     }
     if (resultCode === "RedirectShopper") {
@@ -77,7 +78,7 @@ export function readAuthorize(reply: GatewayReply, attempt: AttemptAtGateway): G
       if (url !== undefined) return { type: "actionNeeded", action: { url, method: "GET", fields: {} } };
     }
     if (resultCode === "Refused" && typeof refusalReasonCode === "string") {
-      return classifyDecline(declines, refusalReasonCode);
+      return judgeRefusal(refusalReasonCode, json);
     }
   }
   const code = errorCodeOf(reply.status, json);

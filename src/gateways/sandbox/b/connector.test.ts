@@ -23,6 +23,9 @@ const subject = {
   },
 };
 
+const models = { customer: "CardOnFile", recurring: "Subscription", instalment: "Subscription" } as const;
+const modelOf = (purpose: string) => models[purpose as keyof typeof models] ?? "UnscheduledCardOnFile";
+
 describeConformance({
   ...subject,
   gateway: "SANDBOX_B",
@@ -60,6 +63,26 @@ describeConformance({
     hmacKey,
     findsByReference: false,
     finalRefusal: { status: 422, body: '{"status":422,"errorCode":"refund_not_allowed","errorType":"validation"}' },
+  },
+  stored: {
+    setsUp: true,
+    plain: [
+      'POST /b/payments {"merchantAccount":"test_conformance","reference":"att_1","merchantOrderReference":"order-1","amount":{"value":4900,"currency":"EUR"},"additionalData":{"manualCapture":"true"},"paymentMethod":{"type":"scheme","number":"4242424242424242","expiryMonth":"03","expiryYear":"2030","cvc":"737","holderName":"Ada Lovelace"}}',
+    ],
+    read: (body) => {
+      const { shopperReference, recurringProcessingModel, shopperInteraction, ...rest } = JSON.parse(body);
+      const { networkTxReference } = rest.additionalData;
+      const read = { shopperReference, recurringProcessingModel, networkTxReference };
+      return JSON.parse(
+        JSON.stringify({ ...read, shopperInteraction, ...(shopperReference && { code: rest.paymentMethod.cvc }) }),
+      );
+    },
+    fields: (use) => ({
+      shopperReference: use.customer,
+      recurringProcessingModel: modelOf(use.type === "customer" ? "customer" : use.purpose),
+      shopperInteraction: use.type === "save" ? "Ecommerce" : "ContAuth",
+      ...(use.type === "renewal" ? { networkTxReference: expect.stringMatching(/^nti_/) } : { code: "737" }),
+    }),
   },
   declines,
   currencies,

@@ -27,6 +27,7 @@ import type {
   VerifyRow,
   VoidAnswer,
 } from "../../connector.ts";
+import { chainOf } from "../../renewal-chains.ts";
 import { notAnswered, withoutAction } from "../../unanswered.ts";
 import { accountChecks, type ConnectorParts, cardBrands, executionLimitMs } from "../connector-parts.ts";
 import {
@@ -41,6 +42,7 @@ import {
 } from "./answers.ts";
 import { currencies } from "./currencies.ts";
 import { readNotification } from "./read-notification.ts";
+import { storedFields } from "./stored-cards.ts";
 
 /** The connector for a gateway that cannot be read and reports by notifications, as Adyen does. */
 export class SandboxBConnector implements Connector {
@@ -53,6 +55,7 @@ export class SandboxBConnector implements Connector {
   readonly asksExemptions = true;
   readonly forwardFeatures = [];
   readonly cardBrands = cardBrands;
+  readonly storedCards = "network";
   // SANDBOX_B ends a hold after five days.
   readonly holdLifeMs = 5 * 24 * 60 * 60 * 1_000;
   readonly credentialFields: readonly CredentialField[] = [
@@ -128,6 +131,10 @@ export class SandboxBConnector implements Connector {
     if (amount.type === "impossible") {
       return { outcome: { type: "notProcessed", cause: "request_refused", reason: amount.reason } };
     }
+    const { storedCard } = request;
+    const chain = storedCard?.type === "renewal" ? chainOf(storedCard, this) : undefined;
+    if (chain?.type === "notProcessed") return { outcome: chain };
+    const body = authorizeBody(call.credentials, request, amount.value);
     const { reply, card } = await this.#forwarder.forward({
       connector: this.gateway,
       operation: "authorize",
@@ -136,7 +143,7 @@ export class SandboxBConnector implements Connector {
       origin: this.#origin,
       pathVariables: {},
       headers: headersOf(call),
-      body: authorizeBody(call.credentials, request, amount.value),
+      body: JSON.stringify(storedCard ? { ...body, ...storedFields(body, storedCard, chain) } : body),
       holder: request.customerName,
       timeoutMs: call.timeoutMs,
       signal: call.signal,
@@ -212,9 +219,9 @@ function pathOf(gatewayReference: string): string {
 
 const scaExemptions = { LOW_VALUE: "lowValue", RISK_ANALYSIS: "transactionRiskAnalysis" } as const;
 
-function authorizeBody(credentials: Credentials, request: AuthorizeRequest, value: number): string {
+function authorizeBody(credentials: Credentials, request: AuthorizeRequest, value: number) {
   const { customerEmail, shopperIp, authentication, billingAddress, statementDescriptor, proof, exemption } = request;
-  return JSON.stringify({
+  return {
     merchantAccount: merchantAccountOf(credentials),
     reference: request.attemptReference,
     merchantOrderReference: withoutPlaceholders(request.orderRef),
@@ -241,7 +248,7 @@ function authorizeBody(credentials: Credentials, request: AuthorizeRequest, valu
       cvc: "{{card.cvc}}",
       holderName: "{{card.holder}}",
     },
-  });
+  };
 }
 
 function plainAddressOf(address: BillingAddress): object {

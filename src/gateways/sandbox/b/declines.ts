@@ -23,6 +23,7 @@ export const declines: DeclineTable = {
   "22": { kind: "FRAUD", stop: "fraud", declineCode: "fraud_suspected", source },
   "23": { kind: "HARD_DECLINE", stop: "none", declineCode: "card_declined", source },
   "24": { kind: "HARD_DECLINE", stop: "same_card_fails", declineCode: "incorrect_cvc", source },
+  "26": { kind: "HARD_DECLINE", stop: "scheme_rule", declineCode: "card_declined", source },
   "28": { kind: "SOFT_DECLINE", stop: "none", declineCode: "limit_exceeded", source },
   "31": { kind: "FRAUD", stop: "fraud", declineCode: "fraud_suspected", source },
   "38": {

@@ -1,0 +1,233 @@
+/** Charges an agreement without its customer: one capture for each renewal, whoever asks for it and however often. */
+import { renewalsInFlightMax, renewalTriesMax } from "../../../limits.ts";
+import type { Statement } from "../../../platform/database.ts";
+import { DomainError, type FieldProblem, problemsInWords, unreachable } from "../../../platform/errors.ts";
+import { type AgreementId, encodeId, type MerchantId, type RequestId, type SessionId } from "../../../platform/ids.ts";
+import { sha256, unseal } from "../../../platform/secrets.ts";
+import type { Core } from "../../core.ts";
+import { detailsOf, findUnpayable, type SessionOwner } from "../../create-session.ts";
+import { because } from "../../decide/because.ts";
+import { followCases } from "../../decide/routing-cases.ts";
+import { loadSession } from "../../record/load-session.ts";
+import { nextOpening } from "../../record/open-attempt.ts";
+import { loadRoute } from "../../record/routing-rules.ts";
+import type { PaymentSession } from "../../rows/entities.ts";
+import type { Payment } from "../../rows/payment.ts";
+import { factsOf, followSession, startProcessing } from "../../submit-payment.ts";
+import { handleAssociatedData } from "../claim-stored.ts";
+import type { Agreement } from "../stored-rows.ts";
+import { loseCard } from "../use-stored-card.ts";
+import { planRenewal } from "./plan-renewal.ts";
+import { type Refusal, refusalError } from "./refusals.ts";
+import { type KeyedCharge, type Taken, takeRenewal } from "./take-renewal.ts";
+
+/** A charge of an agreement. The validator that all surfaces share has already checked its shape. */
+export type Charge = {
+  readonly agreementId: AgreementId;
+  readonly amountMinor: number;
+  readonly currency: string;
+  readonly orderRef: string;
+  /** Names what is paid once. The order's reference if absent. */
+  readonly renewalRef?: string | undefined;
+  readonly statementDescriptor?: string | undefined;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+  readonly key: string;
+  /** Id of the API request, for support; not part of the charge. */
+  readonly requestId?: RequestId | undefined;
+  /** Fires when the caller no longer waits. */
+  readonly signal: AbortSignal;
+};
+
+/** The session of a charge. `replayed`: an earlier request with the key has begun it. */
+export type Charged = { readonly payment: Payment; readonly replayed: boolean };
+
+/**
+ * Charges an agreement, and waits up to 20 s for the end. Durable on return. A repeat with the key returns the session as it stands,
+ * however old. Throws `not_found`, `idempotency_key_reused`, `invalid_field`, `vault_cannot_store`, `renewal_paid`, `renewal_in_progress`,
+ * `agreement_not_active`, `amount_exceeds_agreement`, `retry_not_allowed`, and `unavailable` if the vault opens no card or too many
+ * renewals are in progress: then nothing was created.
+ */
+export async function chargeAgreement(core: Core, owner: SessionOwner, charge: Charge): Promise<Charged> {
+  const problems = findUnchargeable(charge);
+  if (problems.length > 0)
+    throw new DomainError("invalid_field", problemsInWords(problems, "invalid_field"), { problems });
+  const begun = await inTurn(core, () => begin(core, owner, keyedCharge(owner, charge)));
+  const { signal } = charge;
+  await followSession(core, { ...begun, signal, isOver: ({ status }) => status !== "CREATED" });
+  return { payment: await loadSession(core.database, begun.session.id), replayed: begun.run === undefined };
+}
+
+function findUnchargeable(charge: Charge): FieldProblem[] {
+  const { renewalRef } = charge;
+  const problems = findUnpayable(charge);
+  if (renewalRef?.trim() !== "") return problems;
+  const blank = {
+    param: "renewalRef",
+    pointer: "/renewalRef",
+    code: "invalid_field",
+    detail: "must not be blank",
+  } as const;
+  return [...problems, blank];
+}
+
+/** Leaves half of this process's places to payments of customers. */
+async function inTurn<Result>({ renewals }: Core, work: () => Promise<Result>): Promise<Result> {
+  const turn = {};
+  renewals.add(turn);
+  return work().finally(() => renewals.delete(turn));
+}
+
+type Begun = Pick<Parameters<typeof followSession>[1], "session" | "run">;
+
+/** Takes the renewal and begins to process it, or finds the session that the key has begun. */
+async function begin(core: Core, owner: SessionOwner, charge: KeyedCharge): Promise<Begun> {
+  const taken = await takeWithCard(core, owner, charge);
+  switch (taken.type) {
+    case "taken":
+      return startRenewal(core, taken);
+    case "known": {
+      const { session } = await loadSession(core.database, taken.sessionId);
+      return { session, run: undefined };
+    }
+    case "reused":
+      throw new DomainError(
+        "idempotency_key_reused",
+        "This Idempotency-Key was used for a charge of the agreement with other fields; use a new key for another charge.",
+      );
+    case "not_found":
+      throw new DomainError("not_found", "There is no agreement with this id.");
+    case "refused":
+      throw refusalError(taken.refusal);
+    // Its card was replaced twice while it was opened.
+    case "changed":
+      throw unavailable();
+    default:
+      return unreachable(taken);
+  }
+}
+
+async function startRenewal(core: Core, { sessionId, attemptId }: TakenRenewal): Promise<Begun> {
+  const loaded = await loadSession(core.database, sessionId);
+  const run = startProcessing(core, {
+    lease: { sessionId, epoch: 1 },
+    reloaded: { loaded, openedAttemptId: attemptId },
+  });
+  core.renewals.add(run);
+  void run.finally(() => core.renewals.delete(run));
+  return { session: loaded.session, run };
+}
+
+type TakenRenewal = Extract<Taken, { type: "taken" }> & { readonly sessionId: SessionId };
+type TakenCharge = Exclude<Taken, { type: "taken" }> | TakenRenewal;
+
+function keyedCharge({ merchantId, statementDescriptor }: SessionOwner, charge: Charge): KeyedCharge {
+  const { agreementId, amountMinor, currency, orderRef, renewalRef = orderRef, metadata } = charge;
+  const asked = detailsOf(charge);
+  return {
+    ...{ merchantId, agreementId, renewalRef, amountMinor, currency, orderRef, requestId: charge.requestId },
+    details: detailsOf({
+      metadata,
+      statementDescriptor: charge.statementDescriptor ?? statementDescriptor ?? undefined,
+    }),
+    keyHash: sha256(charge.key),
+    requestHash: sha256(JSON.stringify([renewalRef, amountMinor, currency, orderRef, ...(asked ? [asked] : [])])),
+  };
+}
+
+function unavailable(): DomainError {
+  return new DomainError(
+    "unavailable",
+    "The agreement cannot be charged at the moment, and nothing was created; repeat the request.",
+  );
+}
+
+type Found = Pick<Agreement, "ownConnectionId" | "networkTransactionId" | "methodId"> & {
+  readonly handleSealed: string | null;
+  readonly handleHash: Buffer | null;
+  readonly knownSessionId: SessionId | null;
+  readonly isSame: boolean | null;
+  readonly refusal: Refusal | null;
+};
+
+const selectAgreement: Statement = {
+  name: "select_agreement_to_charge",
+  text: `
+    SELECT a.own_connection_id AS "ownConnectionId", a.network_transaction_id AS "networkTransactionId", a.method_id AS "methodId",
+      m.handle_sealed AS "handleSealed", m.handle_hash AS "handleHash", t.session_id AS "knownSessionId", t.request_hash = $5 AS "isSame",
+      (SELECT to_json(r) FROM app.renewal_refusal(a.id, $3, $6, $7, $8) r) AS refusal
+    FROM agreement a LEFT JOIN payment_method m ON m.id = a.method_id
+      LEFT JOIN renewal_try t ON t.agreement_id = a.id AND t.key_hash = $4
+    WHERE a.id = $1 AND a.merchant_id = $2`,
+};
+
+/**
+ * Opens the agreement's card for a new session, and takes the renewal with it. What is refused already opens none. The card may be
+ * replaced meanwhile; then the new one is opened.
+ */
+async function takeWithCard(
+  core: Core,
+  owner: SessionOwner,
+  charge: KeyedCharge,
+  isAgain = false,
+): Promise<TakenCharge> {
+  const { agreementId, merchantId, renewalRef, keyHash, requestHash, amountMinor, currency } = charge;
+  const values = [agreementId, merchantId, renewalRef, keyHash, requestHash, amountMinor, currency, renewalTriesMax];
+  const [found] = await core.database.query<Found>(selectAgreement, values);
+  if (found === undefined) return { type: "not_found" };
+  const { knownSessionId, isSame, refusal, methodId } = found;
+  if (knownSessionId !== null) return { type: isSame ? "known" : "reused", sessionId: knownSessionId };
+  if (refusal !== null) return { type: "refused", refusal };
+  if (core.renewals.size > renewalsInFlightMax) throw unavailable();
+  const sessionId = core.runtime.uuid();
+  const token = await openCard(core, found, { sessionId, merchantId });
+  if (token === undefined || methodId == null)
+    return { type: "refused", refusal: { reason: "needs_card", other: null, until: null } };
+  const planned = await plan(core, found, charge, { sessionId, token });
+  const taken = await takeRenewal(core.database, {
+    ...{ ...charge, ...planned, sessionId, methodId, token, secretVersion: core.clientSecretKeys.current },
+    ...{ sessionLifetimeMs: owner.sessionLifetimeMs, submissionBudgetMs: core.timing.submissionBudgetMs },
+  });
+  if (taken.type === "taken") return { ...taken, sessionId };
+  core.vault.forget(sessionId);
+  return taken.type === "changed" && !isAgain ? takeWithCard(core, owner, charge, true) : taken;
+}
+
+/** Returns the agreement's card as a token of the session; undefined if the vault has it no longer. */
+async function openCard(
+  core: Core,
+  { methodId, handleSealed, handleHash }: Found,
+  session: { readonly sessionId: SessionId; readonly merchantId: MerchantId },
+) {
+  const cards = core.vault.stored;
+  if (cards === undefined)
+    throw new DomainError("vault_cannot_store", "The card vault of this installation stores no cards.");
+  if (methodId == null || handleSealed === null || handleHash === null) return undefined;
+  const handle = unseal(core.sealing, handleAssociatedData(session.merchantId, handleHash), handleSealed);
+  const opened = await cards.open({ ...session, handle, code: "none" });
+  if (opened !== "lost") return opened.token;
+  await core.database.query(loseCard, [methodId, handleHash]);
+  return undefined;
+}
+
+/** Plans the renewal by the merchant's rule, over the gateways that can continue the agreement. */
+async function plan(
+  core: Core,
+  found: Found,
+  charge: KeyedCharge,
+  { sessionId, token }: Pick<Parameters<typeof takeRenewal>[1], "sessionId" | "token">,
+) {
+  const { merchantId, amountMinor, currency, details } = charge;
+  const session = { id: sessionId, merchantId, amountMinor, currency, details: details as PaymentSession["details"] };
+  const rule = await loadRoute(core, session);
+  const { card } = rule.cases ? await core.vault.checkToken({ sessionId: encodeId("ps", sessionId), token }) : {};
+  const { route, routedBy } =
+    rule.cases || rule.split
+      ? followCases(rule, factsOf(core, session, rule, card))
+      : { route: rule, routedBy: undefined };
+  const planned = planRenewal(route, found, (gateway) => core.connectorOf(gateway)?.storedCards);
+  const [to] = planned.plan;
+  const opened = { session: { ...session, plan: planned.plan }, authentications: [] };
+  const ruled = { ruleVersion: route.version, routedBy: routedBy ?? null };
+  const first = to && nextOpening(core, opened, { to, because: because.first(ruled) });
+  return { ruleVersion: route.version, plan: planned, routedBy, first };
+}

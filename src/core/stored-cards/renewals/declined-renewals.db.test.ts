@@ -1,0 +1,162 @@
+/** What the decline of a renewal means for the card, its agreements and further tries, and which gateways are asked. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { PaymentSession } from "../../rows/entities.ts";
+import { cards } from "../../scenarios/core.fixture.ts";
+import { retryOf } from "./refusals.ts";
+import { type RenewalFixture, startRenewals } from "./renewals.fixture.ts";
+
+let fixture: RenewalFixture;
+beforeAll(async () => {
+  fixture = await startRenewals();
+});
+afterAll(() => fixture.close());
+beforeEach(async () => {
+  await fixture.base.setClockAhead(0);
+  // A number is one card in all tests.
+  await fixture.base.asOwner.pool.query("DELETE FROM card_decline; DELETE FROM card_state");
+});
+
+const hour = 60;
+const trail = async (session: PaymentSession) =>
+  (await fixture.base.loadSession(session)).attempts.map(({ gateway, status }) => `${gateway} ${status}`);
+const skippedOf = ({ skipped }: PaymentSession) => skipped?.map(({ gateway, because }) => `${gateway}: ${because}`);
+/** Counts the declines and the open tries of a card. */
+const counted = async (number: string) => {
+  const text = `SELECT count(DISTINCT d.attempt_id)::int AS count FROM card_decline d JOIN payment_method m USING (merchant_id, fingerprint) WHERE m.last4 = $1`;
+  return (await fixture.base.asOwner.query<{ count: number }>({ name: "counted", text }, [number.slice(-4)]))[0]!.count;
+};
+
+describe("a renewal", () => {
+  it("goes on at the account of its own chain, and fails over by the network's name", async () => {
+    const agreementId = await fixture.agree({ number: "4000000000007320" });
+    const { payment } = await fixture.charge(agreementId);
+    expect(payment.session).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_B", failover: true });
+    expect((await trail(payment.session))[1]).toBe("SANDBOX_B CAPTURED");
+    await fixture.settled();
+  });
+
+  it.each([
+    {
+      number: "4000000000007338",
+      skipped: "SANDBOX_A: SANDBOX_A continues only agreements that began in its account.",
+      via: "SANDBOX_B",
+    },
+    {
+      number: "4000000000007361",
+      skipped: "SANDBOX_B: The agreement has no network transaction id.",
+      via: "SANDBOX_A",
+    },
+  ])("of $number leaves out the gateway that cannot continue it", async ({ number, skipped, via }) => {
+    const agreementId = await fixture.agree({ number });
+    const { payment } = await fixture.charge(agreementId);
+    expect(payment.session).toMatchObject({ status: "SUCCEEDED", capturedVia: via });
+    expect(skippedOf(payment.session)).toEqual([skipped]);
+    const { gateways } = await fixture.agreement(agreementId);
+    expect(gateways.flatMap(({ gateway, because }) => (because ? [`${gateway}: ${because}`] : []))).toEqual([skipped]);
+  });
+});
+
+describe("after a decline of a renewal", () => {
+  it.each([
+    {
+      of: "no such account (14)",
+      number: "4000000000007312",
+      refused: { code: "retry_not_allowed" },
+      retry: { allowed: false, customerNeeded: true },
+    },
+    {
+      of: "advice 03",
+      number: "5200000000007200",
+      refused: { code: "retry_not_allowed" },
+      retry: { allowed: false, customerNeeded: true },
+    },
+  ])("$of, the card is stopped, and no other gateway was asked", async ({ number, refused, retry }) => {
+    const agreementId = await fixture.agree({ number });
+    const { payment } = await fixture.charge(agreementId);
+    expect(await trail(payment.session)).toEqual(["SANDBOX_A DECLINED"]);
+    expect(retryOf(payment.stored!.renewal!)).toMatchObject({ ...retry, triesLeft: 7 });
+    await expect(fixture.charge(agreementId)).rejects.toMatchObject(refused);
+    await expect(fixture.charge(agreementId, { renewalRef: "next" })).rejects.toMatchObject(refused);
+    // The same number, stored by another customer: the stop is the card's.
+    const other = await fixture.agree({ number });
+    await expect(fixture.charge(other)).resolves.toMatchObject({ payment: { session: { status: "DECLINED" } } });
+  });
+
+  it.each([
+    { of: "revoked (R1)", number: "4000000000007304" },
+    { of: "advice 21", number: "5200000000007218" },
+  ])("$of, the agreement is cancelled, and its merchant gets an event", async ({ number }) => {
+    const agreementId = await fixture.agree({ number });
+    const { payment } = await fixture.charge(agreementId);
+    expect(await trail(payment.session)).toEqual(["SANDBOX_A DECLINED"]);
+    expect((await fixture.agreement(agreementId)).agreement.status).toBe("CANCELLED");
+    expect(retryOf(payment.stored!.renewal!)).toMatchObject({ allowed: false, customerNeeded: false });
+    expect(await fixture.base.eventTypes(payment.session)).toEqual(["agreement.updated", "payment_session.declined"]);
+    await expect(fixture.charge(agreementId)).rejects.toMatchObject({
+      code: "agreement_not_active",
+      state: { status: "CANCELLED" },
+    });
+  });
+
+  it.each([
+    { of: "not permitted (57)", number: "4000000000007379", hours: 720 },
+    { of: "advice 25", number: "5200000000007226", hours: 24 },
+  ])("$of, no try is allowed for $hours hours", async ({ number, hours }) => {
+    const agreementId = await fixture.agree({ number });
+    const { payment } = await fixture.charge(agreementId);
+    const { notBefore, ...retry } = retryOf(payment.stored!.renewal!);
+    expect(retry).toMatchObject({ allowed: true, customerNeeded: false, triesLeft: 7 });
+    expect(Math.round((notBefore!.getTime() - payment.session.submittedAt!.getTime()) / 3_600_000)).toBe(hours);
+    const state = { notBefore: notBefore!.toISOString() };
+    await expect(fixture.charge(agreementId)).rejects.toMatchObject({ code: "retry_not_allowed", state });
+    await fixture.base.setClockAhead((hours + 1) * hour);
+    expect((await fixture.charge(agreementId)).payment.session.status).toBe("DECLINED");
+  });
+
+  it("for want of authentication, this renewal is left to the customer, and others are not", async () => {
+    const agreementId = await fixture.agree({ number: "4000000000007296" });
+    const { payment } = await fixture.charge(agreementId);
+    expect(retryOf(payment.stored!.renewal!)).toMatchObject({ allowed: false, customerNeeded: true });
+    await expect(fixture.charge(agreementId)).rejects.toMatchObject({ code: "retry_not_allowed" });
+    expect((await fixture.charge(agreementId, { renewalRef: "next" })).payment.session.status).toBe("DECLINED");
+  });
+
+  it("without a word about later, another one is allowed eight times", async () => {
+    const agreementId = await fixture.agree({ number: "4000000000007288" });
+    for (let left = 7; left >= 1; left--) {
+      const { payment } = await fixture.charge(agreementId);
+      expect(retryOf(payment.stored!.renewal!)).toMatchObject({ allowed: true, triesLeft: left });
+    }
+    const { payment } = await fixture.charge(agreementId);
+    expect(retryOf(payment.stored!.renewal!)).toMatchObject({ allowed: false, triesLeft: 0, customerNeeded: true });
+    await expect(fixture.charge(agreementId)).rejects.toMatchObject({ code: "retry_not_allowed" });
+  });
+});
+
+describe("the tries of a card", () => {
+  it("count when they are declined, over failovers, and not when they are approved", async () => {
+    const number = "4000000000007288";
+    const agreementId = await fixture.agree({ number });
+    const { payment } = await fixture.charge(agreementId);
+    expect(payment.attempts).toHaveLength(2);
+    expect(await counted(number)).toBe(2);
+    const approved = await fixture.agree({ number: cards.approved });
+    await fixture.charge(approved);
+    expect(await counted(cards.approved)).toBe(0);
+  });
+
+  it("end a renewal before its next gateway where the limit is reached", async () => {
+    const agreementId = await fixture.agree({ number: "4000000000007288" });
+    const text = `INSERT INTO card_decline (merchant_id, fingerprint, attempt_id, declined_at, by_customer)
+      SELECT m.merchant_id, m.fingerprint, gen_random_uuid(), app.clock(), false FROM agreement a JOIN payment_method m ON m.id = a.method_id,
+        generate_series(1, 14) WHERE a.id = $1`;
+    await fixture.base.asOwner.query({ name: "fill", text }, [agreementId]);
+    const { payment } = await fixture.charge(agreementId);
+    expect(await trail(payment.session)).toEqual(["SANDBOX_A DECLINED"]);
+    expect(payment.attempts[0]!.nextBecause).toBe("The card was declined as often as its network allows.");
+    await expect(fixture.charge(agreementId)).rejects.toMatchObject({
+      code: "retry_not_allowed",
+      state: { notBefore: expect.any(String) },
+    });
+  });
+});

@@ -1,0 +1,31 @@
+/** The names by which gateways may know a renewal whose rows a restore has lost (S4 of docs/subscriptions.md). */
+import { renewalTriesMax } from "../../../limits.ts";
+import type { Queryable, Statement } from "../../../platform/database.ts";
+import type { SessionId } from "../../../platform/ids.ts";
+import type { PaymentSession } from "../../rows/entities.ts";
+
+/** The names of one try, and between which moments its attempts were made. */
+export type LostNames = { readonly namedBy: SessionId; readonly startedAt: Date; readonly sentBefore: Date };
+
+const selectLostNames: Statement = {
+  name: "select_lost_names_of_renewal",
+  text: `
+    SELECT app.renewal_name(p.agreement_id, p.renewal_ref, nth, before) AS "namedBy", a.created_at AS "startedAt", m.restored_at AS "sentBefore"
+    FROM stored_payment p JOIN agreement a ON a.id = p.agreement_id, replica_mark m,
+      generate_series(0, m.restores - 1) before, generate_series(1, $2) nth
+    WHERE p.session_id = $1 AND m.restored_at IS NOT NULL
+    ORDER BY before, nth`,
+};
+
+/**
+ * Returns the names of each try that the lost database may have made: of every try of the renewal, or of one that began before the
+ * restore only its own.
+ */
+export async function findLostNames(
+  queryable: Queryable,
+  { id, namedBy, createdAt }: Pick<PaymentSession, "id" | "namedBy" | "createdAt">,
+): Promise<readonly LostNames[]> {
+  const lost = await queryable.query<LostNames>(selectLostNames, [id, renewalTriesMax]);
+  const own = lost.filter((one) => one.namedBy === namedBy && createdAt < one.sentBefore);
+  return own.length > 0 ? own : lost;
+}

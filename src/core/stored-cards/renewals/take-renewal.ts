@@ -1,0 +1,100 @@
+/** Takes a renewal: one transaction that creates and claims its session and opens its first attempt (app.take_renewal). */
+import { doubtfulRenewalBudgetMs, leaseMs, renewalTriesMax } from "../../../limits.ts";
+import { callOf } from "../../../platform/batches.ts";
+import type { Queryable } from "../../../platform/database.ts";
+import type { AgreementId, AttemptId, MerchantId, MethodId, RequestId, SessionId } from "../../../platform/ids.ts";
+import { type Secret, sha256 } from "../../../platform/secrets.ts";
+import type { Plan } from "../../decide/plan-route.ts";
+import type { Opening } from "../../record/payment-functions.ts";
+import type { RoutedBy } from "../../rows/entities.ts";
+import type { Refusal } from "./refusals.ts";
+
+/** A charge with its Idempotency-Key. */
+export type KeyedCharge = {
+  readonly merchantId: MerchantId;
+  readonly agreementId: AgreementId;
+  readonly renewalRef: string;
+  readonly amountMinor: number;
+  readonly currency: string;
+  readonly orderRef: string;
+  readonly details: object | undefined;
+  readonly requestId: RequestId | undefined;
+  readonly keyHash: Buffer;
+  readonly requestHash: Buffer;
+};
+
+/** A charge that is planned, with its card as a token of the new session. */
+export type PlannedCharge = KeyedCharge & {
+  readonly sessionId: SessionId;
+  readonly methodId: MethodId;
+  readonly token: Secret;
+  readonly secretVersion: number;
+  readonly sessionLifetimeMs: number;
+  readonly submissionBudgetMs: number;
+  readonly ruleVersion: number;
+  readonly plan: Plan;
+  readonly routedBy: RoutedBy | undefined;
+  readonly first: Opening | undefined;
+};
+
+/** A taken renewal: its first attempt, if one was opened; or why nothing was taken. */
+export type Taken =
+  | { readonly type: "taken"; readonly attemptId: AttemptId | undefined }
+  /** The key was used before: with the same fields, `session` is its answer. */
+  | { readonly type: "known" | "reused"; readonly sessionId: SessionId }
+  /** No such agreement, or another card of it than the one that was opened. */
+  | { readonly type: "not_found" | "changed" }
+  | { readonly type: "refused"; readonly refusal: Refusal };
+
+type Row = {
+  readonly refused: Refusal["reason"] | "known" | "idempotency_key_reused" | "not_found" | "changed" | null;
+  readonly other: SessionId | null;
+  readonly until: string | null;
+  readonly attemptId: AttemptId | null;
+};
+
+const takeCall = callOf(
+  "take_renewal",
+  (
+    "uuid uuid uuid text bytea bytea bigint text text jsonb int bigint uuid int int int int " +
+    "uuid text bytea int jsonb jsonb jsonb text uuid int int text int"
+  ).split(" "),
+  `r.refused, r.other, to_json(r.until) #>> '{}' AS until, r.attempt AS "attemptId"`,
+);
+
+// Two requests with one key, for two renewals: the other one has it now.
+const uniqueViolation = "23505";
+
+/** Takes a renewal for a new session. Durable on return. */
+export async function takeRenewal(queryable: Queryable, charge: PlannedCharge): Promise<Taken> {
+  const token = charge.token.expose();
+  const { plan, first } = charge;
+  const values = [
+    ...[charge.sessionId, charge.merchantId, charge.agreementId, charge.renewalRef, charge.keyHash, charge.requestHash],
+    ...[charge.amountMinor, charge.currency, charge.orderRef, charge.details ? JSON.stringify(charge.details) : null],
+    ...[charge.secretVersion, charge.sessionLifetimeMs, charge.requestId ?? null, leaseMs, charge.submissionBudgetMs],
+    ...[doubtfulRenewalBudgetMs, renewalTriesMax, charge.methodId, token, sha256(token), charge.ruleVersion],
+    ...[JSON.stringify(plan.plan), JSON.stringify(plan.skipped)],
+    charge.routedBy ? JSON.stringify(charge.routedBy) : null,
+    ...[first?.gateway ?? null, first?.connectionId ?? null, first?.credentialVersion ?? null],
+    ...[first?.priority ?? null, first?.because ?? null, first?.latestExecutionMs ?? null],
+  ];
+  const [row] = await queryable.query<Row>(takeCall, values).catch((error: unknown) => {
+    if ((error as { code?: unknown }).code !== uniqueViolation) throw error;
+    return [{ refused: "changed", other: null, until: null, attemptId: null }] satisfies Row[];
+  });
+  const { refused, other, until, attemptId } = row!;
+  switch (refused) {
+    case null:
+      return { type: "taken", attemptId: attemptId ?? undefined };
+    case "known":
+      return { type: "known", sessionId: other! };
+    case "idempotency_key_reused":
+      return { type: "reused", sessionId: other! };
+    case "not_found":
+    case "changed":
+      return { type: refused };
+    default:
+      return { type: "refused", refusal: { reason: refused, other, until } };
+  }
+}

@@ -1,0 +1,232 @@
+/** A merchant's schedulers: they charge the renewals of an agreement beside the run's session, and each fires more than once. */
+import type { SessionOwner } from "../../core/create-session.ts";
+import { attemptIdOf, deriveId } from "../../core/record/open-attempt.ts";
+import { handleAssociatedData } from "../../core/stored-cards/claim-stored.ts";
+import { chargeAgreement } from "../../core/stored-cards/renewals/charge-agreement.ts";
+import { recoverSessionsOnce } from "../../core/submit-payment.ts";
+import type { Declined } from "../../gateways/declines.ts";
+import { renewalTriesMax } from "../../limits.ts";
+import { encodeId } from "../../platform/ids.ts";
+import { seal, sha256 } from "../../platform/secrets.ts";
+import type { Dice } from "./dice.ts";
+import type { Member } from "./member.ts";
+import { sealing } from "./simulated-core.ts";
+import type { Authorization } from "./simulated-gateway.ts";
+import type { Stage } from "./simulated-process.ts";
+import type { SqlServer } from "./sql-server.ts";
+
+/** One call of a scheduler. Its key is its own, or one that it has used before. */
+type Firing = { readonly atMs: number; readonly renewal: number; readonly key: number; readonly patienceMs: number };
+
+/** The schedulers of a run, and the agreement. */
+export type SchedulersPlan = {
+  readonly firings: readonly Firing[];
+  /** The first payment's account goes on by itself, and no other one knows the payment by the network's name. */
+  readonly hasOwnChainOnly: boolean;
+  /** The bank stops the card with the first request of this renewal. */
+  readonly stopsWith: number | undefined;
+};
+
+/** Share of the runs with schedulers: each plays several payments. */
+const scheduledRuns = 0.03;
+
+/** Draws the schedulers of a run; none in most runs. */
+export function drawSchedulers(dice: Dice): SchedulersPlan | undefined {
+  if (!dice.chance(scheduledRuns)) return undefined;
+  const renewals = dice.between(1, 2);
+  const withinMs = dice.pick([5, 2_000, 30_000, 120_000]);
+  return {
+    firings: Array.from({ length: dice.between(4, 8) }, () => ({
+      atMs: dice.between(0, withinMs),
+      renewal: dice.between(1, renewals),
+      key: dice.between(1, 6),
+      patienceMs: dice.pick([0, 1_000, 20_000]),
+    })),
+    hasOwnChainOnly: dice.chance(0.3),
+    stopsWith: dice.chance(0.3) ? 1 : undefined,
+  };
+}
+
+/** The answer of every gateway once the bank has stopped a card. */
+export const stoppedCard: Declined = {
+  type: "declined",
+  kind: "HARD_DECLINE",
+  stop: "scheme_rule",
+  declineCode: "lost_or_stolen",
+  gatewayCode: "stolen_card",
+};
+
+type Parts = {
+  readonly stage: Stage;
+  readonly members: readonly Member[];
+  readonly server: SqlServer;
+  readonly owner: SessionOwner;
+  readonly connectionIds: readonly string[];
+  readonly seed: number;
+  readonly plan: SchedulersPlan | undefined;
+  readonly authorizations: () => readonly Authorization[];
+  readonly violate: (violation: string | undefined) => void;
+};
+
+const lookEveryMs = 10_000;
+const charge = { amountMinor: 900, currency: "EUR" };
+
+/** Plays the schedulers of a run, if it has any. */
+export class Schedulers {
+  readonly #parts: Parts;
+  /** The renewals by the references of the attempts that may be made for them. */
+  readonly #renewals = new Map<string, number>();
+  readonly #agreementId: string;
+  readonly #methodId: string;
+  readonly #paid = new Set<number>();
+  #isActing: boolean;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#isActing = parts.plan !== undefined;
+    const unique = parts.seed.toString(16).padStart(12, "0");
+    this.#agreementId = `00000000-0000-7000-8000-${unique}`;
+    this.#methodId = `00000000-0000-7000-9000-${unique}`;
+  }
+
+  /** True until every session of theirs has ended. */
+  get isActing(): boolean {
+    return this.#isActing;
+  }
+
+  /** True if they play sessions beside the run's. */
+  get hasSessions(): boolean {
+    return this.#parts.plan !== undefined;
+  }
+
+  /** Stores the agreement, and lets the schedulers fire. */
+  async start(): Promise<void> {
+    const { plan, server, owner, connectionIds, stage } = this.#parts;
+    if (plan === undefined) return;
+    for (const renewal of [1, 2])
+      for (let nth = 1; nth <= renewalTriesMax; nth++)
+        for (const connectionId of connectionIds)
+          for (const round of [0, 1, 2]) {
+            const sessionId = deriveId(this.#agreementId, `renewal 0 ${nth} renewal ${renewal}`);
+            this.#renewals.set(encodeId("att", attemptIdOf({ sessionId, connectionId, round })), renewal);
+          }
+    const handle = `vc_${this.#methodId}`;
+    const hash = sha256(handle);
+    const { merchantId } = owner;
+    await server.asReplica({ ...removeEarlier, values: [this.#agreementId, this.#methodId] });
+    await server.asReplica({
+      text: `WITH method AS (
+          INSERT INTO payment_method (id, merchant_id, customer_ref, brand, last4, exp_month, exp_year, fingerprint, handle_sealed, handle_hash, session_id)
+          VALUES ($1, $2, 'customer', 'visa', '4242', 3, 2031, $1, $3, $4, $1))
+        INSERT INTO agreement (id, merchant_id, customer_ref, method_id, type, text, currency, status, session_id, consented_at,
+          network_transaction_id, own_connection_id, own_customer, own_method)
+        VALUES ($5, $2, 'customer', $1, 'UNSCHEDULED', 'agreed', 'EUR', 'ACTIVE', $1, app.clock(), $6, $7, 'cus', 'pm')`,
+      values: [
+        ...[this.#methodId, merchantId, seal(sealing, handleAssociatedData(merchantId, hash), handle), hash],
+        ...[this.#agreementId, plan.hasOwnChainOnly ? null : "network id", connectionIds[0]],
+      ],
+    });
+    for (const firing of plan.firings) stage.timeline.after(firing.atMs, () => this.#fire(firing));
+    stage.timeline.after(lookEveryMs, () => this.#lookAt());
+  }
+
+  /** Reports whether a request is about a renewal of theirs. */
+  sees(attemptReference: string): boolean {
+    return this.#renewals.has(attemptReference);
+  }
+
+  /** Reports whether the bank has stopped the card with this renewal. */
+  isStopped(attemptReference: string): boolean {
+    const renewal = this.#renewals.get(attemptReference);
+    return renewal !== undefined && this.#parts.plan?.stopsWith === renewal;
+  }
+
+  /** Checks what the gateways have taken for each renewal. */
+  check(): void {
+    for (const renewal of new Set(this.#renewals.values())) {
+      const captures = this.#capturesOf(renewal);
+      if (captures > 1) this.#parts.violate(`a renewal was captured ${captures} times`);
+    }
+  }
+
+  #capturesOf(renewal: number): number {
+    const taken = this.#parts.authorizations().filter(({ attemptReference, captureFailed }) => {
+      return this.#renewals.get(attemptReference) === renewal && !captureFailed;
+    });
+    return taken.reduce((sum, { captures }) => sum + captures, 0);
+  }
+
+  #fire({ renewal, key, patienceMs }: Firing): void {
+    const { stage, members, owner, violate } = this.#parts;
+    const { process, core } = stage.dice.pick(members);
+    if (!process.isRunning) return;
+    const gone = new AbortController();
+    stage.timeline.after(patienceMs, () => gone.abort());
+    const renewalRef = `renewal ${renewal}`;
+    const wasPaid = this.#paid.has(renewal);
+    process.note(() => `is to charge ${renewalRef} under key ${key}`);
+    const asked = {
+      agreementId: this.#agreementId,
+      ...charge,
+      orderRef: `${renewalRef} of seed ${this.#parts.seed}`,
+      renewalRef,
+    };
+    chargeAgreement(core, owner, { ...asked, key: `key ${renewal} ${key}`, signal: gone.signal }).then(
+      ({ payment: { session }, replayed }) => {
+        process.note(() => `answers the scheduler: ${session.status}`);
+        if (wasPaid && !replayed) violate("a paid renewal was charged again");
+        if (session.status !== "SUCCEEDED") return;
+        this.#paid.add(renewal);
+        if (this.#capturesOf(renewal) === 0) violate("a renewal is paid, and nothing was captured");
+      },
+      (error: Error) => process.note(() => `answers the scheduler: ${error.message}`),
+    );
+  }
+
+  /** Lets a process take over what a dead one has left, until every renewal that was begun has ended, and looks at the rows. */
+  async #lookAt(): Promise<void> {
+    const { server, stage, members, violate, plan } = this.#parts;
+    const { rows } = await server.observe({ ...stateOf, values: [this.#agreementId] });
+    const { open, paid, stopped, strayed } = rows[0] as {
+      open: number;
+      paid: number;
+      stopped: number;
+      strayed: number;
+    };
+    if (stopped > 0) violate("a stopped card was tried");
+    if (strayed > 0) violate("a gateway got an agreement that it cannot continue");
+    this.#isActing =
+      open > 0 || plan!.firings.some(({ atMs, patienceMs }) => atMs + patienceMs >= stage.timeline.nowMs);
+    if (!this.#isActing) {
+      const captured = [1, 2].filter((renewal) => this.#capturesOf(renewal) > 0).length;
+      if (captured !== paid) violate(`${captured} renewals were captured, and ${paid} are paid`);
+      return;
+    }
+    stage.timeline.after(lookEveryMs, () => this.#lookAt());
+    const { process, core } = stage.dice.pick(members);
+    if (process.isRunning) recoverSessionsOnce(core).catch(() => {});
+  }
+}
+
+// A seed may be played again, after runs with restores, whose number is a part of names.
+const removeEarlier = {
+  name: "remove_earlier_agreement",
+  text: `
+    WITH tries AS (DELETE FROM renewal_try WHERE agreement_id = $1), renewals AS (DELETE FROM renewal WHERE agreement_id = $1),
+      agreements AS (DELETE FROM agreement WHERE id = $1), methods AS (DELETE FROM payment_method WHERE id = $2),
+      declines AS (DELETE FROM card_decline WHERE fingerprint = $2), states AS (DELETE FROM card_state WHERE fingerprint = $2)
+    UPDATE replica_mark SET restores = 0`,
+};
+
+const stateOf = {
+  name: "state_of_renewals",
+  text: `
+    SELECT count(DISTINCT s.id) FILTER (WHERE s.phase = 'PROCESSING')::int AS open,
+      count(DISTINCT r.renewal_ref) FILTER (WHERE r.paid_session_id IS NOT NULL)::int AS paid,
+      count(*) FILTER (WHERE t.started_at > c.stopped_at)::int AS stopped,
+      count(*) FILTER (WHERE t.connection_id <> a.own_connection_id AND a.network_transaction_id IS NULL)::int AS strayed
+    FROM agreement a JOIN payment_method m ON m.id = a.method_id JOIN renewal r ON r.agreement_id = a.id
+      JOIN renewal_try y ON y.agreement_id = a.id AND y.renewal_ref = r.renewal_ref JOIN payment_session s ON s.id = y.session_id
+      LEFT JOIN attempt t ON t.session_id = s.id LEFT JOIN card_state c ON c.merchant_id = m.merchant_id AND c.fingerprint = m.fingerprint
+    WHERE a.id = $1`,
+};
