@@ -9,10 +9,12 @@ export const cardsStyle = `
   min-width: 0;
   margin-block: 0;
   padding: 0;
+  overflow: hidden;
   border: var(--border-width, 1px) solid var(--line);
   border-radius: var(--radius, 8px);
 }
-.cards + iframe { margin-top: calc(var(--spacing, 16px) - 4px); }
+.cards + .error { margin: 12px 4px 0; }
+.cards ~ iframe { margin-top: calc(var(--spacing, 16px) - 4px); }
 .option {
   display: flex;
   flex-wrap: wrap;
@@ -22,7 +24,7 @@ export const cardsStyle = `
   padding: 6px 14px;
   cursor: pointer;
 }
-.option + .option { border-top: 1px solid var(--line); }
+:is(.option, .more) + .option { border-top: 1px solid var(--line); }
 .option:has(:checked) { background: color-mix(in srgb, var(--primary) 8%, transparent); }
 .option:has(:focus-visible) { outline: 2px solid var(--primary); outline-offset: -2px; border-radius: var(--radius, 8px); }
 .option input:focus-visible { outline: none; }
