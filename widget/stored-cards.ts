@@ -201,8 +201,14 @@ function addStoredCards({ apiBase, locale, form }: Access, listed: Listed, frame
         const code = used ? "stored_card_unavailable" : "vault_unavailable";
         throw Object.assign(new Error("The stored card cannot be used."), { code });
       };
-      const token = await (securityCodeRequired ? frame.sendCode!(sdkAuthorization, open) : open());
-      return { token, saveCard };
+      try {
+        const token = await (securityCodeRequired ? frame.sendCode!(sdkAuthorization, open) : open());
+        return { token, saveCard };
+      } catch (error) {
+        // The vault has lost the token since: the payment asks for another one.
+        if (/^token_/.test((error as { code?: string }).code ?? "")) Object.assign(error as object, { code: "token_refused" });
+        throw error;
+      }
     },
     focus: () => (iframe.hidden ? chosen()!.focus() : frame.focus()),
     setDisabled(disabled) {

@@ -159,6 +159,7 @@ async function post(
       redirect: "error",
       signal: AbortSignal.timeout(tokenizeTimeoutMs),
     });
+    if (response.status === 204) return {};
     const answer = (await response.json()) as CreateTokenResponseJson & Partial<Refusal>;
     const { code, detail, param } = answer;
     if (response.ok) return answer;
