@@ -55,6 +55,7 @@ import { drawOf, loadRoute } from "./record/routing-rules.ts";
 import { closeSession, emitPending, settleSession } from "./record/settle.ts";
 import type { PaymentSession, RoutedBy } from "./rows/entities.ts";
 import { isAuthenticatedFirst } from "./rows/payment.ts";
+import { type Consent, claimAndStore, prepareStoring, recordStoring, type StoringClaim } from "./stored-cards/claim-stored.ts";
 
 /**
  * A customer's card token for a session that was just read. `signal` fires when the customer's page no longer waits.
@@ -62,7 +63,7 @@ import { isAuthenticatedFirst } from "./rows/payment.ts";
 export type Submission = {
   readonly session: Pick<
     PaymentSession,
-    "id" | "merchantId" | "phase" | "amountMinor" | "currency" | "details" | "manualCapture" | "captureBy"
+    "id" | "merchantId" | "phase" | "amountMinor" | "currency" | "details" | "manualCapture" | "captureBy" | "stored"
   >;
   readonly vaultToken: Secret;
   readonly signal: AbortSignal;
@@ -72,6 +73,8 @@ export type Submission = {
   readonly payer?: Payer | undefined;
   /** Sent to the gateways and not stored: a process that takes the session over does not have it. */
   readonly shopper?: Shopper | undefined;
+  /** The sentence about storing the card that the customer has agreed to. */
+  readonly consent?: Consent | undefined;
   /** The customer's network as limits count it (`CountedClient`); undefined where they count no address. */
   readonly network?: string | undefined;
 };
@@ -119,9 +122,10 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
   const { session, vaultToken, shopper } = submission;
   const sessionId = session.id;
   const asked = { sessionId: encodeId("ps", sessionId), token: vaultToken };
-  const [rule, { state, card, fingerprint }] = await Promise.all([
+  const [rule, { state, card, fingerprint }, storing] = await Promise.all([
     loadRoute(core, session),
     core.vault.checkToken(asked),
+    session.stored ? prepareStoring(core, submission) : undefined,
   ]);
   if (state !== "unused" && state !== "unknown") return refuseToken(core, sessionId, state);
   const { route, routedBy } =
@@ -133,7 +137,8 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
     rule.isBraking && counted
       ? await planWhileBraking(core, route, { merchantId: session.merchantId, card: counted, canAsk, plan })
       : { plan, brakes: [] };
-  const claimed = await underLease(claimAs(core, submission, { route, routedBy, fingerprint, counted, ...braked }));
+  const planned = { route, routedBy, fingerprint, counted, storing, ...braked };
+  const claimed = await underLease(claimAs(core, submission, planned));
   if (claimed.type === "lost") return claimed;
   const { result: reloaded } = claimed;
   return { type: "kept", result: { lease: { sessionId, epoch: reloaded.loaded.session.leaseEpoch }, reloaded } };
@@ -145,13 +150,14 @@ type Planned = BrakedPlan & {
   readonly routedBy: RoutedBy | undefined;
   readonly fingerprint: CardFingerprint | undefined;
   readonly counted: CardFingerprint | undefined;
+  readonly storing: StoringClaim | undefined;
   readonly isPastNetwork?: boolean | undefined;
 };
 
 /** Claims the session by its plan. One that its card or its network refuses is declined, or planned once more. */
 async function claimAs(core: Core, submission: Submission, planned: Planned): Promise<Reloaded> {
   const { session, vaultToken, requestId, shopper, network } = submission;
-  const { route, routedBy, fingerprint, counted, plan, brakes, isPastNetwork } = planned;
+  const { route, routedBy, fingerprint, counted, storing, plan, brakes, isPastNetwork } = planned;
   const sessionId = session.id;
   const payer = submission.payer?.hasSucceeded ? submission.payer : undefined;
   const declineCode = payer ? "order_already_paid" : plan.declineCode;
@@ -169,11 +175,13 @@ async function claimAs(core: Core, submission: Submission, planned: Planned): Pr
     if (provider) {
       return commitAndReload(core, { sessionId }, async (tx) => {
         await claimSession(tx, claim);
+        if (storing) await recordStoring(tx, storing);
         const asked = { sessionId, provider, because: because.providerFirst(ruled), shopper };
         return { openedAttemptId: openProvided(tx, core, asked) };
       });
     }
     const first = to && nextOpening(core, opened, { to, because: because.first(ruled) });
+    if (storing) return claimAndStore(core, { claim, first, storing });
     return { loaded: await claimSession(core.database, claim, first), openedAttemptId: first?.id };
   };
   try {

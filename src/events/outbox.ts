@@ -23,6 +23,8 @@ export const eventTypes = [
   "refund.succeeded",
   "refund.failed",
   "refund.pending",
+  "payment_method.saved",
+  "agreement.updated",
 ] as const;
 /** The type of an event, as a webhook's body names it. */
 export type EventType = (typeof eventTypes)[number];

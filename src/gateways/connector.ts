@@ -16,6 +16,7 @@ import type {
   Exemption,
 } from "./authentication.ts";
 import type { Declined } from "./declines.ts";
+import type { StoredAnswer, StoredCardUse } from "./stored-cards.ts";
 
 /** Every gateway that has a connector; the same literals are public in `gateway` and `capturedVia`. */
 export const gateways = ["STRIPE", "ADYEN", "PAYPAL", "SANDBOX_A", "SANDBOX_B"] as const;
@@ -76,6 +77,8 @@ export type AuthorizeRequest = Amount & {
   readonly proof?: AuthenticationProof | undefined;
   /** The exemption to ask the bank for. It may be refused; then the answer asks for authentication. */
   readonly exemption?: Exemption | undefined;
+  /** What the payment does with a stored card, or to store one. */
+  readonly storedCard?: StoredCardUse | undefined;
 };
 
 /** The parts of a request with which the vault fills in the card. */
@@ -169,6 +172,8 @@ export type Held = {
   readonly networkTransactionId?: string | undefined;
   /** When the gateway releases the hold by itself, where it says so. */
   readonly heldUntil?: Date | undefined;
+  /** Of a payment that stores a card, or was made with a stored one. */
+  readonly stored?: StoredAnswer | undefined;
 };
 
 /** The answer to an authorize. Only `held` is a success. */

@@ -30,6 +30,8 @@ import { countUnclassified } from "../record/unclassified-codes.ts";
 import { openWorkItem } from "../record/work-items.ts";
 import type { Attempt, PaymentSession } from "../rows/entities.ts";
 import { exemptionOf, isAuthenticatedFirst, type Payment, plannedAt } from "../rows/payment.ts";
+import { customersUse } from "../stored-cards/gateway-use.ts";
+import { releaseCard } from "../stored-cards/keep-card.ts";
 import { failOver, lockAndDecide, recordAndContinue } from "./after-failure.ts";
 import * as gateway from "./gateway-calls.ts";
 import { adoptCapture, recordAuthorized, recordWinner } from "./held-payments.ts";
@@ -46,9 +48,11 @@ async function extrasFor(work: Work, attempt: Attempt): Promise<gateway.Extras> 
   const mayAsk = shopper?.browser !== undefined && plannedAt(session, attempt)?.authentication !== undefined;
   const isAuthenticated = session.authentications > 0 || isAuthenticatedFirst(session.plan);
   const exemption = exemptionOf(session, attempt);
+  const { stored } = work.loaded;
+  const storedCard = stored ? customersUse(work.core.sealing, stored) : undefined;
   return mayAsk || isAuthenticated
-    ? { ...(await authenticationExtras(work, attempt)), exemption }
-    : { shopper, exemption };
+    ? { ...(await authenticationExtras(work, attempt)), exemption, storedCard }
+    : { shopper, exemption, storedCard };
 }
 
 /**
@@ -60,7 +64,11 @@ export async function tryGateway(work: Work, attempt: Attempt): Promise<Reloaded
   const extras = await extrasFor(work, attempt);
   const answer = await gateway.authorize(core, loaded.session, attempt, extras);
   const { outcome, card } = answer;
-  const isPlain = outcome.type === "held" && !loaded.session.manualCapture && answer.authenticated === undefined;
+  const isPlain =
+    outcome.type === "held" &&
+    !loaded.session.manualCapture &&
+    !loaded.session.stored &&
+    answer.authenticated === undefined;
   if (isPlain) {
     const held = { loaded, attempt, hold: outcome, card };
     try {
@@ -162,7 +170,8 @@ export async function captureWinner(work: Work, attempt: Attempt): Promise<Reloa
     const captured = { loaded, attempt, capture: answer, isConfirmed };
     const ended = await recordCapturedAndEnded(core, lease, captured);
     if (ended) {
-      core.vault.forget(ended.session.id);
+      if (ended.session.stored) releaseCard(core, ended);
+      else core.vault.forget(ended.session.id);
       core.observer?.settled("SUCCEEDED");
       return { loaded: ended };
     }

@@ -41,7 +41,7 @@ import { classifyHealth } from "./circuit-breaker.ts";
 export type AttemptToLookUp = Attempt & Pick<AttemptAtGateway, "isUnrecorded">;
 
 /** The parts of an attempt's request that features of the payment add; a plain payment has its shopper at most. */
-export type Extras = Pick<AuthorizeRequest, "authentication" | "proof" | "exemption"> & {
+export type Extras = Pick<AuthorizeRequest, "authentication" | "proof" | "exemption" | "storedCard"> & {
   readonly shopper?: Shopper | undefined;
 };
 

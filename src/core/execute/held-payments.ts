@@ -28,6 +28,8 @@ import { lookUpInNotifications } from "../record/stored-notifications.ts";
 import { openWorkItem } from "../record/work-items.ts";
 import type { Attempt, PaymentSession } from "../rows/entities.ts";
 import type { Payment } from "../rows/payment.ts";
+import { beginChain } from "../stored-cards/gateway-use.ts";
+import { releaseCard } from "../stored-cards/keep-card.ts";
 import { type FoundCapture, lookUp, voidHold } from "./gateway-calls.ts";
 import { type SettlingParts, settleReported } from "./late-captures.ts";
 
@@ -58,12 +60,13 @@ export async function recordWinner(
   }: { readonly attempt: Attempt; readonly hold: HoldNames; readonly payerId?: SessionId | undefined },
 ): Promise<void> {
   if (payerId !== undefined) return recordOrderLost(tx, { attempt, hold, payerId });
+  if (session.stored) beginChain(tx, { session }, attempt, hold);
   recordHeld(tx, attempt, hold);
   if (!session.manualCapture) return;
   const { holdLifeMs = 0 } = core.connectorOf(attempt.gateway) ?? {};
   recordHold(tx, { attempt, hold }, holdLifeMs);
-  await emitEvent(tx, core, session, "payment_session.held");
-  tx.afterCommit(() => core.vault.forget(session.id));
+  const held = await emitEvent(tx, core, session, "payment_session.held");
+  tx.afterCommit(() => (session.stored ? releaseCard(core, held) : core.vault.forget(session.id)));
 }
 
 /** Sets the time of the next look at a hold. */
@@ -109,6 +112,7 @@ export async function recordAuthorized(
   // rule:manual-capture
   if (!session.manualCapture && payerId === undefined) {
     await recordHeldAndOrdered(tx, lease, { loaded: held.loaded, attempt, hold, card });
+    if (session.stored) beginChain(tx, held.loaded, attempt, { ...hold, brand: card?.brand });
     return end();
   }
   renewLease(tx, lease, card);

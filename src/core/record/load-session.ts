@@ -12,6 +12,7 @@ import {
   RefundEntity,
 } from "../rows/entities.ts";
 import type { Payment } from "../rows/payment.ts";
+import { loadStored } from "../stored-cards/load-stored.ts";
 
 /**
  * A row of `selectPayment`, selected by id, and by merchant unless that is null. `overdue`: the session's
@@ -55,10 +56,15 @@ const selectWhole: Statement = {
 };
 
 /**
- * Returns a session that was read, with its authentications and refunds. One that has any is read again, so that they
- * belong to the same moment as its attempts.
+ * Returns a session that was read, with its authentications and refunds, and what it does with a stored card. One that has any of the
+ * first two is read again, so that they belong to the same moment as its attempts.
  */
 export async function wholeSession(queryable: Queryable, row: SessionRow): Promise<Payment> {
+  const payment = await withParts(queryable, row);
+  return row.stored ? { ...payment, stored: await loadStored(queryable, row.id) } : payment;
+}
+
+async function withParts(queryable: Queryable, row: SessionRow): Promise<Payment> {
   if (row.authentications === 0 && row.refunds === 0) return sessionOfRow(row);
   type WholeRow = SessionRow & { asked: Record<string, unknown>[]; refunded: Record<string, unknown>[] };
   const [whole] = await queryable.query<WholeRow>(selectWhole, [row.id, null]);

@@ -5,6 +5,7 @@
 import type { CardSummary } from "../../card-vault/card-vault.ts";
 import { overdueAfterMs, prepareEvent } from "../../events/outbox.ts";
 import type { CaptureRecord } from "../../gateways/connector.ts";
+import type { StoredAnswer } from "../../gateways/stored-cards.ts";
 import { gatewayReferenceCharactersMax, leaseMs, leaseUsedMs, openingMarginMs } from "../../limits.ts";
 import { callOf } from "../../platform/batches.ts";
 import type { CardFingerprint } from "../../platform/card-token.ts";
@@ -175,6 +176,7 @@ export type HoldNames = {
   readonly gatewayReference: string;
   readonly networkTransactionId?: string | undefined;
   readonly heldUntil?: Date | undefined;
+  readonly stored?: StoredAnswer | undefined;
 };
 
 /** Returns a name that the gateway gave, if it may be one. */

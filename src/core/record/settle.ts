@@ -7,6 +7,7 @@ import { countDecline } from "../card-testing/card-counts.ts";
 import type { Core } from "../core.ts";
 import type { Attempt, PaymentSession } from "../rows/entities.ts";
 import { isFailover, type Payment } from "../rows/payment.ts";
+import { forgetUnlessSaving } from "../stored-cards/forget-unless-saving.ts";
 import { loadSession } from "./load-session.ts";
 
 const settleStatement: Statement = {
@@ -46,7 +47,7 @@ export async function settleSession(
     emitEvent(tx, core, session, eventOf[ending.status]), // rule:end-with-event
   ]);
   if (rows.length === 0) throw new Error("a session settles once, from CREATED");
-  tx.afterCommit(() => core.vault.forget(session.id));
+  tx.afterCommit(() => (ended.session.stored ? forgetUnlessSaving(core, ended) : core.vault.forget(session.id)));
   tx.afterCommit(() => core.observer?.settled(ending.status));
   return ended;
 }
@@ -66,13 +67,14 @@ export async function emitEvent(
   core: Pick<Core, "outbox" | "describeSession">,
   session: Pick<PaymentSession, "id" | "merchantId">,
   type: EventType,
-  about: { readonly attemptId?: AttemptId; readonly refundId?: RefundId } = {},
+  about: { readonly attemptId?: AttemptId; readonly refundId?: RefundId; readonly agreement?: object } = {},
 ): Promise<Payment> {
   const reading = loadSession(tx, session.id);
-  const { attemptId, refundId } = about;
+  const { attemptId, refundId, agreement } = about;
   const subject = {
     ...(attemptId !== undefined && { attemptId: encodeId("att", attemptId) }),
     ...(refundId !== undefined && { refundId: encodeId("ref", refundId) }),
+    ...(agreement !== undefined && { agreement }),
   };
   const recording = recordEvent(tx, core.outbox, {
     sessionId: session.id,

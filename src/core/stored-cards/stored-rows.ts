@@ -1,6 +1,7 @@
 /** Stored cards and agreements as their tables have them. The columns and their rules are in src/migrations/environment/stored-cards.sql. */
 
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
+import { columnsOf } from "../../platform/columns.ts";
 import type { AgreementId, ConnectionId, MerchantId, MethodId, SessionId } from "../../platform/ids.ts";
 
 export type AgreementType = "RECURRING" | "UNSCHEDULED" | "INSTALMENT";
@@ -48,10 +49,10 @@ export const StoredPaymentEntity = defineEntity({
     renewalRef: p.text().nullable(),
     try: p.integer().nullable(),
     methodId: p.uuid().nullable(),
-    openedTokenHash: p.text().nullable(),
+    openedTokenHash: p.blob().nullable(),
     chainVersion: p.integer().nullable(),
     ...chain,
-    consentedAt: p.text().nullable(),
+    consentedAt: p.datetime().nullable(),
     saving: p.text().$type<"REQUESTED" | "KEPT" | "NOT_WANTED" | "DROPPED" | "FAILED">().nullable(),
   },
 });
@@ -101,6 +102,11 @@ export const AgreementEntity = defineEntity({
     endedAt: p.datetime().nullable(),
   },
 });
+
+/** Returns the select list of one of these entities: its days are texts. */
+export function storedColumns(entity: { readonly properties: object }, alias: string): string {
+  return columnsOf(entity, alias).replaceAll(/\w+\.(?:ends_on|network_date) AS/g, (column) => column.replace(" AS", "::text AS"));
+}
 
 type Ids = { merchantId: MerchantId; sessionId: SessionId; methodId: MethodId; agreementId: AgreementId; ownConnectionId: ConnectionId };
 type WithIds<Row, Own> = { [Name in keyof Row]: Name extends keyof Own ? Own[Name] | Exclude<Row[Name], string> : Row[Name] };

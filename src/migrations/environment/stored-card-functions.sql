@@ -1,6 +1,17 @@
 -- The changes of stored cards and agreements, each by a function: the service's role may not write their tables. The guards check what
 -- they change.
 
+-- Whether a customer may pay with a card: its bank has not stopped it, and it is not hidden. Five declines within a day hide it for a day
+-- after the last of them, so that nobody finds its security code by trying.
+CREATE FUNCTION app.is_card_usable(of_merchant uuid, card uuid) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT NOT EXISTS (SELECT FROM card_state WHERE merchant_id = of_merchant AND fingerprint = card AND stopped_at IS NOT NULL)
+    AND NOT EXISTS (
+      SELECT FROM (
+        SELECT declined_at FROM card_decline
+        WHERE merchant_id = of_merchant AND fingerprint = card AND by_customer AND declined_at > app.clock() - interval '2 days'
+        ORDER BY declined_at DESC LIMIT 5) lately
+      HAVING count(*) = 5 AND max(declined_at) > app.clock() - interval '1 day' AND max(declined_at) - min(declined_at) <= interval '1 day') $$;
+
 -- The customer pays with a stored card, opened as this token. Returns no row where the session takes no card any more, or the card is
 -- not an ACTIVE one of its customer (S11).
 CREATE FUNCTION partitions.use_stored_card_rest(of_session uuid, method uuid, token_hash bytea) RETURNS SETOF stored_payment
@@ -25,7 +36,13 @@ BEGIN
   IF NOT FOUND THEN RETURN; END IF;
   SELECT * INTO p FROM partitions.stored_payment_rest p1 WHERE p1.session_id = of_session FOR UPDATE;
   is_opened := coalesce(p.opened_token_hash = s.token_hash, false);
-  IF NOT is_opened THEN p.method_id := NULL; p.opened_token_hash := NULL; END IF;
+  IF NOT is_opened THEN
+    p.method_id := NULL; p.opened_token_hash := NULL;
+  -- LL006: deleted, stopped or hidden since it was opened (src/core/stored-cards/claim-stored.ts).
+  ELSIF NOT EXISTS (SELECT FROM payment_method m WHERE m.id = p.method_id AND m.status = 'ACTIVE' AND m.stopped_because IS NULL
+                    AND app.is_card_usable(m.merchant_id, m.fingerprint)) THEN
+    RAISE EXCEPTION 'the stored card cannot be used any more' USING ERRCODE = 'LL006';
+  END IF;
   IF p.role IN ('SAVE','RECOVERY') THEN
     IF p.terms IS NOT NULL AND template IS NULL THEN PERFORM app.refuse('an agreement needs the customer''s consent'); END IF;
     -- A card that is stored already is not stored again; its agreement is made.
@@ -210,4 +227,15 @@ BEGIN
   WHERE session_id IN (SELECT id FROM payment_session WHERE merchant_id = of_merchant AND customer_ref = customer);
   UPDATE agreement SET customer_ref = NULL WHERE merchant_id = of_merchant AND customer_ref = customer;
   UPDATE payment_method SET customer_ref = NULL WHERE merchant_id = of_merchant AND customer_ref = customer;
+END $$;
+
+-- The vault has a card no longer: the core was restored behind it, or it has lost its cards. Its agreements need another one.
+CREATE FUNCTION app.lose_card(method uuid, hash bytea) RETURNS TABLE (agreement_id uuid, session_id uuid)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+  UPDATE payment_method SET stopped_because = 'card_lost' WHERE id = method AND handle_hash = hash AND status = 'ACTIVE';
+  IF NOT FOUND THEN RETURN; END IF;
+  RETURN QUERY UPDATE agreement SET method_id = NULL, status = 'NEEDS_CARD', status_because = 'card_lost'
+    WHERE method_id = method AND status NOT IN ('CANCELLED','ENDED') RETURNING id, agreement.session_id;
 END $$;

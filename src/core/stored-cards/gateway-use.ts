@@ -1,0 +1,50 @@
+/** What a payment with `stored` tells its gateway about the card, and what it records of the answer. */
+import type { StoredAnswer, StoredCardUse, StoredPurpose } from "../../gateways/stored-cards.ts";
+import type { Statement, Tx } from "../../platform/database.ts";
+import type { KeyRing } from "../../platform/secrets.ts";
+import { usable } from "../record/payment-functions.ts";
+import type { Attempt } from "../rows/entities.ts";
+import type { Payment } from "../rows/payment.ts";
+import { pseudonymOf } from "./load-stored.ts";
+import type { AgreementTerms, AgreementType, StoredPayment } from "./stored-rows.ts";
+
+const purposes = {
+  RECURRING: "recurring",
+  UNSCHEDULED: "unscheduled",
+  INSTALMENT: "instalment",
+} as const satisfies Record<AgreementType, StoredPurpose>;
+
+/** Returns what a customer's payment tells its gateway; undefined where the card is neither stored nor will be. */
+export function customersUse(sealing: KeyRing, stored: StoredPayment): StoredCardUse | undefined {
+  const { merchantId, customerRef, saving, terms, openedTokenHash } = stored;
+  if (customerRef === null) return undefined;
+  const customer = pseudonymOf(sealing, { merchantId, customerRef });
+  if (saving === "REQUESTED" && terms)
+    return { type: "save", customer, purpose: purposes[terms.type], terms: termsForGateway(terms) };
+  if (openedTokenHash !== null) return { type: "customer", customer };
+  return saving === "REQUESTED" ? { type: "save", customer, purpose: "customer" } : undefined;
+}
+
+function termsForGateway({ everyDays, endsOn, instalments }: AgreementTerms) {
+  return { everyDays, endsOn: endsOn === undefined ? undefined : new Date(endsOn), instalments };
+}
+
+const beginChainStatement: Statement = {
+  name: "begin_chain",
+  partitionKey: 1,
+  text: "SELECT p.session_id FROM app.begin_chain($1, $2, $3, $4, $5, $6, $7) p",
+};
+
+/** Records the chain that a hold begins: its name at the network, and the gateway's own. */
+export function beginChain(
+  tx: Tx,
+  { session }: Pick<Payment, "session">,
+  { sessionId, connectionId }: Attempt,
+  hold: { readonly networkTransactionId?: string | undefined; readonly stored?: StoredAnswer | undefined; readonly brand?: string | undefined },
+): void {
+  const { own, network } = hold.stored ?? {};
+  const transactionId = usable(network?.transactionId ?? hold.networkTransactionId);
+  const ofGateway = own ? [connectionId, own.customer, own.method] : [null, null, null];
+  const values = [hold.brand ?? session.cardBrand, transactionId, usable(network?.linkId), ...ofGateway];
+  tx.send(beginChainStatement, [sessionId, ...values]);
+}

@@ -1,0 +1,30 @@
+/** Reads what a payment does with a stored card. */
+import type { Queryable, Statement } from "../../platform/database.ts";
+import type { MerchantId, SessionId } from "../../platform/ids.ts";
+import { deriveKey, hmacSha256, type KeyRing } from "../../platform/secrets.ts";
+import { type StoredPayment, StoredPaymentEntity, storedColumns } from "./stored-rows.ts";
+
+const selectStored: Statement = {
+  name: "select_stored_payment",
+  partitionKey: 1,
+  text: `SELECT ${storedColumns(StoredPaymentEntity, "p")} FROM stored_payment p WHERE p.session_id = $1`,
+};
+
+/** Returns what a session with `stored` does with a stored card. */
+export async function loadStored(queryable: Queryable, sessionId: SessionId): Promise<StoredPayment> {
+  const [stored] = await queryable.query<StoredPayment>(selectStored, [sessionId]);
+  if (stored === undefined) throw new Error("the session no longer exists");
+  return stored;
+}
+
+// As long as an MD5: every gateway takes that many characters.
+const pseudonymCharacters = 32;
+
+/** Returns the name that gateways get for a customer: it says nothing about the merchant's own. */
+export function pseudonymOf(
+  sealing: KeyRing,
+  { merchantId, customerRef }: { readonly merchantId: MerchantId; readonly customerRef: string },
+): string {
+  const key = deriveKey(sealing.keys[sealing.current]!, "customers at gateways");
+  return hmacSha256(key, `${merchantId} ${customerRef}`).toString("hex").slice(0, pseudonymCharacters);
+}
