@@ -65,7 +65,9 @@ export class Orders {
     this.#changes.emit(order.orderRef);
   }
 
+  /** A charge that was answered twice, after a double click, is one. */
   recordRenewal(order: Order, renewal: PaymentSession): void {
+    if (order.renewals.some(({ sessionId }) => sessionId === renewal.sessionId)) return;
     order.renewals.push(renewal);
     this.#changes.emit(order.orderRef);
   }

@@ -23,6 +23,27 @@ export type NewPaymentSession = {
   readonly replaces?: string | undefined;
   /** Takes a second payment of the order, also where your settings refuse repeated orders. */
   readonly allowRepeatedOrder?: boolean | undefined;
+  /** Your reference of a signed-in customer, who may pay with the cards that are stored under it. */
+  readonly customerRef?: string | undefined;
+  /** Stores the card if the customer consents: by a checkbox, or with an agreement by paying. Needs `customerRef`. */
+  readonly saveCard?: { readonly agreement?: AgreementTerms | undefined } | undefined;
+  /** Whether the customer enters the security code of a stored card. The default is `required`. */
+  readonly storedCardSecurityCode?: "required" | "skip" | undefined;
+};
+
+/** What a customer agrees to: later charges without the customer. Only UNSCHEDULED may lack `everyDays` and `endsOn`. */
+export type AgreementTerms = {
+  readonly type: "RECURRING" | "UNSCHEDULED" | "INSTALMENT";
+  /** The sentence that the customer reads: at most 500 characters. */
+  readonly text: string;
+  /** The least number of days between two charges. */
+  readonly everyDays?: number | undefined;
+  /** The last day of a charge, in UTC, such as 2031-12-31. */
+  readonly endsOn?: string | undefined;
+  /** The number of parts, of an INSTALMENT only: 2 to 99. */
+  readonly instalments?: number | undefined;
+  /** The highest amount of one charge, in minor units. */
+  readonly maxAmountMinor?: number | undefined;
 };
 
 /** The address to which a card is billed. */
@@ -56,6 +77,8 @@ export type CreatedPaymentSession = {
   readonly orderRef: string;
   readonly amountMinor: number;
   readonly currency: string;
+  /** The agreement that the payment begins. It exists a moment after the payment is approved. */
+  readonly agreementId?: string;
 };
 
 /** A session as lists show it: without its attempts. */
@@ -101,6 +124,8 @@ export type PaymentSessionSummary = {
   readonly expiredBecause?: ExpiryReason;
   /** The session that has taken its place. */
   readonly replacedBy?: string;
+  /** As given at creation, until the customer's data is erased. */
+  readonly customerRef?: string;
 };
 
 /** A session with its attempt trail. */
@@ -119,6 +144,37 @@ export type PaymentSession = PaymentSessionSummary & {
   readonly amountRefundedMinor?: number;
   /** The rest that can be refunded. Absent before the payment has SUCCEEDED. */
   readonly amountRefundableMinor?: number;
+  /** Who pays: CUSTOMER on your page, or MERCHANT by an agreement. Absent without `customerRef`. */
+  readonly initiator?: "CUSTOMER" | "MERCHANT";
+  /** The stored card that paid, or as which the card of the payment was stored. */
+  readonly paymentMethodId?: string;
+  /** The agreement that is charged, or that the payment begins. */
+  readonly agreementId?: string;
+  /** Your reference of the charge, of a payment by agreement. */
+  readonly renewalRef?: string;
+  /** What became of the storing of the card. Every status but PENDING is final. */
+  readonly savedCard?: { readonly status: "PENDING" | "SAVED" | "NOT_WANTED" | "FAILED" };
+  /** Whether and when an unpaid charge of an agreement may be tried again. */
+  readonly retry?: {
+    readonly allowed: boolean;
+    readonly notBefore?: string;
+    readonly triesLeft: number;
+    readonly customerNeeded: boolean;
+    readonly because: string;
+  };
+};
+
+/** A charge of an agreement. */
+export type NewCharge = {
+  readonly amountMinor: number;
+  /** ISO 4217, such as EUR. */
+  readonly currency: string;
+  /** Your reference of the order, stored exactly as given. */
+  readonly orderRef: string;
+  /** Your reference of the charge, which is paid once at most. The default is `orderRef`. */
+  readonly renewalRef?: string | undefined;
+  readonly statementDescriptor?: string | undefined;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
 };
 
 /** A merchant's reason for a refund, which some gateways take. */

@@ -4,6 +4,7 @@ import { checkHeaderText } from "./header-text.ts";
 import { exchange, type HttpRequest } from "./http-exchange.ts";
 import type {
   CreatedPaymentSession,
+  NewCharge,
   NewPaymentSession,
   NewRefund,
   PaymentSession,
@@ -103,6 +104,22 @@ export class RestClient {
   cancelSession(sessionId: string, options: CallOptions = {}): Promise<PaymentSession> {
     const path = `/payment-sessions/${encodeURIComponent(sessionId)}/cancel`;
     return this.#call<PaymentSession>({ method: "POST", path }, "sessionId", options);
+  }
+
+  /**
+   * Charges an agreement without the customer, and waits for the outcome. The same `idempotencyKey` names the same try of the
+   * charge for ever, so a repeat charges nothing twice.
+   */
+  async chargeAgreement(
+    agreementId: string,
+    charge: NewCharge,
+    options: CallOptions & { readonly idempotencyKey: string },
+  ): Promise<PaymentSession> {
+    const idempotencyKey = checkHeaderText("idempotencyKey", options.idempotencyKey);
+    const headers = { "content-type": "application/json", "idempotency-key": idempotencyKey };
+    const path = `/agreements/${encodeURIComponent(agreementId)}/payment-sessions`;
+    const request = { method: "POST", path, headers, body: JSON.stringify(charge) } as const;
+    return this.#call<PaymentSession>(request, "sessionId", options, this.#longPatience);
   }
 
   /**
