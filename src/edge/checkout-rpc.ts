@@ -63,8 +63,8 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
         signal: context.signal,
         requestId: decodeId("req", context.values.get(requestIdKey)),
         shopper: shopperOf(context, request.browser),
-        network,
         consent: request.saveCard,
+        network,
       };
       // The span ends when the customer is answered; the payment may continue.
       const submitted = environment.core.tracing.span(
