@@ -93,7 +93,9 @@ const endUnsubmitted: Statement = {
 };
 const countOpen: Statement = {
   name: unnamed,
-  text: `SELECT count(*)::int AS open FROM payment_session WHERE merchant_id = $1 AND phase = 'PROCESSING' AND status = 'CREATED'`,
+  text: `
+    SELECT (SELECT count(*) FROM payment_session WHERE merchant_id = $1 AND phase = 'PROCESSING' AND status = 'CREATED')::int
+      + (SELECT count(*) FROM stored_payment WHERE merchant_id = $1 AND saving = 'REQUESTED')::int AS open`,
 };
 const selectOrders: Statement = {
   name: unnamed,
@@ -112,6 +114,24 @@ export async function recordOrders(tx: Tx, merchantId: MerchantId, { text }: Ord
   await tx.query(writeOrders, [merchantId, text]);
 }
 
+const selectCards: Statement = {
+  name: unnamed,
+  text: `
+    SELECT EXISTS (SELECT FROM payment_method WHERE merchant_id = $1) OR EXISTS (SELECT FROM agreement WHERE merchant_id = $1)
+      OR EXISTS (SELECT FROM stored_payment WHERE merchant_id = $1 AND saving = 'REQUESTED') AS "hasCards"`,
+};
+const readCards: Statement = { name: unnamed, text: "SELECT app.read_stored_cards($1)::text AS text" };
+const writeCards: Statement = { name: unnamed, text: "SELECT app.write_stored_cards($1, $2::jsonb)" };
+const removeCards: Statement = { name: unnamed, text: "SELECT app.remove_stored_cards($1)" };
+
+/** The stored cards of a merchant's customers, with their agreements, as one text. */
+export type Cards = { readonly text: string };
+
+/** Writes a merchant's stored cards into the cell that it moves to. */
+export async function recordCards(tx: Tx, merchantId: MerchantId, { text }: Cards): Promise<void> {
+  await tx.query(writeCards, [merchantId, text]);
+}
+
 // A submission takes seconds; while creations wait, only those of the last seconds are left.
 const openWaitMs = 10_000;
 const lastOpenWaitMs = 2_000;
@@ -124,8 +144,8 @@ async function drain(tx: Tx, merchantId: MerchantId, waitMs: number): Promise<vo
     const [counted] = await tx.query<{ open: number }>(countOpen, [merchantId]);
     if (counted?.open === 0) return;
     if (waitedMs >= waitMs) {
-      const what = `${counted?.open} payments of the merchant are held or being processed`;
-      const why = "It refuses a second payment of an order, which cells cannot check of each other.";
+      const what = `${counted?.open} payments of the merchant are held, being processed or storing a card`;
+      const why = "It refuses a second payment of an order, or has stored cards, which are in one cell only.";
       throw new DomainError("state_conflict", `${what}. ${why} Repeat the move once they have ended.`);
     }
     await pause(openPauseMs);
@@ -135,25 +155,30 @@ async function drain(tx: Tx, merchantId: MerchantId, waitMs: number): Promise<vo
 /**
  * Closes this cell for the merchant's new sessions, if its configuration is still the one that was copied; otherwise
  * changes nothing and returns false. Creations of all merchants wait for the end of this transaction. Of a merchant that refuses a
- * second payment of an order, `handOver` gets all orders first, once nothing of it can be paid here any more.
+ * second payment of an order, `handOver` gets all orders first, and of one with stored cards all cards, once nothing of it can be paid
+ * here any more. The cards are then removed here.
  */
 export async function closeCell(
   tx: Tx,
   copied: Configuration,
   { merchantId, toCell }: { merchantId: MerchantId; toCell: number },
-  handOver: (orders: Orders) => Promise<void> = async () => {},
+  handOver: (parts: { readonly orders?: Orders; readonly cards?: Cards }) => Promise<void> = async () => {},
 ): Promise<boolean> {
   await lockConfiguration(tx, merchantId);
   if ((await readConfiguration(tx, merchantId)).text !== copied.text) return false;
   const [before] = await tx.query<{ refusesRepeats: boolean }>(selectOrders, [merchantId]);
-  if (before?.refusesRepeats) await drain(tx, merchantId, openWaitMs);
+  const [stored] = await tx.query<{ hasCards: boolean }>(selectCards, [merchantId]);
+  const hasParts = before?.refusesRepeats || stored?.hasCards;
+  if (hasParts) await drain(tx, merchantId, openWaitMs);
   await tx.query(lockCreations, []);
-  if (before?.refusesRepeats) {
+  if (hasParts) {
     await drain(tx, merchantId, lastOpenWaitMs);
-    const [orders] = await tx.query<Orders>(selectOrders, [merchantId]);
-    await handOver(orders!);
+    const [orders] = before?.refusesRepeats ? await tx.query<Orders>(selectOrders, [merchantId]) : [];
+    const [cards] = stored?.hasCards ? await tx.query<Cards>(readCards, [merchantId]) : [];
+    await handOver({ ...(orders && { orders }), ...(cards && { cards }) });
   }
   await tx.query(close, [merchantId, toCell]);
+  if (stored?.hasCards) await tx.query(removeCards, [merchantId]);
   return true;
 }
 

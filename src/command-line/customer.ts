@@ -6,7 +6,7 @@ export function customerCommand(): Command {
   return new Command("customer").addCommand(eraseCommand());
 }
 
-type Named = { readonly email?: string; readonly session?: string };
+type Named = { readonly email?: string; readonly session?: string; readonly customerRef?: string };
 
 function eraseCommand(): Command {
   return merchantCommand("erase", {
@@ -16,13 +16,18 @@ function eraseCommand(): Command {
   })
     .option("--email <address>", "e-mail address of the customer; case is ignored")
     .option("--session <id>", "the one session to erase from, such as one without an e-mail address")
-    .action(async ({ email = "", session: sessionId = "", ...options }: AttachOptions & ScopeOptions & Named) => {
+    .option(
+      "--customer-ref <reference>",
+      "the merchant's reference of the customer, whose agreements are cancelled and whose stored cards are deleted too",
+    )
+    .action(async (given: AttachOptions & ScopeOptions & Named) => {
+      const { email = "", session: sessionId = "", customerRef = "", ...options } = given;
       await administer(
         options,
         async ({ settings }) => {
           let [sessions, orderReferences, after] = [0, 0, ""];
           do {
-            const erased = await settings.eraseCustomer({ ...scopeOf(options), email, sessionId, after });
+            const erased = await settings.eraseCustomer({ ...scopeOf(options), email, sessionId, customerRef, after });
             sessions += erased.sessions ?? 0;
             orderReferences += erased.orderReferences ?? 0;
             after = erased.nextAfter ?? "";

@@ -147,12 +147,12 @@ type ResealOptions = OutputOptions &
   };
 
 /**
- * Seals gateways' credentials and signing secrets with the current key. Stored idempotent answers expire by themselves.
+ * Seals gateways' credentials, signing secrets and the handles of stored cards with the current key. Stored idempotent answers expire by themselves.
  */
 export function resealCommand(): Command {
   const command = describedCommand("reseal", {
     description:
-      "seal gateways' credentials and webhook secrets again with the current key, before the old key is dropped",
+      "seal gateways' credentials, webhook secrets and the handles of stored cards again with the current key, before the old key is dropped",
     example:
       "switchyard server-keys reseal --environment live --keys keys-live.json --url postgres://owner@db/switchyard_live",
   });
@@ -164,6 +164,7 @@ export function resealCommand(): Command {
     .action(async (options: ResealOptions) => {
       const { environment: environmentName, keys } = options;
       const { sealing } = parseKeyFile(readFileSync(keys, "utf8"), environmentName);
+      const { resealHandles } = await import("../core/stored-cards/reseal-handles.ts");
       const { resealAlertChats } = await import("../events/alert-settings.ts");
       const { resealSigningSecrets } = await import("../events/signing-secrets.ts");
       const { resealCredentials } = await import("../gateways/reseal-credentials.ts");
@@ -173,9 +174,11 @@ export function resealCommand(): Command {
         const credentials = await resealCredentials(database, sealing);
         const endpoints = await resealSigningSecrets(database, { sealing, environmentName });
         const chats = await resealAlertChats(database, { sealing, environmentName });
-        print(options, { credentials, endpoints, chats }, () => [
+        const cards = await resealHandles(database, sealing);
+        print(options, { credentials, endpoints, chats, cards }, () => [
           `Sealed ${credentials} credentials and the secrets of ${endpoints} endpoints with ${sealing.current}.`,
           ...(chats > 0 ? [`Sealed ${chats} chats for alerts with ${sealing.current}.`] : []),
+          ...(cards > 0 ? [`Sealed the handles of ${cards} stored cards with ${sealing.current}.`] : []),
         ]);
       } finally {
         await close();

@@ -322,8 +322,8 @@ function created(
   return {
     session,
     clientSecret: deriveClientSecret(core.clientSecretKeys, session.id, session.secretVersion),
-    agreementId: agreementIdOf(session.id, order),
     ...answer,
+    ...(order.saveCard && { agreementId: agreementIdOf(session.id, order) }),
   };
 }
 
@@ -382,9 +382,13 @@ function findUncapturable({ runtime }: Core, owner: SessionOwner, order: NewSess
   return [];
 }
 
+function isAboutStoredCards({ customerRef, saveCard, storedCardSecurityCode }: StoringOrder): boolean {
+  return customerRef !== undefined || saveCard !== undefined || storedCardSecurityCode !== undefined;
+}
+
 function requirePayable(core: Core, owner: SessionOwner, order: NewSession): void {
-  const now = core.runtime.now();
-  const problems = [...findUnpayable(order), ...findUncapturable(core, owner, order), ...findUnstorable(order, now)];
+  const problems = [...findUnpayable(order), ...findUncapturable(core, owner, order)];
+  if (isAboutStoredCards(order)) problems.push(...findUnstorable(order, core.runtime.now()));
   if (problems.length > 0) {
     throw new DomainError("invalid_field", problemsInWords(problems, "invalid_field"), { problems });
   }

@@ -8,7 +8,14 @@ import {
   MoveMerchantResponseSchema,
 } from "../../gen/dashboard/v1/merchants_pb.ts";
 import { listMerchants, recordCell } from "../accounts/merchants.ts";
-import { closeCell, hasLeft, readConfiguration, recordOrders, writeConfiguration } from "../accounts/move-merchant.ts";
+import {
+  closeCell,
+  hasLeft,
+  readConfiguration,
+  recordCards,
+  recordOrders,
+  writeConfiguration,
+} from "../accounts/move-merchant.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { DashboardEnvironment, DashboardParts } from "./dashboard-parts.ts";
@@ -56,8 +63,11 @@ async function copyAndClose({ merchantId, environment: from, rpcContext }: Scope
     const copied = await readConfiguration(from.database, merchantId);
     await rpcContext.changeEnvironment(to, (tx) => writeConfiguration(tx, copied, { merchantId, fromCell: from.cell }));
     const isClosed = await rpcContext.changeEnvironment(from, async (tx) => {
-      const closed = await closeCell(tx, copied, { merchantId, toCell: to.cell }, (orders) =>
-        rpcContext.changeEnvironment(to, (there) => recordOrders(there, merchantId, orders)),
+      const closed = await closeCell(tx, copied, { merchantId, toCell: to.cell }, ({ orders, cards }) =>
+        rpcContext.changeEnvironment(to, async (there) => {
+          if (orders) await recordOrders(there, merchantId, orders);
+          if (cards) await recordCards(there, merchantId, cards);
+        }),
       );
       if (closed) await rpcContext.audit(tx, { subject, before: { cell: from.cell }, after: { cell: to.cell } });
       return closed;

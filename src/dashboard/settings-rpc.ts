@@ -32,7 +32,7 @@ import type { Queryable } from "../platform/database.ts";
 import { DomainError, type FieldProblem } from "../platform/errors.ts";
 import { decodeId, encodeId, type MerchantId } from "../platform/ids.ts";
 import { isPageOrigin } from "../platform/page-origin.ts";
-import { eraseCustomer, eraseFromSession, hashOfErased } from "../retention/erase-customer.ts";
+import { eraseByReference, eraseCustomer, eraseFromSession, hashOfErased } from "../retention/erase-customer.ts";
 import { brakingMessage } from "./braking-messages.ts";
 import type { DashboardEnvironment } from "./dashboard-parts.ts";
 import { scopedContextOf } from "./rpc-context.ts";
@@ -98,10 +98,15 @@ export function createSettingsService(): ServiceImpl<typeof SettingsService> {
       return create(SetBrakingResponseSchema, { settings });
     },
 
-    async eraseCustomer({ email, after, sessionId }, context) {
+    async eraseCustomer({ email, after, sessionId, customerRef }, context) {
       const { merchantId, environment, rpcContext } = scopedContextOf(context);
-      if ((email === "") === (sessionId === "")) {
-        throw new DomainError("invalid_field", "Name either an e-mail address or a session.", { field: "email" });
+      if ([email, sessionId, customerRef].filter((name) => name !== "").length !== 1) {
+        const message = "Name either an e-mail address, a session or a customer reference.";
+        throw new DomainError("invalid_field", message, { field: "email" });
+      }
+      if (customerRef !== "") {
+        const sessions = await eraseReferred(context, customerRef);
+        return create(EraseCustomerResponseSchema, { sessions });
       }
       if (sessionId !== "") return create(EraseCustomerResponseSchema, await eraseOne(context, sessionId));
       const from = after === "" ? undefined : decodeId("ps", after);
@@ -121,6 +126,17 @@ export function createSettingsService(): ServiceImpl<typeof SettingsService> {
       return create(EraseCustomerResponseSchema, { sessions, orderReferences, nextAfter: next });
     },
   };
+}
+
+async function eraseReferred(context: HandlerContext, customerRef: string): Promise<number> {
+  const { merchantId, environment, rpcContext } = scopedContextOf(context);
+  return rpcContext.transactingIn(environment).transaction(async (tx) => {
+    const sessions = await eraseByReference(tx, { merchantId, customerRef });
+    const subject = `${encodeId("mer", merchantId)}/customer`;
+    const customer = hashOfErased(environment.core.sealing, customerRef);
+    await rpcContext.audit(tx, { subject, after: { customer, sessions } });
+    return sessions;
+  });
 }
 
 async function eraseOne(context: HandlerContext, named: string): Promise<{ readonly sessions: number }> {

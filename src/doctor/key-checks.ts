@@ -2,6 +2,7 @@
 import { associatedDataOf as dataOfMember } from "../accounts/totp.ts";
 import type { ServerKeys } from "../config/server-keys.ts";
 import { answerAssociatedData as dataOfAnswer } from "../core/create-session.ts";
+import { handleAssociatedData as dataOfHandle } from "../core/stored-cards/claim-stored.ts";
 import { chatAssociatedDataOf as dataOfChat } from "../events/alert-settings.ts";
 import { associatedDataOf as dataOfEndpoint } from "../events/signing-secrets.ts";
 import { placeOf as dataOfConnection } from "../gateways/connections.ts";
@@ -24,7 +25,9 @@ const selectSealed = {
          ) every ORDER BY kind, split_part(sealed, '.', 1), created_at DESC)
          UNION ALL SELECT 'answer', split_part(newest, ' ', 1), split_part(newest, ' ', 2) FROM (
            SELECT max((session_id::text || ' ' || answer_sealed) COLLATE "C") AS newest FROM idempotency
-           WHERE expires_at > (SELECT app.clock()) AND answer_sealed IS NOT NULL GROUP BY split_part(answer_sealed, '.', 1)) answers`,
+           WHERE expires_at > (SELECT app.clock()) AND answer_sealed IS NOT NULL GROUP BY split_part(answer_sealed, '.', 1)) answers
+         UNION ALL (SELECT DISTINCT ON (split_part(handle_sealed, '.', 1)) 'handle', merchant_id || ' ' || encode(handle_hash, 'hex'), handle_sealed
+           FROM payment_method WHERE handle_sealed IS NOT NULL ORDER BY split_part(handle_sealed, '.', 1), id DESC)`,
 };
 const selectSecretVersions = {
   name: "examine_secret_versions",
@@ -55,6 +58,13 @@ const sealedKinds = {
   },
   endpoint: { what: "signing secrets of endpoints", associatedDataOf: dataOfEndpoint },
   chat: { what: "chats for alerts", associatedDataOf: dataOfChat },
+  handle: {
+    what: "handles of stored cards",
+    associatedDataOf: (_: Environment, id: string) => {
+      const [merchantId = "", hash = ""] = id.split(" ");
+      return dataOfHandle(merchantId, Buffer.from(hash, "hex"));
+    },
+  },
   answer: { what: "answers to Idempotency-Keys", associatedDataOf: (_: Environment, id: string) => dataOfAnswer(id) },
 };
 

@@ -4,6 +4,7 @@ import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
 import { LedgerService } from "../../gen/payments/v1/ledger_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { RefundService } from "../../gen/payments/v1/refund_pb.ts";
+import { AgreementService, PaymentMethodService } from "../../gen/payments/v1/stored_card_pb.ts";
 import { findKeyHolder, parseKey } from "../accounts/api-keys.ts";
 import { letterOf, verifyClientSecret } from "../core/client-secret.ts";
 import { findChargedSession } from "../core/sessions.ts";
@@ -28,7 +29,9 @@ export type Authenticate = (
 ) => Promise<Caller>;
 
 const merchantServices: ReadonlySet<string> = new Set(
-  [PaymentSessionService, RefundService, LedgerService].map(({ typeName }) => typeName),
+  [PaymentSessionService, RefundService, PaymentMethodService, AgreementService, LedgerService].map(
+    ({ typeName }) => typeName,
+  ),
 );
 
 /** Reports whether a merchant's backend calls this service, with its secret key. */

@@ -1,4 +1,5 @@
 /** The caller of a request, as handlers find it in the context values. */
+import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
 import { createContextKey, type HandlerContext } from "@connectrpc/connect";
 import type { KeyHolder } from "../accounts/api-keys.ts";
 import type { Core } from "../core/core.ts";
@@ -102,4 +103,16 @@ export function readIdempotencyKey(headers: Pick<Headers, "get">): string | unde
 /** Returns what the spans say with which a payment begins at the edge. */
 export function sessionFacts({ name }: EdgeEnvironment, { values }: HandlerContext, sessionId: SessionId) {
   return { environment: name, sessionId: encodeId("ps", sessionId), requestId: values.get(requestIdKey) };
+}
+
+// 0001-01-01 to 9999-12-31 (google/protobuf/timestamp.proto): JSON is limited to it, but the binary form carries any
+// number.
+const secondsMin = -62_135_596_800n;
+const secondsMax = 253_402_300_799n;
+
+/** Returns the time of a field. Throws `invalid_parameter` for one that JSON could not carry. */
+export function momentOf(field: string, timestamp: Timestamp | undefined): Date | undefined {
+  if (timestamp === undefined) return undefined;
+  if (timestamp.seconds >= secondsMin && timestamp.seconds <= secondsMax) return timestampDate(timestamp);
+  throw new DomainError("invalid_parameter", `${field} must lie between the years 1 and 9999.`, { field });
 }

@@ -16,6 +16,7 @@ import { LedgerService } from "../../gen/payments/v1/ledger_pb.ts";
 import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { RefundService } from "../../gen/payments/v1/refund_pb.ts";
+import { AgreementService, PaymentMethodService } from "../../gen/payments/v1/stored_card_pb.ts";
 import { internalConnections, internalHttp2 } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
 import { refuseRepeats } from "../platform/http-head.ts";
@@ -28,6 +29,7 @@ import { meterRequest } from "./meter-request.ts";
 import { createMetaService, paymentSessionService } from "./payments-rpc.ts";
 import { createReflection } from "./reflection.ts";
 import { refundService } from "./refunds-rpc.ts";
+import { agreementService, paymentMethodService } from "./stored-cards-rpc.ts";
 import { beginRequest } from "./request-id.ts";
 import { createRpcAdapter, type RpcAdapter } from "./rpc-adapter.ts";
 import { sendRefusal } from "./rpc-form.ts";
@@ -49,7 +51,10 @@ export type GrpcServer = {
   close(): Promise<void>;
 };
 
-const always = [PaymentSessionService, RefundService, LedgerService, CheckoutService, MetaService, Health];
+const always = [
+  ...[PaymentSessionService, RefundService, PaymentMethodService, AgreementService, LedgerService],
+  ...[CheckoutService, MetaService, Health],
+];
 
 /** Creates the internal server; the caller listens and closes. */
 export function createGrpcServer(parts: EdgeParts, options: GrpcOptions): GrpcServer {
@@ -80,6 +85,8 @@ function route(parts: EdgeParts, { reflection }: GrpcOptions, router: ConnectRou
   const served = [...always, ...parts.guestServices.services];
   router.service(PaymentSessionService, paymentSessionService);
   router.service(RefundService, refundService);
+  router.service(PaymentMethodService, paymentMethodService);
+  router.service(AgreementService, agreementService);
   router.service(LedgerService, ledgerService);
   router.service(MetaService, createMetaService(parts.meta));
   parts.routeCheckout(router);

@@ -9,12 +9,15 @@ import { LedgerService } from "../../gen/payments/v1/ledger_pb.ts";
 import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { RefundService } from "../../gen/payments/v1/refund_pb.ts";
+import { AgreementService, PaymentMethodService } from "../../gen/payments/v1/stored_card_pb.ts";
 import { meterResponse, type RequestEnd, type RequestMeter, requestEndOf } from "../platform/request-meter.ts";
 import type { AnyRequest, AnyResponse } from "./request-id.ts";
 
 const services = [
   PaymentSessionService,
   RefundService,
+  PaymentMethodService,
+  AgreementService,
   LedgerService,
   CheckoutService,
   MetaService,

@@ -1,6 +1,6 @@
 /** The calls of merchants' backends: proto ↔ core, one short method an rpc. */
 import { create, type JsonObject } from "@bufbuild/protobuf";
-import { type Timestamp, timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import { GetMetaResponseSchema, type MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import {
@@ -24,6 +24,7 @@ import { statusOverrideKey } from "../transcoder/transcoder.ts";
 import {
   callerKey,
   type EdgeEnvironment,
+  momentOf,
   readIdempotencyKey,
   requestIdKey,
   requireMerchant,
@@ -31,6 +32,7 @@ import {
   sessionFacts,
 } from "./caller.ts";
 import { toSessionMessage, toSummaryMessage } from "./session-messages.ts";
+import { termsOf } from "./stored-card-messages.ts";
 
 /** The session rpcs of a merchant's backend; every method sees its own merchant and environment only. */
 export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = {
@@ -45,6 +47,7 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
       captureBy: momentOf("captureBy", request.captureBy),
       replaces: request.replaces === undefined ? undefined : requireSession(request.replaces, context, "replaces"),
       allowRepeatedOrder: request.allowRepeatedOrder,
+      saveCard: request.saveCard && { agreement: request.saveCard.agreement && termsOf(request.saveCard.agreement) },
       requestId: decodeId("req", context.values.get(requestIdKey)),
     };
     const created =
@@ -73,6 +76,7 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
       orderRef: created.session.orderRef,
       amountMinor: BigInt(created.session.amountMinor),
       currency: created.session.currency,
+      ...(created.agreementId && { agreementId: encodeId("agr", created.agreementId) }),
     });
   },
 
@@ -152,17 +156,6 @@ function setCreatedHeaders(context: HandlerContext, sessionId: string, replayed:
   context.values.set(statusOverrideKey, 201);
   context.responseHeader.set("Location", `/api/v1/payment-sessions/${sessionId}`);
   if (replayed) context.responseHeader.set("Idempotent-Replayed", "true");
-}
-
-// 0001-01-01 to 9999-12-31 (google/protobuf/timestamp.proto): JSON is limited to it, but the binary form carries any
-// number.
-const secondsMin = -62_135_596_800n;
-const secondsMax = 253_402_300_799n;
-
-function momentOf(field: string, timestamp: Timestamp | undefined): Date | undefined {
-  if (timestamp === undefined) return undefined;
-  if (timestamp.seconds >= secondsMin && timestamp.seconds <= secondsMax) return timestampDate(timestamp);
-  throw new DomainError("invalid_parameter", `${field} must lie between the years 1 and 9999.`, { field });
 }
 
 function statusOf(status: PaymentSession_Status | undefined): SessionStatus | undefined {

@@ -6,6 +6,7 @@ import { LedgerService } from "../../gen/payments/v1/ledger_pb.ts";
 import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { RefundService } from "../../gen/payments/v1/refund_pb.ts";
+import { AgreementService, PaymentMethodService } from "../../gen/payments/v1/stored_card_pb.ts";
 import { bodyBytesMax, requestTimeoutMs } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
 import { requireSoundHead } from "../platform/http-head.ts";
@@ -25,6 +26,7 @@ import { createMetaService, paymentSessionService } from "./payments-rpc.ts";
 import { answerProbes } from "./probes.ts";
 import { serveReference } from "./reference/serve-reference.ts";
 import { refundService } from "./refunds-rpc.ts";
+import { agreementService, paymentMethodService } from "./stored-cards-rpc.ts";
 import { type AnyRequest, beginRequest, requestIdOf, setAnswerHeaders } from "./request-id.ts";
 import type { LimitFields } from "./request-limits/request-limits.ts";
 import { createRpcAdapter } from "./rpc-adapter.ts";
@@ -96,6 +98,8 @@ function createRest(parts: EdgeParts): Transcoder {
     services: [
       createServiceImplSpec<typeof PaymentSessionService>(PaymentSessionService, paymentSessionService),
       createServiceImplSpec<typeof RefundService>(RefundService, refundService),
+      createServiceImplSpec<typeof PaymentMethodService>(PaymentMethodService, paymentMethodService),
+      createServiceImplSpec<typeof AgreementService>(AgreementService, agreementService),
       createServiceImplSpec<typeof LedgerService>(LedgerService, ledgerService),
       createServiceImplSpec<typeof MetaService>(MetaService, createMetaService(parts.meta)),
     ],

@@ -29,12 +29,14 @@ import {
 import { encodeId } from "../platform/ids.ts";
 import { publicJson } from "../transcoder/public-json.ts";
 import { describeAuthentications } from "./authentication-messages.ts";
+import { describeStoredPayment } from "./stored-card-messages.ts";
 
 /** Returns a session with its attempts, as GET shows it. */
 export function toSessionMessage(loaded: Payment): PaymentSessionMessage {
-  const { session, attempts, authentications, refunds } = loaded;
+  const { session, attempts, authentications, refunds, stored } = loaded;
   return create(PaymentSessionSchema, {
     ...fieldsOf(session),
+    ...(stored && describeStoredPayment(loaded, stored)),
     attempts: attempts.map((attempt) => toAttempt(attempt, authentications)),
     ...(authentications.length > 0 && describeAuthentications(loaded)),
     ...(session.status === "SUCCEEDED" && {
@@ -79,7 +81,7 @@ export function describeForEvent(reloaded: Payment): object {
 }
 
 /** The fields that erasing a customer's data takes away. Events are kept, so they never contain them. */
-export const personalFields = ["customerEmail", "customerName", "billingAddress"] as const;
+export const personalFields = ["customerEmail", "customerName", "billingAddress", "customerRef"] as const;
 
 function fieldsOf(session: PaymentSession) {
   return {
@@ -88,6 +90,7 @@ function fieldsOf(session: PaymentSession) {
     amountMinor: BigInt(session.amountMinor),
     currency: session.currency,
     ...present("customerEmail", session.customerEmail),
+    ...present("customerRef", session.customerRef),
     ...session.details,
     status: PaymentSession_Status[session.status],
     failover: session.failover,

@@ -477,6 +477,8 @@ export interface Connector {
   readonly importsProof?: boolean | undefined;
   /** Absent where no authentication is run, or none that this connector supports. */
   readonly authentication?: GatewayAuthenticator | undefined;
+  /** How it continues agreements: those that began in its account, or any by the network's name of a payment. Absent: none. */
+  readonly storedCards?: "own" | "network" | undefined;
   /** Time for which a hold surely lasts at every account; absent where no hold may be captured later. */
   readonly holdLifeMs?: number | undefined;
   /** Absent where the connector refunds nothing. */

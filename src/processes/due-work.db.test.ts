@@ -18,6 +18,7 @@ await fixture.asOwner.pool.query("DELETE FROM event_todo");
 const change = (text: string) => fixture.asOwner.pool.query(text);
 const loopNames: readonly DueLoop[] = [
   ...(["recover", "expire", "notifications", "orphans", "refunds", "brake"] as const),
+  ...(["save-cards", "erase-cards"] as const),
   ...(["event-republish", "event-sweep", "deliveries"] as const),
 ];
 
@@ -84,6 +85,18 @@ const work: Record<DueLoop, { begin: (at: string) => Promise<unknown>; end: stri
     begin: (at) =>
       change(`INSERT INTO tested_payment VALUES (gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), ${at})`),
     end: "DELETE FROM tested_payment",
+  },
+  "save-cards": {
+    begin: async (at) => {
+      const { id } = await fixture.newSession({ customerRef: "customer-1" });
+      await change(`${switchGuards("DISABLE")}; UPDATE stored_payment SET saving = 'REQUESTED', consent_template = 'x', consent_locale = 'en',
+        consented_at = app.clock(), token_sealed = 'x', handle_sealed = 'x', save_due_at = ${at} WHERE session_id = '${id}'; ${switchGuards("ENABLE")}`);
+    },
+    end: "DELETE FROM stored_payment",
+  },
+  "erase-cards": {
+    begin: (at) => change(`INSERT INTO card_erasure VALUES (sha256('x'), gen_random_uuid(), ${at}, ${at})`),
+    end: "DELETE FROM card_erasure",
   },
   "event-republish": { begin: (at) => event(true, at), end: "DELETE FROM event_todo" },
   "event-sweep": { begin: (at) => event(false, at), end: "DELETE FROM event_todo" },

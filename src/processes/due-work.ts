@@ -2,6 +2,7 @@
 import { testedNow } from "../core/card-testing/brake-merchants.ts";
 import { overdueSessions } from "../core/expire-sessions.ts";
 import { lapsedSessions } from "../core/record/lease.ts";
+import { dueErasures, dueSavings } from "../core/stored-cards/keep-card.ts";
 import { readyEndpoints } from "../events/delivery-pool.ts";
 import { overdueEvents } from "../events/end-events.ts";
 import { unpublishedEvents } from "../events/publish.ts";
@@ -19,6 +20,8 @@ const dueWork = {
   orphans: dueOrphans,
   refunds: dueRefunds,
   brake: testedNow,
+  "save-cards": dueSavings,
+  "erase-cards": dueErasures,
   "event-republish": unpublishedEvents,
   "event-sweep": overdueEvents,
   deliveries: readyEndpoints,

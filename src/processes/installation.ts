@@ -10,6 +10,7 @@ import { findOtherBrand } from "../accounts/api-keys.ts";
 import type { Config, ServiceConfig } from "../config/checked-config.ts";
 import { ConfigError } from "../config/config.ts";
 import { createBrakeTurn } from "../core/card-testing/brake-merchants.ts";
+import { eraseCardsOnce, saveDueCardsOnce } from "../core/stored-cards/keep-card.ts";
 import { CircuitBreaker } from "../core/execute/circuit-breaker.ts";
 import { expireOnce } from "../core/expire-sessions.ts";
 import { recoverSessionsOnce } from "../core/submit-payment.ts";
@@ -330,6 +331,8 @@ async function startLoops(
     notifications: whenDue("notifications", () => processNotificationsOnce(core)),
     orphans: whenDue("orphans", createOrphanTurn(core)),
     refunds: whenDue("refunds", createRefundTurn(core)),
+    "save-cards": whenDue("save-cards", () => saveDueCardsOnce(core)),
+    "erase-cards": whenDue("erase-cards", () => eraseCardsOnce(core)),
     brake: whenDue("brake", createBrakeTurn({ ...core, isTest: environment.name === "test" })),
   };
   const onAttempt = (seen: SeenAttempt) => figures.countAttempt(label, seen);

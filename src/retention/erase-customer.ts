@@ -1,5 +1,5 @@
 /**
- * Erases a customer's data on request: e-mail address, name, billing address, network and the card's fingerprint. Only sessions contain them: events, webhooks, gateway notifications,
+ * Erases a customer's data on request: e-mail address, name, billing address, the merchant's reference, network and the card's fingerprint. Only sessions, stored cards and agreements contain them: events, webhooks, gateway notifications,
  * stored first answers, logs and NATS never do (docs/retention.md lists what else may).
  */
 
@@ -48,6 +48,24 @@ const eraseOne: Statement = {
     WITH erased AS (SELECT id FROM app.erase_customer($1, $2)),${uncounted}
     SELECT id FROM erased`,
 };
+
+const eraseByRef: Statement = {
+  name: "erase_customer_by_reference",
+  text: `
+    WITH erased AS (SELECT id FROM app.erase_stored_customer($1, $2) AS id),${uncounted}
+    SELECT id FROM erased`,
+};
+
+/**
+ * Erases the data of the customer with this reference of the merchant's from every session. The customer's agreements are cancelled, and stored
+ * cards deleted. Returns the number of sessions.
+ */
+export async function eraseByReference(
+  tx: Tx,
+  { merchantId, customerRef }: { merchantId: MerchantId; customerRef: string },
+): Promise<number> {
+  return (await tx.query(eraseByRef, [merchantId, customerRef])).length;
+}
 
 /** Erases the customer's data from one session of the merchant. Returns false if there is no such session. */
 export async function eraseFromSession(

@@ -77,6 +77,13 @@ const deleteOrphans: Statement = {
   text: "SELECT 1 AS removed FROM app.remove_old_orphans($1, $2)",
 };
 
+// Declined tries of stored cards: longer than the networks' limits count them.
+const cardDeclinesKeptMs = 40 * day;
+const deleteCardDeclines: Statement = {
+  name: "sweep_card_decline",
+  text: "SELECT 1 AS removed FROM app.remove_old_card_declines($1, $2)",
+};
+
 // A session is submitted within a day of its creation, and then counts for a day; its id begins with the time of creation.
 const cardCountsKeptMs = 2 * day;
 const deleteCardCounts: Statement = {
@@ -106,6 +113,7 @@ export async function sweepOldRowsOnce(database: Database): Promise<boolean> {
     // As long as the customer's page can be read.
     { statement: deleteMessages, forMs: clientSecretReadMs },
     { statement: deleteOrphans, forMs: orphanedAuthorizationRetentionMs },
+    { statement: deleteCardDeclines, forMs: cardDeclinesKeptMs },
     { statement: deleteCardCounts, forMs: cardCountsKeptMs },
     { statement: forgetNetworks, forMs: cardCountsKeptMs },
   ];

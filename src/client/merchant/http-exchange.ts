@@ -3,7 +3,7 @@ import { type HttpAnswer, RestError, unexpectedAnswer } from "./rest-error.ts";
 
 /** A request as it is sent. */
 export type HttpRequest = {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;

@@ -23,26 +23,26 @@ export type NewPaymentSession = {
   readonly replaces?: string | undefined;
   /** Takes a second payment of the order, also where your settings refuse repeated orders. */
   readonly allowRepeatedOrder?: boolean | undefined;
-  /** Your reference of a signed-in customer, who may pay with the cards that are stored under it. */
+  /** Your reference of the customer, who may pay with the cards stored under it: give it for a signed-in customer only. */
   readonly customerRef?: string | undefined;
-  /** Stores the card if the customer consents: by a checkbox, or with an agreement by paying. Needs `customerRef`. */
+  /** Stores the card once the payment is approved, if the customer consents. Needs `customerRef`. */
   readonly saveCard?: { readonly agreement?: AgreementTerms | undefined } | undefined;
-  /** Whether the customer enters the security code of a stored card. The default is `required`. */
+  /** Whether the customer enters the security code of a stored card. The default is `required`. Needs `customerRef`. */
   readonly storedCardSecurityCode?: "required" | "skip" | undefined;
 };
 
-/** What a customer agrees to: later charges without the customer. Only UNSCHEDULED may lack `everyDays` and `endsOn`. */
+/** What a customer agrees to: later charges without the customer. */
 export type AgreementTerms = {
   readonly type: "RECURRING" | "UNSCHEDULED" | "INSTALMENT";
-  /** The sentence that the customer reads: at most 500 characters. */
+  /** The sentence that the customer reads. */
   readonly text: string;
-  /** The least number of days between two charges. */
+  /** The least number of days between two charges. Only UNSCHEDULED may lack it. */
   readonly everyDays?: number | undefined;
-  /** The last day of a charge, in UTC, such as 2031-12-31. */
+  /** The last day of a charge, such as 2031-12-31. Only UNSCHEDULED may lack it. */
   readonly endsOn?: string | undefined;
-  /** The number of parts, of an INSTALMENT only: 2 to 99. */
+  /** The number of parts, 2 to 99, of an INSTALMENT only. */
   readonly instalments?: number | undefined;
-  /** The highest amount of one charge, in minor units. */
+  /** The highest amount of one charge. */
   readonly maxAmountMinor?: number | undefined;
 };
 
@@ -77,7 +77,7 @@ export type CreatedPaymentSession = {
   readonly orderRef: string;
   readonly amountMinor: number;
   readonly currency: string;
-  /** The agreement that the payment begins. It exists a moment after the payment is approved. */
+  /** The agreement that the payment begins; it exists a moment after the payment is approved. */
   readonly agreementId?: string;
 };
 
@@ -144,7 +144,7 @@ export type PaymentSession = PaymentSessionSummary & {
   readonly amountRefundedMinor?: number;
   /** The rest that can be refunded. Absent before the payment has SUCCEEDED. */
   readonly amountRefundableMinor?: number;
-  /** Who pays: CUSTOMER on your page, or MERCHANT by an agreement. Absent without `customerRef`. */
+  /** Who pays; absent for a session without `customerRef`. */
   readonly initiator?: "CUSTOMER" | "MERCHANT";
   /** The stored card that paid, or as which the card of the payment was stored. */
   readonly paymentMethodId?: string;
@@ -152,7 +152,7 @@ export type PaymentSession = PaymentSessionSummary & {
   readonly agreementId?: string;
   /** Your reference of the charge, of a payment by agreement. */
   readonly renewalRef?: string;
-  /** What became of the storing of the card. Every status but PENDING is final. */
+  /** What became of the storing of the card; absent if the creation did not ask for it. */
   readonly savedCard?: { readonly status: "PENDING" | "SAVED" | "NOT_WANTED" | "FAILED" };
   /** Whether and when an unpaid charge of an agreement may be tried again. */
   readonly retry?: {
@@ -162,19 +162,6 @@ export type PaymentSession = PaymentSessionSummary & {
     readonly customerNeeded: boolean;
     readonly because: string;
   };
-};
-
-/** A charge of an agreement. */
-export type NewCharge = {
-  readonly amountMinor: number;
-  /** ISO 4217, such as EUR. */
-  readonly currency: string;
-  /** Your reference of the order, stored exactly as given. */
-  readonly orderRef: string;
-  /** Your reference of the charge, which is paid once at most. The default is `orderRef`. */
-  readonly renewalRef?: string | undefined;
-  readonly statementDescriptor?: string | undefined;
-  readonly metadata?: Readonly<Record<string, string>> | undefined;
 };
 
 /** A merchant's reason for a refund, which some gateways take. */

@@ -4,7 +4,6 @@ import { checkHeaderText } from "./header-text.ts";
 import { exchange, type HttpRequest } from "./http-exchange.ts";
 import type {
   CreatedPaymentSession,
-  NewCharge,
   NewPaymentSession,
   NewRefund,
   PaymentSession,
@@ -15,6 +14,15 @@ import type {
 } from "./payment-session.ts";
 import { gatewayTryTimeoutMs, type Patience, patienceOf, sendUntilAnswered } from "./repeat.ts";
 import { parseObject, refusalOf, unexpectedAnswer } from "./rest-error.ts";
+import type {
+  Agreement,
+  AgreementFilters,
+  AgreementPage,
+  NewCharge,
+  PaymentMethod,
+  PaymentMethodFilters,
+  PaymentMethodPage,
+} from "./stored-card.ts";
 
 /** The address of the service, the caller's key, and the bounds of a call. */
 export type RestClientOptions = {
@@ -107,22 +115,6 @@ export class RestClient {
   }
 
   /**
-   * Charges an agreement without the customer, and waits for the outcome. The same `idempotencyKey` names the same try of the
-   * charge for ever, so a repeat charges nothing twice.
-   */
-  async chargeAgreement(
-    agreementId: string,
-    charge: NewCharge,
-    options: CallOptions & { readonly idempotencyKey: string },
-  ): Promise<PaymentSession> {
-    const idempotencyKey = checkHeaderText("idempotencyKey", options.idempotencyKey);
-    const headers = { "content-type": "application/json", "idempotency-key": idempotencyKey };
-    const path = `/agreements/${encodeURIComponent(agreementId)}/payment-sessions`;
-    const request = { method: "POST", path, headers, body: JSON.stringify(charge) } as const;
-    return this.#call<PaymentSession>(request, "sessionId", options, this.#longPatience);
-  }
-
-  /**
    * Refunds a captured payment, whole or in part. The same `idempotencyKey` names the same refund for ever, so a repeat
    * refunds nothing twice: choose the id of the return in your system.
    */
@@ -163,10 +155,68 @@ export class RestClient {
     } while (pageToken !== undefined);
   }
 
+  /** Returns one page of stored cards, newest first. `pageToken` continues after a page with the same filters. */
+  listPaymentMethods(
+    filters: PaymentMethodFilters & { readonly pageToken?: string | undefined } = {},
+    options: CallOptions = {},
+  ): Promise<PaymentMethodPage> {
+    const path = `/payment-methods${queryOf(filters)}`;
+    return this.#call<PaymentMethodPage>({ method: "GET", path }, "paymentMethods", options);
+  }
+
+  /** Returns a stored card. */
+  getPaymentMethod(paymentMethodId: string, options: CallOptions = {}): Promise<PaymentMethod> {
+    const path = `/payment-methods/${encodeURIComponent(paymentMethodId)}`;
+    return this.#call<PaymentMethod>({ method: "GET", path }, "paymentMethodId", options);
+  }
+
+  /** Deletes a stored card for ever. Its agreements need another card then. A repeat is harmless. */
+  async deletePaymentMethod(paymentMethodId: string, options: CallOptions = {}): Promise<void> {
+    const path = `/payment-methods/${encodeURIComponent(paymentMethodId)}`;
+    await this.#call<object>({ method: "DELETE", path }, undefined, options);
+  }
+
+  /** Returns one page of agreements, newest first. `pageToken` continues after a page with the same filters. */
+  listAgreements(
+    filters: AgreementFilters & { readonly pageToken?: string | undefined } = {},
+    options: CallOptions = {},
+  ): Promise<AgreementPage> {
+    const path = `/agreements${queryOf(filters)}`;
+    return this.#call<AgreementPage>({ method: "GET", path }, "agreements", options);
+  }
+
+  /** Returns an agreement with its charges. */
+  getAgreement(agreementId: string, options: CallOptions = {}): Promise<Agreement> {
+    const path = `/agreements/${encodeURIComponent(agreementId)}`;
+    return this.#call<Agreement>({ method: "GET", path }, "agreementId", options);
+  }
+
+  /** Ends an agreement for ever. A repeat returns it as it stands. */
+  cancelAgreement(agreementId: string, options: CallOptions = {}): Promise<Agreement> {
+    const path = `/agreements/${encodeURIComponent(agreementId)}/cancel`;
+    return this.#call<Agreement>({ method: "POST", path }, "agreementId", options);
+  }
+
+  /**
+   * Charges an agreement without the customer, and waits for the gateway. The same `idempotencyKey` names the same try for ever, and a
+   * charge is paid once at most, however often it is tried.
+   */
+  async chargeAgreement(
+    agreementId: string,
+    charge: NewCharge,
+    options: CallOptions & { readonly idempotencyKey: string },
+  ): Promise<PaymentSession> {
+    const idempotencyKey = checkHeaderText("idempotencyKey", options.idempotencyKey);
+    const headers = { "content-type": "application/json", "idempotency-key": idempotencyKey };
+    const path = `/agreements/${encodeURIComponent(agreementId)}/payment-sessions`;
+    const request = { method: "POST", path, headers, body: JSON.stringify(charge) } as const;
+    return this.#call<PaymentSession>(request, "sessionId", options, this.#longPatience);
+  }
+
   /** `member` is always present in an answer of the service; without it, the answer is from another server. */
   async #call<Answer>(
     { path, headers, ...request }: Pick<HttpRequest, "method" | "body"> & { path: string; headers?: object },
-    member: keyof Answer & string,
+    member: (keyof Answer & string) | undefined,
     options: CallOptions,
     bounds = this.#patience,
   ): Promise<Answer> {
@@ -177,7 +227,7 @@ export class RestClient {
       const answer = await exchange(whole, { timeoutMs: tryTimeoutMs, signal });
       if (answer.status < 200 || answer.status >= 300) throw refusalOf(answer);
       const body = parseObject(answer.text);
-      if (body?.[member] !== undefined) return body as Answer;
+      if (body && (member === undefined || body[member] !== undefined)) return body as Answer;
       throw unexpectedAnswer(answer, `The answer is HTTP ${answer.status}, but not the service's.`);
     };
     const patience = patienceOf({ ...bounds, ...(timeoutMs !== undefined && { timeoutMs }) });

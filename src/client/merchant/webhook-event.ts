@@ -14,7 +14,9 @@ export type SessionEventType =
   | "payment_attempt.capture_failed"
   | "refund.succeeded"
   | "refund.failed"
-  | "refund.pending";
+  | "refund.pending"
+  | "payment_method.saved"
+  | "agreement.updated";
 
 type Envelope = {
   /** evt_…, the same for every delivery attempt: process each id once. */
@@ -24,7 +26,10 @@ type Envelope = {
 };
 
 /** The session as it was when the event was written, without the customer's personal data. */
-export type SessionEventData = Omit<PaymentSession, "customerEmail" | "customerName" | "billingAddress"> & {
+export type SessionEventData = Omit<
+  PaymentSession,
+  "customerEmail" | "customerName" | "billingAddress" | "customerRef"
+> & {
   /** 1 for the session's first event; a webhook that arrives late has a lower number than those before it. */
   readonly sequence: number;
 };
@@ -41,11 +46,23 @@ export type RefundEventData = SessionEventData & {
   readonly refundId: string;
 };
 
+/** The data of an event about an agreement, in the sequence of the session that began it. */
+export type AgreementEventData = SessionEventData & {
+  readonly agreement: {
+    readonly agreementId: string;
+    readonly status: "ACTIVE" | "NEEDS_CARD" | "CANCELLED" | "ENDED";
+    /** The reason of a status that is not ACTIVE. */
+    readonly statusBecause?: string;
+  };
+};
+
 type DataOf<Type> = Type extends `payment_attempt.${string}`
   ? AttemptEventData
   : Type extends `refund.${string}`
     ? RefundEventData
-    : SessionEventData;
+    : Type extends `agreement.${string}`
+      ? AgreementEventData
+      : SessionEventData;
 
 /** A union with one member for each type, so that a check of `type` narrows the event. */
 export type SessionEvent = {
@@ -82,6 +99,8 @@ const knownTypes: Readonly<Record<(SessionEvent | EndpointTestEvent)["type"], tr
   "refund.succeeded": true,
   "refund.failed": true,
   "refund.pending": true,
+  "payment_method.saved": true,
+  "agreement.updated": true,
   "webhook_endpoint.test": true,
 };
 

@@ -13,7 +13,7 @@ import { AdyenAuthenticationProvider } from "../../gateways/adyen/authentication
 import { AdyenConnector } from "../../gateways/adyen/connector.ts";
 import type { AuthenticationProvider } from "../../gateways/authentication-provider.ts";
 import { createBinder, recordConnection, recordVerified, stageCredentials } from "../../gateways/connections.ts";
-import type { Connector } from "../../gateways/connector.ts";
+import type { Connector, Shopper } from "../../gateways/connector.ts";
 import { observeConnector, observeProvider } from "../../gateways/observed-connector.ts";
 import { SandboxAConnector } from "../../gateways/sandbox/a/connector.ts";
 import { SandboxBConnector } from "../../gateways/sandbox/b/connector.ts";
@@ -38,7 +38,9 @@ import { loadSession } from "../record/load-session.ts";
 import { recordRoutingRule } from "../record/routing-rules.ts";
 import type { FailoverSwitch, PaymentSession } from "../rows/entities.ts";
 import type { Payment } from "../rows/payment.ts";
+import type { Consent } from "../stored-cards/claim-stored.ts";
 import { submitPayment } from "../submit-payment.ts";
+import { MemoryVault } from "./stored-vault.fixture.ts";
 
 /** The test cards for tests of the flow, named by the outcome of the payment. */
 export const cards = {
@@ -136,10 +138,25 @@ export class CoreFixture {
   }
 
   async submit(session: AnySession, number: string, token = "tok_1", core = this.core): Promise<PaymentSession> {
+    return this.submitWith(session, { number, token, core });
+  }
+
+  /** Submits a payment as `submit` does; with `consent` its customer has agreed that the card is stored. */
+  async submitWith(
+    session: AnySession,
+    given: {
+      readonly number: string;
+      readonly token?: string;
+      readonly core?: Core;
+      readonly consent?: Consent | undefined;
+      readonly shopper?: Shopper | undefined;
+    },
+  ): Promise<PaymentSession> {
+    const { number, token = "tok_1", core = this.core, consent, shopper } = given;
     this.#forwarder.useCard(number);
     const vaultToken = new Secret(token);
     const { session: read } = await this.loadSession(session);
-    return submitPayment(core, { session: read, vaultToken, signal: new AbortController().signal });
+    return submitPayment(core, { session: read, vaultToken, signal: new AbortController().signal, consent, shopper });
   }
 
   /** Expires the lease, as if its worker had died longer ago than the lease lasts. */
@@ -210,6 +227,7 @@ export function coreOn(
       }),
       checkToken: async () => ({ state: "unused" }),
       forget: () => {},
+      stored: new MemoryVault(),
     },
     connectorOf,
     bind: createBinder({ database, ring: sealing, connectorOf }),

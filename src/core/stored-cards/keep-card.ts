@@ -107,7 +107,13 @@ function cardOf({ sealing }: Core, { id: sessionId, merchantId, tokenSealed, han
   };
 }
 
-const lockSession: Statement = { name: "lock_saving_session", partitionKey: 1, text: "SELECT FROM app.lock_session($1)" };
+const lockSession: Statement = { name: "lock_saving_session", partitionKey: 1, text: "SELECT s.id FROM app.lock_session($1) s" };
+
+/** Locks the session in whose sequence an event follows. Returns false where it is of another cell, or removed. */
+export async function lockSubject(tx: Tx, sessionId: SessionId): Promise<boolean> {
+  return (await tx.query(lockSession, [sessionId])).length > 0;
+}
+
 const columns = storedColumns(StoredPaymentEntity, "p");
 const keep: Statement = {
   name: "keep_card",
@@ -123,7 +129,7 @@ async function recordKept(core: Core, { id: sessionId }: Saving, kept: Kept | un
   const { brand, last4, expMonth, expYear, fingerprint } = kept ?? {};
   const card = [brand, last4, expMonth, expYear, fingerprint?.versions].map((value) => value ?? null);
   await core.database.transaction(async (tx) => {
-    tx.send(lockSession, [sessionId]);
+    await lockSubject(tx, sessionId);
     const values = [sessionId, core.runtime.uuid(), ...card, replacedCardLifeMs];
     const [stored] = await tx.query<StoredPayment>(keep, values);
     if (stored === undefined) return;
@@ -135,7 +141,7 @@ async function recordKept(core: Core, { id: sessionId }: Saving, kept: Kept | un
 
 async function dropCard(core: Core, { id: sessionId }: Saving, as: "DROPPED" | "FAILED"): Promise<void> {
   await core.database.transaction(async (tx) => {
-    tx.send(lockSession, [sessionId]);
+    await lockSubject(tx, sessionId);
     const [stored] = await tx.query<StoredPayment>(drop, [sessionId, as]);
     if (stored === undefined || as === "DROPPED") return;
     await emitAgreement(tx, core, { id: sessionId, merchantId: stored.merchantId }, stored.agreementId);

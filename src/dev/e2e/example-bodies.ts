@@ -64,6 +64,9 @@ function emittedAfterMs(type: string, settledMs: number): number {
       return settledMs + day + 0.4 * second;
     case "refund.pending":
       return settledMs + day + 3_600 * second;
+    case "payment_method.saved":
+    case "agreement.updated":
+      return settledMs + 0.2 * second;
     case "webhook_endpoint.test":
       return 0;
     default:
@@ -93,7 +96,7 @@ function withExampleIds(text: string): string {
     return known.get(real)!;
   };
   return text
-    .replaceAll(/\b(evt|ps|att|ref|gc|we)_[0-7][0-9a-z]{25}\b/g, (real, prefix: IdPrefix) =>
+    .replaceAll(/\b(evt|ps|att|ref|gc|we|pm|agr)_[0-7][0-9a-z]{25}\b/g, (real, prefix: IdPrefix) =>
       example(real, (number) => encodeId(prefix, `019caddc-36c0-7a5e-9c1d-53b0f2d6e4${number}`)),
     )
     .replaceAll(/\b(auth|re|cap)_[0-9a-f-]{36}\b/g, (real, prefix: string) =>

@@ -148,6 +148,23 @@ export const stories: readonly Story[] = [
     },
   },
   {
+    name: "card stored with an agreement",
+    events: ["payment_session.succeeded", "payment_method.saved", "agreement.updated"],
+    order: {
+      customerRef: "customer-7",
+      saveCard: {
+        agreement: { type: "RECURRING", text: "49.00 EUR each month until you cancel.", everyDays: 28, endsOn: "2099-12-31" },
+      },
+    },
+    async play(fixture, session) {
+      const consent = { template: "agreement.1", locale: "en" };
+      await withLateReports(fixture, async () => {
+        await fixture.submitWith(session, { number: cards.approved, consent });
+        await Promise.all(fixture.core.inFlight);
+      });
+    },
+  },
+  {
     name: "no payment",
     events: ["payment_session.expired"],
     async play(fixture) {

@@ -164,6 +164,80 @@ export const refundResponse = {
   completedAt: "2026-03-04T09:12:44.655Z",
 };
 
+/** A stored card. */
+export const paymentMethodResponse = {
+  paymentMethodId: "pm_01m7yfb3k5m7p9r1t3v5x7z9b1",
+  customerRef: "customer-17",
+  card: { brand: "visa", last4: "4242", expMonth: 4, expYear: 2031 },
+  expired: false,
+  status: "ACTIVE",
+  createdAt: "2026-03-02T10:01:13.204Z",
+  lastUsedAt: "2026-03-02T10:01:13.204Z",
+};
+
+export const paymentMethodsResponse = { paymentMethods: [paymentMethodResponse] };
+
+/** An agreement, without its charges. */
+const agreementSummary = {
+  agreementId: "agr_01m7yf98y0fht417q13cv6rysk",
+  customerRef: paymentMethodResponse.customerRef,
+  paymentMethodId: paymentMethodResponse.paymentMethodId,
+  terms: {
+    type: "RECURRING",
+    text: "Acme Books charges 49.00 EUR each month until you cancel.",
+    everyDays: 28,
+    endsOn: "2031-03-02",
+  },
+  currency: "EUR",
+  consentedAt: "2026-03-02T10:01:12.310Z",
+  status: "ACTIVE",
+};
+
+/** The same with its charges, and what the gateways can do. */
+export const agreementResponse = {
+  ...agreementSummary,
+  gateways: [
+    {
+      connectionId: firstConnection,
+      gateway: "SANDBOX_A",
+      because: "SANDBOX_A continues only agreements that began in its account.",
+    },
+    { connectionId: secondConnection, gateway: "SANDBOX_B" },
+  ],
+  renewals: [
+    {
+      renewalRef: "2026-04",
+      sessionId: "ps_01mahx2k4e6g8j0m2p4r6t8v0x",
+      paidSessionId: "ps_01mahx2k4e6g8j0m2p4r6t8v0x",
+      tries: 1,
+    },
+  ],
+};
+
+/** An agreement that was cancelled. */
+export const cancelledAgreementResponse = {
+  ...agreementResponse,
+  status: "CANCELLED",
+  statusBecause: "merchant",
+};
+
+export const agreementsResponse = { agreements: [{ ...agreementSummary, gateways: [], renewals: [] }] };
+
+/** The body of a charge without the customer. */
+export const chargeRequest = { amountMinor: 4900, currency: "EUR", orderRef: "order-1107", renewalRef: "2026-04" };
+
+/** The session of that charge. */
+export const chargeResponse = {
+  ...sessionResponse,
+  sessionId: agreementResponse.renewals[0]!.sessionId,
+  orderRef: chargeRequest.orderRef,
+  initiator: "MERCHANT",
+  customerRef: paymentMethodResponse.customerRef,
+  paymentMethodId: paymentMethodResponse.paymentMethodId,
+  agreementId: agreementResponse.agreementId,
+  renewalRef: chargeRequest.renewalRef,
+};
+
 /** The last page of a ledger. */
 export const ledgerResponse = {
   entries: [

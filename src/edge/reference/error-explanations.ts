@@ -154,6 +154,30 @@ export const explanations = {
   amount_exceeds_refundable: meaning(
     "The refunds of a payment never add up to more than was captured. Read `amountRefundableMinor` of the session, and send at most that, or no amount for all of it.",
   ),
+  vault_cannot_store: meaning(
+    "This installation uses a card vault that stores no cards, so a session cannot ask for it. Leave `saveCard` out.",
+  ),
+  consent_required: state(
+    "From the widget's `SubmitPayment`: the session begins an agreement, and the submission does not say that the customer has read its text. The session stays open. The widget sends it with each submission.",
+  ),
+  security_code_required: state(
+    "From the widget's `SubmitPayment`: the stored card is paid with its security code, which was not entered. The session stays open: have the customer enter it in the card form.",
+  ),
+  agreement_not_active: state(
+    "The agreement has no usable card, was cancelled or has ended: `state.status` says which. Nothing was created. With `NEEDS_CARD`, have the customer store another card.",
+  ),
+  amount_exceeds_agreement: meaning(
+    "The charge is more than `maxAmountMinor` of the agreement's terms, or in another currency. Nothing was created.",
+  ),
+  renewal_in_progress: state(
+    "Another session pays the same charge (`renewalRef`) at this moment: `state.sessionId` names it. Nothing was created. Wait for its end.",
+  ),
+  renewal_paid: state(
+    "The charge (`renewalRef`) is paid: `state.sessionId` names the session that paid it. Nothing was created. Do not charge it again.",
+  ),
+  retry_not_allowed: meaning(
+    "The card's bank or network forbids a further try of it, now or for ever: `detail` says why, and `state.notBefore` from when on one may succeed. Nothing was created.",
+  ),
   idempotency_key_reused: meaning(
     "This `Idempotency-Key` came with another body: within the last 24 hours for a session, at any time for a refund. Use a new key for a new session or refund; a repeat needs exactly the same fields.",
   ),

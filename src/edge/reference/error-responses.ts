@@ -4,7 +4,7 @@ import type { Schema } from "../../transcoder/openapi/value-schema.ts";
 import { appearances, renderError } from "../error-mapping.ts";
 
 /** A property of an operation that can cause a refusal. */
-export type Trait = "any" | "secretKey" | "body" | "idempotency" | "lookup" | "held" | "cancel" | "refund";
+export type Trait = "any" | "secretKey" | "body" | "idempotency" | "lookup" | "held" | "cancel" | "refund" | "storing" | "charge";
 
 // The operations of the REST API that can answer each code. Codes of the widget, the vault, gRPC and the dashboard have
 // none.
@@ -16,7 +16,7 @@ const traitsOf: Readonly<Record<DomainErrorCode, readonly Trait[]>> = {
   unknown_field: ["body"],
   duplicate_field: ["body"],
   test_card_required: [],
-  invalid_idempotency_key: ["idempotency", "refund"],
+  invalid_idempotency_key: ["idempotency", "refund", "charge"],
   duplicate_header: ["any"],
   invalid_parameter: ["any"],
   invalid_key: ["secretKey"],
@@ -51,9 +51,17 @@ const traitsOf: Readonly<Record<DomainErrorCode, readonly Trait[]>> = {
   amount_exceeds_held: ["held"],
   not_refundable: ["refund"],
   amount_exceeds_refundable: ["refund"],
-  missing_idempotency_key: ["refund", "idempotency"],
+  missing_idempotency_key: ["refund", "idempotency", "charge"],
   state_conflict: [],
-  idempotency_key_reused: ["idempotency", "refund"],
+  idempotency_key_reused: ["idempotency", "refund", "charge"],
+  vault_cannot_store: ["storing"],
+  consent_required: [],
+  security_code_required: [],
+  agreement_not_active: ["charge"],
+  amount_exceeds_agreement: ["charge"],
+  renewal_in_progress: ["charge"],
+  renewal_paid: ["charge"],
+  retry_not_allowed: ["charge"],
   endpoint_not_allowed: [],
   rate_limited: ["secretKey"],
   internal: ["any"],

@@ -7,20 +7,28 @@ import { LedgerService } from "../../../gen/payments/v1/ledger_pb.ts";
 import { MetaService } from "../../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../../gen/payments/v1/payment_session_pb.ts";
 import { RefundService } from "../../../gen/payments/v1/refund_pb.ts";
+import { AgreementService, PaymentMethodService } from "../../../gen/payments/v1/stored_card_pb.ts";
 import type { CommentOf } from "../../transcoder/openapi/component-schemas.ts";
 import { describeApi } from "../../transcoder/openapi/describe-api.ts";
 import type { OperationDetails } from "../../transcoder/openapi/describe-operation.ts";
 import type { Schema } from "../../transcoder/openapi/value-schema.ts";
 import {
+  agreementResponse,
+  agreementsResponse,
+  cancelledAgreementResponse,
   cancelledResponse,
-  capturedResponse,
   captureRequest,
+  capturedResponse,
+  chargeRequest,
+  chargeResponse,
   createRefundRequest,
   createRequest,
   createResponse,
   ledgerResponse,
   listResponse,
   metaResponse,
+  paymentMethodResponse,
+  paymentMethodsResponse,
   refundResponse,
   sessionResponse,
 } from "./api-examples.ts";
@@ -28,7 +36,9 @@ import { errorExamples, errorResponses, errorSchema, fieldErrorSchema, limitHead
 import { describeWebhooks, webhookParameters, webhookSchemas, webhookTag } from "./webhook-operations.ts";
 
 /** The services that the REST API serves, in the order of the reference. */
-export const restServices = [PaymentSessionService, RefundService, LedgerService, MetaService] as const;
+export const restServices = [
+  ...[PaymentSessionService, RefundService, PaymentMethodService, AgreementService, LedgerService, MetaService],
+] as const;
 
 const description = `Create a payment session on your backend, mount the widget with it, and verify the webhook.
 
@@ -64,7 +74,7 @@ const details: Readonly<Record<string, OperationDetails>> = {
     security: [withSecretKey],
     requestExamples: example("49.00 EUR", createRequest),
     responseExamples: example("A session to be paid", createResponse),
-    errors: errorResponses(["any", "secretKey", "body", "idempotency"]),
+    errors: errorResponses(["any", "secretKey", "body", "idempotency", "storing"]),
   },
   getPaymentSession: {
     summary: "Read a session",
@@ -131,6 +141,70 @@ const details: Readonly<Record<string, OperationDetails>> = {
     responseExamples: example("A refund that is on its way", refundResponse),
     errors: errorResponses(["any", "secretKey", "lookup"]),
   },
+  listPaymentMethods: {
+    summary: "List stored cards",
+    successDescription: "One page of stored cards.",
+    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
+    security: [withSecretKey],
+    responseExamples: example("A customer's only card", paymentMethodsResponse),
+    errors: errorResponses(["any", "secretKey"]),
+  },
+  getPaymentMethod: {
+    summary: "Read a stored card",
+    successDescription: "The stored card.",
+    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
+    security: [withSecretKey],
+    responseExamples: example("A card that can pay", paymentMethodResponse),
+    errors: errorResponses(["any", "secretKey", "lookup"]),
+  },
+  deletePaymentMethod: {
+    summary: "Delete a stored card",
+    successDescription: "The card is deleted, and the vault erases it.",
+    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
+    security: [withSecretKey],
+    responseExamples: example("Deleted", {}),
+    errors: errorResponses(["any", "secretKey", "lookup"]),
+  },
+  listAgreements: {
+    summary: "List agreements",
+    successDescription: "One page of agreements, without their charges.",
+    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
+    security: [withSecretKey],
+    responseExamples: example("A customer's only agreement", agreementsResponse),
+    errors: errorResponses(["any", "secretKey"]),
+  },
+  getAgreement: {
+    summary: "Read an agreement",
+    successDescription: "The agreement.",
+    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
+    security: [withSecretKey],
+    responseExamples: example("Charged once", agreementResponse),
+    errors: errorResponses(["any", "secretKey", "lookup"]),
+  },
+  cancelAgreement: {
+    summary: "Cancel an agreement",
+    successDescription: "The agreement: CANCELLED, unless it had ENDED before.",
+    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
+    security: [withSecretKey],
+    responseExamples: example("Cancelled", cancelledAgreementResponse),
+    errors: errorResponses(["any", "secretKey", "lookup"]),
+  },
+  chargeAgreement: {
+    summary: "Charge an agreement",
+    successStatus: 201,
+    successDescription: "The session: SUCCEEDED, DECLINED or DEGRADED; CREATED with `processing` while no gateway has answered.",
+    parameters: [{ $ref: "#/components/parameters/ChargeIdempotencyKey" }],
+    successHeaders: {
+      "Request-Id": header("Request-Id"),
+      Location: header("Location"),
+      "Idempotent-Replayed": header("Idempotent-Replayed"),
+      ...limitHeaders,
+    },
+    security: [withSecretKey],
+    requestExamples: example("49.00 EUR", chargeRequest),
+    responseExamples: example("Paid", chargeResponse),
+    errors: errorResponses(["any", "secretKey", "body", "lookup", "charge"]),
+  },
   listLedgerEntries: {
     summary: "List ledger entries",
     successDescription: "One page of the entries.",
@@ -183,6 +257,15 @@ const components: Readonly<Record<string, Schema>> = {
       schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]([ -~]*[!-~])?$" },
       example: "return-77",
     },
+    ChargeIdempotencyKey: {
+      name: "Idempotency-Key",
+      in: "header",
+      required: true,
+      description:
+        "Names the try: the same key for the same agreement is the same try, for ever. Use a new one for each further try of a charge.",
+      schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]([ -~]*[!-~])?$" },
+      example: "2026-04-1",
+    },
     ...webhookParameters,
   },
   headers: {
@@ -228,6 +311,8 @@ function always(described: Schema): Schema {
 const groups: Readonly<Record<string, string>> = {
   [PaymentSessionService.typeName]: "Payment sessions",
   [RefundService.typeName]: "Refunds",
+  [PaymentMethodService.typeName]: "Stored cards",
+  [AgreementService.typeName]: "Agreements",
   [LedgerService.typeName]: "Ledger",
   [MetaService.typeName]: "Service",
 };

@@ -66,6 +66,16 @@ const occasions: Readonly<Record<WebhookType, { readonly summary: string; readon
     description:
       "The gateway has not answered for an hour. Wait, and do not refund again. `refundId` names the refund.",
   },
+  "payment_method.saved": {
+    summary: "Card stored",
+    description:
+      "The card of the payment is stored, after its approval. `paymentMethodId` names it. An earlier card with the same number is replaced behind the same id.",
+  },
+  "agreement.updated": {
+    summary: "Agreement changed",
+    description:
+      "An agreement has begun, needs another card, was cancelled or has ended: see `agreement`. The session is the one that began it.",
+  },
   "webhook_endpoint.test": {
     summary: "Endpoint test",
     description: "Sent when you verify an endpoint. Answer with a 2xx status, which verifies it.",
@@ -98,6 +108,24 @@ export function webhookSchemas(session: Schema): Record<string, Schema> {
       ...ofSession,
       properties: { sequence, refundId, ...properties },
       required: ["sequence", "refundId", ...required],
+    },
+    AgreementEventData: {
+      ...ofSession,
+      properties: {
+        sequence,
+        agreement: {
+          type: "object",
+          description: "The agreement as it was when the event was written.",
+          properties: {
+            agreementId: text("Names the agreement.", { pattern: "^agr_[0-7][0-9a-hjkmnp-tv-z]{25}$" }),
+            status: text("The state of the agreement.", { enum: ["ACTIVE", "NEEDS_CARD", "CANCELLED", "ENDED"] }),
+            statusBecause: text("The reason of a state that is not ACTIVE."),
+          },
+          required: ["agreementId", "status"],
+        },
+        ...properties,
+      },
+      required: ["sequence", "agreement", ...required],
     },
     EndpointTestData: {
       type: "object",
@@ -174,6 +202,7 @@ function bodyOf(type: WebhookType): Schema {
 function dataOf(type: WebhookType): string {
   if (type === "webhook_endpoint.test") return "EndpointTestData";
   if (type.startsWith("refund.")) return "RefundEventData";
+  if (type.startsWith("agreement.")) return "AgreementEventData";
   return type.startsWith("payment_attempt.") ? "AttemptEventData" : "SessionEventData";
 }
 

@@ -141,12 +141,9 @@ ALTER TABLE partitions.authentication_rest ADD CONSTRAINT authentication_session
 -- A refund is of an attempt that is captured, and stays so.
 ALTER TABLE partitions.refund_rest ADD CONSTRAINT refund_session_id_attempt_id_captured_fkey
   FOREIGN KEY (session_id, attempt_id, captured) REFERENCES partitions.attempt_rest (session_id, id, captured);
--- A payment with a stored card is over exactly its session's amount, and the card is its customer's.
-ALTER TABLE partitions.stored_payment_rest
-  ADD CONSTRAINT stored_payment_session_id_amount_minor_currency_fkey
-    FOREIGN KEY (session_id, amount_minor, currency) REFERENCES partitions.payment_session_rest (id, amount_minor, currency),
-  ADD CONSTRAINT stored_payment_merchant_id_customer_ref_method_id_fkey
-    FOREIGN KEY (merchant_id, customer_ref, method_id) REFERENCES payment_method (merchant_id, customer_ref, id);
+-- A payment with a stored card is over exactly its session's amount.
+ALTER TABLE partitions.stored_payment_rest ADD CONSTRAINT stored_payment_session_id_amount_minor_currency_fkey
+  FOREIGN KEY (session_id, amount_minor, currency) REFERENCES partitions.payment_session_rest (id, amount_minor, currency);
 ALTER TABLE partitions.outbox_event_rest ADD CONSTRAINT outbox_event_session_id_fkey
   FOREIGN KEY (session_id) REFERENCES partitions.payment_session_rest (id);
 ALTER TABLE partitions.delivery_rest ADD CONSTRAINT delivery_session_id_event_id_fkey

@@ -167,9 +167,11 @@ CREATE FUNCTION partitions.record_capture_due_rest(of_session uuid) RETURNS SETO
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
   UPDATE partitions.payment_session_rest SET capture_due_at = NULL WHERE id = of_session AND capture_due_at IS NOT NULL RETURNING * $$;
 
--- Forgets the customer of a session: address, name, network and the card's fingerprint.
+-- Forgets the customer of a session: address, name, reference, network, the card's fingerprint, and where a consent came from.
 CREATE FUNCTION partitions.erase_customer_rest(of_merchant uuid, of_session uuid) RETURNS SETOF payment_session
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+  UPDATE partitions.stored_payment_rest SET customer_ref = NULL, consent_address = NULL, consent_user_agent = NULL
+  WHERE merchant_id = of_merchant AND session_id = of_session;
   UPDATE partitions.payment_session_rest
   SET customer_email = NULL, details = nullif(details - '{customerName,billingAddress}'::text[], '{}'), card_fingerprint = NULL, customer_network = NULL, customer_ref = NULL
   WHERE merchant_id = of_merchant AND id = of_session
@@ -178,6 +180,9 @@ LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 -- The same for the sessions of a merchant that have this address, of any month.
 CREATE FUNCTION app.erase_customers(of_merchant uuid, those uuid[], email text) RETURNS SETOF uuid
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+  UPDATE stored_payment SET customer_ref = NULL, consent_address = NULL, consent_user_agent = NULL
+  WHERE session_id IN (
+    SELECT id FROM payment_session WHERE merchant_id = of_merchant AND id = ANY (those) AND lower(customer_email) = lower(email) AND stored);
   UPDATE payment_session
   SET customer_email = NULL, details = nullif(details - '{customerName,billingAddress}'::text[], '{}'), card_fingerprint = NULL, customer_network = NULL, customer_ref = NULL
   WHERE merchant_id = of_merchant AND id = ANY (those) AND lower(customer_email) = lower(email)

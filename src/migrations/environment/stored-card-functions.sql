@@ -176,20 +176,33 @@ CREATE FUNCTION app.count_card_decline(of_session uuid, of_attempt uuid) RETURNS
   WHERE p.session_id = of_session AND (p.role = 'RENEWAL' OR p.opened_token_hash IS NOT NULL)
   ON CONFLICT DO NOTHING $$;
 
--- S10: deletes a card in one transaction, and for ever. Returns the agreements that need another card now; no row where the merchant has no
--- such card, and one without an agreement where none needs one.
+-- What a merchant changes about its cards, it changes in the cell of its new sessions: this waits for a move that is under way.
+CREATE FUNCTION app.require_home(of_merchant uuid) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE next_cell smallint;
+BEGIN
+  SELECT moved_to INTO next_cell FROM merchant_settings WHERE merchant_id = of_merchant FOR SHARE;
+  IF next_cell IS NOT NULL THEN RAISE EXCEPTION 'the merchant has moved to another cell' USING ERRCODE = 'LL002'; END IF;
+END $$;
+
+-- S10: deletes a card in one transaction, and for ever. Returns the agreements that need another card now, or one row without an agreement;
+-- no row where the merchant has no such card, and has deleted none such.
 CREATE FUNCTION app.delete_method(of_merchant uuid, method uuid) RETURNS TABLE (agreement_id uuid, session_id uuid)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 #variable_conflict use_column
-DECLARE hash bytea;
+DECLARE m record;
 BEGIN
-  SELECT handle_hash INTO hash FROM payment_method WHERE id = method AND merchant_id = of_merchant AND status = 'ACTIVE' FOR UPDATE;
+  PERFORM app.require_home(of_merchant);
+  SELECT handle_hash, status INTO m FROM payment_method WHERE id = method AND merchant_id = of_merchant FOR UPDATE;
   IF NOT FOUND THEN RETURN; END IF;
+  IF m.status = 'DELETED' THEN
+    RETURN QUERY SELECT NULL::uuid, NULL::uuid;
+    RETURN;
+  END IF;
   RETURN QUERY UPDATE agreement SET method_id = NULL, status = 'NEEDS_CARD', status_because = 'card_deleted'
     WHERE method_id = method AND status NOT IN ('CANCELLED','ENDED') RETURNING id, agreement.session_id;
   IF NOT FOUND THEN
     RETURN QUERY SELECT NULL::uuid, NULL::uuid; END IF;
-  INSERT INTO card_erasure (handle_hash, merchant_id, erase_due_at) VALUES (hash, of_merchant, app.clock())
+  INSERT INTO card_erasure (handle_hash, merchant_id, erase_due_at) VALUES (m.handle_hash, of_merchant, app.clock())
   ON CONFLICT (handle_hash) DO UPDATE SET erase_due_at = EXCLUDED.erase_due_at;
   UPDATE payment_method SET status = 'DELETED', handle_sealed = NULL, deleted_at = app.clock() WHERE id = method;
 END $$;
@@ -197,6 +210,7 @@ END $$;
 -- Cancels an agreement for ever. Returns no row where it has ended before, or the merchant has none such.
 CREATE FUNCTION app.cancel_agreement(of_merchant uuid, of_agreement uuid, reason text) RETURNS SETOF agreement
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+  SELECT app.require_home(of_merchant);
   UPDATE agreement SET status = 'CANCELLED', status_because = reason, ended_at = app.clock()
   WHERE id = of_agreement AND merchant_id = of_merchant AND status IN ('ACTIVE','NEEDS_CARD') RETURNING * $$;
 
@@ -211,12 +225,16 @@ LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 CREATE FUNCTION app.end_erasure(of_handle bytea) RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
   DELETE FROM card_erasure WHERE handle_hash = of_handle $$;
 
-CREATE FUNCTION app.remove_old_card_declines() RETURNS bigint LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
-  WITH removed AS (DELETE FROM card_decline WHERE declined_at < app.clock() - interval '40 days' RETURNING 1)
-  SELECT count(*) FROM removed $$;
+-- Younger ones are never removed: the networks' limits count them for 35 days.
+CREATE FUNCTION app.remove_old_card_declines(kept_ms float8, at_most int) RETURNS SETOF uuid
+LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+  DELETE FROM card_decline WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM card_decline WHERE declined_at < (SELECT app.clock()) - greatest(kept_ms, 40 * 86400000.0) * interval '1 ms'
+    LIMIT at_most FOR UPDATE SKIP LOCKED)) RETURNING attempt_id $$;
 
--- Forgets a customer of a merchant: agreements are cancelled, cards deleted, and the references and the origins of consents removed.
-CREATE FUNCTION app.erase_stored_customer(of_merchant uuid, customer text) RETURNS void
+-- Forgets a customer of a merchant: agreements are cancelled, cards deleted, and the references, the origins of consents and what the
+-- sessions have of the customer removed. Returns the sessions.
+CREATE FUNCTION app.erase_stored_customer(of_merchant uuid, customer text) RETURNS SETOF uuid
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   UPDATE agreement SET status = 'CANCELLED', status_because = 'customer_erased', ended_at = app.clock()
@@ -227,6 +245,10 @@ BEGIN
   WHERE session_id IN (SELECT id FROM payment_session WHERE merchant_id = of_merchant AND customer_ref = customer);
   UPDATE agreement SET customer_ref = NULL WHERE merchant_id = of_merchant AND customer_ref = customer;
   UPDATE payment_method SET customer_ref = NULL WHERE merchant_id = of_merchant AND customer_ref = customer;
+  RETURN QUERY UPDATE payment_session
+    SET customer_email = NULL, details = nullif(details - '{customerName,billingAddress}'::text[], '{}'), card_fingerprint = NULL, customer_network = NULL, customer_ref = NULL
+    WHERE merchant_id = of_merchant AND customer_ref = customer
+    RETURNING id;
 END $$;
 
 -- The vault has a card no longer: the core was restored behind it, or it has lost its cards. Its agreements need another one.
@@ -238,4 +260,50 @@ BEGIN
   IF NOT FOUND THEN RETURN; END IF;
   RETURN QUERY UPDATE agreement SET method_id = NULL, status = 'NEEDS_CARD', status_because = 'card_lost'
     WHERE method_id = method AND status NOT IN ('CANCELLED','ENDED') RETURNING id, agreement.session_id;
+END $$;
+
+-- The tables of a merchant's cards, those first on which others depend.
+CREATE FUNCTION app.card_tables() RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
+  SELECT ARRAY['payment_method','card_erasure','agreement','renewal','renewal_try','card_state','card_decline'] $$;
+
+-- The rows of a merchant's cards, for the cell that it moves to.
+CREATE FUNCTION app.read_stored_cards(of_merchant uuid) RETURNS jsonb LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  one   text;
+  found jsonb;
+  cards jsonb := '{}';
+BEGIN
+  FOREACH one IN ARRAY app.card_tables() LOOP
+    EXECUTE format('SELECT coalesce(jsonb_agg(to_jsonb(t)), ''[]'') FROM %I t WHERE %s', one, app.of_merchant(one)) INTO found USING of_merchant;
+    cards := cards || jsonb_build_object(one, found);
+  END LOOP;
+  RETURN cards;
+END $$;
+
+CREATE FUNCTION app.of_merchant(card_table text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE card_table WHEN 'renewal_try' THEN 'agreement_id IN (SELECT id FROM agreement WHERE merchant_id = $1)' ELSE 'merchant_id = $1' END $$;
+
+-- Removes the cards of a merchant that has moved to another cell.
+CREATE FUNCTION app.remove_stored_cards(of_merchant uuid) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE one text;
+BEGIN
+  IF NOT EXISTS (SELECT FROM merchant_settings WHERE merchant_id = of_merchant AND moved_to IS NOT NULL) THEN
+    PERFORM app.refuse('only the cards of a merchant that has moved are removed'); END IF;
+  FOREACH one IN ARRAY ARRAY['card_decline','card_state','renewal_try','renewal','agreement','card_erasure','payment_method'] LOOP
+    EXECUTE format('DELETE FROM %I WHERE %s', one, app.of_merchant(one)) USING of_merchant;
+  END LOOP;
+END $$;
+
+-- Writes a merchant's cards into the cell that it moves to. What an interrupted move has left there is replaced. The payments that began
+-- them are in the other cell, whose guards have seen them.
+CREATE FUNCTION app.write_stored_cards(of_merchant uuid, cards jsonb) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, partitions, pg_temp AS $$
+DECLARE one text;
+BEGIN
+  FOREACH one IN ARRAY ARRAY['card_decline','card_state','renewal_try','renewal','agreement','card_erasure','payment_method'] LOOP
+    EXECUTE format('DELETE FROM %I WHERE %s', one, app.of_merchant(one)) USING of_merchant;
+  END LOOP;
+  FOREACH one IN ARRAY app.card_tables() LOOP
+    EXECUTE format('INSERT INTO %1$I SELECT * FROM jsonb_populate_recordset(NULL::%1$I, $1)', one) USING cards -> one;
+  END LOOP;
 END $$;

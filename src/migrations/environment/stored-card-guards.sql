@@ -11,6 +11,10 @@ END $$;
 
 CREATE FUNCTION partitions.guard_stored_payment_rest() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
+  -- S11. No foreign key: a merchant's cards move to another cell, and its payments stay.
+  IF NEW.method_id IS NOT NULL AND (TG_OP = 'INSERT' OR NEW.method_id IS DISTINCT FROM OLD.method_id)
+     AND NOT EXISTS (SELECT FROM payment_method m WHERE m.id = NEW.method_id AND m.merchant_id = NEW.merchant_id AND m.customer_ref = NEW.customer_ref) THEN
+    PERFORM app.refuse('a stored card pays for its own customer'); END IF;
   IF TG_OP = 'INSERT' THEN
     IF num_nonnulls(NEW.consented_at, NEW.saving) > 0 THEN PERFORM app.refuse('a customer consents with the submission'); END IF;
     RETURN NEW;

@@ -15,6 +15,8 @@ export const eventNames = [
   ["refund.succeeded", "A refund is on its way to the card."],
   ["refund.failed", "A refund failed, and its amount can be refunded again."],
   ["refund.pending", "A refund has had no answer for an hour."],
+  ["payment_method.saved", "The card of an approved payment is stored."],
+  ["agreement.updated", "An agreement has begun, needs another card, was cancelled or has ended."],
 ] as const;
 
 /** Form fields. An empty list means every type. */

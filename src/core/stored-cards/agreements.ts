@@ -1,0 +1,115 @@
+/** Agreements of a merchant's customers, for the merchant: lists them with their charges, and cancels one for ever. */
+import type { Queryable, Statement } from "../../platform/database.ts";
+import type { AgreementId, ConnectionId, MerchantId, SessionId } from "../../platform/ids.ts";
+import type { Core } from "../core.ts";
+import { emitAgreement, lockSubject } from "./keep-card.ts";
+import { readPage, type WantedPage } from "./payment-methods.ts";
+import { type Agreement, AgreementEntity, storedColumns } from "./stored-rows.ts";
+
+/** One charge of an agreement. */
+export type Renewal = {
+  readonly renewalRef: string;
+  readonly sessionId: SessionId | null;
+  readonly paidSessionId: SessionId | null;
+  readonly tries: number;
+};
+
+/** A merchant's account at a gateway, and why an agreement cannot be charged there; undefined if it can. */
+type AgreementGateway = {
+  readonly connectionId: ConnectionId;
+  readonly gateway: string;
+  readonly because: string | undefined;
+};
+
+/** An agreement with its charges, the newest first, and the gateways; both are empty in lists. */
+export type AgreementDetails = {
+  readonly agreement: Agreement;
+  readonly gateways: readonly AgreementGateway[];
+  readonly renewals: readonly Renewal[];
+};
+
+type AgreementOfMerchant = { readonly merchantId: MerchantId; readonly agreementId: AgreementId };
+
+const selection = `SELECT ${storedColumns(AgreementEntity, "a")} FROM agreement a WHERE a.merchant_id = $1`;
+const selectOne: Statement = { name: "select_agreement", text: `${selection} AND a.id = $2` };
+const selectPage: Statement = {
+  name: "select_agreements",
+  text: `${selection} AND ($2::text IS NULL OR a.customer_ref = $2) AND ($3::uuid IS NULL OR a.id < $3) ORDER BY a.id DESC LIMIT $4`,
+};
+// As many as a page shows.
+const selectRenewals: Statement = {
+  name: "select_renewals",
+  text: `
+    SELECT r.renewal_ref AS "renewalRef", r.session_id AS "sessionId", r.paid_session_id AS "paidSessionId", r.tries
+    FROM renewal r WHERE r.agreement_id = $1 ORDER BY r.created_at DESC, r.renewal_ref LIMIT 100`,
+};
+const selectConnections: Statement = {
+  name: "select_connections_for_agreement",
+  text: `
+    SELECT id AS "connectionId", gateway FROM connection
+    WHERE merchant_id = $1 AND credential_version IS NOT NULL AND NOT paused ORDER BY first_verified_at, id`,
+};
+
+/** Finds an agreement of the merchant. */
+export async function findAgreement(
+  core: Pick<Core, "database" | "connectorOf">,
+  { merchantId, agreementId }: AgreementOfMerchant,
+): Promise<AgreementDetails | undefined> {
+  const { database } = core;
+  const [[agreement], renewals, connections] = await Promise.all([
+    database.query<Agreement>(selectOne, [merchantId, agreementId]),
+    database.query<Renewal>(selectRenewals, [agreementId]),
+    database.query<Omit<AgreementGateway, "because">>(selectConnections, [merchantId]),
+  ]);
+  if (agreement === undefined) return undefined;
+  const gateways = connections.map((connection) => ({ ...connection, because: whyNot(core, agreement, connection) }));
+  return { agreement, gateways, renewals };
+}
+
+/** Returns why an agreement cannot be charged at a connection; undefined if it can. */
+export function whyNot(
+  { connectorOf }: Pick<Core, "connectorOf">,
+  agreement: Pick<Agreement, "ownConnectionId" | "networkTransactionId">,
+  { connectionId, gateway }: Omit<AgreementGateway, "because">,
+): string | undefined {
+  switch (connectorOf(gateway)?.storedCards) {
+    case "own":
+      return agreement.ownConnectionId === connectionId
+        ? undefined
+        : `${gateway} continues only agreements that began in its account.`;
+    case "network":
+      return agreement.networkTransactionId === null ? "The agreement has no network transaction id." : undefined;
+    default:
+      return `${gateway} charges no stored cards.`;
+  }
+}
+
+/** Lists agreements, newest first. Throws `invalid_parameter` for a page token of another list. */
+export async function listAgreements(
+  queryable: Queryable,
+  wanted: WantedPage,
+): Promise<{ readonly agreements: readonly Agreement[]; readonly nextPageToken: string | undefined }> {
+  const { merchantId, customerRef = null } = wanted;
+  const page = await readPage(wanted, JSON.stringify(["agreements", merchantId, customerRef]), (after, count) =>
+    queryable.query<Agreement>(selectPage, [merchantId, customerRef, after, count]),
+  );
+  return { agreements: page.rows, nextPageToken: page.nextPageToken };
+}
+
+const cancelStatement: Statement = {
+  name: "cancel_agreement",
+  text: 'SELECT a.session_id AS "sessionId" FROM app.cancel_agreement($1, $2, $3) a',
+};
+
+/** Cancels an agreement, unless it has ended. Durable on return. */
+export async function cancelAgreement(
+  core: Pick<Core, "database" | "outbox" | "describeSession">,
+  { merchantId, agreementId }: AgreementOfMerchant,
+  reason: "merchant",
+): Promise<void> {
+  await core.database.transaction(async (tx) => {
+    const [cancelled] = await tx.query<{ sessionId: SessionId }>(cancelStatement, [merchantId, agreementId, reason]);
+    if (cancelled === undefined || !(await lockSubject(tx, cancelled.sessionId))) return;
+    await emitAgreement(tx, core, { id: cancelled.sessionId, merchantId }, agreementId);
+  });
+}

@@ -1,0 +1,97 @@
+/** The stored cards of a merchant's customers, for the merchant: lists them, and deletes one for ever. */
+import { pageSizeDefault } from "../../limits.ts";
+import type { Queryable, Statement } from "../../platform/database.ts";
+import type { AgreementId, MerchantId, MethodId, SessionId } from "../../platform/ids.ts";
+import type { Core } from "../core.ts";
+import { type PageTokenKeys, signPageToken, verifyPageToken } from "../page-token.ts";
+import { lockSubject, emitAgreement } from "./keep-card.ts";
+import { type PaymentMethod, PaymentMethodEntity, storedColumns } from "./stored-rows.ts";
+
+/** A stored card, and why no further try of it is allowed; null if one is. */
+export type MethodWithState = PaymentMethod & { readonly stopped: string | null };
+
+const selection = `
+  SELECT ${storedColumns(PaymentMethodEntity, "m")}, coalesce(m.stopped_because, c.stopped_because) AS stopped
+  FROM payment_method m LEFT JOIN card_state c ON c.merchant_id = m.merchant_id AND c.fingerprint = m.fingerprint
+  WHERE m.merchant_id = $1 AND m.status = 'ACTIVE'`;
+
+const selectOne: Statement = { name: "select_payment_method", text: `${selection} AND m.id = $2` };
+const selectPage: Statement = {
+  name: "select_payment_methods",
+  text: `${selection}
+    AND ($2::text IS NULL OR m.customer_ref = $2)
+    AND ($3::timestamptz IS NULL OR make_timestamptz(m.exp_year, m.exp_month, 1, 0, 0, 0, 'UTC') + interval '1 month' < $3)
+    AND ($4::uuid IS NULL OR m.id < $4)
+    ORDER BY m.id DESC LIMIT $5`,
+};
+
+/** Finds a stored card of the merchant. */
+export async function findMethod(
+  queryable: Queryable,
+  { merchantId, methodId }: { readonly merchantId: MerchantId; readonly methodId: MethodId },
+): Promise<MethodWithState | undefined> {
+  const [method] = await queryable.query<MethodWithState>(selectOne, [merchantId, methodId]);
+  return method;
+}
+
+/** A page of a list: 1 to 100 rows, 20 by default. */
+export type WantedPage = {
+  readonly merchantId: MerchantId;
+  readonly customerRef?: string | undefined;
+  readonly pageSize?: number | undefined;
+  readonly pageToken?: string | undefined;
+  readonly keys: PageTokenKeys;
+  readonly now: Date;
+};
+
+/**
+ * Lists stored cards, newest first; with `expiresBefore` those whose last month ends before it. Throws `invalid_parameter` for a page token of
+ * another list.
+ */
+export async function listMethods(
+  queryable: Queryable,
+  wanted: WantedPage & { readonly expiresBefore?: Date | undefined },
+): Promise<{ readonly methods: readonly MethodWithState[]; readonly nextPageToken: string | undefined }> {
+  const { merchantId, customerRef = null, expiresBefore = null } = wanted;
+  const scope = JSON.stringify(["payment methods", merchantId, customerRef, expiresBefore]);
+  const page = await readPage(wanted, scope, (after, count) =>
+    queryable.query<MethodWithState>(selectPage, [merchantId, customerRef, expiresBefore, after, count]),
+  );
+  return { methods: page.rows, nextPageToken: page.nextPageToken };
+}
+
+/** Reads one page of a list whose order is that of its ids, and signs the token of the next one. */
+export async function readPage<Row extends { readonly id: string }>(
+  { pageSize = pageSizeDefault, pageToken, keys, now }: WantedPage,
+  scope: string,
+  read: (after: string | null, count: number) => Promise<readonly Row[]>,
+): Promise<{ readonly rows: readonly Row[]; readonly nextPageToken: string | undefined }> {
+  const after = pageToken ? verifyPageToken(keys, { scope, token: pageToken, now }) : null;
+  const found = await read(after, pageSize + 1);
+  const rows = found.slice(0, pageSize);
+  const isLast = found.length <= pageSize;
+  return { rows, nextPageToken: isLast ? undefined : signPageToken(keys, { scope, lastId: rows.at(-1)!.id, now }) };
+}
+
+const deleteStatement: Statement = {
+  name: "delete_payment_method",
+  text: 'SELECT d.agreement_id AS "agreementId", d.session_id AS "sessionId" FROM app.delete_method($1, $2) d',
+};
+type Changed = { readonly agreementId: AgreementId | null; readonly sessionId: SessionId | null };
+
+/** Deletes a stored card. Returns false where the merchant has none such. Durable on return. */
+export async function deleteMethod(
+  core: Pick<Core, "database" | "outbox" | "describeSession">,
+  { merchantId, methodId }: { readonly merchantId: MerchantId; readonly methodId: MethodId },
+): Promise<boolean> {
+  return core.database.transaction(async (tx) => {
+    const changed = await tx.query<Changed>(deleteStatement, [merchantId, methodId]);
+    // In one order, so that two deletions cannot wait for each other.
+    const agreements = changed.toSorted((one, other) => ((one.sessionId ?? "") < (other.sessionId ?? "") ? -1 : 1));
+    for (const { agreementId, sessionId } of agreements) {
+      if (agreementId === null || sessionId === null || !(await lockSubject(tx, sessionId))) continue;
+      await emitAgreement(tx, core, { id: sessionId, merchantId }, agreementId);
+    }
+    return changed.length > 0;
+  });
+}

@@ -1,0 +1,103 @@
+/** Stored cards and agreements as their public messages. */
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import {
+  type AgreementTerms as AgreementTermsMessage,
+  AgreementTerms_Type,
+  Initiator,
+  SavedCard_Status,
+} from "../../gen/payments/v1/payment_session_pb.ts";
+import {
+  Agreement_Status,
+  type Agreement as AgreementMessage,
+  AgreementSchema,
+  PaymentMethod_Status,
+  type PaymentMethod as PaymentMethodMessage,
+  PaymentMethodSchema,
+} from "../../gen/payments/v1/stored_card_pb.ts";
+import type { Payment } from "../core/rows/payment.ts";
+import type { AgreementDetails } from "../core/stored-cards/agreements.ts";
+import type { MethodWithState } from "../core/stored-cards/payment-methods.ts";
+import type { AgreementTerms, StoredPayment } from "../core/stored-cards/stored-rows.ts";
+import { encodeId } from "../platform/ids.ts";
+
+/** Returns what GET shows of a session about a stored card. */
+export function describeStoredPayment({ session }: Pick<Payment, "session">, stored: StoredPayment) {
+  const { role, methodId, agreementId, renewalRef } = stored;
+  return {
+    initiator: role === "RENEWAL" ? Initiator.MERCHANT : Initiator.CUSTOMER,
+    ...(methodId && { paymentMethodId: encodeId("pm", methodId) }),
+    ...(agreementId && { agreementId: encodeId("agr", agreementId) }),
+    ...(renewalRef !== null && { renewalRef }),
+    ...(role === "SAVE" && { savedCard: { status: SavedCard_Status[savingOf(session, stored)] } }),
+  };
+}
+
+function savingOf({ status }: Payment["session"], { saving }: StoredPayment) {
+  if (saving === "KEPT") return "SAVED";
+  if (saving === "NOT_WANTED") return "NOT_WANTED";
+  const isOpen = saving === null ? status === "CREATED" : saving === "REQUESTED";
+  // A payment that ends without an approval stores nothing, whatever is recorded of it yet.
+  return isOpen && (status === "CREATED" || status === "SUCCEEDED") ? "PENDING" : "FAILED";
+}
+
+/** Returns a stored card as GET shows it, at this time. */
+export function toPaymentMethodMessage(method: MethodWithState, now: Date): PaymentMethodMessage {
+  const { brand, last4, expMonth, expYear, lastUsedAt, stopped } = method;
+  return create(PaymentMethodSchema, {
+    paymentMethodId: encodeId("pm", method.id),
+    customerRef: method.customerRef,
+    card: { brand, last4, expMonth, expYear },
+    expired: now.getTime() >= Date.UTC(expYear, expMonth),
+    status: PaymentMethod_Status[stopped === null ? "ACTIVE" : "STOPPED"],
+    ...(stopped !== null && { stoppedBecause: stopped }),
+    createdAt: timestampFromDate(method.createdAt),
+    ...(lastUsedAt && { lastUsedAt: timestampFromDate(lastUsedAt) }),
+  });
+}
+
+/** Returns an agreement as GET shows it. */
+export function toAgreementMessage({ agreement, gateways, renewals }: AgreementDetails): AgreementMessage {
+  const { customerRef, methodId, everyDays, endsOn, instalments, maxAmountMinor, statusBecause } = agreement;
+  return create(AgreementSchema, {
+    agreementId: encodeId("agr", agreement.id),
+    ...(customerRef !== null && { customerRef }),
+    ...(methodId && { paymentMethodId: encodeId("pm", methodId) }),
+    terms: {
+      type: AgreementTerms_Type[agreement.type],
+      text: agreement.text,
+      ...(everyDays !== null && { everyDays }),
+      ...(endsOn !== null && { endsOn }),
+      ...(instalments !== null && { instalments }),
+      ...(maxAmountMinor !== null && { maxAmountMinor: BigInt(maxAmountMinor) }),
+    },
+    currency: agreement.currency,
+    consentedAt: timestampFromDate(agreement.consentedAt),
+    status: Agreement_Status[agreement.status],
+    ...(statusBecause !== null && { statusBecause }),
+    gateways: gateways.map(({ connectionId, gateway, because }) => ({
+      connectionId: encodeId("gc", connectionId),
+      gateway,
+      ...(because !== undefined && { because }),
+    })),
+    renewals: renewals.map(({ renewalRef, sessionId, paidSessionId, tries }) => ({
+      renewalRef,
+      tries,
+      ...(sessionId && { sessionId: encodeId("ps", sessionId) }),
+      ...(paidSessionId && { paidSessionId: encodeId("ps", paidSessionId) }),
+    })),
+  });
+}
+
+/** Returns the terms of a new agreement, which the validator has checked. */
+export function termsOf(message: AgreementTermsMessage): AgreementTerms {
+  const { type, text, everyDays, endsOn, instalments, maxAmountMinor } = message;
+  return {
+    type: AgreementTerms_Type[type] as AgreementTerms["type"],
+    text,
+    everyDays,
+    endsOn,
+    instalments,
+    maxAmountMinor: maxAmountMinor === undefined ? undefined : Number(maxAmountMinor),
+  };
+}
