@@ -32,7 +32,7 @@ describe("bundleWidget()", () => {
     expect(gzipBytes("session-api-")).toBeLessThanOrEqual(37_000);
     expect(gzipBytes("payment-part-")).toBeLessThanOrEqual(3_000);
     expect(gzipBytes("action-")).toBeLessThanOrEqual(3_000);
-    expect(gzipBytes("stored-cards-")).toBeLessThanOrEqual(4_000);
+    expect(gzipBytes("cards-")).toBeLessThanOrEqual(4_000);
     expect(gzipBytes("appearance-")).toBeLessThanOrEqual(900);
   });
 
@@ -74,7 +74,7 @@ describe("bundleWidget()", () => {
   it("names its parts to the script tag, and the languages to the part that loads them", () => {
     const textOf = (file: WidgetFile | undefined) => new TextDecoder().decode(file?.bytes);
     const script = textOf(files.get("widget.js"));
-    const parts = ["session-api", "payment-part", "action", "stored-cards", "translations", "appearance"];
+    const parts = ["session-api", "payment-part", "action", "cards", "translations", "appearance"];
     for (const start of parts) expect(script).toContain(find(`${start}-`)[0]);
     const part = textOf(find("translations-")[1]);
     for (const locale of translations) expect(part).toContain(find(`${locale}-`)[0]);

@@ -15,7 +15,7 @@ export const mount: Mount = /* @__PURE__ */ createMount({
     return { ...api, ...payment };
   },
   loadAction: () => import("./action.ts"),
-  loadStoredCards: () => import("./stored-cards.ts"),
+  loadCards: () => import("./cards.ts"),
   loadTranslations: () => import("./translations.ts"),
   loadAppearance: () => import("./appearance.ts"),
 });

@@ -11,7 +11,7 @@ export type SessionPart = typeof import("./session-api.ts") & typeof import("./p
 export type ActionPart = typeof import("./action.ts");
 
 /** The part with the customer's stored cards. */
-export type StoredCardsPart = typeof import("./stored-cards.ts");
+export type CardsPart = typeof import("./cards.ts");
 
 /** The part that knows the rules for the look. */
 export type AppearancePart = typeof import("./appearance.ts");
@@ -28,7 +28,7 @@ export type LazyParts = {
   loadSessionApi(failures: number): Promise<SessionPart>;
   loadAction(failures: number): Promise<ActionPart>;
   /** `failures` as above. */
-  loadStoredCards(failures: number): Promise<StoredCardsPart>;
+  loadCards(failures: number): Promise<CardsPart>;
   loadTranslations(): Promise<TranslationsPart>;
   loadAppearance(): Promise<AppearancePart>;
 };

@@ -59,7 +59,7 @@ export function createMount(lazyParts: LazyParts): Mount {
       locale,
       appearance,
       submitButton: options.submitButton ?? true,
-      withCards: first.vault.storedCards,
+      storedCards: first.vault.storedCards,
       rows: 3 + Number(options.fields?.postalCode === true) - Number(options.fields?.holderName === false),
       onPay: () => void pay(),
       onRetry() {

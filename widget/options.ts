@@ -186,7 +186,13 @@ export function checkSession(options: SessionOptions): CheckedSession {
   return {
     sessionId,
     clientSecret,
-    vault: { publishableKey, sdkUrl: script, sdkAuthorization, framePolicy: policy, storedCards: !!storedCards },
+    vault: {
+      publishableKey,
+      sdkUrl: script,
+      sdkAuthorization,
+      framePolicy: policy,
+      storedCards: storedCards as boolean,
+    },
   };
 }
 

@@ -3,6 +3,7 @@
 import type { ActionView } from "./action.ts";
 import type { CardAnswer, CheckoutView, NextAction, WidgetError } from "./answers.ts";
 import { emit } from "./callbacks.ts";
+import type { PaymentFrame } from "./cards.ts";
 import type { Checkout, CheckoutResult, CheckoutState } from "./checkout.ts";
 import { browserClock } from "./clock.ts";
 import type { ExpiryWatch } from "./expiry-watch.ts";
@@ -10,7 +11,6 @@ import type { Form, Message } from "./form.ts";
 import { LateCheckout, serviceUnreachable } from "./late-checkout.ts";
 import { inTime, type LazyParts, loadActionPart, type SessionPart } from "./lazy-parts.ts";
 import type { CheckedSession, MountOptions } from "./options.ts";
-import type { PaymentFrame } from "./stored-cards.ts";
 import type { Texts } from "./texts.ts";
 import { loadVaultSdk } from "./vault-loader.ts";
 
@@ -228,12 +228,12 @@ export class Payment {
       onSubmitRequest: options.submitButton === false ? undefined : this.#parts.onPay,
     });
     this.#mountedFrame = frame;
-    const cards =
+    const [addCards] = await Promise.all([
       session.vault.storedCards &&
-      inTime(lazyParts.loadStoredCards(failures)).then((part) => part.openStoredCards(this.#parts));
-    const [addCards] = await Promise.all([cards, frame.ready]);
-    if (this.#isFrameless) return undefined;
-    const shown = addCards ? addCards(frame) : frame;
+        inTime(lazyParts.loadCards(failures).then((part) => part.openStoredCards(this.#parts))),
+      frame.ready,
+    ]);
+    const shown = addCards && !this.#isFrameless ? addCards(frame) : frame;
     this.#mountedFrame = shown;
     shown.setDisabled(this.#checkout.state !== "idle");
     return shown;
@@ -243,8 +243,8 @@ export class Payment {
     const frame = await this.#frame;
     if (!frame || this.#refused) return { kind: "refused", error: this.#frameError };
     try {
-      const { session } = this.#parts;
-      return { kind: "token", ...(await frame.tokenize(session.vault.sdkAuthorization, session)) };
+      const card = await frame.tokenize(this.#parts.session.vault.sdkAuthorization, this.#parts);
+      return { kind: "token", ...card };
     } catch (error) {
       const reason: Partial<WidgetError> = Object(error);
       const { code = "card_refused", message = "The vault did not take the card." } = reason;

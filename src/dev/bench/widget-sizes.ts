@@ -47,7 +47,7 @@ export async function measureOurs(): Promise<OurSizes> {
     rpcPart: largest(/^session-api-/),
     paymentPart: largest(/^payment-part-/),
     actionPart: largest(/^action-/),
-    storedCardsPart: largest(/^stored-cards-/),
+    storedCardsPart: largest(/^cards-[A-Z0-9]+/),
     relay: sum(relay),
     actionFrame: actionFrame.reduce((total, part) => total + gzipSync(part).length, 0),
     largestTranslation: largest(/^\w\w-\w+\.mjs$/),

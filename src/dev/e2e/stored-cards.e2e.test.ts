@@ -74,7 +74,11 @@ describe("a customer of the demo shop who is signed in", () => {
     await payByKeyboard();
     await expect
       .poll(() => merchant.read(subscription))
-      .toMatchObject({ status: "SUCCEEDED", agreementId: expect.stringMatching(/^agr_/), savedCard: { status: "SAVED" } });
+      .toMatchObject({
+        status: "SUCCEEDED",
+        agreementId: expect.stringMatching(/^agr_/),
+        savedCard: { status: "SAVED" },
+      });
     await customer.page.getByRole("button", { name: "Charge the next bag" }).click();
     await customer.page.getByText("-1", { exact: false }).first().waitFor();
     await customer.page.locator("#details").getByText("via SANDBOX_A").waitFor();

@@ -163,7 +163,8 @@ export class WidgetFixture {
     const { vault } = this.mountOptions as { vault: object };
     this.mountOptions = { ...this.mountOptions, vault: { ...vault, storedCards: true } };
     const page = this.merchantFiles.get("/");
-    if (page) this.merchantFiles.set("/", { ...page, body: `${page.body}`.replace('"vault":{', '$&"storedCards":true,') });
+    if (page)
+      this.merchantFiles.set("/", { ...page, body: `${page.body}`.replace('"vault":{', '$&"storedCards":true,') });
   }
 
   /** Passes a fresh session to the widget. */

@@ -195,7 +195,8 @@ const ways = {
   },
 
   async agreement(fixture) {
-    const agreementText = "Roundhouse charges this card €12.00 for every bag of coffee that it sends, until you cancel.";
+    const agreementText =
+      "Roundhouse charges this card €12.00 for every bag of coffee that it sends, until you cancel.";
     await meetStoredCards(fixture, 1, { agreementText });
   },
 

@@ -2,14 +2,14 @@
 
 import { Code } from "@connectrpc/connect";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { cardsTextsFor } from "../../../widget/cards-texts.ts";
+import { english as texts } from "../../../widget/cards-texts.ts";
 import { refusalOf } from "../testing/checkout-emulator.ts";
 import { forFile } from "../testing/for-file.ts";
 import { findViolations } from "./accessibility.ts";
 import { WidgetFixture, WidgetStage } from "./widget-fixture.ts";
 import { type Look, openInState, type WidgetState } from "./widget-states.ts";
 
-const english = cardsTextsFor("en");
+const [cardsText, anotherText, moreText, saveText, unavailableText] = texts;
 const agreementText = "Roundhouse charges this card €12.00 for every bag of coffee that it sends, until you cancel.";
 
 let fixture: WidgetFixture;
@@ -41,7 +41,7 @@ describe("a session without a customer", () => {
     const addresses: string[] = [];
     fixture.page.on("request", (request) => addresses.push(request.url()));
     await fixture.goToCheckout();
-    expect(addresses.filter((address) => /stored-?cards/i.test(address))).toEqual([]);
+    expect(addresses.filter((address) => /\/cards-/i.test(address))).toEqual([]);
     expect(await cards().count()).toBe(0);
   });
 });
@@ -53,7 +53,7 @@ describe("storing a card", () => {
   ])("happens only if the customer ticks the box, which is empty at first: %s", async (isWanted, consent) => {
     await open(0, {});
     expect(await box().isChecked()).toBe(false);
-    if (isWanted) await fixture.page.getByText(english.save).click();
+    if (isWanted) await fixture.page.getByText(saveText).click();
     await fixture.enterCard();
     await payButton().click();
     await fixture.called("onSuccess");
@@ -88,13 +88,19 @@ describe("storing a card", () => {
 describe("the list", () => {
   it("is a group of radio buttons, the last used card chosen and another card last, which the arrow keys reach", async () => {
     await open(2, {});
-    await fixture.page.getByRole("group", { name: english.cards }).waitFor();
+    await fixture.page.getByRole("group", { name: cardsText }).waitFor();
     expect(await cards().count()).toBe(3);
-    const names = await Promise.all([0, 1, 2].map((index) => cards().nth(index).evaluate((radio: HTMLInputElement) => radio.labels![0]!.innerText)));
+    const names = await Promise.all(
+      [0, 1, 2].map((index) =>
+        cards()
+          .nth(index)
+          .evaluate((radio: HTMLInputElement) => radio.labels![0]!.innerText),
+      ),
+    );
     expect(names.map((name) => name.replace(/\s+/g, " "))).toEqual([
       "Visa •••• 4242 01/31",
       "Mastercard •••• 4243 02/31",
-      english.another,
+      anotherText,
     ]);
     expect(await cards().first().isChecked()).toBe(true);
     await fixture.page.keyboard.press("Tab");
@@ -115,7 +121,9 @@ describe("the list", () => {
     await fixture.called("onError");
     expect(fixture.calls.at(-1)).toEqual(["onError", expect.objectContaining({ code: "invalid_card" })]);
     await fixture.frame.getByText("Enter all digits of the security code.").waitFor();
-    await expect.poll(() => code().evaluate((input) => document.hasFocus() && input === document.activeElement)).toBe(true);
+    await expect
+      .poll(() => code().evaluate((input) => document.hasFocus() && input === document.activeElement))
+      .toBe(true);
     await fixture.page.keyboard.type("12345");
     expect(await code().inputValue()).toBe("123");
     await cards().nth(2).check();
@@ -131,7 +139,7 @@ describe("the list", () => {
     await payButton().click();
     await fixture.called("onError");
     expect(fixture.calls.at(-1)).toEqual(["onError", expect.objectContaining({ code: "stored_card_unavailable" })]);
-    await fixture.page.getByRole("alert").getByText(english.unavailable).waitFor();
+    await fixture.page.getByRole("alert").getByText(unavailableText).waitFor();
     expect(await cards().count()).toBe(0);
     await fixture.enterCard();
     await payButton().click();
@@ -164,7 +172,7 @@ describe("the list", () => {
     await open(9, {});
     const before = await cards().filter({ visible: true }).count();
     expect(before).toBeLessThan(10);
-    await fixture.page.getByRole("button", { name: english.more }).click();
+    await fixture.page.getByRole("button", { name: moreText }).click();
     expect(await cards().filter({ visible: true }).count()).toBe(10);
     expect(await focused()).toMatch(/\d{4}/);
   });
@@ -190,7 +198,9 @@ describe("the place of the list", () => {
     const { contentType, body } = fixture.pageWith(`<p>What is below the form</p>${fixture.scripts}`);
     fixture.merchantFiles.set("/", { contentType, body });
     await open(count, saving);
-    await fixture.page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+    await fixture.page.evaluate(
+      () => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))),
+    );
     expect(await fixture.page.evaluate("shift")).toBe(0);
   });
 });

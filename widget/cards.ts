@@ -5,7 +5,7 @@
 
 import type { SaveCard } from "./answers.ts";
 import { cardsStyle } from "./cards-style.ts";
-import { cardsTextsFor, saveTemplate } from "./cards-texts.ts";
+import { type CardsTexts, english, saveTemplate } from "./cards-texts.ts";
 import type { Form } from "./form.ts";
 import type { CheckedSession } from "./options.ts";
 import type { CardFrame } from "./vault-sdk/sdk.ts";
@@ -14,7 +14,7 @@ import type { CardFrame } from "./vault-sdk/sdk.ts";
 export type PaymentFrame = Omit<CardFrame, "tokenize"> & {
   tokenize(
     sdkAuthorization: string,
-    session: CheckedSession,
+    payment: { readonly session: CheckedSession },
   ): Promise<{ readonly token: string; readonly saveCard?: SaveCard | undefined }>;
 };
 
@@ -41,8 +41,8 @@ type Access = {
   readonly form: Form;
 };
 
-// As long as a read of the session takes at most, on a network that swallows packets.
-const timeoutMs = 10_000;
+// A read answers in milliseconds; this is for a network that swallows packets.
+const timeoutMs = 8_000;
 const triesMax = 2;
 // The pay button below, which is not there yet.
 const buttonHeight = 64;
@@ -66,19 +66,36 @@ const brandNames: Readonly<Record<string, string>> = {
  * nothing, and the customer pays by entering a card. Never rejects.
  */
 export async function openStoredCards(access: Access): Promise<(frame: CardFrame) => PaymentFrame> {
+  const loading = loadWording(access.locale);
   for (let tries = 1; tries <= triesMax; tries++) {
     const listed = await call<Listed>(access.apiBase, access.session, "ListStoredCards");
-    if (listed) return (frame) => addStoredCards(access, listed, frame);
+    const wording = await loading;
+    if (listed) return (frame) => addStoredCards(access, { ...listed, ...wording }, frame);
   }
   return (frame) => frame;
 }
 
-function addStoredCards({ apiBase, locale, form }: Access, listed: Listed, frame: CardFrame): PaymentFrame {
+/** The texts, and the language that they are in. */
+type Wording = { readonly texts: CardsTexts; readonly language: string };
+
+/** Loads the texts in the customer's language; English if there is no translation or it cannot be loaded. */
+async function loadWording(locale: string): Promise<Wording> {
+  const inEnglish = { texts: english, language: "en" };
+  if (/^en\b/i.test(locale)) return inEnglish;
+  try {
+    return (await import("./cards-translations.ts")).wordingFor(locale) ?? inEnglish;
+  } catch {
+    return inEnglish;
+  }
+}
+
+function addStoredCards({ apiBase, locale, form }: Access, listed: Listed & Wording, frame: CardFrame): PaymentFrame {
   const { cardContainer } = form;
+  const { language, texts } = listed;
+  const [cardsText, anotherText, moreText, saveText, unavailableText] = texts;
   const { saving, securityCodeRequired } = listed;
   const iframe = cardContainer.querySelector("iframe")!;
   const { host } = cardContainer.getRootNode() as ShadowRoot & { host: HTMLElement };
-  const texts = cardsTextsFor(locale);
   let isLocked = false;
   form.addStyle(cardsStyle);
   // Nothing on the page moves until the customer acts.
@@ -87,9 +104,9 @@ function addStoredCards({ apiBase, locale, form }: Access, listed: Listed, frame
   const release = () => host.style.removeProperty("min-height");
 
   const group = element("fieldset", "cards");
-  const legend = element("legend", "unseen", texts.cards);
+  const legend = element("legend", "unseen", cardsText);
   const cards = new Map<HTMLInputElement, StoredCard | undefined>();
-  const more = element("button", "more", texts.more);
+  const more = element("button", "more", moreText);
   const alert = element("p", "error");
   const save = element("label", "save");
   const box = element("input", "");
@@ -125,7 +142,7 @@ function addStoredCards({ apiBase, locale, form }: Access, listed: Listed, frame
   }
   group.prepend(legend);
   group.append(more);
-  add(undefined, texts.another);
+  add(undefined, anotherText);
   group.onchange = () => {
     alert.textContent = "";
     release();
@@ -134,7 +151,7 @@ function addStoredCards({ apiBase, locale, form }: Access, listed: Listed, frame
   alert.setAttribute("role", "alert");
   box.type = "checkbox";
   box.onclick = lock;
-  save.append(box, texts.save);
+  save.append(box, saveText);
   save.hidden = true;
   terms.dir = "auto";
   // Without a stored card, or with an older vault, there is nothing to choose.
@@ -177,17 +194,17 @@ function addStoredCards({ apiBase, locale, form }: Access, listed: Listed, frame
     next!.checked = true;
     group.hidden = cards.size === 1;
     show();
-    alert.textContent = texts.unavailable;
+    alert.textContent = unavailableText;
     if (group.hidden) frame.focus();
     else next!.focus();
   };
   const consent = (): SaveCard | undefined => {
     if (terms.textContent) return { template: agreementTemplate, locale };
-    return save.hidden || !box.checked ? undefined : { template: saveTemplate, locale: texts.language };
+    return save.hidden || !box.checked ? undefined : { template: saveTemplate, locale: language };
   };
   return {
     ...frame,
-    async tokenize(sdkAuthorization, session) {
+    async tokenize(sdkAuthorization, { session }) {
       release();
       const saveCard = consent();
       const input = isList ? chosen()! : undefined;
@@ -206,7 +223,8 @@ function addStoredCards({ apiBase, locale, form }: Access, listed: Listed, frame
         return { token, saveCard };
       } catch (error) {
         // The vault has lost the token since: the payment asks for another one.
-        if (/^token_/.test((error as { code?: string }).code ?? "")) Object.assign(error as object, { code: "token_refused" });
+        if (/^token_/.test((error as { code?: string }).code ?? ""))
+          Object.assign(error as object, { code: "token_refused" });
         throw error;
       }
     },
