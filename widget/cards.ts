@@ -4,6 +4,7 @@
  */
 
 import type { SaveCard } from "./answers.ts";
+import { CardList, element, type StoredCard } from "./card-list.ts";
 import { cardsStyle } from "./cards-style.ts";
 import { type CardsTexts, english, saveTemplate } from "./cards-texts.ts";
 import type { Form } from "./form.ts";
@@ -16,14 +17,6 @@ export type PaymentFrame = Omit<CardFrame, "tokenize"> & {
     sdkAuthorization: string,
     payment: { readonly session: CheckedSession },
   ): Promise<{ readonly token: string; readonly saveCard?: SaveCard | undefined }>;
-};
-
-type StoredCard = {
-  readonly paymentMethodId: string;
-  readonly brand: string;
-  readonly last4: string;
-  readonly expMonth: number;
-  readonly expYear: number;
 };
 
 /** The answer of ListStoredCards, in JSON: a member at its default is absent. */
@@ -44,22 +37,7 @@ type Access = {
 // A read answers in milliseconds; this is for a network that swallows packets.
 const timeoutMs = 8_000;
 const triesMax = 2;
-// The pay button below, which is not there yet.
-const buttonHeight = 64;
 const agreementTemplate = "agreement";
-
-const brandNames: Readonly<Record<string, string>> = {
-  visa: "Visa",
-  mastercard: "Mastercard",
-  amex: "American Express",
-  discover: "Discover",
-  diners: "Diners Club",
-  jcb: "JCB",
-  unionpay: "UnionPay",
-  maestro: "Maestro",
-  cartes_bancaires: "Cartes Bancaires",
-  dankort: "Dankort",
-};
 
 /**
  * Loads the customer's cards. Resolves with a function that adds them to the form and to its card frame; without an answer it adds
@@ -89,158 +67,108 @@ async function loadWording(locale: string): Promise<Wording> {
   }
 }
 
-function addStoredCards({ apiBase, locale, form }: Access, listed: Listed & Wording, frame: CardFrame): PaymentFrame {
+function addStoredCards(access: Access, listed: Listed & Wording, frame: CardFrame): PaymentFrame {
+  const { apiBase, locale, form } = access;
   const { cardContainer } = form;
-  const { language, texts } = listed;
-  const [cardsText, anotherText, moreText, saveText, unavailableText] = texts;
-  const { saving, securityCodeRequired } = listed;
-  const iframe = cardContainer.querySelector("iframe")!;
   const { host } = cardContainer.getRootNode() as ShadowRoot & { host: HTMLElement };
-  let isLocked = false;
+  const { storedCards = [], securityCodeRequired, saving, texts, language } = listed;
+  const iframe = cardContainer.querySelector("iframe")!;
   form.addStyle(cardsStyle);
   // Nothing on the page moves until the customer acts.
   const room = cardContainer.offsetHeight;
   host.style.minHeight = `${host.offsetHeight}px`;
   const release = () => host.style.removeProperty("min-height");
 
-  const group = element("fieldset", "cards");
-  const legend = element("legend", "unseen", cardsText);
-  const cards = new Map<HTMLInputElement, StoredCard | undefined>();
-  const more = element("button", "more", moreText);
-  const alert = element("p", "error");
-  const save = element("label", "save");
-  const box = element("input", "");
+  const box = new SaveBox(texts[3]);
   const terms = element("p", "terms", saving?.agreementText);
-
-  // A radio button and a checkbox cannot be read-only, and disabled ones lose the focus. Arrow keys are clicks here, too.
-  const lock = (event: Event) => isLocked && event.preventDefault();
-  const chosen = () => [...cards.keys()].find(({ checked }) => checked);
-  const show = () => {
-    const card = cards.get(chosen()!);
-    frame.ask!(card && (card.brand || "unknown"));
-    iframe.hidden = card !== undefined && !securityCodeRequired;
-    save.hidden = card !== undefined || !saving || saving.agreementText !== undefined;
-  };
-  const add = (card: StoredCard | undefined, ...content: (Node | string)[]) => {
-    const option = element("label", "option");
-    const input = element("input", "");
-    input.type = "radio";
-    input.name = "card";
-    input.onclick = lock;
-    option.append(input, ...content);
-    group.append(option);
-    cards.set(input, card);
-  };
-  for (const card of listed.storedCards ?? []) {
-    const { brand, last4, expMonth, expYear } = card;
-    const name = element("bdi", "", `${brandNames[brand] ?? ""} `);
-    const dots = element("span", "", "•••• ");
-    dots.ariaHidden = "true";
-    name.dir = "ltr";
-    name.append(dots, last4);
-    add(card, name, element("bdi", "", `${String(expMonth).padStart(2, "0")}/${String(expYear).slice(-2)}`));
-  }
-  group.prepend(legend);
-  group.append(more);
-  add(undefined, anotherText);
-  group.onchange = () => {
-    alert.textContent = "";
-    release();
-    show();
-  };
-  alert.setAttribute("role", "alert");
-  box.type = "checkbox";
-  box.onclick = lock;
-  save.append(box, saveText);
-  save.hidden = true;
   terms.dir = "auto";
-  // Without a stored card, or with an older vault, there is nothing to choose.
-  const isList = cards.size > 1 && frame.ask !== undefined;
-  const [first] = cards.keys();
-  if (isList) {
-    cardContainer.prepend(group, alert);
-    first!.checked = true;
-  }
-  cardContainer.append(save, terms);
-  if (isList) show();
-  else save.hidden = !saving || saving.agreementText !== undefined;
-
-  // As many cards as there is room for; the others stay behind a button.
-  const inputs = [...cards.keys()].slice(0, -1);
-  const hidden: HTMLInputElement[] = [];
-  const bottom = () => {
-    const children = [...cardContainer.children] as HTMLElement[];
-    return Math.max(...children.map(({ offsetTop, offsetHeight }) => offsetTop + offsetHeight));
+  const isAsked = saving !== undefined && saving.agreementText === undefined;
+  cardContainer.append(box.label, terms);
+  /** Shows what belongs to the chosen card. */
+  const show = (card?: StoredCard) => {
+    frame.ask?.(card && (card.brand || "unknown"));
+    iframe.hidden = card !== undefined && !securityCodeRequired;
+    box.label.hidden = card !== undefined || !isAsked;
   };
-  more.hidden = true;
-  more.type = "button";
-  while (isList && inputs.length > 1 && bottom() + buttonHeight > room) {
-    more.hidden = false;
-    hidden.unshift(inputs.pop()!);
-    hidden[0]!.parentElement!.hidden = true;
-  }
-  more.onclick = () => {
+  const onChange = () => {
     release();
-    more.hidden = true;
-    for (const { parentElement } of hidden) parentElement!.hidden = false;
-    hidden[0]!.focus();
+    show(list?.chosen);
   };
+  // An older vault has no form for a security code alone.
+  const list = storedCards.length > 0 && frame.ask ? new CardList(storedCards, texts, onChange) : undefined;
+  list?.addTo(cardContainer);
+  show(list?.chosen);
+  list?.fit(cardContainer, room, release);
 
-  /** Takes a card out of the list that cannot be used. */
-  const drop = (input: HTMLInputElement) => {
-    input.parentElement!.remove();
-    cards.delete(input);
-    const [next] = cards.keys();
-    next!.checked = true;
-    group.hidden = cards.size === 1;
-    show();
-    alert.textContent = unavailableText;
-    if (group.hidden) frame.focus();
-    else next!.focus();
-  };
   const consent = (): SaveCard | undefined => {
     if (terms.textContent) return { template: agreementTemplate, locale };
-    return save.hidden || !box.checked ? undefined : { template: saveTemplate, locale: language };
+    return box.isTicked ? { template: saveTemplate, locale: language } : undefined;
+  };
+  /** Opens the chosen card for the session; takes it out of the list where it cannot be used. */
+  const open = async ({ paymentMethodId }: StoredCard, session: CheckedSession) => {
+    const used = await call<{ vaultToken?: string }>(apiBase, session, "UseStoredCard", { paymentMethodId });
+    if (used?.vaultToken) return used.vaultToken;
+    if (used) {
+      const isLeft = list?.drop();
+      show(list?.chosen);
+      if (!isLeft) frame.focus();
+    }
+    const code = used ? "stored_card_unavailable" : "vault_unavailable";
+    throw Object.assign(new Error("The stored card cannot be used."), { code });
   };
   return {
     ...frame,
     async tokenize(sdkAuthorization, { session }) {
       release();
       const saveCard = consent();
-      const input = isList ? chosen()! : undefined;
-      const card = input && cards.get(input);
+      const card = list?.chosen;
       if (!card) return { token: (await frame.tokenize(sdkAuthorization)).token, saveCard };
-      const { paymentMethodId } = card;
-      const open = async () => {
-        const used = await call<{ vaultToken?: string }>(apiBase, session, "UseStoredCard", { paymentMethodId });
-        if (used?.vaultToken) return used.vaultToken;
-        if (used) drop(input);
-        const code = used ? "stored_card_unavailable" : "vault_unavailable";
-        throw Object.assign(new Error("The stored card cannot be used."), { code });
-      };
-      try {
-        const token = await (securityCodeRequired ? frame.sendCode!(sdkAuthorization, open) : open());
-        return { token, saveCard };
-      } catch (error) {
-        // The vault has lost the token since: the payment asks for another one.
-        if (/^token_/.test((error as { code?: string }).code ?? ""))
-          Object.assign(error as object, { code: "token_refused" });
-        throw error;
-      }
+      if (!securityCodeRequired) return { token: await open(card, session), saveCard };
+      const token = await frame.sendCode!(sdkAuthorization, () => open(card, session)).catch(askAgain);
+      return { token, saveCard };
     },
-    focus: () => (iframe.hidden ? chosen()!.focus() : frame.focus()),
+    focus: () => (iframe.hidden ? list!.focus() : frame.focus()),
     setDisabled(disabled) {
-      isLocked = disabled;
       if (disabled) release();
-      for (const control of [group, box]) control.ariaDisabled = disabled ? "true" : null;
+      list?.setDisabled(disabled);
+      box.setDisabled(disabled);
       frame.setDisabled(disabled);
     },
     destroy() {
       release();
-      for (const part of [group, alert, save, terms]) part.remove();
+      list?.remove();
+      box.label.remove();
+      terms.remove();
       frame.destroy();
     },
   };
+}
+
+/** Rethrows an error of the vault; where it has lost the token since, as one after which the payment asks for another. */
+function askAgain(error: { code?: string }): never {
+  throw /^token_/.test(error.code ?? "") ? Object.assign(error, { code: "token_refused" }) : error;
+}
+
+/** The question whether to store the card, which the customer answers by ticking. */
+class SaveBox {
+  readonly label = element("label", "save");
+  readonly #box = element("input", "");
+  #isLocked = false;
+
+  constructor(text: string) {
+    this.#box.type = "checkbox";
+    this.#box.addEventListener("click", (event) => this.#isLocked && event.preventDefault());
+    this.label.append(this.#box, text);
+  }
+
+  get isTicked(): boolean {
+    return !this.label.hidden && this.#box.checked;
+  }
+
+  setDisabled(disabled: boolean): void {
+    this.#isLocked = disabled;
+    this.#box.ariaDisabled = disabled ? "true" : null;
+  }
 }
 
 /**
@@ -274,15 +202,4 @@ async function call<Answer extends object>(
   } finally {
     clearTimeout(timer);
   }
-}
-
-function element<Tag extends keyof HTMLElementTagNameMap>(
-  tag: Tag,
-  part: string,
-  text = "",
-): HTMLElementTagNameMap[Tag] {
-  const node = document.createElement(tag);
-  node.className = part;
-  node.textContent = text;
-  return node;
 }

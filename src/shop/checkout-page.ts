@@ -3,7 +3,7 @@
 import { html, jsonForScript } from "./html.ts";
 import type { Order } from "./orders.ts";
 import { page } from "./page.ts";
-import { contentsOf } from "./product-page.ts";
+import { contentsOf } from "./products.ts";
 import { type TestCard, testCardList } from "./test-card-list.ts";
 
 /** Returns the page on which a customer pays an order, with test cards to try. */

@@ -4,7 +4,7 @@ import type { PaymentAttempt, PaymentSession } from "../client/merchant/payment-
 import { type Html, html } from "./html.ts";
 import type { Order } from "./orders.ts";
 import { page, priceText } from "./page.ts";
-import { contentsOf } from "./product-page.ts";
+import { contentsOf } from "./products.ts";
 
 export function orderPage(order: Order, dashboardUrl: string | undefined): string {
   return page(

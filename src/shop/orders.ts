@@ -3,7 +3,7 @@
 import { EventEmitter } from "node:events";
 import type { CreatedPaymentSession, PaymentSession } from "../client/merchant/payment-session.ts";
 import type { Customer } from "./customers.ts";
-import type { Product } from "./product-page.ts";
+import type { Product } from "./products.ts";
 
 /** A verified webhook, as it arrived. */
 export type ReceivedWebhook = {

@@ -1,39 +1,9 @@
 /** The page of the shop's products, and its customer. */
 
-import type { AgreementTerms } from "../client/merchant/payment-session.ts";
 import type { Customer } from "./customers.ts";
 import { type Html, html } from "./html.ts";
-import type { Order } from "./orders.ts";
 import { page, priceText } from "./page.ts";
-
-/** A product for sale; its price is in minor units. */
-export type Product = {
-  readonly name: string;
-  readonly amountMinor: number;
-  readonly currency: string;
-  /** What a customer who buys it agrees to be charged for later. */
-  readonly agreement?: AgreementTerms;
-};
-
-export const product: Product = { name: "Enamel moka pot", amountMinor: 4900, currency: "EUR" };
-
-/** A bag now, and the next ones later, which are charged without the customer. */
-export const subscription: Product = {
-  name: "Coffee subscription",
-  amountMinor: 1200,
-  currency: "EUR",
-  agreement: {
-    type: "UNSCHEDULED",
-    text: "Roundhouse charges this card €12.00 for every bag of coffee that it sends, until you cancel.",
-    maxAmountMinor: 1200,
-  },
-};
-
-/** Returns the products of an order, such as "2 × Enamel moka pot". */
-export function contentsOf({ product, amountMinor }: Pick<Order, "product" | "amountMinor">): string {
-  const quantity = amountMinor / product.amountMinor;
-  return quantity > 1 ? `${quantity} × ${product.name}` : product.name;
-}
+import { product, subscription } from "./products.ts";
 
 export function productPage(dashboardUrl: string | undefined, customer: Customer | undefined): string {
   return page(

@@ -195,7 +195,7 @@ describe("the place of the list", () => {
         }
       }).observe({ type: "layout-shift", buffered: true });
     });
-    const { contentType, body } = fixture.pageWith(`<p>What is below the form</p>${fixture.scripts}`);
+    const { contentType, body } = fixture.pageWith(`${fixture.scripts}<p>What is below the form</p>`);
     fixture.merchantFiles.set("/", { contentType, body });
     await open(count, saving);
     await fixture.page.evaluate(
