@@ -66,7 +66,8 @@ function serve(port: MessagePort, init: InitMessage, page: string): void {
       case "accept":
         return form.accept(message.brands.split(" "));
       case "ask":
-        return form.ask(message.brand);
+        form.ask(message.brand);
+        return say({ type: "asked" });
       case "checkCode":
         return say({ ...(form.takeCode() === undefined ? incomplete : coded), request: message.request });
       case "sendCode":

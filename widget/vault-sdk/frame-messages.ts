@@ -56,6 +56,8 @@ export type FromFrame =
       readonly brand: string;
       readonly last4: string;
     }
+  /** The form asks for what the page has asked for. */
+  | { readonly type: "asked" }
   /** The security code is complete, or the vault has taken it. */
   | { readonly type: "coded"; readonly request: number }
   | { readonly type: "failed"; readonly request: number; readonly code: string; readonly detail: string };
@@ -84,6 +86,7 @@ const fromFrameShapes: Shapes<FromFrame> = {
   change: { complete: "boolean", empty: "boolean", brand: "string" },
   submit: {},
   tokenized: { request: "number", token: "string", brand: "string", last4: "string" },
+  asked: {},
   coded: { request: "number" },
   failed: { request: "number", code: "string", detail: "string" },
 };

@@ -109,6 +109,7 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
   const ready = awaitFrame(line);
   rejectIfBlocked(ready, vaultOrigin);
   const calls = new FrameCalls(line);
+  let isAsking = false;
   const focus = () => {
     iframe.focus();
     line.say({ type: "focus" });
@@ -121,7 +122,12 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
         iframe.title = message.title;
         line.open(target as MessagePort);
         return ready.resolve();
+      case "asked":
+        isAsking = false;
+        return;
       case "resize":
+        // From before the form has changed.
+        if (isAsking) return;
         iframe.style.height = `${Math.ceil(message.height)}px`;
         return;
       case "change":
@@ -165,6 +171,7 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
     clearCode: () => line.say({ type: "clearCode" }),
     accept: (brands) => line.keep({ type: "accept", brands: brands.join(" ") }),
     ask(brand = "") {
+      isAsking = true;
       // The frame sends its own height later; nothing on the page may wait for it.
       iframe.style.height = heightOf(options, brand === "" ? undefined : 1);
       line.keep({ type: "ask", brand });
