@@ -101,7 +101,12 @@ it("of a merchant that refuses repeated orders ends what is not submitted, waits
   await cell.sandbox.paused({ operation: "a.authorize" });
   const handed: string[] = [];
   const closing = core.database.transaction((tx) =>
-    closeCell(tx, copied, { merchantId: owner.merchantId, toCell: 2 }, async ({ orders }) => void handed.push(orders!.text)),
+    closeCell(
+      tx,
+      copied,
+      { merchantId: owner.merchantId, toCell: 2 },
+      async ({ orders }) => void handed.push(orders!.text),
+    ),
   );
   await cell.sandbox.release({});
   const late = await paying;

@@ -8,6 +8,7 @@ import { afterAll, expect, it } from "vitest";
 import { recordSettings } from "../accounts/merchant-settings.ts";
 import { type RotationStep, rotateSealing } from "../config/server-key-rotation.ts";
 import { generateKeyFile, parseKeyFile } from "../config/server-keys.ts";
+import { handleAssociatedData } from "../core/stored-cards/claim-stored.ts";
 import { loopback } from "../dev/testing/events/events-harness.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { createTestDatabase } from "../dev/testing/postgres.ts";
@@ -21,6 +22,7 @@ import { openSigningSecrets } from "../events/signing-secrets.ts";
 import { dropCredentials, loadCredentials, recordConnection, stageCredentials } from "../gateways/connections.ts";
 import { Database } from "../platform/database.ts";
 import { systemRuntime } from "../platform/runtime.ts";
+import { seal, sha256, unseal } from "../platform/secrets.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "switchyard-reseal-"));
 const file = join(folder, "keys.json");
@@ -76,11 +78,24 @@ it("leaves nothing that only the dropped key could open, and keeps every secret"
     await recordAlertChat(tx, context, { merchantId, url: "http://127.0.0.1:9/chat" });
   });
 
+  // As its saving would have left it.
+  const handleHash = sha256("vc_1");
+  const place = handleAssociatedData(merchantId, handleHash);
+  const owner = new Pool({ connectionString: testDatabase.ownerUrl, max: 1 });
+  await owner.query("ALTER TABLE payment_method DISABLE TRIGGER USER");
+  await owner.query(
+    `INSERT INTO payment_method (id, merchant_id, customer_ref, brand, last4, exp_month, exp_year, fingerprint, handle_sealed, handle_hash, session_id)
+     VALUES (gen_random_uuid(), $1, 'customer-1', 'visa', '4242', 4, 2031, gen_random_uuid(), $2, $3, gen_random_uuid())`,
+    [merchantId, seal(ring(), place, "vc_1"), handleHash],
+  );
+  await owner.query("ALTER TABLE payment_method ENABLE TRIGGER USER");
+  await owner.end();
+
   rotate("add");
   rotate("use");
   // Rows that the new key has sealed stay unchanged.
   const fourth = await stage({ apiKey: "three" });
-  expect(JSON.parse((await reseal()).out)).toEqual({ credentials: 2, endpoints: 1, chats: 1 });
+  expect(JSON.parse((await reseal()).out)).toEqual({ credentials: 2, endpoints: 1, chats: 1, cards: 1 });
   rotate("drop");
   expect(Object.keys(ring().keys)).toEqual(["sealing-test-2"]);
 
@@ -93,4 +108,6 @@ it("leaves nothing that only the dropped key could open, and keeps every secret"
   expect(found.map((secret) => secret.expose())).toEqual(secrets);
   const chat = await loadAlertChat(database, { sealing: ring(), environmentName: "test" }, merchantId);
   expect(chat?.url.expose()).toBe("http://127.0.0.1:9/chat");
+  const [method] = (await pool.query("SELECT handle_sealed AS sealed FROM payment_method")).rows;
+  expect(unseal(ring(), place, method.sealed).expose()).toBe("vc_1");
 });

@@ -41,21 +41,21 @@ type Replaced = { readonly sessionId: SessionId; readonly core: Core };
 /** The merchant's order. The validator that all surfaces share has already checked its shape. */
 export type NewSession = GivenDetails &
   StoringOrder & {
-  readonly amountMinor: number;
-  readonly currency: string;
-  readonly orderRef: string;
-  readonly customerEmail?: string | undefined;
-  /** Automatic if absent. */
-  readonly capture?: string | undefined;
-  /** With a manual capture only, after the end of the submission. */
-  readonly captureBy?: Date | undefined;
-  /** The merchant's session that this one takes the place of, and the core of its cell. */
-  readonly replaces?: Replaced | undefined;
-  /** Takes a second payment of its order, also where the merchant refuses repeated orders. False if absent. */
-  readonly allowRepeatedOrder?: boolean | undefined;
-  /** Id of the API request, for support; not part of the order. */
-  readonly requestId?: RequestId | undefined;
-};
+    readonly amountMinor: number;
+    readonly currency: string;
+    readonly orderRef: string;
+    readonly customerEmail?: string | undefined;
+    /** Automatic if absent. */
+    readonly capture?: string | undefined;
+    /** With a manual capture only, after the end of the submission. */
+    readonly captureBy?: Date | undefined;
+    /** The merchant's session that this one takes the place of, and the core of its cell. */
+    readonly replaces?: Replaced | undefined;
+    /** Takes a second payment of its order, also where the merchant refuses repeated orders. False if absent. */
+    readonly allowRepeatedOrder?: boolean | undefined;
+    /** Id of the API request, for support; not part of the order. */
+    readonly requestId?: RequestId | undefined;
+  };
 
 const answeredColumns = [
   "id",

@@ -55,7 +55,13 @@ import { drawOf, loadRoute } from "./record/routing-rules.ts";
 import { closeSession, emitPending, settleSession } from "./record/settle.ts";
 import type { PaymentSession, RoutedBy } from "./rows/entities.ts";
 import { isAuthenticatedFirst } from "./rows/payment.ts";
-import { type Consent, claimAndStore, prepareStoring, recordStoring, type StoringClaim } from "./stored-cards/claim-stored.ts";
+import {
+  type Consent,
+  claimAndStore,
+  prepareStoring,
+  recordStoring,
+  type StoringClaim,
+} from "./stored-cards/claim-stored.ts";
 
 /**
  * A customer's card token for a session that was just read. `signal` fires when the customer's page no longer waits.

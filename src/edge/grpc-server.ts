@@ -29,10 +29,10 @@ import { meterRequest } from "./meter-request.ts";
 import { createMetaService, paymentSessionService } from "./payments-rpc.ts";
 import { createReflection } from "./reflection.ts";
 import { refundService } from "./refunds-rpc.ts";
-import { agreementService, paymentMethodService } from "./stored-cards-rpc.ts";
 import { beginRequest } from "./request-id.ts";
 import { createRpcAdapter, type RpcAdapter } from "./rpc-adapter.ts";
 import { sendRefusal } from "./rpc-form.ts";
+import { agreementService, paymentMethodService } from "./stored-cards-rpc.ts";
 
 export type GrpcOptions = {
   /** True if any client that can connect may read the schemas. */

@@ -26,10 +26,10 @@ import { createMetaService, paymentSessionService } from "./payments-rpc.ts";
 import { answerProbes } from "./probes.ts";
 import { serveReference } from "./reference/serve-reference.ts";
 import { refundService } from "./refunds-rpc.ts";
-import { agreementService, paymentMethodService } from "./stored-cards-rpc.ts";
 import { type AnyRequest, beginRequest, requestIdOf, setAnswerHeaders } from "./request-id.ts";
 import type { LimitFields } from "./request-limits/request-limits.ts";
 import { createRpcAdapter } from "./rpc-adapter.ts";
+import { agreementService, paymentMethodService } from "./stored-cards-rpc.ts";
 import { serveWidget } from "./widget-files.ts";
 
 // Longest part of a browser's user agent that gateways get: the longest in use have some 250 characters.

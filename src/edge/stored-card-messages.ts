@@ -2,8 +2,8 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import {
-  type AgreementTerms as AgreementTermsMessage,
   AgreementTerms_Type,
+  type AgreementTerms as AgreementTermsMessage,
   Initiator,
   SavedCard_Status,
 } from "../../gen/payments/v1/payment_session_pb.ts";
@@ -28,7 +28,7 @@ export function describeStoredPayment({ session }: Pick<Payment, "session">, sto
     initiator: role === "RENEWAL" ? Initiator.MERCHANT : Initiator.CUSTOMER,
     ...(methodId && { paymentMethodId: encodeId("pm", methodId) }),
     ...(agreementId && { agreementId: encodeId("agr", agreementId) }),
-    ...(renewalRef !== null && { renewalRef }),
+    ...(renewalRef != null && { renewalRef }),
     ...(role === "SAVE" && { savedCard: { status: SavedCard_Status[savingOf(session, stored)] } }),
   };
 }
@@ -36,7 +36,7 @@ export function describeStoredPayment({ session }: Pick<Payment, "session">, sto
 function savingOf({ status }: Payment["session"], { saving }: StoredPayment) {
   if (saving === "KEPT") return "SAVED";
   if (saving === "NOT_WANTED") return "NOT_WANTED";
-  const isOpen = saving === null ? status === "CREATED" : saving === "REQUESTED";
+  const isOpen = saving == null ? status === "CREATED" : saving === "REQUESTED";
   // A payment that ends without an approval stores nothing, whatever is recorded of it yet.
   return isOpen && (status === "CREATED" || status === "SUCCEEDED") ? "PENDING" : "FAILED";
 }
@@ -61,20 +61,20 @@ export function toAgreementMessage({ agreement, gateways, renewals }: AgreementD
   const { customerRef, methodId, everyDays, endsOn, instalments, maxAmountMinor, statusBecause } = agreement;
   return create(AgreementSchema, {
     agreementId: encodeId("agr", agreement.id),
-    ...(customerRef !== null && { customerRef }),
+    ...(customerRef != null && { customerRef }),
     ...(methodId && { paymentMethodId: encodeId("pm", methodId) }),
     terms: {
       type: AgreementTerms_Type[agreement.type],
       text: agreement.text,
-      ...(everyDays !== null && { everyDays }),
-      ...(endsOn !== null && { endsOn }),
-      ...(instalments !== null && { instalments }),
-      ...(maxAmountMinor !== null && { maxAmountMinor: BigInt(maxAmountMinor) }),
+      ...(everyDays != null && { everyDays }),
+      ...(endsOn != null && { endsOn }),
+      ...(instalments != null && { instalments }),
+      ...(maxAmountMinor != null && { maxAmountMinor: BigInt(maxAmountMinor) }),
     },
     currency: agreement.currency,
     consentedAt: timestampFromDate(agreement.consentedAt),
     status: Agreement_Status[agreement.status],
-    ...(statusBecause !== null && { statusBecause }),
+    ...(statusBecause != null && { statusBecause }),
     gateways: gateways.map(({ connectionId, gateway, because }) => ({
       connectionId: encodeId("gc", connectionId),
       gateway,
@@ -89,11 +89,13 @@ export function toAgreementMessage({ agreement, gateways, renewals }: AgreementD
   });
 }
 
+const types = ["RECURRING", "UNSCHEDULED", "INSTALMENT"] as const;
+
 /** Returns the terms of a new agreement, which the validator has checked. */
 export function termsOf(message: AgreementTermsMessage): AgreementTerms {
   const { type, text, everyDays, endsOn, instalments, maxAmountMinor } = message;
   return {
-    type: AgreementTerms_Type[type] as AgreementTerms["type"],
+    type: types.find((name) => AgreementTerms_Type[name] === type) ?? "UNSCHEDULED",
     text,
     everyDays,
     endsOn,

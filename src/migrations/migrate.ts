@@ -165,7 +165,16 @@ const planOnce = `DO $$ BEGIN
 // What functions alone write (src/migrations/environment/): the service only reads it.
 const writtenByFunctions = [
   ...["payment_session", "attempt", "authentication", "refund", "orphaned_authorization"],
-  ...["stored_payment", "payment_method", "card_erasure", "agreement", "renewal", "renewal_try", "card_state", "card_decline"],
+  ...[
+    "stored_payment",
+    "payment_method",
+    "card_erasure",
+    "agreement",
+    "renewal",
+    "renewal_try",
+    "card_state",
+    "card_decline",
+  ],
 ];
 
 /** Takes the writes of payments from the runtime role, and lets it name a partition with the privileges of its whole table. */

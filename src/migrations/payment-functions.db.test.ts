@@ -54,6 +54,7 @@ const creating = (change: Record<string, string> = {}) => {
       secret: "1",
     },
     ...{ life: "3600000", request: "NULL", details: "NULL", later: "false", by: "NULL", repeated: "false" },
+    ...{ customer: "NULL", storing: "NULL" },
     ...{ key: "NULL", hash: "NULL", answer: "NULL", keyLife: "86400000", ...change },
   };
   return `SELECT id, phase, status FROM app.create_session(${Object.values(given).join(", ")})`;
@@ -244,6 +245,20 @@ describe("app.create_session()", () => {
     ).toEqual([{ an_hour: true }]);
   });
 
+  it("records what a session does with stored cards, and nothing of one without a customer", async () => {
+    const run = fresh();
+    const storing = `'{"role":"SAVE","securityCode":"skip","terms":{"type":"UNSCHEDULED"},"agreementId":"${v7()}"}'`;
+    await run(creating({ customer: "'customer-1'", storing }));
+    const other = fresh();
+    await other(creating());
+    const text = `SELECT s.customer_ref, s.stored, p.role, p.security_code FROM payment_session s LEFT JOIN stored_payment p ON p.session_id = s.id
+      WHERE s.id = $session`;
+    expect((await run(text)).rows).toEqual([
+      { customer_ref: "customer-1", stored: true, role: "SAVE", security_code: "skip" },
+    ]);
+    expect((await other(text)).rows).toEqual([{ customer_ref: null, stored: false, role: null, security_code: null }]);
+  });
+
   it("creates one session for each key until the key expires, and then another", async () => {
     const key = { merchant: `'${v7()}'`, key: "'k'", hash: hash, answer: "'sealed'" };
     expect((await fresh()(creating(key))).rows).toHaveLength(1);
@@ -265,6 +280,7 @@ describe("app.create_session()", () => {
     ["a currency", { currency: "'eur'" }, "a currency is three capital letters"],
     ["a reference", { reference: "''" }, "an order reference has 1 to 255 characters"],
     ["an address", { email: "'a@'" }, "an email address has 3 to 254 characters"],
+    ["a customer's reference", { customer: "''", storing: "'{}'" }, "a customer reference has 1 to 255 characters"],
     ["a life", { life: "0" }, "a session expires after it was created"],
     ["a time for a capture at once", { by: "now() + interval '2 h'" }, "only a payment that is captured later is held"],
     ["a time before the submission", { later: "true", by: "now()" }, "a capture comes after the submission"],

@@ -90,7 +90,9 @@ export async function recordStoring(tx: Queryable, { values }: StoringClaim): Pr
     return stored!;
   } catch (error) {
     if ((error as { code?: unknown }).code !== unusableCode) throw error;
-    throw new DomainError("token_not_found", "The stored card cannot be used any more; choose another one.", { cause: error });
+    throw new DomainError("token_not_found", "The stored card cannot be used any more; choose another one.", {
+      cause: error,
+    });
   }
 }
 

@@ -17,11 +17,11 @@ const purposes = {
 /** Returns what a customer's payment tells its gateway; undefined where the card is neither stored nor will be. */
 export function customersUse(sealing: KeyRing, stored: StoredPayment): StoredCardUse | undefined {
   const { merchantId, customerRef, saving, terms, openedTokenHash } = stored;
-  if (customerRef === null) return undefined;
+  if (customerRef == null) return undefined;
   const customer = pseudonymOf(sealing, { merchantId, customerRef });
   if (saving === "REQUESTED" && terms)
     return { type: "save", customer, purpose: purposes[terms.type], terms: termsForGateway(terms) };
-  if (openedTokenHash !== null) return { type: "customer", customer };
+  if (openedTokenHash != null) return { type: "customer", customer };
   return saving === "REQUESTED" ? { type: "save", customer, purpose: "customer" } : undefined;
 }
 
@@ -40,7 +40,11 @@ export function beginChain(
   tx: Tx,
   { session }: Pick<Payment, "session">,
   { sessionId, connectionId }: Attempt,
-  hold: { readonly networkTransactionId?: string | undefined; readonly stored?: StoredAnswer | undefined; readonly brand?: string | undefined },
+  hold: {
+    readonly networkTransactionId?: string | undefined;
+    readonly stored?: StoredAnswer | undefined;
+    readonly brand?: string | undefined;
+  },
 ): void {
   const { own, network } = hold.stored ?? {};
   const transactionId = usable(network?.transactionId ?? hold.networkTransactionId);

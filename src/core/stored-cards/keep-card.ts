@@ -107,7 +107,11 @@ function cardOf({ sealing }: Core, { id: sessionId, merchantId, tokenSealed, han
   };
 }
 
-const lockSession: Statement = { name: "lock_saving_session", partitionKey: 1, text: "SELECT s.id FROM app.lock_session($1) s" };
+const lockSession: Statement = {
+  name: "lock_saving_session",
+  partitionKey: 1,
+  text: "SELECT s.id FROM app.lock_session($1) s",
+};
 
 /** Locks the session in whose sequence an event follows. Returns false where it is of another cell, or removed. */
 export async function lockSubject(tx: Tx, sessionId: SessionId): Promise<boolean> {
@@ -158,9 +162,9 @@ export async function emitAgreement(
   tx: Tx,
   core: Pick<Core, "outbox" | "describeSession">,
   session: { readonly id: SessionId; readonly merchantId: MerchantId },
-  agreementId: AgreementId | null,
+  agreementId: AgreementId | null | undefined,
 ): Promise<void> {
-  if (agreementId === null) return;
+  if (agreementId == null) return;
   const [state] = await tx.query<{ status: string; statusBecause: string | null }>(selectState, [agreementId]);
   if (state === undefined) return;
   const { status, statusBecause } = state;

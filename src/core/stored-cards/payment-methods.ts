@@ -4,7 +4,7 @@ import type { Queryable, Statement } from "../../platform/database.ts";
 import type { AgreementId, MerchantId, MethodId, SessionId } from "../../platform/ids.ts";
 import type { Core } from "../core.ts";
 import { type PageTokenKeys, signPageToken, verifyPageToken } from "../page-token.ts";
-import { lockSubject, emitAgreement } from "./keep-card.ts";
+import { emitAgreement, lockSubject } from "./keep-card.ts";
 import { type PaymentMethod, PaymentMethodEntity, storedColumns } from "./stored-rows.ts";
 
 /** A stored card, and why no further try of it is allowed; null if one is. */

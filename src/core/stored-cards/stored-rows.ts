@@ -105,11 +105,21 @@ export const AgreementEntity = defineEntity({
 
 /** Returns the select list of one of these entities: its days are texts. */
 export function storedColumns(entity: { readonly properties: object }, alias: string): string {
-  return columnsOf(entity, alias).replaceAll(/\w+\.(?:ends_on|network_date) AS/g, (column) => column.replace(" AS", "::text AS"));
+  return columnsOf(entity, alias).replaceAll(/\w+\.(?:ends_on|network_date) AS/g, (column) =>
+    column.replace(" AS", "::text AS"),
+  );
 }
 
-type Ids = { merchantId: MerchantId; sessionId: SessionId; methodId: MethodId; agreementId: AgreementId; ownConnectionId: ConnectionId };
-type WithIds<Row, Own> = { [Name in keyof Row]: Name extends keyof Own ? Own[Name] | Exclude<Row[Name], string> : Row[Name] };
+type Ids = {
+  merchantId: MerchantId;
+  sessionId: SessionId;
+  methodId: MethodId;
+  agreementId: AgreementId;
+  ownConnectionId: ConnectionId;
+};
+type WithIds<Row, Own> = {
+  [Name in keyof Row]: Name extends keyof Own ? Own[Name] | Exclude<Row[Name], string> : Row[Name];
+};
 
 /** What a payment does with a stored card, or to store one. */
 export type StoredPayment = WithIds<InferEntity<typeof StoredPaymentEntity>, Ids>;

@@ -2,7 +2,7 @@
 import type { OpenedCard } from "../../card-vault/card-vault.ts";
 import type { Statement } from "../../platform/database.ts";
 import { DomainError } from "../../platform/errors.ts";
-import type { MethodId, SessionId } from "../../platform/ids.ts";
+import type { MethodId } from "../../platform/ids.ts";
 import { sha256, unseal } from "../../platform/secrets.ts";
 import type { Core } from "../core.ts";
 import type { PaymentSession } from "../rows/entities.ts";
@@ -88,7 +88,8 @@ export async function useStoredCard(
     throw noSuchCard();
   }
   const used = await core.database.query(useCard, [sessionId, methodId, sha256(opened.token.expose())]);
-  if (used.length === 0) throw new DomainError("session_ended", "The session takes no card any more; create a new one.");
+  if (used.length === 0)
+    throw new DomainError("session_ended", "The session takes no card any more; create a new one.");
   return opened;
 }
 

@@ -67,6 +67,7 @@ export class Callers {
       ...price,
       manualCapture: this.#parts.manualCapture,
       captureBy: null,
+      stored: false,
     };
     const shopper = this.#parts.canShow && !submission.hidesBrowser ? { shopper: { browser } } : {};
     const submit = (payer?: Payer) =>

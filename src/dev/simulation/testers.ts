@@ -138,6 +138,7 @@ export class Testers {
       ...price,
       manualCapture: false,
       captureBy: null,
+      stored: false,
     };
     const named = versions.map((version) => `${version === "old" ? "a" : "b"}${seed.toString(16).padStart(31, "0")}`);
     process.note(() => `receives a tester's submission of ${encodeId("ps", id)}`);

@@ -4,7 +4,17 @@ import type { Schema } from "../../transcoder/openapi/value-schema.ts";
 import { appearances, renderError } from "../error-mapping.ts";
 
 /** A property of an operation that can cause a refusal. */
-export type Trait = "any" | "secretKey" | "body" | "idempotency" | "lookup" | "held" | "cancel" | "refund" | "storing" | "charge";
+export type Trait =
+  | "any"
+  | "secretKey"
+  | "body"
+  | "idempotency"
+  | "lookup"
+  | "held"
+  | "cancel"
+  | "refund"
+  | "storing"
+  | "charge";
 
 // The operations of the REST API that can answer each code. Codes of the widget, the vault, gRPC and the dashboard have
 // none.

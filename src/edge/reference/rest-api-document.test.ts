@@ -21,6 +21,8 @@ describe("restApiDocument()", () => {
     expect(tags.map(({ name }: { name: string }) => name)).toEqual([
       "Payment sessions",
       "Refunds",
+      "Stored cards",
+      "Agreements",
       "Ledger",
       "Service",
       "Webhooks",

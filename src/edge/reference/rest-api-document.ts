@@ -17,8 +17,8 @@ import {
   agreementsResponse,
   cancelledAgreementResponse,
   cancelledResponse,
-  captureRequest,
   capturedResponse,
+  captureRequest,
   chargeRequest,
   chargeResponse,
   createRefundRequest,
@@ -192,7 +192,8 @@ const details: Readonly<Record<string, OperationDetails>> = {
   chargeAgreement: {
     summary: "Charge an agreement",
     successStatus: 201,
-    successDescription: "The session: SUCCEEDED, DECLINED or DEGRADED; CREATED with `processing` while no gateway has answered.",
+    successDescription:
+      "The session: SUCCEEDED, DECLINED or DEGRADED; CREATED with `processing` while no gateway has answered.",
     parameters: [{ $ref: "#/components/parameters/ChargeIdempotencyKey" }],
     successHeaders: {
       "Request-Id": header("Request-Id"),

@@ -7,6 +7,36 @@ CREATE SCHEMA app;
 -- schema partitions
 CREATE SCHEMA partitions;
 
+-- table agreement
+CREATE TABLE agreement (
+  id uuid NOT NULL,
+  merchant_id uuid NOT NULL,
+  customer_ref text,
+  method_id uuid,
+  type text NOT NULL,
+  text text NOT NULL,
+  currency text NOT NULL,
+  every_days integer,
+  ends_on date,
+  instalments integer,
+  max_amount_minor bigint,
+  status text NOT NULL,
+  status_because text,
+  session_id uuid NOT NULL,
+  consented_at timestamp with time zone NOT NULL,
+  chain_version integer DEFAULT 1 NOT NULL,
+  network text,
+  network_transaction_id text,
+  network_date date,
+  link_id text,
+  ds_trans_id text,
+  own_connection_id uuid,
+  own_customer text,
+  own_method text,
+  created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  ended_at timestamp with time zone
+);
+
 -- table alert
 CREATE TABLE alert (
   id uuid NOT NULL,
@@ -334,6 +364,32 @@ CREATE TABLE braking_hold (
   held_by text NOT NULL
 );
 
+-- table card_decline
+CREATE TABLE card_decline (
+  merchant_id uuid NOT NULL,
+  fingerprint uuid NOT NULL,
+  attempt_id uuid NOT NULL,
+  declined_at timestamp with time zone NOT NULL,
+  by_customer boolean NOT NULL
+);
+
+-- table card_erasure
+CREATE TABLE card_erasure (
+  handle_hash bytea NOT NULL,
+  merchant_id uuid NOT NULL,
+  requested_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  erase_due_at timestamp with time zone NOT NULL
+);
+
+-- table card_state
+CREATE TABLE card_state (
+  merchant_id uuid NOT NULL,
+  fingerprint uuid NOT NULL,
+  stopped_at timestamp with time zone,
+  stopped_because text,
+  not_before timestamp with time zone
+);
+
 -- table card_submission
 CREATE UNLOGGED TABLE card_submission (
   fingerprint uuid NOT NULL,
@@ -518,6 +574,27 @@ CREATE TABLE outbox_event (
   feed_position xid8 DEFAULT pg_current_xact_id() NOT NULL
 ) PARTITION BY RANGE (session_id);
 
+-- table payment_method
+CREATE TABLE payment_method (
+  id uuid NOT NULL,
+  merchant_id uuid NOT NULL,
+  customer_ref text,
+  brand text NOT NULL,
+  last4 text NOT NULL,
+  exp_month smallint NOT NULL,
+  exp_year smallint NOT NULL,
+  fingerprint uuid NOT NULL,
+  handle_sealed text,
+  handle_hash bytea NOT NULL,
+  status text DEFAULT 'ACTIVE'::text NOT NULL,
+  stopped_because text,
+  session_id uuid NOT NULL,
+  created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  stored_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  last_used_at timestamp with time zone,
+  deleted_at timestamp with time zone
+);
+
 -- table payment_session
 CREATE TABLE payment_session (
   id uuid NOT NULL,
@@ -577,7 +654,9 @@ END) STORED,
   awaiting_since timestamp with time zone,
   authentications smallint DEFAULT 0 NOT NULL,
   browser_sealed text,
-  refunds smallint DEFAULT 0 NOT NULL
+  refunds smallint DEFAULT 0 NOT NULL,
+  customer_ref text,
+  stored boolean DEFAULT false NOT NULL
 ) PARTITION BY RANGE (id);
 
 -- table reconciliation_run
@@ -650,6 +729,31 @@ CREATE TABLE refund (
   succeeded_at timestamp with time zone
 ) PARTITION BY RANGE (session_id);
 
+-- table renewal
+CREATE TABLE renewal (
+  agreement_id uuid NOT NULL,
+  renewal_ref text NOT NULL,
+  merchant_id uuid NOT NULL,
+  session_id uuid,
+  paid_session_id uuid,
+  tries integer DEFAULT 0 NOT NULL,
+  not_before timestamp with time zone,
+  only_by_link boolean DEFAULT false NOT NULL,
+  because text,
+  created_at timestamp with time zone DEFAULT app.clock() NOT NULL
+);
+
+-- table renewal_try
+CREATE TABLE renewal_try (
+  agreement_id uuid NOT NULL,
+  key_hash bytea NOT NULL,
+  renewal_ref text NOT NULL,
+  try integer NOT NULL,
+  request_hash bytea NOT NULL,
+  session_id uuid NOT NULL,
+  created_at timestamp with time zone DEFAULT app.clock() NOT NULL
+);
+
 -- table replica_mark
 CREATE TABLE replica_mark (
   only_one boolean DEFAULT true NOT NULL,
@@ -684,6 +788,43 @@ CREATE TABLE routing_rule (
   set_by text,
   restored_from integer
 );
+
+-- table stored_payment
+CREATE TABLE stored_payment (
+  session_id uuid NOT NULL,
+  merchant_id uuid NOT NULL,
+  amount_minor bigint NOT NULL,
+  currency text NOT NULL,
+  customer_ref text,
+  role text NOT NULL,
+  security_code text DEFAULT 'required'::text NOT NULL,
+  terms jsonb,
+  agreement_id uuid,
+  renewal_ref text,
+  try integer,
+  method_id uuid,
+  opened_token_hash bytea,
+  chain_version integer,
+  network text,
+  network_transaction_id text,
+  network_date date,
+  link_id text,
+  ds_trans_id text,
+  own_connection_id uuid,
+  own_customer text,
+  own_method text,
+  consent_template text,
+  consent_locale text,
+  consented_at timestamp with time zone,
+  consent_address inet,
+  consent_user_agent text,
+  saving text,
+  token_sealed text,
+  handle_sealed text,
+  handle_hash bytea,
+  save_due_at timestamp with time zone,
+  save_until timestamp with time zone
+) PARTITION BY RANGE (session_id);
 
 -- table tested_cards
 CREATE TABLE tested_cards (
@@ -735,6 +876,63 @@ CREATE TABLE work_item (
   closed_by text,
   close_note text
 );
+
+-- constraint agreement.agreement_chain_version_check
+ALTER TABLE agreement ADD CONSTRAINT agreement_chain_version_check CHECK ((chain_version >= 1));
+
+-- constraint agreement.agreement_check
+ALTER TABLE agreement ADD CONSTRAINT agreement_check CHECK (((type = 'UNSCHEDULED'::text) OR ((every_days IS NOT NULL) AND (ends_on IS NOT NULL))));
+
+-- constraint agreement.agreement_check1
+ALTER TABLE agreement ADD CONSTRAINT agreement_check1 CHECK (((type = 'INSTALMENT'::text) = (instalments IS NOT NULL)));
+
+-- constraint agreement.agreement_check2
+ALTER TABLE agreement ADD CONSTRAINT agreement_check2 CHECK (((status <> 'ACTIVE'::text) OR (method_id IS NOT NULL)));
+
+-- constraint agreement.agreement_check3
+ALTER TABLE agreement ADD CONSTRAINT agreement_check3 CHECK (((status <> 'NEEDS_CARD'::text) OR (status_because IS NOT NULL)));
+
+-- constraint agreement.agreement_check4
+ALTER TABLE agreement ADD CONSTRAINT agreement_check4 CHECK (((status = ANY (ARRAY['CANCELLED'::text, 'ENDED'::text])) = (ended_at IS NOT NULL)));
+
+-- constraint agreement.agreement_check5
+ALTER TABLE agreement ADD CONSTRAINT agreement_check5 CHECK (((customer_ref IS NOT NULL) OR (status = ANY (ARRAY['CANCELLED'::text, 'ENDED'::text]))));
+
+-- constraint agreement.agreement_check6
+ALTER TABLE agreement ADD CONSTRAINT agreement_check6 CHECK ((num_nonnulls(own_connection_id, own_customer, own_method) = ANY (ARRAY[0, 3])));
+
+-- constraint agreement.agreement_currency_check
+ALTER TABLE agreement ADD CONSTRAINT agreement_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text));
+
+-- constraint agreement.agreement_customer_ref_check
+ALTER TABLE agreement ADD CONSTRAINT agreement_customer_ref_check CHECK (((char_length(customer_ref) >= 1) AND (char_length(customer_ref) <= 255)));
+
+-- constraint agreement.agreement_every_days_check
+ALTER TABLE agreement ADD CONSTRAINT agreement_every_days_check CHECK (((every_days >= 1) AND (every_days <= 3660)));
+
+-- constraint agreement.agreement_instalments_check
+ALTER TABLE agreement ADD CONSTRAINT agreement_instalments_check CHECK (((instalments >= 2) AND (instalments <= 99)));
+
+-- constraint agreement.agreement_max_amount_minor_check
+ALTER TABLE agreement ADD CONSTRAINT agreement_max_amount_minor_check CHECK (((max_amount_minor >= 1) AND (max_amount_minor <= '999999999999'::bigint)));
+
+-- constraint agreement.agreement_merchant_id_customer_ref_method_id_fkey
+ALTER TABLE agreement ADD CONSTRAINT agreement_merchant_id_customer_ref_method_id_fkey FOREIGN KEY (merchant_id, customer_ref, method_id) REFERENCES payment_method(merchant_id, customer_ref, id);
+
+-- constraint agreement.agreement_merchant_id_id_key
+ALTER TABLE agreement ADD CONSTRAINT agreement_merchant_id_id_key UNIQUE (merchant_id, id);
+
+-- constraint agreement.agreement_pkey
+ALTER TABLE agreement ADD CONSTRAINT agreement_pkey PRIMARY KEY (id);
+
+-- constraint agreement.agreement_status_check
+ALTER TABLE agreement ADD CONSTRAINT agreement_status_check CHECK ((status = ANY (ARRAY['ACTIVE'::text, 'NEEDS_CARD'::text, 'CANCELLED'::text, 'ENDED'::text])));
+
+-- constraint agreement.agreement_text_check
+ALTER TABLE agreement ADD CONSTRAINT agreement_text_check CHECK (((char_length(text) >= 1) AND (char_length(text) <= 500)));
+
+-- constraint agreement.agreement_type_check
+ALTER TABLE agreement ADD CONSTRAINT agreement_type_check CHECK ((type = ANY (ARRAY['RECURRING'::text, 'UNSCHEDULED'::text, 'INSTALMENT'::text])));
 
 -- constraint alert.alert_check
 ALTER TABLE alert ADD CONSTRAINT alert_check CHECK (((status_code IS NULL) OR (no_answer IS NULL)));
@@ -918,6 +1116,21 @@ ALTER TABLE braking ADD CONSTRAINT braking_pkey PRIMARY KEY (merchant_id, began_
 
 -- constraint braking_hold.braking_hold_pkey
 ALTER TABLE braking_hold ADD CONSTRAINT braking_hold_pkey PRIMARY KEY (merchant_id);
+
+-- constraint card_decline.card_decline_pkey
+ALTER TABLE card_decline ADD CONSTRAINT card_decline_pkey PRIMARY KEY (merchant_id, fingerprint, attempt_id);
+
+-- constraint card_erasure.card_erasure_handle_hash_check
+ALTER TABLE card_erasure ADD CONSTRAINT card_erasure_handle_hash_check CHECK ((octet_length(handle_hash) = 32));
+
+-- constraint card_erasure.card_erasure_pkey
+ALTER TABLE card_erasure ADD CONSTRAINT card_erasure_pkey PRIMARY KEY (handle_hash);
+
+-- constraint card_state.card_state_check
+ALTER TABLE card_state ADD CONSTRAINT card_state_check CHECK (((stopped_at IS NULL) = (stopped_because IS NULL)));
+
+-- constraint card_state.card_state_pkey
+ALTER TABLE card_state ADD CONSTRAINT card_state_pkey PRIMARY KEY (merchant_id, fingerprint);
 
 -- constraint card_submission.card_submission_declines_check
 ALTER TABLE card_submission ADD CONSTRAINT card_submission_declines_check CHECK (((declines >= 1) AND (declines <= 2)));
@@ -1108,6 +1321,39 @@ ALTER TABLE outbox_event ADD CONSTRAINT outbox_event_session_id_sequence_key UNI
 -- constraint outbox_event.outbox_event_type_check
 ALTER TABLE outbox_event ADD CONSTRAINT outbox_event_type_check CHECK ((type ~ '^[a-z_]+[.][a-z_]+$'::text));
 
+-- constraint payment_method.payment_method_check
+ALTER TABLE payment_method ADD CONSTRAINT payment_method_check CHECK ((((status = 'DELETED'::text) = (handle_sealed IS NULL)) AND ((status = 'DELETED'::text) = (deleted_at IS NOT NULL))));
+
+-- constraint payment_method.payment_method_check1
+ALTER TABLE payment_method ADD CONSTRAINT payment_method_check1 CHECK (((customer_ref IS NOT NULL) OR (status = 'DELETED'::text)));
+
+-- constraint payment_method.payment_method_customer_ref_check
+ALTER TABLE payment_method ADD CONSTRAINT payment_method_customer_ref_check CHECK (((char_length(customer_ref) >= 1) AND (char_length(customer_ref) <= 255)));
+
+-- constraint payment_method.payment_method_exp_month_check
+ALTER TABLE payment_method ADD CONSTRAINT payment_method_exp_month_check CHECK (((exp_month >= 1) AND (exp_month <= 12)));
+
+-- constraint payment_method.payment_method_exp_year_check
+ALTER TABLE payment_method ADD CONSTRAINT payment_method_exp_year_check CHECK (((exp_year >= 2000) AND (exp_year <= 2199)));
+
+-- constraint payment_method.payment_method_handle_hash_check
+ALTER TABLE payment_method ADD CONSTRAINT payment_method_handle_hash_check CHECK ((octet_length(handle_hash) = 32));
+
+-- constraint payment_method.payment_method_handle_hash_key
+ALTER TABLE payment_method ADD CONSTRAINT payment_method_handle_hash_key UNIQUE (handle_hash);
+
+-- constraint payment_method.payment_method_last4_check
+ALTER TABLE payment_method ADD CONSTRAINT payment_method_last4_check CHECK ((last4 ~ '^[0-9]{4}$'::text));
+
+-- constraint payment_method.payment_method_merchant_id_customer_ref_id_key
+ALTER TABLE payment_method ADD CONSTRAINT payment_method_merchant_id_customer_ref_id_key UNIQUE (merchant_id, customer_ref, id);
+
+-- constraint payment_method.payment_method_pkey
+ALTER TABLE payment_method ADD CONSTRAINT payment_method_pkey PRIMARY KEY (id);
+
+-- constraint payment_method.payment_method_status_check
+ALTER TABLE payment_method ADD CONSTRAINT payment_method_status_check CHECK ((status = ANY (ARRAY['ACTIVE'::text, 'DELETED'::text])));
+
 -- constraint payment_session.payment_session_brakes_check
 ALTER TABLE payment_session ADD CONSTRAINT payment_session_brakes_check CHECK ((brakes <@ ARRAY['NEW_CARD'::text, 'KNOWN_CARD'::text, 'NETWORK'::text]));
 
@@ -1150,6 +1396,39 @@ ALTER TABLE refund ADD CONSTRAINT refund_pkey PRIMARY KEY (session_id, id);
 -- constraint refund.refund_session_id_attempt_id_captured_fkey
 ALTER TABLE partitions.refund_rest ADD CONSTRAINT refund_session_id_attempt_id_captured_fkey FOREIGN KEY (session_id, attempt_id, captured) REFERENCES partitions.attempt_rest(session_id, id, captured);
 
+-- constraint renewal.renewal_check
+ALTER TABLE renewal ADD CONSTRAINT renewal_check CHECK ((paid_session_id = session_id));
+
+-- constraint renewal.renewal_check1
+ALTER TABLE renewal ADD CONSTRAINT renewal_check1 CHECK (((paid_session_id IS NULL) OR (session_id IS NOT NULL)));
+
+-- constraint renewal.renewal_merchant_id_agreement_id_fkey
+ALTER TABLE renewal ADD CONSTRAINT renewal_merchant_id_agreement_id_fkey FOREIGN KEY (merchant_id, agreement_id) REFERENCES agreement(merchant_id, id);
+
+-- constraint renewal.renewal_pkey
+ALTER TABLE renewal ADD CONSTRAINT renewal_pkey PRIMARY KEY (agreement_id, renewal_ref);
+
+-- constraint renewal.renewal_renewal_ref_check
+ALTER TABLE renewal ADD CONSTRAINT renewal_renewal_ref_check CHECK (((char_length(renewal_ref) >= 1) AND (char_length(renewal_ref) <= 255)));
+
+-- constraint renewal_try.renewal_try_agreement_id_renewal_ref_fkey
+ALTER TABLE renewal_try ADD CONSTRAINT renewal_try_agreement_id_renewal_ref_fkey FOREIGN KEY (agreement_id, renewal_ref) REFERENCES renewal(agreement_id, renewal_ref);
+
+-- constraint renewal_try.renewal_try_agreement_id_renewal_ref_try_key
+ALTER TABLE renewal_try ADD CONSTRAINT renewal_try_agreement_id_renewal_ref_try_key UNIQUE (agreement_id, renewal_ref, try);
+
+-- constraint renewal_try.renewal_try_key_hash_check
+ALTER TABLE renewal_try ADD CONSTRAINT renewal_try_key_hash_check CHECK ((octet_length(key_hash) = 32));
+
+-- constraint renewal_try.renewal_try_pkey
+ALTER TABLE renewal_try ADD CONSTRAINT renewal_try_pkey PRIMARY KEY (agreement_id, key_hash);
+
+-- constraint renewal_try.renewal_try_request_hash_check
+ALTER TABLE renewal_try ADD CONSTRAINT renewal_try_request_hash_check CHECK ((octet_length(request_hash) = 32));
+
+-- constraint renewal_try.renewal_try_try_check
+ALTER TABLE renewal_try ADD CONSTRAINT renewal_try_try_check CHECK ((try >= 1));
+
 -- constraint replica_mark.replica_mark_only_one_check
 ALTER TABLE replica_mark ADD CONSTRAINT replica_mark_only_one_check CHECK (only_one);
 
@@ -1176,6 +1455,75 @@ ALTER TABLE routing_rule ADD CONSTRAINT routing_rule_pkey PRIMARY KEY (merchant_
 
 -- constraint routing_rule.routing_rule_version_check
 ALTER TABLE routing_rule ADD CONSTRAINT routing_rule_version_check CHECK ((version >= 1));
+
+-- constraint stored_payment.stored_payment_check
+ALTER TABLE stored_payment ADD CONSTRAINT stored_payment_check CHECK (((role = 'SETUP'::text) = (amount_minor = 0)));
+
+-- constraint stored_payment.stored_payment_check1
+ALTER TABLE stored_payment ADD CONSTRAINT stored_payment_check1 CHECK (((role <> 'RENEWAL'::text) OR (num_nonnulls(terms, consented_at, opened_token_hash, saving) = 0)));
+
+-- constraint stored_payment.stored_payment_check10
+ALTER TABLE stored_payment ADD CONSTRAINT stored_payment_check10 CHECK (((saving <> 'REQUESTED'::text) OR ((save_due_at IS NOT NULL) AND ((handle_sealed IS NOT NULL) OR (method_id IS NOT NULL)))));
+
+-- constraint stored_payment.stored_payment_check11
+ALTER TABLE stored_payment ADD CONSTRAINT stored_payment_check11 CHECK (((handle_sealed IS NULL) = (token_sealed IS NULL)));
+
+-- constraint stored_payment.stored_payment_check12
+ALTER TABLE stored_payment ADD CONSTRAINT stored_payment_check12 CHECK (((saving <> 'KEPT'::text) OR (method_id IS NOT NULL)));
+
+-- constraint stored_payment.stored_payment_check2
+ALTER TABLE stored_payment ADD CONSTRAINT stored_payment_check2 CHECK (((saving <> ALL (ARRAY['REQUESTED'::text, 'KEPT'::text])) OR (consented_at IS NOT NULL)));
+
+-- constraint stored_payment.stored_payment_check3
+ALTER TABLE stored_payment ADD CONSTRAINT stored_payment_check3 CHECK ((num_nonnulls(consent_template, consent_locale, consented_at) = ANY (ARRAY[0, 3])));
+
+-- constraint stored_payment.stored_payment_check4
+ALTER TABLE stored_payment ADD CONSTRAINT stored_payment_check4 CHECK (((terms IS NULL) OR (agreement_id IS NOT NULL)));
+
+-- constraint stored_payment.stored_payment_check5
+ALTER TABLE stored_payment ADD CONSTRAINT stored_payment_check5 CHECK ((((role = ANY (ARRAY['RENEWAL'::text, 'RECOVERY'::text])) = (renewal_ref IS NOT NULL)) AND ((role = ANY (ARRAY['RENEWAL'::text, 'RECOVERY'::text])) = (try IS NOT NULL))));
+
+-- constraint stored_payment.stored_payment_check6
+ALTER TABLE stored_payment ADD CONSTRAINT stored_payment_check6 CHECK (((renewal_ref IS NULL) OR (agreement_id IS NOT NULL)));
+
+-- constraint stored_payment.stored_payment_check7
+ALTER TABLE stored_payment ADD CONSTRAINT stored_payment_check7 CHECK (((role <> 'RENEWAL'::text) OR ((method_id IS NOT NULL) AND (chain_version IS NOT NULL))));
+
+-- constraint stored_payment.stored_payment_check8
+ALTER TABLE stored_payment ADD CONSTRAINT stored_payment_check8 CHECK ((num_nonnulls(own_connection_id, own_customer, own_method) = ANY (ARRAY[0, 3])));
+
+-- constraint stored_payment.stored_payment_check9
+ALTER TABLE stored_payment ADD CONSTRAINT stored_payment_check9 CHECK (((NOT (saving IS DISTINCT FROM 'REQUESTED'::text)) OR (num_nonnulls(token_sealed, handle_sealed, save_due_at) = 0)));
+
+-- constraint stored_payment.stored_payment_consent_locale_check
+ALTER TABLE stored_payment ADD CONSTRAINT stored_payment_consent_locale_check CHECK (((char_length(consent_locale) >= 1) AND (char_length(consent_locale) <= 35)));
+
+-- constraint stored_payment.stored_payment_consent_template_check
+ALTER TABLE stored_payment ADD CONSTRAINT stored_payment_consent_template_check CHECK (((char_length(consent_template) >= 1) AND (char_length(consent_template) <= 100)));
+
+-- constraint stored_payment.stored_payment_consent_user_agent_check
+ALTER TABLE stored_payment ADD CONSTRAINT stored_payment_consent_user_agent_check CHECK ((char_length(consent_user_agent) <= 512));
+
+-- constraint stored_payment.stored_payment_handle_hash_check
+ALTER TABLE stored_payment ADD CONSTRAINT stored_payment_handle_hash_check CHECK ((octet_length(handle_hash) = 32));
+
+-- constraint stored_payment.stored_payment_pkey
+ALTER TABLE stored_payment ADD CONSTRAINT stored_payment_pkey PRIMARY KEY (session_id);
+
+-- constraint stored_payment.stored_payment_renewal_ref_check
+ALTER TABLE stored_payment ADD CONSTRAINT stored_payment_renewal_ref_check CHECK (((char_length(renewal_ref) >= 1) AND (char_length(renewal_ref) <= 255)));
+
+-- constraint stored_payment.stored_payment_role_check
+ALTER TABLE stored_payment ADD CONSTRAINT stored_payment_role_check CHECK ((role = ANY (ARRAY['SAVE'::text, 'CUSTOMER'::text, 'RENEWAL'::text, 'RECOVERY'::text, 'SETUP'::text])));
+
+-- constraint stored_payment.stored_payment_saving_check
+ALTER TABLE stored_payment ADD CONSTRAINT stored_payment_saving_check CHECK ((saving = ANY (ARRAY['REQUESTED'::text, 'KEPT'::text, 'NOT_WANTED'::text, 'DROPPED'::text, 'FAILED'::text])));
+
+-- constraint stored_payment.stored_payment_security_code_check
+ALTER TABLE stored_payment ADD CONSTRAINT stored_payment_security_code_check CHECK ((security_code = ANY (ARRAY['required'::text, 'skip'::text])));
+
+-- constraint stored_payment.stored_payment_session_id_amount_minor_currency_fkey
+ALTER TABLE partitions.stored_payment_rest ADD CONSTRAINT stored_payment_session_id_amount_minor_currency_fkey FOREIGN KEY (session_id, amount_minor, currency) REFERENCES partitions.payment_session_rest(id, amount_minor, currency);
 
 -- constraint tested_cards.tested_cards_cards_check
 ALTER TABLE tested_cards ADD CONSTRAINT tested_cards_cards_check CHECK ((cards > 0));
@@ -1249,6 +1597,9 @@ CREATE UNIQUE INDEX authentication_one_open ON ONLY authentication USING btree (
 -- unique index braking_open
 CREATE UNIQUE INDEX braking_open ON braking USING btree (merchant_id) WHERE (ended_at IS NULL);
 
+-- unique index payment_method_of_number
+CREATE UNIQUE INDEX payment_method_of_number ON payment_method USING btree (merchant_id, customer_ref, fingerprint) WHERE (status = 'ACTIVE'::text);
+
 -- unique index reconciliation_run_one_at_a_time
 CREATE UNIQUE INDEX reconciliation_run_one_at_a_time ON reconciliation_run USING btree ((true)) WHERE (finished_at IS NULL);
 
@@ -1257,6 +1608,12 @@ CREATE UNIQUE INDEX refund_gateway_reference_rest ON partitions.refund_rest USIN
 
 -- unique index work_item_one_open
 CREATE UNIQUE INDEX work_item_one_open ON work_item USING btree (session_id, attempt_id, kind, rule) NULLS NOT DISTINCT WHERE (closed_at IS NULL);
+
+-- index agreement_of_customer
+CREATE INDEX agreement_of_customer ON agreement USING btree (merchant_id, customer_ref, id) WHERE (customer_ref IS NOT NULL);
+
+-- index agreement_of_method
+CREATE INDEX agreement_of_method ON agreement USING btree (method_id) WHERE (method_id IS NOT NULL);
 
 -- index alert_of_merchant
 CREATE INDEX alert_of_merchant ON alert USING btree (merchant_id, id);
@@ -1333,6 +1690,15 @@ CREATE INDEX authentication_open ON ONLY authentication USING btree (deadline_at
 -- index blocklist_entry_to_sweep
 CREATE INDEX blocklist_entry_to_sweep ON blocklist_entry USING btree (ends_at) WHERE (ends_at IS NOT NULL);
 
+-- index card_decline_of_card
+CREATE INDEX card_decline_of_card ON card_decline USING btree (merchant_id, fingerprint, declined_at);
+
+-- index card_decline_to_sweep
+CREATE INDEX card_decline_to_sweep ON card_decline USING btree (declined_at);
+
+-- index card_erasure_due
+CREATE INDEX card_erasure_due ON card_erasure USING btree (erase_due_at);
+
 -- index card_submission_declined_of_network
 CREATE INDEX card_submission_declined_of_network ON card_submission USING btree (merchant_id, network, submitted_at) WHERE ((network IS NOT NULL) AND (declines IS NOT NULL));
 
@@ -1396,6 +1762,9 @@ CREATE INDEX outbox_event_by_time ON ONLY outbox_event USING btree (merchant_id,
 -- index outbox_event_in_order
 CREATE INDEX outbox_event_in_order ON ONLY outbox_event USING btree (merchant_id, feed_position, sequence, id);
 
+-- index payment_method_of_merchant
+CREATE INDEX payment_method_of_merchant ON payment_method USING btree (merchant_id, id) WHERE (status = 'ACTIVE'::text);
+
 -- index payment_session_failed_over
 CREATE INDEX payment_session_failed_over ON ONLY payment_session USING btree (merchant_id, id) WHERE failover;
 
@@ -1410,6 +1779,9 @@ CREATE INDEX payment_session_of_approved_card ON ONLY payment_session USING btre
 
 -- index payment_session_of_card
 CREATE INDEX payment_session_of_card ON ONLY payment_session USING btree (merchant_id, card_last4, id) WHERE ((card_last4 IS NOT NULL) AND (status <> 'CREATED'::text));
+
+-- index payment_session_of_customer
+CREATE INDEX payment_session_of_customer ON ONLY payment_session USING btree (merchant_id, customer_ref, id) WHERE (customer_ref IS NOT NULL);
 
 -- index payment_session_of_email
 CREATE INDEX payment_session_of_email ON ONLY payment_session USING btree (merchant_id, lower(customer_email), id) WHERE (customer_email IS NOT NULL);
@@ -1455,6 +1827,9 @@ CREATE INDEX refund_returned ON ONLY refund USING btree (merchant_id, completed_
 
 -- index refund_succeeded
 CREATE INDEX refund_succeeded ON ONLY refund USING btree (merchant_id, succeeded_at) WHERE (succeeded_at IS NOT NULL);
+
+-- index stored_payment_due
+CREATE INDEX stored_payment_due ON ONLY stored_payment USING btree (save_due_at) WHERE (saving = 'REQUESTED'::text);
 
 -- index tested_payment_by_time
 CREATE INDEX tested_payment_by_time ON tested_payment USING btree (tested_at) INCLUDE (merchant_id, fingerprint, session_id, refused);
@@ -1574,7 +1949,28 @@ AS $function$
   UNION ALL
   SELECT 'order_of_no_money', w.session_id, NULL FROM app.order_winner w
   WHERE w.session_id = ANY (checked) AND NOT EXISTS (SELECT FROM app.kept_money k WHERE k.session_id = w.session_id)
+  UNION ALL
+  SELECT 'saving_without_end', p.session_id, NULL FROM stored_payment p
+  WHERE p.session_id = ANY (checked) AND p.saving = 'REQUESTED' AND p.save_until < app.clock() - interval '1 hour'
+    AND EXISTS (SELECT FROM payment_session s WHERE s.id = p.session_id AND (s.status <> 'CREATED' OR s.held_at IS NOT NULL))
+  UNION ALL
+  SELECT 'card_stored_without_consent', p.session_id, NULL FROM stored_payment p
+  WHERE p.session_id = ANY (checked) AND p.saving = 'KEPT' AND p.consented_at IS NULL
 $function$;
+
+-- function app.begin_chain(of_session uuid, at_network text, network_id text, link text, connection uuid, customer text, method text)
+CREATE OR REPLACE FUNCTION app.begin_chain(of_session uuid, at_network text, network_id text, link text, connection uuid, customer text, method text)
+ RETURNS SETOF stored_payment
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE payment_method m SET last_used_at = app.clock() FROM stored_payment p WHERE p.session_id = of_session AND m.id = p.method_id;
+  UPDATE stored_payment
+  SET network = at_network, network_transaction_id = network_id, network_date = CASE WHEN network_id IS NOT NULL THEN (app.clock() AT TIME ZONE 'UTC')::date END,
+      link_id = link, own_connection_id = connection, own_customer = customer, own_method = method
+  WHERE session_id = of_session AND role <> 'RENEWAL'
+  RETURNING * $function$;
 
 -- function app.begin_challenge(of_session uuid, of_authentication uuid, action text, kept text, look_ms double precision, message text)
 CREATE OR REPLACE FUNCTION app.begin_challenge(of_session uuid, of_authentication uuid, action text, kept text, look_ms double precision, message text)
@@ -1691,6 +2087,17 @@ AS $function$
   WHERE session_id = of_session AND id = of_authentication AND cancel_asked_at IS NULL
     AND (status = 'AWAITING_CUSTOMER' OR provider IS NOT NULL AND status IN ('METHOD','REQUESTING')) RETURNING * $function$;
 
+-- function app.cancel_agreement(of_merchant uuid, of_agreement uuid, reason text)
+CREATE OR REPLACE FUNCTION app.cancel_agreement(of_merchant uuid, of_agreement uuid, reason text)
+ RETURNS SETOF agreement
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  SELECT app.require_home(of_merchant);
+  UPDATE agreement SET status = 'CANCELLED', status_because = reason, ended_at = app.clock()
+  WHERE id = of_agreement AND merchant_id = of_merchant AND status IN ('ACTIVE','NEEDS_CARD') RETURNING * $function$;
+
 -- function app.captured(of_session uuid, epoch integer, attempt uuid, read_at timestamp with time zone, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text, overdue_ms integer)
 CREATE OR REPLACE FUNCTION app.captured(of_session uuid, epoch integer, attempt uuid, read_at timestamp with time zone, public_attempt text, via text, confirmed boolean, failed_over boolean, reference text, network text, lease_ms integer, unused_ms integer, event uuid, public_event text, event_body text, overdue_ms integer)
  RETURNS TABLE(ended_at timestamp with time zone, event_sequence integer, event_bytes bytea)
@@ -1749,6 +2156,14 @@ BEGIN
   INSERT INTO event_todo (session_id, sequence, created_at, due_at) VALUES (of_session, event_sequence, at, at + overdue_ms * interval '1 ms');
   RETURN NEXT;
 END $function$;
+
+-- function app.card_tables()
+CREATE OR REPLACE FUNCTION app.card_tables()
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT ARRAY['payment_method','card_erasure','agreement','renewal','renewal_try','card_state','card_decline'] $function$;
 
 -- function app.check_reference(of_session uuid, of_attempt uuid, connection uuid, reference text)
 CREATE OR REPLACE FUNCTION app.check_reference(of_session uuid, of_attempt uuid, connection uuid, reference text)
@@ -1845,6 +2260,51 @@ EXCEPTION WHEN SQLSTATE 'LL001' OR SQLSTATE 'LL003' OR SQLSTATE 'LL004' THEN
   RETURN NEXT s;
 END $function$;
 
+-- function app.claim_stored(of_session uuid, token text, handle text, hash bytea, template text, locale text, address inet, agent text, due_ms double precision, life_ms double precision)
+CREATE OR REPLACE FUNCTION app.claim_stored(of_session uuid, token text, handle text, hash bytea, template text, locale text, address inet, agent text, due_ms double precision, life_ms double precision)
+ RETURNS SETOF stored_payment
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+#variable_conflict use_variable
+DECLARE
+  s record;
+  p stored_payment;
+  is_opened boolean;
+BEGIN
+  SELECT s1.token_hash, s1.submitted_at INTO s FROM payment_session s1 WHERE s1.id = of_session AND s1.phase = 'PROCESSING' FOR UPDATE;
+  IF NOT FOUND THEN RETURN; END IF;
+  SELECT * INTO p FROM stored_payment p1 WHERE p1.session_id = of_session FOR UPDATE;
+  is_opened := coalesce(p.opened_token_hash = s.token_hash, false);
+  IF NOT is_opened THEN
+    p.method_id := NULL; p.opened_token_hash := NULL;
+  -- LL006: deleted, stopped or hidden since it was opened (src/core/stored-cards/claim-stored.ts).
+  ELSIF NOT EXISTS (SELECT FROM payment_method m WHERE m.id = p.method_id AND m.status = 'ACTIVE' AND m.stopped_because IS NULL
+                    AND app.is_card_usable(m.merchant_id, m.fingerprint)) THEN
+    RAISE EXCEPTION 'the stored card cannot be used any more' USING ERRCODE = 'LL006';
+  END IF;
+  IF p.role IN ('SAVE','RECOVERY') THEN
+    IF p.terms IS NOT NULL AND template IS NULL THEN PERFORM app.refuse('an agreement needs the customer''s consent'); END IF;
+    -- A card that is stored already is not stored again; its agreement is made.
+    p.saving := CASE WHEN template IS NULL OR is_opened AND p.terms IS NULL THEN 'NOT_WANTED' ELSE 'REQUESTED' END;
+    IF template IS NOT NULL THEN
+      p.consent_template := template; p.consent_locale := locale; p.consented_at := s.submitted_at;
+      p.consent_address := address; p.consent_user_agent := agent;
+    END IF;
+    IF p.saving = 'REQUESTED' THEN
+      p.save_due_at := s.submitted_at + due_ms * interval '1 ms'; p.save_until := s.submitted_at + life_ms * interval '1 ms';
+      IF NOT is_opened THEN p.token_sealed := token; p.handle_sealed := handle; p.handle_hash := hash; END IF;
+    END IF;
+  END IF;
+  RETURN QUERY UPDATE stored_payment o
+    SET (method_id, opened_token_hash, saving, consent_template, consent_locale, consented_at, consent_address, consent_user_agent, save_due_at, save_until,
+         token_sealed, handle_sealed, handle_hash)
+      = (p.method_id, p.opened_token_hash, p.saving, p.consent_template, p.consent_locale, p.consented_at, p.consent_address, p.consent_user_agent,
+         p.save_due_at, p.save_until, p.token_sealed, p.handle_sealed, p.handle_hash)
+    WHERE o.session_id = of_session RETURNING o.*;
+END $function$;
+
 -- function app.clear_proofs(of_session uuid)
 CREATE OR REPLACE FUNCTION app.clear_proofs(of_session uuid)
  RETURNS SETOF authentication
@@ -1927,6 +2387,17 @@ BEGIN
   END IF;
 END $function$;
 
+-- function app.count_card_decline(of_session uuid, of_attempt uuid)
+CREATE OR REPLACE FUNCTION app.count_card_decline(of_session uuid, of_attempt uuid)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  INSERT INTO card_decline (merchant_id, fingerprint, attempt_id, declined_at, by_customer)
+  SELECT p.merchant_id, m.fingerprint, of_attempt, app.clock(), p.role <> 'RENEWAL'
+  FROM stored_payment p JOIN payment_method m ON m.id = p.method_id
+  WHERE p.session_id = of_session AND (p.role = 'RENEWAL' OR p.opened_token_hash IS NOT NULL)
+  ON CONFLICT DO NOTHING $function$;
+
 -- function app.count_completion(of_session uuid, of_authentication uuid, sent integer)
 CREATE OR REPLACE FUNCTION app.count_completion(of_session uuid, of_authentication uuid, sent integer)
  RETURNS SETOF authentication
@@ -1937,8 +2408,8 @@ AS $function$
   UPDATE authentication SET completions_sent = completions_sent + 1
   WHERE session_id = of_session AND id = of_authentication AND status = 'CONFIRMING' AND completions_sent = sent RETURNING * $function$;
 
--- function app.create_session(new_session uuid, merchant uuid, amount bigint, in_currency text, reference text, email text, secret integer, life_ms bigint, request uuid, described jsonb, later boolean, later_by timestamp with time zone, repeated boolean, own_key text, hash bytea, answer text, key_life_ms bigint)
-CREATE OR REPLACE FUNCTION app.create_session(new_session uuid, merchant uuid, amount bigint, in_currency text, reference text, email text, secret integer, life_ms bigint, request uuid, described jsonb, later boolean, later_by timestamp with time zone, repeated boolean, own_key text, hash bytea, answer text, key_life_ms bigint)
+-- function app.create_session(new_session uuid, merchant uuid, amount bigint, in_currency text, reference text, email text, secret integer, life_ms bigint, request uuid, described jsonb, later boolean, later_by timestamp with time zone, repeated boolean, customer text, storing jsonb, own_key text, hash bytea, answer text, key_life_ms bigint)
+CREATE OR REPLACE FUNCTION app.create_session(new_session uuid, merchant uuid, amount bigint, in_currency text, reference text, email text, secret integer, life_ms bigint, request uuid, described jsonb, later boolean, later_by timestamp with time zone, repeated boolean, customer text, storing jsonb, own_key text, hash bytea, answer text, key_life_ms bigint)
  RETURNS SETOF payment_session
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -1955,6 +2426,7 @@ BEGIN
   IF life_ms <= 0 THEN PERFORM app.refuse('a session expires after it was created'); END IF;
   IF NOT later AND later_by IS NOT NULL THEN PERFORM app.refuse('only a payment that is captured later is held'); END IF;
   IF later_by <= at + life_ms * interval '1 ms' THEN PERFORM app.refuse('a capture comes after the submission'); END IF;
+  IF char_length(customer) NOT BETWEEN 1 AND 255 THEN PERFORM app.refuse('a customer reference has 1 to 255 characters'); END IF;
   IF own_key IS NOT NULL THEN
     -- The row of an expired key is overwritten, and its session stays as it is. A cell that the merchant has left creates nothing, and
     -- the other one answers keys of this one by reading them.
@@ -1968,9 +2440,64 @@ BEGIN
   END IF;
   RETURN QUERY
     INSERT INTO payment_session AS s (id, merchant_id, amount_minor, currency, order_ref, customer_email, secret_version, created_at,
-      expires_at, create_request_id, details, manual_capture, capture_by, allow_repeated_order)
-    VALUES (new_session, merchant, amount, in_currency, reference, email, secret, at, at + life_ms * interval '1 ms', request, described, later, later_by, repeated)
+      expires_at, create_request_id, details, manual_capture, capture_by, allow_repeated_order, customer_ref, stored)
+    VALUES (new_session, merchant, amount, in_currency, reference, email, secret, at, at + life_ms * interval '1 ms', request, described, later, later_by, repeated,
+      customer, customer IS NOT NULL)
     RETURNING s.*;
+  IF customer IS NOT NULL THEN
+    INSERT INTO stored_payment (session_id, merchant_id, amount_minor, currency, customer_ref, role, security_code, terms, agreement_id)
+    VALUES (new_session, merchant, amount, in_currency, customer, storing ->> 'role', storing ->> 'securityCode', storing -> 'terms', (storing ->> 'agreementId')::uuid);
+  END IF;
+END $function$;
+
+-- function app.delete_method(of_merchant uuid, method uuid)
+CREATE OR REPLACE FUNCTION app.delete_method(of_merchant uuid, method uuid)
+ RETURNS TABLE(agreement_id uuid, session_id uuid)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+DECLARE m record;
+BEGIN
+  PERFORM app.require_home(of_merchant);
+  SELECT handle_hash, status INTO m FROM payment_method WHERE id = method AND merchant_id = of_merchant FOR UPDATE;
+  IF NOT FOUND THEN RETURN; END IF;
+  IF m.status = 'DELETED' THEN
+    RETURN QUERY SELECT NULL::uuid, NULL::uuid;
+    RETURN;
+  END IF;
+  RETURN QUERY UPDATE agreement SET method_id = NULL, status = 'NEEDS_CARD', status_because = 'card_deleted'
+    WHERE method_id = method AND status NOT IN ('CANCELLED','ENDED') RETURNING id, agreement.session_id;
+  IF NOT FOUND THEN
+    RETURN QUERY SELECT NULL::uuid, NULL::uuid; END IF;
+  INSERT INTO card_erasure (handle_hash, merchant_id, erase_due_at) VALUES (m.handle_hash, of_merchant, app.clock())
+  ON CONFLICT (handle_hash) DO UPDATE SET erase_due_at = EXCLUDED.erase_due_at;
+  UPDATE payment_method SET status = 'DELETED', handle_sealed = NULL, deleted_at = app.clock() WHERE id = method;
+END $function$;
+
+-- function app.drop_card(of_session uuid, as_saving text)
+CREATE OR REPLACE FUNCTION app.drop_card(of_session uuid, as_saving text)
+ RETURNS SETOF stored_payment
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+  s record;
+  p stored_payment;
+BEGIN
+  SELECT status, winner_attempt_id, held_at INTO s FROM payment_session WHERE id = of_session FOR UPDATE;
+  SELECT * INTO p FROM stored_payment WHERE session_id = of_session AND saving = 'REQUESTED' FOR UPDATE;
+  IF NOT FOUND THEN RETURN; END IF;
+  IF as_saving = 'DROPPED' AND p.customer_ref IS NOT NULL AND (s.status = 'CREATED' OR s.winner_attempt_id IS NOT NULL) THEN
+    PERFORM app.refuse('only a payment without a winner drops its card'); END IF;
+  -- The vault may have stored it: an answer that was lost says nothing.
+  IF p.handle_hash IS NOT NULL AND (as_saving = 'FAILED' OR s.held_at IS NOT NULL OR p.customer_ref IS NULL) THEN
+    INSERT INTO card_erasure (handle_hash, merchant_id, erase_due_at) VALUES (p.handle_hash, p.merchant_id, app.clock()) ON CONFLICT DO NOTHING; END IF;
+  IF as_saving = 'FAILED' AND p.customer_ref IS NOT NULL THEN PERFORM app.make_agreement(p, NULL); END IF;
+  RETURN QUERY UPDATE stored_payment SET saving = as_saving, token_sealed = NULL, handle_sealed = NULL, save_due_at = NULL
+    WHERE session_id = of_session RETURNING *;
 END $function$;
 
 -- function app.end_authentication(of_session uuid, of_authentication uuid, from_status text, end_status text, of_version text, transaction_status text, by_eci text, ds_transaction text, liable text)
@@ -1985,6 +2512,15 @@ AS $function$
       answered_at = CASE WHEN end_status IN ('CANCELLED','ABANDONED') THEN answered_at ELSE coalesce(answered_at, app.clock()) END,
       version = of_version, trans_status = transaction_status, eci = by_eci, ds_transaction_id = ds_transaction, liability = liable
   WHERE session_id = of_session AND id = of_authentication AND status = from_status RETURNING * $function$;
+
+-- function app.end_erasure(of_handle bytea)
+CREATE OR REPLACE FUNCTION app.end_erasure(of_handle bytea)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  DELETE FROM card_erasure WHERE handle_hash = of_handle $function$;
 
 -- function app.end_orphan(of_session uuid, of_attempt uuid, reference text, request integer, as_outcome text)
 CREATE OR REPLACE FUNCTION app.end_orphan(of_session uuid, of_attempt uuid, reference text, request integer, as_outcome text)
@@ -2042,8 +2578,10 @@ CREATE OR REPLACE FUNCTION app.erase_customer(of_merchant uuid, of_session uuid)
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
+  UPDATE stored_payment SET customer_ref = NULL, consent_address = NULL, consent_user_agent = NULL
+  WHERE merchant_id = of_merchant AND session_id = of_session;
   UPDATE payment_session
-  SET customer_email = NULL, details = nullif(details - '{customerName,billingAddress}'::text[], '{}'), card_fingerprint = NULL, customer_network = NULL
+  SET customer_email = NULL, details = nullif(details - '{customerName,billingAddress}'::text[], '{}'), card_fingerprint = NULL, customer_network = NULL, customer_ref = NULL
   WHERE merchant_id = of_merchant AND id = of_session
   RETURNING * $function$;
 
@@ -2054,10 +2592,35 @@ CREATE OR REPLACE FUNCTION app.erase_customers(of_merchant uuid, those uuid[], e
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
+  UPDATE stored_payment SET customer_ref = NULL, consent_address = NULL, consent_user_agent = NULL
+  WHERE session_id IN (
+    SELECT id FROM payment_session WHERE merchant_id = of_merchant AND id = ANY (those) AND lower(customer_email) = lower(email) AND stored);
   UPDATE payment_session
-  SET customer_email = NULL, details = nullif(details - '{customerName,billingAddress}'::text[], '{}'), card_fingerprint = NULL, customer_network = NULL
+  SET customer_email = NULL, details = nullif(details - '{customerName,billingAddress}'::text[], '{}'), card_fingerprint = NULL, customer_network = NULL, customer_ref = NULL
   WHERE merchant_id = of_merchant AND id = ANY (those) AND lower(customer_email) = lower(email)
   RETURNING id $function$;
+
+-- function app.erase_stored_customer(of_merchant uuid, customer text)
+CREATE OR REPLACE FUNCTION app.erase_stored_customer(of_merchant uuid, customer text)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+BEGIN
+  UPDATE agreement SET status = 'CANCELLED', status_because = 'customer_erased', ended_at = app.clock()
+  WHERE merchant_id = of_merchant AND customer_ref = customer AND status IN ('ACTIVE','NEEDS_CARD');
+  PERFORM app.delete_method(of_merchant, m.id) FROM payment_method m
+  WHERE m.merchant_id = of_merchant AND m.customer_ref = customer AND m.status = 'ACTIVE';
+  UPDATE stored_payment SET customer_ref = NULL, consent_address = NULL, consent_user_agent = NULL
+  WHERE session_id IN (SELECT id FROM payment_session WHERE merchant_id = of_merchant AND customer_ref = customer);
+  UPDATE agreement SET customer_ref = NULL WHERE merchant_id = of_merchant AND customer_ref = customer;
+  UPDATE payment_method SET customer_ref = NULL WHERE merchant_id = of_merchant AND customer_ref = customer;
+  RETURN QUERY UPDATE payment_session
+    SET customer_email = NULL, details = nullif(details - '{customerName,billingAddress}'::text[], '{}'), card_fingerprint = NULL, customer_network = NULL, customer_ref = NULL
+    WHERE merchant_id = of_merchant AND customer_ref = customer
+    RETURNING id;
+END $function$;
 
 -- function app.expire_session(of_session uuid)
 CREATE OR REPLACE FUNCTION app.expire_session(of_session uuid)
@@ -2092,7 +2655,7 @@ DECLARE
   a  record;
   at timestamptz;
 BEGIN
-  SELECT status, winner_attempt_id, authentications, unrecorded_check_at, held_at, submit_deadline, amount_minor, currency, plan INTO s
+  SELECT status, winner_attempt_id, authentications, unrecorded_check_at, held_at, submit_deadline, amount_minor, currency, plan, stored INTO s
   FROM payment_session WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' FOR UPDATE;
   IF NOT FOUND THEN PERFORM app.lost('the lease was taken over'); END IF;
   at := date_trunc('milliseconds', app.clock());
@@ -2121,6 +2684,7 @@ BEGIN
       next_because = therefore, answered_at = coalesce(answered_at, at), completed_at = CASE WHEN as_status = 'UNKNOWN' THEN NULL ELSE at END, changed_at = at
   WHERE session_id = of_session AND id = attempt AND status = 'AUTHORIZING';
   IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
+  IF s.stored AND as_status <> 'FAILED' THEN PERFORM app.count_card_decline(of_session, attempt); END IF;
   INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
     started_at, changed_at, latest_execution_at)
   VALUES (of_session, next_attempt, a.made + 1, at_gateway, connection, credential, place, why, s.amount_minor, s.currency, at, at, at + execution_ms * interval '1 ms');
@@ -2182,6 +2746,40 @@ BEGIN
   ORDER BY v.version DESC LIMIT 1;
   IF known <> (SELECT v.gateway_account FROM connection_credential v WHERE v.connection_id = NEW.id AND v.version = NEW.credential_version) THEN
     PERFORM app.refuse('the credentials of a connection open one account'); END IF;
+  RETURN NEW;
+END $function$;
+
+-- function app.guard_agreement()
+CREATE OR REPLACE FUNCTION app.guard_agreement()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF TG_OP = 'UPDATE' THEN
+    IF (OLD.id, OLD.merchant_id, OLD.type, OLD.text, OLD.currency, OLD.every_days, OLD.ends_on, OLD.instalments, OLD.max_amount_minor, OLD.created_at)
+       IS DISTINCT FROM (NEW.id, NEW.merchant_id, NEW.type, NEW.text, NEW.currency, NEW.every_days, NEW.ends_on, NEW.instalments, NEW.max_amount_minor, NEW.created_at)
+       OR NEW.customer_ref IS NOT NULL AND NEW.customer_ref IS DISTINCT FROM OLD.customer_ref THEN
+      PERFORM app.refuse('what a customer has agreed to never changes'); END IF;
+    IF OLD.status IN ('CANCELLED','ENDED') AND (NEW.status, NEW.ended_at, NEW.chain_version, NEW.session_id)
+       IS DISTINCT FROM (OLD.status, OLD.ended_at, OLD.chain_version, OLD.session_id) THEN
+      PERFORM app.refuse('an agreement that has ended stays so'); END IF;
+    -- S9.
+    IF (NEW.network, NEW.network_transaction_id, NEW.network_date, NEW.link_id, NEW.ds_trans_id, NEW.own_connection_id, NEW.own_customer, NEW.own_method,
+        NEW.session_id, NEW.consented_at)
+       IS DISTINCT FROM (OLD.network, OLD.network_transaction_id, OLD.network_date, OLD.link_id, OLD.ds_trans_id, OLD.own_connection_id, OLD.own_customer,
+        OLD.own_method, OLD.session_id, OLD.consented_at)
+       AND (NEW.chain_version <> OLD.chain_version + 1 OR NEW.session_id = OLD.session_id) THEN
+      PERFORM app.refuse('a chain begins anew with a customer''s payment'); END IF;
+    IF NEW.chain_version <> OLD.chain_version AND NEW.session_id = OLD.session_id THEN
+      PERFORM app.refuse('a chain begins anew with a customer''s payment'); END IF;
+    IF NEW.method_id IS DISTINCT FROM OLD.method_id AND NEW.method_id IS NOT NULL AND NEW.session_id = OLD.session_id THEN
+      PERFORM app.refuse('an agreement gets another card with a customer''s payment'); END IF;
+  END IF;
+  IF (TG_OP = 'INSERT' OR NEW.session_id <> OLD.session_id) AND NOT app.is_stored_with_consent(NEW.session_id, NEW.merchant_id) THEN
+    PERFORM app.refuse('an agreement has a customer''s consent and an approved payment'); END IF;
+  IF NEW.method_id IS NOT NULL AND (TG_OP = 'INSERT' OR NEW.method_id IS DISTINCT FROM OLD.method_id)
+     AND NOT EXISTS (SELECT FROM payment_method WHERE id = NEW.method_id AND status = 'ACTIVE') THEN
+    PERFORM app.refuse('an agreement has a card that is not deleted'); END IF;
   RETURN NEW;
 END $function$;
 
@@ -2263,6 +2861,35 @@ BEGIN
     PERFORM app.refuse('an orphaned authorization is of an attempt that is final without a hold'); END IF;
   IF app.is_reference_in_use(NEW.session_id, NEW.attempt_id, NEW.gateway_reference) THEN
     PERFORM app.refuse('an orphaned authorization is of no other attempt'); END IF;
+  RETURN NEW;
+END $function$;
+
+-- function app.guard_payment_method()
+CREATE OR REPLACE FUNCTION app.guard_payment_method()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF TG_OP = 'UPDATE' THEN
+    IF (OLD.id, OLD.merchant_id, OLD.created_at) IS DISTINCT FROM (NEW.id, NEW.merchant_id, NEW.created_at)
+       OR NEW.customer_ref IS NOT NULL AND NEW.customer_ref IS DISTINCT FROM OLD.customer_ref THEN
+      PERFORM app.refuse('a stored card stays its customer''s'); END IF;
+    -- S10.
+    IF OLD.status = 'DELETED' AND (NEW.status, NEW.handle_sealed, NEW.handle_hash, NEW.session_id)
+       IS DISTINCT FROM (OLD.status, OLD.handle_sealed, OLD.handle_hash, OLD.session_id) THEN
+      PERFORM app.refuse('a deleted card stays deleted'); END IF;
+    IF NEW.status = 'DELETED' AND OLD.status <> 'DELETED' THEN
+      IF EXISTS (SELECT FROM agreement WHERE method_id = NEW.id AND status NOT IN ('CANCELLED','ENDED')) THEN
+        PERFORM app.refuse('no agreement goes on with a deleted card'); END IF;
+    END IF;
+    IF (NEW.status = 'DELETED' AND OLD.status <> 'DELETED' OR NEW.handle_hash <> OLD.handle_hash)
+       AND NOT EXISTS (SELECT FROM card_erasure WHERE handle_hash = OLD.handle_hash) THEN
+      PERFORM app.refuse('a card that is deleted or replaced is erased'); END IF;
+  END IF;
+  -- S1.
+  IF (TG_OP = 'INSERT' OR NEW.handle_hash <> OLD.handle_hash OR NEW.session_id <> OLD.session_id)
+     AND NOT app.is_stored_with_consent(NEW.session_id, NEW.merchant_id) THEN
+    PERFORM app.refuse('a card is stored with a customer''s consent and an approved payment'); END IF;
   RETURN NEW;
 END $function$;
 
@@ -2440,6 +3067,20 @@ AS $function$
     app.clock() + due_ms * interval '1 ms', CASE WHEN is_taken THEN 1 ELSE 0 END, CASE WHEN as_status IN ('SUCCEEDED','FAILED') THEN app.clock() END;
   UPDATE payment_session SET refunds = refunds + 1 WHERE id = of_session RETURNING * $function$;
 
+-- function app.is_card_usable(of_merchant uuid, card uuid)
+CREATE OR REPLACE FUNCTION app.is_card_usable(of_merchant uuid, card uuid)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT NOT EXISTS (SELECT FROM card_state WHERE merchant_id = of_merchant AND fingerprint = card AND stopped_at IS NOT NULL)
+    AND NOT EXISTS (
+      SELECT FROM (
+        SELECT declined_at FROM card_decline
+        WHERE merchant_id = of_merchant AND fingerprint = card AND by_customer AND declined_at > app.clock() - interval '2 days'
+        ORDER BY declined_at DESC LIMIT 5) lately
+      HAVING count(*) = 5 AND max(declined_at) > app.clock() - interval '1 day' AND max(declined_at) - min(declined_at) <= interval '1 day') $function$;
+
 -- function app.is_reference_in_use(of_session uuid, of_attempt uuid, reference text)
 CREATE OR REPLACE FUNCTION app.is_reference_in_use(of_session uuid, of_attempt uuid, reference text)
  RETURNS boolean
@@ -2476,6 +3117,19 @@ BEGIN
   RETURN is_done;
 END $function$;
 
+-- function app.is_stored_with_consent(of_session uuid, of_merchant uuid)
+CREATE OR REPLACE FUNCTION app.is_stored_with_consent(of_session uuid, of_merchant uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+BEGIN
+  RETURN EXISTS (
+    SELECT FROM stored_payment p JOIN payment_session s ON s.id = p.session_id
+    WHERE p.session_id = of_session AND p.merchant_id = of_merchant AND p.role IN ('SAVE','RECOVERY','SETUP') AND p.consented_at IS NOT NULL
+      AND s.winner_attempt_id IS NOT NULL);
+END $function$;
+
 -- function app.is_timeline_confirmed()
 CREATE OR REPLACE FUNCTION app.is_timeline_confirmed()
  RETURNS boolean
@@ -2484,6 +3138,60 @@ CREATE OR REPLACE FUNCTION app.is_timeline_confirmed()
 AS $function$
   SELECT timeline = app.timeline() AND coalesce(system_identifier = app.system_identifier(), true) FROM replica_mark
 $function$;
+
+-- function app.keep_card(of_session uuid, new_method uuid, its_brand text, digits text, month integer, year integer, versions uuid[], replaced_ms double precision)
+CREATE OR REPLACE FUNCTION app.keep_card(of_session uuid, new_method uuid, its_brand text, digits text, month integer, year integer, versions uuid[], replaced_ms double precision)
+ RETURNS SETOF stored_payment
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+#variable_conflict use_variable
+DECLARE
+  p stored_payment;
+  m payment_method;
+BEGIN
+  PERFORM FROM payment_session WHERE id = of_session FOR UPDATE;
+  SELECT * INTO p FROM stored_payment WHERE session_id = of_session AND saving = 'REQUESTED' FOR UPDATE;
+  IF NOT FOUND THEN RETURN; END IF;
+  -- The customer's data were erased meanwhile.
+  IF p.customer_ref IS NULL THEN
+    PERFORM FROM app.drop_card(of_session, 'DROPPED');
+    RETURN;
+  END IF;
+  IF p.method_id IS NOT NULL THEN
+    SELECT * INTO m FROM payment_method o WHERE o.id = p.method_id FOR UPDATE;
+    IF m.status <> 'ACTIVE' THEN
+      PERFORM FROM app.drop_card(of_session, 'FAILED');
+      RETURN;
+    END IF;
+  ELSE
+    -- Another payment may store the same number at this moment.
+    PERFORM pg_advisory_xact_lock(hashtextextended('payment_method ' || p.merchant_id || ' ' || p.customer_ref, 0));
+    SELECT * INTO m FROM payment_method o
+    WHERE o.merchant_id = p.merchant_id AND o.customer_ref = p.customer_ref AND o.fingerprint = ANY (versions) AND o.status = 'ACTIVE'
+    ORDER BY o.id LIMIT 1 FOR UPDATE;
+    IF FOUND THEN
+      INSERT INTO card_erasure (handle_hash, merchant_id, erase_due_at)
+      VALUES (m.handle_hash, m.merchant_id, app.clock() + replaced_ms * interval '1 ms') ON CONFLICT DO NOTHING;
+      UPDATE payment_method o
+      SET brand = its_brand, exp_month = month, exp_year = year, fingerprint = versions[1], handle_sealed = p.handle_sealed, handle_hash = p.handle_hash,
+          stopped_because = NULL, session_id = of_session, stored_at = app.clock()
+      WHERE o.id = m.id;
+      UPDATE card_decline d SET fingerprint = versions[1] WHERE d.merchant_id = p.merchant_id AND d.fingerprint = m.fingerprint AND m.fingerprint <> versions[1];
+    ELSE
+      INSERT INTO payment_method (id, merchant_id, customer_ref, brand, last4, exp_month, exp_year, fingerprint, handle_sealed, handle_hash, session_id)
+      VALUES (new_method, p.merchant_id, p.customer_ref, its_brand, digits, month, year, versions[1], p.handle_sealed, p.handle_hash, of_session)
+      RETURNING * INTO m;
+    END IF;
+    -- A stop ends when the number is stored again.
+    DELETE FROM card_state c WHERE c.merchant_id = p.merchant_id AND c.fingerprint = ANY (versions || m.fingerprint);
+  END IF;
+  UPDATE payment_method o SET last_used_at = app.clock() WHERE o.id = m.id;
+  PERFORM app.make_agreement(p, m.id);
+  RETURN QUERY UPDATE stored_payment o SET saving = 'KEPT', method_id = m.id, token_sealed = NULL, handle_sealed = NULL, save_due_at = NULL
+    WHERE o.session_id = of_session RETURNING o.*;
+END $function$;
 
 -- function app.keep_partitions()
 CREATE OR REPLACE FUNCTION app.keep_partitions()
@@ -2620,6 +3328,21 @@ AS $function$
     RETURNING next_retry_at)
   UPDATE payment_session s SET lease_until = least(s.lease_until, soon.next_retry_at) FROM soon WHERE s.id = of_session RETURNING s.* $function$;
 
+-- function app.lose_card(method uuid, hash bytea)
+CREATE OR REPLACE FUNCTION app.lose_card(method uuid, hash bytea)
+ RETURNS TABLE(agreement_id uuid, session_id uuid)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+BEGIN
+  UPDATE payment_method SET stopped_because = 'card_lost' WHERE id = method AND handle_hash = hash AND status = 'ACTIVE';
+  IF NOT FOUND THEN RETURN; END IF;
+  RETURN QUERY UPDATE agreement SET method_id = NULL, status = 'NEEDS_CARD', status_because = 'card_lost'
+    WHERE method_id = method AND status NOT IN ('CANCELLED','ENDED') RETURNING id, agreement.session_id;
+END $function$;
+
 -- function app.lost(reason text)
 CREATE OR REPLACE FUNCTION app.lost(reason text)
  RETURNS void
@@ -2628,6 +3351,20 @@ AS $function$
 BEGIN
   RAISE EXCEPTION '%', reason USING ERRCODE = 'LL001';
 END $function$;
+
+-- function app.make_agreement(p stored_payment, method uuid)
+CREATE OR REPLACE FUNCTION app.make_agreement(p stored_payment, method uuid)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  INSERT INTO agreement (id, merchant_id, customer_ref, method_id, type, text, currency, every_days, ends_on, instalments, max_amount_minor, status, status_because,
+    session_id, consented_at, network, network_transaction_id, network_date, link_id, ds_trans_id, own_connection_id, own_customer, own_method)
+  SELECT p.agreement_id, p.merchant_id, p.customer_ref, method, p.terms ->> 'type', p.terms ->> 'text', p.currency, (p.terms ->> 'everyDays')::int,
+    (p.terms ->> 'endsOn')::date, (p.terms ->> 'instalments')::int, (p.terms ->> 'maxAmountMinor')::bigint,
+    CASE WHEN method IS NULL THEN 'NEEDS_CARD' ELSE 'ACTIVE' END, CASE WHEN method IS NULL THEN 'card_not_stored' END,
+    p.session_id, p.consented_at, p.network, p.network_transaction_id, p.network_date, p.link_id, p.ds_trans_id, p.own_connection_id, p.own_customer, p.own_method
+  WHERE p.terms IS NOT NULL
+  ON CONFLICT (id) DO NOTHING $function$;
 
 -- function app.make_set(of_kind text, model text, suffix text, bounds text)
 CREATE OR REPLACE FUNCTION app.make_set(of_kind text, model text, suffix text, bounds text)
@@ -2724,6 +3461,14 @@ CREATE OR REPLACE FUNCTION app.name_winner(of_session uuid, of_attempt uuid)
 AS $function$
   UPDATE payment_session SET winner_attempt_id = of_attempt WHERE id = of_session AND winner_attempt_id IS NULL RETURNING * $function$;
 
+-- function app.of_merchant(card_table text)
+CREATE OR REPLACE FUNCTION app.of_merchant(card_table text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT CASE card_table WHEN 'renewal_try' THEN 'agreement_id IN (SELECT id FROM agreement WHERE merchant_id = $1)' ELSE 'merchant_id = $1' END $function$;
+
 -- function app.open_attempt(of_session uuid, of_attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, minor bigint, in_currency text, execution_ms double precision, of_round integer, authenticated_by uuid)
 CREATE OR REPLACE FUNCTION app.open_attempt(of_session uuid, of_attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, minor bigint, in_currency text, execution_ms double precision, of_round integer, authenticated_by uuid)
  RETURNS SETOF attempt
@@ -2811,6 +3556,25 @@ CREATE OR REPLACE FUNCTION app.public_time(at timestamp with time zone)
  STABLE
 AS $function$
   SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS') || CASE WHEN date_trunc('second', at) = at THEN '' ELSE to_char(at AT TIME ZONE 'UTC', '.MS') END || 'Z' $function$;
+
+-- function app.read_stored_cards(of_merchant uuid)
+CREATE OR REPLACE FUNCTION app.read_stored_cards(of_merchant uuid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+  one   text;
+  found jsonb;
+  cards jsonb := '{}';
+BEGIN
+  FOREACH one IN ARRAY app.card_tables() LOOP
+    EXECUTE format('SELECT coalesce(jsonb_agg(to_jsonb(t)), ''[]'') FROM %I t WHERE %s', one, app.of_merchant(one)) INTO found USING of_merchant;
+    cards := cards || jsonb_build_object(one, found);
+  END LOOP;
+  RETURN cards;
+END $function$;
 
 -- function app.record_capture_due(of_session uuid)
 CREATE OR REPLACE FUNCTION app.record_capture_due(of_session uuid)
@@ -2904,6 +3668,17 @@ AS $function$
     LIMIT at_most FOR UPDATE SKIP LOCKED)
   RETURNING id $function$;
 
+-- function app.remove_old_card_declines(kept_ms double precision, at_most integer)
+CREATE OR REPLACE FUNCTION app.remove_old_card_declines(kept_ms double precision, at_most integer)
+ RETURNS SETOF uuid
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  DELETE FROM card_decline WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM card_decline WHERE declined_at < (SELECT app.clock()) - greatest(kept_ms, 40 * 86400000.0) * interval '1 ms'
+    LIMIT at_most FOR UPDATE SKIP LOCKED)) RETURNING attempt_id $function$;
+
 -- function app.remove_old_orphans(kept_ms double precision, at_most integer)
 CREATE OR REPLACE FUNCTION app.remove_old_orphans(kept_ms double precision, at_most integer)
  RETURNS SETOF uuid
@@ -2914,6 +3689,22 @@ AS $function$
   DELETE FROM orphaned_authorization WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM orphaned_authorization WHERE ended_at < (SELECT app.clock()) - kept_ms * interval '1 ms' LIMIT at_most FOR UPDATE SKIP LOCKED))
   RETURNING attempt_id $function$;
+
+-- function app.remove_stored_cards(of_merchant uuid)
+CREATE OR REPLACE FUNCTION app.remove_stored_cards(of_merchant uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE one text;
+BEGIN
+  IF NOT EXISTS (SELECT FROM merchant_settings WHERE merchant_id = of_merchant AND moved_to IS NOT NULL) THEN
+    PERFORM app.refuse('only the cards of a merchant that has moved are removed'); END IF;
+  FOREACH one IN ARRAY ARRAY['card_decline','card_state','renewal_try','renewal','agreement','card_erasure','payment_method'] LOOP
+    EXECUTE format('DELETE FROM %I WHERE %s', one, app.of_merchant(one)) USING of_merchant;
+  END LOOP;
+END $function$;
 
 -- function app.renew_lease(of_session uuid, epoch integer, lease_ms double precision, unused_ms double precision, brand text, last4 text)
 CREATE OR REPLACE FUNCTION app.renew_lease(of_session uuid, epoch integer, lease_ms double precision, unused_ms double precision, brand text, last4 text)
@@ -2948,6 +3739,17 @@ BEGIN
   SELECT given.name INTO other FROM (SELECT jsonb_object_keys(changes) UNION ALL SELECT unnest(stamps)) AS given (name)
   WHERE given.name = ANY (movable) IS NOT TRUE LIMIT 1;
   IF FOUND THEN PERFORM app.refuse('no such change: ' || coalesce(other, 'null')); END IF;
+END $function$;
+
+-- function app.require_home(of_merchant uuid)
+CREATE OR REPLACE FUNCTION app.require_home(of_merchant uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE next_cell smallint;
+BEGIN
+  SELECT moved_to INTO next_cell FROM merchant_settings WHERE merchant_id = of_merchant FOR SHARE;
+  IF next_cell IS NOT NULL THEN RAISE EXCEPTION 'the merchant has moved to another cell' USING ERRCODE = 'LL002'; END IF;
 END $function$;
 
 -- function app.require_one(changed bigint, otherwise text)
@@ -3097,6 +3899,18 @@ EXCEPTION WHEN insufficient_privilege OR undefined_function THEN
   RETURN NULL;
 END $function$;
 
+-- function app.take_due_erasures(at_most integer, lease_ms double precision)
+CREATE OR REPLACE FUNCTION app.take_due_erasures(at_most integer, lease_ms double precision)
+ RETURNS SETOF card_erasure
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE card_erasure SET erase_due_at = app.clock() + lease_ms * interval '1 ms'
+  WHERE handle_hash IN (
+    SELECT handle_hash FROM card_erasure WHERE erase_due_at <= (SELECT app.clock()) ORDER BY erase_due_at LIMIT at_most FOR UPDATE SKIP LOCKED)
+  RETURNING * $function$;
+
 -- function app.take_due_orphan(lease_ms double precision, without_connections text[], without_gateways text[])
 CREATE OR REPLACE FUNCTION app.take_due_orphan(lease_ms double precision, without_connections text[], without_gateways text[])
  RETURNS SETOF orphaned_authorization
@@ -3126,6 +3940,19 @@ AS $function$
     SELECT session_id, id FROM refund
     WHERE next_try_at <= (SELECT app.clock()) AND connection_id <> ALL (without_connections) AND gateway <> ALL (without_gateways)
     ORDER BY next_try_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+  RETURNING * $function$;
+
+-- function app.take_due_savings(at_most integer, lease_ms double precision)
+CREATE OR REPLACE FUNCTION app.take_due_savings(at_most integer, lease_ms double precision)
+ RETURNS SETOF stored_payment
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE stored_payment SET save_due_at = app.clock() + lease_ms * interval '1 ms'
+  WHERE session_id IN (
+    SELECT session_id FROM stored_payment WHERE saving = 'REQUESTED' AND save_due_at <= (SELECT app.clock())
+    ORDER BY save_due_at LIMIT at_most FOR UPDATE SKIP LOCKED)
   RETURNING * $function$;
 
 -- function app.take_hold_to_cancel(of_session uuid, of_merchant uuid, lease_ms double precision)
@@ -3254,6 +4081,19 @@ AS $function$
     AND shown_count < CASE WHEN flow = 'CHALLENGE' THEN 1 ELSE shown_max END
   RETURNING * $function$;
 
+-- function app.use_stored_card(of_session uuid, method uuid, token_hash bytea)
+CREATE OR REPLACE FUNCTION app.use_stored_card(of_session uuid, method uuid, token_hash bytea)
+ RETURNS SETOF stored_payment
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE stored_payment p SET method_id = method, opened_token_hash = token_hash
+  WHERE p.session_id = of_session AND p.saving IS NULL AND p.role IN ('SAVE','CUSTOMER','RECOVERY')
+    AND EXISTS (SELECT FROM payment_session WHERE id = of_session AND phase = 'IDLE' AND expires_at > app.clock())
+    AND EXISTS (SELECT FROM payment_method m WHERE m.id = method AND m.merchant_id = p.merchant_id AND m.customer_ref = p.customer_ref AND m.status = 'ACTIVE')
+  RETURNING p.* $function$;
+
 -- function app.void_unknown_attempts(of_session uuid)
 CREATE OR REPLACE FUNCTION app.void_unknown_attempts(of_session uuid)
  RETURNS SETOF attempt
@@ -3305,6 +4145,23 @@ BEGIN
   SELECT of_merchant, o.order_ref, o.session_id FROM jsonb_populate_recordset(NULL::app.order_winner, orders) o;
 END $function$;
 
+-- function app.write_stored_cards(of_merchant uuid, cards jsonb)
+CREATE OR REPLACE FUNCTION app.write_stored_cards(of_merchant uuid, cards jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'partitions', 'pg_temp'
+AS $function$
+DECLARE one text;
+BEGIN
+  FOREACH one IN ARRAY ARRAY['card_decline','card_state','renewal_try','renewal','agreement','card_erasure','payment_method'] LOOP
+    EXECUTE format('DELETE FROM %I WHERE %s', one, app.of_merchant(one)) USING of_merchant;
+  END LOOP;
+  FOREACH one IN ARRAY app.card_tables() LOOP
+    EXECUTE format('INSERT INTO %1$I SELECT * FROM jsonb_populate_recordset(NULL::%1$I, $1)', one) USING cards -> one;
+  END LOOP;
+END $function$;
+
 -- function partitions.ask_for_capture(of_session uuid)
 CREATE OR REPLACE FUNCTION partitions.ask_for_capture_rest(of_session uuid)
  RETURNS SETOF payment_session
@@ -3314,6 +4171,20 @@ CREATE OR REPLACE FUNCTION partitions.ask_for_capture_rest(of_session uuid)
 AS $function$
   UPDATE partitions.payment_session_rest SET capture_asked_at = app.clock(), capture_due_at = NULL
   WHERE id = of_session AND capture_asked_at IS NULL RETURNING * $function$;
+
+-- function partitions.begin_chain(of_session uuid, at_network text, network_id text, link text, connection uuid, customer text, method text)
+CREATE OR REPLACE FUNCTION partitions.begin_chain_rest(of_session uuid, at_network text, network_id text, link text, connection uuid, customer text, method text)
+ RETURNS SETOF stored_payment
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE payment_method m SET last_used_at = app.clock() FROM partitions.stored_payment_rest p WHERE p.session_id = of_session AND m.id = p.method_id;
+  UPDATE partitions.stored_payment_rest
+  SET network = at_network, network_transaction_id = network_id, network_date = CASE WHEN network_id IS NOT NULL THEN (app.clock() AT TIME ZONE 'UTC')::date END,
+      link_id = link, own_connection_id = connection, own_customer = customer, own_method = method
+  WHERE session_id = of_session AND role <> 'RENEWAL'
+  RETURNING * $function$;
 
 -- function partitions.begin_challenge(of_session uuid, of_authentication uuid, action text, kept text, look_ms double precision, message text)
 CREATE OR REPLACE FUNCTION partitions.begin_challenge_rest(of_session uuid, of_authentication uuid, action text, kept text, look_ms double precision, message text)
@@ -3625,6 +4496,51 @@ EXCEPTION WHEN SQLSTATE 'LL001' OR SQLSTATE 'LL003' OR SQLSTATE 'LL004' THEN
   RETURN NEXT s;
 END $function$;
 
+-- function partitions.claim_stored(of_session uuid, token text, handle text, hash bytea, template text, locale text, address inet, agent text, due_ms double precision, life_ms double precision)
+CREATE OR REPLACE FUNCTION partitions.claim_stored_rest(of_session uuid, token text, handle text, hash bytea, template text, locale text, address inet, agent text, due_ms double precision, life_ms double precision)
+ RETURNS SETOF stored_payment
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+#variable_conflict use_variable
+DECLARE
+  s record;
+  p stored_payment;
+  is_opened boolean;
+BEGIN
+  SELECT s1.token_hash, s1.submitted_at INTO s FROM partitions.payment_session_rest s1 WHERE s1.id = of_session AND s1.phase = 'PROCESSING' FOR UPDATE;
+  IF NOT FOUND THEN RETURN; END IF;
+  SELECT * INTO p FROM partitions.stored_payment_rest p1 WHERE p1.session_id = of_session FOR UPDATE;
+  is_opened := coalesce(p.opened_token_hash = s.token_hash, false);
+  IF NOT is_opened THEN
+    p.method_id := NULL; p.opened_token_hash := NULL;
+  -- LL006: deleted, stopped or hidden since it was opened (src/core/stored-cards/claim-stored.ts).
+  ELSIF NOT EXISTS (SELECT FROM payment_method m WHERE m.id = p.method_id AND m.status = 'ACTIVE' AND m.stopped_because IS NULL
+                    AND app.is_card_usable(m.merchant_id, m.fingerprint)) THEN
+    RAISE EXCEPTION 'the stored card cannot be used any more' USING ERRCODE = 'LL006';
+  END IF;
+  IF p.role IN ('SAVE','RECOVERY') THEN
+    IF p.terms IS NOT NULL AND template IS NULL THEN PERFORM app.refuse('an agreement needs the customer''s consent'); END IF;
+    -- A card that is stored already is not stored again; its agreement is made.
+    p.saving := CASE WHEN template IS NULL OR is_opened AND p.terms IS NULL THEN 'NOT_WANTED' ELSE 'REQUESTED' END;
+    IF template IS NOT NULL THEN
+      p.consent_template := template; p.consent_locale := locale; p.consented_at := s.submitted_at;
+      p.consent_address := address; p.consent_user_agent := agent;
+    END IF;
+    IF p.saving = 'REQUESTED' THEN
+      p.save_due_at := s.submitted_at + due_ms * interval '1 ms'; p.save_until := s.submitted_at + life_ms * interval '1 ms';
+      IF NOT is_opened THEN p.token_sealed := token; p.handle_sealed := handle; p.handle_hash := hash; END IF;
+    END IF;
+  END IF;
+  RETURN QUERY UPDATE partitions.stored_payment_rest o
+    SET (method_id, opened_token_hash, saving, consent_template, consent_locale, consented_at, consent_address, consent_user_agent, save_due_at, save_until,
+         token_sealed, handle_sealed, handle_hash)
+      = (p.method_id, p.opened_token_hash, p.saving, p.consent_template, p.consent_locale, p.consented_at, p.consent_address, p.consent_user_agent,
+         p.save_due_at, p.save_until, p.token_sealed, p.handle_sealed, p.handle_hash)
+    WHERE o.session_id = of_session RETURNING o.*;
+END $function$;
+
 -- function partitions.clear_proofs(of_session uuid)
 CREATE OR REPLACE FUNCTION partitions.clear_proofs_rest(of_session uuid)
  RETURNS SETOF authentication
@@ -3681,8 +4597,8 @@ AS $function$
   UPDATE partitions.authentication_rest SET completions_sent = completions_sent + 1
   WHERE session_id = of_session AND id = of_authentication AND status = 'CONFIRMING' AND completions_sent = sent RETURNING * $function$;
 
--- function partitions.create_session(new_session uuid, merchant uuid, amount bigint, in_currency text, reference text, email text, secret integer, life_ms bigint, request uuid, described jsonb, later boolean, later_by timestamp with time zone, repeated boolean, own_key text, hash bytea, answer text, key_life_ms bigint)
-CREATE OR REPLACE FUNCTION partitions.create_session_rest(new_session uuid, merchant uuid, amount bigint, in_currency text, reference text, email text, secret integer, life_ms bigint, request uuid, described jsonb, later boolean, later_by timestamp with time zone, repeated boolean, own_key text, hash bytea, answer text, key_life_ms bigint)
+-- function partitions.create_session(new_session uuid, merchant uuid, amount bigint, in_currency text, reference text, email text, secret integer, life_ms bigint, request uuid, described jsonb, later boolean, later_by timestamp with time zone, repeated boolean, customer text, storing jsonb, own_key text, hash bytea, answer text, key_life_ms bigint)
+CREATE OR REPLACE FUNCTION partitions.create_session_rest(new_session uuid, merchant uuid, amount bigint, in_currency text, reference text, email text, secret integer, life_ms bigint, request uuid, described jsonb, later boolean, later_by timestamp with time zone, repeated boolean, customer text, storing jsonb, own_key text, hash bytea, answer text, key_life_ms bigint)
  RETURNS SETOF payment_session
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -3699,6 +4615,7 @@ BEGIN
   IF life_ms <= 0 THEN PERFORM app.refuse('a session expires after it was created'); END IF;
   IF NOT later AND later_by IS NOT NULL THEN PERFORM app.refuse('only a payment that is captured later is held'); END IF;
   IF later_by <= at + life_ms * interval '1 ms' THEN PERFORM app.refuse('a capture comes after the submission'); END IF;
+  IF char_length(customer) NOT BETWEEN 1 AND 255 THEN PERFORM app.refuse('a customer reference has 1 to 255 characters'); END IF;
   IF own_key IS NOT NULL THEN
     -- The row of an expired key is overwritten, and its session stays as it is. A cell that the merchant has left creates nothing, and
     -- the other one answers keys of this one by reading them.
@@ -3712,9 +4629,38 @@ BEGIN
   END IF;
   RETURN QUERY
     INSERT INTO partitions.payment_session_rest AS s (id, merchant_id, amount_minor, currency, order_ref, customer_email, secret_version, created_at,
-      expires_at, create_request_id, details, manual_capture, capture_by, allow_repeated_order)
-    VALUES (new_session, merchant, amount, in_currency, reference, email, secret, at, at + life_ms * interval '1 ms', request, described, later, later_by, repeated)
+      expires_at, create_request_id, details, manual_capture, capture_by, allow_repeated_order, customer_ref, stored)
+    VALUES (new_session, merchant, amount, in_currency, reference, email, secret, at, at + life_ms * interval '1 ms', request, described, later, later_by, repeated,
+      customer, customer IS NOT NULL)
     RETURNING s.*;
+  IF customer IS NOT NULL THEN
+    INSERT INTO partitions.stored_payment_rest (session_id, merchant_id, amount_minor, currency, customer_ref, role, security_code, terms, agreement_id)
+    VALUES (new_session, merchant, amount, in_currency, customer, storing ->> 'role', storing ->> 'securityCode', storing -> 'terms', (storing ->> 'agreementId')::uuid);
+  END IF;
+END $function$;
+
+-- function partitions.drop_card(of_session uuid, as_saving text)
+CREATE OR REPLACE FUNCTION partitions.drop_card_rest(of_session uuid, as_saving text)
+ RETURNS SETOF stored_payment
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+  s record;
+  p stored_payment;
+BEGIN
+  SELECT status, winner_attempt_id, held_at INTO s FROM partitions.payment_session_rest WHERE id = of_session FOR UPDATE;
+  SELECT * INTO p FROM partitions.stored_payment_rest WHERE session_id = of_session AND saving = 'REQUESTED' FOR UPDATE;
+  IF NOT FOUND THEN RETURN; END IF;
+  IF as_saving = 'DROPPED' AND p.customer_ref IS NOT NULL AND (s.status = 'CREATED' OR s.winner_attempt_id IS NOT NULL) THEN
+    PERFORM app.refuse('only a payment without a winner drops its card'); END IF;
+  -- The vault may have stored it: an answer that was lost says nothing.
+  IF p.handle_hash IS NOT NULL AND (as_saving = 'FAILED' OR s.held_at IS NOT NULL OR p.customer_ref IS NULL) THEN
+    INSERT INTO card_erasure (handle_hash, merchant_id, erase_due_at) VALUES (p.handle_hash, p.merchant_id, app.clock()) ON CONFLICT DO NOTHING; END IF;
+  IF as_saving = 'FAILED' AND p.customer_ref IS NOT NULL THEN PERFORM app.make_agreement(p, NULL); END IF;
+  RETURN QUERY UPDATE partitions.stored_payment_rest SET saving = as_saving, token_sealed = NULL, handle_sealed = NULL, save_due_at = NULL
+    WHERE session_id = of_session RETURNING *;
 END $function$;
 
 -- function partitions.end_authentication(of_session uuid, of_authentication uuid, from_status text, end_status text, of_version text, transaction_status text, by_eci text, ds_transaction text, liable text)
@@ -3776,8 +4722,10 @@ CREATE OR REPLACE FUNCTION partitions.erase_customer_rest(of_merchant uuid, of_s
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
+  UPDATE partitions.stored_payment_rest SET customer_ref = NULL, consent_address = NULL, consent_user_agent = NULL
+  WHERE merchant_id = of_merchant AND session_id = of_session;
   UPDATE partitions.payment_session_rest
-  SET customer_email = NULL, details = nullif(details - '{customerName,billingAddress}'::text[], '{}'), card_fingerprint = NULL, customer_network = NULL
+  SET customer_email = NULL, details = nullif(details - '{customerName,billingAddress}'::text[], '{}'), card_fingerprint = NULL, customer_network = NULL, customer_ref = NULL
   WHERE merchant_id = of_merchant AND id = of_session
   RETURNING * $function$;
 
@@ -3805,7 +4753,7 @@ DECLARE
   a  record;
   at timestamptz;
 BEGIN
-  SELECT status, winner_attempt_id, authentications, unrecorded_check_at, held_at, submit_deadline, amount_minor, currency, plan INTO s
+  SELECT status, winner_attempt_id, authentications, unrecorded_check_at, held_at, submit_deadline, amount_minor, currency, plan, stored INTO s
   FROM partitions.payment_session_rest WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' FOR UPDATE;
   IF NOT FOUND THEN PERFORM app.lost('the lease was taken over'); END IF;
   at := date_trunc('milliseconds', app.clock());
@@ -3834,6 +4782,7 @@ BEGIN
       next_because = therefore, answered_at = coalesce(answered_at, at), completed_at = CASE WHEN as_status = 'UNKNOWN' THEN NULL ELSE at END, changed_at = at
   WHERE session_id = of_session AND id = attempt AND status = 'AUTHORIZING';
   IF NOT FOUND THEN PERFORM app.lost('the attempt has moved on'); END IF;
+  IF s.stored AND as_status <> 'FAILED' THEN PERFORM app.count_card_decline(of_session, attempt); END IF;
   INSERT INTO partitions.attempt_rest (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
     started_at, changed_at, latest_execution_at)
   VALUES (of_session, next_attempt, a.made + 1, at_gateway, connection, credential, place, why, s.amount_minor, s.currency, at, at, at + execution_ms * interval '1 ms');
@@ -3849,7 +4798,7 @@ DECLARE
   session record;
   earlier record;
 BEGIN
-  SELECT status, phase, winner_attempt_id, submit_deadline, unrecorded_check_at, authentications, paying_session_id,
+  SELECT status, phase, winner_attempt_id, submit_deadline, unrecorded_check_at, authentications, paying_session_id, stored,
     held_at, manual_capture AND capture_asked_at IS NULL AS is_unasked INTO session
   FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
   IF TG_OP = 'INSERT' THEN
@@ -3887,6 +4836,8 @@ BEGIN
          ('UNKNOWN','AUTHORIZED'), ('UNKNOWN','DECLINED'), ('UNKNOWN','VOIDING'),
          ('AUTHORIZED','CAPTURED'), ('AUTHORIZED','VOIDING'), ('VOIDING','VOIDED'), ('VOIDING','CAPTURED')) THEN
       PERFORM app.refuse('illegal attempt transition ' || OLD.status || ' to ' || NEW.status); END IF;
+    IF session.stored AND NEW.status <> OLD.status AND NEW.status IN ('DECLINED','UNKNOWN') THEN
+      PERFORM app.count_card_decline(NEW.session_id, NEW.id); END IF;
     IF NEW.status = 'AUTHORIZED' AND (session.status <> 'CREATED' OR session.winner_attempt_id IS NOT NULL AND session.winner_attempt_id <> NEW.id) THEN
       PERFORM app.refuse('a hold is adopted only while CREATED and without a winner'); END IF;
     IF NEW.status = 'AUTHORIZED' AND OLD.status <> 'AUTHORIZED'
@@ -4340,6 +5291,8 @@ BEGIN
       PERFORM app.refuse('what was ordered never changes'); END IF;
     IF NEW.customer_email IS NOT NULL AND NEW.customer_email IS DISTINCT FROM OLD.customer_email THEN
       PERFORM app.refuse('a customer''s address is erased, never changed'); END IF;
+    IF NEW.customer_ref IS NOT NULL AND NEW.customer_ref IS DISTINCT FROM OLD.customer_ref OR NEW.stored <> OLD.stored THEN
+      PERFORM app.refuse('a customer''s reference is erased, never changed'); END IF;
     IF NEW.card_fingerprint IS NOT NULL AND NEW.card_fingerprint IS DISTINCT FROM OLD.card_fingerprint
        OR NEW.customer_network IS NOT NULL AND NEW.customer_network IS DISTINCT FROM OLD.customer_network THEN
       PERFORM app.refuse('where a submission came from is erased, never changed'); END IF;
@@ -4395,6 +5348,7 @@ BEGIN
   IF NEW.currency !~ '^[A-Z]{3}$' THEN PERFORM app.refuse('a currency is three capital letters'); END IF;
   IF char_length(NEW.order_ref) NOT BETWEEN 1 AND 255 THEN PERFORM app.refuse('an order reference has 1 to 255 characters'); END IF;
   IF char_length(NEW.customer_email) NOT BETWEEN 3 AND 254 THEN PERFORM app.refuse('an email address has 3 to 254 characters'); END IF;
+  IF char_length(NEW.customer_ref) NOT BETWEEN 1 AND 255 THEN PERFORM app.refuse('a customer reference has 1 to 255 characters'); END IF;
   IF NEW.card_last4 !~ '^[0-9]{4}$' THEN PERFORM app.refuse('the end of a card number is four digits'); END IF;
   IF NEW.status NOT IN ('CREATED','SUCCEEDED','DECLINED','DEGRADED','EXPIRED') THEN PERFORM app.refuse('no session has such a status'); END IF;
   IF NEW.phase NOT IN ('IDLE','PROCESSING','DONE') THEN PERFORM app.refuse('no session has such a phase'); END IF;
@@ -4423,6 +5377,40 @@ BEGIN
     PERFORM app.refuse('DECLINED and DEGRADED have a decline code'); END IF;
   IF NEW.vault_token IS NOT NULL AND (NEW.phase <> 'PROCESSING' OR NEW.status <> 'CREATED') THEN
     PERFORM app.refuse('the token lives no longer than the payment that may use it'); END IF;
+  RETURN NEW;
+END $function$;
+
+-- function partitions.guard_stored_payment()
+CREATE OR REPLACE FUNCTION partitions.guard_stored_payment_rest()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  -- S11. No foreign key: a merchant's cards move to another cell, and its payments stay.
+  IF NEW.method_id IS NOT NULL AND (TG_OP = 'INSERT' OR NEW.method_id IS DISTINCT FROM OLD.method_id)
+     AND NOT EXISTS (SELECT FROM payment_method m WHERE m.id = NEW.method_id AND m.merchant_id = NEW.merchant_id AND m.customer_ref = NEW.customer_ref) THEN
+    PERFORM app.refuse('a stored card pays for its own customer'); END IF;
+  IF TG_OP = 'INSERT' THEN
+    IF num_nonnulls(NEW.consented_at, NEW.saving) > 0 THEN PERFORM app.refuse('a customer consents with the submission'); END IF;
+    RETURN NEW;
+  END IF;
+  IF (OLD.session_id, OLD.merchant_id, OLD.role, OLD.security_code, OLD.terms, OLD.agreement_id, OLD.renewal_ref, OLD.try)
+     IS DISTINCT FROM (NEW.session_id, NEW.merchant_id, NEW.role, NEW.security_code, NEW.terms, NEW.agreement_id, NEW.renewal_ref, NEW.try) THEN
+    PERFORM app.refuse('what a payment does with a stored card never changes'); END IF;
+  IF NEW.customer_ref IS NOT NULL AND NEW.customer_ref IS DISTINCT FROM OLD.customer_ref THEN
+    PERFORM app.refuse('a customer''s reference is erased, never changed'); END IF;
+  IF OLD.consented_at IS NOT NULL AND (NEW.consented_at, NEW.consent_template, NEW.consent_locale)
+     IS DISTINCT FROM (OLD.consented_at, OLD.consent_template, OLD.consent_locale) THEN
+    PERFORM app.refuse('a consent is recorded once'); END IF;
+  IF NEW.consented_at IS NOT NULL AND OLD.consented_at IS NULL AND EXISTS (
+       SELECT FROM partitions.payment_session_rest WHERE id = NEW.session_id AND winner_attempt_id IS NOT NULL) THEN
+    PERFORM app.refuse('a consent comes before the payment'); END IF;
+  IF NEW.saving IS DISTINCT FROM OLD.saving AND (coalesce(OLD.saving, ''), coalesce(NEW.saving, '')) NOT IN (
+       ('','REQUESTED'), ('','NOT_WANTED'), ('REQUESTED','KEPT'), ('REQUESTED','DROPPED'), ('REQUESTED','FAILED')) THEN
+    PERFORM app.refuse('illegal transition of a saving from ' || coalesce(OLD.saving, 'none') || ' to ' || coalesce(NEW.saving, 'none')); END IF;
+  IF NEW.saving = 'KEPT' AND OLD.saving <> 'KEPT' AND NOT EXISTS (
+       SELECT FROM partitions.payment_session_rest WHERE id = NEW.session_id AND winner_attempt_id IS NOT NULL) THEN
+    PERFORM app.refuse('a card is stored after its payment was approved'); END IF;
   RETURN NEW;
 END $function$;
 
@@ -4561,6 +5549,60 @@ BEGIN
       -- After a restore: the customer who was asked is given up, and the repeat with authentication may be lost.
       AND NOT ((a.stop = 'authentication_failed' AND a.status = 'UNKNOWN' OR a.stop = 'authentication_required' AND a.round = 0) AND EXISTS (
         SELECT FROM partitions.payment_session_rest s WHERE s.id = opened.session_id AND s.unrecorded_check_at IS NOT NULL)));
+END $function$;
+
+-- function partitions.keep_card(of_session uuid, new_method uuid, its_brand text, digits text, month integer, year integer, versions uuid[], replaced_ms double precision)
+CREATE OR REPLACE FUNCTION partitions.keep_card_rest(of_session uuid, new_method uuid, its_brand text, digits text, month integer, year integer, versions uuid[], replaced_ms double precision)
+ RETURNS SETOF stored_payment
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+#variable_conflict use_variable
+DECLARE
+  p stored_payment;
+  m payment_method;
+BEGIN
+  PERFORM FROM partitions.payment_session_rest WHERE id = of_session FOR UPDATE;
+  SELECT * INTO p FROM partitions.stored_payment_rest WHERE session_id = of_session AND saving = 'REQUESTED' FOR UPDATE;
+  IF NOT FOUND THEN RETURN; END IF;
+  -- The customer's data were erased meanwhile.
+  IF p.customer_ref IS NULL THEN
+    PERFORM FROM app.drop_card(of_session, 'DROPPED');
+    RETURN;
+  END IF;
+  IF p.method_id IS NOT NULL THEN
+    SELECT * INTO m FROM payment_method o WHERE o.id = p.method_id FOR UPDATE;
+    IF m.status <> 'ACTIVE' THEN
+      PERFORM FROM app.drop_card(of_session, 'FAILED');
+      RETURN;
+    END IF;
+  ELSE
+    -- Another payment may store the same number at this moment.
+    PERFORM pg_advisory_xact_lock(hashtextextended('payment_method ' || p.merchant_id || ' ' || p.customer_ref, 0));
+    SELECT * INTO m FROM payment_method o
+    WHERE o.merchant_id = p.merchant_id AND o.customer_ref = p.customer_ref AND o.fingerprint = ANY (versions) AND o.status = 'ACTIVE'
+    ORDER BY o.id LIMIT 1 FOR UPDATE;
+    IF FOUND THEN
+      INSERT INTO card_erasure (handle_hash, merchant_id, erase_due_at)
+      VALUES (m.handle_hash, m.merchant_id, app.clock() + replaced_ms * interval '1 ms') ON CONFLICT DO NOTHING;
+      UPDATE payment_method o
+      SET brand = its_brand, exp_month = month, exp_year = year, fingerprint = versions[1], handle_sealed = p.handle_sealed, handle_hash = p.handle_hash,
+          stopped_because = NULL, session_id = of_session, stored_at = app.clock()
+      WHERE o.id = m.id;
+      UPDATE card_decline d SET fingerprint = versions[1] WHERE d.merchant_id = p.merchant_id AND d.fingerprint = m.fingerprint AND m.fingerprint <> versions[1];
+    ELSE
+      INSERT INTO payment_method (id, merchant_id, customer_ref, brand, last4, exp_month, exp_year, fingerprint, handle_sealed, handle_hash, session_id)
+      VALUES (new_method, p.merchant_id, p.customer_ref, its_brand, digits, month, year, versions[1], p.handle_sealed, p.handle_hash, of_session)
+      RETURNING * INTO m;
+    END IF;
+    -- A stop ends when the number is stored again.
+    DELETE FROM card_state c WHERE c.merchant_id = p.merchant_id AND c.fingerprint = ANY (versions || m.fingerprint);
+  END IF;
+  UPDATE payment_method o SET last_used_at = app.clock() WHERE o.id = m.id;
+  PERFORM app.make_agreement(p, m.id);
+  RETURN QUERY UPDATE partitions.stored_payment_rest o SET saving = 'KEPT', method_id = m.id, token_sealed = NULL, handle_sealed = NULL, save_due_at = NULL
+    WHERE o.session_id = of_session RETURNING o.*;
 END $function$;
 
 -- function partitions.lock_leased(of_session uuid, epoch integer)
@@ -4970,6 +6012,19 @@ AS $function$
     AND shown_count < CASE WHEN flow = 'CHALLENGE' THEN 1 ELSE shown_max END
   RETURNING * $function$;
 
+-- function partitions.use_stored_card(of_session uuid, method uuid, token_hash bytea)
+CREATE OR REPLACE FUNCTION partitions.use_stored_card_rest(of_session uuid, method uuid, token_hash bytea)
+ RETURNS SETOF stored_payment
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.stored_payment_rest p SET method_id = method, opened_token_hash = token_hash
+  WHERE p.session_id = of_session AND p.saving IS NULL AND p.role IN ('SAVE','CUSTOMER','RECOVERY')
+    AND EXISTS (SELECT FROM partitions.payment_session_rest WHERE id = of_session AND phase = 'IDLE' AND expires_at > app.clock())
+    AND EXISTS (SELECT FROM payment_method m WHERE m.id = method AND m.merchant_id = p.merchant_id AND m.customer_ref = p.customer_ref AND m.status = 'ACTIVE')
+  RETURNING p.* $function$;
+
 -- function partitions.void_unknown_attempts(of_session uuid)
 CREATE OR REPLACE FUNCTION partitions.void_unknown_attempts_rest(of_session uuid)
  RETURNS SETOF attempt
@@ -5008,6 +6063,9 @@ AS $function$
       decision_takes_two = NULL, decision_confirmed_by = NULL, decision_confirmed_at = NULL
   WHERE session_id = of_session AND id = of_attempt RETURNING * $function$;
 
+-- trigger agreement.guard
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON agreement FOR EACH ROW WHEN (((CURRENT_USER = SESSION_USER) OR (current_setting('search_path'::text) <> 'public, partitions, pg_temp'::text))) EXECUTE FUNCTION app.guard_agreement();
+
 -- trigger api_key.guard_moved
 CREATE TRIGGER guard_moved BEFORE INSERT ON api_key FOR EACH ROW EXECUTE FUNCTION app.guard_moved();
 
@@ -5044,6 +6102,9 @@ CREATE TRIGGER guard BEFORE INSERT ON orphaned_authorization FOR EACH ROW EXECUT
 -- trigger orphaned_authorization.guard_removal
 CREATE TRIGGER guard_removal BEFORE DELETE ON orphaned_authorization FOR EACH ROW WHEN ((old.ended_at IS NULL)) EXECUTE FUNCTION app.guard_removal();
 
+-- trigger payment_method.guard
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON payment_method FOR EACH ROW WHEN (((CURRENT_USER = SESSION_USER) OR (current_setting('search_path'::text) <> 'public, partitions, pg_temp'::text))) EXECUTE FUNCTION app.guard_payment_method();
+
 -- trigger payment_session.guard
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.payment_session_rest FOR EACH ROW WHEN (((CURRENT_USER = SESSION_USER) OR (current_setting('search_path'::text) <> 'public, partitions, pg_temp'::text))) EXECUTE FUNCTION partitions.guard_session_rest();
 
@@ -5073,6 +6134,9 @@ CREATE TRIGGER guard_moved BEFORE INSERT ON routing_rule FOR EACH ROW EXECUTE FU
 
 -- trigger routing_rule.unchanging
 CREATE TRIGGER unchanging BEFORE DELETE OR UPDATE ON routing_rule FOR EACH ROW EXECUTE FUNCTION app.refuse_change();
+
+-- trigger stored_payment.guard
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.stored_payment_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_stored_payment_rest();
 
 -- trigger work_item.guard
 CREATE TRIGGER guard BEFORE UPDATE ON work_item FOR EACH ROW EXECUTE FUNCTION app.guard_work_item();
@@ -5127,6 +6191,12 @@ CREATE TABLE partitions.payment_session_rest PARTITION OF payment_session DEFAUL
 
 -- partition partitions.refund_rest
 CREATE TABLE partitions.refund_rest PARTITION OF refund DEFAULT;
+
+-- partition partitions.stored_payment_rest
+CREATE TABLE partitions.stored_payment_rest PARTITION OF stored_payment DEFAULT;
+
+-- privileges agreement to the runtime role
+GRANT SELECT ON agreement TO the runtime role;
 
 -- privileges alert to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON alert TO the runtime role;
@@ -5197,6 +6267,15 @@ GRANT DELETE, INSERT, SELECT, UPDATE ON braking TO the runtime role;
 -- privileges braking_hold to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON braking_hold TO the runtime role;
 
+-- privileges card_decline to the runtime role
+GRANT SELECT ON card_decline TO the runtime role;
+
+-- privileges card_erasure to the runtime role
+GRANT SELECT ON card_erasure TO the runtime role;
+
+-- privileges card_state to the runtime role
+GRANT SELECT ON card_state TO the runtime role;
+
 -- privileges card_submission to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON card_submission TO the runtime role;
 
@@ -5242,6 +6321,9 @@ GRANT SELECT ON orphaned_authorization TO the runtime role;
 -- privileges outbox_event to the runtime role
 GRANT INSERT, SELECT, UPDATE ON outbox_event TO the runtime role;
 
+-- privileges payment_method to the runtime role
+GRANT SELECT ON payment_method TO the runtime role;
+
 -- privileges payment_session to the runtime role
 GRANT SELECT ON payment_session TO the runtime role;
 
@@ -5253,6 +6335,12 @@ GRANT DELETE, INSERT, SELECT, UPDATE ON reconciliation_slice TO the runtime role
 
 -- privileges refund to the runtime role
 GRANT SELECT ON refund TO the runtime role;
+
+-- privileges renewal to the runtime role
+GRANT SELECT ON renewal TO the runtime role;
+
+-- privileges renewal_try to the runtime role
+GRANT SELECT ON renewal_try TO the runtime role;
 
 -- privileges replica_mark to the runtime role
 GRANT INSERT, SELECT, UPDATE ON replica_mark TO the runtime role;
@@ -5268,6 +6356,9 @@ GRANT USAGE ON SCHEMA app TO PUBLIC;
 
 -- privileges schema partitions to the runtime role
 GRANT USAGE ON SCHEMA partitions TO the runtime role;
+
+-- privileges stored_payment to the runtime role
+GRANT SELECT ON stored_payment TO the runtime role;
 
 -- privileges tested_cards to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON tested_cards TO the runtime role;

@@ -64,10 +64,12 @@ BEGIN
     WHERE o.session_id = of_session RETURNING o.*;
 END $$;
 
--- Records what a hold has answered about the chain that it begins. A renewal keeps the chain that it continues (S9).
+-- Records that a payment was approved with a stored card, and what its hold has answered about the chain that it begins. A renewal keeps
+-- the chain that it continues (S9).
 CREATE FUNCTION partitions.begin_chain_rest(
   of_session uuid, at_network text, network_id text, link text, connection uuid, customer text, method text)
 RETURNS SETOF stored_payment LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+  UPDATE payment_method m SET last_used_at = app.clock() FROM partitions.stored_payment_rest p WHERE p.session_id = of_session AND m.id = p.method_id;
   UPDATE partitions.stored_payment_rest
   SET network = at_network, network_transaction_id = network_id, network_date = CASE WHEN network_id IS NOT NULL THEN (app.clock() AT TIME ZONE 'UTC')::date END,
       link_id = link, own_connection_id = connection, own_customer = customer, own_method = method
