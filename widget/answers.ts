@@ -61,10 +61,13 @@ export type ApiAnswer =
 /** The state machine's calls to the service. The promises never reject. */
 export type SessionApi = {
   getCheckout(): Promise<ApiAnswer>;
-  submitPayment(vaultToken: string): Promise<ApiAnswer>;
+  submitPayment(vaultToken: string, saveCard?: SaveCard): Promise<ApiAnswer>;
 };
+
+/** The customer's consent to store the card: the sentence that was shown, by its name and language. */
+export type SaveCard = { readonly template: string; readonly locale: string };
 
 /** The vault's answer for a card. */
 export type CardAnswer =
-  | { readonly kind: "token"; readonly token: string }
+  | { readonly kind: "token"; readonly token: string; readonly saveCard?: SaveCard | undefined }
   | { readonly kind: "refused"; readonly error: WidgetError };

@@ -1,9 +1,12 @@
 /** An esbuild plugin that drops from the RPC chunk the parts of the schemas that a browser does not need. */
 
 import { readFile } from "node:fs/promises";
-import { clearField, clone } from "@bufbuild/protobuf";
+import { clearField, clone, isFieldSet } from "@bufbuild/protobuf";
 import { embedFileDesc } from "@bufbuild/protobuf/codegenv2";
 import {
+  type DescriptorProto,
+  type FieldDescriptorProto,
+  FieldDescriptorProto_Type,
   FieldDescriptorProtoSchema,
   type FileDescriptorProto,
   FileDescriptorProtoSchema,
@@ -47,7 +50,8 @@ function encoded(proto: FileDescriptorProto): string {
 
 // Fields of answers that the widget does not read, the field that it leaves at its default, and the messages of calls
 // that it makes by itself. A client ignores fields that it does not know.
-const unused = /^(Checkout\.(session_id|expires_at)|Browser\.java_enabled|NextAction\.kind|(Open|Cancel)Action.*)$/i;
+const unused =
+  /^(Checkout\.(session_id|expires_at)|Browser\.java_enabled|NextAction\.kind|((Open|Cancel)Action|(List|Use)?StoredCard|SavingOffer).*)$/i;
 
 function readByWidget(): FileDescriptorProto {
   const proto = clone(FileDescriptorProtoSchema, file_payments_v1_checkout.proto);
@@ -59,12 +63,30 @@ function readByWidget(): FileDescriptorProto {
     // The enum of a field that is left out has its name.
     message.enumType = message.enumType.filter(isUsed);
     for (const field of message.field) clearField(field, FieldDescriptorProtoSchema.field.options);
+    dropPresence(message);
     if (message.field.length > 0) continue;
     // It keeps its place among others.
     message.name = `_${index}`;
     message.oneofDecl = [];
   }
+  // checkout.proto has the messages that are not used last: those need no place.
+  const isUsed = ({ field }: { field: unknown[] }) => field.length > 0;
+  proto.messageType = proto.messageType.slice(0, proto.messageType.findLastIndex(isUsed) + 1);
   return proto;
+}
+
+/** Drops what marks a message as optional: it can be absent in any case. Texts and numbers need their mark. */
+function dropPresence(message: DescriptorProto): void {
+  const marks = message.oneofDecl;
+  const isMarked = ({ type, proto3Optional }: FieldDescriptorProto) =>
+    proto3Optional && type === FieldDescriptorProto_Type.MESSAGE;
+  for (const field of message.field.filter(isMarked)) {
+    clearField(field, FieldDescriptorProtoSchema.field.proto3Optional);
+    clearField(field, FieldDescriptorProtoSchema.field.oneofIndex);
+  }
+  const inOneof = message.field.filter((field) => isFieldSet(field, FieldDescriptorProtoSchema.field.oneofIndex));
+  message.oneofDecl = marks.filter((_, index) => inOneof.some(({ oneofIndex }) => oneofIndex === index));
+  for (const field of inOneof) field.oneofIndex = message.oneofDecl.indexOf(marks[field.oneofIndex]!);
 }
 
 function statusesAlone(): FileDescriptorProto {

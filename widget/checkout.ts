@@ -3,7 +3,16 @@
  * vault.
  */
 
-import type { ApiAnswer, CardAnswer, CheckoutView, NextAction, Outcome, SessionApi, WidgetError } from "./answers.ts";
+import type {
+  ApiAnswer,
+  CardAnswer,
+  CheckoutView,
+  NextAction,
+  Outcome,
+  SaveCard,
+  SessionApi,
+  WidgetError,
+} from "./answers.ts";
 
 /** `idle` accepts a click; `done` never changes again. */
 export type CheckoutState = "idle" | "tokenizing" | "submitting" | "waiting" | "action" | "done";
@@ -77,8 +86,13 @@ const vaultOriginMismatch: ApiAnswer = {
   error: { code: "vault_origin_mismatch", message: "vault.sdkUrl is not on the origin of this session's vault." },
 };
 
-/** Refusals that the card form shows at one of its fields. */
-export const fieldProblems: readonly string[] = ["invalid_card", "invalid_field", "test_card_required"];
+/** Refusals that the card form, or the list of stored cards, shows by itself. */
+export const fieldProblems: readonly string[] = [
+  "stored_card_unavailable",
+  "invalid_card",
+  "invalid_field",
+  "test_card_required",
+];
 
 /** Pays one session at most once. No promise here rejects. */
 export class Checkout {
@@ -168,7 +182,7 @@ export class Checkout {
     }
 
     this.#enter("submitting");
-    return this.#reportPending(() => this.#submitUntilTakenUp(card.token));
+    return this.#reportPending(() => this.#submitUntilTakenUp(card.token, card.saveCard));
   }
 
   /**
@@ -177,12 +191,12 @@ export class Checkout {
    * service joins to a submission it already has. A submit that has not arrived within the budget has failed: no
    * customer should wait for a payment that does not exist.
    */
-  async #submitUntilTakenUp(vaultToken: string): Promise<CheckoutResult> {
+  async #submitUntilTakenUp(vaultToken: string, saveCard?: SaveCard): Promise<CheckoutResult> {
     const startedAt = this.#parts.clock.now();
     const isWithin = (limitMs: number) => this.#parts.clock.now() < startedAt + limitMs;
     let mayHaveArrived = false;
     for (let tries = 0; isWithin(giveUpAfterMs) && !this.#parts.closed.aborted; tries++) {
-      const submitted = await this.#parts.api.submitPayment(vaultToken);
+      const submitted = await this.#parts.api.submitPayment(vaultToken, saveCard);
       mayHaveArrived ||= submitted.kind !== "later" || !submitted.isUntouched;
       const known = submitted.kind === "checkout" ? submitted : await this.#parts.api.getCheckout();
       this.#untouched = known.kind === "checkout" || !mayHaveArrived;

@@ -15,6 +15,7 @@ export const mount: Mount = /* @__PURE__ */ createMount({
     return { ...api, ...payment };
   },
   loadAction: () => import("./action.ts"),
+  loadCards: () => import("./cards.ts"),
   loadTranslations: () => import("./translations.ts"),
   loadAppearance: () => import("./appearance.ts"),
 });

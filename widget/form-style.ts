@@ -75,7 +75,7 @@ p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
 .card { position: relative; margin-inline: -4px; }
 .card[inert] { visibility: hidden; }
 /* The height that the card frame begins with: nothing below it moves when it comes. */
-.card:empty { min-height: calc(var(--rows) * var(--pitch) - var(--spacing, 16px) + 8px); }
+.card[inert] { min-height: calc(var(--rows) * var(--pitch) - var(--spacing, 16px) + 8px); }
 /* The card form's labels and fields until it is there; what the form has no row for is cut off. */
 .card[inert]::before {
   --bone: linear-gradient(var(--muted) 0 0);

@@ -12,6 +12,8 @@ export type FormOptions = {
   readonly submitButton: boolean;
   /** The rows of fields that the card form will have. */
   readonly rows: number;
+  /** True if stored cards may stand above the card form: their place is kept, and the pay button comes with them. */
+  readonly storedCards: boolean;
   readonly onPay: () => void;
   /** Called when the customer retries a form that did not load. */
   readonly onRetry: () => void;
@@ -61,10 +63,20 @@ export type Form = {
 };
 
 /** Builds the form in a shadow tree, so that neither page nor widget restyles the other. */
-export function createForm({ container, locale, submitButton, rows, onPay, onRetry, ...asked }: FormOptions): Form {
+export function createForm({
+  container,
+  locale,
+  submitButton,
+  rows,
+  storedCards,
+  onPay,
+  onRetry,
+  ...asked
+}: FormOptions): Form {
   const appearance = { ...asked.appearance, theme: themeFor(container, asked.appearance.theme) };
   const host = createHost(locale);
-  host.style.setProperty("--rows", String(rows));
+  // A list takes the place of the rows, and the button another's.
+  host.style.setProperty("--rows", `${storedCards ? rows + 1.4 : rows}`);
   const summary = element("p", "summary");
   summary.hidden = asked.appearance.summary === "hidden";
   const merchant = element("bdi", "merchant");
@@ -84,7 +96,6 @@ export function createForm({ container, locale, submitButton, rows, onPay, onRet
     button.ariaBusy = String(isBusy);
     button.setAttribute("aria-describedby", isReady ? "" : "wait");
   };
-  button.hidden = !submitButton;
   const label = element("span", "label");
   button.append(element("span", "spinner"), label);
   const status = element("p", "");
@@ -98,6 +109,7 @@ export function createForm({ container, locale, submitButton, rows, onPay, onRet
   });
   const hideCard = (hidden: boolean) => {
     cardContainer.inert = hidden;
+    button.hidden = !submitButton || (hidden && storedCards);
     isReady = !hidden;
     host.removeAttribute("data-formless");
     dressButton();
@@ -206,9 +218,9 @@ function applyAppearance(host: HTMLElement, { theme, labels, variables }: Appear
   }
 }
 
+/** Needs no type: in a shadow tree it submits no form of the page. */
 function pressable(part: string, onPress: () => void): HTMLButtonElement {
   const button = element("button", part);
-  button.type = "button";
   button.addEventListener("click", onPress);
   return button;
 }

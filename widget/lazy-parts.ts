@@ -10,6 +10,9 @@ export type SessionPart = typeof import("./session-api.ts") & typeof import("./p
 
 export type ActionPart = typeof import("./action.ts");
 
+/** The part with the customer's stored cards. */
+export type CardsPart = typeof import("./cards.ts");
+
 /** The part that knows the rules for the look. */
 export type AppearancePart = typeof import("./appearance.ts");
 
@@ -24,6 +27,8 @@ export type LazyParts = {
    */
   loadSessionApi(failures: number): Promise<SessionPart>;
   loadAction(failures: number): Promise<ActionPart>;
+  /** `failures` as above. */
+  loadCards(failures: number): Promise<CardsPart>;
   loadTranslations(): Promise<TranslationsPart>;
   loadAppearance(): Promise<AppearancePart>;
 };

@@ -59,6 +59,7 @@ export function createMount(lazyParts: LazyParts): Mount {
       locale,
       appearance,
       submitButton: options.submitButton ?? true,
+      storedCards: first.vault.storedCards,
       rows: 3 + Number(options.fields?.postalCode === true) - Number(options.fields?.holderName === false),
       onPay: () => void pay(),
       onRetry() {

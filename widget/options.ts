@@ -91,6 +91,8 @@ type VaultAccess = {
   readonly sdkUrl: URL;
   readonly sdkAuthorization: string;
   readonly framePolicy: string | undefined;
+  /** True if the session names its customer, who may have stored cards or store one. */
+  readonly storedCards: boolean;
 };
 
 /** The validated options of a session. */
@@ -175,7 +177,7 @@ export function checkSession(options: SessionOptions): CheckedSession {
   if (!isObject(vault)) {
     throw new WrongOptionError("vault", "must be the vault object as it came.");
   }
-  const { publishableKey, sdkUrl, sdkAuthorization, framePolicy } = vault;
+  const { publishableKey, sdkUrl, sdkAuthorization, framePolicy, storedCards } = vault;
   const script = secureUrl("vault.sdkUrl", sdkUrl);
   if (typeof sdkAuthorization !== "string" || sdkAuthorization === "") {
     throw new WrongOptionError("vault.sdkAuthorization", "is missing.");
@@ -184,7 +186,13 @@ export function checkSession(options: SessionOptions): CheckedSession {
   return {
     sessionId,
     clientSecret,
-    vault: { publishableKey, sdkUrl: script, sdkAuthorization, framePolicy: policy },
+    vault: {
+      publishableKey,
+      sdkUrl: script,
+      sdkAuthorization,
+      framePolicy: policy,
+      storedCards: storedCards as boolean,
+    },
   };
 }
 

@@ -3,16 +3,16 @@
 import type { ActionView } from "./action.ts";
 import type { CardAnswer, CheckoutView, NextAction, WidgetError } from "./answers.ts";
 import { emit } from "./callbacks.ts";
+import type { PaymentFrame } from "./cards.ts";
 import type { Checkout, CheckoutResult, CheckoutState } from "./checkout.ts";
 import { browserClock } from "./clock.ts";
 import type { ExpiryWatch } from "./expiry-watch.ts";
 import type { Form, Message } from "./form.ts";
 import { LateCheckout, serviceUnreachable } from "./late-checkout.ts";
-import { type LazyParts, loadActionPart, type SessionPart } from "./lazy-parts.ts";
+import { inTime, type LazyParts, loadActionPart, type SessionPart } from "./lazy-parts.ts";
 import type { CheckedSession, MountOptions } from "./options.ts";
 import type { Texts } from "./texts.ts";
 import { loadVaultSdk } from "./vault-loader.ts";
-import type { CardFrame } from "./vault-sdk/sdk.ts";
 
 /** The dependencies of one payment. */
 export type PaymentParts = {
@@ -25,7 +25,7 @@ export type PaymentParts = {
   readonly texts: Promise<Texts>;
   readonly lazyParts: LazyParts;
   /** The card frame of the session before, with what the customer has entered; it came from the same address. */
-  readonly frame?: CardFrame | undefined;
+  readonly frame?: PaymentFrame | undefined;
   /** Pays, as the pay button does. */
   readonly onPay: () => void;
   /** Starts over with the same session. */
@@ -51,9 +51,9 @@ export class Payment {
   #part: SessionPart | undefined;
   #expiry: ExpiryWatch | undefined;
   /** Undefined if the card form cannot be loaded. */
-  readonly #frame: Promise<CardFrame | undefined>;
+  readonly #frame: Promise<PaymentFrame | undefined>;
   /** Set as soon as it is on the page, ready or not. */
-  #mountedFrame: CardFrame | undefined;
+  #mountedFrame: PaymentFrame | undefined;
   /** True if the service accepts no card here. */
   #refused = false;
   /** The reason for which there is no card form. */
@@ -141,7 +141,7 @@ export class Payment {
   }
 
   /** Releases the session as close() does, and returns its card frame, which stays in the page, if it can be used. */
-  release(): CardFrame | undefined {
+  release(): PaymentFrame | undefined {
     const frame = this.#usableFrame;
     if (frame) this.#mountedFrame = undefined;
     this.close();
@@ -149,7 +149,7 @@ export class Payment {
   }
 
   /** The card frame once the customer can use it. */
-  get #usableFrame(): CardFrame | undefined {
+  get #usableFrame(): PaymentFrame | undefined {
     return this.#refused || this.#parts.form.cardContainer.inert ? undefined : this.#mountedFrame;
   }
 
@@ -191,11 +191,11 @@ export class Payment {
     return this.#closing.signal.aborted || this.#refused;
   }
 
-  async #openFrame(): Promise<CardFrame | undefined> {
+  async #openFrame(): Promise<PaymentFrame | undefined> {
     const giveUpAt = browserClock.now() + framesBegunWithinMs;
     for (let tries = 1; ; tries++) {
       try {
-        return await this.#tryFrame();
+        return await this.#tryFrame(tries - 1);
       } catch (error) {
         this.#mountedFrame?.destroy();
         // Without a reason where its time was over.
@@ -211,8 +211,8 @@ export class Payment {
   }
 
   /** Resolves with undefined if no frame is wanted any more; rejects if it could not be loaded. */
-  async #tryFrame(): Promise<CardFrame | undefined> {
-    const { session, locale, options, form } = this.#parts;
+  async #tryFrame(failures: number): Promise<PaymentFrame | undefined> {
+    const { session, locale, options, form, lazyParts } = this.#parts;
     const { sdkUrl, framePolicy } = session.vault;
     const sdk = await loadVaultSdk(sdkUrl);
     if (this.#isFrameless) return undefined;
@@ -228,17 +228,23 @@ export class Payment {
       onSubmitRequest: options.submitButton === false ? undefined : this.#parts.onPay,
     });
     this.#mountedFrame = frame;
-    await frame.ready;
-    frame.setDisabled(this.#checkout.state !== "idle");
-    return frame;
+    const [addCards] = await Promise.all([
+      session.vault.storedCards &&
+        inTime(lazyParts.loadCards(failures).then((part) => part.openStoredCards(this.#parts))),
+      frame.ready,
+    ]);
+    const shown = addCards && !this.#isFrameless ? addCards(frame) : frame;
+    this.#mountedFrame = shown;
+    shown.setDisabled(this.#checkout.state !== "idle");
+    return shown;
   }
 
   async #tokenize(): Promise<CardAnswer> {
     const frame = await this.#frame;
     if (!frame || this.#refused) return { kind: "refused", error: this.#frameError };
     try {
-      const { token } = await frame.tokenize(this.#parts.session.vault.sdkAuthorization);
-      return { kind: "token", token };
+      const card = await frame.tokenize(this.#parts.session.vault.sdkAuthorization, this.#parts);
+      return { kind: "token", ...card };
     } catch (error) {
       const reason: Partial<WidgetError> = Object(error);
       const { code = "card_refused", message = "The vault did not take the card." } = reason;

@@ -46,8 +46,7 @@ function explain({ code, message }: WidgetError): void {
   console.error(`Switchyard: ${code}: ${message} ${hint}`);
 }
 
-const cardFormHint =
-  "Allow the vault's host in the policy's script-src and frame-src, and check that no content blocker stops it.";
+const cardFormHint = "Allow the vault's host in script-src and frame-src, and check that no content blocker stops it.";
 
 /**
  * PURE. Returns the customer's message after a result; undefined where the card form itself shows it at the field.

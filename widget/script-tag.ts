@@ -27,6 +27,7 @@ globalThis.Switchyard = {
         Object.assign({}, ...parts),
       ),
     loadAction: (failures) => load("action", failures),
+    loadCards: (failures) => load("cards", failures),
     loadTranslations: () => load("translations"),
     loadAppearance: () => load("appearance"),
   }),

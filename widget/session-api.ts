@@ -58,9 +58,12 @@ export function connectSession(access: SessionAccess): SessionApi {
   };
   return {
     getCheckout: () => answerOf(client.getCheckout({ sessionId }, callOptions(readTimeoutMs))),
-    submitPayment: (vaultToken) =>
+    submitPayment: (vaultToken, saveCard) =>
       answerOf(
-        client.submitPayment({ sessionId, vaultToken, browser: describeBrowser(place) }, callOptions(submitTimeoutMs)),
+        client.submitPayment(
+          { sessionId, vaultToken, saveCard, browser: describeBrowser(place) },
+          callOptions(submitTimeoutMs),
+        ),
       ),
   };
 }

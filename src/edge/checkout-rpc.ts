@@ -9,8 +9,10 @@ import {
   CheckoutSchema,
   type CheckoutService,
   GetCheckoutResponseSchema,
+  ListStoredCardsResponseSchema,
   OpenActionResponseSchema,
   SubmitPaymentResponseSchema,
+  UseStoredCardResponseSchema,
 } from "../../gen/payments/v1/checkout_pb.ts";
 import { PaymentSession_ExpiredBecause, PaymentSession_Status } from "../../gen/payments/v1/payment_session_pb.ts";
 import { findMerchant, type Merchant } from "../accounts/merchants.ts";
@@ -22,6 +24,7 @@ import { loadCardBrands } from "../core/record/routing-rules.ts";
 import type { PaymentSession } from "../core/rows/entities.ts";
 import { isFailover, isProcessing } from "../core/rows/payment.ts";
 import { findCheckout } from "../core/sessions.ts";
+import { listStoredCards, useStoredCard } from "../core/stored-cards/use-stored-card.ts";
 import { resumeSession, submitPayment } from "../core/submit-payment.ts";
 import type { Shopper } from "../gateways/connector.ts";
 import { clientSecretReadMs } from "../limits.ts";
@@ -83,6 +86,32 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
       return create(SubmitPaymentResponseSchema, { checkout: await toCheckout(merchant, environment, ended, payer) });
     },
 
+    async listStoredCards(request, context) {
+      const { environment, session } = await open(context, request.sessionId);
+      // A session that takes no card any more shows none.
+      if (!isPayable(session)) return create(ListStoredCardsResponseSchema, {});
+      const { cards, needsSecurityCode, saving } = await listStoredCards(environment.core, session);
+      return create(ListStoredCardsResponseSchema, {
+        storedCards: cards.map(({ id, brand, last4, expMonth, expYear }) => ({
+          paymentMethodId: encodeId("pm", id),
+          ...{ brand, last4, expMonth, expYear },
+        })),
+        securityCodeRequired: needsSecurityCode,
+        ...(saving && { saving }),
+      });
+    },
+
+    async useStoredCard(request, context) {
+      const { environment, session } = await open(context, request.sessionId);
+      const methodId = decodeId("pm", request.paymentMethodId);
+      if (methodId === undefined) throw new DomainError("not_found", "There is no stored card with this id.");
+      const { token, expiresAt } = await useStoredCard(environment.core, session, methodId);
+      return create(UseStoredCardResponseSchema, {
+        vaultToken: token.expose(),
+        expiresAt: timestampFromDate(expiresAt),
+      });
+    },
+
     async openAction(request, context) {
       const { environment, session, checkoutOrigins } = await open(context, request.sessionId);
       const { authenticationId, returnTo } = request;
@@ -103,6 +132,10 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
       return create(CancelActionResponseSchema, { checkout: await toCheckout(merchant, environment, cancelled) });
     },
   };
+}
+
+function isPayable({ status, submittedAt }: PaymentSession): boolean {
+  return status === "CREATED" && submittedAt === null;
 }
 
 function actionOf({ id: sessionId }: PaymentSession, named: string) {
@@ -175,8 +208,7 @@ async function open(
     throw new DomainError("invalid_client_secret", "The session ended more than a day ago.");
   }
   requireAllowedOrigin(caller.environment, checkoutOrigins, context.requestHeader.get("origin"));
-  const isOpen = session.status === "CREATED" && session.submittedAt === null;
-  if (isOpen && caller.environment.core.vault.carriesMerchantKey) requireKey(context, publishableKey);
+  if (isPayable(session) && caller.environment.core.vault.carriesMerchantKey) requireKey(context, publishableKey);
   return { environment: caller.environment, session, checkoutOrigins, payer, network: caller.network };
 }
 

@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import type { PaymentSession } from "../client/merchant/payment-session.ts";
 import type { RestClient } from "../client/merchant/rest-client.ts";
-import { product } from "./product-page.ts";
+import { product } from "./products.ts";
 
 /** One code, with what the page that tried it sees, and what the shop's backend reads. */
 export type Try = {

@@ -3,7 +3,7 @@
 import { html, jsonForScript } from "./html.ts";
 import type { Order } from "./orders.ts";
 import { page } from "./page.ts";
-import { contentsOf, product } from "./product-page.ts";
+import { contentsOf } from "./products.ts";
 import { type TestCard, testCardList } from "./test-card-list.ts";
 
 /** Returns the page on which a customer pays an order, with test cards to try. */
@@ -14,6 +14,7 @@ export function checkoutPage(
   const session = order.sessions.at(-1)!;
   // Everything Switchyard.mount needs besides the callbacks, which are in public/checkout.js.
   const { sessionId, clientSecret, vault } = session;
+  const { product, customer } = order;
   const quantity = order.amountMinor / product.amountMinor;
   const widget = { apiBase: apiOrigin, sessionId, clientSecret, vault };
   return page(
@@ -23,10 +24,14 @@ export function checkoutPage(
 <section class="panel" aria-labelledby="pay">
 <h2 id="pay">Pay by card</h2>
 <p class="summary">${contentsOf(order)}</p>
-<form method="post" action="/orders/${order.orderRef}/quantity">
+${customer && html`<p class="note">Signed in as ${customer.name}</p>`}
+${
+  product.agreement === undefined &&
+  html`<form method="post" action="/orders/${order.orderRef}/quantity">
 <button class="button quiet" name="quantity" value="${quantity + 1}">Add one more</button>
 ${quantity > 1 && html`<button class="button quiet" name="quantity" value="${quantity - 1}">Remove one</button>`}
-</form>
+</form>`
+}
 <div id="card"></div>
 <div id="declined" hidden>
 <p class="note"><a href="/orders/${order.orderRef}">What happened at the gateways</a></p>

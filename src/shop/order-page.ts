@@ -4,7 +4,7 @@ import type { PaymentAttempt, PaymentSession } from "../client/merchant/payment-
 import { type Html, html } from "./html.ts";
 import type { Order } from "./orders.ts";
 import { page, priceText } from "./page.ts";
-import { contentsOf } from "./product-page.ts";
+import { contentsOf } from "./products.ts";
 
 export function orderPage(order: Order, dashboardUrl: string | undefined): string {
   return page(
@@ -24,6 +24,7 @@ export function orderDetails(order: Order, dashboardUrl: string | undefined): Ht
 ${statusLine(state, dashboardUrl)}
 ${order.webhooks.some(({ type }) => type === "payment_attempt.capture_failed") && captureFailed}
 </section>
+${order.state?.agreementId !== undefined && order.state.status === "SUCCEEDED" && renewalsOf(order)}
 <section class="panel">
 <h2>Attempts</h2>
 ${state?.attempts.length ? html`<ol class="steps">${state.attempts.map(attempt)}</ol>` : html`<p class="note">None yet.</p>`}
@@ -48,6 +49,19 @@ function statusLine(state: PaymentSession | undefined, dashboardUrl: string | un
   return html`<p>${badge(state.status)} ${paid}${card}${declined}${waiting}</p>
 <p class="note">Session <code>${state.sessionId}</code></p>
 ${dashboardUrl !== undefined && html`<p><a href="${dashboardUrl}/payments/${state.sessionId}">See this payment on the dashboard</a></p>`}`;
+}
+
+function renewalsOf({ orderRef, renewals }: Order): Html {
+  return html`<section class="panel">
+<h2>Next bags</h2>
+${renewals.length > 0 && html`<ul class="steps">${renewals.map(renewal)}</ul>`}
+<form method="post" action="/orders/${orderRef}/renewals"><button class="button quiet">Charge the next bag</button></form>
+</section>`;
+}
+
+function renewal({ orderRef, status, amountMinor, currency, capturedVia, declineCode }: PaymentSession): Html {
+  const result = declineCode === undefined ? capturedVia && `via ${capturedVia}` : html`<code>${declineCode}</code>`;
+  return html`<li><p><strong>${orderRef}</strong> ${badge(status)} ${priceText({ amountMinor, currency })} ${result}</p></li>`;
 }
 
 function attempt(state: PaymentAttempt): Html {

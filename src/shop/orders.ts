@@ -2,6 +2,8 @@
 
 import { EventEmitter } from "node:events";
 import type { CreatedPaymentSession, PaymentSession } from "../client/merchant/payment-session.ts";
+import type { Customer } from "./customers.ts";
+import type { Product } from "./products.ts";
 
 /** A verified webhook, as it arrived. */
 export type ReceivedWebhook = {
@@ -13,6 +15,9 @@ export type ReceivedWebhook = {
 /** One purchase, with the shop's knowledge of its payment. */
 export type Order = {
   readonly orderRef: string;
+  readonly product: Product;
+  /** The customer who was signed in. */
+  readonly customer: Customer | undefined;
   amountMinor: number;
   readonly currency: string;
   /** The payment sessions of this order: one, and one more for every attempt with another card and every other amount. */
@@ -20,6 +25,8 @@ export type Order = {
   /** The newest session as the service last returned it. */
   state: PaymentSession | undefined;
   readonly webhooks: ReceivedWebhook[];
+  /** The later charges of a subscription. */
+  readonly renewals: PaymentSession[];
 };
 
 // A demo may run for weeks; orders beyond the latest thousand are dropped.
@@ -32,8 +39,10 @@ export class Orders {
   /** A payment session of this merchant, of an order or of a webhook; undefined before the first. */
   ownSessionId: string | undefined;
 
-  add(order: Pick<Order, "orderRef" | "amountMinor" | "currency">): Order {
-    const added: Order = { ...order, sessions: [], state: undefined, webhooks: [] };
+  add(order: Pick<Order, "orderRef" | "product" | "customer">): Order {
+    const { amountMinor, currency } = order.product;
+    const later = { sessions: [], state: undefined, webhooks: [], renewals: [] };
+    const added: Order = { ...order, amountMinor, currency, ...later };
     this.#orders.set(order.orderRef, added);
     const oldest = this.#orders.keys().next().value;
     if (this.#orders.size > ordersMax && oldest !== undefined) this.#orders.delete(oldest);
@@ -53,6 +62,13 @@ export class Orders {
   recordState(order: Order, state: PaymentSession): void {
     if (state.sessionId !== order.sessions.at(-1)?.sessionId) return;
     order.state = state;
+    this.#changes.emit(order.orderRef);
+  }
+
+  /** A charge that was answered twice, after a double click, is one. */
+  recordRenewal(order: Order, renewal: PaymentSession): void {
+    if (order.renewals.some(({ sessionId }) => sessionId === renewal.sessionId)) return;
+    order.renewals.push(renewal);
     this.#changes.emit(order.orderRef);
   }
 

@@ -1,18 +1,11 @@
-/** The page of the shop's only product. */
+/** The page of the shop's products, and its customer. */
 
-import { html } from "./html.ts";
+import type { Customer } from "./customers.ts";
+import { type Html, html } from "./html.ts";
 import { page, priceText } from "./page.ts";
+import { product, subscription } from "./products.ts";
 
-/** The product for sale; its price is in minor units. */
-export const product = { name: "Enamel moka pot", amountMinor: 4900, currency: "EUR" } as const;
-
-/** Returns the products of an order of this price, such as "2 × Enamel moka pot". */
-export function contentsOf({ amountMinor }: { readonly amountMinor: number }): string {
-  const quantity = amountMinor / product.amountMinor;
-  return quantity > 1 ? `${quantity} × ${product.name}` : product.name;
-}
-
-export function productPage(dashboardUrl: string | undefined): string {
+export function productPage(dashboardUrl: string | undefined, customer: Customer | undefined): string {
   return page(
     product.name,
     html`<article class="product">
@@ -35,6 +28,20 @@ export function productPage(dashboardUrl: string | undefined): string {
 ${dashboardUrl !== undefined && html`<p class="note">Every payment is on <a href="${dashboardUrl}/home">the merchant’s dashboard</a>.</p>`}
 <p class="note"><a href="/card-testers">Be a card tester</a>, and see what stops one.</p>
 </div>
-</article>`,
+</article>
+<section class="panel" aria-labelledby="account">
+<h2 id="account">Your account</h2>
+${customer === undefined ? signedOut : accountOf(customer)}
+</section>`,
   );
+}
+
+const signedOut = html`<p>A customer who is signed in can save a card, and pays the next time with its security code alone.</p>
+<form method="post" action="/account"><button class="button quiet" name="customer" value="ada">Sign in as Ada</button></form>`;
+
+function accountOf({ name }: Customer): Html {
+  return html`<p>You are signed in as ${name}. Save your card with an order, and pay the next one with its security code alone.</p>
+<p><strong>${subscription.name}</strong>, ${priceText(subscription)} for each bag: pay the first one, and the shop charges the next ones without you.</p>
+<form method="post" action="/orders"><button class="button quiet" name="product" value="subscription">Subscribe</button></form>
+<form method="post" action="/account"><button class="button quiet" name="customer" value="">Sign out</button></form>`;
 }

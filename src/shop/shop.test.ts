@@ -25,6 +25,7 @@ let conflicts: object[];
 /** The cards that the vault got, and what becomes of the next submissions. */
 let entered: { readonly number: string; readonly cvc: string }[];
 let submitted: object[];
+let charged: { readonly url: string; readonly key: string }[];
 const strangersKey = "switchyard_test_sk_stranger";
 let service: Server;
 let shop: Shop;
@@ -51,6 +52,10 @@ async function startService(): Promise<Server> {
       return answer(200, { checkout: { outcome: { decline: { declineCode: "card_declined" } } } });
     }
     const key = String(request.headers["idempotency-key"]);
+    if (request.url?.includes("/agreements/")) {
+      charged.push({ url: request.url, key });
+      return answer(201, { ...session, sessionId: key, orderRef: key, amountMinor: 1200, currency: "EUR" });
+    }
     const body = (await json(request)) as Created["body"];
     const conflict = conflicts.shift();
     if (conflict) return answer(409, conflict);
@@ -87,6 +92,7 @@ beforeEach(async () => {
   conflicts = [];
   entered = [];
   submitted = [];
+  charged = [];
   service = await startService();
   shop = await startShop(shopOf(`http://127.0.0.1:${(service.address() as AddressInfo).port}`));
 });
@@ -210,6 +216,55 @@ describe("ordering", () => {
     const response = await fetch(`${shop.origin}/orders`, { method: "POST", redirect: "manual" });
     expect(response.status).toBe(502);
     expect(await response.text()).toContain("req_7");
+  });
+});
+
+describe("a customer who is signed in", () => {
+  const cookie = "customer=ada";
+  const buy = (body = "") =>
+    fetch(`${shop.origin}/orders`, { method: "POST", body, redirect: "manual", headers: { cookie } });
+
+  it("gets sessions under the shop's reference, in which the card can be stored", async () => {
+    const signedIn = await fetch(`${shop.origin}/account`, {
+      method: "POST",
+      body: new URLSearchParams({ customer: "ada" }),
+      redirect: "manual",
+    });
+    expect(signedIn.headers.get("set-cookie")).toMatch(/^customer=ada;.*HttpOnly; SameSite=Lax$/);
+    await buy();
+    expect(created[0]?.body).toMatchObject({ amountMinor: 4900, customerRef: "customer-ada", saveCard: {} });
+  });
+
+  it("subscribes with an agreement; nobody else does", async () => {
+    await buy("product=subscription");
+    expect(created[0]?.body).toMatchObject({
+      amountMinor: 1200,
+      customerRef: "customer-ada",
+      saveCard: { agreement: { type: "UNSCHEDULED", maxAmountMinor: 1200 } },
+    });
+    await fetch(`${shop.origin}/orders`, { method: "POST", body: "product=subscription", redirect: "manual" });
+    expect(created[1]?.body).toEqual({ orderRef: expect.any(String), amountMinor: 4900, currency: "EUR" });
+  });
+
+  it.each(["customer=eve", "customer=", "x-customer=ada", "customer=constructor"])(
+    "is not made by %s",
+    async (other) => {
+      await fetch(`${shop.origin}/orders`, { method: "POST", redirect: "manual", headers: { cookie: other } });
+      expect(created[0]?.body).not.toHaveProperty("customerRef");
+    },
+  );
+
+  it("is charged once for a bag, however often the button is pressed", async () => {
+    const orderRef = (await buy("product=subscription")).headers.get("location")!.replace("/checkout/", "");
+    session = { ...session, status: "SUCCEEDED", agreementId: "agr_1" };
+    await seenOnOrderPage(orderRef, "Charge the next bag");
+    const charge = () => fetch(`${shop.origin}/orders/${orderRef}/renewals`, { method: "POST", redirect: "manual" });
+    const answers = await Promise.all([charge(), charge()]);
+    expect(answers.map(({ status }) => status)).toEqual([303, 303]);
+    expect(charged.map(({ url, key }) => [url, key])).toEqual(
+      Array(2).fill(["/api/v1/agreements/agr_1/payment-sessions", `${orderRef}-1`]),
+    );
+    expect(await (await fetch(`${shop.origin}/orders/${orderRef}`)).text()).toContain(`${orderRef}-1`);
   });
 });
 

@@ -10,12 +10,14 @@ import { RestClient } from "../client/merchant/rest-client.ts";
 import { CardTester } from "./card-tester.ts";
 import { cardTestersPage, readTries, streamTries } from "./card-testers-page.ts";
 import { checkoutPage } from "./checkout-page.ts";
+import { cookieOf, customerOf } from "./customers.ts";
 import { html } from "./html.ts";
 import { refreshState, streamOrder } from "./order-events.ts";
 import { orderPage } from "./order-page.ts";
 import { type Order, Orders } from "./orders.ts";
 import { contentSecurityPolicy, page } from "./page.ts";
-import { product, productPage } from "./product-page.ts";
+import { productPage } from "./product-page.ts";
+import { product, subscription } from "./products.ts";
 import { readText } from "./request-body.ts";
 import type { TestCard } from "./test-card-list.ts";
 import { WebhookReceiver } from "./webhooks.ts";
@@ -77,14 +79,29 @@ function routesOf(config: ShopConfig, tester: CardTester): Route[] {
   const found = (orderRef: string) => orders.find(orderRef) ?? notFound();
   const checkoutPolicy = contentSecurityPolicy(config);
   return [
-    { method: "GET", path: /^\/$/, handle: ({ response }) => sendPage(response, productPage(config.dashboardUrl)) },
+    {
+      method: "GET",
+      path: /^\/$/,
+      handle: ({ request, response }) => sendPage(response, productPage(config.dashboardUrl, customerOf(request))),
+    },
+    {
+      method: "POST",
+      path: /^\/account$/,
+      handle: async ({ request, response }) => {
+        const name = new URLSearchParams(await readText(request)).get("customer") ?? "";
+        response.writeHead(303, { Location: "/", "Set-Cookie": cookieOf(name) }).end();
+      },
+    },
     {
       // The customer wants to pay: creates an order of ours, and a payment session for it.
       method: "POST",
       path: /^\/orders$/,
-      handle: async ({ response }) => {
+      handle: async ({ request, response }) => {
+        const customer = customerOf(request);
+        const wanted = new URLSearchParams(await readText(request)).get("product");
+        const bought = wanted === "subscription" && customer ? subscription : product;
         const orderRef = `RH-${randomBytes(6).toString("hex")}`;
-        const order = orders.add({ orderRef, amountMinor: product.amountMinor, currency: product.currency });
+        const order = orders.add({ orderRef, product: bought, customer });
         const { sessionId } = await openSession(order, api());
         orders.ownSessionId ??= sessionId;
         response.writeHead(303, { Location: `/checkout/${orderRef}` }).end();
@@ -134,6 +151,21 @@ function routesOf(config: ShopConfig, tester: CardTester): Route[] {
       handle: async ({ request, response, orderRef }) => {
         const isChanged = await changeQuantity(found(orderRef), await readText(request), { orders, api: api() });
         response.writeHead(303, { Location: `/${isChanged ? "checkout" : "orders"}/${orderRef}` }).end();
+      },
+    },
+    {
+      // The next bag of a subscription is sent: charges the customer's card, once however often this is repeated.
+      method: "POST",
+      path: /^\/orders\/([\w-]+)\/renewals$/,
+      handle: async ({ response, orderRef }) => {
+        const order = found(orderRef);
+        const { amountMinor, currency, renewals, state } = order;
+        const renewalRef = `${orderRef}-${renewals.length + 1}`;
+        const charge = { orderRef: renewalRef, amountMinor, currency };
+        const agreementId = state?.agreementId ?? notFound();
+        const renewal = await api().chargeAgreement(agreementId, charge, { idempotencyKey: renewalRef });
+        orders.recordRenewal(order, renewal);
+        response.writeHead(303, { Location: `/orders/${orderRef}` }).end();
       },
     },
     {
@@ -195,12 +227,18 @@ async function openSession(
   api: RestClient,
   replaced = order.sessions.at(-1)?.sessionId,
 ): Promise<CreatedPaymentSession> {
-  const { orderRef, amountMinor, currency, sessions } = order;
+  const { orderRef, amountMinor, currency, customer, product, sessions } = order;
   const latest = sessions.at(-1);
   const hasEnded = ["DECLINED", "DEGRADED", "EXPIRED"].includes(order.state?.status ?? "");
   if (latest?.sessionId === replaced && latest?.amountMinor === amountMinor && !hasEnded) return latest;
   const idempotencyKey = `${replaced ?? orderRef}-${amountMinor}`;
-  const wanted = { orderRef, amountMinor, currency, ...(replaced !== undefined && { replaces: replaced }) };
+  const { agreement } = product;
+  const wanted = {
+    ...{ orderRef, amountMinor, currency },
+    ...(replaced !== undefined && { replaces: replaced }),
+    // Only of a customer who is signed in: whoever has the session can pay with the customer's cards.
+    ...(customer && { customerRef: customer.customerRef, saveCard: { ...(agreement && { agreement }) } }),
+  };
   const created = await api.createSession(wanted, { idempotencyKey }).catch((error: unknown) => {
     // Another call was first, whose answer may not have come.
     if (error instanceof ApiError && error.state?.replacedBy !== undefined) return error.state.replacedBy;
@@ -219,9 +257,9 @@ async function changeQuantity(
   { orders, api }: { orders: Orders; api: RestClient },
 ): Promise<boolean> {
   const quantity = Number(new URLSearchParams(form).get("quantity"));
-  if (!Number.isInteger(quantity) || quantity < 1 || quantity > quantityMax) notFound();
+  if (!Number.isInteger(quantity) || quantity < 1 || quantity > quantityMax || order.product.agreement) notFound();
   const { amountMinor } = order;
-  orders.setAmount(order, product.amountMinor * quantity);
+  orders.setAmount(order, order.product.amountMinor * quantity);
   try {
     await openSession(order, api);
     return true;

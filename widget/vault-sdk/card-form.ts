@@ -12,7 +12,15 @@ import {
   type FieldTexts,
   findProblem,
 } from "./card-checks.ts";
-import { digitsOf, formatCvc, formatExpiry, formatNumber, lookOf, splitPastedCard } from "./card-format.ts";
+import {
+  digitsOf,
+  formatCvc,
+  formatExpiry,
+  formatNumber,
+  lookOf,
+  numberStartOf,
+  splitPastedCard,
+} from "./card-format.ts";
 import { reformat } from "./edit-field.ts";
 import type { FormState, InitMessage } from "./frame-messages.ts";
 import type { FrameTexts } from "./frame-texts.ts";
@@ -30,6 +38,8 @@ export class CardForm {
   readonly #texts: FrameTexts = textsOfPage();
   #accepted: readonly string[] | undefined;
   #fields: CardFields = {};
+  /** The network of the stored card whose security code alone is asked for. */
+  #storedBrand: string | undefined;
   readonly #handled = new Map<FieldName, string>();
   readonly #choice = new BrandChoice(this.#texts, () => this.#emit());
 
@@ -58,9 +68,8 @@ export class CardForm {
     for (const name of fieldNames) {
       const label = document.querySelector(`label[for=${name}]`)!;
       label.textContent = texts.labels[name];
-      if (name === "holder") ask(name, fields.holderName !== false);
-      if (name === "postalCode") ask(name, fields.postalCode === true);
     }
+    this.#showFields();
     if (fields.holderName) inputOf("holder").required = true;
     else
       document.querySelector("label[for=holder]")!.textContent = texts.optional.replace("{label}", texts.labels.holder);
@@ -79,12 +88,29 @@ export class CardForm {
     this.#showNumber();
   }
 
+  /** Asks for the security code of a stored card of this network alone; for a whole card if it is empty. */
+  ask(brand: string): void {
+    this.#storedBrand = brand || undefined;
+    this.#showFields();
+    this.#showNumber();
+    // It was another card's.
+    this.clearCode();
+  }
+
+  /** Returns the security code, or undefined after showing its problem and focusing it. */
+  takeCode(): string | undefined {
+    this.#catchUp("cvc");
+    if (this.#check("cvc") === undefined) return this.#fieldTexts().cvc;
+    inputOf("cvc").focus();
+    return undefined;
+  }
+
   /** Returns the card, or undefined after showing and focusing the first problem. */
   takeCard(): CardBody | undefined {
     for (const name of fieldNames) this.#catchUp(name);
     const wrong = fieldNames.filter((name) => this.#check(name) !== undefined);
     const brand = this.#choice.chosen;
-    if (wrong[0] === undefined) return { ...cardBodyOf(fieldTexts()), ...(brand !== undefined && { brand }) };
+    if (wrong[0] === undefined) return { ...cardBodyOf(this.#fieldTexts()), ...(brand !== undefined && { brand }) };
     inputOf(wrong[0]).focus();
     return undefined;
   }
@@ -99,7 +125,7 @@ export class CardForm {
   focus(): void {
     const shown = fieldNames.find((name) => inputOf(name).ariaInvalid === "true");
     const name = shown ?? fieldNames.find((candidate) => this.#problemOf(candidate) !== undefined);
-    const field = inputOf(name ?? "number");
+    const field = inputOf(name ?? (this.#storedBrand === undefined ? "number" : "cvc"));
     field.focus();
     // In Chromium the page's own focus on the frame may come after this and take it from the field.
     const again = () => field.focus();
@@ -129,10 +155,10 @@ export class CardForm {
   #handleInput(name: FieldName, event?: InputEvent): void {
     if (event?.isComposing) return;
     const input = inputOf(name);
-    formatInput(name, event?.inputType);
+    this.#format(name, event?.inputType);
     if (name === "number") {
       this.#showNumber();
-      formatInput("cvc");
+      this.#format("cvc");
     }
     this.#handled.set(name, input.value);
     // A problem disappears as soon as it is corrected; a new one waits until the field is left.
@@ -151,7 +177,7 @@ export class CardForm {
    * may bring up the choice of a brand.
    */
   #handleBlur(name: FieldName, { relatedTarget }: FocusEvent): void {
-    if (relatedTarget === null && name === "number") formatInput(name);
+    if (relatedTarget === null && name === "number") this.#format(name);
     else this.#catchUp(name);
     if (relatedTarget !== null && inputOf(name).value !== "") this.#check(name);
   }
@@ -171,9 +197,23 @@ export class CardForm {
 
   /** Shows what the number says of its card: its brand, and the choice between two. */
   #showNumber(): void {
-    const number = inputOf("number").value;
-    showBrand(number, this.#texts);
-    this.#choice.show(number, this.#accepted);
+    showBrand(this.#number, this.#texts);
+    this.#choice.show(this.#number, this.#accepted);
+  }
+
+  /** The number, or the beginning of a stored card's. */
+  get #number(): string {
+    return this.#storedBrand === undefined ? inputOf("number").value : numberStartOf(this.#storedBrand);
+  }
+
+  #showFields(): void {
+    for (const name of fieldNames) inputOf(name).closest<HTMLElement>(".field")!.hidden = !this.#isAsked(name);
+  }
+
+  #isAsked(name: FieldName): boolean {
+    if (this.#storedBrand !== undefined) return name === "cvc";
+    if (name === "postalCode") return this.#fields.postalCode === true;
+    return name !== "holder" || this.#fields.holderName !== false;
   }
 
   #check(name: FieldName): FieldProblem | undefined {
@@ -183,7 +223,8 @@ export class CardForm {
   }
 
   #problemOf(name: FieldName): FieldProblem | undefined {
-    return findProblem(name, fieldTexts(), { now: vaultNow(), accepted: this.#accepted, fields: this.#fields });
+    if (!this.#isAsked(name)) return undefined;
+    return findProblem(name, this.#fieldTexts(), { now: vaultNow(), accepted: this.#accepted, fields: this.#fields });
   }
 
   #say(name: FieldName, problem?: FieldProblem): void {
@@ -192,22 +233,25 @@ export class CardForm {
   }
 
   #emit(): void {
-    const texts = fieldTexts();
+    const texts = this.#fieldTexts();
     this.#onChange({
       complete: fieldNames.every((name) => this.#problemOf(name) === undefined),
-      empty: fieldNames.every((name) => texts[name] === ""),
-      brand: this.#choice.chosen ?? lookOf(digitsOf(texts.number)).brand,
+      empty: fieldNames.every((name) => texts[name] === "" || !this.#isAsked(name)),
+      brand: this.#storedBrand ?? this.#choice.chosen ?? lookOf(digitsOf(texts.number)).brand,
     });
   }
-}
 
-function ask(name: FieldName, isAsked: boolean): void {
-  inputOf(name).closest<HTMLElement>(".field")!.hidden = !isAsked;
-}
+  #format(name: FieldName, inputType = ""): void {
+    reformat(inputOf(name), inputType, (text) => formatField(name, text, this.#number));
+  }
 
-function formatInput(name: FieldName, inputType = ""): void {
-  const input = inputOf(name);
-  reformat(input, inputType, (text) => formatField(name, text, inputOf("number").value));
+  /** Returns the texts as they are formatted, also those that were written without an event. */
+  #fieldTexts(): FieldTexts {
+    const [number = "", expiry = "", cvc = "", holder = "", postalCode = ""] = fieldNames.map((name) =>
+      formatField(name, name === "number" ? this.#number : inputOf(name).value, this.#number),
+    );
+    return { number, expiry, cvc, holder, postalCode };
+  }
 }
 
 function formatField(name: FieldName, text: string, number: string): string {
@@ -224,15 +268,6 @@ function formatField(name: FieldName, text: string, number: string): string {
     default:
       return unreachable(name);
   }
-}
-
-/** Returns the texts as they are formatted, also those that were written without an event. */
-function fieldTexts(): FieldTexts {
-  const given = inputOf("number").value;
-  const [number = "", expiry = "", cvc = "", holder = "", postalCode = ""] = fieldNames.map((name) =>
-    formatField(name, inputOf(name).value, given),
-  );
-  return { number, expiry, cvc, holder, postalCode };
 }
 
 function inputOf(name: FieldName): HTMLInputElement {

@@ -47,6 +47,12 @@ export function lookOf(digits: string): BrandLook {
   return brandLooks.find(({ starts }) => starts.test(digits)) ?? unknownLook;
 }
 
+/** Returns digits that numbers of this network begin with; none for a network whose codes may have either length. */
+export function numberStartOf(brand: string): string {
+  if (brand === "amex") return "34";
+  return brand === "unknown" ? "" : "4";
+}
+
 /** The two brands of a co-badged card, that of its country first. */
 export type BrandPair = readonly [national: string, international: string];
 

@@ -65,6 +65,14 @@ function serve(port: MessagePort, init: InitMessage, page: string): void {
         return form.setDisabled(message.disabled);
       case "accept":
         return form.accept(message.brands.split(" "));
+      case "ask":
+        form.ask(message.brand);
+        return say({ type: "asked" });
+      case "checkCode":
+        return say({ ...(form.takeCode() === undefined ? incomplete : coded), request: message.request });
+      case "sendCode":
+        if (isGrantedTo(page, message.sdkAuthorization)) return void sendCode(form, message, say);
+        return say({ ...notGranted, request: message.request });
       case undefined:
         return;
       default:
@@ -74,6 +82,10 @@ function serve(port: MessagePort, init: InitMessage, page: string): void {
   new ResizeObserver(() => say({ type: "resize", height: document.body.scrollHeight })).observe(document.body);
   say({ type: "ready", title: document.title });
 }
+
+const coded = { type: "coded" } as const;
+
+const incomplete = { type: "failed", code: "invalid_card", detail: "The card form is not complete." } as const;
 
 const notGranted = {
   type: "failed",
@@ -98,41 +110,63 @@ function isGrantedTo(page: string, sdkAuthorization: string): boolean {
 
 async function tokenize(form: CardForm, { request, sdkAuthorization }: ToFrame & { type: "tokenize" }, say: Say) {
   const card = form.takeCard();
-  if (card === undefined) {
-    return say({ type: "failed", request, code: "invalid_card", detail: "The card form is not complete." });
-  }
-  const answer = await sendCard(card, sdkAuthorization);
-  if ("token" in answer) return say({ type: "tokenized", request, ...answer });
-  if (answer.code === "test_card_required") form.showProblem("number", "test_card_required");
-  else if (answer.param !== undefined && Object.hasOwn(fieldOfParam, answer.param)) {
-    form.showProblem(...fieldOfParam[answer.param]!);
-  }
-  say({ type: "failed", request, code: answer.code, detail: answer.detail });
+  if (card === undefined) return say({ ...incomplete, request });
+  const answer = await post("/tokens", card, sdkAuthorization);
+  if ("code" in answer) return say(refusedBy(form, answer, request));
+  const { token, brand, last4 } = answer;
+  say(token && brand && last4 ? { type: "tokenized", request, token, brand, last4 } : { ...unreached, request });
+}
+
+/** Posts the security code of a stored card for its token, which can pay from then on. */
+async function sendCode(
+  form: CardForm,
+  { request, sdkAuthorization, token }: ToFrame & { type: "sendCode" },
+  say: Say,
+): Promise<void> {
+  const cvc = form.takeCode();
+  if (cvc === undefined) return say({ ...incomplete, request });
+  const answer = await post("/security-codes", { token, cvc }, sdkAuthorization);
+  say("code" in answer ? refusedBy(form, answer, request) : { ...coded, request });
+}
+
+/** Shows the vault's refusal at its field, and returns the message about it. */
+function refusedBy(form: CardForm, { code, detail, param }: Refusal, request: number): FromFrame {
+  if (code === "test_card_required") form.showProblem("number", "test_card_required");
+  else if (param !== undefined && Object.hasOwn(fieldOfParam, param)) form.showProblem(...fieldOfParam[param]!);
+  return { type: "failed", request, code, detail };
 }
 
 type Refusal = { readonly code: string; readonly detail: string; readonly param?: string };
 
-/** Posts the card to the frame's own origin. Never throws. */
-async function sendCard(
-  card: CardBody,
+const unreached = {
+  type: "failed",
+  code: "vault_unavailable",
+  detail: "The vault cannot be reached. Try again.",
+} as const;
+
+/** Posts to the frame's own origin. Never throws. */
+async function post(
+  path: string,
+  body: CardBody | { readonly token: string; readonly cvc: string },
   sdkAuthorization: string,
-): Promise<{ token: string; brand: string; last4: string } | Refusal> {
+): Promise<CreateTokenResponseJson | Refusal> {
   try {
-    const response = await fetch("/tokens", {
+    const response = await fetch(path, {
       method: "POST",
       headers: { "content-type": "application/json", authorization: `Bearer ${sdkAuthorization}` },
-      body: JSON.stringify(card),
+      body: JSON.stringify(body),
       credentials: "omit",
       cache: "no-store",
       redirect: "error",
       signal: AbortSignal.timeout(tokenizeTimeoutMs),
     });
+    if (response.status === 204) return {};
     const answer = (await response.json()) as CreateTokenResponseJson & Partial<Refusal>;
-    const { token, brand, last4, code, detail, param } = answer;
-    if (response.ok && token && brand && last4) return { token, brand, last4 };
+    const { code, detail, param } = answer;
+    if (response.ok) return answer;
     if (code !== undefined && detail !== undefined) return { code, detail, ...(param !== undefined && { param }) };
   } catch {
     // No connection, a timeout, or not the vault's answer: the page shows the same message for each.
   }
-  return { code: "vault_unavailable", detail: "The vault cannot be reached. Try again." };
+  return unreached;
 }

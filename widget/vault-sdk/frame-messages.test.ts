@@ -5,6 +5,9 @@ describe("parseToFrame()", () => {
   it("accepts the messages of a page", () => {
     expect(parseToFrame({ type: "focus" })).toEqual({ type: "focus" });
     expect(parseToFrame({ type: "tokenize", request: 1, sdkAuthorization: "x" })).toBeDefined();
+    expect(parseToFrame({ type: "ask", brand: "" })).toBeDefined();
+    expect(parseToFrame({ type: "checkCode", request: 1 })).toBeDefined();
+    expect(parseToFrame({ type: "sendCode", request: 1, sdkAuthorization: "x", token: "tok_1" })).toBeDefined();
   });
 
   it("refuses everything else", () => {
@@ -16,6 +19,9 @@ describe("parseToFrame()", () => {
       { type: "toString" },
       { type: "ready" },
       { type: "setDisabled", disabled: "yes" },
+      { type: "ask" },
+      { type: "checkCode" },
+      { type: "sendCode", request: 1, sdkAuthorization: "x" },
     ];
     for (const data of [...others, { type: "tokenize", request: "1", sdkAuthorization: "x" }]) {
       expect(parseToFrame(data)).toBeUndefined();
@@ -26,6 +32,8 @@ describe("parseToFrame()", () => {
 describe("parseFromFrame()", () => {
   it("accepts the messages of the frame and nothing else", () => {
     expect(parseFromFrame({ type: "resize", height: 200 })).toBeDefined();
+    expect(parseFromFrame({ type: "coded", request: 1 })).toBeDefined();
+    expect(parseFromFrame({ type: "coded" })).toBeUndefined();
     expect(parseFromFrame({ type: "resize", height: "200px" })).toBeUndefined();
     expect(parseFromFrame({ type: "focus" })).toBeUndefined();
   });

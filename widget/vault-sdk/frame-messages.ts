@@ -25,7 +25,18 @@ export type ToFrame =
   | { readonly type: "clearCode" }
   | { readonly type: "setDisabled"; readonly disabled: boolean }
   /** Names of the accepted brands, separated by spaces. */
-  | { readonly type: "accept"; readonly brands: string };
+  | { readonly type: "accept"; readonly brands: string }
+  /** Asks for the security code of a stored card of this network alone; for a whole card if it is empty. */
+  | { readonly type: "ask"; readonly brand: string }
+  /** Shows the problem of an incomplete security code. */
+  | { readonly type: "checkCode"; readonly request: number }
+  /** Posts the security code for a stored card's token. */
+  | {
+      readonly type: "sendCode";
+      readonly request: number;
+      readonly sdkAuthorization: string;
+      readonly token: string;
+    };
 
 /** The form's state as the page may know it. It reveals only the card's network. */
 export type FormState = { readonly complete: boolean; readonly empty: boolean; readonly brand: string };
@@ -45,6 +56,10 @@ export type FromFrame =
       readonly brand: string;
       readonly last4: string;
     }
+  /** The form asks for what the page has asked for. */
+  | { readonly type: "asked" }
+  /** The security code is complete, or the vault has taken it. */
+  | { readonly type: "coded"; readonly request: number }
   | { readonly type: "failed"; readonly request: number; readonly code: string; readonly detail: string };
 
 type Kind = "string" | "number" | "boolean";
@@ -60,6 +75,9 @@ const toFrameShapes: Shapes<ToFrame> = {
   clearCode: {},
   setDisabled: { disabled: "boolean" },
   accept: { brands: "string" },
+  ask: { brand: "string" },
+  checkCode: { request: "number" },
+  sendCode: { request: "number", sdkAuthorization: "string", token: "string" },
 };
 
 const fromFrameShapes: Shapes<FromFrame> = {
@@ -68,6 +86,8 @@ const fromFrameShapes: Shapes<FromFrame> = {
   change: { complete: "boolean", empty: "boolean", brand: "string" },
   submit: {},
   tokenized: { request: "number", token: "string", brand: "string", last4: "string" },
+  asked: {},
+  coded: { request: "number" },
   failed: { request: "number", code: "string", detail: "string" },
 };
 

@@ -52,6 +52,16 @@ export type CardFrame = {
   clearCode?(): void;
   /** Shows the marks of these brands, and refuses cards of others. */
   accept(brands: readonly string[]): void;
+  /**
+   * Asks for the security code of a stored card of this network alone, or for a whole card again. An external vault's form
+   * lacks it.
+   */
+  ask?(brand?: string): void;
+  /**
+   * Once the security code is complete, gets a stored card's token from `open` and posts the code for it. Rejects as
+   * `tokenize` and `open` do.
+   */
+  sendCode?(sdkAuthorization: string, open: () => Promise<string>): Promise<string>;
   /** Removes the frame; an open `tokenize` rejects with `destroyed`. */
   destroy(): void;
 };
@@ -98,7 +108,8 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
   const line = new FrameLine();
   const ready = awaitFrame(line);
   rejectIfBlocked(ready, vaultOrigin);
-  const calls = new TokenizeCalls(line);
+  const calls = new FrameCalls(line);
+  let isAsking = false;
   const focus = () => {
     iframe.focus();
     line.say({ type: "focus" });
@@ -111,7 +122,12 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
         iframe.title = message.title;
         line.open(target as MessagePort);
         return ready.resolve();
+      case "asked":
+        isAsking = false;
+        return;
       case "resize":
+        // From before the form has changed.
+        if (isAsking) return;
         iframe.style.height = `${Math.ceil(message.height)}px`;
         return;
       case "change":
@@ -123,6 +139,7 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
         if (shownInFrame.includes(message.code)) focus();
         return calls.settle(message);
       case "tokenized":
+      case "coded":
         return calls.settle(message);
       case undefined:
         return;
@@ -148,11 +165,23 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
 
   return {
     ready: ready.promise,
-    tokenize: (sdkAuthorization) => calls.start(sdkAuthorization),
+    tokenize: async (sdkAuthorization) => (await calls.start({ type: "tokenize", sdkAuthorization }))!,
     focus,
     setDisabled: (disabled) => line.keep({ type: "setDisabled", disabled }),
     clearCode: () => line.say({ type: "clearCode" }),
     accept: (brands) => line.keep({ type: "accept", brands: brands.join(" ") }),
+    ask(brand = "") {
+      isAsking = true;
+      // The frame sends its own height later; nothing on the page may wait for it.
+      iframe.style.height = heightOf(options, brand === "" ? undefined : 1);
+      line.keep({ type: "ask", brand });
+    },
+    async sendCode(sdkAuthorization, open) {
+      await calls.start({ type: "checkCode" });
+      const token = await open();
+      await calls.start({ type: "sendCode", sdkAuthorization, token });
+      return token;
+    },
     destroy() {
       const destroyed = new CardFrameError("destroyed", "The card frame was removed.");
       ready.reject(destroyed);
@@ -264,26 +293,33 @@ class FrameLine {
   }
 }
 
+/** A message that the frame answers. */
+type Call =
+  | { readonly type: "tokenize"; readonly sdkAuthorization: string }
+  | { readonly type: "checkCode" }
+  | { readonly type: "sendCode"; readonly sdkAuthorization: string; readonly token: string };
+
 /** The frame's answers, matched to the one waiting call. */
-class TokenizeCalls {
+class FrameCalls {
   readonly #line: FrameLine;
   #requests = 0;
   #ended: CardFrameError | undefined;
-  #open: { readonly request: number; readonly answer: PromiseWithResolvers<TokenizedCard> } | undefined;
+  #open: { readonly request: number; readonly answer: PromiseWithResolvers<TokenizedCard | undefined> } | undefined;
 
   constructor(line: FrameLine) {
     this.#line = line;
   }
 
-  async start(sdkAuthorization: string): Promise<TokenizedCard> {
+  /** Resolves with a card for `tokenize` alone. */
+  async start(call: Call): Promise<TokenizedCard | undefined> {
     if (this.#ended) throw this.#ended;
     if (this.#open === undefined) {
       this.#requests += 1;
-      const answer = withResolvers<TokenizedCard>();
+      const answer = withResolvers<TokenizedCard | undefined>();
       this.#open = { request: this.#requests, answer };
       const timer = setTimeout(() => this.fail(unavailable()), answerTimeoutMs);
       answer.promise.catch(() => {}).finally(() => clearTimeout(timer));
-      this.#line.say({ type: "tokenize", request: this.#requests, sdkAuthorization });
+      this.#line.say({ ...call, request: this.#requests });
     }
     return this.#open.answer.promise;
   }
@@ -292,9 +328,9 @@ class TokenizeCalls {
     if (this.#open?.request !== message.request) return;
     if (message.type === "failed") {
       this.#open.answer.reject(new CardFrameError(message.code, message.detail));
-    } else {
+    } else if (message.type === "tokenized") {
       this.#open.answer.resolve({ token: message.token, brand: message.brand, last4: message.last4 });
-    }
+    } else this.#open.answer.resolve(undefined);
     this.#open = undefined;
   }
 
@@ -325,23 +361,27 @@ function usableFields(fields: unknown): CardFields {
   return Object.fromEntries(pairs);
 }
 
-function createIframe(
-  { framePolicy = "", locale = "en", appearance = {}, fields }: CardFrameOptions,
-  vaultOrigin: string,
-): HTMLIFrameElement {
+function createIframe(options: CardFrameOptions, vaultOrigin: string): HTMLIFrameElement {
+  const { framePolicy = "", locale = "en" } = options;
   const iframe = document.createElement("iframe");
   // The vault renders the frame in its language: no text loads later, and none can fail to.
   iframe.src = `${vaultOrigin}/frame?l=${encodeURIComponent(locale)}&p=${encodeURIComponent(framePolicy)}`;
   iframe.title = "Card details";
   iframe.referrerPolicy = "no-referrer";
-  const rows = 3 + (fields?.postalCode ? 1 : 0) - (fields?.holderName === false ? 1 : 0);
+  // Set as properties: a page's policy may forbid style attributes.
+  Object.assign(iframe.style, { display: "block", width: "100%", height: heightOf(options), border: "0" });
+  return iframe;
+}
+
+/** Returns the height of the empty form; by default with all rows that the page asks for. */
+function heightOf(
+  { appearance = {}, fields }: CardFrameOptions,
+  rows = 3 + (fields?.postalCode ? 1 : 0) - (fields?.holderName === false ? 1 : 0),
+): string {
   const [, length = "1", unit = "rem"] = /^([\d.]+)(px|rem)$/.exec(appearance.variables?.spacing ?? "") ?? [];
   const spacing = Number(length) * (unit === "rem" ? 16 : 1);
   const row = appearance.labels === "floating" ? floatingRowHeight : rowHeight;
-  const height = `${rows * (row + spacing) - spacing + edgesHeight}px`;
-  // Set as properties: a page's policy may forbid style attributes.
-  Object.assign(iframe.style, { display: "block", width: "100%", height, border: "0" });
-  return iframe;
+  return `${rows * (row + spacing) - spacing + edgesHeight}px`;
 }
 
 function unavailable(): CardFrameError {

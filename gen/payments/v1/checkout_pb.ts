@@ -15,7 +15,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file payments/v1/checkout.proto.
  */
 export const file_payments_v1_checkout: GenFile = /*@__PURE__*/
-  fileDesc("ChpwYXltZW50cy92MS9jaGVja291dC5wcm90bxILcGF5bWVudHMudjEiMAoSR2V0Q2hlY2tvdXRSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBASI+ChNHZXRDaGVja291dFJlc3BvbnNlEicKCGNoZWNrb3V0GAEgASgLMhUucGF5bWVudHMudjEuQ2hlY2tvdXQirQIKFFN1Ym1pdFBheW1lbnRSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBARJ9Cgt2YXVsdF90b2tlbhgCIAEoCUJoukhlugFaChZ2YXVsdF90b2tlbi5jaGFyYWN0ZXJzEiVtdXN0IGJlIHZpc2libGUgQVNDSUkgY2hhcmFjdGVycyBvbmx5Ghl0aGlzLm1hdGNoZXMocideWyEtfl0rJCcpyAEBcgMY/wESKgoHYnJvd3NlchgDIAEoCzIULnBheW1lbnRzLnYxLkJyb3dzZXJIAIgBARI0CglzYXZlX2NhcmQYBCABKAsyHC5wYXltZW50cy52MS5TYXZlQ2FyZENvbnNlbnRIAYgBAUIKCghfYnJvd3NlckIMCgpfc2F2ZV9jYXJkIrgCCg9TYXZlQ2FyZENvbnNlbnQSlwEKCHRlbXBsYXRlGAEgASgJQoQBukiAAboBegoNdGVtcGxhdGUuZm9ybRI/bXVzdCBiZSAxIHRvIDEwMCBsZXR0ZXJzLCBkaWdpdHMsIHVuZGVyc2NvcmVzLCBkb3RzIGFuZCBoeXBoZW5zGih0aGlzLm1hdGNoZXMocideW0EtWmEtejAtOV8uLV17MSwxMDB9JCcpyAEBEooBCgZsb2NhbGUYAiABKAlCerpId7oBbQoLbG9jYWxlLmZvcm0SJG11c3QgYmUgYSBsYW5ndWFnZSB0YWcgc3VjaCBhcyBkZS1BVBo4dGhpcy5tYXRjaGVzKHInXltBLVphLXpdezEsOH0oLVtBLVphLXowLTldezEsOH0pezAsN30kJynIAQFyAhgjIjQKFkxpc3RTdG9yZWRDYXJkc1JlcXVlc3QSGgoKc2Vzc2lvbl9pZBgBIAEoCUIGukgDyAEBIqIBChdMaXN0U3RvcmVkQ2FyZHNSZXNwb25zZRItCgxzdG9yZWRfY2FyZHMYASADKAsyFy5wYXltZW50cy52MS5TdG9yZWRDYXJkEh4KFnNlY3VyaXR5X2NvZGVfcmVxdWlyZWQYAiABKAgSLQoGc2F2aW5nGAMgASgLMhgucGF5bWVudHMudjEuU2F2aW5nT2ZmZXJIAIgBAUIJCgdfc2F2aW5nImoKClN0b3JlZENhcmQSGQoRcGF5bWVudF9tZXRob2RfaWQYASABKAkSDQoFYnJhbmQYAiABKAkSDQoFbGFzdDQYAyABKAkSEQoJZXhwX21vbnRoGAQgASgFEhAKCGV4cF95ZWFyGAUgASgFIj0KC1NhdmluZ09mZmVyEhsKDmFncmVlbWVudF90ZXh0GAEgASgJSACIAQFCEQoPX2FncmVlbWVudF90ZXh0IlUKFFVzZVN0b3JlZENhcmRSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBARIhChFwYXltZW50X21ldGhvZF9pZBgCIAEoCUIGukgDyAEBIlwKFVVzZVN0b3JlZENhcmRSZXNwb25zZRITCgt2YXVsdF90b2tlbhgBIAEoCRIuCgpleHBpcmVzX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJAChVTdWJtaXRQYXltZW50UmVzcG9uc2USJwoIY2hlY2tvdXQYASABKAsyFS5wYXltZW50cy52MS5DaGVja291dCLeAgoHQnJvd3NlchIUCgxqYXZhX2VuYWJsZWQYASABKAgSHgoLY29sb3JfZGVwdGgYAiABKA1CCbpIBioEGDAoARIfCgxzY3JlZW5fd2lkdGgYAyABKA1CCbpIBioEGL+EPRIgCg1zY3JlZW5faGVpZ2h0GAQgASgNQgm6SAYqBBi/hD0SLQoYdGltZV96b25lX29mZnNldF9taW51dGVzGAUgASgRQgu6SAg6BhiQDSiPDRKKAQoIbGFuZ3VhZ2UYBiABKAlCeLpIdboBbwoNbGFuZ3VhZ2UuZm9ybRIkbXVzdCBiZSBhIGxhbmd1YWdlIHRhZyBzdWNoIGFzIGRlLUFUGjh0aGlzLm1hdGNoZXMocideW0EtWmEtel17MSw4fSgtW0EtWmEtejAtOV17MSw4fSl7MCw3fSQnKcgBARIeCgtwbGFjZV93aWR0aBgHIAEoDUIJukgGKgQYv4Q9IoUBChFPcGVuQWN0aW9uUmVxdWVzdBIaCgpzZXNzaW9uX2lkGAEgASgJQga6SAPIAQESIQoRYXV0aGVudGljYXRpb25faWQYAiABKAlCBrpIA8gBARIjCglyZXR1cm5fdG8YAyABKAlCC7pICHIGGIAQiAEBSACIAQFCDAoKX3JldHVybl90byJLChJPcGVuQWN0aW9uUmVzcG9uc2USDgoGdGlja2V0GAEgASgJEhEKCWZyYW1lX3VybBgCIAEoCRISCgp3aW5kb3dfdXJsGAMgASgJIlQKE0NhbmNlbEFjdGlvblJlcXVlc3QSGgoKc2Vzc2lvbl9pZBgBIAEoCUIGukgDyAEBEiEKEWF1dGhlbnRpY2F0aW9uX2lkGAIgASgJQga6SAPIAQEiPwoUQ2FuY2VsQWN0aW9uUmVzcG9uc2USJwoIY2hlY2tvdXQYASABKAsyFS5wYXltZW50cy52MS5DaGVja291dCKnBAoIQ2hlY2tvdXQSEgoKc2Vzc2lvbl9pZBgBIAEoCRIUCgxhbW91bnRfbWlub3IYAiABKAMSEAoIY3VycmVuY3kYAyABKAkSFQoNbWVyY2hhbnRfbmFtZRgEIAEoCRIyCgZzdGF0dXMYBSABKA4yIi5wYXltZW50cy52MS5QYXltZW50U2Vzc2lvbi5TdGF0dXMSEgoKcHJvY2Vzc2luZxgGIAEoCBIuCgpleHBpcmVzX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgx2YXVsdF9vcmlnaW4YCCABKAkSKgoHb3V0Y29tZRgJIAEoCzIULnBheW1lbnRzLnYxLk91dGNvbWVIAIgBARIxCgtuZXh0X2FjdGlvbhgKIAEoCzIXLnBheW1lbnRzLnYxLk5leHRBY3Rpb25IAYgBARIfChJleHBpcmVzX2luX3NlY29uZHMYCyABKA1IAogBARITCgtjYXJkX2JyYW5kcxgMIAMoCRIUCgxiYW5rX21lc3NhZ2UYDSABKAkSSAoPZXhwaXJlZF9iZWNhdXNlGA4gASgOMioucGF5bWVudHMudjEuUGF5bWVudFNlc3Npb24uRXhwaXJlZEJlY2F1c2VIA4gBAUIKCghfb3V0Y29tZUIOCgxfbmV4dF9hY3Rpb25CFQoTX2V4cGlyZXNfaW5fc2Vjb25kc0ISChBfZXhwaXJlZF9iZWNhdXNlItQCCgpOZXh0QWN0aW9uEhkKEWF1dGhlbnRpY2F0aW9uX2lkGAEgASgJEioKBGtpbmQYAiABKA4yHC5wYXltZW50cy52MS5OZXh0QWN0aW9uLktpbmQSMAoHZnJhbWluZxgDIAEoDjIfLnBheW1lbnRzLnYxLk5leHRBY3Rpb24uRnJhbWluZxIOCgZvcGVuZWQYBCABKAgSEwoLc2hvd25fY291bnQYBSABKA0SGgoSZXhwaXJlc19pbl9zZWNvbmRzGAYgASgNIkUKBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAEgwKCFJFRElSRUNUEAESCgoGTUVUSE9EEAISDQoJQ0hBTExFTkdFEAMiRQoHRnJhbWluZxIXChNGUkFNSU5HX1VOU1BFQ0lGSUVEEAASCQoFRlJBTUUQARIKCgZXSU5ET1cQAhIKCgZISURERU4QAyJmCgdPdXRjb21lEicKB3N1Y2Nlc3MYASABKAsyFC5wYXltZW50cy52MS5TdWNjZXNzSAASJwoHZGVjbGluZRgCIAEoCzIULnBheW1lbnRzLnYxLkRlY2xpbmVIAEIJCgdvdXRjb21lIjYKB1N1Y2Nlc3MSFAoMY2FwdHVyZWRfdmlhGAEgASgJEhUKDWZhaWxvdmVyX3VzZWQYAiABKAgiHwoHRGVjbGluZRIUCgxkZWNsaW5lX2NvZGUYASABKAkynwQKD0NoZWNrb3V0U2VydmljZRJVCgtHZXRDaGVja291dBIfLnBheW1lbnRzLnYxLkdldENoZWNrb3V0UmVxdWVzdBogLnBheW1lbnRzLnYxLkdldENoZWNrb3V0UmVzcG9uc2UiA5ACARJWCg1TdWJtaXRQYXltZW50EiEucGF5bWVudHMudjEuU3VibWl0UGF5bWVudFJlcXVlc3QaIi5wYXltZW50cy52MS5TdWJtaXRQYXltZW50UmVzcG9uc2USTQoKT3BlbkFjdGlvbhIeLnBheW1lbnRzLnYxLk9wZW5BY3Rpb25SZXF1ZXN0Gh8ucGF5bWVudHMudjEuT3BlbkFjdGlvblJlc3BvbnNlElMKDENhbmNlbEFjdGlvbhIgLnBheW1lbnRzLnYxLkNhbmNlbEFjdGlvblJlcXVlc3QaIS5wYXltZW50cy52MS5DYW5jZWxBY3Rpb25SZXNwb25zZRJhCg9MaXN0U3RvcmVkQ2FyZHMSIy5wYXltZW50cy52MS5MaXN0U3RvcmVkQ2FyZHNSZXF1ZXN0GiQucGF5bWVudHMudjEuTGlzdFN0b3JlZENhcmRzUmVzcG9uc2UiA5ACARJWCg1Vc2VTdG9yZWRDYXJkEiEucGF5bWVudHMudjEuVXNlU3RvcmVkQ2FyZFJlcXVlc3QaIi5wYXltZW50cy52MS5Vc2VTdG9yZWRDYXJkUmVzcG9uc2ViBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_payments_v1_payment_session]);
+  fileDesc("ChpwYXltZW50cy92MS9jaGVja291dC5wcm90bxILcGF5bWVudHMudjEiMAoSR2V0Q2hlY2tvdXRSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBASI+ChNHZXRDaGVja291dFJlc3BvbnNlEicKCGNoZWNrb3V0GAEgASgLMhUucGF5bWVudHMudjEuQ2hlY2tvdXQirQIKFFN1Ym1pdFBheW1lbnRSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBARJ9Cgt2YXVsdF90b2tlbhgCIAEoCUJoukhlugFaChZ2YXVsdF90b2tlbi5jaGFyYWN0ZXJzEiVtdXN0IGJlIHZpc2libGUgQVNDSUkgY2hhcmFjdGVycyBvbmx5Ghl0aGlzLm1hdGNoZXMocideWyEtfl0rJCcpyAEBcgMY/wESKgoHYnJvd3NlchgDIAEoCzIULnBheW1lbnRzLnYxLkJyb3dzZXJIAIgBARI0CglzYXZlX2NhcmQYBCABKAsyHC5wYXltZW50cy52MS5TYXZlQ2FyZENvbnNlbnRIAYgBAUIKCghfYnJvd3NlckIMCgpfc2F2ZV9jYXJkIrgCCg9TYXZlQ2FyZENvbnNlbnQSlwEKCHRlbXBsYXRlGAEgASgJQoQBukiAAboBegoNdGVtcGxhdGUuZm9ybRI/bXVzdCBiZSAxIHRvIDEwMCBsZXR0ZXJzLCBkaWdpdHMsIHVuZGVyc2NvcmVzLCBkb3RzIGFuZCBoeXBoZW5zGih0aGlzLm1hdGNoZXMocideW0EtWmEtejAtOV8uLV17MSwxMDB9JCcpyAEBEooBCgZsb2NhbGUYAiABKAlCerpId7oBbQoLbG9jYWxlLmZvcm0SJG11c3QgYmUgYSBsYW5ndWFnZSB0YWcgc3VjaCBhcyBkZS1BVBo4dGhpcy5tYXRjaGVzKHInXltBLVphLXpdezEsOH0oLVtBLVphLXowLTldezEsOH0pezAsN30kJynIAQFyAhgjIkAKFVN1Ym1pdFBheW1lbnRSZXNwb25zZRInCghjaGVja291dBgBIAEoCzIVLnBheW1lbnRzLnYxLkNoZWNrb3V0It4CCgdCcm93c2VyEhQKDGphdmFfZW5hYmxlZBgBIAEoCBIeCgtjb2xvcl9kZXB0aBgCIAEoDUIJukgGKgQYMCgBEh8KDHNjcmVlbl93aWR0aBgDIAEoDUIJukgGKgQYv4Q9EiAKDXNjcmVlbl9oZWlnaHQYBCABKA1CCbpIBioEGL+EPRItChh0aW1lX3pvbmVfb2Zmc2V0X21pbnV0ZXMYBSABKBFCC7pICDoGGJANKI8NEooBCghsYW5ndWFnZRgGIAEoCUJ4ukh1ugFvCg1sYW5ndWFnZS5mb3JtEiRtdXN0IGJlIGEgbGFuZ3VhZ2UgdGFnIHN1Y2ggYXMgZGUtQVQaOHRoaXMubWF0Y2hlcyhyJ15bQS1aYS16XXsxLDh9KC1bQS1aYS16MC05XXsxLDh9KXswLDd9JCcpyAEBEh4KC3BsYWNlX3dpZHRoGAcgASgNQgm6SAYqBBi/hD0ipwQKCENoZWNrb3V0EhIKCnNlc3Npb25faWQYASABKAkSFAoMYW1vdW50X21pbm9yGAIgASgDEhAKCGN1cnJlbmN5GAMgASgJEhUKDW1lcmNoYW50X25hbWUYBCABKAkSMgoGc3RhdHVzGAUgASgOMiIucGF5bWVudHMudjEuUGF5bWVudFNlc3Npb24uU3RhdHVzEhIKCnByb2Nlc3NpbmcYBiABKAgSLgoKZXhwaXJlc19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMdmF1bHRfb3JpZ2luGAggASgJEioKB291dGNvbWUYCSABKAsyFC5wYXltZW50cy52MS5PdXRjb21lSACIAQESMQoLbmV4dF9hY3Rpb24YCiABKAsyFy5wYXltZW50cy52MS5OZXh0QWN0aW9uSAGIAQESHwoSZXhwaXJlc19pbl9zZWNvbmRzGAsgASgNSAKIAQESEwoLY2FyZF9icmFuZHMYDCADKAkSFAoMYmFua19tZXNzYWdlGA0gASgJEkgKD2V4cGlyZWRfYmVjYXVzZRgOIAEoDjIqLnBheW1lbnRzLnYxLlBheW1lbnRTZXNzaW9uLkV4cGlyZWRCZWNhdXNlSAOIAQFCCgoIX291dGNvbWVCDgoMX25leHRfYWN0aW9uQhUKE19leHBpcmVzX2luX3NlY29uZHNCEgoQX2V4cGlyZWRfYmVjYXVzZSLUAgoKTmV4dEFjdGlvbhIZChFhdXRoZW50aWNhdGlvbl9pZBgBIAEoCRIqCgRraW5kGAIgASgOMhwucGF5bWVudHMudjEuTmV4dEFjdGlvbi5LaW5kEjAKB2ZyYW1pbmcYAyABKA4yHy5wYXltZW50cy52MS5OZXh0QWN0aW9uLkZyYW1pbmcSDgoGb3BlbmVkGAQgASgIEhMKC3Nob3duX2NvdW50GAUgASgNEhoKEmV4cGlyZXNfaW5fc2Vjb25kcxgGIAEoDSJFCgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABIMCghSRURJUkVDVBABEgoKBk1FVEhPRBACEg0KCUNIQUxMRU5HRRADIkUKB0ZyYW1pbmcSFwoTRlJBTUlOR19VTlNQRUNJRklFRBAAEgkKBUZSQU1FEAESCgoGV0lORE9XEAISCgoGSElEREVOEAMiZgoHT3V0Y29tZRInCgdzdWNjZXNzGAEgASgLMhQucGF5bWVudHMudjEuU3VjY2Vzc0gAEicKB2RlY2xpbmUYAiABKAsyFC5wYXltZW50cy52MS5EZWNsaW5lSABCCQoHb3V0Y29tZSI2CgdTdWNjZXNzEhQKDGNhcHR1cmVkX3ZpYRgBIAEoCRIVCg1mYWlsb3Zlcl91c2VkGAIgASgIIh8KB0RlY2xpbmUSFAoMZGVjbGluZV9jb2RlGAEgASgJIoUBChFPcGVuQWN0aW9uUmVxdWVzdBIaCgpzZXNzaW9uX2lkGAEgASgJQga6SAPIAQESIQoRYXV0aGVudGljYXRpb25faWQYAiABKAlCBrpIA8gBARIjCglyZXR1cm5fdG8YAyABKAlCC7pICHIGGIAQiAEBSACIAQFCDAoKX3JldHVybl90byJLChJPcGVuQWN0aW9uUmVzcG9uc2USDgoGdGlja2V0GAEgASgJEhEKCWZyYW1lX3VybBgCIAEoCRISCgp3aW5kb3dfdXJsGAMgASgJIlQKE0NhbmNlbEFjdGlvblJlcXVlc3QSGgoKc2Vzc2lvbl9pZBgBIAEoCUIGukgDyAEBEiEKEWF1dGhlbnRpY2F0aW9uX2lkGAIgASgJQga6SAPIAQEiPwoUQ2FuY2VsQWN0aW9uUmVzcG9uc2USJwoIY2hlY2tvdXQYASABKAsyFS5wYXltZW50cy52MS5DaGVja291dCI0ChZMaXN0U3RvcmVkQ2FyZHNSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBASKiAQoXTGlzdFN0b3JlZENhcmRzUmVzcG9uc2USLQoMc3RvcmVkX2NhcmRzGAEgAygLMhcucGF5bWVudHMudjEuU3RvcmVkQ2FyZBIeChZzZWN1cml0eV9jb2RlX3JlcXVpcmVkGAIgASgIEi0KBnNhdmluZxgDIAEoCzIYLnBheW1lbnRzLnYxLlNhdmluZ09mZmVySACIAQFCCQoHX3NhdmluZyJqCgpTdG9yZWRDYXJkEhkKEXBheW1lbnRfbWV0aG9kX2lkGAEgASgJEg0KBWJyYW5kGAIgASgJEg0KBWxhc3Q0GAMgASgJEhEKCWV4cF9tb250aBgEIAEoBRIQCghleHBfeWVhchgFIAEoBSI9CgtTYXZpbmdPZmZlchIbCg5hZ3JlZW1lbnRfdGV4dBgBIAEoCUgAiAEBQhEKD19hZ3JlZW1lbnRfdGV4dCJVChRVc2VTdG9yZWRDYXJkUmVxdWVzdBIaCgpzZXNzaW9uX2lkGAEgASgJQga6SAPIAQESIQoRcGF5bWVudF9tZXRob2RfaWQYAiABKAlCBrpIA8gBASJcChVVc2VTdG9yZWRDYXJkUmVzcG9uc2USEwoLdmF1bHRfdG9rZW4YASABKAkSLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAynwQKD0NoZWNrb3V0U2VydmljZRJVCgtHZXRDaGVja291dBIfLnBheW1lbnRzLnYxLkdldENoZWNrb3V0UmVxdWVzdBogLnBheW1lbnRzLnYxLkdldENoZWNrb3V0UmVzcG9uc2UiA5ACARJWCg1TdWJtaXRQYXltZW50EiEucGF5bWVudHMudjEuU3VibWl0UGF5bWVudFJlcXVlc3QaIi5wYXltZW50cy52MS5TdWJtaXRQYXltZW50UmVzcG9uc2USTQoKT3BlbkFjdGlvbhIeLnBheW1lbnRzLnYxLk9wZW5BY3Rpb25SZXF1ZXN0Gh8ucGF5bWVudHMudjEuT3BlbkFjdGlvblJlc3BvbnNlElMKDENhbmNlbEFjdGlvbhIgLnBheW1lbnRzLnYxLkNhbmNlbEFjdGlvblJlcXVlc3QaIS5wYXltZW50cy52MS5DYW5jZWxBY3Rpb25SZXNwb25zZRJhCg9MaXN0U3RvcmVkQ2FyZHMSIy5wYXltZW50cy52MS5MaXN0U3RvcmVkQ2FyZHNSZXF1ZXN0GiQucGF5bWVudHMudjEuTGlzdFN0b3JlZENhcmRzUmVzcG9uc2UiA5ACARJWCg1Vc2VTdG9yZWRDYXJkEiEucGF5bWVudHMudjEuVXNlU3RvcmVkQ2FyZFJlcXVlc3QaIi5wYXltZW50cy52MS5Vc2VTdG9yZWRDYXJkUmVzcG9uc2ViBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_payments_v1_payment_session]);
 
 /**
  * @generated from message payments.v1.GetCheckoutRequest
@@ -192,284 +192,6 @@ export const SaveCardConsentSchema: GenMessage<SaveCardConsent, {jsonType: SaveC
   messageDesc(file_payments_v1_checkout, 3);
 
 /**
- * @generated from message payments.v1.ListStoredCardsRequest
- */
-export type ListStoredCardsRequest = Message<"payments.v1.ListStoredCardsRequest"> & {
-  /**
-   * @generated from field: string session_id = 1;
-   */
-  sessionId: string;
-};
-
-/**
- * @generated from message payments.v1.ListStoredCardsRequest
- */
-export type ListStoredCardsRequestJson = {
-  /**
-   * @generated from field: string session_id = 1;
-   */
-  sessionId?: string;
-};
-
-/**
- * Describes the message payments.v1.ListStoredCardsRequest.
- * Use `create(ListStoredCardsRequestSchema)` to create a new message.
- */
-export const ListStoredCardsRequestSchema: GenMessage<ListStoredCardsRequest, {jsonType: ListStoredCardsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 4);
-
-/**
- * @generated from message payments.v1.ListStoredCardsResponse
- */
-export type ListStoredCardsResponse = Message<"payments.v1.ListStoredCardsResponse"> & {
-  /**
-   * @generated from field: repeated payments.v1.StoredCard stored_cards = 1;
-   */
-  storedCards: StoredCard[];
-
-  /**
-   * The card frame asks for the security code of a stored card.
-   *
-   * @generated from field: bool security_code_required = 2;
-   */
-  securityCodeRequired: boolean;
-
-  /**
-   * What the session asks its customer about storing the card; absent if nothing.
-   *
-   * @generated from field: optional payments.v1.SavingOffer saving = 3;
-   */
-  saving?: SavingOffer | undefined;
-};
-
-/**
- * @generated from message payments.v1.ListStoredCardsResponse
- */
-export type ListStoredCardsResponseJson = {
-  /**
-   * @generated from field: repeated payments.v1.StoredCard stored_cards = 1;
-   */
-  storedCards?: StoredCardJson[];
-
-  /**
-   * The card frame asks for the security code of a stored card.
-   *
-   * @generated from field: bool security_code_required = 2;
-   */
-  securityCodeRequired?: boolean;
-
-  /**
-   * What the session asks its customer about storing the card; absent if nothing.
-   *
-   * @generated from field: optional payments.v1.SavingOffer saving = 3;
-   */
-  saving?: SavingOfferJson;
-};
-
-/**
- * Describes the message payments.v1.ListStoredCardsResponse.
- * Use `create(ListStoredCardsResponseSchema)` to create a new message.
- */
-export const ListStoredCardsResponseSchema: GenMessage<ListStoredCardsResponse, {jsonType: ListStoredCardsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 5);
-
-/**
- * A stored card as its customer may see it.
- *
- * @generated from message payments.v1.StoredCard
- */
-export type StoredCard = Message<"payments.v1.StoredCard"> & {
-  /**
-   * @generated from field: string payment_method_id = 1;
-   */
-  paymentMethodId: string;
-
-  /**
-   * The network, such as visa.
-   *
-   * @generated from field: string brand = 2;
-   */
-  brand: string;
-
-  /**
-   * @generated from field: string last4 = 3;
-   */
-  last4: string;
-
-  /**
-   * @generated from field: int32 exp_month = 4;
-   */
-  expMonth: number;
-
-  /**
-   * @generated from field: int32 exp_year = 5;
-   */
-  expYear: number;
-};
-
-/**
- * A stored card as its customer may see it.
- *
- * @generated from message payments.v1.StoredCard
- */
-export type StoredCardJson = {
-  /**
-   * @generated from field: string payment_method_id = 1;
-   */
-  paymentMethodId?: string;
-
-  /**
-   * The network, such as visa.
-   *
-   * @generated from field: string brand = 2;
-   */
-  brand?: string;
-
-  /**
-   * @generated from field: string last4 = 3;
-   */
-  last4?: string;
-
-  /**
-   * @generated from field: int32 exp_month = 4;
-   */
-  expMonth?: number;
-
-  /**
-   * @generated from field: int32 exp_year = 5;
-   */
-  expYear?: number;
-};
-
-/**
- * Describes the message payments.v1.StoredCard.
- * Use `create(StoredCardSchema)` to create a new message.
- */
-export const StoredCardSchema: GenMessage<StoredCard, {jsonType: StoredCardJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 6);
-
-/**
- * What the widget shows about storing the card.
- *
- * @generated from message payments.v1.SavingOffer
- */
-export type SavingOffer = Message<"payments.v1.SavingOffer"> & {
-  /**
-   * The text of the agreement, with which paying is the consent. Absent: a checkbox asks.
-   *
-   * @generated from field: optional string agreement_text = 1;
-   */
-  agreementText?: string | undefined;
-};
-
-/**
- * What the widget shows about storing the card.
- *
- * @generated from message payments.v1.SavingOffer
- */
-export type SavingOfferJson = {
-  /**
-   * The text of the agreement, with which paying is the consent. Absent: a checkbox asks.
-   *
-   * @generated from field: optional string agreement_text = 1;
-   */
-  agreementText?: string;
-};
-
-/**
- * Describes the message payments.v1.SavingOffer.
- * Use `create(SavingOfferSchema)` to create a new message.
- */
-export const SavingOfferSchema: GenMessage<SavingOffer, {jsonType: SavingOfferJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 7);
-
-/**
- * @generated from message payments.v1.UseStoredCardRequest
- */
-export type UseStoredCardRequest = Message<"payments.v1.UseStoredCardRequest"> & {
-  /**
-   * @generated from field: string session_id = 1;
-   */
-  sessionId: string;
-
-  /**
-   * As ListStoredCards returns it.
-   *
-   * @generated from field: string payment_method_id = 2;
-   */
-  paymentMethodId: string;
-};
-
-/**
- * @generated from message payments.v1.UseStoredCardRequest
- */
-export type UseStoredCardRequestJson = {
-  /**
-   * @generated from field: string session_id = 1;
-   */
-  sessionId?: string;
-
-  /**
-   * As ListStoredCards returns it.
-   *
-   * @generated from field: string payment_method_id = 2;
-   */
-  paymentMethodId?: string;
-};
-
-/**
- * Describes the message payments.v1.UseStoredCardRequest.
- * Use `create(UseStoredCardRequestSchema)` to create a new message.
- */
-export const UseStoredCardRequestSchema: GenMessage<UseStoredCardRequest, {jsonType: UseStoredCardRequestJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 8);
-
-/**
- * @generated from message payments.v1.UseStoredCardResponse
- */
-export type UseStoredCardResponse = Message<"payments.v1.UseStoredCardResponse"> & {
-  /**
-   * The token to submit. It serves this session alone.
-   *
-   * @generated from field: string vault_token = 1;
-   */
-  vaultToken: string;
-
-  /**
-   * Until when the vault keeps it.
-   *
-   * @generated from field: google.protobuf.Timestamp expires_at = 2;
-   */
-  expiresAt?: Timestamp | undefined;
-};
-
-/**
- * @generated from message payments.v1.UseStoredCardResponse
- */
-export type UseStoredCardResponseJson = {
-  /**
-   * The token to submit. It serves this session alone.
-   *
-   * @generated from field: string vault_token = 1;
-   */
-  vaultToken?: string;
-
-  /**
-   * Until when the vault keeps it.
-   *
-   * @generated from field: google.protobuf.Timestamp expires_at = 2;
-   */
-  expiresAt?: TimestampJson;
-};
-
-/**
- * Describes the message payments.v1.UseStoredCardResponse.
- * Use `create(UseStoredCardResponseSchema)` to create a new message.
- */
-export const UseStoredCardResponseSchema: GenMessage<UseStoredCardResponse, {jsonType: UseStoredCardResponseJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 9);
-
-/**
  * @generated from message payments.v1.SubmitPaymentResponse
  */
 export type SubmitPaymentResponse = Message<"payments.v1.SubmitPaymentResponse"> & {
@@ -494,7 +216,7 @@ export type SubmitPaymentResponseJson = {
  * Use `create(SubmitPaymentResponseSchema)` to create a new message.
  */
 export const SubmitPaymentResponseSchema: GenMessage<SubmitPaymentResponse, {jsonType: SubmitPaymentResponseJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 10);
+  messageDesc(file_payments_v1_checkout, 4);
 
 /**
  * The customer's browser as 3-D Secure describes it; its user agent and accept header come from the call itself.
@@ -601,189 +323,7 @@ export type BrowserJson = {
  * Use `create(BrowserSchema)` to create a new message.
  */
 export const BrowserSchema: GenMessage<Browser, {jsonType: BrowserJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 11);
-
-/**
- * @generated from message payments.v1.OpenActionRequest
- */
-export type OpenActionRequest = Message<"payments.v1.OpenActionRequest"> & {
-  /**
-   * @generated from field: string session_id = 1;
-   */
-  sessionId: string;
-
-  /**
-   * As in next_action.
-   *
-   * @generated from field: string authentication_id = 2;
-   */
-  authenticationId: string;
-
-  /**
-   * The page to which a window goes back, of a registered origin. It has to show this session again.
-   *
-   * @generated from field: optional string return_to = 3;
-   */
-  returnTo?: string | undefined;
-};
-
-/**
- * @generated from message payments.v1.OpenActionRequest
- */
-export type OpenActionRequestJson = {
-  /**
-   * @generated from field: string session_id = 1;
-   */
-  sessionId?: string;
-
-  /**
-   * As in next_action.
-   *
-   * @generated from field: string authentication_id = 2;
-   */
-  authenticationId?: string;
-
-  /**
-   * The page to which a window goes back, of a registered origin. It has to show this session again.
-   *
-   * @generated from field: optional string return_to = 3;
-   */
-  returnTo?: string;
-};
-
-/**
- * Describes the message payments.v1.OpenActionRequest.
- * Use `create(OpenActionRequestSchema)` to create a new message.
- */
-export const OpenActionRequestSchema: GenMessage<OpenActionRequest, {jsonType: OpenActionRequestJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 12);
-
-/**
- * @generated from message payments.v1.OpenActionResponse
- */
-export type OpenActionResponse = Message<"payments.v1.OpenActionResponse"> & {
-  /**
-   * Shows the action once, until its deadline.
-   *
-   * @generated from field: string ticket = 1;
-   */
-  ticket: string;
-
-  /**
-   * The page that shows the action in a frame, once it has the ticket by a message.
-   *
-   * @generated from field: string frame_url = 2;
-   */
-  frameUrl: string;
-
-  /**
-   * The page that shows the action in a window of its own; the ticket is in its fragment.
-   *
-   * @generated from field: string window_url = 3;
-   */
-  windowUrl: string;
-};
-
-/**
- * @generated from message payments.v1.OpenActionResponse
- */
-export type OpenActionResponseJson = {
-  /**
-   * Shows the action once, until its deadline.
-   *
-   * @generated from field: string ticket = 1;
-   */
-  ticket?: string;
-
-  /**
-   * The page that shows the action in a frame, once it has the ticket by a message.
-   *
-   * @generated from field: string frame_url = 2;
-   */
-  frameUrl?: string;
-
-  /**
-   * The page that shows the action in a window of its own; the ticket is in its fragment.
-   *
-   * @generated from field: string window_url = 3;
-   */
-  windowUrl?: string;
-};
-
-/**
- * Describes the message payments.v1.OpenActionResponse.
- * Use `create(OpenActionResponseSchema)` to create a new message.
- */
-export const OpenActionResponseSchema: GenMessage<OpenActionResponse, {jsonType: OpenActionResponseJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 13);
-
-/**
- * @generated from message payments.v1.CancelActionRequest
- */
-export type CancelActionRequest = Message<"payments.v1.CancelActionRequest"> & {
-  /**
-   * @generated from field: string session_id = 1;
-   */
-  sessionId: string;
-
-  /**
-   * As in next_action.
-   *
-   * @generated from field: string authentication_id = 2;
-   */
-  authenticationId: string;
-};
-
-/**
- * @generated from message payments.v1.CancelActionRequest
- */
-export type CancelActionRequestJson = {
-  /**
-   * @generated from field: string session_id = 1;
-   */
-  sessionId?: string;
-
-  /**
-   * As in next_action.
-   *
-   * @generated from field: string authentication_id = 2;
-   */
-  authenticationId?: string;
-};
-
-/**
- * Describes the message payments.v1.CancelActionRequest.
- * Use `create(CancelActionRequestSchema)` to create a new message.
- */
-export const CancelActionRequestSchema: GenMessage<CancelActionRequest, {jsonType: CancelActionRequestJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 14);
-
-/**
- * @generated from message payments.v1.CancelActionResponse
- */
-export type CancelActionResponse = Message<"payments.v1.CancelActionResponse"> & {
-  /**
-   * @generated from field: payments.v1.Checkout checkout = 1;
-   */
-  checkout?: Checkout | undefined;
-};
-
-/**
- * @generated from message payments.v1.CancelActionResponse
- */
-export type CancelActionResponseJson = {
-  /**
-   * @generated from field: payments.v1.Checkout checkout = 1;
-   */
-  checkout?: CheckoutJson;
-};
-
-/**
- * Describes the message payments.v1.CancelActionResponse.
- * Use `create(CancelActionResponseSchema)` to create a new message.
- */
-export const CancelActionResponseSchema: GenMessage<CancelActionResponse, {jsonType: CancelActionResponseJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 15);
+  messageDesc(file_payments_v1_checkout, 5);
 
 /**
  * A session as its customer may see it.
@@ -980,7 +520,7 @@ export type CheckoutJson = {
  * Use `create(CheckoutSchema)` to create a new message.
  */
 export const CheckoutSchema: GenMessage<Checkout, {jsonType: CheckoutJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 16);
+  messageDesc(file_payments_v1_checkout, 6);
 
 /**
  * One step of customer authentication (3-D Secure) that a page shows.
@@ -1075,7 +615,7 @@ export type NextActionJson = {
  * Use `create(NextActionSchema)` to create a new message.
  */
 export const NextActionSchema: GenMessage<NextAction, {jsonType: NextActionJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 17);
+  messageDesc(file_payments_v1_checkout, 7);
 
 /**
  * @generated from enum payments.v1.NextAction.Kind
@@ -1122,7 +662,7 @@ export type NextAction_KindJson = "KIND_UNSPECIFIED" | "REDIRECT" | "METHOD" | "
  * Describes the enum payments.v1.NextAction.Kind.
  */
 export const NextAction_KindSchema: GenEnum<NextAction_Kind, NextAction_KindJson> = /*@__PURE__*/
-  enumDesc(file_payments_v1_checkout, 17, 0);
+  enumDesc(file_payments_v1_checkout, 7, 0);
 
 /**
  * @generated from enum payments.v1.NextAction.Framing
@@ -1169,7 +709,7 @@ export type NextAction_FramingJson = "FRAMING_UNSPECIFIED" | "FRAME" | "WINDOW" 
  * Describes the enum payments.v1.NextAction.Framing.
  */
 export const NextAction_FramingSchema: GenEnum<NextAction_Framing, NextAction_FramingJson> = /*@__PURE__*/
-  enumDesc(file_payments_v1_checkout, 17, 1);
+  enumDesc(file_payments_v1_checkout, 7, 1);
 
 /**
  * @generated from message payments.v1.Outcome
@@ -1213,7 +753,7 @@ export type OutcomeJson = {
  * Use `create(OutcomeSchema)` to create a new message.
  */
 export const OutcomeSchema: GenMessage<Outcome, {jsonType: OutcomeJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 18);
+  messageDesc(file_payments_v1_checkout, 8);
 
 /**
  * @generated from message payments.v1.Success
@@ -1254,7 +794,7 @@ export type SuccessJson = {
  * Use `create(SuccessSchema)` to create a new message.
  */
 export const SuccessSchema: GenMessage<Success, {jsonType: SuccessJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 19);
+  messageDesc(file_payments_v1_checkout, 9);
 
 /**
  * @generated from message payments.v1.Decline
@@ -1285,6 +825,466 @@ export type DeclineJson = {
  * Use `create(DeclineSchema)` to create a new message.
  */
 export const DeclineSchema: GenMessage<Decline, {jsonType: DeclineJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_checkout, 10);
+
+/**
+ * @generated from message payments.v1.OpenActionRequest
+ */
+export type OpenActionRequest = Message<"payments.v1.OpenActionRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * As in next_action.
+   *
+   * @generated from field: string authentication_id = 2;
+   */
+  authenticationId: string;
+
+  /**
+   * The page to which a window goes back, of a registered origin. It has to show this session again.
+   *
+   * @generated from field: optional string return_to = 3;
+   */
+  returnTo?: string | undefined;
+};
+
+/**
+ * @generated from message payments.v1.OpenActionRequest
+ */
+export type OpenActionRequestJson = {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId?: string;
+
+  /**
+   * As in next_action.
+   *
+   * @generated from field: string authentication_id = 2;
+   */
+  authenticationId?: string;
+
+  /**
+   * The page to which a window goes back, of a registered origin. It has to show this session again.
+   *
+   * @generated from field: optional string return_to = 3;
+   */
+  returnTo?: string;
+};
+
+/**
+ * Describes the message payments.v1.OpenActionRequest.
+ * Use `create(OpenActionRequestSchema)` to create a new message.
+ */
+export const OpenActionRequestSchema: GenMessage<OpenActionRequest, {jsonType: OpenActionRequestJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_checkout, 11);
+
+/**
+ * @generated from message payments.v1.OpenActionResponse
+ */
+export type OpenActionResponse = Message<"payments.v1.OpenActionResponse"> & {
+  /**
+   * Shows the action once, until its deadline.
+   *
+   * @generated from field: string ticket = 1;
+   */
+  ticket: string;
+
+  /**
+   * The page that shows the action in a frame, once it has the ticket by a message.
+   *
+   * @generated from field: string frame_url = 2;
+   */
+  frameUrl: string;
+
+  /**
+   * The page that shows the action in a window of its own; the ticket is in its fragment.
+   *
+   * @generated from field: string window_url = 3;
+   */
+  windowUrl: string;
+};
+
+/**
+ * @generated from message payments.v1.OpenActionResponse
+ */
+export type OpenActionResponseJson = {
+  /**
+   * Shows the action once, until its deadline.
+   *
+   * @generated from field: string ticket = 1;
+   */
+  ticket?: string;
+
+  /**
+   * The page that shows the action in a frame, once it has the ticket by a message.
+   *
+   * @generated from field: string frame_url = 2;
+   */
+  frameUrl?: string;
+
+  /**
+   * The page that shows the action in a window of its own; the ticket is in its fragment.
+   *
+   * @generated from field: string window_url = 3;
+   */
+  windowUrl?: string;
+};
+
+/**
+ * Describes the message payments.v1.OpenActionResponse.
+ * Use `create(OpenActionResponseSchema)` to create a new message.
+ */
+export const OpenActionResponseSchema: GenMessage<OpenActionResponse, {jsonType: OpenActionResponseJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_checkout, 12);
+
+/**
+ * @generated from message payments.v1.CancelActionRequest
+ */
+export type CancelActionRequest = Message<"payments.v1.CancelActionRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * As in next_action.
+   *
+   * @generated from field: string authentication_id = 2;
+   */
+  authenticationId: string;
+};
+
+/**
+ * @generated from message payments.v1.CancelActionRequest
+ */
+export type CancelActionRequestJson = {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId?: string;
+
+  /**
+   * As in next_action.
+   *
+   * @generated from field: string authentication_id = 2;
+   */
+  authenticationId?: string;
+};
+
+/**
+ * Describes the message payments.v1.CancelActionRequest.
+ * Use `create(CancelActionRequestSchema)` to create a new message.
+ */
+export const CancelActionRequestSchema: GenMessage<CancelActionRequest, {jsonType: CancelActionRequestJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_checkout, 13);
+
+/**
+ * @generated from message payments.v1.CancelActionResponse
+ */
+export type CancelActionResponse = Message<"payments.v1.CancelActionResponse"> & {
+  /**
+   * @generated from field: payments.v1.Checkout checkout = 1;
+   */
+  checkout?: Checkout | undefined;
+};
+
+/**
+ * @generated from message payments.v1.CancelActionResponse
+ */
+export type CancelActionResponseJson = {
+  /**
+   * @generated from field: payments.v1.Checkout checkout = 1;
+   */
+  checkout?: CheckoutJson;
+};
+
+/**
+ * Describes the message payments.v1.CancelActionResponse.
+ * Use `create(CancelActionResponseSchema)` to create a new message.
+ */
+export const CancelActionResponseSchema: GenMessage<CancelActionResponse, {jsonType: CancelActionResponseJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_checkout, 14);
+
+/**
+ * @generated from message payments.v1.ListStoredCardsRequest
+ */
+export type ListStoredCardsRequest = Message<"payments.v1.ListStoredCardsRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+};
+
+/**
+ * @generated from message payments.v1.ListStoredCardsRequest
+ */
+export type ListStoredCardsRequestJson = {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId?: string;
+};
+
+/**
+ * Describes the message payments.v1.ListStoredCardsRequest.
+ * Use `create(ListStoredCardsRequestSchema)` to create a new message.
+ */
+export const ListStoredCardsRequestSchema: GenMessage<ListStoredCardsRequest, {jsonType: ListStoredCardsRequestJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_checkout, 15);
+
+/**
+ * @generated from message payments.v1.ListStoredCardsResponse
+ */
+export type ListStoredCardsResponse = Message<"payments.v1.ListStoredCardsResponse"> & {
+  /**
+   * @generated from field: repeated payments.v1.StoredCard stored_cards = 1;
+   */
+  storedCards: StoredCard[];
+
+  /**
+   * The card frame asks for the security code of a stored card.
+   *
+   * @generated from field: bool security_code_required = 2;
+   */
+  securityCodeRequired: boolean;
+
+  /**
+   * What the session asks its customer about storing the card; absent if nothing.
+   *
+   * @generated from field: optional payments.v1.SavingOffer saving = 3;
+   */
+  saving?: SavingOffer | undefined;
+};
+
+/**
+ * @generated from message payments.v1.ListStoredCardsResponse
+ */
+export type ListStoredCardsResponseJson = {
+  /**
+   * @generated from field: repeated payments.v1.StoredCard stored_cards = 1;
+   */
+  storedCards?: StoredCardJson[];
+
+  /**
+   * The card frame asks for the security code of a stored card.
+   *
+   * @generated from field: bool security_code_required = 2;
+   */
+  securityCodeRequired?: boolean;
+
+  /**
+   * What the session asks its customer about storing the card; absent if nothing.
+   *
+   * @generated from field: optional payments.v1.SavingOffer saving = 3;
+   */
+  saving?: SavingOfferJson;
+};
+
+/**
+ * Describes the message payments.v1.ListStoredCardsResponse.
+ * Use `create(ListStoredCardsResponseSchema)` to create a new message.
+ */
+export const ListStoredCardsResponseSchema: GenMessage<ListStoredCardsResponse, {jsonType: ListStoredCardsResponseJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_checkout, 16);
+
+/**
+ * A stored card as its customer may see it.
+ *
+ * @generated from message payments.v1.StoredCard
+ */
+export type StoredCard = Message<"payments.v1.StoredCard"> & {
+  /**
+   * @generated from field: string payment_method_id = 1;
+   */
+  paymentMethodId: string;
+
+  /**
+   * The network, such as visa.
+   *
+   * @generated from field: string brand = 2;
+   */
+  brand: string;
+
+  /**
+   * @generated from field: string last4 = 3;
+   */
+  last4: string;
+
+  /**
+   * @generated from field: int32 exp_month = 4;
+   */
+  expMonth: number;
+
+  /**
+   * @generated from field: int32 exp_year = 5;
+   */
+  expYear: number;
+};
+
+/**
+ * A stored card as its customer may see it.
+ *
+ * @generated from message payments.v1.StoredCard
+ */
+export type StoredCardJson = {
+  /**
+   * @generated from field: string payment_method_id = 1;
+   */
+  paymentMethodId?: string;
+
+  /**
+   * The network, such as visa.
+   *
+   * @generated from field: string brand = 2;
+   */
+  brand?: string;
+
+  /**
+   * @generated from field: string last4 = 3;
+   */
+  last4?: string;
+
+  /**
+   * @generated from field: int32 exp_month = 4;
+   */
+  expMonth?: number;
+
+  /**
+   * @generated from field: int32 exp_year = 5;
+   */
+  expYear?: number;
+};
+
+/**
+ * Describes the message payments.v1.StoredCard.
+ * Use `create(StoredCardSchema)` to create a new message.
+ */
+export const StoredCardSchema: GenMessage<StoredCard, {jsonType: StoredCardJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_checkout, 17);
+
+/**
+ * What the widget shows about storing the card.
+ *
+ * @generated from message payments.v1.SavingOffer
+ */
+export type SavingOffer = Message<"payments.v1.SavingOffer"> & {
+  /**
+   * The text of the agreement, with which paying is the consent. Absent: a checkbox asks.
+   *
+   * @generated from field: optional string agreement_text = 1;
+   */
+  agreementText?: string | undefined;
+};
+
+/**
+ * What the widget shows about storing the card.
+ *
+ * @generated from message payments.v1.SavingOffer
+ */
+export type SavingOfferJson = {
+  /**
+   * The text of the agreement, with which paying is the consent. Absent: a checkbox asks.
+   *
+   * @generated from field: optional string agreement_text = 1;
+   */
+  agreementText?: string;
+};
+
+/**
+ * Describes the message payments.v1.SavingOffer.
+ * Use `create(SavingOfferSchema)` to create a new message.
+ */
+export const SavingOfferSchema: GenMessage<SavingOffer, {jsonType: SavingOfferJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_checkout, 18);
+
+/**
+ * @generated from message payments.v1.UseStoredCardRequest
+ */
+export type UseStoredCardRequest = Message<"payments.v1.UseStoredCardRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * As ListStoredCards returns it.
+   *
+   * @generated from field: string payment_method_id = 2;
+   */
+  paymentMethodId: string;
+};
+
+/**
+ * @generated from message payments.v1.UseStoredCardRequest
+ */
+export type UseStoredCardRequestJson = {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId?: string;
+
+  /**
+   * As ListStoredCards returns it.
+   *
+   * @generated from field: string payment_method_id = 2;
+   */
+  paymentMethodId?: string;
+};
+
+/**
+ * Describes the message payments.v1.UseStoredCardRequest.
+ * Use `create(UseStoredCardRequestSchema)` to create a new message.
+ */
+export const UseStoredCardRequestSchema: GenMessage<UseStoredCardRequest, {jsonType: UseStoredCardRequestJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_checkout, 19);
+
+/**
+ * @generated from message payments.v1.UseStoredCardResponse
+ */
+export type UseStoredCardResponse = Message<"payments.v1.UseStoredCardResponse"> & {
+  /**
+   * The token to submit. It serves this session alone.
+   *
+   * @generated from field: string vault_token = 1;
+   */
+  vaultToken: string;
+
+  /**
+   * Until when the vault keeps it.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 2;
+   */
+  expiresAt?: Timestamp | undefined;
+};
+
+/**
+ * @generated from message payments.v1.UseStoredCardResponse
+ */
+export type UseStoredCardResponseJson = {
+  /**
+   * The token to submit. It serves this session alone.
+   *
+   * @generated from field: string vault_token = 1;
+   */
+  vaultToken?: string;
+
+  /**
+   * Until when the vault keeps it.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 2;
+   */
+  expiresAt?: TimestampJson;
+};
+
+/**
+ * Describes the message payments.v1.UseStoredCardResponse.
+ * Use `create(UseStoredCardResponseSchema)` to create a new message.
+ */
+export const UseStoredCardResponseSchema: GenMessage<UseStoredCardResponse, {jsonType: UseStoredCardResponseJson}> = /*@__PURE__*/
   messageDesc(file_payments_v1_checkout, 20);
 
 /**

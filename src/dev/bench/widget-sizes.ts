@@ -14,6 +14,8 @@ export type OurSizes = {
   /** The part that the form needs once the service has answered. */
   readonly paymentPart: number;
   readonly actionPart: number;
+  /** The part with stored cards. */
+  readonly storedCardsPart: number;
   /** The page around the bank's, on the vault's origin. */
   readonly relay: number;
   /** The service's page with the bank's. */
@@ -45,6 +47,7 @@ export async function measureOurs(): Promise<OurSizes> {
     rpcPart: largest(/^session-api-/),
     paymentPart: largest(/^payment-part-/),
     actionPart: largest(/^action-/),
+    storedCardsPart: largest(/^cards-[A-Z0-9]+/),
     relay: sum(relay),
     actionFrame: actionFrame.reduce((total, part) => total + gzipSync(part).length, 0),
     largestTranslation: largest(/^\w\w-\w+\.mjs$/),

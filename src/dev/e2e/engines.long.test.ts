@@ -3,6 +3,7 @@
  * over, confirmed at the bank, and reloaded in mid-submission.
  */
 
+import { randomUUID } from "node:crypto";
 import { devices } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { authenticationCards } from "../../gateways/sandbox/authentication-cards.ts";
@@ -50,20 +51,21 @@ const resultsOf = (session: { sessionId: string }) =>
   shop.resultsOf(session).filter(({ name }) => name === "onSuccess" || name === "onDeclined");
 
 /** Opens a page for its own session, and types a card once the form is ready. */
-async function enterCard(page: EnginePage, number: string) {
-  const { session, url } = await shop.sell();
+async function enterCard(page: EnginePage, number: string, fields: object = {}) {
+  const { session, url } = await shop.sell(fields);
   await page.open(url);
   await expect.poll(() => shop.resultsOf(session).map(({ name }) => name), polling).toEqual(["onReady"]);
-  for (const [field, text] of Object.entries({ number, expiry: "0431", cvc: "123" })) {
-    // Like autofill: no key reaches a frame in a window that is not in front of a person.
-    await page.runInFrame(`((input) => {
-      input.value = "${text}";
-      input.dispatchEvent(new InputEvent("input", { bubbles: true }));
-    })(document.querySelector("#${field}"))`);
-  }
+  for (const [field, text] of Object.entries({ number, expiry: "0431", cvc: "123" })) await fill(page, field, text);
   expect(await page.runInFrame('document.querySelector("#expiry").value')).toBe("04 / 31");
   return session;
 }
+
+/** Like autofill: no key reaches a frame in a window that is not in front of a person. */
+const fill = (page: EnginePage, field: string, text: string) =>
+  page.runInFrame(`((input) => {
+    input.value = "${text}";
+    input.dispatchEvent(new InputEvent("input", { bubbles: true }));
+  })(document.querySelector("#${field}"))`);
 
 const confirmAtBank = `((code) => {
   if (!code || code.value) return;
@@ -76,7 +78,7 @@ const readForm = `${form}.textContent`;
 const cancelInWidget = `void [...${form}.querySelectorAll(".action button")]
   .find(({ textContent }) => textContent === "Cancel payment")?.click()`;
 
-const pay = (page: EnginePage) => page.run(`void ${form}.querySelector("button").click()`);
+const pay = (page: EnginePage) => page.run(`void ${form}.querySelector(".pay").click()`);
 
 async function capturesOf(sessionId: string): Promise<number> {
   const { attempts = [] } = await shop.api.read(sessionId);
@@ -116,6 +118,25 @@ describe.each(engines)("the widget in %s", (_name, start) => {
     await expect.poll(() => resultsOf(session).map(({ name }) => name), polling).toEqual(["onSuccess"]);
     const { card } = await shop.api.read(session.sessionId);
     expect(card).toEqual({ brand: "cartes_bancaires", last4: "1001" });
+  });
+
+  it("stores a card by the box, and pays again by its code alone", async () => {
+    const signedIn = { customerRef: `customer-${randomUUID()}`, saveCard: {} };
+    const first = await enterCard(page, "4242424242424242", signedIn);
+    await page.run(`${form}.querySelector("input[type=checkbox]").click()`);
+    await pay(page);
+    const saved = async () => (await shop.api.read(first.sessionId)).savedCard?.status;
+    await expect.poll(saved, polling).toBe("SAVED");
+    const { paymentMethodId } = await shop.api.read(first.sessionId);
+    const { session, url } = await shop.sell(signedIn);
+    await page.open(url);
+    await expect.poll(() => callbackNamesOf(shop, session), polling).toEqual(["onReady"]);
+    expect(await page.run(`${form}.querySelectorAll("input[type=radio]").length`)).toBe(2);
+    await fill(page, "cvc", "123");
+    await pay(page);
+    await expect.poll(() => resultsOf(session).map(({ name }) => name), polling).toEqual(["onSuccess"]);
+    expect(await shop.api.read(session.sessionId)).toMatchObject({ paymentMethodId, initiator: "CUSTOMER" });
+    expect(await capturesOf(session.sessionId)).toBe(1);
   });
 
   it.each(askedCards.map(({ name, number, ...card }) => [name, number, card] as const))(

@@ -158,6 +158,15 @@ export class WidgetFixture {
     };
   }
 
+  /** Makes the session one of a customer with a reference. */
+  offerStoredCards(): void {
+    const { vault } = this.mountOptions as { vault: object };
+    this.mountOptions = { ...this.mountOptions, vault: { ...vault, storedCards: true } };
+    const page = this.merchantFiles.get("/");
+    if (page)
+      this.merchantFiles.set("/", { ...page, body: `${page.body}`.replace('"vault":{', '$&"storedCards":true,') });
+  }
+
   /** Passes a fresh session to the widget. */
   async update({ sessionId, clientSecret, vault }: Record<string, unknown>): Promise<void> {
     await this.page.evaluate(`widget.update(${JSON.stringify({ sessionId, clientSecret, vault })})`);

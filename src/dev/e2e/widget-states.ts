@@ -167,6 +167,44 @@ const ways = {
     await fixture.called("onDeclined");
   },
 
+  async storedCards(fixture) {
+    await meetStoredCards(fixture, 2, {});
+  },
+
+  async storedCardCode(fixture) {
+    await meetStoredCards(fixture, 2, {});
+    await pay(fixture);
+    await fixture.called("onError");
+  },
+
+  async manyStoredCards(fixture) {
+    await meetStoredCards(fixture, 6, {});
+  },
+
+  async anotherCard(fixture) {
+    await meetStoredCards(fixture, 1, {});
+    await fixture.page.getByRole("radio").last().check();
+    await fixture.enterCard();
+  },
+
+  async firstStoredCard(fixture) {
+    await meetStoredCards(fixture, 0, {});
+    await fixture.page.getByRole("checkbox").check();
+  },
+
+  async agreement(fixture) {
+    const agreementText =
+      "Roundhouse charges this card €12.00 for every bag of coffee that it sends, until you cancel.";
+    await meetStoredCards(fixture, 1, { agreementText });
+  },
+
+  async storedCardLost(fixture) {
+    await meetStoredCards(fixture, 2, {});
+    await fixture.frame.locator("#cvc").fill("123");
+    await pay(fixture);
+    await fixture.called("onError");
+  },
+
   async noCardForm(fixture) {
     await fixture.page.route(`${fixture.stage.vaultOrigin}/**`, (route) => route.abort());
     await fixture.page.goto(fixture.merchantOrigin);
@@ -179,6 +217,12 @@ async function meetChallenge(fixture: WidgetFixture, action: Parameters<typeof f
   await ways.filled(fixture);
   await pay(fixture);
   await fixture.page.locator("#card .action h2").waitFor();
+}
+
+async function meetStoredCards(fixture: WidgetFixture, count: number, saving: { agreementText?: string }) {
+  fixture.service.store(count, saving);
+  fixture.offerStoredCards();
+  await fixture.goToCheckout();
 }
 
 /** All states, in the order in which a customer may meet them. */

@@ -10,9 +10,12 @@ import {
   type Checkout,
   CheckoutSchema,
   CheckoutService,
+  type ListStoredCardsResponse,
+  ListStoredCardsResponseSchema,
   NextAction_Framing,
   NextActionSchema,
   OutcomeSchema,
+  type SaveCardConsent,
 } from "../../../gen/payments/v1/checkout_pb.ts";
 import {
   PaymentSession_ExpiredBecause,
@@ -47,6 +50,14 @@ export class CheckoutEmulator {
   readonly checkout: Checkout;
   /** Tokens of all SubmitPayment calls, in order. */
   readonly submitted: string[] = [];
+  /** The consents of all SubmitPayment calls, in order. */
+  readonly consents: (Pick<SaveCardConsent, "template" | "locale"> | undefined)[] = [];
+  /** The stored cards of the customer, and what is asked about storing another. */
+  stored: ListStoredCardsResponse = create(ListStoredCardsResponseSchema, { securityCodeRequired: true });
+  /** Returns the token of a stored card; by default there is no such card any more. */
+  onUse: (paymentMethodId: string) => string | Promise<string> = () => {
+    throw refusalOf(Code.NotFound, "NOT_FOUND");
+  };
   /** The browser of the last SubmitPayment call. */
   browser: Browser | undefined;
   looks = 0;
@@ -91,10 +102,19 @@ export class CheckoutEmulator {
             this.looks += 1;
             return { checkout: this.checkout };
           },
-          submitPayment: async ({ vaultToken, browser }, { requestHeader }) => {
+          listStoredCards: (_request, { requestHeader }) => {
+            this.#authenticate(requestHeader);
+            return this.stored;
+          },
+          useStoredCard: async ({ paymentMethodId }, { requestHeader }) => {
+            this.#authenticate(requestHeader);
+            return { vaultToken: await this.onUse(paymentMethodId) };
+          },
+          submitPayment: async ({ vaultToken, browser, saveCard }, { requestHeader }) => {
             this.#authenticate(requestHeader);
             this.#limit();
             this.submitted.push(vaultToken);
+            this.consents.push(saveCard && { template: saveCard.template, locale: saveCard.locale });
             this.browser = browser;
             return { checkout: await this.onSubmit(vaultToken) };
           },
@@ -127,6 +147,19 @@ export class CheckoutEmulator {
 
   get origin(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Gives the customer this many stored cards, of which one is an American Express card. */
+  store(count: number, saving?: { readonly agreementText?: string }): void {
+    const brands = ["visa", "mastercard", "amex"];
+    const storedCards = Array.from({ length: count }, (_, index) => ({
+      paymentMethodId: `pm_${index + 1}`,
+      brand: brands[index % 3]!,
+      last4: String(4242 + index),
+      expMonth: index + 1,
+      expYear: 2031,
+    }));
+    this.stored = create(ListStoredCardsResponseSchema, { storedCards, securityCodeRequired: true, saving });
   }
 
   takeUp(): Checkout {

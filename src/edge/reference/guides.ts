@@ -33,6 +33,7 @@ export const guideGroups: readonly { readonly readers: string; readonly guides: 
       guide("webhooks.md", "Webhooks", "Receive the outcome of each payment in your backend."),
       guide("verify-webhooks.md", "Verify webhooks", "Check the signature in Node, Python, PHP, Go or by hand."),
       guide("capture-later.md", "Capture later", "Hold the amount now, capture it when you ship, or cancel it."),
+      guide("stored-cards.md", "Stored cards", "Let customers pay again without entering their card."),
       guide("refunds.md", "Refunds", "Refund a captured payment, whole or in part, and never twice."),
       guide("subscriptions.md", "Subscriptions", "Charge a customer again without the customer, once for each renewal."),
       guide("ledger.md", "Ledger", "Compare the captures, refunds and voids of past days with statements."),

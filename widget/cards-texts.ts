@@ -1,0 +1,24 @@
+/** The texts of the part with stored cards, in English. cards-translations.ts has the other languages. */
+
+/** The texts in one language. */
+export type CardsTexts = readonly [
+  /** The name of the list, for screen readers. */
+  cards: string,
+  another: string,
+  more: string,
+  /** What the customer consents to with the checkbox. A change of it in any language needs another `saveTemplate`. */
+  save: string,
+  /** Shown when a card was deleted, is lost, or has had too many declines today. */
+  unavailable: string,
+];
+
+/** Names the sentences of `save` in the record of a consent. */
+export const saveTemplate = "save_card_1";
+
+export const english: CardsTexts = [
+  "Saved cards",
+  "Another card",
+  "More cards",
+  "Save this card for next time",
+  "This card cannot be used now. Choose another card.",
+];
