@@ -49,8 +49,8 @@ export type CardDigits = {
 };
 
 export type TokenCheck = {
-  /** `unknown` if the vault cannot be reached. */
-  readonly state: "unused" | "not_found" | "expired" | "used" | "unknown";
+  /** `unknown` if the vault cannot be reached, `code_missing` of a stored card before its security code. */
+  readonly state: "unused" | "not_found" | "expired" | "used" | "code_missing" | "unknown";
   /** Its card, if it is unused and the vault reports it. */
   readonly card?: CardDigits | undefined;
   /** The fingerprint of its card; an outside vault makes none. */
@@ -101,7 +101,8 @@ export interface StoredCardVault {
   keep(card: CardOfMerchant & { readonly token: Secret }): Promise<KeptCard | "lost">;
   /**
    * Makes a stored card an ordinary token of one session. With `code` "required" the token can be used only once the card frame has posted
-   * a security code under the session's grant. "lost": there is no such card. Throws `unavailable`.
+   * a security code under the session's grant. "lost": there is no such card. Throws `unavailable`, and `rate_limited` or `session_ended`
+   * for a session that takes no more cards.
    */
   open(card: CardOfMerchant & { readonly code: "required" | "none" }): Promise<OpenedCard | "lost">;
   /** Erases a card, given by the SHA-256 of its handle. A repeat succeeds. Throws `unavailable`. */

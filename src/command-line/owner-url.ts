@@ -6,9 +6,9 @@ import { UsageError } from "./attachment.ts";
 /** Exactly one of the two is given. */
 export type OwnerUrlOptions = { readonly url?: string; readonly urlFile?: string };
 
-export function addOwnerUrl(command: Command): Command {
+export function addOwnerUrl(command: Command, about = "connection URL of the database, as its owner"): Command {
   return command
-    .option("--url <url>", "connection URL of the database, as its owner")
+    .option("--url <url>", about)
     .option("--url-file <file>", "file with this URL, so that the process list does not show its password");
 }
 

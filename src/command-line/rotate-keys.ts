@@ -11,17 +11,22 @@ import {
   rotatePageToken,
   rotateSealing,
   rotateSigning,
+  rotateStoreRing,
   rotateVaultRing,
 } from "../config/server-key-rotation.ts";
-import { type KeyFile, printKeyFile, type VaultKeyFile } from "../config/server-keys.ts";
+import { type KeyFile, parseVaultKeys, printKeyFile, type VaultKeyFile } from "../config/server-keys.ts";
 import { unreachable } from "../platform/errors.ts";
+import { Secret } from "../platform/secrets.ts";
+import { findSealingKeys } from "../platform/store-ring.ts";
 import { describedCommand, UsageError } from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
+import { addOwnerUrl, type OwnerUrlOptions, ownerUrlOf } from "./owner-url.ts";
 
 const names = [
   "vault-ring",
   "card-token",
   "fingerprint",
+  "store-ring",
   "signing",
   "client-secret",
   "page-token",
@@ -32,15 +37,20 @@ const names = [
 // The keys that only edge and worker hold.
 const rotations = { "client-secret": rotateClientSecret, "page-token": rotatePageToken, sealing: rotateSealing };
 
-const vaultRotations = { "vault-ring": rotateVaultRing, fingerprint: rotateFingerprint };
-
-type Options = OutputOptions & {
-  readonly key: (typeof names)[number];
-  readonly step: RotationStep;
-  readonly keys?: string;
-  readonly vaultKeys?: string;
-  readonly accountsKeys?: string;
+const vaultRotations = {
+  "vault-ring": rotateVaultRing,
+  fingerprint: rotateFingerprint,
+  "store-ring": rotateStoreRing,
 };
+
+type Options = OutputOptions &
+  OwnerUrlOptions & {
+    readonly key: (typeof names)[number];
+    readonly step: RotationStep;
+    readonly keys?: string;
+    readonly vaultKeys?: string;
+    readonly accountsKeys?: string;
+  };
 
 type AccountsKeyFile = Parameters<typeof rotateAccountsSealing>[0];
 type AnyKeyFile = KeyFile | VaultKeyFile | AccountsKeyFile;
@@ -53,22 +63,24 @@ const afterwards: Readonly<Record<RotationStep, string>> = {
 };
 
 export function rotateCommand(): Command {
-  return describedCommand("rotate", {
+  const command = describedCommand("rotate", {
     description:
       "rotate a key in three steps: add the new key, use it, drop the old one; restart the processes after each",
     example: "switchyard server-keys rotate --key vault-ring --step add --vault-keys vault-keys-live.json",
-  })
+  });
+  return addOwnerUrl(command, "connection URL of the vault's database, as its owner; for dropping a store-ring")
     .addOption(new Option("--key <name>", "key to rotate").choices(names).makeOptionMandatory())
     .addOption(
       new Option("--step <step>", "step to take, in this order").choices(["add", "use", "drop"]).makeOptionMandatory(),
     )
     .option(
       "--keys <file>",
-      "key file of edge and worker; for every key except vault-ring, fingerprint and accounts-sealing",
+      "key file of edge and worker; for client-secret, page-token, sealing, card-token and signing",
     )
-    .option("--vault-keys <file>", "key file of the vault; for vault-ring, card-token, fingerprint and signing")
+    .option("--vault-keys <file>", "key file of the vault; for vault-ring, card-token, fingerprint, store-ring and signing")
     .option("--accounts-keys <file>", "key file of the dashboard; for accounts-sealing")
-    .action((options: Options) => {
+    .action(async (options: Options) => {
+      if (options.key === "store-ring" && options.step === "drop") await refuseKeyInUse(options);
       const files = rotate(options);
       print(options, { files, step: options.step }, () => [
         `Wrote ${files.join(" and ")}. ${afterwards[options.step]}`,
@@ -79,7 +91,8 @@ export function rotateCommand(): Command {
 function rotate({ key, step, ...files }: Options): string[] {
   switch (key) {
     case "vault-ring":
-    case "fingerprint": {
+    case "fingerprint":
+    case "store-ring": {
       const path = given(files.vaultKeys, "--vault-keys");
       return [write(path, vaultRotations[key](read<VaultKeyFile>(path), step))];
     }
@@ -103,6 +116,24 @@ function rotate({ key, step, ...files }: Options): string[] {
     }
     default:
       return unreachable(key);
+  }
+}
+
+/** A key that is dropped is gone: throws while a stored card is sealed by one before the current. */
+async function refuseKeyInUse(options: Options): Promise<void> {
+  const path = given(options.vaultKeys, "--vault-keys");
+  const { environment } = read<VaultKeyFile>(path);
+  if (environment !== "test" && environment !== "live") throw new UsageError(`${path} is not a key file of the vault.`);
+  const { storeRing } = parseVaultKeys(readFileSync(path, "utf8"), environment);
+  const { openDatabase } = await import("../processes/open-database.ts");
+  const { database, close } = openDatabase(new Secret(ownerUrlOf(options)));
+  try {
+    const keys = await findSealingKeys(database, environment, storeRing);
+    const older = keys.find(({ keyId }) => keyId !== storeRing?.current);
+    if (older)
+      throw new UsageError(`${older.keyId} still seals stored cards. Run first: switchyard server-keys reseal-stored-cards.`);
+  } finally {
+    await close();
   }
 }
 

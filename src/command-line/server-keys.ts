@@ -8,10 +8,12 @@ import {
   generateKeyFile,
   generateVaultKeyFile,
   parseKeyFile,
+  parseVaultKeys,
   separateVaultKeys,
 } from "../config/server-keys.ts";
 import { Secret } from "../platform/secrets.ts";
-import { describedCommand } from "./attachment.ts";
+import { resealStored } from "../platform/store-ring.ts";
+import { describedCommand, UsageError } from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
 import { addOwnerUrl, type OwnerUrlOptions, ownerUrlOf } from "./owner-url.ts";
 import { rotateCommand } from "./rotate-keys.ts";
@@ -24,6 +26,7 @@ export function serverKeysCommand(): Command {
     .addCommand(rotateCommand())
     .addCommand(resealCommand())
     .addCommand(resealAccountsCommand())
+    .addCommand(resealStoredCardsCommand())
     .addCommand(addServiceCommand());
 }
 
@@ -177,6 +180,45 @@ export function resealCommand(): Command {
           ...(chats > 0 ? [`Sealed ${chats} chats for alerts with ${sealing.current}.`] : []),
           ...(cards > 0 ? [`Sealed the handles of ${cards} stored cards with ${sealing.current}.`] : []),
         ]);
+      } finally {
+        await close();
+      }
+    });
+}
+
+type ResealStoredOptions = OutputOptions &
+  OwnerUrlOptions & { readonly environment: "test" | "live"; readonly vaultKeys: string };
+
+// Often enough to see that it goes on.
+const progressEveryMs = 1_000;
+
+/** Seals stored cards with the store ring's current key. Vaults serve meanwhile, and no card is opened. */
+function resealStoredCardsCommand(): Command {
+  const command = describedCommand("reseal-stored-cards", {
+    description: "seal stored cards again with the current key of the store ring, before the old key is dropped",
+    example:
+      "switchyard server-keys reseal-stored-cards --environment live --vault-keys vault-keys-live.json --url postgres://owner@db-vault/vault",
+  });
+  return addOwnerUrl(command)
+    .addOption(
+      new Option("--environment <name>", "environment of the cards").choices(["test", "live"]).makeOptionMandatory(),
+    )
+    .requiredOption("--vault-keys <file>", "key file of the vault, which contains both keys")
+    .action(async (options: ResealStoredOptions) => {
+      const { environment, vaultKeys } = options;
+      const { storeRing: ring } = parseVaultKeys(readFileSync(vaultKeys, "utf8"), environment);
+      if (ring === undefined) throw new UsageError(`${vaultKeys} has no store ring. Add one: rotate --key store-ring.`);
+      const { openDatabase } = await import("../processes/open-database.ts");
+      const { database, close } = openDatabase(new Secret(ownerUrlOf(options)));
+      let reportedAt = performance.now();
+      const report = (done: number, of: number) => {
+        if (performance.now() - reportedAt < progressEveryMs && done < of) return;
+        reportedAt = performance.now();
+        console.error(`Sealed ${done} of ${of} cards.`);
+      };
+      try {
+        const cards = await resealStored(database, { environment, ring, report });
+        print(options, { cards }, () => [`Sealed ${cards} stored cards with ${ring.current}.`]);
       } finally {
         await close();
       }

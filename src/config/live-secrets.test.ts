@@ -197,7 +197,7 @@ describe("live with real gateways", () => {
     ]);
   });
 
-  it.each(["vaultRing", "cardToken", "fingerprint"])("refuses a ring of test for the vault: %s", (member) => {
+  it.each(["vaultRing", "cardToken", "fingerprint", "storeRing"])("refuses a ring of test for the vault: %s", (member) => {
     const ofTest = JSON.stringify({ ...JSON.parse(vaultKeys.test), [member]: JSON.parse(vaultKeys.live)[member] });
     const problems = vaultProblems(vaultKeys.live, ofTest);
     expect(problems).toEqual([expect.stringContaining("SWITCHYARD_LIVE_VAULT_KEYS_FILE has keys of test")]);

@@ -33,6 +33,15 @@ export function rotateFingerprint(file: VaultKeyFile, step: RotationStep): Vault
 }
 
 /**
+ * Returns the vault's file after a step of the ring that seals stored cards, which a file of the first version gets by
+ * `add`. Before `drop` every card has to be resealed (`server-keys reseal-stored-cards`). Throws if the step before it has
+ * not been made.
+ */
+export function rotateStoreRing(file: VaultKeyFile, step: RotationStep): VaultKeyFile {
+  return { ...file, storeRing: rotateLater(file.storeRing, step, `store-${file.environment}-1`) };
+}
+
+/**
  * Returns the edge's file after a step of the key that derives client secrets. Throws if the step before is missing.
  */
 export function rotateClientSecret(file: KeyFile, step: RotationStep): KeyFile {

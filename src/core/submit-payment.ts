@@ -271,7 +271,7 @@ async function underLease<Result>(work: Promise<Result>): Promise<UnderLease<Res
 async function refuseToken(
   core: Core,
   sessionId: SessionId,
-  token: "not_found" | "expired" | "used",
+  token: "not_found" | "expired" | "used" | "code_missing",
 ): Promise<typeof lost> {
   const { session, readAt } = await loadSession(core.database, sessionId);
   if (session.phase !== "IDLE" || session.expiresAt <= readAt) return lost;
@@ -282,6 +282,8 @@ async function refuseToken(
       throw new DomainError("token_expired", "The vault no longer keeps this card; create another token.");
     case "used":
       throw new DomainError("token_used", "This token was already used for a payment; create another one.");
+    case "code_missing":
+      throw new DomainError("security_code_required", "The stored card needs its security code; enter it in the form.");
     default:
       return unreachable(token);
   }

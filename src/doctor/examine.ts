@@ -10,7 +10,7 @@ import type { KeyRing, Secret } from "../platform/secrets.ts";
 import { examineConfigured } from "./configured-checks.ts";
 import { type ExaminedDatabase, examineDatabase } from "./database-checks.ts";
 import { type Finding, ok, problem, warning, wordsOf } from "./finding.ts";
-import { examineAccounts, examineKeys } from "./key-checks.ts";
+import { examineAccounts, examineKeys, examineStoreRing } from "./key-checks.ts";
 import { examineDisk, examineMail } from "./machine-checks.ts";
 import { examineNats } from "./nats-checks.ts";
 import { examineCertificateFiles, examineOrigins } from "./origin-checks.ts";
@@ -195,8 +195,16 @@ function listDatabases(service: Config | undefined, vault: Config | undefined): 
     examinationOf(
       { area: "database vault", variable: "SWITCHYARD_VAULT_DATABASE_URL", kind: "vault", url: vaultUrl },
       { pools: [vaultUrl], database: vault?.database },
+      (database) => examineStoreRings(vault?.vault, database),
     ),
   ];
+}
+
+async function examineStoreRings(vault: Config["vault"], database: Database): Promise<Finding[]> {
+  // Of a file that cannot be read only the name is there, and the settings have reported it.
+  const known = (vault?.environments ?? []).filter(({ verification }) => verification !== undefined);
+  const findings = await Promise.all(known.map(({ name, storeRing }) => examineStoreRing(name, storeRing, database)));
+  return findings.flat();
 }
 
 async function examineContents(

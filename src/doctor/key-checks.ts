@@ -9,6 +9,7 @@ import { placeOf as dataOfConnection } from "../gateways/connections.ts";
 import { clientSecretReadMs, idempotencyLifetimeMs } from "../limits.ts";
 import type { Queryable } from "../platform/database.ts";
 import { type KeyRing, unseal } from "../platform/secrets.ts";
+import { findSealingKeys } from "../platform/store-ring.ts";
 import { type Finding, ok, problem, warning, wordsOf } from "./finding.ts";
 
 /**
@@ -140,6 +141,42 @@ export async function examineAccounts(
     ...closed,
     ...(ring && closed.length === 0 ? [ok(area, "open the second factors of members")] : []),
     ...(demo ? [problem(area, "the demo's operator token is valid", "switchyard operator revoke --label demo")] : []),
+  ];
+}
+
+/** Returns findings on the store ring of an environment, compared with the cards in the vault's database. */
+export async function examineStoreRing(
+  environmentName: "test" | "live",
+  ring: KeyRing | undefined,
+  database: Queryable,
+): Promise<Finding[]> {
+  const area = `keys ${environmentName}`;
+  const variable = `SWITCHYARD_${environmentName.toUpperCase()}_VAULT_KEYS_FILE`;
+  const keys = await findSealingKeys(database, environmentName, ring);
+  const unopened = keys.filter(({ state }) => state !== "opens").map(({ keyId, state }) =>
+    problem(
+      area,
+      state === "missing"
+        ? `stored cards are sealed with ${keyId}, which is not in the file: the vault does not start`
+        : `stored cards do not open with ${keyId}: the file has another key of this name, and the vault does not start`,
+      `put the key back into the file of ${variable} from your copy; without it these cards are lost`,
+    ),
+  );
+  if (ring === undefined) {
+    const remedy = "switchyard server-keys rotate --key store-ring --step add, with the vault's file; restart the vault";
+    return [...unopened, warning(area, "the vault has no store ring, so no card can be stored", remedy)];
+  }
+  const resealed = "switchyard server-keys reseal-stored-cards";
+  return [
+    ...unopened,
+    ...(unopened.length > 0 ? [] : [ok(area, `${ring.current} and the keys before it open every stored card`)]),
+    ...keysBefore(Object.keys(ring.keys), ring.current).map((keyId) =>
+      keys.some((key) => key.keyId === keyId)
+        ? warning(area, `${keyId} still seals stored cards, besides ${ring.current}`, resealed)
+        : warning(area, `${keyId} no longer seals stored cards`, `remove it from the file of ${variable}: --step drop`),
+    ),
+    // Nothing here can see a backup, and without one the first broken disk ends every agreement.
+    ok(area, `keep a copy of the file of ${variable} apart from the vault and its backups: without it every stored card is lost`),
   ];
 }
 

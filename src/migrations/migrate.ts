@@ -21,7 +21,7 @@ const migrationPauseMs = second;
 const migrationLockTries = 30;
 
 // The service never deletes a session, an attempt or an event. Triggers keep young rows of the audit trail and open
-// orphaned authorizations. The vault keeps nothing.
+// orphaned authorizations. The vault deletes every card in the end.
 const deletable: Record<DatabaseKind, readonly string[]> = {
   environment: [
     ...["idempotency", "reconciliation_slice", "vault_session", "reconciliation_run", "gateway_notification", "alert"],
@@ -41,7 +41,7 @@ const deletable: Record<DatabaseKind, readonly string[]> = {
     ...["membership", "passkey", "passkey_challenge", "sign_in_failures", "member_action"],
     ...["sign_in", "invitation", "password_reset", "audit_entry"],
   ],
-  vault: ["card", "card_session", "vault_copy"],
+  vault: ["card", "card_session", "vault_copy", "stored_card"],
 };
 
 /**

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { baselineName } from "./schema-error.ts";
 
-/** The kinds of database: `environment` for test and for live, `accounts` for both, `vault` for cards being paid. */
+/** The kinds of database: `environment` for test and for live, `accounts` for both, `vault` for cards. */
 export type DatabaseKind = "environment" | "accounts" | "vault";
 
 /**
@@ -60,5 +60,5 @@ export const schemaHistory: Record<DatabaseKind, readonly SqlFile[]> = {
     ]),
   ],
   accounts: [baseline("accounts", ["merchants", "members", "sign-in", "audit"])],
-  vault: [baseline("vault", ["cards"])],
+  vault: [baseline("vault", ["cards", "stored-cards"])],
 };

@@ -24,6 +24,8 @@ export type CardTokenFacts = {
   readonly brand: string;
   readonly firstDigits: string;
   readonly fingerprint?: CardFingerprint | undefined;
+  /** True of a stored card whose security code has to be typed first: the token does not prove that it can be used. */
+  readonly needsCode?: boolean | undefined;
 };
 
 const prefix = "tok_";
@@ -34,10 +36,11 @@ const randomTokenBytes = 24;
 export function makeCardToken(ring: KeyRing | undefined, place: CardTokenPlace, facts: CardTokenFacts): string {
   const random = randomBytes(randomTokenBytes).toString("base64url");
   if (ring === undefined) return prefix + random;
-  const { versions, isCounted } = facts.fingerprint ?? {};
-  const fingerprint = versions?.map((version) => Buffer.from(version, "hex").toString("base64url")).join(",");
+  const { versions = [], isCounted } = facts.fingerprint ?? {};
+  const fingerprint = versions.map((version) => Buffer.from(version, "hex").toString("base64url")).join(",");
   const known = [random, facts.expiresAt.getTime(), facts.brand, facts.firstDigits];
-  const text = [...known, ...(fingerprint ? [fingerprint, Number(isCounted)] : [])].join(" ");
+  const ofCard = fingerprint !== "" || facts.needsCode ? [fingerprint, Number(isCounted ?? true)] : [];
+  const text = [...known, ...ofCard, ...(facts.needsCode ? ["code"] : [])].join(" ");
   const sealed = seal(ring, associatedDataOf(place), text);
   // Without the key's id, of which a ring has two at most: nothing in a token is clear.
   return prefix + sealed.slice(sealed.indexOf(".") + 1);
@@ -51,13 +54,14 @@ export function readCardToken(ring: KeyRing, place: CardTokenPlace, token: strin
   for (const kid of Object.keys(ring.keys)) {
     try {
       const text = unseal(ring, associatedDataOf(place), `${kid}.${sealed}`).expose();
-      const [, expiresAt, brand = "", firstDigits = "", fingerprint, isCounted] = text.split(" ");
-      const versions = fingerprint?.split(",").map((version) => Buffer.from(version, "base64url").toString("hex"));
+      const [, expiresAt, brand = "", firstDigits = "", fingerprint, isCounted, code] = text.split(" ");
+      const versions = fingerprint ? fingerprint.split(",").map((one) => Buffer.from(one, "base64url").toString("hex")) : undefined;
       return {
         expiresAt: new Date(Number(expiresAt)),
         brand,
         firstDigits,
         ...(versions && { fingerprint: { versions, isCounted: isCounted === "1" } }),
+        ...(code !== undefined && { needsCode: true }),
       };
     } catch {
       // Of another key or place, or changed.

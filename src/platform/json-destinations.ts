@@ -16,7 +16,7 @@ export type JsonDestination = {
   readonly path: string;
   /**
    * The fields that a card may fill, by JSON pointer, with the text that each must contain to be filled. A field whose
-   * text needs the holder's name, the postal code or a chosen brand is omitted if there is none.
+   * text needs the security code, the holder's name, the postal code or a chosen brand is omitted if there is none.
    */
   readonly fields: Readonly<Record<string, string>>;
 };

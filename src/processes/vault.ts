@@ -58,11 +58,12 @@ export async function startVaultRole(
     grpcTls,
     database,
     logger,
-    environments: vault.environments.map(({ name, ring, cardToken, fingerprint }) => ({
+    environments: vault.environments.map(({ name, ring, cardToken, fingerprint, storeRing }) => ({
       environment: name,
       ring,
       cardToken,
       fingerprint,
+      storeRing,
       countedCards: name === "test" ? countedTestCards : undefined,
       ...(name === "test" || vault.emulatorHosts.live.length > 0
         ? { testCards: testNumbers, sandboxHosts: vault.emulatorHosts[name] }

@@ -1,11 +1,16 @@
-/** Reads the body of POST /tokens: strict JSON of vault.v1.CreateTokenRequest. Reports all problems together. Pure. */
+/**
+ * Reads the bodies of POST /tokens and POST /security-codes: strict JSON of vault.v1.CreateTokenRequest and
+ * AddSecurityCodeRequest. Reports all problems together. Pure.
+ */
 import { DomainError, type DomainErrorCode, type FieldProblem } from "../platform/errors.ts";
 import type { Card } from "./card.ts";
 
 type Kind = "string" | "integer";
 
+type Fields<Name extends string> = Readonly<Record<Name, { kind: Kind; required: boolean }>>;
+
 /** The fields of CreateTokenRequest by their JSON names. */
-const fields: Readonly<Record<keyof Card, { kind: Kind; required: boolean }>> = {
+const cardFields: Fields<keyof Card> = {
   number: { kind: "string", required: true },
   expMonth: { kind: "integer", required: true },
   expYear: { kind: "integer", required: true },
@@ -15,6 +20,16 @@ const fields: Readonly<Record<keyof Card, { kind: Kind; required: boolean }>> = 
   brand: { kind: "string", required: false },
 };
 
+/** A security code for the token of a stored card. */
+export type SecurityCode = { readonly token: string; readonly cvc: string };
+
+const codeFields: Fields<keyof SecurityCode> = {
+  token: { kind: "string", required: true },
+  cvc: { kind: "string", required: true },
+};
+
+const knownFields = { ...cardFields, ...codeFields };
+
 /** Every string of a valid JSON text, with its colon when it is a key. Inside valid JSON this cannot misread. */
 const stringToken = /"((?:[^"\\]|\\.)*)"(\s*:)?/g;
 
@@ -23,6 +38,15 @@ const stringToken = /"((?:[^"\\]|\\.)*)"(\s*:)?/g;
  * does that. Throws `invalid_json`, or a DomainError with a problem per field.
  */
 export function parseCardJson(bytes: Uint8Array): Card {
+  return parseFields(bytes, cardFields) as Card;
+}
+
+/** Returns the security code in a JSON body, as `parseCardJson` does the card. */
+export function parseCodeJson(bytes: Uint8Array): SecurityCode {
+  return parseFields(bytes, codeFields) as SecurityCode;
+}
+
+function parseFields(bytes: Uint8Array, fields: Fields<string>): Record<string, unknown> {
   const { text, body } = parseObject(bytes);
   const problems: FieldProblem[] = [];
   for (const name of repeatedKeys(text)) problems.push(problem(name, "duplicate_field", "The field occurs twice."));
@@ -37,7 +61,7 @@ export function parseCardJson(bytes: Uint8Array): Card {
     }
   }
   refuseWhenAny(problems);
-  return body as Card;
+  return body;
 }
 
 /** Throws the refusal that names all `problems`; returns if there are none. */
@@ -48,7 +72,7 @@ export function refuseWhenAny(problems: readonly FieldProblem[]): void {
 
 /** Returns a problem with one field of the body. An unknown name came from the caller and is not repeated. */
 export function problem(name: string, code: DomainErrorCode, detail: string): FieldProblem {
-  return Object.hasOwn(fields, name)
+  return Object.hasOwn(knownFields, name)
     ? { param: name, pointer: `/${name}`, code, detail }
     : { param: "", pointer: "", code, detail };
 }

@@ -1,11 +1,12 @@
 /** Stores cards: sealed under their own token, counted per session, deleted when used up, forgotten or expired. */
 import { callOf } from "../platform/batches.ts";
 import { type CardFingerprint, makeCardToken } from "../platform/card-token.ts";
-import type { Database, Queryable, Statement } from "../platform/database.ts";
+import type { Database, Queryable, Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { deriveKey, hasKeyFor, hmacSha256, type KeyRing, Secret, seal, sha256, unseal } from "../platform/secrets.ts";
 import type { SessionGrant } from "../platform/service-token.ts";
-import { beginningOf, type Card } from "./card.ts";
+import { beginningOf, type Card, findCodeProblems } from "./card.ts";
+import { problem, refuseWhenAny, type SecurityCode } from "./card-json.ts";
 import type { VaultEnvironment } from "./vault-config.ts";
 import {
   cardLifetimeMs,
@@ -28,6 +29,9 @@ export type TakenCard =
 
 type Fingerprinted = { readonly fingerprint?: CardFingerprint | undefined };
 
+/** What a row of a card being paid seals. `needsCode`: a stored card, which is used only with a security code. */
+type SealedCard = Card & Fingerprinted & { readonly needsCode?: boolean | undefined };
+
 const keepCall = callOf(
   "keep_card",
   ["text", "text", "bytea", "text", "int", "int", "int", "int"],
@@ -44,10 +48,17 @@ const takeCall = callOf("take_card", ["bytea", "text", "text"], "r AS sealed", "
 
 const readStatement: Statement = {
   name: "vault_read_card",
-  text: `SELECT expires_at <= clock_timestamp() AS expired, uses_left < $4 AS used, sealed FROM card
+  text: `SELECT expires_at <= clock_timestamp() AS expired, uses_left AS "usesLeft", sealed FROM card
     WHERE token_hash = $1 AND environment = $2 AND session_id = $3`,
 };
-type ReadCard = { readonly expired: boolean; readonly used: boolean; readonly sealed: string };
+type ReadCard = { readonly expired: boolean; readonly usesLeft: number; readonly sealed: string };
+
+const lockStatement: Statement = { name: "vault_lock_card", text: `${readStatement.text} FOR UPDATE` };
+
+const addCodeStatement: Statement = {
+  name: "vault_add_code",
+  text: "UPDATE card SET sealed = $2, uses_left = $3 WHERE token_hash = $1",
+};
 
 // In one order, so that no two calls deadlock.
 const endSessionsStatement: Statement = {
@@ -64,27 +75,24 @@ const forgetStatement: Statement = {
 };
 
 /**
- * Seals a card for one session and counts it there. Only the caller ever has the token. Throws `session_ended` once the
- * session was forgotten, `rate_limited` from its eleventh card on.
+ * Seals a card for one session and counts it there. Only the caller ever has the token, which has no uses where `needsCode`
+ * until `addSecurityCode`. Throws `session_ended` once the session was forgotten, `rate_limited` from its eleventh card on.
  */
 export async function keepCard(
   database: Queryable,
   vault: VaultEnvironment,
   { session: sessionId, profile }: Pick<SessionGrant, "session" | "profile">,
   card: Card,
+  needsCode?: boolean,
 ): Promise<KeptCard> {
-  const { environment, ring, cardToken } = vault;
+  const { environment, cardToken } = vault;
   const fingerprint = fingerprintOf(vault, { profile, number: card.number });
-  const facts = { ...beginningOf(card), expiresAt: new Date(Date.now() + cardLifetimeMs), fingerprint };
+  const facts = { ...beginningOf(card), expiresAt: new Date(Date.now() + cardLifetimeMs), fingerprint, needsCode };
   const token = makeCardToken(cardToken, { environment, sessionId }, facts);
-  const sealed = seal(
-    ringOfToken(ring, token),
-    placeOf(environment, sessionId),
-    JSON.stringify({ ...card, fingerprint }),
-  );
+  const sealed = sealCard(vault, { sessionId, token }, { ...card, fingerprint, needsCode });
   const [kept] = await database.query<{ expiresAt: Date }>(keepCall, [
     ...[sessionId, environment, sha256(token), sealed],
-    ...[cardLifetimeMs, sessionCountLifetimeMs, tokensPerSession, usesPerToken],
+    ...[cardLifetimeMs, sessionCountLifetimeMs, tokensPerSession, needsCode ? 0 : usesPerToken],
   ]);
   if (kept !== undefined) return { token: new Secret(token), expiresAt: kept.expiresAt };
   const [session] = await database.query<{ over: boolean }>(sessionOverStatement, [environment, sessionId]);
@@ -95,25 +103,25 @@ export async function keepCard(
 /** Consumes one use of the token, durably, and opens its card. */
 export async function takeCard(
   database: Database,
-  { environment, ring }: VaultEnvironment,
+  vault: VaultEnvironment,
   sessionId: string,
   token: string,
 ): Promise<TakenCard> {
-  const key = [sha256(token), environment, sessionId];
+  const key = [sha256(token), vault.environment, sessionId];
   const [taken] = await database.query<{ sealed: string }>(takeCall, key);
   if (taken !== undefined) {
     // Sealed by a key that has been dropped: it cannot be opened any more, and nothing was sent.
-    if (!hasKeyFor(ring, taken.sealed)) return { type: "not_found" };
-    const { fingerprint: _, ...card } = openCard(ring, taken.sealed, token, placeOf(environment, sessionId));
+    if (!hasKeyFor(vault.ring, taken.sealed)) return { type: "not_found" };
+    const { fingerprint: _, needsCode: __, ...card } = openCard(vault, { sessionId, token }, taken.sealed);
     return { type: "card", card };
   }
-  const [left] = await database.query<ReadCard>(readStatement, [...key, usesPerToken]);
+  const [left] = await database.query<ReadCard>(readStatement, key);
   if (left === undefined) return { type: "not_found" };
   return { type: left.expired ? "expired" : "used_up" };
 }
 
-/** The state of a token before it is paid with: `used` from its first use on. */
-export type TokenState = "unused" | "not_found" | "expired" | "used";
+/** The state of a token before it is paid with: `used` from its first use on, `code_missing` before its security code. */
+export type TokenState = "unused" | "not_found" | "expired" | "used" | "code_missing";
 
 /**
  * Returns the state of a token in a session, with the beginning and the fingerprint of an unused one's card; uses nothing
@@ -121,21 +129,56 @@ export type TokenState = "unused" | "not_found" | "expired" | "used";
  */
 export async function checkToken(
   database: Database,
-  { environment, ring }: VaultEnvironment,
+  vault: VaultEnvironment,
   sessionId: string,
   token: string,
 ): Promise<{ readonly state: TokenState; readonly card?: ReturnType<typeof beginningOf> & Fingerprinted }> {
-  const key = [sha256(token), environment, sessionId, usesPerToken];
-  const [card] = await database.query<ReadCard>(readStatement, key);
-  if (card === undefined || !hasKeyFor(ring, card.sealed)) return { state: "not_found" };
-  if (card.used) return { state: "used" };
-  if (card.expired) return { state: "expired" };
-  const opened = openCard(ring, card.sealed, token, placeOf(environment, sessionId));
-  return { state: "unused", card: { ...beginningOf(opened), fingerprint: opened.fingerprint } };
+  const [row] = await database.query<ReadCard>(readStatement, [sha256(token), vault.environment, sessionId]);
+  if (row === undefined || !hasKeyFor(vault.ring, row.sealed)) return { state: "not_found" };
+  const card = openCard(vault, { sessionId, token }, row.sealed);
+  if (row.usesLeft < usesPerToken && !awaitsCode(card)) return { state: "used" };
+  if (row.expired) return { state: "expired" };
+  if (awaitsCode(card)) return { state: "code_missing" };
+  return { state: "unused", card: { ...beginningOf(card), fingerprint: card.fingerprint } };
 }
 
-function openCard(ring: KeyRing, sealed: string, token: string, associatedData: string): Card & Fingerprinted {
-  return JSON.parse(unseal(ringOfToken(ring, token), associatedData, sealed).expose()) as Card & Fingerprinted;
+/**
+ * Gives the token of a stored card its security code, and its uses. A code that was mistyped may be replaced until the first
+ * use. Throws `token_not_found`, `token_expired` or `token_used`, and `invalid_field` for a code that the card cannot have.
+ */
+export async function addSecurityCode(
+  database: Database,
+  vault: VaultEnvironment,
+  sessionId: string,
+  { token, cvc }: SecurityCode,
+): Promise<void> {
+  const hash = sha256(token);
+  await database.transaction(async (tx) => {
+    const [row] = await tx.query<ReadCard>(lockStatement, [hash, vault.environment, sessionId]);
+    const card = row && hasKeyFor(vault.ring, row.sealed) ? openCard(vault, { sessionId, token }, row.sealed) : undefined;
+    if (!row || !card?.needsCode)
+      throw new DomainError("token_not_found", "No stored card of this session waits for a security code.");
+    if (row.expired) throw new DomainError("token_expired", "The card was opened too long ago. Choose it again.");
+    if (row.usesLeft < usesPerToken && !awaitsCode(card))
+      throw new DomainError("token_used", "This card was sent to a gateway already.");
+    refuseWhenAny(findCodeProblems(card.number, cvc).map(({ field, detail }) => problem(field, "invalid_field", detail)));
+    tx.send(addCodeStatement, [hash, sealCard(vault, { sessionId, token }, { ...card, cvc }), usesPerToken]);
+  });
+}
+
+function awaitsCode({ needsCode, cvc }: SealedCard): boolean {
+  return needsCode === true && cvc === undefined;
+}
+
+/** The session and the token of a card being paid: with the ring they open it. */
+type CardKey = { readonly sessionId: string; readonly token: string };
+
+function sealCard({ environment, ring }: VaultEnvironment, { sessionId, token }: CardKey, card: SealedCard): string {
+  return seal(ringOfToken(ring, token), placeOf(environment, sessionId), JSON.stringify(card));
+}
+
+function openCard({ environment, ring }: VaultEnvironment, { sessionId, token }: CardKey, sealed: string): SealedCard {
+  return JSON.parse(unseal(ringOfToken(ring, token), placeOf(environment, sessionId), sealed).expose()) as SealedCard;
 }
 
 /**
@@ -148,9 +191,41 @@ export async function forgetSessions(
   sessionIds: readonly string[],
 ): Promise<void> {
   await database.transaction(async (tx) => {
-    tx.send(endSessionsStatement, [environment, sessionIds, sessionCountLifetimeMs]);
-    tx.send(forgetStatement, [environment, sessionIds]);
+    endSessions(tx, environment, sessionIds);
+    forgetCards(tx, environment, sessionIds);
   });
+}
+
+function endSessions(tx: Tx, environment: string, sessionIds: readonly string[]): void {
+  tx.send(endSessionsStatement, [environment, sessionIds, sessionCountLifetimeMs]);
+}
+
+function forgetCards(tx: Tx, environment: string, sessionIds: readonly string[]): void {
+  tx.send(forgetStatement, [environment, sessionIds]);
+}
+
+/**
+ * Hands a session's card out for the last time and forgets the session, in the transaction that stores it. `store` gets what
+ * is left of the card without its security code; undefined if it is no longer there.
+ */
+export async function releaseCard<Result>(
+  database: Database,
+  vault: VaultEnvironment,
+  { sessionId, token }: CardKey,
+  store: (tx: Tx, card: Omit<Card, "cvc"> | undefined) => Promise<Result>,
+): Promise<Result> {
+  return database.transaction(async (tx) => {
+    endSessions(tx, vault.environment, [sessionId]);
+    const [row] = await tx.query<ReadCard>(readStatement, [sha256(token), vault.environment, sessionId]);
+    const isThere = row && !row.expired && hasKeyFor(vault.ring, row.sealed);
+    const result = await store(tx, isThere ? withoutCode(openCard(vault, { sessionId, token }, row.sealed)) : undefined);
+    forgetCards(tx, vault.environment, [sessionId]);
+    return result;
+  });
+}
+
+function withoutCode({ number, expMonth, expYear, holder, postalCode, brand }: Card): Omit<Card, "cvc"> {
+  return { number, expMonth, expYear, holder, postalCode, brand };
 }
 
 // Counting this many takes some milliseconds; a larger number adds no information.

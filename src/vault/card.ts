@@ -9,7 +9,8 @@ export type Card = {
   readonly expMonth: number;
   /** Four digits. */
   readonly expYear: number;
-  readonly cvc: string;
+  /** Absent of a stored card, unless its customer has typed it again. */
+  readonly cvc?: string | undefined;
   readonly holder?: string | undefined;
   /** The postal code of the billing address. */
   readonly postalCode?: string | undefined;
@@ -100,15 +101,10 @@ export function isNetworkNumber(digits: string): boolean {
 /** Returns every problem of a card at `now`; an empty list for a plausible one. */
 export function findCardProblems(card: Card, now: Date): CardProblem[] {
   const problems: CardProblem[] = [];
-  const rule = ruleOf(card.number);
-  if (!isPlausibleNumber(card.number, rule)) {
+  if (!isPlausibleNumber(card.number, ruleOf(card.number))) {
     problems.push({ field: "number", detail: "The card number is not complete or has a typing mistake." });
   }
-  problems.push(...findExpiryProblems(card, now));
-  const isKnown = rule !== undefined && rule.brand !== "unknown";
-  if (!/^[0-9]+$/.test(card.cvc) || !(isKnown ? [rule.cvcLength] : [3, 4]).includes(card.cvc.length)) {
-    problems.push({ field: "cvc", detail: `The security code has ${isKnown ? rule.cvcLength : "3 or 4"} digits.` });
-  }
+  problems.push(...findExpiryProblems(card, now), ...findCodeProblems(card.number, card.cvc));
   if (card.holder !== undefined && !isPlausibleHolder(card.holder)) {
     problems.push({ field: "holder", detail: `The name has 1 to ${holderLengthMax} characters and no card number.` });
   }
@@ -119,6 +115,14 @@ export function findCardProblems(card: Card, now: Date): CardProblem[] {
     problems.push({ field: "brand", detail: "The card cannot have this brand." });
   }
   return problems;
+}
+
+/** Returns the problem of a security code for a number, if it has one. */
+export function findCodeProblems(number: string, cvc = ""): CardProblem[] {
+  const rule = ruleOf(number);
+  const isKnown = rule !== undefined && rule.brand !== "unknown";
+  if (/^[0-9]+$/.test(cvc) && (isKnown ? [rule.cvcLength] : [3, 4]).includes(cvc.length)) return [];
+  return [{ field: "cvc", detail: `The security code has ${isKnown ? rule.cvcLength : "3 or 4"} digits.` }];
 }
 
 /** Reports whether a card with this number can bear the brand, alone or beside another. */

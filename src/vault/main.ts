@@ -2,6 +2,7 @@
 import { platform } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import { createCountedClientOf, createForwardingOf } from "../platform/client-address.ts";
+import { isDatabaseDown } from "../platform/database.ts";
 import { runLoop } from "../platform/loop.ts";
 import { GatewayHttp } from "../platform/outbound-http.ts";
 import { Readiness } from "../platform/readiness.ts";
@@ -13,6 +14,7 @@ import { destinations } from "./destinations.ts";
 import { disableCoreDumps, refuseInspection } from "./hardening.ts";
 import { listenHttp, listenHttp2 } from "./listeners.ts";
 import { publicHandler } from "./public-http.ts";
+import { requireStoreKeys } from "./stored-cards.ts";
 import type { VaultConfig } from "./vault-config.ts";
 import { answerBytesMax, connectTimeoutMs, sweepIntervalMs, sweepRowsMax } from "./vault-limits.ts";
 import { vaultRpcHandler } from "./vault-rpc.ts";
@@ -31,13 +33,14 @@ export type Vault = {
 };
 
 /**
- * Starts the vault, which listens once this returns. Throws if the process can be inspected, or if the configuration
- * would accept real cards in test.
+ * Starts the vault, which listens once this returns. Throws if the process can be inspected, if the configuration would
+ * accept real cards in test, or if it lacks the key of a stored card.
  */
 export async function startVault(config: VaultConfig): Promise<Vault> {
   refuseInspection(config.nodeOptions);
   refuseUnsafe(config);
   await refuseCoreDumps(config);
+  await refuseMissingKeys(config);
 
   const files = await buildBrowserFiles();
   const clientOf = createCountedClientOf(config.trustedProxies);
@@ -96,6 +99,14 @@ async function refuseCoreDumps({ environments, logger }: VaultConfig): Promise<v
     throw new Error("The live vault does not start while core dumps may be on: install prlimit, or use ulimit -Hc 0.");
   }
   logger.warn("core dumps may be on: start the vault with ulimit -c 0");
+}
+
+/** A database that does not answer yet has no card opened either, so it does not keep the vault from starting. */
+async function refuseMissingKeys({ database, environments, logger }: VaultConfig): Promise<void> {
+  await requireStoreKeys(database, environments).catch((error: unknown) => {
+    if (!isDatabaseDown(error)) throw error;
+    logger.warn({ err: error }, "the database did not answer: whether it names a missing key is not known");
+  });
 }
 
 function refuseUnsafe({ environments }: VaultConfig): void {

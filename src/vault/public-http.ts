@@ -1,6 +1,6 @@
 /**
- * The vault's public port: the SDK script, the card frame, the page around a bank's, their files, and POST /tokens. It
- * serves nothing else.
+ * The vault's public port: the SDK script, the card frame, the page around a bank's, their files, and the frame's calls:
+ * POST /tokens and POST /security-codes. It serves nothing else.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { v7 } from "uuid";
@@ -14,7 +14,7 @@ import { type FramePolicy, verifyFramePolicy } from "../platform/service-token.t
 import type { VerificationKey } from "../platform/signed-claims.ts";
 import type { BrowserFile, BrowserFiles } from "./browser-files.ts";
 import { isUnexpected, renderError } from "./public-error.ts";
-import { type Tokenizer, tokenize } from "./tokenize.ts";
+import { type Tokenizer, takeSecurityCode, tokenize } from "./tokenize.ts";
 
 export type PublicHttp = Tokenizer & {
   readonly files: BrowserFiles;
@@ -81,7 +81,16 @@ function handle(
 }
 
 /** Every route under which requests of the public port are counted, besides `other`. */
-export const vaultRoutes = ["healthz", "readyz", "sdk.js", "frame", "authentication", "tokens", "asset"] as const;
+export const vaultRoutes = [
+  "healthz",
+  "readyz",
+  "sdk.js",
+  "frame",
+  "authentication",
+  "tokens",
+  "security-codes",
+  "asset",
+] as const;
 
 function routeOf(routes: ReadonlyMap<string, Route>, { url = "" }: IncomingMessage): string {
   const [path = ""] = url.split("?");
@@ -133,6 +142,7 @@ function routesOf(vault: PublicHttp): ReadonlyMap<string, Route> {
     [files.relayScript.path, fileRoute(files.relayScript, assetCaching)],
     ["/authentication", { method: "GET", answer: counted(answerRelay) }],
     ["/tokens", { method: "POST", answer: counted(answerTokens) }],
+    ["/security-codes", { method: "POST", answer: counted(answerSecurityCode) }],
   ]);
   return routes;
 }
@@ -238,6 +248,11 @@ function relayPolicyHeader(embedders: Embedders, serviceOrigin: string): string 
 async function answerTokens(vault: PublicHttp, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const token = await tokenize(vault, request);
   response.writeHead(201, { "Content-Type": "application/json" }).end(JSON.stringify(token));
+}
+
+async function answerSecurityCode(vault: PublicHttp, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  await takeSecurityCode(vault, request);
+  response.writeHead(204).end();
 }
 
 function sendFile(file: BrowserFile, request: IncomingMessage, response: ServerResponse, status: number): void {

@@ -1,5 +1,6 @@
 /**
- * POST /tokens: turns a card from the card frame into a token of one session. The order of the checks is deliberate.
+ * POST /tokens: turns a card from the card frame into a token of one session; POST /security-codes: completes the token of a
+ * stored card. The order of the checks is deliberate.
  */
 import type { IncomingMessage } from "node:http";
 import type { CreateTokenResponseJson } from "../../gen/vault/v1/vault_pb.ts";
@@ -10,8 +11,8 @@ import { type SessionGrant, verifySessionGrant } from "../platform/service-token
 import type { VerificationKey } from "../platform/signed-claims.ts";
 import type { CallCounts } from "./call-counts.ts";
 import { type Card, findCardProblems, shownOf } from "./card.ts";
-import { parseCardJson, problem, refuseWhenAny } from "./card-json.ts";
-import { keepCard } from "./card-store.ts";
+import { parseCardJson, parseCodeJson, problem, refuseWhenAny } from "./card-json.ts";
+import { addSecurityCode, keepCard } from "./card-store.ts";
 import { readBody } from "./read-body.ts";
 import type { VaultEnvironment, VaultObserver } from "./vault-config.ts";
 import { tokenBodyBytesMax } from "./vault-limits.ts";
@@ -32,17 +33,38 @@ export type Tokenizer = {
  * merchant's only what may be a card: empty bodies cost nothing and keep no customer out.
  */
 export async function tokenize(tokenizer: Tokenizer, request: IncomingMessage): Promise<CreateTokenResponseJson> {
-  refuseForeignPage(tokenizer, request);
-  const { grant, environment } = authorize(tokenizer, request);
-  refuseOtherContent(request);
-  const caller = { ...grant, client: tokenizer.clientOf(request) };
-  tokenizer.callCounts.countCall(caller);
-  const card = parseCardJson(await readBody(request, request.headers, { bytesMax: tokenBodyBytesMax }));
+  const { grant, environment, caller, body } = await readCall(tokenizer, request);
+  const card = parseCardJson(body);
   refuseImplausible(card, environment);
   await tokenizer.callCounts.charge(caller);
   const { token, expiresAt } = await keepCard(tokenizer.database, environment, grant, card);
   tokenizer.observer?.tokenized(grant.environment);
   return { token: token.expose(), ...shownOf(card), expiresAt: expiresAt.toISOString() };
+}
+
+/**
+ * Gives the token of a stored card its uses, under the limits of `tokenize`. Throws a DomainError that contains nothing of
+ * the code.
+ */
+export async function takeSecurityCode(tokenizer: Tokenizer, request: IncomingMessage): Promise<void> {
+  const { grant, environment, caller, body } = await readCall(tokenizer, request);
+  const code = parseCodeJson(body);
+  if (!/^[0-9]{3,4}$/.test(code.cvc)) {
+    refuseWhenAny([problem("cvc", "invalid_field", "The security code has 3 or 4 digits.")]);
+  }
+  await tokenizer.callCounts.charge(caller);
+  await addSecurityCode(tokenizer.database, environment, grant.session, code);
+}
+
+/** Returns the body of a call that its grant, its page and the caller's own limits allow. */
+async function readCall(tokenizer: Tokenizer, request: IncomingMessage) {
+  refuseForeignPage(tokenizer, request);
+  const { grant, environment } = authorize(tokenizer, request);
+  refuseOtherContent(request);
+  const caller = { ...grant, client: tokenizer.clientOf(request) };
+  tokenizer.callCounts.countCall(caller);
+  const body = await readBody(request, request.headers, { bytesMax: tokenBodyBytesMax });
+  return { grant, environment, caller, body };
 }
 
 /** Refuses a browser on another page: only the card frame's own page may post here. */

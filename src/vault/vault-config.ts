@@ -64,6 +64,8 @@ export type VaultEnvironment = {
   readonly cardToken?: KeyRing | undefined;
   /** Keys of fingerprints of cards, which the vault alone has; without them a card has none. */
   readonly fingerprint?: KeyRing | undefined;
+  /** Seals stored cards, besides their handles; without it the vault stores none. */
+  readonly storeRing?: KeyRing | undefined;
   /** The test cards whose payments count against card testing. Absent in live, where every card counts. */
   readonly countedCards?: ReadonlySet<string> | undefined;
   /** The only numbers accepted. Absent where real cards are expected. */

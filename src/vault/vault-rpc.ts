@@ -1,20 +1,25 @@
 /**
- * VaultService over gRPC: authenticates the caller, validates the message, and returns protobuf. forward.ts and
- * card-store.ts do the work.
+ * VaultService over gRPC: authenticates the caller, validates the message, and returns protobuf. forward.ts, card-store.ts
+ * and stored-cards.ts do the work.
  */
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { create, type DescMessage, type DescMethodUnary, type MessageShape, toBinary } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { createValidator, type Validator } from "@bufbuild/protovalidate";
 import { Code, ConnectError } from "@connectrpc/connect";
 import {
   CheckTokenResponse_State,
   CheckTokenResponseSchema,
+  EraseCardResponseSchema,
   ForgetResponseSchema,
   type ForwardRequest,
   ForwardRequestSchema,
   type ForwardResponse,
   ForwardResponseSchema,
+  KeepCardResponseSchema,
   NeverSent_Reason,
+  OpenCardRequest_Code,
+  OpenCardResponseSchema,
   VaultService,
 } from "../../gen/vault/v1/vault_pb.ts";
 import { DomainError, unreachable } from "../platform/errors.ts";
@@ -35,6 +40,7 @@ import {
   unimplemented,
 } from "./grpc-unary.ts";
 import { isUnexpected, toConnectError } from "./public-error.ts";
+import { eraseCard, openCard, storeCard } from "./stored-cards.ts";
 import type { ForwardEnd, VaultEnvironment, VaultObserver } from "./vault-config.ts";
 import { refusalLogEveryMs } from "./vault-limits.ts";
 
@@ -133,6 +139,24 @@ function rpcsOf(vault: VaultRpc): [path: string, Rpc][] {
       await forgetSessions(vault.database, environment, [sessionId, ...moreSessionIds]);
       return create(ForgetResponseSchema);
     }),
+    rpc(VaultService.method.keepCard, async (environment, request) => {
+      const card = await storeCard(vault.database, environment, request);
+      if (card === undefined) return create(KeepCardResponseSchema);
+      const { fingerprint, ...known } = card;
+      const { versions, isCounted } = fingerprint;
+      return create(KeepCardResponseSchema, { card: { ...known, fingerprint: [...versions], isCounted } });
+    }),
+    rpc(VaultService.method.openCard, async (environment, { code, ...request }) => {
+      const needsCode = code !== OpenCardRequest_Code.NONE;
+      const card = await openCard(vault.database, environment, { ...request, needsCode });
+      if (card === undefined) return create(OpenCardResponseSchema);
+      const expiresAt = timestampFromDate(card.expiresAt);
+      return create(OpenCardResponseSchema, { card: { token: card.token.expose(), expiresAt } });
+    }),
+    rpc(VaultService.method.eraseCard, async (environment, request) => {
+      await eraseCard(vault.database, environment, request);
+      return create(EraseCardResponseSchema);
+    }),
   ];
 }
 
@@ -209,6 +233,7 @@ const tokenStates: Record<TokenState, CheckTokenResponse_State> = {
   not_found: CheckTokenResponse_State.NOT_FOUND,
   expired: CheckTokenResponse_State.EXPIRED,
   used: CheckTokenResponse_State.USED,
+  code_missing: CheckTokenResponse_State.CODE_MISSING,
 };
 
 const noCardReasons = {

@@ -23,14 +23,20 @@ import {
   signSessionGrant,
 } from "../../platform/service-token-signing.ts";
 import { type Tracing, untraced } from "../../platform/telemetry.ts";
-import type { CardForwarder, CardVault, Forwarding, ForwardReply, ForwardRequest, TokenCheck } from "../card-vault.ts";
+import type {
+  CardForwarder,
+  CardVault,
+  Forwarding,
+  ForwardReply,
+  ForwardRequest,
+  StoredCardVault,
+  TokenCheck,
+} from "../card-vault.ts";
 import type { VaultTlsPaths } from "../vault-settings.ts";
+import { connectWaitMs, storedCardsOf } from "./stored-cards.ts";
 
 // Time that the vault and the network may take beside the gateway.
 const ownTimeMs = 2_000;
-// A vault that restarts is back within a second or two. A payment may wait that long, and one of several vaults answers
-// at once.
-const connectWaitMs = 2_000;
 const forgetTimeoutMs = 5_000;
 // Sessions that end within it share a call; their cards stay that much longer, sealed and for no other use.
 const forgetTogetherMs = 50;
@@ -45,10 +51,12 @@ const tokenStates: Readonly<Partial<Record<CheckTokenResponse_State, TokenCheck[
   [CheckTokenResponse_State.NOT_FOUND]: "not_found",
   [CheckTokenResponse_State.EXPIRED]: "expired",
   [CheckTokenResponse_State.USED]: "used",
+  [CheckTokenResponse_State.CODE_MISSING]: "code_missing",
 };
 
 /** The client of one environment's vault, with a service token that is at most a second old for every call. */
 export class VaultClient implements CardForwarder {
+  readonly stored: StoredCardVault;
   readonly #client: GrpcClient<typeof VaultService>;
   readonly #serviceToken: () => string;
   readonly #log: Logger;
@@ -75,6 +83,7 @@ export class VaultClient implements CardForwarder {
     this.#environment = options.signing.environment;
     this.#cardToken = options.cardToken;
     this.#log = options.log;
+    this.stored = storedCardsOf(this.#client, () => this.#metadata());
   }
 
   forward(request: ForwardRequest): Promise<ForwardReply> {
@@ -114,7 +123,7 @@ export class VaultClient implements CardForwarder {
   #proven({ sessionId, token }: { sessionId: string; token: Secret }): TokenCheck | undefined {
     if (this.#cardToken === undefined || performance.now() < this.#askUntil) return undefined;
     const facts = readCardToken(this.#cardToken, { environment: this.#environment, sessionId }, token.expose());
-    if (facts === undefined || facts.expiresAt.getTime() <= Date.now()) return undefined;
+    if (facts === undefined || facts.needsCode || facts.expiresAt.getTime() <= Date.now()) return undefined;
     const { brand, firstDigits, fingerprint } = facts;
     return { state: "unused", card: { brand, firstDigits }, fingerprint };
   }
@@ -259,6 +268,7 @@ export function openSelfHostedVault(options: {
     forward: (request) => client.forward(request),
     checkToken: (asked) => client.checkToken(asked),
     forget: (sessionId) => client.forget(sessionId),
+    stored: client.stored,
     close: () => client.close(),
   };
 }
