@@ -11,6 +11,7 @@ import {
   rotatePageToken,
   rotateSealing,
   rotateSigning,
+  rotateStoreRing,
   rotateVaultRing,
 } from "./server-key-rotation.ts";
 import { generateKeyFile, generateVaultKeyFile, parseKeyFile, parseVaultKeys } from "./server-keys.ts";
@@ -128,6 +129,32 @@ describe("rotateFingerprint()", () => {
     expect(versionsOf(old)).toBeUndefined();
     expect(() => rotateFingerprint(old, "use")).toThrow("add one first");
     expect(versionsOf(rotateFingerprint(old, "add"))).toHaveLength(1);
+  });
+});
+
+describe("rotateStoreRing()", () => {
+  const storeRingOf = (file: object) => parseVaultKeys(JSON.stringify(file), "test").storeRing;
+
+  it("lets every vault open what every other one stores, at each step until the old key is dropped", () => {
+    const added = rotateStoreRing(vaultKeys, "add");
+    const used = rotateStoreRing(added, "use");
+    const dropped = rotateStoreRing(used, "drop");
+    for (const [from, to] of [
+      [vaultKeys, added],
+      [added, vaultKeys],
+      [added, used],
+      [used, added],
+      [used, dropped],
+    ]) {
+      expect(unseal(storeRingOf(to)!, "card", seal(storeRingOf(from)!, "card", "x")).expose()).toBe("x");
+    }
+    expect(Object.keys(storeRingOf(dropped)!.keys)).toEqual(["store-test-2"]);
+  });
+
+  it("adds the first key to a file from before it", () => {
+    const { storeRing: _, ...old } = vaultKeys;
+    expect(() => rotateStoreRing(old, "use")).toThrow("add one first");
+    expect(storeRingOf(rotateStoreRing(old, "add"))?.current).toBe("store-test-1");
   });
 });
 

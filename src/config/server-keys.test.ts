@@ -27,6 +27,12 @@ describe("parseKeyFile()", () => {
     expect(JSON.parse(apart.vaultKeyFile).vaultRing).toEqual(vaultRing);
   });
 
+  it.each(["storeRing", "fingerprint"])("refuses the vault's %s, which the edge must not have", (member) => {
+    const [edge, vault] = [generateKeyFile("test"), JSON.parse(generateVaultKeyFile(generateKeyFile("test")))];
+    const both = JSON.stringify({ ...JSON.parse(edge), [member]: vault[member] });
+    expect(() => parseKeyFile(both, "test")).toThrow(`${member} belongs into the vault's key file`);
+  });
+
   it("makes separate keys for each environment", () => {
     expect(parseKeyFile(generateKeyFile("test"), "test").clientSecret.letter).toBe("t");
     expect(parseKeyFile(generateKeyFile("live"), "live").clientSecret.letter).toBe("l");
@@ -45,6 +51,12 @@ describe("parseVaultKeys()", () => {
     const { privateKey } = parseKeyFile(keyFile, "test").signing;
     const word = Buffer.from("a word of the edge's");
     expect(verify(null, word, key!.publicKey, sign(null, word, privateKey))).toBe(true);
+  });
+
+  it("returns the store ring, and none of a file from before it", () => {
+    expect(parseVaultKeys(JSON.stringify(vaultKeyFile), "test").storeRing?.current).toBe("store-test-1");
+    const { storeRing: _, ...old } = vaultKeyFile;
+    expect(parseVaultKeys(JSON.stringify(old), "test").storeRing).toBeUndefined();
   });
 
   it("refuses keys that could sign: the vault grants no access, not even to itself", () => {

@@ -25,6 +25,15 @@ describe("readCardToken()", () => {
     expect(readCardToken(ring, { ...place, environment: "live" }, token)).toBeUndefined();
   });
 
+  it.each([{ fingerprint: { versions: [randomBytes(16).toString("hex")], isCounted: true } }, {}])(
+    "returns that a security code has to be typed first, with and without a fingerprint",
+    (also) => {
+      const needing = { ...facts, ...also, needsCode: true };
+      expect(readCardToken(ring, place, makeCardToken(ring, place, needing))).toEqual(needing);
+      expect(readCardToken(ring, place, makeCardToken(ring, place, { ...facts, ...also }))).toEqual({ ...facts, ...also });
+    },
+  );
+
   it("reads no token of another key, and of the keys of its ring each", () => {
     const turned: KeyRing = { current: "2", keys: { ...ring.keys, 2: randomBytes(32) } };
     expect(readCardToken(turned, place, token)).toEqual(facts);

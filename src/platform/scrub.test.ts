@@ -26,6 +26,7 @@ describe("scrub()", () => {
     ["a client secret", `no session ps_01h2xcejqtf2nbrexx3vqjhp41_secret_t1_${random(32)}`, "t1_"],
     ["an operator's token", `switchyard_operator_aaaa${random(28)}`, "operator_aaaa"],
     ["a vault token", "token tok_aaaabbbbccccddddeeeeffff", "bbbbcccc"],
+    ["the handle of a stored card", "vc_aaaabbbbccccddddeeeeffffgggghhhh is lost", "bbbbcccc"],
     ["a bearer token", `{"authorization":"Bearer ${random(20)}"}`, "Bearer [^*]"],
     ["a signed token", "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJwc18x.c2lnbmF0dXJl", "eyJzdWIi"],
     ["a page token", `pageToken=${random(40)}.${random(32)}`, "pageToken=[^*]"],

@@ -44,6 +44,28 @@ describe("planFill() of a form", () => {
   });
 });
 
+describe("planFill() of a stored card, which has no security code", () => {
+  const { cvc: _, ...stored } = card;
+
+  it.each([
+    ["STRIPE", "payment_method", "card[number]={{card.number}}&card[cvc]={{card.cvc}}", "card%5Bnumber%5D=4242424242424242"],
+    ["SANDBOX_A", "authorize", "card[cvc]={{card.cvc}}&amount=4900", "amount=4900"],
+    [
+      ...["ADYEN", "payment"],
+      '{"paymentMethod":{"number":"{{card.number}}","cvc":"{{card.cvc}}"},"shopperInteraction":"ContAuth"}',
+      '{"paymentMethod":{"number":"4242424242424242"},"shopperInteraction":"ContAuth"}',
+    ],
+    ["SANDBOX_B", "authorize", '{"paymentMethod":{"cvc":"{{card.cvc}}"}}', '{"paymentMethod":{}}'],
+    [
+      ...["PAYPAL", "authorize"],
+      '{"payment_source":{"card":{"expiry":"{{card.expYear}}-{{card.expMonth}}","security_code":"{{card.cvc}}"}}}',
+      '{"payment_source":{"card":{"expiry":"2031-04"}}}',
+    ],
+  ] as [string, string, string, string][])("omits the code at %s %s", (connector, operation, body, sent) => {
+    expect(filled(findDestination(destinations, { connector, operation }), body, stored)).toBe(sent);
+  });
+});
+
 describe("planFill() of JSON", () => {
   it.each([
     ["cartes_bancaires", { brand: "cartebancaire" }],

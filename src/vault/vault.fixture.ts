@@ -39,6 +39,8 @@ export type VaultFixture = {
   serviceToken(environment?: EnvironmentName): string;
   /** Sends POST /tokens with the session's grant. */
   tokenize(session: string, body: unknown, change?: { grant?: string; headers?: HeadersInit }): Promise<Response>;
+  /** Sends POST /security-codes with the session's grant. */
+  addCode(session: string, body: unknown, change?: { grant?: string; headers?: HeadersInit }): Promise<Response>;
   close(): Promise<void>;
 };
 
@@ -68,6 +70,16 @@ export async function startVaultFixture(change: Partial<VaultConfig> = {}): Prom
     session,
     { environment = "test", profile = "mer_1", origins = [], expiresAt = soon() } = {},
   ) => signSessionGrant(signing[environment], { session, profile, origins, expiresAt });
+  const post = (path: string): VaultFixture["tokenize"] => (session, body, options = {}) =>
+    fetch(`${vault.origins.public}${path}`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        authorization: `Bearer ${options.grant ?? grant(session)}`,
+        ...options.headers,
+      },
+      body: typeof body === "string" ? body : JSON.stringify(body),
+    });
   return {
     vault,
     config,
@@ -77,17 +89,8 @@ export async function startVaultFixture(change: Partial<VaultConfig> = {}): Prom
     policy: (origins, { environment = "test", serviceOrigin = "https://pay.example", expiresAt = soon() } = {}) =>
       signFramePolicy(signing[environment], { origins, serviceOrigin, expiresAt }),
     serviceToken: (environment = "test") => createServiceTokens(signing[environment])(),
-    async tokenize(session, body, options = {}) {
-      return fetch(`${vault.origins.public}/tokens`, {
-        method: "POST",
-        headers: {
-          "content-type": "application/json",
-          authorization: `Bearer ${options.grant ?? (await grant(session))}`,
-          ...options.headers,
-        },
-        body: typeof body === "string" ? body : JSON.stringify(body),
-      });
-    },
+    tokenize: post("/tokens"),
+    addCode: post("/security-codes"),
     async close() {
       await vault.close();
       await pool.end();
@@ -97,7 +100,8 @@ export async function startVaultFixture(change: Partial<VaultConfig> = {}): Prom
 
 function environmentOf(environment: EnvironmentName, testCards?: ReadonlySet<string>): VaultEnvironment {
   const ring = () => ({ current: "1", keys: { 1: randomBytes(32) } });
-  return { environment, ring: ring(), cardToken: ring(), fingerprint: ring(), testCards };
+  const rings = { ring: ring(), cardToken: ring(), fingerprint: ring(), storeRing: ring() };
+  return { environment, ...rings, testCards };
 }
 
 /** Returns an Ed25519 pair as both sides hold it. */
