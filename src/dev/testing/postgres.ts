@@ -1,8 +1,10 @@
 /** Databases for tests: one private PostgreSQL a run, one migrated template a kind, one clone a test file. */
 import { randomBytes } from "node:crypto";
+import { join } from "node:path";
 import { Client, escapeIdentifier, escapeLiteral, Pool } from "pg";
 import { inject } from "vitest";
 import { startPrivatePostgres } from "../../demo/private-postgres.ts";
+import { loadRecord } from "../../demo/server-record.ts";
 import { migrate } from "../../migrations/migrate.ts";
 import type { DatabaseKind } from "../../migrations/schema-history.ts";
 import { Database } from "../../platform/database.ts";
@@ -26,9 +28,19 @@ export type TestDatabase = {
  */
 export async function testPostgresUrl(): Promise<string> {
   return onceInTestRun("postgres", async () => {
-    const dataName = `${inject("testRunName")}-postgres`;
-    return (await startPrivatePostgres({ stateFolder: testStateFolder, dataName, forTests: true })).ownerUrl;
+    return (await startPrivatePostgres({ stateFolder: testStateFolder, dataName: dataName(), forTests: true })).ownerUrl;
   });
+}
+
+function dataName(): string {
+  return `${inject("testRunName")}-postgres`;
+}
+
+/** The folder with the files of the run's PostgreSQL, which has started. */
+export function testPostgresFolder(): string {
+  const record = loadRecord(join(testStateFolder, `${dataName()}.json`));
+  if (record === undefined) throw new Error("the PostgreSQL of this run has not started");
+  return record.dataFolder;
 }
 
 /** Creates a database of `kind` with all its migrations and no rows, and a runtime role that reaches no other one. */

@@ -1,0 +1,111 @@
+/** Searches what payments leave behind whose cards are stored: every row, the write-ahead log, and the vault's own log. */
+import { randomBytes } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { VaultClient } from "../card-vault/own/vault-rpc.ts";
+import { findTraces, type Trace, tracesOfCvc, tracesOfNumber, tracesOfText } from "../dev/e2e/canary-search.ts";
+import { forFile } from "../dev/testing/for-file.ts";
+import { testPostgresFolder } from "../dev/testing/postgres.ts";
+import { Receiver } from "../dev/testing/receiver.ts";
+import { createStrictLog } from "../dev/testing/strict-log.ts";
+import { passesLuhn } from "../platform/luhn.ts";
+import { encodeId } from "../platform/ids.ts";
+import { systemRuntime } from "../platform/runtime.ts";
+import { Secret } from "../platform/secrets.ts";
+import { startVaultFixture, testCard } from "./vault.fixture.ts";
+
+const lines: string[] = [];
+const logger = createStrictLog((line) => void lines.push(line));
+const fixture = await forFile(() => startVaultFixture({ logger }));
+const gateway = await forFile(() => Receiver.start());
+const client = await forFile(
+  () =>
+    new VaultClient({
+      address: new URL(fixture.vault.origins.grpc).host,
+      signing: fixture.signing.test,
+      log: createStrictLog(),
+    }),
+);
+
+const payments = 50;
+const merchantId = systemRuntime.uuid();
+// Other tests write to the same log, so this number is this test's alone.
+const digits = "453967081352946";
+const number = `${digits}${[..."0123456789"].find((digit) => passesLuhn(digits + digit))}`;
+const card = { ...testCard, number, cvc: "739", holder: "Philippa Quartermain", postalCode: "WX9 7QZ" };
+(fixture.config.environments[0]!.testCards as Set<string>).add(number);
+
+const query = async <Row>(text: string) => (await fixture.database.pool.query(text)).rows as Row[];
+
+/** Where the write-ahead log ends, durable until there. */
+async function endOfLog(): Promise<string> {
+  await fixture.database.pool.query(
+    "BEGIN; SET LOCAL synchronous_commit = on; INSERT INTO stored_card (handle_hash, environment, merchant_id, session_id, sealed) VALUES (sha256(random()::text::bytea), 'live', 'mer_1', 'ps_1', 'none.'); COMMIT",
+  );
+  const [row] = await query<{ name: string }>("SELECT pg_walfile_name(pg_current_wal_lsn()) AS name");
+  return row!.name;
+}
+
+/** Reads the files of the write-ahead log from one to another, both included. */
+function readLog(from: string, to: string): string[] {
+  const folder = join(testPostgresFolder(), "pg_wal");
+  const names = readdirSync(folder).filter((name) => name.length === from.length && name >= from && name <= to);
+  return names.map((name) => readFileSync(join(folder, name), "latin1"));
+}
+
+// A page of the log may end within a record.
+const partsOf = (sealed: string) => [50, 120, 190, 260].map((at) => sealed.slice(at, at + 60));
+
+/** Pays and stores a card; returns how it was sealed until then. */
+async function payAndStore(): Promise<string> {
+  const sessionId = systemRuntime.uuid();
+  const session = encodeId("ps", sessionId);
+  const { token } = await (await fixture.tokenize(session, card)).json();
+  await client.forward({
+    connector: "SANDBOX_A",
+    operation: "authorize",
+    token: new Secret(token),
+    sessionId: session,
+    origin: gateway.url,
+    pathVariables: {},
+    headers: {},
+    body: "card[number]={{card.number}}&card[cvc]={{card.cvc}}&card[holder]={{card.holder}}",
+    timeoutMs: 5_000,
+  });
+  const [row] = await query<{ sealed: string }>(`SELECT sealed FROM card WHERE session_id = '${session}'`);
+  const handle = new Secret(`vc_${randomBytes(24).toString("base64url")}`);
+  expect(await client.stored.keep({ sessionId, merchantId, token: new Secret(token), handle })).toMatchObject({
+    brand: "visa",
+  });
+  return row!.sealed;
+}
+
+it("leaves no card in clear, and of a security code not even what was sealed", async () => {
+  const begin = await endOfLog();
+  const volatile: string[] = [];
+  for (let payment = 0; payment < payments; payment++) volatile.push(await payAndStore());
+  const log = readLog(begin, await endOfLog());
+  expect(gateway.requests).toHaveLength(payments);
+  expect(gateway.requests.every(({ body }) => body.toString().includes("739"))).toBe(true);
+
+  const isLogged = (sealed: string) => partsOf(sealed).some((part) => log.some((text) => text.includes(part)));
+  const stored = await query<{ sealed: string }>("SELECT sealed FROM stored_card WHERE environment = 'test'");
+  expect(stored).toHaveLength(payments);
+  // The search finds what is there, and the code was sealed in what is not.
+  expect(stored.every(({ sealed }) => isLogged(sealed))).toBe(true);
+  expect(volatile.filter(isLogged)).toEqual([]);
+
+  expect(await query("SELECT 1 FROM card")).toEqual([]);
+  const rows = await query<{ row: string }>(
+    "SELECT kept::text AS row FROM stored_card kept UNION ALL SELECT kept::text FROM card_session kept",
+  );
+  const traces: Trace[] = [
+    ...tracesOfNumber(card.number),
+    ...tracesOfCvc(card.cvc),
+    ...tracesOfText("the name", card.holder),
+    ...tracesOfText("the postal code", card.postalCode),
+  ];
+  const leftovers = [...log, rows.map(({ row }) => row).join("\n"), lines.join("\n")];
+  expect(leftovers.flatMap((text) => findTraces(text, traces))).toEqual([]);
+});
