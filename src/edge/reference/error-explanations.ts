@@ -90,10 +90,10 @@ export const explanations = {
     "Nothing exists at this path, or no session has this id for this key. A key does not find sessions of another merchant or of the other environment. Check the path, the id and the key's environment.",
   ),
   token_not_found: resources(
-    "From the widget's `SubmitPayment`: the vault has no card under this token for this session. The session stays open: make a new token and submit it. The widget does so once automatically.",
+    "From the widget's `SubmitPayment`: the vault has no card under this token for this session. The session stays open: make a new token and submit it. The widget does so once automatically. From the vault: no stored card of this session waits for a security code under this token.",
   ),
   token_expired: resources(
-    "From the widget's `SubmitPayment`: the vault no longer keeps this card. The session stays open: make a new token and submit it. The widget does so once automatically.",
+    "From the widget's `SubmitPayment`: the vault no longer keeps this card. The session stays open: make a new token and submit it. The widget does so once automatically. From the vault: the stored card was chosen too long ago to take its security code.",
   ),
   method_not_allowed: resources(
     "The path exists, but not with this method. The `Allow` header lists the methods that it has.",
@@ -128,7 +128,7 @@ export const explanations = {
     "The session was submitted, so it can neither be cancelled nor replaced, and nothing was created. Wait for its webhook. If it is `held` for a later capture, cancel it first.",
   ),
   token_used: state(
-    "From the widget's `SubmitPayment`: the session has not been submitted, and this token was used before. The session stays open: make a new token and submit it. The widget does so once automatically.",
+    "From the widget's `SubmitPayment`: the session has not been submitted, and this token was used before. The session stays open: make a new token and submit it. The widget does so once automatically. From the vault: the stored card was sent to a gateway already, so its security code cannot be changed.",
   ),
   no_action: state(
     "From the widget's calls: the session waits for no such action. The customer has answered, or the payment has gone on. Read the session.",
