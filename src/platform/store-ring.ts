@@ -33,7 +33,7 @@ const selectOfEachKey: Statement = {
 };
 
 /** A key that seals stored cards. */
-export type SealingKey = {
+type SealingKey = {
   readonly keyId: string;
   /** `missing`: not in the ring. `other`: the ring has another key of this name. */
   readonly state: "opens" | "missing" | "other";

@@ -112,7 +112,7 @@ export async function takeCard(
   if (taken !== undefined) {
     // Sealed by a key that has been dropped: it cannot be opened any more, and nothing was sent.
     if (!hasKeyFor(vault.ring, taken.sealed)) return { type: "not_found" };
-    const { fingerprint: _, needsCode: __, ...card } = openCard(vault, { sessionId, token }, taken.sealed);
+    const { fingerprint: _, needsCode: __, ...card } = unsealCard(vault, { sessionId, token }, taken.sealed);
     return { type: "card", card };
   }
   const [left] = await database.query<ReadCard>(readStatement, key);
@@ -135,7 +135,7 @@ export async function checkToken(
 ): Promise<{ readonly state: TokenState; readonly card?: ReturnType<typeof beginningOf> & Fingerprinted }> {
   const [row] = await database.query<ReadCard>(readStatement, [sha256(token), vault.environment, sessionId]);
   if (row === undefined || !hasKeyFor(vault.ring, row.sealed)) return { state: "not_found" };
-  const card = openCard(vault, { sessionId, token }, row.sealed);
+  const card = unsealCard(vault, { sessionId, token }, row.sealed);
   if (row.usesLeft < usesPerToken && !awaitsCode(card)) return { state: "used" };
   if (row.expired) return { state: "expired" };
   if (awaitsCode(card)) return { state: "code_missing" };
@@ -155,7 +155,7 @@ export async function addSecurityCode(
   const hash = sha256(token);
   await database.transaction(async (tx) => {
     const [row] = await tx.query<ReadCard>(lockStatement, [hash, vault.environment, sessionId]);
-    const card = row && hasKeyFor(vault.ring, row.sealed) ? openCard(vault, { sessionId, token }, row.sealed) : undefined;
+    const card = row && hasKeyFor(vault.ring, row.sealed) ? unsealCard(vault, { sessionId, token }, row.sealed) : undefined;
     if (!row || !card?.needsCode)
       throw new DomainError("token_not_found", "No stored card of this session waits for a security code.");
     if (row.expired) throw new DomainError("token_expired", "The card was opened too long ago. Choose it again.");
@@ -177,7 +177,7 @@ function sealCard({ environment, ring }: VaultEnvironment, { sessionId, token }:
   return seal(ringOfToken(ring, token), placeOf(environment, sessionId), JSON.stringify(card));
 }
 
-function openCard({ environment, ring }: VaultEnvironment, { sessionId, token }: CardKey, sealed: string): SealedCard {
+function unsealCard({ environment, ring }: VaultEnvironment, { sessionId, token }: CardKey, sealed: string): SealedCard {
   return JSON.parse(unseal(ringOfToken(ring, token), placeOf(environment, sessionId), sealed).expose()) as SealedCard;
 }
 
@@ -218,7 +218,7 @@ export async function releaseCard<Result>(
     endSessions(tx, vault.environment, [sessionId]);
     const [row] = await tx.query<ReadCard>(readStatement, [sha256(token), vault.environment, sessionId]);
     const isThere = row && !row.expired && hasKeyFor(vault.ring, row.sealed);
-    const result = await store(tx, isThere ? withoutCode(openCard(vault, { sessionId, token }, row.sealed)) : undefined);
+    const result = await store(tx, isThere ? withoutCode(unsealCard(vault, { sessionId, token }, row.sealed)) : undefined);
     forgetCards(tx, vault.environment, [sessionId]);
     return result;
   });

@@ -15,6 +15,7 @@ import { systemRuntime } from "../platform/runtime.ts";
 import { Secret, sha256 } from "../platform/secrets.ts";
 import type { EnvironmentName } from "../platform/signed-claims.ts";
 import type { CallCounts } from "./call-counts.ts";
+import { startVault } from "./main.ts";
 import { takeSecurityCode } from "./tokenize.ts";
 import { liveCard, startVaultFixture, testCard } from "./vault.fixture.ts";
 import { usesPerToken } from "./vault-limits.ts";
@@ -153,6 +154,16 @@ describe("StoredCardVault", () => {
       await expect(client.stored.open(asked)).rejects.toMatchObject({ cause: { code: Code.InvalidArgument } });
     },
   );
+});
+
+describe("startVault()", () => {
+  it("does not start without the key of a stored card, nor with another key of its name", async () => {
+    await stored();
+    for (const storeRing of [undefined, { current: "1", keys: { 1: randomBytes(32) } }]) {
+      const environments = fixture.config.environments.map((one) => ({ ...one, storeRing }));
+      await expect(startVault({ ...fixture.config, environments })).rejects.toThrow("does not start without it");
+    }
+  });
 });
 
 describe("a stored card that needs its security code", () => {
