@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file vault/v1/vault.proto.
  */
 export const file_vault_v1_vault: GenFile = /*@__PURE__*/
-  fileDesc("ChR2YXVsdC92MS92YXVsdC5wcm90bxIIdmF1bHQudjEivgEKEkNyZWF0ZVRva2VuUmVxdWVzdBIOCgZudW1iZXIYASABKAkSEQoJZXhwX21vbnRoGAIgASgFEhAKCGV4cF95ZWFyGAMgASgFEgsKA2N2YxgEIAEoCRITCgZob2xkZXIYBSABKAlIAIgBARIYCgtwb3N0YWxfY29kZRgGIAEoCUgBiAEBEhIKBWJyYW5kGAcgASgJSAKIAQFCCQoHX2hvbGRlckIOCgxfcG9zdGFsX2NvZGVCCAoGX2JyYW5kInIKE0NyZWF0ZVRva2VuUmVzcG9uc2USDQoFdG9rZW4YASABKAkSDQoFYnJhbmQYAiABKAkSDQoFbGFzdDQYAyABKAkSLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiwwMKDkZvcndhcmRSZXF1ZXN0EhkKCWNvbm5lY3RvchgBIAEoCUIGukgDyAEBEhkKCW9wZXJhdGlvbhgCIAEoCUIGukgDyAEBEhUKBXRva2VuGAMgASgJQga6SAPIAQESGgoKc2Vzc2lvbl9pZBgEIAEoCUIGukgDyAEBEhYKBm9yaWdpbhgFIAEoCUIGukgDyAEBEkMKDnBhdGhfdmFyaWFibGVzGAYgAygLMisudmF1bHQudjEuRm9yd2FyZFJlcXVlc3QuUGF0aFZhcmlhYmxlc0VudHJ5EjYKB2hlYWRlcnMYByADKAsyJS52YXVsdC52MS5Gb3J3YXJkUmVxdWVzdC5IZWFkZXJzRW50cnkSDAoEYm9keRgIIAEoDBIfCgp0aW1lb3V0X21zGAkgASgFQgu6SAgaBhjg1AMoARITCgZob2xkZXIYCiABKAlIAIgBARo0ChJQYXRoVmFyaWFibGVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARouCgxIZWFkZXJzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIJCgdfaG9sZGVyIs4BCg9Gb3J3YXJkUmVzcG9uc2USKQoGYW5zd2VyGAEgASgLMhcudmF1bHQudjEuR2F0ZXdheUFuc3dlckgAEikKCm5ldmVyX3NlbnQYAiABKAsyEy52YXVsdC52MS5OZXZlclNlbnRIABInCglub19hbnN3ZXIYAyABKAsyEi52YXVsdC52MS5Ob0Fuc3dlckgAEg0KBWJyYW5kGAQgASgJEg0KBWxhc3Q0GAUgASgJEhQKDGNob3Nlbl9icmFuZBgGIAEoCUIICgZyZXN1bHQilAEKDUdhdGV3YXlBbnN3ZXISDgoGc3RhdHVzGAEgASgFEjUKB2hlYWRlcnMYAiADKAsyJC52YXVsdC52MS5HYXRld2F5QW5zd2VyLkhlYWRlcnNFbnRyeRIMCgRib2R5GAMgASgMGi4KDEhlYWRlcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBItkBCglOZXZlclNlbnQSKgoGcmVhc29uGAEgASgOMhoudmF1bHQudjEuTmV2ZXJTZW50LlJlYXNvbhIOCgZkZXRhaWwYAiABKAkijwEKBlJlYXNvbhIWChJSRUFTT05fVU5TUEVDSUZJRUQQABIaChZSRUFTT05fVE9LRU5fTk9UX0ZPVU5EEAESGAoUUkVBU09OX1RPS0VOX0VYUElSRUQQAhIYChRSRUFTT05fVE9LRU5fVVNFRF9VUBADEh0KGVJFQVNPTl9DT05ORUNUSU9OX1JFRlVTRUQQBCItCghOb0Fuc3dlchIRCgl0aW1lZF9vdXQYASABKAgSDgoGZGV0YWlsGAIgASgJIkYKEUNoZWNrVG9rZW5SZXF1ZXN0EhUKBXRva2VuGAEgASgJQga6SAPIAQESGgoKc2Vzc2lvbl9pZBgCIAEoCUIGukgDyAEBIv8BChJDaGVja1Rva2VuUmVzcG9uc2USMQoFc3RhdGUYASABKA4yIi52YXVsdC52MS5DaGVja1Rva2VuUmVzcG9uc2UuU3RhdGUSDQoFYnJhbmQYAiABKAkSFAoMZmlyc3RfZGlnaXRzGAMgASgJEhMKC2ZpbmdlcnByaW50GAQgAygJEhIKCmlzX2NvdW50ZWQYBSABKAgiaAoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABIQCgxTVEFURV9VTlVTRUQQARITCg9TVEFURV9OT1RfRk9VTkQQAhIRCg1TVEFURV9FWFBJUkVEEAMSDgoKU1RBVEVfVVNFRBAEIlAKDUZvcmdldFJlcXVlc3QSGgoKc2Vzc2lvbl9pZBgBIAEoCUIGukgDyAEBEiMKEG1vcmVfc2Vzc2lvbl9pZHMYAiADKAlCCbpIBpIBAxDoByIQCg5Gb3JnZXRSZXNwb25zZTJaCgxUb2tlblNlcnZpY2USSgoLQ3JlYXRlVG9rZW4SHC52YXVsdC52MS5DcmVhdGVUb2tlblJlcXVlc3QaHS52YXVsdC52MS5DcmVhdGVUb2tlblJlc3BvbnNlMtQBCgxWYXVsdFNlcnZpY2USPgoHRm9yd2FyZBIYLnZhdWx0LnYxLkZvcndhcmRSZXF1ZXN0GhkudmF1bHQudjEuRm9yd2FyZFJlc3BvbnNlEkcKCkNoZWNrVG9rZW4SGy52YXVsdC52MS5DaGVja1Rva2VuUmVxdWVzdBocLnZhdWx0LnYxLkNoZWNrVG9rZW5SZXNwb25zZRI7CgZGb3JnZXQSFy52YXVsdC52MS5Gb3JnZXRSZXF1ZXN0GhgudmF1bHQudjEuRm9yZ2V0UmVzcG9uc2ViBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp]);
+  fileDesc("ChR2YXVsdC92MS92YXVsdC5wcm90bxIIdmF1bHQudjEivgEKEkNyZWF0ZVRva2VuUmVxdWVzdBIOCgZudW1iZXIYASABKAkSEQoJZXhwX21vbnRoGAIgASgFEhAKCGV4cF95ZWFyGAMgASgFEgsKA2N2YxgEIAEoCRITCgZob2xkZXIYBSABKAlIAIgBARIYCgtwb3N0YWxfY29kZRgGIAEoCUgBiAEBEhIKBWJyYW5kGAcgASgJSAKIAQFCCQoHX2hvbGRlckIOCgxfcG9zdGFsX2NvZGVCCAoGX2JyYW5kInIKE0NyZWF0ZVRva2VuUmVzcG9uc2USDQoFdG9rZW4YASABKAkSDQoFYnJhbmQYAiABKAkSDQoFbGFzdDQYAyABKAkSLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiNAoWQWRkU2VjdXJpdHlDb2RlUmVxdWVzdBINCgV0b2tlbhgBIAEoCRILCgNjdmMYAiABKAkiGQoXQWRkU2VjdXJpdHlDb2RlUmVzcG9uc2UiwwMKDkZvcndhcmRSZXF1ZXN0EhkKCWNvbm5lY3RvchgBIAEoCUIGukgDyAEBEhkKCW9wZXJhdGlvbhgCIAEoCUIGukgDyAEBEhUKBXRva2VuGAMgASgJQga6SAPIAQESGgoKc2Vzc2lvbl9pZBgEIAEoCUIGukgDyAEBEhYKBm9yaWdpbhgFIAEoCUIGukgDyAEBEkMKDnBhdGhfdmFyaWFibGVzGAYgAygLMisudmF1bHQudjEuRm9yd2FyZFJlcXVlc3QuUGF0aFZhcmlhYmxlc0VudHJ5EjYKB2hlYWRlcnMYByADKAsyJS52YXVsdC52MS5Gb3J3YXJkUmVxdWVzdC5IZWFkZXJzRW50cnkSDAoEYm9keRgIIAEoDBIfCgp0aW1lb3V0X21zGAkgASgFQgu6SAgaBhjg1AMoARITCgZob2xkZXIYCiABKAlIAIgBARo0ChJQYXRoVmFyaWFibGVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARouCgxIZWFkZXJzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIJCgdfaG9sZGVyIs4BCg9Gb3J3YXJkUmVzcG9uc2USKQoGYW5zd2VyGAEgASgLMhcudmF1bHQudjEuR2F0ZXdheUFuc3dlckgAEikKCm5ldmVyX3NlbnQYAiABKAsyEy52YXVsdC52MS5OZXZlclNlbnRIABInCglub19hbnN3ZXIYAyABKAsyEi52YXVsdC52MS5Ob0Fuc3dlckgAEg0KBWJyYW5kGAQgASgJEg0KBWxhc3Q0GAUgASgJEhQKDGNob3Nlbl9icmFuZBgGIAEoCUIICgZyZXN1bHQilAEKDUdhdGV3YXlBbnN3ZXISDgoGc3RhdHVzGAEgASgFEjUKB2hlYWRlcnMYAiADKAsyJC52YXVsdC52MS5HYXRld2F5QW5zd2VyLkhlYWRlcnNFbnRyeRIMCgRib2R5GAMgASgMGi4KDEhlYWRlcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBItkBCglOZXZlclNlbnQSKgoGcmVhc29uGAEgASgOMhoudmF1bHQudjEuTmV2ZXJTZW50LlJlYXNvbhIOCgZkZXRhaWwYAiABKAkijwEKBlJlYXNvbhIWChJSRUFTT05fVU5TUEVDSUZJRUQQABIaChZSRUFTT05fVE9LRU5fTk9UX0ZPVU5EEAESGAoUUkVBU09OX1RPS0VOX0VYUElSRUQQAhIYChRSRUFTT05fVE9LRU5fVVNFRF9VUBADEh0KGVJFQVNPTl9DT05ORUNUSU9OX1JFRlVTRUQQBCItCghOb0Fuc3dlchIRCgl0aW1lZF9vdXQYASABKAgSDgoGZGV0YWlsGAIgASgJIkYKEUNoZWNrVG9rZW5SZXF1ZXN0EhUKBXRva2VuGAEgASgJQga6SAPIAQESGgoKc2Vzc2lvbl9pZBgCIAEoCUIGukgDyAEBIpgCChJDaGVja1Rva2VuUmVzcG9uc2USMQoFc3RhdGUYASABKA4yIi52YXVsdC52MS5DaGVja1Rva2VuUmVzcG9uc2UuU3RhdGUSDQoFYnJhbmQYAiABKAkSFAoMZmlyc3RfZGlnaXRzGAMgASgJEhMKC2ZpbmdlcnByaW50GAQgAygJEhIKCmlzX2NvdW50ZWQYBSABKAgigAEKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASEAoMU1RBVEVfVU5VU0VEEAESEwoPU1RBVEVfTk9UX0ZPVU5EEAISEQoNU1RBVEVfRVhQSVJFRBADEg4KClNUQVRFX1VTRUQQBBIWChJTVEFURV9DT0RFX01JU1NJTkcQBSJQCg1Gb3JnZXRSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBARIjChBtb3JlX3Nlc3Npb25faWRzGAIgAygJQgm6SAaSAQMQ6AciEAoORm9yZ2V0UmVzcG9uc2UikAEKD0tlZXBDYXJkUmVxdWVzdBIaCgpzZXNzaW9uX2lkGAEgASgJQga6SAPIAQESGwoLbWVyY2hhbnRfaWQYAiABKAlCBrpIA8gBARIVCgV0b2tlbhgDIAEoCUIGukgDyAEBEi0KBmhhbmRsZRgEIAEoCUIdukgachgyFl52Y19bQS1aYS16MC05Xy1dezMyfSQiNgoQS2VlcENhcmRSZXNwb25zZRIiCgRjYXJkGAEgASgLMhQudmF1bHQudjEuU3RvcmVkQ2FyZCJ4CgpTdG9yZWRDYXJkEg0KBWJyYW5kGAEgASgJEg0KBWxhc3Q0GAIgASgJEhEKCWV4cF9tb250aBgDIAEoBRIQCghleHBfeWVhchgEIAEoBRITCgtmaW5nZXJwcmludBgFIAMoCRISCgppc19jb3VudGVkGAYgASgIIucBCg9PcGVuQ2FyZFJlcXVlc3QSGgoKc2Vzc2lvbl9pZBgBIAEoCUIGukgDyAEBEhsKC21lcmNoYW50X2lkGAIgASgJQga6SAPIAQESLQoGaGFuZGxlGAMgASgJQh26SBpyGDIWXnZjX1tBLVphLXowLTlfLV17MzJ9JBIsCgRjb2RlGAQgASgOMh4udmF1bHQudjEuT3BlbkNhcmRSZXF1ZXN0LkNvZGUiPgoEQ29kZRIUChBDT0RFX1VOU1BFQ0lGSUVEEAASEQoNQ09ERV9SRVFVSVJFRBABEg0KCUNPREVfTk9ORRACIjYKEE9wZW5DYXJkUmVzcG9uc2USIgoEY2FyZBgBIAEoCzIULnZhdWx0LnYxLk9wZW5lZENhcmQiSwoKT3BlbmVkQ2FyZBINCgV0b2tlbhgBIAEoCRIuCgpleHBpcmVzX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJNChBFcmFzZUNhcmRSZXF1ZXN0EhwKC2hhbmRsZV9oYXNoGAEgASgMQge6SAR6AmggEhsKC21lcmNoYW50X2lkGAIgASgJQga6SAPIAQEiEwoRRXJhc2VDYXJkUmVzcG9uc2UysgEKDFRva2VuU2VydmljZRJKCgtDcmVhdGVUb2tlbhIcLnZhdWx0LnYxLkNyZWF0ZVRva2VuUmVxdWVzdBodLnZhdWx0LnYxLkNyZWF0ZVRva2VuUmVzcG9uc2USVgoPQWRkU2VjdXJpdHlDb2RlEiAudmF1bHQudjEuQWRkU2VjdXJpdHlDb2RlUmVxdWVzdBohLnZhdWx0LnYxLkFkZFNlY3VyaXR5Q29kZVJlc3BvbnNlMqADCgxWYXVsdFNlcnZpY2USPgoHRm9yd2FyZBIYLnZhdWx0LnYxLkZvcndhcmRSZXF1ZXN0GhkudmF1bHQudjEuRm9yd2FyZFJlc3BvbnNlEkcKCkNoZWNrVG9rZW4SGy52YXVsdC52MS5DaGVja1Rva2VuUmVxdWVzdBocLnZhdWx0LnYxLkNoZWNrVG9rZW5SZXNwb25zZRI7CgZGb3JnZXQSFy52YXVsdC52MS5Gb3JnZXRSZXF1ZXN0GhgudmF1bHQudjEuRm9yZ2V0UmVzcG9uc2USQQoIS2VlcENhcmQSGS52YXVsdC52MS5LZWVwQ2FyZFJlcXVlc3QaGi52YXVsdC52MS5LZWVwQ2FyZFJlc3BvbnNlEkEKCE9wZW5DYXJkEhkudmF1bHQudjEuT3BlbkNhcmRSZXF1ZXN0GhoudmF1bHQudjEuT3BlbkNhcmRSZXNwb25zZRJECglFcmFzZUNhcmQSGi52YXVsdC52MS5FcmFzZUNhcmRSZXF1ZXN0GhsudmF1bHQudjEuRXJhc2VDYXJkUmVzcG9uc2ViBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message vault.v1.CreateTokenRequest
@@ -180,6 +180,66 @@ export const CreateTokenResponseSchema: GenMessage<CreateTokenResponse, {jsonTyp
   messageDesc(file_vault_v1_vault, 1);
 
 /**
+ * @generated from message vault.v1.AddSecurityCodeRequest
+ */
+export type AddSecurityCodeRequest = Message<"vault.v1.AddSecurityCodeRequest"> & {
+  /**
+   * Of a stored card, from OpenCard for the grant's session.
+   *
+   * @generated from field: string token = 1;
+   */
+  token: string;
+
+  /**
+   * @generated from field: string cvc = 2;
+   */
+  cvc: string;
+};
+
+/**
+ * @generated from message vault.v1.AddSecurityCodeRequest
+ */
+export type AddSecurityCodeRequestJson = {
+  /**
+   * Of a stored card, from OpenCard for the grant's session.
+   *
+   * @generated from field: string token = 1;
+   */
+  token?: string;
+
+  /**
+   * @generated from field: string cvc = 2;
+   */
+  cvc?: string;
+};
+
+/**
+ * Describes the message vault.v1.AddSecurityCodeRequest.
+ * Use `create(AddSecurityCodeRequestSchema)` to create a new message.
+ */
+export const AddSecurityCodeRequestSchema: GenMessage<AddSecurityCodeRequest, {jsonType: AddSecurityCodeRequestJson}> = /*@__PURE__*/
+  messageDesc(file_vault_v1_vault, 2);
+
+/**
+ * @generated from message vault.v1.AddSecurityCodeResponse
+ */
+export type AddSecurityCodeResponse = Message<"vault.v1.AddSecurityCodeResponse"> & {
+};
+
+/**
+ * @generated from message vault.v1.AddSecurityCodeResponse
+ */
+export type AddSecurityCodeResponseJson = {
+};
+
+/**
+ * Describes the message vault.v1.AddSecurityCodeResponse.
+ * Use `create(AddSecurityCodeResponseSchema)` to create a new message.
+ */
+export const AddSecurityCodeResponseSchema: GenMessage<AddSecurityCodeResponse, {jsonType: AddSecurityCodeResponseJson}> = /*@__PURE__*/
+  messageDesc(file_vault_v1_vault, 3);
+
+/**
  * @generated from message vault.v1.ForwardRequest
  */
 export type ForwardRequest = Message<"vault.v1.ForwardRequest"> & {
@@ -330,7 +390,7 @@ export type ForwardRequestJson = {
  * Use `create(ForwardRequestSchema)` to create a new message.
  */
 export const ForwardRequestSchema: GenMessage<ForwardRequest, {jsonType: ForwardRequestJson}> = /*@__PURE__*/
-  messageDesc(file_vault_v1_vault, 2);
+  messageDesc(file_vault_v1_vault, 4);
 
 /**
  * @generated from message vault.v1.ForwardResponse
@@ -431,7 +491,7 @@ export type ForwardResponseJson = {
  * Use `create(ForwardResponseSchema)` to create a new message.
  */
 export const ForwardResponseSchema: GenMessage<ForwardResponse, {jsonType: ForwardResponseJson}> = /*@__PURE__*/
-  messageDesc(file_vault_v1_vault, 3);
+  messageDesc(file_vault_v1_vault, 5);
 
 /**
  * @generated from message vault.v1.GatewayAnswer
@@ -482,7 +542,7 @@ export type GatewayAnswerJson = {
  * Use `create(GatewayAnswerSchema)` to create a new message.
  */
 export const GatewayAnswerSchema: GenMessage<GatewayAnswer, {jsonType: GatewayAnswerJson}> = /*@__PURE__*/
-  messageDesc(file_vault_v1_vault, 4);
+  messageDesc(file_vault_v1_vault, 6);
 
 /**
  * @generated from message vault.v1.NeverSent
@@ -519,7 +579,7 @@ export type NeverSentJson = {
  * Use `create(NeverSentSchema)` to create a new message.
  */
 export const NeverSentSchema: GenMessage<NeverSent, {jsonType: NeverSentJson}> = /*@__PURE__*/
-  messageDesc(file_vault_v1_vault, 5);
+  messageDesc(file_vault_v1_vault, 7);
 
 /**
  * @generated from enum vault.v1.NeverSent.Reason
@@ -565,7 +625,7 @@ export type NeverSent_ReasonJson = "REASON_UNSPECIFIED" | "REASON_TOKEN_NOT_FOUN
  * Describes the enum vault.v1.NeverSent.Reason.
  */
 export const NeverSent_ReasonSchema: GenEnum<NeverSent_Reason, NeverSent_ReasonJson> = /*@__PURE__*/
-  enumDesc(file_vault_v1_vault, 5, 0);
+  enumDesc(file_vault_v1_vault, 7, 0);
 
 /**
  * @generated from message vault.v1.NoAnswer
@@ -606,7 +666,7 @@ export type NoAnswerJson = {
  * Use `create(NoAnswerSchema)` to create a new message.
  */
 export const NoAnswerSchema: GenMessage<NoAnswer, {jsonType: NoAnswerJson}> = /*@__PURE__*/
-  messageDesc(file_vault_v1_vault, 6);
+  messageDesc(file_vault_v1_vault, 8);
 
 /**
  * @generated from message vault.v1.CheckTokenRequest
@@ -643,7 +703,7 @@ export type CheckTokenRequestJson = {
  * Use `create(CheckTokenRequestSchema)` to create a new message.
  */
 export const CheckTokenRequestSchema: GenMessage<CheckTokenRequest, {jsonType: CheckTokenRequestJson}> = /*@__PURE__*/
-  messageDesc(file_vault_v1_vault, 7);
+  messageDesc(file_vault_v1_vault, 9);
 
 /**
  * @generated from message vault.v1.CheckTokenResponse
@@ -726,7 +786,7 @@ export type CheckTokenResponseJson = {
  * Use `create(CheckTokenResponseSchema)` to create a new message.
  */
 export const CheckTokenResponseSchema: GenMessage<CheckTokenResponse, {jsonType: CheckTokenResponseJson}> = /*@__PURE__*/
-  messageDesc(file_vault_v1_vault, 8);
+  messageDesc(file_vault_v1_vault, 10);
 
 /**
  * @generated from enum vault.v1.CheckTokenResponse.State
@@ -760,6 +820,13 @@ export const CheckTokenResponse_State = {
    * @generated from enum value: STATE_USED = 4;
    */
   USED: 4,
+
+  /**
+   * Of a stored card, and waits for its security code.
+   *
+   * @generated from enum value: STATE_CODE_MISSING = 5;
+   */
+  CODE_MISSING: 5,
 } as const;
 
 /**
@@ -770,13 +837,13 @@ export type CheckTokenResponse_State = (typeof CheckTokenResponse_State)[keyof t
 /**
  * @generated from enum vault.v1.CheckTokenResponse.State
  */
-export type CheckTokenResponse_StateJson = "STATE_UNSPECIFIED" | "STATE_UNUSED" | "STATE_NOT_FOUND" | "STATE_EXPIRED" | "STATE_USED";
+export type CheckTokenResponse_StateJson = "STATE_UNSPECIFIED" | "STATE_UNUSED" | "STATE_NOT_FOUND" | "STATE_EXPIRED" | "STATE_USED" | "STATE_CODE_MISSING";
 
 /**
  * Describes the enum vault.v1.CheckTokenResponse.State.
  */
 export const CheckTokenResponse_StateSchema: GenEnum<CheckTokenResponse_State, CheckTokenResponse_StateJson> = /*@__PURE__*/
-  enumDesc(file_vault_v1_vault, 8, 0);
+  enumDesc(file_vault_v1_vault, 10, 0);
 
 /**
  * @generated from message vault.v1.ForgetRequest
@@ -817,7 +884,7 @@ export type ForgetRequestJson = {
  * Use `create(ForgetRequestSchema)` to create a new message.
  */
 export const ForgetRequestSchema: GenMessage<ForgetRequest, {jsonType: ForgetRequestJson}> = /*@__PURE__*/
-  messageDesc(file_vault_v1_vault, 9);
+  messageDesc(file_vault_v1_vault, 11);
 
 /**
  * @generated from message vault.v1.ForgetResponse
@@ -836,7 +903,431 @@ export type ForgetResponseJson = {
  * Use `create(ForgetResponseSchema)` to create a new message.
  */
 export const ForgetResponseSchema: GenMessage<ForgetResponse, {jsonType: ForgetResponseJson}> = /*@__PURE__*/
-  messageDesc(file_vault_v1_vault, 10);
+  messageDesc(file_vault_v1_vault, 12);
+
+/**
+ * @generated from message vault.v1.KeepCardRequest
+ */
+export type KeepCardRequest = Message<"vault.v1.KeepCardRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * The merchant of the session, which alone may open the card.
+   *
+   * @generated from field: string merchant_id = 2;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: string token = 3;
+   */
+  token: string;
+
+  /**
+   * 192 random bits, which open the card; the vault stores their hash only.
+   *
+   * @generated from field: string handle = 4;
+   */
+  handle: string;
+};
+
+/**
+ * @generated from message vault.v1.KeepCardRequest
+ */
+export type KeepCardRequestJson = {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId?: string;
+
+  /**
+   * The merchant of the session, which alone may open the card.
+   *
+   * @generated from field: string merchant_id = 2;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: string token = 3;
+   */
+  token?: string;
+
+  /**
+   * 192 random bits, which open the card; the vault stores their hash only.
+   *
+   * @generated from field: string handle = 4;
+   */
+  handle?: string;
+};
+
+/**
+ * Describes the message vault.v1.KeepCardRequest.
+ * Use `create(KeepCardRequestSchema)` to create a new message.
+ */
+export const KeepCardRequestSchema: GenMessage<KeepCardRequest, {jsonType: KeepCardRequestJson}> = /*@__PURE__*/
+  messageDesc(file_vault_v1_vault, 13);
+
+/**
+ * @generated from message vault.v1.KeepCardResponse
+ */
+export type KeepCardResponse = Message<"vault.v1.KeepCardResponse"> & {
+  /**
+   * Absent if the vault has no such card any more.
+   *
+   * @generated from field: vault.v1.StoredCard card = 1;
+   */
+  card?: StoredCard | undefined;
+};
+
+/**
+ * @generated from message vault.v1.KeepCardResponse
+ */
+export type KeepCardResponseJson = {
+  /**
+   * Absent if the vault has no such card any more.
+   *
+   * @generated from field: vault.v1.StoredCard card = 1;
+   */
+  card?: StoredCardJson;
+};
+
+/**
+ * Describes the message vault.v1.KeepCardResponse.
+ * Use `create(KeepCardResponseSchema)` to create a new message.
+ */
+export const KeepCardResponseSchema: GenMessage<KeepCardResponse, {jsonType: KeepCardResponseJson}> = /*@__PURE__*/
+  messageDesc(file_vault_v1_vault, 14);
+
+/**
+ * What may be known of a stored card outside the vault.
+ *
+ * @generated from message vault.v1.StoredCard
+ */
+export type StoredCard = Message<"vault.v1.StoredCard"> & {
+  /**
+   * The brand that the customer chose for a co-badged card, or else that of the number.
+   *
+   * @generated from field: string brand = 1;
+   */
+  brand: string;
+
+  /**
+   * @generated from field: string last4 = 2;
+   */
+  last4: string;
+
+  /**
+   * 1 to 12.
+   *
+   * @generated from field: int32 exp_month = 3;
+   */
+  expMonth: number;
+
+  /**
+   * Four digits.
+   *
+   * @generated from field: int32 exp_year = 4;
+   */
+  expYear: number;
+
+  /**
+   * As in CheckTokenResponse.
+   *
+   * @generated from field: repeated string fingerprint = 5;
+   */
+  fingerprint: string[];
+
+  /**
+   * @generated from field: bool is_counted = 6;
+   */
+  isCounted: boolean;
+};
+
+/**
+ * What may be known of a stored card outside the vault.
+ *
+ * @generated from message vault.v1.StoredCard
+ */
+export type StoredCardJson = {
+  /**
+   * The brand that the customer chose for a co-badged card, or else that of the number.
+   *
+   * @generated from field: string brand = 1;
+   */
+  brand?: string;
+
+  /**
+   * @generated from field: string last4 = 2;
+   */
+  last4?: string;
+
+  /**
+   * 1 to 12.
+   *
+   * @generated from field: int32 exp_month = 3;
+   */
+  expMonth?: number;
+
+  /**
+   * Four digits.
+   *
+   * @generated from field: int32 exp_year = 4;
+   */
+  expYear?: number;
+
+  /**
+   * As in CheckTokenResponse.
+   *
+   * @generated from field: repeated string fingerprint = 5;
+   */
+  fingerprint?: string[];
+
+  /**
+   * @generated from field: bool is_counted = 6;
+   */
+  isCounted?: boolean;
+};
+
+/**
+ * Describes the message vault.v1.StoredCard.
+ * Use `create(StoredCardSchema)` to create a new message.
+ */
+export const StoredCardSchema: GenMessage<StoredCard, {jsonType: StoredCardJson}> = /*@__PURE__*/
+  messageDesc(file_vault_v1_vault, 15);
+
+/**
+ * @generated from message vault.v1.OpenCardRequest
+ */
+export type OpenCardRequest = Message<"vault.v1.OpenCardRequest"> & {
+  /**
+   * The session that will be paid.
+   *
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: string merchant_id = 2;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: string handle = 3;
+   */
+  handle: string;
+
+  /**
+   * @generated from field: vault.v1.OpenCardRequest.Code code = 4;
+   */
+  code: OpenCardRequest_Code;
+};
+
+/**
+ * @generated from message vault.v1.OpenCardRequest
+ */
+export type OpenCardRequestJson = {
+  /**
+   * The session that will be paid.
+   *
+   * @generated from field: string session_id = 1;
+   */
+  sessionId?: string;
+
+  /**
+   * @generated from field: string merchant_id = 2;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: string handle = 3;
+   */
+  handle?: string;
+
+  /**
+   * @generated from field: vault.v1.OpenCardRequest.Code code = 4;
+   */
+  code?: OpenCardRequest_CodeJson;
+};
+
+/**
+ * Describes the message vault.v1.OpenCardRequest.
+ * Use `create(OpenCardRequestSchema)` to create a new message.
+ */
+export const OpenCardRequestSchema: GenMessage<OpenCardRequest, {jsonType: OpenCardRequestJson}> = /*@__PURE__*/
+  messageDesc(file_vault_v1_vault, 16);
+
+/**
+ * @generated from enum vault.v1.OpenCardRequest.Code
+ */
+export const OpenCardRequest_Code = {
+  /**
+   * As required.
+   *
+   * @generated from enum value: CODE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * The token has no uses until AddSecurityCode.
+   *
+   * @generated from enum value: CODE_REQUIRED = 1;
+   */
+  REQUIRED: 1,
+
+  /**
+   * The token can be used at once, without a security code.
+   *
+   * @generated from enum value: CODE_NONE = 2;
+   */
+  NONE: 2,
+} as const;
+
+/**
+ * @generated from enum vault.v1.OpenCardRequest.Code
+ */
+export type OpenCardRequest_Code = (typeof OpenCardRequest_Code)[keyof typeof OpenCardRequest_Code] | UnknownEnum;
+
+/**
+ * @generated from enum vault.v1.OpenCardRequest.Code
+ */
+export type OpenCardRequest_CodeJson = "CODE_UNSPECIFIED" | "CODE_REQUIRED" | "CODE_NONE";
+
+/**
+ * Describes the enum vault.v1.OpenCardRequest.Code.
+ */
+export const OpenCardRequest_CodeSchema: GenEnum<OpenCardRequest_Code, OpenCardRequest_CodeJson> = /*@__PURE__*/
+  enumDesc(file_vault_v1_vault, 16, 0);
+
+/**
+ * @generated from message vault.v1.OpenCardResponse
+ */
+export type OpenCardResponse = Message<"vault.v1.OpenCardResponse"> & {
+  /**
+   * Absent if the vault has no such card.
+   *
+   * @generated from field: vault.v1.OpenedCard card = 1;
+   */
+  card?: OpenedCard | undefined;
+};
+
+/**
+ * @generated from message vault.v1.OpenCardResponse
+ */
+export type OpenCardResponseJson = {
+  /**
+   * Absent if the vault has no such card.
+   *
+   * @generated from field: vault.v1.OpenedCard card = 1;
+   */
+  card?: OpenedCardJson;
+};
+
+/**
+ * Describes the message vault.v1.OpenCardResponse.
+ * Use `create(OpenCardResponseSchema)` to create a new message.
+ */
+export const OpenCardResponseSchema: GenMessage<OpenCardResponse, {jsonType: OpenCardResponseJson}> = /*@__PURE__*/
+  messageDesc(file_vault_v1_vault, 17);
+
+/**
+ * @generated from message vault.v1.OpenedCard
+ */
+export type OpenedCard = Message<"vault.v1.OpenedCard"> & {
+  /**
+   * @generated from field: string token = 1;
+   */
+  token: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp expires_at = 2;
+   */
+  expiresAt?: Timestamp | undefined;
+};
+
+/**
+ * @generated from message vault.v1.OpenedCard
+ */
+export type OpenedCardJson = {
+  /**
+   * @generated from field: string token = 1;
+   */
+  token?: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp expires_at = 2;
+   */
+  expiresAt?: TimestampJson;
+};
+
+/**
+ * Describes the message vault.v1.OpenedCard.
+ * Use `create(OpenedCardSchema)` to create a new message.
+ */
+export const OpenedCardSchema: GenMessage<OpenedCard, {jsonType: OpenedCardJson}> = /*@__PURE__*/
+  messageDesc(file_vault_v1_vault, 18);
+
+/**
+ * @generated from message vault.v1.EraseCardRequest
+ */
+export type EraseCardRequest = Message<"vault.v1.EraseCardRequest"> & {
+  /**
+   * SHA-256 of the handle.
+   *
+   * @generated from field: bytes handle_hash = 1;
+   */
+  handleHash: Uint8Array;
+
+  /**
+   * @generated from field: string merchant_id = 2;
+   */
+  merchantId: string;
+};
+
+/**
+ * @generated from message vault.v1.EraseCardRequest
+ */
+export type EraseCardRequestJson = {
+  /**
+   * SHA-256 of the handle.
+   *
+   * @generated from field: bytes handle_hash = 1;
+   */
+  handleHash?: string;
+
+  /**
+   * @generated from field: string merchant_id = 2;
+   */
+  merchantId?: string;
+};
+
+/**
+ * Describes the message vault.v1.EraseCardRequest.
+ * Use `create(EraseCardRequestSchema)` to create a new message.
+ */
+export const EraseCardRequestSchema: GenMessage<EraseCardRequest, {jsonType: EraseCardRequestJson}> = /*@__PURE__*/
+  messageDesc(file_vault_v1_vault, 19);
+
+/**
+ * @generated from message vault.v1.EraseCardResponse
+ */
+export type EraseCardResponse = Message<"vault.v1.EraseCardResponse"> & {
+};
+
+/**
+ * @generated from message vault.v1.EraseCardResponse
+ */
+export type EraseCardResponseJson = {
+};
+
+/**
+ * Describes the message vault.v1.EraseCardResponse.
+ * Use `create(EraseCardResponseSchema)` to create a new message.
+ */
+export const EraseCardResponseSchema: GenMessage<EraseCardResponse, {jsonType: EraseCardResponseJson}> = /*@__PURE__*/
+  messageDesc(file_vault_v1_vault, 20);
 
 /**
  * The rpcs that the card frame calls, with the session's signed grant.
@@ -853,6 +1344,16 @@ export const TokenService: GenService<{
     methodKind: "unary";
     input: typeof CreateTokenRequestSchema;
     output: typeof CreateTokenResponseSchema;
+  },
+  /**
+   * Gives the token of a stored card its uses, with the security code that the customer has typed.
+   *
+   * @generated from rpc vault.v1.TokenService.AddSecurityCode
+   */
+  addSecurityCode: {
+    methodKind: "unary";
+    input: typeof AddSecurityCodeRequestSchema;
+    output: typeof AddSecurityCodeResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_vault_v1_vault, 0);
@@ -892,6 +1393,37 @@ export const VaultService: GenService<{
     methodKind: "unary";
     input: typeof ForgetRequestSchema;
     output: typeof ForgetResponseSchema;
+  },
+  /**
+   * Stores the card of a token under a handle, without its security code, and forgets the token's session, in one
+   * transaction. A repeat with the same handle answers the same.
+   *
+   * @generated from rpc vault.v1.VaultService.KeepCard
+   */
+  keepCard: {
+    methodKind: "unary";
+    input: typeof KeepCardRequestSchema;
+    output: typeof KeepCardResponseSchema;
+  },
+  /**
+   * Makes a stored card an ordinary token of one session.
+   *
+   * @generated from rpc vault.v1.VaultService.OpenCard
+   */
+  openCard: {
+    methodKind: "unary";
+    input: typeof OpenCardRequestSchema;
+    output: typeof OpenCardResponseSchema;
+  },
+  /**
+   * Erases a stored card; repeating it is harmless.
+   *
+   * @generated from rpc vault.v1.VaultService.EraseCard
+   */
+  eraseCard: {
+    methodKind: "unary";
+    input: typeof EraseCardRequestSchema;
+    output: typeof EraseCardResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_vault_v1_vault, 1);
