@@ -20,6 +20,16 @@ CREATE UNLOGGED TABLE card_session (
   expires_at timestamp with time zone NOT NULL
 );
 
+-- table stored_card
+CREATE TABLE stored_card (
+  handle_hash bytea NOT NULL,
+  environment text NOT NULL,
+  merchant_id text NOT NULL,
+  session_id text NOT NULL,
+  sealed text NOT NULL,
+  key_id text GENERATED ALWAYS AS (split_part(sealed, '.'::text, 1)) STORED NOT NULL
+);
+
 -- table vault_copy
 CREATE UNLOGGED TABLE vault_copy (
   id uuid NOT NULL,
@@ -44,6 +54,15 @@ ALTER TABLE card_session ADD CONSTRAINT card_session_environment_check CHECK ((e
 -- constraint card_session.card_session_pkey
 ALTER TABLE card_session ADD CONSTRAINT card_session_pkey PRIMARY KEY (environment, session_id);
 
+-- constraint stored_card.stored_card_environment_check
+ALTER TABLE stored_card ADD CONSTRAINT stored_card_environment_check CHECK ((environment = ANY (ARRAY['test'::text, 'live'::text])));
+
+-- constraint stored_card.stored_card_handle_hash_check
+ALTER TABLE stored_card ADD CONSTRAINT stored_card_handle_hash_check CHECK ((octet_length(handle_hash) = 32));
+
+-- constraint stored_card.stored_card_pkey
+ALTER TABLE stored_card ADD CONSTRAINT stored_card_pkey PRIMARY KEY (handle_hash);
+
 -- constraint vault_copy.vault_copy_pkey
 ALTER TABLE vault_copy ADD CONSTRAINT vault_copy_pkey PRIMARY KEY (id);
 
@@ -55,6 +74,9 @@ CREATE INDEX card_by_session ON card USING btree (environment, session_id);
 
 -- index card_session_by_expiry
 CREATE INDEX card_session_by_expiry ON card_session USING btree (expires_at);
+
+-- index stored_card_by_key
+CREATE INDEX stored_card_by_key ON stored_card USING btree (environment, key_id, handle_hash);
 
 -- function keep_card(of_session text, in_environment text, hash bytea, sealed_card text, life_ms integer, count_life_ms integer, cards_max integer, uses integer)
 CREATE OR REPLACE FUNCTION keep_card(of_session text, in_environment text, hash bytea, sealed_card text, life_ms integer, count_life_ms integer, cards_max integer, uses integer)
@@ -73,6 +95,23 @@ BEGIN
     INSERT INTO card (environment, session_id, token_hash, sealed, uses_left, expires_at)
     VALUES (in_environment, of_session, hash, sealed_card, uses, at + life_ms * interval '1 ms') RETURNING card.expires_at;
 END $function$;
+
+-- function stored_card_of_each_key(in_environment text)
+CREATE OR REPLACE FUNCTION stored_card_of_each_key(in_environment text)
+ RETURNS SETOF stored_card
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  WITH RECURSIVE named AS (
+    (SELECT key_id FROM stored_card WHERE environment = in_environment ORDER BY key_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT next.key_id FROM stored_card next
+      WHERE next.environment = in_environment AND next.key_id > named.key_id ORDER BY next.key_id LIMIT 1)
+    FROM named WHERE named.key_id IS NOT NULL)
+  SELECT one.* FROM named CROSS JOIN LATERAL (
+    SELECT * FROM stored_card WHERE environment = in_environment AND key_id = named.key_id ORDER BY handle_hash LIMIT 1) one
+$function$;
 
 -- function take_card(hash bytea, in_environment text, of_session text)
 CREATE OR REPLACE FUNCTION take_card(hash bytea, in_environment text, of_session text)
@@ -95,6 +134,9 @@ GRANT DELETE, INSERT, SELECT, UPDATE ON card_session TO the runtime role;
 
 -- privileges new tables in public to the runtime role
 ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT INSERT, SELECT, UPDATE ON TABLES TO the runtime role;
+
+-- privileges stored_card to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON stored_card TO the runtime role;
 
 -- privileges vault_copy to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON vault_copy TO the runtime role;
