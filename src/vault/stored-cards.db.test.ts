@@ -38,7 +38,12 @@ let sessions = 0;
 /** Enters a card in a new session. */
 async function entered(change: Partial<Card> = {}, vault = test) {
   const sessionId = `ps_${++sessions}`;
-  const { token } = await keepCard(database, vault, { session: sessionId, profile: merchantId }, { ...card, ...change });
+  const { token } = await keepCard(
+    database,
+    vault,
+    { session: sessionId, profile: merchantId },
+    { ...card, ...change },
+  );
   return { sessionId, merchantId, token: token.expose() };
 }
 
@@ -129,12 +134,15 @@ describe("openCard()", () => {
     expect(await opened(handle)).toMatchObject({ type: "card" });
   });
 
-  it.each(["merchant_id = 'mer_thief'", "environment = 'live'"])("does not open a row that was moved: %s", async (to) => {
-    const { handle } = await stored();
-    await owner.pool.query(`UPDATE stored_card SET ${to}`);
-    const [vault, merchant] = to.startsWith("e") ? [live, merchantId] : [test, "mer_thief"];
-    await expect(opened(handle, vault, merchant)).rejects.toThrow();
-  });
+  it.each(["merchant_id = 'mer_thief'", "environment = 'live'"])(
+    "does not open a row that was moved: %s",
+    async (to) => {
+      const { handle } = await stored();
+      await owner.pool.query(`UPDATE stored_card SET ${to}`);
+      const [vault, merchant] = to.startsWith("e") ? [live, merchantId] : [test, "mer_thief"];
+      await expect(opened(handle, vault, merchant)).rejects.toThrow();
+    },
+  );
 
   it("does not open one card's row with another's handle", async () => {
     const [one, other] = [await stored(), await stored({ number: "4000002500001001" })];
@@ -205,7 +213,12 @@ describe("what is stored", () => {
     const holder = "語".repeat(100);
     await stored();
     await stored({ holder: undefined, postalCode: undefined, number: "6304000000000000" });
-    const longest = await stored({ holder, postalCode: "1234567890", brand: "cartes_bancaires", number: "4000002500001001" });
+    const longest = await stored({
+      holder,
+      postalCode: "1234567890",
+      brand: "cartes_bancaires",
+      number: "4000002500001001",
+    });
     const rows = await rowsOf("stored_card");
     expect(new Set(rows.map(({ sealed }) => sealed.length)).size).toBe(1);
     expect(await opened(longest.handle)).toMatchObject({ card: { holder, postalCode: "1234567890" } });
@@ -243,7 +256,10 @@ describe("what is stored", () => {
 });
 
 describe("a rotation of the store ring", () => {
-  const turned = (ring: KeyRing): KeyRing => ({ current: "store-2", keys: { ...ring.keys, "store-2": randomBytes(32) } });
+  const turned = (ring: KeyRing): KeyRing => ({
+    current: "store-2",
+    keys: { ...ring.keys, "store-2": randomBytes(32) },
+  });
   const reseal = (ring: KeyRing, environment: "test" | "live" = "test") => {
     const reports: [number, number][] = [];
     const report = (done: number, of: number) => void reports.push([done, of]);
@@ -293,7 +309,9 @@ describe("requireStoreKeys()", () => {
   it("names a key that a card needs and the file does not have, or has another one of its name", async () => {
     await stored();
     const starting = (storeRing: KeyRing | undefined) => requireStoreKeys(database, [{ ...test, storeRing }]);
-    await expect(starting(undefined)).rejects.toThrow("sealed with store-1, which is not in the file of SWITCHYARD_TEST");
+    await expect(starting(undefined)).rejects.toThrow(
+      "sealed with store-1, which is not in the file of SWITCHYARD_TEST",
+    );
     await expect(starting(freshRing("store-2"))).rejects.toThrow("sealed with store-1");
     await expect(starting(freshRing("store-1"))).rejects.toThrow("which is another key in the file");
   });

@@ -15,8 +15,7 @@ import type { VaultEnvironment } from "./vault-config.ts";
 type StoredCard = Omit<Card, "cvc">;
 
 /** The part of a stored card that may be known outside the vault. */
-type StoredSummary = CardSummary &
-  Pick<Card, "expMonth" | "expYear"> & { readonly fingerprint: CardFingerprint };
+type StoredSummary = CardSummary & Pick<Card, "expMonth" | "expYear"> & { readonly fingerprint: CardFingerprint };
 
 /** A merchant, by its public id, and the secret that opens its card. */
 type StoredPlace = { readonly merchantId: string; readonly handle: string };
