@@ -88,7 +88,11 @@ export async function resealStored(
     const keys = await findSealingKeys(database, environment, ring);
     const unopened = keys.find(({ state }) => state !== "opens");
     if (unopened !== undefined)
-      throw new Error(`stored cards are sealed with ${unopened.keyId}, which is not in the file`);
+      throw new Error(
+        unopened.state === "missing"
+          ? `stored cards are sealed with ${unopened.keyId}, which is not in the file`
+          : `a stored card does not open with ${unopened.keyId}: the file has another key of this name, or its row was changed`,
+      );
     const older = keys.map(({ keyId }) => keyId).filter((keyId) => keyId !== ring.current);
     // A vault that was not restarted seals new cards with the key before: those are found by another pass.
     if (older.length === 0) return done;

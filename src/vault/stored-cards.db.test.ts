@@ -4,7 +4,7 @@ import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { createTestDatabase } from "../dev/testing/postgres.ts";
 import { Database } from "../platform/database.ts";
 import { deriveKey, type KeyRing, sha256, unseal } from "../platform/secrets.ts";
-import { resealStored, unsealFromStore } from "../platform/store-ring.ts";
+import { resealStored, sealForStore, unsealFromStore } from "../platform/store-ring.ts";
 import type { Card } from "./card.ts";
 import { fingerprintOf, forgetSessions, keepCard, takeCard } from "./card-store.ts";
 import { eraseCard, openCard, requireStoreKeys, storeCard } from "./stored-cards.ts";
@@ -143,6 +143,16 @@ describe("openCard()", () => {
       await expect(opened(handle, vault, merchant)).rejects.toThrow();
     },
   );
+
+  it("does not open a card that who has the store ring has given to another merchant", async () => {
+    const { handle } = await stored();
+    const [row] = await rowsOf("stored_card");
+    const outer = { handleHash: row.handle_hash, merchantId, sealed: row.sealed };
+    const sealed = unsealFromStore(test.storeRing!, "test", outer);
+    const moved = sealForStore(test.storeRing!, "test", { ...outer, merchantId: "mer_thief", sealed });
+    await owner.pool.query("UPDATE stored_card SET merchant_id = 'mer_thief', sealed = $1", [moved]);
+    await expect(opened(handle, test, "mer_thief")).rejects.toThrow();
+  });
 
   it("does not open one card's row with another's handle", async () => {
     const [one, other] = [await stored(), await stored({ number: "4000002500001001" })];
@@ -290,6 +300,12 @@ describe("a rotation of the store ring", () => {
       for (const vault of [added, after]) expect(await opened(handle, vault)).toMatchObject({ type: "card" });
     await reseal(after.storeRing);
     expect(await keysOf()).toEqual(new Set(["store-2"]));
+  });
+
+  it("seals no row that was moved to another merchant, as if it belonged there", async () => {
+    await stored();
+    await owner.pool.query("UPDATE stored_card SET merchant_id = 'mer_thief'");
+    await expect(reseal(turned(test.storeRing!))).rejects.toThrow();
   });
 
   it("erases nothing that it does not have the key of", async () => {
