@@ -185,7 +185,7 @@ describe("the pages of the account and the settings", () => {
     for (const path of [urlOf("/account"), urlOf("settings", "live"), urlOf(await resetPath())]) {
       await page.goto(path);
       await page.getByRole("heading", { level: 1 }).filter({ hasNotText: "Sign in" }).waitFor();
-      await expect.poll(() => page.getByRole("status").count(), { timeout: pageWaitMs }).toBe(0);
+      await expect.poll(() => page.getByText("is loading.").count(), { timeout: pageWaitMs }).toBe(0);
       await expectSound(page, looks);
     }
     await page.close();

@@ -155,7 +155,7 @@ describe("the routing page of live", () => {
       const account = { gateway: "SANDBOX_A", account: "live", credentials: { apiKey: "sandbox_live_first" } };
       const { connection } = await client.connections.addGatewayConnection({ ...scope, ...account });
       const connectionId = connection!.connectionId!;
-      await client.connections.verifyGatewayConnection({ ...scope, connectionId });
+      await client.connections.verifyGatewayConnection({ ...scope, connectionId, routePayments: false });
       await page.goto(urlOf("routing", "live"));
       for (const name of [/^Declines/, /^Timeouts/, /^Gateway errors/])
         expect(await page.getByRole("switch", { name }).isChecked()).toBe(true);
