@@ -247,7 +247,6 @@ function describeChains(payments: StoredPayments): void {
     expect(await payments.authorize(payment)).toEqual(first);
     expect(await payments.statuses(payment)).toEqual(["held"]);
   });
-
 }
 
 function describeRefused(payments: StoredPayments, foreign: Credentials): void {
