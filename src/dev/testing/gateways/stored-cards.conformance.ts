@@ -55,7 +55,8 @@ export function describeStoredCards(
     });
     const payments = new StoredPayments(harness, subject.codes);
     describeRequests(payments, subject);
-    describeChains(payments, subject.foreign);
+    describeChains(payments);
+    describeRefused(payments, subject.foreign);
     describeDistrust(payments);
     it("and erases one where it is kept", () => eraseMethod(payments));
     if (subject.setsUp) it("and sets one up without a charge", () => setUp(payments));
@@ -184,7 +185,7 @@ function describeRequests(payments: StoredPayments, subject: StoredSubject): voi
   });
 }
 
-function describeChains(payments: StoredPayments, foreign: Credentials): void {
+function describeChains(payments: StoredPayments): void {
   it.each(uses.filter(({ type }) => type === "save"))("begins a chain with a hold that saves: %o", async (use) => {
     const { stored, ...held } = await payments.pay(use);
     if (payments.kind === "own") {
@@ -246,7 +247,9 @@ function describeChains(payments: StoredPayments, foreign: Credentials): void {
     expect(await payments.authorize(payment)).toEqual(first);
     expect(await payments.statuses(payment)).toEqual(["held"]);
   });
+}
 
+function describeRefused(payments: StoredPayments, foreign: Credentials): void {
   it("holds nothing for a chain that nobody began", async () => {
     await payments.expectNoMoney(
       payments.kind === "own"
