@@ -160,11 +160,18 @@ export class Schedulers {
     }
   }
 
+  #authorizationsOf(renewal: number): readonly Authorization[] {
+    const all = this.#parts.authorizations();
+    return all.filter(({ attemptReference }) => this.#renewals.get(attemptReference) === renewal);
+  }
+
   #capturesOf(renewal: number): number {
-    const taken = this.#parts.authorizations().filter(({ attemptReference, captureFailed }) => {
-      return this.#renewals.get(attemptReference) === renewal && !captureFailed;
-    });
-    return taken.reduce((sum, { captures }) => sum + captures, 0);
+    return this.#authorizationsOf(renewal).reduce((sum, { captures }) => sum + captures, 0);
+  }
+
+  /** Reports whether a gateway has captured it, or has accepted a capture that failed afterwards. */
+  #isTaken(renewal: number): boolean {
+    return this.#authorizationsOf(renewal).some(({ captures, captureFailed }) => captures > 0 || captureFailed);
   }
 
   #after(ms: number, firing: Firing): void {
@@ -198,7 +205,7 @@ export class Schedulers {
         if (session.status !== "CREATED") this.#ended.add(`${renewal} ${key}`);
         if (session.status !== "SUCCEEDED") return;
         this.#paid.add(renewal);
-        if (this.#capturesOf(renewal) === 0) violate("a renewal is paid, and nothing was captured");
+        if (!this.#isTaken(renewal)) violate("a renewal is paid, and nothing was captured");
       },
       (error: Error) => process.note(() => `answers the scheduler: ${error.message}`),
     );
@@ -218,7 +225,7 @@ export class Schedulers {
     if (strayed > 0) violate("a gateway got an agreement that it cannot continue");
     this.#isActing = open > 0 || this.#toFire > 0;
     if (!this.#isActing) {
-      const captured = [1, 2].filter((renewal) => this.#capturesOf(renewal) > 0).length;
+      const captured = [1, 2].filter((renewal) => this.#isTaken(renewal)).length;
       if (captured !== paid) violate(`${captured} renewals were captured, and ${paid} are paid`);
       return;
     }
