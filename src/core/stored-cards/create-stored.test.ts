@@ -20,9 +20,17 @@ describe("findUnstorable()", () => {
   ])("accepts %s", (_, order) => expect(problemsOf(order)).toEqual([]));
 
   it.each<[string, StoringOrder, string[]]>([
-    ["a card without a customer", { saveCard: {} }, ["customerRef is needed for what the session does with stored cards"]],
+    [
+      "a card without a customer",
+      { saveCard: {} },
+      ["customerRef is needed for what the session does with stored cards"],
+    ],
     ["a blank customer", { customerRef: " " }, ["customerRef must not be blank"]],
-    ["a code without a customer", { storedCardSecurityCode: "skip" }, ["customerRef is needed for what the session does with stored cards"]],
+    [
+      "a code without a customer",
+      { storedCardSecurityCode: "skip" },
+      ["customerRef is needed for what the session does with stored cards"],
+    ],
     [
       "times that lack",
       withTerms({ everyDays: undefined, endsOn: undefined }),
@@ -31,10 +39,26 @@ describe("findUnstorable()", () => {
         "saveCard.agreement.endsOn is required, unless the type is UNSCHEDULED",
       ],
     ],
-    ["instalments without a number", withTerms({ type: "INSTALMENT" }), ["saveCard.agreement.instalments is required where the type is INSTALMENT"]],
-    ["a number of other charges", withTerms({ instalments: 3 }), ["saveCard.agreement.instalments must be absent, unless the type is INSTALMENT"]],
-    ["a day that is over", withTerms({ endsOn: "2026-03-01" }), ["saveCard.agreement.endsOn must be a day that is not over, in UTC"]],
-    ["a day that does not exist", withTerms({ endsOn: "2027-02-29" }), ["saveCard.agreement.endsOn must be a day that is not over, in UTC"]],
+    [
+      "instalments without a number",
+      withTerms({ type: "INSTALMENT" }),
+      ["saveCard.agreement.instalments is required where the type is INSTALMENT"],
+    ],
+    [
+      "a number of other charges",
+      withTerms({ instalments: 3 }),
+      ["saveCard.agreement.instalments must be absent, unless the type is INSTALMENT"],
+    ],
+    [
+      "a day that is over",
+      withTerms({ endsOn: "2026-03-01" }),
+      ["saveCard.agreement.endsOn must be a day that is not over, in UTC"],
+    ],
+    [
+      "a day that does not exist",
+      withTerms({ endsOn: "2027-02-29" }),
+      ["saveCard.agreement.endsOn must be a day that is not over, in UTC"],
+    ],
   ])("refuses %s", (_, order, problems) => expect(problemsOf(order)).toEqual(problems));
 
   it("names the field in the body by its path", () => {
@@ -58,7 +82,12 @@ describe("storingFingerprint()", () => {
     const { type, text, everyDays, endsOn } = terms;
     const turned = { customerRef, saveCard: { agreement: { endsOn, everyDays, text, type } } };
     expect(JSON.stringify(storingFingerprint(turned))).toBe(JSON.stringify(storingFingerprint(withTerms({}))));
-    const others = [{ customerRef }, { customerRef, saveCard: {} }, withTerms({ text: "y" }), { customerRef, storedCardSecurityCode: "skip" }];
+    const others = [
+      { customerRef },
+      { customerRef, saveCard: {} },
+      withTerms({ text: "y" }),
+      { customerRef, storedCardSecurityCode: "skip" },
+    ];
     const texts = [withTerms({}), ...others].map((order) => JSON.stringify(storingFingerprint(order)));
     expect(new Set(texts).size).toBe(texts.length);
     expect(storingFingerprint({})).toBeUndefined();
