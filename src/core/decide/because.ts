@@ -145,7 +145,7 @@ export const leftOut = {
   failing: `Its last ${breakerCalls} calls failed within ${seconds(breakerWindowMs)}, so the circuit breaker leaves it out for ${seconds(breakerOpenMs)}.`,
   providerFailing: "Its last calls failed, so the circuit breaker leaves it out.",
   continuesOwn: ({ gateway }: Gateway) => `${gateway} continues only agreements that began in its account.`,
-  continuesNone: ({ gateway }: Gateway) => `${gateway} continues no agreements.`,
+  continuesNone: ({ gateway }: Gateway) => `${gateway} charges no stored cards.`,
   noNetworkId: "The agreement has no network transaction id.",
   planFull: `A plan holds at most ${attemptsMax} gateways.`,
   holdsNothing: "It holds no amount for a later capture.",

@@ -16,7 +16,14 @@ import type { Stage } from "./simulated-process.ts";
 import type { SqlServer } from "./sql-server.ts";
 
 /** One call of a scheduler. Its key is its own, or one that it has used before. */
-type Firing = { readonly atMs: number; readonly renewal: number; readonly key: number; readonly patienceMs: number };
+type Firing = {
+  readonly atMs: number;
+  readonly renewal: number;
+  readonly key: number;
+  readonly patienceMs: number;
+  /** The number of times that it is repeated. */
+  readonly left: number;
+};
 
 /** The schedulers of a run, and the agreement. */
 export type SchedulersPlan = {
@@ -41,6 +48,7 @@ export function drawSchedulers(dice: Dice): SchedulersPlan | undefined {
       renewal: dice.between(1, renewals),
       key: dice.between(1, 6),
       patienceMs: dice.pick([0, 1_000, 20_000]),
+      left: dice.between(0, 2),
     })),
     hasOwnChainOnly: dice.chance(0.3),
     stopsWith: dice.chance(0.3) ? 1 : undefined,
@@ -79,6 +87,9 @@ export class Schedulers {
   readonly #agreementId: string;
   readonly #methodId: string;
   readonly #paid = new Set<number>();
+  /** The keys whose sessions have ended. */
+  readonly #ended = new Set<string>();
+  #toFire = 0;
   #isActing: boolean;
 
   constructor(parts: Parts) {
@@ -126,7 +137,7 @@ export class Schedulers {
         ...[this.#agreementId, plan.hasOwnChainOnly ? null : "network id", connectionIds[0]],
       ],
     });
-    for (const firing of plan.firings) stage.timeline.after(firing.atMs, () => this.#fire(firing));
+    for (const firing of plan.firings) this.#after(firing.atMs, firing);
     stage.timeline.after(lookEveryMs, () => this.#lookAt());
   }
 
@@ -149,35 +160,52 @@ export class Schedulers {
     }
   }
 
-  #capturesOf(renewal: number): number {
-    const taken = this.#parts.authorizations().filter(({ attemptReference, captureFailed }) => {
-      return this.#renewals.get(attemptReference) === renewal && !captureFailed;
-    });
-    return taken.reduce((sum, { captures }) => sum + captures, 0);
+  #authorizationsOf(renewal: number): readonly Authorization[] {
+    const all = this.#parts.authorizations();
+    return all.filter(({ attemptReference }) => this.#renewals.get(attemptReference) === renewal);
   }
 
-  #fire({ renewal, key, patienceMs }: Firing): void {
+  #capturesOf(renewal: number): number {
+    return this.#authorizationsOf(renewal).reduce((sum, { captures }) => sum + captures, 0);
+  }
+
+  /** Reports whether a gateway has captured it, or has accepted a capture that failed afterwards. */
+  #isTaken(renewal: number): boolean {
+    return this.#authorizationsOf(renewal).some(({ captures, captureFailed }) => captures > 0 || captureFailed);
+  }
+
+  #after(ms: number, firing: Firing): void {
+    this.#toFire++;
+    this.#parts.stage.timeline.after(ms, () => {
+      this.#toFire--;
+      this.#fire(firing);
+    });
+  }
+
+  /** Charges a renewal, and fires again where that brought no payment: under another key once its session has ended. */
+  #fire(firing: Firing): void {
+    const { renewal, key, patienceMs, left } = firing;
     const { stage, members, owner, violate } = this.#parts;
     const { process, core } = stage.dice.pick(members);
+    const again = stage.dice.between(1_000, 60_000);
+    if (left > 0)
+      this.#after(again, { ...firing, left: left - 1, key: this.#ended.has(`${renewal} ${key}`) ? key + 10 : key });
     if (!process.isRunning) return;
     const gone = new AbortController();
     stage.timeline.after(patienceMs, () => gone.abort());
     const renewalRef = `renewal ${renewal}`;
     const wasPaid = this.#paid.has(renewal);
     process.note(() => `is to charge ${renewalRef} under key ${key}`);
-    const asked = {
-      agreementId: this.#agreementId,
-      ...charge,
-      orderRef: `${renewalRef} of seed ${this.#parts.seed}`,
-      renewalRef,
-    };
-    chargeAgreement(core, owner, { ...asked, key: `key ${renewal} ${key}`, signal: gone.signal }).then(
+    const orderRef = `${renewalRef} of seed ${this.#parts.seed}`;
+    const asked = { agreementId: this.#agreementId, ...charge, orderRef, renewalRef, key: `key ${renewal} ${key}` };
+    chargeAgreement(core, owner, { ...asked, signal: gone.signal }).then(
       ({ payment: { session }, replayed }) => {
         process.note(() => `answers the scheduler: ${session.status}`);
         if (wasPaid && !replayed) violate("a paid renewal was charged again");
+        if (session.status !== "CREATED") this.#ended.add(`${renewal} ${key}`);
         if (session.status !== "SUCCEEDED") return;
         this.#paid.add(renewal);
-        if (this.#capturesOf(renewal) === 0) violate("a renewal is paid, and nothing was captured");
+        if (!this.#isTaken(renewal)) violate("a renewal is paid, and nothing was captured");
       },
       (error: Error) => process.note(() => `answers the scheduler: ${error.message}`),
     );
@@ -185,7 +213,7 @@ export class Schedulers {
 
   /** Lets a process take over what a dead one has left, until every renewal that was begun has ended, and looks at the rows. */
   async #lookAt(): Promise<void> {
-    const { server, stage, members, violate, plan } = this.#parts;
+    const { server, stage, members, violate } = this.#parts;
     const { rows } = await server.observe({ ...stateOf, values: [this.#agreementId] });
     const { open, paid, stopped, strayed } = rows[0] as {
       open: number;
@@ -195,10 +223,9 @@ export class Schedulers {
     };
     if (stopped > 0) violate("a stopped card was tried");
     if (strayed > 0) violate("a gateway got an agreement that it cannot continue");
-    this.#isActing =
-      open > 0 || plan!.firings.some(({ atMs, patienceMs }) => atMs + patienceMs >= stage.timeline.nowMs);
+    this.#isActing = open > 0 || this.#toFire > 0;
     if (!this.#isActing) {
-      const captured = [1, 2].filter((renewal) => this.#capturesOf(renewal) > 0).length;
+      const captured = [1, 2].filter((renewal) => this.#isTaken(renewal)).length;
       if (captured !== paid) violate(`${captured} renewals were captured, and ${paid} are paid`);
       return;
     }

@@ -199,7 +199,8 @@ function aboutPayment(request: AuthorizeRequest): object {
   const statement = statementDescriptor === undefined ? undefined : plainStatement(statementDescriptor);
   return {
     merchantOrderReference: withoutPlaceholders(orderRef),
-    metadata: { session_id: sessionId },
+    // A restored database has another session of the same renewal, which repeats this request.
+    ...(request.storedCard?.type !== "renewal" && { metadata: { session_id: sessionId } }),
     ...customerFields(request),
     ...(statement === undefined ? {} : { shopperStatement: statement }),
   };

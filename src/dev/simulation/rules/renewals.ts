@@ -14,6 +14,7 @@ export const renewalRules: readonly Rule[] = [
       withoutGuard("the renewal is another session's"),
     ],
     harm: "a renewal was captured",
+    seenAt: 92,
   },
   {
     id: "renewal-names",
@@ -30,6 +31,7 @@ export const renewalRules: readonly Rule[] = [
     code: [],
     database: [withText("card_refusal", "IF s.stopped_at IS NOT NULL THEN", "IF false THEN")],
     harm: "a stopped card was tried",
+    seenAt: 2_132,
   },
   {
     id: "renewal-chain",
@@ -38,5 +40,6 @@ export const renewalRules: readonly Rule[] = [
     code: [{ file: "src/core/stored-cards/renewals/plan-renewal.ts", instead: ["  return undefined;"] }],
     database: [withoutGuard("a gateway continues its own chain, or one with a network transaction id")],
     harm: "a gateway got an agreement that it cannot continue",
+    seenAt: 366,
   },
 ];

@@ -240,6 +240,13 @@ function describeChains(payments: StoredPayments): void {
     }
   });
 
+  it("sends nothing of its session with a renewal: after a restore another one sends the same", async () => {
+    const payment = payments.harness.newPayment({ storedCard: payments.renewal(await payments.begin()) });
+    const sent = await payments.sent(() => payments.authorize(payment));
+    expect(sent.length).toBeGreaterThan(0);
+    expect(sent.map(({ path, body }) => `${path} ${body.toString()}`).join()).not.toContain(payment.sessionId);
+  });
+
   it("holds once when the same renewal is sent twice", async () => {
     const payment = payments.harness.newPayment({ storedCard: payments.renewal(await payments.begin()) });
     const first = await payments.authorize(payment);
