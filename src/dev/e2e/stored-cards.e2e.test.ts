@@ -80,7 +80,6 @@ describe("a customer of the demo shop who is signed in", () => {
         savedCard: { status: "SAVED" },
       });
     await customer.page.getByRole("button", { name: "Charge the next bag" }).click();
-    await customer.page.getByText("-1", { exact: false }).first().waitFor();
-    await customer.page.locator("#details").getByText("via SANDBOX_A").waitFor();
+    await customer.page.locator("#details li", { hasText: "via SANDBOX_A" }).waitFor();
   });
 });
