@@ -114,7 +114,8 @@ CREATE INDEX payment_method_of_merchant ON payment_method (merchant_id, id) WHER
 CREATE TABLE card_erasure (
   handle_hash  bytea PRIMARY KEY CHECK (octet_length(handle_hash) = 32),
   merchant_id  uuid NOT NULL,
-  requested_at timestamptz NOT NULL DEFAULT app.clock(),
+  -- From then on it has to be erased; and when the vault is asked next.
+  wanted_at    timestamptz NOT NULL DEFAULT app.clock(),
   erase_due_at timestamptz NOT NULL
 );
 CREATE INDEX card_erasure_due ON card_erasure (erase_due_at);
