@@ -1,5 +1,5 @@
 -- Stored cards: what a payment does with one, the cards, the agreements to charge them, and what limits their tries. The vault has the
--- sealed card, and these tables have its handle: neither is of use without the other. docs/stored-cards.md has the rules as S1 to S12.
+-- sealed card, and these tables have its handle: neither is of use without the other. docs/safety.md has the rules as S1 to S12.
 
 ALTER TABLE payment_session
   -- The merchant's name for the customer, until the customer's data are erased.
