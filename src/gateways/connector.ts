@@ -18,7 +18,7 @@ import type {
 import type { Declined } from "./declines.ts";
 import type { StoredAnswer, StoredCardUse, StoredMethod } from "./stored-cards.ts";
 
-export type { AgreementTerms, Chain, StoredAnswer, StoredCardUse, StoredPurpose } from "./stored-cards.ts";
+export type { Chain, StoredAnswer, StoredCardUse, StoredPurpose } from "./stored-cards.ts";
 
 /** Every gateway that has a connector; the same literals are public in `gateway` and `capturedVia`. */
 export const gateways = ["STRIPE", "ADYEN", "PAYPAL", "SANDBOX_A", "SANDBOX_B"] as const;

@@ -7,7 +7,11 @@ const payment = { amountMinor: 4_900, currency: "EUR" };
 
 describe("mandateFields()", () => {
   it.each<[string, ChallengeMandate, object]>([
-    ["a recurring agreement", { purpose: "recurring", terms }, { threeDSRequestorAuthenticationInd: "02", ...schedule }],
+    [
+      "a recurring agreement",
+      { purpose: "recurring", terms },
+      { threeDSRequestorAuthenticationInd: "02", ...schedule },
+    ],
     [
       "instalments",
       { purpose: "instalment", terms: { ...terms, instalments: 12 } },

@@ -8,7 +8,7 @@ import type { Amount } from "./amounts.ts";
 export type StoredPurpose = "customer" | "recurring" | "unscheduled" | "instalment";
 
 /** Of an agreement: days between renewals, its last day, number of instalments. */
-export type AgreementTerms = {
+type AgreementTerms = {
   readonly everyDays?: number | undefined;
   readonly endsOn?: Date | undefined;
   readonly instalments?: number | undefined;

@@ -12,7 +12,7 @@ import type { Reference } from "./ledger.ts";
 export type SentProof = { readonly dsTransactionId: string; readonly cryptogram: string };
 
 /** The names under which an acquirer stores a card. */
-export type Saving = {
+type Saving = {
   /** The acquirer's name for the customer; empty where it takes none. */
   readonly customer: string;
   /** The merchant side's pseudonym, where the acquirer's name is another. */

@@ -19,7 +19,7 @@ import { unansweredAuthorize, unansweredChange, undecided, untrusted } from "../
 import { pageOf } from "./authentication.ts";
 import { isSameMoney } from "./currencies.ts";
 import { declines } from "./declines.ts";
-import { isFor, nameOfOrder, readOrder, type StoredPayment, stateOfOrder } from "./order.ts";
+import { isFor, nameOfOrder, readOrder, type StoredPayment, stateOfOrder, transactionIn } from "./order.ts";
 import { issueOf, type Json, refusedOrUnknown, refusedOrUntrusted } from "./refusals.ts";
 
 /** An order that can be authorized, or why there will be no authorization. */
@@ -140,12 +140,8 @@ export function readCapture(
 }
 
 /** Returns PayPal's name for a capture, by which it is refunded, and the network's name for the payment. */
-function recordOfCapture({
-  id: captureReference,
-  network_transaction_reference: network,
-}: StoredPayment): CaptureRecord {
-  const networkTransactionId = isObject(network) ? network.id : undefined;
-  return { captureReference, ...(typeof networkTransactionId === "string" && { networkTransactionId }) };
+function recordOfCapture(capture: StoredPayment): CaptureRecord {
+  return { captureReference: capture.id, ...transactionIn(capture) };
 }
 
 /** Returns the record's result of a capture whose own answer did not decide. */

@@ -263,7 +263,11 @@ describe("PayPalConnector", () => {
     const unnamed = await harness.connector.lookUp(harness.call(""), withoutName(payment));
     expect(unnamed).toMatchObject({ type: "inconclusive", isUnfound: true });
     const found = await harness.connector.lookUp(harness.call(""), named);
-    expect(found).toEqual({ type: "held", gatewayReference: authorizationName });
+    expect(found).toEqual({
+      type: "held",
+      gatewayReference: authorizationName,
+      networkTransactionId: expect.any(String),
+    });
     expect(await harness.connector.void(harness.call("v1"), named)).toEqual({ type: "done" });
     expect(await harness.connector.void(harness.call("v2"), named)).toEqual({ type: "done" });
     expect(await harness.connector.lookUp(harness.call(""), named)).toEqual({ type: "voided" });

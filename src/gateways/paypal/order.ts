@@ -123,7 +123,12 @@ function stateOfAuthorization(authorization: Authorization, attempt: AttemptAtGa
   switch (status) {
     case "CREATED":
       return isExact
-        ? { type: "held", gatewayReference, ...(attempt.storedCard && storedIn(authorization)) }
+        ? {
+            type: "held",
+            gatewayReference,
+            ...transactionIn(authorization),
+            ...(attempt.storedCard && storedIn(transactionIn(authorization))),
+          }
         : { type: "heldOther", gatewayReference };
     // "The sum of these captured payments is greater than the amount": the whole was captured.
     case "CAPTURED":
@@ -142,6 +147,14 @@ function stateOfAuthorization(authorization: Authorization, attempt: AttemptAtGa
     default:
       return { type: "inconclusive", reason: "the gateway's record is in an undocumented state" };
   }
+}
+
+/** Returns the network's name for the payment of an authorization or a capture. */
+export function transactionIn({ network_transaction_reference: network }: Json): {
+  readonly networkTransactionId?: string;
+} {
+  const id = isObject(network) ? network.id : undefined;
+  return typeof id === "string" ? { networkTransactionId: id } : {};
 }
 
 /** A part of the amount is captured; only the order says how much. */

@@ -2,11 +2,9 @@
  * Stored cards at PayPal, which keeps none: each payment sends the card and says what it is for
  * (the OpenAPI file, `card_stored_credential`), and a renewal names the first payment as its network does.
  */
-import { isObject } from "../../platform/outbound-http.ts";
 import type { Chain, StoredAnswer, StoredCardUse, StoredPurpose } from "../connector.ts";
 import type { Declined } from "../declines.ts";
 import { withNetworkAdvice } from "../network-advice.ts";
-import type { Json } from "./refusals.ts";
 
 const paymentTypes: Readonly<Record<StoredPurpose, string>> = {
   customer: "ONE_TIME",
@@ -54,9 +52,10 @@ export function storedFields(use: StoredCardUse, chain?: Extract<Chain, { type: 
 }
 
 /** Returns the network's name for an authorization. */
-export function storedIn({ network_transaction_reference: named }: Json): { readonly stored?: StoredAnswer } {
-  const transactionId = isObject(named) ? named.id : undefined;
-  return typeof transactionId === "string" ? { stored: { network: { transactionId } } } : {};
+export function storedIn({ networkTransactionId: transactionId }: { readonly networkTransactionId?: string }): {
+  readonly stored?: StoredAnswer;
+} {
+  return transactionId === undefined ? {} : { stored: { network: { transactionId } } };
 }
 
 /**

@@ -78,7 +78,8 @@ export function describeConformance(subject: ConformanceSubject): void {
     else it("captures no hold later", () => expect(harness.connector.holdLifeMs).toBeUndefined());
     if (subject.refunds) describeRefunds(() => harness, { ...subject.refunds, refusalOf: subject.refusalOf });
     else it("refunds nothing", () => expect(harness.connector.refunds).toBeUndefined());
-    if (subject.stored) describeStoredCards(() => harness, { ...subject.stored, foreign: subject.foreign });
+    const { stored, foreign, authentication } = subject;
+    if (stored) describeStoredCards(() => harness, { ...stored, foreign, codes: authentication.codes });
     else it("stores no cards", () => expect(harness.connector.storedCards).toBeUndefined());
   });
   describeTables(subject);

@@ -8,8 +8,12 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AuthorizeRequest, Chain, Credentials, Held, StoredCardUse } from "../../../gateways/connector.ts";
 import type { Renewal } from "../../../gateways/renewal-chains.ts";
+import { Secret } from "../../../platform/secrets.ts";
+import { answerAtBank } from "../bank-customer.ts";
 import { brokenAnswers, otherMoney } from "../broken-answers.ts";
+import { emulatorAccounts } from "../emulator-accounts.ts";
 import { approvedCard, type GatewayHarness, notificationPath } from "../gateway-harness.ts";
+import type { AuthenticationSubject } from "./authentication.conformance.ts";
 
 export type StoredSubject = {
   /** The requests of a payment without a stored card, byte by byte; names that differ by payment are replaced. */
@@ -41,7 +45,7 @@ const purposes: readonly Renewal["purpose"][] = ["recurring", "instalment", "uns
 
 export function describeStoredCards(
   harness: () => GatewayHarness,
-  subject: StoredSubject & { readonly foreign: Credentials },
+  subject: StoredSubject & { readonly foreign: Credentials; readonly codes: AuthenticationSubject["codes"] },
 ): void {
   describe("and stores cards", () => {
     beforeEach(() => harness().forwarder.useCard(renewedCard));
@@ -49,20 +53,44 @@ export function describeStoredCards(
       harness().forwarder.useCard(approvedCard);
       harness().spoilWith((honest) => honest);
     });
-    const payments = new StoredPayments(harness);
+    const payments = new StoredPayments(harness, subject.codes);
     describeRequests(payments, subject);
-    describeChains(payments, subject.foreign);
+    describeChains(payments);
+    describeRefused(payments, subject.foreign);
     describeDistrust(payments);
     it("and erases one where it is kept", () => eraseMethod(payments));
     if (subject.setsUp) it("and sets one up without a charge", () => setUp(payments));
   });
 }
 
+const asking = {
+  authentication: {
+    wish: "as_needed",
+    returnUrl: "https://pay.example/authentication/test/return/att_1",
+    browser: {
+      javaEnabled: false,
+      colorDepth: 24,
+      screenWidth: 1_280,
+      screenHeight: 800,
+      timeZoneOffsetMinutes: -60,
+      language: "de-AT",
+    },
+  },
+  shopperUserAgent: "Mozilla/5.0 (X11; Linux x86_64)",
+} as const;
+
 class StoredPayments {
   readonly #harness: () => GatewayHarness;
+  readonly #codes: AuthenticationSubject["codes"];
 
-  constructor(harness: () => GatewayHarness) {
+  constructor(harness: () => GatewayHarness, codes: AuthenticationSubject["codes"]) {
     this.#harness = harness;
+    this.#codes = codes;
+  }
+
+  /** The gateway's name at the sandbox bank, and its codes for a customer who is wanted. */
+  get bank() {
+    return { acquirer: emulatorAccounts[this.harness.connector.gateway].acquirer, ...this.#codes };
   }
 
   get harness(): GatewayHarness {
@@ -157,7 +185,7 @@ function describeRequests(payments: StoredPayments, subject: StoredSubject): voi
   });
 }
 
-function describeChains(payments: StoredPayments, foreign: Credentials): void {
+function describeChains(payments: StoredPayments): void {
   it.each(uses.filter(({ type }) => type === "save"))("begins a chain with a hold that saves: %o", async (use) => {
     const { stored, ...held } = await payments.pay(use);
     if (payments.kind === "own") {
@@ -180,6 +208,27 @@ function describeChains(payments: StoredPayments, foreign: Credentials): void {
     const { attemptReference, amountMinor, currency, storedCard } = payment;
     const attempt = { attemptReference, amountMinor, currency, storedCard, gatewayReference };
     expect(await payments.harness.connector.lookUp(payments.harness.call(""), attempt)).toMatchObject({ stored });
+  });
+
+  it("names the payment at its network, also where the customer was asked", async () => {
+    const { connector, forwarder, call } = payments.harness;
+    const { acquirer, unasked } = payments.bank;
+    const asks = { act: "authenticate", when: "as_needed", code: unasked, passed: { act: "approve" } } as const;
+    await payments.harness.sandbox.setCard(acquirer, challengedCard, asks);
+    forwarder.useCard(challengedCard);
+    const payment = payments.harness.newPayment({ storedCard: saving, ...asking });
+    const outcome = await payments.authorize(payment);
+    if (outcome.type !== "actionNeeded") throw new Error(`expected an action, got ${JSON.stringify(outcome)}`);
+    const { searchParams } = (await answerAtBank(outcome.action.url, "pass"))!;
+    const returned = connector.authentication!.readReturn(searchParams);
+    const { attemptReference, amountMinor, currency } = payment;
+    const attempt = { attemptReference, amountMinor, currency, gatewayReference: outcome.gatewayReference };
+    const completed = await connector.authentication!.complete(call(`${attemptReference}_2`), attempt, {
+      keep: outcome.keep,
+      returned: returned === undefined ? undefined : new Secret(returned),
+    });
+    expect(completed.outcome).toMatchObject({ type: "held", networkTransactionId: expect.any(String) });
+    if (payments.kind === "own") expect(completed.outcome).toHaveProperty("stored.own.method");
   });
 
   it("continues a chain with each renewal, and names it again", async () => {
@@ -205,7 +254,9 @@ function describeChains(payments: StoredPayments, foreign: Credentials): void {
     expect(await payments.authorize(payment)).toEqual(first);
     expect(await payments.statuses(payment)).toEqual(["held"]);
   });
+}
 
+function describeRefused(payments: StoredPayments, foreign: Credentials): void {
   it("holds nothing for a chain that nobody began", async () => {
     await payments.expectNoMoney(
       payments.kind === "own"
@@ -239,13 +290,11 @@ function describeChains(payments: StoredPayments, foreign: Credentials): void {
 
   it("never asks for the customer in a renewal, but declines", async () => {
     payments.harness.forwarder.useCard(challengedCard);
-    const { acquirer } = { acquirer: payments.harness.connector.gateway.replace("SANDBOX_", "") };
-    await payments.harness.sandbox.setCard(acquirer as "A", challengedCard, { act: "approve" });
+    const { acquirer, soft } = payments.bank;
+    await payments.harness.sandbox.setCard(acquirer, challengedCard, { act: "approve" });
     const chain = await payments.begin();
-    const behaviour = payments.kind === "own" ? "authentication_required" : "38";
-    const code = acquirer === "PAYPAL" ? "5650" : behaviour;
-    const asks = { act: "authenticate", when: "as_needed", code, passed: { act: "approve" } } as const;
-    await payments.harness.sandbox.setCard(acquirer as "A", challengedCard, asks);
+    const asks = { act: "authenticate", when: "as_needed", code: soft, passed: { act: "approve" } } as const;
+    await payments.harness.sandbox.setCard(acquirer, challengedCard, asks);
     const payment = payments.harness.newPayment({ storedCard: payments.renewal(chain) });
     expect(await payments.authorize(payment)).toMatchObject({ type: "declined", stop: "authentication_required" });
     expect(await payments.statuses(payment)).not.toContain("held");
