@@ -8,6 +8,7 @@ import {
   type Answer,
   agreementOf,
   capture,
+  connectAgain,
   decline,
   taken,
   taking,

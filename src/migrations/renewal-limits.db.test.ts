@@ -7,6 +7,7 @@ import {
   type Answer,
   agreementOf,
   capture,
+  connectAgain,
   decline,
   taken,
   taking,

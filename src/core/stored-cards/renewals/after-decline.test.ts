@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type AfterDecline, afterDecline, declineLimits } from "./after-decline.ts";
+import { type AfterDecline, afterDecline } from "./after-decline.ts";
 
 const plain = { stop: "none", declineCode: "card_declined" } as const;
 const never = { stop: "scheme_rule", declineCode: "card_declined" } as const;
@@ -75,13 +75,4 @@ describe("afterDecline()", () => {
   it("takes no code that an object has by nature", () => {
     expect(afterDecline("visa", { ...plain, networkDeclineCode: "constructor" })).toEqual({ type: "mayRetry" });
   });
-});
-
-it("limits the tries of a card by its network", () => {
-  expect(declineLimits("mastercard")).toEqual([
-    { declines: 10, windowHours: 24 },
-    { declines: 35, windowHours: 720 },
-  ]);
-  expect(declineLimits("visa")).toEqual([{ declines: 15, windowHours: 720 }]);
-  expect(declineLimits("jcb")).toEqual([{ declines: 15, windowHours: 720 }]);
 });

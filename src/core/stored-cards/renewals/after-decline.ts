@@ -90,17 +90,3 @@ function byRow({ stop, declineCode }: Facts): AfterDecline {
   if (stop === "scheme_rule" || declineCode === "lost_or_stolen") return { type: "cardStopped" };
   return { type: stop === "same_card_fails" ? "needsCard" : "mayRetry" };
 }
-
-/** Declines of a card at a merchant, of any amount, after which it is not tried again within so many hours. */
-export type DeclineLimit = { readonly declines: number; readonly windowHours: number };
-
-const visaAndOthers: readonly DeclineLimit[] = [{ declines: 15, windowHours: 720 }];
-const mastercardLimits: readonly DeclineLimit[] = [
-  { declines: 10, windowHours: 24 },
-  { declines: 35, windowHours: 720 },
-];
-
-/** Returns the limits of a brand; the sources are those of its codes, and https://www.payway.com/visa-excessive-reattempts-rule-fees (2026). */
-export function declineLimits(brand: string): readonly DeclineLimit[] {
-  return brand === "mastercard" ? mastercardLimits : visaAndOthers;
-}
