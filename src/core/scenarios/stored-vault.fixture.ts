@@ -1,7 +1,7 @@
 /** A vault for stored cards in memory, for tests of the core. */
-import { randomBytes } from "node:crypto";
 import type { KeptCard, OpenedCard, StoredCardVault } from "../../card-vault/card-vault.ts";
 import { DomainError } from "../../platform/errors.ts";
+import { systemRuntime } from "../../platform/runtime.ts";
 import { Secret, sha256 } from "../../platform/secrets.ts";
 
 type Kept = Parameters<StoredCardVault["keep"]>[0];
@@ -39,8 +39,8 @@ export class MemoryVault implements StoredCardVault {
     return this.#answer(() => {
       if (!this.cards.has(sha256(handle.expose()).toString("hex"))) return "lost";
       this.opened.push({ code, sessionId });
-      const token = new Secret(`tok_${randomBytes(16).toString("base64url")}`);
-      return { token, expiresAt: new Date(Date.now() + 900_000) };
+      const token = new Secret(`tok_${systemRuntime.uuid()}`);
+      return { token, expiresAt: new Date(systemRuntime.now().getTime() + 900_000) };
     });
   }
 

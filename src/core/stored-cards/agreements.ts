@@ -72,16 +72,13 @@ export function whyNot(
   agreement: Pick<Agreement, "ownConnectionId" | "networkTransactionId">,
   { connectionId, gateway }: Omit<AgreementGateway, "because">,
 ): string | undefined {
-  switch (connectorOf(gateway)?.storedCards) {
-    case "own":
-      return agreement.ownConnectionId === connectionId
-        ? undefined
-        : `${gateway} continues only agreements that began in its account.`;
-    case "network":
-      return agreement.networkTransactionId === null ? "The agreement has no network transaction id." : undefined;
-    default:
-      return `${gateway} charges no stored cards.`;
-  }
+  const continues = connectorOf(gateway)?.storedCards;
+  if (continues === undefined) return `${gateway} charges no stored cards.`;
+  if (continues === "network")
+    return agreement.networkTransactionId == null ? "The agreement has no network transaction id." : undefined;
+  return agreement.ownConnectionId === connectionId
+    ? undefined
+    : `${gateway} continues only agreements that began in its account.`;
 }
 
 /** Lists agreements, newest first. Throws `invalid_parameter` for a page token of another list. */

@@ -1,5 +1,4 @@
 /** The part of a submission about stored cards: the customer's consent, and the handle under which the card will be stored. */
-import { randomBytes } from "node:crypto";
 import type { Shopper } from "../../gateways/connector.ts";
 import type { Queryable, Statement } from "../../platform/database.ts";
 import { DomainError } from "../../platform/errors.ts";
@@ -28,7 +27,7 @@ const userAgentCharacters = 512;
 
 /** Prepares the claim of a session with `stored`. Throws `consent_required` where it begins an agreement without the customer's consent. */
 export async function prepareStoring(
-  core: Pick<Core, "database" | "sealing">,
+  core: Pick<Core, "database" | "sealing" | "runtime">,
   submission: {
     readonly session: { readonly id: SessionId; readonly merchantId: MerchantId };
     readonly vaultToken: Secret;
@@ -45,7 +44,7 @@ export async function prepareStoring(
       "The payment begins an agreement: submit it with the sentence that the customer has agreed to.",
       { field: "saveCard" },
     );
-  const handle = `vc_${randomBytes(handleBytes).toString("base64url")}`;
+  const handle = `vc_${Buffer.from(core.runtime.randomBytes(handleBytes)).toString("base64url")}`;
   const hash = sha256(handle);
   const saving = isConsenting
     ? [

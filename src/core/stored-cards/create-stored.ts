@@ -1,4 +1,4 @@
-/** What the creation of a session asks for about stored cards: its rules, and what its row has. PURE. */
+/** What the creation of a session asks for about stored cards: its rules, and what its row has. */
 
 import type { FieldProblem } from "../../platform/errors.ts";
 import type { AgreementId, SessionId } from "../../platform/ids.ts";
