@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { english, saveTemplate } from "./cards-texts.ts";
-import { cardsTexts, wordingFor } from "./cards-translations.ts";
+import { cardsTexts, wordingFor } from "./translated-cards.ts";
 import { translations } from "./translations.ts";
 
 const all = { en: english, ...cardsTexts };

@@ -1,4 +1,4 @@
-/** The texts of the part with stored cards, in English. cards-translations.ts has the other languages. */
+/** The texts of the part with stored cards, in English. translated-cards.ts has the other languages. */
 
 /** The texts in one language. */
 export type CardsTexts = readonly [

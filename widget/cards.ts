@@ -61,7 +61,7 @@ async function loadWording(locale: string): Promise<Wording> {
   const inEnglish = { texts: english, language: "en" };
   if (/^en\b/i.test(locale)) return inEnglish;
   try {
-    return (await import("./cards-translations.ts")).wordingFor(locale) ?? inEnglish;
+    return (await import("./translated-cards.ts")).wordingFor(locale) ?? inEnglish;
   } catch {
     return inEnglish;
   }

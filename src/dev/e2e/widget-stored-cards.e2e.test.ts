@@ -192,7 +192,8 @@ describe("the place of the list", () => {
       new PerformanceObserver((list) => {
         for (const entry of list.getEntries() as unknown as { value: number; hadRecentInput: boolean }[]) {
           // What the summary moves as the amount comes is no matter of the list.
-          if (!entry.hadRecentInput && entry.value > 0.0005) (globalThis as unknown as { shift: number }).shift += entry.value;
+          if (!entry.hadRecentInput && entry.value > 0.0005)
+            (globalThis as unknown as { shift: number }).shift += entry.value;
         }
       }).observe({ type: "layout-shift", buffered: true });
     });
