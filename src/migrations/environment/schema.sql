@@ -4412,15 +4412,19 @@ AS $function$
 -- function app.use_stored_card(of_session uuid, method uuid, token_hash bytea)
 CREATE OR REPLACE FUNCTION app.use_stored_card(of_session uuid, method uuid, token_hash bytea)
  RETURNS SETOF stored_payment
- LANGUAGE sql
+ LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-  UPDATE stored_payment p SET method_id = method, opened_token_hash = token_hash
-  WHERE p.session_id = of_session AND p.saving IS NULL AND p.role IN ('SAVE','CUSTOMER','RECOVERY')
-    AND EXISTS (SELECT FROM payment_session WHERE id = of_session AND phase = 'IDLE' AND expires_at > app.clock())
-    AND EXISTS (SELECT FROM payment_method m WHERE m.id = method AND m.merchant_id = p.merchant_id AND m.customer_ref = p.customer_ref AND m.status = 'ACTIVE')
-  RETURNING p.* $function$;
+BEGIN
+  -- A submission at this moment comes first or later, and never between.
+  PERFORM FROM payment_session WHERE id = of_session AND phase = 'IDLE' AND expires_at > app.clock() FOR UPDATE;
+  IF NOT FOUND THEN RETURN; END IF;
+  RETURN QUERY UPDATE stored_payment p SET method_id = method, opened_token_hash = token_hash
+    WHERE p.session_id = of_session AND p.saving IS NULL AND p.role IN ('SAVE','CUSTOMER','RECOVERY')
+      AND EXISTS (SELECT FROM payment_method m WHERE m.id = method AND m.merchant_id = p.merchant_id AND m.customer_ref = p.customer_ref AND m.status = 'ACTIVE')
+    RETURNING p.*;
+END $function$;
 
 -- function app.void_unknown_attempts(of_session uuid)
 CREATE OR REPLACE FUNCTION app.void_unknown_attempts(of_session uuid)
@@ -6436,15 +6440,19 @@ AS $function$
 -- function partitions.use_stored_card(of_session uuid, method uuid, token_hash bytea)
 CREATE OR REPLACE FUNCTION partitions.use_stored_card_rest(of_session uuid, method uuid, token_hash bytea)
  RETURNS SETOF stored_payment
- LANGUAGE sql
+ LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-  UPDATE partitions.stored_payment_rest p SET method_id = method, opened_token_hash = token_hash
-  WHERE p.session_id = of_session AND p.saving IS NULL AND p.role IN ('SAVE','CUSTOMER','RECOVERY')
-    AND EXISTS (SELECT FROM partitions.payment_session_rest WHERE id = of_session AND phase = 'IDLE' AND expires_at > app.clock())
-    AND EXISTS (SELECT FROM payment_method m WHERE m.id = method AND m.merchant_id = p.merchant_id AND m.customer_ref = p.customer_ref AND m.status = 'ACTIVE')
-  RETURNING p.* $function$;
+BEGIN
+  -- A submission at this moment comes first or later, and never between.
+  PERFORM FROM partitions.payment_session_rest WHERE id = of_session AND phase = 'IDLE' AND expires_at > app.clock() FOR UPDATE;
+  IF NOT FOUND THEN RETURN; END IF;
+  RETURN QUERY UPDATE partitions.stored_payment_rest p SET method_id = method, opened_token_hash = token_hash
+    WHERE p.session_id = of_session AND p.saving IS NULL AND p.role IN ('SAVE','CUSTOMER','RECOVERY')
+      AND EXISTS (SELECT FROM payment_method m WHERE m.id = method AND m.merchant_id = p.merchant_id AND m.customer_ref = p.customer_ref AND m.status = 'ACTIVE')
+    RETURNING p.*;
+END $function$;
 
 -- function partitions.void_unknown_attempts(of_session uuid)
 CREATE OR REPLACE FUNCTION partitions.void_unknown_attempts_rest(of_session uuid)
