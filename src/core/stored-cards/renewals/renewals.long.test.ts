@@ -1,7 +1,6 @@
 /** A thousand renewals, each asked for by two keys at once; of every fifth the process that began it has died before. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { encodeId } from "../../../platform/ids.ts";
-import { passesLuhn } from "../../../platform/luhn.ts";
 import type { Core } from "../../core.ts";
 import type { PaymentSession } from "../../rows/entities.ts";
 import { recoverSessionsOnce } from "../../submit-payment.ts";
@@ -9,8 +8,6 @@ import { type RenewalFixture, startRenewals } from "./renewals.fixture.ts";
 
 const renewals = 1_000;
 const agreements = 20;
-const digits = Array.from({ length: agreements * 10 }, (_, nth) => `42424242424${10_000 + nth}`);
-const numbers = digits.filter(passesLuhn);
 const atOnce = 25;
 
 let fixture: RenewalFixture;
@@ -27,12 +24,12 @@ async function inGroups<One>(all: readonly One[], work: (one: One) => Promise<vo
 
 it("captures each renewal once", { timeout: 1_800_000 }, async () => {
   const ids: string[] = [];
-  // A card each: the tries under way of one card may not exceed its network's limit.
-  for (const number of numbers) ids.push(await fixture.agree({ number }));
+  // A card each, for the tries of a card that are under way count to its limit.
+  for (let nth = 0; nth < agreements; nth++) ids.push(await fixture.agree({ storedAs: `42424242424${10_000 + nth}` }));
   const all = Array.from({ length: renewals }, (_, nth) => ({
     agreementId: ids[nth % agreements]!,
     orderRef: `invoice-${nth}`,
-    dies: nth % 5 === 0,
+    dies: Math.floor(nth / agreements) % 5 === 0,
   }));
   const begun: PaymentSession[] = [];
   await inGroups(
