@@ -122,6 +122,29 @@ it("gives no card once the session was submitted", async () => {
   await expect(useStoredCard(core, session, methodId)).rejects.toMatchObject({ code: "session_ended" });
 });
 
+it("names no stored card in a payment that was submitted with another one meanwhile", async () => {
+  const { customerRef, methodId } = await customerWithCard();
+  const session = await fixture.newSession({ customerRef });
+  const { promise: mayCommit, resolve: commit } = Promise.withResolvers<void>();
+  const { promise: locked, resolve: onLocked } = Promise.withResolvers<void>();
+  const claiming = fixture.asOwner.transaction(async (tx) => {
+    const text = `SELECT FROM app.claim($1, 30000, 45000, 't', sha256('t'), 1, '[]', '[]', NULL, NULL, NULL, NULL,
+      NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, false, false, 9, 9, NULL, NULL, NULL)`;
+    await tx.query({ name: "claim_slowly", text }, [session.id]);
+    onLocked();
+    await mayCommit;
+  });
+  await locked;
+  const using = useStoredCard(core, session, methodId).catch((error) => error);
+  // A role sees what its own sessions wait for.
+  const waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+  await expect.poll(async () => (await core.database.pool.query(waiting)).rowCount).toBe(1);
+  commit();
+  await claiming;
+  expect(await using).toMatchObject({ code: "session_ended" });
+  expect(await savingOf(fixture, session)).toMatchObject({ methodId: null, openedTokenHash: null });
+});
+
 it("hides a card for a day after five declines of its customer, also from a session that has opened it", async () => {
   const { customerRef, methodId } = await customerWithCard();
   const early = await fixture.newSession({ customerRef });

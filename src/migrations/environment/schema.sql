@@ -378,7 +378,7 @@ CREATE TABLE card_decline (
 CREATE TABLE card_erasure (
   handle_hash bytea NOT NULL,
   merchant_id uuid NOT NULL,
-  requested_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  wanted_at timestamp with time zone DEFAULT app.clock() NOT NULL,
   erase_due_at timestamp with time zone NOT NULL
 );
 
@@ -3355,8 +3355,8 @@ BEGIN
     WHERE o.merchant_id = p.merchant_id AND o.customer_ref = p.customer_ref AND o.fingerprint = ANY (versions) AND o.status = 'ACTIVE'
     ORDER BY o.id LIMIT 1 FOR UPDATE;
     IF FOUND THEN
-      INSERT INTO card_erasure (handle_hash, merchant_id, erase_due_at)
-      VALUES (m.handle_hash, m.merchant_id, app.clock() + replaced_ms * interval '1 ms') ON CONFLICT DO NOTHING;
+      INSERT INTO card_erasure (handle_hash, merchant_id, wanted_at, erase_due_at)
+      SELECT m.handle_hash, m.merchant_id, at, at FROM (SELECT app.clock() + replaced_ms * interval '1 ms' AS at) later ON CONFLICT DO NOTHING;
       UPDATE payment_method o
       SET brand = its_brand, exp_month = month, exp_year = year, fingerprint = versions[1], handle_sealed = p.handle_sealed, handle_hash = p.handle_hash,
           stopped_because = NULL, session_id = of_session, stored_at = app.clock()
@@ -4412,15 +4412,19 @@ AS $function$
 -- function app.use_stored_card(of_session uuid, method uuid, token_hash bytea)
 CREATE OR REPLACE FUNCTION app.use_stored_card(of_session uuid, method uuid, token_hash bytea)
  RETURNS SETOF stored_payment
- LANGUAGE sql
+ LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-  UPDATE stored_payment p SET method_id = method, opened_token_hash = token_hash
-  WHERE p.session_id = of_session AND p.saving IS NULL AND p.role IN ('SAVE','CUSTOMER','RECOVERY')
-    AND EXISTS (SELECT FROM payment_session WHERE id = of_session AND phase = 'IDLE' AND expires_at > app.clock())
-    AND EXISTS (SELECT FROM payment_method m WHERE m.id = method AND m.merchant_id = p.merchant_id AND m.customer_ref = p.customer_ref AND m.status = 'ACTIVE')
-  RETURNING p.* $function$;
+BEGIN
+  -- A submission at this moment comes first or later, and never between.
+  PERFORM FROM payment_session WHERE id = of_session AND phase = 'IDLE' AND expires_at > app.clock() FOR UPDATE;
+  IF NOT FOUND THEN RETURN; END IF;
+  RETURN QUERY UPDATE stored_payment p SET method_id = method, opened_token_hash = token_hash
+    WHERE p.session_id = of_session AND p.saving IS NULL AND p.role IN ('SAVE','CUSTOMER','RECOVERY')
+      AND EXISTS (SELECT FROM payment_method m WHERE m.id = method AND m.merchant_id = p.merchant_id AND m.customer_ref = p.customer_ref AND m.status = 'ACTIVE')
+    RETURNING p.*;
+END $function$;
 
 -- function app.void_unknown_attempts(of_session uuid)
 CREATE OR REPLACE FUNCTION app.void_unknown_attempts(of_session uuid)
@@ -5939,8 +5943,8 @@ BEGIN
     WHERE o.merchant_id = p.merchant_id AND o.customer_ref = p.customer_ref AND o.fingerprint = ANY (versions) AND o.status = 'ACTIVE'
     ORDER BY o.id LIMIT 1 FOR UPDATE;
     IF FOUND THEN
-      INSERT INTO card_erasure (handle_hash, merchant_id, erase_due_at)
-      VALUES (m.handle_hash, m.merchant_id, app.clock() + replaced_ms * interval '1 ms') ON CONFLICT DO NOTHING;
+      INSERT INTO card_erasure (handle_hash, merchant_id, wanted_at, erase_due_at)
+      SELECT m.handle_hash, m.merchant_id, at, at FROM (SELECT app.clock() + replaced_ms * interval '1 ms' AS at) later ON CONFLICT DO NOTHING;
       UPDATE payment_method o
       SET brand = its_brand, exp_month = month, exp_year = year, fingerprint = versions[1], handle_sealed = p.handle_sealed, handle_hash = p.handle_hash,
           stopped_because = NULL, session_id = of_session, stored_at = app.clock()
@@ -6436,15 +6440,19 @@ AS $function$
 -- function partitions.use_stored_card(of_session uuid, method uuid, token_hash bytea)
 CREATE OR REPLACE FUNCTION partitions.use_stored_card_rest(of_session uuid, method uuid, token_hash bytea)
  RETURNS SETOF stored_payment
- LANGUAGE sql
+ LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-  UPDATE partitions.stored_payment_rest p SET method_id = method, opened_token_hash = token_hash
-  WHERE p.session_id = of_session AND p.saving IS NULL AND p.role IN ('SAVE','CUSTOMER','RECOVERY')
-    AND EXISTS (SELECT FROM partitions.payment_session_rest WHERE id = of_session AND phase = 'IDLE' AND expires_at > app.clock())
-    AND EXISTS (SELECT FROM payment_method m WHERE m.id = method AND m.merchant_id = p.merchant_id AND m.customer_ref = p.customer_ref AND m.status = 'ACTIVE')
-  RETURNING p.* $function$;
+BEGIN
+  -- A submission at this moment comes first or later, and never between.
+  PERFORM FROM partitions.payment_session_rest WHERE id = of_session AND phase = 'IDLE' AND expires_at > app.clock() FOR UPDATE;
+  IF NOT FOUND THEN RETURN; END IF;
+  RETURN QUERY UPDATE partitions.stored_payment_rest p SET method_id = method, opened_token_hash = token_hash
+    WHERE p.session_id = of_session AND p.saving IS NULL AND p.role IN ('SAVE','CUSTOMER','RECOVERY')
+      AND EXISTS (SELECT FROM payment_method m WHERE m.id = method AND m.merchant_id = p.merchant_id AND m.customer_ref = p.customer_ref AND m.status = 'ACTIVE')
+    RETURNING p.*;
+END $function$;
 
 -- function partitions.void_unknown_attempts(of_session uuid)
 CREATE OR REPLACE FUNCTION partitions.void_unknown_attempts_rest(of_session uuid)

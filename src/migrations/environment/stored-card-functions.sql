@@ -15,12 +15,16 @@ CREATE FUNCTION app.is_card_usable(of_merchant uuid, card uuid) RETURNS boolean 
 -- The customer pays with a stored card, opened as this token. Returns no row where the session takes no card any more, or the card is
 -- not an ACTIVE one of its customer (S11).
 CREATE FUNCTION partitions.use_stored_card_rest(of_session uuid, method uuid, token_hash bytea) RETURNS SETOF stored_payment
-LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
-  UPDATE partitions.stored_payment_rest p SET method_id = method, opened_token_hash = token_hash
-  WHERE p.session_id = of_session AND p.saving IS NULL AND p.role IN ('SAVE','CUSTOMER','RECOVERY')
-    AND EXISTS (SELECT FROM partitions.payment_session_rest WHERE id = of_session AND phase = 'IDLE' AND expires_at > app.clock())
-    AND EXISTS (SELECT FROM payment_method m WHERE m.id = method AND m.merchant_id = p.merchant_id AND m.customer_ref = p.customer_ref AND m.status = 'ACTIVE')
-  RETURNING p.* $$;
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+BEGIN
+  -- A submission at this moment comes first or later, and never between.
+  PERFORM FROM partitions.payment_session_rest WHERE id = of_session AND phase = 'IDLE' AND expires_at > app.clock() FOR UPDATE;
+  IF NOT FOUND THEN RETURN; END IF;
+  RETURN QUERY UPDATE partitions.stored_payment_rest p SET method_id = method, opened_token_hash = token_hash
+    WHERE p.session_id = of_session AND p.saving IS NULL AND p.role IN ('SAVE','CUSTOMER','RECOVERY')
+      AND EXISTS (SELECT FROM payment_method m WHERE m.id = method AND m.merchant_id = p.merchant_id AND m.customer_ref = p.customer_ref AND m.status = 'ACTIVE')
+    RETURNING p.*;
+END $$;
 
 -- Records, in the transaction of the claim, with which card the session is paid, and whether its customer has consented to store it.
 CREATE FUNCTION partitions.claim_stored_rest(
@@ -140,8 +144,8 @@ BEGIN
     WHERE o.merchant_id = p.merchant_id AND o.customer_ref = p.customer_ref AND o.fingerprint = ANY (versions) AND o.status = 'ACTIVE'
     ORDER BY o.id LIMIT 1 FOR UPDATE;
     IF FOUND THEN
-      INSERT INTO card_erasure (handle_hash, merchant_id, erase_due_at)
-      VALUES (m.handle_hash, m.merchant_id, app.clock() + replaced_ms * interval '1 ms') ON CONFLICT DO NOTHING;
+      INSERT INTO card_erasure (handle_hash, merchant_id, wanted_at, erase_due_at)
+      SELECT m.handle_hash, m.merchant_id, at, at FROM (SELECT app.clock() + replaced_ms * interval '1 ms' AS at) later ON CONFLICT DO NOTHING;
       UPDATE payment_method o
       SET brand = its_brand, exp_month = month, exp_year = year, fingerprint = versions[1], handle_sealed = p.handle_sealed, handle_hash = p.handle_hash,
           stopped_because = NULL, session_id = of_session, stored_at = app.clock()
