@@ -12,7 +12,8 @@ beforeAll(() => edge.core.setRule(["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"]))
 afterAll(() => expect(edge.bugs).toEqual([]));
 
 const valid = { amountMinor: 900, currency: "EUR", orderRef: "invoice-1" };
-const agreementId = async (...given: Parameters<typeof fixture.agree>) => encodeId("agr", await fixture.agree(...given));
+const agreementId = async (...given: Parameters<typeof fixture.agree>) =>
+  encodeId("agr", await fixture.agree(...given));
 const charge = (of: string, fields: object = valid, key: string | null = systemRuntime.uuid()) =>
   edge.call("POST", `/agreements/${of}/payment-sessions`, {
     body: JSON.stringify(fields),
@@ -42,7 +43,11 @@ describe("POST /api/v1/agreements/{agreementId}/payment-sessions", () => {
   it("needs a key, and refuses other fields under the same one", async () => {
     const of = await agreementId();
     const missing = await charge(of, valid, null);
-    expect([missing.status, missing.json.code, missing.json.param]).toEqual([400, "missing_idempotency_key", "Idempotency-Key"]);
+    expect([missing.status, missing.json.code, missing.json.param]).toEqual([
+      400,
+      "missing_idempotency_key",
+      "Idempotency-Key",
+    ]);
     await charge(of, valid, "key-1");
     const other = await charge(of, { ...valid, amountMinor: 901 }, "key-1");
     expect([other.status, other.json.code]).toEqual([422, "idempotency_key_reused"]);
@@ -75,7 +80,10 @@ describe("POST /api/v1/agreements/{agreementId}/payment-sessions", () => {
     const of = await agreementId();
     const { secret } = await edge.addMerchant();
     const headers = { authorization: `Bearer ${secret}`, "Idempotency-Key": "k" };
-    const answer = await edge.call("POST", `/agreements/${of}/payment-sessions`, { body: JSON.stringify(valid), headers });
+    const answer = await edge.call("POST", `/agreements/${of}/payment-sessions`, {
+      body: JSON.stringify(valid),
+      headers,
+    });
     expect([answer.status, answer.json.code]).toEqual([404, "not_found"]);
   });
 
@@ -97,13 +105,19 @@ describe("POST /api/v1/agreements/{agreementId}/payment-sessions", () => {
     expect([more.status, more.json.code, more.json.param]).toEqual([422, "amount_exceeds_agreement", "amountMinor"]);
     await edge.call("POST", `/agreements/${of}/cancel`, { body: "{}" });
     const cancelled = await charge(of);
-    expect([cancelled.status, cancelled.json]).toMatchObject([409, { code: "agreement_not_active", state: { status: "CANCELLED" } }]);
+    expect([cancelled.status, cancelled.json]).toMatchObject([
+      409,
+      { code: "agreement_not_active", state: { status: "CANCELLED" } },
+    ]);
   });
 
   it("says after a decline whether and when another try is allowed", async () => {
     const of = await agreementId({ number: "4000000000007379" });
     const { status, json } = await charge(of);
-    expect([status, json]).toMatchObject([201, { status: "DECLINED", retry: { allowed: true, triesLeft: 7, customerNeeded: false } }]);
+    expect([status, json]).toMatchObject([
+      201,
+      { status: "DECLINED", retry: { allowed: true, triesLeft: 7, customerNeeded: false } },
+    ]);
     const { notBefore } = json.retry;
     const again = await charge(of);
     expect([again.status, again.json]).toMatchObject([422, { code: "retry_not_allowed", state: { notBefore } }]);

@@ -8,7 +8,7 @@ import { whyNotContinued } from "./renewals/plan-renewal.ts";
 import { type Agreement, AgreementEntity, storedColumns } from "./stored-rows.ts";
 
 /** One charge of an agreement. */
-export type Renewal = {
+type Renewal = {
   readonly renewalRef: string;
   readonly sessionId: SessionId | null;
   readonly paidSessionId: SessionId | null;

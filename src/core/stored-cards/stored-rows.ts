@@ -129,7 +129,7 @@ export type StoredPayment = WithIds<InferEntity<typeof StoredPaymentEntity>, Ids
 };
 
 /** The state of the renewal that a session was made for. `refusal`: why it cannot be tried now; only of a session that has ended unpaid. */
-export type RenewalState = {
+type RenewalState = {
   readonly type: AgreementType;
   readonly tries: number;
   readonly refusal: Refusal | null;

@@ -35,7 +35,11 @@ export const guideGroups: readonly { readonly readers: string; readonly guides: 
       guide("capture-later.md", "Capture later", "Hold the amount now, capture it when you ship, or cancel it."),
       guide("stored-cards.md", "Stored cards", "Let customers pay again without entering their card."),
       guide("refunds.md", "Refunds", "Refund a captured payment, whole or in part, and never twice."),
-      guide("subscriptions.md", "Subscriptions", "Charge a customer again without the customer, once for each renewal."),
+      guide(
+        "subscriptions.md",
+        "Subscriptions",
+        "Charge a customer again without the customer, once for each renewal.",
+      ),
       guide("ledger.md", "Ledger", "Compare the captures, refunds and voids of past days with statements."),
       guide("typed-client.md", "Typed client", "Call the API from TypeScript."),
       guide("medusa.md", "Medusa", "Take payments in a Medusa shop."),

@@ -25,13 +25,15 @@ export class RenewalFixture {
     return this.core.vault.stored as MemoryVault;
   }
 
-  /** Has a customer begin an agreement by a payment with a card, which gateways get from now on. */
+  /** Has a customer begin an agreement by a payment with a card, which gateways get from now on; the vault takes it for `storedAs`. */
   async agree({
     number = cards.approved,
+    storedAs = number,
     terms = {},
     customerRef = v7(),
   }: {
     number?: string;
+    storedAs?: string;
     terms?: Partial<AgreementTerms>;
     customerRef?: string;
   } = {}): Promise<AgreementId> {
@@ -39,7 +41,7 @@ export class RenewalFixture {
     const agreement = { type: "UNSCHEDULED", text: "Charged each month.", ...terms } as const;
     const order = { amountMinor: 4900, currency: "EUR", orderRef: v7(), customerRef, saveCard: { agreement } };
     const { session, agreementId } = await createSession(core, base.owner, order);
-    this.vault.number = number;
+    this.vault.number = storedAs;
     await base.submitWith(session, { number, token: `tok_${v7()}`, consent });
     await this.settled();
     return agreementId!;

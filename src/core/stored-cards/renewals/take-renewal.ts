@@ -84,17 +84,9 @@ export async function takeRenewal(queryable: Queryable, charge: PlannedCharge): 
     return [{ refused: "changed", other: null, until: null, attemptId: null }] satisfies Row[];
   });
   const { refused, other, until, attemptId } = row!;
-  switch (refused) {
-    case null:
-      return { type: "taken", attemptId: attemptId ?? undefined };
-    case "known":
-      return { type: "known", sessionId: other! };
-    case "idempotency_key_reused":
-      return { type: "reused", sessionId: other! };
-    case "not_found":
-    case "changed":
-      return { type: refused };
-    default:
-      return { type: "refused", refusal: { reason: refused, other, until } };
-  }
+  if (refused === null) return { type: "taken", attemptId: attemptId ?? undefined };
+  if (refused === "known") return { type: "known", sessionId: other! };
+  if (refused === "idempotency_key_reused") return { type: "reused", sessionId: other! };
+  if (refused === "not_found" || refused === "changed") return { type: refused };
+  return { type: "refused", refusal: { reason: refused, other, until } };
 }
