@@ -178,18 +178,22 @@ export async function emitAgreement(
 
 const takeErasures: Statement = {
   name: "take_due_erasures",
-  text: 'SELECT e.handle_hash AS "handleHash", e.merchant_id AS "merchantId" FROM app.take_due_erasures($1, $2) e',
+  text: `SELECT e.handle_hash AS "handleHash", e.merchant_id AS "merchantId", e.wanted_at < app.clock() - interval '1 hour' AS "isOverdue"
+    FROM app.take_due_erasures($1, $2) e`,
 };
 const endErasure: Statement = { name: "end_erasure", text: "SELECT FROM app.end_erasure($1)" };
 
 /** SQL: cards that the vault has to erase by now. A subselect bounds the index. */
 export const dueErasures = "card_erasure WHERE erase_due_at <= (SELECT app.clock())";
 
-/** Has the vault erase the cards that are due, until it acknowledges each. Returns true when there may be more. */
+/**
+ * Has the vault erase the cards that are due, until it acknowledges each. What it does not erase for an hour is an error in the log, for a
+ * person to look at. Returns true when there may be more.
+ */
 export async function eraseCardsOnce(core: Core): Promise<boolean> {
   const { stored } = core.vault;
   if (stored === undefined) return false;
-  type Due = { readonly handleHash: Buffer; readonly merchantId: MerchantId };
+  type Due = { readonly handleHash: Buffer; readonly merchantId: MerchantId; readonly isOverdue: boolean };
   const due = await core.database.query<Due>(takeErasures, [turnRows, againAfterMs]);
   const erased = await Promise.allSettled(
     due.map(async ({ handleHash, merchantId }) => {
@@ -198,6 +202,7 @@ export async function eraseCardsOnce(core: Core): Promise<boolean> {
     }),
   );
   const failed = erased.find((one) => one.status === "rejected");
-  if (failed) core.log.warn({ err: failed.reason }, "the vault has not erased a card; it is asked again");
+  const level = due.some(({ isOverdue }) => isOverdue) ? "error" : "warn";
+  if (failed) core.log[level]({ err: failed.reason }, "the vault has not erased a card; it is asked again");
   return due.length === turnRows && failed === undefined;
 }

@@ -1,4 +1,4 @@
-/** Tests what PostgreSQL refuses of stored cards, whoever calls it: rules S1 and S9 to S12 of docs/stored-cards.md. */
+/** Tests what PostgreSQL refuses of stored cards, whoever calls it: rules S1 and S9 to S12 of docs/safety.md. */
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../dev/testing/for-file.ts";
 import type { PaymentSession } from "../rows/entities.ts";

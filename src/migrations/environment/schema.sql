@@ -377,7 +377,7 @@ CREATE TABLE card_decline (
 CREATE TABLE card_erasure (
   handle_hash bytea NOT NULL,
   merchant_id uuid NOT NULL,
-  requested_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  wanted_at timestamp with time zone DEFAULT app.clock() NOT NULL,
   erase_due_at timestamp with time zone NOT NULL
 );
 
@@ -3172,8 +3172,8 @@ BEGIN
     WHERE o.merchant_id = p.merchant_id AND o.customer_ref = p.customer_ref AND o.fingerprint = ANY (versions) AND o.status = 'ACTIVE'
     ORDER BY o.id LIMIT 1 FOR UPDATE;
     IF FOUND THEN
-      INSERT INTO card_erasure (handle_hash, merchant_id, erase_due_at)
-      VALUES (m.handle_hash, m.merchant_id, app.clock() + replaced_ms * interval '1 ms') ON CONFLICT DO NOTHING;
+      INSERT INTO card_erasure (handle_hash, merchant_id, wanted_at, erase_due_at)
+      SELECT m.handle_hash, m.merchant_id, at, at FROM (SELECT app.clock() + replaced_ms * interval '1 ms' AS at) later ON CONFLICT DO NOTHING;
       UPDATE payment_method o
       SET brand = its_brand, exp_month = month, exp_year = year, fingerprint = versions[1], handle_sealed = p.handle_sealed, handle_hash = p.handle_hash,
           stopped_because = NULL, session_id = of_session, stored_at = app.clock()
@@ -5584,8 +5584,8 @@ BEGIN
     WHERE o.merchant_id = p.merchant_id AND o.customer_ref = p.customer_ref AND o.fingerprint = ANY (versions) AND o.status = 'ACTIVE'
     ORDER BY o.id LIMIT 1 FOR UPDATE;
     IF FOUND THEN
-      INSERT INTO card_erasure (handle_hash, merchant_id, erase_due_at)
-      VALUES (m.handle_hash, m.merchant_id, app.clock() + replaced_ms * interval '1 ms') ON CONFLICT DO NOTHING;
+      INSERT INTO card_erasure (handle_hash, merchant_id, wanted_at, erase_due_at)
+      SELECT m.handle_hash, m.merchant_id, at, at FROM (SELECT app.clock() + replaced_ms * interval '1 ms' AS at) later ON CONFLICT DO NOTHING;
       UPDATE payment_method o
       SET brand = its_brand, exp_month = month, exp_year = year, fingerprint = versions[1], handle_sealed = p.handle_sealed, handle_hash = p.handle_hash,
           stopped_because = NULL, session_id = of_session, stored_at = app.clock()

@@ -1,4 +1,4 @@
--- The rules of stored cards that no CHECK and no foreign key holds. docs/stored-cards.md has them as S1 to S12.
+-- The rules of stored cards that no CHECK and no foreign key holds. docs/safety.md has them as S1 to S12.
 
 -- S1: whether a customer has consented in a payment that has a winner. A set-up is one too.
 CREATE FUNCTION app.is_stored_with_consent(of_session uuid, of_merchant uuid) RETURNS boolean LANGUAGE plpgsql STABLE AS $$

@@ -1,5 +1,5 @@
 -- Stored cards: what a payment does with one, the cards, the agreements to charge them, and what limits their tries. The vault has the
--- sealed card, and these tables have its handle: neither is of use without the other. docs/stored-cards.md has the rules as S1 to S12.
+-- sealed card, and these tables have its handle: neither is of use without the other. docs/safety.md has the rules as S1 to S12.
 
 ALTER TABLE payment_session
   -- The merchant's name for the customer, until the customer's data are erased.
@@ -114,7 +114,8 @@ CREATE INDEX payment_method_of_merchant ON payment_method (merchant_id, id) WHER
 CREATE TABLE card_erasure (
   handle_hash  bytea PRIMARY KEY CHECK (octet_length(handle_hash) = 32),
   merchant_id  uuid NOT NULL,
-  requested_at timestamptz NOT NULL DEFAULT app.clock(),
+  -- From then on it has to be erased; and when the vault is asked next.
+  wanted_at    timestamptz NOT NULL DEFAULT app.clock(),
   erase_due_at timestamptz NOT NULL
 );
 CREATE INDEX card_erasure_due ON card_erasure (erase_due_at);
