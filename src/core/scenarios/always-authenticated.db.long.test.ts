@@ -1,5 +1,5 @@
 /** The tests of ALWAYS with every test card. */
-import { everyCard } from "./every-card.ts";
+import { everyCard } from "./every-card.fixture.ts";
 
 everyCard.isPlayed = true;
 

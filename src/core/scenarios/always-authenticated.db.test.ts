@@ -15,7 +15,7 @@ import type { AuthenticationPolicy, AuthenticationRule, RoutingCases } from "../
 import type { Payment } from "../rows/payment.ts";
 import { resumeSession, submitPayment } from "../submit-payment.ts";
 import { type AuthenticationFixture, shopper, startProvided } from "./authentication.fixture.ts";
-import { everyCard } from "./every-card.ts";
+import { everyCard } from "./every-card.fixture.ts";
 import { replaced } from "./recovery.fixture.ts";
 
 const cards = [...testCards, ...authenticationCards, ...providerCards]

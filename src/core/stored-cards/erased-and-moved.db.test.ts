@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { recordSettings } from "../../accounts/merchant-settings.ts";
 import { closeCell, readConfiguration, recordCards } from "../../accounts/move-merchant.ts";
 import { forFile } from "../../dev/testing/for-file.ts";
-import type { MethodId } from "../../platform/ids.ts";
+import type { AgreementId, MethodId } from "../../platform/ids.ts";
 import { eraseByReference } from "../../retention/erase-customer.ts";
 import { startCoreFixture } from "../scenarios/core.fixture.ts";
 import { cancelAgreement, findAgreement } from "./agreements.ts";
@@ -90,7 +90,9 @@ it("moves cards and agreements with their merchant, and leaves none behind", asy
   expect((await contents()).flat()).toEqual([]);
   // What still reaches the cell that the merchant has left changes nothing there.
   await expect(deleteMethod(core, { merchantId, methodId })).rejects.toMatchObject({ code: "LL002" });
-  await expect(cancelAgreement(core, { merchantId, agreementId: methodId }, "merchant")).rejects.toMatchObject({
+  await expect(
+    cancelAgreement(core, { merchantId, agreementId: methodId as string as AgreementId }, "merchant"),
+  ).rejects.toMatchObject({
     code: "LL002",
   });
   // The same database as the other cell.
