@@ -111,6 +111,7 @@ const known = [
   "server-keys generate-accounts",
   "server-keys reseal",
   "server-keys reseal-accounts",
+  "server-keys reseal-stored-cards",
   "server-keys rotate",
   "server-keys separate",
   "session create",

@@ -49,7 +49,10 @@ it("drops no key that a card needs, and leaves none that only the dropped key co
   const second = await store("ps_2");
   const before = readFileSync(file, "utf8");
   expect(await rotate("drop")).toMatchObject({ code: 1, err: expect.stringContaining("--url") });
-  expect(await rotate("drop", ...owner)).toMatchObject({ code: 1, err: expect.stringContaining("store-test-1 still seals") });
+  expect(await rotate("drop", ...owner)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("store-test-1 still seals"),
+  });
   expect(readFileSync(file, "utf8")).toBe(before);
 
   const resealed = await reseal();

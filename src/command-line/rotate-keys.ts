@@ -77,7 +77,10 @@ export function rotateCommand(): Command {
       "--keys <file>",
       "key file of edge and worker; for client-secret, page-token, sealing, card-token and signing",
     )
-    .option("--vault-keys <file>", "key file of the vault; for vault-ring, card-token, fingerprint, store-ring and signing")
+    .option(
+      "--vault-keys <file>",
+      "key file of the vault; for vault-ring, card-token, fingerprint, store-ring and signing",
+    )
     .option("--accounts-keys <file>", "key file of the dashboard; for accounts-sealing")
     .action(async (options: Options) => {
       if (options.key === "store-ring" && options.step === "drop") await refuseKeyInUse(options);
@@ -131,7 +134,9 @@ async function refuseKeyInUse(options: Options): Promise<void> {
     const keys = await findSealingKeys(database, environment, storeRing);
     const older = keys.find(({ keyId }) => keyId !== storeRing?.current);
     if (older)
-      throw new UsageError(`${older.keyId} still seals stored cards. Run first: switchyard server-keys reseal-stored-cards.`);
+      throw new UsageError(
+        `${older.keyId} still seals stored cards. Run first: switchyard server-keys reseal-stored-cards.`,
+      );
   } finally {
     await close();
   }

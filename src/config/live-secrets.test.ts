@@ -197,11 +197,14 @@ describe("live with real gateways", () => {
     ]);
   });
 
-  it.each(["vaultRing", "cardToken", "fingerprint", "storeRing"])("refuses a ring of test for the vault: %s", (member) => {
-    const ofTest = JSON.stringify({ ...JSON.parse(vaultKeys.test), [member]: JSON.parse(vaultKeys.live)[member] });
-    const problems = vaultProblems(vaultKeys.live, ofTest);
-    expect(problems).toEqual([expect.stringContaining("SWITCHYARD_LIVE_VAULT_KEYS_FILE has keys of test")]);
-  });
+  it.each(["vaultRing", "cardToken", "fingerprint", "storeRing"])(
+    "refuses a ring of test for the vault: %s",
+    (member) => {
+      const ofTest = JSON.stringify({ ...JSON.parse(vaultKeys.test), [member]: JSON.parse(vaultKeys.live)[member] });
+      const problems = vaultProblems(vaultKeys.live, ofTest);
+      expect(problems).toEqual([expect.stringContaining("SWITCHYARD_LIVE_VAULT_KEYS_FILE has keys of test")]);
+    },
+  );
 
   it("refuses a vault key that a person made up, and a demo's", () => {
     const vaultRing = { current: "vault-live-1", keys: { "vault-live-1": madeUp } };

@@ -45,7 +45,8 @@ export const vaultRoleSettings = {
   keysFile: required("SWITCHYARD_{ENV}_VAULT_KEYS_FILE", {
     roles: ["vault"],
     kind: file("the key file that `switchyard server-keys generate` wrote"),
-    about: "the vault's key file, written beside the other; without [a copy of it](keys.md#keys) stored cards can be lost",
+    about:
+      "the vault's key file, written beside the other; without [a copy of it](keys.md#keys) stored cards can be lost",
     example: "/etc/switchyard/vault-keys-live.json",
   }),
 } as const;

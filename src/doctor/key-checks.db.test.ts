@@ -4,7 +4,12 @@
 import { Pool } from "pg";
 import { v7 } from "uuid";
 import { expect, it } from "vitest";
-import { type RotationStep, rotateClientSecret, rotateSealing, rotateStoreRing } from "../config/server-key-rotation.ts";
+import {
+  type RotationStep,
+  rotateClientSecret,
+  rotateSealing,
+  rotateStoreRing,
+} from "../config/server-key-rotation.ts";
 import {
   generateKeyFile,
   generateVaultKeyFile,
@@ -85,7 +90,11 @@ it("reports a key that stored cards need and the vault's file does not have, and
   const text = `INSERT INTO stored_card (handle_hash, environment, merchant_id, session_id, sealed) VALUES ($1, 'test', 'mer_1', 'ps_1', $2)`;
   await database.query({ name: "store", text }, [row.handleHash, sealed]);
   const ofOne = [await findingsOf(first), await findingsOf(used)];
-  const lost = [await findingsOf(rotateStoreRing(used, "drop")), await findingsOf(newFile()), await findingsOf(without)];
+  const lost = [
+    await findingsOf(rotateStoreRing(used, "drop")),
+    await findingsOf(newFile()),
+    await findingsOf(without),
+  ];
   await database.pool.end();
   await testDatabase.drop();
 

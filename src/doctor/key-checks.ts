@@ -153,17 +153,20 @@ export async function examineStoreRing(
   const area = `keys ${environmentName}`;
   const variable = `SWITCHYARD_${environmentName.toUpperCase()}_VAULT_KEYS_FILE`;
   const keys = await findSealingKeys(database, environmentName, ring);
-  const unopened = keys.filter(({ state }) => state !== "opens").map(({ keyId, state }) =>
-    problem(
-      area,
-      state === "missing"
-        ? `stored cards are sealed with ${keyId}, which is not in the file: the vault does not start`
-        : `stored cards do not open with ${keyId}: the file has another key of this name, and the vault does not start`,
-      `put the key back into the file of ${variable} from your copy; without it these cards are lost`,
-    ),
-  );
+  const unopened = keys
+    .filter(({ state }) => state !== "opens")
+    .map(({ keyId, state }) =>
+      problem(
+        area,
+        state === "missing"
+          ? `stored cards are sealed with ${keyId}, which is not in the file: the vault does not start`
+          : `stored cards do not open with ${keyId}: the file has another key of this name, and the vault does not start`,
+        `put the key back into the file of ${variable} from your copy; without it these cards are lost`,
+      ),
+    );
   if (ring === undefined) {
-    const remedy = "switchyard server-keys rotate --key store-ring --step add, with the vault's file; restart the vault";
+    const remedy =
+      "switchyard server-keys rotate --key store-ring --step add, with the vault's file; restart the vault";
     return [...unopened, warning(area, "the vault has no store ring, so no card can be stored", remedy)];
   }
   const resealed = "switchyard server-keys reseal-stored-cards";
@@ -176,7 +179,10 @@ export async function examineStoreRing(
         : warning(area, `${keyId} no longer seals stored cards`, `remove it from the file of ${variable}: --step drop`),
     ),
     // Nothing here can see a backup, and without one the first broken disk ends every agreement.
-    ok(area, `keep a copy of the file of ${variable} apart from the vault and its backups: without it every stored card is lost`),
+    ok(
+      area,
+      `keep a copy of the file of ${variable} apart from the vault and its backups: without it every stored card is lost`,
+    ),
   ];
 }
 

@@ -30,7 +30,10 @@ describe("readCardToken()", () => {
     (also) => {
       const needing = { ...facts, ...also, needsCode: true };
       expect(readCardToken(ring, place, makeCardToken(ring, place, needing))).toEqual(needing);
-      expect(readCardToken(ring, place, makeCardToken(ring, place, { ...facts, ...also }))).toEqual({ ...facts, ...also });
+      expect(readCardToken(ring, place, makeCardToken(ring, place, { ...facts, ...also }))).toEqual({
+        ...facts,
+        ...also,
+      });
     },
   );
 

@@ -55,7 +55,9 @@ export function readCardToken(ring: KeyRing, place: CardTokenPlace, token: strin
     try {
       const text = unseal(ring, associatedDataOf(place), `${kid}.${sealed}`).expose();
       const [, expiresAt, brand = "", firstDigits = "", fingerprint, isCounted, code] = text.split(" ");
-      const versions = fingerprint ? fingerprint.split(",").map((one) => Buffer.from(one, "base64url").toString("hex")) : undefined;
+      const versions = fingerprint
+        ? fingerprint.split(",").map((one) => Buffer.from(one, "base64url").toString("hex"))
+        : undefined;
       return {
         expiresAt: new Date(Number(expiresAt)),
         brand,

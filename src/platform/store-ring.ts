@@ -10,11 +10,7 @@ import type { EnvironmentName } from "./signed-claims.ts";
 export type StoredRow = { readonly handleHash: Buffer; readonly merchantId: string; readonly sealed: string };
 
 /** Seals what is sealed under a card's handle already. */
-export function sealForStore(
-  ring: KeyRing,
-  environment: EnvironmentName,
-  { sealed, ...row }: StoredRow,
-): string {
+export function sealForStore(ring: KeyRing, environment: EnvironmentName, { sealed, ...row }: StoredRow): string {
   return seal(ring, placeOf(environment, row), sealed);
 }
 
@@ -81,13 +77,22 @@ const replaceSealed: Statement = {
  */
 export async function resealStored(
   database: Database,
-  { environment, ring, report }: { environment: EnvironmentName; ring: KeyRing; report(done: number, of: number): void },
+  {
+    environment,
+    ring,
+    report,
+  }: { environment: EnvironmentName; ring: KeyRing; report(done: number, of: number): void },
 ): Promise<number> {
   let done = 0;
   for (;;) {
     const keys = await findSealingKeys(database, environment, ring);
     const unopened = keys.find(({ state }) => state !== "opens");
-    if (unopened !== undefined) throw new Error(`stored cards are sealed with ${unopened.keyId}, which is not in the file`);
+    if (unopened !== undefined)
+      throw new Error(
+        unopened.state === "missing"
+          ? `stored cards are sealed with ${unopened.keyId}, which is not in the file`
+          : `a stored card does not open with ${unopened.keyId}: the file has another key of this name, or its row was changed`,
+      );
     const older = keys.map(({ keyId }) => keyId).filter((keyId) => keyId !== ring.current);
     // A vault that was not restarted seals new cards with the key before: those are found by another pass.
     if (older.length === 0) return done;

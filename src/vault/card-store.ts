@@ -155,13 +155,16 @@ export async function addSecurityCode(
   const hash = sha256(token);
   await database.transaction(async (tx) => {
     const [row] = await tx.query<ReadCard>(lockStatement, [hash, vault.environment, sessionId]);
-    const card = row && hasKeyFor(vault.ring, row.sealed) ? unsealCard(vault, { sessionId, token }, row.sealed) : undefined;
+    const card =
+      row && hasKeyFor(vault.ring, row.sealed) ? unsealCard(vault, { sessionId, token }, row.sealed) : undefined;
     if (!row || !card?.needsCode)
       throw new DomainError("token_not_found", "No stored card of this session waits for a security code.");
     if (row.expired) throw new DomainError("token_expired", "The card was opened too long ago. Choose it again.");
     if (row.usesLeft < usesPerToken && !awaitsCode(card))
       throw new DomainError("token_used", "This card was sent to a gateway already.");
-    refuseWhenAny(findCodeProblems(card.number, cvc).map(({ field, detail }) => problem(field, "invalid_field", detail)));
+    refuseWhenAny(
+      findCodeProblems(card.number, cvc).map(({ field, detail }) => problem(field, "invalid_field", detail)),
+    );
     tx.send(addCodeStatement, [hash, sealCard(vault, { sessionId, token }, { ...card, cvc }), usesPerToken]);
   });
 }
@@ -177,7 +180,11 @@ function sealCard({ environment, ring }: VaultEnvironment, { sessionId, token }:
   return seal(ringOfToken(ring, token), placeOf(environment, sessionId), JSON.stringify(card));
 }
 
-function unsealCard({ environment, ring }: VaultEnvironment, { sessionId, token }: CardKey, sealed: string): SealedCard {
+function unsealCard(
+  { environment, ring }: VaultEnvironment,
+  { sessionId, token }: CardKey,
+  sealed: string,
+): SealedCard {
   return JSON.parse(unseal(ringOfToken(ring, token), placeOf(environment, sessionId), sealed).expose()) as SealedCard;
 }
 
@@ -218,7 +225,10 @@ export async function releaseCard<Result>(
     endSessions(tx, vault.environment, [sessionId]);
     const [row] = await tx.query<ReadCard>(readStatement, [sha256(token), vault.environment, sessionId]);
     const isThere = row && !row.expired && hasKeyFor(vault.ring, row.sealed);
-    const result = await store(tx, isThere ? withoutCode(unsealCard(vault, { sessionId, token }, row.sealed)) : undefined);
+    const result = await store(
+      tx,
+      isThere ? withoutCode(unsealCard(vault, { sessionId, token }, row.sealed)) : undefined,
+    );
     forgetCards(tx, vault.environment, [sessionId]);
     return result;
   });

@@ -48,7 +48,12 @@ describe("planFill() of a stored card, which has no security code", () => {
   const { cvc: _, ...stored } = card;
 
   it.each([
-    ["STRIPE", "payment_method", "card[number]={{card.number}}&card[cvc]={{card.cvc}}", "card%5Bnumber%5D=4242424242424242"],
+    [
+      "STRIPE",
+      "payment_method",
+      "card[number]={{card.number}}&card[cvc]={{card.cvc}}",
+      "card%5Bnumber%5D=4242424242424242",
+    ],
     ["SANDBOX_A", "authorize", "card[cvc]={{card.cvc}}&amount=4900", "amount=4900"],
     [
       ...["ADYEN", "payment"],

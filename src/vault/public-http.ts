@@ -250,7 +250,11 @@ async function answerTokens(vault: PublicHttp, request: IncomingMessage, respons
   response.writeHead(201, { "Content-Type": "application/json" }).end(JSON.stringify(token));
 }
 
-async function answerSecurityCode(vault: PublicHttp, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answerSecurityCode(
+  vault: PublicHttp,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   await takeSecurityCode(vault, request);
   response.writeHead(204).end();
 }

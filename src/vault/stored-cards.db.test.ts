@@ -4,7 +4,7 @@ import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { createTestDatabase } from "../dev/testing/postgres.ts";
 import { Database } from "../platform/database.ts";
 import { deriveKey, type KeyRing, sha256, unseal } from "../platform/secrets.ts";
-import { resealStored, unsealFromStore } from "../platform/store-ring.ts";
+import { resealStored, sealForStore, unsealFromStore } from "../platform/store-ring.ts";
 import type { Card } from "./card.ts";
 import { fingerprintOf, forgetSessions, keepCard, takeCard } from "./card-store.ts";
 import { eraseCard, openCard, requireStoreKeys, storeCard } from "./stored-cards.ts";
@@ -38,7 +38,12 @@ let sessions = 0;
 /** Enters a card in a new session. */
 async function entered(change: Partial<Card> = {}, vault = test) {
   const sessionId = `ps_${++sessions}`;
-  const { token } = await keepCard(database, vault, { session: sessionId, profile: merchantId }, { ...card, ...change });
+  const { token } = await keepCard(
+    database,
+    vault,
+    { session: sessionId, profile: merchantId },
+    { ...card, ...change },
+  );
   return { sessionId, merchantId, token: token.expose() };
 }
 
@@ -129,11 +134,24 @@ describe("openCard()", () => {
     expect(await opened(handle)).toMatchObject({ type: "card" });
   });
 
-  it.each(["merchant_id = 'mer_thief'", "environment = 'live'"])("does not open a row that was moved: %s", async (to) => {
+  it.each(["merchant_id = 'mer_thief'", "environment = 'live'"])(
+    "does not open a row that was moved: %s",
+    async (to) => {
+      const { handle } = await stored();
+      await owner.pool.query(`UPDATE stored_card SET ${to}`);
+      const [vault, merchant] = to.startsWith("e") ? [live, merchantId] : [test, "mer_thief"];
+      await expect(opened(handle, vault, merchant)).rejects.toThrow();
+    },
+  );
+
+  it("does not open a card that who has the store ring has given to another merchant", async () => {
     const { handle } = await stored();
-    await owner.pool.query(`UPDATE stored_card SET ${to}`);
-    const [vault, merchant] = to.startsWith("e") ? [live, merchantId] : [test, "mer_thief"];
-    await expect(opened(handle, vault, merchant)).rejects.toThrow();
+    const [row] = await rowsOf("stored_card");
+    const outer = { handleHash: row.handle_hash, merchantId, sealed: row.sealed };
+    const sealed = unsealFromStore(test.storeRing!, "test", outer);
+    const moved = sealForStore(test.storeRing!, "test", { ...outer, merchantId: "mer_thief", sealed });
+    await owner.pool.query("UPDATE stored_card SET merchant_id = 'mer_thief', sealed = $1", [moved]);
+    await expect(opened(handle, test, "mer_thief")).rejects.toThrow();
   });
 
   it("does not open one card's row with another's handle", async () => {
@@ -205,7 +223,12 @@ describe("what is stored", () => {
     const holder = "語".repeat(100);
     await stored();
     await stored({ holder: undefined, postalCode: undefined, number: "6304000000000000" });
-    const longest = await stored({ holder, postalCode: "1234567890", brand: "cartes_bancaires", number: "4000002500001001" });
+    const longest = await stored({
+      holder,
+      postalCode: "1234567890",
+      brand: "cartes_bancaires",
+      number: "4000002500001001",
+    });
     const rows = await rowsOf("stored_card");
     expect(new Set(rows.map(({ sealed }) => sealed.length)).size).toBe(1);
     expect(await opened(longest.handle)).toMatchObject({ card: { holder, postalCode: "1234567890" } });
@@ -243,7 +266,10 @@ describe("what is stored", () => {
 });
 
 describe("a rotation of the store ring", () => {
-  const turned = (ring: KeyRing): KeyRing => ({ current: "store-2", keys: { ...ring.keys, "store-2": randomBytes(32) } });
+  const turned = (ring: KeyRing): KeyRing => ({
+    current: "store-2",
+    keys: { ...ring.keys, "store-2": randomBytes(32) },
+  });
   const reseal = (ring: KeyRing, environment: "test" | "live" = "test") => {
     const reports: [number, number][] = [];
     const report = (done: number, of: number) => void reports.push([done, of]);
@@ -276,6 +302,12 @@ describe("a rotation of the store ring", () => {
     expect(await keysOf()).toEqual(new Set(["store-2"]));
   });
 
+  it("seals no row that was moved to another merchant, as if it belonged there", async () => {
+    await stored();
+    await owner.pool.query("UPDATE stored_card SET merchant_id = 'mer_thief'");
+    await expect(reseal(turned(test.storeRing!))).rejects.toThrow();
+  });
+
   it("erases nothing that it does not have the key of", async () => {
     const { handle } = await stored();
     await expect(reseal(freshRing("store-2"))).rejects.toThrow("sealed with store-1, which is not in the file");
@@ -293,7 +325,9 @@ describe("requireStoreKeys()", () => {
   it("names a key that a card needs and the file does not have, or has another one of its name", async () => {
     await stored();
     const starting = (storeRing: KeyRing | undefined) => requireStoreKeys(database, [{ ...test, storeRing }]);
-    await expect(starting(undefined)).rejects.toThrow("sealed with store-1, which is not in the file of SWITCHYARD_TEST");
+    await expect(starting(undefined)).rejects.toThrow(
+      "sealed with store-1, which is not in the file of SWITCHYARD_TEST",
+    );
     await expect(starting(freshRing("store-2"))).rejects.toThrow("sealed with store-1");
     await expect(starting(freshRing("store-1"))).rejects.toThrow("which is another key in the file");
   });

@@ -15,8 +15,7 @@ import type { VaultEnvironment } from "./vault-config.ts";
 type StoredCard = Omit<Card, "cvc">;
 
 /** The part of a stored card that may be known outside the vault. */
-type StoredSummary = CardSummary &
-  Pick<Card, "expMonth" | "expYear"> & { readonly fingerprint: CardFingerprint };
+type StoredSummary = CardSummary & Pick<Card, "expMonth" | "expYear"> & { readonly fingerprint: CardFingerprint };
 
 /** A merchant, by its public id, and the secret that opens its card. */
 type StoredPlace = { readonly merchantId: string; readonly handle: string };
@@ -52,7 +51,7 @@ export async function storeCard(
     const known = await readStored(tx, vault, place, sessionId);
     if (known !== undefined) return summaryOf(vault, place, known);
     if (card === undefined) return undefined;
-    const handleHash = sha256(place.handle);
+    const handleHash = hashOf(place);
     const sealed = seal(ringOfHandle(place.handle), placeOf(vault, place), padded(JSON.stringify(card)));
     const stored = sealForStore(ring, vault.environment, { handleHash, merchantId: place.merchantId, sealed });
     tx.send(insertStatement, [handleHash, vault.environment, place.merchantId, sessionId, stored]);
@@ -107,7 +106,7 @@ async function readStored(
   sessionId: string | null,
 ): Promise<StoredCard | undefined> {
   const ring = storeRingOf(vault);
-  const key = [sha256(place.handle), vault.environment, place.merchantId, sessionId];
+  const key = [hashOf(place), vault.environment, place.merchantId, sessionId];
   const [row] = await queryable.query<StoredRow>(readStatement, key);
   if (row === undefined) return undefined;
   // Not "no such card": its key may come back.
@@ -131,6 +130,16 @@ function storeRingOf({ storeRing }: VaultEnvironment): KeyRing {
 
 function unavailable(message: string): DomainError {
   return new DomainError("unavailable", message);
+}
+
+// 192 random bits: a shorter one could be guessed by who has the disk.
+const handleShape = /^vc_[\w-]{32}$/;
+
+function hashOf({ handle }: StoredPlace): Buffer {
+  if (!handleShape.test(handle)) {
+    throw new DomainError("invalid_field", "A handle is vc_ and 32 letters of base64url.", { field: "handle" });
+  }
+  return sha256(handle);
 }
 
 /** Derives the key of one card; the vault's own keys are no part of it. */

@@ -70,16 +70,18 @@ export async function startVaultFixture(change: Partial<VaultConfig> = {}): Prom
     session,
     { environment = "test", profile = "mer_1", origins = [], expiresAt = soon() } = {},
   ) => signSessionGrant(signing[environment], { session, profile, origins, expiresAt });
-  const post = (path: string): VaultFixture["tokenize"] => (session, body, options = {}) =>
-    fetch(`${vault.origins.public}${path}`, {
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        authorization: `Bearer ${options.grant ?? grant(session)}`,
-        ...options.headers,
-      },
-      body: typeof body === "string" ? body : JSON.stringify(body),
-    });
+  const post =
+    (path: string): VaultFixture["tokenize"] =>
+    (session, body, options = {}) =>
+      fetch(`${vault.origins.public}${path}`, {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          authorization: `Bearer ${options.grant ?? grant(session)}`,
+          ...options.headers,
+        },
+        body: typeof body === "string" ? body : JSON.stringify(body),
+      });
   return {
     vault,
     config,

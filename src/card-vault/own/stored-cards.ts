@@ -41,10 +41,7 @@ export function storedCardsOf(
     },
     async open({ sessionId, merchantId, handle, code }) {
       const { card } = await ask((options) =>
-        client.openCard(
-          { ...idsOf({ sessionId, merchantId }), handle: handle.expose(), code: codes[code] },
-          options,
-        ),
+        client.openCard({ ...idsOf({ sessionId, merchantId }), handle: handle.expose(), code: codes[code] }, options),
       );
       if (card?.expiresAt === undefined) return "lost";
       return { token: new Secret(card.token), expiresAt: timestampDate(card.expiresAt) };

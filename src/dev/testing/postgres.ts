@@ -28,7 +28,8 @@ export type TestDatabase = {
  */
 export async function testPostgresUrl(): Promise<string> {
   return onceInTestRun("postgres", async () => {
-    return (await startPrivatePostgres({ stateFolder: testStateFolder, dataName: dataName(), forTests: true })).ownerUrl;
+    return (await startPrivatePostgres({ stateFolder: testStateFolder, dataName: dataName(), forTests: true }))
+      .ownerUrl;
   });
 }
 

@@ -44,7 +44,7 @@ export const gateways: Readonly<Record<GatewayAccount["gateway"], Gateway>> = {
         "metadata[order_ref]": orderRef,
       }).toString(),
     }),
-    fill(body, { number, expMonth, expYear, cvc }) {
+    fill(body, { number, expMonth, expYear, cvc = "" }) {
       const form = new URLSearchParams(body);
       form.set("card[number]", number);
       form.set("card[exp_month]", String(expMonth));
