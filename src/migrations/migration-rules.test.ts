@@ -97,9 +97,9 @@ describe("findViolations()", () => {
 // A released migration never changes: an installation that has applied it would miss the change. The baseline is
 // released with 0.1.0; until then, who changes it writes the digests anew.
 const frozen: Record<DatabaseKind, { readonly files: number; readonly digest: string }> = {
-  environment: { files: 1, digest: "3ce6f93d6fd4254c" },
+  environment: { files: 1, digest: "fa81586f1ecca6ed" },
   accounts: { files: 1, digest: "af309a2e34e3ad0f" },
-  vault: { files: 1, digest: "aa04818f5e40abd5" },
+  vault: { files: 1, digest: "ec62c514d90cc95c" },
 };
 
 describe.each(Object.keys(frozen) as DatabaseKind[])("the migrations of %s", (kind) => {
