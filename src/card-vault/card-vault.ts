@@ -78,7 +78,7 @@ export interface CardVault extends CardForwarder {
 }
 
 /** A card that the vault has stored. */
-export type KeptCard = CardSummary & {
+type KeptCard = CardSummary & {
   /** 1 to 12. */
   readonly expMonth: number;
   /** With four digits. */

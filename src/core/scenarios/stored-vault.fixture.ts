@@ -1,11 +1,12 @@
 /** A vault for stored cards in memory, for tests of the core. */
-import type { KeptCard, OpenedCard, StoredCardVault } from "../../card-vault/card-vault.ts";
+import type { OpenedCard, StoredCardVault } from "../../card-vault/card-vault.ts";
 import { DomainError } from "../../platform/errors.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
 import { Secret, sha256 } from "../../platform/secrets.ts";
 
 type Kept = Parameters<StoredCardVault["keep"]>[0];
 type Opened = Parameters<StoredCardVault["open"]>[0];
+type KeptCard = Exclude<Awaited<ReturnType<StoredCardVault["keep"]>>, "lost">;
 
 /** The fingerprint of a number, of 32 hexadecimal digits. */
 export const fingerprintOf = (number: string) => sha256(number).toString("hex").slice(0, 32);

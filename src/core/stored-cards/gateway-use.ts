@@ -28,10 +28,11 @@ export function gatewayUse(
     const chain = chainAt(attempt, stored, connectorOf(attempt.gateway)?.storedCards);
     return chain && renewal ? { type: "renewal", customer, purpose: purposes[renewal.type], chain } : undefined;
   }
-  if (saving === "REQUESTED" && terms)
-    return { type: "save", customer, purpose: purposes[terms.type], terms: termsForGateway(terms) };
+  // Also once it is stored: a hold whose answer was lost is voided by the request that made it.
+  const saves = saving != null && saving !== "NOT_WANTED";
+  if (saves && terms) return { type: "save", customer, purpose: purposes[terms.type], terms: termsForGateway(terms) };
   if (openedTokenHash != null) return { type: "customer", customer };
-  return saving === "REQUESTED" ? { type: "save", customer, purpose: "customer" } : undefined;
+  return saves ? { type: "save", customer, purpose: "customer" } : undefined;
 }
 
 function termsForGateway({ everyDays, endsOn, instalments }: AgreementTerms) {
