@@ -89,7 +89,8 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
     async listStoredCards(request, context) {
       const { environment, session } = await open(context, request.sessionId);
       // A session that takes no card any more shows none.
-      if (!isPayable(session)) return create(ListStoredCardsResponseSchema, {});
+      if (!isPayable(session) || session.expiresAt <= environment.core.runtime.now())
+        return create(ListStoredCardsResponseSchema, {});
       const { cards, needsSecurityCode, saving } = await listStoredCards(environment.core, session);
       return create(ListStoredCardsResponseSchema, {
         storedCards: cards.map(({ id, brand, last4, expMonth, expYear }) => ({

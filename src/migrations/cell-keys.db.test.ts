@@ -23,9 +23,14 @@ const otherwise: Readonly<Record<string, string>> = {
   analytics_walk_pkey: "one row, of the cell's own progress",
   api_key_hash_key: "184 random bits, and the key names its cell",
   audit_walk_pkey: "one row, of the cell's own progress",
+  card_erasure_pkey: "the hash of 192 random bits",
   card_submission_pkey: "a fingerprint is of one merchant's card",
   ledger_walk_pkey: "one row, of the cell's own progress",
+  payment_method_handle_hash_key: "the hash of 192 random bits",
   reconciliation_run_one_at_a_time: "each cell runs its own",
+  renewal_pkey: "an agreement is of one merchant",
+  renewal_try_agreement_id_renewal_ref_try_key: "an agreement is of one merchant",
+  renewal_try_pkey: "an agreement is of one merchant",
   replica_mark_pkey: "one row, of the cell's own server",
 };
 

@@ -36,17 +36,19 @@ function parseSafeInteger(text: string): number {
 // The function with which the driver itself writes values (node_modules/pg/lib/index.js, 2026); its types omit it.
 const { prepareValue } = (driver as unknown as { utils: { prepareValue(value: unknown): unknown } }).utils;
 
-const textOfName = new Map<string, string>();
+/** The texts of the named statements of a database, by name; undefined where it keeps no names. */
+type Texts = Map<string, string> | undefined;
 
 // What the driver would refuse between two statements throws here, before anything is sent: a value that it cannot
 // write, and another text under a name.
-function queryOf({ name, text }: Statement, values: readonly unknown[], keepsNames: boolean) {
-  if (keepsNames) {
-    const known = textOfName.get(name);
-    if (known === undefined) textOfName.set(name, text);
+function queryOf({ name, text }: Statement, values: readonly unknown[], texts: Texts) {
+  const keepsName = texts !== undefined && name !== unnamed;
+  if (keepsName) {
+    const known = texts.get(name);
+    if (known === undefined) texts.set(name, text);
     else if (known !== text) throw new Error(`the name of a statement must be unique: ${name}`);
   }
-  return { ...(keepsNames && { name }), text, values: values.map((value) => prepareValue(value)), types: readings };
+  return { ...(keepsName && { name }), text, values: values.map((value) => prepareValue(value)), types: readings };
 }
 
 /** The name of a statement that is planned anew each time, because its values decide which index serves it. */
@@ -67,7 +69,7 @@ export type Sent<Row extends object> = { readonly rows: Promise<Row[]> };
  */
 export class Tx implements Queryable {
   readonly #client: PoolClient;
-  readonly #keepsNames: boolean;
+  readonly #texts: Texts;
   readonly #partitions: PartitionNames | undefined;
   readonly #begin: Promise<unknown>;
   readonly #sent: Promise<unknown>[] = [];
@@ -76,13 +78,13 @@ export class Tx implements Queryable {
   #failure: unknown;
 
   /** Begins on a connection of its own. */
-  constructor(client: PoolClient, keepsNames: boolean, partitions: PartitionNames | undefined) {
+  constructor(client: PoolClient, texts: Texts, partitions: PartitionNames | undefined) {
     this.#client = client;
-    this.#keepsNames = keepsNames;
+    this.#texts = texts;
     this.#partitions = partitions;
     this.#begin = client.query("BEGIN");
     this.#begin.catch(() => {});
-    if (keepsNames) return;
+    if (texts !== undefined) return;
     const planned = this.#run(planEachTime);
     planned.catch(() => {});
     this.#sent.push(planned);
@@ -92,7 +94,7 @@ export class Tx implements Queryable {
     try {
       if (this.#hasEnded) throw new Error("the transaction of this statement has ended");
       const named = this.#partitions?.resolve(statement, values) ?? statement;
-      const { rows } = await this.#run(queryOf(named, values, this.#keepsNames));
+      const { rows } = await this.#run(queryOf(named, values, this.#texts));
       return rows;
     } catch (error) {
       this.#failure ??= error;
@@ -176,7 +178,7 @@ export class Database implements Queryable {
   readonly isPooled: boolean;
   /** Number of transactions that were run again since the process began. */
   repeats = 0;
-  readonly #keepsNames: boolean;
+  readonly #texts: Texts;
   readonly #patienceMs: number;
   readonly #batches = new Map<string, Batches>();
   #partitions: PartitionNames | undefined;
@@ -191,7 +193,7 @@ export class Database implements Queryable {
     this.pool = pool;
     this.#patienceMs = patienceMs;
     this.isPooled = isPooled;
-    this.#keepsNames = !isPooled;
+    this.#texts = isPooled ? undefined : new Map();
   }
 
   /**
@@ -233,8 +235,8 @@ export class Database implements Queryable {
   }
 
   async #queryAlone<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-    if (!this.#keepsNames || statement.name === unnamed) return this.#queryPlanned<Row>(statement, values);
-    return (await this.pool.query<Row>(queryOf(this.#resolve(statement, values), values, true))).rows;
+    if (this.#texts === undefined || statement.name === unnamed) return this.#queryPlanned<Row>(statement, values);
+    return (await this.pool.query<Row>(queryOf(this.#resolve(statement, values), values, this.#texts))).rows;
   }
 
   /**
@@ -242,7 +244,7 @@ export class Database implements Queryable {
    * BEGIN is refused.
    */
   async #queryPlanned<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-    const query = queryOf(this.#resolve(statement, values), values, false);
+    const query = queryOf(this.#resolve(statement, values), values, undefined);
     const client = await this.pool.connect();
     writeTogether(client);
     const sent = ["BEGIN", planEachTime, query, "COMMIT"].map((one) => client.query<Row>(one as QueryConfig));
@@ -259,14 +261,14 @@ export class Database implements Queryable {
    * changes committed before it runs. `ask` must not take another connection, since it holds one.
    */
   async together<Result>(ask: (queryable: Queryable) => Promise<Result>): Promise<Result> {
-    if (!this.#keepsNames)
+    if (this.#texts === undefined)
       return this.transaction((tx) => ask({ query: (statement, values) => tx.query(statement, values) }));
     const client = await this.pool.connect();
     try {
       writeTogether(client);
       return await ask({
         query: async <Row extends object>(statement: Statement, values: readonly unknown[]) =>
-          (await client.query<Row>(queryOf(this.#resolve(statement, values), values, true))).rows,
+          (await client.query<Row>(queryOf(this.#resolve(statement, values), values, this.#texts))).rows,
       });
     } finally {
       client.release();
@@ -281,7 +283,7 @@ export class Database implements Queryable {
   async transaction<Result>(work: (tx: Tx) => Promise<Result>, committing?: Committing): Promise<Result> {
     for (let tries = 1; ; tries++) {
       try {
-        return await this.#transactionOnce(work, this.#keepsNames, committing);
+        return await this.#transactionOnce(work, committing);
       } catch (error) {
         if (tries === transactionTries || !repeatable.has(String((error as { code?: unknown }).code))) throw error;
         this.repeats++;
@@ -291,11 +293,10 @@ export class Database implements Queryable {
 
   async #transactionOnce<Result>(
     work: (tx: Tx) => Promise<Result>,
-    keepsNames: boolean,
     committing: Committing = (commit) => commit(),
   ): Promise<Result> {
     const client = await this.pool.connect();
-    const tx = new Tx(client, keepsNames, this.#partitions);
+    const tx = new Tx(client, this.#texts, this.#partitions);
     let broken: Error | undefined;
     try {
       const result = await work(tx);

@@ -77,6 +77,11 @@ function routesOf(config: ShopConfig, tester: CardTester): Route[] {
   const api = () => apiWith(config.secretKey.read());
   const webhooks = new WebhookReceiver(config.signingSecret, orders);
   const found = (orderRef: string) => orders.find(orderRef) ?? notFound();
+  // The order of a signed-in customer is paid by this customer alone: its checkout shows the customer's cards.
+  const own = (request: IncomingMessage, orderRef: string) => {
+    const order = found(orderRef);
+    return order.customer === undefined || order.customer === customerOf(request) ? order : notFound();
+  };
   const checkoutPolicy = contentSecurityPolicy(config);
   return [
     {
@@ -128,18 +133,18 @@ function routesOf(config: ShopConfig, tester: CardTester): Route[] {
       // Reloading shows the same session: the widget continues where it was.
       method: "GET",
       path: /^\/checkout\/([\w-]+)$/,
-      handle: ({ response, orderRef }) => {
+      handle: ({ request, response, orderRef }) => {
         // No window of another page can access it. An embedder policy would keep banks' pages out of their frame.
         response.setHeader("Cross-Origin-Opener-Policy", "same-origin");
-        sendPage(response, checkoutPage(found(orderRef), config), checkoutPolicy);
+        sendPage(response, checkoutPage(own(request, orderRef), config), checkoutPolicy);
       },
     },
     {
       // Another card after a decline. An order that is paid, or may still be, keeps its session.
       method: "POST",
       path: /^\/orders\/([\w-]+)\/sessions$/,
-      handle: async ({ response, orderRef }) => {
-        const order = found(orderRef);
+      handle: async ({ request, response, orderRef }) => {
+        const order = own(request, orderRef);
         await refreshState(order, { orders, api: api() });
         sendJson(response, await openSession(order, api()));
       },
@@ -149,7 +154,7 @@ function routesOf(config: ShopConfig, tester: CardTester): Route[] {
       method: "POST",
       path: /^\/orders\/([\w-]+)\/quantity$/,
       handle: async ({ request, response, orderRef }) => {
-        const isChanged = await changeQuantity(found(orderRef), await readText(request), { orders, api: api() });
+        const isChanged = await changeQuantity(own(request, orderRef), await readText(request), { orders, api: api() });
         response.writeHead(303, { Location: `/${isChanged ? "checkout" : "orders"}/${orderRef}` }).end();
       },
     },
@@ -157,8 +162,9 @@ function routesOf(config: ShopConfig, tester: CardTester): Route[] {
       // The next bag of a subscription is sent: charges the customer's card, once however often this is repeated.
       method: "POST",
       path: /^\/orders\/([\w-]+)\/renewals$/,
-      handle: async ({ response, orderRef }) => {
-        const order = found(orderRef);
+      handle: async ({ request, response, orderRef }) => {
+        if (request.headers["sec-fetch-site"] !== "same-origin") notFound();
+        const order = own(request, orderRef);
         const { amountMinor, currency, renewals, state } = order;
         const renewalRef = `${orderRef}-${renewals.length + 1}`;
         const charge = { orderRef: renewalRef, amountMinor, currency };

@@ -3,7 +3,7 @@
 import { execFile } from "node:child_process";
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join, posix } from "node:path";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { browserSettings } from "../bundle.ts";
@@ -42,13 +42,14 @@ async function buildTypes(folder: string): Promise<void> {
     await emitTypes(emitted);
     const done = new Set<string>();
     const queue = ["es-module", "react"];
-    await mkdir(join(folder, "types"));
     for (let name = queue.pop(); name !== undefined; name = queue.pop()) {
       if (done.has(name)) continue;
       done.add(name);
       const text = await readFile(join(emitted, "widget", `${name}.d.ts`), "utf8");
-      queue.push(...[...text.matchAll(localModule)].map(([, mentioned]) => mentioned!));
-      await writeFile(join(folder, "types", `${name}.d.ts`), text.replaceAll(localModule, '"./$1.js"'));
+      queue.push(...[...text.matchAll(localModule)].map(([, mentioned]) => posix.join(dirname(name!), mentioned!)));
+      const file = join(folder, "types", `${name}.d.ts`);
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, text.replaceAll(localModule, '"$1.js"'));
     }
   } finally {
     await rm(emitted, { recursive: true });
@@ -56,7 +57,7 @@ async function buildTypes(folder: string): Promise<void> {
 }
 
 // The compiler keeps the names of source files, which are not published.
-const localModule = /"\.\/([\w-]+)\.ts"/g;
+const localModule = /"(\.{1,2}\/[\w/-]+)\.ts"/g;
 
 async function emitTypes(folder: string): Promise<void> {
   const entries = ["es-module.ts", "react.ts"].map((file) => join(root, "widget", file));

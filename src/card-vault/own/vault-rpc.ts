@@ -117,15 +117,21 @@ export class VaultClient implements CardForwarder {
    * attempt decides. That a proven token is unused needs no check: only a submission of its session uses it.
    */
   async checkToken(asked: { sessionId: string; token: Secret }): Promise<TokenCheck> {
-    return this.#proven(asked) ?? (await this.#askVault(asked));
+    const facts = this.#factsOf(asked);
+    const proven = facts && {
+      card: { brand: facts.brand, firstDigits: facts.firstDigits },
+      fingerprint: facts.fingerprint,
+    };
+    if (proven && !facts.needsCode && performance.now() >= this.#askUntil) return { state: "unused", ...proven };
+    const check = await this.#askVault(asked);
+    // The card is limited and routed by what its token says, also while the vault is silent.
+    return check.state === "unknown" ? { ...check, ...proven } : check;
   }
 
-  #proven({ sessionId, token }: { sessionId: string; token: Secret }): TokenCheck | undefined {
-    if (this.#cardToken === undefined || performance.now() < this.#askUntil) return undefined;
+  #factsOf({ sessionId, token }: { sessionId: string; token: Secret }) {
+    if (this.#cardToken === undefined) return undefined;
     const facts = readCardToken(this.#cardToken, { environment: this.#environment, sessionId }, token.expose());
-    if (facts === undefined || facts.needsCode || facts.expiresAt.getTime() <= Date.now()) return undefined;
-    const { brand, firstDigits, fingerprint } = facts;
-    return { state: "unused", card: { brand, firstDigits }, fingerprint };
+    return facts && facts.expiresAt.getTime() > Date.now() ? facts : undefined;
   }
 
   async #askVault({ sessionId, token }: { sessionId: string; token: Secret }): Promise<TokenCheck> {

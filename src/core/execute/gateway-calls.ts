@@ -59,6 +59,9 @@ export async function authorize(
   const binding = await bind(core, attempt);
   if (binding === undefined)
     return { outcome: { type: "notProcessed", cause: "credentials_refused", reason: unbound } };
+  // A renewal whose customer was erased meanwhile must not be sent as a customer's own payment.
+  if (session.namedBy !== null && extras.storedCard === undefined)
+    return { outcome: { type: "notProcessed", cause: "request_refused", reason: "the agreement has been erased" } };
   const { connector, credentials } = binding;
   const reference = encodeId("att", attempt.id);
   const answered = await connector.authorize(

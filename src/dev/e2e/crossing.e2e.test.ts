@@ -67,6 +67,7 @@ const invalidClientSecret = { refused: "Unauthenticated", reason: "INVALID_CLIEN
 const notFound = { refused: "NotFound", reason: "NOT_FOUND" };
 
 const authenticationId = encodeId("atn", randomUUID());
+const paymentMethodId = encodeId("pm", randomUUID());
 const refundId = encodeId("ref", v7());
 
 /** A request of each rpc about our session. A new rpc has no row here, and the first test fails until it has one. */
@@ -81,6 +82,8 @@ const requests: Readonly<Record<string, () => object>> = {
   "LedgerService.ListLedgerEntries": () => ({ day: "2026-03-04" }),
   "CheckoutService.GetCheckout": () => ({ sessionId: session.sessionId }),
   "CheckoutService.SubmitPayment": () => ({ sessionId: session.sessionId, vaultToken: "tok_x" }),
+  "CheckoutService.ListStoredCards": () => ({ sessionId: session.sessionId }),
+  "CheckoutService.UseStoredCard": () => ({ sessionId: session.sessionId, paymentMethodId }),
   "CheckoutService.OpenAction": () => ({ sessionId: session.sessionId, authenticationId }),
   "CheckoutService.CancelAction": () => ({ sessionId: session.sessionId, authenticationId }),
 };

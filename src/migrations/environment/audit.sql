@@ -92,7 +92,7 @@ CREATE FUNCTION app.audit(checked uuid[]) RETURNS TABLE (rule text, session_id u
   WHERE w.session_id = ANY (checked) AND NOT EXISTS (SELECT FROM app.kept_money k WHERE k.session_id = w.session_id)
   UNION ALL
   SELECT 'saving_without_end', p.session_id, NULL FROM stored_payment p
-  WHERE p.session_id = ANY (checked) AND p.saving = 'REQUESTED' AND p.save_until < app.clock() - interval '1 hour'
+  WHERE p.session_id = ANY (checked) AND p.saving = 'REQUESTED' AND p.save_until < (SELECT app.clock()) - interval '1 hour'
     AND EXISTS (SELECT FROM payment_session s WHERE s.id = p.session_id AND (s.status <> 'CREATED' OR s.held_at IS NOT NULL))
   UNION ALL
   SELECT 'card_stored_without_consent', p.session_id, NULL FROM stored_payment p

@@ -33,6 +33,9 @@ DECLARE
   detail text;
 BEGIN
   PERFORM app.refuse_other_timeline();
+  -- A merchant that is about to move takes its renewals along.
+  PERFORM FROM merchant_settings w WHERE w.merchant_id = of_merchant FOR SHARE NOWAIT;
+  PERFORM app.require_home(of_merchant);
   -- Renewals of one agreement take turns, before any lock of a card.
   SELECT * INTO a FROM agreement g WHERE g.id = of_agreement AND g.merchant_id = of_merchant FOR NO KEY UPDATE;
   IF NOT FOUND THEN PERFORM app.refuse_renewal('not_found'); END IF;

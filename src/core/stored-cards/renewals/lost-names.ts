@@ -18,14 +18,12 @@ const selectLostNames: Statement = {
 };
 
 /**
- * Returns the names of each try that the lost database may have made: of every try of the renewal, or of one that began before the
- * restore only its own.
+ * Returns the names of every try of the renewal that the lost databases may have made, also of one that began before the restore: after
+ * it, the lost database may have ended it and begun another.
  */
 export async function findLostNames(
   queryable: Queryable,
-  { id, namedBy, createdAt }: Pick<PaymentSession, "id" | "namedBy" | "createdAt">,
+  { id }: Pick<PaymentSession, "id">,
 ): Promise<readonly LostNames[]> {
-  const lost = await queryable.query<LostNames>(selectLostNames, [id, renewalTriesMax]);
-  const own = lost.filter((one) => one.namedBy === namedBy && createdAt < one.sentBefore);
-  return own.length > 0 ? own : lost;
+  return queryable.query<LostNames>(selectLostNames, [id, renewalTriesMax]);
 }

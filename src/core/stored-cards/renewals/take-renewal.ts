@@ -62,8 +62,9 @@ const takeCall = callOf(
   `r.refused, r.other, to_json(r.until) #>> '{}' AS until, r.attempt AS "attemptId"`,
 );
 
-// Two requests with one key, for two renewals: the other one has it now.
-const uniqueViolation = "23505";
+// 23505 (unique_violation): two requests with one key, for two renewals; the other one has it now. 55P03 (lock_not_available): the merchant moves
+// to another cell.
+const repeatable = new Set(["23505", "55P03"]);
 
 /** Takes a renewal for a new session. Durable on return. */
 export async function takeRenewal(queryable: Queryable, charge: PlannedCharge): Promise<Taken> {
@@ -80,7 +81,7 @@ export async function takeRenewal(queryable: Queryable, charge: PlannedCharge): 
     ...[first?.priority ?? null, first?.because ?? null, first?.latestExecutionMs ?? null],
   ];
   const [row] = await queryable.query<Row>(takeCall, values).catch((error: unknown) => {
-    if ((error as { code?: unknown }).code !== uniqueViolation) throw error;
+    if (!repeatable.has(String((error as { code?: unknown }).code))) throw error;
     return [{ refused: "changed", other: null, until: null, attemptId: null }] satisfies Row[];
   });
   const { refused, other, until, attemptId } = row!;
