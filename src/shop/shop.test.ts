@@ -258,7 +258,11 @@ describe("a customer who is signed in", () => {
     const orderRef = (await buy("product=subscription")).headers.get("location")!.replace("/checkout/", "");
     session = { ...session, status: "SUCCEEDED", agreementId: "agr_1" };
     await seenOnOrderPage(orderRef, "Charge the next bag");
-    const charge = () => fetch(`${shop.origin}/orders/${orderRef}/renewals`, { method: "POST", redirect: "manual" });
+    const charge = (headers: Record<string, string> = { cookie, "sec-fetch-site": "same-origin" }) =>
+      fetch(`${shop.origin}/orders/${orderRef}/renewals`, { method: "POST", redirect: "manual", headers });
+    for (const others of [{ "sec-fetch-site": "same-origin" }, { cookie, "sec-fetch-site": "cross-site" }])
+      expect((await charge(others)).status).toBe(404);
+    expect((await fetch(`${shop.origin}/checkout/${orderRef}`)).status).toBe(404);
     const answers = await Promise.all([charge(), charge()]);
     expect(answers.map(({ status }) => status)).toEqual([303, 303]);
     expect(charged.map(({ url, key }) => [url, key])).toEqual(

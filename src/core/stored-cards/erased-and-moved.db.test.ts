@@ -78,6 +78,14 @@ it("moves cards and agreements with their merchant, and leaves none behind", asy
   await payAndStore(fixture, core, await savingSession(fixture, { customerRef, agreement: monthly }));
   const [method] = await methodsOf(fixture, customerRef);
   const methodId = method!.id as MethodId;
+  // A renewal that was tried.
+  await rowsOf(fixture, "ALTER TABLE renewal DISABLE TRIGGER USER");
+  await rowsOf(
+    fixture,
+    "INSERT INTO renewal (agreement_id, renewal_ref, merchant_id, tries) SELECT id, 'r1', merchant_id, 1 FROM agreement WHERE method_id = $1",
+    [methodId],
+  );
+  await rowsOf(fixture, "ALTER TABLE renewal ENABLE TRIGGER USER");
   const contents = () =>
     Promise.all(tables.map((table) => rowsOf(fixture, `SELECT t::text FROM ${table} t ORDER BY 1`)));
   const before = await contents();

@@ -107,6 +107,17 @@ it("pays with another card where the customer changes the mind, and stores that 
   expect(await methodsOf(fixture, customerRef)).toHaveLength(2);
 });
 
+it("pays by a token of a stored card as by that card, also after another one was chosen", async () => {
+  const { customerRef, methodId } = await customerWithCard();
+  const session = await savingSession(fixture, { customerRef });
+  const first = await useStoredCard(core, session, methodId);
+  await useStoredCard(core, session, methodId);
+  await deleteMethod(core, { merchantId: fixture.owner.merchantId, methodId });
+  const submitted = fixture.submitWith(session, { number: cards.approved, core, token: first.token.expose(), consent });
+  await expect(submitted).rejects.toThrow();
+  expect(await savingOf(fixture, session)).toMatchObject({ saving: null });
+});
+
 it("gives no card of another customer, nor one to a session without a customer", async () => {
   const { methodId } = await customerWithCard();
   for (const session of [await fixture.newSession({ customerRef: "somebody" }), await fixture.newSession()]) {
