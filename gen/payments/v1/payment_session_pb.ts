@@ -441,7 +441,7 @@ export type AgreementTerms = Message<"payments.v1.AgreementTerms"> & {
   text: string;
 
   /**
-   * The least number of days between two charges. Only UNSCHEDULED may lack it.
+   * The least number of days between two charges, as the customer's bank is told. Switchyard does not enforce it. Only UNSCHEDULED may lack it.
    *
    * @generated from field: optional int32 every_days = 3;
    */
@@ -490,7 +490,7 @@ export type AgreementTermsJson = {
   text?: string;
 
   /**
-   * The least number of days between two charges. Only UNSCHEDULED may lack it.
+   * The least number of days between two charges, as the customer's bank is told. Switchyard does not enforce it. Only UNSCHEDULED may lack it.
    *
    * @generated from field: optional int32 every_days = 3;
    */

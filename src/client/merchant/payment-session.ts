@@ -36,7 +36,7 @@ export type AgreementTerms = {
   readonly type: "RECURRING" | "UNSCHEDULED" | "INSTALMENT";
   /** The sentence that the customer reads. */
   readonly text: string;
-  /** The least number of days between two charges. Only UNSCHEDULED may lack it. */
+  /** The least number of days between two charges, as the customer's bank is told. Switchyard does not enforce it. Only UNSCHEDULED may lack it. */
   readonly everyDays?: number | undefined;
   /** The last day of a charge, such as 2031-12-31. Only UNSCHEDULED may lack it. */
   readonly endsOn?: string | undefined;

@@ -89,7 +89,12 @@ it("moves cards and agreements with their merchant, and leaves none behind", asy
   const contents = () =>
     Promise.all(tables.map((table) => rowsOf(fixture, `SELECT t::text FROM ${table} t ORDER BY 1`)));
   const before = await contents();
+  // The other cell would not know of a restore.
+  await rowsOf(fixture, "UPDATE replica_mark SET restored_at = app.clock() + interval '1 minute'");
   const copied = await readConfiguration(core.database, merchantId);
+  const early = core.database.transaction((tx) => closeCell(tx, copied, { merchantId, toCell: 2 }, async () => {}));
+  await expect(early).rejects.toThrow("45 days after a restore");
+  await rowsOf(fixture, "UPDATE replica_mark SET restored_at = NULL");
   const handed: string[] = [];
   const isClosed = await core.database.transaction((tx) =>
     closeCell(tx, copied, { merchantId, toCell: 2 }, async ({ cards }) => void handed.push(cards!.text)),

@@ -11,7 +11,7 @@ export type AgreementType = "RECURRING" | "UNSCHEDULED" | "INSTALMENT";
 export type AgreementTerms = {
   readonly type: AgreementType;
   readonly text: string;
-  /** The least number of days between two charges. */
+  /** The least number of days between two charges, as the customer's bank is told. */
   readonly everyDays?: number | undefined;
   /** The last day of a charge, such as `2031-12-31`. */
   readonly endsOn?: string | undefined;

@@ -281,6 +281,9 @@ DECLARE
   found jsonb;
   cards jsonb := '{}';
 BEGIN
+  -- S4: the other cell knows of no restore, and would ask no gateway about a renewal that this one has lost.
+  IF EXISTS (SELECT FROM agreement a WHERE a.merchant_id = of_merchant AND app.may_have_lost_renewals(a.created_at)) THEN
+    PERFORM app.refuse('a merchant with agreements moves 45 days after a restore at the earliest'); END IF;
   FOREACH one IN ARRAY app.card_tables() LOOP
     EXECUTE format('SELECT coalesce(jsonb_agg(to_jsonb(t)), ''[]'') FROM %I t WHERE %s', one, app.of_merchant(one)) INTO found USING of_merchant;
     cards := cards || jsonb_build_object(one, found);
