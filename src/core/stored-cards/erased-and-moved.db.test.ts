@@ -3,7 +3,8 @@ import { expect, it } from "vitest";
 import { recordSettings } from "../../accounts/merchant-settings.ts";
 import { closeCell, readConfiguration, recordCards } from "../../accounts/move-merchant.ts";
 import { forFile } from "../../dev/testing/for-file.ts";
-import type { AgreementId, MethodId } from "../../platform/ids.ts";
+import type { AgreementId, MerchantId, MethodId } from "../../platform/ids.ts";
+import { systemRuntime } from "../../platform/runtime.ts";
 import { eraseByReference } from "../../retention/erase-customer.ts";
 import { startCoreFixture } from "../scenarios/core.fixture.ts";
 import { cancelAgreement, findAgreement } from "./agreements.ts";
@@ -110,6 +111,10 @@ it("moves cards and agreements with their merchant, and leaves none behind", asy
   });
   // The same database as the other cell.
   const arrive = () => core.database.transaction((tx) => recordCards(tx, merchantId, { text: handed[0]! }));
+  const foreign = core.database.transaction((tx) =>
+    recordCards(tx, systemRuntime.uuid() as MerchantId, { text: handed[0]! }),
+  );
+  await expect(foreign).rejects.toThrow("with their merchant alone");
   await rowsOf(fixture, "ALTER TABLE merchant_settings DISABLE TRIGGER USER");
   await rowsOf(fixture, "UPDATE merchant_settings SET moved_to = NULL WHERE merchant_id = $1", [merchantId]);
   await rowsOf(fixture, "ALTER TABLE merchant_settings ENABLE TRIGGER USER");

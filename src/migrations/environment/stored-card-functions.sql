@@ -311,6 +311,10 @@ CREATE FUNCTION app.write_stored_cards(of_merchant uuid, cards jsonb) RETURNS vo
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, partitions, pg_temp AS $$
 DECLARE one text;
 BEGIN
+  IF EXISTS (SELECT FROM jsonb_each(cards) t, jsonb_array_elements(t.value) r WHERE t.key <> 'renewal_try' AND (r ->> 'merchant_id')::uuid IS DISTINCT FROM of_merchant)
+     OR EXISTS (SELECT FROM jsonb_array_elements(cards -> 'renewal_try') r
+                WHERE NOT EXISTS (SELECT FROM jsonb_array_elements(cards -> 'agreement') a WHERE a ->> 'id' = r ->> 'agreement_id')) THEN
+    PERFORM app.refuse('a merchant''s cards move with their merchant alone'); END IF;
   FOREACH one IN ARRAY ARRAY['card_decline','card_state','renewal_try','renewal','agreement','card_erasure','payment_method'] LOOP
     EXECUTE format('DELETE FROM %I WHERE %s', one, app.of_merchant(one)) USING of_merchant;
   END LOOP;
