@@ -1,18 +1,21 @@
 import { generateKeyPairSync } from "node:crypto";
 import { afterAll, describe, expect, it } from "vitest";
 import { createStrictLog } from "../../dev/testing/strict-log.ts";
+import { makeCardToken } from "../../platform/card-token.ts";
+import { Secret } from "../../platform/secrets.ts";
 import { verifyFramePolicy, verifySessionGrant } from "../../platform/service-token.ts";
 import { openSelfHostedVault } from "./vault-rpc.ts";
 
 const { privateKey, publicKey } = generateKeyPairSync("ed25519");
 const keys = [{ kid: "k", environment: "test" as const, publicKey }];
-const vault = openSelfHostedVault({
+const settings = {
   origin: "https://vault.example",
   apiOrigin: "https://pay.example",
   address: "127.0.0.1:1",
-  signing: { kid: "k", environment: "test", privateKey },
+  signing: { kid: "k", environment: "test" as const, privateKey },
   log: createStrictLog(),
-});
+};
+const vault = openSelfHostedVault(settings);
 afterAll(() => vault.close());
 
 // On a whole second: half a second later is still within it.
@@ -66,4 +69,16 @@ describe("openSelfHostedVault().describe()", () => {
       })),
     );
   });
+});
+
+it("limits and routes a card that needs its code by what its token says, also while the vault is silent", async () => {
+  const cardToken = { current: "k1", keys: { k1: new Uint8Array(32).fill(7) } };
+  const silent = openSelfHostedVault({ ...settings, cardToken });
+  const sessionId = "ps_01h455vb4pex5vsknk084sn02q";
+  const fingerprint = { versions: ["0f".repeat(16)], isCounted: true };
+  const card = { brand: "visa", firstDigits: "42424242" };
+  const facts = { ...card, fingerprint, expiresAt, needsCode: true };
+  const token = new Secret(makeCardToken(cardToken, { environment: "test", sessionId }, facts));
+  expect(await silent.checkToken({ sessionId, token })).toEqual({ state: "unknown", card, fingerprint });
+  silent.close();
 });
