@@ -87,8 +87,6 @@ async function processNotification(core: Core, notification: StoredNotification)
   await (result === "later" ? later() : core.database.query(markProcessed, key));
 }
 
-const notEmpty = <Row>(rows: Row[]) => (rows.length > 0 ? rows : undefined);
-
 /** Acts on a notification. `later`: it is processed again after a pause. */
 async function act(core: Core, notification: StoredNotification): Promise<"later" | undefined> {
   if (notification.kind === "refunded" || notification.kind === "refund_failed")
@@ -96,9 +94,8 @@ async function act(core: Core, notification: StoredNotification): Promise<"later
   const attemptId = decodeId("att", notification.attemptReference);
   if (attemptId === undefined) return;
   const values = [attemptId, notification.connectionId];
-  const [found] =
-    notEmpty(await core.database.query<FoundAttempt>(selectAttemptSession, values)) ??
-    (await core.database.query<FoundAttempt>(selectAttemptOfAnyMonth, values));
+  const [ofMonth] = await core.database.query<FoundAttempt>(selectAttemptSession, values);
+  const [found] = ofMonth ? [ofMonth] : await core.database.query<FoundAttempt>(selectAttemptOfAnyMonth, values);
   if (found === undefined) return actOnUnrecorded(core, notification, attemptId);
   // First, because of all rows about the attempt's record this one says most, and only one is open at a time.
   await alarmIfContradicted(core, found, notification.kind);
