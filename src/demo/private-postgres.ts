@@ -95,7 +95,7 @@ function programOf(options: { home: PostgresHome; port: number; forTests: boolea
     log_timezone: "UTC",
     // Short statements only: compiling one costs more than running it.
     jit: "off",
-    ...(forTests && { fsync: "off", synchronous_commit: "off", full_page_writes: "off" }),
+    ...(forTests && { fsync: "off", synchronous_commit: "off", full_page_writes: "off", scram_iterations: 1 }),
     // A test's tables are small and soon dropped, and in memory: vacuuming them and reading through worker processes is a
     // tenth of the server's CPU time.
     ...(forTests && { autovacuum: "off", io_method: "sync" }),

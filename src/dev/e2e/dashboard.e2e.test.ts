@@ -1,32 +1,18 @@
-import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { BrowserContext, Page } from "playwright-core";
+import { afterEach, describe, expect, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
-import { Mailbox } from "../testing/mailbox.ts";
+import { forFile } from "../testing/for-file.ts";
 import { recordNoise } from "./dashboard-page.ts";
-import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
+import { joinTestDemo } from "./shared-demo.fixture.ts";
 
-let demo: TestDemo;
-let browser: Browser;
-let mailbox: Mailbox;
+const [demo, browser] = await Promise.all([joinTestDemo(), forFile(launchBrowser)]);
+const { mailbox } = demo;
 const contexts: BrowserContext[] = [];
 // The lines in the page's console, and the requests to other hosts.
 const noise: string[] = [];
-beforeAll(async () => {
-  mailbox = await Mailbox.start();
-  const settings = {
-    SWITCHYARD_SMTP_URL: `smtp://127.0.0.1:${mailbox.port}`,
-    SWITCHYARD_SMTP_FROM: "switchyard@example.com",
-  };
-  [demo, browser] = await Promise.all([startTestDemo(settings, { dashboard: true }), launchBrowser()]);
-}, 120_000);
 afterEach(async () => {
   await Promise.all(contexts.splice(0).map((context) => context.close()));
   expect(noise.splice(0)).toEqual([]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await demo?.close();
-  await mailbox?.close();
 });
 
 async function openPage(path = "/"): Promise<Page> {
@@ -109,8 +95,9 @@ describe("the dashboard in a browser", () => {
     await page.getByLabel("E-mail").fill("vera@example.com");
     await page.getByRole("button", { name: "Invite", exact: true }).click();
     await page.getByText("The invitation was sent to vera@example.com.").waitFor();
-    const [mail] = await mailbox.waitForCount(1);
-    const path = mail!.text.split(demo.file.dashboardOrigin)[1]!.split("\n")[0]!;
+    const mail = () => mailbox.mails.find(({ to }) => to.includes("vera@example.com"));
+    await expect.poll(mail).toBeDefined();
+    const path = mail()!.text.split(demo.file.dashboardOrigin)[1]!.split("\n")[0]!;
     expect(await page.content()).not.toContain(path);
     const guest = await openPage(path);
     await guest.getByLabel("Your name").fill("Vera");

@@ -19,18 +19,21 @@ import { createLogger } from "../../platform/log.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { type Installation, openInstallation } from "../../processes/installation.ts";
 import { keptInWorker } from "../testing/kept-in-worker.ts";
+import { Mailbox } from "../testing/mailbox.ts";
 import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
 
 /** A shared demo, with this file's own merchants and member in its `file`. The shop is the demo's first merchant's. */
 export type SharedDemo = Omit<TestDemo, "restart" | "close"> & {
   readonly shopFile: DemoFile;
+  /** Gets all mail of the demo. */
+  readonly mailbox: Mailbox;
   /** The options of a command for the file's first merchant. */
   readonly commandOptions: readonly string[];
 };
 
 /** Returns the worker's demo with new merchants, each as the demo's own: both sandbox gateways in version 1 of its rule. */
 export async function joinTestDemo({ merchants: count = 1 } = {}): Promise<SharedDemo> {
-  const { demo, installation, receiver, sandbox } = await keptInWorker("demo", startKeptDemo);
+  const { demo, installation, receiver, sandbox, mailbox } = await keptInWorker("demo", startKeptDemo);
   const webhookUrl = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/webhooks`;
   const merchants: DemoMerchant[] = [];
   for (let number = 1; number <= count; number++) {
@@ -47,11 +50,16 @@ export async function joinTestDemo({ merchants: count = 1 } = {}): Promise<Share
   const file = { ...demo.file, merchants, member };
   const commandOptions = ["--demo", demo.stateFolder, "--merchant", merchants[0]!.merchantId];
   const { restart: _, close: __, ...shared } = demo;
-  return { ...shared, file, shopFile: demo.file, commandOptions };
+  return { ...shared, file, shopFile: demo.file, mailbox, commandOptions };
 }
 
 async function startKeptDemo() {
-  const demo = await startTestDemo({}, { dashboard: true });
+  const mailbox = await Mailbox.start();
+  const settings = {
+    SWITCHYARD_SMTP_URL: `smtp://127.0.0.1:${mailbox.port}`,
+    SWITCHYARD_SMTP_FROM: "switchyard@example.com",
+  };
+  const demo = await startTestDemo(settings, { dashboard: true });
   const variables = parseEnv(readFileSync(join(demo.stateFolder, settingsFileName), "utf8")) as Record<string, string>;
   const config = readConfig(["worker"], variables);
   if (config.service === undefined) throw new Error("the worker's configuration has a service part");
@@ -64,12 +72,13 @@ async function startKeptDemo() {
   });
   const receiver = await acceptWebhooks();
   return {
-    ...{ demo, installation, receiver, sandbox },
+    ...{ demo, installation, receiver, sandbox, mailbox },
     async close() {
       receiver.closeAllConnections();
       receiver.close();
       await installation.close();
       await demo.close();
+      await mailbox.close();
     },
   };
 }

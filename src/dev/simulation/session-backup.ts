@@ -48,7 +48,10 @@ async function bringBack(server: SqlServer, backup: SessionBackup): Promise<void
   await server.asReplica("COMMIT");
 }
 
-/** Removes the sessions that are not done, with everything that refers to them. */
+/**
+ * Removes the sessions that are not done, with everything that refers to them, and the authorizations that a run's other
+ * payments have left to be voided: the next run would void them.
+ */
 export async function removeOpenSessions(server: SqlServer): Promise<void> {
   const { rows } = await server.observe({ name: "tables", text: selectTables });
   const deletes = (rows as Table[]).flatMap(({ name, isNotifications }, index) => {
@@ -56,7 +59,8 @@ export async function removeOpenSessions(server: SqlServer): Promise<void> {
     const column = name === "payment_session" ? "id" : "session_id";
     return [`d${index} AS (DELETE FROM ${name} WHERE ${column} IN (SELECT id FROM open))`];
   });
-  const text = `WITH open AS (SELECT id FROM payment_session WHERE phase <> 'DONE'), ${deletes.join(", ")} SELECT`;
+  const text = `WITH open AS (SELECT id FROM payment_session WHERE phase <> 'DONE'), ${deletes.join(", ")},
+    orphans AS (DELETE FROM orphaned_authorization WHERE ended_at IS NULL) SELECT`;
   await server.asReplica({ name: "remove_open", text });
 }
 
