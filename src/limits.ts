@@ -279,7 +279,7 @@ export const submissionsInFlightMax = 256;
 export const renewalTriesMax = 8;
 /**
  * Renewals in progress from which on a process begins no other: half of its places, so that a batch leaves room for
- * checkouts.
+ * checkouts. Merchants share them, so that the batch of one leaves room for another.
  */
 export const renewalsInFlightMax = submissionsInFlightMax / 2;
 /**

@@ -8,7 +8,7 @@ import { afterAll, expect, it } from "vitest";
 import { recordSettings } from "../accounts/merchant-settings.ts";
 import { type RotationStep, rotateSealing } from "../config/server-key-rotation.ts";
 import { generateKeyFile, parseKeyFile } from "../config/server-keys.ts";
-import { handleAssociatedData } from "../core/stored-cards/claim-stored.ts";
+import { handleAssociatedData, tokenAssociatedData } from "../core/stored-cards/claim-stored.ts";
 import { loopback } from "../dev/testing/events/events-harness.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { createTestDatabase } from "../dev/testing/postgres.ts";
@@ -89,13 +89,30 @@ it("leaves nothing that only the dropped key could open, and keeps every secret"
     [merchantId, seal(ring(), place, "vc_1"), handleHash],
   );
   await owner.query("ALTER TABLE payment_method ENABLE TRIGGER USER");
+  // Of a payment that has just been submitted.
+  const savingId = systemRuntime.uuid();
+  const savingHash = sha256("vc_2");
+  const savingPlace = handleAssociatedData(merchantId, savingHash);
+  await owner.query("SET session_replication_role = replica");
+  await owner.query(
+    `INSERT INTO stored_payment (session_id, merchant_id, amount_minor, currency, customer_ref, role, consent_template, consent_locale, consented_at, saving,
+       token_sealed, handle_sealed, handle_hash, save_due_at)
+     VALUES ($1, $2, 100, 'EUR', 'customer-1', 'SAVE', 't', 'en', now(), 'REQUESTED', $3, $4, $5, now())`,
+    [
+      savingId,
+      merchantId,
+      seal(ring(), tokenAssociatedData(savingId), "tok_1"),
+      seal(ring(), savingPlace, "vc_2"),
+      savingHash,
+    ],
+  );
   await owner.end();
 
   rotate("add");
   rotate("use");
   // Rows that the new key has sealed stay unchanged.
   const fourth = await stage({ apiKey: "three" });
-  expect(JSON.parse((await reseal()).out)).toEqual({ credentials: 2, endpoints: 1, chats: 1, cards: 1 });
+  expect(JSON.parse((await reseal()).out)).toEqual({ credentials: 2, endpoints: 1, chats: 1, cards: 2 });
   rotate("drop");
   expect(Object.keys(ring().keys)).toEqual(["sealing-test-2"]);
 
@@ -110,4 +127,7 @@ it("leaves nothing that only the dropped key could open, and keeps every secret"
   expect(chat?.url.expose()).toBe("http://127.0.0.1:9/chat");
   const [method] = (await pool.query("SELECT handle_sealed AS sealed FROM payment_method")).rows;
   expect(unseal(ring(), place, method.sealed).expose()).toBe("vc_1");
+  const [saving] = (await pool.query("SELECT handle_sealed AS handle, token_sealed AS token FROM stored_payment")).rows;
+  expect(unseal(ring(), savingPlace, saving.handle).expose()).toBe("vc_2");
+  expect(unseal(ring(), tokenAssociatedData(savingId), saving.token).expose()).toBe("tok_1");
 });

@@ -9,7 +9,7 @@ import type { Connector, Credentials } from "../gateways/connector.ts";
 import { timingBounds } from "../limits.ts";
 import type { Database } from "../platform/database.ts";
 import type { Hold } from "../platform/hold.ts";
-import type { AttemptId, AuthenticationId, ConnectionId, SessionId } from "../platform/ids.ts";
+import type { AttemptId, AuthenticationId, ConnectionId, MerchantId, SessionId } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import type { KeyRing } from "../platform/secrets.ts";
@@ -106,7 +106,7 @@ export type Core = {
   /** Submissions in progress in this process. An orderly stop waits for them. */
   readonly inFlight: Set<Promise<unknown>>;
   /** Renewals in progress in this process, of which there are fewer than places for payments. */
-  readonly renewals: Set<unknown>;
+  readonly renewals: Set<{ readonly merchantId: MerchantId }>;
   /** The repeated captures and voids that wait for their gateways in this process. */
   readonly repeats: GatewaySlots;
   /** Resolves after `ms` milliseconds or when the signal fires. */

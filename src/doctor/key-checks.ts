@@ -27,7 +27,9 @@ const selectSealed = {
            SELECT max((session_id::text || ' ' || answer_sealed) COLLATE "C") AS newest FROM idempotency
            WHERE expires_at > (SELECT app.clock()) AND answer_sealed IS NOT NULL GROUP BY split_part(answer_sealed, '.', 1)) answers
          UNION ALL (SELECT DISTINCT ON (split_part(handle_sealed, '.', 1)) 'handle', merchant_id || ' ' || encode(handle_hash, 'hex'), handle_sealed
-           FROM payment_method WHERE handle_sealed IS NOT NULL ORDER BY split_part(handle_sealed, '.', 1), id DESC)`,
+           FROM payment_method WHERE handle_sealed IS NOT NULL ORDER BY split_part(handle_sealed, '.', 1), id DESC)
+         UNION ALL (SELECT DISTINCT ON (split_part(handle_sealed, '.', 1)) 'handle', merchant_id || ' ' || encode(handle_hash, 'hex'), handle_sealed
+           FROM stored_payment WHERE saving = 'REQUESTED' AND handle_sealed IS NOT NULL ORDER BY split_part(handle_sealed, '.', 1), session_id DESC)`,
 };
 const selectSecretVersions = {
   name: "examine_secret_versions",

@@ -23,7 +23,7 @@ const otherwise: Readonly<Record<string, string>> = {
   analytics_walk_pkey: "one row, of the cell's own progress",
   api_key_hash_key: "184 random bits, and the key names its cell",
   audit_walk_pkey: "one row, of the cell's own progress",
-  card_erasure_pkey: "the hash of 192 random bits",
+  card_erasure_pkey: "the hash of 192 random bits, or of a connection's id",
   card_submission_pkey: "a fingerprint is of one merchant's card",
   ledger_walk_pkey: "one row, of the cell's own progress",
   payment_method_handle_hash_key: "the hash of 192 random bits",

@@ -78,7 +78,8 @@ const ofAllMonths = [
   ],
   ...["act_on_decline", "remove_old_orphans", "repeat_orphan", "take_due_orphan", "take_due_refund", "take_over_next"],
   ...["fill_orders", "keep_partitions", "take_order", "update_order", "write_orders"],
-  ...["cancel_agreement", "delete_method", "end_erasure", "erase_stored_customer", "lose_card", "read_stored_cards"],
+  ...["cancel_agreement", "delete_method", "end_agreements", "end_erasure", "erase_stored_customer", "lose_card"],
+  "read_stored_cards",
   ...["remove_old_card_declines", "remove_stored_cards", "take_due_erasures", "take_due_savings"],
 ];
 /** Writes what the guards of another cell have checked. */

@@ -12,6 +12,7 @@ import { ConfigError } from "../config/config.ts";
 import { createBrakeTurn } from "../core/card-testing/brake-merchants.ts";
 import { CircuitBreaker } from "../core/execute/circuit-breaker.ts";
 import { expireOnce } from "../core/expire-sessions.ts";
+import { endAgreementsOnce } from "../core/stored-cards/agreements.ts";
 import { eraseCardsOnce, saveDueCardsOnce } from "../core/stored-cards/keep-card.ts";
 import { recoverSessionsOnce } from "../core/submit-payment.ts";
 import type { ServedParts } from "../dashboard/dashboard-parts.ts";
@@ -347,6 +348,7 @@ async function startLoops(
     loop("ledger", everyTenMinutesMs, () => countLedgerOnce(database)),
     loop("expire-idempotency", everyMinuteMs, () => expireIdempotencyOnce(core)),
     loop("retention", retentionSweepEveryMs, () => sweepOldRowsOnce(database)),
+    loop("end-agreements", everyTenMinutesMs, () => endAgreementsOnce(core)),
     loop("alarms", everyTenSecondsMs, () => raiseAlarmsOnce(core)),
     loop("endpoint-warnings", everyMinuteMs, () => raiseWarningsOnce(endpoints)),
     loop("alerts", everyMinuteMs, () => raiseAlertsOnce(endpoints)),

@@ -103,9 +103,9 @@ describe("expireOnce()", () => {
 describe("the vault's database", () => {
   it("keeps its tables out of the write-ahead log, and so out of replicas and backups", async () => {
     const { rows } = await database.pool.query(
-      "SELECT relname, relpersistence FROM pg_class WHERE relname IN ('card', 'card_session', 'vault_copy')",
+      "SELECT relname, relpersistence FROM pg_class WHERE relname IN ('card', 'card_session', 'vault_copy', 'erased_card')",
     );
-    expect(rows.map(({ relpersistence }) => relpersistence)).toEqual(["u", "u", "u"]);
+    expect(rows.map(({ relpersistence }) => relpersistence)).toEqual(["u", "u", "u", "u"]);
   });
 
   it("is not owned by the vault's role: the vault can neither drop nor log a table", async () => {

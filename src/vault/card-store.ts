@@ -256,6 +256,7 @@ const sweeps: readonly Statement[] = [
   sweep("card", "token_hash", "expires_at"),
   sweep("card_session", "environment, session_id", "expires_at"),
   sweep("vault_copy", "id", "expires_at"),
+  sweep("erased_card", "handle_hash", "expires_at"),
 ];
 
 /**

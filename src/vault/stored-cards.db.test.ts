@@ -6,7 +6,7 @@ import { Database } from "../platform/database.ts";
 import { deriveKey, type KeyRing, sha256, unseal } from "../platform/secrets.ts";
 import { resealStored, sealForStore, unsealFromStore } from "../platform/store-ring.ts";
 import type { Card } from "./card.ts";
-import { fingerprintOf, forgetSessions, keepCard, takeCard } from "./card-store.ts";
+import { expireOnce, fingerprintOf, forgetSessions, keepCard, takeCard } from "./card-store.ts";
 import { eraseCard, openCard, requireStoreKeys, storeCard } from "./stored-cards.ts";
 import type { VaultEnvironment } from "./vault-config.ts";
 
@@ -194,6 +194,38 @@ describe("eraseCard()", () => {
     expect(await opened(one.handle)).toBeUndefined();
     expect(await opened(other.handle)).toMatchObject({ type: "card" });
     expect(await storeCard(database, test, one)).toBeUndefined();
+  });
+
+  it("is remembered: a card that comes later is not stored under the handle, and its session is over all the same", async () => {
+    const asked = { ...(await entered()), handle: newHandle() };
+    await eraseCard(database, test, { handleHash: sha256(asked.handle), merchantId });
+    expect(await storeCard(database, test, asked)).toBeUndefined();
+    expect(await rowsOf("stored_card")).toEqual([]);
+    expect(await takeCard(database, test, asked.sessionId, asked.token)).toEqual({ type: "not_found" });
+    await owner.pool.query("UPDATE erased_card SET expires_at = clock_timestamp()");
+    await expireOnce(database);
+    expect(await rowsOf("erased_card")).toEqual([]);
+  });
+
+  it("waits for a card that is being stored, and erases it", async () => {
+    // Each row that is stored waits for the test, before its commit.
+    await owner.pool.query(`CREATE FUNCTION wait_for_test() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(51); RETURN NULL; END';
+      CREATE TRIGGER wait_for_test AFTER INSERT ON stored_card FOR EACH ROW EXECUTE FUNCTION wait_for_test()`);
+    const asked = { ...(await entered()), handle: newHandle() };
+    const waiting = async () =>
+      (await owner.pool.query("SELECT count(*)::int AS n FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"))
+        .rows[0].n;
+    const test51 = await owner.pool.connect();
+    await test51.query("SELECT pg_advisory_lock(51)");
+    const storing = storeCard(database, test, asked);
+    await expect.poll(waiting).toBe(1);
+    const erasing = eraseCard(database, test, { handleHash: sha256(asked.handle), merchantId });
+    await expect.poll(waiting).toBe(2);
+    await test51.query("SELECT pg_advisory_unlock(51)");
+    test51.release();
+    await Promise.all([storing, erasing]);
+    await owner.pool.query("DROP TRIGGER wait_for_test ON stored_card; DROP FUNCTION wait_for_test()");
+    expect(await rowsOf("stored_card")).toEqual([]);
   });
 });
 

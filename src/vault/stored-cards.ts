@@ -10,6 +10,7 @@ import { findSealingKeys, type StoredRow, sealForStore, unsealFromStore } from "
 import { type Card, type CardSummary, shownOf } from "./card.ts";
 import { fingerprintOf, type KeptCard, keepCard, releaseCard } from "./card-store.ts";
 import type { VaultEnvironment } from "./vault-config.ts";
+import { sessionCountLifetimeMs } from "./vault-limits.ts";
 
 /** A card without its security code, which is never stored. */
 type StoredCard = Omit<Card, "cvc">;
@@ -31,6 +32,23 @@ const insertStatement: Statement = {
   text: `INSERT INTO stored_card (handle_hash, environment, merchant_id, session_id, sealed) VALUES ($1, $2, $3, $4, $5)`,
 };
 
+// KeepCard and EraseCard of one handle take turns, and each sees what the other has left.
+const lockStatement: Statement = {
+  name: "vault_lock_handle",
+  text: "SELECT pg_advisory_xact_lock(hashtextextended('stored card ' || encode($1, 'hex'), 0))",
+};
+
+const isErasedStatement: Statement = {
+  name: "vault_is_erased",
+  text: "SELECT true AS erased FROM erased_card WHERE handle_hash = $1",
+};
+
+const rememberErasedStatement: Statement = {
+  name: "vault_remember_erased",
+  text: `INSERT INTO erased_card (handle_hash, expires_at) VALUES ($1, clock_timestamp() + $2 * interval '1 ms')
+    ON CONFLICT (handle_hash) DO UPDATE SET expires_at = excluded.expires_at`,
+};
+
 const eraseStatement: Statement = {
   name: "vault_erase_stored",
   text: "DELETE FROM stored_card WHERE handle_hash = $1 AND environment = $2 AND merchant_id = $3",
@@ -38,8 +56,8 @@ const eraseStatement: Statement = {
 
 /**
  * Stores the card of a token without its security code and forgets the token's session, in one transaction. A repeat for the
- * same session and handle returns the same. Undefined if the vault has no such card any more. Throws `unavailable` without
- * the keys for it.
+ * same session and handle returns the same. Undefined if the vault has no such card any more, or has erased the handle's.
+ * Throws `unavailable` without the keys for it.
  */
 export async function storeCard(
   database: Database,
@@ -48,10 +66,11 @@ export async function storeCard(
 ): Promise<StoredSummary | undefined> {
   const ring = storeRingOf(vault);
   return releaseCard(database, vault, { sessionId, token }, async (tx, card) => {
+    const handleHash = hashOf(place);
+    tx.send(lockStatement, [handleHash]);
     const known = await readStored(tx, vault, place, sessionId);
     if (known !== undefined) return summaryOf(vault, place, known);
-    if (card === undefined) return undefined;
-    const handleHash = hashOf(place);
+    if (card === undefined || (await tx.query(isErasedStatement, [handleHash])).length > 0) return undefined;
     const sealed = seal(ringOfHandle(place.handle), placeOf(vault, place), padded(JSON.stringify(card)));
     const stored = sealForStore(ring, vault.environment, { handleHash, merchantId: place.merchantId, sealed });
     tx.send(insertStatement, [handleHash, vault.environment, place.merchantId, sessionId, stored]);
@@ -73,13 +92,22 @@ export async function openCard(
   return card && keepCard(database, vault, { session: sessionId, profile: place.merchantId }, card, needsCode);
 }
 
-/** Erases a stored card. Idempotent. Needs no handle: who may no longer open the card can still have it erased. */
+/**
+ * Erases a stored card; one that is stored under its handle later is refused. Idempotent. Needs no handle: who may no longer
+ * open the card can still have it erased.
+ */
 export async function eraseCard(
   database: Database,
   { environment }: VaultEnvironment,
   { handleHash, merchantId }: { readonly handleHash: Uint8Array; readonly merchantId: string },
 ): Promise<void> {
-  await database.query(eraseStatement, [Buffer.from(handleHash), environment, merchantId]);
+  const hash = Buffer.from(handleHash);
+  await database.transaction(async (tx) => {
+    tx.send(lockStatement, [hash]);
+    // As long as the session is known to be over: its cards are gone by then.
+    tx.send(rememberErasedStatement, [hash, sessionCountLifetimeMs]);
+    tx.send(eraseStatement, [hash, environment, merchantId]);
+  });
 }
 
 /**

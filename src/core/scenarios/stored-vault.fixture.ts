@@ -19,6 +19,8 @@ export class MemoryVault implements StoredCardVault {
   isAway = false;
   /** Has no card of a token any more while it is set. */
   hasLost = false;
+  /** Knows numbers by a new key of fingerprints, and by the one before. */
+  hasNewKey = false;
   /** Loses the answer to the next call, which it has executed. */
   losesAnswer = false;
   readonly cards = new Map<string, KeptCard>();
@@ -29,7 +31,7 @@ export class MemoryVault implements StoredCardVault {
   async keep({ handle }: Kept): Promise<KeptCard | "lost"> {
     this.keeps++;
     const name = sha256(handle.expose()).toString("hex");
-    const card = this.cards.get(name) ?? (this.hasLost ? undefined : cardOf(this.number));
+    const card = this.cards.get(name) ?? (this.hasLost ? undefined : cardOf(this.number, this.hasNewKey));
     return this.#answer(() => {
       if (card) this.cards.set(name, card);
       return card ?? "lost";
@@ -61,8 +63,9 @@ export class MemoryVault implements StoredCardVault {
   }
 }
 
-function cardOf(number: string): KeptCard {
-  const fingerprint = { versions: [fingerprintOf(number)], isCounted: true };
+function cardOf(number: string, hasNewKey: boolean): KeptCard {
+  const versions = [...(hasNewKey ? [fingerprintOf(`new ${number}`)] : []), fingerprintOf(number)];
+  const fingerprint = { versions, isCounted: true };
   const brand = number.startsWith("5") ? "mastercard" : "visa";
   return { brand, last4: number.slice(-4), expMonth: 4, expYear: 2031, fingerprint };
 }

@@ -99,3 +99,24 @@ export async function cancelAgreement(
     await emitAgreement(tx, core, { id: cancelled.sessionId, merchantId }, agreementId);
   });
 }
+
+// Agreements of one transaction, and so of one turn.
+const turnAgreements = 100;
+
+const endStatement: Statement = {
+  name: "end_agreements",
+  text: 'SELECT a.id AS "agreementId", a.merchant_id AS "merchantId", a.session_id AS "sessionId" FROM app.end_agreements($1) a ORDER BY a.session_id',
+};
+
+/** Ends agreements whose last day is over, or whose instalments are all paid. Returns true when there may be more. */
+export function endAgreementsOnce(core: Pick<Core, "database" | "outbox" | "describeSession">): Promise<boolean> {
+  return core.database.transaction(async (tx) => {
+    type Ended = AgreementOfMerchant & { readonly sessionId: SessionId };
+    const ended = await tx.query<Ended>(endStatement, [turnAgreements]);
+    for (const { agreementId, merchantId, sessionId } of ended) {
+      if (!(await lockSubject(tx, sessionId))) continue;
+      await emitAgreement(tx, core, { id: sessionId, merchantId }, agreementId);
+    }
+    return ended.length === turnAgreements;
+  });
+}

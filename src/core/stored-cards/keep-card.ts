@@ -10,6 +10,7 @@ import type { Core } from "../core.ts";
 import { emitEvent } from "../record/settle.ts";
 import type { Payment } from "../rows/payment.ts";
 import { handleAssociatedData, tokenAssociatedData } from "./claim-stored.ts";
+import { eraseAtGateway, type KeptAtGateway } from "./erase-at-gateway.ts";
 import { forgetUnlessSaving, isSaving } from "./forget-unless-saving.ts";
 import { type StoredPayment, StoredPaymentEntity, storedColumns } from "./stored-rows.ts";
 
@@ -27,6 +28,8 @@ export function releaseCard(core: Core, payment: Payment): void {
 
 // Far less than the card's 15 minutes, and not so often that a silent vault is asked by every worker at once.
 const againAfterMs = 10_000;
+// A gateway that is down stays so for minutes.
+const gatewayAgainAfterMs = 5 * 60_000;
 // Savings and erasures of one turn.
 const turnRows = 20;
 // Other sessions may have the replaced card open as their token.
@@ -178,31 +181,41 @@ export async function emitAgreement(
 
 const takeErasures: Statement = {
   name: "take_due_erasures",
-  text: `SELECT e.handle_hash AS "handleHash", e.merchant_id AS "merchantId", e.wanted_at < app.clock() - interval '1 hour' AS "isOverdue"
-    FROM app.take_due_erasures($1, $2) e`,
+  text: `
+    SELECT e.handle_hash AS "handleHash", e.merchant_id AS "merchantId", e.wanted_at < app.clock() - interval '1 hour' AS "isOverdue",
+      CASE WHEN e.own_method IS NOT NULL THEN json_build_object('connectionId', e.own_connection_id, 'gateway', c.gateway, 'credentialVersion', c.credential_version,
+        'customer', e.own_customer, 'method', e.own_method, 'isLast', app.is_last_at_gateway(e), 'nth', e.erase_due_at) END AS "atGateway"
+    FROM app.take_due_erasures($1, $2, $3) e LEFT JOIN connection c ON c.id = e.own_connection_id`,
 };
 const endErasure: Statement = { name: "end_erasure", text: "SELECT FROM app.end_erasure($1)" };
 
-/** SQL: cards that the vault has to erase by now. A subselect bounds the index. */
+type Erasure = {
+  readonly handleHash: Buffer;
+  readonly merchantId: MerchantId;
+  readonly isOverdue: boolean;
+  /** A gateway that keeps the card; null for the vault. */
+  readonly atGateway: KeptAtGateway | null;
+};
+
+/** SQL: cards that have to be erased by now. A subselect bounds the index. */
 export const dueErasures = "card_erasure WHERE erase_due_at <= (SELECT app.clock())";
 
 /**
- * Has the vault erase the cards that are due, until it acknowledges each. What it does not erase for an hour is an error in the log, for a
- * person to look at. Returns true when there may be more.
+ * Has the vault, and the gateways that keep them too, erase the cards that are due, until each is acknowledged. What is not erased for an
+ * hour is an error in the log, for a person to look at. Returns true when there may be more.
  */
 export async function eraseCardsOnce(core: Core): Promise<boolean> {
   const { stored } = core.vault;
   if (stored === undefined) return false;
-  type Due = { readonly handleHash: Buffer; readonly merchantId: MerchantId; readonly isOverdue: boolean };
-  const due = await core.database.query<Due>(takeErasures, [turnRows, againAfterMs]);
+  const due = await core.database.query<Erasure>(takeErasures, [turnRows, againAfterMs, gatewayAgainAfterMs]);
   const erased = await Promise.allSettled(
-    due.map(async ({ handleHash, merchantId }) => {
-      await stored.erase(handleHash, merchantId);
+    due.map(async ({ handleHash, merchantId, atGateway }) => {
+      await (atGateway ? eraseAtGateway(core, atGateway) : stored.erase(handleHash, merchantId));
       await core.database.query(endErasure, [handleHash]);
     }),
   );
   const failed = erased.find((one) => one.status === "rejected");
   const level = due.some(({ isOverdue }) => isOverdue) ? "error" : "warn";
-  if (failed) core.log[level]({ err: failed.reason }, "the vault has not erased a card; it is asked again");
+  if (failed) core.log[level]({ err: failed.reason }, "a card was not erased; that is asked for again");
   return due.length === turnRows && failed === undefined;
 }

@@ -1,6 +1,6 @@
 /** The stored cards of a merchant's customers, for the merchant: lists them, and deletes one for ever. */
 import { pageSizeDefault } from "../../limits.ts";
-import type { Queryable, Statement } from "../../platform/database.ts";
+import type { Queryable, Statement, Tx } from "../../platform/database.ts";
 import type { AgreementId, MerchantId, MethodId, SessionId } from "../../platform/ids.ts";
 import type { Core } from "../core.ts";
 import { type PageTokenKeys, signPageToken, verifyPageToken } from "../page-token.ts";
@@ -86,12 +86,37 @@ export async function deleteMethod(
 ): Promise<boolean> {
   return core.database.transaction(async (tx) => {
     const changed = await tx.query<Changed>(deleteStatement, [merchantId, methodId]);
-    // In one order, so that two deletions cannot wait for each other.
-    const agreements = changed.toSorted((one, other) => ((one.sessionId ?? "") < (other.sessionId ?? "") ? -1 : 1));
-    for (const { agreementId, sessionId } of agreements) {
-      if (agreementId === null || sessionId === null || !(await lockSubject(tx, sessionId))) continue;
-      await emitAgreement(tx, core, { id: sessionId, merchantId }, agreementId);
-    }
+    await emitChanged(tx, core, merchantId, changed);
     return changed.length > 0;
   });
+}
+
+const loseStatement: Statement = {
+  name: "lose_card",
+  text: 'SELECT l.agreement_id AS "agreementId", l.session_id AS "sessionId" FROM app.lose_card($1, $2) l',
+};
+
+/** Records that the vault has a card no longer, and that its agreements need another one. Durable on return. */
+export async function loseCard(
+  core: Pick<Core, "database" | "outbox" | "describeSession">,
+  lost: { readonly merchantId: MerchantId; readonly methodId: MethodId; readonly handleHash: Buffer },
+): Promise<void> {
+  await core.database.transaction(async (tx) => {
+    const changed = await tx.query<Changed>(loseStatement, [lost.methodId, lost.handleHash]);
+    await emitChanged(tx, core, lost.merchantId, changed);
+  });
+}
+
+async function emitChanged(
+  tx: Tx,
+  core: Pick<Core, "outbox" | "describeSession">,
+  merchantId: MerchantId,
+  changed: readonly Changed[],
+): Promise<void> {
+  // In one order, so that two deletions cannot wait for each other.
+  const agreements = changed.toSorted((one, other) => ((one.sessionId ?? "") < (other.sessionId ?? "") ? -1 : 1));
+  for (const { agreementId, sessionId } of agreements) {
+    if (agreementId === null || sessionId === null || !(await lockSubject(tx, sessionId))) continue;
+    await emitAgreement(tx, core, { id: sessionId, merchantId }, agreementId);
+  }
 }

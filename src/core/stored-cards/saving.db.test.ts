@@ -225,6 +225,35 @@ it("updates the method of the same number of the same customer, and erases the e
   expect([...vault.cards.keys()]).toContain(second!.handle);
 });
 
+it("lifts a stop with the same number, and neither its wait nor what counts against it", async () => {
+  const { core, vault } = withVault(fixture);
+  vault.number = "4242424242424267";
+  const customerRef = newCustomer();
+  await payAndStore(fixture, core, await savingSession(fixture, { customerRef }));
+  const ofCard =
+    "FROM payment_method m WHERE m.customer_ref = $1 AND c.merchant_id = m.merchant_id AND c.fingerprint = m.fingerprint";
+  await rowsOf(
+    fixture,
+    `INSERT INTO card_state (merchant_id, fingerprint, stopped_at, stopped_because, not_before)
+     SELECT merchant_id, fingerprint, app.clock(), 'lost_or_stolen', '2099-01-01Z' FROM payment_method WHERE customer_ref = $1`,
+    [customerRef],
+  );
+  await rowsOf(
+    fixture,
+    `INSERT INTO card_decline (merchant_id, fingerprint, attempt_id, declined_at, by_customer)
+     SELECT merchant_id, fingerprint, gen_random_uuid(), app.clock(), false FROM payment_method WHERE customer_ref = $1`,
+    [customerRef],
+  );
+  // The vault has another key by now.
+  vault.hasNewKey = true;
+  await payAndStore(fixture, core, await savingSession(fixture, { customerRef }));
+  const state = `SELECT stopped_at AS stopped, not_before = '2099-01-01Z' AS waits FROM card_state c WHERE EXISTS (SELECT ${ofCard})`;
+  expect(await rowsOf(fixture, state, [customerRef])).toEqual([{ stopped: null, waits: true }]);
+  const counts = `SELECT count(*)::int AS count FROM card_decline c WHERE EXISTS (SELECT ${ofCard})`;
+  expect(await rowsOf(fixture, counts, [customerRef])).toEqual([{ count: 1 }]);
+  expect(await rowsOf(fixture, "SELECT 1 FROM card_state WHERE stopped_at IS NOT NULL")).toEqual([]);
+});
+
 it("keeps the same number of two customers apart", async () => {
   const { core } = withVault(fixture);
   const [one, other] = [newCustomer(), newCustomer()];

@@ -8,6 +8,7 @@ import type { Core } from "../core.ts";
 import type { PaymentSession } from "../rows/entities.ts";
 import { handleAssociatedData } from "./claim-stored.ts";
 import { loadStored } from "./load-stored.ts";
+import { loseCard } from "./payment-methods.ts";
 import { type PaymentMethod, PaymentMethodEntity, storedColumns } from "./stored-rows.ts";
 
 /** The stored cards of a session's customer, and what the session asks about storing one. */
@@ -60,15 +61,13 @@ const useCard: Statement = {
   partitionKey: 1,
   text: "SELECT p.session_id FROM app.use_stored_card($1, $2, $3) p",
 };
-/** Records that the vault has a card no longer, by its method and the hash of its handle. */
-export const loseCard: Statement = { name: "lose_card", text: "SELECT FROM app.lose_card($1, $2)" };
 
 /**
  * Makes a card of the session's customer a token of the session. Throws `not_found` for a card that the session's customer cannot pay with,
  * `session_ended` where the session takes no card any more, and `unavailable` if the vault opens none.
  */
 export async function useStoredCard(
-  core: Pick<Core, "database" | "vault" | "sealing">,
+  core: Pick<Core, "database" | "vault" | "sealing" | "outbox" | "describeSession">,
   session: Pick<PaymentSession, "id" | "merchantId" | "stored">,
   methodId: MethodId,
 ): Promise<OpenedCard> {
@@ -85,7 +84,7 @@ export async function useStoredCard(
   const code = stored.securityCode === "skip" ? "none" : "required";
   const opened = await cards.open({ sessionId, merchantId, handle, code });
   if (opened === "lost") {
-    await core.database.query(loseCard, [methodId, card.handleHash]);
+    await loseCard(core, { merchantId, methodId, handleHash: card.handleHash });
     throw noSuchCard();
   }
   const used = await core.database.query(useCard, [sessionId, methodId, sha256(opened.token.expose())]);

@@ -13,13 +13,15 @@ END $$;
 
 -- Charges an agreement: takes the renewal, creates and claims its session, and opens its first attempt, if one is named. After a restore that
 -- may have lost renewals of the agreement, the session begins in doubt and without an attempt: gateways are asked first, for which it has
--- doubt_ms. Returns the session's attempt, or why nothing was done, the session that the reason names and from when time helps.
+-- doubt_ms. `card` has the versions of its fingerprint, with spaces between them. Where it is guarded, nothing is done for a customer whom the
+-- merchant has blocked. Returns the session's attempt and whether it is in doubt, or why nothing was done, the session that the reason names,
+-- from when time helps, and the entry of the block list.
 CREATE FUNCTION partitions.take_renewal_rest(
   new_session uuid, of_merchant uuid, of_agreement uuid, of_renewal text, own_key bytea, hash bytea, minor bigint, in_currency text, reference text, described jsonb,
   secret int, life_ms bigint, request uuid, lease_ms int, budget_ms int, doubt_ms int, tries_max int,
   of_method uuid, token text, token_digest bytea, rule int, planned jsonb, skips jsonb, routed jsonb,
-  at_gateway text, connection uuid, credential int, place int, why text, execution_ms int)
-RETURNS TABLE (refused text, other uuid, until timestamptz, attempt uuid)
+  at_gateway text, connection uuid, credential int, place int, why text, execution_ms int, card text DEFAULT NULL, is_guarded boolean DEFAULT true)
+RETURNS TABLE (refused text, other uuid, until timestamptz, attempt uuid, in_doubt boolean, entry jsonb)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
@@ -29,7 +31,6 @@ DECLARE
   known  record;
   at     timestamptz := date_trunc('milliseconds', app.clock());
   named  uuid;
-  doubt  boolean;
   detail text;
 BEGIN
   PERFORM app.refuse_other_timeline();
@@ -49,16 +50,20 @@ BEGIN
   PERFORM app.refuse_renewal(c.reason, c.other, c.until) FROM app.renewal_refusal(of_agreement, of_renewal, minor, in_currency, tries_max) c;
   -- Another card since this one was opened.
   IF a.method_id <> of_method THEN PERFORM app.refuse_renewal('changed'); END IF;
+  -- The customer is known by the payment in which the agreement was made.
+  IF is_guarded AND EXISTS (SELECT FROM blocklist_entry b WHERE b.merchant_id = of_merchant) THEN
+    PERFORM app.refuse_blocked(of_merchant, m.fingerprint || string_to_array(card, ' ')::uuid[],
+      (SELECT s.customer_email FROM payment_session s WHERE s.id = a.session_id), (SELECT c.consent_address FROM stored_payment c WHERE c.session_id = a.session_id), at); END IF;
 
-  doubt := app.may_have_lost_renewals(a.created_at);
+  in_doubt := app.may_have_lost_renewals(a.created_at);
   named := app.renewal_name(of_agreement, of_renewal, r.tries + 1, (SELECT k.restores FROM replica_mark k));
   INSERT INTO partitions.payment_session_rest (id, merchant_id, amount_minor, currency, order_ref, secret_version, created_at, expires_at, create_request_id,
     submit_request_id, details, customer_ref, stored, named_by, phase, lease_epoch, lease_until, submit_deadline, submitted_at, vault_token, token_hash,
     card_brand, card_last4, rule_version, plan, skipped, routed_by, unrecorded_check_at)
   SELECT new_session, of_merchant, minor, in_currency, reference, secret, at, at + life_ms * interval '1 ms', request,
     request, described, a.customer_ref, true, named, 'PROCESSING', 1, at + lease_ms * interval '1 ms',
-    at + (CASE WHEN doubt THEN doubt_ms ELSE budget_ms END) * interval '1 ms', at, token, token_digest,
-    m.brand, m.last4, rule, planned, skips, routed, CASE WHEN doubt THEN greatest(at, k.restored_at + interval '1 min') END
+    at + (CASE WHEN in_doubt THEN doubt_ms ELSE budget_ms END) * interval '1 ms', at, token, token_digest,
+    m.brand, m.last4, rule, planned, skips, routed, CASE WHEN in_doubt THEN greatest(at, k.restored_at + interval '1 min') END
   FROM replica_mark k;
   UPDATE renewal w SET session_id = new_session, tries = r.tries + 1 WHERE w.agreement_id = of_agreement AND w.renewal_ref = of_renewal;
   INSERT INTO partitions.stored_payment_rest (session_id, merchant_id, amount_minor, currency, customer_ref, role, agreement_id, renewal_ref, try, method_id,
@@ -67,18 +72,19 @@ BEGIN
     a.chain_version, a.network, a.network_transaction_id, a.network_date, a.link_id, a.ds_trans_id, a.own_connection_id, a.own_customer, a.own_method);
   INSERT INTO renewal_try (agreement_id, key_hash, renewal_ref, try, request_hash, session_id)
   VALUES (of_agreement, own_key, of_renewal, r.tries + 1, hash, new_session);
-  IF connection IS NOT NULL AND NOT doubt THEN
+  IF connection IS NOT NULL AND NOT in_doubt THEN
     attempt := app.attempt_name(named, connection, 0);
     INSERT INTO partitions.attempt_rest (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
       started_at, latest_execution_at)
     VALUES (new_session, attempt, 1, at_gateway, connection, credential, place, why, minor, in_currency, at, at + execution_ms * interval '1 ms');
   END IF;
   RETURN NEXT;
-EXCEPTION WHEN SQLSTATE 'LL007' THEN
+EXCEPTION WHEN SQLSTATE 'LL004' OR SQLSTATE 'LL007' THEN
   GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
   refused := SQLERRM;
   other := (detail::json ->> 'other')::uuid;
   until := (detail::json ->> 'until')::timestamptz;
+  entry := CASE WHEN SQLSTATE = 'LL004' THEN detail::jsonb END;
   attempt := NULL;
   RETURN NEXT;
 END $$;

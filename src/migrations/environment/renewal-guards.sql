@@ -134,7 +134,9 @@ CREATE FUNCTION app.pay_renewal() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE renewal r SET paid_session_id = NEW.id FROM stored_payment p
   WHERE p.session_id = NEW.id AND p.role IN ('RENEWAL','RECOVERY') AND r.agreement_id = p.agreement_id AND r.renewal_ref = p.renewal_ref AND r.session_id = NEW.id;
-  UPDATE payment_method m SET last_used_at = app.clock() FROM stored_payment p WHERE p.session_id = NEW.id AND p.role = 'RENEWAL' AND m.id = p.method_id;
+  -- Captures of one statement would wait for those of another, whose order is another one. Who has locked the card is using it now.
+  UPDATE payment_method m SET last_used_at = app.clock() WHERE m.id = (
+    SELECT o.id FROM stored_payment p JOIN payment_method o ON o.id = p.method_id WHERE p.session_id = NEW.id AND p.role = 'RENEWAL' FOR NO KEY UPDATE OF o SKIP LOCKED);
   RETURN NULL;
 END $$;
 CREATE FUNCTION app.check_renewal_paid() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$

@@ -379,7 +379,11 @@ CREATE TABLE card_erasure (
   handle_hash bytea NOT NULL,
   merchant_id uuid NOT NULL,
   wanted_at timestamp with time zone DEFAULT app.clock() NOT NULL,
-  erase_due_at timestamp with time zone NOT NULL
+  erase_due_at timestamp with time zone NOT NULL,
+  own_connection_id uuid,
+  own_customer text,
+  own_method text,
+  begun_at timestamp with time zone
 );
 
 -- table card_state
@@ -590,6 +594,9 @@ CREATE TABLE payment_method (
   status text DEFAULT 'ACTIVE'::text NOT NULL,
   stopped_because text,
   session_id uuid NOT NULL,
+  own_connection_id uuid,
+  own_customer text,
+  own_method text,
   created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
   stored_at timestamp with time zone DEFAULT app.clock() NOT NULL,
   last_used_at timestamp with time zone,
@@ -1124,6 +1131,9 @@ ALTER TABLE braking_hold ADD CONSTRAINT braking_hold_pkey PRIMARY KEY (merchant_
 -- constraint card_decline.card_decline_pkey
 ALTER TABLE card_decline ADD CONSTRAINT card_decline_pkey PRIMARY KEY (merchant_id, fingerprint, attempt_id);
 
+-- constraint card_erasure.card_erasure_check
+ALTER TABLE card_erasure ADD CONSTRAINT card_erasure_check CHECK ((num_nonnulls(own_connection_id, own_customer, own_method, begun_at) = ANY (ARRAY[0, 4])));
+
 -- constraint card_erasure.card_erasure_handle_hash_check
 ALTER TABLE card_erasure ADD CONSTRAINT card_erasure_handle_hash_check CHECK ((octet_length(handle_hash) = 32));
 
@@ -1330,6 +1340,9 @@ ALTER TABLE payment_method ADD CONSTRAINT payment_method_check CHECK ((((status 
 
 -- constraint payment_method.payment_method_check1
 ALTER TABLE payment_method ADD CONSTRAINT payment_method_check1 CHECK (((customer_ref IS NOT NULL) OR (status = 'DELETED'::text)));
+
+-- constraint payment_method.payment_method_check2
+ALTER TABLE payment_method ADD CONSTRAINT payment_method_check2 CHECK ((num_nonnulls(own_connection_id, own_customer, own_method) = ANY (ARRAY[0, 3])));
 
 -- constraint payment_method.payment_method_customer_ref_check
 ALTER TABLE payment_method ADD CONSTRAINT payment_method_customer_ref_check CHECK (((char_length(customer_ref) >= 1) AND (char_length(customer_ref) <= 255)));
@@ -1613,6 +1626,9 @@ CREATE UNIQUE INDEX refund_gateway_reference_rest ON partitions.refund_rest USIN
 -- unique index work_item_one_open
 CREATE UNIQUE INDEX work_item_one_open ON work_item USING btree (session_id, attempt_id, kind, rule) NULLS NOT DISTINCT WHERE (closed_at IS NULL);
 
+-- index agreement_at_gateway
+CREATE INDEX agreement_at_gateway ON agreement USING btree (own_connection_id, own_customer) WHERE (own_customer IS NOT NULL);
+
 -- index agreement_of_customer
 CREATE INDEX agreement_of_customer ON agreement USING btree (merchant_id, customer_ref, id) WHERE (customer_ref IS NOT NULL);
 
@@ -1765,6 +1781,9 @@ CREATE INDEX outbox_event_by_time ON ONLY outbox_event USING btree (merchant_id,
 
 -- index outbox_event_in_order
 CREATE INDEX outbox_event_in_order ON ONLY outbox_event USING btree (merchant_id, feed_position, sequence, id);
+
+-- index payment_method_at_gateway
+CREATE INDEX payment_method_at_gateway ON payment_method USING btree (own_connection_id, own_customer) WHERE (own_customer IS NOT NULL);
 
 -- index payment_method_of_merchant
 CREATE INDEX payment_method_of_merchant ON payment_method USING btree (merchant_id, id) WHERE (status = 'ACTIVE'::text);
@@ -2559,6 +2578,13 @@ BEGIN
   END IF;
 END $function$;
 
+-- function app.customer_settled_at(e card_erasure)
+CREATE OR REPLACE FUNCTION app.customer_settled_at(e card_erasure)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+AS $function$ SELECT e.begun_at + interval '2 days' $function$;
+
 -- function app.delete_method(of_merchant uuid, method uuid)
 CREATE OR REPLACE FUNCTION app.delete_method(of_merchant uuid, method uuid)
  RETURNS TABLE(agreement_id uuid, session_id uuid)
@@ -2570,12 +2596,16 @@ AS $function$
 DECLARE m record;
 BEGIN
   PERFORM app.require_home(of_merchant);
-  SELECT handle_hash, status INTO m FROM payment_method WHERE id = method AND merchant_id = of_merchant FOR UPDATE;
+  SELECT * INTO m FROM payment_method WHERE id = method AND merchant_id = of_merchant FOR UPDATE;
   IF NOT FOUND THEN RETURN; END IF;
   IF m.status = 'DELETED' THEN
     RETURN QUERY SELECT NULL::uuid, NULL::uuid;
     RETURN;
   END IF;
+  -- Later: a renewal that is under way ends as it began.
+  PERFORM app.erase_at_gateway(of_merchant, own_connection_id, own_customer, own_method, begun, app.clock() + interval '15 minutes') FROM (
+    SELECT m.own_connection_id, m.own_customer, m.own_method, m.stored_at AS begun
+    UNION ALL SELECT own_connection_id, own_customer, own_method, created_at FROM agreement WHERE method_id = method) kept;
   RETURN QUERY UPDATE agreement SET method_id = NULL, status = 'NEEDS_CARD', status_because = 'card_deleted'
     WHERE method_id = method AND status NOT IN ('CANCELLED','ENDED') RETURNING id, agreement.session_id;
   IF NOT FOUND THEN
@@ -2626,10 +2656,27 @@ BEGIN
   -- The vault may have stored it: an answer that was lost says nothing.
   IF p.handle_hash IS NOT NULL AND (as_saving = 'FAILED' OR s.held_at IS NOT NULL OR p.customer_ref IS NULL) THEN
     INSERT INTO card_erasure (handle_hash, merchant_id, erase_due_at) VALUES (p.handle_hash, p.merchant_id, app.clock()) ON CONFLICT DO NOTHING; END IF;
+  PERFORM app.erase_at_gateway(p.merchant_id, p.own_connection_id, p.own_customer, p.own_method, app.clock(), app.clock());
   IF as_saving = 'FAILED' AND p.customer_ref IS NOT NULL THEN PERFORM app.make_agreement(p, NULL); END IF;
   RETURN QUERY UPDATE stored_payment SET saving = as_saving, token_sealed = NULL, handle_sealed = NULL, save_due_at = NULL
     WHERE session_id = of_session RETURNING *;
 END $function$;
+
+-- function app.end_agreements(at_most integer)
+CREATE OR REPLACE FUNCTION app.end_agreements(at_most integer)
+ RETURNS SETOF agreement
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE agreement SET status = 'ENDED', ended_at = app.clock(),
+    status_because = CASE WHEN ends_on < (app.clock() AT TIME ZONE 'UTC')::date THEN 'last_day' ELSE 'instalments_paid' END
+  WHERE id = ANY (ARRAY(
+    SELECT a.id FROM agreement a
+    WHERE a.status IN ('ACTIVE','NEEDS_CARD') AND (a.ends_on < (app.clock() AT TIME ZONE 'UTC')::date OR a.instalments IS NOT NULL
+      AND a.instalments <= a.began_paid::int + (SELECT count(*) FROM renewal r WHERE r.agreement_id = a.id AND r.paid_session_id IS NOT NULL))
+    LIMIT at_most FOR NO KEY UPDATE SKIP LOCKED))
+  RETURNING * $function$;
 
 -- function app.end_authentication(of_session uuid, of_authentication uuid, from_status text, end_status text, of_version text, transaction_status text, by_eci text, ds_transaction text, liable text)
 CREATE OR REPLACE FUNCTION app.end_authentication(of_session uuid, of_authentication uuid, from_status text, end_status text, of_version text, transaction_status text, by_eci text, ds_transaction text, liable text)
@@ -2651,7 +2698,8 @@ CREATE OR REPLACE FUNCTION app.end_erasure(of_handle bytea)
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-  DELETE FROM card_erasure WHERE handle_hash = of_handle $function$;
+  DELETE FROM card_erasure e WHERE e.handle_hash = of_handle AND (e.own_method IS NULL OR app.customer_settled_at(e) <= app.clock());
+  UPDATE card_erasure e SET wanted_at = app.customer_settled_at(e), erase_due_at = app.customer_settled_at(e) WHERE e.handle_hash = of_handle $function$;
 
 -- function app.end_orphan(of_session uuid, of_attempt uuid, reference text, request integer, as_outcome text)
 CREATE OR REPLACE FUNCTION app.end_orphan(of_session uuid, of_attempt uuid, reference text, request integer, as_outcome text)
@@ -2701,6 +2749,15 @@ AS $function$
       submit_deadline = CASE WHEN unrecorded_check_at IS NULL
         THEN greatest(submit_deadline + (app.clock() - awaiting_since), app.clock() + interval '20 s') ELSE submit_deadline END
   WHERE id = of_session AND awaiting_since IS NOT NULL RETURNING * $function$;
+
+-- function app.erase_at_gateway(of_merchant uuid, connection uuid, customer text, method text, begun timestamp with time zone, due timestamp with time zone)
+CREATE OR REPLACE FUNCTION app.erase_at_gateway(of_merchant uuid, connection uuid, customer text, method text, begun timestamp with time zone, due timestamp with time zone)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  INSERT INTO card_erasure (handle_hash, merchant_id, wanted_at, erase_due_at, own_connection_id, own_customer, own_method, begun_at)
+  SELECT sha256(convert_to(connection || ' ' || method, 'UTF8')), of_merchant, due, due, connection, customer, method, begun WHERE method IS NOT NULL
+  ON CONFLICT DO NOTHING $function$;
 
 -- function app.erase_customer(of_merchant uuid, of_session uuid)
 CREATE OR REPLACE FUNCTION app.erase_customer(of_merchant uuid, of_session uuid)
@@ -3268,6 +3325,18 @@ AS $function$
         ORDER BY declined_at DESC LIMIT 5) lately
       HAVING count(*) = 5 AND max(declined_at) > app.clock() - interval '1 day' AND max(declined_at) - min(declined_at) <= interval '1 day') $function$;
 
+-- function app.is_last_at_gateway(e card_erasure)
+CREATE OR REPLACE FUNCTION app.is_last_at_gateway(e card_erasure)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT app.customer_settled_at(e) <= app.clock()
+    AND NOT EXISTS (SELECT FROM payment_method m WHERE m.own_connection_id = e.own_connection_id AND m.own_customer = e.own_customer
+      AND m.own_method <> e.own_method AND m.status = 'ACTIVE')
+    AND NOT EXISTS (SELECT FROM agreement a WHERE a.own_connection_id = e.own_connection_id AND a.own_customer = e.own_customer
+      AND a.own_method <> e.own_method AND a.method_id IS NOT NULL) $function$;
+
 -- function app.is_reference_in_use(of_session uuid, of_attempt uuid, reference text)
 CREATE OR REPLACE FUNCTION app.is_reference_in_use(of_session uuid, of_attempt uuid, reference text)
  RETURNS boolean
@@ -3337,6 +3406,7 @@ AS $function$
 DECLARE
   p stored_payment;
   m payment_method;
+  waits_until timestamptz;
 BEGIN
   PERFORM FROM payment_session WHERE id = of_session FOR UPDATE;
   SELECT * INTO p FROM stored_payment WHERE session_id = of_session AND saving = 'REQUESTED' FOR UPDATE;
@@ -3361,18 +3431,30 @@ BEGIN
     IF FOUND THEN
       INSERT INTO card_erasure (handle_hash, merchant_id, wanted_at, erase_due_at)
       SELECT m.handle_hash, m.merchant_id, at, at FROM (SELECT app.clock() + replaced_ms * interval '1 ms' AS at) later ON CONFLICT DO NOTHING;
+      PERFORM app.erase_at_gateway(m.merchant_id, m.own_connection_id, m.own_customer, m.own_method, m.stored_at, app.clock() + replaced_ms * interval '1 ms')
+      WHERE m.own_method IS DISTINCT FROM p.own_method
+        AND NOT EXISTS (SELECT FROM agreement a WHERE a.own_connection_id = m.own_connection_id AND a.own_customer = m.own_customer AND a.own_method = m.own_method);
       UPDATE payment_method o
       SET brand = its_brand, exp_month = month, exp_year = year, fingerprint = versions[1], handle_sealed = p.handle_sealed, handle_hash = p.handle_hash,
-          stopped_because = NULL, session_id = of_session, stored_at = app.clock()
+          stopped_because = NULL, session_id = of_session, stored_at = app.clock(),
+          own_connection_id = p.own_connection_id, own_customer = p.own_customer, own_method = p.own_method
       WHERE o.id = m.id;
       UPDATE card_decline d SET fingerprint = versions[1] WHERE d.merchant_id = p.merchant_id AND d.fingerprint = m.fingerprint AND m.fingerprint <> versions[1];
     ELSE
-      INSERT INTO payment_method (id, merchant_id, customer_ref, brand, last4, exp_month, exp_year, fingerprint, handle_sealed, handle_hash, session_id)
-      VALUES (new_method, p.merchant_id, p.customer_ref, its_brand, digits, month, year, versions[1], p.handle_sealed, p.handle_hash, of_session)
+      INSERT INTO payment_method (id, merchant_id, customer_ref, brand, last4, exp_month, exp_year, fingerprint, handle_sealed, handle_hash, session_id,
+        own_connection_id, own_customer, own_method)
+      VALUES (new_method, p.merchant_id, p.customer_ref, its_brand, digits, month, year, versions[1], p.handle_sealed, p.handle_hash, of_session,
+        p.own_connection_id, p.own_customer, p.own_method)
       RETURNING * INTO m;
     END IF;
-    -- A stop ends when the number is stored again.
-    DELETE FROM card_state c WHERE c.merchant_id = p.merchant_id AND c.fingerprint = ANY (versions || m.fingerprint);
+    -- A stop ends when the number is stored again. How long it has to wait, and what counts against it, stay with the number.
+    SELECT max(c.not_before) INTO waits_until FROM (
+      SELECT s.not_before FROM card_state s WHERE s.merchant_id = p.merchant_id AND s.fingerprint = ANY (versions || m.fingerprint)
+      ORDER BY s.fingerprint FOR UPDATE) c;
+    UPDATE card_state c SET stopped_at = NULL, stopped_because = NULL, not_before = waits_until
+    WHERE c.merchant_id = p.merchant_id AND c.fingerprint = ANY (versions || m.fingerprint);
+    IF waits_until IS NOT NULL THEN
+      INSERT INTO card_state (merchant_id, fingerprint, not_before) VALUES (p.merchant_id, versions[1], waits_until) ON CONFLICT DO NOTHING; END IF;
   END IF;
   UPDATE payment_method o SET last_used_at = app.clock() WHERE o.id = m.id;
   PERFORM app.make_agreement(p, m.id);
@@ -3735,7 +3817,9 @@ AS $function$
 BEGIN
   UPDATE renewal r SET paid_session_id = NEW.id FROM stored_payment p
   WHERE p.session_id = NEW.id AND p.role IN ('RENEWAL','RECOVERY') AND r.agreement_id = p.agreement_id AND r.renewal_ref = p.renewal_ref AND r.session_id = NEW.id;
-  UPDATE payment_method m SET last_used_at = app.clock() FROM stored_payment p WHERE p.session_id = NEW.id AND p.role = 'RENEWAL' AND m.id = p.method_id;
+  -- Captures of one statement would wait for those of another, whose order is another one. Who has locked the card is using it now.
+  UPDATE payment_method m SET last_used_at = app.clock() WHERE m.id = (
+    SELECT o.id FROM stored_payment p JOIN payment_method o ON o.id = p.method_id WHERE p.session_id = NEW.id AND p.role = 'RENEWAL' FOR NO KEY UPDATE OF o SKIP LOCKED);
   RETURN NULL;
 END $function$;
 
@@ -4158,14 +4242,14 @@ EXCEPTION WHEN insufficient_privilege OR undefined_function THEN
   RETURN NULL;
 END $function$;
 
--- function app.take_due_erasures(at_most integer, lease_ms double precision)
-CREATE OR REPLACE FUNCTION app.take_due_erasures(at_most integer, lease_ms double precision)
+-- function app.take_due_erasures(at_most integer, lease_ms double precision, gateway_lease_ms double precision)
+CREATE OR REPLACE FUNCTION app.take_due_erasures(at_most integer, lease_ms double precision, gateway_lease_ms double precision)
  RETURNS SETOF card_erasure
  LANGUAGE sql
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-  UPDATE card_erasure SET erase_due_at = app.clock() + lease_ms * interval '1 ms'
+  UPDATE card_erasure SET erase_due_at = app.clock() + CASE WHEN own_method IS NULL THEN lease_ms ELSE gateway_lease_ms END * interval '1 ms'
   WHERE handle_hash IN (
     SELECT handle_hash FROM card_erasure WHERE erase_due_at <= (SELECT app.clock()) ORDER BY erase_due_at LIMIT at_most FOR UPDATE SKIP LOCKED)
   RETURNING * $function$;
@@ -4285,9 +4369,9 @@ AS $function$
     ORDER BY lease_until LIMIT 1 FOR UPDATE SKIP LOCKED)
   RETURNING * $function$;
 
--- function app.take_renewal(new_session uuid, of_merchant uuid, of_agreement uuid, of_renewal text, own_key bytea, hash bytea, minor bigint, in_currency text, reference text, described jsonb, secret integer, life_ms bigint, request uuid, lease_ms integer, budget_ms integer, doubt_ms integer, tries_max integer, of_method uuid, token text, token_digest bytea, rule integer, planned jsonb, skips jsonb, routed jsonb, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
-CREATE OR REPLACE FUNCTION app.take_renewal(new_session uuid, of_merchant uuid, of_agreement uuid, of_renewal text, own_key bytea, hash bytea, minor bigint, in_currency text, reference text, described jsonb, secret integer, life_ms bigint, request uuid, lease_ms integer, budget_ms integer, doubt_ms integer, tries_max integer, of_method uuid, token text, token_digest bytea, rule integer, planned jsonb, skips jsonb, routed jsonb, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
- RETURNS TABLE(refused text, other uuid, until timestamp with time zone, attempt uuid)
+-- function app.take_renewal(new_session uuid, of_merchant uuid, of_agreement uuid, of_renewal text, own_key bytea, hash bytea, minor bigint, in_currency text, reference text, described jsonb, secret integer, life_ms bigint, request uuid, lease_ms integer, budget_ms integer, doubt_ms integer, tries_max integer, of_method uuid, token text, token_digest bytea, rule integer, planned jsonb, skips jsonb, routed jsonb, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, is_guarded boolean)
+CREATE OR REPLACE FUNCTION app.take_renewal(new_session uuid, of_merchant uuid, of_agreement uuid, of_renewal text, own_key bytea, hash bytea, minor bigint, in_currency text, reference text, described jsonb, secret integer, life_ms bigint, request uuid, lease_ms integer, budget_ms integer, doubt_ms integer, tries_max integer, of_method uuid, token text, token_digest bytea, rule integer, planned jsonb, skips jsonb, routed jsonb, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text DEFAULT NULL::text, is_guarded boolean DEFAULT true)
+ RETURNS TABLE(refused text, other uuid, until timestamp with time zone, attempt uuid, in_doubt boolean, entry jsonb)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
@@ -4300,7 +4384,6 @@ DECLARE
   known  record;
   at     timestamptz := date_trunc('milliseconds', app.clock());
   named  uuid;
-  doubt  boolean;
   detail text;
 BEGIN
   PERFORM app.refuse_other_timeline();
@@ -4320,16 +4403,20 @@ BEGIN
   PERFORM app.refuse_renewal(c.reason, c.other, c.until) FROM app.renewal_refusal(of_agreement, of_renewal, minor, in_currency, tries_max) c;
   -- Another card since this one was opened.
   IF a.method_id <> of_method THEN PERFORM app.refuse_renewal('changed'); END IF;
+  -- The customer is known by the payment in which the agreement was made.
+  IF is_guarded AND EXISTS (SELECT FROM blocklist_entry b WHERE b.merchant_id = of_merchant) THEN
+    PERFORM app.refuse_blocked(of_merchant, m.fingerprint || string_to_array(card, ' ')::uuid[],
+      (SELECT s.customer_email FROM payment_session s WHERE s.id = a.session_id), (SELECT c.consent_address FROM stored_payment c WHERE c.session_id = a.session_id), at); END IF;
 
-  doubt := app.may_have_lost_renewals(a.created_at);
+  in_doubt := app.may_have_lost_renewals(a.created_at);
   named := app.renewal_name(of_agreement, of_renewal, r.tries + 1, (SELECT k.restores FROM replica_mark k));
   INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, created_at, expires_at, create_request_id,
     submit_request_id, details, customer_ref, stored, named_by, phase, lease_epoch, lease_until, submit_deadline, submitted_at, vault_token, token_hash,
     card_brand, card_last4, rule_version, plan, skipped, routed_by, unrecorded_check_at)
   SELECT new_session, of_merchant, minor, in_currency, reference, secret, at, at + life_ms * interval '1 ms', request,
     request, described, a.customer_ref, true, named, 'PROCESSING', 1, at + lease_ms * interval '1 ms',
-    at + (CASE WHEN doubt THEN doubt_ms ELSE budget_ms END) * interval '1 ms', at, token, token_digest,
-    m.brand, m.last4, rule, planned, skips, routed, CASE WHEN doubt THEN greatest(at, k.restored_at + interval '1 min') END
+    at + (CASE WHEN in_doubt THEN doubt_ms ELSE budget_ms END) * interval '1 ms', at, token, token_digest,
+    m.brand, m.last4, rule, planned, skips, routed, CASE WHEN in_doubt THEN greatest(at, k.restored_at + interval '1 min') END
   FROM replica_mark k;
   UPDATE renewal w SET session_id = new_session, tries = r.tries + 1 WHERE w.agreement_id = of_agreement AND w.renewal_ref = of_renewal;
   INSERT INTO stored_payment (session_id, merchant_id, amount_minor, currency, customer_ref, role, agreement_id, renewal_ref, try, method_id,
@@ -4338,18 +4425,19 @@ BEGIN
     a.chain_version, a.network, a.network_transaction_id, a.network_date, a.link_id, a.ds_trans_id, a.own_connection_id, a.own_customer, a.own_method);
   INSERT INTO renewal_try (agreement_id, key_hash, renewal_ref, try, request_hash, session_id)
   VALUES (of_agreement, own_key, of_renewal, r.tries + 1, hash, new_session);
-  IF connection IS NOT NULL AND NOT doubt THEN
+  IF connection IS NOT NULL AND NOT in_doubt THEN
     attempt := app.attempt_name(named, connection, 0);
     INSERT INTO attempt (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
       started_at, latest_execution_at)
     VALUES (new_session, attempt, 1, at_gateway, connection, credential, place, why, minor, in_currency, at, at + execution_ms * interval '1 ms');
   END IF;
   RETURN NEXT;
-EXCEPTION WHEN SQLSTATE 'LL007' THEN
+EXCEPTION WHEN SQLSTATE 'LL004' OR SQLSTATE 'LL007' THEN
   GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
   refused := SQLERRM;
   other := (detail::json ->> 'other')::uuid;
   until := (detail::json ->> 'until')::timestamptz;
+  entry := CASE WHEN SQLSTATE = 'LL004' THEN detail::jsonb END;
   attempt := NULL;
   RETURN NEXT;
 END $function$;
@@ -5007,6 +5095,7 @@ BEGIN
   -- The vault may have stored it: an answer that was lost says nothing.
   IF p.handle_hash IS NOT NULL AND (as_saving = 'FAILED' OR s.held_at IS NOT NULL OR p.customer_ref IS NULL) THEN
     INSERT INTO card_erasure (handle_hash, merchant_id, erase_due_at) VALUES (p.handle_hash, p.merchant_id, app.clock()) ON CONFLICT DO NOTHING; END IF;
+  PERFORM app.erase_at_gateway(p.merchant_id, p.own_connection_id, p.own_customer, p.own_method, app.clock(), app.clock());
   IF as_saving = 'FAILED' AND p.customer_ref IS NOT NULL THEN PERFORM app.make_agreement(p, NULL); END IF;
   RETURN QUERY UPDATE partitions.stored_payment_rest SET saving = as_saving, token_sealed = NULL, handle_sealed = NULL, save_due_at = NULL
     WHERE session_id = of_session RETURNING *;
@@ -5937,6 +6026,7 @@ AS $function$
 DECLARE
   p stored_payment;
   m payment_method;
+  waits_until timestamptz;
 BEGIN
   PERFORM FROM partitions.payment_session_rest WHERE id = of_session FOR UPDATE;
   SELECT * INTO p FROM partitions.stored_payment_rest WHERE session_id = of_session AND saving = 'REQUESTED' FOR UPDATE;
@@ -5961,18 +6051,30 @@ BEGIN
     IF FOUND THEN
       INSERT INTO card_erasure (handle_hash, merchant_id, wanted_at, erase_due_at)
       SELECT m.handle_hash, m.merchant_id, at, at FROM (SELECT app.clock() + replaced_ms * interval '1 ms' AS at) later ON CONFLICT DO NOTHING;
+      PERFORM app.erase_at_gateway(m.merchant_id, m.own_connection_id, m.own_customer, m.own_method, m.stored_at, app.clock() + replaced_ms * interval '1 ms')
+      WHERE m.own_method IS DISTINCT FROM p.own_method
+        AND NOT EXISTS (SELECT FROM agreement a WHERE a.own_connection_id = m.own_connection_id AND a.own_customer = m.own_customer AND a.own_method = m.own_method);
       UPDATE payment_method o
       SET brand = its_brand, exp_month = month, exp_year = year, fingerprint = versions[1], handle_sealed = p.handle_sealed, handle_hash = p.handle_hash,
-          stopped_because = NULL, session_id = of_session, stored_at = app.clock()
+          stopped_because = NULL, session_id = of_session, stored_at = app.clock(),
+          own_connection_id = p.own_connection_id, own_customer = p.own_customer, own_method = p.own_method
       WHERE o.id = m.id;
       UPDATE card_decline d SET fingerprint = versions[1] WHERE d.merchant_id = p.merchant_id AND d.fingerprint = m.fingerprint AND m.fingerprint <> versions[1];
     ELSE
-      INSERT INTO payment_method (id, merchant_id, customer_ref, brand, last4, exp_month, exp_year, fingerprint, handle_sealed, handle_hash, session_id)
-      VALUES (new_method, p.merchant_id, p.customer_ref, its_brand, digits, month, year, versions[1], p.handle_sealed, p.handle_hash, of_session)
+      INSERT INTO payment_method (id, merchant_id, customer_ref, brand, last4, exp_month, exp_year, fingerprint, handle_sealed, handle_hash, session_id,
+        own_connection_id, own_customer, own_method)
+      VALUES (new_method, p.merchant_id, p.customer_ref, its_brand, digits, month, year, versions[1], p.handle_sealed, p.handle_hash, of_session,
+        p.own_connection_id, p.own_customer, p.own_method)
       RETURNING * INTO m;
     END IF;
-    -- A stop ends when the number is stored again.
-    DELETE FROM card_state c WHERE c.merchant_id = p.merchant_id AND c.fingerprint = ANY (versions || m.fingerprint);
+    -- A stop ends when the number is stored again. How long it has to wait, and what counts against it, stay with the number.
+    SELECT max(c.not_before) INTO waits_until FROM (
+      SELECT s.not_before FROM card_state s WHERE s.merchant_id = p.merchant_id AND s.fingerprint = ANY (versions || m.fingerprint)
+      ORDER BY s.fingerprint FOR UPDATE) c;
+    UPDATE card_state c SET stopped_at = NULL, stopped_because = NULL, not_before = waits_until
+    WHERE c.merchant_id = p.merchant_id AND c.fingerprint = ANY (versions || m.fingerprint);
+    IF waits_until IS NOT NULL THEN
+      INSERT INTO card_state (merchant_id, fingerprint, not_before) VALUES (p.merchant_id, versions[1], waits_until) ON CONFLICT DO NOTHING; END IF;
   END IF;
   UPDATE payment_method o SET last_used_at = app.clock() WHERE o.id = m.id;
   PERFORM app.make_agreement(p, m.id);
@@ -6348,9 +6450,9 @@ AS $function$
   WHERE id = of_session AND phase = 'PROCESSING' AND lease_until <= app.clock()
   RETURNING * $function$;
 
--- function partitions.take_renewal(new_session uuid, of_merchant uuid, of_agreement uuid, of_renewal text, own_key bytea, hash bytea, minor bigint, in_currency text, reference text, described jsonb, secret integer, life_ms bigint, request uuid, lease_ms integer, budget_ms integer, doubt_ms integer, tries_max integer, of_method uuid, token text, token_digest bytea, rule integer, planned jsonb, skips jsonb, routed jsonb, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
-CREATE OR REPLACE FUNCTION partitions.take_renewal_rest(new_session uuid, of_merchant uuid, of_agreement uuid, of_renewal text, own_key bytea, hash bytea, minor bigint, in_currency text, reference text, described jsonb, secret integer, life_ms bigint, request uuid, lease_ms integer, budget_ms integer, doubt_ms integer, tries_max integer, of_method uuid, token text, token_digest bytea, rule integer, planned jsonb, skips jsonb, routed jsonb, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer)
- RETURNS TABLE(refused text, other uuid, until timestamp with time zone, attempt uuid)
+-- function partitions.take_renewal(new_session uuid, of_merchant uuid, of_agreement uuid, of_renewal text, own_key bytea, hash bytea, minor bigint, in_currency text, reference text, described jsonb, secret integer, life_ms bigint, request uuid, lease_ms integer, budget_ms integer, doubt_ms integer, tries_max integer, of_method uuid, token text, token_digest bytea, rule integer, planned jsonb, skips jsonb, routed jsonb, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, is_guarded boolean)
+CREATE OR REPLACE FUNCTION partitions.take_renewal_rest(new_session uuid, of_merchant uuid, of_agreement uuid, of_renewal text, own_key bytea, hash bytea, minor bigint, in_currency text, reference text, described jsonb, secret integer, life_ms bigint, request uuid, lease_ms integer, budget_ms integer, doubt_ms integer, tries_max integer, of_method uuid, token text, token_digest bytea, rule integer, planned jsonb, skips jsonb, routed jsonb, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text DEFAULT NULL::text, is_guarded boolean DEFAULT true)
+ RETURNS TABLE(refused text, other uuid, until timestamp with time zone, attempt uuid, in_doubt boolean, entry jsonb)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
@@ -6363,7 +6465,6 @@ DECLARE
   known  record;
   at     timestamptz := date_trunc('milliseconds', app.clock());
   named  uuid;
-  doubt  boolean;
   detail text;
 BEGIN
   PERFORM app.refuse_other_timeline();
@@ -6383,16 +6484,20 @@ BEGIN
   PERFORM app.refuse_renewal(c.reason, c.other, c.until) FROM app.renewal_refusal(of_agreement, of_renewal, minor, in_currency, tries_max) c;
   -- Another card since this one was opened.
   IF a.method_id <> of_method THEN PERFORM app.refuse_renewal('changed'); END IF;
+  -- The customer is known by the payment in which the agreement was made.
+  IF is_guarded AND EXISTS (SELECT FROM blocklist_entry b WHERE b.merchant_id = of_merchant) THEN
+    PERFORM app.refuse_blocked(of_merchant, m.fingerprint || string_to_array(card, ' ')::uuid[],
+      (SELECT s.customer_email FROM payment_session s WHERE s.id = a.session_id), (SELECT c.consent_address FROM stored_payment c WHERE c.session_id = a.session_id), at); END IF;
 
-  doubt := app.may_have_lost_renewals(a.created_at);
+  in_doubt := app.may_have_lost_renewals(a.created_at);
   named := app.renewal_name(of_agreement, of_renewal, r.tries + 1, (SELECT k.restores FROM replica_mark k));
   INSERT INTO partitions.payment_session_rest (id, merchant_id, amount_minor, currency, order_ref, secret_version, created_at, expires_at, create_request_id,
     submit_request_id, details, customer_ref, stored, named_by, phase, lease_epoch, lease_until, submit_deadline, submitted_at, vault_token, token_hash,
     card_brand, card_last4, rule_version, plan, skipped, routed_by, unrecorded_check_at)
   SELECT new_session, of_merchant, minor, in_currency, reference, secret, at, at + life_ms * interval '1 ms', request,
     request, described, a.customer_ref, true, named, 'PROCESSING', 1, at + lease_ms * interval '1 ms',
-    at + (CASE WHEN doubt THEN doubt_ms ELSE budget_ms END) * interval '1 ms', at, token, token_digest,
-    m.brand, m.last4, rule, planned, skips, routed, CASE WHEN doubt THEN greatest(at, k.restored_at + interval '1 min') END
+    at + (CASE WHEN in_doubt THEN doubt_ms ELSE budget_ms END) * interval '1 ms', at, token, token_digest,
+    m.brand, m.last4, rule, planned, skips, routed, CASE WHEN in_doubt THEN greatest(at, k.restored_at + interval '1 min') END
   FROM replica_mark k;
   UPDATE renewal w SET session_id = new_session, tries = r.tries + 1 WHERE w.agreement_id = of_agreement AND w.renewal_ref = of_renewal;
   INSERT INTO partitions.stored_payment_rest (session_id, merchant_id, amount_minor, currency, customer_ref, role, agreement_id, renewal_ref, try, method_id,
@@ -6401,18 +6506,19 @@ BEGIN
     a.chain_version, a.network, a.network_transaction_id, a.network_date, a.link_id, a.ds_trans_id, a.own_connection_id, a.own_customer, a.own_method);
   INSERT INTO renewal_try (agreement_id, key_hash, renewal_ref, try, request_hash, session_id)
   VALUES (of_agreement, own_key, of_renewal, r.tries + 1, hash, new_session);
-  IF connection IS NOT NULL AND NOT doubt THEN
+  IF connection IS NOT NULL AND NOT in_doubt THEN
     attempt := app.attempt_name(named, connection, 0);
     INSERT INTO partitions.attempt_rest (session_id, id, sequence, gateway, connection_id, credential_version, priority, because, amount_minor, currency,
       started_at, latest_execution_at)
     VALUES (new_session, attempt, 1, at_gateway, connection, credential, place, why, minor, in_currency, at, at + execution_ms * interval '1 ms');
   END IF;
   RETURN NEXT;
-EXCEPTION WHEN SQLSTATE 'LL007' THEN
+EXCEPTION WHEN SQLSTATE 'LL004' OR SQLSTATE 'LL007' THEN
   GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
   refused := SQLERRM;
   other := (detail::json ->> 'other')::uuid;
   until := (detail::json ->> 'until')::timestamptz;
+  entry := CASE WHEN SQLSTATE = 'LL004' THEN detail::jsonb END;
   attempt := NULL;
   RETURN NEXT;
 END $function$;

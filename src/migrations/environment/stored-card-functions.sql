@@ -93,6 +93,13 @@ CREATE FUNCTION app.make_agreement(p stored_payment, method uuid) RETURNS void L
   WHERE p.terms IS NOT NULL
   ON CONFLICT (id) DO NOTHING $$;
 
+-- Has a gateway erase the card that it keeps of a payment.
+CREATE FUNCTION app.erase_at_gateway(of_merchant uuid, connection uuid, customer text, method text, begun timestamptz, due timestamptz) RETURNS void
+LANGUAGE sql AS $$
+  INSERT INTO card_erasure (handle_hash, merchant_id, wanted_at, erase_due_at, own_connection_id, own_customer, own_method, begun_at)
+  SELECT sha256(convert_to(connection || ' ' || method, 'UTF8')), of_merchant, due, due, connection, customer, method, begun WHERE method IS NOT NULL
+  ON CONFLICT DO NOTHING $$;
+
 -- Ends the saving of a payment without a winner (DROPPED), or of a card that could not be stored in time (FAILED): then the agreement is
 -- made without a card. Returns the row, and none where the saving has ended already.
 CREATE FUNCTION partitions.drop_card_rest(of_session uuid, as_saving text) RETURNS SETOF stored_payment
@@ -109,6 +116,7 @@ BEGIN
   -- The vault may have stored it: an answer that was lost says nothing.
   IF p.handle_hash IS NOT NULL AND (as_saving = 'FAILED' OR s.held_at IS NOT NULL OR p.customer_ref IS NULL) THEN
     INSERT INTO card_erasure (handle_hash, merchant_id, erase_due_at) VALUES (p.handle_hash, p.merchant_id, app.clock()) ON CONFLICT DO NOTHING; END IF;
+  PERFORM app.erase_at_gateway(p.merchant_id, p.own_connection_id, p.own_customer, p.own_method, app.clock(), app.clock());
   IF as_saving = 'FAILED' AND p.customer_ref IS NOT NULL THEN PERFORM app.make_agreement(p, NULL); END IF;
   RETURN QUERY UPDATE partitions.stored_payment_rest SET saving = as_saving, token_sealed = NULL, handle_sealed = NULL, save_due_at = NULL
     WHERE session_id = of_session RETURNING *;
@@ -124,6 +132,7 @@ RETURNS SETOF stored_payment LANGUAGE plpgsql SECURITY DEFINER SET search_path =
 DECLARE
   p stored_payment;
   m payment_method;
+  waits_until timestamptz;
 BEGIN
   PERFORM FROM partitions.payment_session_rest WHERE id = of_session FOR UPDATE;
   SELECT * INTO p FROM partitions.stored_payment_rest WHERE session_id = of_session AND saving = 'REQUESTED' FOR UPDATE;
@@ -148,18 +157,30 @@ BEGIN
     IF FOUND THEN
       INSERT INTO card_erasure (handle_hash, merchant_id, wanted_at, erase_due_at)
       SELECT m.handle_hash, m.merchant_id, at, at FROM (SELECT app.clock() + replaced_ms * interval '1 ms' AS at) later ON CONFLICT DO NOTHING;
+      PERFORM app.erase_at_gateway(m.merchant_id, m.own_connection_id, m.own_customer, m.own_method, m.stored_at, app.clock() + replaced_ms * interval '1 ms')
+      WHERE m.own_method IS DISTINCT FROM p.own_method
+        AND NOT EXISTS (SELECT FROM agreement a WHERE a.own_connection_id = m.own_connection_id AND a.own_customer = m.own_customer AND a.own_method = m.own_method);
       UPDATE payment_method o
       SET brand = its_brand, exp_month = month, exp_year = year, fingerprint = versions[1], handle_sealed = p.handle_sealed, handle_hash = p.handle_hash,
-          stopped_because = NULL, session_id = of_session, stored_at = app.clock()
+          stopped_because = NULL, session_id = of_session, stored_at = app.clock(),
+          own_connection_id = p.own_connection_id, own_customer = p.own_customer, own_method = p.own_method
       WHERE o.id = m.id;
       UPDATE card_decline d SET fingerprint = versions[1] WHERE d.merchant_id = p.merchant_id AND d.fingerprint = m.fingerprint AND m.fingerprint <> versions[1];
     ELSE
-      INSERT INTO payment_method (id, merchant_id, customer_ref, brand, last4, exp_month, exp_year, fingerprint, handle_sealed, handle_hash, session_id)
-      VALUES (new_method, p.merchant_id, p.customer_ref, its_brand, digits, month, year, versions[1], p.handle_sealed, p.handle_hash, of_session)
+      INSERT INTO payment_method (id, merchant_id, customer_ref, brand, last4, exp_month, exp_year, fingerprint, handle_sealed, handle_hash, session_id,
+        own_connection_id, own_customer, own_method)
+      VALUES (new_method, p.merchant_id, p.customer_ref, its_brand, digits, month, year, versions[1], p.handle_sealed, p.handle_hash, of_session,
+        p.own_connection_id, p.own_customer, p.own_method)
       RETURNING * INTO m;
     END IF;
-    -- A stop ends when the number is stored again.
-    DELETE FROM card_state c WHERE c.merchant_id = p.merchant_id AND c.fingerprint = ANY (versions || m.fingerprint);
+    -- A stop ends when the number is stored again. How long it has to wait, and what counts against it, stay with the number.
+    SELECT max(c.not_before) INTO waits_until FROM (
+      SELECT s.not_before FROM card_state s WHERE s.merchant_id = p.merchant_id AND s.fingerprint = ANY (versions || m.fingerprint)
+      ORDER BY s.fingerprint FOR UPDATE) c;
+    UPDATE card_state c SET stopped_at = NULL, stopped_because = NULL, not_before = waits_until
+    WHERE c.merchant_id = p.merchant_id AND c.fingerprint = ANY (versions || m.fingerprint);
+    IF waits_until IS NOT NULL THEN
+      INSERT INTO card_state (merchant_id, fingerprint, not_before) VALUES (p.merchant_id, versions[1], waits_until) ON CONFLICT DO NOTHING; END IF;
   END IF;
   UPDATE payment_method o SET last_used_at = app.clock() WHERE o.id = m.id;
   PERFORM app.make_agreement(p, m.id);
@@ -200,12 +221,16 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE m record;
 BEGIN
   PERFORM app.require_home(of_merchant);
-  SELECT handle_hash, status INTO m FROM payment_method WHERE id = method AND merchant_id = of_merchant FOR UPDATE;
+  SELECT * INTO m FROM payment_method WHERE id = method AND merchant_id = of_merchant FOR UPDATE;
   IF NOT FOUND THEN RETURN; END IF;
   IF m.status = 'DELETED' THEN
     RETURN QUERY SELECT NULL::uuid, NULL::uuid;
     RETURN;
   END IF;
+  -- Later: a renewal that is under way ends as it began.
+  PERFORM app.erase_at_gateway(of_merchant, own_connection_id, own_customer, own_method, begun, app.clock() + interval '15 minutes') FROM (
+    SELECT m.own_connection_id, m.own_customer, m.own_method, m.stored_at AS begun
+    UNION ALL SELECT own_connection_id, own_customer, own_method, created_at FROM agreement WHERE method_id = method) kept;
   RETURN QUERY UPDATE agreement SET method_id = NULL, status = 'NEEDS_CARD', status_because = 'card_deleted'
     WHERE method_id = method AND status NOT IN ('CANCELLED','ENDED') RETURNING id, agreement.session_id;
   IF NOT FOUND THEN
@@ -215,6 +240,18 @@ BEGIN
   UPDATE payment_method SET status = 'DELETED', handle_sealed = NULL, deleted_at = app.clock() WHERE id = method;
 END $$;
 
+-- Ends agreements whose last day is over, or whose instalments are all paid. It looks at all that have not ended.
+CREATE FUNCTION app.end_agreements(at_most int) RETURNS SETOF agreement
+LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+  UPDATE agreement SET status = 'ENDED', ended_at = app.clock(),
+    status_because = CASE WHEN ends_on < (app.clock() AT TIME ZONE 'UTC')::date THEN 'last_day' ELSE 'instalments_paid' END
+  WHERE id = ANY (ARRAY(
+    SELECT a.id FROM agreement a
+    WHERE a.status IN ('ACTIVE','NEEDS_CARD') AND (a.ends_on < (app.clock() AT TIME ZONE 'UTC')::date OR a.instalments IS NOT NULL
+      AND a.instalments <= a.began_paid::int + (SELECT count(*) FROM renewal r WHERE r.agreement_id = a.id AND r.paid_session_id IS NOT NULL))
+    LIMIT at_most FOR NO KEY UPDATE SKIP LOCKED))
+  RETURNING * $$;
+
 -- Cancels an agreement for ever. Returns no row where it has ended before, or the merchant has none such.
 CREATE FUNCTION app.cancel_agreement(of_merchant uuid, of_agreement uuid, reason text) RETURNS SETOF agreement
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
@@ -223,15 +260,28 @@ LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
   WHERE id = of_agreement AND merchant_id = of_merchant AND status IN ('ACTIVE','NEEDS_CARD') RETURNING * $$;
 
 -- Cards to erase, each to one caller for a while.
-CREATE FUNCTION app.take_due_erasures(at_most int, lease_ms float8) RETURNS SETOF card_erasure
+CREATE FUNCTION app.take_due_erasures(at_most int, lease_ms float8, gateway_lease_ms float8) RETURNS SETOF card_erasure
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
-  UPDATE card_erasure SET erase_due_at = app.clock() + lease_ms * interval '1 ms'
+  UPDATE card_erasure SET erase_due_at = app.clock() + CASE WHEN own_method IS NULL THEN lease_ms ELSE gateway_lease_ms END * interval '1 ms'
   WHERE handle_hash IN (
     SELECT handle_hash FROM card_erasure WHERE erase_due_at <= (SELECT app.clock()) ORDER BY erase_due_at LIMIT at_most FOR UPDATE SKIP LOCKED)
   RETURNING * $$;
 
+-- Until then a gateway may give its customer to another payment (customerOf in src/gateways/stripe/stored-cards.ts), so that the customer stays.
+CREATE FUNCTION app.customer_settled_at(e card_erasure) RETURNS timestamptz LANGUAGE sql STABLE AS $$ SELECT e.begun_at + interval '2 days' $$;
+
+-- Whether a gateway's customer has no other card there that is in use, and gets none.
+CREATE FUNCTION app.is_last_at_gateway(e card_erasure) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT app.customer_settled_at(e) <= app.clock()
+    AND NOT EXISTS (SELECT FROM payment_method m WHERE m.own_connection_id = e.own_connection_id AND m.own_customer = e.own_customer
+      AND m.own_method <> e.own_method AND m.status = 'ACTIVE')
+    AND NOT EXISTS (SELECT FROM agreement a WHERE a.own_connection_id = e.own_connection_id AND a.own_customer = e.own_customer
+      AND a.own_method <> e.own_method AND a.method_id IS NOT NULL) $$;
+
+-- A card is erased. One at a gateway is taken up once more when its customer may be erased with it.
 CREATE FUNCTION app.end_erasure(of_handle bytea) RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
-  DELETE FROM card_erasure WHERE handle_hash = of_handle $$;
+  DELETE FROM card_erasure e WHERE e.handle_hash = of_handle AND (e.own_method IS NULL OR app.customer_settled_at(e) <= app.clock());
+  UPDATE card_erasure e SET wanted_at = app.customer_settled_at(e), erase_due_at = app.customer_settled_at(e) WHERE e.handle_hash = of_handle $$;
 
 -- Younger ones are never removed: the networks' limits count them for 35 days.
 CREATE FUNCTION app.remove_old_card_declines(kept_ms float8, at_most int) RETURNS SETOF uuid

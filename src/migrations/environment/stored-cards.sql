@@ -98,28 +98,40 @@ CREATE TABLE payment_method (
   status         text NOT NULL DEFAULT 'ACTIVE' CHECK (status IN ('ACTIVE','DELETED')),
   -- Such as card_lost, where the vault has the card no longer. What the card's bank has said is in card_state.
   stopped_because text,
-  -- The payment with which it was stored last.
+  -- The payment with which it was stored last, and the names of a gateway that keeps the card of it too.
   session_id     uuid NOT NULL,
+  own_connection_id uuid,
+  own_customer      text,
+  own_method        text,
   created_at     timestamptz NOT NULL DEFAULT app.clock(),
   stored_at      timestamptz NOT NULL DEFAULT app.clock(),
   last_used_at   timestamptz,
   deleted_at     timestamptz,
   UNIQUE (merchant_id, customer_ref, id),
   CHECK ((status = 'DELETED') = (handle_sealed IS NULL) AND (status = 'DELETED') = (deleted_at IS NOT NULL)),
-  CHECK (customer_ref IS NOT NULL OR status = 'DELETED')
+  CHECK (customer_ref IS NOT NULL OR status = 'DELETED'),
+  CHECK (num_nonnulls(own_connection_id, own_customer, own_method) IN (0, 3))
 );
+CREATE INDEX payment_method_at_gateway ON payment_method (own_connection_id, own_customer) WHERE own_customer IS NOT NULL;
 -- One number of one customer is one method, until it is deleted.
 CREATE UNIQUE INDEX payment_method_of_number ON payment_method (merchant_id, customer_ref, fingerprint) WHERE status = 'ACTIVE';
 CREATE INDEX payment_method_of_merchant ON payment_method (merchant_id, id) WHERE status = 'ACTIVE';
 
--- Cards that the vault has to erase: of deleted methods, of methods whose card was replaced, and of savings that failed. A row goes once
--- the vault has acknowledged it.
+-- Cards that the vault has to erase, or the gateway that keeps one too: of deleted methods, of methods whose card was replaced, and of
+-- savings that failed. A row goes once it is acknowledged.
 CREATE TABLE card_erasure (
+  -- At a gateway: of its connection and its name of the card.
   handle_hash  bytea PRIMARY KEY CHECK (octet_length(handle_hash) = 32),
   merchant_id  uuid NOT NULL,
   -- From then on it has to be erased; and when the vault is asked next.
   wanted_at    timestamptz NOT NULL DEFAULT app.clock(),
-  erase_due_at timestamptz NOT NULL
+  erase_due_at timestamptz NOT NULL,
+  -- The gateway's names, and when it got the card. Null: the vault's.
+  own_connection_id uuid,
+  own_customer      text,
+  own_method        text,
+  begun_at          timestamptz,
+  CHECK (num_nonnulls(own_connection_id, own_customer, own_method, begun_at) IN (0, 4))
 );
 CREATE INDEX card_erasure_due ON card_erasure (erase_due_at);
 
@@ -168,6 +180,7 @@ CREATE TABLE agreement (
 );
 CREATE INDEX agreement_of_customer ON agreement (merchant_id, customer_ref, id) WHERE customer_ref IS NOT NULL;
 CREATE INDEX agreement_of_method ON agreement (method_id) WHERE method_id IS NOT NULL;
+CREATE INDEX agreement_at_gateway ON agreement (own_connection_id, own_customer) WHERE own_customer IS NOT NULL;
 
 -- One charge of an agreement: the session that may pay it, and the one that has. At most one session has it at a time (S3).
 CREATE TABLE renewal (

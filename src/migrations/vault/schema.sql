@@ -20,6 +20,12 @@ CREATE UNLOGGED TABLE card_session (
   expires_at timestamp with time zone NOT NULL
 );
 
+-- table erased_card
+CREATE UNLOGGED TABLE erased_card (
+  handle_hash bytea NOT NULL,
+  expires_at timestamp with time zone NOT NULL
+);
+
 -- table stored_card
 CREATE TABLE stored_card (
   handle_hash bytea NOT NULL,
@@ -54,6 +60,12 @@ ALTER TABLE card_session ADD CONSTRAINT card_session_environment_check CHECK ((e
 -- constraint card_session.card_session_pkey
 ALTER TABLE card_session ADD CONSTRAINT card_session_pkey PRIMARY KEY (environment, session_id);
 
+-- constraint erased_card.erased_card_handle_hash_check
+ALTER TABLE erased_card ADD CONSTRAINT erased_card_handle_hash_check CHECK ((octet_length(handle_hash) = 32));
+
+-- constraint erased_card.erased_card_pkey
+ALTER TABLE erased_card ADD CONSTRAINT erased_card_pkey PRIMARY KEY (handle_hash);
+
 -- constraint stored_card.stored_card_environment_check
 ALTER TABLE stored_card ADD CONSTRAINT stored_card_environment_check CHECK ((environment = ANY (ARRAY['test'::text, 'live'::text])));
 
@@ -74,6 +86,9 @@ CREATE INDEX card_by_session ON card USING btree (environment, session_id);
 
 -- index card_session_by_expiry
 CREATE INDEX card_session_by_expiry ON card_session USING btree (expires_at);
+
+-- index erased_card_by_expiry
+CREATE INDEX erased_card_by_expiry ON erased_card USING btree (expires_at);
 
 -- index stored_card_by_key
 CREATE INDEX stored_card_by_key ON stored_card USING btree (environment, key_id, handle_hash);
@@ -131,6 +146,9 @@ GRANT DELETE, INSERT, SELECT, UPDATE ON card TO the runtime role;
 
 -- privileges card_session to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON card_session TO the runtime role;
+
+-- privileges erased_card to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON erased_card TO the runtime role;
 
 -- privileges new tables in public to the runtime role
 ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT INSERT, SELECT, UPDATE ON TABLES TO the runtime role;

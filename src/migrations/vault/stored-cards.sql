@@ -14,6 +14,14 @@ CREATE TABLE stored_card (
 );
 CREATE INDEX stored_card_by_key ON stored_card (environment, key_id, handle_hash);
 
+-- Cards that were erased lately: a KeepCard that its EraseCard has overtaken stores nothing. UNLOGGED as the cards being paid are: a crash
+-- that empties this table leaves none that could still be stored.
+CREATE UNLOGGED TABLE erased_card (
+  handle_hash bytea PRIMARY KEY CHECK (octet_length(handle_hash) = 32),
+  expires_at  timestamptz NOT NULL
+);
+CREATE INDEX erased_card_by_expiry ON erased_card (expires_at);
+
 -- A stored card of each key that seals any, found by as many steps in the index as there are keys.
 CREATE FUNCTION stored_card_of_each_key(in_environment text) RETURNS SETOF stored_card LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
   WITH RECURSIVE named AS (

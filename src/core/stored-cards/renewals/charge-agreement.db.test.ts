@@ -1,7 +1,9 @@
 /** Charging an agreement: one capture for each renewal, whoever asks for it and however often. */
+import { Pool } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { renewalsInFlightMax } from "../../../limits.ts";
-import { encodeId } from "../../../platform/ids.ts";
+import { Database } from "../../../platform/database.ts";
+import { encodeId, type MerchantId } from "../../../platform/ids.ts";
 import { systemRuntime } from "../../../platform/runtime.ts";
 import type { Core } from "../../core.ts";
 import type { PaymentSession } from "../../rows/entities.ts";
@@ -95,6 +97,26 @@ describe("the charge of an agreement", () => {
     expect(await capturedOf(paid[0]!)).toBe(1);
   });
 
+  it("waits for no renewal of another agreement", async () => {
+    const [slow, other] = [await fixture.agree({ storedAs: "4242424242425001" }), await fixture.agree()];
+    // One statement of several would have to wait without end.
+    const pool = new Pool({ connectionString: fixture.core.database.pool.options.connectionString, pipeline: true });
+    const patient: Core = { ...fixture.core, database: new Database(pool, { patienceMs: 0 }) };
+    const holder = await fixture.base.asOwner.pool.connect();
+    await holder.query("BEGIN");
+    const { pid } = (await holder.query<{ pid: number }>("SELECT pg_backend_pid() AS pid")).rows[0]!;
+    await holder.query("SELECT FROM agreement WHERE id = $1 FOR UPDATE", [slow]);
+    const waiting = [1, 2].map((nth) => fixture.charge(slow, { renewalRef: `${nth}` }, patient));
+    const text = "SELECT count(*)::int AS count FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))";
+    const blocked = () => fixture.base.asOwner.query<{ count: number }>({ name: "blocked", text }, [pid]);
+    await expect.poll(async () => (await blocked())[0]!.count, { timeout: 30_000 }).toBeGreaterThan(0);
+    expect((await fixture.charge(other, {}, patient)).payment.session.status).toBe("SUCCEEDED");
+    await holder.query("COMMIT");
+    holder.release();
+    for (const { payment } of await Promise.all(waiting)) expect(payment.session.status).toBe("SUCCEEDED");
+    await pool.end();
+  });
+
   it("follows the session of its key, asked by many at once", async () => {
     const agreementId = await fixture.agree();
     const key = systemRuntime.uuid();
@@ -122,9 +144,9 @@ describe("the charge of an agreement", () => {
 });
 
 describe("a charge is refused, and nothing is created, where", () => {
-  const refused = async (agreementId: string, error: object, change = {}) => {
+  const refused = async (agreementId: string, error: object, change = {}, core = fixture.core) => {
     const before = await sessionsOf(agreementId);
-    await expect(fixture.charge(agreementId, change)).rejects.toMatchObject(error);
+    await expect(fixture.charge(agreementId, change, core)).rejects.toMatchObject(error);
     expect(await sessionsOf(agreementId)).toBe(before);
   };
 
@@ -165,8 +187,9 @@ describe("a charge is refused, and nothing is created, where", () => {
     fixture.vault.isAway = false;
   });
 
-  it("the vault has lost the card: its agreements need another one", async () => {
+  it("the vault has lost the card: its agreements need another one, and their merchant gets an event", async () => {
     const agreementId = await fixture.agree();
+    const { sessionId } = (await fixture.agreement(agreementId)).agreement;
     fixture.vault.cards.clear();
     await refused(agreementId, { code: "agreement_not_active", state: { status: "NEEDS_CARD" } });
     expect((await fixture.agreement(agreementId)).agreement).toMatchObject({
@@ -174,6 +197,28 @@ describe("a charge is refused, and nothing is created, where", () => {
       statusBecause: "card_lost",
       methodId: null,
     });
+    expect((await fixture.base.eventTypes({ id: sessionId })).slice(-2)).toEqual(Array(2).fill("agreement.updated"));
+  });
+
+  it("its key has a session that is not kept here any more", async () => {
+    const key = systemRuntime.uuid();
+    const agreementId = await fixture.agree({ number: laterApproved });
+    const other = await fixture.agree();
+    const sessions = [
+      (await fixture.charge(agreementId, { key })).payment.session,
+      (await fixture.charge(other, { key })).payment.session,
+    ];
+    const gone = ["outbox_event", "event_todo", "stored_payment", "attempt", "payment_session"];
+    const removal = gone.map(
+      (table) =>
+        `DELETE FROM ${table} WHERE ${table === "payment_session" ? "id" : "session_id"} IN (${sessions.map(({ id }) => `'${id}'`).join(", ")})`,
+    );
+    await fixture.base.asOwner.pool.query(
+      `SET session_replication_role = replica; ${removal.join("; ")}; RESET session_replication_role`,
+    );
+    const named = sessions.map((session) => ({ state: { sessionId: idOf(session) } }));
+    await expect(fixture.charge(agreementId, { key })).rejects.toMatchObject({ code: "not_found", ...named[0] });
+    await expect(fixture.charge(other, { key })).rejects.toMatchObject({ code: "renewal_paid", ...named[1] });
   });
 
   it("the vault stores no cards", async () => {
@@ -184,10 +229,28 @@ describe("a charge is refused, and nothing is created, where", () => {
 
   it("renewals use half of the process's places", async () => {
     const agreementId = await fixture.agree();
-    const full: Core = { ...fixture.core, renewals: new Set(Array.from({ length: renewalsInFlightMax }, () => ({}))) };
+    const others = Array.from({ length: renewalsInFlightMax }, () => ({ merchantId: systemRuntime.uuid() }));
+    const full: Core = { ...fixture.core, renewals: new Set(others) };
     await expect(fixture.charge(agreementId, {}, full)).rejects.toMatchObject({ code: "unavailable" });
     expect(full.renewals.size).toBe(renewalsInFlightMax);
     expect(await sessionsOf(agreementId)).toBe(0);
+  });
+
+  it("those of its merchant use their part of the places, which leaves room for another merchant", async () => {
+    const agreementId = await fixture.agree();
+    const { merchantId } = fixture.base.owner;
+    const using = (count: number, by: MerchantId) => Array.from({ length: count }, () => ({ merchantId: by }));
+    const busyWith = (...all: { merchantId: MerchantId }[]): Core => ({ ...fixture.core, renewals: new Set(all) });
+    const [other, half] = [systemRuntime.uuid(), renewalsInFlightMax / 2];
+    await refused(agreementId, { code: "unavailable" }, {}, busyWith(...using(half, merchantId)));
+    const third = Math.floor(renewalsInFlightMax / 3);
+    await refused(agreementId, { code: "unavailable" }, {}, busyWith(...using(third, merchantId), ...using(1, other)));
+    const { payment } = await fixture.charge(
+      agreementId,
+      {},
+      busyWith(...using(half, other), ...using(third - 1, merchantId)),
+    );
+    expect(payment.session.status).toBe("SUCCEEDED");
   });
 });
 

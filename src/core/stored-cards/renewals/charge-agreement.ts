@@ -4,22 +4,26 @@ import type { Statement } from "../../../platform/database.ts";
 import { DomainError, type FieldProblem, problemsInWords, unreachable } from "../../../platform/errors.ts";
 import { type AgreementId, encodeId, type MerchantId, type RequestId, type SessionId } from "../../../platform/ids.ts";
 import { sha256, unseal } from "../../../platform/secrets.ts";
+import { type Block, renewBlocked } from "../../card-testing/blocked.ts";
+import { brakedPlan } from "../../card-testing/card-counts.ts";
 import type { Core } from "../../core.ts";
 import { detailsOf, findUnpayable, type SessionOwner } from "../../create-session.ts";
-import { because } from "../../decide/because.ts";
+import { because, leftOut } from "../../decide/because.ts";
 import { followCases } from "../../decide/routing-cases.ts";
 import { loadSession } from "../../record/load-session.ts";
 import { nextOpening } from "../../record/open-attempt.ts";
 import { loadRoute } from "../../record/routing-rules.ts";
+import { settleSession } from "../../record/settle.ts";
 import type { PaymentSession } from "../../rows/entities.ts";
 import type { Payment } from "../../rows/payment.ts";
+import { findSession } from "../../sessions.ts";
 import { factsOf, followSession, startProcessing } from "../../submit-payment.ts";
 import { handleAssociatedData } from "../claim-stored.ts";
+import { loseCard } from "../payment-methods.ts";
 import type { Agreement } from "../stored-rows.ts";
-import { loseCard } from "../use-stored-card.ts";
 import { planRenewal } from "./plan-renewal.ts";
 import { type Refusal, refusalError } from "./refusals.ts";
-import { type KeyedCharge, type Taken, takeRenewal } from "./take-renewal.ts";
+import { type KeyedCharge, type PlannedCharge, type Taken, takeRenewal } from "./take-renewal.ts";
 
 /** A charge of an agreement. The validator that all surfaces share has already checked its shape. */
 export type Charge = {
@@ -42,8 +46,8 @@ export type Charge = {
 export type Charged = { readonly payment: Payment; readonly replayed: boolean };
 
 /**
- * Charges an agreement, and waits up to 20 s for the end. Durable on return. A repeat with the key returns the session as it stands,
- * however old. Throws `not_found`, `idempotency_key_reused`, `invalid_field`, `vault_cannot_store`, `renewal_paid`, `renewal_in_progress`,
+ * Charges an agreement, and waits up to 20 s for the end. Durable on return. A repeat with the key returns the session as it stands.
+ * Throws `not_found` (also for a repeat whose session is not kept here any more), `idempotency_key_reused`, `invalid_field`, `vault_cannot_store`, `renewal_paid`, `renewal_in_progress`,
  * `agreement_not_active`, `amount_exceeds_agreement`, `retry_not_allowed`, and `unavailable` if the vault opens no card or too many
  * renewals are in progress: then nothing was created.
  */
@@ -51,7 +55,7 @@ export async function chargeAgreement(core: Core, owner: SessionOwner, charge: C
   const problems = findUnchargeable(charge);
   if (problems.length > 0)
     throw new DomainError("invalid_field", problemsInWords(problems, "invalid_field"), { problems });
-  const begun = await inTurn(core, () => begin(core, owner, keyedCharge(owner, charge)));
+  const begun = await inTurn(core, owner.merchantId, () => begin(core, owner, keyedCharge(owner, charge)));
   const { signal } = charge;
   await followSession(core, { ...begun, signal, isOver: ({ status }) => status !== "CREATED" });
   return { payment: await loadSession(core.database, begun.session.id), replayed: begun.run === undefined };
@@ -70,11 +74,21 @@ function findUnchargeable(charge: Charge): FieldProblem[] {
   return [...problems, blank];
 }
 
-/** Leaves half of this process's places to payments of customers. */
-async function inTurn<Result>({ renewals }: Core, work: () => Promise<Result>): Promise<Result> {
-  const turn = {};
+/** Counts a renewal of a merchant in this process while it is taken. */
+async function inTurn<Result>({ renewals }: Core, merchantId: MerchantId, work: () => Promise<Result>) {
+  const turn = { merchantId };
   renewals.add(turn);
   return work().finally(() => renewals.delete(turn));
+}
+
+/**
+ * Reports whether a process has room for one more renewal of a merchant, which is counted. Half of the places are left to payments of
+ * customers. Of the others each merchant has an equal part, and one part is free for the next merchant.
+ */
+function hasRoom({ renewals }: Pick<Core, "renewals">, merchantId: MerchantId): boolean {
+  const ofMerchants = Map.groupBy(renewals, (one) => one.merchantId);
+  const share = Math.floor(renewalsInFlightMax / (ofMerchants.size + 1));
+  return renewals.size <= renewalsInFlightMax && (ofMerchants.get(merchantId)?.length ?? 0) <= share;
 }
 
 type Begun = Pick<Parameters<typeof followSession>[1], "session" | "run">;
@@ -84,10 +98,11 @@ async function begin(core: Core, owner: SessionOwner, charge: KeyedCharge): Prom
   const taken = await takeWithCard(core, owner, charge);
   switch (taken.type) {
     case "taken":
-      return startRenewal(core, taken);
+      return startRenewal(core, owner, taken);
     case "known": {
-      const { session } = await loadSession(core.database, taken.sessionId);
-      return { session, run: undefined };
+      const known = await findSession(core, { sessionId: taken.sessionId });
+      if (known === undefined) throw await notKept(core, charge, taken.sessionId);
+      return { session: known.session, run: undefined };
     }
     case "reused":
       throw new DomainError(
@@ -98,22 +113,47 @@ async function begin(core: Core, owner: SessionOwner, charge: KeyedCharge): Prom
       throw new DomainError("not_found", "There is no agreement with this id.");
     case "refused":
       throw refusalError(taken.refusal);
-    // Its card was replaced twice while it was opened.
+    // Its card was replaced twice while it was opened, or blocked while it was declined.
     case "changed":
+    case "blocked":
       throw unavailable();
     default:
       return unreachable(taken);
   }
 }
 
-async function startRenewal(core: Core, { sessionId, attemptId }: TakenRenewal): Promise<Begun> {
+const selectPaid: Statement = {
+  name: "select_payment_of_renewal",
+  text: `SELECT paid_session_id AS "paidSessionId" FROM renewal WHERE agreement_id = $1 AND renewal_ref = $2`,
+};
+
+/** Returns the answer to a repeat whose session was removed after its retention period, or is in the cell that its merchant has left. */
+async function notKept(core: Core, { agreementId, renewalRef }: KeyedCharge, sessionId: SessionId) {
+  const [row] = await core.database.query<{ paidSessionId: SessionId | null }>(selectPaid, [agreementId, renewalRef]);
+  if (row?.paidSessionId) return refusalError({ reason: "paid", other: row.paidSessionId, until: null });
+  const named = encodeId("ps", sessionId);
+  return new DomainError(
+    "not_found",
+    `The renewal is unpaid, and the session of this key is elsewhere: read ${named}.`,
+    {
+      state: { sessionId: named },
+    },
+  );
+}
+
+async function startRenewal(
+  core: Core,
+  { merchantId }: SessionOwner,
+  { sessionId, attemptId }: TakenRenewal,
+): Promise<Begun> {
   const loaded = await loadSession(core.database, sessionId);
   const run = startProcessing(core, {
     lease: { sessionId, epoch: 1 },
     reloaded: { loaded, openedAttemptId: attemptId },
   });
-  core.renewals.add(run);
-  void run.finally(() => core.renewals.delete(run));
+  const counted = { merchantId };
+  core.renewals.add(counted);
+  void run.finally(() => core.renewals.delete(counted));
   return { session: loaded.session, run };
 }
 
@@ -177,19 +217,35 @@ async function takeWithCard(
   const { knownSessionId, isSame, refusal, methodId } = found;
   if (knownSessionId !== null) return { type: isSame ? "known" : "reused", sessionId: knownSessionId };
   if (refusal !== null) return { type: "refused", refusal };
-  if (core.renewals.size > renewalsInFlightMax) throw unavailable();
+  if (!hasRoom(core, merchantId)) throw unavailable();
   const sessionId = core.runtime.uuid();
   const token = await openCard(core, found, { sessionId, merchantId });
   if (token === undefined || methodId == null)
     return { type: "refused", refusal: { reason: "needs_card", other: null, until: null } };
-  const planned = await plan(core, found, charge, { sessionId, token });
-  const taken = await takeRenewal(core.database, {
-    ...{ ...charge, ...planned, sessionId, methodId, token, secretVersion: core.clientSecretKeys.current },
-    ...{ sessionLifetimeMs: owner.sessionLifetimeMs, submissionBudgetMs: core.timing.submissionBudgetMs },
-  });
+  const planned = {
+    ...{ ...charge, ...(await plan(core, found, charge, { sessionId, token })), sessionId, methodId, token },
+    ...{ secretVersion: core.clientSecretKeys.current, sessionLifetimeMs: owner.sessionLifetimeMs },
+    submissionBudgetMs: core.timing.submissionBudgetMs,
+  };
+  const free = await takeRenewal(core.database, planned);
+  const taken = free.type === "blocked" ? await takeAndDecline(core, planned, free.by) : free;
   if (taken.type === "taken") return { ...taken, sessionId };
   core.vault.forget(sessionId);
   return taken.type === "changed" && !isAgain ? takeWithCard(core, owner, charge, true) : taken;
+}
+
+/** Takes a renewal that the merchant's block list stops, and declines it in the same transaction: no gateway is called. */
+function takeAndDecline(core: Core, charge: PlannedCharge, by: Block): Promise<Taken> {
+  const unasked = { ...charge, plan: brakedPlan(charge.plan, leftOut.blocked(by)), first: undefined };
+  return core.database.transaction(async (tx) => {
+    const taken = await takeRenewal(tx, unasked, { isGuarded: false });
+    if (taken.type !== "taken") return taken;
+    renewBlocked(tx, by, charge.fingerprint);
+    const session = { id: charge.sessionId, merchantId: charge.merchantId, authentications: 0 };
+    // What a restore may have lost is asked first; then it ends without an attempt.
+    if (!taken.isInDoubt) await settleSession(tx, core, session, { status: "DECLINED", declineCode: "blocked" });
+    return taken;
+  });
 }
 
 /** Returns the agreement's card as a token of the session; undefined if the vault has it no longer. */
@@ -205,7 +261,7 @@ async function openCard(
   const handle = unseal(core.sealing, handleAssociatedData(session.merchantId, handleHash), handleSealed);
   const opened = await cards.open({ ...session, handle, code: "none" });
   if (opened !== "lost") return opened.token;
-  await core.database.query(loseCard, [methodId, handleHash]);
+  await loseCard(core, { merchantId: session.merchantId, methodId, handleHash });
   return undefined;
 }
 
@@ -219,7 +275,7 @@ async function plan(
   const { merchantId, amountMinor, currency, details } = charge;
   const session = { id: sessionId, merchantId, amountMinor, currency, details: details as PaymentSession["details"] };
   const rule = await loadRoute(core, session);
-  const { card } = rule.cases ? await core.vault.checkToken({ sessionId: encodeId("ps", sessionId), token }) : {};
+  const { card, fingerprint } = await core.vault.checkToken({ sessionId: encodeId("ps", sessionId), token });
   const { route, routedBy } =
     rule.cases || rule.split
       ? followCases(rule, factsOf(core, session, rule, card))
@@ -229,5 +285,5 @@ async function plan(
   const opened = { session: { ...session, plan: planned.plan }, authentications: [] };
   const ruled = { ruleVersion: route.version, routedBy: routedBy ?? null };
   const first = to && nextOpening(core, opened, { to, because: because.first(ruled) });
-  return { ruleVersion: route.version, plan: planned, routedBy, first };
+  return { ruleVersion: route.version, plan: planned, routedBy, first, fingerprint };
 }

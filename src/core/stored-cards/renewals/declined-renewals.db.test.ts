@@ -1,5 +1,7 @@
 /** What the decline of a renewal means for the card, its agreements and further tries, and which gateways are asked. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { encodeId } from "../../../platform/ids.ts";
+import { eraseByReference } from "../../../retention/erase-customer.ts";
 import type { PaymentSession } from "../../rows/entities.ts";
 import { cards } from "../../scenarios/core.fixture.ts";
 import { retryOf } from "./refusals.ts";
@@ -145,12 +147,32 @@ describe("the tries of a card", () => {
     expect(await counted(cards.approved)).toBe(0);
   });
 
-  it("end a renewal before its next gateway where the limit is reached", async () => {
-    const agreementId = await fixture.agree({ number: "4000000000007288" });
+  /** Counts one try less than the limit against the card of an agreement. */
+  const fill = (agreementId: string) => {
     const text = `INSERT INTO card_decline (merchant_id, fingerprint, attempt_id, declined_at, by_customer)
       SELECT m.merchant_id, m.fingerprint, gen_random_uuid(), app.clock(), false FROM agreement a JOIN payment_method m ON m.id = a.method_id,
         generate_series(1, 14) WHERE a.id = $1`;
-    await fixture.base.asOwner.query({ name: "fill", text }, [agreementId]);
+    return fixture.base.asOwner.query({ name: "fill", text }, [agreementId]);
+  };
+
+  it("are sent as often as the limit allows, also of a hundred at once", { timeout: 60_000 }, async () => {
+    const agreementId = await fixture.agree({ number: "4000000000007288" });
+    await fill(agreementId);
+    const processes = [1, 2].map(() => ({ ...fixture.core, renewals: new Set<{ merchantId: string }>() }));
+    const asked = await Promise.allSettled(
+      Array.from({ length: 100 }, (_, nth) =>
+        fixture.charge(agreementId, { renewalRef: `invoice-${nth}` }, processes[nth % processes.length]),
+      ),
+    );
+    const sent = asked.flatMap((one) => (one.status === "fulfilled" ? [one.value.payment] : []));
+    expect(sent.map(({ attempts }) => attempts.length)).toEqual([1]);
+    const refused = asked.flatMap((one) => (one.status === "rejected" ? [one.reason.code] : []));
+    expect(new Set(refused)).toEqual(new Set(["retry_not_allowed"]));
+  });
+
+  it("end a renewal before its next gateway where the limit is reached", async () => {
+    const agreementId = await fixture.agree({ number: "4000000000007288" });
+    await fill(agreementId);
     const { payment } = await fixture.charge(agreementId);
     expect(await trail(payment.session)).toEqual(["SANDBOX_A DECLINED"]);
     expect(payment.attempts[0]!.nextBecause).toBe("The card was declined as often as its network allows.");
@@ -158,5 +180,24 @@ describe("the tries of a card", () => {
       code: "retry_not_allowed",
       state: { notBefore: expect.any(String) },
     });
+  });
+});
+
+describe("the renewal of a customer who is erased meanwhile", () => {
+  it("goes to no further gateway, where it would be a customer's own payment", async () => {
+    const customerRef = "customer-to-erase";
+    const agreementId = await fixture.agree({ number: "4000000000007288", customerRef });
+    await fixture.base.sandbox.hold("a.authorize");
+    const paying = fixture.charge(agreementId);
+    await fixture.base.sandbox.paused({ operation: "a.authorize" });
+    const { merchantId } = fixture.base.owner;
+    await fixture.core.database.transaction((tx) => eraseByReference(tx, { merchantId, customerRef }));
+    await fixture.base.sandbox.release({});
+    const { attempts } = (await paying).payment;
+    expect(attempts).toMatchObject([
+      { gateway: "SANDBOX_A", status: "DECLINED" },
+      { gateway: "SANDBOX_B", status: "FAILED" },
+    ]);
+    expect(await fixture.base.sandbox.requests(encodeId("att", attempts[1]!.id))).toEqual({});
   });
 });

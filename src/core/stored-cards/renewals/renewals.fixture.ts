@@ -1,9 +1,10 @@
 /** A core with agreements that can be charged, for tests of renewals. */
 import { v7 } from "uuid";
+import type { Shopper } from "../../../gateways/connector.ts";
 import type { AgreementId } from "../../../platform/ids.ts";
 import { systemRuntime } from "../../../platform/runtime.ts";
 import type { Core } from "../../core.ts";
-import { createSession } from "../../create-session.ts";
+import { createSession, type NewSession } from "../../create-session.ts";
 import { type CoreFixture, cards, startCoreFixture } from "../../scenarios/core.fixture.ts";
 import type { MemoryVault } from "../../scenarios/stored-vault.fixture.ts";
 import { type AgreementDetails, findAgreement } from "../agreements.ts";
@@ -31,18 +32,29 @@ export class RenewalFixture {
     storedAs = number,
     terms = {},
     customerRef = v7(),
+    order = {},
+    shopper,
   }: {
     number?: string;
     storedAs?: string;
     terms?: Partial<AgreementTerms>;
     customerRef?: string;
+    order?: Partial<NewSession>;
+    shopper?: Shopper;
   } = {}): Promise<AgreementId> {
     const { core, base } = this;
     const agreement = { type: "UNSCHEDULED", text: "Charged each month.", ...terms } as const;
-    const order = { amountMinor: 4900, currency: "EUR", orderRef: v7(), customerRef, saveCard: { agreement } };
-    const { session, agreementId } = await createSession(core, base.owner, order);
+    const wanted = {
+      amountMinor: 4900,
+      currency: "EUR",
+      orderRef: v7(),
+      customerRef,
+      saveCard: { agreement },
+      ...order,
+    };
+    const { session, agreementId } = await createSession(core, base.owner, wanted);
     this.vault.number = storedAs;
-    await base.submitWith(session, { number, token: `tok_${v7()}`, consent });
+    await base.submitWith(session, { number, token: `tok_${v7()}`, consent, shopper });
     await this.settled();
     return agreementId!;
   }

@@ -27,9 +27,15 @@ const namedBy = (agreementId: string, nth: number, restores = 0) =>
   deriveId(agreementId, `renewal ${restores} ${nth} invoice-1`);
 
 /** Has the lost database charge the renewal at a gateway. */
-async function chargeUnseen(agreementId: string, nth: number, at: 0 | 1, upTo: "held" | "captured"): Promise<string> {
+async function chargeUnseen(
+  agreementId: string,
+  nth: number,
+  at: 0 | 1,
+  upTo: "held" | "captured",
+  restores = 0,
+): Promise<string> {
   const session = {
-    id: namedBy(agreementId, nth),
+    id: namedBy(agreementId, nth, restores),
     amountMinor: 900,
     currency: "EUR",
     orderRef: "invoice-1",
@@ -84,6 +90,19 @@ describe("a renewal that the lost database has", () => {
     ).flat();
     expect(captured.filter((status) => status === "captured")).toHaveLength(1);
     expect(["voided", "captured"]).toContain((await statusesAt(reference))[0]);
+  });
+});
+
+describe("a renewal that the database between two restores has captured", () => {
+  it("is paid by that capture, whose names are those of the first restore", async () => {
+    const agreementId = await fixture.agree();
+    await declare();
+    const reference = await chargeUnseen(agreementId, 2, 0, "captured", 1);
+    await declare();
+    const session = await chargeAgain(agreementId);
+    expect(await turns(session, 8)).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_A" });
+    expect((await attemptsOf(session)).map(({ id }) => encodeId("att", id))).toEqual([reference]);
+    expect(await statusesAt(reference)).toEqual(["captured"]);
   });
 });
 

@@ -1,0 +1,20 @@
+/** Renewals whose names have the time of their agreement, and whose rows lie in another month. */
+import { expect, it } from "vitest";
+import { forFile } from "../../../dev/testing/for-file.ts";
+import { startRenewals } from "./renewals.fixture.ts";
+
+const fixture = await forFile(startRenewals);
+
+it("a gateway's report finds the renewal of an agreement that began in another month", async () => {
+  // Only SANDBOX_B continues it, and reports captures.
+  const began = await fixture.agree({ number: "4000000000007338" });
+  const agreementId = `01890000-0000${began.slice(13)}`;
+  await fixture.base.asOwner.pool.query(
+    `SET session_replication_role = replica; UPDATE agreement SET id = '${agreementId}' WHERE id = '${began}'; RESET session_replication_role`,
+  );
+  const { payment } = await fixture.charge(agreementId);
+  expect(payment.attempts).toMatchObject([{ id: expect.stringMatching(/^01890000-0000-/), gateway: "SANDBOX_B" }]);
+  await fixture.settled();
+  const { session } = await fixture.base.loadSession(payment.session);
+  expect(session).toMatchObject({ status: "SUCCEEDED", captureConfirmed: true });
+});
