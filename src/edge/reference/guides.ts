@@ -6,7 +6,6 @@ export type Guide = {
   readonly file: string;
   readonly path: string;
   readonly title: string;
-  /** The task that it helps with. */
   readonly about: string;
 };
 
@@ -17,7 +16,6 @@ const guide = (file: string, title: string, about: string): Guide => ({
   path: `/docs/${file.replace(/\.md$/, "").toLowerCase()}`,
 });
 
-/** The group of the references. */
 export const lookUp = "Look up";
 
 /** The groups of the list. Pages for contributors are not served: they lead to source files. */
@@ -78,7 +76,11 @@ export const guideGroups: readonly { readonly readers: string; readonly guides: 
       guide("deploying.md", "Deploying", "Choose a way to deploy, and create what each needs."),
       guide("deploying-systemd.md", "Deploy by systemd", "Run each role from a checkout, behind nginx or Caddy."),
       guide("deploying-compose.md", "Deploy by compose", "Run everything on one machine, in containers."),
-      guide("deploying-kubernetes.md", "Deploy on Kubernetes", "Apply the manifests, by an overlay of your own."),
+      guide(
+        "deploying-kubernetes.md",
+        "Deploy on Kubernetes",
+        "Install the Helm chart once for each role, with values of your own.",
+      ),
       guide("operations.md", "Operations", "Size an installation, and watch it."),
       guide("incidents.md", "Incidents", "Act when a gateway, NATS, the database or a disk fails."),
       guide("leaked-keys.md", "A key has leaked", "Replace a key that others may have seen."),
