@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { english, saveTemplate } from "./cards-texts.ts";
+import { english, saveTemplate, setUpTemplate } from "./cards-texts.ts";
 import { cardsTexts, wordingFor } from "./translated-cards.ts";
 import { translations } from "./translations.ts";
 
@@ -16,9 +16,12 @@ describe("the texts about stored cards", () => {
 
   // A consent is recorded as the name of its sentence: another sentence needs another name.
   it("are those that the recorded name of a consent stands for", () => {
-    const sentences = Object.entries(all).map(([language, [, , , save]]) => `${language}: ${save}`);
-    const digest = createHash("sha256").update(sentences.toSorted().join("\n")).digest("hex").slice(0, 16);
-    expect({ [saveTemplate]: digest }).toEqual({ save_card_1: "2e89fc58a2e4fea1" });
+    const digestOf = (place: 3 | 5) => {
+      const sentences = Object.entries(all).map(([language, texts]) => `${language}: ${texts[place]}`);
+      return createHash("sha256").update(sentences.toSorted().join("\n")).digest("hex").slice(0, 16);
+    };
+    const known = { save_card_1: "2e89fc58a2e4fea1", set_up_1: "9ca2807b874a4062" };
+    expect({ [saveTemplate]: digestOf(3), [setUpTemplate]: digestOf(5) }).toEqual(known);
   });
 
   it("are found by a regional tag", () => {

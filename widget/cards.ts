@@ -6,7 +6,7 @@
 import type { SaveCard } from "./answers.ts";
 import { CardList, element, type StoredCard } from "./card-list.ts";
 import { cardsStyle } from "./cards-style.ts";
-import { type CardsTexts, english, saveTemplate } from "./cards-texts.ts";
+import { type CardsTexts, english, saveTemplate, setUpTemplate } from "./cards-texts.ts";
 import type { Form } from "./form.ts";
 import type { CheckedSession } from "./options.ts";
 import type { CardFrame } from "./vault-sdk/sdk.ts";
@@ -24,7 +24,7 @@ type Listed = {
   readonly storedCards?: readonly StoredCard[];
   readonly securityCodeRequired?: boolean;
   /** Absent if the session stores no card. */
-  readonly saving?: { readonly agreementText?: string };
+  readonly saving?: { readonly agreementText?: string; readonly isSetUp?: boolean };
 };
 
 type Access = {
@@ -82,7 +82,9 @@ function addStoredCards(access: Access, listed: Listed & Wording, frame: CardFra
   const box = new SaveBox(texts[3]);
   const terms = element("p", "terms", saving?.agreementText);
   terms.dir = "auto";
-  const isAsked = saving !== undefined && saving.agreementText === undefined;
+  const isSetUp = saving?.isSetUp;
+  const isAsked = saving !== undefined && saving.agreementText === undefined && !isSetUp;
+  const undress = isSetUp ? dressAsSetUp(form, texts) : () => {};
   cardContainer.append(box.label, terms);
   /** Shows what belongs to the chosen card. */
   const show = (card?: StoredCard) => {
@@ -102,6 +104,7 @@ function addStoredCards(access: Access, listed: Listed & Wording, frame: CardFra
 
   const consent = (): SaveCard | undefined => {
     if (terms.textContent) return { template: agreementTemplate, locale };
+    if (isSetUp) return { template: setUpTemplate, locale: language };
     return box.isTicked ? { template: saveTemplate, locale: language } : undefined;
   };
   /** Opens the chosen card for the session; takes it out of the list where it cannot be used. */
@@ -136,12 +139,28 @@ function addStoredCards(access: Access, listed: Listed & Wording, frame: CardFra
     },
     destroy() {
       release();
+      undress();
       list?.remove();
       box.label.remove();
       terms.remove();
       frame.destroy();
     },
   };
+}
+
+/** Lets the form of a set-up show no amount, and say what becomes of the card. Returns a function that takes this back. */
+function dressAsSetUp(form: Form, [, , , , , pay, settingUp, isSetUp]: CardsTexts): () => void {
+  const { setSummary, say } = form;
+  form.setSummary = (shown) => setSummary({ ...shown, amount: "", pay });
+  form.say = (message) => {
+    const isAboutCard = message?.kind === "status" && message.tone !== "notice";
+    say(isAboutCard ? { ...message, text: message.tone ? isSetUp : settingUp } : message);
+  };
+  const root = form.cardContainer.getRootNode() as ShadowRoot;
+  const [merchant, amount] = [".merchant", ".amount"].map((part) => root.querySelector(part)!.textContent ?? "");
+  // The service has answered before.
+  if (amount) form.setSummary({ merchantName: merchant!, amount, pay });
+  return () => Object.assign(form, { setSummary, say });
 }
 
 /** Rethrows an error of the vault; where it has lost the token since, as one after which the payment asks for another. */

@@ -3,22 +3,24 @@
  */
 
 import type { Statement } from "../platform/database.ts";
-import type { MerchantId, SessionId } from "../platform/ids.ts";
+import type { SessionId } from "../platform/ids.ts";
 import type { Core } from "./core.ts";
-import { emitEvent } from "./record/settle.ts";
+import { emitEvent, endEventOf } from "./record/settle.ts";
+import type { PaymentSession } from "./rows/entities.ts";
 
 const expire: Statement = {
   name: "expire_session",
   partitionKey: 1,
-  text: 'SELECT id, merchant_id AS "merchantId" FROM app.expire_session($1)',
+  text: 'SELECT id, merchant_id AS "merchantId", amount_minor AS "amountMinor" FROM app.expire_session($1)',
 };
 
 /** Ends one overdue session. Returns false when it was submitted or ended meanwhile. Durable on return. */
 export async function expireSession(core: Core, sessionId: SessionId): Promise<boolean> {
   return core.database.transaction(async (tx) => {
-    const [session] = await tx.query<{ id: SessionId; merchantId: MerchantId }>(expire, [sessionId]);
+    type Ended = Pick<PaymentSession, "id" | "merchantId" | "amountMinor">;
+    const [session] = await tx.query<Ended>(expire, [sessionId]);
     if (session === undefined) return false;
-    await emitEvent(tx, core, session, "payment_session.expired");
+    await emitEvent(tx, core, session, endEventOf(session, "EXPIRED"));
     tx.afterCommit(() => core.vault.forget(session.id));
     tx.afterCommit(() => core.observer?.settled("EXPIRED"));
     return true;

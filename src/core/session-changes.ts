@@ -6,7 +6,7 @@ import type { Statement, Tx } from "../platform/database.ts";
 import { DomainError, type DomainErrorCode } from "../platform/errors.ts";
 import { encodeId, type MerchantId, type SessionId } from "../platform/ids.ts";
 import type { Core } from "./core.ts";
-import { type EndParts, emitEvent } from "./record/settle.ts";
+import { type EndParts, emitEvent, endEventOf } from "./record/settle.ts";
 import type { PaymentSession } from "./rows/entities.ts";
 import { isProcessing } from "./rows/payment.ts";
 
@@ -16,7 +16,7 @@ type OwnSession = { readonly merchantId: MerchantId; readonly sessionId: Session
 const end: Statement = {
   name: "end_unsubmitted_session",
   partitionKey: 1,
-  text: 'SELECT id, merchant_id AS "merchantId" FROM app.end_unsubmitted($1, $2, $3, $4)',
+  text: 'SELECT id, merchant_id AS "merchantId", amount_minor AS "amountMinor" FROM app.end_unsubmitted($1, $2, $3, $4)',
 };
 
 /** Ends a session that was not submitted. Returns false when it was, or has ended. */
@@ -27,9 +27,9 @@ export async function endUnsubmitted(
   { because, successor }: { readonly because: "CANCELLED" | "REPLACED"; readonly successor: SessionId | null },
 ): Promise<boolean> {
   const values = [sessionId, merchantId, because, successor];
-  const [session] = await tx.query<{ id: SessionId; merchantId: MerchantId }>(end, values);
+  const [session] = await tx.query<Pick<PaymentSession, "id" | "merchantId" | "amountMinor">>(end, values);
   if (session === undefined) return false;
-  await emitEvent(tx, core, session, "payment_session.expired");
+  await emitEvent(tx, core, session, endEventOf(session, "EXPIRED"));
   tx.afterCommit(() => core.vault.forget(session.id));
   tx.afterCommit(() => core.observer?.settled("EXPIRED"));
   return true;

@@ -219,7 +219,7 @@ async function claimAs(core: Core, submission: Submission, planned: Planned): Pr
 /** Claims a session and declines it in one transaction: no gateway is called, and the card gets no further count. */
 function claimAndDecline(
   core: Core,
-  { session: { id, merchantId }, payer }: Submission,
+  { session: { id, merchantId, amountMinor }, payer }: Submission,
   claim: Claim,
   declineCode: DeclineCode,
   also: (tx: Tx) => void = () => {},
@@ -228,7 +228,7 @@ function claimAndDecline(
     await claimSession(tx, { ...claim, isDeclined: true });
     also(tx);
     if (declineCode === "order_already_paid") recordPayer(tx, id, payer!.sessionId);
-    const unasked = { id, merchantId, authentications: 0 };
+    const unasked = { id, merchantId, amountMinor, authentications: 0 };
     return { loaded: await settleSession(tx, core, unasked, { status: "DECLINED", declineCode }) };
   });
 }

@@ -65,19 +65,8 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
         replayed: replayed ? "true" : undefined,
       }),
     });
-    const sessionId = encodeId("ps", session.id);
-    setCreatedHeaders(context, sessionId, created.replayed);
-    return create(CreatePaymentSessionResponseSchema, {
-      sessionId,
-      clientSecret: created.clientSecret.expose(),
-      status: PaymentSession_Status.CREATED,
-      expiresAt: timestampFromDate(created.session.expiresAt),
-      vault: created.vault as JsonObject,
-      orderRef: created.session.orderRef,
-      amountMinor: BigInt(created.session.amountMinor),
-      currency: created.session.currency,
-      ...(created.agreementId && { agreementId: encodeId("agr", created.agreementId) }),
-    });
+    setCreatedHeaders(context, encodeId("ps", session.id), created.replayed);
+    return create(CreatePaymentSessionResponseSchema, describeCreated(created));
   },
 
   async getPaymentSession(request, context) {
@@ -115,6 +104,7 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
           orderRef,
           customerEmail,
           processing,
+          ...(request.kind === "setup" && { isSetUp: true }),
           status: statusOf(request.status),
           createdAfter: momentOf("createdAfter", createdAfter),
           createdBefore: momentOf("createdBefore", createdBefore),
@@ -131,6 +121,21 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
     });
   },
 };
+
+/** Returns what the answer to a creation shows of a session. */
+export function describeCreated({ session, clientSecret, vault, agreementId }: CreatedSession) {
+  return {
+    sessionId: encodeId("ps", session.id),
+    clientSecret: clientSecret.expose(),
+    status: PaymentSession_Status.CREATED,
+    expiresAt: timestampFromDate(session.expiresAt),
+    vault: vault as JsonObject,
+    orderRef: session.orderRef,
+    amountMinor: BigInt(session.amountMinor),
+    currency: session.currency,
+    ...(agreementId && { agreementId: encodeId("agr", agreementId) }),
+  };
+}
 
 type MerchantCaller = ReturnType<typeof requireMerchant>;
 

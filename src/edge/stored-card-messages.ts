@@ -30,7 +30,7 @@ export function describeStoredPayment({ session }: Pick<Payment, "session">, sto
     ...(methodId && { paymentMethodId: encodeId("pm", methodId) }),
     ...(agreementId && { agreementId: encodeId("agr", agreementId) }),
     ...(renewalRef != null && { renewalRef }),
-    ...(role === "SAVE" && { savedCard: { status: SavedCard_Status[savingOf(session, stored)] } }),
+    ...((role === "SAVE" || role === "SETUP") && { savedCard: { status: SavedCard_Status[savingOf(session, stored)] } }),
     ...(renewal && hasEndedUnpaid(session) && { retry: toRetry(retryOf(renewal)) }),
   };
 }

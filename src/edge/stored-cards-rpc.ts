@@ -4,6 +4,7 @@ import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
   type AgreementService,
   CancelAgreementResponseSchema,
+  CreateSetupSessionResponseSchema,
   DeletePaymentMethodResponseSchema,
   GetAgreementResponseSchema,
   GetPaymentMethodResponseSchema,
@@ -11,16 +12,33 @@ import {
   ListPaymentMethodsResponseSchema,
   type PaymentMethodService,
 } from "../../gen/payments/v1/stored_card_pb.ts";
+import { createSetUp } from "../core/stored-cards/set-ups.ts";
 import { cancelAgreement, findAgreement, listAgreements } from "../core/stored-cards/agreements.ts";
 import { deleteMethod, findMethod, listMethods } from "../core/stored-cards/payment-methods.ts";
 import { DomainError } from "../platform/errors.ts";
-import { decodeId } from "../platform/ids.ts";
-import { callerKey, momentOf, requireMerchant } from "./caller.ts";
+import { decodeId, encodeId } from "../platform/ids.ts";
+import { callerKey, momentOf, readIdempotencyKey, requestIdKey, requireMerchant } from "./caller.ts";
 import { chargeService } from "./charge-rpc.ts";
-import { toAgreementMessage, toPaymentMethodMessage } from "./stored-card-messages.ts";
+import { describeCreated, setCreatedHeaders } from "./payments-rpc.ts";
+import { termsOf, toAgreementMessage, toPaymentMethodMessage } from "./stored-card-messages.ts";
 
 /** The rpcs about stored cards; every method sees its own merchant and environment only. */
 export const paymentMethodService: ServiceImpl<typeof PaymentMethodService> = {
+  async createSetupSession(request, context) {
+    const { environment, holder } = requireMerchant(context.values.get(callerKey));
+    const { customerRef, currency, saveCard } = request;
+    const agreementId = request.agreementId === undefined ? undefined : decodeId("agr", request.agreementId);
+    if (request.agreementId !== undefined && agreementId === undefined) throw noSuchAgreement();
+    const setUp = {
+      ...{ customerRef, currency, agreementId, requestId: decodeId("req", context.values.get(requestIdKey)) },
+      saveCard: saveCard && { agreement: saveCard.agreement && termsOf(saveCard.agreement) },
+    };
+    const created = await createSetUp(environment.core, holder, setUp, readIdempotencyKey(context.requestHeader));
+    environment.requestLimits?.expectCustomer(created.session.id, holder.merchantId);
+    setCreatedHeaders(context, encodeId("ps", created.session.id), created.replayed);
+    return create(CreateSetupSessionResponseSchema, describeCreated(created));
+  },
+
   async listPaymentMethods(request, context) {
     const { core, ...wanted } = pageOf(request, context);
     const expiresBefore = momentOf("expiresBefore", request.expiresBefore);
@@ -94,8 +112,12 @@ async function agreementOf(publicId: string, context: HandlerContext) {
   const { core, merchantId } = ownerOf(context);
   const agreementId = decodeId("agr", publicId);
   const found = agreementId && (await findAgreement(core, { merchantId, agreementId }));
-  if (!found) throw new DomainError("not_found", "There is no agreement with this id.");
+  if (!found) throw noSuchAgreement();
   return toAgreementMessage(found);
+}
+
+function noSuchAgreement(): DomainError {
+  return new DomainError("not_found", "There is no agreement with this id.");
 }
 
 function noSuchCard(): DomainError {

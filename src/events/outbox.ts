@@ -25,6 +25,9 @@ export const eventTypes = [
   "refund.pending",
   "payment_method.saved",
   "agreement.updated",
+  "setup_session.succeeded",
+  "setup_session.failed",
+  "setup_session.expired",
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 

@@ -490,6 +490,8 @@ export interface Connector {
   readonly refunds?: GatewayRefunds | undefined;
   /** The chains whose renewals it sends; absent where it stores and continues none. */
   readonly storedCards?: "own" | "network" | undefined;
+  /** True if it stores a card with a payment of 0, of which nothing is captured or voided. */
+  readonly setsUp?: boolean | undefined;
   /** Erases a payment method that the gateway keeps; a repeat succeeds. Absent where it keeps none. */
   readonly eraseMethod?: ((call: ChangingCall, stored: StoredMethod) => Promise<EraseAnswer>) | undefined;
   /** Checks the signature, then reads; absent if the gateway sends nothing. */

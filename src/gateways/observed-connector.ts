@@ -76,6 +76,7 @@ export function observeConnector(connector: Connector, observer: GatewayObserver
     importsProof: connector.importsProof,
     holdLifeMs: connector.holdLifeMs,
     storedCards: connector.storedCards,
+    setsUp: connector.setsUp,
     whyNotPayable: (amount) => connector.whyNotPayable(amount),
     authorize: (call, request) => seen("authorize", connector.authorize(call, request), authorized),
     capture: (call, hold) => seen("capture", connector.capture(call, hold), byType),

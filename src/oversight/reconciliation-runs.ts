@@ -131,10 +131,10 @@ const selectSlice: Statement = {
     JOIN attempt a ON (a.changed_at, a.id) > (c.from_changed_at, c.from_attempt_id)
                   AND (a.changed_at, a.id) <= (c.to_changed_at, c.to_attempt_id)
     JOIN payment_session s ON s.id = a.session_id
-    WHERE c.run_id = $1 AND c.id = $2 ORDER BY a.changed_at, a.id`,
+    WHERE c.run_id = $1 AND c.id = $2 AND a.amount_minor > 0 ORDER BY a.changed_at, a.id`,
 };
 
-/** Loads the attempts of a slice, without those that have changed since it was cut. */
+/** Loads the attempts of a slice, without those that have changed since it was cut, and those of set-ups: a gateway's record of one has no money. */
 export async function loadSlice(
   queryable: Queryable,
   { runId, id }: ReconciliationSlice,

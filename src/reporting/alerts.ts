@@ -83,8 +83,8 @@ const selectAlarms: Statement = {
     WHERE nth = 1 ORDER BY id DESC LIMIT $2`,
 };
 
-/** SQL: true unless the refunds of a success add up to what was captured. Most payments have none. */
-export const keepsMoney = (session: string) => `(${session}.refunds = 0
+/** SQL: true unless the refunds of a success add up to what was captured. Most payments have none. A set-up captures nothing. */
+export const keepsMoney = (session: string) => `${session}.amount_minor > 0 AND (${session}.refunds = 0
   OR (SELECT sum(a.captured_amount_minor) FROM attempt a WHERE a.session_id = ${session}.id AND a.status = 'CAPTURED')
      > coalesce((SELECT sum(r.amount_minor) FROM refund r WHERE r.session_id = ${session}.id AND r.status <> 'FAILED'), 0))`;
 
@@ -125,7 +125,7 @@ const selectDegraded: Statement = {
   text: `
     SELECT count(*)::int AS count, min(settled_at) AS since FROM (
       SELECT settled_at FROM payment_session
-      WHERE merchant_id = $1 AND status = 'DEGRADED' AND id >= $2 AND settled_at >= $3 LIMIT ${successesChecked}) s`,
+      WHERE merchant_id = $1 AND status = 'DEGRADED' AND amount_minor > 0 AND id >= $2 AND settled_at >= $3 LIMIT ${successesChecked}) s`,
 };
 
 // Of an endpoint that fails only the newest alert, and none once it is disabled: that is an alert of its own.

@@ -34,7 +34,7 @@ const selectHealth: Statement = {
     WITH answered AS (
       SELECT a.connection_id, a.started_at, ${shownKind} AS failure_kind,
         extract(epoch FROM a.answered_at - a.started_at) * 1000 AS latency_ms
-      FROM (SELECT id FROM payment_session WHERE merchant_id = $1 AND id >= $2 ORDER BY id DESC LIMIT $3) s
+      FROM (SELECT id FROM payment_session WHERE merchant_id = $1 AND amount_minor > 0 AND id >= $2 ORDER BY id DESC LIMIT $3) s
       CROSS JOIN LATERAL (SELECT * FROM attempt WHERE session_id = s.id OFFSET 0) a
       WHERE a.answered_at IS NOT NULL AND a.status NOT IN ('AUTHORIZING', 'AWAITING_CUSTOMER') AND a.started_at >= $5 AND NOT coalesce(a.next_because LIKE ANY ($4::text[]), false))
     SELECT connection_id AS "connectionId", count(*)::int AS attempts,

@@ -23,7 +23,7 @@ type Entries = (from: string, before: string, also: (merchant: string) => string
 // reads every attempt there is.
 const automaticCaptures: Entries = (from, before, also) => `
   SELECT s.merchant_id, s.id AS session_id, s.settled_at AS at, 'CAPTURED' AS type, s.captured_via AS gateway, s.currency, s.amount_minor
-  FROM payment_session s WHERE s.settled_at IS NOT NULL AND s.status = 'SUCCEEDED' AND NOT s.manual_capture
+  FROM payment_session s WHERE s.settled_at IS NOT NULL AND s.status = 'SUCCEEDED' AND NOT s.manual_capture AND s.amount_minor > 0
     AND s.settled_at >= ${from} AND s.settled_at < ${before} ${also("s.merchant_id")}`;
 
 const entriesOf =

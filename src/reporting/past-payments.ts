@@ -71,7 +71,7 @@ const selectPast: Statement = {
       coalesce(t.attempts, '[]') AS attempts
     FROM (
       SELECT * FROM payment_session
-      WHERE merchant_id = $1 AND id >= $2 AND id < coalesce($3::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') ORDER BY id DESC LIMIT $4) s
+      WHERE merchant_id = $1 AND amount_minor > 0 AND id >= $2 AND id < coalesce($3::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') ORDER BY id DESC LIMIT $4) s
     LEFT JOIN LATERAL (
       SELECT json_agg(json_build_object(
         'connectionId', a.connection_id, 'gateway', a.gateway, 'status', a.status, 'failureKind', a.failure_kind,

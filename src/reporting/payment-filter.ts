@@ -26,6 +26,8 @@ export type PaymentFilter = MoneyFilter & {
   readonly cardLast4?: string | undefined;
   /** True for payments that another gateway than the first captured. */
   readonly failover?: boolean | undefined;
+  /** True for set-ups, which store a card without a payment. A list has payments alone if absent. */
+  readonly isSetUp?: boolean | undefined;
 };
 
 /**
@@ -70,6 +72,7 @@ export function rowConditions(filter: PaymentFilter): Condition[] {
     [filter.customerEmail, ofCustomer],
     [filter.cardLast4, (wanted) => `s.card_last4 = ${wanted}`],
     [filter.failover, (wanted) => `s.failover = ${wanted}::boolean`],
+    [filter.isSetUp ?? false, (wanted) => `(s.amount_minor = 0) = ${wanted}::boolean`],
   ];
 }
 

@@ -160,7 +160,7 @@ const cardParts = [
   "s.manual_capture AND s.held_at IS NOT NULL AND s.status = 'CREATED'",
 ].map(
   (condition) => `SELECT s.id FROM payment_session s
-    WHERE s.merchant_id = $1 AND s.card_last4 = $2 AND ${condition} ORDER BY s.id DESC LIMIT $3`,
+    WHERE s.merchant_id = $1 AND s.card_last4 = $2 AND s.amount_minor > 0 AND ${condition} ORDER BY s.id DESC LIMIT $3`,
 );
 
 /** Finds ids of the newest payments whose card ends in these digits. */
@@ -189,7 +189,7 @@ export async function findByOrderRefPrefix(
   const rows = await queryable.query<{ id: SessionId }>(
     {
       name: unnamed,
-      text: "SELECT id FROM payment_session WHERE merchant_id = $1 AND order_ref LIKE $2 LIMIT $3",
+      text: "SELECT id FROM payment_session WHERE merchant_id = $1 AND order_ref LIKE $2 AND amount_minor > 0 LIMIT $3",
     },
     [merchantId, pattern, count],
   );

@@ -64,7 +64,7 @@ const byReference = finder(
      WHERE c.merchant_id = $1
      UNION ALL SELECT h.session_id FROM orphaned_authorization h WHERE h.gateway_reference = $2)`,
 );
-const byOrderRef = finder("ORDER_REF", "s.order_ref = $2");
+const byOrderRef = finder("ORDER_REF", "s.order_ref = $2 AND s.amount_minor > 0");
 const byIds = finder("ORDER_REF_PREFIX", "s.id = ANY ($2::uuid[])");
 const byCard = finder("CARD_LAST4", "s.id = ANY ($2::uuid[])", "card_last4");
 

@@ -6,17 +6,237 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
-import type { Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { AgreementTerms, AgreementTermsJson, PaymentSession, PaymentSessionJson } from "./payment_session_pb.ts";
+import type { StructJson, Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { AgreementTerms, AgreementTermsJson, PaymentSession, PaymentSession_Status, PaymentSession_StatusJson, PaymentSessionJson, SaveCard, SaveCardJson } from "./payment_session_pb.ts";
 import { file_payments_v1_payment_session } from "./payment_session_pb.ts";
-import type { Message, UnknownEnum } from "@bufbuild/protobuf";
+import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file payments/v1/stored_card.proto.
  */
 export const file_payments_v1_stored_card: GenFile = /*@__PURE__*/
-  fileDesc("Ch1wYXltZW50cy92MS9zdG9yZWRfY2FyZC5wcm90bxILcGF5bWVudHMudjEiyAIKGUxpc3RQYXltZW50TWV0aG9kc1JlcXVlc3QSggEKDGN1c3RvbWVyX3JlZhgBIAEoCUJnukhkugFaChdjdXN0b21lcl9yZWYuY2hhcmFjdGVycxIjbXVzdCBub3QgY29udGFpbiBjb250cm9sIGNoYXJhY3RlcnMaGnRoaXMubWF0Y2hlcyhyJ15cUHtDY30qJCcpcgUQARj/AUgAiAEBEjIKDmV4cGlyZXNfYmVmb3JlGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIhCglwYWdlX3NpemUYAyABKAVCCbpIBhoEGGQoAUgBiAEBEiEKCnBhZ2VfdG9rZW4YBCABKAlCCLpIBXIDGIAISAKIAQFCDwoNX2N1c3RvbWVyX3JlZkIMCgpfcGFnZV9zaXplQg0KC19wYWdlX3Rva2VuIoMBChpMaXN0UGF5bWVudE1ldGhvZHNSZXNwb25zZRIzCg9wYXltZW50X21ldGhvZHMYASADKAsyGi5wYXltZW50cy52MS5QYXltZW50TWV0aG9kEhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBQhIKEF9uZXh0X3BhZ2VfdG9rZW4iNAoXR2V0UGF5bWVudE1ldGhvZFJlcXVlc3QSGQoRcGF5bWVudF9tZXRob2RfaWQYASABKAkiTgoYR2V0UGF5bWVudE1ldGhvZFJlc3BvbnNlEjIKDnBheW1lbnRfbWV0aG9kGAEgASgLMhoucGF5bWVudHMudjEuUGF5bWVudE1ldGhvZCI3ChpEZWxldGVQYXltZW50TWV0aG9kUmVxdWVzdBIZChFwYXltZW50X21ldGhvZF9pZBgBIAEoCSIdChtEZWxldGVQYXltZW50TWV0aG9kUmVzcG9uc2UiiQMKDVBheW1lbnRNZXRob2QSGQoRcGF5bWVudF9tZXRob2RfaWQYASABKAkSFAoMY3VzdG9tZXJfcmVmGAIgASgJEiwKBGNhcmQYAyABKAsyHi5wYXltZW50cy52MS5TdG9yZWRDYXJkRGV0YWlscxIPCgdleHBpcmVkGAQgASgIEjEKBnN0YXR1cxgFIAEoDjIhLnBheW1lbnRzLnYxLlBheW1lbnRNZXRob2QuU3RhdHVzEhwKD3N0b3BwZWRfYmVjYXVzZRgGIAEoCUgAiAEBEjYKCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQESMAoMbGFzdF91c2VkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI5CgZTdGF0dXMSFgoSU1RBVFVTX1VOU1BFQ0lGSUVEEAASCgoGQUNUSVZFEAESCwoHU1RPUFBFRBACQhIKEF9zdG9wcGVkX2JlY2F1c2UiVgoRU3RvcmVkQ2FyZERldGFpbHMSDQoFYnJhbmQYASABKAkSDQoFbGFzdDQYAiABKAkSEQoJZXhwX21vbnRoGAMgASgFEhAKCGV4cF95ZWFyGAQgASgFIpACChVMaXN0QWdyZWVtZW50c1JlcXVlc3QSggEKDGN1c3RvbWVyX3JlZhgBIAEoCUJnukhkugFaChdjdXN0b21lcl9yZWYuY2hhcmFjdGVycxIjbXVzdCBub3QgY29udGFpbiBjb250cm9sIGNoYXJhY3RlcnMaGnRoaXMubWF0Y2hlcyhyJ15cUHtDY30qJCcpcgUQARj/AUgAiAEBEiEKCXBhZ2Vfc2l6ZRgCIAEoBUIJukgGGgQYZCgBSAGIAQESIQoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMYgAhIAogBAUIPCg1fY3VzdG9tZXJfcmVmQgwKCl9wYWdlX3NpemVCDQoLX3BhZ2VfdG9rZW4idgoWTGlzdEFncmVlbWVudHNSZXNwb25zZRIqCgphZ3JlZW1lbnRzGAEgAygLMhYucGF5bWVudHMudjEuQWdyZWVtZW50EhwKD25leHRfcGFnZV90b2tlbhgCIAEoCUgAiAEBQhIKEF9uZXh0X3BhZ2VfdG9rZW4iKwoTR2V0QWdyZWVtZW50UmVxdWVzdBIUCgxhZ3JlZW1lbnRfaWQYASABKAkiQQoUR2V0QWdyZWVtZW50UmVzcG9uc2USKQoJYWdyZWVtZW50GAEgASgLMhYucGF5bWVudHMudjEuQWdyZWVtZW50Ii4KFkNhbmNlbEFncmVlbWVudFJlcXVlc3QSFAoMYWdyZWVtZW50X2lkGAEgASgJIkQKF0NhbmNlbEFncmVlbWVudFJlc3BvbnNlEikKCWFncmVlbWVudBgBIAEoCzIWLnBheW1lbnRzLnYxLkFncmVlbWVudCKLBAoJQWdyZWVtZW50EhQKDGFncmVlbWVudF9pZBgBIAEoCRIZCgxjdXN0b21lcl9yZWYYAiABKAlIAIgBARIeChFwYXltZW50X21ldGhvZF9pZBgDIAEoCUgBiAEBEioKBXRlcm1zGAQgASgLMhsucGF5bWVudHMudjEuQWdyZWVtZW50VGVybXMSEAoIY3VycmVuY3kYBSABKAkSOAoMY29uc2VudGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEi0KBnN0YXR1cxgHIAEoDjIdLnBheW1lbnRzLnYxLkFncmVlbWVudC5TdGF0dXMSGwoOc3RhdHVzX2JlY2F1c2UYCCABKAlIAogBARIvCghnYXRld2F5cxgJIAMoCzIdLnBheW1lbnRzLnYxLkFncmVlbWVudEdhdGV3YXkSJgoIcmVuZXdhbHMYCiADKAsyFC5wYXltZW50cy52MS5SZW5ld2FsIlYKBlN0YXR1cxIWChJTVEFUVVNfVU5TUEVDSUZJRUQQABIKCgZBQ1RJVkUQARIOCgpORUVEU19DQVJEEAISDQoJQ0FOQ0VMTEVEEAMSCQoFRU5ERUQQBEIPCg1fY3VzdG9tZXJfcmVmQhQKEl9wYXltZW50X21ldGhvZF9pZEIRCg9fc3RhdHVzX2JlY2F1c2UiXAoQQWdyZWVtZW50R2F0ZXdheRIVCg1jb25uZWN0aW9uX2lkGAEgASgJEg8KB2dhdGV3YXkYAiABKAkSFAoHYmVjYXVzZRgDIAEoCUgAiAEBQgoKCF9iZWNhdXNlIocBCgdSZW5ld2FsEhMKC3JlbmV3YWxfcmVmGAEgASgJEhcKCnNlc3Npb25faWQYAiABKAlIAIgBARIcCg9wYWlkX3Nlc3Npb25faWQYAyABKAlIAYgBARINCgV0cmllcxgEIAEoBUINCgtfc2Vzc2lvbl9pZEISChBfcGFpZF9zZXNzaW9uX2lkIs4JChZDaGFyZ2VBZ3JlZW1lbnRSZXF1ZXN0EhQKDGFncmVlbWVudF9pZBgBIAEoCRIsCgxhbW91bnRfbWlub3IYAiABKANCEbpIDsgBASIJGP+flKWNHSgBSACIAQESeAoIY3VycmVuY3kYAyABKAlCZrpIY7oBXQoNY3VycmVuY3kuZm9ybRIvbXVzdCBiZSBhbiB1cHBlci1jYXNlIElTTyA0MjE3IGNvZGUgc3VjaCBhcyBFVVIaG3RoaXMubWF0Y2hlcyhyJ15bQS1aXXszfSQnKcgBARJ6CglvcmRlcl9yZWYYBCABKAlCZ7pIZLoBVwoUb3JkZXJfcmVmLmNoYXJhY3RlcnMSI211c3Qgbm90IGNvbnRhaW4gY29udHJvbCBjaGFyYWN0ZXJzGhp0aGlzLm1hdGNoZXMocideXFB7Q2N9KiQnKcgBAXIFEAEY/wESgAEKC3JlbmV3YWxfcmVmGAUgASgJQma6SGO6AVkKFnJlbmV3YWxfcmVmLmNoYXJhY3RlcnMSI211c3Qgbm90IGNvbnRhaW4gY29udHJvbCBjaGFyYWN0ZXJzGhp0aGlzLm1hdGNoZXMocideXFB7Q2N9KiQnKXIFEAEY/wFIAYgBARKuAgoUc3RhdGVtZW50X2Rlc2NyaXB0b3IYBiABKAlCigK6SIYCugGlAQofc3RhdGVtZW50X2Rlc2NyaXB0b3IuY2hhcmFjdGVycxJNbXVzdCBjb25zaXN0IG9mIGxldHRlcnMsIGRpZ2l0cywgZG90cywgaHlwaGVucyBhbmQgc2luZ2xlIHNwYWNlcyBiZXR3ZWVuIHRoZW0aM3RoaXMubWF0Y2hlcyhyJ15bQS1aYS16MC05Li1dKyggW0EtWmEtejAtOS4tXSspKiQnKboBVAobc3RhdGVtZW50X2Rlc2NyaXB0b3IubGV0dGVyEhVtdXN0IGNvbnRhaW4gYSBsZXR0ZXIaHiF0aGlzLm1hdGNoZXMocideW15BLVphLXpdKiQnKXIEEAUYFkgCiAEBEtoCCghtZXRhZGF0YRgHIAMoCzIxLnBheW1lbnRzLnYxLkNoYXJnZUFncmVlbWVudFJlcXVlc3QuTWV0YWRhdGFFbnRyeUKUArpIkAKaAYwCEBQirAG6AagBCgxtZXRhZGF0YS5rZXkSY211c3QgYmUgMSB0byA0MCBsZXR0ZXJzLCBkaWdpdHMsIHVuZGVyc2NvcmVzLCBoeXBoZW5zLCBkb3RzIGFuZCBjb2xvbnMsIHRoZSBmaXJzdCBhIGxldHRlciBvciBkaWdpdBozdGhpcy5tYXRjaGVzKHInXltBLVphLXowLTldW0EtWmEtejAtOV8uOi1dezAsMzl9JCcpKlm6AVEKDm1ldGFkYXRhLnZhbHVlEiNtdXN0IG5vdCBjb250YWluIGNvbnRyb2wgY2hhcmFjdGVycxoadGhpcy5tYXRjaGVzKHInXlxQe0NjfSokJylyAxj0AxovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDwoNX2Ftb3VudF9taW5vckIOCgxfcmVuZXdhbF9yZWZCFwoVX3N0YXRlbWVudF9kZXNjcmlwdG9yIk8KF0NoYXJnZUFncmVlbWVudFJlc3BvbnNlEjQKD3BheW1lbnRfc2Vzc2lvbhgBIAEoCzIbLnBheW1lbnRzLnYxLlBheW1lbnRTZXNzaW9uMuwDChRQYXltZW50TWV0aG9kU2VydmljZRKJAQoSTGlzdFBheW1lbnRNZXRob2RzEiYucGF5bWVudHMudjEuTGlzdFBheW1lbnRNZXRob2RzUmVxdWVzdBonLnBheW1lbnRzLnYxLkxpc3RQYXltZW50TWV0aG9kc1Jlc3BvbnNlIiKQAgGC0+STAhkSFy9hcGkvdjEvcGF5bWVudC1tZXRob2RzEqcBChBHZXRQYXltZW50TWV0aG9kEiQucGF5bWVudHMudjEuR2V0UGF5bWVudE1ldGhvZFJlcXVlc3QaJS5wYXltZW50cy52MS5HZXRQYXltZW50TWV0aG9kUmVzcG9uc2UiRpACAYLT5JMCPWIOcGF5bWVudF9tZXRob2QSKy9hcGkvdjEvcGF5bWVudC1tZXRob2RzL3twYXltZW50X21ldGhvZF9pZH0SnQEKE0RlbGV0ZVBheW1lbnRNZXRob2QSJy5wYXltZW50cy52MS5EZWxldGVQYXltZW50TWV0aG9kUmVxdWVzdBooLnBheW1lbnRzLnYxLkRlbGV0ZVBheW1lbnRNZXRob2RSZXNwb25zZSIzgtPkkwItKisvYXBpL3YxL3BheW1lbnQtbWV0aG9kcy97cGF5bWVudF9tZXRob2RfaWR9MukEChBBZ3JlZW1lbnRTZXJ2aWNlEngKDkxpc3RBZ3JlZW1lbnRzEiIucGF5bWVudHMudjEuTGlzdEFncmVlbWVudHNSZXF1ZXN0GiMucGF5bWVudHMudjEuTGlzdEFncmVlbWVudHNSZXNwb25zZSIdkAIBgtPkkwIUEhIvYXBpL3YxL2FncmVlbWVudHMSjAEKDEdldEFncmVlbWVudBIgLnBheW1lbnRzLnYxLkdldEFncmVlbWVudFJlcXVlc3QaIS5wYXltZW50cy52MS5HZXRBZ3JlZW1lbnRSZXNwb25zZSI3kAIBgtPkkwIuYglhZ3JlZW1lbnQSIS9hcGkvdjEvYWdyZWVtZW50cy97YWdyZWVtZW50X2lkfRKcAQoPQ2FuY2VsQWdyZWVtZW50EiMucGF5bWVudHMudjEuQ2FuY2VsQWdyZWVtZW50UmVxdWVzdBokLnBheW1lbnRzLnYxLkNhbmNlbEFncmVlbWVudFJlc3BvbnNlIj6C0+STAjg6ASpiCWFncmVlbWVudCIoL2FwaS92MS9hZ3JlZW1lbnRzL3thZ3JlZW1lbnRfaWR9L2NhbmNlbBKsAQoPQ2hhcmdlQWdyZWVtZW50EiMucGF5bWVudHMudjEuQ2hhcmdlQWdyZWVtZW50UmVxdWVzdBokLnBheW1lbnRzLnYxLkNoYXJnZUFncmVlbWVudFJlc3BvbnNlIk6C0+STAkg6ASpiD3BheW1lbnRfc2Vzc2lvbiIyL2FwaS92MS9hZ3JlZW1lbnRzL3thZ3JlZW1lbnRfaWR9L3BheW1lbnQtc2Vzc2lvbnNiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_payments_v1_payment_session]);
+  fileDesc("Ch1wYXltZW50cy92MS9zdG9yZWRfY2FyZC5wcm90bxILcGF5bWVudHMudjEirAMKGUNyZWF0ZVNldHVwU2Vzc2lvblJlcXVlc3QSggEKDGN1c3RvbWVyX3JlZhgBIAEoCUJnukhkugFaChdjdXN0b21lcl9yZWYuY2hhcmFjdGVycxIjbXVzdCBub3QgY29udGFpbiBjb250cm9sIGNoYXJhY3RlcnMaGnRoaXMubWF0Y2hlcyhyJ15cUHtDY30qJCcpcgUQARj/AUgAiAEBEnoKCGN1cnJlbmN5GAIgASgJQmO6SGC6AV0KDWN1cnJlbmN5LmZvcm0SL211c3QgYmUgYW4gdXBwZXItY2FzZSBJU08gNDIxNyBjb2RlIHN1Y2ggYXMgRVVSGht0aGlzLm1hdGNoZXMocideW0EtWl17M30kJylIAYgBARItCglzYXZlX2NhcmQYAyABKAsyFS5wYXltZW50cy52MS5TYXZlQ2FyZEgCiAEBEiIKDGFncmVlbWVudF9pZBgEIAEoCUIHukgEcgIYQEgDiAEBQg8KDV9jdXN0b21lcl9yZWZCCwoJX2N1cnJlbmN5QgwKCl9zYXZlX2NhcmRCDwoNX2FncmVlbWVudF9pZCLKAgoaQ3JlYXRlU2V0dXBTZXNzaW9uUmVzcG9uc2USEgoKc2Vzc2lvbl9pZBgBIAEoCRIVCg1jbGllbnRfc2VjcmV0GAIgASgJEjIKBnN0YXR1cxgDIAEoDjIiLnBheW1lbnRzLnYxLlBheW1lbnRTZXNzaW9uLlN0YXR1cxI2CgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGukgDyAEBEi4KBXZhdWx0GAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIGukgDyAEBEhEKCW9yZGVyX3JlZhgGIAEoCRIUCgxhbW91bnRfbWlub3IYByABKAMSEAoIY3VycmVuY3kYCCABKAkSGQoMYWdyZWVtZW50X2lkGAkgASgJSACIAQFCDwoNX2FncmVlbWVudF9pZCLIAgoZTGlzdFBheW1lbnRNZXRob2RzUmVxdWVzdBKCAQoMY3VzdG9tZXJfcmVmGAEgASgJQme6SGS6AVoKF2N1c3RvbWVyX3JlZi5jaGFyYWN0ZXJzEiNtdXN0IG5vdCBjb250YWluIGNvbnRyb2wgY2hhcmFjdGVycxoadGhpcy5tYXRjaGVzKHInXlxQe0NjfSokJylyBRABGP8BSACIAQESMgoOZXhwaXJlc19iZWZvcmUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiEKCXBhZ2Vfc2l6ZRgDIAEoBUIJukgGGgQYZCgBSAGIAQESIQoKcGFnZV90b2tlbhgEIAEoCUIIukgFcgMYgAhIAogBAUIPCg1fY3VzdG9tZXJfcmVmQgwKCl9wYWdlX3NpemVCDQoLX3BhZ2VfdG9rZW4igwEKGkxpc3RQYXltZW50TWV0aG9kc1Jlc3BvbnNlEjMKD3BheW1lbnRfbWV0aG9kcxgBIAMoCzIaLnBheW1lbnRzLnYxLlBheW1lbnRNZXRob2QSHAoPbmV4dF9wYWdlX3Rva2VuGAIgASgJSACIAQFCEgoQX25leHRfcGFnZV90b2tlbiI0ChdHZXRQYXltZW50TWV0aG9kUmVxdWVzdBIZChFwYXltZW50X21ldGhvZF9pZBgBIAEoCSJOChhHZXRQYXltZW50TWV0aG9kUmVzcG9uc2USMgoOcGF5bWVudF9tZXRob2QYASABKAsyGi5wYXltZW50cy52MS5QYXltZW50TWV0aG9kIjcKGkRlbGV0ZVBheW1lbnRNZXRob2RSZXF1ZXN0EhkKEXBheW1lbnRfbWV0aG9kX2lkGAEgASgJIh0KG0RlbGV0ZVBheW1lbnRNZXRob2RSZXNwb25zZSKJAwoNUGF5bWVudE1ldGhvZBIZChFwYXltZW50X21ldGhvZF9pZBgBIAEoCRIUCgxjdXN0b21lcl9yZWYYAiABKAkSLAoEY2FyZBgDIAEoCzIeLnBheW1lbnRzLnYxLlN0b3JlZENhcmREZXRhaWxzEg8KB2V4cGlyZWQYBCABKAgSMQoGc3RhdHVzGAUgASgOMiEucGF5bWVudHMudjEuUGF5bWVudE1ldGhvZC5TdGF0dXMSHAoPc3RvcHBlZF9iZWNhdXNlGAYgASgJSACIAQESNgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARIwCgxsYXN0X3VzZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjkKBlN0YXR1cxIWChJTVEFUVVNfVU5TUEVDSUZJRUQQABIKCgZBQ1RJVkUQARILCgdTVE9QUEVEEAJCEgoQX3N0b3BwZWRfYmVjYXVzZSJWChFTdG9yZWRDYXJkRGV0YWlscxINCgVicmFuZBgBIAEoCRINCgVsYXN0NBgCIAEoCRIRCglleHBfbW9udGgYAyABKAUSEAoIZXhwX3llYXIYBCABKAUikAIKFUxpc3RBZ3JlZW1lbnRzUmVxdWVzdBKCAQoMY3VzdG9tZXJfcmVmGAEgASgJQme6SGS6AVoKF2N1c3RvbWVyX3JlZi5jaGFyYWN0ZXJzEiNtdXN0IG5vdCBjb250YWluIGNvbnRyb2wgY2hhcmFjdGVycxoadGhpcy5tYXRjaGVzKHInXlxQe0NjfSokJylyBRABGP8BSACIAQESIQoJcGFnZV9zaXplGAIgASgFQgm6SAYaBBhkKAFIAYgBARIhCgpwYWdlX3Rva2VuGAMgASgJQgi6SAVyAxiACEgCiAEBQg8KDV9jdXN0b21lcl9yZWZCDAoKX3BhZ2Vfc2l6ZUINCgtfcGFnZV90b2tlbiJ2ChZMaXN0QWdyZWVtZW50c1Jlc3BvbnNlEioKCmFncmVlbWVudHMYASADKAsyFi5wYXltZW50cy52MS5BZ3JlZW1lbnQSHAoPbmV4dF9wYWdlX3Rva2VuGAIgASgJSACIAQFCEgoQX25leHRfcGFnZV90b2tlbiIrChNHZXRBZ3JlZW1lbnRSZXF1ZXN0EhQKDGFncmVlbWVudF9pZBgBIAEoCSJBChRHZXRBZ3JlZW1lbnRSZXNwb25zZRIpCglhZ3JlZW1lbnQYASABKAsyFi5wYXltZW50cy52MS5BZ3JlZW1lbnQiLgoWQ2FuY2VsQWdyZWVtZW50UmVxdWVzdBIUCgxhZ3JlZW1lbnRfaWQYASABKAkiRAoXQ2FuY2VsQWdyZWVtZW50UmVzcG9uc2USKQoJYWdyZWVtZW50GAEgASgLMhYucGF5bWVudHMudjEuQWdyZWVtZW50IosECglBZ3JlZW1lbnQSFAoMYWdyZWVtZW50X2lkGAEgASgJEhkKDGN1c3RvbWVyX3JlZhgCIAEoCUgAiAEBEh4KEXBheW1lbnRfbWV0aG9kX2lkGAMgASgJSAGIAQESKgoFdGVybXMYBCABKAsyGy5wYXltZW50cy52MS5BZ3JlZW1lbnRUZXJtcxIQCghjdXJyZW5jeRgFIAEoCRI4Cgxjb25zZW50ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQga6SAPIAQESLQoGc3RhdHVzGAcgASgOMh0ucGF5bWVudHMudjEuQWdyZWVtZW50LlN0YXR1cxIbCg5zdGF0dXNfYmVjYXVzZRgIIAEoCUgCiAEBEi8KCGdhdGV3YXlzGAkgAygLMh0ucGF5bWVudHMudjEuQWdyZWVtZW50R2F0ZXdheRImCghyZW5ld2FscxgKIAMoCzIULnBheW1lbnRzLnYxLlJlbmV3YWwiVgoGU3RhdHVzEhYKElNUQVRVU19VTlNQRUNJRklFRBAAEgoKBkFDVElWRRABEg4KCk5FRURTX0NBUkQQAhINCglDQU5DRUxMRUQQAxIJCgVFTkRFRBAEQg8KDV9jdXN0b21lcl9yZWZCFAoSX3BheW1lbnRfbWV0aG9kX2lkQhEKD19zdGF0dXNfYmVjYXVzZSJcChBBZ3JlZW1lbnRHYXRld2F5EhUKDWNvbm5lY3Rpb25faWQYASABKAkSDwoHZ2F0ZXdheRgCIAEoCRIUCgdiZWNhdXNlGAMgASgJSACIAQFCCgoIX2JlY2F1c2UihwEKB1JlbmV3YWwSEwoLcmVuZXdhbF9yZWYYASABKAkSFwoKc2Vzc2lvbl9pZBgCIAEoCUgAiAEBEhwKD3BhaWRfc2Vzc2lvbl9pZBgDIAEoCUgBiAEBEg0KBXRyaWVzGAQgASgFQg0KC19zZXNzaW9uX2lkQhIKEF9wYWlkX3Nlc3Npb25faWQizgkKFkNoYXJnZUFncmVlbWVudFJlcXVlc3QSFAoMYWdyZWVtZW50X2lkGAEgASgJEiwKDGFtb3VudF9taW5vchgCIAEoA0IRukgOyAEBIgkY/5+UpY0dKAFIAIgBARJ4CghjdXJyZW5jeRgDIAEoCUJmukhjugFdCg1jdXJyZW5jeS5mb3JtEi9tdXN0IGJlIGFuIHVwcGVyLWNhc2UgSVNPIDQyMTcgY29kZSBzdWNoIGFzIEVVUhobdGhpcy5tYXRjaGVzKHInXltBLVpdezN9JCcpyAEBEnoKCW9yZGVyX3JlZhgEIAEoCUJnukhkugFXChRvcmRlcl9yZWYuY2hhcmFjdGVycxIjbXVzdCBub3QgY29udGFpbiBjb250cm9sIGNoYXJhY3RlcnMaGnRoaXMubWF0Y2hlcyhyJ15cUHtDY30qJCcpyAEBcgUQARj/ARKAAQoLcmVuZXdhbF9yZWYYBSABKAlCZrpIY7oBWQoWcmVuZXdhbF9yZWYuY2hhcmFjdGVycxIjbXVzdCBub3QgY29udGFpbiBjb250cm9sIGNoYXJhY3RlcnMaGnRoaXMubWF0Y2hlcyhyJ15cUHtDY30qJCcpcgUQARj/AUgBiAEBEq4CChRzdGF0ZW1lbnRfZGVzY3JpcHRvchgGIAEoCUKKArpIhgK6AaUBCh9zdGF0ZW1lbnRfZGVzY3JpcHRvci5jaGFyYWN0ZXJzEk1tdXN0IGNvbnNpc3Qgb2YgbGV0dGVycywgZGlnaXRzLCBkb3RzLCBoeXBoZW5zIGFuZCBzaW5nbGUgc3BhY2VzIGJldHdlZW4gdGhlbRozdGhpcy5tYXRjaGVzKHInXltBLVphLXowLTkuLV0rKCBbQS1aYS16MC05Li1dKykqJCcpugFUChtzdGF0ZW1lbnRfZGVzY3JpcHRvci5sZXR0ZXISFW11c3QgY29udGFpbiBhIGxldHRlchoeIXRoaXMubWF0Y2hlcyhyJ15bXkEtWmEtel0qJCcpcgQQBRgWSAKIAQES2gIKCG1ldGFkYXRhGAcgAygLMjEucGF5bWVudHMudjEuQ2hhcmdlQWdyZWVtZW50UmVxdWVzdC5NZXRhZGF0YUVudHJ5QpQCukiQApoBjAIQFCKsAboBqAEKDG1ldGFkYXRhLmtleRJjbXVzdCBiZSAxIHRvIDQwIGxldHRlcnMsIGRpZ2l0cywgdW5kZXJzY29yZXMsIGh5cGhlbnMsIGRvdHMgYW5kIGNvbG9ucywgdGhlIGZpcnN0IGEgbGV0dGVyIG9yIGRpZ2l0GjN0aGlzLm1hdGNoZXMocideW0EtWmEtejAtOV1bQS1aYS16MC05Xy46LV17MCwzOX0kJykqWboBUQoObWV0YWRhdGEudmFsdWUSI211c3Qgbm90IGNvbnRhaW4gY29udHJvbCBjaGFyYWN0ZXJzGhp0aGlzLm1hdGNoZXMocideXFB7Q2N9KiQnKXIDGPQDGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIPCg1fYW1vdW50X21pbm9yQg4KDF9yZW5ld2FsX3JlZkIXChVfc3RhdGVtZW50X2Rlc2NyaXB0b3IiTwoXQ2hhcmdlQWdyZWVtZW50UmVzcG9uc2USNAoPcGF5bWVudF9zZXNzaW9uGAEgASgLMhsucGF5bWVudHMudjEuUGF5bWVudFNlc3Npb24y9wQKFFBheW1lbnRNZXRob2RTZXJ2aWNlEogBChJDcmVhdGVTZXR1cFNlc3Npb24SJi5wYXltZW50cy52MS5DcmVhdGVTZXR1cFNlc3Npb25SZXF1ZXN0GicucGF5bWVudHMudjEuQ3JlYXRlU2V0dXBTZXNzaW9uUmVzcG9uc2UiIYLT5JMCGzoBKiIWL2FwaS92MS9zZXR1cC1zZXNzaW9ucxKJAQoSTGlzdFBheW1lbnRNZXRob2RzEiYucGF5bWVudHMudjEuTGlzdFBheW1lbnRNZXRob2RzUmVxdWVzdBonLnBheW1lbnRzLnYxLkxpc3RQYXltZW50TWV0aG9kc1Jlc3BvbnNlIiKQAgGC0+STAhkSFy9hcGkvdjEvcGF5bWVudC1tZXRob2RzEqcBChBHZXRQYXltZW50TWV0aG9kEiQucGF5bWVudHMudjEuR2V0UGF5bWVudE1ldGhvZFJlcXVlc3QaJS5wYXltZW50cy52MS5HZXRQYXltZW50TWV0aG9kUmVzcG9uc2UiRpACAYLT5JMCPWIOcGF5bWVudF9tZXRob2QSKy9hcGkvdjEvcGF5bWVudC1tZXRob2RzL3twYXltZW50X21ldGhvZF9pZH0SnQEKE0RlbGV0ZVBheW1lbnRNZXRob2QSJy5wYXltZW50cy52MS5EZWxldGVQYXltZW50TWV0aG9kUmVxdWVzdBooLnBheW1lbnRzLnYxLkRlbGV0ZVBheW1lbnRNZXRob2RSZXNwb25zZSIzgtPkkwItKisvYXBpL3YxL3BheW1lbnQtbWV0aG9kcy97cGF5bWVudF9tZXRob2RfaWR9MukEChBBZ3JlZW1lbnRTZXJ2aWNlEngKDkxpc3RBZ3JlZW1lbnRzEiIucGF5bWVudHMudjEuTGlzdEFncmVlbWVudHNSZXF1ZXN0GiMucGF5bWVudHMudjEuTGlzdEFncmVlbWVudHNSZXNwb25zZSIdkAIBgtPkkwIUEhIvYXBpL3YxL2FncmVlbWVudHMSjAEKDEdldEFncmVlbWVudBIgLnBheW1lbnRzLnYxLkdldEFncmVlbWVudFJlcXVlc3QaIS5wYXltZW50cy52MS5HZXRBZ3JlZW1lbnRSZXNwb25zZSI3kAIBgtPkkwIuYglhZ3JlZW1lbnQSIS9hcGkvdjEvYWdyZWVtZW50cy97YWdyZWVtZW50X2lkfRKcAQoPQ2FuY2VsQWdyZWVtZW50EiMucGF5bWVudHMudjEuQ2FuY2VsQWdyZWVtZW50UmVxdWVzdBokLnBheW1lbnRzLnYxLkNhbmNlbEFncmVlbWVudFJlc3BvbnNlIj6C0+STAjg6ASpiCWFncmVlbWVudCIoL2FwaS92MS9hZ3JlZW1lbnRzL3thZ3JlZW1lbnRfaWR9L2NhbmNlbBKsAQoPQ2hhcmdlQWdyZWVtZW50EiMucGF5bWVudHMudjEuQ2hhcmdlQWdyZWVtZW50UmVxdWVzdBokLnBheW1lbnRzLnYxLkNoYXJnZUFncmVlbWVudFJlc3BvbnNlIk6C0+STAkg6ASpiD3BheW1lbnRfc2Vzc2lvbiIyL2FwaS92MS9hZ3JlZW1lbnRzL3thZ3JlZW1lbnRfaWR9L3BheW1lbnQtc2Vzc2lvbnNiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_struct, file_google_protobuf_timestamp, file_payments_v1_payment_session]);
+
+/**
+ * @generated from message payments.v1.CreateSetupSessionRequest
+ */
+export type CreateSetupSessionRequest = Message<"payments.v1.CreateSetupSessionRequest"> & {
+  /**
+   * Your reference of the signed-in customer, stored exactly as given. Required without agreement_id.
+   *
+   * @generated from field: optional string customer_ref = 1;
+   */
+  customerRef?: string | undefined;
+
+  /**
+   * ISO 4217 alpha-3 code, upper case, of later charges. Required without agreement_id.
+   *
+   * @generated from field: optional string currency = 2;
+   */
+  currency?: string | undefined;
+
+  /**
+   * With an agreement, storing the card begins it. Without one, which is the default, the card serves the customer only.
+   *
+   * @generated from field: optional payments.v1.SaveCard save_card = 3;
+   */
+  saveCard?: SaveCard | undefined;
+
+  /**
+   * The agreement that gets the card in place of its own. It has the customer, the currency and the terms; give none of them.
+   *
+   * @generated from field: optional string agreement_id = 4;
+   */
+  agreementId?: string | undefined;
+};
+
+/**
+ * @generated from message payments.v1.CreateSetupSessionRequest
+ */
+export type CreateSetupSessionRequestJson = {
+  /**
+   * Your reference of the signed-in customer, stored exactly as given. Required without agreement_id.
+   *
+   * @generated from field: optional string customer_ref = 1;
+   */
+  customerRef?: string;
+
+  /**
+   * ISO 4217 alpha-3 code, upper case, of later charges. Required without agreement_id.
+   *
+   * @generated from field: optional string currency = 2;
+   */
+  currency?: string;
+
+  /**
+   * With an agreement, storing the card begins it. Without one, which is the default, the card serves the customer only.
+   *
+   * @generated from field: optional payments.v1.SaveCard save_card = 3;
+   */
+  saveCard?: SaveCardJson;
+
+  /**
+   * The agreement that gets the card in place of its own. It has the customer, the currency and the terms; give none of them.
+   *
+   * @generated from field: optional string agreement_id = 4;
+   */
+  agreementId?: string;
+};
+
+/**
+ * Describes the message payments.v1.CreateSetupSessionRequest.
+ * Use `create(CreateSetupSessionRequestSchema)` to create a new message.
+ */
+export const CreateSetupSessionRequestSchema: GenMessage<CreateSetupSessionRequest, {jsonType: CreateSetupSessionRequestJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_stored_card, 0);
+
+/**
+ * As the creation of a payment session.
+ *
+ * @generated from message payments.v1.CreateSetupSessionResponse
+ */
+export type CreateSetupSessionResponse = Message<"payments.v1.CreateSetupSessionResponse"> & {
+  /**
+   * Names the session in every other call and in webhooks.
+   *
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * The widget's credential for this session. Pass it to the page of the one customer whose card it is, and log it nowhere.
+   *
+   * @generated from field: string client_secret = 2;
+   */
+  clientSecret: string;
+
+  /**
+   * CREATED.
+   *
+   * @generated from field: payments.v1.PaymentSession.Status status = 3;
+   */
+  status: PaymentSession_Status;
+
+  /**
+   * When the session stops accepting submission.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 4;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * The set-up of the card form. Pass it to the widget unchanged.
+   *
+   * @generated from field: google.protobuf.Struct vault = 5;
+   */
+  vault?: JsonObject | undefined;
+
+  /**
+   * Always `setup`.
+   *
+   * @generated from field: string order_ref = 6;
+   */
+  orderRef: string;
+
+  /**
+   * Always 0.
+   *
+   * @generated from field: int64 amount_minor = 7;
+   */
+  amountMinor: bigint;
+
+  /**
+   * The currency of later charges.
+   *
+   * @generated from field: string currency = 8;
+   */
+  currency: string;
+
+  /**
+   * The agreement that the set-up begins, or that gets the card.
+   *
+   * @generated from field: optional string agreement_id = 9;
+   */
+  agreementId?: string | undefined;
+};
+
+/**
+ * As the creation of a payment session.
+ *
+ * @generated from message payments.v1.CreateSetupSessionResponse
+ */
+export type CreateSetupSessionResponseJson = {
+  /**
+   * Names the session in every other call and in webhooks.
+   *
+   * @generated from field: string session_id = 1;
+   */
+  sessionId?: string;
+
+  /**
+   * The widget's credential for this session. Pass it to the page of the one customer whose card it is, and log it nowhere.
+   *
+   * @generated from field: string client_secret = 2;
+   */
+  clientSecret?: string;
+
+  /**
+   * CREATED.
+   *
+   * @generated from field: payments.v1.PaymentSession.Status status = 3;
+   */
+  status?: PaymentSession_StatusJson;
+
+  /**
+   * When the session stops accepting submission.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 4;
+   */
+  expiresAt?: TimestampJson;
+
+  /**
+   * The set-up of the card form. Pass it to the widget unchanged.
+   *
+   * @generated from field: google.protobuf.Struct vault = 5;
+   */
+  vault?: StructJson;
+
+  /**
+   * Always `setup`.
+   *
+   * @generated from field: string order_ref = 6;
+   */
+  orderRef?: string;
+
+  /**
+   * Always 0.
+   *
+   * @generated from field: int64 amount_minor = 7;
+   */
+  amountMinor?: string;
+
+  /**
+   * The currency of later charges.
+   *
+   * @generated from field: string currency = 8;
+   */
+  currency?: string;
+
+  /**
+   * The agreement that the set-up begins, or that gets the card.
+   *
+   * @generated from field: optional string agreement_id = 9;
+   */
+  agreementId?: string;
+};
+
+/**
+ * Describes the message payments.v1.CreateSetupSessionResponse.
+ * Use `create(CreateSetupSessionResponseSchema)` to create a new message.
+ */
+export const CreateSetupSessionResponseSchema: GenMessage<CreateSetupSessionResponse, {jsonType: CreateSetupSessionResponseJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_stored_card, 1);
 
 /**
  * @generated from message payments.v1.ListPaymentMethodsRequest
@@ -89,7 +309,7 @@ export type ListPaymentMethodsRequestJson = {
  * Use `create(ListPaymentMethodsRequestSchema)` to create a new message.
  */
 export const ListPaymentMethodsRequestSchema: GenMessage<ListPaymentMethodsRequest, {jsonType: ListPaymentMethodsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_stored_card, 0);
+  messageDesc(file_payments_v1_stored_card, 2);
 
 /**
  * @generated from message payments.v1.ListPaymentMethodsResponse
@@ -130,7 +350,7 @@ export type ListPaymentMethodsResponseJson = {
  * Use `create(ListPaymentMethodsResponseSchema)` to create a new message.
  */
 export const ListPaymentMethodsResponseSchema: GenMessage<ListPaymentMethodsResponse, {jsonType: ListPaymentMethodsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_stored_card, 1);
+  messageDesc(file_payments_v1_stored_card, 3);
 
 /**
  * @generated from message payments.v1.GetPaymentMethodRequest
@@ -161,7 +381,7 @@ export type GetPaymentMethodRequestJson = {
  * Use `create(GetPaymentMethodRequestSchema)` to create a new message.
  */
 export const GetPaymentMethodRequestSchema: GenMessage<GetPaymentMethodRequest, {jsonType: GetPaymentMethodRequestJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_stored_card, 2);
+  messageDesc(file_payments_v1_stored_card, 4);
 
 /**
  * @generated from message payments.v1.GetPaymentMethodResponse
@@ -188,7 +408,7 @@ export type GetPaymentMethodResponseJson = {
  * Use `create(GetPaymentMethodResponseSchema)` to create a new message.
  */
 export const GetPaymentMethodResponseSchema: GenMessage<GetPaymentMethodResponse, {jsonType: GetPaymentMethodResponseJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_stored_card, 3);
+  messageDesc(file_payments_v1_stored_card, 5);
 
 /**
  * @generated from message payments.v1.DeletePaymentMethodRequest
@@ -219,7 +439,7 @@ export type DeletePaymentMethodRequestJson = {
  * Use `create(DeletePaymentMethodRequestSchema)` to create a new message.
  */
 export const DeletePaymentMethodRequestSchema: GenMessage<DeletePaymentMethodRequest, {jsonType: DeletePaymentMethodRequestJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_stored_card, 4);
+  messageDesc(file_payments_v1_stored_card, 6);
 
 /**
  * @generated from message payments.v1.DeletePaymentMethodResponse
@@ -238,7 +458,7 @@ export type DeletePaymentMethodResponseJson = {
  * Use `create(DeletePaymentMethodResponseSchema)` to create a new message.
  */
 export const DeletePaymentMethodResponseSchema: GenMessage<DeletePaymentMethodResponse, {jsonType: DeletePaymentMethodResponseJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_stored_card, 5);
+  messageDesc(file_payments_v1_stored_card, 7);
 
 /**
  * A stored card of one customer.
@@ -371,7 +591,7 @@ export type PaymentMethodJson = {
  * Use `create(PaymentMethodSchema)` to create a new message.
  */
 export const PaymentMethodSchema: GenMessage<PaymentMethod, {jsonType: PaymentMethodJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_stored_card, 6);
+  messageDesc(file_payments_v1_stored_card, 8);
 
 /**
  * @generated from enum payments.v1.PaymentMethod.Status
@@ -411,7 +631,7 @@ export type PaymentMethod_StatusJson = "STATUS_UNSPECIFIED" | "ACTIVE" | "STOPPE
  * Describes the enum payments.v1.PaymentMethod.Status.
  */
 export const PaymentMethod_StatusSchema: GenEnum<PaymentMethod_Status, PaymentMethod_StatusJson> = /*@__PURE__*/
-  enumDesc(file_payments_v1_stored_card, 6, 0);
+  enumDesc(file_payments_v1_stored_card, 8, 0);
 
 /**
  * The parts of a stored card that may be shown.
@@ -488,7 +708,7 @@ export type StoredCardDetailsJson = {
  * Use `create(StoredCardDetailsSchema)` to create a new message.
  */
 export const StoredCardDetailsSchema: GenMessage<StoredCardDetails, {jsonType: StoredCardDetailsJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_stored_card, 7);
+  messageDesc(file_payments_v1_stored_card, 9);
 
 /**
  * @generated from message payments.v1.ListAgreementsRequest
@@ -547,7 +767,7 @@ export type ListAgreementsRequestJson = {
  * Use `create(ListAgreementsRequestSchema)` to create a new message.
  */
 export const ListAgreementsRequestSchema: GenMessage<ListAgreementsRequest, {jsonType: ListAgreementsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_stored_card, 8);
+  messageDesc(file_payments_v1_stored_card, 10);
 
 /**
  * @generated from message payments.v1.ListAgreementsResponse
@@ -592,7 +812,7 @@ export type ListAgreementsResponseJson = {
  * Use `create(ListAgreementsResponseSchema)` to create a new message.
  */
 export const ListAgreementsResponseSchema: GenMessage<ListAgreementsResponse, {jsonType: ListAgreementsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_stored_card, 9);
+  messageDesc(file_payments_v1_stored_card, 11);
 
 /**
  * @generated from message payments.v1.GetAgreementRequest
@@ -623,7 +843,7 @@ export type GetAgreementRequestJson = {
  * Use `create(GetAgreementRequestSchema)` to create a new message.
  */
 export const GetAgreementRequestSchema: GenMessage<GetAgreementRequest, {jsonType: GetAgreementRequestJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_stored_card, 10);
+  messageDesc(file_payments_v1_stored_card, 12);
 
 /**
  * @generated from message payments.v1.GetAgreementResponse
@@ -650,7 +870,7 @@ export type GetAgreementResponseJson = {
  * Use `create(GetAgreementResponseSchema)` to create a new message.
  */
 export const GetAgreementResponseSchema: GenMessage<GetAgreementResponse, {jsonType: GetAgreementResponseJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_stored_card, 11);
+  messageDesc(file_payments_v1_stored_card, 13);
 
 /**
  * @generated from message payments.v1.CancelAgreementRequest
@@ -681,7 +901,7 @@ export type CancelAgreementRequestJson = {
  * Use `create(CancelAgreementRequestSchema)` to create a new message.
  */
 export const CancelAgreementRequestSchema: GenMessage<CancelAgreementRequest, {jsonType: CancelAgreementRequestJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_stored_card, 12);
+  messageDesc(file_payments_v1_stored_card, 14);
 
 /**
  * @generated from message payments.v1.CancelAgreementResponse
@@ -708,7 +928,7 @@ export type CancelAgreementResponseJson = {
  * Use `create(CancelAgreementResponseSchema)` to create a new message.
  */
 export const CancelAgreementResponseSchema: GenMessage<CancelAgreementResponse, {jsonType: CancelAgreementResponseJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_stored_card, 13);
+  messageDesc(file_payments_v1_stored_card, 15);
 
 /**
  * What a customer has agreed to, and its charges.
@@ -869,7 +1089,7 @@ export type AgreementJson = {
  * Use `create(AgreementSchema)` to create a new message.
  */
 export const AgreementSchema: GenMessage<Agreement, {jsonType: AgreementJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_stored_card, 14);
+  messageDesc(file_payments_v1_stored_card, 16);
 
 /**
  * @generated from enum payments.v1.Agreement.Status
@@ -923,7 +1143,7 @@ export type Agreement_StatusJson = "STATUS_UNSPECIFIED" | "ACTIVE" | "NEEDS_CARD
  * Describes the enum payments.v1.Agreement.Status.
  */
 export const Agreement_StatusSchema: GenEnum<Agreement_Status, Agreement_StatusJson> = /*@__PURE__*/
-  enumDesc(file_payments_v1_stored_card, 14, 0);
+  enumDesc(file_payments_v1_stored_card, 16, 0);
 
 /**
  * A gateway account with respect to an agreement.
@@ -986,7 +1206,7 @@ export type AgreementGatewayJson = {
  * Use `create(AgreementGatewaySchema)` to create a new message.
  */
 export const AgreementGatewaySchema: GenMessage<AgreementGateway, {jsonType: AgreementGatewayJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_stored_card, 15);
+  messageDesc(file_payments_v1_stored_card, 17);
 
 /**
  * One charge of an agreement.
@@ -1063,7 +1283,7 @@ export type RenewalJson = {
  * Use `create(RenewalSchema)` to create a new message.
  */
 export const RenewalSchema: GenMessage<Renewal, {jsonType: RenewalJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_stored_card, 16);
+  messageDesc(file_payments_v1_stored_card, 18);
 
 /**
  * @generated from message payments.v1.ChargeAgreementRequest
@@ -1178,7 +1398,7 @@ export type ChargeAgreementRequestJson = {
  * Use `create(ChargeAgreementRequestSchema)` to create a new message.
  */
 export const ChargeAgreementRequestSchema: GenMessage<ChargeAgreementRequest, {jsonType: ChargeAgreementRequestJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_stored_card, 17);
+  messageDesc(file_payments_v1_stored_card, 19);
 
 /**
  * @generated from message payments.v1.ChargeAgreementResponse
@@ -1205,14 +1425,25 @@ export type ChargeAgreementResponseJson = {
  * Use `create(ChargeAgreementResponseSchema)` to create a new message.
  */
 export const ChargeAgreementResponseSchema: GenMessage<ChargeAgreementResponse, {jsonType: ChargeAgreementResponseJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_stored_card, 18);
+  messageDesc(file_payments_v1_stored_card, 20);
 
 /**
- * The cards that customers have stored. A card is stored with a payment session.
+ * The cards that customers have stored. A card is stored with a payment session, or without a payment by a set-up.
  *
  * @generated from service payments.v1.PaymentMethodService
  */
 export const PaymentMethodService: GenService<{
+  /**
+   * Creates a set-up: the session of a form that stores a card without a payment. Pass session_id, client_secret and vault of
+   * the answer to the widget. Always send an Idempotency-Key: a repeat then returns the first answer, and creates nothing.
+   *
+   * @generated from rpc payments.v1.PaymentMethodService.CreateSetupSession
+   */
+  createSetupSession: {
+    methodKind: "unary";
+    input: typeof CreateSetupSessionRequestSchema;
+    output: typeof CreateSetupSessionResponseSchema;
+  },
   /**
    * Lists the stored cards of a customer, or of all customers, newest first. Read on until next_page_token is absent.
    *

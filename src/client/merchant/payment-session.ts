@@ -333,6 +333,8 @@ export type SessionFilters = {
   readonly customerEmail?: string | undefined;
   readonly status?: SessionStatus | undefined;
   readonly processing?: boolean | undefined;
+  /** `payment` when not given; `setup` for the sessions that store a card without a payment. */
+  readonly kind?: "payment" | "setup" | undefined;
   /** Created at this time or later. */
   readonly createdAfter?: Date | undefined;
   /** Created before this time. */

@@ -19,6 +19,7 @@ import type {
   AgreementFilters,
   AgreementPage,
   NewCharge,
+  NewSetup,
   PaymentMethod,
   PaymentMethodFilters,
   PaymentMethodPage,
@@ -68,13 +69,29 @@ export class RestClient {
    * every call with the same key returns the first session for 24 hours. Without one, a key is made for this call
    * alone.
    */
-  async createSession(
+  createSession(
     session: NewPaymentSession,
     options: CallOptions & { readonly idempotencyKey?: string | undefined } = {},
   ): Promise<CreatedPaymentSession> {
+    return this.#create("/payment-sessions", session, options);
+  }
+
+  /** Creates a session that stores a card without a payment. The key is as that of `createSession`. */
+  createSetup(
+    setup: NewSetup,
+    options: CallOptions & { readonly idempotencyKey?: string | undefined } = {},
+  ): Promise<CreatedPaymentSession> {
+    return this.#create("/setup-sessions", setup, options);
+  }
+
+  async #create(
+    path: string,
+    session: object,
+    options: CallOptions & { readonly idempotencyKey?: string | undefined },
+  ): Promise<CreatedPaymentSession> {
     const idempotencyKey = checkHeaderText("idempotencyKey", options.idempotencyKey ?? crypto.randomUUID());
     const headers = { "content-type": "application/json", "idempotency-key": idempotencyKey };
-    const request = { method: "POST", path: "/payment-sessions", headers, body: JSON.stringify(session) } as const;
+    const request = { method: "POST", path, headers, body: JSON.stringify(session) } as const;
     try {
       return await this.#call<CreatedPaymentSession>(request, "clientSecret", options);
     } catch (error) {

@@ -77,6 +77,20 @@ export type AgreementPage = {
   readonly nextPageToken?: string;
 };
 
+/**
+ * A session that stores a card without a payment: of a customer's card, with or without an agreement that it begins, or of another card for an
+ * agreement, whose customer, currency and terms it has.
+ */
+export type NewSetup =
+  | {
+      /** Your reference of the signed-in customer. */
+      readonly customerRef: string;
+      /** ISO 4217, such as EUR: of later charges. */
+      readonly currency: string;
+      readonly saveCard?: { readonly agreement?: AgreementTerms | undefined } | undefined;
+    }
+  | { readonly agreementId: string };
+
 /** A charge of an agreement, without the customer. */
 export type NewCharge = {
   readonly amountMinor: number;

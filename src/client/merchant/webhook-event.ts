@@ -16,7 +16,10 @@ export type SessionEventType =
   | "refund.failed"
   | "refund.pending"
   | "payment_method.saved"
-  | "agreement.updated";
+  | "agreement.updated"
+  | "setup_session.succeeded"
+  | "setup_session.failed"
+  | "setup_session.expired";
 
 type Envelope = {
   /** evt_…, the same for every delivery attempt: process each id once. */
@@ -101,6 +104,9 @@ const knownTypes: Readonly<Record<(SessionEvent | EndpointTestEvent)["type"], tr
   "refund.pending": true,
   "payment_method.saved": true,
   "agreement.updated": true,
+  "setup_session.succeeded": true,
+  "setup_session.failed": true,
+  "setup_session.expired": true,
   "webhook_endpoint.test": true,
 };
 

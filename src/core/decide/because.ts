@@ -147,6 +147,7 @@ export const leftOut = {
   continuesOwn: ({ gateway }: Gateway) => `${gateway} continues only agreements that began in its account.`,
   continuesNone: ({ gateway }: Gateway) => `${gateway} charges no stored cards.`,
   noNetworkId: "The agreement has no network transaction id.",
+  setsUpNone: ({ gateway }: Gateway) => `${gateway} stores no card without a payment.`,
   planFull: `A plan holds at most ${attemptsMax} gateways.`,
   holdsNothing: "It holds no amount for a later capture.",
   holdsTooShort: (days: number) => `It holds for ${days} days, which is not until captureBy.`,

@@ -260,7 +260,7 @@ async function recordVoidAnswer(
   if (answer.type === "done" || (answer.type === "absent" && late && !mayBeCaptured)) {
     const voidKind = answer.type === "done" ? "VOIDED" : "NEVER_EXISTED";
     recordVoided(tx, attempt, { voidKind, askedAt });
-    const hasEnded = loaded.session.status !== "CREATED";
+    const hasEnded = loaded.session.status !== "CREATED" && loaded.session.amountMinor > 0;
     if (hasEnded) await emitEvent(tx, core, loaded.session, "payment_attempt.voided", { attemptId: attempt.id });
     return;
   }

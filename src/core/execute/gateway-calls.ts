@@ -193,6 +193,7 @@ export async function capture(
   { session, readAt }: Pick<Payment, "session" | "readAt">,
   attempt: Attempt,
 ): Promise<CaptureAnswer | FoundCapture> {
+  if (isOfNothing(attempt)) return { type: "done" };
   const binding = await bind(core, attempt);
   if (binding === undefined) return unanswered;
   const { connector, credentials } = binding;
@@ -235,6 +236,11 @@ async function sendWithRoom<Answer>(
   return core.repeats.hasRoom(attempt) ? core.repeats.occupy(attempt, send()) : crowded;
 }
 
+/** Reports whether an attempt is a set-up's: it holds no money, so there is none to capture or to void. */
+function isOfNothing({ amountMinor }: Pick<Attempt, "amountMinor">): boolean {
+  return amountMinor === 0;
+}
+
 function partOf({ amountMinor, capturedAmountMinor }: Attempt): Pick<Hold, "captureMinor"> {
   const part = capturedAmountMinor === amountMinor ? null : capturedAmountMinor; // rule:capture-amount-once
   return part === null ? {} : { captureMinor: part };
@@ -253,6 +259,7 @@ export async function voidHold(
   { session, readAt, stored }: Pick<Payment, "session" | "readAt" | "stored">,
   attempt: AttemptToLookUp,
 ): Promise<VoidAnswer> {
+  if (isOfNothing(attempt)) return { type: "done" };
   const binding = await bind(core, attempt);
   if (binding === undefined) return unanswered;
   const { connector, credentials } = binding;
@@ -304,6 +311,7 @@ export async function voidOrphan(
   attempt: Attempt,
   orphan: { gatewayReference: string; retries: number },
 ): Promise<VoidAnswer> {
+  if (isOfNothing(attempt)) return { type: "done" };
   const binding = await bind(core, attempt);
   if (binding === undefined) return unanswered;
   const { connector, credentials } = binding;

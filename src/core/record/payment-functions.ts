@@ -297,7 +297,7 @@ export async function recordCapturedAndEnded(
     readAt: at,
   });
   const { session } = loaded;
-  const type = "payment_session.succeeded";
+  const type = session.amountMinor === 0 ? "setup_session.succeeded" : "payment_session.succeeded";
   const event = prepareEvent(core.outbox, { sessionId: session.id, merchantId: session.merchantId, type }, (later) => {
     const described = core.describeSession(endedAt(new Date(0))) as {
       settledAt: string;

@@ -158,11 +158,12 @@ export function candidateOf(
     authenticates: connector?.authentication !== undefined,
     imports: connector?.importsProof,
     ...(acquirer && { accepts: acquirer.acceptsOwnOnly ? "own" : "any" }),
-    exemptions: connector?.asksExemptions ? exemptionsFor(acquirer, payment) : [],
+    exemptions: connector?.asksExemptions && payment.amountMinor > 0 ? exemptionsFor(acquirer, payment) : [],
     notPayable: connector
       ? (whyNotForwardable(vault.forwarding, connector) ??
         connector.whyNotPayable(payment) ??
-        whyNotHeld(connector, payment))
+        whyNotHeld(connector, payment) ??
+        whyNotSetUp(connector, payment))
       : leftOut.noConnector({ gateway }),
   };
 }
@@ -173,6 +174,11 @@ function whyNotHeld({ holdLifeMs }: Connector, { heldForMs }: RoutedPayment): st
   if (holdLifeMs === undefined) return leftOut.holdsNothing;
   if (heldForMs <= holdLifeMs - holdMarginMs) return undefined;
   return leftOut.holdsTooShort(Math.floor(holdLifeMs / 86_400_000));
+}
+
+/** Returns why a gateway takes no payment of 0, which stores a card. */
+function whyNotSetUp(connector: Connector, { amountMinor }: RoutedPayment): string | undefined {
+  return amountMinor > 0 || connector.setsUp ? undefined : leftOut.setsUpNone(connector);
 }
 
 function exemptionsFor(acquirer: Connection["acquirer"], { amountMinor, currency }: Amount): readonly Exemption[] {

@@ -33,7 +33,7 @@ export type EndParts = Pick<Core, "outbox" | "describeSession" | "observer"> & {
 export async function settleSession(
   tx: Tx,
   core: EndParts,
-  session: Pick<PaymentSession, "id" | "merchantId" | "authentications">,
+  session: Pick<PaymentSession, "id" | "merchantId" | "amountMinor" | "authentications">,
   ending: Ending,
 ): Promise<Payment> {
   const values =
@@ -44,7 +44,7 @@ export async function settleSession(
   if (ending.status === "DECLINED") countDecline(tx, session.id, ending.declineCode); // rule:declines-counted
   const [rows, ended] = await Promise.all([
     tx.query(settleStatement, [session.id, ending.status, ...values]),
-    emitEvent(tx, core, session, eventOf[ending.status]), // rule:end-with-event
+    emitEvent(tx, core, session, endEventOf(session, ending.status)), // rule:end-with-event
   ]);
   if (rows.length === 0) throw new Error("a session settles once, from CREATED");
   tx.afterCommit(() => (ended.session.stored ? forgetUnlessSaving(core, ended) : core.vault.forget(session.id)));
@@ -52,11 +52,27 @@ export async function settleSession(
   return ended;
 }
 
-const eventOf: Record<Ending["status"], EventType> = {
+const eventOf = {
   SUCCEEDED: "payment_session.succeeded",
   DECLINED: "payment_session.declined",
   DEGRADED: "payment_session.degraded",
-};
+  EXPIRED: "payment_session.expired",
+} as const satisfies Record<string, EventType>;
+
+const eventOfSetUp = {
+  SUCCEEDED: "setup_session.succeeded",
+  DECLINED: "setup_session.failed",
+  DEGRADED: "setup_session.failed",
+  EXPIRED: "setup_session.expired",
+} as const satisfies Record<keyof typeof eventOf, EventType>;
+
+/** Returns the type of the event about the end of a session, of an amount of 0 for a set-up. */
+export function endEventOf(
+  { amountMinor }: Pick<PaymentSession, "amountMinor">,
+  status: keyof typeof eventOf,
+): EventType {
+  return (amountMinor === 0 ? eventOfSetUp : eventOf)[status];
+}
 
 /**
  * Emits an event about a locked session, or one of its attempts or refunds, as it stands in this transaction. Returns
@@ -94,10 +110,10 @@ const recordPendingEvent: Statement = {
   text: "SELECT id FROM app.record_pending_event($1)",
 };
 
-/** Emits the pending event once, when the outcome takes longer than the time budget. */
+/** Emits the pending event once, when the outcome takes longer than the time budget. A set-up has none. */
 export async function emitPending(tx: Tx, core: Core, session: PaymentSession): Promise<void> {
   const rows = await tx.query(recordPendingEvent, [session.id]);
-  if (rows.length > 0) await emitEvent(tx, core, session, "payment_session.pending");
+  if (rows.length > 0 && session.amountMinor > 0) await emitEvent(tx, core, session, "payment_session.pending");
 }
 
 const close: Statement = { name: "close_session", partitionKey: 1, text: "SELECT FROM app.close_session($1)" };

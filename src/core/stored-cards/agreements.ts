@@ -51,6 +51,15 @@ const selectConnections: Statement = {
     WHERE merchant_id = $1 AND credential_version IS NOT NULL AND NOT paused ORDER BY first_verified_at, id`,
 };
 
+/** Finds an agreement of the merchant, without its charges. */
+export async function loadAgreement(
+  queryable: Queryable,
+  { merchantId, agreementId }: AgreementOfMerchant,
+): Promise<Agreement | undefined> {
+  const [agreement] = await queryable.query<Agreement>(selectOne, [merchantId, agreementId]);
+  return agreement;
+}
+
 /** Finds an agreement of the merchant. */
 export async function findAgreement(
   core: Pick<Core, "database" | "connectorOf">,

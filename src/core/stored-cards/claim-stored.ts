@@ -25,7 +25,10 @@ const saveDueMs = 30_000;
 // Of what a browser sends; the column is as long.
 const userAgentCharacters = 512;
 
-/** Prepares the claim of a session with `stored`. Throws `consent_required` where it begins an agreement without the customer's consent. */
+/**
+ * Prepares the claim of a session with `stored`. Throws `consent_required` where it begins an agreement, or is a set-up, without the customer's
+ * consent.
+ */
 export async function prepareStoring(
   core: Pick<Core, "database" | "sealing" | "runtime">,
   submission: {
@@ -38,10 +41,11 @@ export async function prepareStoring(
   const { session, vaultToken, consent, shopper } = submission;
   const stored = await loadStored(core.database, session.id);
   const isConsenting = consent !== undefined && stored.role !== "CUSTOMER";
-  if (stored.terms !== null && !isConsenting)
+  const isSetUp = stored.role === "SETUP";
+  if ((stored.terms !== null || isSetUp) && !isConsenting)
     throw new DomainError(
       "consent_required",
-      "The payment begins an agreement: submit it with the sentence that the customer has agreed to.",
+      `The ${isSetUp ? "set-up stores the card" : "payment begins an agreement"}: submit it with the sentence that the customer has agreed to.`,
       { field: "saveCard" },
     );
   const handle = `vc_${Buffer.from(core.runtime.randomBytes(handleBytes)).toString("base64url")}`;

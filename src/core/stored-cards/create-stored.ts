@@ -13,6 +13,8 @@ export type StoringOrder = {
   readonly saveCard?: { readonly agreement?: AgreementTerms | undefined } | undefined;
   /** Whether the customer enters the security code of a stored card. `required` if absent. */
   readonly storedCardSecurityCode?: string | undefined;
+  /** Present for a set-up, which stores a card without a payment; with the agreement whose card it replaces, if any. */
+  readonly setUp?: { readonly agreementId?: AgreementId | undefined } | undefined;
 };
 
 /** Returns the problems of what a schema cannot express. */
@@ -45,15 +47,15 @@ function isDayFrom(day: string, now: Date): boolean {
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(day) && day >= now.toISOString().slice(0, 10);
 }
 
-/** Returns the agreement that a payment begins: its id follows from the session's. */
-export function agreementIdOf(sessionId: SessionId, { saveCard }: StoringOrder): AgreementId | undefined {
-  return saveCard?.agreement && deriveId(sessionId, "agreement");
+/** Returns the agreement that a payment begins, whose id follows from the session's, or the one that a set-up goes on with. */
+export function agreementIdOf(sessionId: SessionId, { saveCard, setUp }: StoringOrder): AgreementId | undefined {
+  return setUp?.agreementId ?? (saveCard?.agreement && deriveId(sessionId, "agreement"));
 }
 
 /** Returns what `create_session` records about a session with a customer's reference. */
 export function describeStored(sessionId: SessionId, order: StoringOrder): object {
   return {
-    role: order.saveCard === undefined ? "CUSTOMER" : "SAVE",
+    role: order.setUp ? "SETUP" : order.saveCard === undefined ? "CUSTOMER" : "SAVE",
     securityCode: order.storedCardSecurityCode ?? "required",
     terms: order.saveCard?.agreement && termsOf(order.saveCard.agreement),
     agreementId: agreementIdOf(sessionId, order),
@@ -62,10 +64,10 @@ export function describeStored(sessionId: SessionId, order: StoringOrder): objec
 
 /** Returns what tells two requests apart, always in the same order; undefined for a session without stored cards. */
 export function storingFingerprint(order: StoringOrder): object | undefined {
-  const { customerRef, saveCard, storedCardSecurityCode } = order;
+  const { customerRef, saveCard, storedCardSecurityCode, setUp } = order;
   if (customerRef === undefined) return undefined;
   const agreement = saveCard?.agreement && termsOf(saveCard.agreement);
-  return { customerRef, saveCard: saveCard && { agreement }, storedCardSecurityCode };
+  return { customerRef, saveCard: saveCard && { agreement }, storedCardSecurityCode, setUp };
 }
 
 function termsOf({ type, text, everyDays, endsOn, instalments, maxAmountMinor }: AgreementTerms): AgreementTerms {

@@ -1,4 +1,5 @@
 /** Tests what PostgreSQL refuses of stored cards, whoever calls it: rules S1 and S9 to S12 of docs/safety.md. */
+import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../dev/testing/for-file.ts";
 import type { PaymentSession } from "../rows/entities.ts";
@@ -255,5 +256,24 @@ describe("S12: amount 0 exactly for a set-up", () => {
       [session.id],
     );
     await expect(inserted).rejects.toThrow(/foreign key/);
+  });
+
+  const copyOf = (id: string, set: string) =>
+    `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at, stored)
+     SELECT $2, merchant_id, ${set}, expires_at, ${id} FROM payment_session WHERE id = $1`;
+  const zero = "0, currency, order_ref, secret_version";
+
+  it("refuses a session of 0 that is no set-up", async () => {
+    const session = await fixture.newSession();
+    const inserted = asOwner(copyOf("false", zero), [session.id, v7()]);
+    await expect(inserted).rejects.toThrow(/an amount is between 1 and/);
+    await expect(fixture.newSession({ amountMinor: 0 })).rejects.toThrow(/an amount is between 1 and/);
+  });
+
+  it("refuses an attempt of a session that has no row about its stored card", async () => {
+    const [session, id] = [await fixture.newSession(), v7()];
+    await asOwner(copyOf("true", zero), [session.id, id]);
+    const guarded = asOwner("SELECT app.guard_stored_attempt($1, gen_random_uuid(), gen_random_uuid(), 0)", [id]);
+    await expect(guarded).rejects.toThrow(/has a row that says what it does with it/);
   });
 });

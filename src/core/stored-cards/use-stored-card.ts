@@ -16,8 +16,8 @@ export type CustomersCards = {
   /** The last used one first. */
   readonly cards: readonly PaymentMethod[];
   readonly needsSecurityCode: boolean;
-  /** Absent where nothing is asked; without a text it is a checkbox. */
-  readonly saving?: { readonly agreementText: string | undefined } | undefined;
+  /** Absent where nothing is asked; without a text it is a checkbox, unless the session is a set-up. */
+  readonly saving?: { readonly agreementText: string | undefined; readonly isSetUp: boolean } | undefined;
 };
 
 // More than a person has; the widget shows them all.
@@ -44,10 +44,12 @@ export async function listStoredCards(
     loadStored(core.database, id),
     core.database.query<PaymentMethod>(selectCards, [id]),
   ]);
+  const isSetUp = stored.role === "SETUP";
   return {
-    cards,
+    // A set-up stores another card.
+    cards: isSetUp ? [] : cards,
     needsSecurityCode: stored.securityCode === "required",
-    saving: stored.role === "SAVE" ? { agreementText: stored.terms?.text } : undefined,
+    saving: isSetUp || stored.role === "SAVE" ? { agreementText: stored.terms?.text, isSetUp } : undefined,
   };
 }
 

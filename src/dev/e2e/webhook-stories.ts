@@ -51,6 +51,17 @@ function losingRefunds(core: Core): Core {
   };
 }
 
+const setUp = {
+  ...{ amountMinor: 0, orderRef: "setup", customerEmail: undefined, allowRepeatedOrder: true },
+  ...{ customerRef: "customer-8", saveCard: {}, setUp: {} },
+};
+
+async function expireAll(fixture: CoreFixture): Promise<void> {
+  await fixture.setClockAhead(31);
+  await expireOnce(fixture.core);
+  await fixture.setClockAhead(0);
+}
+
 /** Every type of event in at least one of them. */
 export const stories: readonly Story[] = [
   {
@@ -168,13 +179,35 @@ export const stories: readonly Story[] = [
     },
   },
   {
+    name: "set-up",
+    events: ["setup_session.succeeded", "payment_method.saved"],
+    order: setUp,
+    async play(fixture, session) {
+      const consent = { template: "set_up_1", locale: "en" };
+      await fixture.submitWith(session, { number: cards.approved, consent });
+      while (fixture.core.inFlight.size > 0) await Promise.all(fixture.core.inFlight);
+    },
+  },
+  {
+    name: "set-up, declined",
+    events: ["setup_session.failed"],
+    order: setUp,
+    async play(fixture, session) {
+      const consent = { template: "set_up_1", locale: "en" };
+      await fixture.submitWith(session, { number: cardNamed("No set-up"), consent });
+      await Promise.all(fixture.core.inFlight);
+    },
+  },
+  {
+    name: "set-up, expired",
+    events: ["setup_session.expired"],
+    order: setUp,
+    play: expireAll,
+  },
+  {
     name: "no payment",
     events: ["payment_session.expired"],
-    async play(fixture) {
-      await fixture.setClockAhead(31);
-      await expireOnce(fixture.core);
-      await fixture.setClockAhead(0);
-    },
+    play: expireAll,
   },
 ];
 

@@ -198,6 +198,11 @@ const ways = {
     await meetStoredCards(fixture, 1, { agreementText });
   },
 
+  async setUp(fixture) {
+    fixture.service.checkout.amountMinor = 0n;
+    await meetStoredCards(fixture, 0, { isSetUp: true });
+  },
+
   async storedCardLost(fixture) {
     await meetStoredCards(fixture, 2, {});
     await fixture.frame.locator("#cvc").fill("123");
@@ -219,7 +224,7 @@ async function meetChallenge(fixture: WidgetFixture, action: Parameters<typeof f
   await fixture.page.locator("#card .action h2").waitFor();
 }
 
-async function meetStoredCards(fixture: WidgetFixture, count: number, saving: { agreementText?: string }) {
+async function meetStoredCards(fixture: WidgetFixture, count: number, saving: Parameters<typeof fixture.service.store>[1]) {
   fixture.service.store(count, saving);
   fixture.offerStoredCards();
   await fixture.goToCheckout();

@@ -9,7 +9,7 @@ import { findViolations } from "./accessibility.ts";
 import { WidgetFixture, WidgetStage } from "./widget-fixture.ts";
 import { type Look, openInState, type WidgetState } from "./widget-states.ts";
 
-const [cardsText, anotherText, moreText, saveText, unavailableText] = texts;
+const [cardsText, anotherText, moreText, saveText, unavailableText, setUpText, , isSetUpText] = texts;
 const agreementText = "Roundhouse charges this card €12.00 for every bag of coffee that it sends, until you cancel.";
 
 let fixture: WidgetFixture;
@@ -21,7 +21,7 @@ beforeEach(async () => {
 });
 afterEach(() => fixture?.close());
 
-const open = async (count: number, saving?: { agreementText?: string }) => {
+const open = async (count: number, saving?: { agreementText?: string; isSetUp?: boolean }) => {
   fixture.service.store(count, saving);
   fixture.offerStoredCards();
   await fixture.goToCheckout();
@@ -82,6 +82,26 @@ describe("storing a card", () => {
     expect(await box().count()).toBe(0);
     await cards().last().check();
     expect(await box().count()).toBe(1);
+  });
+});
+
+describe("a set-up", () => {
+  it.each([
+    [undefined, { template: "set_up_1", locale: "en" }],
+    [agreementText, { template: "agreement", locale: "en" }],
+  ])("has a button that saves the card, and shows no amount: agreement %s", async (text, consent) => {
+    fixture.service.checkout.amountMinor = 0n;
+    await open(0, { isSetUp: true, ...(text && { agreementText: text }) });
+    const button = fixture.page.getByRole("button", { name: setUpText, exact: true });
+    await button.waitFor();
+    const shown = () => fixture.page.locator("#card").evaluate((place) => place.firstElementChild!.shadowRoot!.textContent);
+    expect(await shown()).not.toContain("0.00");
+    expect(await box().count()).toBe(0);
+    await fixture.enterCard();
+    await button.click();
+    await fixture.called("onSuccess");
+    expect(fixture.service.consents).toEqual([consent]);
+    expect(await shown()).toContain(isSetUpText);
   });
 });
 
@@ -214,6 +234,7 @@ describe("stored cards before axe-core", () => {
     "anotherCard",
     "firstStoredCard",
     "agreement",
+    "setUp",
     "storedCardLost",
   ];
 

@@ -150,7 +150,7 @@ export class CheckoutEmulator {
   }
 
   /** Gives the customer this many stored cards, of which one is an American Express card. */
-  store(count: number, saving?: { readonly agreementText?: string }): void {
+  store(count: number, saving?: { readonly agreementText?: string; readonly isSetUp?: boolean }): void {
     const brands = ["visa", "mastercard", "amex"];
     const storedCards = Array.from({ length: count }, (_, index) => ({
       paymentMethodId: `pm_${index + 1}`,

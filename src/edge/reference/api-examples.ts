@@ -216,6 +216,20 @@ export const cancelledAgreementResponse = {
 
 export const agreementsResponse = { agreements: [{ ...agreementSummary, gateways: [], renewals: [] }] };
 
+/** The body of a set-up with an agreement. */
+export const setUpRequest = {
+  customerRef: paymentMethodResponse.customerRef,
+  currency: "EUR",
+  saveCard: { agreement: agreementSummary.terms },
+};
+
+export const setUpResponse = {
+  ...createResponse,
+  orderRef: "setup",
+  amountMinor: 0,
+  agreementId: agreementSummary.agreementId,
+};
+
 /** The body of a charge without the customer. */
 export const chargeRequest = { amountMinor: 4900, currency: "EUR", orderRef: "order-1107", renewalRef: "2026-04" };
 

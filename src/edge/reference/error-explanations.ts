@@ -154,7 +154,7 @@ export const explanations = {
     "The refunds of a payment never add up to more than was captured. Read `amountRefundableMinor` of the session, and send at most that, or no amount for all of it.",
   ),
   vault_cannot_store: meaning(
-    "This installation uses a card vault that stores no cards, so a session cannot ask for it, and no agreement can be charged. Leave `saveCard` out.",
+    "This installation uses a card vault that stores no cards, so a session cannot ask for it, no set-up is possible, and no agreement can be charged. Leave `saveCard` out.",
   ),
   consent_required: state(
     "From the widget's `SubmitPayment`: the session begins an agreement, and the submission does not say that the customer has read its text. The session stays open. The widget sends it with each submission.",

@@ -14,7 +14,8 @@ export type Trait =
   | "cancel"
   | "refund"
   | "storing"
-  | "charge";
+  | "charge"
+  | "setUp";
 
 // The operations of the REST API that can answer each code. Codes of the widget, the vault, gRPC and the dashboard have
 // none.
@@ -67,7 +68,7 @@ const traitsOf: Readonly<Record<DomainErrorCode, readonly Trait[]>> = {
   vault_cannot_store: ["storing", "charge"],
   consent_required: [],
   security_code_required: [],
-  agreement_not_active: ["charge"],
+  agreement_not_active: ["charge", "setUp"],
   amount_exceeds_agreement: ["charge"],
   renewal_in_progress: ["charge"],
   renewal_paid: ["charge"],

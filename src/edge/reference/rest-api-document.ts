@@ -31,6 +31,8 @@ import {
   paymentMethodsResponse,
   refundResponse,
   sessionResponse,
+  setUpRequest,
+  setUpResponse,
 } from "./api-examples.ts";
 import { errorExamples, errorResponses, errorSchema, fieldErrorSchema, limitHeaders } from "./error-responses.ts";
 import { describeWebhooks, webhookParameters, webhookSchemas, webhookTag } from "./webhook-operations.ts";
@@ -164,6 +166,22 @@ const details: Readonly<Record<string, OperationDetails>> = {
     security: [withSecretKey],
     responseExamples: example("Deleted", {}),
     errors: errorResponses(["any", "secretKey", "lookup"]),
+  },
+  createSetupSession: {
+    summary: "Create a set-up",
+    successStatus: 201,
+    successDescription: "The session, and what the widget needs to show it.",
+    parameters: [{ $ref: "#/components/parameters/IdempotencyKey" }],
+    successHeaders: {
+      "Request-Id": header("Request-Id"),
+      Location: header("Location"),
+      "Idempotent-Replayed": header("Idempotent-Replayed"),
+      ...limitHeaders,
+    },
+    security: [withSecretKey],
+    requestExamples: example("A card with an agreement", setUpRequest),
+    responseExamples: example("A session that stores a card", setUpResponse),
+    errors: errorResponses(["any", "secretKey", "body", "lookup", "idempotency", "storing", "setUp"]),
   },
   listAgreements: {
     summary: "List agreements",

@@ -75,6 +75,19 @@ const occasions: Readonly<Record<WebhookType, { readonly summary: string; readon
     description:
       "An agreement has begun, needs another card, was cancelled or has ended: see `agreement`. The session is the one that began it.",
   },
+  "setup_session.succeeded": {
+    summary: "Set-up approved",
+    description:
+      "The card of a set-up was approved, and nothing was charged. Final. It is stored a moment later: `payment_method.saved` follows.",
+  },
+  "setup_session.failed": {
+    summary: "Set-up failed",
+    description: "The card of a set-up was declined, or no gateway gave a usable answer. Final. Offer another card.",
+  },
+  "setup_session.expired": {
+    summary: "Set-up expired",
+    description: "No card was submitted to a set-up. Final. Create another one if the customer still wants to store a card.",
+  },
   "webhook_endpoint.test": {
     summary: "Endpoint test",
     description: "Sent when you verify an endpoint. Answer with a 2xx status, which verifies it.",

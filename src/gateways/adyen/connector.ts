@@ -55,6 +55,7 @@ export class AdyenConnector implements Connector {
   readonly importsProof = true;
   readonly asksExemptions = true;
   readonly storedCards = "network";
+  readonly setsUp = true;
   readonly forwardFeatures = [];
   /**
    * The shortest life of any card's hold; most last longer, by card scheme:

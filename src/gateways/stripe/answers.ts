@@ -78,6 +78,18 @@ export function readNewIntent(reply: GatewayReply, attempt: AttemptAtGateway): P
 }
 
 /**
+ * Returns the more specific answer of two preparations of which at least one failed. Without a confirmation nothing can
+ * be held.
+ */
+export function whyUnconfirmed(method: Prepared, intent: Prepared): GatewayOutcome {
+  const failed = [method, intent].filter((one) => one.type !== "ready");
+  const order = ["declined", "notProcessed", "unknown"];
+  const [worst] = failed.toSorted((one, other) => order.indexOf(one.type) - order.indexOf(other.type));
+  if (worst === undefined) throw new Error("only called when a preparation failed");
+  return worst.type === "unknown" && intent.type === "ready" ? { ...worst, gatewayReference: intent.id } : worst;
+}
+
+/**
  * The answer to a confirmation. `unjudged` is a decline whose reason has to be read from the payment intent first.
  * `actionNeeded` is a payment that holds nothing until the customer acts, at the page in `url` if it is one that can be
  * shown; otherwise it must be cancelled before it is declined.
@@ -117,8 +129,8 @@ export function readConfirmation(reply: GatewayReply, attempt: AttemptAtGateway)
 }
 
 /** Reports whether an error is about the card or its customer. A failed authentication has the type of another error. */
-function isDecline(status: number, { type, code }: Json): boolean {
-  const isFailure = code === "payment_intent_authentication_failure";
+export function isDecline(status: number, { type, code }: Json): boolean {
+  const isFailure = code === "payment_intent_authentication_failure" || code === "setup_intent_authentication_failure";
   return (status === 402 && (type === "card_error" || isFailure)) || (status === 400 && isFailure);
 }
 
@@ -192,7 +204,7 @@ function intentIn(status: number, json: Json | undefined): unknown {
   return status === 400 && error?.code === "payment_intent_unexpected_state" ? error.payment_intent : undefined;
 }
 
-function refusedOrUntrusted(status: number, error: Json | undefined): Exclude<GatewayOutcome, { type: "held" }> {
+export function refusedOrUntrusted(status: number, error: Json | undefined): Exclude<GatewayOutcome, { type: "held" }> {
   // A key used for other content says that something was sent before.
   if (status === 400 && error?.type === "idempotency_error") return undecided(status);
   if (error?.type !== "invalid_request_error") return untrusted(status);

@@ -36,12 +36,12 @@ import {
   isKeptError,
   isKeySpent,
   isOtherContent,
-  type Prepared,
   readCapture,
   readConfirmation,
   readNewIntent,
   readPaymentMethod,
   readVoid,
+  whyUnconfirmed,
 } from "./answers.ts";
 import { type Form, intentPath, StripeApi, type StripeParts } from "./api.ts";
 import { readAction, readAuthenticated } from "./authentication.ts";
@@ -53,6 +53,7 @@ import { judgeDecline } from "./judge-decline.ts";
 import { mayBeForgotten } from "./key-life.ts";
 import { foundIntents, isFor, readRecord, readSearch } from "./payment-intent.ts";
 import { StripeRefunds } from "./refunds.ts";
+import { askSetUp, completeSetUp, lookUpSetUp, setUp } from "./set-up.ts";
 import { customerOf, eraseMethod, renewalForm, savingForm } from "./stored-cards.ts";
 import { secretKeyField, verifyAccount } from "./verify.ts";
 
@@ -73,6 +74,7 @@ export class StripeConnector implements Connector {
   /** A customer's payment is held for 7 days: https://docs.stripe.com/payments/place-a-hold-on-a-payment-method (2026). */
   readonly holdLifeMs = 7 * 24 * 60 * 60 * 1_000;
   readonly storedCards = "own";
+  readonly setsUp = true;
   readonly credentialFields: readonly CredentialField[];
   readonly authentication: GatewayAuthenticator = {
     // By manual confirmation: see creation.ts.
@@ -81,8 +83,12 @@ export class StripeConnector implements Connector {
     framing: "frame",
     // The payment intent is read instead.
     readReturn: () => undefined,
-    complete: (call, attempt) => this.#complete(call, attempt),
-    askAction: async (call, attempt) => readAction(await this.#read(call, attempt.gatewayReference ?? ""), attempt),
+    complete: (call, attempt) =>
+      attempt.amountMinor === 0 ? completeSetUp(this.#api, call, attempt) : this.#complete(call, attempt),
+    askAction: async (call, attempt) =>
+      attempt.amountMinor === 0
+        ? askSetUp(this.#api, call, attempt)
+        : readAction(await this.#read(call, attempt.gatewayReference ?? ""), attempt),
   };
   readonly refunds: GatewayRefunds;
   readonly #api: StripeApi;
@@ -102,7 +108,8 @@ export class StripeConnector implements Connector {
     if (reason !== undefined) {
       return { outcome: { type: "notProcessed", cause: "request_refused", reason } };
     }
-    const { storedCard } = request;
+    const { storedCard, amountMinor } = request;
+    if (amountMinor === 0) return setUp(this.#api, call, request);
     if (storedCard?.type === "renewal") return this.#renew(call, request, storedCard);
     const left = this.#api.sharedDeadline(call);
     const [{ reply, card, chosenBrand }, created] = await Promise.all([
@@ -196,7 +203,8 @@ export class StripeConnector implements Connector {
   }
 
   async lookUp(call: GatewayCall, attempt: AttemptAtGateway): Promise<LookUpAnswer> {
-    const { gatewayReference } = attempt;
+    const { gatewayReference, amountMinor } = attempt;
+    if (amountMinor === 0) return lookUpSetUp(this.#api, call, attempt);
     if (gatewayReference === undefined) return readSearch(await this.#search(call, attempt), attempt);
     return readRecord(await this.#read(call, gatewayReference), attempt);
   }
@@ -344,18 +352,6 @@ const unnameable = {
   kind: "GATEWAY_ERROR",
   reason: "the account has no search, and the payment is too old to be named by its key",
 } as const;
-
-/**
- * Returns the more specific answer of two preparations of which at least one failed. Without a confirmation nothing can
- * be held.
- */
-function whyUnconfirmed(method: Prepared, intent: Prepared): GatewayOutcome {
-  const failed = [method, intent].filter((one) => one.type !== "ready");
-  const order = ["declined", "notProcessed", "unknown"];
-  const [worst] = failed.toSorted((one, other) => order.indexOf(one.type) - order.indexOf(other.type));
-  if (worst === undefined) throw new Error("only called when a preparation failed");
-  return worst.type === "unknown" && intent.type === "ready" ? { ...worst, gatewayReference: intent.id } : worst;
-}
 
 /** Reports whether the account has no search, as in India: https://docs.stripe.com/search (2026). */
 function isUnavailable(reply: GatewayReply): boolean {

@@ -50,6 +50,12 @@ const authentication = (source: string): DeclineRow => ({
   declineCode: "authentication_required",
   source,
 });
+/** The code of a payment, and that of a set-up. */
+const unauthenticated: DeclineRow = {
+  ...authentication(`${errors}: the customer did not authenticate, or the bank refused`),
+  stop: "authentication_failed",
+  declineCode: "authentication_failed",
+};
 
 /**
  * The meaning of each of Stripe's decline codes. Rows whose names begin with `blocked.` are reasons of a charge whose
@@ -114,11 +120,8 @@ export const declines: DeclineTable = {
   authentication_required: authentication(codes),
   authentication_not_handled: authentication(codes),
   mobile_device_authentication_required: authentication(codes),
-  payment_intent_authentication_failure: {
-    ...authentication(`${errors}: the customer did not authenticate, or the bank refused`),
-    stop: "authentication_failed",
-    declineCode: "authentication_failed",
-  },
+  payment_intent_authentication_failure: unauthenticated,
+  setup_intent_authentication_failure: unauthenticated,
 
   fraudulent: fraud(codes),
   merchant_blacklist: fraud(codes),

@@ -63,8 +63,10 @@ CREATE FUNCTION app.audit(checked uuid[]) RETURNS TABLE (rule text, session_id u
   SELECT 'final_event', s.id, NULL FROM payment_session s
   WHERE s.id = ANY (checked)
     AND (SELECT array_agg(e.type) FROM outbox_event e WHERE e.session_id = s.id AND e.type IN (
-           'payment_session.succeeded','payment_session.declined','payment_session.degraded','payment_session.expired'))
-      IS DISTINCT FROM CASE WHEN s.status <> 'CREATED' THEN ARRAY['payment_session.' || lower(s.status)] END
+           'payment_session.succeeded','payment_session.declined','payment_session.degraded','payment_session.expired',
+           'setup_session.succeeded','setup_session.failed','setup_session.expired'))
+      IS DISTINCT FROM CASE WHEN s.status <> 'CREATED' THEN ARRAY[CASE WHEN s.amount_minor > 0 THEN 'payment_session.' || lower(s.status)
+        ELSE 'setup_session.' || CASE WHEN s.status IN ('DECLINED','DEGRADED') THEN 'failed' ELSE lower(s.status) END END] END
   UNION ALL
   SELECT 'event_sequence_gap', e.session_id, NULL FROM outbox_event e
   WHERE e.session_id = ANY (checked)

@@ -29,7 +29,8 @@ RETURNS SETOF payment_session LANGUAGE plpgsql SECURITY DEFINER SET search_path 
 DECLARE
   at timestamptz := app.clock();
 BEGIN
-  IF amount NOT BETWEEN 1 AND 999999999999 THEN PERFORM app.refuse('an amount is between 1 and 999999999999 minor units'); END IF;
+  -- A set-up is of 0; its row of stored_payment holds it to that (S12).
+  IF amount NOT BETWEEN (storing ->> 'role' IS DISTINCT FROM 'SETUP')::int AND 999999999999 THEN PERFORM app.refuse('an amount is between 1 and 999999999999 minor units'); END IF;
   IF in_currency !~ '^[A-Z]{3}$' THEN PERFORM app.refuse('a currency is three capital letters'); END IF;
   IF char_length(reference) NOT BETWEEN 1 AND 255 THEN PERFORM app.refuse('an order reference has 1 to 255 characters'); END IF;
   IF char_length(email) NOT BETWEEN 3 AND 254 THEN PERFORM app.refuse('an email address has 3 to 254 characters'); END IF;
@@ -258,7 +259,7 @@ DECLARE
   last xid8;
   at   timestamptz;
 BEGIN
-  SELECT id, merchant_id, status, winner_attempt_id, manual_capture, capture_asked_at, authentications, lease_until INTO s
+  SELECT id, merchant_id, amount_minor, status, winner_attempt_id, manual_capture, capture_asked_at, authentications, lease_until INTO s
   FROM partitions.payment_session_rest WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' FOR UPDATE;
   IF NOT FOUND THEN PERFORM app.lost('the lease was taken over'); END IF;
   at := date_trunc('milliseconds', app.clock());
@@ -298,7 +299,7 @@ BEGIN
     format('"%s:time"', public_event), to_json(to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))::text),
     format('"%s:settled"', public_event), to_json(app.public_time(at))::text), format('"%s:sequence"', public_event), event_sequence::text), 'UTF8');
   INSERT INTO partitions.outbox_event_rest (session_id, id, sequence, type, merchant_id, body, created_at, feed_position)
-  VALUES (of_session, event, event_sequence, 'payment_session.succeeded', s.merchant_id, event_bytes, at, greatest(pg_current_xact_id(), last));
+  VALUES (of_session, event, event_sequence, CASE s.amount_minor WHEN 0 THEN 'setup_session.succeeded' ELSE 'payment_session.succeeded' END, s.merchant_id, event_bytes, at, greatest(pg_current_xact_id(), last));
   INSERT INTO event_todo (session_id, sequence, created_at, due_at) VALUES (of_session, event_sequence, at, at + overdue_ms * interval '1 ms');
   RETURN NEXT;
 END $$;

@@ -66,7 +66,8 @@ BEGIN
     PERFORM app.refuse('a payment that is declined for its order names the session that pays it'); END IF;
   IF NEW.paying_session_id = NEW.id OR NEW.paying_session_id IS NOT NULL AND NEW.status = 'SUCCEEDED' THEN
     PERFORM app.refuse('an order is paid by another session'); END IF;
-  IF NEW.amount_minor NOT BETWEEN 1 AND 999999999999 THEN PERFORM app.refuse('an amount is between 1 and 999999999999 minor units'); END IF;
+  -- S12: 0 for a set-up alone, which has a row in stored_payment.
+  IF NEW.amount_minor NOT BETWEEN (NOT NEW.stored)::int AND 999999999999 THEN PERFORM app.refuse('an amount is between 1 and 999999999999 minor units'); END IF;
   IF NEW.currency !~ '^[A-Z]{3}$' THEN PERFORM app.refuse('a currency is three capital letters'); END IF;
   IF char_length(NEW.order_ref) NOT BETWEEN 1 AND 255 THEN PERFORM app.refuse('an order reference has 1 to 255 characters'); END IF;
   IF char_length(NEW.customer_email) NOT BETWEEN 3 AND 254 THEN PERFORM app.refuse('an email address has 3 to 254 characters'); END IF;
@@ -219,7 +220,7 @@ BEGIN
   IF NEW.capture_ordered_at IS NOT NULL AND NEW.status NOT IN ('AUTHORIZED','CAPTURED','VOIDING','VOIDED') THEN
     PERFORM app.refuse('only a hold has its capture ordered'); END IF;
   IF NEW.capture_ordered_at IS NOT NULL AND NEW.captured_amount_minor IS NULL THEN NEW.captured_amount_minor := NEW.amount_minor; END IF;
-  IF (NEW.captured_amount_minor IS NULL) <> (NEW.capture_ordered_at IS NULL) OR NEW.captured_amount_minor NOT BETWEEN 1 AND NEW.amount_minor THEN
+  IF (NEW.captured_amount_minor IS NULL) <> (NEW.capture_ordered_at IS NULL) OR NEW.captured_amount_minor NOT BETWEEN least(NEW.amount_minor, 1) AND NEW.amount_minor THEN
     PERFORM app.refuse('an ordered capture has an amount, at most the held one'); END IF;
   IF NEW.capture_failed_at IS NOT NULL AND NEW.status <> 'CAPTURED' THEN PERFORM app.refuse('only a recorded capture fails afterwards'); END IF;
   IF (NEW.capture_failed_before_at IS NULL) <> (NEW.capture_stands_at IS NULL) OR NEW.capture_failed_before_at >= NEW.capture_stands_at THEN

@@ -175,6 +175,8 @@ DECLARE
 BEGIN
   SELECT o.named_by, o.unrecorded_check_at, o.created_at INTO s FROM payment_session o WHERE o.id = of_session;
   SELECT * INTO p FROM stored_payment o WHERE o.session_id = of_session;
+  -- S12: a set-up is known by its row, and nothing is tried without one.
+  IF NOT FOUND THEN PERFORM app.refuse('a payment with a stored card has a row that says what it does with it'); END IF;
   IF p.role IN ('RENEWAL','RECOVERY') AND NOT EXISTS (
        SELECT FROM renewal r WHERE r.agreement_id = p.agreement_id AND r.renewal_ref = p.renewal_ref AND r.session_id = of_session AND r.paid_session_id IS NULL) THEN
     PERFORM app.refuse('the renewal is another session''s'); END IF;

@@ -2005,8 +2005,10 @@ AS $function$
   SELECT 'final_event', s.id, NULL FROM payment_session s
   WHERE s.id = ANY (checked)
     AND (SELECT array_agg(e.type) FROM outbox_event e WHERE e.session_id = s.id AND e.type IN (
-           'payment_session.succeeded','payment_session.declined','payment_session.degraded','payment_session.expired'))
-      IS DISTINCT FROM CASE WHEN s.status <> 'CREATED' THEN ARRAY['payment_session.' || lower(s.status)] END
+           'payment_session.succeeded','payment_session.declined','payment_session.degraded','payment_session.expired',
+           'setup_session.succeeded','setup_session.failed','setup_session.expired'))
+      IS DISTINCT FROM CASE WHEN s.status <> 'CREATED' THEN ARRAY[CASE WHEN s.amount_minor > 0 THEN 'payment_session.' || lower(s.status)
+        ELSE 'setup_session.' || CASE WHEN s.status IN ('DECLINED','DEGRADED') THEN 'failed' ELSE lower(s.status) END END] END
   UNION ALL
   SELECT 'event_sequence_gap', e.session_id, NULL FROM outbox_event e
   WHERE e.session_id = ANY (checked)
@@ -2195,7 +2197,7 @@ DECLARE
   last xid8;
   at   timestamptz;
 BEGIN
-  SELECT id, merchant_id, status, winner_attempt_id, manual_capture, capture_asked_at, authentications, lease_until INTO s
+  SELECT id, merchant_id, amount_minor, status, winner_attempt_id, manual_capture, capture_asked_at, authentications, lease_until INTO s
   FROM payment_session WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' FOR UPDATE;
   IF NOT FOUND THEN PERFORM app.lost('the lease was taken over'); END IF;
   at := date_trunc('milliseconds', app.clock());
@@ -2235,7 +2237,7 @@ BEGIN
     format('"%s:time"', public_event), to_json(to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))::text),
     format('"%s:settled"', public_event), to_json(app.public_time(at))::text), format('"%s:sequence"', public_event), event_sequence::text), 'UTF8');
   INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at, feed_position)
-  VALUES (of_session, event, event_sequence, 'payment_session.succeeded', s.merchant_id, event_bytes, at, greatest(pg_current_xact_id(), last));
+  VALUES (of_session, event, event_sequence, CASE s.amount_minor WHEN 0 THEN 'setup_session.succeeded' ELSE 'payment_session.succeeded' END, s.merchant_id, event_bytes, at, greatest(pg_current_xact_id(), last));
   INSERT INTO event_todo (session_id, sequence, created_at, due_at) VALUES (of_session, event_sequence, at, at + overdue_ms * interval '1 ms');
   RETURN NEXT;
 END $function$;
@@ -2412,8 +2414,9 @@ BEGIN
                     AND app.is_card_usable(m.merchant_id, m.fingerprint)) THEN
     RAISE EXCEPTION 'the stored card cannot be used any more' USING ERRCODE = 'LL006';
   END IF;
-  IF p.role IN ('SAVE','RECOVERY') THEN
+  IF p.role IN ('SAVE','RECOVERY','SETUP') THEN
     IF p.terms IS NOT NULL AND template IS NULL THEN PERFORM app.refuse('an agreement needs the customer''s consent'); END IF;
+    IF p.role = 'SETUP' AND template IS NULL THEN PERFORM app.refuse('a set-up needs the customer''s consent'); END IF;
     -- A card that is stored already is not stored again; its agreement is made.
     p.saving := CASE WHEN template IS NULL OR is_opened AND p.terms IS NULL THEN 'NOT_WANTED' ELSE 'REQUESTED' END;
     IF template IS NOT NULL THEN
@@ -2547,7 +2550,8 @@ AS $function$
 DECLARE
   at timestamptz := app.clock();
 BEGIN
-  IF amount NOT BETWEEN 1 AND 999999999999 THEN PERFORM app.refuse('an amount is between 1 and 999999999999 minor units'); END IF;
+  -- A set-up is of 0; its row of stored_payment holds it to that (S12).
+  IF amount NOT BETWEEN (storing ->> 'role' IS DISTINCT FROM 'SETUP')::int AND 999999999999 THEN PERFORM app.refuse('an amount is between 1 and 999999999999 minor units'); END IF;
   IF in_currency !~ '^[A-Z]{3}$' THEN PERFORM app.refuse('a currency is three capital letters'); END IF;
   IF char_length(reference) NOT BETWEEN 1 AND 255 THEN PERFORM app.refuse('an order reference has 1 to 255 characters'); END IF;
   IF char_length(email) NOT BETWEEN 3 AND 254 THEN PERFORM app.refuse('an email address has 3 to 254 characters'); END IF;
@@ -3126,6 +3130,8 @@ DECLARE
 BEGIN
   SELECT o.named_by, o.unrecorded_check_at, o.created_at INTO s FROM payment_session o WHERE o.id = of_session;
   SELECT * INTO p FROM stored_payment o WHERE o.session_id = of_session;
+  -- S12: a set-up is known by its row, and nothing is tried without one.
+  IF NOT FOUND THEN PERFORM app.refuse('a payment with a stored card has a row that says what it does with it'); END IF;
   IF p.role IN ('RENEWAL','RECOVERY') AND NOT EXISTS (
        SELECT FROM renewal r WHERE r.agreement_id = p.agreement_id AND r.renewal_ref = p.renewal_ref AND r.session_id = of_session AND r.paid_session_id IS NULL) THEN
     PERFORM app.refuse('the renewal is another session''s'); END IF;
@@ -3416,6 +3422,8 @@ BEGIN
     PERFORM FROM app.drop_card(of_session, 'DROPPED');
     RETURN;
   END IF;
+  -- In the order in which renewals lock them: an agreement before its card.
+  PERFORM FROM agreement a WHERE a.id = p.agreement_id FOR UPDATE;
   IF p.method_id IS NOT NULL THEN
     SELECT * INTO m FROM payment_method o WHERE o.id = p.method_id FOR UPDATE;
     IF m.status <> 'ACTIVE' THEN
@@ -3458,6 +3466,7 @@ BEGIN
   END IF;
   UPDATE payment_method o SET last_used_at = app.clock() WHERE o.id = m.id;
   PERFORM app.make_agreement(p, m.id);
+  PERFORM app.renew_agreement(p, m.id);
   RETURN QUERY UPDATE stored_payment o SET saving = 'KEPT', method_id = m.id, token_sealed = NULL, handle_sealed = NULL, save_due_at = NULL
     WHERE o.session_id = of_session RETURNING o.*;
 END $function$;
@@ -4019,6 +4028,18 @@ BEGIN
     EXECUTE format('DELETE FROM %I WHERE %s', one, app.of_merchant(one)) USING of_merchant;
   END LOOP;
 END $function$;
+
+-- function app.renew_agreement(p stored_payment, method uuid)
+CREATE OR REPLACE FUNCTION app.renew_agreement(p stored_payment, method uuid)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  UPDATE agreement a
+  SET method_id = method, status = 'ACTIVE', status_because = NULL, session_id = p.session_id, consented_at = p.consented_at, chain_version = a.chain_version + 1,
+    network = p.network, network_transaction_id = p.network_transaction_id, network_date = p.network_date, link_id = p.link_id, ds_trans_id = p.ds_trans_id,
+    own_connection_id = p.own_connection_id, own_customer = p.own_customer, own_method = p.own_method
+  WHERE a.id = p.agreement_id AND a.merchant_id = p.merchant_id AND a.customer_ref = p.customer_ref AND a.session_id <> p.session_id
+    AND a.status IN ('ACTIVE','NEEDS_CARD') AND p.role IN ('SETUP','RECOVERY') $function$;
 
 -- function app.renew_lease(of_session uuid, epoch integer, lease_ms double precision, unused_ms double precision, brand text, last4 text)
 CREATE OR REPLACE FUNCTION app.renew_lease(of_session uuid, epoch integer, lease_ms double precision, unused_ms double precision, brand text, last4 text)
@@ -4716,7 +4737,7 @@ DECLARE
   last xid8;
   at   timestamptz;
 BEGIN
-  SELECT id, merchant_id, status, winner_attempt_id, manual_capture, capture_asked_at, authentications, lease_until INTO s
+  SELECT id, merchant_id, amount_minor, status, winner_attempt_id, manual_capture, capture_asked_at, authentications, lease_until INTO s
   FROM partitions.payment_session_rest WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' FOR UPDATE;
   IF NOT FOUND THEN PERFORM app.lost('the lease was taken over'); END IF;
   at := date_trunc('milliseconds', app.clock());
@@ -4756,7 +4777,7 @@ BEGIN
     format('"%s:time"', public_event), to_json(to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))::text),
     format('"%s:settled"', public_event), to_json(app.public_time(at))::text), format('"%s:sequence"', public_event), event_sequence::text), 'UTF8');
   INSERT INTO partitions.outbox_event_rest (session_id, id, sequence, type, merchant_id, body, created_at, feed_position)
-  VALUES (of_session, event, event_sequence, 'payment_session.succeeded', s.merchant_id, event_bytes, at, greatest(pg_current_xact_id(), last));
+  VALUES (of_session, event, event_sequence, CASE s.amount_minor WHEN 0 THEN 'setup_session.succeeded' ELSE 'payment_session.succeeded' END, s.merchant_id, event_bytes, at, greatest(pg_current_xact_id(), last));
   INSERT INTO event_todo (session_id, sequence, created_at, due_at) VALUES (of_session, event_sequence, at, at + overdue_ms * interval '1 ms');
   RETURN NEXT;
 END $function$;
@@ -4957,8 +4978,9 @@ BEGIN
                     AND app.is_card_usable(m.merchant_id, m.fingerprint)) THEN
     RAISE EXCEPTION 'the stored card cannot be used any more' USING ERRCODE = 'LL006';
   END IF;
-  IF p.role IN ('SAVE','RECOVERY') THEN
+  IF p.role IN ('SAVE','RECOVERY','SETUP') THEN
     IF p.terms IS NOT NULL AND template IS NULL THEN PERFORM app.refuse('an agreement needs the customer''s consent'); END IF;
+    IF p.role = 'SETUP' AND template IS NULL THEN PERFORM app.refuse('a set-up needs the customer''s consent'); END IF;
     -- A card that is stored already is not stored again; its agreement is made.
     p.saving := CASE WHEN template IS NULL OR is_opened AND p.terms IS NULL THEN 'NOT_WANTED' ELSE 'REQUESTED' END;
     IF template IS NOT NULL THEN
@@ -5045,7 +5067,8 @@ AS $function$
 DECLARE
   at timestamptz := app.clock();
 BEGIN
-  IF amount NOT BETWEEN 1 AND 999999999999 THEN PERFORM app.refuse('an amount is between 1 and 999999999999 minor units'); END IF;
+  -- A set-up is of 0; its row of stored_payment holds it to that (S12).
+  IF amount NOT BETWEEN (storing ->> 'role' IS DISTINCT FROM 'SETUP')::int AND 999999999999 THEN PERFORM app.refuse('an amount is between 1 and 999999999999 minor units'); END IF;
   IF in_currency !~ '^[A-Z]{3}$' THEN PERFORM app.refuse('a currency is three capital letters'); END IF;
   IF char_length(reference) NOT BETWEEN 1 AND 255 THEN PERFORM app.refuse('an order reference has 1 to 255 characters'); END IF;
   IF char_length(email) NOT BETWEEN 3 AND 254 THEN PERFORM app.refuse('an email address has 3 to 254 characters'); END IF;
@@ -5344,7 +5367,7 @@ BEGIN
   IF NEW.capture_ordered_at IS NOT NULL AND NEW.status NOT IN ('AUTHORIZED','CAPTURED','VOIDING','VOIDED') THEN
     PERFORM app.refuse('only a hold has its capture ordered'); END IF;
   IF NEW.capture_ordered_at IS NOT NULL AND NEW.captured_amount_minor IS NULL THEN NEW.captured_amount_minor := NEW.amount_minor; END IF;
-  IF (NEW.captured_amount_minor IS NULL) <> (NEW.capture_ordered_at IS NULL) OR NEW.captured_amount_minor NOT BETWEEN 1 AND NEW.amount_minor THEN
+  IF (NEW.captured_amount_minor IS NULL) <> (NEW.capture_ordered_at IS NULL) OR NEW.captured_amount_minor NOT BETWEEN least(NEW.amount_minor, 1) AND NEW.amount_minor THEN
     PERFORM app.refuse('an ordered capture has an amount, at most the held one'); END IF;
   IF NEW.capture_failed_at IS NOT NULL AND NEW.status <> 'CAPTURED' THEN PERFORM app.refuse('only a recorded capture fails afterwards'); END IF;
   IF (NEW.capture_failed_before_at IS NULL) <> (NEW.capture_stands_at IS NULL) OR NEW.capture_failed_before_at >= NEW.capture_stands_at THEN
@@ -5806,7 +5829,8 @@ BEGIN
     PERFORM app.refuse('a payment that is declined for its order names the session that pays it'); END IF;
   IF NEW.paying_session_id = NEW.id OR NEW.paying_session_id IS NOT NULL AND NEW.status = 'SUCCEEDED' THEN
     PERFORM app.refuse('an order is paid by another session'); END IF;
-  IF NEW.amount_minor NOT BETWEEN 1 AND 999999999999 THEN PERFORM app.refuse('an amount is between 1 and 999999999999 minor units'); END IF;
+  -- S12: 0 for a set-up alone, which has a row in stored_payment.
+  IF NEW.amount_minor NOT BETWEEN (NOT NEW.stored)::int AND 999999999999 THEN PERFORM app.refuse('an amount is between 1 and 999999999999 minor units'); END IF;
   IF NEW.currency !~ '^[A-Z]{3}$' THEN PERFORM app.refuse('a currency is three capital letters'); END IF;
   IF char_length(NEW.order_ref) NOT BETWEEN 1 AND 255 THEN PERFORM app.refuse('an order reference has 1 to 255 characters'); END IF;
   IF char_length(NEW.customer_email) NOT BETWEEN 3 AND 254 THEN PERFORM app.refuse('an email address has 3 to 254 characters'); END IF;
@@ -6036,6 +6060,8 @@ BEGIN
     PERFORM FROM app.drop_card(of_session, 'DROPPED');
     RETURN;
   END IF;
+  -- In the order in which renewals lock them: an agreement before its card.
+  PERFORM FROM agreement a WHERE a.id = p.agreement_id FOR UPDATE;
   IF p.method_id IS NOT NULL THEN
     SELECT * INTO m FROM payment_method o WHERE o.id = p.method_id FOR UPDATE;
     IF m.status <> 'ACTIVE' THEN
@@ -6078,6 +6104,7 @@ BEGIN
   END IF;
   UPDATE payment_method o SET last_used_at = app.clock() WHERE o.id = m.id;
   PERFORM app.make_agreement(p, m.id);
+  PERFORM app.renew_agreement(p, m.id);
   RETURN QUERY UPDATE partitions.stored_payment_rest o SET saving = 'KEPT', method_id = m.id, token_sealed = NULL, handle_sealed = NULL, save_due_at = NULL
     WHERE o.session_id = of_session RETURNING o.*;
 END $function$;

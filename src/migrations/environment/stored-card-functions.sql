@@ -49,8 +49,9 @@ BEGIN
                     AND app.is_card_usable(m.merchant_id, m.fingerprint)) THEN
     RAISE EXCEPTION 'the stored card cannot be used any more' USING ERRCODE = 'LL006';
   END IF;
-  IF p.role IN ('SAVE','RECOVERY') THEN
+  IF p.role IN ('SAVE','RECOVERY','SETUP') THEN
     IF p.terms IS NOT NULL AND template IS NULL THEN PERFORM app.refuse('an agreement needs the customer''s consent'); END IF;
+    IF p.role = 'SETUP' AND template IS NULL THEN PERFORM app.refuse('a set-up needs the customer''s consent'); END IF;
     -- A card that is stored already is not stored again; its agreement is made.
     p.saving := CASE WHEN template IS NULL OR is_opened AND p.terms IS NULL THEN 'NOT_WANTED' ELSE 'REQUESTED' END;
     IF template IS NOT NULL THEN
@@ -100,6 +101,15 @@ LANGUAGE sql AS $$
   SELECT sha256(convert_to(connection || ' ' || method, 'UTF8')), of_merchant, due, due, connection, customer, method, begun WHERE method IS NOT NULL
   ON CONFLICT DO NOTHING $$;
 
+-- S9: an agreement goes on with the card of a set-up, or of a payment by a link, and its chain begins anew.
+CREATE FUNCTION app.renew_agreement(p stored_payment, method uuid) RETURNS void LANGUAGE sql AS $$
+  UPDATE agreement a
+  SET method_id = method, status = 'ACTIVE', status_because = NULL, session_id = p.session_id, consented_at = p.consented_at, chain_version = a.chain_version + 1,
+    network = p.network, network_transaction_id = p.network_transaction_id, network_date = p.network_date, link_id = p.link_id, ds_trans_id = p.ds_trans_id,
+    own_connection_id = p.own_connection_id, own_customer = p.own_customer, own_method = p.own_method
+  WHERE a.id = p.agreement_id AND a.merchant_id = p.merchant_id AND a.customer_ref = p.customer_ref AND a.session_id <> p.session_id
+    AND a.status IN ('ACTIVE','NEEDS_CARD') AND p.role IN ('SETUP','RECOVERY') $$;
+
 -- Ends the saving of a payment without a winner (DROPPED), or of a card that could not be stored in time (FAILED): then the agreement is
 -- made without a card. Returns the row, and none where the saving has ended already.
 CREATE FUNCTION partitions.drop_card_rest(of_session uuid, as_saving text) RETURNS SETOF stored_payment
@@ -142,6 +152,8 @@ BEGIN
     PERFORM FROM app.drop_card(of_session, 'DROPPED');
     RETURN;
   END IF;
+  -- In the order in which renewals lock them: an agreement before its card.
+  PERFORM FROM agreement a WHERE a.id = p.agreement_id FOR UPDATE;
   IF p.method_id IS NOT NULL THEN
     SELECT * INTO m FROM payment_method o WHERE o.id = p.method_id FOR UPDATE;
     IF m.status <> 'ACTIVE' THEN
@@ -184,6 +196,7 @@ BEGIN
   END IF;
   UPDATE payment_method o SET last_used_at = app.clock() WHERE o.id = m.id;
   PERFORM app.make_agreement(p, m.id);
+  PERFORM app.renew_agreement(p, m.id);
   RETURN QUERY UPDATE partitions.stored_payment_rest o SET saving = 'KEPT', method_id = m.id, token_sealed = NULL, handle_sealed = NULL, save_due_at = NULL
     WHERE o.session_id = of_session RETURNING o.*;
 END $$;

@@ -10,6 +10,7 @@ import {
   countedDeclines,
   countedMinutes,
   countedPayments,
+  isPayment,
 } from "./counted-facts.ts";
 
 // Settled payments that are counted in one transaction: a second of work, far below the longest statement.
@@ -43,7 +44,7 @@ const countInto = ({ table, keys, sums, timed, facts }: CountedTable): Statement
     name: `count_into_${table}`,
     text: `
       WITH ${fineness}
-      INSERT INTO ${table} AS c (${columns}) ${facts("s.settled_at >= $1::timestamptz AND s.settled_at < $2::timestamptz")}
+      INSERT INTO ${table} AS c (${columns}) ${facts(`s.settled_at >= $1::timestamptz AND s.settled_at < $2::timestamptz AND ${isPayment}`)}
       ON CONFLICT (merchant_id, minutes, starts_at, ${keys}) DO UPDATE SET ${[...added, ...(timed ? [latency] : [])]}`,
   };
 };

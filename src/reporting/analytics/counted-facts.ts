@@ -46,6 +46,9 @@ const when = "date_bin(f.minutes * interval '1 minute', s.settled_at, 'epoch') A
 const isChallenge = "t.flow <> 'FRICTIONLESS'";
 const hasPassed = "t.status IN ('AUTHENTICATED', 'ATTEMPTED')";
 
+/** SQL that says whether a session `s` is a payment, and not a set-up, which stores a card alone. */
+export const isPayment = "s.amount_minor > 0";
+
 /** SQL that says whether a session `s` offered a challenge. */
 export const isChallenged = `(s.authentications > 0 AND EXISTS (
   SELECT FROM authentication t WHERE t.session_id = s.id AND ${isChallenge}))`;

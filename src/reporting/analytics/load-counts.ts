@@ -17,6 +17,7 @@ import {
   countedDeclines,
   countedMinutes,
   countedPayments,
+  isPayment,
   fence,
   summedHistogram,
 } from "./counted-facts.ts";
@@ -144,7 +145,7 @@ const named = (columns: readonly string[]) => columns.map((name) => `${name} AS 
 function selectCounts({ table, keys, sums, timed, facts }: CountedTable, groups: readonly string[]): Statement {
   const columns = [...keys, ...sums, ...(timed ? ["latency"] : [])].map((name) => `r.${name}`);
   const since = `s.merchant_id = $1 AND s.settled_at >= greatest((SELECT counted_until FROM analytics_walk), $7)
-    AND s.settled_at < $8`;
+    AND s.settled_at < $8 AND ${isPayment}`;
   // A count never reaches 2^53 in a range; an amount may, and is passed as text.
   const summed = sums.map((name) =>
     name.endsWith("_minor") ? `sum(${name})::text AS "${camel(name)}"` : `sum(${name})::float8 AS "${camel(name)}"`,

@@ -4,13 +4,14 @@ import { currencies } from "../../gateways/stripe/currencies.ts";
 import { unreachable } from "../../platform/errors.ts";
 import { bankPageOf } from "../bank-pages.ts";
 import type { Book, Books } from "../books.ts";
-import type { Asking, CardPayment, Challenge, Challenges } from "../challenges.ts";
+import type { CardPayment, Challenge, Challenges } from "../challenges.ts";
 import type { CardResult, Issuer } from "../issuer.ts";
 import { type Authorization, isPart, type Ledger } from "../ledger.ts";
 import type { Pauses } from "../pauses.ts";
 import type { SavedCards } from "../saved-cards.ts";
 import { isCardNumber } from "./emulator-cards.ts";
 import { EmulatorCustomers } from "./emulator-customers.ts";
+import { askingOf, metadataIn, proofOf, seconds } from "./emulator-forms.ts";
 import type { Executed } from "./emulator-keys.ts";
 import {
   type Answered,
@@ -25,6 +26,7 @@ import {
   refusal,
   statusOf,
 } from "./emulator-objects.ts";
+import { EmulatorSetUps } from "./emulator-set-ups.ts";
 
 export type IntentParts = {
   readonly ledger: Ledger;
@@ -42,6 +44,7 @@ const objectsMax = 100_000;
 
 export class EmulatorIntents {
   readonly customers: EmulatorCustomers;
+  readonly setUps: EmulatorSetUps;
   readonly #parts: IntentParts;
   readonly #intents: Book<Intent>;
   readonly #methods: Book<PaymentMethod>;
@@ -58,6 +61,7 @@ export class EmulatorIntents {
     this.#intents = parts.books.open("stripe intent", objectsMax);
     this.#methods = parts.books.open("stripe payment method", objectsMax);
     this.customers = new EmulatorCustomers(parts, this.#methods);
+    this.setUps = new EmulatorSetUps(parts, this.#methods, this.customers);
     this.#asked = parts.books.open("stripe challenge", objectsMax);
     this.#byAuthorization = parts.books.open("stripe authorization", objectsMax);
     // "After next_actions are handled, no additional confirmation is required": https://docs.stripe.com/api/payment_intents
@@ -242,25 +246,10 @@ export class EmulatorIntents {
   }
 }
 
-/** Returns an imported authentication: https://docs.stripe.com/payments/payment-intents/three-d-secure-import (2026). */
-function proofOf({ form }: Asked): CardPayment["proof"] {
-  const field = (name: string) => form.get(`payment_method_options[card][three_d_secure][${name}]`);
-  const [dsTransactionId, cryptogram] = [field("transaction_id"), field("cryptogram")];
-  return dsTransactionId && cryptogram ? { dsTransactionId, cryptogram } : undefined;
-}
-
 function paymentOf(intent: Intent, { metadata, number }: PaymentMethod, proof: CardPayment["proof"]): CardPayment {
   const { account, value, currency } = intent;
   const orderRef = metadata.order_ref ?? "";
   return { acquirer: "STRIPE", account, reference: referenceOf(intent), orderRef, number, value, currency, proof };
-}
-
-/** Returns the permission to ask the customer: https://docs.stripe.com/api/payment_intents/confirm (2026). */
-function askingOf({ form }: Asked): Asking | undefined {
-  const returnUrl = form.get("return_url") ?? "";
-  if (form.get("error_on_requires_action") === "true" || !URL.canParse(returnUrl)) return undefined;
-  const isAny = form.get("payment_method_options[card][request_three_d_secure]") === "any";
-  return { wish: isAny ? "always" : "as_needed", returnUrl };
 }
 
 function confirmAnswer(intent: Intent, result: CardResult, { form }: Asked): Answered | Executed {
@@ -302,13 +291,4 @@ function unexpectedState(intent: Intent): Answered {
 
 function referenceOf({ metadata }: Intent): string {
   return metadata.attempt_id ?? "";
-}
-
-function metadataIn(form: URLSearchParams): Record<string, string> {
-  const named = [...form].map(([name, value]) => [/^metadata\[(\w+)\]$/.exec(name)?.[1], value]);
-  return Object.fromEntries(named.filter(([name]) => name !== undefined));
-}
-
-function seconds(): number {
-  return Math.floor(Date.now() / 1_000);
 }

@@ -100,13 +100,13 @@ export function intentView(intent: Intent, { expandsCharge = false, seenAs = int
 }
 
 // https://docs.stripe.com/error-codes#payment-intent-authentication-failure (2026).
-const authenticationFailure: Fields = {
+export const authenticationFailure: Fields = {
   code: "payment_intent_authentication_failure",
   message: "The provided PaymentMethod has failed authentication.",
   type: "invalid_request_error",
 };
 
-function redirectTo({ challenge, page }: NonNullable<Intent["asked"]>): Fields {
+export function redirectTo({ challenge, page }: NonNullable<Intent["asked"]>): Fields {
   return { type: "redirect_to_url", redirect_to_url: { return_url: challenge.returnUrl, url: page } };
 }
 

@@ -20,6 +20,8 @@ export type StripeEmulatorParts = IntentParts & {
 
 const intents = "/v1/payment_intents";
 const oneMethod = "/v1/payment_methods/(?<id>pm_[^/]+)";
+const setUps = "/v1/setup_intents";
+const oneSetUp = `${setUps}/(?<id>seti_[^/]+)`;
 const oneIntent = `${intents}/(?<id>pi_[^/]+)`;
 
 export function stripeRoutes(parts: StripeEmulatorParts): readonly Route[] {
@@ -78,6 +80,9 @@ export function stripeRoutes(parts: StripeEmulatorParts): readonly Route[] {
     ),
     route("GET", "/v1/refunds", "list_refunds", (asked) => refunds.list(asked)),
     route("GET", "/v1/refunds/(?<id>[^/]+)", "read_refund", (asked) => refunds.read(asked)),
+    route("POST", setUps, "create_set_up", (asked) => emulator.setUps.create(asked)),
+    route("GET", oneSetUp, "read_set_up", (asked) => emulator.setUps.read(asked)),
+    route("POST", `${oneSetUp}/confirm`, "confirm_set_up", (asked) => emulator.setUps.confirm(asked)),
     route("POST", "/v1/customers", "create_customer", (asked) => emulator.customers.create(asked)),
     route("DELETE", "/v1/customers/(?<id>[^/]+)", "delete_customer", (asked) => emulator.customers.delete(asked)),
     route("POST", `${oneMethod}/detach`, "detach", (asked) => emulator.customers.detach(asked)),

@@ -17,6 +17,9 @@ export const eventNames = [
   ["refund.pending", "A refund has had no answer for an hour."],
   ["payment_method.saved", "The card of an approved payment is stored."],
   ["agreement.updated", "An agreement has begun, needs another card, was cancelled or has ended."],
+  ["setup_session.succeeded", "The card of a set-up is approved."],
+  ["setup_session.failed", "The card of a set-up was declined, or no gateway could check it."],
+  ["setup_session.expired", "A set-up expired without a card."],
 ] as const;
 
 /** Form fields. An empty list means every type. */

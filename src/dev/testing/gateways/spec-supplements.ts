@@ -105,9 +105,20 @@ const taking = (properties: Json) => ({
   requestBody: { content: { "application/x-www-form-urlencoded": { schema: { type: "object", properties } } } },
 });
 
+const setupIntent = {
+  id: string,
+  object: { enum: ["setup_intent"] },
+  status: {
+    enum: ["requires_payment_method", "requires_confirmation", "requires_action", "processing", "canceled", "succeeded"],
+  },
+  payment_method: { ...string, nullable: true },
+  next_action: { type: "object", nullable: true },
+  last_setup_error: { type: "object", nullable: true },
+};
+
 /**
- * Operations that a file lacks, reduced to what is sent and read, by the types of npm stripe 23.1.0 (2026), Customers and
- * PaymentMethods. It is not verified that they are the same in the version of the file.
+ * Operations that a file lacks, reduced to what is sent and read, by the types of npm stripe 23.1.0 (2026), Customers,
+ * SetupIntents and PaymentMethods. It is not verified that they are the same in the version of the file.
  */
 const operations: Readonly<Record<string, SpecDocument["paths"]>> = {
   stripe: {
@@ -119,6 +130,24 @@ const operations: Readonly<Record<string, SpecDocument["paths"]>> = {
     },
     "/v1/customers/{customer}": {
       delete: answer({ id: string, object: { enum: ["customer"] }, deleted: { enum: [true] } }),
+    },
+    "/v1/setup_intents": {
+      post: {
+        ...taking({
+          customer: string,
+          usage: { enum: ["off_session", "on_session"] },
+          payment_method_types: { type: "array", items: string },
+          metadata: { type: "object", additionalProperties: string },
+        }),
+        ...answer(setupIntent),
+      },
+    },
+    "/v1/setup_intents/{intent}": { get: answer(setupIntent) },
+    "/v1/setup_intents/{intent}/confirm": {
+      post: {
+        ...taking({ payment_method: string, return_url: string, payment_method_options: { type: "object" } }),
+        ...answer(setupIntent),
+      },
     },
     "/v1/payment_methods/{payment_method}/detach": {
       post: answer({ id: string, object: { enum: ["payment_method"] }, customer: { type: "null" } }),

@@ -58,8 +58,8 @@ export function describeStoredCards(
     describeChains(payments);
     describeRefused(payments, subject.foreign);
     describeDistrust(payments);
-    it("and erases one where it is kept", () => eraseMethod(payments));
     if (subject.setsUp) it("and sets one up without a charge", () => setUp(payments));
+    it("and erases one where it is kept", () => eraseMethod(payments));
   });
 }
 

@@ -49,6 +49,7 @@ export class SandboxAConnector implements Connector {
   readonly forwardFeatures = ["form_body"] as const;
   readonly cardBrands = cardBrands;
   readonly storedCards = "own";
+  readonly setsUp = true;
   // SANDBOX_A ends a hold after seven days.
   readonly holdLifeMs = 7 * 24 * 60 * 60 * 1_000;
   readonly credentialFields: readonly CredentialField[] = [

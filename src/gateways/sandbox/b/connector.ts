@@ -56,6 +56,7 @@ export class SandboxBConnector implements Connector {
   readonly forwardFeatures = [];
   readonly cardBrands = cardBrands;
   readonly storedCards = "network";
+  readonly setsUp = true;
   // SANDBOX_B ends a hold after five days.
   readonly holdLifeMs = 5 * 24 * 60 * 60 * 1_000;
   readonly credentialFields: readonly CredentialField[] = [
