@@ -28,7 +28,7 @@ import { brakedPlan, ClaimRefused, countRefused } from "./card-testing/card-coun
 import type { Core } from "./core.ts";
 import { because, leftOut } from "./decide/because.ts";
 import { nextStep } from "./decide/next-step.ts";
-import { planRoute, type Route } from "./decide/plan-route.ts";
+import { planAsked, planRoute, type Route } from "./decide/plan-route.ts";
 import { type CasedRoute, cardFactsOf, followCases } from "./decide/routing-cases.ts";
 import { endDecided } from "./execute/decisions.ts";
 import { adoptIfHeld, captureWinner, markUnknown, tryGateway, voidHold } from "./execute/flow-steps.ts";
@@ -61,6 +61,7 @@ import {
   prepareStoring,
   recordStoring,
   type StoringClaim,
+  takeFirst,
 } from "./stored-cards/claim-stored.ts";
 
 /**
@@ -70,7 +71,8 @@ export type Submission = {
   readonly session: Pick<
     PaymentSession,
     "id" | "merchantId" | "phase" | "amountMinor" | "currency" | "details" | "manualCapture" | "captureBy" | "stored"
-  >;
+  > &
+    Partial<Pick<PaymentSession, "namedBy">>;
   readonly vaultToken: Secret;
   readonly signal: AbortSignal;
   /** Id of the API request, for support. */
@@ -138,7 +140,9 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
     rule.cases || rule.split ? followCases(rule, factsOf(core, session, rule, card)) : { route: rule };
   const canAsk = shopper?.browser !== undefined;
   const counted = fingerprint?.isCounted ? fingerprint : undefined; // rule:card-counted
-  const plan = planRoute(route, { canAsk });
+  // The customer of a link is there, and the chain begins anew: the bank is asked, whatever the rule says.
+  const authenticated = storing?.recovering ? planAsked(route, { canAsk }) : undefined;
+  const plan = authenticated ?? planRoute(route, { canAsk });
   const braked =
     rule.isBraking && counted
       ? await planWhileBraking(core, route, { merchantId: session.merchantId, card: counted, canAsk, plan })
@@ -180,6 +184,7 @@ async function claimAs(core: Core, submission: Submission, planned: Planned): Pr
     const provider = to?.providerFirst && providerBefore(opened, to);
     if (provider) {
       return commitAndReload(core, { sessionId }, async (tx) => {
+        if (storing) await takeFirst(tx, storing);
         await claimSession(tx, claim);
         if (storing) await recordStoring(tx, storing);
         const asked = { sessionId, provider, because: because.providerFirst(ruled), shopper };

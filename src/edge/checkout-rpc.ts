@@ -46,6 +46,7 @@ export type CheckoutParts = {
 export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof CheckoutService> {
   const merchantOf = ({ core }: EdgeEnvironment, { merchantId }: PaymentSession) =>
     core.hold(`merchant ${merchantId}`, () => findMerchant(parts.accounts, merchantId));
+  const open = (context: HandlerContext, sessionId: string) => openAt(parts.apiOrigin, context, sessionId);
   return {
     async getCheckout(request, context) {
       const { environment, session, payer } = await open(context, request.sessionId);
@@ -185,7 +186,8 @@ function noteSubmitted({ requestLimits }: EdgeEnvironment, session: PaymentSessi
 }
 
 /** Returns the caller's own session, if the calling page may show it. */
-async function open(
+async function openAt(
+  apiOrigin: string,
   context: HandlerContext,
   sessionId: string,
 ): Promise<{
@@ -208,9 +210,12 @@ async function open(
   if (endedAt !== undefined && endedAt + clientSecretReadMs < caller.environment.core.runtime.now().getTime()) {
     throw new DomainError("invalid_client_secret", "The session ended more than a day ago.");
   }
-  requireAllowedOrigin(caller.environment, checkoutOrigins, context.requestHeader.get("origin"));
+  const origin = context.requestHeader.get("origin");
+  // The page of a recovery link is the service's own.
+  const origins = session.namedBy !== null && origin === apiOrigin ? [apiOrigin] : checkoutOrigins;
+  requireAllowedOrigin(caller.environment, origins, origin);
   if (isPayable(session) && caller.environment.core.vault.carriesMerchantKey) requireKey(context, publishableKey);
-  return { environment: caller.environment, session, checkoutOrigins, payer, network: caller.network };
+  return { environment: caller.environment, session, checkoutOrigins: origins, payer, network: caller.network };
 }
 
 async function toCheckout(

@@ -9,6 +9,7 @@ import type { Authenticate } from "./authenticate.ts";
 import type { AuthenticationPages } from "./authentication-pages.ts";
 import type { EdgeEnvironments } from "./caller.ts";
 import type { ErrorStyle } from "./error-mapping.ts";
+import type { MerchantNameOf, RecoveryPage } from "./recovery-page.ts";
 
 export type EdgeParts = {
   readonly environments: EdgeEnvironments;
@@ -40,6 +41,8 @@ export type EdgeParts = {
     { readonly contentType: string; readonly bytes: Uint8Array; readonly keep?: "forever" | "never" }
   >;
   readonly authenticationPages: AuthenticationPages;
+  readonly recoveryPage: RecoveryPage;
+  readonly merchantNameOf: MerchantNameOf;
   /** Reports whether this process accepts traffic; for /readyz and grpc.health.v1. */
   readonly isReady: () => Promise<boolean>;
   /** Aborts when load balancers should send traffic elsewhere; calls are still served. */

@@ -156,6 +156,8 @@ function partsOf(environment: EdgeEnvironment, accounts: Database, bugs: unknown
       styleSource: "'sha256-style'",
       render: (name, { embedders = [] }) => [name, ...embedders].join(" "),
     },
+    recoveryPage: { files: new Map(), styleSource: "'sha256-style'", render: () => "a link's page" },
+    merchantNameOf: async () => "Example Shop",
     isReady: async () => true,
     draining: new AbortController().signal,
     stopping: new AbortController().signal,

@@ -32,7 +32,7 @@ import { refundService } from "./refunds-rpc.ts";
 import { beginRequest } from "./request-id.ts";
 import { createRpcAdapter, type RpcAdapter } from "./rpc-adapter.ts";
 import { sendRefusal } from "./rpc-form.ts";
-import { agreementService, paymentMethodService } from "./stored-cards-rpc.ts";
+import { createAgreementService, paymentMethodService } from "./stored-cards-rpc.ts";
 
 export type GrpcOptions = {
   /** True if any client that can connect may read the schemas. */
@@ -86,7 +86,7 @@ function route(parts: EdgeParts, { reflection }: GrpcOptions, router: ConnectRou
   router.service(PaymentSessionService, paymentSessionService);
   router.service(RefundService, refundService);
   router.service(PaymentMethodService, paymentMethodService);
-  router.service(AgreementService, agreementService);
+  router.service(AgreementService, createAgreementService(parts.apiOrigin));
   router.service(LedgerService, ledgerService);
   router.service(MetaService, createMetaService(parts.meta));
   parts.routeCheckout(router);

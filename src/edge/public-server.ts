@@ -24,12 +24,13 @@ import { meterRequest, noteMethod } from "./meter-request.ts";
 import { orderRules } from "./order-rules.ts";
 import { createMetaService, paymentSessionService } from "./payments-rpc.ts";
 import { answerProbes } from "./probes.ts";
+import { createRecoveryRoutes } from "./recovery-page.ts";
 import { serveReference } from "./reference/serve-reference.ts";
 import { refundService } from "./refunds-rpc.ts";
 import { type AnyRequest, beginRequest, requestIdOf, setAnswerHeaders } from "./request-id.ts";
 import type { LimitFields } from "./request-limits/request-limits.ts";
 import { createRpcAdapter } from "./rpc-adapter.ts";
-import { agreementService, paymentMethodService } from "./stored-cards-rpc.ts";
+import { createAgreementService, paymentMethodService } from "./stored-cards-rpc.ts";
 import { serveWidget } from "./widget-files.ts";
 
 // Longest part of a browser's user agent that gateways get: the longest in use have some 250 characters.
@@ -45,6 +46,7 @@ export function createPublicServer(parts: EdgeParts): Server {
     serveReference(),
     createNotificationIntake(parts.environments, parts.clientOf),
     createAuthenticationRoutes(parts.environments, parts.authenticationPages, parts.clientOf),
+    createRecoveryRoutes(parts),
     answerProbes(parts.isReady, parts.forwardingOf),
   ];
   return createHttpServer({
@@ -99,7 +101,7 @@ function createRest(parts: EdgeParts): Transcoder {
       createServiceImplSpec<typeof PaymentSessionService>(PaymentSessionService, paymentSessionService),
       createServiceImplSpec<typeof RefundService>(RefundService, refundService),
       createServiceImplSpec<typeof PaymentMethodService>(PaymentMethodService, paymentMethodService),
-      createServiceImplSpec<typeof AgreementService>(AgreementService, agreementService),
+      createServiceImplSpec<typeof AgreementService>(AgreementService, createAgreementService(parts.apiOrigin)),
       createServiceImplSpec<typeof LedgerService>(LedgerService, ledgerService),
       createServiceImplSpec<typeof MetaService>(MetaService, createMetaService(parts.meta)),
     ],

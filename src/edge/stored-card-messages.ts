@@ -30,7 +30,9 @@ export function describeStoredPayment({ session }: Pick<Payment, "session">, sto
     ...(methodId && { paymentMethodId: encodeId("pm", methodId) }),
     ...(agreementId && { agreementId: encodeId("agr", agreementId) }),
     ...(renewalRef != null && { renewalRef }),
-    ...((role === "SAVE" || role === "SETUP") && { savedCard: { status: SavedCard_Status[savingOf(session, stored)] } }),
+    ...((role === "SAVE" || role === "SETUP" || role === "RECOVERY") && {
+      savedCard: { status: SavedCard_Status[savingOf(session, stored)] },
+    }),
     ...(renewal && hasEndedUnpaid(session) && { retry: toRetry(retryOf(renewal)) }),
   };
 }

@@ -20,6 +20,7 @@ import { decodeId, encodeId } from "../platform/ids.ts";
 import { callerKey, momentOf, readIdempotencyKey, requestIdKey, requireMerchant } from "./caller.ts";
 import { chargeService } from "./charge-rpc.ts";
 import { describeCreated, setCreatedHeaders } from "./payments-rpc.ts";
+import { createRecoveryService } from "./recovery-rpc.ts";
 import { termsOf, toAgreementMessage, toPaymentMethodMessage } from "./stored-card-messages.ts";
 
 /** The rpcs about stored cards; every method sees its own merchant and environment only. */
@@ -66,10 +67,12 @@ export const paymentMethodService: ServiceImpl<typeof PaymentMethodService> = {
   },
 };
 
-/** The rpcs about agreements; every method sees its own merchant and environment only. */
-export const agreementService: ServiceImpl<typeof AgreementService> = {
-  ...chargeService,
+/** Creates the rpcs about agreements; every method sees its own merchant and environment only. `apiOrigin` is that of the public port. */
+export function createAgreementService(apiOrigin: string): ServiceImpl<typeof AgreementService> {
+  return { ...agreementService, ...chargeService, ...createRecoveryService(apiOrigin) };
+}
 
+const agreementService: Omit<ServiceImpl<typeof AgreementService>, "chargeAgreement" | "createRecoveryLink"> = {
   async listAgreements(request, context) {
     const { core, ...wanted } = pageOf(request, context);
     const { agreements, nextPageToken } = await listAgreements(core.database, wanted);

@@ -172,6 +172,7 @@ const writtenByFunctions = [
     "agreement",
     "renewal",
     "renewal_try",
+    "recovery_link",
     "card_state",
     "card_decline",
   ],

@@ -64,7 +64,7 @@ const guarded = [
     "void_unknown_attempts",
   ],
   ...["wake_session", "withdraw_decision"],
-  ...["begin_chain", "claim_stored", "drop_card", "keep_card", "use_stored_card"],
+  ...["begin_chain", "claim_stored", "drop_card", "keep_card", "open_link", "use_stored_card"],
 ];
 /** Those of all months at once, and of other tables. */
 const ofAllMonths = [
@@ -80,7 +80,7 @@ const ofAllMonths = [
   ...["fill_orders", "keep_partitions", "take_order", "update_order", "write_orders"],
   ...["cancel_agreement", "delete_method", "end_agreements", "end_erasure", "erase_stored_customer", "lose_card"],
   "read_stored_cards",
-  ...["remove_old_card_declines", "remove_stored_cards", "take_due_erasures", "take_due_savings"],
+  ...["remove_old_card_declines", "remove_stored_cards", "take_due_erasures", "take_due_savings", "make_link", "take_recovery"],
 ];
 /** Writes what the guards of another cell have checked. */
 const ofMoves = ["write_stored_cards"];
@@ -93,7 +93,7 @@ describe("the service's own role", () => {
         WHERE has_table_privilege(c.oid, p) OR p IN ('INSERT','UPDATE','REFERENCES') AND has_any_column_privilege(c.oid, p)) AS writes
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
       WHERE n.nspname NOT IN ('pg_catalog','information_schema','pg_toast') AND c.relkind IN ('r','p','v','m','f')
-        AND (c.relname ~ '^(payment_session|attempt|authentication|refund|stored_payment|payment_method|card_erasure|agreement|renewal|renewal_try|card_state|card_decline|orphaned_authorization)(_rest|_[0-9]{4}_[0-9]{2})?$'
+        AND (c.relname ~ '^(payment_session|attempt|authentication|refund|stored_payment|payment_method|card_erasure|agreement|renewal|renewal_try|recovery_link|card_state|card_decline|orphaned_authorization)(_rest|_[0-9]{4}_[0-9]{2})?$'
           OR n.nspname = 'app' OR c.relkind = 'v')`);
     expect(rows.filter(({ name }) => name.startsWith("partitions.")).length).toBeGreaterThanOrEqual(4 * 3);
     expect(rows.filter(({ writes }) => writes.length > 0)).toEqual([]);

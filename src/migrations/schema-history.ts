@@ -57,6 +57,7 @@ export const schemaHistory: Record<DatabaseKind, readonly SqlFile[]> = {
         "refund-functions",
         "stored-card-functions",
         "renewal-functions",
+        "recovery-links",
         "months",
       ],
     ]),

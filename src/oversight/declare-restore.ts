@@ -10,6 +10,7 @@ import { loadSession } from "../core/record/load-session.ts";
 import { attemptIdOf, openAttempt, openingOf } from "../core/record/open-attempt.ts";
 import type { Attempt, PaymentSession, PlannedConnection } from "../core/rows/entities.ts";
 import { heldInSql } from "../core/rows/payment.ts";
+import { takeDoubtfulRecoveries } from "../core/stored-cards/recovery/take-recovery.ts";
 import { findLostNames } from "../core/stored-cards/renewals/lost-names.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import type { AttemptId, MerchantId, SessionId } from "../platform/ids.ts";
@@ -74,6 +75,7 @@ export async function declareRestore(
     if (slice === 0) break;
     sessions += slice;
   }
+  await asOwner.query(takeDoubtfulRecoveries, []);
   await asOwner.query(setRestored, []);
   // Last, because until then no session that is not yet in doubt goes on, and nothing is refunded.
   await confirmTimeline(asOwner);

@@ -21,7 +21,8 @@ export type IdPrefix =
   | "sgn"
   | "blk"
   | "pm"
-  | "agr";
+  | "agr"
+  | "rl";
 
 declare const kind: unique symbol;
 
@@ -54,6 +55,8 @@ export type BlockId = Id<"blk">;
 /** Of a stored card. */
 export type MethodId = Id<"pm">;
 export type AgreementId = Id<"agr">;
+/** Of a link to pay a charge of an agreement. */
+export type RecoveryLinkId = Id<"rl">;
 
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
 // The first of the 26 digits carries only 3 bits and so is at most 7.

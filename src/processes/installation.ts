@@ -6,7 +6,9 @@ import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
 import { bundleAuthenticationPages } from "../../widget/authentication/bundle-pages.ts";
 import { bundleWidget } from "../../widget/bundle.ts";
 import { publishWidget } from "../../widget/publish.ts";
+import { bundleRecoveryPage } from "../../widget/recovery/bundle-page.ts";
 import { findOtherBrand } from "../accounts/api-keys.ts";
+import { findMerchant } from "../accounts/merchants.ts";
 import type { Config, ServiceConfig } from "../config/checked-config.ts";
 import { ConfigError } from "../config/config.ts";
 import { createBrakeTurn } from "../core/card-testing/brake-merchants.ts";
@@ -225,7 +227,11 @@ async function edgeParts(installation: Installation, readiness: Readiness): Prom
   const { config, environments, accounts, log } = installation;
   const served = byName(environments);
   const checkout = createCheckoutService({ accounts, apiOrigin: config.service.apiOrigin });
-  const [files, authenticationPages] = await Promise.all([bundleWidget(), bundleAuthenticationPages()]);
+  const [files, authenticationPages, recoveryPage] = await Promise.all([
+    bundleWidget(),
+    bundleAuthenticationPages(),
+    bundleRecoveryPage(),
+  ]);
   return {
     guestServices: { services: dashboardServices, route: createDashboardRoutes(dashboardParts(installation)) },
     environments: served,
@@ -241,6 +247,9 @@ async function edgeParts(installation: Installation, readiness: Readiness): Prom
     routeCheckout: (router) => router.service(CheckoutService, checkout),
     widgetFiles: publishWidget(files, version),
     authenticationPages,
+    recoveryPage,
+    merchantNameOf: async ({ core }, merchantId) =>
+      (await core.hold(`merchant ${merchantId}`, () => findMerchant(accounts, merchantId)))?.name ?? "",
     isReady: () => readiness.isReady(),
     draining: readiness.draining,
     stopping: readiness.stopping,

@@ -51,17 +51,28 @@ function statusLine(state: PaymentSession | undefined, dashboardUrl: string | un
 ${dashboardUrl !== undefined && html`<p><a href="${dashboardUrl}/payments/${state.sessionId}">See this payment on the dashboard</a></p>`}`;
 }
 
-function renewalsOf({ orderRef, renewals }: Order): Html {
+function renewalsOf(order: Order): Html {
+  const { orderRef, renewals } = order;
   return html`<section class="panel">
 <h2>Next bags</h2>
-${renewals.length > 0 && html`<ul class="steps">${renewals.map(renewal)}</ul>`}
+${renewals.length > 0 && html`<ul class="steps">${renewals.map((one) => renewal(order, one))}</ul>`}
 <form method="post" action="/orders/${orderRef}/renewals"><button class="button quiet">Charge the next bag</button></form>
 </section>`;
 }
 
-function renewal({ orderRef, status, amountMinor, currency, capturedVia, declineCode }: PaymentSession): Html {
+function renewal(order: Order, charge: PaymentSession): Html {
+  const { orderRef, status, amountMinor, currency, capturedVia, declineCode } = charge;
   const result = declineCode === undefined ? capturedVia && `via ${capturedVia}` : html`<code>${declineCode}</code>`;
-  return html`<li><p><strong>${orderRef}</strong> ${badge(status)} ${priceText({ amountMinor, currency })} ${result}</p></li>`;
+  const isUnpaid = status === "DECLINED" || status === "DEGRADED";
+  return html`<li><p><strong>${orderRef}</strong> ${badge(status)} ${priceText({ amountMinor, currency })} ${result}</p>
+${isUnpaid && linkOf(order, orderRef)}</li>`;
+}
+
+/** A shop sends the link by e-mail. */
+function linkOf({ orderRef, links }: Order, renewalRef: string): Html {
+  const url = links.get(renewalRef);
+  if (url !== undefined) return html`<p class="note">Sent to the customer: <a href="${url}">the link to pay it</a></p>`;
+  return html`<form method="post" action="/orders/${orderRef}/links"><button class="button quiet" name="renewal" value="${renewalRef}">Send a link</button></form>`;
 }
 
 function attempt(state: PaymentAttempt): Html {

@@ -27,6 +27,8 @@ export type Order = {
   readonly webhooks: ReceivedWebhook[];
   /** The later charges of a subscription. */
   readonly renewals: PaymentSession[];
+  /** The links by which the customer pays charges that were declined, by the charge's reference. */
+  readonly links: Map<string, string>;
 };
 
 // A demo may run for weeks; orders beyond the latest thousand are dropped.
@@ -41,7 +43,7 @@ export class Orders {
 
   add(order: Pick<Order, "orderRef" | "product" | "customer">): Order {
     const { amountMinor, currency } = order.product;
-    const later = { sessions: [], state: undefined, webhooks: [], renewals: [] };
+    const later = { sessions: [], state: undefined, webhooks: [], renewals: [], links: new Map<string, string>() };
     const added: Order = { ...order, amountMinor, currency, ...later };
     this.#orders.set(order.orderRef, added);
     const oldest = this.#orders.keys().next().value;
@@ -70,6 +72,16 @@ export class Orders {
     if (order.renewals.some(({ sessionId }) => sessionId === renewal.sessionId)) return;
     order.renewals.push(renewal);
     this.#changes.emit(order.orderRef);
+  }
+
+  /** Records that a charge was paid by its link; a payment of anything else changes nothing. */
+  recordPaidByLink(paid: PaymentSession): void {
+    for (const order of this.#orders.values()) {
+      const index = order.renewals.findIndex(({ orderRef }) => orderRef === paid.orderRef);
+      if (index < 0) continue;
+      order.renewals[index] = paid;
+      this.#changes.emit(order.orderRef);
+    }
   }
 
   /** Returns false for a webhook that was already received: deliveries are repeated until they are acknowledged. */

@@ -175,6 +175,23 @@ function routesOf(config: ShopConfig, tester: CardTester): Route[] {
       },
     },
     {
+      // The customer pays a declined charge by a link, with this card or another one.
+      method: "POST",
+      path: /^\/orders\/([\w-]+)\/links$/,
+      handle: async ({ request, response, orderRef }) => {
+        if (request.headers["sec-fetch-site"] !== "same-origin") notFound();
+        const { renewals, links, state } = own(request, orderRef);
+        const wanted = new URLSearchParams(await readText(request)).get("renewal");
+        const declined = renewals.find((renewal) => renewal.orderRef === wanted) ?? notFound();
+        const { amountMinor, currency } = declined;
+        const returnTo = `http://${request.headers.host}/orders/${orderRef}`;
+        const link = { orderRef: declined.orderRef, amountMinor, currency, returnTo };
+        const { url } = await api().createRecoveryLink(state?.agreementId ?? notFound(), link);
+        links.set(declined.orderRef, url);
+        response.writeHead(303, { Location: `/orders/${orderRef}` }).end();
+      },
+    },
+    {
       method: "GET",
       path: /^\/orders\/([\w-]+)$/,
       handle: ({ response, orderRef }) => sendPage(response, orderPage(found(orderRef), config.dashboardUrl)),

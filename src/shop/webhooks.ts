@@ -34,6 +34,7 @@ export class WebhookReceiver {
     if (event.type === "webhook_endpoint.test" || event.type === "unknown") return;
     this.#orders.ownSessionId ??= event.data.sessionId;
     const order = this.#orders.find(event.data.orderRef);
+    if (!order && event.type === "payment_session.succeeded") this.#orders.recordPaidByLink(event.data);
     if (!order) return;
     this.#orders.recordWebhook(order, { webhookId: String(webhookId), type: event.type, receivedAt: new Date() });
     // A shop ships the goods here, and not in the browser's onSuccess: once, on payment_session.succeeded.

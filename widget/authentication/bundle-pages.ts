@@ -17,8 +17,8 @@ const names: readonly PageName[] = ["frame", "window", "return"];
 
 /** Builds the scripts and the style, and returns them with the function that renders the pages. */
 export async function bundleAuthenticationPages() {
-  const style = await buildStyle();
-  const scripts = await Promise.all(names.map(async (name) => [name, await buildScript(name)] as const));
+  const style = await buildPageStyle(new URL("page.css", import.meta.url));
+  const scripts = await Promise.all(names.map(async (name) => [name, await buildPageScript(`authentication/${name}.ts`)] as const));
   const pathOf = Object.fromEntries(
     scripts.map(([name, bytes]) => [name, `/authentication/${name}-${digestOf(bytes, "hex").slice(0, 16)}.js`]),
   );
@@ -51,13 +51,14 @@ function textPage(name: "window" | "return", head: string, acceptLanguage: strin
   return pageOf(language, going, head, body);
 }
 
-function pageOf(language: string, title: string, head: string, body: string): string {
+/** Returns a whole page. */
+export function pageOf(language: string, title: string, head: string, body: string): string {
   const direction = isRightToLeft(language) ? "rtl" : "ltr";
   return `<!doctype html><html lang="${language}" dir="${direction}"><head><meta charset="utf-8"><title>${title}</title><meta name="viewport" content="width=device-width">${head}</head><body>${body}</body></html>`;
 }
 
 /** Returns the first language of a browser that these pages have. */
-function languageOf(acceptLanguage: string): keyof typeof pageTexts {
+export function languageOf(acceptLanguage: string): keyof typeof pageTexts {
   for (const range of acceptLanguage.split(",")) {
     const tag = range.split(";")[0]!.trim();
     if (/^en\b/i.test(tag)) return "en";
@@ -67,21 +68,18 @@ function languageOf(acceptLanguage: string): keyof typeof pageTexts {
   return "en";
 }
 
-async function buildScript(name: PageName): Promise<Uint8Array> {
-  const { outputFiles } = await build({
-    ...browserSettings,
-    entryPoints: [`authentication/${name}.ts`],
-    format: "iife",
-  });
+/** Builds the script of a page, given by its path from the widget's folder. */
+export async function buildPageScript(entryPoint: string): Promise<Uint8Array> {
+  const { outputFiles } = await build({ ...browserSettings, entryPoints: [entryPoint], format: "iife" });
   return outputFiles[0]!.contents;
 }
 
-async function buildStyle(): Promise<string> {
-  const source = readFileSync(new URL("page.css", import.meta.url), "utf8");
-  const { code } = await transform(source, { loader: "css", minify: true, charset: "utf8" });
+/** Builds the inline style of a page. */
+export async function buildPageStyle(file: URL): Promise<string> {
+  const { code } = await transform(readFileSync(file, "utf8"), { loader: "css", minify: true, charset: "utf8" });
   return code.trim();
 }
 
-function digestOf(content: string | Uint8Array, encoding: "base64" | "hex"): string {
+export function digestOf(content: string | Uint8Array, encoding: "base64" | "hex"): string {
   return createHash("sha256").update(content).digest(encoding);
 }

@@ -19,10 +19,12 @@ import type {
   AgreementFilters,
   AgreementPage,
   NewCharge,
+  NewRecoveryLink,
   NewSetup,
   PaymentMethod,
   PaymentMethodFilters,
   PaymentMethodPage,
+  RecoveryLink,
 } from "./stored-card.ts";
 
 /** The address of the service, the caller's key, and the bounds of a call. */
@@ -228,6 +230,16 @@ export class RestClient {
     const path = `/agreements/${encodeURIComponent(agreementId)}/payment-sessions`;
     const request = { method: "POST", path, headers, body: JSON.stringify(charge) } as const;
     return this.#call<PaymentSession>(request, "sessionId", options, this.#longPatience);
+  }
+
+  /**
+   * Makes the link by which the customer pays a charge that is not paid; a charge has one. Send it to the customer alone: whoever has it can
+   * pay with the customer's stored cards.
+   */
+  createRecoveryLink(agreementId: string, link: NewRecoveryLink, options: CallOptions = {}): Promise<RecoveryLink> {
+    const headers = { "content-type": "application/json" };
+    const path = `/agreements/${encodeURIComponent(agreementId)}/recovery-links`;
+    return this.#call<RecoveryLink>({ method: "POST", path, headers, body: JSON.stringify(link) }, "url", options);
   }
 
   /** `member` is always present in an answer of the service; without it, the answer is from another server. */

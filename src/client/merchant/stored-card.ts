@@ -104,3 +104,25 @@ export type NewCharge = {
   /** Your own data about the order: at most 20 keys. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
 };
+
+/** What a link asks the customer to pay: a charge of an agreement that is not paid. */
+export type NewRecoveryLink = {
+  /** The charge's first link fixes it, with the currency and `orderRef`. */
+  readonly amountMinor: number;
+  /** ISO 4217, such as EUR. */
+  readonly currency: string;
+  readonly orderRef: string;
+  /** Your reference of the charge, as in its tries. The default is `orderRef`. */
+  readonly renewalRef?: string | undefined;
+  /** Your page to which the customer goes back after the payment: an https address. */
+  readonly returnTo?: string | undefined;
+  /** 1 to 720; 168 when not given. */
+  readonly expiresInHours?: number | undefined;
+};
+
+/** A link to the service's page on which the customer pays. */
+export type RecoveryLink = {
+  readonly url: string;
+  /** RFC 3339. */
+  readonly expiresAt: string;
+};

@@ -87,7 +87,7 @@ export async function authorize(
     ...answered,
     outcome: extras.authentication ? outcome : withoutAction(outcome),
     // What a gateway says about a customer who is not there is no authentication.
-    ...(session.namedBy !== null && { authenticated: undefined }),
+    ...(extras.storedCard?.type === "renewal" && { authenticated: undefined }),
   };
   const health = classifyHealth(answer.outcome, connector);
   core.circuitBreaker.record(attempt.connectionId, health, core.runtime.now(), attempt.gateway);

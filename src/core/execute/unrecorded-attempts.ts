@@ -152,7 +152,7 @@ function voidAskedAtOf({ unrecordedVoids }: PaymentSession, { id }: Pick<Attempt
 }
 
 /** An attempt whose row may be lost. Its names, and when it may have begun and was sent at the latest, are the session's unless given. */
-type Lost = ConnectionInUse & { readonly round: number } & Partial<LostNames>;
+type Lost = ConnectionInUse & { readonly round: number } & Partial<Omit<LostNames, "mayAsk">>;
 
 /**
  * Returns the rounds at a connection whose rows may be lost. A round 1 follows only where the gateway runs authentication,
@@ -185,9 +185,9 @@ async function renewalsLost(
 ): Promise<Lost[]> {
   const names = await findLostNames(core.database, session);
   return connections.flatMap((connection) =>
-    names.flatMap((lost) => {
+    names.flatMap(({ mayAsk, ...lost }) => {
       const known = lost.namedBy === session.namedBy ? attempts : [];
-      return roundsLost(core, connection, known, { mayRepeat: false }).map((one) => ({ ...one, ...lost }));
+      return roundsLost(core, connection, known, { mayRepeat: mayAsk }).map((one) => ({ ...one, ...lost }));
     }),
   );
 }

@@ -8,13 +8,18 @@ import type { Core } from "../core.ts";
 import { commitAndReload, type Reloaded } from "../execute/work.ts";
 import { type Claim, claimSession, type Opening } from "../record/payment-functions.ts";
 import { loadStored } from "./load-stored.ts";
+import { takeRecovery } from "./recovery/take-recovery.ts";
 import { type StoredPayment, StoredPaymentEntity, storedColumns } from "./stored-rows.ts";
 
 /** The sentence that the customer has agreed to: its name in the widget, and the language in which it was shown. */
 export type Consent = { readonly template: string; readonly locale: string };
 
 /** A submission that is about to be claimed. */
-export type StoringClaim = { readonly values: readonly unknown[] };
+export type StoringClaim = {
+  readonly values: readonly unknown[];
+  /** The session whose claim takes a renewal. */
+  readonly recovering: SessionId | undefined;
+};
 
 // Nobody can guess a handle: 192 random bits.
 const handleBytes = 24;
@@ -61,7 +66,8 @@ export async function prepareStoring(
         shopper?.shopperUserAgent?.slice(0, userAgentCharacters) ?? null,
       ]
     : Array(7).fill(null);
-  return { values: [session.id, ...saving, saveDueMs, cardLifeMs] };
+  const recovering = stored.role === "RECOVERY" ? session.id : undefined;
+  return { values: [session.id, ...saving, saveDueMs, cardLifeMs], recovering };
 }
 
 /** Returns the associated data under which the token of a card that is being stored is sealed. */
@@ -99,12 +105,18 @@ export async function recordStoring(tx: Queryable, { values }: StoringClaim): Pr
   }
 }
 
+/** Takes what the claim of a session needs before it, which is the renewal of a link. */
+export async function takeFirst(tx: Queryable, { recovering }: StoringClaim): Promise<void> {
+  if (recovering !== undefined) await takeRecovery(tx, recovering);
+}
+
 /** Claims a session in one transaction with what it does about a stored card. */
 export function claimAndStore(
   core: Core,
   { claim, first, storing }: { claim: Claim; first: Opening | undefined; storing: StoringClaim },
 ): Promise<Reloaded> {
   return commitAndReload(core, claim, async (tx) => {
+    await takeFirst(tx, storing);
     const claimed = await claimSession(tx, claim, first);
     return { loaded: { ...claimed, stored: await recordStoring(tx, storing) }, openedAttemptId: first?.id };
   });

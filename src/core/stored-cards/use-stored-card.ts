@@ -49,7 +49,10 @@ export async function listStoredCards(
     // A set-up stores another card.
     cards: isSetUp ? [] : cards,
     needsSecurityCode: stored.securityCode === "required",
-    saving: isSetUp || stored.role === "SAVE" ? { agreementText: stored.terms?.text, isSetUp } : undefined,
+    saving:
+      isSetUp || stored.role === "SAVE" || stored.role === "RECOVERY"
+        ? { agreementText: stored.terms?.text, isSetUp }
+        : undefined,
   };
 }
 

@@ -245,6 +245,14 @@ export const chargeResponse = {
   renewalRef: chargeRequest.renewalRef,
 };
 
+/** The body of a link to a charge. */
+export const recoveryLinkRequest = { ...chargeRequest, returnTo: "https://shop.example.com/account" };
+
+export const recoveryLinkResponse = {
+  url: "https://pay.example.com/recover#rl_01jq3v5x8re3gs6t7v9wxy2z4c_t1_1_NX9rnLTnD4R0mYdLJ4qvUqTgQ2dDPu0JhpB7nq9y2oE",
+  expiresAt: "2026-04-11T08:15:30.000Z",
+};
+
 export const ledgerResponse = {
   entries: [
     {

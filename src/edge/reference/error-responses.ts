@@ -15,7 +15,8 @@ export type Trait =
   | "refund"
   | "storing"
   | "charge"
-  | "setUp";
+  | "setUp"
+  | "link";
 
 // The operations of the REST API that can answer each code. Codes of the widget, the vault, gRPC and the dashboard have
 // none.
@@ -65,13 +66,13 @@ const traitsOf: Readonly<Record<DomainErrorCode, readonly Trait[]>> = {
   missing_idempotency_key: ["refund", "idempotency", "charge"],
   state_conflict: [],
   idempotency_key_reused: ["idempotency", "refund", "charge"],
-  vault_cannot_store: ["storing", "charge"],
+  vault_cannot_store: ["storing", "charge", "link"],
   consent_required: [],
   security_code_required: [],
-  agreement_not_active: ["charge", "setUp"],
-  amount_exceeds_agreement: ["charge"],
+  agreement_not_active: ["charge", "setUp", "link"],
+  amount_exceeds_agreement: ["charge", "link"],
   renewal_in_progress: ["charge"],
-  renewal_paid: ["charge"],
+  renewal_paid: ["charge", "link"],
   retry_not_allowed: ["charge"],
   endpoint_not_allowed: [],
   rate_limited: ["secretKey"],

@@ -55,7 +55,8 @@ BEGIN
   IF (NEW.held_at IS NULL) <> (NEW.held_until IS NULL) OR NEW.held_at IS NULL AND num_nonnulls(NEW.capture_asked_at, NEW.capture_due_at) > 0
      OR NEW.held_until < NEW.held_at OR NEW.capture_due_at > NEW.held_until THEN
     PERFORM app.refuse('a hold has its beginning and its end, and its order between them'); END IF;
-  IF NEW.named_by IS NOT NULL AND (NEW.authentications > 0 OR num_nonnulls(NEW.browser_sealed, NEW.awaiting_since) > 0 OR NEW.manual_capture) THEN
+  IF NEW.named_by IS NOT NULL AND (NEW.authentications > 0 OR num_nonnulls(NEW.browser_sealed, NEW.awaiting_since) > 0 OR NEW.manual_capture)
+     AND NOT EXISTS (SELECT FROM partitions.stored_payment_rest WHERE session_id = NEW.id AND role = 'RECOVERY' AND NOT NEW.manual_capture) THEN
     PERFORM app.refuse('a renewal has no customer to ask, and is captured at once'); END IF;
   IF NEW.capture_by <= NEW.expires_at THEN PERFORM app.refuse('a capture comes after the submission'); END IF;
   IF NEW.held_at IS NOT NULL AND (NEW.vault_token IS NOT NULL OR NEW.browser_sealed IS NOT NULL) THEN

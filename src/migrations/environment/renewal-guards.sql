@@ -180,9 +180,10 @@ BEGIN
   IF p.role IN ('RENEWAL','RECOVERY') AND NOT EXISTS (
        SELECT FROM renewal r WHERE r.agreement_id = p.agreement_id AND r.renewal_ref = p.renewal_ref AND r.session_id = of_session AND r.paid_session_id IS NULL) THEN
     PERFORM app.refuse('the renewal is another session''s'); END IF;
+  IF p.role IN ('RENEWAL','RECOVERY') AND s.unrecorded_check_at IS NULL AND of_attempt <> app.attempt_name(s.named_by, connection, of_round) THEN
+    PERFORM app.refuse('an attempt of a renewal has its name'); END IF;
   IF p.role = 'RENEWAL' AND s.unrecorded_check_at IS NULL THEN
     SELECT o.merchant_id, o.fingerprint, o.brand INTO m FROM payment_method o WHERE o.id = p.method_id;
-    IF of_attempt <> app.attempt_name(s.named_by, connection, of_round) THEN PERFORM app.refuse('an attempt of a renewal has its name'); END IF;
     IF p.own_connection_id IS DISTINCT FROM connection AND p.network_transaction_id IS NULL THEN
       PERFORM app.refuse('a gateway continues its own chain, or one with a network transaction id'); END IF;
     IF app.agreement_refusal(p.agreement_id, p.renewal_ref, p.amount_minor, p.currency, s.created_at) IS NOT NULL THEN

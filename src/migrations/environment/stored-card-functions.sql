@@ -91,7 +91,7 @@ CREATE FUNCTION app.make_agreement(p stored_payment, method uuid) RETURNS void L
     (p.terms ->> 'endsOn')::date, (p.terms ->> 'instalments')::int, (p.terms ->> 'maxAmountMinor')::bigint,
     CASE WHEN method IS NULL THEN 'NEEDS_CARD' ELSE 'ACTIVE' END, CASE WHEN method IS NULL THEN 'card_not_stored' END,
     p.session_id, p.consented_at, p.network, p.network_transaction_id, p.network_date, p.link_id, p.ds_trans_id, p.own_connection_id, p.own_customer, p.own_method
-  WHERE p.terms IS NOT NULL
+  WHERE p.terms IS NOT NULL AND p.role <> 'RECOVERY'
   ON CONFLICT (id) DO NOTHING $$;
 
 -- Has a gateway erase the card that it keeps of a payment.
@@ -335,7 +335,7 @@ END $$;
 
 -- The tables of a merchant's cards, those first on which others depend.
 CREATE FUNCTION app.card_tables() RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
-  SELECT ARRAY['payment_method','card_erasure','agreement','renewal','renewal_try','card_state','card_decline'] $$;
+  SELECT ARRAY['payment_method','card_erasure','agreement','renewal','renewal_try','recovery_link','card_state','card_decline'] $$;
 
 -- The rows of a merchant's cards, for the cell that it moves to.
 CREATE FUNCTION app.read_stored_cards(of_merchant uuid) RETURNS jsonb LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
@@ -363,7 +363,7 @@ DECLARE one text;
 BEGIN
   IF NOT EXISTS (SELECT FROM merchant_settings WHERE merchant_id = of_merchant AND moved_to IS NOT NULL) THEN
     PERFORM app.refuse('only the cards of a merchant that has moved are removed'); END IF;
-  FOREACH one IN ARRAY ARRAY['card_decline','card_state','renewal_try','renewal','agreement','card_erasure','payment_method'] LOOP
+  FOREACH one IN ARRAY ARRAY['card_decline','card_state','recovery_link','renewal_try','renewal','agreement','card_erasure','payment_method'] LOOP
     EXECUTE format('DELETE FROM %I WHERE %s', one, app.of_merchant(one)) USING of_merchant;
   END LOOP;
 END $$;
@@ -378,7 +378,7 @@ BEGIN
      OR EXISTS (SELECT FROM jsonb_array_elements(cards -> 'renewal_try') r
                 WHERE NOT EXISTS (SELECT FROM jsonb_array_elements(cards -> 'agreement') a WHERE a ->> 'id' = r ->> 'agreement_id')) THEN
     PERFORM app.refuse('a merchant''s cards move with their merchant alone'); END IF;
-  FOREACH one IN ARRAY ARRAY['card_decline','card_state','renewal_try','renewal','agreement','card_erasure','payment_method'] LOOP
+  FOREACH one IN ARRAY ARRAY['card_decline','card_state','recovery_link','renewal_try','renewal','agreement','card_erasure','payment_method'] LOOP
     EXECUTE format('DELETE FROM %I WHERE %s', one, app.of_merchant(one)) USING of_merchant;
   END LOOP;
   FOREACH one IN ARRAY app.card_tables() LOOP

@@ -18,6 +18,7 @@ BEGIN
   IF TG_OP = 'INSERT' THEN
     IF num_nonnulls(NEW.consented_at, NEW.saving) > 0 THEN PERFORM app.refuse('a customer consents with the submission'); END IF;
     IF NEW.role = 'RENEWAL' THEN PERFORM partitions.guard_new_renewal_rest(NEW); END IF;
+    IF NEW.role = 'RECOVERY' THEN PERFORM partitions.guard_new_recovery_rest(NEW); END IF;
     RETURN NEW;
   END IF;
   IF (OLD.session_id, OLD.merchant_id, OLD.role, OLD.security_code, OLD.terms, OLD.agreement_id, OLD.renewal_ref, OLD.try)

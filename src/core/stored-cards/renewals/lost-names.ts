@@ -4,22 +4,30 @@ import type { Queryable, Statement } from "../../../platform/database.ts";
 import type { SessionId } from "../../../platform/ids.ts";
 import type { PaymentSession } from "../../rows/entities.ts";
 
-/** The names of one try, and between which moments its attempts were made. */
-export type LostNames = { readonly namedBy: SessionId; readonly startedAt: Date; readonly sentBefore: Date };
+/** The names of one try, between which moments its attempts were made, and whether a customer may have been asked in it. */
+export type LostNames = {
+  readonly namedBy: SessionId;
+  readonly startedAt: Date;
+  readonly sentBefore: Date;
+  readonly mayAsk: boolean;
+};
 
 const selectLostNames: Statement = {
   name: "select_lost_names_of_renewal",
   text: `
-    SELECT app.renewal_name(p.agreement_id, p.renewal_ref, nth, before) AS "namedBy", a.created_at AS "startedAt", m.restored_at AS "sentBefore"
-    FROM stored_payment p JOIN agreement a ON a.id = p.agreement_id, replica_mark m,
-      generate_series(0, m.restores - 1) before, generate_series(1, $2) nth
+    SELECT n.name AS "namedBy", a.created_at AS "startedAt", m.restored_at AS "sentBefore", n.may_ask AS "mayAsk"
+    FROM stored_payment p JOIN agreement a ON a.id = p.agreement_id
+      JOIN renewal r ON r.agreement_id = p.agreement_id AND r.renewal_ref = p.renewal_ref AND r.session_id = p.session_id, replica_mark m,
+      generate_series(0, m.restores - 1) before, generate_series(1, $2) nth, LATERAL (VALUES
+        (app.renewal_name(p.agreement_id, p.renewal_ref, nth, before), false),
+        (app.recovery_name(p.agreement_id, p.renewal_ref, nth, before), true)) n (name, may_ask)
     WHERE p.session_id = $1 AND m.restored_at IS NOT NULL
-    ORDER BY before, nth`,
+    ORDER BY before, nth, n.may_ask`,
 };
 
 /**
- * Returns the names of every try of the renewal that the lost databases may have made, also of one that began before the restore: after
- * it, the lost database may have ended it and begun another.
+ * Returns the names of every try of the renewal that the lost databases may have made, by the merchant or by a link, also of one that began
+ * before the restore: after it, the lost database may have ended it and begun another. None for a session that does not have the renewal.
  */
 export async function findLostNames(
   queryable: Queryable,
