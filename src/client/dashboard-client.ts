@@ -27,6 +27,11 @@ import { ReconciliationService } from "../../gen/dashboard/v1/reconciliation_pb.
 import { type RefundJson, type RefundLimitsJson, RefundService } from "../../gen/dashboard/v1/refunds_pb.ts";
 import { type RoutingRuleJson, RoutingRuleService } from "../../gen/dashboard/v1/routing_rules_pb.ts";
 import { type SettingsJson, SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
+import {
+  type StoredAgreementJson,
+  type StoredCardJson,
+  StoredCardService,
+} from "../../gen/dashboard/v1/stored_cards_pb.ts";
 import { type WebhookAlertJson, WebhookAlertService } from "../../gen/dashboard/v1/webhook_alerts_pb.ts";
 import {
   type WebhookAttemptJson,
@@ -48,6 +53,8 @@ export type AlertView = WebhookAlertJson;
 export type AlertSettingsView = AlertSettingsJson;
 export type PaymentView = PaymentSummaryJson;
 export type RefundView = RefundJson;
+export type StoredCardView = StoredCardJson;
+export type StoredAgreementView = StoredAgreementJson;
 export type RefundLimitsView = RefundLimitsJson;
 export type EventView = WebhookEventJson;
 export type AttemptView = WebhookAttemptJson;
@@ -104,6 +111,7 @@ export function createDashboardClient(address: string, operatorToken: Secret, ce
     audit: clientOf(AuditService),
     payments: clientOf(PaymentService),
     refunds: clientOf(RefundService),
+    storedCards: clientOf(StoredCardService),
     ledger: clientOf(LedgerService),
     home: clientOf(HomeService),
     workQueue: clientOf(WorkQueueService),

@@ -13,6 +13,7 @@ type AnalyticsOptions = MerchantOptions & {
   readonly points?: "hour" | "day" | "week";
   readonly gateway?: string;
   readonly currency?: string;
+  readonly by?: "initiator";
 };
 
 const pointLengths = { hour: "POINT_LENGTH_HOUR", day: "POINT_LENGTH_DAY", week: "POINT_LENGTH_WEEK" } as const;
@@ -40,12 +41,25 @@ function showCommand(): Command {
     )
     .option("--gateway <gateway>", "count attempts and declines at this gateway only")
     .option("--currency <code>", "count payments in this currency only")
+    .addOption(
+      new Option("--by <part>", "count the payments by who made them, customer or merchant, too").choices([
+        "initiator",
+      ]),
+    )
     .action(async (options: AnalyticsOptions) => {
-      const { points, timeZone, gateway = "", currency = "" } = options;
+      const { by, points, timeZone, gateway = "", currency = "" } = options;
       const lastDay = options.to ?? todayIn(timeZone);
       const firstDay = options.from ?? new Date(Date.parse(lastDay) - 6 * dayMs).toISOString().slice(0, 10);
       const pointLength = points && pointLengths[points];
-      const request = { firstDay, lastDay, timeZone, gateway, currency, ...(pointLength && { pointLength }) };
+      const request = {
+        firstDay,
+        lastDay,
+        timeZone,
+        gateway,
+        currency,
+        ...(pointLength && { pointLength }),
+        withInitiators: by === "initiator",
+      };
       await administer(
         options,
         ({ analytics }) => analytics.getAnalytics({ ...scopeOf(options), ...request }),
@@ -68,7 +82,8 @@ type Attempts = NonNullable<Point["attempts"]>;
 type Cards = NonNullable<Point["cardBrands"]>[number];
 type Authentications = NonNullable<Point["authentications"]>;
 
-function linesOf({ total, to, points = [], declines = [], splits = [] }: AnalyticsView, timeZone: string): string[] {
+function linesOf(answer: AnalyticsView, timeZone: string): string[] {
+  const { total, to, points = [], declines = [], splits = [], initiators = [] } = answer;
   const at = new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short", timeStyle: "short" });
   const now = new Date();
   const begun = points.filter(({ startsAt }) => new Date(String(startsAt)) <= now);
@@ -137,6 +152,7 @@ function linesOf({ total, to, points = [], declines = [], splits = [] }: Analyti
       ]),
       "Nothing was captured.",
     ),
+    ...(initiators.length === 0 ? [] : ["", ...table(cardHeadings("MADE BY"), initiators.map(initiatorCells), "")]),
     ...splits.flatMap(splitLines),
   ];
 }
@@ -222,6 +238,10 @@ function cardCells(row: Cards): string[] {
   const { value, succeeded, released, declined, degraded, savedByFailover, approvalRate } = row;
   const counts = [succeeded, released, declined, degraded, savedByFailover].map(String);
   return [value || "unknown", ...counts, percent(approvalRate)];
+}
+
+function initiatorCells({ initiator, ...row }: NonNullable<AnalyticsView["initiators"]>[number]): string[] {
+  return cardCells({ ...row, value: initiator === "MERCHANT" ? "merchant" : "customer" });
 }
 
 function authenticationCells(row: Authentications): string[] {

@@ -42,6 +42,8 @@ const known = [
   "connection unclassified",
   "connection verify",
   "customer erase",
+  "customer lift-stop",
+  "customer show",
   "delivery list",
   "delivery recover",
   "delivery replay",

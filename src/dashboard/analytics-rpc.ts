@@ -9,9 +9,11 @@ import {
   type CardCountsSchema,
   type DeclineCountSchema,
   GetAnalyticsResponseSchema,
+  type InitiatorCountsSchema,
   type PaymentCountsSchema,
   PointLength,
 } from "../../gen/dashboard/v1/analytics_pb.ts";
+import { Initiator } from "../../gen/payments/v1/payment_session_pb.ts";
 import { listBraking } from "../core/card-testing/held-braking.ts";
 import { listConnections } from "../gateways/connections.ts";
 import { isoExponent } from "../platform/money.ts";
@@ -26,6 +28,7 @@ import {
   type DeclineCounts,
   loadCounts,
   loadPayments,
+  loadRenewals,
   type PaymentCounts,
 } from "../reporting/analytics/load-counts.ts";
 import { loadComparisons } from "../reporting/analytics/split-comparisons.ts";
@@ -47,17 +50,18 @@ export function createAnalyticsService({
   runtime: Pick<Runtime, "now">;
 }): ServiceImpl<typeof AnalyticsService> {
   return {
-    async getAnalytics({ pointLength, gateway, currency, withPeriodBefore, ...days }, context) {
+    async getAnalytics({ pointLength, gateway, currency, withPeriodBefore, withInitiators, ...days }, context) {
       const { merchantId, environment } = scopedContextOf(context);
       const { reads } = environment;
       const range = await cutRange(reads, { ...days, pointLength: lengths[pointLength] });
       const before = withPeriodBefore ? await periodBefore(reads, days, { range, now: runtime.now() }) : undefined;
       const asked = { merchantId, range, currency: currency || undefined };
-      const [counts, comparisons, paymentsBefore, braking] = await Promise.all([
+      const [counts, comparisons, paymentsBefore, braking, renewals] = await Promise.all([
         loadCounts(reads, asked),
         loadComparisons(reads, asked),
         before && loadPayments(reads, { ...asked, range: before }),
         listBraking(reads, { merchantId, from: range.startsAt[0]!, to: range.endsAt }),
+        withInitiators ? loadRenewals(reads, asked) : undefined,
       ]);
       const nameOf = comparisons.length === 0 ? String : nameIn(await listConnections(reads, merchantId));
       const isAsked = (row: { readonly gateway: string }) => gateway === "" || row.gateway === gateway;
@@ -95,6 +99,7 @@ export function createAnalyticsService({
         currencies: namesOf(counts.payments.map((row) => row.currency)),
         latencyErrorMost: latencyErrorMax,
         braking: braking.map(periodMessage),
+        initiators: renewals ? initiatorMessages(payments, renewals) : [],
         splits: comparisons.map((comparison) => comparisonMessage(comparison, nameOf)),
         ...(before &&
           paymentsBefore && {
@@ -190,6 +195,25 @@ function cardMessages(rows: readonly CardCounts[]) {
           ...rate("approvalRate", ends.succeeded + ends.released, payments),
         }) satisfies MessageInitShape<typeof CardCountsSchema>,
     );
+}
+
+type Made = Outcomes & { readonly saved: number };
+
+/** Returns the payments that customers made, and those that the merchant made: all others are customers'. */
+function initiatorMessages(payments: readonly PaymentCounts[], renewals: readonly Made[]) {
+  const [all, byMerchant] = [sumOf<Made>(payments), sumOf<Made>(renewals)];
+  const byCustomers = (name: keyof Made) => all(name) - byMerchant(name);
+  return [initiatorMessage(Initiator.CUSTOMER, byCustomers), initiatorMessage(Initiator.MERCHANT, byMerchant)];
+}
+
+function initiatorMessage(initiator: Initiator, sum: (name: keyof Made) => number) {
+  const ends = outcomesOf(sum);
+  return {
+    initiator,
+    ...outcomesMessage(ends),
+    savedByFailover: BigInt(sum("saved")),
+    ...rate("approvalRate", ends.succeeded + ends.released, endedOf(ends)),
+  } satisfies MessageInitShape<typeof InitiatorCountsSchema>;
 }
 
 /** Adds up declines by a key, the most frequent first. */

@@ -20,7 +20,8 @@ const home = () => client.home.getHome({ merchantId: dashboard.merchantId, envir
 const kinds = async () => ((await home()).alerts ?? []).map(({ kind }) => kind);
 const work = async () => {
   await countSettledOnce(dashboard.database);
-  await raiseAlertsOnce({ database: dashboard.database, runtime: systemRuntime, log: { warn: () => {} } });
+  const connectorOf = () => undefined;
+  await raiseAlertsOnce({ database: dashboard.database, runtime: systemRuntime, log: { warn: () => {} }, connectorOf });
 };
 const connect = (uuid: string) =>
   dashboard.rows(

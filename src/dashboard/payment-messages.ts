@@ -10,6 +10,7 @@ import {
   type PaymentFilter as PaymentFilterMessage,
   type PaymentSchema,
   type PaymentSummarySchema,
+  type StoredPaymentSchema,
   TimelineStep_Tone,
 } from "../../gen/dashboard/v1/payments_pb.ts";
 import {
@@ -19,12 +20,16 @@ import {
   Authentication_Liability,
   Authentication_Status,
   Challenge_EndedBy,
+  Initiator,
   PaymentSession_Status,
+  SavedCard_Status,
 } from "../../gen/payments/v1/payment_session_pb.ts";
 import { challengeOf } from "../core/authentication/after-authentication.ts";
 import { decisionsOpen, type RecordedDecision } from "../core/execute/decisions.ts";
 import { type Attempt, type Authentication, sessionStatuses } from "../core/rows/entities.ts";
 import { capturedOf, isHeld, isProcessing, refundedMinor } from "../core/rows/payment.ts";
+import { retryOfUnpaid, savedCardOf } from "../core/stored-cards/shown-state.ts";
+import type { StoredPayment } from "../core/stored-cards/stored-rows.ts";
 import { encodeId } from "../platform/ids.ts";
 import { isoExponent } from "../platform/money.ts";
 import type { PaymentDetails } from "../reporting/payment-details.ts";
@@ -87,7 +92,9 @@ export function paymentMessage(details: PaymentDetails): MessageInitShape<typeof
       challenged: details.authentications.some(({ flow }) => flow !== "FRICTIONLESS"),
     }),
     customerEmail: session.customerEmail ?? "",
+    customerRef: session.customerRef ?? "",
     ...describeOrder(session),
+    ...(details.stored && { stored: storedMessage(details, details.stored) }),
     ...(captureConfirmed !== null && captureConfirmed !== undefined && { captureConfirmed }),
     expiresAt: timestampFromDate(session.expiresAt),
     ...(submittedAt && { submittedAt: timestampFromDate(submittedAt) }),
@@ -106,6 +113,35 @@ export function paymentMessage(details: PaymentDetails): MessageInitShape<typeof
       endpointUrl: delivery.endpointUrl,
     })),
     timeline: writeTimeline(details).map(stepMessage),
+  };
+}
+
+/** Returns what a payment has to do with a stored card. */
+function storedMessage(
+  { session, chainGateway }: PaymentDetails,
+  stored: StoredPayment,
+): MessageInitShape<typeof StoredPaymentSchema> {
+  const { role, methodId, agreementId, renewalRef, networkTransactionId, ownConnectionId } = stored;
+  const saved = savedCardOf(session, stored);
+  const retry = retryOfUnpaid(session, stored);
+  const chain = (networkTransactionId != null || ownConnectionId != null) && {
+    network: stored.network ?? "",
+    networkTransactionId: networkTransactionId ?? "",
+    networkDate: stored.networkDate ?? "",
+    ownConnectionId: ownConnectionId == null ? "" : encodeId("gc", ownConnectionId),
+    ownGateway: chainGateway ?? "",
+  };
+  return {
+    initiator: role === "RENEWAL" ? Initiator.MERCHANT : Initiator.CUSTOMER,
+    paymentMethodId: methodId == null ? "" : encodeId("pm", methodId),
+    agreementId: agreementId == null ? "" : encodeId("agr", agreementId),
+    renewalRef: shownOrderRef(renewalRef ?? ""),
+    try: stored.try ?? 0,
+    ...(chain && { chain }),
+    ...(saved && { savedCard: { status: SavedCard_Status[saved] } }),
+    ...(retry && {
+      retry: { ...retry, notBefore: retry.notBefore && timestampFromDate(retry.notBefore) },
+    }),
   };
 }
 
@@ -195,7 +231,7 @@ function stepMessage({ at, actor, step, why, tone, attemptId, eventId, endpointI
 /** Returns the domain's filter. Throws `invalid_parameter` for an empty range or an invalid time. */
 export function filterOf(message: PaymentFilterMessage | undefined): PaymentFilter {
   if (message === undefined) return {};
-  const { processing, held, released, failover, gateway, orderRef, customerEmail, cardLast4 } = message;
+  const { processing, held, released, failover, gateway, orderRef, customerEmail, customerRef, cardLast4 } = message;
   return {
     ...moneyFilterOf(message),
     ...{ processing, held, released, failover },
@@ -203,6 +239,7 @@ export function filterOf(message: PaymentFilterMessage | undefined): PaymentFilt
     gateway: gateway || undefined,
     orderRef: orderRef === "" ? undefined : { text: orderRef, isPrefix: message.orderRefPrefix },
     customerEmail: customerEmail || undefined,
+    customerRef: customerRef || undefined,
     cardLast4: cardLast4 || undefined,
   };
 }

@@ -64,15 +64,19 @@ export function createPaymentService({ runtime }: DashboardParts): ServiceImpl<t
     async searchPayments(request, context) {
       const { merchantId, environment } = scopedContextOf(context);
       const text = request.text.trim();
-      const matches = text === "" ? [] : await searchPayments(environment.reads, { merchantId, text });
+      if (text === "") return {};
+      const { matches, customerRef } = await searchPayments(environment.reads, { merchantId, text });
       return {
         matches: matches.map(({ payment, by }) => ({ payment: summaryMessage(payment), by: PaymentMatch_By[by] })),
+        customerRef: customerRef ?? "",
       };
     },
 
-    async getCustomerTotals({ email }, context) {
+    async getCustomerTotals({ customer }, context) {
       const { merchantId, environment } = scopedContextOf(context);
-      const totals = await loadCustomerTotals(environment.reads, { merchantId, email });
+      const { case: by, value = "" } = customer;
+      const named = by === "email" ? { email: value } : { customerRef: value };
+      const totals = await loadCustomerTotals(environment.reads, merchantId, named);
       return {
         totals: totals.map(({ payments, succeeded, currency, capturedMinor, refundedMinor }) => ({
           ...{ payments, succeeded },

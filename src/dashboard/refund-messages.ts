@@ -72,12 +72,13 @@ const statuses = ["PENDING", "SUCCEEDED", "FAILED"] as const;
 /** Returns the domain's filter. Throws `invalid_parameter` for an empty range or an invalid time. */
 export function refundFilterOf(message: RefundFilterMessage | undefined): RefundFilter {
   if (message === undefined) return {};
-  const { gateway, reference, customerEmail } = message;
+  const { gateway, reference, customerEmail, customerRef } = message;
   return {
     ...moneyFilterOf(message),
     status: statuses.find((name) => Refund_Status[name] === message.status),
     gateway: gateway || undefined,
     reference: reference || undefined,
     customerEmail: customerEmail || undefined,
+    customerRef: customerRef || undefined,
   };
 }

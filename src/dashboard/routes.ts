@@ -19,6 +19,7 @@ import { RefundService } from "../../gen/dashboard/v1/refunds_pb.ts";
 import { RoutingRuleService } from "../../gen/dashboard/v1/routing_rules_pb.ts";
 import { SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
 import { SignInService } from "../../gen/dashboard/v1/sign_in_pb.ts";
+import { StoredCardService } from "../../gen/dashboard/v1/stored_cards_pb.ts";
 import { WebhookAlertService } from "../../gen/dashboard/v1/webhook_alerts_pb.ts";
 import { WebhookDeliveryService } from "../../gen/dashboard/v1/webhook_deliveries_pb.ts";
 import { WebhookEndpointService } from "../../gen/dashboard/v1/webhook_endpoints_pb.ts";
@@ -43,6 +44,7 @@ import { createRefundService } from "./refunds-rpc.ts";
 import { createRoutingRuleService } from "./routing-rules-rpc.ts";
 import { createSettingsService } from "./settings-rpc.ts";
 import { createSignInService } from "./sign-in-rpc.ts";
+import { createStoredCardService } from "./stored-cards-rpc.ts";
 import { createWebhookAlertService } from "./webhook-alerts-rpc.ts";
 import { createWebhookDeliveryService } from "./webhook-deliveries-rpc.ts";
 import { createWebhookEndpointService } from "./webhook-endpoints-rpc.ts";
@@ -65,6 +67,7 @@ export const dashboardServices: readonly DescService[] = [
   AuditService,
   PaymentService,
   RefundService,
+  StoredCardService,
   LedgerService,
   HomeService,
   WorkQueueService,
@@ -96,6 +99,7 @@ export function createDashboardRoutes(parts: ServedParts): (router: ConnectRoute
     router.service(AuditService, createAuditService(parts, auditedMethods), guarded);
     router.service(PaymentService, createPaymentService(parts), guarded);
     router.service(RefundService, createRefundService(parts), guarded);
+    router.service(StoredCardService, createStoredCardService(parts), guarded);
     router.service(LedgerService, ledgerService, guarded);
     router.service(HomeService, createHomeService(parts), guarded);
     router.service(WorkQueueService, createWorkQueueService(parts), guarded);

@@ -14,6 +14,7 @@ import { examineAccounts, examineKeys, examineStoreRing } from "./key-checks.ts"
 import { examineDisk, examineMail } from "./machine-checks.ts";
 import { examineNats } from "./nats-checks.ts";
 import { examineCertificateFiles, examineOrigins } from "./origin-checks.ts";
+import { examineStoredCards } from "./stored-card-checks.ts";
 import { examineWork } from "./work-checks.ts";
 
 const second = 1_000;
@@ -215,6 +216,7 @@ async function examineContents(
   const findings = [
     ...(await examineKeys(name, keys, database)),
     ...(await examineWork(name, database)),
+    ...(await examineStoredCards(name, database)),
     ...(await examineConfigured(name, database)),
   ];
   return isAlone ? findings : findings.map((finding) => inCells(finding, { name, cell }));

@@ -18,39 +18,28 @@ import {
 import type { Payment } from "../core/rows/payment.ts";
 import type { AgreementDetails } from "../core/stored-cards/agreements.ts";
 import type { MethodWithState } from "../core/stored-cards/payment-methods.ts";
-import { type Retry, retryOf } from "../core/stored-cards/renewals/refusals.ts";
+import type { Retry } from "../core/stored-cards/renewals/refusals.ts";
+import { isExpired, retryOfUnpaid, savedCardOf } from "../core/stored-cards/shown-state.ts";
 import type { AgreementTerms, StoredPayment } from "../core/stored-cards/stored-rows.ts";
 import { encodeId } from "../platform/ids.ts";
 
 /** Returns what GET shows of a session about a stored card. */
 export function describeStoredPayment({ session }: Pick<Payment, "session">, stored: StoredPayment) {
-  const { role, methodId, agreementId, renewalRef, renewal } = stored;
+  const { role, methodId, agreementId, renewalRef } = stored;
+  const saved = savedCardOf(session, stored);
+  const retry = retryOfUnpaid(session, stored);
   return {
     initiator: role === "RENEWAL" ? Initiator.MERCHANT : Initiator.CUSTOMER,
     ...(methodId && { paymentMethodId: encodeId("pm", methodId) }),
     ...(agreementId && { agreementId: encodeId("agr", agreementId) }),
     ...(renewalRef != null && { renewalRef }),
-    ...((role === "SAVE" || role === "SETUP" || role === "RECOVERY") && {
-      savedCard: { status: SavedCard_Status[savingOf(session, stored)] },
-    }),
-    ...(renewal && hasEndedUnpaid(session) && { retry: toRetry(retryOf(renewal)) }),
+    ...(saved && { savedCard: { status: SavedCard_Status[saved] } }),
+    ...(retry && { retry: toRetry(retry) }),
   };
-}
-
-function hasEndedUnpaid({ status }: Payment["session"]): boolean {
-  return status !== "CREATED" && status !== "SUCCEEDED";
 }
 
 function toRetry({ notBefore, ...retry }: Retry) {
   return { ...retry, ...(notBefore && { notBefore: timestampFromDate(notBefore) }) };
-}
-
-function savingOf({ status }: Payment["session"], { saving }: StoredPayment) {
-  if (saving === "KEPT") return "SAVED";
-  if (saving === "NOT_WANTED") return "NOT_WANTED";
-  const isOpen = saving == null ? status === "CREATED" : saving === "REQUESTED";
-  // A payment that ends without an approval stores nothing, whatever is recorded of it yet.
-  return isOpen && (status === "CREATED" || status === "SUCCEEDED") ? "PENDING" : "FAILED";
 }
 
 /** Returns a stored card as GET shows it, at this time. */
@@ -60,7 +49,7 @@ export function toPaymentMethodMessage(method: MethodWithState, now: Date): Paym
     paymentMethodId: encodeId("pm", method.id),
     customerRef: method.customerRef,
     card: { brand, last4, expMonth, expYear },
-    expired: now.getTime() >= Date.UTC(expYear, expMonth),
+    expired: isExpired(method, now),
     status: PaymentMethod_Status[stopped === null ? "ACTIVE" : "STOPPED"],
     ...(stopped !== null && { stoppedBecause: stopped }),
     createdAt: timestampFromDate(method.createdAt),

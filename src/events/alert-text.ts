@@ -170,6 +170,12 @@ function headlineOf({ kind, gateway, endpointId }: DescribedMatter): string {
       return "An order was paid more than once";
     case "CARD_TESTING":
       return "Payments are braked: many cards are declined";
+    case "AGREEMENTS_UNCHARGEABLE":
+      return "No gateway can charge an agreement";
+    case "RENEWALS_STOPPED":
+      return `Many renewals are stopped at ${named}`;
+    case "CARDS_NOT_ERASED":
+      return "Deleted cards are not erased yet";
     case "FAILING_24_HOURS":
     case "FAILING_72_HOURS":
     case "DISABLED_FAILING":
@@ -206,6 +212,12 @@ function stepOf(kind: DescribedMatter["kind"]): string {
       return "Compare the payments, and refund all but one. To refuse a second payment of an order, see the page Settings.";
     case "CARD_TESTING":
       return "See the declined payments. If they are real customers’, hold braking off for a time on the page Settings.";
+    case "AGREEMENTS_UNCHARGEABLE":
+      return "Search for the agreement on the page Payments and see why each gateway cannot charge it. Resume or connect a gateway that can, or ask the customer to pay once more with a card that is stored.";
+    case "RENEWALS_STOPPED":
+      return "Compare the declined renewals on the page Payments, and ask the gateway: an account that is set up wrongly makes banks stop cards that are well. Charge nothing more there until you know. An operator can lift the stop of a card.";
+    case "CARDS_NOT_ERASED":
+      return "Ask your operator why the vault does not answer. It is asked again until it does, and nobody can pay with these cards.";
     case "FAILING_24_HOURS":
     case "FAILING_72_HOURS":
       return "Correct the receiver: it must answer 2xx within 15 seconds.";
@@ -230,7 +242,12 @@ function linkTo({ kind, merchantId, gateway }: DescribedMatter, sender: Sender):
     case "PAID_MORE_THAN_ONCE":
       return pageOf(sender, merchantId, "");
     case "CARD_TESTING":
+    case "RENEWALS_STOPPED":
       return pageOf(sender, merchantId, "payments?status=declined");
+    case "AGREEMENTS_UNCHARGEABLE":
+      return pageOf(sender, merchantId, "gateways");
+    case "CARDS_NOT_ERASED":
+      return pageOf(sender, merchantId, "");
     case "ENDPOINT_UNVERIFIED":
     case "FAILING_24_HOURS":
     case "FAILING_72_HOURS":

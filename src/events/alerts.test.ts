@@ -10,6 +10,7 @@ it.each([
   ["HOLDS_EXPIRING", "HOLDS_EXPIRING"],
   ["FAILING_24_HOURS", "ENDPOINT_FAILING"],
   ["DISABLED_GONE", "ENDPOINT_FAILING"],
+  ["RENEWALS_STOPPED", "RENEWALS_STOPPED"],
 ] as const)("mutes the alert %s with the topic %s", (kind, topic) => {
   expect(topicOf(kind)).toBe(topic);
 });

@@ -19,6 +19,9 @@ export const alertTopics = [
   "HOLDS_EXPIRING",
   "PAID_MORE_THAN_ONCE",
   "CARD_TESTING",
+  "AGREEMENTS_UNCHARGEABLE",
+  "RENEWALS_STOPPED",
+  "CARDS_NOT_ERASED",
 ] as const;
 export type AlertTopic = (typeof alertTopics)[number];
 
@@ -31,7 +34,10 @@ export type MatterKind =
   | "ENDPOINT_UNVERIFIED"
   | "HOLDS_EXPIRING"
   | "PAID_MORE_THAN_ONCE"
-  | "CARD_TESTING";
+  | "CARD_TESTING"
+  | "AGREEMENTS_UNCHARGEABLE"
+  | "RENEWALS_STOPPED"
+  | "CARDS_NOT_ERASED";
 
 export function topicOf(kind: AlertKind | MatterKind): AlertTopic {
   switch (kind) {
@@ -40,6 +46,9 @@ export function topicOf(kind: AlertKind | MatterKind): AlertTopic {
     case "HOLDS_EXPIRING":
     case "PAID_MORE_THAN_ONCE":
     case "CARD_TESTING":
+    case "AGREEMENTS_UNCHARGEABLE":
+    case "RENEWALS_STOPPED":
+    case "CARDS_NOT_ERASED":
       return kind;
     case "APPROVAL_RATE_LOW":
       return "APPROVAL_RATE";

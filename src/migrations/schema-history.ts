@@ -58,6 +58,7 @@ export const schemaHistory: Record<DatabaseKind, readonly SqlFile[]> = {
         "stored-card-functions",
         "renewal-functions",
         "recovery-links",
+        "stored-card-oversight",
         "months",
       ],
     ]),

@@ -360,7 +360,7 @@ async function startLoops(
     loop("end-agreements", everyTenMinutesMs, () => endAgreementsOnce(core)),
     loop("alarms", everyTenSecondsMs, () => raiseAlarmsOnce(core)),
     loop("endpoint-warnings", everyMinuteMs, () => raiseWarningsOnce(endpoints)),
-    loop("alerts", everyMinuteMs, () => raiseAlertsOnce(endpoints)),
+    loop("alerts", everyMinuteMs, () => raiseAlertsOnce({ ...endpoints, connectorOf: core.connectorOf })),
     loop("send-alerts", everyTenSecondsMs, (closing) => sendAlertsOnce(alerting, closing)),
     loop("reconcile", everyMinuteMs, (closing) => reconcileOnce(core, closing, readings)),
     loop("partitions", everyTenMinutesMs, () => keepPartitionsOnce(database, log).then(() => false)),

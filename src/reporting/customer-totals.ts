@@ -1,4 +1,4 @@
-/** The sums of one customer's payments, by the customer's address. */
+/** The sums of one customer's payments, by the customer's address or the merchant's reference. */
 
 import type { Queryable, Statement } from "../platform/database.ts";
 import type { MerchantId } from "../platform/ids.ts";
@@ -18,20 +18,28 @@ export type CustomerTotals = {
   readonly refundedMinor: string;
 };
 
-const selectTotals: Statement = {
-  name: "select_customer_totals",
+const totalsOf = (name: string, condition: string): Statement => ({
+  name,
   text: `
     SELECT s.currency, count(*)::int AS payments, count(*) FILTER (WHERE s.status = 'SUCCEEDED')::int AS succeeded,
       coalesce(sum(CASE WHEN s.status = 'SUCCEEDED' THEN ${takenMinor} END), 0)::text AS "capturedMinor",
       coalesce(sum(${returnedMinor}), 0)::text AS "refundedMinor"
-    FROM (SELECT s.* FROM payment_session s WHERE s.merchant_id = $1 AND ${ofCustomer("$2")} ORDER BY s.id DESC LIMIT ${rowsWalked}) s
+    FROM (SELECT s.* FROM payment_session s WHERE s.merchant_id = $1 AND ${condition} ORDER BY s.id DESC LIMIT ${rowsWalked}) s
     GROUP BY s.currency ORDER BY s.currency`,
-};
+});
+const selectByEmail = totalsOf("select_customer_totals", ofCustomer("$2"));
+const selectByRef = totalsOf("select_customer_totals_by_reference", "s.customer_ref = $2");
+
+/** A customer, by one of the two. */
+export type NamedCustomer = { readonly email: string } | { readonly customerRef: string };
 
 /** Sums the payments of a customer, in each currency: the newest `rowsWalked`. */
 export async function loadCustomerTotals(
   queryable: Queryable,
-  { merchantId, email }: { merchantId: MerchantId; email: string },
+  merchantId: MerchantId,
+  customer: NamedCustomer,
 ): Promise<CustomerTotals[]> {
-  return queryable.query<CustomerTotals>(selectTotals, [merchantId, email]);
+  return "email" in customer
+    ? queryable.query<CustomerTotals>(selectByEmail, [merchantId, customer.email])
+    : queryable.query<CustomerTotals>(selectByRef, [merchantId, customer.customerRef]);
 }

@@ -34,6 +34,8 @@ export type PaymentDetails = Payment & {
   readonly decisions: readonly RecordedDecision[];
   /** Undefined if there is no order, or if it came by the API. */
   readonly heldOrder: HeldOrder | undefined;
+  /** The gateway whose own record of an agreement the payment has begun or continues. */
+  readonly chainGateway?: string | undefined;
 };
 
 const selectItems: Statement = {
@@ -54,6 +56,17 @@ const selectHeldOrder: Statement = {
          WHERE merchant_id = $1 AND id >= $3 AND id < $4 AND subject = $2 AND action IN ('CapturePayment', 'CancelPayment')
          ORDER BY id DESC LIMIT 1`,
 };
+
+const selectGateway: Statement = {
+  name: "select_gateway_of_chain",
+  text: "SELECT gateway FROM connection WHERE id = $1",
+};
+
+async function loadChainGateway(queryable: Queryable, { stored }: Payment): Promise<string | undefined> {
+  if (stored?.ownConnectionId == null) return undefined;
+  const [row] = await queryable.query<{ gateway: string }>(selectGateway, [stored.ownConnectionId]);
+  return row?.gateway;
+}
 
 // Only a payment that was held can have an order, so no other one asks.
 async function loadHeldOrder(queryable: Queryable, session: PaymentSession): Promise<HeldOrder | undefined> {
@@ -79,5 +92,6 @@ export async function loadPayment(
     loadHeldOrder(queryable, row),
   ]);
   const found = { workItems, orphanedAuthorizations, decisions, heldOrder };
-  return { ...(await wholeSession(queryable, row)), ...history, ...found };
+  const payment = await wholeSession(queryable, row);
+  return { ...payment, ...history, ...found, chainGateway: await loadChainGateway(queryable, payment) };
 }

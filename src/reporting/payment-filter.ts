@@ -23,6 +23,8 @@ export type PaymentFilter = MoneyFilter & {
   readonly orderRef?: { readonly text: string; readonly isPrefix: boolean } | undefined;
   /** The customer's whole address; case is ignored. */
   readonly customerEmail?: string | undefined;
+  /** The merchant's reference of the customer. */
+  readonly customerRef?: string | undefined;
   readonly cardLast4?: string | undefined;
   /** True for payments that another gateway than the first captured. */
   readonly failover?: boolean | undefined;
@@ -35,8 +37,9 @@ export type PaymentFilter = MoneyFilter & {
  * would be checked on row after row of the index, without a bound.
  */
 export function indexedCondition(filter: PaymentFilter, parameters: Parameters): string {
-  const { customerEmail, orderRef, failover, processing, held, status } = filter;
+  const { customerEmail, customerRef, orderRef, failover, processing, held, status } = filter;
   if (customerEmail !== undefined) return `AND ${ofCustomer(parameters.add(customerEmail))}`;
+  if (customerRef !== undefined) return `AND s.customer_ref = ${parameters.add(customerRef)}`;
   if (orderRef && !orderRef.isPrefix) return `AND s.order_ref = ${parameters.add(orderRef.text)}`;
   if (failover === true) return "AND s.failover";
   if (held === true) return `AND s.manual_capture AND ${heldInSql}`;
@@ -70,6 +73,7 @@ export function rowConditions(filter: PaymentFilter): Condition[] {
       (wanted) => (orderRef?.isPrefix ? `starts_with(s.order_ref, ${wanted})` : `s.order_ref = ${wanted}`),
     ],
     [filter.customerEmail, ofCustomer],
+    [filter.customerRef, (wanted) => `s.customer_ref = ${wanted}`],
     [filter.cardLast4, (wanted) => `s.card_last4 = ${wanted}`],
     [filter.failover, (wanted) => `s.failover = ${wanted}::boolean`],
     [filter.isSetUp ?? false, (wanted) => `(s.amount_minor = 0) = ${wanted}::boolean`],

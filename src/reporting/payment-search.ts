@@ -1,6 +1,6 @@
 /**
  * Finds payments by an id of ours, a gateway's reference, an order reference or its beginning, the card's last digits, the customer's
- * address, the beginning of the customer's name, or an amount.
+ * address, the beginning of the customer's name, an amount, or the merchant's reference of the customer.
  */
 import type { Queryable, Statement } from "../platform/database.ts";
 import { decodeId, type IdPrefix, type MerchantId } from "../platform/ids.ts";
@@ -26,9 +26,13 @@ type FoundBy =
   | "CARD_LAST4"
   | "CUSTOMER_EMAIL"
   | "CUSTOMER_NAME"
-  | "AMOUNT";
+  | "AMOUNT"
+  | "CUSTOMER_REF";
 
 export type PaymentMatch = { readonly payment: ListedPayment; readonly by: FoundBy };
+
+/** The payments found, and the merchant's reference of the customer whom the text names, if it names one. */
+export type SearchResult = { readonly matches: readonly PaymentMatch[]; readonly customerRef: string | undefined };
 
 type Finder = { readonly by: FoundBy; readonly statement: Statement };
 
@@ -73,6 +77,17 @@ const byName = finder(
   "CUSTOMER_NAME",
   "s.details ->> 'customerName' IS NOT NULL AND lower(s.details ->> 'customerName') LIKE lower($2)",
 );
+const byCustomer = finder("CUSTOMER_REF", "s.customer_ref = $2");
+// Whom the text names, or the id of a stored card ($3) or of an agreement ($4).
+const selectCustomer: Statement = {
+  name: "search_customer",
+  text: `
+    SELECT coalesce(
+      (SELECT m.customer_ref FROM payment_method m WHERE m.id = $3 AND m.merchant_id = $1),
+      (SELECT a.customer_ref FROM agreement a WHERE a.id = $4 AND a.merchant_id = $1),
+      (SELECT s.customer_ref FROM payment_session s WHERE s.merchant_id = $1 AND s.customer_ref = $2 LIMIT 1),
+      (SELECT m.customer_ref FROM payment_method m WHERE m.merchant_id = $1 AND m.customer_ref = $2 AND m.status = 'ACTIVE' LIMIT 1)) AS "customerRef"`,
+};
 // There is no index of amounts: every session would be in it. The newest payments are checked.
 const byAmount: Finder = {
   by: "AMOUNT",
@@ -87,12 +102,13 @@ const byAmount: Finder = {
 
 /**
  * Searches payments. Returns exact matches first, each payment once, then the newest whose order reference begins with
- * the text, then the newest whose card ends in it, then those of customers with this address or a name that begins so, and of this amount.
+ * the text, then the newest whose card ends in it, then those of customers with this address or a name that begins so, of this amount, and
+ * of the customer with this reference, stored card or agreement.
  */
 export async function searchPayments(
   queryable: Queryable,
   { merchantId, text }: { merchantId: MerchantId; text: string },
-): Promise<PaymentMatch[]> {
+): Promise<SearchResult> {
   const run = async ({ by, statement }: Finder, ...values: unknown[]): Promise<PaymentMatch[]> => {
     const found = await queryable.query<ListedPayment>(statement, [merchantId, ...values]);
     return found.map((payment) => ({ payment, by }));
@@ -116,13 +132,27 @@ export async function searchPayments(
     );
   };
   const ofCustomers = text.includes("@") ? run(byEmail, text) : run(byName, `${text.replace(/[\\%_]/g, "\\$&")}%`);
+  const named = findCustomer(queryable, { merchantId, text });
+  const ofNamed = async () => {
+    const customerRef = await named;
+    return customerRef === undefined ? [] : run(byCustomer, customerRef);
+  };
   const byValue = [run(byReference, text), run(byOrderRef, text), prefixed(), ofCard(), ofCustomers, ofAmount()];
-  const groups = await Promise.all([...findById(text, run), ...byValue]);
+  const groups = await Promise.all([...findById(text, run), ...byValue, ofNamed()]);
   const seen = new Map<string, PaymentMatch>();
   for (const match of groups.flat()) {
     if (!seen.has(match.payment.id)) seen.set(match.payment.id, match);
   }
-  return [...seen.values()];
+  return { matches: [...seen.values()], customerRef: await named };
+}
+
+async function findCustomer(
+  queryable: Queryable,
+  { merchantId, text }: { merchantId: MerchantId; text: string },
+): Promise<string | undefined> {
+  const values = [merchantId, text, decodeId("pm", text) ?? null, decodeId("agr", text) ?? null];
+  const [row] = await queryable.query<{ customerRef: string | null }>(selectCustomer, values);
+  return row?.customerRef ?? undefined;
 }
 
 function findById(text: string, run: (finder: Finder, ...values: unknown[]) => Promise<PaymentMatch[]>) {

@@ -32,6 +32,7 @@ const context = () => ({
   signingSecretPrefix: "switchyard_test_whsec_",
   dashboardOrigin: "https://dashboard.example.com",
   nameGatewaysIn,
+  connectorOf: () => undefined,
   mailer: new Mailer({
     ...{ host: "127.0.0.1", port: mailbox.port, tls: "if_offered", login: undefined, from: "pay@example.com" },
   }),

@@ -1,6 +1,6 @@
 /**
- * Opens and ends the alerts about gateways, verifications, holds and orders that were paid more than once: each turn compares what is so now with the alerts
- * that are open.
+ * Opens and ends the alerts about gateways, verifications, holds, orders that were paid more than once and stored cards: each turn compares what is
+ * so now with the alerts that are open.
  */
 import { heldInSql } from "../core/rows/payment.ts";
 import {
@@ -29,6 +29,7 @@ import {
 } from "./gateway-rules.ts";
 import { comparePaidOrders } from "./paid-more-than-once.ts";
 import { firstIdAt } from "./past-payments.ts";
+import { type ConnectorOf, compareStoredCards } from "./stored-card-alerts.ts";
 
 const hourMs = 60 * 60_000;
 const dayMs = 24 * hourMs;
@@ -37,6 +38,7 @@ export type RaiseContext = {
   readonly database: Database;
   readonly runtime: Pick<Runtime, "uuid">;
   readonly log: Pick<Logger, "warn">;
+  readonly connectorOf: ConnectorOf;
 };
 
 type Found = Matter & { readonly detail: string; readonly since?: Date; readonly coversUntil?: Date };
@@ -56,6 +58,7 @@ export async function raiseAlertsOnce(context: RaiseContext): Promise<boolean> {
     await compareVerifications(database, open),
     await compareHolds(database, open),
     await comparePaidOrders(database, open),
+    await compareStoredCards(context, { open, now: clock!.now }),
   ];
   const over = seen.flatMap((each) => each.over);
   await endAlertsOf(

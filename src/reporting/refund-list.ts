@@ -20,6 +20,8 @@ export type RefundFilter = MoneyFilter & {
   readonly reference?: string | undefined;
   /** The whole address of the payment's customer; case is ignored. */
   readonly customerEmail?: string | undefined;
+  /** The merchant's reference of the payment's customer. */
+  readonly customerRef?: string | undefined;
 };
 
 type Wanted = {
@@ -71,7 +73,7 @@ async function withAlarms(queryable: Queryable, rows: readonly Row[]): Promise<L
 
 function walkOf({ merchantId, filter, after }: Wanted): Walk {
   const [at, id] = after?.split("|") ?? [];
-  const { status, gateway, createdAfter, createdBefore, reference, customerEmail } = filter;
+  const { status, gateway, createdAfter, createdBefore, reference, customerEmail, customerRef } = filter;
   const ofTheirs = "SELECT s.id FROM payment_session s WHERE s.merchant_id = $1 AND";
   const refundId = reference === undefined ? undefined : decodeId("ref", reference);
   return {
@@ -84,6 +86,7 @@ function walkOf({ merchantId, filter, after }: Wanted): Walk {
         [merchantId, (wanted) => `r.merchant_id = ${wanted}`],
         [at, (wanted) => `(r.created_at, r.id) < (${wanted}::timestamptz, ${parameters.add(id)}::uuid)`],
         [customerEmail, (wanted) => `r.session_id = ANY (ARRAY(${ofTheirs} ${ofCustomer(wanted)}))`],
+        [customerRef, (wanted) => `r.session_id = ANY (ARRAY(${ofTheirs} s.customer_ref = ${wanted}))`],
         ...moneyConditions("r", { createdAfter, createdBefore }),
       ]),
     matches: (parameters) =>

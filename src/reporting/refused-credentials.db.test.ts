@@ -26,7 +26,12 @@ const pay = async (core = fixture.core): Promise<PaymentSession> => {
 };
 const attemptsOf = async (session: PaymentSession) => (await fixture.loadSession(session)).attempts;
 const raise = async () => {
-  await raiseAlertsOnce({ database: fixture.asOwner, runtime: systemRuntime, log: { warn: vi.fn() } });
+  await raiseAlertsOnce({
+    database: fixture.asOwner,
+    runtime: systemRuntime,
+    log: { warn: vi.fn() },
+    connectorOf: () => undefined,
+  });
   type Open = { kind: string; gateway: string; connectionId: string; detail: string };
   const text = `SELECT kind, gateway, connection_id AS "connectionId", detail FROM alert WHERE over_at IS NULL AND kind = 'CREDENTIALS_REFUSED' ORDER BY gateway`;
   return fixture.asOwner.query<Open>({ name: "open_alerts", text }, []);

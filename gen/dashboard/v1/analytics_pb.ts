@@ -12,13 +12,15 @@ import { file_dashboard_v1_environment } from "./environment_pb.ts";
 import { file_dashboard_v1_role } from "./role_pb.ts";
 import type { Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Initiator, InitiatorJson } from "../../payments/v1/payment_session_pb.ts";
+import { file_payments_v1_payment_session } from "../../payments/v1/payment_session_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file dashboard/v1/analytics.proto.
  */
 export const file_dashboard_v1_analytics: GenFile = /*@__PURE__*/
-  fileDesc("ChxkYXNoYm9hcmQvdjEvYW5hbHl0aWNzLnByb3RvEgxkYXNoYm9hcmQudjEizwIKE0dldEFuYWx5dGljc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGQoJZmlyc3RfZGF5GAMgASgJQga6SAPIAQESGAoIbGFzdF9kYXkYBCABKAlCBrpIA8gBARIdCgl0aW1lX3pvbmUYBSABKAlCCrpIB8gBAXICGEASOQoMcG9pbnRfbGVuZ3RoGAYgASgOMhkuZGFzaGJvYXJkLnYxLlBvaW50TGVuZ3RoQgi6SAWCAQIQARIYCgdnYXRld2F5GAcgASgJQge6SARyAhhAEhkKCGN1cnJlbmN5GAggASgJQge6SARyAhgDEhoKEndpdGhfcGVyaW9kX2JlZm9yZRgJIAEoCCLjBAoUR2V0QW5hbHl0aWNzUmVzcG9uc2USKAoEZnJvbRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoCdG8YAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KDHBvaW50X2xlbmd0aBgDIAEoDjIZLmRhc2hib2FyZC52MS5Qb2ludExlbmd0aBIrCgV0b3RhbBgEIAEoCzIcLmRhc2hib2FyZC52MS5BbmFseXRpY3NQb2ludBIsCgZwb2ludHMYBSADKAsyHC5kYXNoYm9hcmQudjEuQW5hbHl0aWNzUG9pbnQSLAoIZGVjbGluZXMYBiADKAsyGi5kYXNoYm9hcmQudjEuRGVjbGluZUNvdW50EhAKCGdhdGV3YXlzGAcgAygJEhIKCmN1cnJlbmNpZXMYCCADKAkSGgoSbGF0ZW5jeV9lcnJvcl9tb3N0GAkgASgBEi0KBnNwbGl0cxgKIAMoCzIdLmRhc2hib2FyZC52MS5TcGxpdENvbXBhcmlzb24SMgoNcGVyaW9kX2JlZm9yZRgLIAEoCzIbLmRhc2hib2FyZC52MS5QYXltZW50Q291bnRzEjYKEnBlcmlvZF9iZWZvcmVfZnJvbRgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNAoQcGVyaW9kX2JlZm9yZV90bxgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoHYnJha2luZxgOIAMoCzIbLmRhc2hib2FyZC52MS5CcmFraW5nUGVyaW9kIuUDCg5BbmFseXRpY3NQb2ludBItCglzdGFydHNfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi0KCHBheW1lbnRzGAIgASgLMhsuZGFzaGJvYXJkLnYxLlBheW1lbnRDb3VudHMSLQoIYXR0ZW1wdHMYAyABKAsyGy5kYXNoYm9hcmQudjEuQXR0ZW1wdENvdW50cxItCghnYXRld2F5cxgEIAMoCzIbLmRhc2hib2FyZC52MS5BdHRlbXB0Q291bnRzEjsKD2F1dGhlbnRpY2F0aW9ucxgFIAEoCzIiLmRhc2hib2FyZC52MS5BdXRoZW50aWNhdGlvbkNvdW50cxJDChdhdXRoZW50aWNhdGluZ19nYXRld2F5cxgGIAMoCzIiLmRhc2hib2FyZC52MS5BdXRoZW50aWNhdGlvbkNvdW50cxItCgtjYXJkX2JyYW5kcxgHIAMoCzIYLmRhc2hib2FyZC52MS5DYXJkQ291bnRzEjMKEWlzc3VpbmdfY291bnRyaWVzGAggAygLMhguZGFzaGJvYXJkLnYxLkNhcmRDb3VudHMSMQoNZGVjbGluZV9jb2RlcxgJIAMoCzIaLmRhc2hib2FyZC52MS5EZWNsaW5lQ291bnQirQEKCkNhcmRDb3VudHMSDQoFdmFsdWUYASABKAkSEQoJc3VjY2VlZGVkGAIgASgDEhAKCGRlY2xpbmVkGAMgASgDEhAKCGRlZ3JhZGVkGAQgASgDEhkKEXNhdmVkX2J5X2ZhaWxvdmVyGAUgASgDEhoKDWFwcHJvdmFsX3JhdGUYBiABKAFIAIgBARIQCghyZWxlYXNlZBgHIAEoA0IQCg5fYXBwcm92YWxfcmF0ZSLjAwoNUGF5bWVudENvdW50cxIRCglzdWNjZWVkZWQYASABKAMSEAoIZGVjbGluZWQYAiABKAMSEAoIZGVncmFkZWQYAyABKAMSDwoHZXhwaXJlZBgEIAEoAxIZChFzYXZlZF9ieV9mYWlsb3ZlchgFIAEoAxIaCg1hcHByb3ZhbF9yYXRlGAYgASgBSACIAQESEwoGcDUwX21zGAcgASgBSAGIAQESEwoGcDk1X21zGAggASgBSAKIAQESJQoHdm9sdW1lcxgJIAMoCzIULmRhc2hib2FyZC52MS5Wb2x1bWUSEgoKY2hhbGxlbmdlZBgKIAEoAxIbCg5jaGFsbGVuZ2VfcmF0ZRgLIAEoAUgDiAEBEhUKDWF1dGhlbnRpY2F0ZWQYDCABKAMSHwoSYXV0aGVudGljYXRlZF9yYXRlGA0gASgBSASIAQESGwoTc2F2ZWRfYXV0aGVudGljYXRlZBgOIAEoAxIYChBjaGFsbGVuZ2VkX2FnYWluGA8gASgDEhAKCHJlbGVhc2VkGBAgASgDQhAKDl9hcHByb3ZhbF9yYXRlQgkKB19wNTBfbXNCCQoHX3A5NV9tc0IRCg9fY2hhbGxlbmdlX3JhdGVCFQoTX2F1dGhlbnRpY2F0ZWRfcmF0ZSKJAQoGVm9sdW1lEhAKCGN1cnJlbmN5GAEgASgJEhAKCGRlY2ltYWxzGAIgASgFEhYKDmNhcHR1cmVkX21pbm9yGAMgASgDEhMKC3NhdmVkX21pbm9yGAQgASgDEhEKCXN1Y2NlZWRlZBgFIAEoAxIbChNpc3N1ZXJfbGlhYmxlX21pbm9yGAYgASgDIqcDCg1BdHRlbXB0Q291bnRzEg8KB2dhdGV3YXkYASABKAkSEAoIYXR0ZW1wdHMYAiABKAMSEAoIYXBwcm92ZWQYAyABKAMSFQoNaGFyZF9kZWNsaW5lZBgEIAEoAxIVCg1zb2Z0X2RlY2xpbmVkGAUgASgDEhYKDmZyYXVkX2RlY2xpbmVkGAYgASgDEhAKCHRpbWVvdXRzGAcgASgDEhYKDmdhdGV3YXlfZXJyb3JzGAggASgDEg8KB3Vua25vd24YCSABKAMSGgoNYXBwcm92YWxfcmF0ZRgKIAEoAUgAiAEBEiMKFnRlY2huaWNhbF9mYWlsdXJlX3JhdGUYCyABKAFIAYgBARITCgZwNTBfbXMYDCABKAFIAogBARITCgZwOTVfbXMYDSABKAFIA4gBARIfChdhdXRoZW50aWNhdGlvbl9yZXF1aXJlZBgOIAEoAxIRCglyZWNvdmVyZWQYDyABKANCEAoOX2FwcHJvdmFsX3JhdGVCGQoXX3RlY2huaWNhbF9mYWlsdXJlX3JhdGVCCQoHX3A1MF9tc0IJCgdfcDk1X21zIuUCChRBdXRoZW50aWNhdGlvbkNvdW50cxIPCgdnYXRld2F5GAEgASgJEhcKD2F1dGhlbnRpY2F0aW9ucxgCIAEoAxIOCgZwYXNzZWQYAyABKAMSDgoGZmFpbGVkGAQgASgDEhEKCWNhbmNlbGxlZBgFIAEoAxIRCglhYmFuZG9uZWQYBiABKAMSEwoLdW5hdmFpbGFibGUYByABKAMSEwoLbmV2ZXJfc2hvd24YCCABKAMSEwoGcDUwX21zGAkgASgBSACIAQESEwoGcDk1X21zGAogASgBSAGIAQESEAoIZXhlbXB0ZWQYCyABKAMSFAoMZnJpY3Rpb25sZXNzGAwgASgDEh4KEWZyaWN0aW9ubGVzc19yYXRlGA0gASgBSAKIAQESFQoNaXNzdWVyX2xpYWJsZRgOIAEoA0IJCgdfcDUwX21zQgkKB19wOTVfbXNCFAoSX2ZyaWN0aW9ubGVzc19yYXRlIkcKDERlY2xpbmVDb3VudBIPCgdnYXRld2F5GAEgASgJEhQKDGRlY2xpbmVfY29kZRgCIAEoCRIQCghhdHRlbXB0cxgDIAEoAyKjAgoPU3BsaXRDb21wYXJpc29uEhEKBGNhc2UYASABKAlIAIgBARIPCgdwZXJjZW50GAIgASgFEhUKDXJ1bGVfdmVyc2lvbnMYAyADKAUSIgoBYRgEIAEoCzIXLmRhc2hib2FyZC52MS5Bcm1Db3VudHMSIgoBYhgFIAEoCzIXLmRhc2hib2FyZC52MS5Bcm1Db3VudHMSMwoKZGlmZmVyZW5jZRgGIAEoCzIaLmRhc2hib2FyZC52MS5SYXRlRXN0aW1hdGVIAYgBARIWCg5pc19zaWduaWZpY2FudBgHIAEoCBIPCgd2ZXJkaWN0GAggASgJEhcKD3BheW1lbnRzX25lZWRlZBgJIAEoBUIHCgVfY2FzZUINCgtfZGlmZmVyZW5jZSI4CgxSYXRlRXN0aW1hdGUSDQoFdmFsdWUYASABKAESCwoDbG93GAIgASgBEgwKBGhpZ2gYAyABKAEiowIKCUFybUNvdW50cxIMCgRwbGFuGAEgAygJEhEKCXN1Y2NlZWRlZBgCIAEoAxIQCghkZWNsaW5lZBgDIAEoAxIQCghkZWdyYWRlZBgEIAEoAxIZChFzYXZlZF9ieV9mYWlsb3ZlchgFIAEoAxIxCghhcHByb3ZhbBgGIAEoCzIaLmRhc2hib2FyZC52MS5SYXRlRXN0aW1hdGVIAIgBARITCgZwNTBfbXMYByABKAFIAYgBARITCgZwOTVfbXMYCCABKAFIAogBARIkCgVjb3N0cxgJIAMoCzIVLmRhc2hib2FyZC52MS5Bcm1Db3N0EhAKCHJlbGVhc2VkGAogASgDQgsKCV9hcHByb3ZhbEIJCgdfcDUwX21zQgkKB19wOTVfbXMiigEKB0FybUNvc3QSDwoHZ2F0ZXdheRgBIAEoCRIQCghjdXJyZW5jeRgCIAEoCRIQCghkZWNpbWFscxgDIAEoBRIQCghhdHRlbXB0cxgEIAEoAxIQCghjYXB0dXJlZBgFIAEoAxIOCgZ2b2lkZWQYBiABKAMSFgoOY2FwdHVyZWRfbWlub3IYByABKAMqbwoLUG9pbnRMZW5ndGgSHAoYUE9JTlRfTEVOR1RIX1VOU1BFQ0lGSUVEEAASFQoRUE9JTlRfTEVOR1RIX0hPVVIQARIUChBQT0lOVF9MRU5HVEhfREFZEAISFQoRUE9JTlRfTEVOR1RIX1dFRUsQAzJyChBBbmFseXRpY3NTZXJ2aWNlEl4KDEdldEFuYWx5dGljcxIhLmRhc2hib2FyZC52MS5HZXRBbmFseXRpY3NSZXF1ZXN0GiIuZGFzaGJvYXJkLnYxLkdldEFuYWx5dGljc1Jlc3BvbnNlIgeQAgGouxgBYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_braking, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("ChxkYXNoYm9hcmQvdjEvYW5hbHl0aWNzLnByb3RvEgxkYXNoYm9hcmQudjEi6AIKE0dldEFuYWx5dGljc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGQoJZmlyc3RfZGF5GAMgASgJQga6SAPIAQESGAoIbGFzdF9kYXkYBCABKAlCBrpIA8gBARIdCgl0aW1lX3pvbmUYBSABKAlCCrpIB8gBAXICGEASOQoMcG9pbnRfbGVuZ3RoGAYgASgOMhkuZGFzaGJvYXJkLnYxLlBvaW50TGVuZ3RoQgi6SAWCAQIQARIYCgdnYXRld2F5GAcgASgJQge6SARyAhhAEhkKCGN1cnJlbmN5GAggASgJQge6SARyAhgDEhoKEndpdGhfcGVyaW9kX2JlZm9yZRgJIAEoCBIXCg93aXRoX2luaXRpYXRvcnMYCiABKAgilgUKFEdldEFuYWx5dGljc1Jlc3BvbnNlEigKBGZyb20YASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKAnRvGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgxwb2ludF9sZW5ndGgYAyABKA4yGS5kYXNoYm9hcmQudjEuUG9pbnRMZW5ndGgSKwoFdG90YWwYBCABKAsyHC5kYXNoYm9hcmQudjEuQW5hbHl0aWNzUG9pbnQSLAoGcG9pbnRzGAUgAygLMhwuZGFzaGJvYXJkLnYxLkFuYWx5dGljc1BvaW50EiwKCGRlY2xpbmVzGAYgAygLMhouZGFzaGJvYXJkLnYxLkRlY2xpbmVDb3VudBIQCghnYXRld2F5cxgHIAMoCRISCgpjdXJyZW5jaWVzGAggAygJEhoKEmxhdGVuY3lfZXJyb3JfbW9zdBgJIAEoARItCgZzcGxpdHMYCiADKAsyHS5kYXNoYm9hcmQudjEuU3BsaXRDb21wYXJpc29uEjIKDXBlcmlvZF9iZWZvcmUYCyABKAsyGy5kYXNoYm9hcmQudjEuUGF5bWVudENvdW50cxI2ChJwZXJpb2RfYmVmb3JlX2Zyb20YDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjQKEHBlcmlvZF9iZWZvcmVfdG8YDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKB2JyYWtpbmcYDiADKAsyGy5kYXNoYm9hcmQudjEuQnJha2luZ1BlcmlvZBIxCgppbml0aWF0b3JzGA8gAygLMh0uZGFzaGJvYXJkLnYxLkluaXRpYXRvckNvdW50cyLlAwoOQW5hbHl0aWNzUG9pbnQSLQoJc3RhcnRzX2F0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCghwYXltZW50cxgCIAEoCzIbLmRhc2hib2FyZC52MS5QYXltZW50Q291bnRzEi0KCGF0dGVtcHRzGAMgASgLMhsuZGFzaGJvYXJkLnYxLkF0dGVtcHRDb3VudHMSLQoIZ2F0ZXdheXMYBCADKAsyGy5kYXNoYm9hcmQudjEuQXR0ZW1wdENvdW50cxI7Cg9hdXRoZW50aWNhdGlvbnMYBSABKAsyIi5kYXNoYm9hcmQudjEuQXV0aGVudGljYXRpb25Db3VudHMSQwoXYXV0aGVudGljYXRpbmdfZ2F0ZXdheXMYBiADKAsyIi5kYXNoYm9hcmQudjEuQXV0aGVudGljYXRpb25Db3VudHMSLQoLY2FyZF9icmFuZHMYByADKAsyGC5kYXNoYm9hcmQudjEuQ2FyZENvdW50cxIzChFpc3N1aW5nX2NvdW50cmllcxgIIAMoCzIYLmRhc2hib2FyZC52MS5DYXJkQ291bnRzEjEKDWRlY2xpbmVfY29kZXMYCSADKAsyGi5kYXNoYm9hcmQudjEuRGVjbGluZUNvdW50Iq0BCgpDYXJkQ291bnRzEg0KBXZhbHVlGAEgASgJEhEKCXN1Y2NlZWRlZBgCIAEoAxIQCghkZWNsaW5lZBgDIAEoAxIQCghkZWdyYWRlZBgEIAEoAxIZChFzYXZlZF9ieV9mYWlsb3ZlchgFIAEoAxIaCg1hcHByb3ZhbF9yYXRlGAYgASgBSACIAQESEAoIcmVsZWFzZWQYByABKANCEAoOX2FwcHJvdmFsX3JhdGUizgEKD0luaXRpYXRvckNvdW50cxIpCglpbml0aWF0b3IYASABKA4yFi5wYXltZW50cy52MS5Jbml0aWF0b3ISEQoJc3VjY2VlZGVkGAIgASgDEhAKCGRlY2xpbmVkGAMgASgDEhAKCGRlZ3JhZGVkGAQgASgDEhkKEXNhdmVkX2J5X2ZhaWxvdmVyGAUgASgDEhoKDWFwcHJvdmFsX3JhdGUYBiABKAFIAIgBARIQCghyZWxlYXNlZBgHIAEoA0IQCg5fYXBwcm92YWxfcmF0ZSLjAwoNUGF5bWVudENvdW50cxIRCglzdWNjZWVkZWQYASABKAMSEAoIZGVjbGluZWQYAiABKAMSEAoIZGVncmFkZWQYAyABKAMSDwoHZXhwaXJlZBgEIAEoAxIZChFzYXZlZF9ieV9mYWlsb3ZlchgFIAEoAxIaCg1hcHByb3ZhbF9yYXRlGAYgASgBSACIAQESEwoGcDUwX21zGAcgASgBSAGIAQESEwoGcDk1X21zGAggASgBSAKIAQESJQoHdm9sdW1lcxgJIAMoCzIULmRhc2hib2FyZC52MS5Wb2x1bWUSEgoKY2hhbGxlbmdlZBgKIAEoAxIbCg5jaGFsbGVuZ2VfcmF0ZRgLIAEoAUgDiAEBEhUKDWF1dGhlbnRpY2F0ZWQYDCABKAMSHwoSYXV0aGVudGljYXRlZF9yYXRlGA0gASgBSASIAQESGwoTc2F2ZWRfYXV0aGVudGljYXRlZBgOIAEoAxIYChBjaGFsbGVuZ2VkX2FnYWluGA8gASgDEhAKCHJlbGVhc2VkGBAgASgDQhAKDl9hcHByb3ZhbF9yYXRlQgkKB19wNTBfbXNCCQoHX3A5NV9tc0IRCg9fY2hhbGxlbmdlX3JhdGVCFQoTX2F1dGhlbnRpY2F0ZWRfcmF0ZSKJAQoGVm9sdW1lEhAKCGN1cnJlbmN5GAEgASgJEhAKCGRlY2ltYWxzGAIgASgFEhYKDmNhcHR1cmVkX21pbm9yGAMgASgDEhMKC3NhdmVkX21pbm9yGAQgASgDEhEKCXN1Y2NlZWRlZBgFIAEoAxIbChNpc3N1ZXJfbGlhYmxlX21pbm9yGAYgASgDIqcDCg1BdHRlbXB0Q291bnRzEg8KB2dhdGV3YXkYASABKAkSEAoIYXR0ZW1wdHMYAiABKAMSEAoIYXBwcm92ZWQYAyABKAMSFQoNaGFyZF9kZWNsaW5lZBgEIAEoAxIVCg1zb2Z0X2RlY2xpbmVkGAUgASgDEhYKDmZyYXVkX2RlY2xpbmVkGAYgASgDEhAKCHRpbWVvdXRzGAcgASgDEhYKDmdhdGV3YXlfZXJyb3JzGAggASgDEg8KB3Vua25vd24YCSABKAMSGgoNYXBwcm92YWxfcmF0ZRgKIAEoAUgAiAEBEiMKFnRlY2huaWNhbF9mYWlsdXJlX3JhdGUYCyABKAFIAYgBARITCgZwNTBfbXMYDCABKAFIAogBARITCgZwOTVfbXMYDSABKAFIA4gBARIfChdhdXRoZW50aWNhdGlvbl9yZXF1aXJlZBgOIAEoAxIRCglyZWNvdmVyZWQYDyABKANCEAoOX2FwcHJvdmFsX3JhdGVCGQoXX3RlY2huaWNhbF9mYWlsdXJlX3JhdGVCCQoHX3A1MF9tc0IJCgdfcDk1X21zIuUCChRBdXRoZW50aWNhdGlvbkNvdW50cxIPCgdnYXRld2F5GAEgASgJEhcKD2F1dGhlbnRpY2F0aW9ucxgCIAEoAxIOCgZwYXNzZWQYAyABKAMSDgoGZmFpbGVkGAQgASgDEhEKCWNhbmNlbGxlZBgFIAEoAxIRCglhYmFuZG9uZWQYBiABKAMSEwoLdW5hdmFpbGFibGUYByABKAMSEwoLbmV2ZXJfc2hvd24YCCABKAMSEwoGcDUwX21zGAkgASgBSACIAQESEwoGcDk1X21zGAogASgBSAGIAQESEAoIZXhlbXB0ZWQYCyABKAMSFAoMZnJpY3Rpb25sZXNzGAwgASgDEh4KEWZyaWN0aW9ubGVzc19yYXRlGA0gASgBSAKIAQESFQoNaXNzdWVyX2xpYWJsZRgOIAEoA0IJCgdfcDUwX21zQgkKB19wOTVfbXNCFAoSX2ZyaWN0aW9ubGVzc19yYXRlIkcKDERlY2xpbmVDb3VudBIPCgdnYXRld2F5GAEgASgJEhQKDGRlY2xpbmVfY29kZRgCIAEoCRIQCghhdHRlbXB0cxgDIAEoAyKjAgoPU3BsaXRDb21wYXJpc29uEhEKBGNhc2UYASABKAlIAIgBARIPCgdwZXJjZW50GAIgASgFEhUKDXJ1bGVfdmVyc2lvbnMYAyADKAUSIgoBYRgEIAEoCzIXLmRhc2hib2FyZC52MS5Bcm1Db3VudHMSIgoBYhgFIAEoCzIXLmRhc2hib2FyZC52MS5Bcm1Db3VudHMSMwoKZGlmZmVyZW5jZRgGIAEoCzIaLmRhc2hib2FyZC52MS5SYXRlRXN0aW1hdGVIAYgBARIWCg5pc19zaWduaWZpY2FudBgHIAEoCBIPCgd2ZXJkaWN0GAggASgJEhcKD3BheW1lbnRzX25lZWRlZBgJIAEoBUIHCgVfY2FzZUINCgtfZGlmZmVyZW5jZSI4CgxSYXRlRXN0aW1hdGUSDQoFdmFsdWUYASABKAESCwoDbG93GAIgASgBEgwKBGhpZ2gYAyABKAEiowIKCUFybUNvdW50cxIMCgRwbGFuGAEgAygJEhEKCXN1Y2NlZWRlZBgCIAEoAxIQCghkZWNsaW5lZBgDIAEoAxIQCghkZWdyYWRlZBgEIAEoAxIZChFzYXZlZF9ieV9mYWlsb3ZlchgFIAEoAxIxCghhcHByb3ZhbBgGIAEoCzIaLmRhc2hib2FyZC52MS5SYXRlRXN0aW1hdGVIAIgBARITCgZwNTBfbXMYByABKAFIAYgBARITCgZwOTVfbXMYCCABKAFIAogBARIkCgVjb3N0cxgJIAMoCzIVLmRhc2hib2FyZC52MS5Bcm1Db3N0EhAKCHJlbGVhc2VkGAogASgDQgsKCV9hcHByb3ZhbEIJCgdfcDUwX21zQgkKB19wOTVfbXMiigEKB0FybUNvc3QSDwoHZ2F0ZXdheRgBIAEoCRIQCghjdXJyZW5jeRgCIAEoCRIQCghkZWNpbWFscxgDIAEoBRIQCghhdHRlbXB0cxgEIAEoAxIQCghjYXB0dXJlZBgFIAEoAxIOCgZ2b2lkZWQYBiABKAMSFgoOY2FwdHVyZWRfbWlub3IYByABKAMqbwoLUG9pbnRMZW5ndGgSHAoYUE9JTlRfTEVOR1RIX1VOU1BFQ0lGSUVEEAASFQoRUE9JTlRfTEVOR1RIX0hPVVIQARIUChBQT0lOVF9MRU5HVEhfREFZEAISFQoRUE9JTlRfTEVOR1RIX1dFRUsQAzJyChBBbmFseXRpY3NTZXJ2aWNlEl4KDEdldEFuYWx5dGljcxIhLmRhc2hib2FyZC52MS5HZXRBbmFseXRpY3NSZXF1ZXN0GiIuZGFzaGJvYXJkLnYxLkdldEFuYWx5dGljc1Jlc3BvbnNlIgeQAgGouxgBYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_braking, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp, file_payments_v1_payment_session]);
 
 /**
  * @generated from message dashboard.v1.GetAnalyticsRequest
@@ -82,6 +84,13 @@ export type GetAnalyticsRequest = Message<"dashboard.v1.GetAnalyticsRequest"> & 
    * @generated from field: bool with_period_before = 9;
    */
   withPeriodBefore: boolean;
+
+  /**
+   * Whether to count the payments by who made them, too.
+   *
+   * @generated from field: bool with_initiators = 10;
+   */
+  withInitiators: boolean;
 };
 
 /**
@@ -146,6 +155,13 @@ export type GetAnalyticsRequestJson = {
    * @generated from field: bool with_period_before = 9;
    */
   withPeriodBefore?: boolean;
+
+  /**
+   * Whether to count the payments by who made them, too.
+   *
+   * @generated from field: bool with_initiators = 10;
+   */
+  withInitiators?: boolean;
 };
 
 /**
@@ -252,6 +268,13 @@ export type GetAnalyticsResponse = Message<"dashboard.v1.GetAnalyticsResponse"> 
    * @generated from field: repeated dashboard.v1.BrakingPeriod braking = 14;
    */
   braking: BrakingPeriod[];
+
+  /**
+   * If asked for: the payments that were submitted, by their customers and by the merchant. Filtered by currency.
+   *
+   * @generated from field: repeated dashboard.v1.InitiatorCounts initiators = 15;
+   */
+  initiators: InitiatorCounts[];
 };
 
 /**
@@ -351,6 +374,13 @@ export type GetAnalyticsResponseJson = {
    * @generated from field: repeated dashboard.v1.BrakingPeriod braking = 14;
    */
   braking?: BrakingPeriodJson[];
+
+  /**
+   * If asked for: the payments that were submitted, by their customers and by the merchant. Filtered by currency.
+   *
+   * @generated from field: repeated dashboard.v1.InitiatorCounts initiators = 15;
+   */
+  initiators?: InitiatorCountsJson[];
 };
 
 /**
@@ -605,6 +635,105 @@ export const CardCountsSchema: GenMessage<CardCounts, {jsonType: CardCountsJson}
   messageDesc(file_dashboard_v1_analytics, 3);
 
 /**
+ * Payments that one party made. The counts of both add up to those of all payments.
+ *
+ * @generated from message dashboard.v1.InitiatorCounts
+ */
+export type InitiatorCounts = Message<"dashboard.v1.InitiatorCounts"> & {
+  /**
+   * @generated from field: payments.v1.Initiator initiator = 1;
+   */
+  initiator: Initiator;
+
+  /**
+   * @generated from field: int64 succeeded = 2;
+   */
+  succeeded: bigint;
+
+  /**
+   * @generated from field: int64 declined = 3;
+   */
+  declined: bigint;
+
+  /**
+   * @generated from field: int64 degraded = 4;
+   */
+  degraded: bigint;
+
+  /**
+   * @generated from field: int64 saved_by_failover = 5;
+   */
+  savedByFailover: bigint;
+
+  /**
+   * Succeeded and released, of all; absent where there are none.
+   *
+   * @generated from field: optional double approval_rate = 6;
+   */
+  approvalRate?: number | undefined;
+
+  /**
+   * As in PaymentCounts.
+   *
+   * @generated from field: int64 released = 7;
+   */
+  released: bigint;
+};
+
+/**
+ * Payments that one party made. The counts of both add up to those of all payments.
+ *
+ * @generated from message dashboard.v1.InitiatorCounts
+ */
+export type InitiatorCountsJson = {
+  /**
+   * @generated from field: payments.v1.Initiator initiator = 1;
+   */
+  initiator?: InitiatorJson;
+
+  /**
+   * @generated from field: int64 succeeded = 2;
+   */
+  succeeded?: string;
+
+  /**
+   * @generated from field: int64 declined = 3;
+   */
+  declined?: string;
+
+  /**
+   * @generated from field: int64 degraded = 4;
+   */
+  degraded?: string;
+
+  /**
+   * @generated from field: int64 saved_by_failover = 5;
+   */
+  savedByFailover?: string;
+
+  /**
+   * Succeeded and released, of all; absent where there are none.
+   *
+   * @generated from field: optional double approval_rate = 6;
+   */
+  approvalRate?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * As in PaymentCounts.
+   *
+   * @generated from field: int64 released = 7;
+   */
+  released?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.InitiatorCounts.
+ * Use `create(InitiatorCountsSchema)` to create a new message.
+ */
+export const InitiatorCountsSchema: GenMessage<InitiatorCounts, {jsonType: InitiatorCountsJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_analytics, 4);
+
+/**
  * Payments: sessions with an outcome. A session that expired without a submission is in no rate.
  *
  * @generated from message dashboard.v1.PaymentCounts
@@ -841,7 +970,7 @@ export type PaymentCountsJson = {
  * Use `create(PaymentCountsSchema)` to create a new message.
  */
 export const PaymentCountsSchema: GenMessage<PaymentCounts, {jsonType: PaymentCountsJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_analytics, 4);
+  messageDesc(file_dashboard_v1_analytics, 5);
 
 /**
  * What was captured in one currency.
@@ -934,7 +1063,7 @@ export type VolumeJson = {
  * Use `create(VolumeSchema)` to create a new message.
  */
 export const VolumeSchema: GenMessage<Volume, {jsonType: VolumeJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_analytics, 5);
+  messageDesc(file_dashboard_v1_analytics, 6);
 
 /**
  * Attempts of settled payments, at one gateway or at all.
@@ -1141,7 +1270,7 @@ export type AttemptCountsJson = {
  * Use `create(AttemptCountsSchema)` to create a new message.
  */
 export const AttemptCountsSchema: GenMessage<AttemptCounts, {jsonType: AttemptCountsJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_analytics, 6);
+  messageDesc(file_dashboard_v1_analytics, 7);
 
 /**
  * Customer authentications (3-D Secure) of settled payments, at one gateway or provider, or at all. Each has one of six
@@ -1348,7 +1477,7 @@ export type AuthenticationCountsJson = {
  * Use `create(AuthenticationCountsSchema)` to create a new message.
  */
 export const AuthenticationCountsSchema: GenMessage<AuthenticationCounts, {jsonType: AuthenticationCountsJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_analytics, 7);
+  messageDesc(file_dashboard_v1_analytics, 8);
 
 /**
  * Attempts that a gateway declined for one reason.
@@ -1407,7 +1536,7 @@ export type DeclineCountJson = {
  * Use `create(DeclineCountSchema)` to create a new message.
  */
 export const DeclineCountSchema: GenMessage<DeclineCount, {jsonType: DeclineCountJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_analytics, 8);
+  messageDesc(file_dashboard_v1_analytics, 9);
 
 /**
  * The two plans of a split, compared. The same share of the same two plans in the same case is one comparison, over all
@@ -1550,7 +1679,7 @@ export type SplitComparisonJson = {
  * Use `create(SplitComparisonSchema)` to create a new message.
  */
 export const SplitComparisonSchema: GenMessage<SplitComparison, {jsonType: SplitComparisonJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_analytics, 9);
+  messageDesc(file_dashboard_v1_analytics, 10);
 
 /**
  * A rate, or a difference of two, and the ends of its interval of 95 %: of 20 such intervals, 19 contain the true value.
@@ -1601,7 +1730,7 @@ export type RateEstimateJson = {
  * Use `create(RateEstimateSchema)` to create a new message.
  */
 export const RateEstimateSchema: GenMessage<RateEstimate, {jsonType: RateEstimateJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_analytics, 10);
+  messageDesc(file_dashboard_v1_analytics, 11);
 
 /**
  * Payments of one variant of a split, and what its gateways charge for.
@@ -1742,7 +1871,7 @@ export type ArmCountsJson = {
  * Use `create(ArmCountsSchema)` to create a new message.
  */
 export const ArmCountsSchema: GenMessage<ArmCounts, {jsonType: ArmCountsJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_analytics, 11);
+  messageDesc(file_dashboard_v1_analytics, 12);
 
 /**
  * What one gateway charges for.
@@ -1841,7 +1970,7 @@ export type ArmCostJson = {
  * Use `create(ArmCostSchema)` to create a new message.
  */
 export const ArmCostSchema: GenMessage<ArmCost, {jsonType: ArmCostJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_analytics, 12);
+  messageDesc(file_dashboard_v1_analytics, 13);
 
 /**
  * The length of a point, in the calendar of the range's time zone. A day with a clock change has 23 or 25 hours.

@@ -1,10 +1,10 @@
 /** Agreements of a merchant's customers, for the merchant: lists them with their charges, and cancels one for ever. */
-import type { Queryable, Statement } from "../../platform/database.ts";
+import type { Queryable, Statement, Tx } from "../../platform/database.ts";
 import type { AgreementId, ConnectionId, MerchantId, SessionId } from "../../platform/ids.ts";
 import type { Core } from "../core.ts";
 import { emitAgreement, lockSubject } from "./keep-card.ts";
 import { readPage, type WantedPage } from "./payment-methods.ts";
-import { whyNotContinued } from "./renewals/plan-renewal.ts";
+import { type ChainNames, whyNotContinued } from "./renewals/plan-renewal.ts";
 import { type Agreement, AgreementEntity, storedColumns } from "./stored-rows.ts";
 
 /** One charge of an agreement. */
@@ -16,7 +16,7 @@ type Renewal = {
 };
 
 /** A merchant's account at a gateway, and why an agreement cannot be charged there; undefined if it can. */
-type AgreementGateway = {
+export type AgreementGateway = {
   readonly connectionId: ConnectionId;
   readonly gateway: string;
   readonly because: string | undefined;
@@ -62,21 +62,30 @@ export async function loadAgreement(
 
 /** Finds an agreement of the merchant. */
 export async function findAgreement(
-  core: Pick<Core, "database" | "connectorOf">,
+  core: Pick<Core, "connectorOf"> & { readonly database: Queryable },
   { merchantId, agreementId }: AgreementOfMerchant,
 ): Promise<AgreementDetails | undefined> {
   const { database } = core;
-  const [[agreement], renewals, connections] = await Promise.all([
+  const [[agreement], renewals, gatewaysFor] = await Promise.all([
     database.query<Agreement>(selectOne, [merchantId, agreementId]),
     database.query<Renewal>(selectRenewals, [agreementId]),
-    database.query<Omit<AgreementGateway, "because">>(selectConnections, [merchantId]),
+    loadGatewaysFor(database, core, merchantId),
   ]);
-  if (agreement === undefined) return undefined;
-  const gateways = connections.map((connection) => {
-    const continues = core.connectorOf(connection.gateway)?.storedCards;
-    return { ...connection, because: whyNotContinued(connection, agreement, continues) };
-  });
-  return { agreement, gateways, renewals };
+  return agreement && { agreement, gateways: gatewaysFor(agreement), renewals };
+}
+
+/** Returns what tells of each agreement of a merchant which of its gateways can charge it. */
+export async function loadGatewaysFor(
+  queryable: Queryable,
+  { connectorOf }: Pick<Core, "connectorOf">,
+  merchantId: MerchantId,
+): Promise<(agreement: ChainNames) => AgreementGateway[]> {
+  const connections = await queryable.query<Omit<AgreementGateway, "because">>(selectConnections, [merchantId]);
+  return (agreement) =>
+    connections.map((connection) => {
+      const continues = connectorOf(connection.gateway)?.storedCards;
+      return { ...connection, because: whyNotContinued(connection, agreement, continues) };
+    });
 }
 
 /** Lists agreements, newest first. Throws `invalid_parameter` for a page token of another list. */
@@ -99,14 +108,25 @@ const cancelStatement: Statement = {
 /** Cancels an agreement, unless it has ended. Durable on return. */
 export async function cancelAgreement(
   core: Pick<Core, "database" | "outbox" | "describeSession">,
-  { merchantId, agreementId }: AgreementOfMerchant,
+  wanted: AgreementOfMerchant,
   reason: "merchant",
 ): Promise<void> {
-  await core.database.transaction(async (tx) => {
-    const [cancelled] = await tx.query<{ sessionId: SessionId }>(cancelStatement, [merchantId, agreementId, reason]);
-    if (cancelled === undefined || !(await lockSubject(tx, cancelled.sessionId))) return;
+  await core.database.transaction((tx) => cancelAgreementIn(tx, core, wanted, reason));
+}
+
+/** Cancels an agreement, with the transaction. Returns false where it has ended, or the merchant has none such. */
+export async function cancelAgreementIn(
+  tx: Tx,
+  core: Pick<Core, "outbox" | "describeSession">,
+  { merchantId, agreementId }: AgreementOfMerchant,
+  reason: "merchant",
+): Promise<boolean> {
+  const [cancelled] = await tx.query<{ sessionId: SessionId }>(cancelStatement, [merchantId, agreementId, reason]);
+  if (cancelled === undefined) return false;
+  if (await lockSubject(tx, cancelled.sessionId)) {
     await emitAgreement(tx, core, { id: cancelled.sessionId, merchantId }, agreementId);
-  });
+  }
+  return true;
 }
 
 // Agreements of one transaction, and so of one turn.

@@ -25,10 +25,12 @@ const selectPage: Statement = {
     ORDER BY m.id DESC LIMIT $5`,
 };
 
+type MethodOfMerchant = { readonly merchantId: MerchantId; readonly methodId: MethodId };
+
 /** Finds a stored card of the merchant. */
 export async function findMethod(
   queryable: Queryable,
-  { merchantId, methodId }: { readonly merchantId: MerchantId; readonly methodId: MethodId },
+  { merchantId, methodId }: MethodOfMerchant,
 ): Promise<MethodWithState | undefined> {
   const [method] = await queryable.query<MethodWithState>(selectOne, [merchantId, methodId]);
   return method;
@@ -82,13 +84,34 @@ type Changed = { readonly agreementId: AgreementId | null; readonly sessionId: S
 /** Deletes a stored card. Returns false where the merchant has none such. Durable on return. */
 export async function deleteMethod(
   core: Pick<Core, "database" | "outbox" | "describeSession">,
-  { merchantId, methodId }: { readonly merchantId: MerchantId; readonly methodId: MethodId },
+  wanted: MethodOfMerchant,
 ): Promise<boolean> {
-  return core.database.transaction(async (tx) => {
-    const changed = await tx.query<Changed>(deleteStatement, [merchantId, methodId]);
-    await emitChanged(tx, core, merchantId, changed);
-    return changed.length > 0;
-  });
+  return (await core.database.transaction((tx) => deleteMethodIn(tx, core, wanted))) !== undefined;
+}
+
+/**
+ * Deletes a stored card, with the transaction. Returns the agreements that need another card now, or undefined where the merchant has no such
+ * card.
+ */
+export async function deleteMethodIn(
+  tx: Tx,
+  core: Pick<Core, "outbox" | "describeSession">,
+  { merchantId, methodId }: MethodOfMerchant,
+): Promise<readonly AgreementId[] | undefined> {
+  const changed = await tx.query<Changed>(deleteStatement, [merchantId, methodId]);
+  if (changed.length === 0) return undefined;
+  return emitChanged(tx, core, merchantId, changed);
+}
+
+const liftStatement: Statement = {
+  name: "lift_card_stop",
+  text: 'SELECT app.lift_card_stop($1, $2) AS "stoppedBecause"',
+};
+
+/** Lifts the stop of a card's number, for all customers of the merchant. Returns why it was stopped; undefined if it is not. */
+export async function liftStop(tx: Tx, { merchantId, methodId }: MethodOfMerchant): Promise<string | undefined> {
+  const [row] = await tx.query<{ stoppedBecause: string | null }>(liftStatement, [merchantId, methodId]);
+  return row?.stoppedBecause ?? undefined;
 }
 
 const loseStatement: Statement = {
@@ -112,11 +135,12 @@ async function emitChanged(
   core: Pick<Core, "outbox" | "describeSession">,
   merchantId: MerchantId,
   changed: readonly Changed[],
-): Promise<void> {
+): Promise<readonly AgreementId[]> {
   // In one order, so that two deletions cannot wait for each other.
   const agreements = changed.toSorted((one, other) => ((one.sessionId ?? "") < (other.sessionId ?? "") ? -1 : 1));
   for (const { agreementId, sessionId } of agreements) {
     if (agreementId === null || sessionId === null || !(await lockSubject(tx, sessionId))) continue;
     await emitAgreement(tx, core, { id: sessionId, merchantId }, agreementId);
   }
+  return agreements.flatMap(({ agreementId }) => agreementId ?? []);
 }

@@ -77,9 +77,15 @@ export function withChosen<Search extends object>(
   return { ...Object.fromEntries(others), ...chosen } as Search;
 }
 
-export function readCustomerSearch({ email }: Readonly<Record<string, unknown>>): { readonly email: string } {
+/** A customer, by the address or by the merchant's reference; neither where an address names none. */
+export type CustomerSearch = { readonly email?: string; readonly customer?: string };
+
+export function readCustomerSearch({ email, customer }: Readonly<Record<string, unknown>>): CustomerSearch {
+  // A reference of digits is a number in an address that was typed by hand.
+  const customerRef = typeof customer === "number" ? String(customer) : customer;
+  if (typeof customerRef === "string" && /^.{1,255}$/su.test(customerRef)) return { customer: customerRef };
   const text = typeof email === "string" ? email.trim() : "";
-  return { email: /^[^@]+@[^@]+$/.test(text) && text.length <= 254 ? text : "" };
+  return /^[^@]+@[^@]+$/.test(text) && text.length <= 254 ? { email: text } : {};
 }
 
 /** The filters that the lists of payments and of refunds share. */

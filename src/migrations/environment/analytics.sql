@@ -112,6 +112,20 @@ CREATE TABLE analytics_card (
   saved             int NOT NULL,
   PRIMARY KEY (merchant_id, minutes, starts_at, currency, fact, value)
 );
+-- Payments that their merchant made without the customer, by an agreement. All others were made by their customers.
+CREATE TABLE analytics_renewal (
+  merchant_id       uuid NOT NULL,
+  minutes           int NOT NULL CHECK (minutes IN (15, 60, 360, 1440)),
+  starts_at         timestamptz NOT NULL,
+  currency          text NOT NULL,
+  succeeded         int NOT NULL,
+  -- Approved, and then cancelled by the merchant or not captured in time.
+  released          int NOT NULL,
+  declined          int NOT NULL,
+  degraded          int NOT NULL,
+  saved             int NOT NULL,
+  PRIMARY KEY (merchant_id, minutes, starts_at, currency)
+);
 -- Payments of split plans: that of a case, or, with an empty name, the default plan of a version of the rule.
 CREATE TABLE analytics_arm (
   merchant_id       uuid NOT NULL,
@@ -152,6 +166,7 @@ CREATE INDEX analytics_payment_by_age ON analytics_payment USING brin (starts_at
 CREATE INDEX analytics_attempt_by_age ON analytics_attempt USING brin (starts_at);
 CREATE INDEX analytics_decline_by_age ON analytics_decline USING brin (starts_at);
 CREATE INDEX analytics_card_by_age ON analytics_card USING brin (starts_at);
+CREATE INDEX analytics_renewal_by_age ON analytics_renewal USING brin (starts_at);
 CREATE INDEX analytics_authentication_by_age ON analytics_authentication USING brin (starts_at);
 CREATE INDEX analytics_arm_by_age ON analytics_arm USING brin (starts_at);
 CREATE INDEX analytics_arm_cost_by_age ON analytics_arm_cost USING brin (starts_at);

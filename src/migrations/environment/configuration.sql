@@ -29,7 +29,8 @@ CREATE TABLE merchant_settings (
   -- was removed and set again; a change of the list asks again.
   alert_address_removals int NOT NULL DEFAULT 0,
   muted_alerts       text[] NOT NULL DEFAULT '{}'
-    CHECK (muted_alerts <@ ARRAY['GATEWAY_UNHEALTHY','CREDENTIALS_REFUSED','APPROVAL_RATE','ENDPOINT_FAILING','UNVERIFIED','HOLDS_EXPIRING','PAID_MORE_THAN_ONCE','CARD_TESTING']),
+    CHECK (muted_alerts <@ ARRAY['GATEWAY_UNHEALTHY','CREDENTIALS_REFUSED','APPROVAL_RATE','ENDPOINT_FAILING','UNVERIFIED','HOLDS_EXPIRING','PAID_MORE_THAN_ONCE','CARD_TESTING',
+      'AGREEMENTS_UNCHARGEABLE','RENEWALS_STOPPED','CARDS_NOT_ERASED']),
   -- The incoming address of a chat with the secret that signs its messages, sealed; and the host to show.
   alert_chat_sealed  text,
   alert_chat_host    text,

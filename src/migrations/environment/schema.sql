@@ -180,6 +180,19 @@ CREATE TABLE analytics_payment (
   latency integer[] NOT NULL
 );
 
+-- table analytics_renewal
+CREATE TABLE analytics_renewal (
+  merchant_id uuid NOT NULL,
+  minutes integer NOT NULL,
+  starts_at timestamp with time zone NOT NULL,
+  currency text NOT NULL,
+  succeeded integer NOT NULL,
+  released integer NOT NULL,
+  declined integer NOT NULL,
+  degraded integer NOT NULL,
+  saved integer NOT NULL
+);
+
 -- table analytics_walk
 CREATE TABLE analytics_walk (
   only_one boolean DEFAULT true NOT NULL,
@@ -698,6 +711,23 @@ CREATE TABLE reconciliation_slice (
   lease_until timestamp with time zone NOT NULL
 );
 
+-- table recovery_link
+CREATE TABLE recovery_link (
+  agreement_id uuid NOT NULL,
+  renewal_ref text NOT NULL,
+  id uuid NOT NULL,
+  merchant_id uuid NOT NULL,
+  amount_minor bigint NOT NULL,
+  currency text NOT NULL,
+  order_ref text NOT NULL,
+  return_to text,
+  version integer DEFAULT 1 NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  session_id uuid,
+  tries integer DEFAULT 0 NOT NULL,
+  created_at timestamp with time zone DEFAULT app.clock() NOT NULL
+);
+
 -- table refund
 CREATE TABLE refund (
   session_id uuid NOT NULL,
@@ -967,7 +997,7 @@ ALTER TABLE alert ADD CONSTRAINT alert_endpoint_id_fkey FOREIGN KEY (endpoint_id
 ALTER TABLE alert ADD CONSTRAINT alert_endpoint_id_kind_since_key UNIQUE (endpoint_id, kind, since);
 
 -- constraint alert.alert_kind_check
-ALTER TABLE alert ADD CONSTRAINT alert_kind_check CHECK ((kind = ANY (ARRAY['FAILING_24_HOURS'::text, 'FAILING_72_HOURS'::text, 'DISABLED_FAILING'::text, 'DISABLED_GONE'::text, 'GATEWAY_UNHEALTHY'::text, 'CREDENTIALS_REFUSED'::text, 'APPROVAL_RATE_LOW'::text, 'GATEWAY_UNVERIFIED'::text, 'ENDPOINT_UNVERIFIED'::text, 'HOLDS_EXPIRING'::text, 'PAID_MORE_THAN_ONCE'::text, 'CARD_TESTING'::text])));
+ALTER TABLE alert ADD CONSTRAINT alert_kind_check CHECK ((kind = ANY (ARRAY['FAILING_24_HOURS'::text, 'FAILING_72_HOURS'::text, 'DISABLED_FAILING'::text, 'DISABLED_GONE'::text, 'GATEWAY_UNHEALTHY'::text, 'CREDENTIALS_REFUSED'::text, 'APPROVAL_RATE_LOW'::text, 'GATEWAY_UNVERIFIED'::text, 'ENDPOINT_UNVERIFIED'::text, 'HOLDS_EXPIRING'::text, 'PAID_MORE_THAN_ONCE'::text, 'CARD_TESTING'::text, 'AGREEMENTS_UNCHARGEABLE'::text, 'RENEWALS_STOPPED'::text, 'CARDS_NOT_ERASED'::text])));
 
 -- constraint alert.alert_pkey
 ALTER TABLE alert ADD CONSTRAINT alert_pkey PRIMARY KEY (id);
@@ -1022,6 +1052,12 @@ ALTER TABLE analytics_payment ADD CONSTRAINT analytics_payment_minutes_check CHE
 
 -- constraint analytics_payment.analytics_payment_pkey
 ALTER TABLE analytics_payment ADD CONSTRAINT analytics_payment_pkey PRIMARY KEY (merchant_id, minutes, starts_at, currency);
+
+-- constraint analytics_renewal.analytics_renewal_minutes_check
+ALTER TABLE analytics_renewal ADD CONSTRAINT analytics_renewal_minutes_check CHECK ((minutes = ANY (ARRAY[15, 60, 360, 1440])));
+
+-- constraint analytics_renewal.analytics_renewal_pkey
+ALTER TABLE analytics_renewal ADD CONSTRAINT analytics_renewal_pkey PRIMARY KEY (merchant_id, minutes, starts_at, currency);
 
 -- constraint analytics_walk.analytics_walk_only_one_check
 ALTER TABLE analytics_walk ADD CONSTRAINT analytics_walk_only_one_check CHECK (only_one);
@@ -1288,7 +1324,7 @@ ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_check1 CHECK (((a
 ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_moved_to_check CHECK (((moved_to >= 1) AND (moved_to <= 61)));
 
 -- constraint merchant_settings.merchant_settings_muted_alerts_check
-ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_muted_alerts_check CHECK ((muted_alerts <@ ARRAY['GATEWAY_UNHEALTHY'::text, 'CREDENTIALS_REFUSED'::text, 'APPROVAL_RATE'::text, 'ENDPOINT_FAILING'::text, 'UNVERIFIED'::text, 'HOLDS_EXPIRING'::text, 'PAID_MORE_THAN_ONCE'::text, 'CARD_TESTING'::text]));
+ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_muted_alerts_check CHECK ((muted_alerts <@ ARRAY['GATEWAY_UNHEALTHY'::text, 'CREDENTIALS_REFUSED'::text, 'APPROVAL_RATE'::text, 'ENDPOINT_FAILING'::text, 'UNVERIFIED'::text, 'HOLDS_EXPIRING'::text, 'PAID_MORE_THAN_ONCE'::text, 'CARD_TESTING'::text, 'AGREEMENTS_UNCHARGEABLE'::text, 'RENEWALS_STOPPED'::text, 'CARDS_NOT_ERASED'::text]));
 
 -- constraint merchant_settings.merchant_settings_pkey
 ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_pkey PRIMARY KEY (merchant_id);
@@ -1406,6 +1442,30 @@ ALTER TABLE reconciliation_slice ADD CONSTRAINT reconciliation_slice_pkey PRIMAR
 
 -- constraint reconciliation_slice.reconciliation_slice_run_id_fkey
 ALTER TABLE reconciliation_slice ADD CONSTRAINT reconciliation_slice_run_id_fkey FOREIGN KEY (run_id) REFERENCES reconciliation_run(id);
+
+-- constraint recovery_link.recovery_link_agreement_id_renewal_ref_fkey
+ALTER TABLE recovery_link ADD CONSTRAINT recovery_link_agreement_id_renewal_ref_fkey FOREIGN KEY (agreement_id, renewal_ref) REFERENCES renewal(agreement_id, renewal_ref);
+
+-- constraint recovery_link.recovery_link_amount_minor_check
+ALTER TABLE recovery_link ADD CONSTRAINT recovery_link_amount_minor_check CHECK (((amount_minor >= 1) AND (amount_minor <= '999999999999'::bigint)));
+
+-- constraint recovery_link.recovery_link_currency_check
+ALTER TABLE recovery_link ADD CONSTRAINT recovery_link_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text));
+
+-- constraint recovery_link.recovery_link_id_key
+ALTER TABLE recovery_link ADD CONSTRAINT recovery_link_id_key UNIQUE (id);
+
+-- constraint recovery_link.recovery_link_order_ref_check
+ALTER TABLE recovery_link ADD CONSTRAINT recovery_link_order_ref_check CHECK (((char_length(order_ref) >= 1) AND (char_length(order_ref) <= 255)));
+
+-- constraint recovery_link.recovery_link_pkey
+ALTER TABLE recovery_link ADD CONSTRAINT recovery_link_pkey PRIMARY KEY (agreement_id, renewal_ref);
+
+-- constraint recovery_link.recovery_link_return_to_check
+ALTER TABLE recovery_link ADD CONSTRAINT recovery_link_return_to_check CHECK ((char_length(return_to) <= 2048));
+
+-- constraint recovery_link.recovery_link_version_check
+ALTER TABLE recovery_link ADD CONSTRAINT recovery_link_version_check CHECK ((version >= 1));
 
 -- constraint refund.refund_pkey
 ALTER TABLE refund ADD CONSTRAINT refund_pkey PRIMARY KEY (session_id, id);
@@ -1629,6 +1689,9 @@ CREATE UNIQUE INDEX work_item_one_open ON work_item USING btree (session_id, att
 -- index agreement_at_gateway
 CREATE INDEX agreement_at_gateway ON agreement USING btree (own_connection_id, own_customer) WHERE (own_customer IS NOT NULL);
 
+-- index agreement_chain
+CREATE INDEX agreement_chain ON agreement USING btree (merchant_id, COALESCE(own_connection_id, '00000000-0000-0000-0000-000000000000'::uuid), ((network_transaction_id IS NULL))) WHERE (status = 'ACTIVE'::text);
+
 -- index agreement_of_customer
 CREATE INDEX agreement_of_customer ON agreement USING btree (merchant_id, customer_ref, id) WHERE (customer_ref IS NOT NULL);
 
@@ -1664,6 +1727,9 @@ CREATE INDEX analytics_decline_by_age ON analytics_decline USING brin (starts_at
 
 -- index analytics_payment_by_age
 CREATE INDEX analytics_payment_by_age ON analytics_payment USING brin (starts_at);
+
+-- index analytics_renewal_by_age
+CREATE INDEX analytics_renewal_by_age ON analytics_renewal USING brin (starts_at);
 
 -- index attempt_being_captured
 CREATE INDEX attempt_being_captured ON ONLY attempt USING btree (capture_ordered_at) WHERE (status = 'AUTHORIZED'::text);
@@ -1718,6 +1784,9 @@ CREATE INDEX card_decline_to_sweep ON card_decline USING btree (declined_at);
 
 -- index card_erasure_due
 CREATE INDEX card_erasure_due ON card_erasure USING btree (erase_due_at);
+
+-- index card_state_stopped
+CREATE INDEX card_state_stopped ON card_state USING btree (stopped_at) WHERE (stopped_at IS NOT NULL);
 
 -- index card_submission_declined_of_network
 CREATE INDEX card_submission_declined_of_network ON card_submission USING btree (merchant_id, network, submitted_at) WHERE ((network IS NOT NULL) AND (declines IS NOT NULL));
@@ -2278,7 +2347,7 @@ CREATE OR REPLACE FUNCTION app.card_tables()
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-  SELECT ARRAY['payment_method','card_erasure','agreement','renewal','renewal_try','card_state','card_decline'] $function$;
+  SELECT ARRAY['payment_method','card_erasure','agreement','renewal','renewal_try','recovery_link','card_state','card_decline'] $function$;
 
 -- function app.check_reference(of_session uuid, of_attempt uuid, connection uuid, reference text)
 CREATE OR REPLACE FUNCTION app.check_reference(of_session uuid, of_attempt uuid, connection uuid, reference text)
@@ -3084,6 +3153,19 @@ BEGIN
   RETURN NEW;
 END $function$;
 
+-- function app.guard_recovery_link()
+CREATE OR REPLACE FUNCTION app.guard_recovery_link()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF (NEW.agreement_id, NEW.renewal_ref, NEW.id, NEW.merchant_id, NEW.amount_minor, NEW.currency, NEW.order_ref)
+     IS DISTINCT FROM (OLD.agreement_id, OLD.renewal_ref, OLD.id, OLD.merchant_id, OLD.amount_minor, OLD.currency, OLD.order_ref) THEN
+    PERFORM app.refuse('what a link asks for never changes'); END IF;
+  IF NEW.version < OLD.version OR NEW.tries NOT IN (OLD.tries, OLD.tries + 1) THEN PERFORM app.refuse('a link counts its versions and tries'); END IF;
+  RETURN NEW;
+END $function$;
+
 -- function app.guard_removal()
 CREATE OR REPLACE FUNCTION app.guard_removal()
  RETURNS trigger
@@ -3135,9 +3217,10 @@ BEGIN
   IF p.role IN ('RENEWAL','RECOVERY') AND NOT EXISTS (
        SELECT FROM renewal r WHERE r.agreement_id = p.agreement_id AND r.renewal_ref = p.renewal_ref AND r.session_id = of_session AND r.paid_session_id IS NULL) THEN
     PERFORM app.refuse('the renewal is another session''s'); END IF;
+  IF p.role IN ('RENEWAL','RECOVERY') AND s.unrecorded_check_at IS NULL AND of_attempt <> app.attempt_name(s.named_by, connection, of_round) THEN
+    PERFORM app.refuse('an attempt of a renewal has its name'); END IF;
   IF p.role = 'RENEWAL' AND s.unrecorded_check_at IS NULL THEN
     SELECT o.merchant_id, o.fingerprint, o.brand INTO m FROM payment_method o WHERE o.id = p.method_id;
-    IF of_attempt <> app.attempt_name(s.named_by, connection, of_round) THEN PERFORM app.refuse('an attempt of a renewal has its name'); END IF;
     IF p.own_connection_id IS DISTINCT FROM connection AND p.network_transaction_id IS NULL THEN
       PERFORM app.refuse('a gateway continues its own chain, or one with a network transaction id'); END IF;
     IF app.agreement_refusal(p.agreement_id, p.renewal_ref, p.amount_minor, p.currency, s.created_at) IS NOT NULL THEN
@@ -3533,6 +3616,45 @@ CREATE OR REPLACE FUNCTION app.latency_step(from_at timestamp with time zone, to
 AS $function$SELECT CASE WHEN to_at - from_at IS NOT NULL THEN
      least(63, floor(4 * ln(greatest(1, extract(epoch FROM to_at - from_at)::float8 * 1000)) / ln(2::float8))::int) END$function$;
 
+-- function app.lift_card_stop(of_merchant uuid, method uuid)
+CREATE OR REPLACE FUNCTION app.lift_card_stop(of_merchant uuid, method uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE was record;
+BEGIN
+  PERFORM app.require_home(of_merchant);
+  SELECT c.fingerprint, c.stopped_because INTO was FROM payment_method m JOIN card_state c ON c.merchant_id = m.merchant_id AND c.fingerprint = m.fingerprint
+  WHERE m.id = method AND m.merchant_id = of_merchant AND m.status = 'ACTIVE' AND c.stopped_at IS NOT NULL FOR UPDATE OF c;
+  UPDATE card_state SET stopped_at = NULL, stopped_because = NULL WHERE merchant_id = of_merchant AND fingerprint = was.fingerprint;
+  RETURN was.stopped_because;
+END $function$;
+
+-- function app.link_refusal(l recovery_link, tries_max integer)
+CREATE OR REPLACE FUNCTION app.link_refusal(l recovery_link, tries_max integer)
+ RETURNS TABLE(reason text, other uuid)
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  a agreement;
+  r renewal;
+BEGIN
+  SELECT * INTO a FROM agreement g WHERE g.id = l.agreement_id;
+  SELECT * INTO r FROM renewal w WHERE w.agreement_id = l.agreement_id AND w.renewal_ref = l.renewal_ref;
+  IF r.paid_session_id IS NOT NULL THEN RETURN QUERY SELECT 'paid', r.paid_session_id; RETURN; END IF;
+  IF EXISTS (SELECT FROM payment_session s WHERE s.id = r.session_id AND s.status IN ('CREATED','SUCCEEDED')) THEN
+    RETURN QUERY SELECT 'in_progress', r.session_id; RETURN; END IF;
+  reason := CASE
+    WHEN a.status IN ('CANCELLED','ENDED') THEN lower(a.status)
+    WHEN l.expires_at <= app.clock() THEN 'link_expired'
+    WHEN l.tries >= tries_max THEN 'link_tries'
+    WHEN app.may_have_lost_renewals(a.created_at) AND NOT EXISTS (
+      SELECT FROM payment_session s, replica_mark k WHERE s.id = r.session_id AND s.created_at > k.restored_at AND s.unrecorded_check_at IS NULL) THEN 'doubt' END;
+  IF reason IS NOT NULL THEN RETURN NEXT; END IF;
+END $function$;
+
 -- function app.lock_leased(of_session uuid, epoch integer)
 CREATE OR REPLACE FUNCTION app.lock_leased(of_session uuid, epoch integer)
  RETURNS SETOF payment_session
@@ -3641,8 +3763,39 @@ AS $function$
     (p.terms ->> 'endsOn')::date, (p.terms ->> 'instalments')::int, (p.terms ->> 'maxAmountMinor')::bigint,
     CASE WHEN method IS NULL THEN 'NEEDS_CARD' ELSE 'ACTIVE' END, CASE WHEN method IS NULL THEN 'card_not_stored' END,
     p.session_id, p.consented_at, p.network, p.network_transaction_id, p.network_date, p.link_id, p.ds_trans_id, p.own_connection_id, p.own_customer, p.own_method
-  WHERE p.terms IS NOT NULL
+  WHERE p.terms IS NOT NULL AND p.role <> 'RECOVERY'
   ON CONFLICT (id) DO NOTHING $function$;
+
+-- function app.make_link(new_link uuid, of_merchant uuid, of_agreement uuid, of_renewal text, minor bigint, in_currency text, reference text, back_to text, life_ms bigint)
+CREATE OR REPLACE FUNCTION app.make_link(new_link uuid, of_merchant uuid, of_agreement uuid, of_renewal text, minor bigint, in_currency text, reference text, back_to text, life_ms bigint)
+ RETURNS SETOF recovery_link
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+#variable_conflict use_variable
+DECLARE
+  a  agreement;
+  r  renewal;
+  at timestamptz := date_trunc('milliseconds', app.clock());
+BEGIN
+  PERFORM app.require_home(of_merchant);
+  SELECT * INTO a FROM agreement g WHERE g.id = of_agreement AND g.merchant_id = of_merchant FOR NO KEY UPDATE;
+  IF NOT FOUND THEN PERFORM app.refuse_renewal('not_found'); END IF;
+  SELECT * INTO r FROM renewal w WHERE w.agreement_id = of_agreement AND w.renewal_ref = of_renewal;
+  IF r.paid_session_id IS NOT NULL THEN PERFORM app.refuse_renewal('paid', r.paid_session_id); END IF;
+  IF a.status IN ('CANCELLED','ENDED') THEN PERFORM app.refuse_renewal(lower(a.status)); END IF;
+  IF in_currency <> a.currency OR minor > a.max_amount_minor THEN PERFORM app.refuse_renewal('amount'); END IF;
+  INSERT INTO renewal (agreement_id, renewal_ref, merchant_id) VALUES (of_agreement, of_renewal, of_merchant) ON CONFLICT DO NOTHING;
+  RETURN QUERY
+    INSERT INTO recovery_link AS l (agreement_id, renewal_ref, id, merchant_id, amount_minor, currency, order_ref, return_to, expires_at)
+    VALUES (of_agreement, of_renewal, new_link, of_merchant, minor, in_currency, reference, back_to, at + life_ms * interval '1 ms')
+    ON CONFLICT (agreement_id, renewal_ref) DO UPDATE
+      SET version = l.version + (l.expires_at <= at)::int, expires_at = greatest(l.expires_at, EXCLUDED.expires_at), return_to = EXCLUDED.return_to
+      WHERE (l.amount_minor, l.currency, l.order_ref) = (minor, in_currency, reference)
+    RETURNING l.*;
+  IF NOT FOUND THEN PERFORM app.refuse_renewal('link_fixed'); END IF;
+END $function$;
 
 -- function app.make_set(of_kind text, model text, suffix text, bounds text)
 CREATE OR REPLACE FUNCTION app.make_set(of_kind text, model text, suffix text, bounds text)
@@ -3779,6 +3932,48 @@ AS $function$
     why, minor, in_currency, now, now + execution_ms * interval '1 ms', of_round, authenticated_by
   FROM app.clock() AS now
   RETURNING * $function$;
+
+-- function app.open_link(new_session uuid, of_link uuid, secret integer, request uuid, tries_max integer)
+CREATE OR REPLACE FUNCTION app.open_link(new_session uuid, of_link uuid, secret integer, request uuid, tries_max integer)
+ RETURNS SETOF payment_session
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+#variable_conflict use_variable
+DECLARE
+  l     recovery_link;
+  a     agreement;
+  s     payment_session;
+  m     merchant_settings;
+  c     record;
+  named uuid;
+  at    timestamptz := date_trunc('milliseconds', app.clock());
+BEGIN
+  PERFORM app.require_home(k.merchant_id) FROM recovery_link k WHERE k.id = of_link;
+  SELECT * INTO l FROM recovery_link k WHERE k.id = of_link FOR UPDATE;
+  IF NOT FOUND THEN RETURN; END IF;
+  SELECT * INTO c FROM app.link_refusal(l, tries_max);
+  IF c.reason IS NOT NULL AND (c.reason <> 'in_progress' OR c.other IS DISTINCT FROM l.session_id) THEN RETURN; END IF;
+  SELECT * INTO s FROM payment_session o WHERE o.id = l.session_id;
+  named := app.recovery_name(l.agreement_id, l.renewal_ref, l.tries + 1, (SELECT k.restores FROM replica_mark k));
+  IF c.reason IS NOT NULL OR s.phase = 'IDLE' AND s.named_by = named AND s.expires_at > at + interval '1 min' THEN
+    RETURN NEXT s;
+    RETURN;
+  END IF;
+  SELECT * INTO a FROM agreement g WHERE g.id = l.agreement_id;
+  SELECT * INTO m FROM merchant_settings o WHERE o.merchant_id = l.merchant_id;
+  RETURN QUERY
+    INSERT INTO payment_session AS o (id, merchant_id, amount_minor, currency, order_ref, secret_version, created_at, expires_at,
+      create_request_id, details, customer_ref, stored, named_by)
+    VALUES (new_session, l.merchant_id, l.amount_minor, l.currency, l.order_ref, secret, at, least(at + m.session_lifetime_ms * interval '1 ms', l.expires_at),
+      request, CASE WHEN m.statement_descriptor IS NOT NULL THEN jsonb_build_object('statementDescriptor', m.statement_descriptor) END, a.customer_ref, true, named)
+    RETURNING o.*;
+  INSERT INTO stored_payment (session_id, merchant_id, amount_minor, currency, customer_ref, role, terms, agreement_id, renewal_ref, try)
+  VALUES (new_session, l.merchant_id, l.amount_minor, l.currency, a.customer_ref, 'RECOVERY', jsonb_strip_nulls(jsonb_build_object('type', a.type, 'text', a.text,
+    'everyDays', a.every_days, 'endsOn', a.ends_on, 'instalments', a.instalments, 'maxAmountMinor', a.max_amount_minor)), l.agreement_id, l.renewal_ref, l.tries + 1);
+  UPDATE recovery_link k SET session_id = new_session WHERE k.id = of_link;
+END $function$;
 
 -- function app.order_payer(merchant uuid, reference text)
 CREATE OR REPLACE FUNCTION app.order_payer(merchant uuid, reference text)
@@ -3922,6 +4117,14 @@ CREATE OR REPLACE FUNCTION app.record_pending_event(of_session uuid)
 AS $function$
   UPDATE payment_session SET pending_event_at = app.clock() WHERE id = of_session AND pending_event_at IS NULL RETURNING * $function$;
 
+-- function app.recovery_name(of_agreement uuid, of_renewal text, nth integer, restores integer)
+CREATE OR REPLACE FUNCTION app.recovery_name(of_agreement uuid, of_renewal text, nth integer, restores integer)
+ RETURNS uuid
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT app.derived_id(of_agreement, format('recovery %s %s %s', restores, nth, of_renewal)) $function$;
+
 -- function app.refuse(reason text)
 CREATE OR REPLACE FUNCTION app.refuse(reason text)
  RETURNS void
@@ -4024,7 +4227,7 @@ DECLARE one text;
 BEGIN
   IF NOT EXISTS (SELECT FROM merchant_settings WHERE merchant_id = of_merchant AND moved_to IS NOT NULL) THEN
     PERFORM app.refuse('only the cards of a merchant that has moved are removed'); END IF;
-  FOREACH one IN ARRAY ARRAY['card_decline','card_state','renewal_try','renewal','agreement','card_erasure','payment_method'] LOOP
+  FOREACH one IN ARRAY ARRAY['card_decline','card_state','recovery_link','renewal_try','renewal','agreement','card_erasure','payment_method'] LOOP
     EXECUTE format('DELETE FROM %I WHERE %s', one, app.of_merchant(one)) USING of_merchant;
   END LOOP;
 END $function$;
@@ -4390,6 +4593,34 @@ AS $function$
     ORDER BY lease_until LIMIT 1 FOR UPDATE SKIP LOCKED)
   RETURNING * $function$;
 
+-- function app.take_recovery(of_session uuid, tries_max integer)
+CREATE OR REPLACE FUNCTION app.take_recovery(of_session uuid, tries_max integer)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+  p stored_payment;
+  l recovery_link;
+BEGIN
+  SELECT * INTO p FROM stored_payment o WHERE o.session_id = of_session AND o.role = 'RECOVERY';
+  -- A merchant that is about to move takes its renewals along.
+  PERFORM app.require_home(p.merchant_id);
+  -- In the order of take_renewal().
+  PERFORM FROM agreement g WHERE g.id = p.agreement_id FOR NO KEY UPDATE;
+  PERFORM FROM renewal w WHERE w.agreement_id = p.agreement_id AND w.renewal_ref = p.renewal_ref FOR UPDATE;
+  SELECT * INTO l FROM recovery_link k WHERE k.agreement_id = p.agreement_id AND k.renewal_ref = p.renewal_ref FOR UPDATE;
+  PERFORM app.refuse_renewal(c.reason, c.other) FROM app.link_refusal(l, tries_max) c;
+  -- Another one is shown since, or a restore was declared.
+  IF l.session_id IS DISTINCT FROM of_session OR NOT EXISTS (
+       SELECT FROM payment_session s, replica_mark m
+       WHERE s.id = of_session AND s.named_by = app.recovery_name(p.agreement_id, p.renewal_ref, l.tries + 1, m.restores)) THEN
+    PERFORM app.refuse_renewal('changed'); END IF;
+  UPDATE renewal w SET session_id = of_session, tries = w.tries + 1 WHERE w.agreement_id = p.agreement_id AND w.renewal_ref = p.renewal_ref;
+  UPDATE recovery_link k SET tries = k.tries + 1 WHERE k.id = l.id;
+END $function$;
+
 -- function app.take_renewal(new_session uuid, of_merchant uuid, of_agreement uuid, of_renewal text, own_key bytea, hash bytea, minor bigint, in_currency text, reference text, described jsonb, secret integer, life_ms bigint, request uuid, lease_ms integer, budget_ms integer, doubt_ms integer, tries_max integer, of_method uuid, token text, token_digest bytea, rule integer, planned jsonb, skips jsonb, routed jsonb, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, is_guarded boolean)
 CREATE OR REPLACE FUNCTION app.take_renewal(new_session uuid, of_merchant uuid, of_agreement uuid, of_renewal text, own_key bytea, hash bytea, minor bigint, in_currency text, reference text, described jsonb, secret integer, life_ms bigint, request uuid, lease_ms integer, budget_ms integer, doubt_ms integer, tries_max integer, of_method uuid, token text, token_digest bytea, rule integer, planned jsonb, skips jsonb, routed jsonb, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text DEFAULT NULL::text, is_guarded boolean DEFAULT true)
  RETURNS TABLE(refused text, other uuid, until timestamp with time zone, attempt uuid, in_doubt boolean, entry jsonb)
@@ -4610,7 +4841,7 @@ BEGIN
      OR EXISTS (SELECT FROM jsonb_array_elements(cards -> 'renewal_try') r
                 WHERE NOT EXISTS (SELECT FROM jsonb_array_elements(cards -> 'agreement') a WHERE a ->> 'id' = r ->> 'agreement_id')) THEN
     PERFORM app.refuse('a merchant''s cards move with their merchant alone'); END IF;
-  FOREACH one IN ARRAY ARRAY['card_decline','card_state','renewal_try','renewal','agreement','card_erasure','payment_method'] LOOP
+  FOREACH one IN ARRAY ARRAY['card_decline','card_state','recovery_link','renewal_try','renewal','agreement','card_erasure','payment_method'] LOOP
     EXECUTE format('DELETE FROM %I WHERE %s', one, app.of_merchant(one)) USING of_merchant;
   END LOOP;
   FOREACH one IN ARRAY app.card_tables() LOOP
@@ -5553,6 +5784,23 @@ BEGIN
     PERFORM app.refuse('a merchant is reminded once'); END IF;
 END $function$;
 
+-- function partitions.guard_new_recovery(after record)
+CREATE OR REPLACE FUNCTION partitions.guard_new_recovery_rest(after record)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF NOT EXISTS (
+       SELECT FROM partitions.payment_session_rest WHERE id = after.session_id
+         AND named_by = app.recovery_name(after.agreement_id, after.renewal_ref, after.try, (SELECT restores FROM replica_mark))) THEN
+    PERFORM app.refuse('a renewal has the names of its try'); END IF;
+  IF NOT EXISTS (
+       SELECT FROM recovery_link l JOIN agreement a ON a.id = l.agreement_id
+       WHERE l.agreement_id = after.agreement_id AND l.renewal_ref = after.renewal_ref AND l.merchant_id = after.merchant_id
+         AND (l.amount_minor, l.currency, a.customer_ref, a.text) = (after.amount_minor, after.currency, after.customer_ref, after.terms ->> 'text')) THEN
+    PERFORM app.refuse('a link asks for its own amount, by the text of its agreement'); END IF;
+END $function$;
+
 -- function partitions.guard_new_renewal(after record)
 CREATE OR REPLACE FUNCTION partitions.guard_new_renewal_rest(after record)
  RETURNS void
@@ -5818,7 +6066,8 @@ BEGIN
   IF (NEW.held_at IS NULL) <> (NEW.held_until IS NULL) OR NEW.held_at IS NULL AND num_nonnulls(NEW.capture_asked_at, NEW.capture_due_at) > 0
      OR NEW.held_until < NEW.held_at OR NEW.capture_due_at > NEW.held_until THEN
     PERFORM app.refuse('a hold has its beginning and its end, and its order between them'); END IF;
-  IF NEW.named_by IS NOT NULL AND (NEW.authentications > 0 OR num_nonnulls(NEW.browser_sealed, NEW.awaiting_since) > 0 OR NEW.manual_capture) THEN
+  IF NEW.named_by IS NOT NULL AND (NEW.authentications > 0 OR num_nonnulls(NEW.browser_sealed, NEW.awaiting_since) > 0 OR NEW.manual_capture)
+     AND NOT EXISTS (SELECT FROM partitions.stored_payment_rest WHERE session_id = NEW.id AND role = 'RECOVERY' AND NOT NEW.manual_capture) THEN
     PERFORM app.refuse('a renewal has no customer to ask, and is captured at once'); END IF;
   IF NEW.capture_by <= NEW.expires_at THEN PERFORM app.refuse('a capture comes after the submission'); END IF;
   IF NEW.held_at IS NOT NULL AND (NEW.vault_token IS NOT NULL OR NEW.browser_sealed IS NOT NULL) THEN
@@ -5879,6 +6128,7 @@ BEGIN
   IF TG_OP = 'INSERT' THEN
     IF num_nonnulls(NEW.consented_at, NEW.saving) > 0 THEN PERFORM app.refuse('a customer consents with the submission'); END IF;
     IF NEW.role = 'RENEWAL' THEN PERFORM partitions.guard_new_renewal_rest(NEW); END IF;
+    IF NEW.role = 'RECOVERY' THEN PERFORM partitions.guard_new_recovery_rest(NEW); END IF;
     RETURN NEW;
   END IF;
   IF (OLD.session_id, OLD.merchant_id, OLD.role, OLD.security_code, OLD.terms, OLD.agreement_id, OLD.renewal_ref, OLD.try)
@@ -6255,6 +6505,48 @@ AS $function$
     why, minor, in_currency, now, now + execution_ms * interval '1 ms', of_round, authenticated_by
   FROM app.clock() AS now
   RETURNING * $function$;
+
+-- function partitions.open_link(new_session uuid, of_link uuid, secret integer, request uuid, tries_max integer)
+CREATE OR REPLACE FUNCTION partitions.open_link_rest(new_session uuid, of_link uuid, secret integer, request uuid, tries_max integer)
+ RETURNS SETOF payment_session
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+#variable_conflict use_variable
+DECLARE
+  l     recovery_link;
+  a     agreement;
+  s     payment_session;
+  m     merchant_settings;
+  c     record;
+  named uuid;
+  at    timestamptz := date_trunc('milliseconds', app.clock());
+BEGIN
+  PERFORM app.require_home(k.merchant_id) FROM recovery_link k WHERE k.id = of_link;
+  SELECT * INTO l FROM recovery_link k WHERE k.id = of_link FOR UPDATE;
+  IF NOT FOUND THEN RETURN; END IF;
+  SELECT * INTO c FROM app.link_refusal(l, tries_max);
+  IF c.reason IS NOT NULL AND (c.reason <> 'in_progress' OR c.other IS DISTINCT FROM l.session_id) THEN RETURN; END IF;
+  SELECT * INTO s FROM payment_session o WHERE o.id = l.session_id;
+  named := app.recovery_name(l.agreement_id, l.renewal_ref, l.tries + 1, (SELECT k.restores FROM replica_mark k));
+  IF c.reason IS NOT NULL OR s.phase = 'IDLE' AND s.named_by = named AND s.expires_at > at + interval '1 min' THEN
+    RETURN NEXT s;
+    RETURN;
+  END IF;
+  SELECT * INTO a FROM agreement g WHERE g.id = l.agreement_id;
+  SELECT * INTO m FROM merchant_settings o WHERE o.merchant_id = l.merchant_id;
+  RETURN QUERY
+    INSERT INTO partitions.payment_session_rest AS o (id, merchant_id, amount_minor, currency, order_ref, secret_version, created_at, expires_at,
+      create_request_id, details, customer_ref, stored, named_by)
+    VALUES (new_session, l.merchant_id, l.amount_minor, l.currency, l.order_ref, secret, at, least(at + m.session_lifetime_ms * interval '1 ms', l.expires_at),
+      request, CASE WHEN m.statement_descriptor IS NOT NULL THEN jsonb_build_object('statementDescriptor', m.statement_descriptor) END, a.customer_ref, true, named)
+    RETURNING o.*;
+  INSERT INTO partitions.stored_payment_rest (session_id, merchant_id, amount_minor, currency, customer_ref, role, terms, agreement_id, renewal_ref, try)
+  VALUES (new_session, l.merchant_id, l.amount_minor, l.currency, a.customer_ref, 'RECOVERY', jsonb_strip_nulls(jsonb_build_object('type', a.type, 'text', a.text,
+    'everyDays', a.every_days, 'endsOn', a.ends_on, 'instalments', a.instalments, 'maxAmountMinor', a.max_amount_minor)), l.agreement_id, l.renewal_ref, l.tries + 1);
+  UPDATE recovery_link k SET session_id = new_session WHERE k.id = of_link;
+END $function$;
 
 -- function partitions.park_session(of_session uuid, epoch integer, until timestamp with time zone, but uuid[])
 CREATE OR REPLACE FUNCTION partitions.park_session_rest(of_session uuid, epoch integer, until timestamp with time zone, but uuid[])
@@ -6708,6 +7000,9 @@ CREATE TRIGGER require_timeline BEFORE UPDATE OF lease_epoch, phase ON payment_s
 -- trigger payment_session.whole
 CREATE CONSTRAINT TRIGGER whole AFTER UPDATE ON partitions.payment_session_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((CURRENT_USER = SESSION_USER) OR (current_setting('search_path'::text) <> 'public, partitions, pg_temp'::text))) EXECUTE FUNCTION partitions.check_whole_session_rest();
 
+-- trigger recovery_link.guard
+CREATE TRIGGER guard BEFORE UPDATE ON recovery_link FOR EACH ROW WHEN (((CURRENT_USER = SESSION_USER) OR (current_setting('search_path'::text) <> 'public, partitions, pg_temp'::text))) EXECUTE FUNCTION app.guard_recovery_link();
+
 -- trigger refund.guard
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.refund_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_refund_rest();
 
@@ -6815,6 +7110,9 @@ GRANT DELETE, INSERT, SELECT, UPDATE ON analytics_decline TO the runtime role;
 
 -- privileges analytics_payment to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON analytics_payment TO the runtime role;
+
+-- privileges analytics_renewal to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON analytics_renewal TO the runtime role;
 
 -- privileges analytics_walk to the runtime role
 GRANT INSERT, SELECT, UPDATE ON analytics_walk TO the runtime role;
@@ -6926,6 +7224,9 @@ GRANT DELETE, INSERT, SELECT, UPDATE ON reconciliation_run TO the runtime role;
 
 -- privileges reconciliation_slice to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON reconciliation_slice TO the runtime role;
+
+-- privileges recovery_link to the runtime role
+GRANT SELECT ON recovery_link TO the runtime role;
 
 -- privileges refund to the runtime role
 GRANT SELECT ON refund TO the runtime role;

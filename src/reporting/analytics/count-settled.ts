@@ -10,6 +10,7 @@ import {
   countedDeclines,
   countedMinutes,
   countedPayments,
+  countedRenewals,
   isPayment,
 } from "./counted-facts.ts";
 
@@ -51,7 +52,7 @@ const countInto = ({ table, keys, sums, timed, facts }: CountedTable): Statement
 
 const countedTables = [
   ...[countedPayments, countedAttempts, countedDeclines, countedAuthentications],
-  ...[countedCards, countedArms, countedArmCosts],
+  ...[countedCards, countedRenewals, countedArms, countedArmCosts],
 ];
 const counts = countedTables.map(countInto);
 

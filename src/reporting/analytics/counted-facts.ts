@@ -17,6 +17,7 @@ export type CountedTable = {
     | "analytics_decline"
     | "analytics_authentication"
     | "analytics_card"
+    | "analytics_renewal"
     | "analytics_arm"
     | "analytics_arm_cost";
   /** Key columns besides merchant, granularity and time. */
@@ -127,6 +128,22 @@ export const countedCards: CountedTable = {
     CROSS JOIN LATERAL (VALUES ('BRAND', coalesce(s.card_brand, '')),
       ('COUNTRY', coalesce(s.routed_by->'card'->>'country', ''))) known(fact, value)
     GROUP BY 1, 2, 3, 4, 5, 6`,
+};
+
+/** Counts of payments that were submitted by their merchant, without the customer. */
+export const countedRenewals: CountedTable = {
+  table: "analytics_renewal",
+  keys: ["currency"],
+  sums: [...outcomeSums, "saved"],
+  timed: false,
+  facts: (where) => `
+    SELECT s.merchant_id, s.minutes, s.starts_at, s.currency, ${outcomes},
+      count(*) FILTER (WHERE s.status = 'SUCCEEDED' AND s.failover) AS saved
+    FROM (
+      SELECT s.merchant_id, f.minutes, ${when}, s.currency, s.status, ${isReleased} AS released, s.failover
+      FROM payment_session s CROSS JOIN f
+      WHERE ${where} AND s.stored AND s.status <> 'EXPIRED' AND (SELECT p.role = 'RENEWAL' FROM stored_payment p WHERE p.session_id = s.id) ${fence}) s
+    GROUP BY 1, 2, 3, 4`,
 };
 
 // Finds attempts by their key, however many others there are.

@@ -17,8 +17,9 @@ import {
   countedDeclines,
   countedMinutes,
   countedPayments,
-  isPayment,
+  countedRenewals,
   fence,
+  isPayment,
   summedHistogram,
 } from "./counted-facts.ts";
 
@@ -85,6 +86,9 @@ export type CardCounts = {
   readonly degraded: number;
   readonly saved: number;
 };
+
+/** Settled payments that their merchant made without the customer. */
+export type RenewalCounts = Pick<CardCounts, "succeeded" | "released" | "declined" | "degraded" | "saved">;
 
 /** Authentications of settled payments at one gateway or provider, in one point. */
 export type AuthenticationCounts = {
@@ -176,6 +180,7 @@ const selectAttempts = selectCounts(countedAttempts, ["point", "gateway"]);
 const selectDeclines = selectCounts(countedDeclines, ["point", "gateway", "decline_code"]);
 const selectAuthentications = selectCounts(countedAuthentications, ["point", "gateway"]);
 const selectCards = selectCounts(countedCards, ["point", "fact", "value"]);
+const selectRenewals = selectCounts(countedRenewals, ["point"]);
 const ofArm = ["rule_version", "case_name", "arm"];
 const selectArms = selectCounts(countedArms, ofArm);
 const selectArmCosts = selectCounts(countedArmCosts, [...ofArm, "gateway", "currency"]);
@@ -254,6 +259,12 @@ export async function loadPayments(reads: Reads, asked: AskedCounts): Promise<Pa
 /** Returns the range as a single point. */
 function wholeOf({ startsAt, endsAt }: Times) {
   return { startsAt: startsAt.slice(0, 1), endsAt };
+}
+
+/** Loads the counts of a range's payments that their merchant made; where `currency` is given, only of those in it. */
+export async function loadRenewals(reads: Reads, asked: AskedCounts): Promise<RenewalCounts[]> {
+  const values = [...valuesOf(asked.merchantId, wholeOf(asked.range)), asked.currency ?? null];
+  return load<RenewalCounts>(reads, selectRenewals, values);
 }
 
 /** Loads the counts of split plans in a range; where `currency` is given, only of payments in it. */

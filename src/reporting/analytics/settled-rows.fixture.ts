@@ -98,7 +98,7 @@ const insertAsked = `
 
 /** Resets the counts, because rows of the past are inserted after that time was counted. */
 export async function forgetCounts(owner: Owner): Promise<void> {
-  const tables = ["payment", "attempt", "decline", "authentication", "card", "arm", "arm_cost"];
+  const tables = ["payment", "attempt", "decline", "authentication", "card", "renewal", "arm", "arm_cost"];
   const empty = tables.map((each) => `DELETE FROM analytics_${each}`);
   await owner.query([...empty, "UPDATE analytics_walk SET counted_until = '-infinity'"].join(";"));
 }

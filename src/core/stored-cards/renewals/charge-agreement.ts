@@ -241,7 +241,8 @@ function takeAndDecline(core: Core, charge: PlannedCharge, by: Block): Promise<T
     const taken = await takeRenewal(tx, unasked, { isGuarded: false });
     if (taken.type !== "taken") return taken;
     renewBlocked(tx, by, charge.fingerprint);
-    const session = { id: charge.sessionId, merchantId: charge.merchantId, authentications: 0 };
+    const { sessionId: id, merchantId, amountMinor } = charge;
+    const session = { id, merchantId, amountMinor, authentications: 0 };
     // What a restore may have lost is asked first; then it ends without an attempt.
     if (!taken.isInDoubt) await settleSession(tx, core, session, { status: "DECLINED", declineCode: "blocked" });
     return taken;

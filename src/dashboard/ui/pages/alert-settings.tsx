@@ -179,6 +179,13 @@ const topics = [
   [AlertTopic.HOLDS_EXPIRING, "Holds end soon", "Payments that are held and neither captured nor cancelled."],
   [AlertTopic.PAID_MORE_THAN_ONCE, "Paid more than once", "Two payments of one order, neither refunded."],
   [AlertTopic.CARD_TESTING, "Card testing", "Payments are braked, because many cards are declined."],
+  [AlertTopic.AGREEMENTS_UNCHARGEABLE, "Agreement without a gateway", "No gateway can charge an agreement."],
+  [
+    AlertTopic.RENEWALS_STOPPED,
+    "Renewals stopped",
+    "Banks have stopped the cards of more than 1 % of a day’s renewals at a gateway.",
+  ],
+  [AlertTopic.CARDS_NOT_ERASED, "Deleted cards not erased", "The vault has not erased deleted cards for an hour."],
 ] as const;
 
 function Topics({ settings }: { settings: AlertSettings }) {

@@ -15,7 +15,7 @@ export function AnalyticsFilters({
   known: Pick<GetAnalyticsResponse, "gateways" | "currencies"> | undefined;
   onChange: (change: { [Name in keyof AnalyticsSearch]: AnalyticsSearch[Name] | undefined }) => void;
 }) {
-  const { zone = ownZone, gateway = "", currency = "", points = "" } = search;
+  const { zone = ownZone, gateway = "", currency = "", points = "", by = "" } = search;
   const [days, today] = [daysOf(search), todayIn(zone)];
   const chooseDays = (chosen: DayRange) => onChange({ ...chosen, range: undefined });
   const preset = search.first === undefined ? (search.range ?? "7d") : "own";
@@ -75,6 +75,14 @@ export function AnalyticsFilters({
         value={currency}
         onChange={(to) => onChange({ currency: to })}
       />
+      <Choice
+        label="Count by"
+        value={by}
+        onChange={(value) => onChange({ by: (value || undefined) as AnalyticsSearch["by"] })}
+      >
+        <option value="">Gateway and card</option>
+        <option value="initiator">Who made them, too</option>
+      </Choice>
     </search>
   );
 }

@@ -3,14 +3,29 @@ import { daysOf, readAnalyticsSearch } from "./analytics-search.ts";
 
 describe("readAnalyticsSearch()", () => {
   it("keeps valid parameters", () => {
-    const asked = { range: "28d", zone: "Asia/Kolkata", points: "week", gateway: "SANDBOX_A", currency: "EUR" };
+    const asked = {
+      range: "28d",
+      zone: "Asia/Kolkata",
+      points: "week",
+      gateway: "SANDBOX_A",
+      currency: "EUR",
+      by: "initiator",
+    };
     expect(readAnalyticsSearch(asked)).toEqual(asked);
     const own = { first: "2026-11-01", last: "2026-11-20" };
     expect(readAnalyticsSearch({ ...own, range: "7d" })).toEqual(own);
   });
 
   it("drops invalid ones", () => {
-    const nonsense = { range: "9y", zone: "Mars/Olympus", points: "year", gateway: "<b>", currency: 5, other: "x" };
+    const nonsense = {
+      range: "9y",
+      zone: "Mars/Olympus",
+      points: "year",
+      gateway: "<b>",
+      currency: 5,
+      by: "day",
+      other: "x",
+    };
     expect(readAnalyticsSearch(nonsense)).toEqual({});
     expect(readAnalyticsSearch({ first: "2026-11-01" })).toEqual({});
   });

@@ -12,6 +12,8 @@ export type AnalyticsSearch = {
   readonly points?: "hour" | "day" | "week";
   readonly gateway?: string;
   readonly currency?: string;
+  /** Counts the payments by this, too. */
+  readonly by?: "initiator";
   /** The currency whose captured money is drawn; the one with the most payments by default. */
   readonly money?: string;
 };
@@ -68,6 +70,7 @@ export function readAnalyticsSearch(search: Readonly<Record<string, unknown>>): 
     ...text("points", /^(hour|day|week)$/),
     ...text("gateway", /^[A-Z0-9_]{1,64}$/),
     ...text("currency", /^[A-Z]{3}$/),
+    ...text("by", /^initiator$/),
     ...text("money", /^[A-Z]{3}$/),
   };
 }

@@ -32,6 +32,7 @@ import {
 } from "./analytics-charts.ts";
 import { DeclineTable, Figures, GatewayTable, Meanings } from "./analytics-figures.tsx";
 import { AnalyticsFilters } from "./analytics-filters.tsx";
+import { InitiatorTable } from "./analytics-initiators.tsx";
 import { type DayRange, daysOf, todayIn } from "./analytics-search.ts";
 import { Splits } from "./analytics-splits.tsx";
 import { BrakingPeriods } from "./braking.tsx";
@@ -51,6 +52,7 @@ export function AnalyticsPage() {
       ...{ merchantId, environment, firstDay, lastDay, timeZone: zone, gateway, currency },
       pointLength: points ? lengths[points] : PointLength.UNSPECIFIED,
       withPeriodBefore: search.first === undefined,
+      withInitiators: search.by === "initiator",
     },
     { placeholderData: keepPreviousData },
   );
@@ -141,6 +143,7 @@ function Results(props: {
         <DeclineTable declines={declines} />
         <AuthenticationTable total={total} />
         <CardTables total={total} />
+        <InitiatorTable rows={answer.initiators} />
         <Meanings />
       </div>
     </>

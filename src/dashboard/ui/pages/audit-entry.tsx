@@ -30,6 +30,8 @@ function Id({ id }: { id: string }) {
         </ScopeLink>
       );
     case "att":
+    case "pm":
+    case "agr":
       return (
         <ScopeLink to="./payments" search={{ q: id }}>
           {id}
@@ -86,7 +88,7 @@ export function Actor({ actor }: { actor: string }) {
   );
 }
 
-const ids = /\b(?:ps|att|ref|we|gc|mbr|inv)_[0-9a-z]{26}\b/;
+const ids = /\b(?:ps|att|ref|we|gc|mbr|inv|pm|agr)_[0-9a-z]{26}\b/;
 
 function Value({ text }: { text: string }) {
   const id = ids.exec(text)?.[0];

@@ -1,4 +1,4 @@
-/** One customer, by the e-mail address: payments, refunds and totals, and the erasure of the customer's data. */
+/** One customer, by the e-mail address or the merchant's reference: what is stored, payments, refunds and totals, and the erasure of the customer's data. */
 import { createClient } from "@connectrpc/connect";
 import { useInfiniteQuery, useQuery, useTransport } from "@connectrpc/connect-query";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
@@ -16,43 +16,67 @@ import { PagedRows, pages } from "../parts/paged-rows.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { useScope } from "../scope.ts";
+import { CustomerStored } from "./customer-stored.tsx";
 import { PaymentsTable } from "./payments-table.tsx";
 import { RefundsTable } from "./refunds.tsx";
 
 const rowsAtOnce = 20;
 
+/** The customer of the page, by one of the two. */
+type Named = { readonly email: string } | { readonly customerRef: string };
+
 export function CustomerPage() {
-  const { email } = useSearch({ from: "/signed-in/$environment/$merchantId/payments/customer" });
+  const { email, customer } = useSearch({ from: "/signed-in/$environment/$merchantId/payments/customer" });
+  if (customer !== undefined) return <Customer named={{ customerRef: customer }} />;
+  return email === undefined ? <NoCustomer /> : <Customer named={{ email }} />;
+}
+
+function Customer({ named }: { named: Named }) {
   const { merchantId, environment, role } = useScope();
-  const totals = useQuery(
-    PaymentService.method.getCustomerTotals,
-    { merchantId, environment, email },
-    { enabled: email !== "" },
-  );
-  const { data, error, refetch } = totals;
+  const isReferred = "customerRef" in named;
+  const by = isReferred
+    ? { case: "customerRef" as const, value: named.customerRef }
+    : { case: "email" as const, value: named.email };
+  const request = { merchantId, environment, customer: by };
+  const { data, error, refetch } = useQuery(PaymentService.method.getCustomerTotals, request);
+  const hasPayments = (data?.totals.length ?? 0) > 0;
   return (
     <>
-      <PageHead
-        title="Customer"
-        actions={role >= Role.OWNER && (data?.totals.length ?? 0) > 0 && <Erase email={email} />}
-      >
-        <bdi>{visible(email)}</bdi>
+      <PageHead title="Customer" actions={role >= Role.OWNER && (hasPayments || isReferred) && <Erase named={named} />}>
+        <bdi>{visible(by.value)}</bdi>
       </PageHead>
       {error && <Failure error={error} onRetry={refetch} />}
-      {!error && !data && email !== "" && <Loading what="The customer" />}
-      {(data?.totals.length === 0 || email === "") && (
-        <Empty title="No payment has this address">
-          <p>Only sessions that were created with a customer’s address are found by it, until it is erased.</p>
-        </Empty>
-      )}
-      {data && data.totals.length > 0 && (
+      {!error && !data && <Loading what="The customer" />}
+      {data && !hasPayments && <NoPayments isReferred={isReferred} />}
+      {data && hasPayments && <Totals totals={data.totals} />}
+      {isReferred && <CustomerStored customerRef={named.customerRef} />}
+      {hasPayments && (
         <>
-          <Totals totals={data.totals} />
-          <Payments email={email} />
-          <Refunds email={email} />
+          <Payments named={named} />
+          <Refunds named={named} />
         </>
       )}
     </>
+  );
+}
+
+function NoCustomer() {
+  return (
+    <>
+      <h1>Customer</h1>
+      <NoPayments isReferred={false} />
+    </>
+  );
+}
+
+function NoPayments({ isReferred }: { isReferred: boolean }) {
+  return (
+    <Empty title={isReferred ? "No payment has this customer reference" : "No payment has this address"}>
+      <p>
+        Only sessions that were created with a customer’s {isReferred ? "reference" : "address"} are found by it, until
+        the customer’s data are erased.
+      </p>
+    </Empty>
   );
 }
 
@@ -76,11 +100,14 @@ function Totals({ totals }: { totals: readonly CustomerTotals[] }) {
   );
 }
 
-function Payments({ email }: { email: string }) {
+const filterOf = (named: Named) =>
+  "email" in named ? { customerEmail: named.email } : { customerRef: named.customerRef };
+
+function Payments({ named }: { named: Named }) {
   const { merchantId, environment } = useScope();
   const query = useInfiniteQuery(
     PaymentService.method.listPayments,
-    { merchantId, environment, filter: { customerEmail: email }, pageSize: rowsAtOnce, pageToken: "" },
+    { merchantId, environment, filter: filterOf(named), pageSize: rowsAtOnce, pageToken: "" },
     pages,
   );
   return (
@@ -90,11 +117,11 @@ function Payments({ email }: { email: string }) {
   );
 }
 
-function Refunds({ email }: { email: string }) {
+function Refunds({ named }: { named: Named }) {
   const { merchantId, environment } = useScope();
   const query = useInfiniteQuery(
     RefundService.method.listRefunds,
-    { merchantId, environment, filter: { customerEmail: email }, pageSize: rowsAtOnce, pageToken: "" },
+    { merchantId, environment, filter: filterOf(named), pageSize: rowsAtOnce, pageToken: "" },
     pages,
   );
   return (
@@ -105,14 +132,14 @@ function Refunds({ email }: { email: string }) {
 }
 
 /** Erases the customer's data, as many calls as it takes. */
-function Erase({ email }: { email: string }) {
+function Erase({ named }: { named: Named }) {
   const { merchantId, environment } = useScope();
   const client = createClient(SettingsService, useTransport());
   const queries = useQueryClient();
   const erase = useMutation({
     mutationFn: async () => {
       let after = "";
-      do ({ nextAfter: after } = await client.eraseCustomer({ merchantId, environment, email, after }));
+      do ({ nextAfter: after } = await client.eraseCustomer({ merchantId, environment, ...named, after }));
       while (after !== "");
     },
     onSuccess: () => queries.invalidateQueries(),
@@ -127,8 +154,9 @@ function Erase({ email }: { email: string }) {
         onConfirm={() => erase.mutate()}
         isPending={erase.isPending}
       >
-        The e-mail address, name and billing address are erased from every payment with this address. The payments stay,
-        and can no longer be found by it. This cannot be undone.
+        {"email" in named
+          ? "The e-mail address, name and billing address are erased from every payment with this address. The payments stay, and can no longer be found by it. This cannot be undone."
+          : "The customer’s agreements are cancelled and stored cards deleted. The e-mail address, name, billing address and your reference are erased from every payment with this reference. The payments stay, and can no longer be found by it. This cannot be undone."}
       </Confirm>
     </div>
   );

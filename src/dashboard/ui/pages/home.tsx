@@ -106,6 +106,9 @@ const titles: Readonly<Record<number, { title: string; tone: "bad" | "warn" }>> 
   [AlertItem_Kind.ENDPOINT_UNVERIFIED]: { title: "Webhook endpoint not verified", tone: "warn" },
   [AlertItem_Kind.HOLDS_EXPIRING]: { title: "Holds end soon", tone: "warn" },
   [AlertItem_Kind.CARD_TESTING]: { title: "Card testing", tone: "warn" },
+  [AlertItem_Kind.AGREEMENTS_UNCHARGEABLE]: { title: "Agreement without a gateway", tone: "bad" },
+  [AlertItem_Kind.RENEWALS_STOPPED]: { title: "Renewals stopped", tone: "bad" },
+  [AlertItem_Kind.CARDS_NOT_ERASED]: { title: "Deleted cards not erased", tone: "warn" },
   [AlertItem_Kind.ENDPOINT_FAILING]: { title: "Webhook endpoint failing", tone: "warn" },
 };
 
@@ -204,6 +207,14 @@ function ItemLink({ item }: { item: AlertItem }) {
     case AlertItem_Kind.CREDENTIALS_REFUSED:
     case AlertItem_Kind.GATEWAY_UNVERIFIED:
       return <ScopeLink to="./gateways">See the gateway</ScopeLink>;
+    case AlertItem_Kind.AGREEMENTS_UNCHARGEABLE:
+      return <ScopeLink to="./gateways">See the gateways</ScopeLink>;
+    case AlertItem_Kind.RENEWALS_STOPPED:
+      return (
+        <ScopeLink to="./payments" search={{ status: "declined", gateway: item.gateway }}>
+          See the declined payments
+        </ScopeLink>
+      );
     case AlertItem_Kind.ENDPOINT_DISABLED:
     case AlertItem_Kind.ENDPOINT_UNVERIFIED:
     case AlertItem_Kind.ENDPOINT_FAILING:

@@ -20,6 +20,7 @@ import { PaymentActions } from "./payment-actions.tsx";
 import { PaymentAttempts } from "./payment-attempts.tsx";
 import { reasonOf } from "./payment-reason.ts";
 import { PaymentRefunds } from "./payment-refunds.tsx";
+import { PaymentStored } from "./payment-stored.tsx";
 import { PaymentTimeline } from "./payment-timeline.tsx";
 
 // A processing payment, or one with pending webhooks, is polled until it has ended.
@@ -107,6 +108,7 @@ function Details({ payment, onChange }: { payment: Payment; onChange: () => unkn
       <div className="payment-columns">
         <div className="stack">
           {attempts.length > 0 && <PaymentAttempts attempts={attempts} {...{ summary, onChange }} />}
+          {payment.stored && <PaymentStored stored={payment.stored} customerRef={payment.customerRef} />}
           <PaymentRefunds payment={payment} onChange={onChange} />
           <PaymentTimeline steps={timeline} />
         </div>
@@ -144,6 +146,13 @@ function Facts({ payment }: { payment: Payment }) {
           <Fact name="Customer">
             <ScopeLink to="./payments/customer" search={{ email: customerEmail }}>
               <bdi>{visible(customerEmail)}</bdi>
+            </ScopeLink>
+          </Fact>
+        )}
+        {payment.customerRef && (
+          <Fact name="Customer reference">
+            <ScopeLink to="./payments/customer" search={{ customer: payment.customerRef }}>
+              <bdi>{visible(payment.customerRef)}</bdi>
             </ScopeLink>
           </Fact>
         )}

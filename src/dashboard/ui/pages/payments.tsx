@@ -9,6 +9,7 @@ import { Switch } from "react-aria-components/Switch";
 import { type PaymentFilterSchema, PaymentMatch_By, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { PaymentSession_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
 import { Amount } from "../parts/amount.tsx";
+import { visible } from "../parts/copied-text.tsx";
 import { CsvExport } from "../parts/csv-export.tsx";
 import { TextBox } from "../parts/filter-form.tsx";
 import { PagedRows, pages } from "../parts/paged-rows.tsx";
@@ -181,7 +182,7 @@ function Found({ text }: { text: string }) {
   const { data, error, refetch } = useQuery(PaymentService.method.searchPayments, { merchantId, environment, text });
   if (error) return <Failure error={error} onRetry={refetch} />;
   if (!data) return <Loading what="The search" />;
-  if (data.matches.length === 0) {
+  if (data.matches.length === 0 && !data.customerRef) {
     return (
       <Empty title="No results">
         <p>No match in {environmentName}. Check the reference, or switch the environment.</p>
@@ -208,7 +209,14 @@ function Found({ text }: { text: string }) {
           </ScopeLink>
         </p>
       )}
-      <PaymentsTable label="Search results" rows={rows} />
+      {data.customerRef && (
+        <p>
+          <ScopeLink to="./payments/customer" search={{ customer: data.customerRef }}>
+            See the customer <bdi>{visible(data.customerRef)}</bdi>: stored cards, agreements, payments and refunds
+          </ScopeLink>
+        </p>
+      )}
+      {rows.length > 0 && <PaymentsTable label="Search results" rows={rows} />}
     </section>
   );
 }
@@ -223,6 +231,7 @@ const foundBy: Readonly<Record<number, string>> = {
   [PaymentMatch_By.CUSTOMER_EMAIL]: "by the customer’s address",
   [PaymentMatch_By.CUSTOMER_NAME]: "by the customer’s name",
   [PaymentMatch_By.AMOUNT]: "by its amount",
+  [PaymentMatch_By.CUSTOMER_REF]: "by its customer",
 };
 
 const statuses: Readonly<Record<string, PaymentSession_Status>> = {

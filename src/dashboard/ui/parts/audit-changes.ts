@@ -50,6 +50,7 @@ const isCurrency = (key: string) => /^[A-Z]{3}$/.test(key);
 // Names that a person would not take for what they name.
 const named: Readonly<Record<string, string>> = {
   amountMinor: "amount",
+  cardLast4: "last four digits of the card",
   hasTotp: "authenticator app",
   last4: "last four characters",
   orderRef: "order reference",

@@ -12,7 +12,12 @@ export function Moment({ at }: { at: Timestamp | undefined }) {
   const date = timestampDate(at);
   return (
     <time dateTime={date.toISOString()} title={`${exact.format(date)} – ${date.toISOString()}`}>
-      {(date.getFullYear() === new Date().getFullYear() ? thisYear : anyYear).format(date)}
+      {momentInWords(date)}
     </time>
   );
+}
+
+/** Returns `2 Dec, 14:05`, with the year unless it is this one. */
+export function momentInWords(date: Date): string {
+  return (date.getFullYear() === new Date().getFullYear() ? thisYear : anyYear).format(date);
 }

@@ -5,7 +5,7 @@
 import { v7 } from "uuid";
 import type { DashboardFixture } from "../../../dashboard/dashboard.fixture.ts";
 import { decodeId, encodeId } from "../../../platform/ids.ts";
-import { makeHeld, makePayment, openTables } from "./payment-rows.ts";
+import { makeHeld, makePayment, makeStoredCard, openTables } from "./payment-rows.ts";
 
 export type KnownIds = { connectionId: string; endpointId: string; invitationId: string };
 
@@ -159,6 +159,7 @@ async function paymentRequests({ dashboard, scope, call }: RequestParts): Promis
   const { sessionId } = await dashboard.emitEvent();
   const refundable = await makeRefundable(dashboard);
   const held = await Promise.all([1, 2].map(() => makeHeld(dashboard)));
+  const stored = await makeStoredCard(dashboard, { stoppedBecause: "lost_or_stolen" });
   const [decided, confirmed, withdrawn] = await Promise.all([1, 2, 3].map(() => makeVoiding(dashboard)));
   return {
     ListPayments: () => scope,
@@ -173,6 +174,10 @@ async function paymentRequests({ dashboard, scope, call }: RequestParts): Promis
       return { ...scope, entryId: (added as { entry: { entryId: string } }).entry.entryId };
     },
     GetCustomerTotals: () => ({ ...scope, email: "ada@example.com" }),
+    GetStoredCards: () => ({ ...scope, customerRef: stored.customerRef }),
+    LiftCardStop: () => ({ ...scope, paymentMethodId: stored.paymentMethodId, reason: "the bank set it up wrongly" }),
+    CancelStoredAgreement: () => ({ ...scope, agreementId: stored.agreementId, reason: "asked by mail" }),
+    DeleteStoredCard: () => ({ ...scope, paymentMethodId: stored.paymentMethodId, reason: "asked by mail" }),
     ExportPayments: () => scope,
     RefundPayment: () => {
       const { sessionId: refunded } = refundable;

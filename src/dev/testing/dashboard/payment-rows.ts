@@ -118,3 +118,37 @@ export async function makeHeld(dashboard: DashboardFixture, made: MadePayment = 
   );
   return sessionId;
 }
+
+type MadeCard = {
+  readonly customerRef?: string;
+  /** Of the card and of each other card of its number. */
+  readonly fingerprint?: string;
+  readonly stoppedBecause?: string;
+  readonly expYear?: number;
+  /** The name of the agreement's chain at the network; without it, SANDBOX_A alone could continue one of its own. */
+  readonly networkTransactionId?: string | null;
+};
+
+/** Stores a card with an agreement, and returns their ids. */
+export async function makeStoredCard(dashboard: DashboardFixture, made: MadeCard = {}) {
+  const { customerRef = "customer-7", fingerprint = v7(), stoppedBecause, networkTransactionId = "9876" } = made;
+  const [methodId, agreementId, sessionId] = [v7(), v7(), v7()];
+  const merchantId = decodeId("mer", dashboard.merchantId);
+  // Without the guards, which want the payment that has stored it.
+  await dashboard.rows(`
+    SET session_replication_role = replica;
+    INSERT INTO payment_method (id, merchant_id, customer_ref, brand, last4, exp_month, exp_year, fingerprint, handle_sealed, handle_hash, session_id)
+    VALUES ('${methodId}', '${merchantId}', '${customerRef}', 'visa', '4242', 3, ${made.expYear ?? 2099}, '${fingerprint}', 'sealed', sha256('${methodId}'), '${sessionId}');
+    INSERT INTO agreement (id, merchant_id, customer_ref, method_id, type, text, currency, every_days, ends_on, max_amount_minor, status, session_id,
+      consented_at, network, network_transaction_id)
+    VALUES ('${agreementId}', '${merchantId}', '${customerRef}', '${methodId}', 'RECURRING', '49.00 EUR each month until you cancel.', 'EUR', 28, '2099-12-31', 9900, 'ACTIVE',
+      '${sessionId}', now(), 'visa', ${networkTransactionId === null ? "NULL" : `'${networkTransactionId}'`});
+    INSERT INTO card_state (merchant_id, fingerprint, stopped_at, stopped_because)
+    SELECT '${merchantId}', '${fingerprint}', now(), '${stoppedBecause}' WHERE ${stoppedBecause !== undefined};
+    SET session_replication_role = origin`);
+  return {
+    ...{ customerRef, methodUuid: methodId, agreementUuid: agreementId, fingerprint },
+    paymentMethodId: encodeId("pm", methodId),
+    agreementId: encodeId("agr", agreementId),
+  };
+}

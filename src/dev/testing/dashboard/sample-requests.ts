@@ -15,6 +15,10 @@ export function restOf(method: DescMethod): Record<string, JsonValue> {
     alertId: "ntc_01h455vb4pex5vsknk084sn02q",
     note: "looked at",
     email: "ada@example.com",
+    paymentMethodId: "pm_01h455vb4pex5vsknk084sn02q",
+    agreementId: "agr_01h455vb4pex5vsknk084sn02q",
+    // Other requests name a customer by one of several fields.
+    ...(method.name === "GetStoredCards" && { customerRef: "customer-7" }),
     entryId: "blk_01h455vb4pex5vsknk084sn02q",
     role: method.name === "SetRefundLimits" ? "ROLE_OWNER" : "ROLE_VIEWER",
     memberId: "mbr_01h455vb4pex5vsknk084sn02q",

@@ -1,0 +1,108 @@
+/** What the dashboard shows of stored cards and renewals, and its deletion of a card and cancellation of an agreement. */
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { expectSoundEverywhere, openDashboard } from "./dashboard-page.ts";
+
+const patienceMs = 240_000;
+const customerRef = "customer <7>";
+const text = "€12.00 each month until you cancel.";
+
+const { checkout, demo, open } = await openDashboard({ viewport: { width: 1440, height: 900 }, locale: "en-GB" });
+const { secretKey } = demo.file.merchants[0]!.test;
+
+/** Pays with a card that is stored for an agreement, and returns the agreement once it is made. */
+async function agree(number: string): Promise<string> {
+  const agreement = { type: "RECURRING", text, everyDays: 28, endsOn: "2099-12-31", maxAmountMinor: 1200 };
+  const session = await checkout.open({ customerRef, saveCard: { agreement } });
+  const response = await fetch(`${demo.file.connectOrigin}/payments.v1.CheckoutService/SubmitPayment`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${session.clientSecret}`, "content-type": "application/json" },
+    body: JSON.stringify({
+      sessionId: session.sessionId,
+      vaultToken: await checkout.tokenize(session, number),
+      saveCard: { template: "agreement.1", locale: "en" },
+    }),
+  });
+  expect(response.status).toBe(200);
+  await expect.poll(async () => (await checkout.read(session.sessionId)).savedCard?.status).toBe("SAVED");
+  return (await checkout.read(session.sessionId)).agreementId!;
+}
+
+/** Charges an agreement, and returns the session. */
+async function charge(agreementId: string, renewalRef: string): Promise<string> {
+  const response = await fetch(`${demo.file.restBase}/agreements/${agreementId}/payment-sessions`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${secretKey}`,
+      "content-type": "application/json",
+      "idempotency-key": randomUUID(),
+    },
+    body: JSON.stringify({ amountMinor: 1200, currency: "EUR", orderRef: renewalRef }),
+  });
+  expect(response.status).toBe(201);
+  return ((await response.json()) as { sessionId: string }).sessionId;
+}
+
+const renewed = await agree("4000000000007270");
+await charge(renewed, "november");
+const waiting = await charge(await agree("4000000000007379"), "october");
+await charge(await agree("5200000000007200"), "september");
+
+describe("stored cards in the dashboard", () => {
+  it("are found by the customer's reference, and shown with agreements and renewals", {
+    timeout: patienceMs,
+  }, async () => {
+    const page = await open("payments");
+    const search = page.getByRole("search");
+    await search.getByRole("searchbox").fill(renewed);
+    await search.getByRole("button", { name: "Find" }).click();
+    await page.getByRole("link", { name: `See the customer ${customerRef}` }).click();
+    await page.getByRole("heading", { name: "Stored cards" }).waitFor();
+    const cards = page.getByRole("region", { name: "Stored cards" }).getByRole("listitem");
+    await expect.poll(() => cards.count()).toBe(3);
+    await cards.filter({ hasText: "The bank or the card network has stopped it" }).waitFor();
+    await page.getByRole("link", { name: "november" }).waitFor();
+    await page.getByText("Recurring, at least 28 days apart, until 2099-12-31, at most €12.00").first().waitFor();
+    await expectSoundEverywhere(page);
+    await page.close();
+  });
+
+  it("say on a payment's page who made it, and when a renewal can be tried again", {
+    timeout: patienceMs,
+  }, async () => {
+    const page = await open(`payments/${waiting}`);
+    const renewal = page.getByRole("region", { name: "Renewal" });
+    await renewal.getByText(/^Can be tried again from .*; 7 tries left\./).waitFor();
+    await renewal.getByText("You, without the customer").waitFor();
+    await renewal.getByText("october, try 1").waitFor();
+    await expectSoundEverywhere(page);
+    await renewal.getByRole("link", { name: "The customer’s cards and agreements" }).click();
+    await page.getByRole("heading", { name: "Agreements" }).waitFor();
+    await page.close();
+  });
+
+  it("are deleted, and agreements cancelled, with a reason that the audit trail keeps", {
+    timeout: patienceMs,
+  }, async () => {
+    const page = await open(`payments/customer?customer=${encodeURIComponent(customerRef)}`);
+    const agreements = page.getByRole("region", { name: "Agreements" }).getByRole("article");
+    const own = agreements.filter({ hasText: renewed });
+    await own.getByRole("button", { name: /^Cancel agreement/ }).click();
+    await page.getByLabel("Reason").fill("asked by telephone");
+    await expectSoundEverywhere(page);
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel agreement" }).click();
+    await own.getByText("You cancelled it.").waitFor();
+    const card = page.getByRole("listitem").filter({ hasText: "The bank or the card network has stopped it" });
+    await card.getByRole("button", { name: /^Delete card/ }).click();
+    await page.getByText("and its agreement needs another card").waitFor();
+    await page.getByLabel("Reason").fill("asked by telephone");
+    await page.getByRole("dialog").getByRole("button", { name: "Delete card" }).click();
+    await card.waitFor({ state: "detached" });
+    await agreements.filter({ hasText: "Its card was deleted." }).waitFor();
+    await page.goto(page.url().replace(/payments\/customer.*/, "audit"));
+    await page.getByText("Delete stored card").first().waitFor();
+    await page.getByText("Cancel stored agreement").first().waitFor();
+    await page.getByText("asked by telephone").nth(1).waitFor();
+    await page.close();
+  });
+});
