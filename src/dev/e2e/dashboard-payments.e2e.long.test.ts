@@ -185,6 +185,9 @@ describe("the payments pages", () => {
     expect(table.clientWidth).toBeGreaterThan(1100);
     const isScrolled = await page.getByRole("region", { name: "Payments" }).last().evaluate(isScrolledWithManyRows);
     expect(isScrolled).toBe(false);
+    await page.setViewportSize({ width: 1280, height: 900 });
+    const narrower = await page.getByRole("region", { name: "Payments" }).last().evaluate(widthsOf);
+    expect(narrower.scrollWidth).toBeLessThanOrEqual(narrower.clientWidth);
     await page.setViewportSize({ width: 390, height: 900 });
     const lines = [
       row.getByRole("rowheader"),

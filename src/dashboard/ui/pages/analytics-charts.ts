@@ -82,13 +82,14 @@ function outcomeChart({ points, total }: GetAnalyticsResponse): ChartData {
     look: keyof typeof meaningLooks,
     of: (point: NonNullable<AnalyticsPoint["payments"]>) => bigint,
   ): Line => ({
-    ...{ name, look: meaningLooks[look] },
+    name,
+    look: meaningLooks[look],
     values: points.map(({ payments }) => number(payments && of(payments))),
   });
   return {
     id: "payments",
     title: "Payments by outcome",
-    caption: "Ended payments; each counts once.",
+    caption: "Each ended payment, once.",
     lines: [
       payment("Succeeded", "succeeded", ({ succeeded }) => succeeded),
       payment("Declined", "declined", ({ declined }) => declined),
@@ -107,7 +108,8 @@ function rateCharts(answer: GetAnalyticsResponse): ChartData[] {
   const { points, total } = answer;
   const gateways = (total?.gateways ?? []).map(({ gateway }) => gateway);
   const ofGateway = (gateway: string, name: "approvalRate" | "technicalFailureRate"): Line => ({
-    ...{ name: nameOfGateway(gateway), look: meaningLooks.gateways + gateways.indexOf(gateway) },
+    name: nameOfGateway(gateway),
+    look: meaningLooks.gateways + gateways.indexOf(gateway),
     values: points.map((point) => point.gateways.find((each) => each.gateway === gateway)?.[name]),
   });
   return [
@@ -130,7 +132,7 @@ function rateCharts(answer: GetAnalyticsResponse): ChartData[] {
     {
       id: "failures",
       title: "Technical failures",
-      caption: "Timeouts and errors, of attempts.",
+      caption: "A share of attempts.",
       lines: gateways.map((gateway) => ofGateway(gateway, "technicalFailureRate")),
       ...rates,
     },
@@ -143,7 +145,8 @@ export function capturedChart(
   { currency, decimals }: { readonly currency: string; readonly decimals: number },
 ): ChartData {
   const line = (name: string, look: number, column: "capturedMinor" | "savedMinor"): Line => ({
-    ...{ name, look },
+    name,
+    look,
     values: points.map(({ payments }) => {
       const amountMinor = payments?.volumes.find((each) => each.currency === currency)?.[column] ?? 0n;
       return Number(decimalOf({ amountMinor, exponent: decimals }));
@@ -184,7 +187,7 @@ function latencyCharts({ points, latencyErrorMost }: GetAnalyticsResponse): Char
     {
       id: "latency",
       title: "Times",
-      caption: `Median and 95th percentile, ± ${Math.round(latencyErrorMost * 100)} %.`,
+      caption: `Accurate to ± ${Math.round(latencyErrorMost * 100)} %.`,
       lines: [
         line("Attempt", "attempts", "p50Ms"),
         line("Attempt, 95th", "attempts", "p95Ms"),
@@ -212,8 +215,8 @@ function authenticationCharts({ points, total }: GetAnalyticsResponse): ChartDat
   return [
     {
       id: "authentications",
-      title: "Authentications by end",
-      caption: "Runs of 3-D Secure, by their end.",
+      title: "Authentications",
+      caption: "Runs of 3-D Secure.",
       lines: ends
         .filter(([, end]) => all[end] > 0n)
         .map(([name, end]) => ({ name, values: points.map((point) => number(point.authentications?.[end])) })),
@@ -224,7 +227,7 @@ function authenticationCharts({ points, total }: GetAnalyticsResponse): ChartDat
     {
       id: "challenges",
       title: "Challenge rate",
-      caption: "Asked customers, and runs without.",
+      caption: "Of payments, and of runs.",
       lines: [
         { name: "Challenged payments", values: points.map(({ payments }) => payments?.challengeRate) },
         {
@@ -267,8 +270,8 @@ function cardCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
     ];
   };
   return [
-    ...chart("cardBrands", "Approval by card brand"),
-    ...chart("issuingCountries", "Approval by issuing country"),
+    ...chart("cardBrands", "Approval by brand"),
+    ...chart("issuingCountries", "Approval by country"),
   ];
 }
 
@@ -280,7 +283,7 @@ function declineCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
     {
       id: "decline-codes",
       title: "Decline codes",
-      caption: "The most frequent, by attempts.",
+      caption: "The most frequent.",
       lines: codes.map((code) => ({
         name: code,
         values: points.map((point) => number(point.declineCodes.find((each) => each.declineCode === code)?.attempts)),
