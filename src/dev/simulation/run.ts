@@ -198,7 +198,6 @@ class Run implements GatewayWorld {
       timeline,
       server,
       session: { id: this.#sessionId, sinceMs: this.#epochMs },
-      others: this.#others,
       stopAll: async () => {
         for (const { process } of this.#members) await process.kill("as the database is lost");
       },

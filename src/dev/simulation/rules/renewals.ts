@@ -22,7 +22,7 @@ export const renewalRules: readonly Rule[] = [
     says: "A renewal has the same names after a restore, and gateways are asked about them first.",
     code: [{ file: "src/core/execute/unrecorded-attempts.ts", instead: ["    ? []"] }],
     database: [],
-    harm: "a renewal was captured",
+    unseen: "no seed restores a renewal: restored-renewals.db.test.ts shows that the lost capture is found",
   },
   {
     id: "renewal-stopped",
