@@ -62,13 +62,14 @@ function checksumOf(random: string): string {
   return text;
 }
 
-export type KeyHolder = MerchantSettings & MerchantCells & { readonly kind: KeyKind };
+export type KeyHolder = MerchantSettings &
+  MerchantCells & { readonly kind: KeyKind; readonly refusesRepeats?: boolean | undefined };
 
 const selectKeyHolder = readOf(
   {
     name: "select_key_holder",
     text: `
-    SELECT k.kind, ${settingsColumns}, ${cellColumns}
+    SELECT k.kind, ${settingsColumns}, ${cellColumns}, s.repeated_orders = 'REFUSE' AS "refusesRepeats"
     FROM api_key k JOIN merchant_settings s USING (merchant_id)
     WHERE k.hash = $1 AND k.revoked_at IS NULL`,
   },

@@ -61,6 +61,25 @@ export type PaymentObserver = {
   gaveUp(gateway: string, as: "CANCELLED" | "ABANDONED" | "FAILED"): void;
 };
 
+/** What the submission of an open session needs of it, and the settings that allow its page. */
+export type KnownCheckout = {
+  readonly session: Pick<
+    PaymentSession,
+    | "id"
+    | "merchantId"
+    | "phase"
+    | "amountMinor"
+    | "currency"
+    | "details"
+    | "manualCapture"
+    | "captureBy"
+    | "stored"
+    | "expiresAt"
+  >;
+  readonly checkoutOrigins: readonly string[];
+  readonly publishableKey: string;
+};
+
 /** One environment's core. It does not know which environment it is, and the other one is not reachable from it. */
 export type Core = {
   readonly database: Database;
@@ -97,6 +116,8 @@ export type Core = {
   readonly circuitBreaker: CircuitBreaker;
   /** The Idempotency-Keys under which this process is creating sessions, each with the end of its statement. */
   readonly creations: Map<string, Promise<void>>;
+  /** Plain sessions that this process has created or shown, oldest first. Whether one can still be submitted so, its claim says. */
+  readonly known: Map<SessionId, KnownCheckout>;
   /** Metrics hooks; optional. */
   readonly observer?: PaymentObserver | undefined;
   readonly outbox: OutboxContext;

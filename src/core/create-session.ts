@@ -14,7 +14,7 @@ import { deriveClientSecret } from "./client-secret.ts";
 import type { Core, JsonObject } from "./core.ts";
 import { type OrderDetails, type PaymentSession, PaymentSessionEntity } from "./rows/entities.ts";
 import { findSuccessor, replaceSession } from "./session-changes.ts";
-import { findChargedSession } from "./sessions.ts";
+import { findChargedSession, keepKnown } from "./sessions.ts";
 import {
   agreementIdOf,
   describeStored,
@@ -31,6 +31,8 @@ export type SessionOwner = {
   readonly publishableKey: string;
   /** For sessions that name none of their own. */
   readonly statementDescriptor: string | null;
+  /** True if the merchant refuses repeated orders; undefined if it is not known. */
+  readonly refusesRepeats?: boolean | undefined;
 };
 
 type GivenDetails = { readonly [Name in keyof OrderDetails]?: OrderDetails[Name] | undefined };
@@ -114,8 +116,9 @@ export async function createSession(
   requirePayable(core, owner, order);
   if (idempotencyKey === undefined) {
     if (order.replaces) throw missingKey();
-    const { values, vault } = await describeNew(core, owner, order);
+    const { values, vault, isPlain } = await describeNew(core, owner, order);
     const [session] = await core.database.query<NewlyCreated>(createCall, [...values, null, null, null, null]);
+    if (isPlain) keepCreated(core, owner, order, session!);
     return created(core, order, session!, { vault, replayed: false });
   }
   const request = { owner, order, key: idempotencyKey, fingerprint: fingerprintOf(order) };
@@ -173,7 +176,20 @@ async function describeNew(core: Core, owner: SessionOwner, order: NewSession, i
     order.customerRef ?? null,
     order.customerRef === undefined ? null : JSON.stringify(describeStored(id, order)),
   ];
-  return { id, values, vault };
+  const isPlain = details === undefined && order.customerRef === undefined;
+  return {
+    id,
+    values,
+    vault,
+    isPlain: isPlain && (order.allowRepeatedOrder === true || owner.refusesRepeats === false),
+  };
+}
+
+function keepCreated(core: Core, owner: SessionOwner, order: NewSession, session: NewlyCreated): void {
+  const { merchantId } = owner;
+  const open = { merchantId, phase: "IDLE" as const, details: null, stored: false };
+  const capture = { manualCapture: order.capture === "manual", captureBy: order.captureBy ?? null };
+  keepKnown(core, { ...owner, session: { ...session, ...open, ...capture } });
 }
 
 /** Returns the details that are given, always in the same order; undefined if none is. */
@@ -249,7 +265,7 @@ async function createWithKey(core: Core, request: KeyedRequest): Promise<Created
 async function insertFirst(core: Core, { owner, order, key, fingerprint }: KeyedRequest) {
   const { replaces } = order;
   const named = replaces && (await findNamedSuccessor(core, owner, replaces));
-  const { id, values, vault } = await describeNew(core, owner, order, named);
+  const { id, values, vault, isPlain } = await describeNew(core, owner, order, named);
   const sealed = seal(core.sealing, answerAssociatedData(id), JSON.stringify(vault));
   const more = [key, fingerprint, sealed, idempotencyLifetimeMs];
   const insert = (queryable: Queryable) => queryable.query<NewlyCreated>(createCall, [...values, ...more]);
@@ -265,6 +281,7 @@ async function insertFirst(core: Core, { owner, order, key, fingerprint }: Keyed
             return rows;
           })
         : await insert(core.database);
+    if (session && isPlain) keepCreated(core, owner, order, session);
     return session && created(core, order, session, { vault, replayed: false });
   } catch (error) {
     // 55P03 (lock_not_available): the connection's lock timeout passed while a request of another process held the key, or the replaced

@@ -3,7 +3,7 @@
 import { readOf } from "../platform/batches.ts";
 import type { Statement } from "../platform/database.ts";
 import type { MerchantId, SessionId } from "../platform/ids.ts";
-import type { Core } from "./core.ts";
+import type { Core, KnownCheckout } from "./core.ts";
 import { expireSession } from "./expire-sessions.ts";
 import type { Payer } from "./orders/order-winner.ts";
 import { loadSession, type SessionRow, selectPayment, wholeSession } from "./record/load-session.ts";
@@ -39,21 +39,26 @@ type CheckoutSettings = {
   readonly checkoutOrigins: readonly string[];
   readonly publishableKey: string;
   readonly payer: Payer | undefined;
+  /** True for an open session without a description or a customer, whose order is not refused. */
+  readonly isPlain: boolean;
 };
 
+const refusesRepeats = "m.repeated_orders = 'REFUSE' AND NOT s.allow_repeated_order";
 const selectCheckout = readOf(
   {
     name: "select_checkout",
     partitionKey: 1,
-    text: selectPayment.text.replace(
-      "AS attempts",
-      `AS attempts,
-      (SELECT m.checkout_origins FROM merchant_settings m WHERE m.merchant_id = s.merchant_id) AS "checkoutOrigins",
-      (SELECT m.publishable_key FROM merchant_settings m WHERE m.merchant_id = s.merchant_id) AS "publishableKey",
-      CASE WHEN s.phase = 'IDLE' AND NOT s.allow_repeated_order THEN (
-        SELECT CASE WHEN m.repeated_orders = 'REFUSE' THEN app.order_payer(s.merchant_id, s.order_ref) END
-        FROM merchant_settings m WHERE m.merchant_id = s.merchant_id) END AS payer`,
-    ),
+    text: selectPayment.text
+      .replace(
+        "AS attempts",
+        `AS attempts, m.checkout_origins AS "checkoutOrigins", m.publishable_key AS "publishableKey",
+      CASE WHEN s.phase = 'IDLE' AND ${refusesRepeats} THEN app.order_payer(s.merchant_id, s.order_ref) END AS payer,
+      s.phase = 'IDLE' AND s.details IS NULL AND NOT s.stored AND NOT (${refusesRepeats}) AS "isPlain"`,
+      )
+      .replace(
+        "FROM payment_session s WHERE",
+        "FROM payment_session s LEFT JOIN merchant_settings m ON m.merchant_id = s.merchant_id WHERE",
+      ),
   },
   ["uuid", "uuid"],
 );
@@ -66,13 +71,45 @@ export async function findCheckout(
   core: Core,
   sessionId: SessionId,
 ): Promise<(Payment & CheckoutSettings) | undefined> {
-  type CheckoutRow = SessionRow & { checkoutOrigins: string[] | null; publishableKey: string; payer: Payer | null };
+  type CheckoutRow = SessionRow &
+    Omit<CheckoutSettings, "payer"> & { checkoutOrigins: string[] | null; payer: Payer | null };
   const [found] = await core.database.query<CheckoutRow>(selectCheckout, [sessionId, null]);
   if (found === undefined) return undefined;
-  const { checkoutOrigins, publishableKey, payer, ...row } = found;
+  const { checkoutOrigins, publishableKey, payer, isPlain, ...row } = found;
   return checkoutOrigins === null
     ? undefined
-    : { ...(await inTime(core, row)), checkoutOrigins, publishableKey, payer: payer ?? undefined };
+    : { ...(await inTime(core, row)), checkoutOrigins, publishableKey, payer: payer ?? undefined, isPlain };
+}
+
+// About 2 MiB. A customer takes half a minute to enter a card.
+const knownMax = 4_096;
+
+/** Keeps an open session that has no description and no customer, so that its submission need not read it. */
+export function keepKnown(
+  { known }: Pick<Core, "known">,
+  { session, checkoutOrigins, publishableKey }: KnownCheckout,
+): void {
+  const [oldest] = known.size < knownMax ? [] : known.keys();
+  if (oldest !== undefined) known.delete(oldest);
+  const { id, merchantId, phase, amountMinor, currency, details, manualCapture, captureBy, stored, expiresAt } =
+    session;
+  const kept = { id, merchantId, phase, amountMinor, currency, details, manualCapture, captureBy, stored, expiresAt };
+  known.set(id, { session: kept, checkoutOrigins, publishableKey });
+}
+
+/** Takes a kept session. It may have changed since: its claim has to name `settingsOf` it. */
+export function takeKnown(
+  { known, runtime }: Pick<Core, "known" | "runtime">,
+  id: SessionId,
+): KnownCheckout | undefined {
+  const kept = known.get(id);
+  known.delete(id);
+  return kept && kept.session.expiresAt > runtime.now() ? kept : undefined;
+}
+
+/** Returns the settings that allow a page, as `app.claim` compares them. */
+export function settingsOf({ publishableKey, checkoutOrigins }: Omit<KnownCheckout, "session">): string {
+  return [publishableKey, ...checkoutOrigins].join(" ");
 }
 
 type ChargedSession = { readonly merchantId: MerchantId; readonly isSubmitted: boolean };

@@ -25,7 +25,7 @@ import {
 import { renewBlocked } from "./card-testing/blocked.ts";
 import { type BrakedPlan, planPastNetwork, planWhileBraking } from "./card-testing/braked-plan.ts";
 import { brakedPlan, ClaimRefused, countRefused } from "./card-testing/card-counts.ts";
-import type { Core } from "./core.ts";
+import type { Core, KnownCheckout } from "./core.ts";
 import { because, leftOut } from "./decide/because.ts";
 import { nextStep } from "./decide/next-step.ts";
 import { planAsked, planRoute, type Route } from "./decide/plan-route.ts";
@@ -65,14 +65,10 @@ import {
 } from "./stored-cards/claim-stored.ts";
 
 /**
- * A customer's card token for a session that was just read. `signal` fires when the customer's page no longer waits.
+ * A customer's card token for a session. `signal` fires when the customer's page no longer waits.
  */
 export type Submission = {
-  readonly session: Pick<
-    PaymentSession,
-    "id" | "merchantId" | "phase" | "amountMinor" | "currency" | "details" | "manualCapture" | "captureBy" | "stored"
-  > &
-    Partial<Pick<PaymentSession, "namedBy">>;
+  readonly session: Omit<KnownCheckout["session"], "expiresAt"> & Partial<Pick<PaymentSession, "namedBy">>;
   readonly vaultToken: Secret;
   readonly signal: AbortSignal;
   /** Id of the API request, for support. */
@@ -85,6 +81,8 @@ export type Submission = {
   readonly consent?: Consent | undefined;
   /** The customer's network as limits count it (`CountedClient`); undefined where they count no address. */
   readonly network?: string | undefined;
+  /** The settings that allowed the page (`settingsOf`), where the session was not read for this call. */
+  readonly settings?: string | undefined;
 };
 
 /**
@@ -92,7 +90,7 @@ export type Submission = {
  * with the same token joins the running payment. Returns the session in its state after the wait. Throws
  * `token_not_found`, `token_expired` or `token_used` for a token that cannot pay the session, which stays open;
  * `already_submitted` when another token is already paying it; `session_expired`, `session_replaced` and `session_ended` when it is
- * too late.
+ * too late; and `SettingsChanged` when `settings` are no longer the merchant's.
  */
 export async function submitPayment(core: Core, submission: Submission): Promise<PaymentSession> {
   const { session, vaultToken, signal, payer } = submission;
@@ -166,7 +164,7 @@ type Planned = BrakedPlan & {
 
 /** Claims the session by its plan. One that its card or its network refuses is declined, or planned once more. */
 async function claimAs(core: Core, submission: Submission, planned: Planned): Promise<Reloaded> {
-  const { session, vaultToken, requestId, shopper, network } = submission;
+  const { session, vaultToken, requestId, shopper, network, settings } = submission;
   const { route, routedBy, fingerprint, counted, storing, plan, brakes, isPastNetwork } = planned;
   const sessionId = session.id;
   const payer = submission.payer?.hasSucceeded ? submission.payer : undefined;
@@ -176,7 +174,7 @@ async function claimAs(core: Core, submission: Submission, planned: Planned): Pr
   const asking = { sessionId, vaultToken, ruleVersion: route.version, plan, routedBy, submissionBudgetMs, requestId };
   const browserSealed = isAuthenticatedFirst(plan.plan) ? sealShopper(core, sessionId, shopper) : undefined;
   const card = { fingerprint, isCounted: counted !== undefined, address: shopper?.shopperIp, network };
-  const claim: Claim = { ...asking, browserSealed, ...card, brakes, isPastNetwork }; // rule:browser-kept
+  const claim: Claim = { ...asking, browserSealed, ...card, brakes, isPastNetwork, settings }; // rule:browser-kept
   const ruled = { ruleVersion: route.version, routedBy: routedBy ?? null };
   const opened = { session: { ...session, plan: plan.plan }, authentications: [] };
   const open = async (): Promise<Reloaded> => {

@@ -61,6 +61,24 @@ describe("the search", () => {
     expect(await search("Lovelace")).toEqual([]);
   });
 
+  it("finds the newest of very many payments whose customers' names begin alike", async () => {
+    await dashboard.rows(
+      `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at, details)
+       SELECT uuidv7(), $1, 100, 'EUR', 'many-' || n, 1, now() + interval '1 hour', '{"customerName":"Grace Many"}'
+       FROM generate_series(1, 2002) AS n`,
+      [merchant],
+    );
+    const newestRefs = Array.from({ length: 20 }, (_, index) => `many-${2_002 - index}`);
+    const find = async () => {
+      const { matches = [] } = await client.payments.searchPayments({ ...scope(), text: "grace m" });
+      return matches.map(({ payment }) => payment?.orderRef);
+    };
+    expect(await find()).toEqual(newestRefs);
+    await dashboard.rows("DELETE FROM payment_session WHERE order_ref IN ('many-1', 'many-2')");
+    expect(await find()).toEqual(newestRefs);
+    await dashboard.rows("DELETE FROM payment_session WHERE order_ref LIKE 'many-%'");
+  });
+
   it("finds payments by an amount as people write it, of one currency if it is named", async () => {
     expect(await search("59.50")).toEqual(["declined AMOUNT", "paid AMOUNT"]);
     expect(await search("59,5")).toEqual(["declined AMOUNT", "paid AMOUNT"]);

@@ -16,16 +16,17 @@ import {
 } from "../../gen/payments/v1/checkout_pb.ts";
 import { PaymentSession_ExpiredBecause, PaymentSession_Status } from "../../gen/payments/v1/payment_session_pb.ts";
 import { findMerchant, type Merchant } from "../accounts/merchants.ts";
-import type { Core } from "../core/core.ts";
+import type { Core, KnownCheckout } from "../core/core.ts";
 import { cancelAction, findBankMessage, findOpenAction, openAction } from "../core/customer-actions.ts";
 import type { Payer } from "../core/orders/order-winner.ts";
 import { loadSession } from "../core/record/load-session.ts";
+import { SettingsChanged } from "../core/record/payment-functions.ts";
 import { loadCardBrands } from "../core/record/routing-rules.ts";
 import type { PaymentSession } from "../core/rows/entities.ts";
 import { isFailover, isProcessing } from "../core/rows/payment.ts";
-import { findCheckout } from "../core/sessions.ts";
+import { findCheckout, keepKnown, settingsOf, takeKnown } from "../core/sessions.ts";
 import { listStoredCards, useStoredCard } from "../core/stored-cards/use-stored-card.ts";
-import { resumeSession, submitPayment } from "../core/submit-payment.ts";
+import { resumeSession, type Submission, submitPayment } from "../core/submit-payment.ts";
 import type { Shopper } from "../gateways/connector.ts";
 import { clientSecretReadMs } from "../limits.ts";
 import type { Database } from "../platform/database.ts";
@@ -34,7 +35,7 @@ import { decodeId, encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
 import { toNextAction } from "./authentication-messages.ts";
 import { actionPagesOf } from "./authentication-pages.ts";
-import { callerKey, type EdgeEnvironment, requestIdKey, sessionFacts, shopperKey } from "./caller.ts";
+import { type Caller, callerKey, type EdgeEnvironment, requestIdKey, sessionFacts, shopperKey } from "./caller.ts";
 
 export type CheckoutParts = {
   readonly accounts: Database;
@@ -44,22 +45,25 @@ export type CheckoutParts = {
 
 /** Serves one session to its customer: reading it until a day after its end, submitting it while it is CREATED. */
 export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof CheckoutService> {
-  const merchantOf = ({ core }: EdgeEnvironment, { merchantId }: PaymentSession) =>
+  const merchantOf = ({ core }: EdgeEnvironment, { merchantId }: Pick<PaymentSession, "merchantId">) =>
     core.hold(`merchant ${merchantId}`, () => findMerchant(parts.accounts, merchantId));
-  const open = (context: HandlerContext, sessionId: string) => openAt(parts.apiOrigin, context, sessionId);
+  const read = (context: HandlerContext, caller: CustomerCaller) => openRead(parts.apiOrigin, context, caller);
+  const open = async (context: HandlerContext, sessionId: string) =>
+    read(context, await ownCaller(context, sessionId));
   return {
     async getCheckout(request, context) {
-      const { environment, session, payer } = await open(context, request.sessionId);
+      const { environment, session, payer, isPlain, ...settings } = await open(context, request.sessionId);
+      if (isPlain) keepKnown(environment.core, { session, ...settings });
       const merchant = await merchantOf(environment, session);
       const checkout = await toCheckout(merchant, environment, session, payer);
       return create(GetCheckoutResponseSchema, { checkout });
     },
 
     async submitPayment(request, context) {
-      const { environment, session, payer, network } = await open(context, request.sessionId);
+      const caller = await ownCaller(context, request.sessionId);
+      const { environment, network } = caller;
+      let opened: Submittable = openKnown(context, caller) ?? (await read(context, caller));
       const submission = {
-        session,
-        payer,
         vaultToken: new Secret(request.vaultToken),
         signal: context.signal,
         requestId: decodeId("req", context.values.get(requestIdKey)),
@@ -67,24 +71,33 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
         consent: request.saveCard,
         network,
       };
+      const submit = () => {
+        const { session, payer, settings } = opened;
+        return submitPayment(environment.core, { ...submission, session, payer, settings });
+      };
       // The span ends when the customer is answered; the payment may continue.
       const submitted = environment.core.tracing.span(
         "payment.submit",
         {
-          of: { session: session.id },
+          of: { session: caller.sessionId },
           kind: "server",
           link: context.requestHeader.get("traceparent"),
-          facts: () => sessionFacts(environment, context, session.id),
+          facts: () => sessionFacts(environment, context, caller.sessionId),
         },
         async (span) => {
-          const ended = await submitPayment(environment.core, submission);
+          const ended = await submit().catch(async (error: unknown) => {
+            if (!(error instanceof SettingsChanged)) throw error;
+            opened = await read(context, caller);
+            return submit();
+          });
           span.set({ status: ended.status });
           return ended;
         },
       );
-      const [ended, merchant] = await Promise.all([submitted, merchantOf(environment, session)]);
+      const [ended, merchant] = await Promise.all([submitted, merchantOf(environment, opened.session)]);
       noteSubmitted(environment, ended);
-      return create(SubmitPaymentResponseSchema, { checkout: await toCheckout(merchant, environment, ended, payer) });
+      const checkout = await toCheckout(merchant, environment, ended, opened.payer);
+      return create(SubmitPaymentResponseSchema, { checkout });
     },
 
     async listStoredCards(request, context) {
@@ -185,37 +198,59 @@ function noteSubmitted({ requestLimits }: EdgeEnvironment, session: PaymentSessi
   if (session.submittedAt !== null) requestLimits?.noteSubmitted(session.id, session.merchantId);
 }
 
-/** Returns the caller's own session, if the calling page may show it. */
-async function openAt(
-  apiOrigin: string,
-  context: HandlerContext,
-  sessionId: string,
-): Promise<{
-  environment: EdgeEnvironment;
-  session: PaymentSession;
-  checkoutOrigins: readonly string[];
-  payer: Payer | undefined;
-  network: string | undefined;
-}> {
+type CustomerCaller = Extract<Caller, { type: "customer" }>;
+
+function notOpened(): DomainError {
+  return new DomainError("invalid_client_secret", "The client secret does not open this session.");
+}
+
+/** Returns the caller if the session is its own, and charges its merchant for the call. */
+async function ownCaller(context: HandlerContext, sessionId: string): Promise<CustomerCaller> {
   const caller = context.values.get(callerKey);
-  const isOwn = caller.type === "customer" && encodeId("ps", caller.sessionId) === sessionId;
-  if (isOwn) await caller.charge();
-  const found = isOwn && (await findCheckout(caller.environment.core, caller.sessionId));
-  if (!isOwn || !found) {
-    throw new DomainError("invalid_client_secret", "The client secret does not open this session.");
-  }
-  const { session, checkoutOrigins, publishableKey, payer } = found;
-  noteSubmitted(caller.environment, session);
+  if (caller.type !== "customer" || encodeId("ps", caller.sessionId) !== sessionId) throw notOpened();
+  await caller.charge();
+  return caller;
+}
+
+/** Returns the caller's own session, if the calling page may show it. */
+async function openRead(apiOrigin: string, context: HandlerContext, { environment, sessionId }: CustomerCaller) {
+  const found = await findCheckout(environment.core, sessionId);
+  if (!found) throw notOpened();
+  const { session, checkoutOrigins, publishableKey, payer, isPlain } = found;
+  noteSubmitted(environment, session);
   const endedAt = session.settledAt?.getTime();
-  if (endedAt !== undefined && endedAt + clientSecretReadMs < caller.environment.core.runtime.now().getTime()) {
+  if (endedAt !== undefined && endedAt + clientSecretReadMs < environment.core.runtime.now().getTime()) {
     throw new DomainError("invalid_client_secret", "The session ended more than a day ago.");
   }
   const origin = context.requestHeader.get("origin");
   // The page of a recovery link is the service's own.
   const origins = session.namedBy !== null && origin === apiOrigin ? [apiOrigin] : checkoutOrigins;
-  requireAllowedOrigin(caller.environment, origins, origin);
-  if (isPayable(session) && caller.environment.core.vault.carriesMerchantKey) requireKey(context, publishableKey);
-  return { environment: caller.environment, session, checkoutOrigins: origins, payer, network: caller.network };
+  requirePage(context, environment, { checkoutOrigins: origins, publishableKey, isPayable: isPayable(session) });
+  return { environment, session, checkoutOrigins: origins, publishableKey, payer, isPlain };
+}
+
+type Submittable = Pick<Submission, "session" | "payer" | "settings">;
+
+/** Returns the caller's own session as this process knows it, if the calling page may submit it. */
+function openKnown(context: HandlerContext, { environment, sessionId }: CustomerCaller): Submittable | undefined {
+  const known = takeKnown(environment.core, sessionId);
+  try {
+    if (known) requirePage(context, environment, { ...known, isPayable: true });
+  } catch {
+    // The settings may allow it by now.
+    return undefined;
+  }
+  return known && { session: known.session, settings: settingsOf(known) };
+}
+
+/** Throws unless the calling page may show the session. */
+function requirePage(
+  context: HandlerContext,
+  environment: EdgeEnvironment,
+  found: Omit<KnownCheckout, "session"> & { readonly isPayable: boolean },
+): void {
+  requireAllowedOrigin(environment, found.checkoutOrigins, context.requestHeader.get("origin"));
+  if (found.isPayable && environment.core.vault.carriesMerchantKey) requireKey(context, found.publishableKey);
 }
 
 async function toCheckout(

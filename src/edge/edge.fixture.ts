@@ -88,8 +88,8 @@ export class EdgeFixture {
     const { max, options, connectionString } = core.database.pool.options;
     const database = new Database(new Pool({ max, options, connectionString, pipeline: true }));
     await database.namePartitions();
-    const creations: Core["creations"] = new Map();
-    const environment = { ...this.parts.environments.test!, database, core: { ...core, database, creations } };
+    const memory: Pick<Core, "creations" | "known"> = { creations: new Map(), known: new Map() };
+    const environment = { ...this.parts.environments.test!, database, core: { ...core, database, ...memory } };
     const environments = { test: environment };
     const parts = { ...this.parts, environments, authenticate: createAuthenticate(environments, "switchyard") };
     const { port, close } = await listen(parts);

@@ -61,12 +61,12 @@ const creating = (change: Record<string, string> = {}) => {
 };
 
 /** An idle session, and a way to change it. */
-async function idle(): Promise<Run> {
+async function idle(isRepeated = false): Promise<Run> {
   const [session, attempt] = [v7(), v7()];
   const run: Run = (sql) =>
     client.query(sql.replaceAll("$session", `'${session}'`).replaceAll("$attempt", `'${attempt}'`));
-  await run(`INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at)
-    VALUES ($session, '${v7()}', 4900, 'EUR', 'o', 1, now() + interval '1 h')`);
+  await run(`INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at, allow_repeated_order)
+    VALUES ($session, '${v7()}', 4900, 'EUR', 'o', 1, now() + interval '1 h', ${isRepeated})`);
   return run;
 }
 
@@ -76,6 +76,7 @@ const refusal = (call: Promise<unknown>) =>
     (error: Error & { code?: string }) => `${error.code} ${error.message}`,
   );
 
+type Asked = { readonly refuses?: boolean; readonly repeated?: boolean };
 const notClaimed = { id: null, reason: "the session cannot be claimed" };
 
 describe("app.claim()", () => {
@@ -93,6 +94,31 @@ describe("app.claim()", () => {
     const run = await idle();
     await run("UPDATE payment_session SET expires_at = created_at + interval '1 ms' WHERE id = $session");
     expect((await run(claiming())).rows).toEqual([notClaimed]);
+  });
+
+  it.each([
+    ["as the page was allowed", "'pk https://shop.example'", {}, []],
+    ["with an order that may be repeated", "'pk https://shop.example'", { refuses: true, repeated: true }, []],
+    [
+      "of an order that is refused by now",
+      "'pk https://shop.example'",
+      { refuses: true },
+      ["the settings have changed"],
+    ],
+    ["with another key", "'old https://shop.example'", {}, ["the settings have changed"]],
+    ["with another origin", "'pk'", {}, ["the settings have changed"]],
+  ])("claims a session %s", async (_, settings, { refuses = false, repeated = false }: Asked, reasons) => {
+    const run = await idle(repeated);
+    await run(`INSERT INTO merchant_settings (merchant_id, session_lifetime_ms, publishable_key, checkout_origins, repeated_orders)
+      SELECT merchant_id, 1800000, 'pk', '{https://shop.example}', '${refuses ? "REFUSE" : "WARN"}' FROM payment_session WHERE id = $session`);
+    const { rows } = await run(claiming().replace(/NULL\)$/, `NULL, ${settings})`));
+    expect(rows.flatMap(({ reason }) => reason ?? [])).toEqual(reasons);
+    const { rows: found } = await run(
+      "SELECT s.phase, count(a.id)::int AS attempts FROM payment_session s LEFT JOIN attempt a ON a.session_id = s.id WHERE s.id = $session GROUP BY 1",
+    );
+    expect(found).toEqual([
+      reasons.length === 0 ? { phase: "PROCESSING", attempts: 1 } : { phase: "IDLE", attempts: 0 },
+    ]);
   });
 
   it("leaves the session open if its attempt cannot be stored", async () => {

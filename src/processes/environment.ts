@@ -121,6 +121,7 @@ export async function buildEnvironment(config: EnvironmentConfig, shared: Shared
     circuitBreaker,
     observer: observer.payments,
     creations: new Map(),
+    known: new Map(),
     outbox: {
       runtime,
       environmentName: config.name,

@@ -16,6 +16,8 @@ const hour = 60 * 60_000;
 const troubleWindowMs = hour;
 // Time for which two successes for one order reference are shown: a long weekend.
 const paidTwiceWindowMs = 72 * hour;
+// Time within which a worker has looked for other payments of an order: a few of its turns.
+const lookedUpWithinMs = hour / 4;
 // Newest successes that are checked for a second one.
 const successesChecked = 10_000;
 // Newest payments whose order references are checked for card numbers: 20 ms of reading, and one in this many is
@@ -88,16 +90,20 @@ export const keepsMoney = (session: string) => `${session}.amount_minor > 0 AND 
   OR (SELECT sum(a.captured_amount_minor) FROM attempt a WHERE a.session_id = ${session}.id AND a.status = 'CAPTURED')
      > coalesce((SELECT sum(r.amount_minor) FROM refund r WHERE r.session_id = ${session}.id AND r.status <> 'FAILED'), 0))`;
 
-// Walks successes newest first, and looks each up in the index of order references. The look-up is a scalar, so no plan
-// reads all successes for it.
+// Walks successes newest first and compares them with each other. A worker has compared all but the last minutes' with those of
+// all months, which takes a look-up in every partition, and has opened the alert. The look-up is a scalar, so no plan reads all
+// successes for it.
 const selectPaidTwice: Statement = {
   name: "select_paid_twice",
   text: `
     SELECT s.order_ref AS "orderRef", max(s.settled_at) AS "lastAt", (array_agg(s.id ORDER BY s.id DESC))[1] AS "lastId"
-    FROM (SELECT id, order_ref, settled_at FROM payment_session
-          WHERE merchant_id = $1 AND status = 'SUCCEEDED' AND id >= $2 AND ${keepsMoney("payment_session")}
-          ORDER BY id DESC LIMIT $3) s
-    WHERE (SELECT true FROM payment_session o
+    FROM (SELECT *, count(*) OVER (PARTITION BY order_ref) AS among FROM (
+            SELECT id, order_ref, settled_at FROM payment_session
+            WHERE merchant_id = $1 AND status = 'SUCCEEDED' AND id >= $2 AND ${keepsMoney("payment_session")}
+            ORDER BY id DESC LIMIT $3) r) s
+    WHERE s.among > 1 OR (s.settled_at >= $5
+        OR EXISTS (SELECT FROM alert WHERE merchant_id = $1 AND kind = 'PAID_MORE_THAN_ONCE' AND over_at IS NULL))
+      AND (SELECT true FROM payment_session o
            WHERE o.merchant_id = $1 AND o.order_ref = s.order_ref AND o.id <> s.id AND o.status = 'SUCCEEDED'
              AND ${keepsMoney("o")} LIMIT 1)
     GROUP BY s.order_ref ORDER BY 2 DESC LIMIT $4`,
@@ -197,7 +203,13 @@ export async function loadAlerts(
   const rows = alertRows + 1;
   const [alarms, paidTwice, endpoints, [degraded], cardNumbers, open] = await Promise.all([
     queryable.query<WorkItemCause>(selectAlarms, [merchantId, rows]),
-    queryable.query<PaidTwice>(selectPaidTwice, [merchantId, paidSince, successesChecked, rows]),
+    queryable.query<PaidTwice>(selectPaidTwice, [
+      merchantId,
+      paidSince,
+      successesChecked,
+      rows,
+      before(lookedUpWithinMs),
+    ]),
     queryable.query<LostEndpoint>(selectEndpoints, [merchantId, rows]),
     queryable.query<Alerts["degraded"]>(selectDegraded, [merchantId, firstId, before(troubleWindowMs)]),
     findCardNumbers(queryable, { merchantId, since: before(cardNumberWindowMs) }),

@@ -185,15 +185,34 @@ export async function findByOrderRefPrefix(
   queryable: Queryable,
   { merchantId, text, count }: { merchantId: MerchantId; text: string; count: number },
 ): Promise<string[]> {
-  const pattern = `${text.replace(/[\\%_]/g, "\\$&")}%`;
+  return findByPrefix(queryable, "order_ref LIKE $2", { merchantId, text, count });
+}
+
+/** Finds ids of payments whose customer's name begins with the text, whatever its case, in no particular order. */
+export async function findByNamePrefix(
+  queryable: Queryable,
+  wanted: { merchantId: MerchantId; text: string; count: number },
+): Promise<string[]> {
+  const name = "details ->> 'customerName'";
+  return findByPrefix(queryable, `${name} IS NOT NULL AND lower(${name}) LIKE lower($2)`, wanted);
+}
+
+// Planned for its text, for only then the index of beginnings serves it, and without an order, which would have it walk the payments.
+async function findByPrefix(
+  queryable: Queryable,
+  condition: string,
+  { merchantId, text, count }: { merchantId: MerchantId; text: string; count: number },
+): Promise<string[]> {
   const rows = await queryable.query<{ id: SessionId }>(
-    {
-      name: unnamed,
-      text: "SELECT id FROM payment_session WHERE merchant_id = $1 AND order_ref LIKE $2 AND amount_minor > 0 LIMIT $3",
-    },
-    [merchantId, pattern, count],
+    { name: unnamed, text: `SELECT id FROM payment_session WHERE merchant_id = $1 AND ${condition} AND amount_minor > 0 LIMIT $3` },
+    [merchantId, patternOf(text), count],
   );
   return rows.map(({ id }) => id);
+}
+
+/** Returns the pattern of LIKE for what begins with the text. */
+export function patternOf(text: string): string {
+  return `${text.replace(/[\\%_]/g, "\\$&")}%`;
 }
 
 /**

@@ -8,10 +8,19 @@ import { amountsIn } from "./amounts-in-text.ts";
 import { rowsWalked } from "./list-walk.ts";
 import { clockSkewMs, firstIdAt } from "./past-payments.ts";
 import { ofCustomer } from "./payment-filter.ts";
-import { findByCardLast4, findByOrderRefPrefix, type ListedPayment, listedColumns } from "./payment-list.ts";
+import {
+  findByCardLast4,
+  findByNamePrefix,
+  findByOrderRefPrefix,
+  type ListedPayment,
+  listedColumns,
+  patternOf,
+} from "./payment-list.ts";
 
 // Payments that a search shows for a beginning of order references: one screen.
 const searchRows = 20;
+// Most payments of customers whose names begin alike that are read to find the newest.
+const namesakesMax = 2_000;
 // Time within which almost every submitted payment has settled: several time budgets.
 const settledWithinMs = 5 * 60_000;
 
@@ -73,9 +82,12 @@ const byIds = finder("ORDER_REF_PREFIX", "s.id = ANY ($2::uuid[])");
 const byCard = finder("CARD_LAST4", "s.id = ANY ($2::uuid[])", "card_last4");
 
 const byEmail = finder("CUSTOMER_EMAIL", ofCustomer("$2"));
-const byName = finder(
+const byName = finder("CUSTOMER_NAME", "s.id = ANY ($2::uuid[])");
+// Among so many the newest are found soon by their order.
+const byFrequentName = finder(
   "CUSTOMER_NAME",
   "s.details ->> 'customerName' IS NOT NULL AND lower(s.details ->> 'customerName') LIKE lower($2)",
+  "frequent_customer_name",
 );
 const byCustomer = finder("CUSTOMER_REF", "s.customer_ref = $2");
 // Whom the text names, or the id of a stored card ($3) or of an agreement ($4).
@@ -131,7 +143,12 @@ export async function searchPayments(
       amounts.map(({ amountMinor }) => amountMinor),
     );
   };
-  const ofCustomers = text.includes("@") ? run(byEmail, text) : run(byName, `${text.replace(/[\\%_]/g, "\\$&")}%`);
+  const ofNamesakes = async () => {
+    const ids = await findByNamePrefix(queryable, { merchantId, text, count: namesakesMax + 1 });
+    if (ids.length > namesakesMax) return run(byFrequentName, patternOf(text));
+    return ids.length === 0 ? [] : run(byName, ids.toSorted().slice(-searchRows));
+  };
+  const ofCustomers = text.includes("@") ? run(byEmail, text) : ofNamesakes();
   const named = findCustomer(queryable, { merchantId, text });
   const ofNamed = async () => {
     const customerRef = await named;

@@ -79,7 +79,7 @@ async function count(minutes: 15 | 1440, { approved, declined }: { approved: num
   await owner.query(
     `INSERT INTO analytics_attempt (merchant_id, minutes, starts_at, gateway, currency, approved, hard_declined, soft_declined,
        fraud_declined, timeouts, gateway_errors, unknown, authentication_required, recovered, latency)
-     VALUES ($1, $2, ${at}, 'SANDBOX_A', 'EUR', $3, 0, $4, 0, 0, 0, 0, 0, 0, '{}')
+     VALUES ($1, $2, ${at}, 'SANDBOX_A', 'EUR', $3, 0, $4, 0, 0, 0, 0, 0, 0, 0)
      ON CONFLICT (merchant_id, minutes, starts_at, gateway, currency)
      DO UPDATE SET approved = excluded.approved, soft_declined = excluded.soft_declined`,
     [merchantId, minutes, approved, declined],
@@ -206,7 +206,7 @@ describe("a connection that gives no usable answers", () => {
     ]);
     await owner.query(switchGuards("ENABLE"));
     await owner.query(
-      `INSERT INTO analytics_attempt SELECT $1, 15, date_bin('15 min', app.clock(), 'epoch'), 'SANDBOX_A', 'EUR', 10, 0, 0, 0, 6, 0, 0, 0, 0, '{}'`,
+      `INSERT INTO analytics_attempt SELECT $1, 15, date_bin('15 min', app.clock(), 'epoch'), 'SANDBOX_A', 'EUR', 10, 0, 0, 0, 6, 0, 0, 0, 0, 0`,
       [merchantId],
     );
     await raise();

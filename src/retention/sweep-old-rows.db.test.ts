@@ -56,13 +56,13 @@ const environmentRows: Record<string, [days: number, insert: (since: string) => 
   ],
   analytics_payment: [
     1_098,
-    (since) => `VALUES (${id()}, 15, ${since}, 'EUR', 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, '{}')`,
+    (since) => `VALUES (${id()}, 15, ${since}, 'EUR', 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0)`,
   ],
   analytics_authentication: [
     1_098,
-    (since) => `VALUES (${id()}, 15, ${since}, 'A', 'EUR', 1, 0, 0, 0, 0, 0, 0, 0, 0, '{}')`,
+    (since) => `VALUES (${id()}, 15, ${since}, 'A', 'EUR', 1, 0, 0, 0, 0, 0, 0, 0, 0, 0)`,
   ],
-  analytics_arm: [1_098, (since) => `VALUES (${id()}, 15, ${since}, 1, '', 'A', 'EUR', 1, 0, 0, 0, 0, '{}')`],
+  analytics_arm: [1_098, (since) => `VALUES (${id()}, 15, ${since}, 1, '', 'A', 'EUR', 1, 0, 0, 0, 0, 0)`],
   card_submission: [2, (since) => `VALUES (${id()}, 1, app.first_id_at(${since}), ${since}, ${id()})`],
   tested_payment: [2, (since) => `VALUES (${id()}, ${id()}, ${id()}, ${since})`],
   tested_cards: [92, (since) => `VALUES (${id()}, ${since}, 1)`],

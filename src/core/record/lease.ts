@@ -20,6 +20,8 @@ export class LeaseLost extends Error {
 export const takenOver = "the lease was taken over";
 /** Says that the session was submitted, has expired or has ended. */
 export const notClaimable = "the session cannot be claimed";
+/** Says that the merchant's settings are no longer those that allowed the customer's page. */
+export const settingsChanged = "the settings have changed";
 
 /**
  * Wraps the call of a function that has to change exactly one row. Otherwise its transaction fails with an error that

@@ -25,7 +25,7 @@ import {
   type RoutedBy,
 } from "../rows/entities.ts";
 import { isFailover, type Payment } from "../rows/payment.ts";
-import { type Lease, LeaseLost, notClaimable } from "./lease.ts";
+import { type Lease, LeaseLost, notClaimable, settingsChanged } from "./lease.ts";
 import { loadSession } from "./load-session.ts";
 
 /** A submission that claims its session. */
@@ -51,7 +51,14 @@ export type Claim = {
   readonly brakes?: readonly Brake[] | undefined;
   /** True for a payment that is declined for another reason: it is not counted, and no block list is read. */
   readonly isDeclined?: boolean | undefined;
+  /** The settings that allowed the customer's page, if they were not read for this submission. */
+  readonly settings?: string | undefined;
 };
+
+/** Ends a claim under settings that have changed since they were read: nothing is claimed. */
+export class SettingsChanged extends Error {
+  override readonly name = "SettingsChanged";
+}
 
 /** The request of an attempt before it is opened. `latestExecutionMs` counts from its start. */
 export type Opening = Pick<
@@ -75,14 +82,15 @@ const claimCall = callOf(
   "claim",
   (
     "uuid int int text bytea int jsonb jsonb uuid jsonb text uuid text uuid int int text int text inet boolean boolean int int cidr int " +
-    "text"
+    "text text"
   ).split(" "),
   columnsOf(PaymentSessionEntity, "r"),
 );
 
 /**
  * Claims a session for its one submission, and opens its first attempt, if any. Lost when the session was submitted, expired or ended
- * before. Throws `ClaimRefused` where the card or its network was tried too often, or the merchant has blocked the customer.
+ * before. Throws `ClaimRefused` where the card or its network was tried too often, or the merchant has blocked the customer, and
+ * `SettingsChanged`.
  */
 export async function claimSession(
   queryable: Queryable,
@@ -118,6 +126,7 @@ export async function claimSession(
     claim.network ?? null,
     claim.isPastNetwork ? null : cardLimits.declinedPerNetwork,
     claim.brakes?.join(" ") || null,
+    claim.settings ?? null,
   ]);
   const session = requireClaimed(row!);
   const readAt = session.submittedAt!;
@@ -130,6 +139,7 @@ type RefusedClaim = { readonly id: null; readonly declineCode: string; readonly 
 function requireClaimed(row: PaymentSession | RefusedClaim): PaymentSession {
   if (row.id !== null) return row;
   if (row.declineCode === notClaimable) throw new LeaseLost(notClaimable);
+  if (row.declineCode === settingsChanged) throw new SettingsChanged(settingsChanged);
   throw new ClaimRefused((row.skipped as Block | null) ?? (row.declineCode as CardBrake));
 }
 

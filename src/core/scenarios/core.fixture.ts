@@ -236,6 +236,7 @@ export function coreOn(
     returnUrlOf: (attempt) => `https://pay.example/authentication/test/return/${returnTokenOf({ sealing }, attempt)}`,
     circuitBreaker: new CircuitBreaker(),
     creations: new Map(),
+    known: new Map(),
     outbox: { runtime: systemRuntime, environmentName: "test", publish: () => {} },
     describeSession: describeForEvent,
     timing: defaultTiming,

@@ -73,6 +73,7 @@ export function createSimulatedCore(parts: {
     describeSession: describeForEvent,
     circuitBreaker: new CircuitBreaker(),
     creations: new Map(),
+    known: new Map(),
     timing: defaultTiming,
     inFlight: new Set(),
     renewals: new Set(),

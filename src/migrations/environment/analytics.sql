@@ -11,6 +11,9 @@ CREATE FUNCTION app.latency_step(from_at timestamptz, to_at timestamptz) RETURNS
 CREATE FUNCTION app.settled_before() RETURNS timestamptz LANGUAGE sql VOLATILE AS
   'SELECT app.clock() - clock_timestamp() + min(xact_start) FROM pg_stat_activity WHERE datname = current_database()';
 
+-- A latency, in all tables below, is a histogram: twelve decimal digits for each step, those of step 0 last. So sums of rows, which would
+-- otherwise be 64 sums each, are sums of numbers.
+
 -- What was settled before this moment is in the counts; the rest is read from the payments themselves.
 CREATE TABLE analytics_walk (
   only_one      boolean PRIMARY KEY DEFAULT true CHECK (only_one),
@@ -41,7 +44,7 @@ CREATE TABLE analytics_payment (
   saved_minor       bigint NOT NULL,
   -- The part of the volume for which the card's issuer is liable.
   issuer_minor      bigint NOT NULL,
-  latency           int[] NOT NULL,
+  latency           numeric NOT NULL,
   PRIMARY KEY (merchant_id, minutes, starts_at, currency)
 );
 CREATE TABLE analytics_attempt (
@@ -61,7 +64,7 @@ CREATE TABLE analytics_attempt (
   -- Declines that asked for authentication, and those of them whose payment succeeded all the same.
   authentication_required int NOT NULL,
   recovered         int NOT NULL,
-  latency           int[] NOT NULL,
+  latency           numeric NOT NULL,
   PRIMARY KEY (merchant_id, minutes, starts_at, gateway, currency)
 );
 CREATE TABLE analytics_decline (
@@ -92,7 +95,7 @@ CREATE TABLE analytics_authentication (
   never_shown       int NOT NULL,
   issuer_liable     int NOT NULL,
   -- The time at the bank, in units of 16 ms.
-  latency           int[] NOT NULL,
+  latency           numeric NOT NULL,
   PRIMARY KEY (merchant_id, minutes, starts_at, gateway, currency)
 );
 -- Payments that a customer submitted, by what is known of their cards: each payment in a row of its brand and in one of its country.
@@ -141,7 +144,7 @@ CREATE TABLE analytics_arm (
   declined          int NOT NULL,
   degraded          int NOT NULL,
   saved             int NOT NULL,
-  latency           int[] NOT NULL,
+  latency           numeric NOT NULL,
   PRIMARY KEY (merchant_id, minutes, starts_at, rule_version, case_name, arm, currency)
 );
 -- What gateways charge for, by the arms of splits.

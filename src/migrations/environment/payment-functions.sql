@@ -64,13 +64,15 @@ END $$;
 -- Claims a session for its one submission, and opens its first attempt if one is named. `card` has the versions of the card's fingerprint,
 -- the current one first and with spaces between them. A claim that is guarded is refused, and nothing is claimed: LL003 where the card has
 -- been tried too often, or its network was declined too often, LL004 where the merchant's block list has the customer (blocklist.sql).
--- Without network_max the network is recorded and not refused. A refused claim undoes none of those that share its statement: it returns
--- a row without an id, whose decline_code has the reason and whose skipped has the entry of the block list.
+-- Without network_max the network is recorded and not refused. `settings` are the publishable key and the origins, with spaces between
+-- them, that allowed the customer's page, if the caller has read them before: where they have changed, or the merchant refuses repeated
+-- orders, it has to read the session. A refused claim undoes none of those that share its statement: it returns a row without an id, whose decline_code has the reason and
+-- whose skipped has the entry of the block list.
 CREATE FUNCTION partitions.claim_rest(
   of_session uuid, lease_ms int, budget_ms int, token text, hash bytea, rule int, planned jsonb, skips jsonb, request uuid, routed jsonb,
   browser text, attempt uuid, at_gateway text, connection uuid, credential int, place int, why text, execution_ms int,
   card text, address inet, is_guarded boolean, is_counted boolean, submissions_max int, declines_max int,
-  network cidr, network_max int, braked text)
+  network cidr, network_max int, braked text, settings text DEFAULT NULL)
 RETURNS SETOF payment_session LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, partitions, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
@@ -90,6 +92,10 @@ BEGIN
   WHERE id = of_session AND phase = 'IDLE' AND expires_at > at
   RETURNING * INTO s;
   IF NOT FOUND THEN PERFORM app.lost('the session cannot be claimed'); END IF;
+  IF settings IS NOT NULL AND NOT EXISTS (
+       SELECT FROM merchant_settings m WHERE m.merchant_id = s.merchant_id AND array_to_string(m.publishable_key || m.checkout_origins, ' ') = settings
+         AND (s.allow_repeated_order OR m.repeated_orders <> 'REFUSE')) THEN
+    PERFORM app.lost('the settings have changed'); END IF;
   IF is_guarded AND EXISTS (SELECT FROM blocklist_entry b WHERE b.merchant_id = s.merchant_id) THEN
     PERFORM app.refuse_blocked(s.merchant_id, versions, s.customer_email, address, at); END IF;
   IF is_guarded AND is_counted THEN

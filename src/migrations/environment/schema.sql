@@ -75,7 +75,7 @@ CREATE TABLE analytics_arm (
   declined integer NOT NULL,
   degraded integer NOT NULL,
   saved integer NOT NULL,
-  latency integer[] NOT NULL
+  latency numeric NOT NULL
 );
 
 -- table analytics_arm_cost
@@ -110,7 +110,7 @@ CREATE TABLE analytics_attempt (
   unknown integer NOT NULL,
   authentication_required integer NOT NULL,
   recovered integer NOT NULL,
-  latency integer[] NOT NULL
+  latency numeric NOT NULL
 );
 
 -- table analytics_authentication
@@ -129,7 +129,7 @@ CREATE TABLE analytics_authentication (
   frictionless integer NOT NULL,
   never_shown integer NOT NULL,
   issuer_liable integer NOT NULL,
-  latency integer[] NOT NULL
+  latency numeric NOT NULL
 );
 
 -- table analytics_card
@@ -177,7 +177,7 @@ CREATE TABLE analytics_payment (
   volume_minor bigint NOT NULL,
   saved_minor bigint NOT NULL,
   issuer_minor bigint NOT NULL,
-  latency integer[] NOT NULL
+  latency numeric NOT NULL
 );
 
 -- table analytics_renewal
@@ -2378,8 +2378,8 @@ BEGIN
   RETURN NULL;
 END $function$;
 
--- function app.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, address inet, is_guarded boolean, is_counted boolean, submissions_max integer, declines_max integer, network cidr, network_max integer, braked text)
-CREATE OR REPLACE FUNCTION app.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, address inet, is_guarded boolean, is_counted boolean, submissions_max integer, declines_max integer, network cidr, network_max integer, braked text)
+-- function app.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, address inet, is_guarded boolean, is_counted boolean, submissions_max integer, declines_max integer, network cidr, network_max integer, braked text, settings text)
+CREATE OR REPLACE FUNCTION app.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, address inet, is_guarded boolean, is_counted boolean, submissions_max integer, declines_max integer, network cidr, network_max integer, braked text, settings text DEFAULT NULL::text)
  RETURNS SETOF payment_session
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -2403,6 +2403,10 @@ BEGIN
   WHERE id = of_session AND phase = 'IDLE' AND expires_at > at
   RETURNING * INTO s;
   IF NOT FOUND THEN PERFORM app.lost('the session cannot be claimed'); END IF;
+  IF settings IS NOT NULL AND NOT EXISTS (
+       SELECT FROM merchant_settings m WHERE m.merchant_id = s.merchant_id AND array_to_string(m.publishable_key || m.checkout_origins, ' ') = settings
+         AND (s.allow_repeated_order OR m.repeated_orders <> 'REFUSE')) THEN
+    PERFORM app.lost('the settings have changed'); END IF;
   IF is_guarded AND EXISTS (SELECT FROM blocklist_entry b WHERE b.merchant_id = s.merchant_id) THEN
     PERFORM app.refuse_blocked(s.merchant_id, versions, s.customer_email, address, at); END IF;
   IF is_guarded AND is_counted THEN
@@ -5104,8 +5108,8 @@ BEGIN
   RETURN NULL;
 END $function$;
 
--- function partitions.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, address inet, is_guarded boolean, is_counted boolean, submissions_max integer, declines_max integer, network cidr, network_max integer, braked text)
-CREATE OR REPLACE FUNCTION partitions.claim_rest(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, address inet, is_guarded boolean, is_counted boolean, submissions_max integer, declines_max integer, network cidr, network_max integer, braked text)
+-- function partitions.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, address inet, is_guarded boolean, is_counted boolean, submissions_max integer, declines_max integer, network cidr, network_max integer, braked text, settings text)
+CREATE OR REPLACE FUNCTION partitions.claim_rest(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, address inet, is_guarded boolean, is_counted boolean, submissions_max integer, declines_max integer, network cidr, network_max integer, braked text, settings text DEFAULT NULL::text)
  RETURNS SETOF payment_session
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -5129,6 +5133,10 @@ BEGIN
   WHERE id = of_session AND phase = 'IDLE' AND expires_at > at
   RETURNING * INTO s;
   IF NOT FOUND THEN PERFORM app.lost('the session cannot be claimed'); END IF;
+  IF settings IS NOT NULL AND NOT EXISTS (
+       SELECT FROM merchant_settings m WHERE m.merchant_id = s.merchant_id AND array_to_string(m.publishable_key || m.checkout_origins, ' ') = settings
+         AND (s.allow_repeated_order OR m.repeated_orders <> 'REFUSE')) THEN
+    PERFORM app.lost('the settings have changed'); END IF;
   IF is_guarded AND EXISTS (SELECT FROM blocklist_entry b WHERE b.merchant_id = s.merchant_id) THEN
     PERFORM app.refuse_blocked(s.merchant_id, versions, s.customer_email, address, at); END IF;
   IF is_guarded AND is_counted THEN

@@ -36,17 +36,15 @@ const selectSettledUntil: Statement = {
 
 const fineness = `f AS (SELECT unnest(ARRAY[${countedMinutes}]) AS minutes)`;
 
-const countInto = ({ table, keys, sums, timed, facts }: CountedTable): Statement => {
-  const columns = ["merchant_id", "minutes", "starts_at", ...keys, ...sums, ...(timed ? ["latency"] : [])];
+const countInto = ({ table, keys, sums, facts }: CountedTable): Statement => {
+  const columns = ["merchant_id", "minutes", "starts_at", ...keys, ...sums];
   const added = sums.map((name) => `${name} = c.${name} + excluded.${name}`);
-  const latency = `latency = ARRAY(SELECT one + other FROM unnest(c.latency, excluded.latency)
-    WITH ORDINALITY AS pair(one, other, step) ORDER BY step)`;
   return {
     name: `count_into_${table}`,
     text: `
       WITH ${fineness}
       INSERT INTO ${table} AS c (${columns}) ${facts(`s.settled_at >= $1::timestamptz AND s.settled_at < $2::timestamptz AND ${isPayment}`)}
-      ON CONFLICT (merchant_id, minutes, starts_at, ${keys}) DO UPDATE SET ${[...added, ...(timed ? [latency] : [])]}`,
+      ON CONFLICT (merchant_id, minutes, starts_at, ${keys}) DO UPDATE SET ${added}`,
   };
 };
 

@@ -1,7 +1,7 @@
 /**
  * The counts of settled payments as SQL, for the stored counts and for payments that these do not include yet. PURE.
  */
-import { latencySteps } from "./latency-histogram.ts";
+import { latencyDigits } from "./latency-histogram.ts";
 
 /**
  * Lengths of the stretches whose counts are stored, from midnight UTC on. Quarters of an hour, because since the year
@@ -22,19 +22,13 @@ export type CountedTable = {
     | "analytics_arm_cost";
   /** Key columns besides merchant, granularity and time. */
   readonly keys: readonly string[];
+  /** `latency` is a histogram (`readHistogram`). */
   readonly sums: readonly string[];
-  /** True if it contains a histogram of latencies. */
-  readonly timed: boolean;
   /** Returns a SELECT of the table's rows over sessions `s` and granularities `f`. `where` filters both. */
   readonly facts: (where: string) => string;
 };
 
-const steps = Array.from({ length: latencySteps }, (_, step) => step);
-
-const histogram = (step: string) => `ARRAY[${steps.map((each) => `count(*) FILTER (WHERE ${step} = ${each})`)}]::int[]`;
-
-/** SQL of the sum of many histograms as a text such as {0,2,1}: the driver takes far longer to read an array than JSON.parse() does. */
-export const summedHistogram = `ARRAY[${steps.map((step) => `sum(latency[${step + 1}])`)}]::float8[]::text`;
+const histogram = (step: string) => `coalesce(sum(('1e' || ${latencyDigits} * ${step})::numeric), 0)`;
 
 /**
  * SQL at the end of a subquery that makes PostgreSQL evaluate it separately: neither once for each outer count, nor in
@@ -88,9 +82,8 @@ export const countedPayments: CountedTable = {
   keys: ["currency"],
   sums: [
     ...[...outcomeSums, "expired", "saved", "challenged", "authenticated"],
-    ...["saved_authenticated", "challenged_again", "volume_minor", "saved_minor", "issuer_minor"],
+    ...["saved_authenticated", "challenged_again", "volume_minor", "saved_minor", "issuer_minor", "latency"],
   ],
-  timed: true,
   facts: (where) => `
     SELECT s.merchant_id, s.minutes, s.starts_at, s.currency, ${outcomes},
       count(*) FILTER (WHERE s.status = 'EXPIRED') AS expired,
@@ -118,7 +111,6 @@ export const countedCards: CountedTable = {
   table: "analytics_card",
   keys: ["currency", "fact", "value"],
   sums: [...outcomeSums, "saved"],
-  timed: false,
   facts: (where) => `
     SELECT s.merchant_id, s.minutes, s.starts_at, s.currency, known.fact, known.value, ${outcomes},
       count(*) FILTER (WHERE s.status = 'SUCCEEDED' AND s.failover) AS saved
@@ -171,9 +163,8 @@ export const countedAttempts: CountedTable = {
   keys: ["gateway", "currency"],
   sums: [
     ...["approved", "hard_declined", "soft_declined", "fraud_declined", "timeouts", "gateway_errors", "unknown"],
-    ...["authentication_required", "recovered"],
+    ...["authentication_required", "recovered", "latency"],
   ],
-  timed: true,
   facts: (where) => `
     SELECT a.merchant_id, a.minutes, a.starts_at, a.gateway, a.currency,
       count(*) FILTER (WHERE a.failure_kind IS NULL) AS approved,
@@ -195,7 +186,6 @@ export const countedDeclines: CountedTable = {
   table: "analytics_decline",
   keys: ["gateway", "currency", "decline_code"],
   sums: ["attempts"],
-  timed: false,
   facts: (where) => `
     SELECT a.*, count(*) AS attempts
     FROM (${attempts(`${where} AND (a.status = 'DECLINED' OR a.stop = 'authentication_failed' AND a.status <> 'CAPTURED') AND a.decline_code IS NOT NULL`, "a.decline_code")}) a
@@ -209,8 +199,7 @@ const isSplit = "s.routed_by ? 'split'";
 export const countedArms: CountedTable = {
   table: "analytics_arm",
   keys: ["rule_version", "case_name", "arm", "currency"],
-  sums: [...outcomeSums, "saved"],
-  timed: true,
+  sums: [...outcomeSums, "saved", "latency"],
   facts: (where) => `
     SELECT s.merchant_id, s.minutes, s.starts_at, s.rule_version, s.case_name, s.arm, s.currency, ${outcomes},
       count(*) FILTER (WHERE s.status = 'SUCCEEDED' AND s.failover) AS saved,
@@ -228,7 +217,6 @@ export const countedArmCosts: CountedTable = {
   table: "analytics_arm_cost",
   keys: ["rule_version", "case_name", "arm", "gateway", "currency"],
   sums: ["attempts", "captured", "voided", "captured_minor"],
-  timed: false,
   facts: (where) => `
     SELECT a.merchant_id, a.minutes, a.starts_at, a.rule_version, a.case_name, a.arm, a.gateway, a.currency,
       count(*) AS attempts,
@@ -248,9 +236,8 @@ export const countedAuthentications: CountedTable = {
   keys: ["gateway", "currency"],
   sums: [
     ...["passed", "exempted", "failed", "cancelled", "abandoned", "unavailable"],
-    ...["frictionless", "never_shown", "issuer_liable"],
+    ...["frictionless", "never_shown", "issuer_liable", "latency"],
   ],
-  timed: true,
   facts: (where) => `
     SELECT t.merchant_id, t.minutes, t.starts_at, t.gateway, t.currency,
       count(*) FILTER (WHERE ${hasPassed}) AS passed,

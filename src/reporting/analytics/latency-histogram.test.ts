@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { latencyErrorMax, latencySteps, mergeHistograms, percentileMs } from "./latency-histogram.ts";
+import { latencyDigits, latencyErrorMax, mergeHistograms, percentileMs, readHistogram } from "./latency-histogram.ts";
 
 // 1 to 2 ms, 2 to 4 ms and so on, in four steps each.
 const latencyStepsPerDoubling = 4;
+const latencySteps = 64;
 
 function countIn(latencies: readonly number[]): number[] {
   const histogram = new Array<number>(latencySteps).fill(0);
@@ -39,6 +40,16 @@ describe("percentileMs()", () => {
   });
 });
 
+describe("readHistogram()", () => {
+  it("reads as many latencies of each step as twelve digits can count", () => {
+    const most = 10 ** latencyDigits - 1;
+    for (const counts of [[0], [7], [0, 0, 12], [most, 0, most], countIn([1, 90_000])]) {
+      const sum = counts.reduce((all, count, step) => all + BigInt(count) * 10n ** BigInt(latencyDigits * step), 0n);
+      expect(readHistogram(String(sum))).toEqual(counts);
+    }
+  });
+});
+
 describe("mergeHistograms()", () => {
   it("returns the counts of all latencies in one histogram", () => {
     const [one, other] = [
@@ -46,6 +57,7 @@ describe("mergeHistograms()", () => {
       [5, 5_000],
     ];
     expect(mergeHistograms([countIn(one!), countIn(other!)])).toEqual(countIn([...one!, ...other!]));
+    expect(mergeHistograms([[0], [1, 2], [3]])).toEqual([4, 2]);
     expect(mergeHistograms([])).toEqual([]);
   });
 });

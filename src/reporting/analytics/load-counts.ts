@@ -20,8 +20,8 @@ import {
   countedRenewals,
   fence,
   isPayment,
-  summedHistogram,
 } from "./counted-facts.ts";
+import { readHistogram } from "./latency-histogram.ts";
 
 export type PaymentCounts = {
   readonly point: number;
@@ -146,15 +146,17 @@ const named = (columns: readonly string[]) => columns.map((name) => `${name} AS 
 
 // Each stretch is a range of the primary key. One statement sees the counts and their progress in one snapshot, so no
 // payment is missed or counted twice.
-function selectCounts({ table, keys, sums, timed, facts }: CountedTable, groups: readonly string[]): Statement {
-  const columns = [...keys, ...sums, ...(timed ? ["latency"] : [])].map((name) => `r.${name}`);
+function selectCounts({ table, keys, sums, facts }: CountedTable, groups: readonly string[]): Statement {
+  const columns = [...keys, ...sums].map((name) => `r.${name}`);
   const since = `s.merchant_id = $1 AND s.settled_at >= greatest((SELECT counted_until FROM analytics_walk), $7)
     AND s.settled_at < $8 AND ${isPayment}`;
-  // A count never reaches 2^53 in a range; an amount may, and is passed as text.
+  // A count never reaches 2^53 in a range; an amount and a histogram may, and are passed as text.
   const summed = sums.map((name) =>
-    name.endsWith("_minor") ? `sum(${name})::text AS "${camel(name)}"` : `sum(${name})::float8 AS "${camel(name)}"`,
+    name.endsWith("_minor") || name === "latency"
+      ? `sum(${name})::text AS "${camel(name)}"`
+      : `sum(${name})::float8 AS "${camel(name)}"`,
   );
-  const selected = [...named(groups), ...summed, ...(timed ? [`${summedHistogram} AS latency`] : [])];
+  const selected = [...named(groups), ...summed];
   return {
     name: `select_${table}`,
     text: `
@@ -185,20 +187,15 @@ const ofArm = ["rule_version", "case_name", "arm"];
 const selectArms = selectCounts(countedArms, ofArm);
 const selectArmCosts = selectCounts(countedArmCosts, [...ofArm, "gateway", "currency"]);
 
-// The planner would compile a query over a year, but compiling sums of 64 steps takes longer than the sums. A year's
-// counts are some megabytes, which are sorted in memory.
-const settings: Statement = {
-  name: "set_for_counts",
-  text: "SELECT set_config('jit', 'off', true), set_config('work_mem', '32MB', true)",
-};
+// A year's counts are some megabytes, which are sorted in memory.
+const settings: Statement = { name: "set_for_counts", text: "SELECT set_config('work_mem', '32MB', true)" };
 
 async function load<Row extends object>(reads: Reads, statement: Statement, given: readonly unknown[]): Promise<Row[]> {
   const rows = await reads.transaction(async (tx) => {
-    await tx.query(settings, []);
+    tx.send(settings, []);
     return tx.query<Row & { latency?: unknown }>(statement, given);
   });
-  for (const row of rows)
-    if (typeof row.latency === "string") row.latency = JSON.parse(`[${row.latency.slice(1, -1)}]`) as number[];
+  for (const row of rows) if (typeof row.latency === "string") row.latency = readHistogram(row.latency);
   return rows;
 }
 

@@ -49,7 +49,7 @@ export async function startLimitedEdge(
     return {
       ...environment,
       database,
-      core: { ...environment.core, database, hold: createHold(holdMs) },
+      core: { ...environment.core, database, hold: createHold(holdMs), known: new Map() },
       requestLimits,
     };
   };
