@@ -23,7 +23,8 @@ const make = (of: string, fields: object = valid, headers: Record<string, string
 const tokenOf = ({ json }: Awaited<ReturnType<typeof make>>) => new URL(json.url).hash.slice(1);
 const base = `http://127.0.0.1:${edge.port}`;
 const open = async (link: unknown, origin = base) => {
-  const answer = await fetch(`${origin}/recover/open`, { method: "POST", body: JSON.stringify({ link }) });
+  const headers = { "x-forwarded-for": "198.51.100.7" };
+  const answer = await fetch(`${origin}/recover/open`, { method: "POST", body: JSON.stringify({ link }), headers });
   return { status: answer.status, headers: answer.headers, json: await answer.json() };
 };
 type Opened = { readonly sessionId: string; readonly clientSecret: string };
@@ -159,7 +160,13 @@ describe("the page of a link", () => {
     const token = tokenOf(await make(of));
     await edge.call("POST", `/agreements/${of}/cancel`, { body: "{}" });
     expect((await open(token)).json).toEqual({ state: "over", merchantName: "Example Shop" });
-    const wrong = [`${token.slice(0, -1)}${token.endsWith("A") ? "E" : "A"}`, token.replace("_t1_", "_l1_"), "", 7, null];
+    const wrong = [
+      `${token.slice(0, -1)}${token.endsWith("A") ? "E" : "A"}`,
+      token.replace("_t1_", "_l1_"),
+      "",
+      7,
+      null,
+    ];
     for (const link of wrong) {
       const { status, json } = await open(link);
       expect([status, json.code]).toEqual([404, "not_found"]);

@@ -3,22 +3,18 @@
  * the link's token from the fragment, which browsers send to no server, and posts it.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import {
-  findMerchantOfLink,
-  type OpenedLink,
-  openRecoveryLink,
-} from "../core/stored-cards/recovery/recovery-links.ts";
 import { letterOfLink, verifyLinkToken } from "../core/stored-cards/recovery/link-token.ts";
+import { findMerchantOfLink, type OpenedLink, openRecoveryLink } from "../core/stored-cards/recovery/recovery-links.ts";
 import { requestTimeoutMs } from "../limits.ts";
 import { cellOf } from "../platform/cells.ts";
+import type { CountedClientOf } from "../platform/client-address.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId, type MerchantId, type RecoveryLinkId } from "../platform/ids.ts";
 import { parseJsonObject } from "../platform/outbound-http.ts";
 import { serveFiles } from "../platform/static-files.ts";
 import { readBody } from "../transcoder/request-body.ts";
 import { type Answer, sendAnswer } from "../transcoder/send-answer.ts";
-import type { EdgeEnvironment } from "./caller.ts";
-import type { EdgeParts } from "./edge-parts.ts";
+import type { EdgeEnvironment, EdgeEnvironments } from "./caller.ts";
 import { requestIdOf, setAnswerHeaders } from "./request-id.ts";
 import type { LimitFields } from "./request-limits/request-limits.ts";
 
@@ -39,7 +35,14 @@ const openPath = `${recoveryPath}/open`;
 // A token has some hundred characters.
 const limits = { bodyBytesMax: 1024, bodyTimeoutMs: requestTimeoutMs };
 
-type Parts = Pick<EdgeParts, "environments" | "clientOf" | "apiOrigin" | "recoveryPage" | "merchantNameOf">;
+type Parts = {
+  readonly environments: EdgeEnvironments;
+  readonly clientOf: CountedClientOf;
+  /** Origin of the public port as browsers see it. */
+  readonly apiOrigin: string;
+  readonly recoveryPage: RecoveryPage;
+  readonly merchantNameOf: MerchantNameOf;
+};
 
 /**
  * Answers GET of the page, and POST `open`, which returns what a link is for and the session to pay it with. Before a body is read, an

@@ -72,7 +72,11 @@ describe("POST /api/v1/setup-sessions", () => {
     ["no currency", { customerRef: "c" }, ["/currency"]],
     ["a currency that is none", { customerRef: "c", currency: "XXX" }, ["/currency"]],
     ["an amount", { ...own, amountMinor: 0 }, ["/amountMinor"]],
-    ["an agreement beside a customer", { ...own, agreementId: "agr_01m7yf98y0fht417q13cv6rysk" }, ["/customerRef", "/currency", "/saveCard"]],
+    [
+      "an agreement beside a customer",
+      { ...own, agreementId: "agr_01m7yf98y0fht417q13cv6rysk" },
+      ["/customerRef", "/currency", "/saveCard"],
+    ],
   ])("refuses %s", async (_, fields, pointers) => {
     const { status, json } = await create(fields);
     expect([status, json.errors.map(({ pointer }: { pointer: string }) => pointer)]).toEqual([400, pointers]);

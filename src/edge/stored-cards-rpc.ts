@@ -12,9 +12,9 @@ import {
   ListPaymentMethodsResponseSchema,
   type PaymentMethodService,
 } from "../../gen/payments/v1/stored_card_pb.ts";
-import { createSetUp } from "../core/stored-cards/set-ups.ts";
 import { cancelAgreement, findAgreement, listAgreements } from "../core/stored-cards/agreements.ts";
 import { deleteMethod, findMethod, listMethods } from "../core/stored-cards/payment-methods.ts";
+import { createSetUp } from "../core/stored-cards/set-ups.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { callerKey, momentOf, readIdempotencyKey, requestIdKey, requireMerchant } from "./caller.ts";

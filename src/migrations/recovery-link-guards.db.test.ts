@@ -62,7 +62,9 @@ describe("S3: the session of a link", () => {
     await decline(owner, other);
     await service.query(take(link));
     await refused(service, take(link), "in_progress");
-    expect(await one(`SELECT session_id AS session, tries FROM renewal WHERE agreement_id = '${agreement.id}'`)).toEqual({
+    expect(
+      await one(`SELECT session_id AS session, tries FROM renewal WHERE agreement_id = '${agreement.id}'`),
+    ).toEqual({
       session: link.session,
       tries: 2,
     });
@@ -102,6 +104,10 @@ describe("a payment by a link", () => {
     for (const change of ["amount_minor = 901", "currency = 'USD'", "order_ref = 'o'", `id = '${v7()}'`])
       await refused(owner, `UPDATE recovery_link SET ${change} WHERE id = '${id}'`, fixed);
     for (const change of ["version = 0", "tries = 2", "tries = -1"])
-      await refused(owner, `UPDATE recovery_link SET ${change} WHERE id = '${id}'`, "a link counts its versions and tries");
+      await refused(
+        owner,
+        `UPDATE recovery_link SET ${change} WHERE id = '${id}'`,
+        "a link counts its versions and tries",
+      );
   });
 });

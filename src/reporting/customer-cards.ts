@@ -94,7 +94,8 @@ export async function loadStoredCards(
   const renewals = ids.length === 0 ? [] : await queryable.query<ShownRenewal>(selectRenewals, [ids]);
   const shown = agreements.map((agreement) => ({
     agreement,
-    gateways: gatewaysFor(agreement),
+    // Without providers of authentication, which charge nothing.
+    gateways: gatewaysFor(agreement).filter(({ gateway }) => core.connectorOf(gateway) !== undefined),
     renewals: renewals.filter(({ agreementId }) => agreementId === agreement.id),
   }));
   return { cards, agreements: shown };

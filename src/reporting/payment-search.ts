@@ -38,7 +38,7 @@ type FoundBy =
   | "AMOUNT"
   | "CUSTOMER_REF";
 
-export type PaymentMatch = { readonly payment: ListedPayment; readonly by: FoundBy };
+type PaymentMatch = { readonly payment: ListedPayment; readonly by: FoundBy };
 
 /** The payments found, and the merchant's reference of the customer whom the text names, if it names one. */
 export type SearchResult = { readonly matches: readonly PaymentMatch[]; readonly customerRef: string | undefined };

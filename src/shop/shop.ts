@@ -158,6 +158,44 @@ function routesOf(config: ShopConfig, tester: CardTester): Route[] {
         response.writeHead(303, { Location: `/${isChanged ? "checkout" : "orders"}/${orderRef}` }).end();
       },
     },
+    ...subscriptionRoutes({ own, orders, api }),
+    {
+      method: "GET",
+      path: /^\/orders\/([\w-]+)$/,
+      handle: ({ response, orderRef }) => sendPage(response, orderPage(found(orderRef), config.dashboardUrl)),
+    },
+    {
+      method: "GET",
+      path: /^\/orders\/([\w-]+)\/events$/,
+      handle: ({ response, orderRef }) =>
+        streamOrder(found(orderRef), response, { orders, api: api(), dashboardUrl: config.dashboardUrl }),
+    },
+    {
+      method: "POST",
+      path: /^\/webhooks$/,
+      handle: async ({ request, response }) => {
+        response.writeHead(webhooks.receive(request.headers, await readText(request))).end();
+      },
+    },
+    ...testerRoutes(tester, api, config),
+    file("/shop.css", "text/css"),
+    file("/checkout.js", "text/javascript"),
+    file("/test-cards.js", "text/javascript"),
+    file("/order.js", "text/javascript"),
+    file("/favicon.svg", "image/svg+xml"),
+  ];
+}
+
+function subscriptionRoutes({
+  own,
+  orders,
+  api,
+}: {
+  own: (request: IncomingMessage, orderRef: string) => Order;
+  orders: Orders;
+  api: () => RestClient;
+}): Route[] {
+  return [
     {
       // The next bag of a subscription is sent: charges the customer's card, once however often this is repeated.
       method: "POST",
@@ -191,30 +229,6 @@ function routesOf(config: ShopConfig, tester: CardTester): Route[] {
         response.writeHead(303, { Location: `/orders/${orderRef}` }).end();
       },
     },
-    {
-      method: "GET",
-      path: /^\/orders\/([\w-]+)$/,
-      handle: ({ response, orderRef }) => sendPage(response, orderPage(found(orderRef), config.dashboardUrl)),
-    },
-    {
-      method: "GET",
-      path: /^\/orders\/([\w-]+)\/events$/,
-      handle: ({ response, orderRef }) =>
-        streamOrder(found(orderRef), response, { orders, api: api(), dashboardUrl: config.dashboardUrl }),
-    },
-    {
-      method: "POST",
-      path: /^\/webhooks$/,
-      handle: async ({ request, response }) => {
-        response.writeHead(webhooks.receive(request.headers, await readText(request))).end();
-      },
-    },
-    ...testerRoutes(tester, api, config),
-    file("/shop.css", "text/css"),
-    file("/checkout.js", "text/javascript"),
-    file("/test-cards.js", "text/javascript"),
-    file("/order.js", "text/javascript"),
-    file("/favicon.svg", "image/svg+xml"),
   ];
 }
 

@@ -18,7 +18,9 @@ const names: readonly PageName[] = ["frame", "window", "return"];
 /** Builds the scripts and the style, and returns them with the function that renders the pages. */
 export async function bundleAuthenticationPages() {
   const style = await buildPageStyle(new URL("page.css", import.meta.url));
-  const scripts = await Promise.all(names.map(async (name) => [name, await buildPageScript(`authentication/${name}.ts`)] as const));
+  const scripts = await Promise.all(
+    names.map(async (name) => [name, await buildPageScript(`authentication/${name}.ts`)] as const),
+  );
   const pathOf = Object.fromEntries(
     scripts.map(([name, bytes]) => [name, `/authentication/${name}-${digestOf(bytes, "hex").slice(0, 16)}.js`]),
   );

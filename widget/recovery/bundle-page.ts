@@ -4,7 +4,7 @@ import { buildPageScript, buildPageStyle, digestOf, languageOf, pageOf } from ".
 import { pageTexts } from "../authentication/page-texts.ts";
 import { texts as english } from "../locales/en.ts";
 import { outcomes } from "../locales/en-outcomes.ts";
-import type { Texts } from "../texts.ts";
+import { declineText, type Texts } from "../texts.ts";
 import { loadTranslation, type Translation, translations } from "../translations.ts";
 
 /** Builds the script and the style, and returns them with the function that renders the page. */
@@ -40,7 +40,7 @@ function bodyOf(texts: Texts, { expired, back }: { readonly expired: string; rea
     paid: texts.succeeded,
     beingPaid: texts.processing,
     over: expired,
-    later: texts.declines["processing_unavailable"],
+    later: declineText(texts, "processing_unavailable"),
     unreachable: texts.unreachable,
   };
   const messages = Object.entries(states).map(

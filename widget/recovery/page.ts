@@ -69,9 +69,11 @@ function show(opened: Opened): void {
     byId("amount").textContent = amountText({ amountMinor, currency }, language);
   byId("card").textContent = card && state === "open" ? `${nameOf(card.brand)} •••• ${card.last4}` : "";
   if (state === "paid") offerBack(returnTo);
-  if (state === "open" && session) return mount(session, returnTo);
-  widget?.unmount();
-  widget = undefined;
+  if (state === "open" && session) mount(session, returnTo);
+  else {
+    widget?.unmount();
+    widget = undefined;
+  }
   if (state === "beingPaid") setTimeout(() => void start(), Math.min(lookFirstMs * 1.5 ** looks++, lookLaterMs));
 }
 

@@ -38,7 +38,11 @@ describe("a set-up", () => {
     const { session, vault } = await create({ customerRef });
     expect([session.amountMinor, session.orderRef, vault.storedCards]).toEqual([0, "setup", true]);
     const before = await base.sandbox.requests();
-    expect(await submit(session)).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_A", captureConfirmed: true });
+    expect(await submit(session)).toMatchObject({
+      status: "SUCCEEDED",
+      capturedVia: "SANDBOX_A",
+      captureConfirmed: true,
+    });
     expect(await methodsOf(base, customerRef)).toMatchObject([{ status: "ACTIVE" }]);
     const after = await base.sandbox.requests();
     const sent = Object.entries(after).filter(([name, count]) => count > (before[name] ?? 0));
@@ -65,7 +69,9 @@ describe("a set-up", () => {
     await submit(session);
     for (const orderRef of ["1", "2"])
       expect((await renewals.charge(agreementId!, { orderRef })).payment.session.status).toBe("SUCCEEDED");
-    await expect(renewals.charge(agreementId!, { orderRef: "3" })).rejects.toMatchObject({ code: "agreement_not_active" });
+    await expect(renewals.charge(agreementId!, { orderRef: "3" })).rejects.toMatchObject({
+      code: "agreement_not_active",
+    });
   });
 
   it("takes no submission without the customer's consent", async () => {
@@ -112,7 +118,10 @@ describe("a set-up", () => {
 
   it("leaves out the gateways that store no card without a payment", async () => {
     const { connectorOf } = core;
-    const without = { ...core, connectorOf: (name: string) => ({ ...connectorOf(name)!, setsUp: name === "SANDBOX_B" }) };
+    const without = {
+      ...core,
+      connectorOf: (name: string) => ({ ...connectorOf(name)!, setsUp: name === "SANDBOX_B" }),
+    };
     const { session } = await create();
     const read = (await base.loadSession(session)).session;
     const ended = await base.submitWith(read, { number: cards.approved, token: `tok_${v7()}`, consent, core: without });
@@ -130,7 +139,10 @@ describe("a set-up", () => {
     expect([await isListed({}), await isListed({ isSetUp: true })]).toEqual([false, true]);
     const setUps = (await listPayments(core.database, { ...page, filter: { isSetUp: true } })).rows;
     expect(setUps.every(({ amountMinor }) => amountMinor === 0)).toBe(true);
-    const all = await rowsOf<{ count: number }>(base, "SELECT count(*)::int FROM payment_session WHERE amount_minor > 0");
+    const all = await rowsOf<{ count: number }>(
+      base,
+      "SELECT count(*)::int FROM payment_session WHERE amount_minor > 0",
+    );
     expect((await countPayments(core.database, { merchantId, filter: {} })).payments).toBe(all[0]!.count);
   });
 });
@@ -147,7 +159,12 @@ describe("a set-up of another card for an agreement", () => {
     const { created, session } = await replace(agreementId);
     expect(created.agreementId).toBe(agreementId);
     const { agreement } = await renewals.agreement(agreementId);
-    expect(agreement).toMatchObject({ status: "ACTIVE", sessionId: session.id, chainVersion: 2, maxAmountMinor: 1_000 });
+    expect(agreement).toMatchObject({
+      status: "ACTIVE",
+      sessionId: session.id,
+      chainVersion: 2,
+      maxAmountMinor: 1_000,
+    });
     expect([agreement.methodId, agreement.ownMethod]).not.toContain(former.methodId);
     expect(agreement.ownMethod).not.toBe(former.ownMethod);
     expect(agreement.consentedAt > former.consentedAt).toBe(true);
@@ -181,7 +198,10 @@ describe("a set-up of another card for an agreement", () => {
   it("is refused for an agreement that is over, is another merchant's, or does not exist", async () => {
     const agreementId = await renewals.agree();
     await cancelAgreement(core, { merchantId, agreementId }, "merchant");
-    await expect(create({ agreementId })).rejects.toMatchObject({ code: "agreement_not_active", state: { status: "CANCELLED" } });
+    await expect(create({ agreementId })).rejects.toMatchObject({
+      code: "agreement_not_active",
+      state: { status: "CANCELLED" },
+    });
     await expect(create({ agreementId: v7() as AgreementId })).rejects.toMatchObject({ code: "not_found" });
     const others = { ...base.owner, merchantId: v7() as typeof merchantId };
     await expect(createSetUp(core, others, { agreementId })).rejects.toMatchObject({ code: "not_found" });
@@ -191,7 +211,10 @@ describe("a set-up of another card for an agreement", () => {
     const agreementId = await renewals.agree();
     const given = { agreementId, customerRef: "c", currency: "EUR", saveCard: {} };
     const pointers = ["/customerRef", "/currency", "/saveCard"].map((pointer) => ({ pointer }));
-    await expect(createSetUp(core, base.owner, given)).rejects.toMatchObject({ code: "invalid_field", problems: pointers });
+    await expect(createSetUp(core, base.owner, given)).rejects.toMatchObject({
+      code: "invalid_field",
+      problems: pointers,
+    });
     await expect(createSetUp(core, base.owner, {})).rejects.toMatchObject({ problems: pointers.slice(0, 2) });
   });
 

@@ -33,7 +33,8 @@ export async function createSetUp(
   if (problems.length > 0)
     throw new DomainError("invalid_field", problemsInWords(problems, "invalid_field"), { problems });
   const { customerRef = "", currency = "", saveCard = {}, agreementId, requestId } = setUp;
-  const about = agreementId === undefined ? { customerRef, currency, saveCard } : await goOnWith(core, owner, agreementId);
+  const about =
+    agreementId === undefined ? { customerRef, currency, saveCard } : await goOnWith(core, owner, agreementId);
   const session: NewSession = {
     ...about,
     ...{ amountMinor: 0, orderRef, allowRepeatedOrder: true, setUp: { agreementId }, requestId },

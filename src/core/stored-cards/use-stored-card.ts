@@ -17,7 +17,7 @@ export type CustomersCards = {
   readonly cards: readonly PaymentMethod[];
   readonly needsSecurityCode: boolean;
   /** Absent where nothing is asked; without a text it is a checkbox, unless the session is a set-up. */
-  readonly saving?: { readonly agreementText: string | undefined; readonly isSetUp: boolean } | undefined;
+  readonly saving?: { readonly agreementText: string | undefined; readonly isSetUp?: true } | undefined;
 };
 
 // More than a person has; the widget shows them all.
@@ -51,7 +51,7 @@ export async function listStoredCards(
     needsSecurityCode: stored.securityCode === "required",
     saving:
       isSetUp || stored.role === "SAVE" || stored.role === "RECOVERY"
-        ? { agreementText: stored.terms?.text, isSetUp }
+        ? { agreementText: stored.terms?.text, ...(isSetUp && { isSetUp }) }
         : undefined,
   };
 }

@@ -1,6 +1,6 @@
 /** What the dashboard shows of stored cards and renewals, and its deletion of a card and cancellation of an agreement. */
 import { randomUUID } from "node:crypto";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { expectSoundEverywhere, openDashboard } from "./dashboard-page.ts";
 
 const patienceMs = 240_000;
@@ -24,8 +24,11 @@ async function agree(number: string): Promise<string> {
     }),
   });
   expect(response.status).toBe(200);
-  await expect.poll(async () => (await checkout.read(session.sessionId)).savedCard?.status).toBe("SAVED");
-  return (await checkout.read(session.sessionId)).agreementId!;
+  return vi.waitFor(async () => {
+    const { savedCard, agreementId } = await checkout.read(session.sessionId);
+    expect(savedCard?.status).toBe("SAVED");
+    return agreementId!;
+  }, patienceMs);
 }
 
 /** Charges an agreement, and returns the session. */
@@ -43,10 +46,14 @@ async function charge(agreementId: string, renewalRef: string): Promise<string> 
   return ((await response.json()) as { sessionId: string }).sessionId;
 }
 
-const renewed = await agree("4000000000007270");
-await charge(renewed, "november");
-const waiting = await charge(await agree("4000000000007379"), "october");
-await charge(await agree("5200000000007200"), "september");
+let renewed: string;
+let waiting: string;
+beforeAll(async () => {
+  renewed = await agree("4000000000007270");
+  await charge(renewed, "november");
+  waiting = await charge(await agree("4000000000007379"), "october");
+  await charge(await agree("5200000000007200"), "september");
+}, patienceMs);
 
 describe("stored cards in the dashboard", () => {
   it("are found by the customer's reference, and shown with agreements and renewals", {
@@ -61,7 +68,7 @@ describe("stored cards in the dashboard", () => {
     const cards = page.getByRole("region", { name: "Stored cards" }).getByRole("listitem");
     await expect.poll(() => cards.count()).toBe(3);
     await cards.filter({ hasText: "The bank or the card network has stopped it" }).waitFor();
-    await page.getByRole("link", { name: "november" }).waitFor();
+    await page.getByRole("link", { name: "november" }).first().waitFor();
     await page.getByText("Recurring, at least 28 days apart, until 2099-12-31, at most €12.00").first().waitFor();
     await expectSoundEverywhere(page);
     await page.close();

@@ -64,7 +64,7 @@ async function deliverTwice(context: EndpointContext): Promise<void> {
   });
   for (const { session } of played) await fanOut(context.database, [{ sessionId: session.id, sequence: 99 }]);
   // Each minute is past the pause after a first attempt, and past the breaker that the failures open.
-  for (let minutes = 1; minutes <= 90 && (await countWaiting()) > 0; minutes++) {
+  for (let minutes = 1; minutes <= 120 && (await countWaiting()) > 0; minutes++) {
     while ((await deliverOnce(context)).length > 0);
     await fixture.setClockAhead(minutes);
   }

@@ -9,6 +9,7 @@ import { cards } from "../../core/scenarios/core.fixture.ts";
 import { drain, replaced } from "../../core/scenarios/recovery.fixture.ts";
 import { recoverSessionsOnce } from "../../core/submit-payment.ts";
 import type { EventType } from "../../events/outbox.ts";
+import { noSetUpCard } from "../../gateways/sandbox/stored-cards.ts";
 import { testCards } from "../../gateways/sandbox/test-cards.ts";
 import { createRefundTurn } from "../../refunds/refund-once.ts";
 import { requestRefund } from "../../refunds/request-refund.ts";
@@ -194,7 +195,7 @@ export const stories: readonly Story[] = [
     order: setUp,
     async play(fixture, session) {
       const consent = { template: "set_up_1", locale: "en" };
-      await fixture.submitWith(session, { number: cardNamed("No set-up"), consent });
+      await fixture.submitWith(session, { number: noSetUpCard, consent });
       await Promise.all(fixture.core.inFlight);
     },
   },

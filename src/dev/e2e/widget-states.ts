@@ -224,7 +224,11 @@ async function meetChallenge(fixture: WidgetFixture, action: Parameters<typeof f
   await fixture.page.locator("#card .action h2").waitFor();
 }
 
-async function meetStoredCards(fixture: WidgetFixture, count: number, saving: Parameters<typeof fixture.service.store>[1]) {
+async function meetStoredCards(
+  fixture: WidgetFixture,
+  count: number,
+  saving: Parameters<typeof fixture.service.store>[1],
+) {
   fixture.service.store(count, saving);
   fixture.offerStoredCards();
   await fixture.goToCheckout();

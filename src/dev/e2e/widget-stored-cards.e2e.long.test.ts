@@ -94,7 +94,8 @@ describe("a set-up", () => {
     await open(0, { isSetUp: true, ...(text && { agreementText: text }) });
     const button = fixture.page.getByRole("button", { name: setUpText, exact: true });
     await button.waitFor();
-    const shown = () => fixture.page.locator("#card").evaluate((place) => place.firstElementChild!.shadowRoot!.textContent);
+    const shown = () =>
+      fixture.page.locator("#card").evaluate((place) => place.firstElementChild!.shadowRoot!.textContent);
     expect(await shown()).not.toContain("0.00");
     expect(await box().count()).toBe(0);
     await fixture.enterCard();

@@ -86,7 +86,8 @@ const occasions: Readonly<Record<WebhookType, { readonly summary: string; readon
   },
   "setup_session.expired": {
     summary: "Set-up expired",
-    description: "No card was submitted to a set-up. Final. Create another one if the customer still wants to store a card.",
+    description:
+      "No card was submitted to a set-up. Final. Create another one if the customer still wants to store a card.",
   },
   "webhook_endpoint.test": {
     summary: "Endpoint test",

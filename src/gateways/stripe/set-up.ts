@@ -15,7 +15,15 @@ import type {
 } from "../connector.ts";
 import { classifyDecline } from "../declines.ts";
 import { unansweredAuthorize, undecided, untrusted } from "../unanswered.ts";
-import { chosenNetwork, errorOf, isDecline, type Prepared, readPaymentMethod, refusedOrUntrusted, whyUnconfirmed } from "./answers.ts";
+import {
+  chosenNetwork,
+  errorOf,
+  isDecline,
+  type Prepared,
+  readPaymentMethod,
+  refusedOrUntrusted,
+  whyUnconfirmed,
+} from "./answers.ts";
 import type { StripeApi } from "./api.ts";
 import { billingForm } from "./billing.ts";
 import { declines } from "./declines.ts";
@@ -75,7 +83,8 @@ export async function askSetUp(api: StripeApi, call: GatewayCall, attempt: Attem
 
 /** Reads a set-up by its name; without one it is not found. */
 export async function lookUpSetUp(api: StripeApi, call: GatewayCall, attempt: AttemptAtGateway): Promise<LookUpAnswer> {
-  if (attempt.gatewayReference === undefined) return { type: "inconclusive", reason: "Stripe has no search for set-ups" };
+  if (attempt.gatewayReference === undefined)
+    return { type: "inconclusive", reason: "Stripe has no search for set-ups" };
   return readState(await read(api, call, attempt), attempt);
 }
 
@@ -134,7 +143,9 @@ function outcomeOf(intent: PaymentIntent, mayAsk: boolean): GatewayOutcome {
     if (url === undefined) return classifyDecline(declines, "authentication_required");
     return { type: "actionNeeded", gatewayReference, action: { url, method: "GET", fields: {} } };
   }
-  return status === "requires_payment_method" && isObject(error) ? judgeDecline(error as Json, undefined) : untrusted(200);
+  return status === "requires_payment_method" && isObject(error)
+    ? judgeDecline(error as Json, undefined)
+    : untrusted(200);
 }
 
 function readState(reply: GatewayReply, attempt: AttemptAtGateway): LookUpAnswer {

@@ -127,7 +127,6 @@ export const countedRenewals: CountedTable = {
   table: "analytics_renewal",
   keys: ["currency"],
   sums: [...outcomeSums, "saved"],
-  timed: false,
   facts: (where) => `
     SELECT s.merchant_id, s.minutes, s.starts_at, s.currency, ${outcomes},
       count(*) FILTER (WHERE s.status = 'SUCCEEDED' AND s.failover) AS saved

@@ -3,12 +3,10 @@
 import { currencies } from "../../gateways/stripe/currencies.ts";
 import { unreachable } from "../../platform/errors.ts";
 import { bankPageOf } from "../bank-pages.ts";
-import type { Book, Books } from "../books.ts";
-import type { CardPayment, Challenge, Challenges } from "../challenges.ts";
-import type { CardResult, Issuer } from "../issuer.ts";
-import { type Authorization, isPart, type Ledger } from "../ledger.ts";
-import type { Pauses } from "../pauses.ts";
-import type { SavedCards } from "../saved-cards.ts";
+import type { Book } from "../books.ts";
+import type { CardPayment, Challenge } from "../challenges.ts";
+import type { CardResult } from "../issuer.ts";
+import { type Authorization, isPart } from "../ledger.ts";
 import { isCardNumber } from "./emulator-cards.ts";
 import { EmulatorCustomers } from "./emulator-customers.ts";
 import { askingOf, metadataIn, proofOf, seconds } from "./emulator-forms.ts";
@@ -26,18 +24,8 @@ import {
   refusal,
   statusOf,
 } from "./emulator-objects.ts";
+import type { IntentParts } from "./emulator-parts.ts";
 import { EmulatorSetUps } from "./emulator-set-ups.ts";
-
-export type IntentParts = {
-  readonly ledger: Ledger;
-  readonly issuer: Issuer;
-  readonly challenges: Challenges;
-  readonly pauses: Pauses;
-  readonly books: Books;
-  readonly savedCards: SavedCards;
-  /** Time for which the search cannot find a new payment intent. */
-  readonly searchLagMs: number;
-};
 
 // A day of a busy demo; beyond it the oldest are dropped.
 const objectsMax = 100_000;

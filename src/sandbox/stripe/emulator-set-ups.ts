@@ -6,7 +6,6 @@ import type { CardPayment } from "../challenges.ts";
 import type { CardResult } from "../issuer.ts";
 import type { EmulatorCustomers } from "./emulator-customers.ts";
 import { askingOf, metadataIn, proofOf, seconds } from "./emulator-forms.ts";
-import type { IntentParts } from "./emulator-intents.ts";
 import type { Executed } from "./emulator-keys.ts";
 import {
   type Answered,
@@ -20,6 +19,7 @@ import {
   refusal,
   statusOf,
 } from "./emulator-objects.ts";
+import type { IntentParts } from "./emulator-parts.ts";
 
 // A day of a busy demo; beyond it the oldest are dropped.
 const objectsMax = 100_000;
@@ -50,7 +50,14 @@ export class EmulatorSetUps {
     if (!/^(on|off)_session$/.test(form.get("usage") ?? "")) return refusal(400, undefined, { param: "usage" });
     const intent: Intent = {
       ...{ id: newId("seti"), account: account.id, customer, livemode: account.environment === "live" },
-      ...{ value: 0, currency: "", created: seconds(), isManual: false, metadata: metadataIn(form), isCancelled: false },
+      ...{
+        value: 0,
+        currency: "",
+        created: seconds(),
+        isManual: false,
+        metadata: metadataIn(form),
+        isCancelled: false,
+      },
     };
     this.#intents.set(intent.id, intent);
     return shown(intent);
@@ -68,7 +75,11 @@ export class EmulatorSetUps {
     const method = this.#methods.get(form.get("payment_method") ?? "");
     if (method?.account !== account.id) return refusal(400, "resource_missing", { param: "payment_method" });
     if (setUpStatus(intent) !== "requires_payment_method") return unexpectedState(intent);
-    const stored = this.#customers.storedUse(intent, method, new URLSearchParams({ setup_future_usage: "off_session" }));
+    const stored = this.#customers.storedUse(
+      intent,
+      method,
+      new URLSearchParams({ setup_future_usage: "off_session" }),
+    );
     if (stored === undefined) return refusal(400, undefined, { param: "payment_method" });
     intent.paymentMethod = method;
     const { value, metadata } = intent;
@@ -111,7 +122,9 @@ function setUpView(intent: Intent) {
   const status = setUpStatus(intent);
   return {
     ...{ id, object: "setup_intent", created, customer: customer ?? null, livemode, metadata, status },
-    last_setup_error: isUnauthenticated ? { ...authenticationFailure, code: "setup_intent_authentication_failure" } : declined,
+    last_setup_error: isUnauthenticated
+      ? { ...authenticationFailure, code: "setup_intent_authentication_failure" }
+      : declined,
     next_action: status === "requires_action" && asked ? redirectTo(asked) : null,
     payment_method: paymentMethod?.id ?? null,
     payment_method_types: ["card"],

@@ -7,9 +7,10 @@ import type { SandboxClock } from "../../gateways/sandbox/clock.ts";
 import type { Account, Accounts } from "../accounts.ts";
 import type { Faults } from "../faults.ts";
 import type { Route, SandboxRequest } from "../routes.ts";
-import { EmulatorIntents, type IntentParts } from "./emulator-intents.ts";
+import { EmulatorIntents } from "./emulator-intents.ts";
 import { type Executed, StripeKeys } from "./emulator-keys.ts";
 import { type Answered, type Asked, refusal } from "./emulator-objects.ts";
+import type { IntentParts } from "./emulator-parts.ts";
 import { EmulatorRefunds, losingRefunds } from "./emulator-refunds.ts";
 
 export type StripeEmulatorParts = IntentParts & {

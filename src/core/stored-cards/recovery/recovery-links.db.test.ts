@@ -89,7 +89,13 @@ describe("a declined renewal, by its link", () => {
     const before = (await fixture.agreement(agreementId)).agreement;
     const opened = await open(await linkOf(agreementId, { returnTo: "https://shop.example/" }));
     expect(opened).toMatchObject({
-      ...{ amountMinor: 900, currency: "EUR", text: before.text, returnTo: "https://shop.example/", refused: undefined },
+      ...{
+        amountMinor: 900,
+        currency: "EUR",
+        text: before.text,
+        returnTo: "https://shop.example/",
+        refused: undefined,
+      },
       card: { brand: "visa", last4: "7296" },
       session: { vault: { storedCards: true } },
     });
@@ -332,7 +338,9 @@ describe("a link", () => {
     await expect(linkOf(agreementId, { amountMinor: 1_001 })).rejects.toMatchObject(exceeds);
     await expect(linkOf(agreementId, { currency: "USD" })).rejects.toMatchObject(exceeds);
     await expect(linkOf(agreementId, { currency: "XXX" })).rejects.toMatchObject({ code: "invalid_field" });
-    await expect(linkOf(agreementId, { renewalRef: " " })).rejects.toMatchObject({ problems: [{ param: "renewalRef" }] });
+    await expect(linkOf(agreementId, { renewalRef: " " })).rejects.toMatchObject({
+      problems: [{ param: "renewalRef" }],
+    });
     expect(await renewalsOf(agreementId)).toEqual([]);
   });
 

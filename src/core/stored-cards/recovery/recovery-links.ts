@@ -7,8 +7,8 @@ import type { Secret } from "../../../platform/secrets.ts";
 import { deriveClientSecret } from "../../client-secret.ts";
 import type { Core, JsonObject } from "../../core.ts";
 import { findUnpayable } from "../../create-session.ts";
-import { deriveLinkToken, type LinkNamed } from "./link-token.ts";
 import { asRefusal, type LinkRefusalReason } from "./link-refusals.ts";
+import { deriveLinkToken, type LinkNamed } from "./link-token.ts";
 
 /** What a link is to ask for. The validator that all surfaces share has already checked its shape, and the edge `returnTo`. */
 export type WantedLink = {
@@ -44,7 +44,8 @@ export async function createRecoveryLink(
   const { merchantId, agreementId, amountMinor, currency, orderRef, renewalRef = orderRef, returnTo } = wanted;
   const problems = findUnpayable(wanted);
   if (renewalRef.trim() === "") problems.push(problemOf("renewalRef", "must not be blank"));
-  if (problems.length > 0) throw new DomainError("invalid_field", problemsInWords(problems, "invalid_field"), { problems });
+  if (problems.length > 0)
+    throw new DomainError("invalid_field", problemsInWords(problems, "invalid_field"), { problems });
   if (core.vault.stored === undefined)
     throw new DomainError("vault_cannot_store", "The card vault of this installation stores no cards.");
   const lifeMs = (wanted.expiresInHours ?? hoursDefault) * hourMs;
@@ -134,7 +135,11 @@ export async function openRecoveryLink(
   const origins = { publishableKey, checkoutOrigins: [pageOrigin], expiresAt };
   const opened = await vault.openSession({ sessionId, merchantId, ...origins });
   const clientSecret = deriveClientSecret(clientSecretKeys, sessionId, secretVersion);
-  return { ...shown, session: { sessionId, clientSecret, vault: { ...opened, storedCards: true } }, refused: undefined };
+  return {
+    ...shown,
+    session: { sessionId, clientSecret, vault: { ...opened, storedCards: true } },
+    refused: undefined,
+  };
 }
 
 const selectMerchant: Statement = {

@@ -109,7 +109,14 @@ const setupIntent = {
   id: string,
   object: { enum: ["setup_intent"] },
   status: {
-    enum: ["requires_payment_method", "requires_confirmation", "requires_action", "processing", "canceled", "succeeded"],
+    enum: [
+      "requires_payment_method",
+      "requires_confirmation",
+      "requires_action",
+      "processing",
+      "canceled",
+      "succeeded",
+    ],
   },
   payment_method: { ...string, nullable: true },
   next_action: { type: "object", nullable: true },
