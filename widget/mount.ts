@@ -83,7 +83,13 @@ export function createMount(lazyParts: LazyParts): Mount {
       void pay();
     };
     const shared = {
-      ...{ apiBase, locale, options, form, lazyParts, onReopen: reopen, onPay: () => void pay() },
+      apiBase,
+      locale,
+      options,
+      form,
+      lazyParts,
+      onReopen: reopen,
+      onPay: () => void pay(),
       texts: loadTexts(lazyParts, locale),
     };
     let session = first;

@@ -67,9 +67,7 @@ const selectMerchants: Statement = {
   text: `SELECT merchant_id AS "merchantId" FROM membership WHERE member_id = $1`,
 };
 
-/**
- * Adds a row about a member's own account, which they read, and one for each of their merchants, whose owners read it.
- */
+/** Adds a row about a member's own account, which they read, and one for each of their merchants' owners. */
 export async function recordMemberAudit(
   tx: Tx,
   runtime: Pick<Runtime, "uuid">,
@@ -101,7 +99,6 @@ const selectOwnEntries: Statement = {
 
 /** The entries to list; undefined for any. */
 export type AuditFilter = {
-  /** Actions to leave out. */
   readonly without: readonly string[];
   /** A part of the actor's text, in any case. */
   readonly actor?: string | undefined;

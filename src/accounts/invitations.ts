@@ -69,9 +69,7 @@ const accept: Statement = {
          WHERE token_hash = $1 AND ended_at IS NULL AND expires_at > clock_timestamp() RETURNING ${columns}`,
 };
 
-/**
- * Consumes an invitation, in the transaction that creates the membership; undefined if it is unknown, ended or expired.
- */
+/** Consumes an invitation in the transaction of the membership; undefined if it is unknown, ended or expired. */
 export async function acceptInvitation(tx: Tx, token: Secret): Promise<Invitation | undefined> {
   return (await tx.query<Invitation>(accept, [sha256(token.expose())]))[0];
 }

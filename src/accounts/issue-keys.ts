@@ -1,6 +1,4 @@
-/**
- * Issues a merchant's keys in one environment: both kinds with its settings on its creation, later one kind at a time.
- */
+/** Issues a merchant's keys in one environment: both kinds with its settings on creation, later one at a time. */
 
 import { sessionLifetimeMs } from "../limits.ts";
 import type { Statement, Tx } from "../platform/database.ts";

@@ -13,10 +13,7 @@ const hour = 60 * minute;
 
 // Rates of a member's actions that have a cost for others. Operators, who own the installation, are not limited.
 const memberActions = {
-  /**
-   * Webhooks and test calls that are sent at once, to a server that may belong to a third party: more than setting one
-   * up takes.
-   */
+  /** Webhooks and test calls to a server that may be a third party's: more than setting one up takes. */
   post: { callsMax: 20, windowMs: minute },
   /** Changes of mail addresses: a team that joins together, and addresses that are corrected. */
   mail: { callsMax: 30, windowMs: hour },

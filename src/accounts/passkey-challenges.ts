@@ -59,10 +59,7 @@ const take: Statement = {
          AND expires_at > clock_timestamp() RETURNING 1`,
 };
 
-/**
- * Consumes a challenge, before anything that came with it is trusted; false if it is unknown, used, another's or too
- * old.
- */
+/** Consumes a challenge before its answer is trusted; false if it is unknown, used, another's or too old. */
 export async function takeChallenge(
   accounts: Queryable,
   challenge: string,

@@ -1,6 +1,4 @@
-/**
- * Links by which a member chooses a new password: created by an operator, valid once and for an hour. Stored as a hash.
- */
+/** Links by which a member chooses a new password: made by an operator, valid once, for an hour; stored as a hash. */
 
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import type { MemberId } from "../platform/ids.ts";

@@ -25,10 +25,7 @@ export function requireHashingRoom(hasher: Hasher): void {
   queue.requireRoom(hasher);
 }
 
-/**
- * Returns the reason why a password is not accepted, as the end of a sentence that begins with its field; undefined if
- * it is.
- */
+/** Returns why a password is not accepted, as the end of a sentence after its field; undefined if it is. */
 export async function findPasswordProblem(
   password: Secret,
   owner: Pick<Member, "email" | "name">,

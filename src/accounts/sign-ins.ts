@@ -1,7 +1,4 @@
-/**
- * Signed-in browsers: each has a token, stored as a hash, which expires, or is ended by its member or with a new
- * password.
- */
+/** Signed-in browsers: each has a token, stored as a hash, which expires or is ended by its member. */
 
 import { signInLifetimeMs } from "../limits.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
@@ -69,7 +66,6 @@ function newToken({ randomBytes }: Pick<Runtime, "randomBytes">): Secret {
   return new Secret(Buffer.from(randomBytes(tokenBytes)).toString("base64url"));
 }
 
-/** The member of a token, with their current rights. */
 export type SignIn = {
   readonly id: SignInId;
   readonly member: Member & { readonly hasTotp: boolean; readonly hasPasskey: boolean };

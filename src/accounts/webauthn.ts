@@ -37,9 +37,7 @@ export async function writeCreation(
   return JSON.stringify(options);
 }
 
-/**
- * Returns the options of `navigator.credentials.get`, in JSON: for the given passkeys, or for any if none are given.
- */
+/** Returns the options of `navigator.credentials.get` in JSON: for these passkeys, or for any without them. */
 export async function writeRequest(
   party: RelyingParty,
   { known, challenge }: { known: readonly Passkey[]; challenge: string },

@@ -22,10 +22,7 @@ const inWords: Readonly<Record<ForwardFeature, string>> = {
 /** The features of gateway requests that a vault supports, and its delay. */
 export type Forwarding = {
   readonly features: ReadonlySet<ForwardFeature>;
-  /**
-   * Additional time that the vault may take to forward a request, beyond the requested time; part of
-   * `latestExecutionAt`.
-   */
+  /** Time that the vault may take to forward a request beyond the requested time; in `latestExecutionAt`. */
   readonly lateMs: number;
 };
 
@@ -77,7 +74,6 @@ export interface CardVault extends CardForwarder {
   close(): void;
 }
 
-/** A card that the vault has stored. */
 type KeptCard = CardSummary & {
   /** 1 to 12. */
   readonly expMonth: number;
@@ -144,14 +140,12 @@ export type ForwardRequest = {
  */
 export const probe = { vaultToken: new Secret(probeNames.token), sessionId: probeNames.sessionId } as const;
 
-/** The part of a card that may be shown. */
 export type CardSummary = { readonly brand: string; readonly last4: string };
 
 /** The gateway's reply, card numbers masked, and its card's summary if the vault still had it. */
 export type ForwardReply = {
   readonly reply: GatewayReply;
   readonly card?: CardSummary | undefined;
-  /** The brand that the customer chose for a co-badged card. */
   readonly chosenBrand?: string | undefined;
 };
 

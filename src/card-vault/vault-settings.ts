@@ -13,7 +13,6 @@ import {
 } from "../platform/setting.ts";
 import type { SettingReader } from "../platform/setting-reader.ts";
 
-/** An external vault of Hyperswitch's kind. */
 export type SaasVaultSettings = {
   /** Address of its API, without a slash at the end. */
   readonly apiBase: string;

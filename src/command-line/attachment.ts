@@ -13,7 +13,6 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** The options that name an installation and its operator. */
 export type AttachOptions = OutputOptions & {
   readonly demo: string;
   readonly grpcAddress?: string;

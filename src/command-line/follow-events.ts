@@ -3,10 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { DashboardClient, EventView } from "../client/dashboard-client.ts";
 import { RpcError } from "../client/rpc-error.ts";
 
-/**
- * An event, or only a position: the first one, or one past events that are not wanted. Following resumes after it; an
- * empty position is before the first event.
- */
+/** An event, or the position of unwanted ones. Following resumes after it; an empty position is the beginning. */
 export type Followed = { readonly event?: EventView; readonly position: string };
 
 export type Following = {

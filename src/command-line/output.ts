@@ -12,9 +12,7 @@ export function print<Answer extends object>(
   console.log(options.json ? JSON.stringify(answer, null, 2) : asCalled(lines(answer).join("\n")));
 }
 
-/**
- * Formats rows under their headings, in columns as wide as their widest cell; returns `nothing` when there are none.
- */
+/** Formats rows under headings, in columns as wide as their widest cell; returns `nothing` without rows. */
 export function table(
   headings: readonly string[],
   rows: readonly (readonly string[])[],

@@ -19,9 +19,7 @@ export function asCalled(text: string, called: string = calledAs()): string {
   return text.replaceAll(commandLine, `$1${called} `);
 }
 
-/**
- * Prepares every command's help: required options are marked, groups have an example, commands read as they are called.
- */
+/** Prepares every command's help: required options are marked, groups have an example. */
 export function presentHelp(command: Command, called: string = calledAs(), words: readonly string[] = []): void {
   const named = [...words, command.name()];
   const { outputError, writeOut, writeErr } = command.configureOutput();

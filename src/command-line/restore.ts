@@ -224,9 +224,7 @@ type ReleaseOptions = Options & {
   readonly mayCapture?: boolean;
 };
 
-/**
- * Releases the session and writes an audit row, or refuses and names the attempts that may be captured; returns these.
- */
+/** Releases the session and writes an audit row, or returns the attempts that may be captured. */
 async function releaseDoubt(
   tx: Tx,
   sessionId: SessionId,

@@ -20,7 +20,6 @@ const databaseConnectionsBounds = { min: 4, default: databaseConnectionsMax, max
 
 /** Roles with the same settings of the service. */
 export const serviceRoles: readonly SettingReaderRole[] = ["edge", "worker", "dashboard"];
-/** Every role that `serve` runs. */
 export const allRoles: readonly SettingReaderRole[] = [...serviceRoles, "vault", "sandbox"];
 export const databaseRoles: readonly SettingReaderRole[] = [...serviceRoles, "vault"];
 

@@ -202,10 +202,7 @@ function commandOf(variable: string): string {
   return variable === accountsVariable ? "generate-accounts" : "generate";
 }
 
-/**
- * Reports whether a person typed the key: random bytes of this length have some thirty different values, typed ones a
- * few.
- */
+/** Reports whether a person typed the key: random bytes have some thirty values, typed ones a few. */
 function isMadeUp(key: Uint8Array): boolean {
   return new Set(key).size < 8;
 }

@@ -41,9 +41,7 @@ export function rotateStoreRing(file: VaultKeyFile, step: RotationStep): VaultKe
   return { ...file, storeRing: rotateLater(file.storeRing, step, `store-${file.environment}-1`) };
 }
 
-/**
- * Returns the edge's file after a step of the key that derives client secrets. Throws if the step before is missing.
- */
+/** Returns the edge's file after a step of the key of client secrets. Throws if the step before is missing. */
 export function rotateClientSecret(file: KeyFile, step: RotationStep): KeyFile {
   return { ...file, clientSecret: rotateRing(file.clientSecret, step, (last) => Number(last) + 1) };
 }
@@ -80,9 +78,7 @@ export function rotateCardToken({ keys, vaultKeys }: BothFiles, step: RotationSt
   return { keys: { ...keys, cardToken }, vaultKeys: { ...vaultKeys, cardToken } };
 }
 
-/**
- * Returns both files after a step of the key that signs for the vault. Throws if the step before it has not been made.
- */
+/** Returns both files after a step of the key that signs for the vault. Throws if the step before is missing. */
 export function rotateSigning({ keys, vaultKeys }: BothFiles, step: RotationStep): BothFiles {
   const { nextSigning, ...rest } = keys;
   switch (step) {

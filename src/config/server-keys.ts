@@ -52,7 +52,6 @@ export type KeyFile = {
   internalServices?: Record<string, string>;
 };
 
-/** The vault's key file, as JSON. */
 export type VaultKeyFile = {
   environment: string;
   vaultRing: RingFile;

@@ -1,6 +1,4 @@
-/**
- * Finds variables that look like our settings but are none: a mistyped one must not be treated as an absent setting.
- */
+/** Finds variables that look like our settings but are none: a mistyped one must not count as absent. */
 import { variableOf } from "../platform/setting.ts";
 import { allSettings } from "./all-settings.ts";
 import { furtherCells } from "./environment-settings.ts";

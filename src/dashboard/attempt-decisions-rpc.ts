@@ -30,8 +30,12 @@ export function createDecisionMethods(): Pick<ServiceImpl<typeof PaymentService>
           requireMember(caller);
           const { by, takesTwo } = caller;
           return decideAttempt(tx, of, {
-            ...{ decision: decisionOf(kind), reference: gatewayReference || null },
-            ...{ reason, by, takesTwo, amountMinor: minorOf(request) },
+            decision: decisionOf(kind),
+            reference: gatewayReference || null,
+            reason,
+            by,
+            takesTwo,
+            amountMinor: minorOf(request),
           });
         },
         noMoneyKept,

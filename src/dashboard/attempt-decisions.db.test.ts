@@ -1,7 +1,4 @@
-/**
- * Manual decisions about attempts that no gateway resolves: who may decide, what they state, and what the audit trail
- * keeps.
- */
+/** Manual decisions about attempts that no gateway resolves: who may decide, and what they state. */
 
 import { describe, expect, it } from "vitest";
 import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";

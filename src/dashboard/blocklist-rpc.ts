@@ -62,7 +62,10 @@ export function createBlocklistService({ runtime }: DashboardParts): ServiceImpl
       const entry = await scope.change(async (tx) => {
         const added = await addEntry(tx, merchantId, {
           ...blockable,
-          ...{ id: runtime.uuid(), reason, addedBy: rpcContext.actor, endsAt },
+          id: runtime.uuid(),
+          reason,
+          addedBy: rpcContext.actor,
+          endsAt,
         });
         await rpcContext.audit(tx, { subject: encodeId("blk", added.id), after: audited(added) });
         return added;

@@ -16,6 +16,8 @@ export function periodMessage(period: BrakingPeriod): MessageInitShape<typeof Br
   return {
     beganAt: timestampFromDate(beganAt),
     ...(endedAt && { endedAt: timestampFromDate(endedAt) }),
-    ...{ cards, threshold, begunBy: begunBy ?? "" },
+    cards,
+    threshold,
+    begunBy: begunBy ?? "",
   };
 }

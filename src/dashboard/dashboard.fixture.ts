@@ -1,7 +1,4 @@
-/**
- * The dashboard's rpcs on a real gRPC port over databases of its own, with a merchant, an operator and a sandbox
- * acquirer.
- */
+/** The dashboard's rpcs on a real gRPC port, with a merchant, an operator and a sandbox acquirer. */
 import { once } from "node:events";
 import { createServer } from "node:http2";
 import type { AddressInfo } from "node:net";

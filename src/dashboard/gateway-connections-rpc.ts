@@ -245,7 +245,9 @@ function acquirerOf(message: AcquirerDataMessage): AcquirerData {
     throw new DomainError("invalid_field", "There is no country with this code.", { field: "acquirer.country" });
   }
   return {
-    ...{ mcc, country, merchantName },
+    mcc,
+    country,
+    merchantName,
     networks: Object.fromEntries(
       networks.map(({ network, acquirerBin, acquirerMerchantId }) => [network, { acquirerBin, acquirerMerchantId }]),
     ),
@@ -324,7 +326,11 @@ function codeMessage({ attempts, attemptId, sessionId, firstSeenAt, lastSeenAt, 
 function toMessage({ core }: DashboardEnvironment, connection: Connection) {
   const { id, gateway, account, credentialVersion, paused, acquirer } = connection;
   return {
-    ...{ connectionId: encodeId("gc", id), gateway, account, verified: credentialVersion !== null, paused },
+    connectionId: encodeId("gc", id),
+    gateway,
+    account,
+    verified: credentialVersion !== null,
+    paused,
     isProvider: core.providerOf(gateway) !== undefined,
     ...(acquirer && { acquirer: acquirerMessage(acquirer) }),
   };
@@ -335,7 +341,9 @@ function acquirerMessage({ networks, acceptsOwnOnly = false, exemptions = [], ..
     ...data,
     acceptsOwnOnly,
     exemptions: exemptions.map(({ kind, currency, amountMinor }) => ({
-      ...{ kind: AcquirerExemption_Kind[kind], currency, upToMinor: BigInt(amountMinor) },
+      kind: AcquirerExemption_Kind[kind],
+      currency,
+      upToMinor: BigInt(amountMinor),
     })),
     networks: Object.entries(networks).map(([network, known]) => ({ network, ...known })),
   };

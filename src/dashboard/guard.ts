@@ -1,6 +1,4 @@
-/**
- * The guard of every dashboard rpc: authentication, the role that the method declares, validation and the audit row.
- */
+/** The guard of every dashboard rpc: authentication, the role of the method, validation, the audit row. */
 import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { Interceptor } from "@connectrpc/connect";
@@ -198,10 +196,7 @@ function notSignedIn(): DomainError {
   return new DomainError("sign_in_required", "You are not signed in. Sign in, then repeat the call.");
 }
 
-/**
- * Reads the caller's current rights and locks them until the transaction ends. Throws if the caller is no longer
- * admitted.
- */
+/** Locks the caller's current rights until the transaction ends. Throws if the caller is no longer admitted. */
 async function lockCaller(
   tx: Tx,
   { operator, signIn, token }: Caller,

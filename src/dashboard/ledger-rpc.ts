@@ -28,7 +28,11 @@ export const ledgerService: ServiceImpl<typeof LedgerService> = {
     const { rpcContext, merchantId, environment } = scopedContextOf(context);
     // Never a replica, which may lag behind what is known to be closed.
     const { entries, nextPageToken = "" } = await readLedger([environment.database], {
-      ...{ merchantId, days, pageToken, count: exportRows, keys: environment.core.pageTokenKey },
+      merchantId,
+      days,
+      pageToken,
+      count: exportRows,
+      keys: environment.core.pageTokenKey,
     });
     // An export leaves one audit row, however many calls it takes.
     if (pageToken !== "") rpcContext.leaveNoRow();
@@ -51,7 +55,9 @@ function totalMessage(place: readonly LedgerTotal[]) {
   const [refunded, refundFailed] = [sumOf("REFUNDED"), sumOf("REFUND_FAILED")];
   const net = place.reduce((sum, { type, amountMinor }) => sum + signs[type] * amountMinor, 0);
   return {
-    ...{ gateway, currency, net: amountMessage(net, currency) },
+    gateway,
+    currency,
+    net: amountMessage(net, currency),
     ...(captured && { captured }),
     ...(captureFailed && { captureFailed }),
     ...(refunded && { refunded }),

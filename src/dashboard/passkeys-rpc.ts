@@ -144,10 +144,7 @@ function signInRpcs(parts: SignInParts): Pick<PasskeyRpcs, "beginPasskeySignIn" 
   };
 }
 
-/**
- * Returns the throttle key of a sign-in by passkey: the browser if the member has signed in by it before, else the
- * address.
- */
+/** Returns the throttle key of a passkey sign-in: the browser that the member has used, else the address. */
 async function throttledOf(parts: SignInParts, context: HandlerContext, credential: string): Promise<Throttled> {
   const mark = browserMarkOf(parts, context);
   const answer = mark === undefined ? undefined : parseAnswer<RequestAnswer["response"]>(credential);

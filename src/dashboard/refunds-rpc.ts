@@ -56,7 +56,11 @@ export function createRefundMethods(): Pick<ServiceImpl<typeof PaymentService>, 
           tx,
           environment.core,
           {
-            ...{ merchantId, sessionId, key, refundRef, madeBy: rpcContext.actor },
+            merchantId,
+            sessionId,
+            key,
+            refundRef,
+            madeBy: rpcContext.actor,
             amountMinor: amountMinor === undefined ? undefined : Number(amountMinor),
             reason: reason as RefundReason | undefined,
           },
@@ -79,8 +83,11 @@ export function createRefundMethods(): Pick<ServiceImpl<typeof PaymentService>, 
       const { sessionId, refundId, reason } = request;
       const decision = decisionOf(request);
       const named = {
-        ...{ merchantId, sessionId: requireId("ps", sessionId, "payment"), id: requireId("ref", refundId, "refund") },
-        ...{ by: rpcContext.actor, reason },
+        merchantId,
+        sessionId: requireId("ps", sessionId, "payment"),
+        id: requireId("ref", refundId, "refund"),
+        by: rpcContext.actor,
+        reason,
       };
       await change(async (tx) => {
         const { status } = await decideRefund(tx, { ...named, ...decision });

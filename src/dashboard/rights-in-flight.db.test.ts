@@ -23,9 +23,7 @@ const methodNamed = (name: string) => methods.find((method) => method.name === n
 const ofMerchants = methods.filter((method) => hasOption(method, role));
 const ofAccounts = methods.filter((method) => getOption(method, access) === Access.MEMBER);
 
-/**
- * Revokes a right by SQL while a call is between its arrival and the end of its change; returns the call's error code.
- */
+/** Revokes a right by SQL while a call is between arrival and the end of its change; returns its error code. */
 async function codeAfter(taking: string, values: readonly unknown[], call: () => Promise<unknown>) {
   const client = await dashboard.accounts.pool.connect();
   try {

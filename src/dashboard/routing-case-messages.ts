@@ -197,13 +197,15 @@ export function casesMessage(cases: RoutingCases): MessageInitShape<typeof Routi
   const { list, cardRanges } = showCases(cases);
   return {
     list: list.map(({ name, conditions, connectionIds, split, authentication }) => ({
-      ...{ name, connectionIds: [...connectionIds] },
+      name,
+      connectionIds: [...connectionIds],
       ...(authentication && { authentication: AuthenticationMessage[authentication] }),
       conditions: conditionsMessage(conditions),
       ...(split && { split: { ...split, connectionIds: [...split.connectionIds] } }),
     })),
     cardRanges: cardRanges.map(({ digits, country = "", type }) => ({
-      ...{ digits, country },
+      digits,
+      country,
       type: type === undefined ? CardTypeMessage.TYPE_UNSPECIFIED : CardTypeMessage[type],
     })),
   };
@@ -212,8 +214,10 @@ export function casesMessage(cases: RoutingCases): MessageInitShape<typeof Routi
 function conditionsMessage({ amountFromMinor, amountToMinor, cardTypes: types = [], time, ...lists }: RouteConditions) {
   const { currencies = [], cardBrands = [], issuingCountries = [], billingCountries = [], metadata = [] } = lists;
   return {
-    ...{ currencies: [...currencies], cardBrands: [...cardBrands] },
-    ...{ issuingCountries: [...issuingCountries], billingCountries: [...billingCountries] },
+    currencies: [...currencies],
+    cardBrands: [...cardBrands],
+    issuingCountries: [...issuingCountries],
+    billingCountries: [...billingCountries],
     ...(amountFromMinor !== undefined && { amountFromMinor: BigInt(amountFromMinor) }),
     ...(amountToMinor !== undefined && { amountToMinor: BigInt(amountToMinor) }),
     cardTypes: types.map((name) => CardTypeMessage[name]),

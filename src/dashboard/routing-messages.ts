@@ -64,7 +64,10 @@ export function showRule(rule: RoutingRule) {
   const { version, connectionIds, failoverOn, authentication, providerId, policy, cases, split, retriesSameGateway } =
     rule;
   return {
-    ...{ version, connectionIds: connectionIds.map((id) => encodeId("gc", id)), failoverOn, authentication },
+    version,
+    connectionIds: connectionIds.map((id) => encodeId("gc", id)),
+    failoverOn,
+    authentication,
     retriesSameGateway,
     ...(providerId && { providerId: encodeId("gc", providerId) }),
     ...(policy && { policy }),

@@ -196,7 +196,8 @@ function factsOf(message: TestFacts | undefined, now: Date): Omit<PaymentFacts, 
   const { cardBrand = "", cardType, issuingCountry = "", billingCountry = "", metadata, at, arm } = message ?? {};
   const type = cardTypes.find((name) => CardRange_Type[name] === cardType);
   return {
-    ...{ metadata, at: momentOf("facts.at", at) ?? now },
+    metadata,
+    at: momentOf("facts.at", at) ?? now,
     // Every share of arm B includes 1, and none includes 100.
     draw: arm === "B" ? 1 : 100,
     ...(billingCountry !== "" && { billingCountry }),

@@ -17,9 +17,7 @@ export type Scope = { readonly merchantId: MerchantId; readonly environment: Das
 
 type Who = Pick<AuditFact, "actor" | "action" | "requestId"> & { readonly signIn: SignIn | undefined };
 
-/**
- * Throws unless the caller may still make this call; the right cannot be revoked until the accounts transaction ends.
- */
+/** Throws unless the caller may still make this call; the right then holds until the transaction ends. */
 export type RequireRight = (accounts: Tx) => Promise<void>;
 
 type Run<Result> = (tx: Tx) => Promise<Result>;
@@ -129,10 +127,7 @@ export class RpcContext {
     }
   }
 
-  /**
-   * Returns the environment's database for code that reads and changes by itself; its transactions are changes of this
-   * call.
-   */
+  /** Returns the database for code that changes by itself; its transactions are changes of this call. */
   transactingIn(environment: DashboardEnvironment): Transacting {
     return {
       query: (statement, values) => environment.database.query(statement, values),
@@ -146,9 +141,7 @@ export class RpcContext {
     await this.#record(tx, change);
   }
 
-  /**
-   * Refuses an audit row for a change that bypassed the check of the caller's right, so that no test can pass with it.
-   */
+  /** Refuses an audit row for a change that bypassed the check of the caller's right. */
   #requireChange(tx: Tx): void {
     if (!this.#changes.has(tx)) throw new Error("a row of the audit trail is written in a change of its call");
   }
@@ -186,10 +179,7 @@ export class RpcContext {
     if (!this.#isAudited) await this.#record(this.scope?.environment?.database ?? this.#parts.accounts, this.#subject);
   }
 
-  /**
-   * Ends a call that may change something: writes its row if its handler wrote none, and answers no caller without the
-   * right.
-   */
+  /** Ends a call that may change something: writes its row if its handler wrote none. */
   async endChange(): Promise<void> {
     const { environment } = this.scope ?? {};
     const audit = (tx: Tx) => this.audit(tx, this.#subject);
@@ -307,10 +297,7 @@ async function merchantOf(parts: DashboardParts, named: unknown): Promise<Mercha
   return merchant;
 }
 
-/**
- * Returns the error of an unknown merchant. Also used if the caller is no member, so that they cannot learn which
- * exist.
- */
+/** Returns the error of an unknown merchant, also for one who is no member: they must not learn which exist. */
 export function noSuchMerchant(): DomainError {
   return new DomainError("not_found", "There is no merchant with this id.");
 }

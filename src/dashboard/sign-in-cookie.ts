@@ -1,7 +1,4 @@
-/**
- * The cookies of a sign-in token and of a browser's mark: for this host only, unreadable by scripts, not sent from
- * other sites.
- */
+/** The cookies of a sign-in and of a browser's mark: for this host, unreadable by scripts, not cross-site. */
 import { knownBrowserLifetimeMs, signInLifetimeMs } from "../limits.ts";
 import type { Secret } from "../platform/secrets.ts";
 

@@ -51,7 +51,10 @@ function armMessage(
   const byPlace = Map.groupBy(costs, ({ gateway, currency }) => `${gateway} ${currency}`);
   return {
     plan: connectionIds.map(nameOf),
-    ...{ succeeded: sum("succeeded"), released: sum("released"), declined: sum("declined"), degraded: sum("degraded") },
+    succeeded: sum("succeeded"),
+    released: sum("released"),
+    declined: sum("declined"),
+    degraded: sum("degraded"),
     savedByFailover: sum("saved"),
     ...(approval && { approval }),
     ...(p50Ms !== undefined && { p50Ms }),
@@ -61,8 +64,12 @@ function armMessage(
       const { gateway, currency } = rows[0]!;
       const total = (name: "attempts" | "captured" | "voided") => BigInt(rows.reduce((all, row) => all + row[name], 0));
       return {
-        ...{ gateway, currency, decimals: isoExponent(currency) },
-        ...{ attempts: total("attempts"), captured: total("captured"), voided: total("voided") },
+        gateway,
+        currency,
+        decimals: isoExponent(currency),
+        attempts: total("attempts"),
+        captured: total("captured"),
+        voided: total("voided"),
         capturedMinor: rows.reduce((all, row) => all + row.capturedMinor, 0n),
       };
     }),

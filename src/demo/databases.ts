@@ -15,7 +15,6 @@ const kinds: Readonly<Record<"test" | "live" | "accounts" | "vault", DatabaseKin
   vault: "vault",
 };
 
-/** The address of each database under its own role. */
 export type DemoDatabases = Readonly<Record<keyof typeof kinds, string>>;
 
 /** Creates and migrates missing databases. Stores the passwords in the state folder, readable by its owner only. */

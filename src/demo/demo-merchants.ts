@@ -1,6 +1,4 @@
-/**
- * The demo's two merchants: created on the first start, reused afterwards. The second serves to test tenant isolation.
- */
+/** The demo's two merchants, created on the first start. The second serves to test tenant isolation. */
 import { grantRole, insertMember } from "../accounts/members.ts";
 import { findMerchant } from "../accounts/merchants.ts";
 import { generateOperatorToken, insertOperatorToken } from "../accounts/operator-tokens.ts";
@@ -29,10 +27,7 @@ type Preparation = {
   webhookUrl: string;
 };
 
-/**
- * Creates or finds the merchants. Every start sets the addresses of notifications and webhooks again: the ports may
- * differ.
- */
+/** Creates or finds the merchants. Every start sets their addresses again: the ports may differ. */
 export async function prepareMerchants(preparation: Preparation): Promise<DemoMerchants> {
   const known = await findKnown(preparation);
   if (known !== undefined) {

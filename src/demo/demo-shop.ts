@@ -96,7 +96,9 @@ export class DemoShop {
     const code = /The code is (\w+)/.exec(page)?.[1];
     const form = answer === "cancels" ? { cancel: "1" } : { code: answer === "passes" ? String(code) : "wrong" };
     const { headers, body } = await request(String(url), {
-      ...{ dispatcher, method: "POST", body: new URLSearchParams(form).toString() },
+      dispatcher,
+      method: "POST",
+      body: new URLSearchParams(form).toString(),
       headers: { "content-type": "application/x-www-form-urlencoded" },
       signal: this.#within(),
     });

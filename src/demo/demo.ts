@@ -1,7 +1,4 @@
-/**
- * Starts the whole product on one machine, in the order in which its parts need each other, and stops it in reverse
- * order.
- */
+/** Starts the whole product on one machine, each part after those it needs, and stops it in reverse. */
 import { mkdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,7 +1,4 @@
-/**
- * Checks servers given instead of the private ones, once at the start, so that a wrong address is reported with its
- * option.
- */
+/** Checks servers given instead of the private ones, so that a wrong address is reported with its option. */
 import { Client } from "pg";
 import { enter, type NatsLogin } from "../platform/nats.ts";
 import { CannotStart } from "./detached-server.ts";

@@ -1,7 +1,4 @@
-/**
- * The folders and the user of the private PostgreSQL. PostgreSQL refuses root, and its own user cannot enter our
- * folders.
- */
+/** The folders and user of the private PostgreSQL, which refuses root and cannot enter our folders. */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -20,9 +17,7 @@ export type PostgresHome = {
   readonly runAs: { readonly uid: number; readonly gid: number } | undefined;
 };
 
-/**
- * The folder for variable state of system programs (Filesystem Hierarchy Standard 3.0, 5.8); every user may enter it.
- */
+/** The folder for variable state (Filesystem Hierarchy Standard 3.0, 5.8); every user may enter it. */
 const systemStateFolder = "/var/lib/switchyard";
 const systemUser = "postgres";
 

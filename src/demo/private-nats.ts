@@ -76,10 +76,7 @@ export async function startPrivateNats(options: {
   };
 }
 
-/**
- * Returns the nats-server to run: the one on the PATH, else the one that set-up fetched. Throws CannotStart if there is
- * none.
- */
+/** Returns the nats-server of the PATH, else the one that set-up fetched. Throws CannotStart without one. */
 export async function findNatsServer(): Promise<string> {
   const fetched = join(import.meta.dirname, "..", "..", ".switchyard", "bin", "nats-server");
   for (const command of ["nats-server", fetched]) {

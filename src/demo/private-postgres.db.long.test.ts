@@ -27,7 +27,6 @@ const { dataName } = newName();
 await (await startPrivatePostgres({ stateFolder, dataName, forTests: true })).stop();
 const prepared: string = dataName;
 
-/** Returns the name of a stopped server of the test's own. */
 async function copyName(): Promise<ReturnType<typeof newName>> {
   const name = newName();
   await copyPostgres(prepared, name.dataName);

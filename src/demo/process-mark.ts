@@ -1,7 +1,4 @@
-/**
- * Distinguishes a process from a later one with the same pid, so that a pid file never leads us to stop another
- * process.
- */
+/** Distinguishes a process from a later one with its pid, so that we never stop another's process. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 

@@ -1,7 +1,4 @@
-/**
- * The configuration of roles that run on one machine: databases, NATS, keys and addresses, under the names of any
- * installation.
- */
+/** The configuration of roles on one machine: databases, NATS, keys and addresses. */
 import { join } from "node:path";
 import type { NatsLogin } from "../platform/nats.ts";
 import { type DemoDatabases, prepareKeyFiles } from "./databases.ts";

@@ -1,6 +1,4 @@
-/**
- * Accounts at the sandbox gateways: their credentials, and the address of SANDBOX_B's notifications after every start.
- */
+/** Accounts at the sandbox gateways: their credentials, and the address of SANDBOX_B's notifications. */
 import { createHmac } from "node:crypto";
 import { Agent, request } from "undici";
 import { type ConnectionId, encodeId } from "../platform/ids.ts";

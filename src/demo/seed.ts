@@ -1,7 +1,4 @@
-/**
- * Creates the demo's merchants by the service's own functions: keys, sandbox accounts, a routing rule and a webhook
- * endpoint.
- */
+/** Creates the demo's merchants by the service's functions: keys, accounts, a routing rule, an endpoint. */
 import { openEnvironmentTo } from "../accounts/issue-keys.ts";
 import { createMerchant } from "../accounts/merchants.ts";
 import { recordRepeatedOrders } from "../core/orders/repeated-orders.ts";

@@ -1,6 +1,4 @@
-/**
- * The record of a private server between starts: port, passwords, processes; a file of mode 0600 in the state folder.
- */
+/** The record of a private server between starts: port, passwords, processes; mode 0600. */
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { CannotStart, stopServer } from "./detached-server.ts";

@@ -10,7 +10,6 @@ export type PlannedPayment = {
 
 /** The course of a payment: its card, and the steps after its submission. */
 type Manner = {
-  /** A test card of the sandbox. */
   readonly card: string;
   /** The customer's answer if the bank asks (3-D Secure). Without it the page describes no browser, and no bank asks. */
   readonly atBank?: "passes" | "fails" | "cancels";
@@ -101,10 +100,7 @@ export function planExamples(): PlannedPayment[] {
   }));
 }
 
-/**
- * Returns the payments of the week in order of time. `endsAtMs` is the end of the week, and determines the hours of the
- * day.
- */
+/** Returns the payments of the week in order of time. The hours of the day follow from its end, `endsAtMs`. */
 export function planTraffic(seed: string, endsAtMs: number, payments = weekPayments): PlannedPayment[] {
   const draw = diceOf(seed);
   const troubled = Math.floor(payments * trouble.share);
@@ -149,9 +145,7 @@ function weighed(table: readonly (readonly [number, string])[], dice: number): s
   return found?.[1] ?? table[0]![1];
 }
 
-/**
- * Returns a generator of numbers from 0 to 1 by mulberry32 (Tommy Ettinger, public domain), from a seed of any text.
- */
+/** Returns a generator of numbers from 0 to 1 by mulberry32 (Tommy Ettinger, public domain). */
 function diceOf(seed: string): () => number {
   let state = [...seed].reduce((sum, letter) => Math.imul(sum ^ letter.codePointAt(0)!, 16_777_619), 2_166_136_261);
   return () => {

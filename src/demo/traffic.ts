@@ -21,7 +21,6 @@ export type ExampleOptions = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** The installation and the plan of the week. */
 export type TrafficOptions = ExampleOptions & {
   readonly seed: string;
   /** The database of the test environment, as the owner of its tables. */

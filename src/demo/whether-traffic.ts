@@ -1,7 +1,4 @@
-/**
- * Decides if the demo can make a week of payments: only the sandbox gateways know its cards and always report an
- * outcome.
- */
+/** Decides if the demo can make a week of payments: only the sandbox gateways always report an outcome. */
 import { createDashboardClient } from "../client/dashboard-client.ts";
 import { Secret } from "../platform/secrets.ts";
 import type { DemoFile } from "./demo-file.ts";

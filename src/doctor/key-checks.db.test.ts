@@ -1,6 +1,4 @@
-/**
- * Checks that no needed key is reported as retired: one that is not in use yet, and those of the last day's records.
- */
+/** Checks that no needed key is reported as retired. */
 import { Pool } from "pg";
 import { v7 } from "uuid";
 import { expect, it } from "vitest";

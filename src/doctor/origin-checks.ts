@@ -1,6 +1,4 @@
-/**
- * Checks the addresses used by browsers and roles: reachable, separate from each other, with certificates that last.
- */
+/** Checks the addresses of browsers and roles: reachable, separate, with certificates that last. */
 
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -183,9 +181,7 @@ function explainEnd(area: string, what: string, endsAt: Date): Finding {
   return days < certificateDaysMin ? warning(area, says, remedy) : ok(area, says);
 }
 
-/**
- * Checks the certificates in our own files: those of the gRPC ports, and those for connecting to NATS and the vault.
- */
+/** Checks the certificates in our own files: of the gRPC ports, and for NATS and the vault. */
 export function examineCertificateFiles({ service, vault }: Pick<Config, "service" | "vault">): Finding[] {
   const nats = (service?.environments ?? []).flatMap(({ name, nats: { tls } }) => {
     const prefix = `SWITCHYARD_${name.toUpperCase()}_NATS_TLS`;

@@ -7,7 +7,6 @@ import type { EdgeEnvironment } from "./caller.ts";
 
 /** The browser's part of these pages, which the widget's sources build. */
 export type AuthenticationPages = {
-  /** The scripts, by their path. */
   readonly files: ReadonlyMap<string, { readonly contentType: string; readonly bytes: Uint8Array }>;
   /** The source of the pages' inline style, for their Content-Security-Policy. */
   readonly styleSource: string;

@@ -21,7 +21,6 @@ const acceptedCompressions = "gzip,br";
 
 export type BinaryForm = keyof typeof compressionHeaders;
 
-/** A message and its decompressed encoding. */
 export type CallBody = { readonly bytes: Uint8Array; readonly message: MessageShape<DescMessage> };
 
 /** Reads the body. Throws DomainError, or an error of `readBody`, for a body that is no message. */

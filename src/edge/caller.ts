@@ -10,10 +10,7 @@ import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId, type SessionId } from "../platform/ids.ts";
 import type { RequestLimits } from "./request-limits/request-limits.ts";
 
-/**
- * One cell of an environment as the edge needs it. Only `name` says which environment it is, and only the wire formats
- * use it.
- */
+/** One cell of an environment as the edge needs it. Only `name` says which environment it is. */
 export type EdgeEnvironment = {
   readonly name: "test" | "live";
   readonly cell: number;

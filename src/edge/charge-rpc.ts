@@ -22,7 +22,13 @@ export const chargeService: Pick<ServiceImpl<typeof AgreementService>, "chargeAg
     if (agreementId === undefined) throw new DomainError("not_found", "There is no agreement with this id.");
     const { amountMinor, currency, orderRef, renewalRef, statementDescriptor, metadata } = request;
     const { payment, replayed } = await chargeAgreement(environment.core, holder, {
-      ...{ agreementId, currency, orderRef, renewalRef, statementDescriptor, metadata, key },
+      agreementId,
+      currency,
+      orderRef,
+      renewalRef,
+      statementDescriptor,
+      metadata,
+      key,
       amountMinor: Number(amountMinor),
       requestId: decodeId("req", context.values.get(requestIdKey)),
       signal: context.signal,

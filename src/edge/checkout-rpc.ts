@@ -48,8 +48,7 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
   const merchantOf = ({ core }: EdgeEnvironment, { merchantId }: Pick<PaymentSession, "merchantId">) =>
     core.hold(`merchant ${merchantId}`, () => findMerchant(parts.accounts, merchantId));
   const read = (context: HandlerContext, caller: CustomerCaller) => openRead(parts.apiOrigin, context, caller);
-  const open = async (context: HandlerContext, sessionId: string) =>
-    read(context, await ownCaller(context, sessionId));
+  const open = async (context: HandlerContext, sessionId: string) => read(context, await ownCaller(context, sessionId));
   return {
     async getCheckout(request, context) {
       const { environment, session, payer, isPlain, ...settings } = await open(context, request.sessionId);

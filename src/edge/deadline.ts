@@ -45,9 +45,7 @@ export class Deadline {
     return new Deadline(Math.min(timeoutMs ?? rpcDeadlineMs, rpcDeadlineMs));
   }
 
-  /**
-   * Returns the result of `begin`, or rejects with `deadline_exceeded` at the deadline; work that has begun continues.
-   */
+  /** Returns the result of `begin`, or rejects with `deadline_exceeded`; begun work continues. */
   async limit<Result>(begin: () => Promise<Result>): Promise<Result> {
     const { signal } = this;
     signal.throwIfAborted();

@@ -124,9 +124,7 @@ export function renderError(style: ErrorStyle, error: DomainError, requestId: st
   };
 }
 
-/**
- * Renders the same error for Connect and gRPC: the code in ErrorInfo, the fields in BadRequest, the pause in RetryInfo.
- */
+/** Renders the error for Connect and gRPC: ErrorInfo, BadRequest, and RetryInfo for the pause. */
 export function toConnectError(style: ErrorStyle, error: DomainError, requestId: string): ConnectError {
   const details = [
     {

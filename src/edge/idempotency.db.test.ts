@@ -1,7 +1,4 @@
-/**
- * One Idempotency-Key is one answer: on every surface, for every way to write the same order, and for no other
- * merchant.
- */
+/** One Idempotency-Key is one answer: on every surface, however written, for one merchant. */
 
 import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";

@@ -1,6 +1,4 @@
-/**
- * Rules of requests that no proto can express, for all surfaces alike: they are reported together with the proto's own.
- */
+/** Rules of requests that no proto can express, for all surfaces: reported together with the proto's. */
 import { type ListLedgerEntriesRequest, ListLedgerEntriesRequestSchema } from "../../gen/payments/v1/ledger_pb.ts";
 import {
   type CreatePaymentSessionRequest,

@@ -17,7 +17,6 @@ afterAll(() => expect(edge.bugs).toEqual([]));
 const moment = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z$/);
 const reference = expect.stringMatching(/./);
 
-/** Pays with this card and returns what GET and the list show. */
 async function pay(card: string) {
   const session = await edge.core.newSession();
   await edge.core.submit(session, card);

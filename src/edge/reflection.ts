@@ -13,10 +13,7 @@ import {
 
 type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema>["messageResponse"]>;
 
-/**
- * Creates reflection by symbol and by file name. Extensions are not supported: tools that call services do not request
- * them.
- */
+/** Creates reflection by symbol and by file name. Extensions are not supported. */
 export function createReflection(services: readonly DescService[]): ServiceImpl<typeof ServerReflection> {
   const files = new Map<string, DescFile>();
   for (const service of services) collect(service.file, files);

@@ -39,9 +39,7 @@ import type { LimitFields } from "./request-limits/request-limits.ts";
 import { type RpcForm, requireForm, sendRefusal } from "./rpc-form.ts";
 import { answerUnary } from "./unary-call.ts";
 
-/**
- * Answers a call; false, with nothing read or written, if there is no such rpc. May reject with an unexpected error.
- */
+/** Answers a call; false, with nothing read or written, if there is no such rpc. */
 export type RpcAdapter = (request: AnyRequest, response: AnyResponse) => Promise<boolean>;
 
 type UniversalHandler = ConnectRouter["handlers"][number];
@@ -162,10 +160,7 @@ function runCall(call: Call, request: AnyRequest, response: AnyResponse): Return
   return call.deadline.limit(answered);
 }
 
-/**
- * Returns the body of a unary call for Connect: whole, and without any mistake that Connect would report in its own
- * words.
- */
+/** Returns the body of a unary call for Connect: whole, and without mistakes. */
 async function readUnary(call: Call, request: AnyRequest, response: AnyResponse, values: ContextValues) {
   const { form } = call;
   const { method } = call.handler;
@@ -236,10 +231,7 @@ function requireNoProblems({ method, message, contextValues }: UnaryRequest): vo
   throw new DomainError(code, problemsInWords(problems, code), { problems });
 }
 
-/**
- * Reports whether REST gives the request in path and query, so that the same mistake has the same code on every
- * surface.
- */
+/** Reports whether REST takes the request in path and query: the same mistake has the same code. */
 function takesParameters(method: DescMethod): boolean {
   return hasOption(method, http) && getOption(method, http).body === "";
 }

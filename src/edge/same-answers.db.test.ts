@@ -1,7 +1,4 @@
-/**
- * Every surface accepts or refuses the same order alike: REST, Connect JSON and gRPC answer with the same code and
- * fields.
- */
+/** Every surface accepts or refuses the same order alike, with the same code and fields. */
 
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
@@ -59,7 +56,6 @@ const descriptors = fc.oneof(
   fc.constantFrom("Acme Books", "Acme", "12345", " Acme Books"),
   fc.string({ unit: fc.constantFrom(..."aB1 .-*"), maxLength: 24 }),
 );
-/** Orders of the right types, which every surface can express. */
 const orders = fc.record(
   {
     amountMinor: amounts,
@@ -69,7 +65,6 @@ const orders = fc.record(
   },
   { requiredKeys: [] },
 );
-/** Orders that differ in their details. */
 const described = fc
   .record(
     { customerName: names, billingAddress: addresses, metadata, statementDescriptor: descriptors },

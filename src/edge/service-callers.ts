@@ -1,6 +1,4 @@
-/**
- * Admits internal services on the gRPC port: their token replaces the merchant's secret key, and grants nothing more.
- */
+/** Admits internal services on the gRPC port: their token replaces the merchant's secret key. */
 import { findSettings } from "../accounts/merchant-settings.ts";
 import { findMerchant } from "../accounts/merchants.ts";
 import { firstCell, requireCell } from "../platform/cells.ts";

@@ -1,7 +1,4 @@
-/**
- * Cases that take longer than an ordinary test should: a slow body, a client that does not read, an idle connection's
- * end.
- */
+/** Cases that take longer than an ordinary test should: a slow body, a client that does not read. */
 
 import { afterAll, describe, expect, it } from "vitest";
 import { type HeldConnection, hold, holdMany } from "../dev/testing/edge/slow-clients.ts";

@@ -41,10 +41,7 @@ export type UnaryCall = {
   readonly shopper: Shopper | undefined;
 };
 
-/**
- * Answers the call. Rejects with errors that are not rendered yet: a refused caller, a deadline, or a bug of ours
- * before the guard.
- */
+/** Answers the call. Rejects with errors that are not rendered yet. */
 export async function answerUnary(unary: UnaryCall): Promise<void> {
   const { target, invoke, request, response, deadline } = unary;
   const form = forms[unary.form];

@@ -68,7 +68,6 @@ export async function recordAlertChat(
   return { host: url.host, signingSecret };
 }
 
-/** Removes the chat: its address and its secret are deleted. */
 export async function removeAlertChat(tx: Tx, merchantId: MerchantId): Promise<void> {
   await tx.query(updateChat, [merchantId, null, null]);
 }

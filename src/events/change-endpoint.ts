@@ -1,7 +1,4 @@
-/**
- * Changes of an endpoint by its owner: its URL, its event types, its signing secret, its removal. endpoint-status.ts
- * changes its status.
- */
+/** Changes of an endpoint by its owner: URL, event types, signing secret, removal. */
 
 import type { Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
@@ -24,10 +21,7 @@ export type EndpointChange = { readonly before: Endpoint; readonly after: Endpoi
 /** A column list for an UPDATE that resets an endpoint's health; otherwise the breaker would hold it back at once. */
 export const forgetTrouble = "in_flight_max = DEFAULT, failures_in_row = 0, failing_since = NULL, probe_at = NULL";
 
-/**
- * Creates a statement that sets these columns of one endpoint ($1; `values` from $2 on) and counts as a change by its
- * owner.
- */
+/** Creates a statement that sets columns of one endpoint ($1; `values` from $2 on), by its owner. */
 export function writeEndpoint(name: string, columns: string) {
   const statement: Statement = {
     name,

@@ -38,9 +38,7 @@ export type ClaimedDelivery = LeasedDelivery &
     readonly tries: number;
     readonly url: string;
     readonly body: Buffer;
-    /** True when the last recorded attempt at the endpoint failed. */
     readonly lastAttemptFailed: boolean;
-    /** Time at which the event was written. */
     readonly emittedAt: Date;
   };
 

@@ -131,10 +131,7 @@ const selectTests: Statement = {
          ORDER BY a.event_id DESC, a.endpoint_id DESC LIMIT $6`,
 };
 
-/**
- * Returns a page of a merchant's deliveries, newest event first, including those to removed endpoints and, unless one
- * session is wanted, test events.
- */
+/** Returns a page of a merchant's deliveries, newest event first, including those to removed endpoints. */
 export async function listDeliveries(
   queryable: Queryable,
   merchantId: MerchantId,
@@ -184,9 +181,7 @@ type DeliveryKey = EndpointKey & { readonly eventId: EventId };
 
 export type LoggedDelivery = Delivery & { readonly log: readonly DeliveryAttempt[] };
 
-/**
- * Loads a delivery with the exact bytes of its body and its newest hundred attempts, oldest first. Throws `not_found`.
- */
+/** Loads a delivery with the bytes of its body and its newest hundred attempts. Throws `not_found`. */
 export async function loadDelivery(
   queryable: Queryable,
   key: DeliveryKey,

@@ -216,7 +216,6 @@ export class DeliveryPool {
   }
 }
 
-/** Bounds within the limit of a claim. */
 type Shares = {
   readonly underWay: ReadonlyMap<MerchantId, number>;
   /** Deliveries of one merchant at most, with those in progress. */

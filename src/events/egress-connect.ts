@@ -54,10 +54,7 @@ function guardedLookup(guard: Guard): LookupFunction {
   };
 }
 
-/**
- * Finds the addresses of a name. Rejects with `AddressNotAllowed` when one is not public, with `NameNotFound` when
- * there is none.
- */
+/** Finds the addresses of a name. Rejects with `AddressNotAllowed` or `NameNotFound`. */
 export async function findAllowed(hostname: string, { openings, findAddresses }: Guard) {
   const addresses = await findAddresses(hostname);
   if (addresses.length === 0) throw new NameNotFound();

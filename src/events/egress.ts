@@ -125,10 +125,7 @@ export class Egress {
     }
   }
 
-  /**
-   * Posts once; a redirect is an answer like any other. Rejects when no status arrived; `classifyNoAnswer` returns the
-   * reason.
-   */
+  /** Posts once; a redirect is an answer like any other. Rejects when no status arrived. */
   async post(url: string, headers: Record<string, string>, body: Uint8Array): Promise<EgressAnswer> {
     const abort = new AbortController();
     const timer = setTimeout(() => abort.abort(new DOMException("", "TimeoutError")), this.#postTimeoutMs);
@@ -156,7 +153,6 @@ export class Egress {
     }
   }
 
-  /** Closes the pool and aborts posts in progress. */
   async close(): Promise<void> {
     await this.#agent.destroy();
   }

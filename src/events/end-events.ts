@@ -1,6 +1,4 @@
-/**
- * Ends events: leaves a delivery of each for every subscribed endpoint, and takes it from `event_todo`, in one statement.
- */
+/** Ends events: leaves a delivery of each for every subscribed endpoint, in one statement. */
 
 import { deliveryLeaseMs } from "../limits.ts";
 import type { Queryable, Statement } from "../platform/database.ts";

@@ -1,7 +1,4 @@
-/**
- * Endpoint alerts: warn an endpoint's owner before and when it is disabled. record-delivery.ts writes the alert of a
- * disabling.
- */
+/** Endpoint alerts: warn an endpoint's owner before and when it is disabled. */
 import type { Database, Queryable, Statement } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { type AlertId, type EndpointId, encodeId, type MerchantId } from "../platform/ids.ts";
@@ -11,15 +8,11 @@ import type { NoAnswer } from "./egress.ts";
 
 export type AlertKind = "FAILING_24_HOURS" | "FAILING_72_HOURS" | "DISABLED_FAILING" | "DISABLED_GONE";
 
-/**
- * One endpoint alert. There is at most one of each kind in an episode, which begins with a failure and ends with a 2xx
- * answer.
- */
+/** There is at most one of each kind in an episode, from a failure to a 2xx answer. */
 export type EndpointAlert = {
   readonly id: AlertId;
   readonly merchantId: MerchantId;
   readonly endpointId: EndpointId;
-  /** The current URL. */
   readonly url: string;
   readonly kind: AlertKind;
   readonly failingSince: Date;

@@ -37,10 +37,7 @@ const disable = writeEndpoint(
   "status = 'DISABLED', disabled_at = app.clock(), disabled_reason = 'OWNER'",
 );
 
-/**
- * Disables an endpoint: unlike after a pause, events in the meantime are sent later only on request. A repeat changes
- * nothing.
- */
+/** Disables an endpoint: later events are sent only on request. A repeat changes nothing. */
 export async function disableEndpoint(tx: Tx, key: EndpointKey, version?: number): Promise<EndpointChange> {
   const before = await lockEndpoint(tx, key, version);
   if (before.status === "DISABLED") return { before, after: before };
@@ -81,9 +78,7 @@ const findMissedSince: Statement = {
   text: `SELECT least(${troubleSince}, ${oldestUnaccepted("e.id", troubleSince)}) AS "missedSince" FROM endpoint e WHERE e.id = $1`,
 };
 
-/**
- * `missedSince`: time of the earliest event that a disabled endpoint may have missed; undefined for any other endpoint.
- */
+/** `missedSince`: time of the earliest event that a disabled endpoint may have missed. */
 export type EnabledEndpoint = EndpointChange & { readonly missedSince?: Date | undefined };
 
 /**

@@ -1,7 +1,4 @@
-/**
- * A merchant's webhook endpoints in one environment: registration, reading, verification, secrets. Posts only to
- * verify.
- */
+/** A merchant's webhook endpoints in one environment. Posts only to verify. */
 import type { Queryable, Statement, Transacting, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { type EndpointId, encodeId, type MerchantId } from "../platform/ids.ts";
@@ -88,10 +85,7 @@ export async function registerEndpoint(
   return { endpoint, signingSecret };
 }
 
-/**
- * Parses event types into the form of the row: null for every type. Throws `invalid_field` with the list of known
- * types.
- */
+/** Parses event types; null for every type. Throws `invalid_field` with the list of known types. */
 export function parseEventTypes(wanted: readonly string[] | undefined): readonly EventType[] | null {
   if (wanted === undefined || wanted.length === 0) return null;
   const known = eventTypes.filter((type) => wanted.includes(type));

@@ -69,10 +69,7 @@ export async function readFeed(
   return queryable.query<FedEvent>(selectNext, [merchantId, page.count, position, sequence, id]);
 }
 
-/**
- * Finds the id of the merchant's newest event in that order, after which only new ones follow; undefined when there is
- * none.
- */
+/** Finds the id of the merchant's newest event in that order; undefined when there is none. */
 export async function findFeedEnd(queryable: Queryable, merchantId: MerchantId): Promise<EventId | undefined> {
   const [newest] = await queryable.query<{ id: EventId }>(selectNewest, [merchantId]);
   return newest?.id;

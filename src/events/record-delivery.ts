@@ -17,10 +17,7 @@ export type Attempt = { readonly startedAt: Date; readonly durationMs: number } 
 
 export type NumberedAttempt = Attempt & { readonly id: string };
 
-/**
- * The meaning of an attempt for its delivery. `gone` (410) follows the schedule too, at an endpoint that is then
- * disabled.
- */
+/** The meaning of an attempt for its delivery. `gone` (410) follows the schedule too. */
 export type AttemptVerdict =
   | { readonly type: "succeeded"; readonly slow: boolean }
   | { readonly type: "failed"; readonly gone: boolean; readonly next: NextAttempt };

@@ -1,6 +1,4 @@
-/**
- * Makes events due again that an endpoint has not accepted since a given time, a bounded batch per call. Posts nothing.
- */
+/** Makes events due again that an endpoint has not accepted since a time, a batch per call. */
 
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";

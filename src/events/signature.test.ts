@@ -8,10 +8,7 @@ import { generateSigningSecret } from "./signing-secrets.ts";
 const body = Buffer.from('{"id":"evt_1","note":"Zoë 支払い"}');
 const prefix = "switchyard_test_whsec_";
 
-/**
- * Creates a verifier as the webhook guide describes: the package knows no brand, so the text before `whsec_` is cut
- * off.
- */
+/** Creates a verifier as the webhook guide describes: the text before `whsec_` is cut off. */
 function verifierOf(secret: Secret): Webhook {
   const text = secret.expose();
   return new Webhook(text.slice(text.indexOf("whsec_")));

@@ -9,9 +9,7 @@ export type SignatureHeaders = {
   readonly "webhook-signature": string;
 };
 
-/**
- * Signs the exact bytes of a body with each secret, so that either secret verifies during the overlap of a rotation.
- */
+/** Signs the exact bytes of a body with each secret: both verify during a rotation. */
 export function signWebhook(webhook: {
   id: string;
   sentAt: Date;

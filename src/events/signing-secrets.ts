@@ -14,22 +14,16 @@ export type SealedSecrets = { readonly secretSealed: string; readonly previousSe
 // As long as the HMAC's output: more bytes would not make it stronger.
 const secretBytes = 32;
 
-/**
- * Generates a signing secret. `prefix` names brand and environment and ends in `whsec_`, such as
- * `switchyard_test_whsec_`.
- */
+/** Generates a signing secret. `prefix` ends in `whsec_`, such as `switchyard_test_whsec_`. */
 export function generateSigningSecret(runtime: Pick<Runtime, "randomBytes">, prefix: string): Secret {
   return new Secret(prefix + Buffer.from(runtime.randomBytes(secretBytes)).toString("base64"));
 }
 
-/** Seals a secret for either column of its endpoint's row. */
 export function sealSigningSecret(context: SealingContext, endpointId: EndpointId, secret: Secret): string {
   return seal(context.sealing, associatedDataOf(context, endpointId), secret.expose());
 }
 
-/**
- * Opens the secrets that currently sign for an endpoint, newest first. `previousSealed` is null outside an overlap.
- */
+/** Opens the secrets that sign for an endpoint, newest first. `previousSealed` is null outside an overlap. */
 export function openSigningSecrets(context: SealingContext, endpointId: EndpointId, row: SealedSecrets): Secret[] {
   return [row.secretSealed, row.previousSealed]
     .filter((sealed) => sealed !== null)

@@ -1,10 +1,7 @@
 /** Explains definitive refusals of NATS with the remedy for an operator, and classifies failed publishes. */
 import { NatsError } from "nats";
 
-/**
- * Thrown when NATS is reachable but its configuration does not allow the stream or the consumer; a retry changes
- * nothing.
- */
+/** Thrown when NATS does not allow the stream or the consumer; a retry changes nothing. */
 export class StreamRefused extends Error {
   override readonly name = "StreamRefused";
 }
@@ -66,10 +63,7 @@ export function removeStream(name: string): string {
   return `when no service needs its messages, run \`nats stream rm ${name}\`; the worker creates the stream again, and no webhook is lost`;
 }
 
-/**
- * Converts an error that is a definitive refusal to a StreamRefused with its remedy; returns every other error
- * unchanged.
- */
+/** Converts a definitive refusal to a StreamRefused with its remedy; returns every other error. */
 export function explainRefusal(error: unknown, wanted: Wanted): unknown {
   if (!(error instanceof NatsError)) return error;
   const { api_error: refusal, code } = error;
@@ -88,9 +82,7 @@ export function isStreamMissing(error: unknown): boolean {
   return error instanceof NatsError && error.code === "503" && error.api_error === undefined;
 }
 
-/**
- * Reports whether the stream itself refused a message: it is full, sealed, or does not accept a message of this size.
- */
+/** Reports whether the stream refused a message: it is full, sealed, or refuses its size. */
 export function isMessageRefused(error: unknown): boolean {
   return error instanceof NatsError && error.api_error !== undefined;
 }

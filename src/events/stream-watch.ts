@@ -34,10 +34,7 @@ export class StreamWatch {
     return this.#problem;
   }
 
-  /**
-   * Verifies the stream and the consumer and repairs what it can. Logs repairs, and on each check what it cannot
-   * repair. Never throws.
-   */
+  /** Verifies stream and consumer and repairs what it can. Logs repairs, and what is left. Never throws. */
   async checkOnce(): Promise<void> {
     try {
       const repairs = await ensureEventStream(this.#nats.connection(), this.#stream);

@@ -1,7 +1,4 @@
-/**
- * The figures of webhooks for metrics: three bounded statements, however many events there are and however long an
- * endpoint is dead.
- */
+/** The figures of webhooks for metrics: three bounded statements, however many events there are. */
 import type { Queryable, Statement } from "../platform/database.ts";
 
 /**

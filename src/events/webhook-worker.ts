@@ -123,9 +123,7 @@ async function receiveOnce(consumer: Consumer, firsts: FirstAttempts, closing: A
   }
 }
 
-/**
- * Passes each message on at once while no batch is in progress; messages that arrive during a batch follow together.
- */
+/** Passes each message on at once while no batch is in progress; later ones follow together. */
 async function takeInBatches(messages: ConsumerMessages, take: (batch: JsMsg[]) => Promise<void>): Promise<void> {
   let waiting: JsMsg[] = [];
   let taking: Promise<void> | undefined;

@@ -4,7 +4,6 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 /** Makes metrics that also have these labels, before their own. */
 export type MetricMaker<Always extends string = never> = ReturnType<typeof createMetricMaker<Always>>;
 
-/** Returns the current samples of a metric. */
 type Reading<Label extends string> = () => Iterable<{
   readonly labels: Readonly<Record<Label, string>>;
   readonly value: number;
@@ -59,10 +58,7 @@ export function createMetricMaker<Always extends string = never>(
 /** The label for every value that is not in a label's list. */
 const otherValue = "other";
 
-/**
- * Returns a function that keeps the values of a list and replaces every other one by `other`, so that a label has at
- * most one more.
- */
+/** Returns a function that replaces every value outside a list by `other`. */
 export function closedLabel(values: readonly string[]): (value: string) => string {
   const known = new Set(values);
   return (value) => (known.has(value) ? value : otherValue);

@@ -14,10 +14,7 @@ export type MetricsParts = {
   readonly reportUnread: RefreshFailed;
 };
 
-/**
- * Creates the server without listening. It answers GET /metrics, with 503 only if nothing at all can be shown, and GET
- * /ready.
- */
+/** Creates the server without listening. It answers GET /metrics and GET /ready. */
 export function createMetricsServer(parts: MetricsParts): Server {
   return createServer({ headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs }, (request, response) => {
     response.setHeader("x-content-type-options", "nosniff");

@@ -74,10 +74,7 @@ export function createProcessMetrics(brand: string) {
         forget: () => recovery.forget(environment),
       });
     },
-    /**
-     * Runs the work before each scrape, under a name given by the code; if it throws, the scrape continues without its
-     * figures.
-     */
+    /** Runs the work before each scrape; if it throws, the scrape continues without its figures. */
     beforeScrape: refreshes.add,
     /** Adds a line to GET /ready. */
     addReadiness: (line: () => ReadyLine) => void readiness.push(line),

@@ -1,6 +1,4 @@
-/**
- * Figures of recovery as metrics. Labels are the environments, rules and kinds in the code, so their number is bounded.
- */
+/** Figures of recovery as metrics. Labels are from closed lists in the code. */
 import { type Gauge, Registry } from "prom-client";
 import type { RecoveryFigures } from "../oversight/recovery-figures.ts";
 import { createMetricMaker } from "./metric-maker.ts";

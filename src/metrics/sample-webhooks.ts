@@ -16,9 +16,7 @@ export type SampleContext = {
   readonly metrics: WebhookMetrics;
 };
 
-/**
- * Updates the metrics of one environment. Figures that NATS does not answer are omitted; throws without the database.
- */
+/** Updates the metrics of one environment. Figures that NATS does not answer are omitted. */
 export async function sampleWebhooksOnce(context: SampleContext): Promise<void> {
   const { environmentName, metrics, database } = context;
   metrics.setStream(environmentName, await readStream(context));

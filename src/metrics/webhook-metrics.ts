@@ -1,7 +1,4 @@
-/**
- * Webhooks as metrics: figures of the database, the stream's state, and the results of this worker's own delivery
- * attempts and mails.
- */
+/** Webhooks as metrics: of the database, the stream, and this worker's delivery attempts and mails. */
 import type { Registry } from "prom-client";
 import type { SeenAttempt } from "../events/seen-attempt.ts";
 import { attemptOutcomes } from "../events/seen-attempt.ts";
@@ -25,9 +22,7 @@ const durationBucketsSeconds = [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15];
 // Milliseconds normally; then the sweep's 10 s, and the pauses of the schedule up to its end after 75 hours.
 const takenBucketsSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 300, 1_800, 7_200, 36_000, 86_400, 270_000];
 
-/**
- * Registers the metrics under the brand's name. Labels are from closed lists in the code, so their number is bounded.
- */
+/** Registers the metrics under the brand's name. Labels are from closed lists in the code. */
 export function createWebhookMetrics(registry: Registry, brand: string) {
   const make = createMetricMaker([registry], brand, ["environment"]);
   const gauges = { ...createFigureGauges(make), ...createStreamGauges(make) };

@@ -80,7 +80,15 @@ const ofAllMonths = [
   ...["fill_orders", "keep_partitions", "take_order", "update_order", "write_orders"],
   ...["cancel_agreement", "delete_method", "end_agreements", "end_erasure", "erase_stored_customer", "lose_card"],
   "read_stored_cards",
-  ...["remove_old_card_declines", "remove_stored_cards", "take_due_erasures", "take_due_savings", "lift_card_stop", "make_link", "take_recovery"],
+  ...[
+    "remove_old_card_declines",
+    "remove_stored_cards",
+    "take_due_erasures",
+    "take_due_savings",
+    "lift_card_stop",
+    "make_link",
+    "take_recovery",
+  ],
 ];
 /** Writes what the guards of another cell have checked. */
 const ofMoves = ["write_stored_cards"];

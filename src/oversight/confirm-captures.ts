@@ -1,7 +1,4 @@
-/**
- * Reads captures that a gateway had only accepted, such as those that PayPal reviews: each is confirmed, or reported as
- * failed.
- */
+/** Reads captures that a gateway had only accepted: each is confirmed, or reported as failed. */
 
 import type { Core } from "../core/core.ts";
 import { CircuitBreaker } from "../core/execute/circuit-breaker.ts";

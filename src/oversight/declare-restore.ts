@@ -110,9 +110,7 @@ const selectTimelines: Statement = {
          FROM replica_mark WHERE NOT app.is_timeline_confirmed()`,
 };
 
-/**
- * Returns the last confirmed timeline and cluster and those that the server writes; undefined while they are the same.
- */
+/** Returns the confirmed timeline and cluster and those that the server writes; undefined if the same. */
 export async function findUnconfirmedTimeline(
   queryable: Queryable,
 ): Promise<{ readonly confirmed: string; readonly current: string } | undefined> {
@@ -136,7 +134,6 @@ const selectDoubtful: Statement = {
          FROM payment_session WHERE phase = 'PROCESSING' AND unrecorded_check_at IS NOT NULL AND status = 'CREATED' ORDER BY id LIMIT $1`,
 };
 
-/** A session that waits for the answers of gateways. */
 export type DoubtfulSession = {
   readonly id: SessionId;
   readonly merchantId: MerchantId;

@@ -123,9 +123,7 @@ const hurry: Statement = {
   text: "SELECT app.hurry_orphan($1, $2)",
 };
 
-/**
- * Makes an attempt's orphaned authorizations due at once, because the gateway has reported something that may end them.
- */
+/** Makes an attempt's orphaned authorizations due, because the gateway has reported something. */
 export async function hurryOrphan(
   queryable: Queryable,
   attempt: { sessionId: SessionId; id: AttemptId },

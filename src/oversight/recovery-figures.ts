@@ -18,7 +18,6 @@ export type RecoveryFigures = {
   /** Current violations of each rule, even where a person has closed the row. */
   readonly violations: Readonly<Record<AuditRule, number>>;
   readonly openItems: Readonly<Record<WorkItemKind, number>>;
-  /** Alarms since the installation's first day. */
   readonly alarms: Readonly<Record<WorkItemKind, number>>;
   readonly processing: number;
   /** Attempts that are not over, of sessions in processing. */

@@ -1,6 +1,4 @@
-/**
- * Determines a request's client address behind proxies: X-Forwarded-For counts only as far as our own proxies wrote it.
- */
+/** Determines a request's client address: X-Forwarded-For counts as far as our own proxies wrote it. */
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";

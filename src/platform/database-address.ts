@@ -52,9 +52,7 @@ function partsOf(url: URL): DatabaseAddress {
   };
 }
 
-/**
- * Reports whether a host name or address leads to this machine only. A folder of sockets, which is not a name, does.
- */
+/** Reports whether a host name or address leads to this machine only. A folder of sockets does. */
 export function isLoopback(host: string): boolean {
   return host === "" || host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }

@@ -1,6 +1,4 @@
-/**
- * A typed gRPC client for internal services, created from the same descriptors as the server: no second code generator.
- */
+/** A typed gRPC client for internal services, from the server's descriptors. */
 import {
   create,
   type DescMethodUnary,
@@ -36,9 +34,7 @@ type UnaryMethods<Service extends DescService> = {
 
 /** A client of one service: a method for each rpc, and its connection. Calls reject with grpc-js's ServiceError. */
 export type GrpcClient<Service extends DescService> = UnaryMethods<Service> & {
-  /**
-   * Reports whether there is a connection, waiting up to `waitMs` for one. Without it a call could not be delivered.
-   */
+  /** Reports whether there is a connection, waiting up to `waitMs` for one. */
   isConnected(waitMs: number): Promise<boolean>;
   close(): void;
 };

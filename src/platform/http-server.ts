@@ -29,10 +29,7 @@ class LastWhenUnread extends ServerResponse<IncomingMessage> {
   }
 }
 
-/**
- * Creates a server without listening. A body that waits for `100 Continue` is requested when `handle` begins to read
- * it.
- */
+/** Creates a server without listening. A body that waits for `100 Continue` is requested when it is read. */
 export function createHttpServer({ requestTimeoutMs, handle, refuse }: HttpServerParts): Server {
   const exchanges = new WeakMap<Socket, Exchange>();
   const take = (request: IncomingMessage, response: ServerResponse): void => {
@@ -169,18 +166,13 @@ export class HttpDrain {
     server.prependListener("checkContinue", track);
   }
 
-  /**
-   * Adds `Connection: close` to every answer from now on, so that clients use another connection for their next
-   * request.
-   */
+  /** Adds `Connection: close` to every answer, so that clients use another connection next. */
   begin(): void {
     this.#isDraining = true;
     for (const response of this.#unanswered) response.shouldKeepAlive = false;
   }
 
-  /**
-   * Accepts no new connection. Resolves when those in use have got their answers, or are closed after the time limit.
-   */
+  /** Accepts no new connection. Resolves when those in use have got their answers, or are closed. */
   async close(withinMs: number): Promise<void> {
     this.begin();
     const late = setTimeout(() => this.#server.closeAllConnections(), withinMs);

@@ -35,10 +35,7 @@ export class Http2Sessions {
     return this.#entries.size;
   }
 
-  /**
-   * Sends GOAWAY to all: running calls may finish, within a bound; nothing new begins. Resolves when every connection
-   * is closed.
-   */
+  /** Sends GOAWAY to all: running calls may finish. Resolves when every connection is closed. */
   close(): Promise<void> {
     this.#isClosing = true;
     clearInterval(this.#sweep);

@@ -8,9 +8,7 @@ import type { EnvironmentName } from "./signed-claims.ts";
 export type JsonDestination = {
   readonly connector: string;
   readonly operation: string;
-  /**
-   * Host names by environment, anchored; nothing is sent to an environment without one. `sandbox`: loopback, in test.
-   */
+  /** Host names by environment, anchored; without one nothing is sent. `sandbox`: loopback, in test. */
   readonly hosts: "sandbox" | Readonly<Partial<Record<EnvironmentName, RegExp>>>;
   /** `{name}` stands for a path variable. */
   readonly path: string;

@@ -106,9 +106,7 @@ export const logFieldNames: readonly string[] = Object.keys(fields);
 
 const kinds: ReadonlyMap<string, Kind<never>> = new Map(Object.entries(fields));
 
-/**
- * Returns the given members that may be in a line, as they are shown there; the names of the others go to `onDropped`.
- */
+/** Returns the members that may be in a line; the names of the others go to `onDropped`. */
 export function showFields(
   given: Readonly<Record<string, unknown>>,
   onDropped: (names: readonly string[]) => void,

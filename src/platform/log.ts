@@ -15,10 +15,7 @@ export type Logger = Readonly<Record<"debug" | "info" | "warn" | "error", WriteL
   child(fields: LogFields): Logger;
 };
 
-/**
- * Creates a logger for one process. `level` is pino's: `info` in production. `write` receives the lines instead of
- * standard error.
- */
+/** Creates a logger. `level` is pino's. `write` receives the lines instead of standard output. */
 export function createLogger(options: {
   name: string;
   level: string;

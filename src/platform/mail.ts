@@ -12,10 +12,7 @@ export type Mail = {
   readonly id: string;
 };
 
-/**
- * The result of a mail: the server has accepted it, refuses its address permanently, or a retry may help. Reasons name
- * no address.
- */
+/** The result of a mail: accepted, its address refused for good, or a retry may help. */
 export type Handover =
   | { readonly kind: "taken" }
   | { readonly kind: "refused"; readonly replyCode: number }

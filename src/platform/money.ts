@@ -24,10 +24,7 @@ export function isCurrency(code: string): boolean {
   return decimalsByCode.has(code);
 }
 
-/**
- * Returns the exponent of a currency: 2 means that 4900 minor units are 49.00. Throws for a code that `isCurrency`
- * refuses.
- */
+/** Returns the exponent of a currency: 2 means that 4900 is 49.00. Throws for an unknown code. */
 export function isoExponent(currency: string): number {
   const decimals = decimalsByCode.get(currency);
   if (decimals === undefined) throw new Error("not an ISO 4217 currency in circulation");

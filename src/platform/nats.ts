@@ -7,7 +7,6 @@ import { runLoop } from "./loop.ts";
 export type NatsLink = {
   /** Returns the connection, which reconnects by itself. Throws while it is broken, and until the first one is open. */
   connection(): NatsConnection;
-  /** Resolves when the first connection is open. */
   readonly connected: Promise<void>;
   close(): Promise<void>;
 };

@@ -1,7 +1,4 @@
-/**
- * Exports traces over OTLP, by OpenTelemetry's tracer: spans wait in a bounded queue, and an outage of the collector
- * loses only spans.
- */
+/** Exports traces over OTLP: spans wait in a bounded queue, and an outage loses only spans. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as pause } from "node:timers/promises";
 import {

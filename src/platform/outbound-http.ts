@@ -120,9 +120,7 @@ export class GatewayHttp {
 // RFC 9110 section 8.3 and RFC 6839 section 3.1; an answer without a type is judged by its bytes.
 const jsonType = /^application\/([\w.-]+\+)?json\s*(;|$)/i;
 
-/**
- * Returns the JSON object of an answer that declares JSON; undefined for an intermediary's page, whatever its bytes.
- */
+/** Returns the JSON object of an answer that declares JSON; undefined for an intermediary's page. */
 export function readJsonObject(answer: {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;

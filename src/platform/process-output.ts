@@ -14,10 +14,7 @@ export function scrubOutput(): void {
   }
 }
 
-/**
- * Writes Node's warnings and an uncaught error as log lines: Node would print them past every stream. The process then
- * ends as it would have otherwise.
- */
+/** Writes Node's warnings and an uncaught error as log lines, and lets the process end as it would. */
 export function logLastWords(log: Pick<Logger, "warn" | "error">): void {
   process.removeAllListeners("warning");
   process.on("warning", (warning) => log.warn({ err: warning }, "Node warns"));

@@ -20,10 +20,7 @@ export type ReplicaState = "unchecked" | "in_use" | "behind" | "unreachable" | "
 /** The database's position at a time of ours, and the stamp that we had written there by then, if any. */
 type Mark = { readonly position: string; readonly atMs: number; readonly stamp: number | null };
 
-/**
- * The replica's answer: the newest of our marks that it has replayed, the stamp written by then, and the stamp that it
- * has.
- */
+/** The replica's answer: the newest of our marks that it has replayed, and both stamps. */
 type Reached = {
   readonly isReplica: boolean;
   readonly atMs: number | null;

@@ -13,7 +13,6 @@ beforeEach(() => {
   requested = [];
 });
 
-/** Opens a counter whose bucket answers when the test says so. */
 function openCounter(readClock = () => nowMs): RequestCounter {
   const take = (wanted: number) =>
     new Promise<Grant>((resolve, reject) => {
@@ -138,7 +137,6 @@ describe("RequestCounter with a fair order", () => {
     return nowMs - fromMs;
   }
 
-  /** Makes calls, and returns what has been answered so far. */
   function call(counter: RequestCounter, caller: typeof heavy, calls: number): (boolean | undefined)[] {
     const answered: (boolean | undefined)[] = Array(calls).fill(undefined);
     answered.forEach((_, index) => {

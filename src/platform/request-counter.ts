@@ -11,9 +11,7 @@ import {
   waitingRequestsMax,
 } from "../limits.ts";
 
-/**
- * The decision about a request, and what its subject has left; `counted` is false while the bucket does not answer.
- */
+/** The decision about a request, and what is left; `counted` is false while the bucket is silent. */
 export type Verdict = {
   readonly admitted: boolean;
   readonly counted: boolean;
@@ -197,10 +195,7 @@ export class RequestStock {
     return true;
   }
 
-  /**
-   * Returns the number to take from the bucket when `waiting` requests wait: 0 while there is enough, or while it is
-   * empty.
-   */
+  /** Returns the number to take from the bucket: 0 while there is enough, or while it is empty. */
   wanted(nowMs: number, waiting: number): number {
     const isEnough = waiting === 0 && this.#held > this.#size / 4;
     if (isEnough || this.isDry(nowMs)) return 0;
@@ -223,10 +218,7 @@ export class RequestStock {
     return Math.max(0, this.#dryUntilMs - nowMs);
   }
 
-  /**
-   * Returns the requests left as far as this process knows: its own, and the bucket's at the last statement, refilled
-   * since.
-   */
+  /** Returns the requests left as far as this process knows. */
   remaining(nowMs: number): number {
     const { left, atMs } = this.#bucket;
     const refilled = left + ((nowMs - atMs) / 1000) * this.#limit.perSecond;

@@ -12,7 +12,6 @@ export type Runtime = {
   uuid(): string;
 };
 
-/** The machine's own clock and random source. */
 export const systemRuntime: Runtime = {
   now: () => new Date(),
   randomBytes: (count) => randomBytes(count),

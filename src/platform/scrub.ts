@@ -1,7 +1,4 @@
-/**
- * Scrubs text before it leaves the process: anything that looks like a card number, a secret or an e-mail address is
- * masked. PURE.
- */
+/** Masks whatever looks like a card number, a secret or an e-mail address. PURE. */
 import { passesLuhn } from "./luhn.ts";
 
 const mask = "****";
@@ -71,10 +68,7 @@ export function scrub(given: string): string {
   return scrubbed.replace(uuidOrNumber, (match, run?: string) => (run === undefined ? match : maskCards(run)));
 }
 
-/**
- * Masks a run that is a card's number, or else the groups of it that are: an expiry date may follow, or a count
- * precede.
- */
+/** Masks a run that is a card's number, or the groups of it that are. */
 function maskCards(run: string): string {
   const isCard = (digits: string) =>
     digits.length >= cardDigitsMin && digits.length <= cardDigitsMax && passesLuhn(digits);

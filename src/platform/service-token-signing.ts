@@ -19,10 +19,7 @@ export type SigningKey = {
   readonly privateKey: KeyObject;
 };
 
-/**
- * Time for which calls share a service token: the vault verifies it once, and most of its life is left for the last of
- * them.
- */
+/** Time for which calls share a service token: the vault verifies it once. */
 const serviceTokenUseMs = 1_000;
 
 /** Returns a function that gives each call its service token, signing a new one every second. */

@@ -21,10 +21,7 @@ export type SessionGrant = {
   readonly expiresAt: Date;
 };
 
-/**
- * The origins that may embed the vault's frames. Not a secret and grants nothing. In test an empty list means every
- * origin.
- */
+/** The origins that may embed the vault's frames. In test an empty list means every origin. */
 export type FramePolicy = {
   readonly environment: EnvironmentName;
   readonly origins: readonly string[];

@@ -19,10 +19,7 @@ export function limitSessionsOf(role: string): string[] {
   return Object.entries(sessionLimits).map(([name, limitMs]) => `ALTER ROLE ${role} SET ${name} = ${limitMs}`);
 }
 
-/**
- * Returns the limits that sessions of this pool lack, as NAME=milliseconds; none if all are as they should be, or
- * lower.
- */
+/** Returns the limits that sessions of this pool lack, as NAME=milliseconds. */
 export async function findMissingLimits(pool: Pool): Promise<readonly string[]> {
   const wanted = Object.entries(sessionLimits);
   const { rows } = await pool.query<{ name: string; ms: number }>(

@@ -23,10 +23,7 @@ export class SettingReader {
     this.#isLive = isLive;
   }
 
-  /**
-   * Returns its value. If it is missing or wrong a problem is collected, and the value is undefined in spite of its
-   * type.
-   */
+  /** Returns its value. If it is missing or wrong a problem is collected, and the value is undefined. */
   read<Value>(setting: Setting<Value>, scope: SettingScope = {}): Value {
     const given = this.#given(setting, scope);
     const { presence } = setting;
@@ -51,9 +48,7 @@ export class SettingReader {
     if (this.isSet(setting, scope)) this.problem(variableOf(setting, scope), `must be left out ${reason}`);
   }
 
-  /**
-   * Returns the parsed content of a file that a setting names. The message of an Error that `parse` throws is shown.
-   */
+  /** Returns the parsed content of a file that a setting names. Shows the message that `parse` throws. */
   readFile<Content>(setting: Setting<string>, parse: (text: string) => Content, scope: SettingScope = {}): Content {
     const path = this.read(setting, scope);
     if (path === undefined) return undefined as never;

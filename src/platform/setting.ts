@@ -1,7 +1,4 @@
-/**
- * Definition of a setting: its name, its readers, the form of its text, and its description for operators. Reads
- * nothing itself.
- */
+/** Definition of a setting: its name, readers, form and description. Reads nothing itself. */
 import { isAddressRange } from "./client-address.ts";
 import { parseDatabaseAddress } from "./database-address.ts";
 import { Secret } from "./secrets.ts";
@@ -29,7 +26,6 @@ export type SettingKind<Value> = {
 
 type About = {
   readonly roles: readonly SettingReaderRole[];
-  /** Its description, in one sentence of Markdown. */
   readonly about: string;
   readonly example: string;
 };
@@ -99,7 +95,6 @@ export const port: SettingKind<number> = {
   rule: "a port from 1 to 65535",
 };
 
-/** The origin of a server, as browsers see it. */
 export const origin = text(/^https?:\/\/[\w.:[\]-]+$/, "an origin such as https://pay.example.com, without a path");
 
 export function file(rule: string): SettingKind<string> {

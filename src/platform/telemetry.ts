@@ -80,10 +80,7 @@ export type SpanOptions = {
 
 type OpenSpan = { set(facts: SpanFacts): void };
 
-/**
- * Records a span that began when this was created; `id` is the UUID of the event or session that is the parent of
- * others.
- */
+/** Records a span that began when this was created; `id` is the UUID of the event or session. */
 type FinishSpan = (name: SpanName, options: SpanOptions & { readonly id?: string }) => void;
 
 /** The receiver of spans. None of it throws, waits for a collector, or changes the work's result. */

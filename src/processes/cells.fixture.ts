@@ -73,7 +73,6 @@ export async function startCellsFixture() {
       return call(client).finally(() => client.close());
     },
     isReady: async () => (await fetch(`${origin}/readyz`)).status,
-    /** Calls the REST API with a key. */
     async call(key: string, path: string, body?: object, idempotencyKey?: string) {
       const response = await fetch(`${origin}/api/v1/payment-sessions${path}`, {
         headers: {

@@ -1,6 +1,4 @@
-/**
- * COMPOSITION ROOT of the dashboard's role: serves its page and its RPCs on a port of their own, where members sign in.
- */
+/** COMPOSITION ROOT of the dashboard's role: its page and its RPCs on a port of their own. */
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { sweepSignInsOnce } from "../accounts/sweep-sign-ins.ts";

@@ -44,7 +44,9 @@ export async function decideRefund(tx: Tx, decision: RefundDecision): Promise<Re
     const made = decision.type === "succeeded";
     await moveRefund(tx, refund, refund.status, {
       set: {
-        ...{ decision: made ? "SUCCEEDED" : "FAILED", decidedBy, decisionReason },
+        decision: made ? "SUCCEEDED" : "FAILED",
+        decidedBy,
+        decisionReason,
         decisionReference: made ? decision.gatewayReference : null,
       },
       dueInMs: 0,

@@ -114,7 +114,9 @@ async function recordNew(tx: Tx, core: Core, listing: Listing, one: ListedRefund
       amountMinor: one.amountMinor,
       currency,
     },
-    ...{ status: end.status, origin: "GATEWAY", gatewayReference: one.gatewayReference },
+    status: end.status,
+    origin: "GATEWAY",
+    gatewayReference: one.gatewayReference,
     failureCode: end.status === "FAILED" ? end.failureCode : null,
     dueInMs: pauseAfterLookUp({ status: end.status, createdAt: loaded.readAt, completedAt }, traits, loaded.readAt),
   });

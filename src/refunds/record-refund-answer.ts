@@ -65,7 +65,9 @@ export async function recordAnswer(
       if (refund.status !== "REQUESTED") return;
       if (mayBeMadeBefore(answered)) return lookUpInstead(tx, core, answered);
       await recordEnd(tx, core, {
-        ...{ loaded, refund, dueInMs: undefined },
+        loaded,
+        refund,
+        dueInMs: undefined,
         end: { status: "FAILED", failureCode: answer.gatewayCode },
       });
       return;
@@ -77,10 +79,7 @@ export async function recordAnswer(
   }
 }
 
-/**
- * Reports whether another request than the one that was answered may have made the refund, because no answer has ruled that
- * out.
- */
+/** Reports whether another request than the one that was answered may have made the refund. */
 function mayBeMadeBefore({ refund, key }: Sent): boolean {
   return refund.unanswered > (key === refund.keys ? 1 : 0);
 }

@@ -41,7 +41,6 @@ async function decide({ id: sessionId, merchantId }: PaymentSession, decision: P
 }
 
 let notifications = 0;
-/** Stores a signed notification about a refund, and processes it. */
 async function notify(
   session: PaymentSession,
   of: { kind: string; reference: string; refundId?: string; amountMinor?: number; payment?: string; attempt?: number },

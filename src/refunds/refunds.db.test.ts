@@ -21,7 +21,6 @@ const atGateway = async (session: PaymentSession) => {
 };
 const execute = (text: string, values: unknown[]) => fixture.base.asOwner.pool.query(text, values);
 
-/** Records a person's decision, which a worker applies. */
 async function decide(session: PaymentSession, decision: Pick<RefundDecision, "id"> & DecisionType): Promise<void> {
   const { id: sessionId, merchantId } = session;
   await fixture.core.database.transaction((tx) =>
@@ -390,7 +389,6 @@ describe("a refund that the gateway accepted", () => {
 
 describe("a notification about a refund", () => {
   let notifications = 0;
-  /** Stores a signed notification, and processes it. */
   async function notify(
     session: PaymentSession,
     of: { kind: string; reference: string; refundId?: string; amountMinor?: number },

@@ -35,7 +35,6 @@ export class RefundBooks implements GatewayRefunds {
   onList: (() => Promise<unknown>) | undefined;
   /** Delays the next answer to a refund until it resolves. */
   answering: Promise<unknown> | undefined;
-  /** The keys of all requests that arrived. */
   readonly keys: string[] = [];
   #remembered = new Map<string, RefundAnswer>();
   #made = 0;
@@ -77,7 +76,6 @@ export class RefundBooks implements GatewayRefunds {
     this.#remembered = new Map();
   }
 
-  /** Sets the state of a refund, as a gateway does days later. */
   setStatus(gatewayReference: string, status: ListedRefund["status"]): void {
     const index = this.entries.findIndex((entry) => entry.gatewayReference === gatewayReference);
     this.entries[index] = { ...this.entries[index]!, status };

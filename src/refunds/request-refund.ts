@@ -30,7 +30,6 @@ export type RefundRequest = {
 // All of them are in every answer and event about the payment: 100 take about 40 KB.
 const refundsMax = 100;
 
-/** The connectors that this installation has. */
 type Connectors = Pick<Core, "connectorOf">;
 
 /** A refund with its session. `replayed`: the key had made it before. */
@@ -98,9 +97,19 @@ export async function recordRequest(
   const { reason, refundRef, madeBy } = request;
   const { currency } = loaded.session;
   insertRefund(tx, {
-    ...{ sessionId, id, attemptId: captured.id, connectionId, gateway, amountMinor, currency },
-    ...{ reason: reason ?? null, refundRef: refundRef ?? null, madeBy: madeBy ?? null, requestHash },
-    ...{ isTaken, dueInMs: isTaken ? leaseMs : 0 },
+    sessionId,
+    id,
+    attemptId: captured.id,
+    connectionId,
+    gateway,
+    amountMinor,
+    currency,
+    reason: reason ?? null,
+    refundRef: refundRef ?? null,
+    madeBy: madeBy ?? null,
+    requestHash,
+    isTaken,
+    dueInMs: isTaken ? leaseMs : 0,
   });
   return false;
 }

@@ -1,7 +1,4 @@
-/**
- * The rules by which a gateway's last hour is compared with its own past: its technical failures, and its approvals.
- * PURE.
- */
+/** The rules by which a gateway's last hour is compared with its past: failures and approvals. PURE. */
 
 /** Days of the past that the last hour is compared with: whole weeks, so that each day of the week counts alike. */
 export const pastDays = 28;

@@ -8,7 +8,6 @@ import { describeRuleChanges } from "./rule-changes.ts";
 
 export type MeasuredPlan = { readonly rate: Estimate; readonly payments: number };
 
-/** The split that a past payment followed. */
 export type FollowedArm = {
   readonly ruleVersion: number;
   /** Undefined for the default plan. */

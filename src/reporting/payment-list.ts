@@ -204,7 +204,10 @@ async function findByPrefix(
   { merchantId, text, count }: { merchantId: MerchantId; text: string; count: number },
 ): Promise<string[]> {
   const rows = await queryable.query<{ id: SessionId }>(
-    { name: unnamed, text: `SELECT id FROM payment_session WHERE merchant_id = $1 AND ${condition} AND amount_minor > 0 LIMIT $3` },
+    {
+      name: unnamed,
+      text: `SELECT id FROM payment_session WHERE merchant_id = $1 AND ${condition} AND amount_minor > 0 LIMIT $3`,
+    },
     [merchantId, patternOf(text), count],
   );
   return rows.map(({ id }) => id);

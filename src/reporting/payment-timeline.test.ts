@@ -34,6 +34,17 @@ it("writeTimeline() distinguishes a hold that a look-up found from an authorizat
 });
 
 it.each([
+  [undefined, "Customer: Submitted a card (Visa ending in 4242)"],
+  [{ role: "RENEWAL" }, "Merchant: Charged a stored card (Visa ending in 4242)"],
+])("writeTimeline() says who paid with %o", (stored, step) => {
+  const lists = ["attempts", "authentications", "events", "deliveries", "refunds", "workItems"];
+  const empty = Object.fromEntries([...lists, "orphanedAuthorizations", "decisions"].map((name) => [name, []]));
+  const session = { status: "CREATED", submittedAt: startedAt, cardBrand: "visa", cardLast4: "4242" };
+  const steps = writeTimeline({ session, stored, ...empty } as unknown as PaymentDetails);
+  expect(steps.map((one) => `${one.actor}: ${one.step}`)).toEqual([step]);
+});
+
+it.each([
   [
     "REQUEST",
     "amount_too_small",

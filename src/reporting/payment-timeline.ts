@@ -41,7 +41,7 @@ export function writeTimeline(details: PaymentDetails): TimelineStep[] {
   const { session, attempts, authentications, refunds, events, deliveries, workItems } = details;
   const { orphanedAuthorizations, decisions } = details;
   const moments: Moment[] = [
-    ...beginning(session),
+    ...beginning(details),
     ...laterSteps(details),
     ...attempts.flatMap((attempt) => {
       const authentication = authentications.find(({ attemptId }) => attemptId === attempt.id);
@@ -65,7 +65,8 @@ export function writeTimeline(details: PaymentDetails): TimelineStep[] {
   return happened.toSorted((left, right) => left.at.getTime() - right.at.getTime());
 }
 
-function beginning(session: PaymentSession): Moment[] {
+function beginning({ session, stored }: Pick<PaymentDetails, "session" | "stored">): Moment[] {
+  const isRenewal = stored?.role === "RENEWAL";
   const { cardBrand, cardLast4, plan, skipped, ruleVersion, routedBy } = session;
   const card = cardBrand && cardLast4 ? ` (${nameOfBrand(cardBrand)} ending in ${cardLast4})` : "";
   const planned = (plan ?? []).map(({ gateway }) => gateway).join(", then ");
@@ -89,8 +90,8 @@ function beginning(session: PaymentSession): Moment[] {
     },
     {
       at: session.submittedAt,
-      actor: "Customer",
-      step: `Submitted a card${card}`,
+      actor: isRenewal ? "Merchant" : "Customer",
+      step: `${isRenewal ? "Charged a stored card" : "Submitted a card"}${card}`,
       why: `${ruleVersion ? `Rule version ${ruleVersion}` : "The default rule"} plans ${planned || "no gateway"}${byCase}${byArm}.${unknown.join("")}${left}${braked}`,
       requestId: session.submitRequestId ?? undefined,
     },

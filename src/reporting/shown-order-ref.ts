@@ -12,7 +12,6 @@ export function shownOrderRef(orderRef: string): string {
   return written.slice(0, -shownDigits).replace(/\d/g, "*") + written.slice(-shownDigits);
 }
 
-/** Reports whether an entire reference looks like a card number. */
 export function isLikeCardNumber(orderRef: string): boolean {
   const written = orderRef.trim();
   return cardShape.test(written) && passesLuhn(written.replace(/[ -]/g, ""));

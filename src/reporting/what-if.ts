@@ -24,7 +24,6 @@ export type PastAttempt = {
   readonly isRetry?: boolean;
 };
 
-/** A payment that has ended, with its attempts in order. */
 export type PastPayment = {
   /** True if a gateway approved it, whether it was captured or released. */
   readonly succeeded: boolean;
@@ -33,7 +32,6 @@ export type PastPayment = {
   readonly customerAsked?: boolean;
 };
 
-/** The end that the payment would have had. */
 export type ReplayEnd = "succeeds" | "fails" | "cannotKnow";
 
 /** The gateways that would have been tried, as far as that is known, and the end. */

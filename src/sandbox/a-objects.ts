@@ -7,7 +7,6 @@ import { type Authorization, type Ledger, networkIdOf } from "./ledger.ts";
 import type { SandboxAnswer } from "./routes.ts";
 import type { SavedCards } from "./saved-cards.ts";
 
-/** The parts that SANDBOX_A shares with the other acquirer. */
 export type SandboxAParts = {
   readonly accounts: Accounts;
   readonly ledger: Ledger;

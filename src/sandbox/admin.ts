@@ -17,7 +17,6 @@ import type { Route, SandboxAnswer, SandboxRequest } from "./routes.ts";
 import type { SavedCards } from "./saved-cards.ts";
 import type { Directory } from "./three-d-secure.ts";
 
-/** The state that the admin paths show and change. */
 export type AdminParts = {
   readonly accounts: Accounts;
   readonly ledger: Ledger;

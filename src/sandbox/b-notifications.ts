@@ -42,7 +42,6 @@ type Notification = {
   readonly eventDate: string;
 };
 
-/** Posts SANDBOX_B's notifications to each account's address. */
 export class NotificationSender {
   readonly #http: GatewayHttp;
   readonly #pauses: Pauses;

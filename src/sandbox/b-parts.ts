@@ -25,7 +25,6 @@ export type SandboxBParts = {
   readonly tasks: Tasks;
 };
 
-/** A request's body. */
 export type Json = Readonly<Record<string, unknown>>;
 
 export type Call = { readonly request: SandboxRequest; readonly account: Account; readonly json: Json };

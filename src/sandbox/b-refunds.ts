@@ -38,7 +38,6 @@ async function makeRefund(parts: SandboxBParts, { authorization, refundId }: Owe
   void reportRefund(parts, authorization, "REFUND", taken);
 }
 
-/** Reports a refund under its own reference. */
 export function reportRefund(
   { accounts, notifications }: SandboxBParts,
   authorization: Authorization,

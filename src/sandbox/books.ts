@@ -23,7 +23,6 @@ export class Books {
   readonly #restored = new Map<string, Map<string, unknown>>();
   readonly #places = new WeakMap<object, Place>();
   readonly #books = new Map<string, Book<unknown>>();
-  /** The places that changed since the last flush. */
   readonly #changed = new Map<string, Place>();
   #file: File | undefined;
   #flushing: NodeJS.Immediate | undefined;

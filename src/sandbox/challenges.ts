@@ -11,7 +11,6 @@ import type { Reference } from "./ledger.ts";
 /** The proof of a provider's authentication as an acquirer receives it. */
 export type SentProof = { readonly dsTransactionId: string; readonly cryptogram: string };
 
-/** The names under which an acquirer stores a card. */
 type Saving = {
   /** The acquirer's name for the customer; empty where it takes none. */
   readonly customer: string;
@@ -29,7 +28,6 @@ export type StoredPayment = {
   readonly isAgain: boolean;
 };
 
-/** A payment as the bank sees it, including the card number. */
 export type CardPayment = Reference & {
   readonly number: string;
   readonly orderRef: string;
@@ -37,7 +35,6 @@ export type CardPayment = Reference & {
   readonly currency: string;
   /** The behaviour that the request itself asks for, if a gateway lets testers do so; it precedes the card's. */
   readonly asked?: CardBehaviour | undefined;
-  /** A provider's proof that came with the payment. */
   readonly proof?: SentProof | undefined;
   /** True if the request asks for an exemption. */
   readonly isExemptionAsked?: boolean;
@@ -74,7 +71,6 @@ export function asksExemption({ additionalData }: Readonly<Record<string, unknow
   return isObject(additionalData) && typeof additionalData.scaExemption === "string";
 }
 
-/** A request's permission to ask the customer. */
 export type Asking = {
   readonly wish: "as_needed" | "always";
   readonly returnUrl: string;

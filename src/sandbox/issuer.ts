@@ -49,7 +49,6 @@ export class Issuer {
   readonly #directory: Directory;
   readonly #savedCards: SavedCards;
   readonly #clock: SandboxClock;
-  /** The orders of which a card's first authorization was declined. */
   readonly #declinedOnce: Book<true>;
   /** Behaviours set by a test, which precede those of the table. */
   readonly #overrides = new Map<string, CardBehaviour>();
@@ -187,7 +186,6 @@ export class Issuer {
     }
   }
 
-  /** Waits as long as a capture of this authorization takes. */
   async captureDelay({ acquirer, reference, capture }: Authorization): Promise<void> {
     const { slowCaptureMs, overdueCaptureMs } = this.#delays;
     const operation = `${acquirer.toLowerCase()}.slow-capture`;
@@ -214,7 +212,6 @@ export class Issuer {
     return undefined;
   }
 
-  /** Waits as long as a refund of this authorization takes. */
   async refundDelay({ acquirer, reference, refund }: Authorization): Promise<void> {
     const operation = `${acquirer.toLowerCase()}.slow-refund`;
     if (refund === "slow") await this.#pauses.wait(operation, reference, this.#delays.slowRefundMs);

@@ -26,14 +26,12 @@ export type Authorization = {
   readonly reference: string;
   readonly orderRef: string;
   readonly last4: string;
-  /** The card's network. */
   readonly network: "visa" | "mastercard" | "amex";
   readonly value: number;
   readonly currency: string;
   /** The fate of its hold until then. */
   readonly hold: HoldBehaviour;
   readonly capture: CaptureBehaviour;
-  /** The fate of its refunds. */
   readonly refund: RefundBehaviour;
   readonly declineCode?: string;
   /** The bank's own code for a decline, and Mastercard's advice. */
@@ -51,7 +49,6 @@ export type Authorization = {
   readonly holdEndsAt: string;
   status: "held" | "captured" | "voided" | "declined";
   capturedValue: number;
-  /** The acquirer's name for the capture. */
   captureId?: string;
   /** True once a request for its capture, or the answer, was lost on the way. */
   captureWasLost?: boolean;
@@ -86,7 +83,6 @@ export type UnaskedChange =
 
 type OnUnasked = (authorization: Authorization, change: UnaskedChange) => void;
 
-/** A merchant's request for a hold. */
 export type NewAuthorization = Omit<
   Authorization,
   "id" | "status" | "capturedValue" | "openedAt" | "refunds" | "holdEndsAt"
@@ -244,7 +240,6 @@ export class Ledger {
     return refund;
   }
 
-  /** Makes a refund that was taken on. */
   makeRefund(authorization: Authorization, refund: Refund): void {
     if (refund.status !== "pending") return;
     refund.status = "succeeded";
@@ -261,7 +256,6 @@ export class Ledger {
     return refund;
   }
 
-  /** Captures as a person does at the acquirer. */
   captureByHand(authorization: Authorization, value?: number): boolean {
     const isCaptured = this.capture(authorization, value);
     if (isCaptured) this.#report(authorization, { type: "captured" });
@@ -276,7 +270,6 @@ export class Ledger {
     return true;
   }
 
-  /** Voids as a person does at the acquirer. */
   voidByHand(authorization: Authorization): boolean {
     const isVoided = this.void(authorization);
     if (isVoided) this.#report(authorization, { type: "voided" });

@@ -18,7 +18,6 @@ export type SandboxAnswer =
   | {
       readonly status: number;
       readonly body: object;
-      /** A page for a browser, in place of the body. */
       readonly page?: string;
       readonly headers?: Readonly<Record<string, string>>;
       readonly about?: string;
@@ -34,7 +33,6 @@ export type Route = {
   handle(request: SandboxRequest): Promise<SandboxAnswer>;
 };
 
-/** Returns the route of a request and the values in its path. */
 export function findRoute(
   routes: readonly Route[],
   method: string,

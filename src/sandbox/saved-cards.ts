@@ -14,7 +14,6 @@ type SavedCard = StoredPayment & {
   isErased: boolean;
 };
 
-/** The names of a stored card at its acquirer. */
 type SavedName = Pick<SavedCard, "acquirer" | "account" | "customer" | "method">;
 
 // A day of a busy demo; beyond it the oldest are dropped.
@@ -32,7 +31,6 @@ export class SavedCards {
     this.#known = books.open("saved number", cardsMax);
   }
 
-  /** Records the card of a payment that stores it. */
   save({ acquirer, account, number, saves }: CardPayment, authorization: Authorization): void {
     const { saved } = authorization;
     if (saved === undefined || saves === undefined) return;

@@ -8,7 +8,6 @@ import { product } from "./products.ts";
 /** One code, with what the page that tried it sees, and what the shop's backend reads. */
 export type Try = {
   readonly code: string;
-  /** The outcome that a browser gets. */
   readonly shown: string;
   readonly session: PaymentSession;
 };
@@ -27,7 +26,6 @@ export class CardTester {
   readonly #onChange = new Set<() => void>();
   readonly #stopping = new AbortController();
   tries: readonly Try[] = [];
-  /** The tries that are left. */
   left = 0;
   problem: string | undefined;
 

@@ -7,7 +7,6 @@ export type Customer = { readonly customerRef: string; readonly name: string };
 
 const customers: Readonly<Record<string, Customer>> = { ada: { customerRef: "customer-ada", name: "Ada" } };
 
-/** Returns the customer whose cookie a request has. */
 export function customerOf({ headers }: IncomingMessage): Customer | undefined {
   const [, name = ""] = /(?:^|; )customer=(\w+)/.exec(headers.cookie ?? "") ?? [];
   return Object.hasOwn(customers, name) ? customers[name] : undefined;

@@ -20,7 +20,6 @@ let kept: string;
 let refusedKey: string | undefined;
 let session: Record<string, unknown>;
 let refusal: object | undefined;
-/** The answers to the next creations. */
 let conflicts: object[];
 /** The cards that the vault got, and what becomes of the next submissions. */
 let entered: { readonly number: string; readonly cvc: string }[];

@@ -6,7 +6,6 @@ import { type Html, html } from "./html.ts";
 export type TestCard = {
   readonly number: string;
   readonly name: string;
-  /** The title of the card's group. */
   readonly group: string;
   readonly behaviour: string;
   readonly outcome: string;

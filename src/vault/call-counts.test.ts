@@ -15,7 +15,6 @@ function caller(change: Partial<TokenizeCaller> = {}): TokenizeCaller {
   return { environment: "test", session: `ps_${one}`, client, profile: `mer_${one}`, ...change };
 }
 
-/** Counts calls, and returns how many were admitted. */
 function admitted(counts: CallCounts, calls: number, next: () => TokenizeCaller): number {
   const admits = () => {
     try {

@@ -14,7 +14,6 @@ export type Card = {
   readonly holder?: string | undefined;
   /** The postal code of the billing address. */
   readonly postalCode?: string | undefined;
-  /** The brand that the customer chose for a co-badged card. */
   readonly brand?: string | undefined;
 };
 

@@ -43,7 +43,6 @@ const newSession = () => {
 };
 type Session = ReturnType<typeof newSession>;
 
-/** Enters a card and stores it. */
 async function stored(card: object = testCard) {
   const { sessionId, name, grant } = newSession();
   const answer = await (await fixture.tokenize(name, card, { grant })).json();

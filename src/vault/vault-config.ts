@@ -14,15 +14,12 @@ export type ListenAddress = { readonly host: string; readonly port: number };
 export type VaultObserver = {
   /** The requests of the public port. */
   readonly requests: RequestMeter;
-  /** Records that a card has become a token. */
   tokenized(environment: EnvironmentName): void;
   /** Records the end of a request with a card: the first digit of the gateway's status, or why there is none. */
   forwarded(environment: EnvironmentName, result: ForwardEnd, durationMs: number): void;
-  /** Records a run of the sweeper. */
   readonly swept: LoopObserver;
 };
 
-/** The end of a forwarded request. */
 export type ForwardEnd = RequestEnd | "never_sent" | "timed_out" | "no_answer" | "no_card" | "refused";
 
 export type VaultConfig = {

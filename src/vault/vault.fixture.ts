@@ -18,7 +18,6 @@ import type { VaultConfig, VaultEnvironment } from "./vault-config.ts";
 
 /** A card for the test environment; the one below it is no test card. */
 export const testCard = { number: "4242424242424242", expMonth: 4, expYear: 2031, cvc: "123", holder: "Ada Lovelace" };
-/** A test card of Cartes Bancaires and Visa. */
 export const coBadgedCard = { ...testCard, number: "4000002500001001" };
 export const liveCard = { number: "5555555555554444", expMonth: 4, expYear: 2031, cvc: "123" };
 
@@ -44,7 +43,6 @@ export type VaultFixture = {
   close(): Promise<void>;
 };
 
-/** Starts a vault for test and live on free ports. */
 export async function startVaultFixture(change: Partial<VaultConfig> = {}): Promise<VaultFixture> {
   const { url } = await createTestDatabase("vault");
   const pool = new Pool({ connectionString: url, max: 8, pipeline: true });

@@ -1,7 +1,4 @@
-/**
- * Payments through an external vault, an emulator in its own process written from the vault's published API, with
- * gateways that behave like real ones behind it.
- */
+/** Payments through an external vault: an emulator by its published API, in its own process, before real gateways. */
 
 import { afterEach, describe, expect, it } from "vitest";
 import { createSession } from "../../core/create-session.ts";

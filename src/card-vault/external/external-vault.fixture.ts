@@ -1,6 +1,4 @@
-/**
- * Test fixture: the core over an external vault's emulator in its own process, with the sandbox acquirers behind it.
- */
+/** Test fixture: the core over an emulated external vault in its own process, before the sandbox acquirers. */
 
 import type { Core } from "../../core/core.ts";
 import { createSession } from "../../core/create-session.ts";
@@ -116,10 +114,7 @@ export class SaasFixture {
     return { ...core, log: this.vaultParts.log, vault, timing, connectorOf, bind, inFlight: new Set() };
   }
 
-  /**
-   * Adds a second account at SANDBOX_B: the vault sends only JSON bodies, so both gateways that can be asked are
-   * SANDBOX_B.
-   */
+  /** Adds a second account at SANDBOX_B: the vault sends only JSON, so both gateways are SANDBOX_B. */
   async #addSecondAccount(): Promise<string> {
     const connectionId = systemRuntime.uuid();
     const account = "test_second";

@@ -108,10 +108,7 @@ const reservedHeader =
 const headerName = /^[a-z0-9-]+$/;
 const headerValue = /^[\x20-\x7e]*$/;
 
-/**
- * Returns the headers with those of every gateway request, and the content type of JSON; undefined if one may not be
- * sent.
- */
+/** Returns these headers with those of every gateway request; undefined if one may not be sent. */
 export function proxyHeadersOf(headers: Readonly<Record<string, string>>): Record<string, string> | undefined {
   const checked: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {

@@ -1,7 +1,6 @@
 /** The search parameters of the list of deliveries: its filters, so that a list can be bookmarked and shared. */
 import { WebhookDelivery_Status as Status } from "../../../gen/dashboard/v1/webhook_deliveries_pb.ts";
 
-/** Each is optional. */
 export type DeliverySearch = {
   readonly endpoint?: string;
   /** The id of an event, or of a payment for all of its events; its prefix distinguishes them. */

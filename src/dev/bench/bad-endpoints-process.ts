@@ -1,7 +1,4 @@
-/**
- * Runs bad endpoints of every kind without TLS in a separate process, so that their own work does not slow the worker
- * down.
- */
+/** Runs bad endpoints of every kind in a separate process, so that their work does not slow the worker. */
 
 import { TestAuthority } from "../testing/certificates.ts";
 import { answerParent } from "../testing/child-process.ts";

@@ -2,10 +2,7 @@
 import type { Child, Usage } from "../testing/child-process.ts";
 import type { Load, LoadOrder } from "./load.ts";
 
-/**
- * One round of one contestant. `cpuMsPerRequest` is the server process's own; the database has its own where it is
- * known.
- */
+/** One round of one contestant. `cpuMsPerRequest` is the server process's own. */
 export type Round = {
   readonly requestsPerSecond: number;
   readonly failures: number;
@@ -19,7 +16,6 @@ export type Round = {
 
 export type Contestant = {
   readonly name: string;
-  /** Puts it under load for this many seconds. */
   play(seconds: number): Promise<Round>;
 };
 

@@ -29,7 +29,6 @@ type DashboardRow = {
 
 export type DashboardFigures = {
   readonly rows: readonly DashboardRow[];
-  /** The lists about money, by their functions. */
   readonly money: readonly DashboardRow[];
   /** The time that a worker took beforehand to count all payments. */
   readonly countedMs: number;

@@ -18,9 +18,7 @@ export function databaseCpuMs(backendPid: number): number | undefined {
   return serverCpuMs(Number(statOf(backendPid)?.[parentField]));
 }
 
-/**
- * Returns the CPU time so far of one process without its children. Undefined without /proc, or without such a process.
- */
+/** Returns the CPU time of a process without its children. Undefined without /proc or such a process. */
 export function processCpuMs(pid: number): number | undefined {
   const own = statOf(pid);
   return own && sumOf(own, ownTimeFields) * millisecondsOfTick();

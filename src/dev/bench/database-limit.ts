@@ -1,7 +1,4 @@
-/**
- * Measures the rate at which the database runs the statements of a creation and nothing else: by pgbench, or else by
- * `pg`.
- */
+/** Measures how fast the database runs the statements of a creation alone: by pgbench, else by `pg`. */
 import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,7 +1,4 @@
-/**
- * Rows 1 to 3: creates sessions over REST and over gRPC, beside peers that do the same work, and measures the
- * database's limit.
- */
+/** Rows 1 to 3: creates sessions over REST and gRPC beside peers, and measures the database's limit. */
 
 import { createPublicKey } from "node:crypto";
 import { readFileSync } from "node:fs";

@@ -1,6 +1,4 @@
-/**
- * Runs the edge as the product starts it, in a process that reports its costs. Configured by its environment variables.
- */
+/** Runs the edge as the product starts it, in a process that reports its costs. */
 import { serve } from "../../processes/serve.ts";
 import { answerParent, readUsage } from "../testing/child-process.ts";
 

@@ -1,6 +1,4 @@
-/**
- * Creates sessions over gRPC with grpc-js, in a separate process: one connection, as many concurrent calls as callers.
- */
+/** Creates sessions over gRPC with grpc-js, in its own process: one connection, a concurrent call a caller. */
 import { randomUUID } from "node:crypto";
 import { toJsonString } from "@bufbuild/protobuf";
 import {

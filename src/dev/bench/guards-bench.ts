@@ -94,7 +94,6 @@ export function linesOfGuards(pairs: readonly GuardsPair[]): TableLine[] {
 
 type Guarded = { readonly orders: number; readonly cards: number; readonly networks: number };
 
-/** Counts what the guards have written. */
 function countGuarded(site: PaymentSite): Promise<Guarded> {
   return askOne(
     databaseOf(site),

@@ -1,8 +1,5 @@
-/**
- * Generates load with a fixed number of callers, each of which sends its next request on an answer, and measures it.
- */
+/** Generates load with a fixed number of callers, each of which sends its next request on an answer. */
 
-/** The task of a load generator. */
 export type LoadOrder = {
   /** `host:port` of the server. */
   readonly address: string;

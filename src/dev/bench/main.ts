@@ -1,7 +1,4 @@
-/**
- * `npm run bench`: every benchmark by name. Each prints ratios to peers that ran in the same minutes on the same
- * machine.
- */
+/** `npm run bench`: every benchmark by name, each beside peers that ran in the same minutes. */
 import { setFlagsFromString } from "node:v8";
 
 // Help ends soon, and gives V8's workers nothing to optimize (src/main.mjs); a benchmark uses all of V8.

@@ -41,10 +41,7 @@ type Installation = {
 // The current month and the next one, which the product creates itself.
 const ownMonths = 2;
 
-/**
- * Starts a whole installation for each number of months, and plays them by turns. Throws when a payment did not
- * succeed.
- */
+/** Starts an installation for each number of months and plays them by turns. Throws when a payment failed. */
 export async function measureMonths(options: MonthsOptions, report: (step: string) => void): Promise<Aged[]> {
   const installations: Installation[] = [];
   try {

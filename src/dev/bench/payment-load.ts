@@ -139,9 +139,7 @@ async function submit(customer: Customer, { doors }: PaymentOrder, prepared: Pre
 const preparedAt = new Map<string, Prepared[]>();
 
 answerParent({
-  /**
-   * Creates sessions with their cards, ready to be submitted; returns the duration of each creation, in milliseconds.
-   */
+  /** Creates sessions with their cards, ready to submit; returns the duration of each creation, in ms. */
   prepare: async ({ count, ...order }: PaymentOrder & { count: number }): Promise<readonly number[]> => {
     const createdMs: number[] = [];
     const prepared: Prepared[] = [];

@@ -183,7 +183,6 @@ function memoryLine({ memory }: PaymentBenchResult): TableLine {
   });
 }
 
-/** Formats the CPU time of one payment by process. */
 export function writeCpu(cpuMs: readonly (readonly [string, number])[]): string {
   return cpuMs
     .filter(([, ms]) => ms >= 0.05)

@@ -1,7 +1,4 @@
-/**
- * The harness of payment benchmarks: durable PostgreSQL, NATS, every role as a process, one merchant, and its webhook
- * receiver.
- */
+/** The harness of payment benchmarks: PostgreSQL, NATS, every role as a process, a merchant, its receiver. */
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -54,7 +51,6 @@ export class PaymentSite {
   dataFolder = "";
   #gate!: Child;
   #variables: Readonly<Record<string, string>> = {};
-  /** The folder for logs, and for records of its servers. */
   readonly folder: string;
   readonly #roles = new Map<SiteRole, RoleProcess>();
   readonly #others = new Map<string, { readonly pid: number }>();
@@ -141,7 +137,6 @@ export class PaymentSite {
     return Object.fromEntries(all.flatMap(([name, ms]) => (ms === undefined ? [] : [[name, ms] as const])));
   }
 
-  /** Starts another process of the run, which ends with it. */
   startChild(file: string): Child {
     const child = Child.start(join(import.meta.dirname, file));
     this.#others.set(file.replace(/\.ts$/, ""), child);

@@ -3,10 +3,7 @@ import type { Contestant, Round } from "./contestant.ts";
 
 export type Turn = Readonly<Record<string, Round>>;
 
-/**
- * Plays every contestant once as a warm-up, then in `rounds` turns: first to last, and last to first in every other
- * one.
- */
+/** Plays every contestant as a warm-up, then in `rounds` turns, every other one in reverse order. */
 export async function playRounds(
   contestants: readonly Contestant[],
   options: { rounds: number; seconds: number; warmUp: number; onPlayed: () => void },
@@ -27,7 +24,6 @@ export async function playRounds(
   return turns;
 }
 
-/** Median, minimum and maximum of some figures. */
 export type Spread = { readonly median: number; readonly min: number; readonly max: number };
 
 /** Of an even number of figures, the median is the mean of the two in the middle. */
@@ -55,10 +51,7 @@ export function intervalOf(figures: readonly number[]): Interval {
   return { median: spreadOf(figures).median, from: sorted[first]!, to: sorted.at(-1 - first)! };
 }
 
-/**
- * Returns the spread of one contestant's rate over another's, turn by turn: two rounds of one turn have similar
- * conditions.
- */
+/** Returns the spread of one contestant's rate over another's, turn by turn. */
 export function ratioOf(turns: readonly Turn[], ours: string, peer: string): Spread {
   return spreadOf(turns.map((turn) => turn[ours]!.requestsPerSecond / turn[peer]!.requestsPerSecond));
 }

@@ -1,7 +1,4 @@
-/**
- * Forwards between processes and PostgreSQL and counts the traffic of each, in a separate process. Slows them down a
- * little.
- */
+/** Forwards between processes and PostgreSQL and counts the traffic of each, in a separate process. */
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { answerParent } from "../testing/child-process.ts";
 
@@ -23,7 +20,6 @@ const commits =
 const nothing = (): Counts => ({ roundTrips: 0, commits: 0, statements: 0 });
 const countsByName = new Map<string, Counts>();
 
-/** Reads what one connection sends, and counts its commits. */
 class FrameReader {
   readonly #counts: Counts;
   #rest: Buffer = Buffer.alloc(0);

@@ -1,7 +1,4 @@
-/**
- * Measures the time of each statement in a private PostgreSQL by its own statistics (pg_stat_statements; PostgreSQL 18,
- * F.32).
- */
+/** Measures the time of each statement by PostgreSQL's own statistics (pg_stat_statements). */
 import { startPrivatePostgres } from "../../demo/private-postgres.ts";
 import { withClient } from "../testing/with-client.ts";
 import { superuserUrlOf } from "./fill-payments.ts";

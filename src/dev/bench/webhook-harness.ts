@@ -1,7 +1,4 @@
-/**
- * The harness of webhook benchmarks: PostgreSQL, NATS, worker processes, a receiver, and merchants with one endpoint
- * each.
- */
+/** The harness of webhook benchmarks: PostgreSQL, NATS, workers, a receiver, merchants with an endpoint. */
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -45,7 +42,6 @@ export class WebhookHarness {
     return new WebhookHarness(site, receiver, await receiver.ask<string>("listen"), stateFolder);
   }
 
-  /** Starts another process of the run, which ends with it. */
   start(file: string): Child {
     const child = Child.start(join(import.meta.dirname, file));
     this.#others.push(child);

@@ -1,7 +1,4 @@
-/**
- * The merchants' server of benchmarks: answers 204 as cheaply as node can, and records the first arrival of each
- * webhook.
- */
+/** The merchants' server of benchmarks: answers 204, and records the first arrival of each webhook. */
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { answerParent } from "../testing/child-process.ts";

@@ -1,7 +1,4 @@
-/**
- * Row 12: the widget's size, its time until it is usable, and its behaviour in trouble, in real Chromium with the whole
- * service.
- */
+/** Row 12: the widget's size, its time until it is usable, and its behaviour in trouble, in Chromium. */
 import { findViolations } from "../e2e/accessibility.ts";
 import { enterCard, playTrouble, type Trouble } from "../e2e/trouble-runs.ts";
 import { payImpatiently } from "./widget-clicks.ts";
@@ -60,10 +57,7 @@ export async function measureWidget(
   }
 }
 
-/**
- * Checks the form empty, with errors and paid, light and dark; the other states and right to left are in npm run
- * test:long.
- */
+/** Checks the form empty, with errors and paid, light and dark; npm run test:long has the other states. */
 async function violationsIn({ shop, browser }: WidgetHarness): Promise<string[]> {
   const found: string[] = [];
   for (const colorScheme of ["light", "dark"] as const) {

@@ -1,7 +1,4 @@
-/**
- * The harness of widget benchmarks: the whole demo with its own PostgreSQL, a merchant's page in front of it, and
- * Chromium.
- */
+/** The harness of widget benchmarks: the whole demo with its own PostgreSQL, a merchant's page, Chromium. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,7 +14,6 @@ import { SandboxControl } from "../testing/sandbox-control.ts";
 
 /** Close it at the end of the run, which removes everything. */
 export type WidgetHarness = TroubleGround & {
-  /** The folder of the roles' logs. */
   readonly stateFolder: string;
   close(): Promise<void>;
 };

@@ -1,7 +1,4 @@
-/**
- * Measures the time from mount to a visible card form, and layout shifts and blocking tasks meanwhile, without any
- * cache.
- */
+/** Measures the time from mount to a visible form, layout shifts and blocking tasks, without a cache. */
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { launchFullBrowser } from "../testing/browser.ts";
 import type { WidgetHarness } from "./widget-harness.ts";

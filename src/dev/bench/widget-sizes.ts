@@ -14,7 +14,6 @@ export type OurSizes = {
   /** The part that the form needs once the service has answered. */
   readonly paymentPart: number;
   readonly actionPart: number;
-  /** The part with stored cards. */
   readonly storedCardsPart: number;
   /** The page around the bank's, on the vault's origin. */
   readonly relay: number;

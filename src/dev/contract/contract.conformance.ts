@@ -1,7 +1,4 @@
-/**
- * The checks that every gateway's sandbox must pass for its connector. Captures one dollar at most, and voids every
- * other hold.
- */
+/** The checks of every gateway's sandbox. Captures one dollar at most, and voids every other hold. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AuthorizeRequest, ChangingCall, Connector, Hold } from "../../gateways/connector.ts";
 import { encodeId } from "../../platform/ids.ts";
@@ -75,7 +72,6 @@ export function describeContract(subject: ContractSubject, account: () => Accoun
   });
 }
 
-/** One account's payments, and the amounts that are still held. */
 class Desk {
   readonly connector: Connector;
   readonly #http = new GatewayHttp();

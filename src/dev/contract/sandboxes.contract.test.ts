@@ -1,6 +1,4 @@
-/**
- * `npm run test:contract`: runs the contract checks at the sandboxes of the gateways whose accounts the variables name.
- */
+/** `npm run test:contract`: runs the contract checks at the sandboxes whose accounts the variables name. */
 import { describe } from "vitest";
 import { readContractVariables } from "../../config/config.ts";
 import { describeContract } from "./contract.conformance.ts";

@@ -59,10 +59,7 @@ async function violationsIn(frame: Frame): Promise<string[]> {
   );
 }
 
-/**
- * A transparent frame shows the ground of the page around it, which axe-core cannot see from inside and takes for
- * white.
- */
+/** A transparent frame shows the ground of the page around it, which axe-core takes for white. */
 async function groundOf(frame: Frame): Promise<string> {
   const element = await frame.frameElement();
   return element.evaluate((start) => {

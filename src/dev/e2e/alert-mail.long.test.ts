@@ -1,6 +1,4 @@
-/**
- * A worker process mails endpoint alerts by its configuration; if it is killed meanwhile, the next one sends the rest.
- */
+/** A worker process mails endpoint alerts; if it is killed meanwhile, the next one sends the rest. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -30,10 +28,7 @@ const startWorker = () =>
     SWITCHYARD_SMTP_FROM: "pay@example.com",
   });
 
-/**
- * Returns a merchant whose alerts go to these addresses, and whose endpoint answers that it is gone, once it is
- * verified.
- */
+/** Returns a merchant whose alerts go to these addresses, and whose verified endpoint answers 410. */
 async function beginWith(addresses: readonly string[]): Promise<Act> {
   fixture.receiver.answerWith({ status: 204 });
   const act = await fixture.begin();

@@ -1,6 +1,4 @@
-/**
- * An operator's tasks on a running installation: erase a customer, rotate every key, lose the database and restore it.
- */
+/** An operator's tasks on a running installation: erase a customer, rotate keys, restore the database. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "pg";

@@ -1,7 +1,4 @@
-/**
- * Reads everything that a run of the demo leaves behind, as Latin-1: logs, databases, their files, NATS, metrics,
- * processes.
- */
+/** Reads everything that a run of the demo leaves behind, as Latin-1: logs, databases, NATS, metrics, processes. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Client, escapeIdentifier } from "pg";

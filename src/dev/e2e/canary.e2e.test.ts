@@ -54,10 +54,7 @@ let browser: Browser;
 let sessions: OpenedSession[];
 /** Begins the references that a merchant gave its orders: it may be everywhere, and shows that the search works. */
 let orderRef: string;
-/**
- * Everything that the browser saw: addresses, referrers, console, storage; and request bodies that hold the card, by
- * address.
- */
+/** Everything that the browser saw: addresses, referrers, console, storage, bodies that hold the card. */
 let seenByBrowser: string;
 let cardSentTo: string[];
 

@@ -1,7 +1,4 @@
-/**
- * Pages that attack the card frame: each is refused by the frame, by the vault's script or by the browser under the
- * vault's headers.
- */
+/** Pages that attack the card frame: each is refused by the frame, the vault's script or the browser. */
 
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
@@ -78,10 +75,7 @@ async function embedUngreeted(): Promise<void> {
   }, address);
 }
 
-/**
- * Returns the form's theme after the next greeting was received: the frame's own listener was registered before this
- * one.
- */
+/** Returns the form's theme after the next greeting: the frame's own listener was registered before. */
 function themeAfterGreeting(): Promise<string> {
   return cardFrame().evaluate(
     () =>
@@ -169,7 +163,6 @@ describe("a window of another origin", () => {
   });
 });
 
-/** Card forms that any frame of the page shows. */
 async function formsOn(open: Page): Promise<number> {
   const counts = await Promise.all(
     open.frames().map((frame) =>

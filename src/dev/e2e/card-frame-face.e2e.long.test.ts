@@ -1,6 +1,4 @@
-/**
- * The card frame's display: problems at their fields, languages, colours, and widths from a phone's to a zoomed page's.
- */
+/** The card frame's display: problems at their fields, languages, colours, and widths. */
 
 import type { BrowserContextOptions, Request } from "playwright-core";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";

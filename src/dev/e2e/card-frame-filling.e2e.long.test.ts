@@ -34,9 +34,7 @@ describe("autofill", () => {
   });
 });
 
-/**
- * Makes Chromium fill the form as if the customer had chosen a stored card; it needs a moment to recognize the form.
- */
+/** Makes Chromium fill the form as if a stored card was chosen; it needs a moment to recognize it. */
 async function fillInByChromium(): Promise<void> {
   const session = await fixture.page.context().newCDPSession(fixture.document);
   await fixture.field("number").click();

@@ -1,7 +1,4 @@
-/**
- * Every test card through the demo shop in a real browser, in real time: the messages to its customer, and the final
- * order page.
- */
+/** Every test card through the demo shop in a real browser, in real time, to the final order page. */
 
 import { describe, type ExpectStatic, it } from "vitest";
 import { authenticationCards } from "../../gateways/sandbox/authentication-cards.ts";

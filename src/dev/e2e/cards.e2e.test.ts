@@ -1,7 +1,4 @@
-/**
- * The outcome of a payment with each test card, with every part of the product real. The slow ones are in
- * cards.long.test.ts.
- */
+/** The outcome of each test card, with every part of the product real. cards.long.test.ts has the slow ones. */
 import { describe, it } from "vitest";
 import { testCards } from "../../gateways/sandbox/test-cards.ts";
 import { forFile } from "../testing/for-file.ts";

@@ -1,7 +1,4 @@
-/**
- * The test cards that take longer than a test run should: a capture past every budget, and the latest execution time of
- * an attempt.
- */
+/** The test cards that take longer than a test run should. */
 import { describe, it } from "vitest";
 import { testCards } from "../../gateways/sandbox/test-cards.ts";
 import { forFile } from "../testing/for-file.ts";

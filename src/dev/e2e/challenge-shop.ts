@@ -24,7 +24,6 @@ const mountScript = `
 
 export type ChallengePage = {
   readonly headers?: Readonly<Record<string, string>>;
-  /** Further fields of the session's creation. */
   readonly fields?: object;
   readonly withReturn?: boolean;
   /** As in browsers of apps, which open no second window. */
@@ -52,7 +51,6 @@ export class ChallengeShop {
     return new ChallengeShop(demo, await MerchantPages.start());
   }
 
-  /** Reports of violations, of every page. */
   get reports(): string[] {
     return this.#pages.reports;
   }

@@ -38,7 +38,6 @@ async function said(child: ChildProcess, expected: string): Promise<void> {
   throw new Error(`it ended without "${expected}":\n${heard}`);
 }
 
-/** Returns the answer of a command of the command line. */
 async function command(...parts: string[]) {
   const { code, out, err } = await runCommand([...parts, ...demo.commandOptions, "--json"]);
   expect({ code, err }).toEqual({ code: 0, err: "" });

@@ -92,7 +92,6 @@ export const emptyTour: readonly TourStop[] = [
 // Pages of a busy machine take seconds.
 const stopMs = 30_000;
 
-/** Goes to a stop and has its page as it is to be seen. */
 export async function arrive(page: Page, stop: TourStop, base: { origin: string; merchant: string }): Promise<void> {
   page.setDefaultTimeout(stopMs);
   await page.goto(base.origin + (stop.path.startsWith("/") ? stop.path : `${base.merchant}/${stop.path}`));

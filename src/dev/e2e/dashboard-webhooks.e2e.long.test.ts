@@ -25,7 +25,6 @@ const isSaid = (text: string | RegExp) => card().getByText(text).first().waitFor
 
 const pay = async () => (await checkout.pay("4242424242424242")).sessionId!;
 
-/** Makes every proof so old that it is required again. */
 async function expireProof(): Promise<void> {
   await demo.accountsQuery("UPDATE sign_in SET proved_at = proved_at - interval '15 minutes'");
 }

@@ -198,7 +198,6 @@ describe("the dashboard's port", () => {
   });
 });
 
-/** Makes every proof so old that it is required again. */
 async function expireProof(): Promise<void> {
   await demo.accountsQuery("UPDATE sign_in SET proved_at = proved_at - interval '15 minutes'");
 }

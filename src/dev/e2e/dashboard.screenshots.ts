@@ -1,6 +1,4 @@
-/**
- * Pictures of the dashboard's pages, to be looked at: `npm run screenshots -- dashboard` writes them into screenshots/.
- */
+/** Pictures of the dashboard, to be looked at: `npm run screenshots -- dashboard` writes them. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { createDashboardClient } from "../../client/dashboard-client.ts";

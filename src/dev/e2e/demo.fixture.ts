@@ -18,7 +18,6 @@ export type TestDemo = Demo & {
   readonly postgresUrl: string;
   /** The folder of that PostgreSQL's files, with the write-ahead log. */
   readonly postgresDataFolder: string;
-  /** Runs a statement on the accounts database, as its owner. */
   accountsQuery(text: string): Promise<void>;
 };
 

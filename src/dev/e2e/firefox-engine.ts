@@ -1,7 +1,4 @@
-/**
- * Firefox as Debian has it, driven by WebDriver BiDi (https://w3c.github.io/webdriver-bidi/), which it speaks by
- * itself.
- */
+/** Firefox as Debian has it, driven by WebDriver BiDi (https://w3c.github.io/webdriver-bidi/). */
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -18,14 +18,12 @@ const folder = join(testStateFolder, `medusa-${medusaVersion}`);
 const cli = join(folder, "node_modules", "@medusajs", "cli", "cli.js");
 const admin = { email: "admin@example.com", password: randomBytes(12).toString("hex") };
 const providerId = "pp_switchyard_switchyard";
-/** The provider that captures later. */
 export const laterProviderId = "pp_switchyard_later";
 const providerIds = [providerId, laterProviderId];
 
 type MedusaOptions = {
   readonly port: number;
   readonly storefront: string;
-  /** The options of docs/medusa.md. */
   readonly provider: Readonly<Record<string, unknown>>;
 };
 
@@ -66,7 +64,6 @@ async function writeHook(): Promise<void> {
   await writeFile(join(hooks, "complete-cart.js"), hook);
 }
 
-/** A running Medusa with one product. */
 export class MedusaShop {
   readonly origin: string;
   readonly #child: ChildProcess;
@@ -141,14 +138,12 @@ export class MedusaShop {
     await gone;
   }
 
-  /** A call of the admin API. */
   // biome-ignore lint/suspicious/noExplicitAny: Medusa's answers, of which tests read a few fields.
   async admin(path: string, body?: object): Promise<any> {
     const headers = { "content-type": "application/json", authorization: `Bearer ${this.#token}` };
     return call(`${this.origin}/admin${path}`, headers, body);
   }
 
-  /** A call of the store API, as a customer's page makes it. */
   // biome-ignore lint/suspicious/noExplicitAny: Medusa's answers, of which tests read a few fields.
   async store(path: string, body?: object): Promise<any> {
     const headers = { "content-type": "application/json", "x-publishable-api-key": this.publishableKey };

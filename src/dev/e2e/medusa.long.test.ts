@@ -60,7 +60,6 @@ async function command(...parts: string[]) {
   return JSON.parse(out);
 }
 
-/** Opens the guide's page for a new cart. */
 async function checkOut(path = "/checkout") {
   const cartId = await medusa.fillCart();
   const page = await browser.newPage();

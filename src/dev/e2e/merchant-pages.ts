@@ -8,7 +8,6 @@ export type ServedPage = { readonly body: string; readonly headers?: Readonly<Re
 /** One merchant's origin. Pages are set by their path and served as they are at that moment. */
 export class MerchantPages {
   readonly pages = new Map<string, ServedPage>();
-  /** Bodies of the reports that browsers posted to `/reports`. */
   readonly reports: string[] = [];
   readonly #server: Server;
 

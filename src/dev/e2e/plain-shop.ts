@@ -50,7 +50,6 @@ export class PlainShop {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Creates a session and returns the page that shows it. */
   async sell(fields: object = {}): Promise<{ readonly session: OpenedSession; readonly url: string }> {
     const session = await this.api.open(fields);
     this.#sessions.set(session.sessionId, session);
@@ -58,7 +57,6 @@ export class PlainShop {
     return { session, url: `${this.origin}/${session.sessionId}` };
   }
 
-  /** Returns the callbacks of the session's pages, in order. */
   resultsOf({ sessionId }: Pick<OpenedSession, "sessionId">): readonly ReceivedCallback[] {
     return (this.#callbacks.get(sessionId) ?? []).map(({ name, result }) => ({ name, result }));
   }

@@ -1,7 +1,4 @@
-/**
- * Two edges, a worker and a vault with many connections each, over five server connections a database: every payment
- * goes through.
- */
+/** Two edges, a worker and a vault over five server connections a database: every payment goes through. */
 import { mkdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,7 +1,4 @@
-/**
- * A shop's folder with `@switchyard/widget` and React installed, whose pages are type-checked and bundled as a shop
- * would.
- */
+/** A shop's folder with `@switchyard/widget` and React, type-checked and bundled as a shop would. */
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

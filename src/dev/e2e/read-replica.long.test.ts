@@ -1,7 +1,4 @@
-/**
- * A primary with a real streaming replica: lists come from the replica while it keeps up, everything else from the
- * primary.
- */
+/** A primary with a real replica: lists come from it while it keeps up, all else from the primary. */
 import { mkdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";

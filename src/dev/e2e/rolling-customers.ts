@@ -26,7 +26,6 @@ const lookEveryMs = 25;
 
 /** One customer after the other at one shop, whose calls are never repeated: a failed call is recorded as a failure. */
 export class Customers {
-  /** Public ids of the sessions that were paid. */
   readonly paid: string[] = [];
   readonly failures: string[] = [];
   /** Number of answers that asked for another connection next time. */

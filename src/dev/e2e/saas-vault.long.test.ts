@@ -18,7 +18,6 @@ import { MerchantPages } from "./merchant-pages.ts";
 const number = "4242424242424242";
 const settings: Record<string, string> = {};
 const grants: string[] = [];
-/** The names of the cards at the proxy. */
 const tokens: string[] = [];
 
 let emulator: VaultEmulatorProcess;
@@ -28,7 +27,6 @@ let pages: MerchantPages;
 let merchant: ApiCheckout;
 let context: BrowserContext;
 let page: Page;
-/** The callbacks of the merchant's page, and its requests. */
 let reported: [string, unknown][];
 let addresses: string[];
 

@@ -83,7 +83,6 @@ async function startKeptDemo() {
   };
 }
 
-/** Accepts every event, as a merchant's server that works. */
 async function acceptWebhooks(): Promise<Server> {
   const server = createServer((request, response) => {
     request.resume();

@@ -1,7 +1,4 @@
-/**
- * The widget on a page with the policy of docs/security.md: three named hosts, Trusted Types, nothing embedded without
- * its consent.
- */
+/** The widget on a page with the policy of docs/security.md: three hosts, Trusted Types. */
 
 import { createHash } from "node:crypto";
 import type { BrowserContext, Page } from "playwright-core";

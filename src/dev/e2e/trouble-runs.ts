@@ -1,7 +1,4 @@
-/**
- * Payments whose connection, page or service fails during the submission, many at once, and the callbacks of their
- * pages.
- */
+/** Payments whose connection, page or service fails during the submission, many at once. */
 
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import type { PaymentSessionJson } from "../../../gen/payments/v1/payment_session_pb.ts";

@@ -1,7 +1,4 @@
-/**
- * An endpoint beside the shop's: shows all deliveries of a demo to both stock verifiers, and keeps their bytes and
- * sequence.
- */
+/** An endpoint beside the shop's: shows all deliveries of a demo to both stock verifiers. */
 import { createDashboardClient } from "../../client/dashboard-client.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { type ReceivedRequest, Receiver } from "../testing/receiver.ts";
@@ -22,10 +19,7 @@ export async function auditWebhooks(demo: TestDemo): Promise<WebhookAudit> {
   const { verified } = await dashboard.endpoints.verifyWebhookEndpoint({ ...scope, endpointId: endpoint!.endpointId! });
   dashboard.close();
   return {
-    /**
-     * Rejects if a verifier objected, a repeat had other bytes, a session's first attempts had a gap, or nothing
-     * arrived.
-     */
+    /** Rejects if a verifier objected, a repeat had other bytes, a sequence had a gap, or nothing arrived. */
     async finish() {
       await receiver.close();
       await checker.finish();

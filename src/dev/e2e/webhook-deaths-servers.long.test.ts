@@ -1,7 +1,4 @@
-/**
- * nats-server, PostgreSQL and a receiver that die during a webhook's delivery: workers continue by themselves and
- * nothing is lost.
- */
+/** nats-server, PostgreSQL and a receiver that die during a delivery: workers continue by themselves. */
 
 import { beforeEach, describe, expect, it } from "vitest";
 import { ReceiverProcess } from "../simulation/webhooks/receiver-process.ts";

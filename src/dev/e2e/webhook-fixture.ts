@@ -100,7 +100,6 @@ export class Act {
   }
 }
 
-/** Servers, gates and one receiver for a file of tests. */
 export class WebhookFixture {
   readonly site: WebhookSite;
   readonly receiver: Receiver;

@@ -1,6 +1,4 @@
-/**
- * Whole payments and their webhooks: bytes, sequence, signatures; and the guide's parts that are generated from them.
- */
+/** Whole payments and their webhooks: bytes, sequence, signatures; and the guide's generated parts. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";

@@ -1,7 +1,4 @@
-/**
- * A developer's work with webhooks, by command: real processes, and a receiver that verifies with the published
- * packages.
- */
+/** A developer's work with webhooks, by command, with a receiver that uses the published packages. */
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

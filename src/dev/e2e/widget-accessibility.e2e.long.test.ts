@@ -1,7 +1,4 @@
-/**
- * The widget and the card frame before axe-core, in the states and looks that differ most;
- * widget-accessibility.long.test.ts has all.
- */
+/** The widget and the card frame before axe-core; widget-accessibility.long.test.ts has all looks. */
 import { describe, expect, it } from "vitest";
 import { forFile } from "../testing/for-file.ts";
 import { findViolations } from "./accessibility.ts";

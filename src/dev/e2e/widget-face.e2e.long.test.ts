@@ -1,6 +1,4 @@
-/**
- * The widget's display around the card frame: merchant, accepted cards, the page's theme, and texts for every outcome.
- */
+/** The widget's display around the card frame: merchant, accepted cards, the page's theme, texts. */
 
 import type { BrowserContextOptions } from "playwright-core";
 import { afterEach, describe, expect, it } from "vitest";

@@ -1,7 +1,4 @@
-/**
- * A merchant's page with the widget in a real browser, the real vault behind it, and a CheckoutService that the test
- * decides.
- */
+/** A merchant's page with the widget, the real vault, and a CheckoutService that the test decides. */
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -72,7 +69,6 @@ export class WidgetFixture {
   readonly page: Page;
   /** The options of the page's script beside its callbacks; a test may change it before it opens the page. */
   mountOptions: Record<string, unknown> = {};
-  /** The callbacks of the merchant's page, over all reloads. */
   readonly calls: [string, unknown][] = [];
   /** By path; `/` and `/mount.js` exist unless a test replaces them. */
   readonly merchantFiles = new Map<string, MerchantFile>();
@@ -158,7 +154,6 @@ export class WidgetFixture {
     };
   }
 
-  /** Makes the session one of a customer with a reference. */
   offerStoredCards(): void {
     const { vault } = this.mountOptions as { vault: object };
     this.mountOptions = { ...this.mountOptions, vault: { ...vault, storedCards: true } };
@@ -167,7 +162,6 @@ export class WidgetFixture {
       this.merchantFiles.set("/", { ...page, body: `${page.body}`.replace('"vault":{', '$&"storedCards":true,') });
   }
 
-  /** Passes a fresh session to the widget. */
   async update({ sessionId, clientSecret, vault }: Record<string, unknown>): Promise<void> {
     await this.page.evaluate(`widget.update(${JSON.stringify({ sessionId, clientSecret, vault })})`);
   }

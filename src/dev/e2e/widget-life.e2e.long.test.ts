@@ -1,7 +1,4 @@
-/**
- * The widget comes and goes as pages do: unmounted at any moment, mounted twice, given another session, without its
- * button.
- */
+/** The widget comes and goes: unmounted at any moment, mounted twice, given another session. */
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { emulatorSession } from "../testing/checkout-emulator.ts";

@@ -1,7 +1,4 @@
-/**
- * The widget's parts fail to load, or load late: it retries, reports it after a while, and offers its customer another
- * attempt.
- */
+/** The widget's parts fail to load, or load late: it retries, reports it, and offers another attempt. */
 
 import { createHash } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";

@@ -1,7 +1,4 @@
-/**
- * The widget when the connection, the service or the time fails: the customer sees the true outcome, once, and pays
- * once.
- */
+/** The widget when connection, service or time fail: the customer sees the true outcome and pays once. */
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { forFile } from "../testing/for-file.ts";

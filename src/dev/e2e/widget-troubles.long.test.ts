@@ -1,7 +1,4 @@
-/**
- * Two hundred payments each whose connection fails for ten seconds, whose page is reloaded and whose service is killed,
- * during submission.
- */
+/** Two hundred payments each with a failing connection, a reloaded page and a killed service. */
 
 import { describe, expect, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";

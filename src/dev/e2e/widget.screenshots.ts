@@ -1,7 +1,4 @@
-/**
- * Pictures of the widget in every state, to be looked at: `npm run screenshots -- widget` writes them into
- * screenshots/.
- */
+/** Pictures of the widget in every state, to be looked at: `npm run screenshots -- widget` writes them. */
 
 import { describe, it } from "vitest";
 import { forFile } from "../testing/for-file.ts";

@@ -20,7 +20,6 @@ const read = async (path: string): Promise<[number, string]> => {
   return [response.status, await response.text()];
 };
 
-/** Returns the worker's readiness after its check. */
 async function readReady(): Promise<[number, string]> {
   await expect.poll(() => read("/ready"), patience).not.toEqual([503, "test: event stream unchecked\n"]);
   return read("/ready");

@@ -1,6 +1,4 @@
-/**
- * Writes the npm package `@switchyard/client` into a folder: the merchants' REST client and webhook verification.
- */
+/** Writes the npm package `@switchyard/client`: the merchants' REST client and webhook verification. */
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";

@@ -1,7 +1,4 @@
-/**
- * Tests deploy/compose.yaml: valid by the schema of compose files, hardened, and with settings that every role starts
- * with.
- */
+/** Tests deploy/compose.yaml: valid by its schema, hardened, and with settings that every role starts with. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2019 } from "ajv/dist/2019.js";

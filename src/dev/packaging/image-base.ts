@@ -1,7 +1,4 @@
-/**
- * The base of the container image, made on this machine instead of pulled: Debian by debootstrap, Node from its npm
- * package, npm.
- */
+/** The base of the container image, made on this machine: Debian by debootstrap, Node and npm. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { copyFile, mkdir, mkdtemp, rename, rm } from "node:fs/promises";

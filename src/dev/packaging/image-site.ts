@@ -82,7 +82,6 @@ export class ImageSite {
     return this.#start("sandbox", service, new Map(Object.entries(settings)));
   }
 
-  /** Stops what still runs, and removes everything. */
   close(): Promise<void> {
     return this.#stack.disposeAsync();
   }

@@ -37,7 +37,6 @@ export class ImageStore {
     return store;
   }
 
-  /** Makes an image of an archive of a root file system. */
   async importArchive(archive: string, image: string): Promise<void> {
     const container = await this.#buildah("from", "scratch");
     await this.#buildah("add", "--quiet", container, archive, "/");
@@ -65,7 +64,6 @@ export class ImageStore {
     return Docker.config as ImageConfig;
   }
 
-  /** Returns the size of an image in words, uncompressed. */
   async sizeOf(image: string): Promise<string> {
     const [found] = JSON.parse(await this.#buildah("images", "--json", image));
     return found.size as string;

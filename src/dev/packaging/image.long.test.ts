@@ -83,7 +83,6 @@ async function becomesHealthy(container: Container): Promise<Container> {
   throw new Error(`${container.name} is not healthy: ${last}\n${container.logTail}`);
 }
 
-/** Starts every role, each after those that it calls. */
 async function startRoles() {
   const { ports } = site.addresses;
   const start = async (service: string, metricsPort: number) =>

@@ -1,7 +1,4 @@
-/**
- * Tests deploy/Dockerfile: clean by a linter, hardened as docs/deploying.md says, and with everything that a role
- * loads.
- */
+/** Tests deploy/Dockerfile: clean by a linter, hardened, and with everything that a role loads. */
 import { readdirSync, readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";

@@ -31,10 +31,7 @@ export function countLicences(packages: LockedPackages): ReadonlyMap<string, num
   return counts;
 }
 
-/**
- * Evaluates an SPDX expression: one side of OR is enough, each side of AND is needed. Nested brackets are not
- * supported.
- */
+/** Evaluates an SPDX expression: one side of OR is enough. Nested brackets are not supported. */
 function isAllowed(expression: string, allowed: readonly string[]): boolean {
   const bare = expression.replace(/^\((.*)\)$/, "$1");
   if (/[()]/.test(bare)) return false;

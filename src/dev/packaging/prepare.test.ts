@@ -1,7 +1,4 @@
-/**
- * Tests deploy/compose/prepare.sh: it makes every secret of compose.yaml, adds those of a newer version, and keeps the
- * rest.
- */
+/** Tests deploy/compose/prepare.sh: it makes every secret, adds those of a newer version, keeps the rest. */
 import { execFile, spawnSync } from "node:child_process";
 import { X509Certificate } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

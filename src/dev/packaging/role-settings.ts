@@ -1,7 +1,4 @@
-/**
- * Reads the settings that a manifest gives to a role as the role itself would, with generated secrets in the mounted
- * files.
- */
+/** Reads the settings of a manifest as the role itself would, with generated secrets in mounted files. */
 import { randomBytes } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,4 @@
-/**
- * `npm run supply-chain`: checks licences and known vulnerabilities, and writes a list of parts (SBOM) of the project.
- */
+/** `npm run supply-chain`: checks licences and known vulnerabilities, and writes an SBOM. */
 import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -30,7 +30,6 @@ export class FakeMachine {
     writeFileSync(join(this.checkout, path), text);
   }
 
-  /** The calls of commands so far, with their arguments. */
   get calls(): string[] {
     return existsSync(this.#notes) ? readFileSync(this.#notes, "utf8").trim().split("\n") : [];
   }

@@ -11,7 +11,6 @@ import type { Observed } from "./observed.ts";
 import type { Stage } from "./simulated-process.ts";
 import type { SqlServer } from "./sql-server.ts";
 
-/** A run with braking. */
 export type BrakingPlan = {
   /** Time of the hold, or of the declines of the testers' cards. */
   readonly atMs: number;
@@ -23,7 +22,6 @@ export type BrakingPlan = {
   readonly hidesBrowser: boolean;
 };
 
-/** Share of the runs with braking. */
 const brakingRuns = 0.05;
 
 /** Draws the braking of a run; undefined in most runs. */
@@ -131,7 +129,6 @@ export class Braking {
       await this.#parts.server.observe(`DELETE FROM ${table} WHERE merchant_id = '${this.#parts.merchantId}'`);
   }
 
-  /** Checks the session after each of its changes. */
   async check(now: Observed, before: Observed | undefined): Promise<void> {
     const { plan, violate } = this.#parts;
     if (plan === undefined) return;
@@ -177,7 +174,6 @@ function findWrongStop({ attempts, session }: Observed): string | undefined {
 const declines = ["HARD_DECLINE", "SOFT_DECLINE"];
 const failures = ["TIMEOUT", "GATEWAY_ERROR"];
 
-/** The fingerprint of the run's card. */
 function cardOf(seed: number): string {
   return `c${seed.toString(16).padStart(31, "0")}`;
 }

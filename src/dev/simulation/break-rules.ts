@@ -1,6 +1,4 @@
-/**
- * Removes rules from the code, from the schema or from both, and reports the violations that the simulation then finds.
- */
+/** Removes rules from code and schema, and reports the violations that the simulation then finds. */
 import { type BrokenCopy, createBrokenCopy, type RuleRemoval } from "./broken-copy.ts";
 import type { Rule } from "./rules/rule.ts";
 import { rules } from "./rules/rules.ts";
@@ -11,7 +9,6 @@ import { replay, simulate } from "./simulate.ts";
 /** The part from which a rule is removed. `withOthers`: this rule everywhere, and the rules that cover it. */
 export type Variant = "code" | "database" | "both" | "withOthers";
 
-/** The result of one removal. */
 export type Finding = {
   readonly rule: Rule;
   readonly variant: Variant;

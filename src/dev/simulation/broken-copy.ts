@@ -1,7 +1,4 @@
-/**
- * Copies the code and removes rules from the copy, for the simulation to run: the product itself has no switch for
- * that.
- */
+/** Copies the code and removes rules from the copy: the product itself has no switch for that. */
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

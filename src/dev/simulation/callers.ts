@@ -37,7 +37,6 @@ const browser = {
   language: "en",
 };
 
-/** Everyone who sends requests about a run's session. */
 export class Callers {
   readonly #parts: RpcContextParts;
 

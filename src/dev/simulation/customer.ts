@@ -50,7 +50,6 @@ export class Customer {
     this.#forgesAtMs = parts.forgesAtMs;
   }
 
-  /** True while the customer or the bank will still act. */
   get isActing(): boolean {
     return this.#acts > 0;
   }

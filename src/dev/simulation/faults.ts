@@ -66,7 +66,6 @@ export class Faults {
     return this.#dice.between(min, max);
   }
 
-  /** Draws the time that a dead process stays away. */
   restartMs(): number {
     return this.#dice.between(100, 30 * second);
   }

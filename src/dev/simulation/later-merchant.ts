@@ -17,7 +17,6 @@ type Parts = {
   readonly observed: () => Observed;
   readonly isRestored: () => boolean;
   readonly violate: (violation: string | undefined) => void;
-  /** Called after an act at the gateway. */
   readonly onByHand: () => void;
 };
 
@@ -37,7 +36,6 @@ export class LaterMerchant {
     this.#parts = parts;
   }
 
-  /** True while the merchant or the person will still act. */
   get isActing(): boolean {
     return this.#acts > 0;
   }

@@ -10,7 +10,6 @@ export type PlannedOrder = {
   readonly amountMinor?: number;
 };
 
-/** A run whose merchant captures later. */
 export type LaterSchedule = {
   /** Time for which every gateway surely holds. Ours ends after half of it. */
   readonly holdLifeMs: number;

@@ -1,6 +1,4 @@
-/**
- * One process of the service in a run, with its loops. Turns that would find nothing are skipped: they change no row.
- */
+/** One process of the service, with its loops. Turns that would find nothing are skipped. */
 
 import type { Core } from "../../core/core.ts";
 import { expireOnce } from "../../core/expire-sessions.ts";
@@ -68,7 +66,6 @@ export class Member {
     return this.#core;
   }
 
-  /** Starts its loops. */
   start(): void {
     this.onChange();
     this.expireWhenDue();
@@ -83,7 +80,6 @@ export class Member {
     this.#refundWhenDue();
   }
 
-  /** Releases its connections to the database. */
   abandon(): Promise<void> {
     return this.#pool.abandon();
   }

@@ -17,7 +17,6 @@ type MerchantParts = {
   readonly merchantId: string;
   readonly plan: RefundSchedule | undefined;
   readonly gatewayOf: (connectionId: string) => SimulatedGateway;
-  /** Called after a refund by hand. */
   readonly onByHand: () => void;
 };
 
@@ -33,7 +32,6 @@ export class Merchant {
     this.#parts = parts;
   }
 
-  /** True while the merchant or the person will still act. */
   get isActing(): boolean {
     return this.#acts > 0;
   }

@@ -103,10 +103,7 @@ export class NotificationCarrier {
   }
 }
 
-/**
- * True if a gateway that captured an attempt's money has reported it: by its notification, or at once if it can be
- * read.
- */
+/** True if a gateway that captured an attempt's money has reported it, or can be read. */
 export function isReportedCaptured(
   reference: string,
   gateways: readonly SimulatedGateway[],

@@ -1,7 +1,6 @@
 /** Reads the current rows of a run's session, without any code of the product. */
 import type { QueryResult } from "pg";
 
-/** The columns of an attempt that the checks use. */
 export type ObservedAttempt = {
   readonly id: string;
   readonly sequence: number;
@@ -23,7 +22,6 @@ export type ObservedAttempt = {
   readonly round: number;
 };
 
-/** The columns of an authentication that the checks use. */
 export type ObservedAuthentication = {
   readonly id: string;
   readonly attempt_id: string | null;
@@ -41,7 +39,6 @@ export type ObservedAuthentication = {
   readonly returned_sealed: string | null;
 };
 
-/** The columns of a refund that the checks use. */
 export type ObservedRefund = {
   readonly id: string;
   readonly status: string;
@@ -54,7 +51,6 @@ export type ObservedRefund = {
   readonly succeeded_at: string | null;
 };
 
-/** The columns of a session that the checks use. */
 export type ObservedSession = {
   readonly id: string;
   readonly status: string;
@@ -92,7 +88,6 @@ export type Shown = {
   readonly attempts: readonly { readonly status: string; readonly gateway: string }[];
 };
 
-/** The columns of an event that the checks use. */
 type ObservedEvent = {
   readonly type: string;
   readonly sequence: number;
@@ -108,7 +103,6 @@ export type Kept = {
   readonly hasItem: boolean;
 };
 
-/** One moment of a session. */
 export type Observed = {
   readonly session: ObservedSession;
   readonly attempts: readonly ObservedAttempt[];
@@ -208,7 +202,6 @@ export function observedQuery(
   };
 }
 
-/** Converts the result of the statement above. */
 export function observedOf({ rows }: QueryResult): Observed {
   return rows[0] as Observed;
 }
@@ -218,7 +211,6 @@ export function describeEnd({ session: { status, phase } }: Observed, violation:
   return phase === "DONE" || violation !== undefined ? status : `${status} and left to a person`;
 }
 
-/** Formats one line for the history. */
 export function describeObserved({ session, attempts, authentications, events, refunds }: Observed): string {
   const steps = attempts.map((attempt) => {
     const ordered = attempt.capture_ordered_at === null ? "" : " capture ordered";

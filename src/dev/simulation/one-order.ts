@@ -22,7 +22,6 @@ export class OneOrder {
     this.#parts = parts;
   }
 
-  /** True while the other session will still act. */
   get isActing(): boolean {
     return this.#rival?.isActing === true;
   }

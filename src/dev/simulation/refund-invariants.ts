@@ -18,7 +18,6 @@ const sumOf = (refunds: readonly { amountMinor: number }[]) =>
   refunds.reduce((sum, { amountMinor }) => sum + amountMinor, 0);
 const isStanding = ({ status }: MadeRefund) => status !== "failed";
 
-/** Returns the first promise about refunds that is broken now. */
 export function findRefundViolation(moment: RefundMoment): string | undefined {
   const { refundsMade, authorizations } = moment;
   if (refundsMade.length === 0 && moment.observed.refunds.length === 0) return undefined;

@@ -28,10 +28,8 @@ export type RefundBehaviour = {
 /** The behaviour in a run whose merchant asks for none. */
 export const noRefunds: RefundBehaviour = { onRefund: "refuse", takesMs: 0, returnsAfterMs: 0, allowsMore: false };
 
-/** The refunds of a run. */
 export type RefundSchedule = {
   readonly requests: readonly PlannedRefund[];
-  /** A refund that a person makes at the gateway after the capture. */
   readonly byHand: { readonly afterMs: number; readonly amountMinor: number } | undefined;
   /** By index of the accounts. */
   readonly behaviours: readonly RefundBehaviour[];
@@ -43,7 +41,6 @@ export type RefundSchedule = {
 const minuteMs = 60_000;
 /** Time for which a simulated gateway remembers the key of a refund: short, so that many runs outlive it. */
 export const refundKeyLifeMs = 20 * minuteMs;
-/** Share of the runs in which the merchant refunds. */
 const refundingRuns = 0.06;
 
 /** Draws the refunds of a run of this price and of so many accounts; undefined in most runs. */

@@ -8,7 +8,6 @@ import type { Timeline } from "./timeline.ts";
 export class RequestsSeen {
   /** Captures that were sent and may still be executed. */
   readonly capturesOnTheirWay = new Map<string, number>();
-  /** Times of the last voids. */
   readonly voidsSentAt = new Map<string, Date>();
   readonly #authorized = new Set<string>();
   readonly #completions = new Map<string, number>();

@@ -10,9 +10,7 @@ import type { Dice } from "./dice.ts";
 import type { SqlServer } from "./sql-server.ts";
 import type { Timeline } from "./timeline.ts";
 
-/** The acts of the other session. */
 export type RivalPlan = {
-  /** Time of its gateway's hold. */
   readonly holdsAtMs: number;
   /** Time from the hold to its capture, or to the refusal of it. */
   readonly decidedAfterMs: number;
@@ -64,7 +62,6 @@ export function drawRival(dice: Dice, priceMinor: number): RivalPlan | undefined
 const patience = "set_config('lock_timeout', '30', true)";
 const againMs = 5;
 
-/** The parts of the run that the other session uses. */
 export type RivalParts = {
   readonly server: SqlServer;
   readonly timeline: Timeline;
@@ -77,7 +74,6 @@ export type RivalParts = {
   readonly onDone: () => Promise<void>;
 };
 
-/** The other session of a run. */
 export class Rival {
   readonly #parts: RivalParts;
   readonly id: string;
@@ -91,7 +87,6 @@ export class Rival {
     this.#attemptId = `${sessionId.slice(0, -6)}0000ab`;
   }
 
-  /** True while it will still act. */
   get isActing(): boolean {
     return this.#acts > 0;
   }

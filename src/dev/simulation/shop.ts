@@ -43,7 +43,6 @@ export class Shop {
     if (parts.plan !== undefined) this.#after(parts.plan.atMs, () => this.#ask(1));
   }
 
-  /** True while the merchant will still act. */
   get isActing(): boolean {
     return this.#acts > 0;
   }

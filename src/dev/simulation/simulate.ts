@@ -93,10 +93,7 @@ export type SimulationOptions = {
   readonly onResult: (result: RunResult) => boolean;
 };
 
-/**
- * Resolves when every seed is played, enough violations are found, or the signal fires. Rejects when a run itself
- * breaks.
- */
+/** Resolves when every seed is played, enough violations are found, or the signal fires. */
 export async function simulate(options: SimulationOptions): Promise<void> {
   const end = options.from + options.seeds;
   let next = options.from;
@@ -119,7 +116,6 @@ export async function simulate(options: SimulationOptions): Promise<void> {
   await Promise.all(Array.from({ length: options.processes }, runOne));
 }
 
-/** Plays one seed again for its history. */
 export async function replay(
   options: Pick<SimulationOptions, "serverUrl" | "root" | "withoutInSchema"> & { seed: number },
 ): Promise<RunResult> {

@@ -56,7 +56,6 @@ export type Sent =
     };
 
 export type GatewayWorld = {
-  /** Returns the account of these credentials. */
   gatewayOf(connectionId: string): SimulatedGateway;
   onSent(sent: Sent): void;
   readonly unheardCapturesUntilMs: number;
@@ -90,7 +89,6 @@ const broken: Unknown = { type: "unknown", kind: "GATEWAY_ERROR", reason: "no wh
 // After this time nothing waits for the answer to a capture, a void or a look-up, but it may still be executed.
 const settlingLateMs = 120_000;
 
-/** The connection between one process and one gateway. */
 export class SimulatedConnector implements Connector {
   readonly gateway: Gateway;
   readonly canRead: boolean;

@@ -1,7 +1,4 @@
-/**
- * A gateway's own records: its holds, captures and voids. Requests reach it late, twice or never; that is the network's
- * concern.
- */
+/** A gateway's own records: its holds, captures and voids. The network delays, repeats and loses. */
 
 import type { NotificationKind } from "../../gateways/connector.ts";
 import type { Declined } from "../../gateways/declines.ts";
@@ -52,7 +49,6 @@ export type Payment = { readonly attemptReference: string; readonly amountMinor:
 export type Authorization = Payment & {
   readonly gatewayReference: string;
   state: "held" | "captured" | "voided" | "declined";
-  /** Number of times the money was captured. */
   captures: number;
   captureRefused: boolean;
   captureFailed: boolean;

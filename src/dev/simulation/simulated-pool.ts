@@ -1,7 +1,4 @@
-/**
- * A process's connections to PostgreSQL, which `Database` uses in a run: every statement is an await at which the
- * process can die.
- */
+/** A process's connections to PostgreSQL: every statement is an await at which the process can die. */
 import { EventEmitter } from "node:events";
 import type { Pool, QueryResult } from "pg";
 import { idempotencyWaitMs, idleInTransactionMs } from "../../limits.ts";
@@ -25,7 +22,6 @@ export class SimulatedPool {
     this.#parts = parts;
   }
 
-  /** The methods of a pool that `Database` calls. */
   asPool(): Pool {
     return this as unknown as Pool;
   }

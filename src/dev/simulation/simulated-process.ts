@@ -4,7 +4,6 @@ import type { Faults } from "./faults.ts";
 import type { History } from "./history.ts";
 import type { Timeline } from "./timeline.ts";
 
-/** The state that a run shares between its processes. */
 export type Stage = {
   readonly timeline: Timeline;
   readonly dice: Dice;
@@ -25,7 +24,6 @@ type Awaited<Value> = {
   readonly reject: (error: unknown) => void;
 };
 
-/** One process, which may die at every await. */
 export class SimulatedProcess {
   readonly name: string;
   /** Called when it is killed, and again after every start. */

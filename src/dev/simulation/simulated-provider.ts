@@ -78,7 +78,6 @@ export class ProviderWorld {
 
 const lost: Unavailable = { type: "unavailable", reason: "no answer in time" };
 
-/** The connection between one process and the provider. */
 export class SimulatedProvider implements AuthenticationProvider {
   readonly gateway = "SANDBOX_3DS";
   readonly credentialFields = [];

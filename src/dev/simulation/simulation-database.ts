@@ -26,16 +26,11 @@ export type SimulationDatabase = {
   ): Promise<void>;
   /** Makes the second credentials of every account those in use; `begin` makes it the first again. */
   rotateCredentials(): Promise<void>;
-  /**
-   * Start time of the next run: long after the one before, whose rows are then too old for any of the product's
-   * windows.
-   */
+  /** Start time of the next run: so much later that the rows before it are too old for any window. */
   nextEpochMs(): number;
-  /** The number of runs that have begun. */
   readonly runs: number;
   /** Removes the sessions that are not done. Other rows stay, and so do the plans of statements, which `clear` discards. */
   removeOpen(): Promise<void>;
-  /** Removes the rows of all runs. */
   clear(): Promise<void>;
   drop(): Promise<void>;
 };

@@ -1,7 +1,4 @@
-/**
- * Plays ten thousand seeds of the simulation that no earlier run has played, removes every rule, and plays seeds in other
- * orders.
- */
+/** Plays ten thousand new seeds, removes every rule, and plays seeds in other orders. */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";

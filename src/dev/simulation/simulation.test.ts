@@ -38,7 +38,6 @@ beforeAll(async () => {
 });
 afterAll(() => server?.stop());
 
-/** Returns what the command prints of a seed. */
 async function replayed(seed: number): Promise<string> {
   const { history, status, violation } = await replay({ serverUrl: server.url, root, seed });
   return `${history.join("\n")}\n\nSeed ${seed}: ${violation ?? `${status}, 0 violations`}\n`;

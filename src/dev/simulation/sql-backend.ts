@@ -3,7 +3,6 @@ import type { Duplex } from "node:stream";
 import { Client, type QueryConfig, type QueryResult } from "pg";
 import { bindToCore } from "./one-core.ts";
 
-/** A statement as the driver accepts it. */
 export type Query = string | { readonly text: string; readonly name?: string; readonly values?: unknown[] };
 
 /** The end of a statement. `observed` is what the watching query, sent with it, read right after it. */

@@ -7,7 +7,6 @@ const lineEveryMs = 10_000;
 // Seeds take from some milliseconds to seconds: a rate of fewer of them changes from line to line.
 const seedsOfEstimate = 1_000;
 
-/** The seeds played and the violations found so far. */
 export class SimulationTally {
   readonly #bar: SingleBar;
   readonly #startedAt = performance.now();

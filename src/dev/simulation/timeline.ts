@@ -20,7 +20,6 @@ export class Timeline {
     return this.#nowMs;
   }
 
-  /** Runs something after this many milliseconds. */
   after(delayMs: number, run: Event["run"]): void {
     const event = { atMs: this.#nowMs + delayMs, order: this.#dice.between(0, ordersMax), run };
     const later = this.#queue.findIndex((other) => isBefore(event, other));

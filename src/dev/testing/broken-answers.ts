@@ -1,7 +1,4 @@
-/**
- * Answers that prove nothing, from the bytes on the wire up to a body about other money: a connector must not believe
- * them.
- */
+/** Answers that prove nothing, from bytes on the wire to a body about other money. */
 import type { Socket } from "node:net";
 import type { Spoil } from "./gateway-harness.ts";
 

@@ -19,7 +19,6 @@ const dayMs = 86_400_000;
 
 /** An authority, with its files in a folder that is removed when it is closed. */
 export class TestAuthority {
-  /** The authority's own certificate. */
   readonly cert: string;
   readonly certFile: string;
   readonly #folder = mkdtempSync(join(tmpdir(), "switchyard-certificates-"));

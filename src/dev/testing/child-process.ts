@@ -1,7 +1,4 @@
-/**
- * Processes of a benchmark or a run: servers and load generators as separate processes, which take one request at a
- * time over IPC.
- */
+/** Processes of a benchmark or a run: servers and load generators, one request at a time over IPC. */
 import { type ChildProcess, fork, type StdioOptions } from "node:child_process";
 import { once } from "node:events";
 import { basename } from "node:path";

@@ -18,9 +18,7 @@ export class HandClock {
     return new Date(this.#nowMs);
   }
 
-  /**
-   * Resolves once the clock has moved on by `durationMs`; rejects with the signal's reason when it is aborted first.
-   */
+  /** Resolves once the clock has moved on by `durationMs`; rejects when the signal is aborted first. */
   sleep(durationMs: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();

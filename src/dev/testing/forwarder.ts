@@ -1,7 +1,4 @@
-/**
- * Replaces the vault in tests of connectors: fills one given card in by the vault's own table and sends the request
- * itself.
- */
+/** Replaces the vault in tests of connectors: fills a card in by the vault's table and sends it. */
 import type { CardForwarder, ForwardReply, ForwardRequest } from "../../card-vault/card-vault.ts";
 import { isProbe, probeCardOf } from "../../platform/gateway-facts.ts";
 import type { GatewayHttp } from "../../platform/outbound-http.ts";
@@ -24,13 +21,11 @@ export class TestForwarder implements CardForwarder {
     this.#number = number;
   }
 
-  /** Sets the card of later requests. */
   useCard(number: string, cvc = "737"): void {
     this.#number = number;
     this.#cvc = cvc;
   }
 
-  /** Sets the card's holder from now on, and its postal code. */
   useHolder(name: string | undefined, postalCode?: string): void {
     this.#holder = name;
     this.#postalCode = postalCode;

@@ -7,9 +7,7 @@ const portsFrom = 20_000;
 const portsStep = 20;
 const rangesMax = 600;
 
-/**
- * Returns the first of `count` consecutive free ports, at most 20. Each process begins its search at a different port.
- */
+/** Returns the first of `count` consecutive free ports, at most 20. Each process begins elsewhere. */
 export async function freePortRange(count: number): Promise<number> {
   for (let range = 0; range < rangesMax; range++) {
     const first = portsFrom + ((process.pid + range) % rangesMax) * portsStep;

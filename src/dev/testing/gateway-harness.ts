@@ -126,9 +126,7 @@ function paymentMaker() {
   });
 }
 
-/**
- * Keeps requests and answers, to check them against the gateway's specification at the end: compiling it takes seconds.
- */
+/** Keeps requests and answers, to check them against the specification at the end. */
 function judgeOf({ specs, unlisted }: Pick<HarnessSubject, "specs" | "unlisted">) {
   const spec = specs && openSpecs(specs);
   const judgements: ((spec: GatewaySpec) => readonly string[])[] = [];

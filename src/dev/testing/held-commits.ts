@@ -1,7 +1,4 @@
-/**
- * Holds transactions that change certain rows at their commit, by a real lock in PostgreSQL, so that a test can act in
- * between.
- */
+/** Holds transactions that change certain rows at their commit, by a real lock in PostgreSQL. */
 import { randomInt } from "node:crypto";
 import { escapeLiteral, type Pool, type PoolClient } from "pg";
 
@@ -66,10 +63,7 @@ export class HeldCommits {
     while ((await this.#asOwner.query(waiting)).rows.length < count) await this.#asOwner.query("SELECT pg_sleep(0.01)");
   }
 
-  /**
-   * Ends the connections of held transactions, as a server that crashes does; a role may do so with its own connections
-   * only.
-   */
+  /** Ends the connections of held transactions, as a server that crashes does. */
   async abort(asRuntime: Pool): Promise<void> {
     for (const pid of await this.held()) await asRuntime.query("SELECT pg_terminate_backend($1, 5000)", [pid]);
   }

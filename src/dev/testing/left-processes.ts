@@ -1,6 +1,4 @@
-/**
- * Processes that tests start: each is recorded in the run's folder while it lives, so that remaining ones can be ended.
- */
+/** Processes that tests start: each is recorded while it lives, so that remaining ones can be ended. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { ChildProcess } from "node:child_process";
 import { subscribe } from "node:diagnostics_channel";

@@ -1,6 +1,4 @@
-/**
- * A real SMTP server that keeps accepted mail, refuses what the test configures, and resolves when mail has arrived.
- */
+/** A real SMTP server that keeps accepted mail, refuses what the test configures, and signals arrivals. */
 import { EventEmitter, once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
@@ -19,9 +17,7 @@ export type ReceivedMail = {
   readonly user: string | undefined;
 };
 
-/**
- * A server's answer instead of success: a code to an address or to the mail itself, or silence after the whole mail.
- */
+/** A server's answer instead of success: a code to an address or to the mail, or silence. */
 export type MailAnswer = {
   readonly addresses?: Readonly<Record<string, number>>;
   readonly mail?: number | "hang";
@@ -103,7 +99,6 @@ export class Mailbox {
     return this.mails.slice(0, count);
   }
 
-  /** Stops listening and cuts what is open. */
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const connection of this.#server.connections) connection.close();

@@ -1,7 +1,4 @@
-/**
- * Lets the first test worker that needs a resource make it for all workers of the run, so that unused resources cost
- * nothing.
- */
+/** Lets the first test worker that needs a resource make it for all workers of the run. */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";

@@ -1,7 +1,4 @@
-/**
- * A PgBouncer in transaction mode on loopback, for tests: Debian's, which has to be installed (apt-get install
- * pgbouncer).
- */
+/** A PgBouncer in transaction mode on loopback: Debian's (apt-get install pgbouncer). */
 import { chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

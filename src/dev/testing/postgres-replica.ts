@@ -13,7 +13,6 @@ import { loadRecord, saveRecord, startedByUs } from "../../demo/server-record.ts
 const run = promisify(execFile);
 const stopSignal = "SIGINT";
 
-/** A PostgreSQL and its replica. */
 export type PostgresPair = {
   readonly primary: PrivatePostgres;
   /** The same database and role at the replica. */

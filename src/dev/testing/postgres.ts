@@ -13,19 +13,14 @@ import { testStateFolder } from "./test-run.ts";
 import { withClient } from "./with-client.ts";
 
 export type TestDatabase = {
-  /**
-   * Connects as the runtime role: with the product's permissions, and no more. Only this role and the owner may
-   * connect.
-   */
+  /** Connects as the runtime role, with the product's permissions. Only it and the owner may connect. */
   readonly url: string;
   readonly ownerUrl: string;
   /** Ends every connection to it and removes it. The run's end does so too. */
   drop(): Promise<void>;
 };
 
-/**
- * Returns the run's PostgreSQL as its owner, who may create databases and roles. Started on the first call of the run.
- */
+/** Returns the run's PostgreSQL as its owner, who may create databases. Started on the first call. */
 export async function testPostgresUrl(): Promise<string> {
   return onceInTestRun("postgres", async () => {
     return (await startPrivatePostgres({ stateFolder: testStateFolder, dataName: dataName(), forTests: true }))

@@ -1,6 +1,4 @@
-/**
- * A real HTTP server that records requests, answers as the test configures, and resolves when a request has arrived.
- */
+/** A real HTTP server that records requests, answers as the test configures, and signals arrivals. */
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -21,10 +19,7 @@ export type ReceivedRequest = {
   readonly body: Buffer;
 };
 
-/**
- * The reaction to a request: answer it, hold it open until the receiver closes, cut the connection, or write raw bytes
- * to it.
- */
+/** The reaction to a request: answer it, hold it, cut the connection, or write raw bytes. */
 export type Answer =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
   | "hang"
@@ -95,7 +90,6 @@ export class Receiver {
     return fitting().slice(0, count);
   }
 
-  /** Stops listening and cuts what is open. */
   close(): Promise<void> {
     return new Promise((resolve) => {
       this.#server.close(() => resolve());

@@ -1,7 +1,4 @@
-/**
- * A pooler between a client and PostgreSQL that refuses one BEGIN and forwards everything else, like one that finds no
- * server.
- */
+/** A pooler that refuses one BEGIN and forwards all else, like one that finds no server. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
@@ -16,10 +13,7 @@ const frame = (type: string, content: string) => {
 const refusal = frame("E", "SERROR\0VERROR\0C08006\0Mno server is available\0\0");
 const readyAndIdle = frame("Z", "I");
 
-/**
- * Speaks the protocol as PostgreSQL does: an error in a simple query ends it, one in an extended query skips all up to
- * Sync.
- */
+/** Speaks the protocol as PostgreSQL does: an error in an extended query skips all up to Sync. */
 export class RefusingPooler {
   readonly #target: { readonly host: string; readonly port: number };
   readonly #server: Server;

@@ -75,7 +75,6 @@ export class SandboxControl {
     return answer.refund;
   }
 
-  /** Captures a hold, or a part of it, by hand at its acquirer. */
   async captureByHand(id: string, value?: number): Promise<void> {
     const { done } = await this.#ask<{ done: boolean }>("POST", "capture", { id, value });
     if (!done) throw new Error("the acquirer has no such hold to capture by hand");

@@ -3,16 +3,12 @@ import { observeRequests, type ReceivedRequest } from "./receiver.ts";
 import { objectionsTo } from "./stock-verifiers.ts";
 
 export type WebhookChecker = {
-  /** Returns the number of webhooks shown to the verifiers so far. */
   seen(): number;
   /** Stops checking. Rejects with all objections of the verifiers. */
   finish(): Promise<void>;
 };
 
-/**
- * The possible signers of a webhook: for each endpoint that it may be for, the secrets that are in force at this
- * moment.
- */
+/** The possible signers of a webhook: for each endpoint, the secrets that are in force. */
 export type FindSecrets = (request: ReceivedRequest) => Promise<readonly (readonly string[])[]>;
 
 /**

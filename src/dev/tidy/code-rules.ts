@@ -21,7 +21,6 @@ export function findEnvironmentReads(sources: readonly SourceFacts[]): string[] 
     .flatMap(({ path, uses }) => say(path, uses.filter(reads), "only src/config/config.ts reads the environment"));
 }
 
-/** Finds clocks and randomness that core uses directly. */
 export function findHiddenInputs(sources: readonly SourceFacts[]): string[] {
   return sources
     .filter(({ path }) => path.startsWith("src/core/") && !path.endsWith(".test.ts"))

@@ -1,7 +1,4 @@
-/**
- * Rules about the texts of the checkout: no folders of the machine it was made on, and no download addresses of its
- * packages.
- */
+/** Rules about the texts of the checkout: no folders of a machine, no download addresses. */
 
 export type TextFile = { readonly path: string; readonly text: string };
 

@@ -43,7 +43,6 @@ type Operation = {
   readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: Content }>>;
 };
 
-/** The parts of docs/openapi.json that the page shows. */
 export type ApiDocument = {
   readonly info: { readonly description: string };
   readonly tags: readonly { readonly name: string; readonly description: string }[];
@@ -64,7 +63,6 @@ const objects: Readonly<Record<string, { readonly id: string; readonly title: st
   LedgerEntry: { id: "entry-object", title: "The ledger entry", group: "Ledger" },
 };
 
-/** Values of path and query in the samples. */
 const sampleValues: Readonly<Record<string, string>> = {
   sessionId: "ps_01m7yf98y0eht817q13cv6rysk",
   refundId: "ref_01m7zd2q5c9e3h7k1n5r8t2w4y",
@@ -80,7 +78,6 @@ const placeOf = ({ operationId }: Operation) => order.findIndex((verb) => operat
 
 const marked = new Marked({ renderer: { html: ({ text }) => escapeHtml(text) } });
 
-/** Returns the call of each operation's sample. */
 export function apiCalls(document: ApiDocument): SampleCall[] {
   const renderer = new Renderer(document);
   return Object.entries(document.paths).flatMap(([path, methods]) =>

@@ -1,6 +1,5 @@
 /** The samples of the API reference: one call as curl, Node and Python. PURE. */
 
-/** One call, with values that can be sent. */
 export type SampleCall = {
   readonly method: string;
   /** With its query. */

@@ -54,7 +54,6 @@ function section(code: DomainErrorCode): string {
   return `\n### ${code}\n\n${status} · ${grpcCode} · ${title}\n\n${explanations[code].text}\n`;
 }
 
-/** One check, in Markdown, and the codes that it can answer. */
 type Check = { readonly text: string; readonly codes: readonly DomainErrorCode[] };
 
 /** The checks of a REST request, first to last. Each but `fields` answers with its first finding. */

@@ -1,7 +1,6 @@
 /** Lists the sections of every guide and of the API reference, for the search of /docs. */
 import { renderGuide } from "./render-guide.ts";
 
-/** A section, with its text in plain words. */
 export type SearchSection = {
   readonly page: string;
   readonly title: string;

@@ -1,7 +1,4 @@
-/**
- * Attacks on one merchant's customers, with the product's limits in a time of their own: the machine's speed decides
- * nothing.
- */
+/** Attacks on one merchant's customers, with the product's limits in a time of their own. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { requestLimitBounds } from "../../limits.ts";
 import { CallerCounts } from "../../platform/caller-counts.ts";
@@ -47,7 +44,6 @@ async function tick(): Promise<void> {
 type Heard = { calls: number; admitted: number; slowestMs: number };
 const nothing = (): Heard => ({ calls: 0, admitted: 0, slowestMs: 0 });
 
-/** Calls as a customer, and records the answer. */
 async function call(
   limits: RequestLimits,
   sessionId: string,

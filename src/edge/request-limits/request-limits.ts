@@ -27,7 +27,6 @@ const unsubmittedForMs = 500;
 export type SetLimitHeaders = (fields: LimitFields) => void;
 
 export type RequestLimitsParts = Pick<CounterParts, "nowMs" | "reportFailure"> & {
-  /** One size for every bucket. */
   readonly limit: RequestLimit;
   /** Takes up to `wanted` requests from a bucket that all processes share. */
   readonly take: (bucket: Bucket, wanted: number) => Promise<Grant>;

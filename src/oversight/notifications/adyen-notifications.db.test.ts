@@ -1,7 +1,4 @@
-/**
- * Tests Adyen's notifications from the signature to the effect on a payment: from its emulator, and from arbitrary
- * senders.
- */
+/** Tests Adyen's notifications from the signature to the effect on a payment. */
 
 import { describe, expect, it } from "vitest";
 import { type CoreFixture, cards } from "../../core/scenarios/core.fixture.ts";

@@ -82,9 +82,7 @@ export class AdyenNotifications {
     return { session, attempt: await this.firstOf(session) };
   }
 
-  /**
-   * Makes a payment whose capture gets this answer, and returns it in the state that the submitting process reached.
-   */
+  /** Makes a payment whose capture gets this answer, in the state that the submitter reached. */
   async payWith(capture: Connector["capture"]): Promise<Payment> {
     const session = await this.fixture.newSession();
     const core = withAnswers(this.fixture.core, { capture });
@@ -132,5 +130,4 @@ export function itemOf(
   return { NotificationRequestItem: { ...named, amount: { value, currency }, additionalData } };
 }
 
-/** Builds a notification of these items. */
 export const bodyOf = (...notificationItems: object[]) => JSON.stringify({ live: "false", notificationItems });

@@ -48,7 +48,6 @@ async function firstAttempt(session: PaymentSession): Promise<Attempt> {
   return (await fixture.loadSession(session)).attempts[0]!;
 }
 
-/** Makes a payment whose capture SANDBOX_B has accepted. */
 async function acceptedPayment(): Promise<{ session: PaymentSession; attempt: Attempt }> {
   const session = await fixture.newSession();
   await fixture.submit(session, cards.approved);

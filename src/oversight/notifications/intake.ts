@@ -1,7 +1,4 @@
-/**
- * Receives signed gateway notifications: verify, store, commit, answer. A worker decides later what they mean for a
- * payment.
- */
+/** Receives signed gateway notifications: verify, store, commit, answer. A worker acts on them later. */
 
 import type { BoundConnector } from "../../core/core.ts";
 import { findConnection, loadCredentials } from "../../gateways/connections.ts";

@@ -1,7 +1,4 @@
-/**
- * Processes stored gateway notifications. A notification changes no payment by itself: it makes a worker resume the
- * payment.
- */
+/** Processes gateway notifications. One changes no payment: it makes a worker resume the payment. */
 import type { Core } from "../../core/core.ts";
 import { alarmIfContradicted } from "../../core/execute/decisions.ts";
 import { recordCaptureReport } from "../../core/execute/late-captures.ts";

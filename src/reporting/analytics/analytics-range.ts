@@ -1,7 +1,4 @@
-/**
- * The range of a chart: days in a time zone, cut into points by PostgreSQL's own zones, and into stretches whose counts
- * are stored.
- */
+/** The range of a chart: days in a time zone, cut into points, and into stretches with stored counts. */
 import type { Queryable, Statement } from "../../platform/database.ts";
 import { DomainError } from "../../platform/errors.ts";
 import { countedMinutes } from "./counted-facts.ts";
@@ -77,9 +74,7 @@ const selectHours: Statement = {
 
 const knownZones = new Set<string>();
 
-/**
- * Cuts a range into points. Throws `invalid_field` for an unknown zone, and for a range that is too long or too fine.
- */
+/** Cuts a range into points. Throws `invalid_field` for an unknown zone or a range too long or fine. */
 export async function cutRange(queryable: Queryable, asked: AskedRange): Promise<CutRange> {
   const { firstDay, lastDay, timeZone } = asked;
   const days = daysIn(asked);
@@ -184,9 +179,7 @@ function refuse(param: string, detail: string): never {
   throw new DomainError("invalid_field", `${param} ${detail}.`, { problems });
 }
 
-/**
- * Returns the fewest stretches that cover all points: the longest that lie in a point, and shorter ones at its ends.
- */
+/** Returns the fewest stretches that cover all points. */
 export function stretchesOf({ startsAt, endsAt }: Pick<CutRange, "startsAt" | "endsAt">): Stretch[] {
   return startsAt.flatMap((from, point) => {
     const to = startsAt[point + 1] ?? endsAt;

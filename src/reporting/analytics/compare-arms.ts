@@ -57,7 +57,6 @@ export function paymentsNeeded({ percent, ended }: { percent: number; ended: Cou
   return Math.ceil(((z + zPower) / soughtDifference) ** 2 * variance);
 }
 
-/** Reports whether chance alone may explain a difference. */
 export function mayBeChance({ low, high }: Estimate): boolean {
   return low <= 0 && high >= 0;
 }
@@ -76,7 +75,6 @@ export function describeDifference(a: Counted, b: Counted): string {
   return `Variant ${low > 0 ? "B" : "A"} approves more: by ${points(least)} to ${points(most)} points (95 % confidence).`;
 }
 
-/** One arm: its plan and its counts. */
 export type ComparedArm = {
   readonly connectionIds: readonly ConnectionId[];
   readonly counts: readonly ArmCounts[];

@@ -162,7 +162,6 @@ export class EmulatorPayments {
     return challenge && account && { challenge, account };
   }
 
-  /** Answers with the result of a payment whose customer was asked. */
   async details(challenge: Challenge): Promise<Answered | Executed> {
     if (challenge.state === "waiting") return waitsForCustomer(challenge);
     if (challenge.state !== "passed") return refusedFor(challenge);

@@ -12,7 +12,6 @@ import { AdyenKeys, type Answered, type Executed, refusal } from "./emulator-key
 import { type Asked, EmulatorPayments, type PaymentParts } from "./emulator-payments.ts";
 import { isStandalone, StandaloneAuthentications, type StandaloneParts } from "./emulator-standalone.ts";
 
-/** The parts that the emulator shares with the sandbox acquirers. */
 export type AdyenEmulatorParts = PaymentParts &
   StandaloneParts & { readonly accounts: Accounts; readonly clock: SandboxClock };
 

@@ -218,7 +218,6 @@ function statusOfAuthorization({ record, isWithdrawn }: Held): string {
   return { held: "CREATED", captured: "CAPTURED", voided: "VOIDED", declined: "DENIED" }[record.status];
 }
 
-/** Returns the capture of an authorization, or of a part of it. */
 export function captureView(order: Order, { captureId, record }: Held, isWhole: boolean): Fields {
   const brief = {
     id: captureId,

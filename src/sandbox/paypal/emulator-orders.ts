@@ -47,7 +47,6 @@ export class EmulatorOrders {
   readonly #orderOfCapture: Book<Order>;
   /** By the ids of the ledger's authorizations. */
   readonly #orderOfRecord: Book<Order>;
-  /** The orders that a request is working on. */
   readonly #locked = new WeakSet<Order>();
 
   constructor(parts: OrderParts) {

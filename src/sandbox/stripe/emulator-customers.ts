@@ -38,7 +38,6 @@ export class EmulatorCustomers {
     return { status: 200, body: { id: customer.id, object: "customer", metadata: { customer: pseudonym } } };
   }
 
-  /** Reports whether the account has such a customer. */
   has(account: string, id: string): boolean {
     return this.#find(account, id) !== undefined;
   }

@@ -1,4 +1,4 @@
-/** The secret part of a link's address. It derives from the link's id and version, and is stored nowhere. PURE. */
+/** The secret part of a link's address. It derives from the link's id and version, and is stored nowhere. */
 import { decodeId, encodeId, type RecoveryLinkId } from "../../../platform/ids.ts";
 import { deriveKey, equalInConstantTime, hmacSha256, Secret } from "../../../platform/secrets.ts";
 import type { ClientSecretKeys } from "../../client-secret.ts";

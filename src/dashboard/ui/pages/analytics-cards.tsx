@@ -42,7 +42,7 @@ function CardTable({ by, rows }: { by: keyof typeof titles; rows: readonly CardC
     ]),
   ];
   return (
-    <Fold {...{ id, title }} about={`${formatCount(all)} payments`} rows={csv}>
+    <Fold id={id} title={title} about={`${formatCount(all)} payments`} rows={csv}>
       <p className="soft small">{sources[by]} Other cards count as Unknown.</p>
       <RecordTable
         label={title}

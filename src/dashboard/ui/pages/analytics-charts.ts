@@ -269,10 +269,7 @@ function cardCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
       },
     ];
   };
-  return [
-    ...chart("cardBrands", "Approval by brand"),
-    ...chart("issuingCountries", "Approval by country"),
-  ];
+  return [...chart("cardBrands", "Approval by brand"), ...chart("issuingCountries", "Approval by country")];
 }
 
 /** Returns no chart where no attempt was declined. */

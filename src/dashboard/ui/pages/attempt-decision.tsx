@@ -33,13 +33,17 @@ export function AttemptDecisionPart({ attempt, summary, onChange }: DecisionProp
   const mayDecide = role >= Role.DEVELOPER && openDecisions.length > 0;
   return (
     <>
-      {decision && <Made {...{ attempt, summary, onChange, decision, mayDecide }} />}
+      {decision && (
+        <Made attempt={attempt} summary={summary} onChange={onChange} decision={decision} mayDecide={mayDecide} />
+      )}
       {mayDecide && !isOpen && (
         <div>
           <Button onPress={() => setOpen(true)}>{decision ? "Change the decision" : "End this attempt"}</Button>
         </div>
       )}
-      {mayDecide && isOpen && <DecisionForm {...{ attempt, summary, onChange }} onEnd={() => setOpen(false)} />}
+      {mayDecide && isOpen && (
+        <DecisionForm attempt={attempt} summary={summary} onChange={onChange} onEnd={() => setOpen(false)} />
+      )}
     </>
   );
 }

@@ -126,7 +126,10 @@ function Entries({ entries }: { entries: readonly AuditEntry[] }) {
 function filterOf({ who = "", action = "", about = "", after, before, reads = false }: AuditSearch) {
   const [from, until] = [dayBegin(after), dayBegin(before, 1)];
   return {
-    ...{ actor: who, action, subject: about, includeReads: reads },
+    actor: who,
+    action,
+    subject: about,
+    includeReads: reads,
     ...(from && { createdAfter: timestampFromDate(from) }),
     ...(until && { createdBefore: timestampFromDate(until) }),
   };

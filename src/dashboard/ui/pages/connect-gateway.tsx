@@ -31,7 +31,15 @@ export function ConnectGateway({ offered, onChange, onEnd }: ConnectProps) {
   const connectionId = add.data?.connection?.connectionId;
   if (connectionId !== undefined && gateway !== undefined) {
     const notificationUrl = offered.notificationUrlPrefix + connectionId;
-    return <ConnectedGateway {...{ gateway, connectionId, notificationUrl, onChange, onEnd }} />;
+    return (
+      <ConnectedGateway
+        gateway={gateway}
+        connectionId={connectionId}
+        notificationUrl={notificationUrl}
+        onChange={onChange}
+        onEnd={onEnd}
+      />
+    );
   }
   return (
     <section className="card" aria-labelledby="connect">

@@ -55,7 +55,11 @@ function useDay(day: string, everyMs?: number): GetAnalyticsResponse | undefined
   const { data } = useQuery(
     AnalyticsService.method.getAnalytics,
     {
-      ...{ merchantId, environment, firstDay: day, lastDay: day, timeZone: ownZone },
+      merchantId,
+      environment,
+      firstDay: day,
+      lastDay: day,
+      timeZone: ownZone,
       pointLength: PointLength.HOUR,
     },
     { refetchInterval: everyMs ?? false },

@@ -150,7 +150,9 @@ function sumByCurrency(totals: readonly LedgerTotal[]): Total[] {
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .map(([currency, parts]) => ({
       ...Object.fromEntries(columns.map(([, field]) => [field, addSums(parts.map((part) => part[field]))])),
-      ...{ gateway: "", currency, net: addAmounts(parts.map(({ net }) => net)) },
+      gateway: "",
+      currency,
+      net: addAmounts(parts.map(({ net }) => net)),
     }));
 }
 

@@ -91,7 +91,7 @@ export function ListBar<Search extends MoneySearch>(props: {
           values={gateways.map((gateway) => [gateway, nameOfGateway(gateway)])}
         />
         {children}
-        <AmountFields {...{ currencies, currency: search.currency, from: search.from, to: search.to }} />
+        <AmountFields currencies={currencies} currency={search.currency} from={search.from} to={search.to} />
         <TextBox
           label={`${happened} on or after`}
           name="after"

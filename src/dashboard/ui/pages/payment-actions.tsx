@@ -110,7 +110,7 @@ function RefundForm(props: { payment: Payment; reason: string | undefined; onEnd
   const card = `${nameOfBrand(summary.cardBrand)} ending in ${summary.cardLast4}`;
   if (!isAsking || amountMinor === undefined)
     return (
-      <DraftForm {...{ left, draft, setDraft }} onNext={() => setAsking(true)} onCancel={() => onEnd()}>
+      <DraftForm left={left} draft={draft} setDraft={setDraft} onNext={() => setAsking(true)} onCancel={() => onEnd()}>
         Up to {formatAmount(left)} can be refunded at {gateway}, to the {card}.
       </DraftForm>
     );

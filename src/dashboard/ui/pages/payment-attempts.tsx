@@ -52,7 +52,7 @@ export function PaymentAttempts(props: {
         {attempts.map((attempt) => (
           <li className="card" key={attempt.attemptId}>
             <AttemptCard attempt={attempt} />
-            <AttemptDecisionPart {...{ attempt, summary, onChange }} />
+            <AttemptDecisionPart attempt={attempt} summary={summary} onChange={onChange} />
           </li>
         ))}
       </ol>

@@ -96,7 +96,12 @@ function OrderForm({ payment, order, onEnd }: { payment: Payment; order: Order; 
             : `${gateway} holds ${whole}. Nothing is captured, and the hold is released.`}
         </p>
         <DraftForm
-          {...{ held, amount, setAmount, reason, setReason, isCapture }}
+          held={held}
+          amount={amount}
+          setAmount={setAmount}
+          reason={reason}
+          setReason={setReason}
+          isCapture={isCapture}
           onNext={() => setAsking(true)}
           onClose={onEnd}
         />

@@ -43,7 +43,14 @@ export function RefundsPage() {
   return (
     <>
       <PageHead title="Refunds">To refund a payment, open it from the list of payments.</PageHead>
-      <ListBar {...{ search, chips, currencies }} states={refundStates} happened="Requested" read={readRefundSearch}>
+      <ListBar
+        search={search}
+        chips={chips}
+        currencies={currencies}
+        states={refundStates}
+        happened="Requested"
+        read={readRefundSearch}
+      >
         <TextBox
           label="Whole id or reference"
           name="reference"

@@ -82,18 +82,26 @@ export type CasesContent = {
 export const noCases: CasesContent = { list: [], cardRanges: [] };
 
 export const noConditions: Conditions = {
-  ...{ currencies: [], cardBrands: [], cardTypes: [], issuingCountries: [], billingCountries: [], metadata: [] },
+  currencies: [],
+  cardBrands: [],
+  cardTypes: [],
+  issuingCountries: [],
+  billingCountries: [],
+  metadata: [],
 };
 
 export function casesContentOf({ list, cardRanges }: CasesContent) {
   return {
     list: list.map(({ name, conditions = noConditions, connectionIds, split, authentication }) => ({
-      ...{ name, connectionIds: [...connectionIds] },
+      name,
+      connectionIds: [...connectionIds],
       authentication: authentication ?? Authentication.AUTHENTICATION_UNSPECIFIED,
       ...(split && { split: splitContentOf(split) }),
       conditions: {
-        ...{ currencies: [...conditions.currencies], cardBrands: [...conditions.cardBrands] },
-        ...{ cardTypes: [...conditions.cardTypes], issuingCountries: [...conditions.issuingCountries] },
+        currencies: [...conditions.currencies],
+        cardBrands: [...conditions.cardBrands],
+        cardTypes: [...conditions.cardTypes],
+        issuingCountries: [...conditions.issuingCountries],
         billingCountries: [...conditions.billingCountries],
         metadata: conditions.metadata.map(({ key, values }) => ({ key, values: [...values] })),
         ...(conditions.amountFromMinor !== undefined && { amountFromMinor: conditions.amountFromMinor }),

@@ -64,7 +64,9 @@ export function RoutingCaseForm({ edited, place, connections, known, mayChange, 
           onChange={(name) => onChange({ name: name.trim() })}
         />
         <ConditionList
-          {...{ conditions, known, mayChange }}
+          conditions={conditions}
+          known={known}
+          mayChange={mayChange}
           onChange={(changed) => onChange({ conditions: withTyped(changed, known) })}
         />
       </fieldset>
@@ -132,7 +134,8 @@ function ConditionList({ conditions, known, mayChange, onChange }: ListProps) {
               <span className="soft">{index === 0 ? "If" : "and"}</span>
               <div className="fields">
                 <Fields
-                  {...{ conditions, known }}
+                  conditions={conditions}
+                  known={known}
                   onChange={(changed) => onChange(withCondition(conditions, kind, changed))}
                 />
               </div>

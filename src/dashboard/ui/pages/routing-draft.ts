@@ -143,7 +143,6 @@ export function contentOf(content: RuleContent) {
 // The audit trail's name of an author includes their id.
 const actorId = / \(\w+\)$/;
 
-/** Returns the author of a version as the page names them. */
 export function whoSet({ setBy }: RoutingRule): string {
   return setBy?.replace(actorId, "") ?? "set-up of the installation";
 }
@@ -164,10 +163,7 @@ export type TrialFacts = {
   readonly arm: string;
 };
 
-/**
- * Simulates a rule on a payment and reports its changes; without a rule the one in use. A rule without gateways is not
- * sent.
- */
+/** Simulates a rule on a payment; without a rule the one in use. A rule without gateways is not sent. */
 export function useRouteTest(rule: RuleContent | undefined, { amountMinor, currency, facts }: Trial) {
   const { merchantId, environment } = useScope();
   const draft = rule && contentOf(rule);

@@ -33,7 +33,9 @@ export function RoutingSwitches({ draft, mayChange }: { draft: RuleDraft; mayCha
         {switches.map(([kind, name, detail]) => (
           <li key={kind}>
             <Switch
-              {...{ name, detail, isDisabled: !mayChange }}
+              name={name}
+              detail={detail}
+              isDisabled={!mayChange}
               isOn={failoverOn.includes(kind)}
               onChange={(isOn) => set(kind, isOn)}
             />

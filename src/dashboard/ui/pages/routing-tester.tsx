@@ -132,7 +132,11 @@ function problemOf(typed: TypedAmount | undefined): string | undefined {
 }
 
 const noFacts: TrialFacts = {
-  ...{ cardBrand: "", cardType: CardRange_Type.TYPE_UNSPECIFIED, issuingCountry: "", billingCountry: "", metadata: {} },
+  cardBrand: "",
+  cardType: CardRange_Type.TYPE_UNSPECIFIED,
+  issuingCountry: "",
+  billingCountry: "",
+  metadata: {},
   arm: "",
 };
 

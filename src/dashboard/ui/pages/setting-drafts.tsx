@@ -104,7 +104,9 @@ export function SettingDrafts({ children }: { children: ReactNode }) {
       {children}
       {unsaved.length > 0 && (
         <SaveBar
-          changes={unsaved.map((draft) => <Change key={draft.setting.title} {...{ draft, isChecked, failed }} />)}
+          changes={unsaved.map((draft) => (
+            <Change key={draft.setting.title} draft={draft} isChecked={isChecked} failed={failed} />
+          ))}
         >
           <Button kind="main" isPending={save.isPending} onPress={submit}>
             Save

@@ -67,21 +67,23 @@ export function ChartCard({ children, ...props }: ChartCardProps) {
               >
                 {isTable ? "As a chart" : "As a table"}
               </Button>
-              <CsvButton {...{ title, id, rows }} />
+              <CsvButton title={title} id={id} rows={rows} />
             </>
           )}
         </Panel>
       </div>
       <p className="soft small caption">{point === undefined ? caption : names[point]}</p>
       {isTable ? (
-        <ValueTable {...{ title, names, lines, format }} />
+        <ValueTable title={title} names={names} lines={lines} format={format} />
       ) : (
         <figure className="chart-figure">
-          <Legend {...{ lines, format, point }} />
+          <Legend lines={lines} format={format} point={point} />
           <Suspense fallback={<div className="plot" />}>
             <LineChart
               {...drawn}
-              {...{ names: shortNames, lines, size }}
+              names={shortNames}
+              lines={lines}
+              size={size}
               label={`${title}. ${caption} The table has every value.`}
               onPoint={setPoint}
             />

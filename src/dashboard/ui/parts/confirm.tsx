@@ -5,7 +5,6 @@ import { Modal, ModalOverlay } from "react-aria-components/Modal";
 import { Button } from "./button.tsx";
 
 type Question = {
-  /** The label of the buttons. */
   action: string;
   title: string;
   children: ReactNode;

@@ -33,7 +33,6 @@ export function csvRows<Row extends { readonly gateway: string }>({ first, rows,
 }
 
 type CountsTableProps<Row> = {
-  /** The heading of the column of names. */
   readonly first: string;
   readonly rows: readonly Row[];
   readonly columns: readonly CountsColumn<Row>[];

@@ -24,7 +24,6 @@ export type FieldProps = TextFieldProps & {
   problem?: string | undefined;
   /** Shown beside the value, such as its currency. */
   unit?: string;
-  /** Values to search while typing. */
   options?: readonly string[];
 };
 
@@ -67,7 +66,6 @@ type SelectProps = React.SelectHTMLAttributes<HTMLSelectElement> & {
   values: readonly (readonly [value: string | number, name: string])[];
 };
 
-/** A labelled choice of one of these values. */
 export function SelectField({ label, hint, values, ...props }: SelectProps) {
   const id = useId();
   return (

@@ -23,7 +23,7 @@ export function Fold(props: {
           {children}
           {rows && (
             <div className="csv">
-              <CsvButton {...{ title, id, rows }} />
+              <CsvButton title={title} id={id} rows={rows} />
             </div>
           )}
         </div>

@@ -129,7 +129,11 @@ function seriesOf(element: HTMLElement, label: string, look: LineLook, points: n
   const stroke = colorOf(element, look.color);
   const marks = points <= markedPointsMax;
   return {
-    ...{ label, stroke, width: 2, dash: [...look.dash], spanGaps: false },
+    label,
+    stroke,
+    width: 2,
+    dash: [...look.dash],
+    spanGaps: false,
     points: {
       show: marks || undefined,
       size: 6,

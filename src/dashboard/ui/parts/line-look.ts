@@ -33,10 +33,7 @@ const dashes: readonly (readonly number[])[] = [
 /** Lines that mean the same as a badge have its colour; those of gateways begin after them, the same in each chart. */
 export const meaningLooks = { succeeded: 0, failed: 1, saved: 2, declined: 3, gateways: 4, released: 7 } as const;
 
-/**
- * Returns the look of a chart's nth line. From the ninth on a colour is reused with other dashes, so that 64 lines
- * differ.
- */
+/** Returns the look of a chart's nth line. From the ninth on a colour has other dashes: 64 lines differ. */
 export function lookOf(index: number): LineLook {
   const round = Math.floor(index / lineColors);
   return {

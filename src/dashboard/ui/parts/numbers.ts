@@ -27,7 +27,10 @@ export function formatMs(ms: number | undefined): string {
 /** Formats money with the decimals that its currency has by ISO 4217, whatever the browser's own data. */
 export function formatMinor(minor: bigint, { currency, decimals }: { currency: string; decimals: number }): string {
   const format = new Intl.NumberFormat(undefined, {
-    ...{ style: "currency", currency, minimumFractionDigits: decimals, maximumFractionDigits: decimals },
+    style: "currency",
+    currency,
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: decimals,
   });
   return format.format(decimalOf({ amountMinor: minor, exponent: decimals }) as `${number}`);
 }

@@ -1,7 +1,6 @@
 /** The heading of a page, and what is on it. */
 import type { ReactNode } from "react";
 
-/** `actions` stand beside the heading. */
 export function PageHead(props: { title: ReactNode; actions?: ReactNode; children: ReactNode }) {
   return (
     <header className="page-head">

@@ -1,6 +1,4 @@
-/**
- * Keyboard shortcuts: two keys in a row to a page, / to the search, ? to the list of shortcuts. They can be turned off.
- */
+/** Keyboard shortcuts: two keys to a page, / to the search, ? to their list. They can be turned off. */
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { Dialog, Heading } from "react-aria-components/Dialog";

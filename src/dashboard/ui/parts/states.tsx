@@ -17,7 +17,6 @@ export function Loading({ what }: { what: string }) {
   );
 }
 
-/** Shown when a call failed, with a way to continue. */
 export function Failure({ error, onRetry }: { error: unknown; onRetry?: (() => unknown) | undefined }) {
   if (codeOf(error) === "second_factor_required") {
     return (

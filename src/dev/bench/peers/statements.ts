@@ -1,7 +1,4 @@
-/**
- * The two statements of a creation, and the one of a repeat, as run by a peer and by the measurement of the database's
- * limit.
- */
+/** The two statements of a creation and the one of a repeat, for a peer and for the database's limit. */
 
 export type SessionRow = { readonly id: string; readonly secretVersion: number; readonly expiresAt: Date };
 

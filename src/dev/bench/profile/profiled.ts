@@ -18,10 +18,7 @@ export type Memory = {
   readonly spaces: Readonly<Record<string, number>>;
 };
 
-/**
- * The measurements between begin and end, and the files with details. The process's CPU time includes its other
- * threads.
- */
+/** The measurements between begin and end. The process's CPU time includes its other threads. */
 export type Profiled = {
   readonly elapsedMs: number;
   readonly processCpuMs: number;

@@ -1,7 +1,4 @@
-/**
- * Summarizes profiles: time by function and by file or package, allocations by function, and the contents of the heap.
- * PURE.
- */
+/** Summarizes profiles: time by function and file, allocations by function, contents of the heap. PURE. */
 
 type CallFrame = { readonly functionName: string; readonly url: string; readonly lineNumber: number };
 type CpuNode = { readonly id: number; readonly callFrame: CallFrame; readonly children?: readonly number[] };
@@ -18,7 +15,6 @@ export type AllocationNode = {
   readonly children: readonly AllocationNode[];
 };
 
-/** The part of a heap snapshot with the objects and their sizes. */
 export type HeapSnapshot = {
   readonly snapshot: {
     readonly meta: {

@@ -2,10 +2,8 @@
 import { writeTable } from "../table.ts";
 import type { TableLine } from "./table-line.ts";
 
-/** The date and the commit of a line's measurement. */
 type Measured = { readonly date: string; readonly commit: string };
 
-/** The text of the page beside the table. */
 export type PageFacts = Measured & {
   readonly command: string;
   readonly machine: Readonly<Record<string, string>>;
@@ -69,7 +67,6 @@ Each part has its own command, which prints its lines of this table, how they we
 ${sectionsOf(earlier)}`;
 }
 
-/** The sections behind the table, which people write. */
 function sectionsOf(page: string): string {
   const start = page.indexOf("\n## ");
   return start < 0 ? "" : page.slice(start);

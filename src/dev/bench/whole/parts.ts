@@ -13,7 +13,6 @@ import type { TableLine } from "./table-line.ts";
 /** The effort of a run: for figures, also with parts that take hours, or only to check that it runs. */
 export type Effort = "figures" | "full" | "quick";
 
-/** A number, or several of them. */
 export type Amount = number | readonly number[];
 
 /** An option of a command: its default, which is for figures, and its value for other efforts. */
@@ -50,7 +49,6 @@ export type Part<Options = Readonly<Record<string, Amount>>> = {
   profile?(options: Options, folder: string, report: PartOrder["report"]): Promise<string>;
 };
 
-/** Returns the options of a part for an effort. */
 export function optionsFor({ options }: Part, effort: Effort): Readonly<Record<string, Amount>> {
   return Object.fromEntries(Object.entries(options).map(([name, one]) => [name, one[effort] ?? one.figures]));
 }

@@ -1,6 +1,4 @@
-/**
- * Plays parts one after the other, each in its own process with a deadline and a folder, and removes all of their files.
- */
+/** Plays parts one after the other, each in a process with a deadline and a folder that is removed. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";

@@ -5,7 +5,6 @@ import { lineOf, type TableLine, writeSpread } from "./table-line.ts";
 
 const goalSeconds = 10;
 
-/** Returns one line for each kind of state folder. */
 export function linesOfStarts({ empty, used }: Starts): TableLine[] {
   const line = (what: string, timesMs: readonly number[]) => {
     const seconds = spreadOf(timesMs.map((ms) => ms / 1_000));

@@ -1,9 +1,7 @@
 /** One line of the table of all benchmarks, in the form that every benchmark returns. PURE. */
 import type { Spread } from "../rounds.ts";
 
-/**
- * A measurement for a row of the design, beside what ran in the same minutes. `isReached` is undefined without a goal.
- */
+/** A measurement for a row, beside what ran in the same minutes. `isReached` is undefined without a goal. */
 export type TableLine = {
   readonly row: number;
   readonly what: string;

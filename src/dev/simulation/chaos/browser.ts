@@ -1,6 +1,4 @@
-/**
- * Sends the requests of a shop's backend, the card frame and the widget, from as many addresses as there are customers.
- */
+/** Sends the requests of a shop's backend, card frame and widget, from an address for each customer. */
 import { Agent, request } from "undici";
 import type { Tally } from "./tally.ts";
 
@@ -13,7 +11,6 @@ export type Sent = {
   readonly leave?: AbortSignal;
 };
 
-/** A response: its status and body. */
 export type Heard = { readonly status: number; readonly json: Readonly<Record<string, unknown>> };
 
 // The vault limits cards by address, 60 a minute: as many addresses as a busy shop has customers in that time.
@@ -78,7 +75,6 @@ export class Browser {
     }
   }
 
-  /** Counts something that a customer does. */
   note(what: string): void {
     this.#tally.add(what);
   }

@@ -14,12 +14,10 @@ export const describedBrowser = {
   language: "de-AT",
 };
 
-/** A challenge, and the ways in which the customer meets it. */
 export type Challenge = {
   readonly browser: Browser;
   readonly edges: readonly string[];
   readonly authenticationId: string;
-  /** Calls a rpc of the checkout for the session. */
   readonly call: (rpc: string, fields: object) => Promise<Heard | undefined>;
   /** Acts once the time to answer is over. */
   readonly later: (act: () => Promise<void>) => void;

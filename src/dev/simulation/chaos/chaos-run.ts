@@ -202,7 +202,6 @@ type Run = {
   readonly tally: Tally;
   readonly options: ChaosOptions;
   readonly observer: { readonly signal: AbortSignal; readonly show: (moment: Moment) => void };
-  /** The load of the machine, second by second. */
   readonly seenLoads: number[];
   /** Filled in while the run goes on. */
   readonly outages: Outage[];
@@ -210,7 +209,6 @@ type Run = {
 
 type Work = { readonly phase: Phase; readonly totalS: number; violations?: number | undefined };
 
-/** Shows the progress of a part of the run every second. */
 async function during<Result>(run: Run, part: Work, work: (part: Work) => Promise<Result>): Promise<Result> {
   const { site, tally, observer } = run;
   const startedAt = Date.now();
@@ -243,7 +241,6 @@ function describeLoad(seen: readonly number[]): Verdict["load"] {
   return { mean: sum / seen.length, max: Math.max(...seen), cores: availableParallelism() };
 }
 
-/** Sends customers and injects faults for the chosen duration. */
 async function rage({ site, loads, options, observer }: Run, dice: Dice): Promise<void> {
   const end = AbortSignal.any([observer.signal, AbortSignal.timeout(options.minutes * 60 * second)]);
   const faults =
@@ -255,10 +252,7 @@ async function rage({ site, loads, options, observer }: Run, dice: Dice): Promis
   await Promise.all([...loads.map((load) => load.run(rate, end)), strikeUntil(end, site, fork(dice))]);
 }
 
-/**
- * Checks until nothing is wrong, no more changes are possible and the records are reconciled, or until that takes too
- * long.
- */
+/** Checks until nothing is wrong, nothing changes and the records are reconciled, or for too long. */
 async function comeToRest(run: Run, part: Work): Promise<Pick<Verdict, "records" | "violations" | "reconciliation">> {
   const { site, loads, merchants, observer } = run;
   const { databaseUrls } = site;

@@ -13,10 +13,8 @@ export const holdViolationKinds = {
 type HoldViolationKind = keyof typeof holdViolationKinds;
 type Found = { readonly kind: HoldViolationKind; readonly detail: string };
 
-/** An attempt's authorization in the books of a gateway. */
 export type Money = { readonly attempt: AttemptRecord; readonly authorization: Records["authorizations"][number] };
 
-/** A session with everything that belongs to it. */
 export type HoldCase = {
   readonly session: SessionRecord;
   readonly attempts: readonly AttemptRecord[];
@@ -58,7 +56,6 @@ export function isLeftToPerson(one: Pick<HoldCase, "money" | "workItems">): bool
   return mayBeByHand && workItems.some(({ kind }) => namesMoney.has(kind));
 }
 
-/** Returns every disagreement about the hold of a session. */
 export function findHoldViolations(one: HoldCase): Found[] {
   const { session, attempts, money, events, order } = one;
   const isHeld = session.heldAt !== undefined;

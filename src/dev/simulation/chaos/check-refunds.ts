@@ -46,7 +46,6 @@ export function refundsLeftToPerson({
   return new Map(left.map((refund) => [refund.refundId, refund]));
 }
 
-/** Returns every disagreement about refunds. */
 export function findRefundViolations(records: Records): Found[] {
   const { refunds, authorizations, orders } = records;
   const left = refundsLeftToPerson(records);

@@ -14,7 +14,6 @@ type Found = { readonly kind: RetryViolationKind; readonly detail: string };
 /** The round of a retry at the same gateway. */
 export const retryRound = 2;
 
-/** Returns everything wrong with the retries of a session. */
 export function findRetryViolations({ attempts, money }: Pick<HoldCase, "attempts" | "money">): Found[] {
   const retries = attempts.filter(({ round }) => round === retryRound);
   const firstOf = (retry: AttemptRecord) =>

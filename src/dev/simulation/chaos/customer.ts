@@ -8,18 +8,15 @@ import { fieldsOfLater, settleLater } from "./later.ts";
 import type { OrderRecord } from "./records.ts";
 import { type RefundingShop, refundSome } from "./refunds.ts";
 
-/** The shop's addresses and the run's functions for an order. */
 export type Shop = RefundingShop & {
   readonly vaultOrigin: string;
   /** Card numbers, each as often as it should be used. */
   readonly cards: readonly string[];
   /** Acts once the time in which customers may answer their bank is over. */
   readonly later: (act: () => Promise<void>) => void;
-  /** Makes a session expire after this many milliseconds. */
   expireIn(sessionId: string, ms: number): Promise<void>;
 };
 
-/** The order's record while it is being filled in. */
 export type Order = { -readonly [Key in keyof OrderRecord]: OrderRecord[Key] } & {
   created: string[];
   heard: string[];
@@ -27,7 +24,6 @@ export type Order = { -readonly [Key in keyof OrderRecord]: OrderRecord[Key] } &
   captures: number[];
   /** True while another session pays the order: the customer looks again. */
   isElsewhere?: boolean | undefined;
-  /** The challenge that the customer has to meet next. */
   asked?: string | undefined;
 };
 
@@ -66,10 +62,7 @@ export async function pay(shop: Shop, dice: Dice, order: Order): Promise<void> {
   if (captured !== undefined) await refundSome(shop, dice, order, { ...session, amountMinor: captured });
 }
 
-/**
- * Creates the session. The shop repeats its call with the same key until it is answered, sometimes at two edges at
- * once.
- */
+/** Creates the session. The shop repeats its call with the same key, sometimes at two edges at once. */
 async function create(shop: Shop, dice: Dice, order: Order): Promise<Session | undefined> {
   const isManual = dice.chance(capturedLater);
   const body = {

@@ -10,7 +10,6 @@ const atOnceMax = 400;
 // Customers who still wait at the end of the run are answered soon, because everything runs again.
 const patienceMs = 60_000;
 
-/** The customers of a run, with the outcomes of their orders. */
 export class Load {
   readonly orders: Order[] = [];
   readonly #shop: Shop;
@@ -42,7 +41,6 @@ export class Load {
     patience.abort();
   }
 
-  /** Lets a customer in, who may pay the order in a second tab. */
   #letIn(): void {
     const orderRef = `${this.#prefix}-${this.orders.length + 1}`;
     this.#pay(orderRef, orderRef);

@@ -45,7 +45,6 @@ export class Merchant {
     return this.#arrivals;
   }
 
-  /** Checks signatures with this secret from now on. */
   trust(signingSecret: string): void {
     this.#signingSecret = signingSecret;
   }
@@ -84,9 +83,7 @@ export class Merchant {
     return { status: 204 };
   }
 
-  /**
-   * True if both stock verifiers accept it and refuse it with one change. Trying every change would slow the run down.
-   */
+  /** True if both stock verifiers accept it and refuse it with one change. */
   #isSigned(webhook: Pick<ReceivedRequest, "body" | "headers">): boolean {
     const tampering = tamperingNames[this.#arrivals.length % tamperingNames.length]!;
     return objectionsTo(webhook, [this.#signingSecret!], [tampering]).length === 0;

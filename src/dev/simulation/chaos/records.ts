@@ -1,7 +1,4 @@
-/**
- * The final records of a chaos run, as plain rows: of the service, the acquirers, the merchant and the customers. Types
- * only.
- */
+/** The final records of a chaos run: of the service, the acquirers, the merchant, the customers. */
 import type { Authorization } from "../../../sandbox/ledger.ts";
 
 /** Ids are the public ones, with their prefix. */
@@ -35,7 +32,6 @@ export type AuthenticationRecord = {
   readonly endedAt: string | undefined;
 };
 
-/** An attempt as the service stored it. */
 export type AttemptRecord = {
   readonly sessionId: string;
   readonly attemptId: string;
@@ -79,7 +75,6 @@ export type WebhookRecord = {
 /** A rule of the database's own audit that a session breaks. */
 type AuditRecord = { readonly sessionId: string; readonly rule: string };
 
-/** A row of the work queue. */
 type WorkItemRecord = {
   readonly sessionId: string;
   readonly kind: string;
@@ -109,7 +104,6 @@ export type OrderRecord = {
   readonly cancelled: boolean;
 };
 
-/** A refund as the service stored it. */
 export type RefundRecord = {
   readonly sessionId: string;
   readonly refundId: string;
@@ -127,7 +121,6 @@ export type RefundRecord = {
 /** A time in which nobody could take over a payment. */
 export type Outage = { readonly from: string; readonly to: string };
 
-/** Everything stored, done and seen in a run. */
 export type Records = {
   readonly sessions: readonly SessionRecord[];
   readonly attempts: readonly AttemptRecord[];

@@ -9,7 +9,6 @@ type Row = readonly [label: string, value: string];
 // Of each kind: enough to see a common cause.
 const shownMax = 10;
 
-/** Returns the whole report, ready to print. */
 export function writeReport(verdict: Verdict): string {
   const { violations, kept } = verdict;
   const rows = rowsOf(verdict);

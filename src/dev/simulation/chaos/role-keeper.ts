@@ -77,14 +77,12 @@ export class RoleKeeper {
     this.#goOn = setTimeout(() => this.#goOnNow(), forMs);
   }
 
-  /** Makes it run immediately. */
   async wake(): Promise<void> {
     this.#goOnNow();
     await this.#starting;
     while (this.#process === undefined && !this.#ended) await pause(startAgainMs / 10);
   }
 
-  /** Stops it permanently. */
   async end(): Promise<void> {
     this.#ended = true;
     this.#isExpected = true;

@@ -89,7 +89,6 @@ abstract class ServerKeeper<
   }
 }
 
-/** Stops PostgreSQL and restarts it on the same data. */
 export class PostgresKeeper extends ServerKeeper<PrivatePostgres> {
   restart(end: PostgresEnd, downMs: number): void {
     if (!this.isUp) return;

@@ -11,10 +11,7 @@ export async function countOpen(databaseUrl: string): Promise<number | undefined
   return answer?.rows[0]?.count;
 }
 
-/**
- * Moves one session's expiry forward, as if its page had been open that long. Changes that the database refuses are
- * skipped.
- */
+/** Moves a session's expiry forward. Changes that the database refuses are skipped. */
 export function expireIn(ownerUrl: string): (sessionId: string, ms: number) => Promise<void> {
   const text = `
     UPDATE payment_session SET expires_at = app.clock() + $2 * interval '1 ms' WHERE id = $1 AND phase = 'IDLE'`;
@@ -24,16 +21,13 @@ export function expireIn(ownerUrl: string): (sessionId: string, ms: number) => P
   };
 }
 
-/** Moves the expiry of all unsubmitted sessions forward. */
 export async function expireUnsubmitted(ownerUrl: string): Promise<void> {
   const text = `
     UPDATE payment_session SET expires_at = app.clock() WHERE phase = 'IDLE' AND expires_at > app.clock()`;
   await withDatabase(ownerUrl, (client) => client.query(text));
 }
 
-/**
- * Moves the database's clock forward for good. Must be called as the owner. Returns the time after which it stands.
- */
+/** Moves the database's clock forward for good, as the owner. Returns the time after which it stands. */
 export async function moveClock(ownerUrl: string, aheadMs: number): Promise<string> {
   const text = `CREATE OR REPLACE FUNCTION app.clock() RETURNS timestamptz LANGUAGE sql VOLATILE
     AS $$SELECT clock_timestamp() + interval '${aheadMs} ms'$$`;
@@ -43,7 +37,6 @@ export async function moveClock(ownerUrl: string, aheadMs: number): Promise<stri
   });
 }
 
-/** Reports whether a customer is being asked. */
 export async function isCustomerAsked(databaseUrl: string): Promise<boolean> {
   const text = "SELECT FROM authentication WHERE status = 'AWAITING_CUSTOMER' LIMIT 1";
   return withDatabase(databaseUrl, async (client) => (await client.query(text)).rowCount !== 0);

@@ -1,7 +1,4 @@
-/**
- * The processes of a chaos run: its own PostgreSQL and NATS, two edges, two workers, the vault and the sandbox
- * acquirers.
- */
+/** The processes of a chaos run: PostgreSQL, NATS, two edges, two workers, the vault, the acquirers. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -36,7 +33,6 @@ export class Site {
   /** The addresses at which each edge serves REST and the checkout's calls. */
   readonly edgeOrigins: readonly string[];
   readonly vaultOrigin: string;
-  /** The acquirers in the merchant's rule. */
   acquirerNames: readonly AcquirerName[] = ["A", "B"];
   sandbox!: RoleKeeper;
   vault!: RoleKeeper;
@@ -143,7 +139,6 @@ export class Site {
     return [...new Set([this.stateFolder, ...elsewhere.map((folder) => dirname(dirname(folder)))])];
   }
 
-  /** Removes everything. */
   async remove(): Promise<void> {
     await Promise.all(this.folders.map((folder) => rm(folder, { recursive: true, force: true })));
   }

@@ -20,7 +20,6 @@ export class Tally {
       .sort(([, left], [, right]) => right - left);
   }
 
-  /** Returns the sum of every count whose name has this prefix. */
   sum(beginning: string): number {
     return this.under(beginning).reduce((sum, [, count]) => sum + count, 0);
   }

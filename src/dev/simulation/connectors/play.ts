@@ -191,10 +191,7 @@ class Payment {
     await this.#world.idle();
   }
 
-  /**
-   * Hours pass, as in an outage. A payment without a name at its gateway then needs a person to end it, so each must
-   * have one.
-   */
+  /** Hours pass, as in an outage. A payment without a name at its gateway then needs a person. */
   async letHoursPass(): Promise<void> {
     if (!this.#dice.chance(0.2)) return;
     const { attempts } = await loadSession(this.#processes[0].database, this.sessionId);
@@ -229,9 +226,7 @@ class Payment {
     await this.#world.setClockAhead(this.#aheadMs);
   }
 
-  /**
-   * Lets the other process take the payment over while this one waits for a gateway's answer, which arrives afterwards.
-   */
+  /** Lets the other process take the payment over while this one waits for a gateway's late answer. */
   async #takeOver(operation: string, from: Core, to: Core): Promise<void> {
     const { control, asOwner } = this.#world;
     const called = control.paused({ operation });

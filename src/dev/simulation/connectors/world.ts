@@ -26,7 +26,6 @@ import { createTestDatabase, type TestDatabase } from "../../testing/postgres.ts
 import { SandboxControl } from "../../testing/sandbox-control.ts";
 import { setRetryCards } from "../retry-cards.ts";
 
-/** The gateways whose connectors are played. */
 export const realGateways = ["STRIPE", "ADYEN", "PAYPAL"] as const;
 export type RealGateway = (typeof realGateways)[number];
 
@@ -137,7 +136,6 @@ export class World {
     await this.control.release({ operation: "stripe.search-index" });
   }
 
-  /** Resolves when neither process works on a session any more. */
   async idle(): Promise<void> {
     while (this.processes.some(({ inFlight }) => inFlight.size > 0)) {
       await Promise.all(this.processes.flatMap(({ inFlight }) => [...inFlight]));

@@ -1,7 +1,4 @@
-/**
- * A rule of docs/safety.md with the texts that implement it, so that the simulation can remove it and detect the
- * damage.
- */
+/** A rule of docs/safety.md with the texts that implement it, so that the simulation can remove it. */
 
 import type { SchemaRemoval } from "../schema-removals.ts";
 
@@ -11,7 +8,6 @@ import type { SchemaRemoval } from "../schema-removals.ts";
  */
 export type Removal = { readonly file: string; readonly instead: readonly string[] };
 
-/** One rule, with its removals from the code and from the schema. */
 export type Rule = {
   readonly id: string;
   /** Its number in docs/safety.md (A, O), docs/capture-refund-safety.md (C, R), docs/subscriptions.md (S); T those against card testing. */
@@ -31,7 +27,6 @@ export type Rule = {
   readonly seenAt?: number;
 };
 
-/** The files that contain most rules. */
 export const files = {
   afterFailure: "src/core/execute/after-failure.ts",
   attempts: "src/core/record/attempts.ts",
@@ -53,8 +48,6 @@ export const withText = (of: string, text: string, instead = ""): SchemaRemoval 
   ...{ of, text, instead },
 });
 
-/** A check or a foreign key that is gone. */
 export const withoutConstraint = (name: string): SchemaRemoval => ({ type: "constraint", name });
 
-/** A unique index that is gone. */
 export const withoutUnique = (name: string): SchemaRemoval => ({ type: "uniqueIndex", name });

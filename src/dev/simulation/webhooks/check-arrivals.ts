@@ -1,7 +1,4 @@
-/**
- * Checks that merchants received every event: at every endpoint, genuine, complete, and twice only where it may be.
- * PURE.
- */
+/** Checks that merchants received every event: genuine, complete, and twice only where it may be. PURE. */
 
 /** An event in the database, with the endpoints that subscribe to it. */
 export type EmittedEvent = {
@@ -13,7 +10,6 @@ export type EmittedEvent = {
   readonly endpoints: readonly string[];
 };
 
-/** A webhook as a receiver got it. */
 export type Arrival = {
   readonly endpoint: string;
   readonly eventId: string;

@@ -1,7 +1,4 @@
-/**
- * `npm run chaos:webhooks`: sends thousands of events, with dead endpoints and killed workers; then counts the
- * webhooks.
- */
+/** `npm run chaos:webhooks`: thousands of events, dead endpoints, killed workers; counts the webhooks. */
 import { SingleBar } from "cli-progress";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { CannotStart } from "../../../demo/detached-server.ts";

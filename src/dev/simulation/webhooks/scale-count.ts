@@ -1,6 +1,4 @@
-/**
- * Counts the results of a scale run: lost and repeated deliveries with their reason, and those kept for dead endpoints.
- */
+/** Counts the results of a scale run: lost, repeated and kept deliveries. */
 
 import { checkArrivals } from "./check-arrivals.ts";
 import type { ReceivedWebhook } from "./receiver-process.ts";

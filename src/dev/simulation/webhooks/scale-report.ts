@@ -4,7 +4,6 @@ import type { ScaleVerdict } from "./scale-run.ts";
 // Enough to see a common cause.
 const shownMax = 10;
 
-/** Returns the whole report, ready to print. */
 export function writeScaleReport(verdict: ScaleVerdict): string {
   const { options, repeated, violations, latencyMs, kept } = verdict;
   const { deadPercent, workers, killEverySeconds, natsServers } = options;

@@ -90,9 +90,7 @@ type Play = {
   readonly observer: { readonly signal: AbortSignal; readonly show: (moment: ScaleMoment) => void };
 };
 
-/**
- * Writes events as fast as they are delivered, and polls until each has arrived everywhere, or until no more arrive.
- */
+/** Writes events as fast as they are delivered, and polls until each has arrived or no more arrive. */
 async function play({ options, load, healthy, tally, observer }: Play): Promise<ReceivedWebhook[]> {
   const received: ReceivedWebhook[] = [];
   const came = new Set<string>();

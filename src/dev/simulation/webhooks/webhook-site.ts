@@ -1,6 +1,4 @@
-/**
- * The parts that webhooks need, and no others: PostgreSQL, NATS, worker processes, and sessions that end with events.
- */
+/** The parts that webhooks need, and no others: PostgreSQL, NATS, workers, sessions that end. */
 import { existsSync, readFileSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -26,7 +24,6 @@ import { NatsCluster } from "../../testing/nats-cluster.ts";
 import { PostgresKeeper } from "../chaos/server-keeper.ts";
 import { Tally } from "../chaos/tally.ts";
 
-/** The location of a site, and its number of nats-servers. */
 export type WebhookSiteOptions = {
   readonly stateFolder: string;
   /** The first of `webhookSitePorts` consecutive free ports. */
@@ -36,7 +33,6 @@ export type WebhookSiteOptions = {
   readonly postgres?: { readonly stateFolder: string; readonly dataName: string };
 };
 
-/** An endpoint that receives events. */
 export type SiteEndpoint = { readonly endpointId: string; readonly publicId: string; readonly secret: string };
 
 /** Always close it, also after a failure. */
@@ -152,9 +148,7 @@ export class WebhookSite {
       AS 'SELECT clock_timestamp() + interval ''${this.#clockAheadS} seconds'''`);
   }
 
-  /**
-   * Stops everything and removes it, except for PostgreSQL's programs if they are copied for the folder of its data.
-   */
+  /** Stops everything and removes it, except for PostgreSQL's copied programs. */
   async close(): Promise<void> {
     await Promise.all(this.#workers.map((worker) => worker.close()));
     await this.#installation?.close();

@@ -26,7 +26,6 @@ export async function codeOf(call: Promise<unknown>): Promise<string | undefined
   return error.findDetails(ErrorInfoSchema)[0]?.reason.toLowerCase();
 }
 
-/** Clients of a fixture that is served with members. */
 export class Pages {
   readonly #fixture: () => DashboardFixture;
 
@@ -98,7 +97,6 @@ export class Pages {
     return cookies[0]!.split(";")[0]!;
   }
 
-  /** Makes a sign-in as old as this. */
   async setBack(column: string, interval: string, cookie: string): Promise<void> {
     await this.#fixture().accountRows(
       `UPDATE sign_in SET ${column} = ${column} - $1::interval WHERE token_hash = sha256($2::bytea)`,

@@ -1,7 +1,4 @@
-/**
- * A process that counts requests as an edge does, at full speed, for a test of several. Its parent sets start and
- * duration.
- */
+/** A process that counts requests as an edge does, at full speed. Its parent sets start and duration. */
 import { setImmediate } from "node:timers/promises";
 import { Pool } from "pg";
 import { type Bucket, takeRequests } from "../../../edge/request-limits/request-limits.ts";

@@ -1,7 +1,4 @@
-/**
- * Requests whose head is well-formed and whose body is not: too long, broken, compressed or deep; each with its one
- * answer.
- */
+/** Requests with a good head and a bad body: too long, broken, compressed or deep. */
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { bodyBytesMax, notificationBytesMax } from "../../../limits.ts";
 import type { HostileRequest } from "./hostile-heads.ts";

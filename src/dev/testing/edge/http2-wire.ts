@@ -22,7 +22,6 @@ export function http2Frame(
 /** A connection that has sent its preface and reads incoming data, unless it is paused. */
 export class FrameClient {
   readonly socket: Socket;
-  /** Resolves when the server has cut the connection. */
   readonly cut: Promise<void>;
   readonly #received: Buffer[] = [];
 

@@ -1,6 +1,4 @@
-/**
- * Converts an order to gRPC where gRPC can express it: its messages have types, no unknown names and no repeated ones.
- */
+/** Converts an order to gRPC where gRPC can express it: no unknown names and no repeated ones. */
 import { parseInteger } from "../../../transcoder/scalar-value.ts";
 import { type JsonNode, JsonNumber, JsonObject, parseStrictJson } from "../../../transcoder/strict-json.ts";
 import type { Order } from "./surfaces.ts";

@@ -45,7 +45,6 @@ export async function connectTo(port: number): Promise<Socket> {
   return socket;
 }
 
-/** Resolves when a connection is closed, by an error as well. */
 export function closeOf(socket: Socket): Promise<void> {
   return new Promise((resolve) => {
     if (socket.closed) resolve();

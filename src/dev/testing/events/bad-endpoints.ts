@@ -20,7 +20,6 @@ export type BadEndpoint = {
 };
 
 const tcp = (onConnection: (socket: Socket) => void) => () => createServer(onConnection);
-/** Waits for the first bytes of the request. */
 const afterRequest = (answer: (socket: Socket) => void) => tcp((socket) => socket.once("data", () => answer(socket)));
 const head = (status: string, ...lines: string[]) => `${[`HTTP/1.1 ${status}`, ...lines].join("\r\n")}\r\n\r\n`;
 const says = (text: string) => afterRequest((socket) => socket.end(text));
@@ -168,7 +167,6 @@ export const badEndpoints: Readonly<Record<string, BadEndpoint>> = {
 export class RunningBadEndpoint {
   readonly url: string;
   readonly open = new Set<Socket>();
-  /** Number of connections that were opened in all. */
   connections = 0;
   readonly #server: Server;
   #waiting: (() => void)[] = [];

@@ -1,7 +1,4 @@
-/**
- * One environment's events for a test file: a migrated database, a loopback egress, sessions with events, a clock to
- * move.
- */
+/** One environment's events for a test file: a database, a loopback egress, sessions, a clock to move. */
 import { Pool } from "pg";
 import { Egress } from "../../../events/egress.ts";
 import { type EndpointContext, registerEndpoint, verifyEndpoint } from "../../../events/endpoints.ts";
@@ -114,7 +111,6 @@ export async function openEventsHarness() {
 
   return {
     context,
-    /** The rows of any statement, as the owner sees them. */
     rows: async <Row extends object>(sql: string, values: unknown[] = []) => (await owner.query<Row>(sql, values)).rows,
     openSession,
     change: <Result>(work: (tx: Tx) => Promise<Result>) => context.database.transaction(work),
@@ -133,10 +129,7 @@ export async function openEventsHarness() {
       if (!verified) throw new Error("the receiver did not accept the verification");
       return { ...key, signingSecret: registered.signingSecret };
     },
-    /**
-     * Moves the database's clock ahead of the real one by an interval such as `11 seconds`; always relative to the real
-     * time.
-     */
+    /** Moves the database's clock ahead of the real one by an interval such as `11 seconds`. */
     setClockAhead: (interval: string) => setClock(owner, `clock_timestamp() + interval '${interval}'`),
     /** Stops the database's clock `interval` after the event was recorded. */
     stopClockAfter: (eventId: string, interval: string) => stopClock(owner, eventId, interval),

@@ -1,6 +1,4 @@
-/**
- * URLs and DNS answers by which a merchant could make us post into our own network, in every notation that is known.
- */
+/** URLs and DNS answers by which a merchant could make us post into our own network. */
 
 /** Hosts as URLs write them, and their meaning. Each must be refused when registered and again when connected to. */
 export const privateHosts: Readonly<Record<string, readonly string[]>> = {

@@ -46,7 +46,6 @@ export async function proxy(http: GatewayHttp, cards: StoredCards, request: Prox
   return { status: 200, body: { response, status_code: reply.status, response_headers: reply.headers } };
 }
 
-/** Parses any JSON, regardless of its content type. */
 function parseJson(body: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(body));

@@ -35,7 +35,6 @@ export function returnWith(text: string): URLSearchParams {
   return new URLSearchParams(names.map((name) => [name, text]));
 }
 
-/** An authentication whose customer is at the bank. */
 type ProviderChallenge = {
   readonly provider: AuthenticationProvider;
   readonly call: GatewayCall;

@@ -20,7 +20,6 @@ import { join } from "node:path";
 import { Operation, type SpecDocument, type SpecRequest } from "./spec-operation.ts";
 import { supplemented } from "./spec-supplements.ts";
 
-/** The OpenAPI files there are. */
 export type SpecName = "stripe" | "adyen" | "paypal-orders" | "paypal-payments";
 
 export type SpecAnswer = {
@@ -33,10 +32,7 @@ export type SpecAnswer = {
 const folder = join(import.meta.dirname, "../../../../../shared/gateways");
 const reportedMissing = new Set<string>();
 
-/**
- * Reads a JSON file of ../shared/gateways by its name without ending; undefined, with a printed reason, if it is
- * absent.
- */
+/** Reads a JSON file of ../shared/gateways by its name; undefined, with a printed reason, if absent. */
 function readShared(name: string): unknown {
   const file = join(folder, `${name}.json`);
   if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8"));
@@ -47,10 +43,7 @@ function readShared(name: string): unknown {
   return undefined;
 }
 
-/**
- * Declares tests that need a file of ../shared/gateways, such as `stripe-fixtures`; prints a message and declares none
- * without it.
- */
+/** Declares tests that need a file of ../shared/gateways; prints a message and declares none without it. */
 export function withShared<Content>(name: string, declare: (content: Content) => void): void {
   const content = readShared(name);
   if (content !== undefined) declare(content as Content);
@@ -71,7 +64,6 @@ export function openSpecs(names: readonly SpecName[]): GatewaySpec | undefined {
   return new GatewaySpec(operations.toSorted((one, other) => one.variables - other.variables));
 }
 
-/** The requests and answers that a gateway documents. */
 export class GatewaySpec {
   readonly #operations: readonly Operation[];
 

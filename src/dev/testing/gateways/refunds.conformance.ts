@@ -52,7 +52,6 @@ const unknownAnswer = { type: "unknown", kind: "GATEWAY_ERROR" };
 
 let counted = 0;
 
-/** Declares the tests that every connector that refunds passes. */
 export function describeRefunds(
   harness: () => GatewayHarness,
   subject: RefundSubject & { readonly refusalOf: (status: number) => string },

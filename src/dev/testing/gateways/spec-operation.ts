@@ -22,7 +22,6 @@ type SpecEntry = {
 /** One request as it was sent, with every placeholder filled. */
 export type SpecRequest = {
   readonly method: string;
-  /** With its query. */
   readonly path: string;
   readonly contentType: string | undefined;
   readonly body: string;
@@ -60,7 +59,6 @@ export class Operation {
     this.#compile = compile;
   }
 
-  /** Every operation of a file. */
   static allOf(name: string, document: SpecDocument): Operation[] {
     const compile = compilerOf(name, document);
     return Object.entries(document.paths).flatMap(([path, methods]) =>

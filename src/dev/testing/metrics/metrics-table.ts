@@ -3,9 +3,7 @@ import type { Registry } from "prom-client";
 
 type Described = { name: string; help: string; type: string; labelNames: string[] };
 
-/**
- * A row for each metric, in the order of its registration; figures of Node.js and the system come last, without rows.
- */
+/** A row for each metric, in the order of registration; figures of Node.js come last, without rows. */
 export function metricsTable(registry: Registry): string {
   const metrics = registry.getMetricsAsArray() as unknown as Described[];
   const rows = metrics.map(({ name, type, labelNames, help }) => {

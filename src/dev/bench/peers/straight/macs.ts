@@ -14,7 +14,6 @@ export function verifyText(key: string, purpose: string, token: string): string 
   return given.length === right.length && timingSafeEqual(given, right) ? text : undefined;
 }
 
-/** Returns the token of an Authorization header. */
 export function bearerOf(authorization: string | undefined): string {
   return /^bearer (\S+)$/i.exec(authorization ?? "")?.[1] ?? "";
 }
