@@ -24,7 +24,7 @@ const totalsOf = (name: string, condition: string): Statement => ({
     SELECT s.currency, count(*)::int AS payments, count(*) FILTER (WHERE s.status = 'SUCCEEDED')::int AS succeeded,
       coalesce(sum(CASE WHEN s.status = 'SUCCEEDED' THEN ${takenMinor} END), 0)::text AS "capturedMinor",
       coalesce(sum(${returnedMinor}), 0)::text AS "refundedMinor"
-    FROM (SELECT s.* FROM payment_session s WHERE s.merchant_id = $1 AND ${condition} ORDER BY s.id DESC LIMIT ${rowsWalked}) s
+    FROM (SELECT s.* FROM payment_session s WHERE s.merchant_id = $1 AND ${condition} AND s.amount_minor > 0 ORDER BY s.id DESC LIMIT ${rowsWalked}) s
     GROUP BY s.currency ORDER BY s.currency`,
 });
 const selectByEmail = totalsOf("select_customer_totals", ofCustomer("$2"));

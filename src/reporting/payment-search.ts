@@ -89,7 +89,7 @@ const byFrequentName = finder(
   "s.details ->> 'customerName' IS NOT NULL AND lower(s.details ->> 'customerName') LIKE lower($2)",
   "frequent_customer_name",
 );
-const byCustomer = finder("CUSTOMER_REF", "s.customer_ref = $2");
+const byCustomer = finder("CUSTOMER_REF", "s.customer_ref = $2 AND s.amount_minor > 0");
 // Whom the text names, or the id of a stored card ($3) or of an agreement ($4).
 const selectCustomer: Statement = {
   name: "search_customer",

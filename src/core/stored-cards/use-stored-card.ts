@@ -23,10 +23,13 @@ export type CustomersCards = {
 // More than a person has; the widget shows them all.
 const cardsMax = 20;
 
-// S11: by the merchant and the customer's reference of the session itself.
+// S11: by the merchant and the customer's reference of the session itself. Nobody has signed in where a link is opened: it shows the card of
+// its agreement alone.
 const ofSession = `
   payment_session s JOIN payment_method m ON m.merchant_id = s.merchant_id AND m.customer_ref = s.customer_ref
-  WHERE s.id = $1 AND m.status = 'ACTIVE' AND m.stopped_because IS NULL AND app.is_card_usable(m.merchant_id, m.fingerprint)`;
+  WHERE s.id = $1 AND m.status = 'ACTIVE' AND m.stopped_because IS NULL AND app.is_card_usable(m.merchant_id, m.fingerprint)
+    AND NOT EXISTS (SELECT FROM stored_payment p JOIN agreement a ON a.id = p.agreement_id
+      WHERE p.session_id = s.id AND p.role = 'RECOVERY' AND a.method_id IS DISTINCT FROM m.id)`;
 
 const selectCards: Statement = {
   name: "select_cards_of_customer",

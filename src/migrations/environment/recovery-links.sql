@@ -53,6 +53,10 @@ BEGIN
     PERFORM app.refuse('a link asks for its own amount, by the text of its agreement'); END IF;
 END $$;
 
+-- Whether no link to a renewal works any more. What was charged before the last day can be paid after it.
+CREATE FUNCTION app.is_over_for_links(a agreement, r renewal) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT a.status = 'CANCELLED' OR a.status = 'ENDED' AND (a.status_because IS DISTINCT FROM 'last_day' OR r.agreement_id IS NULL) $$;
+
 -- Why nothing can be paid by a link now, and the session that the reason names; no row if something can. With the rows of the agreement, the
 -- link and the renewal locked, the answer holds until the commit. After a restore the gateways have to be asked about the renewal first (S4),
 -- and only a charge by the merchant asks them.
@@ -67,7 +71,9 @@ BEGIN
   IF EXISTS (SELECT FROM payment_session s WHERE s.id = r.session_id AND s.status IN ('CREATED','SUCCEEDED')) THEN
     RETURN QUERY SELECT 'in_progress', r.session_id; RETURN; END IF;
   reason := CASE
-    WHEN a.status IN ('CANCELLED','ENDED') THEN lower(a.status)
+    WHEN app.is_over_for_links(a, r) THEN lower(a.status)
+    WHEN a.instalments <= a.began_paid::int + (SELECT count(*) FROM renewal w LEFT JOIN payment_session s ON s.id = w.session_id
+      WHERE w.agreement_id = l.agreement_id AND w.renewal_ref <> l.renewal_ref AND (w.paid_session_id IS NOT NULL OR s.status IN ('CREATED','SUCCEEDED'))) THEN 'ended'
     WHEN l.expires_at <= app.clock() THEN 'link_expired'
     WHEN l.tries >= tries_max THEN 'link_tries'
     WHEN app.may_have_lost_renewals(a.created_at) AND NOT EXISTS (
@@ -90,7 +96,7 @@ BEGIN
   IF NOT FOUND THEN PERFORM app.refuse_renewal('not_found'); END IF;
   SELECT * INTO r FROM renewal w WHERE w.agreement_id = of_agreement AND w.renewal_ref = of_renewal;
   IF r.paid_session_id IS NOT NULL THEN PERFORM app.refuse_renewal('paid', r.paid_session_id); END IF;
-  IF a.status IN ('CANCELLED','ENDED') THEN PERFORM app.refuse_renewal(lower(a.status)); END IF;
+  IF app.is_over_for_links(a, r) THEN PERFORM app.refuse_renewal(lower(a.status)); END IF;
   IF in_currency <> a.currency OR minor > a.max_amount_minor THEN PERFORM app.refuse_renewal('amount'); END IF;
   INSERT INTO renewal (agreement_id, renewal_ref, merchant_id) VALUES (of_agreement, of_renewal, of_merchant) ON CONFLICT DO NOTHING;
   RETURN QUERY

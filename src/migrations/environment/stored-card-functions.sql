@@ -23,6 +23,8 @@ BEGIN
   RETURN QUERY UPDATE partitions.stored_payment_rest p SET method_id = method, opened_token_hash = token_hash,
       opened_hashes = p.opened_hashes || token_hash, opened_methods = p.opened_methods || method
     WHERE p.session_id = of_session AND p.saving IS NULL AND p.role IN ('SAVE','CUSTOMER','RECOVERY')
+      -- Whoever has a link pays with the card of its agreement, or with another one that they know.
+      AND (p.role <> 'RECOVERY' OR EXISTS (SELECT FROM agreement a WHERE a.id = p.agreement_id AND a.method_id = method))
       AND EXISTS (SELECT FROM payment_method m WHERE m.id = method AND m.merchant_id = p.merchant_id AND m.customer_ref = p.customer_ref AND m.status = 'ACTIVE')
     RETURNING p.*;
 END $$;
@@ -101,14 +103,32 @@ LANGUAGE sql AS $$
   SELECT sha256(convert_to(connection || ' ' || method, 'UTF8')), of_merchant, due, due, connection, customer, method, begun WHERE method IS NOT NULL
   ON CONFLICT DO NOTHING $$;
 
--- S9: an agreement goes on with the card of a set-up, or of a payment by a link, and its chain begins anew.
-CREATE FUNCTION app.renew_agreement(p stored_payment, method uuid) RETURNS void LANGUAGE sql AS $$
-  UPDATE agreement a
-  SET method_id = method, status = 'ACTIVE', status_because = NULL, session_id = p.session_id, consented_at = p.consented_at, chain_version = a.chain_version + 1,
+-- The same a quarter of an hour later, so that a renewal that is under way ends as it began, and only where no card and no agreement goes on
+-- with it.
+CREATE FUNCTION app.erase_unused(of_merchant uuid, connection uuid, customer text, method text, begun timestamptz) RETURNS void LANGUAGE sql AS $$
+  SELECT app.erase_at_gateway(of_merchant, connection, customer, method, begun, app.clock() + interval '15 minutes')
+  WHERE NOT EXISTS (SELECT FROM payment_method m WHERE m.own_connection_id = connection AND m.own_method = method AND m.status = 'ACTIVE')
+    AND NOT EXISTS (SELECT FROM agreement a WHERE a.own_connection_id = connection AND a.own_method = method AND a.method_id IS NOT NULL) $$;
+
+-- S9: an agreement goes on with the card of a set-up, or of a payment by a link, and its chain begins anew. The gateway erases the card of
+-- the chain that nothing goes on with.
+CREATE FUNCTION app.renew_agreement(p stored_payment, method uuid) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE a agreement;
+BEGIN
+  IF p.role NOT IN ('SETUP','RECOVERY') THEN RETURN; END IF;
+  SELECT * INTO a FROM agreement g WHERE g.id = p.agreement_id FOR UPDATE;
+  UPDATE agreement g
+  SET method_id = method, status = 'ACTIVE', status_because = NULL, session_id = p.session_id, consented_at = p.consented_at, chain_version = g.chain_version + 1,
     network = p.network, network_transaction_id = p.network_transaction_id, network_date = p.network_date, link_id = p.link_id, ds_trans_id = p.ds_trans_id,
     own_connection_id = p.own_connection_id, own_customer = p.own_customer, own_method = p.own_method
-  WHERE a.id = p.agreement_id AND a.merchant_id = p.merchant_id AND a.customer_ref = p.customer_ref AND a.session_id <> p.session_id
-    AND a.status IN ('ACTIVE','NEEDS_CARD') AND p.role IN ('SETUP','RECOVERY') $$;
+  WHERE g.id = p.agreement_id AND g.merchant_id = p.merchant_id AND g.customer_ref = p.customer_ref AND g.session_id <> p.session_id
+    AND g.status IN ('ACTIVE','NEEDS_CARD');
+  IF FOUND THEN
+    PERFORM app.erase_unused(a.merchant_id, a.own_connection_id, a.own_customer, a.own_method, a.consented_at);
+  ELSIF a.session_id IS DISTINCT FROM p.session_id THEN
+    PERFORM app.erase_unused(p.merchant_id, p.own_connection_id, p.own_customer, p.own_method, p.consented_at);
+  END IF;
+END $$;
 
 -- Ends the saving of a payment without a winner (DROPPED), or of a card that could not be stored in time (FAILED): then the agreement is
 -- made without a card. Returns the row, and none where the saving has ended already.
@@ -243,7 +263,7 @@ BEGIN
   -- Later: a renewal that is under way ends as it began.
   PERFORM app.erase_at_gateway(of_merchant, own_connection_id, own_customer, own_method, begun, app.clock() + interval '15 minutes') FROM (
     SELECT m.own_connection_id, m.own_customer, m.own_method, m.stored_at AS begun
-    UNION ALL SELECT own_connection_id, own_customer, own_method, created_at FROM agreement WHERE method_id = method) kept;
+    UNION ALL SELECT own_connection_id, own_customer, own_method, consented_at FROM agreement WHERE method_id = method) kept;
   RETURN QUERY UPDATE agreement SET method_id = NULL, status = 'NEEDS_CARD', status_because = 'card_deleted'
     WHERE method_id = method AND status NOT IN ('CANCELLED','ENDED') RETURNING id, agreement.session_id;
   IF NOT FOUND THEN

@@ -87,7 +87,7 @@ async function inTurn<Result>({ renewals }: Core, merchantId: MerchantId, work: 
  */
 function hasRoom({ renewals }: Pick<Core, "renewals">, merchantId: MerchantId): boolean {
   const ofMerchants = Map.groupBy(renewals, (one) => one.merchantId);
-  const share = Math.floor(renewalsInFlightMax / (ofMerchants.size + 1));
+  const share = Math.max(1, Math.floor(renewalsInFlightMax / (ofMerchants.size + 1)));
   return renewals.size <= renewalsInFlightMax && (ofMerchants.get(merchantId)?.length ?? 0) <= share;
 }
 
