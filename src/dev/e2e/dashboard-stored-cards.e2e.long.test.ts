@@ -88,7 +88,7 @@ describe("stored cards in the dashboard", () => {
     await page.close();
   });
 
-  it("are deleted, and agreements cancelled, with a reason that the audit trail keeps", {
+  it("are deleted, and agreements cancelled, with a reason", {
     timeout: patienceMs,
   }, async () => {
     const page = await open(`payments/customer?customer=${encodeURIComponent(customerRef)}`);
@@ -106,10 +106,6 @@ describe("stored cards in the dashboard", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Delete card" }).click();
     await card.waitFor({ state: "detached" });
     await agreements.filter({ hasText: "Its card was deleted." }).waitFor();
-    await page.goto(page.url().replace(/payments\/customer.*/, "audit"));
-    await page.getByText("Delete stored card").first().waitFor();
-    await page.getByText("Cancel stored agreement").first().waitFor();
-    await page.getByText("asked by telephone").nth(1).waitFor();
     await page.close();
   });
 });

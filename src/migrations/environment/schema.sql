@@ -2682,7 +2682,7 @@ BEGIN
   -- Later: a renewal that is under way ends as it began.
   PERFORM app.erase_at_gateway(of_merchant, own_connection_id, own_customer, own_method, begun, app.clock() + interval '15 minutes') FROM (
     SELECT m.own_connection_id, m.own_customer, m.own_method, m.stored_at AS begun
-    UNION ALL SELECT own_connection_id, own_customer, own_method, created_at FROM agreement WHERE method_id = method) kept;
+    UNION ALL SELECT own_connection_id, own_customer, own_method, consented_at FROM agreement WHERE method_id = method) kept;
   RETURN QUERY UPDATE agreement SET method_id = NULL, status = 'NEEDS_CARD', status_because = 'card_deleted'
     WHERE method_id = method AND status NOT IN ('CANCELLED','ENDED') RETURNING id, agreement.session_id;
   IF NOT FOUND THEN
@@ -2886,6 +2886,15 @@ BEGIN
     WHERE merchant_id = of_merchant AND customer_ref = customer
     RETURNING id;
 END $function$;
+
+-- function app.erase_unused(of_merchant uuid, connection uuid, customer text, method text, begun timestamp with time zone)
+CREATE OR REPLACE FUNCTION app.erase_unused(of_merchant uuid, connection uuid, customer text, method text, begun timestamp with time zone)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  SELECT app.erase_at_gateway(of_merchant, connection, customer, method, begun, app.clock() + interval '15 minutes')
+  WHERE NOT EXISTS (SELECT FROM payment_method m WHERE m.own_connection_id = connection AND m.own_method = method AND m.status = 'ACTIVE')
+    AND NOT EXISTS (SELECT FROM agreement a WHERE a.own_connection_id = connection AND a.own_method = method AND a.method_id IS NOT NULL) $function$;
 
 -- function app.expire_session(of_session uuid)
 CREATE OR REPLACE FUNCTION app.expire_session(of_session uuid)
@@ -3430,6 +3439,14 @@ AS $function$
     AND NOT EXISTS (SELECT FROM agreement a WHERE a.own_connection_id = e.own_connection_id AND a.own_customer = e.own_customer
       AND a.own_method <> e.own_method AND a.method_id IS NOT NULL) $function$;
 
+-- function app.is_over_for_links(a agreement, r renewal)
+CREATE OR REPLACE FUNCTION app.is_over_for_links(a agreement, r renewal)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT a.status = 'CANCELLED' OR a.status = 'ENDED' AND (a.status_because IS DISTINCT FROM 'last_day' OR r.agreement_id IS NULL) $function$;
+
 -- function app.is_reference_in_use(of_session uuid, of_attempt uuid, reference text)
 CREATE OR REPLACE FUNCTION app.is_reference_in_use(of_session uuid, of_attempt uuid, reference text)
  RETURNS boolean
@@ -3651,7 +3668,9 @@ BEGIN
   IF EXISTS (SELECT FROM payment_session s WHERE s.id = r.session_id AND s.status IN ('CREATED','SUCCEEDED')) THEN
     RETURN QUERY SELECT 'in_progress', r.session_id; RETURN; END IF;
   reason := CASE
-    WHEN a.status IN ('CANCELLED','ENDED') THEN lower(a.status)
+    WHEN app.is_over_for_links(a, r) THEN lower(a.status)
+    WHEN a.instalments <= a.began_paid::int + (SELECT count(*) FROM renewal w LEFT JOIN payment_session s ON s.id = w.session_id
+      WHERE w.agreement_id = l.agreement_id AND w.renewal_ref <> l.renewal_ref AND (w.paid_session_id IS NOT NULL OR s.status IN ('CREATED','SUCCEEDED'))) THEN 'ended'
     WHEN l.expires_at <= app.clock() THEN 'link_expired'
     WHEN l.tries >= tries_max THEN 'link_tries'
     WHEN app.may_have_lost_renewals(a.created_at) AND NOT EXISTS (
@@ -3788,7 +3807,7 @@ BEGIN
   IF NOT FOUND THEN PERFORM app.refuse_renewal('not_found'); END IF;
   SELECT * INTO r FROM renewal w WHERE w.agreement_id = of_agreement AND w.renewal_ref = of_renewal;
   IF r.paid_session_id IS NOT NULL THEN PERFORM app.refuse_renewal('paid', r.paid_session_id); END IF;
-  IF a.status IN ('CANCELLED','ENDED') THEN PERFORM app.refuse_renewal(lower(a.status)); END IF;
+  IF app.is_over_for_links(a, r) THEN PERFORM app.refuse_renewal(lower(a.status)); END IF;
   IF in_currency <> a.currency OR minor > a.max_amount_minor THEN PERFORM app.refuse_renewal('amount'); END IF;
   INSERT INTO renewal (agreement_id, renewal_ref, merchant_id) VALUES (of_agreement, of_renewal, of_merchant) ON CONFLICT DO NOTHING;
   RETURN QUERY
@@ -4239,14 +4258,24 @@ END $function$;
 -- function app.renew_agreement(p stored_payment, method uuid)
 CREATE OR REPLACE FUNCTION app.renew_agreement(p stored_payment, method uuid)
  RETURNS void
- LANGUAGE sql
+ LANGUAGE plpgsql
 AS $function$
-  UPDATE agreement a
-  SET method_id = method, status = 'ACTIVE', status_because = NULL, session_id = p.session_id, consented_at = p.consented_at, chain_version = a.chain_version + 1,
+DECLARE a agreement;
+BEGIN
+  IF p.role NOT IN ('SETUP','RECOVERY') THEN RETURN; END IF;
+  SELECT * INTO a FROM agreement g WHERE g.id = p.agreement_id FOR UPDATE;
+  UPDATE agreement g
+  SET method_id = method, status = 'ACTIVE', status_because = NULL, session_id = p.session_id, consented_at = p.consented_at, chain_version = g.chain_version + 1,
     network = p.network, network_transaction_id = p.network_transaction_id, network_date = p.network_date, link_id = p.link_id, ds_trans_id = p.ds_trans_id,
     own_connection_id = p.own_connection_id, own_customer = p.own_customer, own_method = p.own_method
-  WHERE a.id = p.agreement_id AND a.merchant_id = p.merchant_id AND a.customer_ref = p.customer_ref AND a.session_id <> p.session_id
-    AND a.status IN ('ACTIVE','NEEDS_CARD') AND p.role IN ('SETUP','RECOVERY') $function$;
+  WHERE g.id = p.agreement_id AND g.merchant_id = p.merchant_id AND g.customer_ref = p.customer_ref AND g.session_id <> p.session_id
+    AND g.status IN ('ACTIVE','NEEDS_CARD');
+  IF FOUND THEN
+    PERFORM app.erase_unused(a.merchant_id, a.own_connection_id, a.own_customer, a.own_method, a.consented_at);
+  ELSIF a.session_id IS DISTINCT FROM p.session_id THEN
+    PERFORM app.erase_unused(p.merchant_id, p.own_connection_id, p.own_customer, p.own_method, p.consented_at);
+  END IF;
+END $function$;
 
 -- function app.renew_lease(of_session uuid, epoch integer, lease_ms double precision, unused_ms double precision, brand text, last4 text)
 CREATE OR REPLACE FUNCTION app.renew_lease(of_session uuid, epoch integer, lease_ms double precision, unused_ms double precision, brand text, last4 text)
@@ -4777,6 +4806,8 @@ BEGIN
   RETURN QUERY UPDATE stored_payment p SET method_id = method, opened_token_hash = token_hash,
       opened_hashes = p.opened_hashes || token_hash, opened_methods = p.opened_methods || method
     WHERE p.session_id = of_session AND p.saving IS NULL AND p.role IN ('SAVE','CUSTOMER','RECOVERY')
+      -- Whoever has a link pays with the card of its agreement, or with another one that they know.
+      AND (p.role <> 'RECOVERY' OR EXISTS (SELECT FROM agreement a WHERE a.id = p.agreement_id AND a.method_id = method))
       AND EXISTS (SELECT FROM payment_method m WHERE m.id = method AND m.merchant_id = p.merchant_id AND m.customer_ref = p.customer_ref AND m.status = 'ACTIVE')
     RETURNING p.*;
 END $function$;
@@ -6903,6 +6934,8 @@ BEGIN
   RETURN QUERY UPDATE partitions.stored_payment_rest p SET method_id = method, opened_token_hash = token_hash,
       opened_hashes = p.opened_hashes || token_hash, opened_methods = p.opened_methods || method
     WHERE p.session_id = of_session AND p.saving IS NULL AND p.role IN ('SAVE','CUSTOMER','RECOVERY')
+      -- Whoever has a link pays with the card of its agreement, or with another one that they know.
+      AND (p.role <> 'RECOVERY' OR EXISTS (SELECT FROM agreement a WHERE a.id = p.agreement_id AND a.method_id = method))
       AND EXISTS (SELECT FROM payment_method m WHERE m.id = method AND m.merchant_id = p.merchant_id AND m.customer_ref = p.customer_ref AND m.status = 'ACTIVE')
     RETURNING p.*;
 END $function$;

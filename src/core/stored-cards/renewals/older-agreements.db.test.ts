@@ -12,8 +12,11 @@ it("a gateway's report finds the renewal of an agreement that began in another m
   await fixture.base.asOwner.pool.query(
     `SET session_replication_role = replica; UPDATE agreement SET id = '${agreementId}' WHERE id = '${began}'; RESET session_replication_role`,
   );
+  await fixture.base.sandbox.hold("b.notification");
   const { payment } = await fixture.charge(agreementId);
   expect(payment.attempts).toMatchObject([{ id: expect.stringMatching(/^01890000-0000-/), gateway: "SANDBOX_B" }]);
+  expect(payment.session).toMatchObject({ status: "SUCCEEDED", captureConfirmed: false });
+  await fixture.base.sandbox.release({});
   await fixture.settled();
   const { session } = await fixture.base.loadSession(payment.session);
   expect(session).toMatchObject({ status: "SUCCEEDED", captureConfirmed: true });
