@@ -23,7 +23,7 @@ const make = (of: string, fields: object = valid, headers: Record<string, string
 const tokenOf = ({ json }: Awaited<ReturnType<typeof make>>) => new URL(json.url).hash.slice(1);
 const base = `http://127.0.0.1:${edge.port}`;
 const open = async (link: unknown, origin = base) => {
-  const headers = { "x-forwarded-for": "198.51.100.7" };
+  const headers = { "x-forwarded-for": "93.184.216.34" };
   const answer = await fetch(`${origin}/recover/open`, { method: "POST", body: JSON.stringify({ link }), headers });
   return { status: answer.status, headers: answer.headers, json: await answer.json() };
 };

@@ -26,10 +26,10 @@ const open = async () => {
   const text = "SELECT kind, gateway, detail FROM alert WHERE merchant_id = $1 AND over_at IS NULL ORDER BY kind";
   return (await owner.query(text, [merchantId])).rows;
 };
-const connect = async (gateway: string) => {
+const connect = async (gateway: string, of = merchantId) => {
   const id = v7();
   await asReplica(`INSERT INTO connection (id, merchant_id, gateway, account, credential_version, first_verified_at)
-    VALUES ('${id}', '${merchantId}', '${gateway}', '${id}', 1, now())`);
+    VALUES ('${id}', '${of}', '${gateway}', '${id}', 1, now())`);
   return id;
 };
 
@@ -70,6 +70,7 @@ describe("an agreement that no gateway can charge", () => {
 
   it("opens when the only gateway that could is paused", async () => {
     const b = await connect("SANDBOX_B");
+    await connect("SANDBOX_B", v7());
     await agree(null, "1");
     await raise();
     expect(await open()).toEqual([]);

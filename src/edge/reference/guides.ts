@@ -38,6 +38,7 @@ export const guideGroups: readonly { readonly readers: string; readonly guides: 
         "Subscriptions",
         "Charge a customer again without the customer, once for each renewal.",
       ),
+      guide("recovery-links.md", "Recovery links", "Let the customer pay a renewal that was declined, by a link."),
       guide("ledger.md", "Ledger", "Compare the captures, refunds and voids of past days with statements."),
       guide("typed-client.md", "Typed client", "Call the API from TypeScript."),
       guide("medusa.md", "Medusa", "Take payments in a Medusa shop."),
