@@ -28,6 +28,7 @@ const otherwise: Readonly<Record<string, string>> = {
   ledger_walk_pkey: "one row, of the cell's own progress",
   payment_method_handle_hash_key: "the hash of 192 random bits",
   reconciliation_run_one_at_a_time: "each cell runs its own",
+  recovery_link_pkey: "an agreement is of one merchant",
   renewal_pkey: "an agreement is of one merchant",
   renewal_try_agreement_id_renewal_ref_try_key: "an agreement is of one merchant",
   renewal_try_pkey: "an agreement is of one merchant",

@@ -1,87 +1,29 @@
 /** Paying a renewal by a link: one capture for each renewal, whoever pays it, and the agreement goes on with the card. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { recordSettings } from "../../../accounts/merchant-settings.ts";
+import { describe, expect, it } from "vitest";
 import { renewalTriesMax } from "../../../limits.ts";
-import { declareRestore } from "../../../oversight/declare-restore.ts";
-import { type AgreementId, encodeId, type SessionId } from "../../../platform/ids.ts";
 import { systemRuntime } from "../../../platform/runtime.ts";
-import { attemptIdOf, deriveId } from "../../record/open-attempt.ts";
-import type { PaymentSession } from "../../rows/entities.ts";
-import { AuthenticationFixture, shopper } from "../../scenarios/authentication.fixture.ts";
+import { shopper } from "../../scenarios/authentication.fixture.ts";
 import { cards } from "../../scenarios/core.fixture.ts";
-import * as restore from "../../scenarios/restore.fixture.ts";
 import { cancelAgreement } from "../agreements.ts";
 import { deleteMethod } from "../payment-methods.ts";
-import { type RenewalFixture, startRenewals } from "../renewals/renewals.fixture.ts";
 import { consent } from "../stored-cards.fixture.ts";
 import { listStoredCards, useStoredCard } from "../use-stored-card.ts";
 import { verifyLinkToken } from "./link-token.ts";
-import { createRecoveryLink, openRecoveryLink, type WantedLink } from "./recovery-links.ts";
-
-let fixture: RenewalFixture;
-let bank: AuthenticationFixture;
-beforeAll(async () => {
-  fixture = await startRenewals();
-  bank = new AuthenticationFixture(fixture.base);
-  const { owner, core } = fixture.base;
-  await core.database.transaction((tx) => recordSettings(tx, owner));
-});
-afterAll(() => fixture.close());
-beforeEach(async () => {
-  await fixture.base.setClockAhead(0);
-  await fixture.base.asOwner.pool.query(
-    "DELETE FROM card_decline; DELETE FROM card_state; UPDATE replica_mark SET restored_at = NULL, restores = 0",
-  );
-});
-
-// Renewals are declined for want of the customer, until the number is stored again.
-const wantsCustomer = "4000000000007296";
-const hour = 60;
-const asked = { amountMinor: 900, currency: "EUR", orderRef: "invoice-1" };
-const pageOrigin = "https://pay.example";
-
-/** Makes the link of the renewal, and returns its token. */
-async function linkOf(agreementId: AgreementId, change: Partial<WantedLink> = {}): Promise<string> {
-  const { merchantId } = fixture.base.owner;
-  const { token } = await createRecoveryLink(fixture.core, { merchantId, agreementId, ...asked, ...change });
-  return token.expose();
-}
-
-async function open(token: string) {
-  const named = verifyLinkToken(fixture.core.clientSecretKeys, token);
-  const opened = named && (await openRecoveryLink(fixture.core, named, { pageOrigin }));
-  if (opened === undefined) throw new Error("there is no such link");
-  return opened;
-}
-
-async function sessionOf(token: string): Promise<{ readonly id: SessionId }> {
-  const { session } = await open(token);
-  if (session === undefined) throw new Error("nothing can be paid");
-  return { id: session.sessionId };
-}
-
-/** Pays as the customer on the page does. */
-async function pay(
-  session: { readonly id: SessionId },
-  { number = cards.approved, token = `tok_${systemRuntime.uuid()}` } = {},
-): Promise<PaymentSession> {
-  const paid = await fixture.base.submitWith(session, { number, token, core: fixture.core, consent, shopper });
-  await fixture.settled();
-  return paid;
-}
-
-/** An agreement whose renewal was declined for want of the customer. */
-async function declined(): Promise<AgreementId> {
-  const agreementId = await fixture.agree({ number: wantsCustomer });
-  const { payment } = await fixture.charge(agreementId);
-  expect(payment.session).toMatchObject({ status: "DECLINED" });
-  return agreementId;
-}
-
-const renewalsOf = async (agreementId: AgreementId) => (await fixture.agreement(agreementId)).renewals;
-const capturedOf = (session: { readonly id: SessionId }) => fixture.base.capturedAtGateways(session);
-const storedOf = async (session: { readonly id: SessionId }) => (await fixture.base.loadSession(session)).stored!;
-const idOf = ({ id }: { readonly id: SessionId }) => encodeId("ps", id);
+import {
+  bank,
+  capturedOf,
+  declined,
+  fixture,
+  hour,
+  idOf,
+  linkOf,
+  open,
+  pay,
+  renewalsOf,
+  sessionOf,
+  storedOf,
+  wantsCustomer,
+} from "./recovery-links.fixture.ts";
 
 describe("a declined renewal, by its link", () => {
   it("is paid with another card, with which the agreement goes on", async () => {
@@ -350,58 +292,5 @@ describe("a link", () => {
     for (let nth = 0; nth < renewalTriesMax; nth++)
       expect((await pay(await sessionOf(token), { number: cards.fraud })).status).toBe("DECLINED");
     expect(await open(token)).toMatchObject({ refused: "link_tries", session: undefined });
-  });
-});
-
-describe("after a restore", () => {
-  const declare = () => declareRestore(fixture.base.asOwner, { backupTakenAt: undefined });
-  const nameOf = (agreementId: AgreementId, nth: number, restores = 0) =>
-    deriveId(String(agreementId), `recovery ${restores} ${nth} invoice-1`);
-
-  it("a lost payment by a link pays the renewal that its merchant charges again", async () => {
-    const agreementId = await fixture.agree();
-    const lost = { id: nameOf(agreementId, 2), ...asked } as PaymentSession;
-    const reference = await restore.payUnseen(fixture.base, lost, 1, "captured");
-    await declare();
-    const { payment } = await fixture.charge(agreementId, { signal: AbortSignal.abort() });
-    const paid = await restore.turns(fixture.base, payment.session, 7, fixture.core);
-    expect(paid).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_B" });
-    const connectionId = fixture.base.connectionIds[1]!;
-    expect((await fixture.base.loadSession(paid)).attempts).toMatchObject([
-      { id: attemptIdOf({ sessionId: lost.id, connectionId }), status: "CAPTURED" },
-    ]);
-    expect((await fixture.base.sandbox.authorizations(reference)).map(({ status }) => status)).toEqual(["captured"]);
-  });
-
-  it("a lost payment by a link that was open pays its renewal", async () => {
-    const agreementId = await fixture.agree();
-    const opened = await sessionOf(await linkOf(agreementId));
-    const lost = { id: nameOf(agreementId, 1), ...asked } as PaymentSession;
-    await restore.payUnseen(fixture.base, lost, 0, "captured");
-    await declare();
-    const paid = await restore.turns(fixture.base, opened as PaymentSession, 7, fixture.core);
-    expect(paid).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_A" });
-    expect(await renewalsOf(agreementId)).toMatchObject([{ paidSessionId: opened.id }]);
-    await expect(fixture.charge(agreementId)).rejects.toMatchObject({ code: "renewal_paid" });
-  });
-
-  it("a link waits until a charge of its merchant has asked the gateways", async () => {
-    const agreementId = await fixture.agree({ number: wantsCustomer });
-    const token = await linkOf(agreementId);
-    const opened = await sessionOf(token);
-    await declare();
-    await expect(pay(opened)).rejects.toMatchObject({ code: "already_submitted" });
-    await expect(fixture.charge(agreementId)).rejects.toMatchObject({ code: "renewal_in_progress" });
-    expect((await restore.turns(fixture.base, opened as PaymentSession, 7, fixture.core)).status).not.toBe("SUCCEEDED");
-    await fixture.base.setClockAhead(0);
-    expect(await open(token)).toMatchObject({ refused: "doubt", session: undefined });
-    const { payment } = await fixture.charge(agreementId, { signal: AbortSignal.abort() });
-    expect((await restore.turns(fixture.base, payment.session, 7, fixture.core)).status).toBe("DECLINED");
-    await fixture.base.setClockAhead(0);
-    // Not under the old names, which the gateways have voided.
-    const session = await sessionOf(token);
-    expect((await fixture.base.loadSession(session)).session.namedBy).toBe(nameOf(agreementId, 1, 1));
-    expect((await pay(session)).status).toBe("SUCCEEDED");
-    expect(await capturedOf(session)).toBe(1);
   });
 });
