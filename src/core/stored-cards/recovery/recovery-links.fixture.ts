@@ -31,7 +31,7 @@ beforeEach(async () => {
 export const wantsCustomer = "4000000000007296";
 export const hour = 60;
 export const asked = { amountMinor: 900, currency: "EUR", orderRef: "invoice-1" };
-export const pageOrigin = "https://pay.example";
+const pageOrigin = "https://pay.example";
 
 /** Makes the link of the renewal, and returns its token. */
 export async function linkOf(agreementId: AgreementId, change: Partial<WantedLink> = {}): Promise<string> {
