@@ -4,7 +4,7 @@ import { renewalTriesMax } from "../../../limits.ts";
 import { systemRuntime } from "../../../platform/runtime.ts";
 import { shopper } from "../../scenarios/authentication.fixture.ts";
 import { cards } from "../../scenarios/core.fixture.ts";
-import { cancelAgreement } from "../agreements.ts";
+import { cancelAgreement, endAgreementsOnce } from "../agreements.ts";
 import { deleteMethod } from "../payment-methods.ts";
 import { consent } from "../stored-cards.fixture.ts";
 import { listStoredCards, useStoredCard } from "../use-stored-card.ts";
@@ -60,6 +60,43 @@ describe("a declined renewal, by its link", () => {
     const next = await fixture.charge(agreementId, { renewalRef: "next" });
     expect(next.payment.session.status).toBe("SUCCEEDED");
     expect(next.payment.stored).toMatchObject({ chainVersion: 2, methodId: agreement.methodId });
+  });
+
+  it("is paid with no other card of its customer: nobody has signed in", async () => {
+    const customerRef = systemRuntime.uuid();
+    const other = await fixture.agree({ customerRef });
+    const agreementId = await fixture.agree({ number: wantsCustomer, customerRef });
+    await fixture.charge(agreementId);
+    const session = await sessionOf(await linkOf(agreementId));
+    const { session: read } = await fixture.base.loadSession(session);
+    const { cards: listed } = await listStoredCards(fixture.core, read);
+    expect(listed.map(({ last4 }) => last4)).toEqual(["7296"]);
+    const { methodId } = (await fixture.agreement(other)).agreement;
+    await expect(useStoredCard(fixture.core, read, methodId!)).rejects.toMatchObject({ code: "not_found" });
+    const { rows } = await fixture.base.asOwner.pool.query("SELECT FROM app.use_stored_card($1, $2, $3)", [
+      session.id,
+      methodId,
+      Buffer.alloc(32),
+    ]);
+    expect(rows).toEqual([]);
+  });
+
+  it("is paid after the agreement's last day, but nothing is charged that was not", async () => {
+    const endsOn = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+    const agreementId = await fixture.agree({
+      number: wantsCustomer,
+      terms: { type: "RECURRING", everyDays: 30, endsOn },
+    });
+    await fixture.charge(agreementId);
+    const token = await linkOf(agreementId);
+    await fixture.base.setClockAhead(48 * hour);
+    await endAgreementsOnce(fixture.core);
+    expect((await fixture.agreement(agreementId)).agreement).toMatchObject({ status: "ENDED" });
+    expect(await open(token)).toMatchObject({ refused: undefined });
+    await expect(linkOf(agreementId, { renewalRef: "another" })).rejects.toMatchObject({ code: "agreement_not_active" });
+    fixture.vault.number = cards.approved;
+    expect((await pay(await sessionOf(token))).status).toBe("SUCCEEDED");
+    expect((await fixture.agreement(agreementId)).agreement).toMatchObject({ status: "ENDED" });
   });
 
   it("is paid with the stored card, for which the bank is asked", async () => {
