@@ -47,7 +47,8 @@ export class EmulatorSetUps {
   create({ account, form }: Asked): Answered {
     const customer = form.get("customer") ?? "";
     if (!this.#customers.has(account.id, customer)) return refusal(400, "resource_missing", { param: "customer" });
-    if (!/^(on|off)_session$/.test(form.get("usage") ?? "")) return refusal(400, undefined, { param: "usage" });
+    const usage = form.get("usage") ?? "";
+    if (!/^(on|off)_session$/.test(usage)) return refusal(400, undefined, { param: "usage" });
     const intent: Intent = {
       ...{ id: newId("seti"), account: account.id, customer, livemode: account.environment === "live" },
       ...{
@@ -55,6 +56,7 @@ export class EmulatorSetUps {
         currency: "",
         created: seconds(),
         isManual: false,
+        usage,
         metadata: metadataIn(form),
         isCancelled: false,
       },
@@ -116,12 +118,12 @@ function setUpStatus(intent: Intent): string {
 }
 
 function setUpView(intent: Intent) {
-  const { id, created, customer, livemode, metadata, paymentMethod, asked, authorization } = intent;
+  const { id, created, customer, livemode, usage, metadata, paymentMethod, asked, authorization } = intent;
   const declined = authorization?.declineCode === undefined ? null : cardError(intent, authorization);
   const isUnauthenticated = authorization === undefined && /^(failed|cancelled)$/.test(asked?.challenge.state ?? "");
   const status = setUpStatus(intent);
   return {
-    ...{ id, object: "setup_intent", created, customer: customer ?? null, livemode, metadata, status },
+    ...{ id, object: "setup_intent", created, customer: customer ?? null, livemode, usage, metadata, status },
     last_setup_error: isUnauthenticated
       ? { ...authenticationFailure, code: "setup_intent_authentication_failure" }
       : declined,
