@@ -91,7 +91,7 @@ type Retry = {
   readonly because: string;
 };
 
-/** Returns what can be done about an unpaid renewal. `from`: when it can be tried again, in words; undefined for now. */
+/** Returns what can be done about an unpaid renewal. `from`: when it can be tried again, in words; undefined if that is at once. */
 export function retryInWords({ allowed, triesLeft, customerNeeded, because }: Retry, from: string | undefined): string {
   const left = triesLeft === 1 ? "1 try left" : `${triesLeft} tries left`;
   if (allowed && from === undefined) return `Can be tried again now; ${left}.`;
