@@ -15,7 +15,7 @@ import { encodeId } from "../../platform/ids.ts";
 import { Secret } from "../../platform/secrets.ts";
 import type { Core } from "../core.ts";
 import { type Changed, commitAndReload, type Reloaded, type Work } from "../execute/work.ts";
-import { lockAndRenew } from "../record/lease.ts";
+import { lockAndRenew, watchLease } from "../record/lease.ts";
 import type { Authentication, PaymentSession, PlannedConnection } from "../rows/entities.ts";
 import { endOfProvided } from "./after-provider.ts";
 import { findShopper, isGivenUp } from "./authentications.ts";
@@ -102,12 +102,16 @@ export async function endDeviceCheck({ core, lease }: Work, authentication: Auth
   });
 }
 
-/** Sends the committed request, once. Without a usable answer the next step asks for the result. */
+/**
+ * Sends the committed request, once: a process that was stopped for longer than its lease sends none. Without a usable
+ * answer the next step asks for the result.
+ */
 export async function askProvider(work: Work, authentication: Authentication): Promise<Reloaded> {
   const { core, lease } = work;
-  const kept = await loadKept(core, authentication);
+  const [requireLease, kept] = await Promise.all([watchLease(core, lease), loadKept(core, authentication)]);
   const [bound, request] = await Promise.all([bind(core, authentication), requestOf(work, authentication, kept)]);
   const isSent = bound !== undefined && request.type === "request";
+  requireLease();
   const answer = isSent
     ? await bound.connector.authenticate(bound.call, request)
     : request.type === "request"

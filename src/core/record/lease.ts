@@ -5,6 +5,7 @@ import { leaseMs, leaseUsedMs } from "../../limits.ts";
 import { columnsOf } from "../../platform/columns.ts";
 import type { Database, Statement, Tx } from "../../platform/database.ts";
 import type { AttemptId, SessionId } from "../../platform/ids.ts";
+import type { Core } from "../core.ts";
 import { type PaymentSession, PaymentSessionEntity } from "../rows/entities.ts";
 import type { Payment } from "../rows/payment.ts";
 
@@ -77,6 +78,25 @@ export async function lockAndRenew(
   if (row === undefined) throw new LeaseLost(takenOver);
   const { now, ...session } = row;
   return { session, now };
+}
+
+const timeLeft: Statement = {
+  name: "select_time_left_of_lease",
+  partitionKey: 1,
+  text: `SELECT (extract(epoch FROM lease_until - app.clock()) * 1000)::float8 AS "leftMs"
+    FROM payment_session WHERE id = $1 AND lease_epoch = $2`,
+};
+
+/** Returns a function that throws `LeaseLost` once another process may have the session, by this process's clock. */
+export async function watchLease(
+  { database, runtime }: Pick<Core, "database" | "runtime">,
+  { sessionId, epoch }: Lease,
+): Promise<() => void> {
+  const askedAt = runtime.now().getTime();
+  const [row] = await database.query<{ leftMs: number }>(timeLeft, [sessionId, epoch]);
+  return () => {
+    if (runtime.now().getTime() - askedAt >= (row?.leftMs ?? 0)) throw new LeaseLost(takenOver); // rule:provider-asked-in-time
+  };
 }
 
 const park: Statement = {

@@ -147,7 +147,7 @@ describe("failover by the merchant's switches", () => {
     const first = (await fixture.loadSession(on)).attempts[0]!;
     expect(first.failureKind).toBe("TIMEOUT");
     expect(first.nextBecause).toBe(`Rule version ${version} fails over to SANDBOX_B after a timeout at SANDBOX_A.`);
-    expect(Math.round((first.answeredAt!.getTime() - first.startedAt.getTime()) / 1_000)).toBe(10);
+    expect(first.answeredAt!.getTime() - first.startedAt.getTime()).toBeGreaterThan(9_900);
     expect((await fixture.loadSession(off)).attempts).toMatchObject([
       { nextBecause: `Rule version ${version + 1} does not fail over after a timeout at SANDBOX_A.` },
     ]);

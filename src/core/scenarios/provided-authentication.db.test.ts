@@ -1,11 +1,14 @@
 /** Tests the payment flow with a provider of authentication: SANDBOX_3DS, and both sandbox gateways. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { leaseMs } from "../../limits.ts";
 import { encodeId } from "../../platform/ids.ts";
+import { Secret } from "../../platform/secrets.ts";
 import { sweepOldRowsOnce } from "../../retention/sweep-old-rows.ts";
+import type { Core } from "../core.ts";
 import { findBankMessage } from "../customer-actions.ts";
 import type { PaymentSession } from "../rows/entities.ts";
-import { recoverSessionsOnce } from "../submit-payment.ts";
-import { type AuthenticationFixture, startProvided } from "./authentication.fixture.ts";
+import { recoverSessionsOnce, submitPayment } from "../submit-payment.ts";
+import { type AuthenticationFixture, shopper, startProvided } from "./authentication.fixture.ts";
 
 const soft = "SANDBOX_A DECLINED";
 const again = "SANDBOX_A CAPTURED again";
@@ -280,6 +283,39 @@ describe("a payment with a provider, as needed", () => {
     const sent = (operation: string) => (after[operation] ?? 0) - (before[operation] ?? 0);
     expect([sent("3ds.auth"), sent("3ds.postauth")]).toEqual([1, 1]);
     expect(encodeId("ps", id)).toBe(encodeId("ps", session.id));
+  });
+
+  it("sends no request from a process that was stopped for longer than its lease", async () => {
+    const { base } = flow;
+    const before = await base.sandbox.requests();
+    const page = new AbortController();
+    let [bound, stoppedMs] = [0, 0];
+    const core: Core = {
+      ...base.core,
+      runtime: { ...base.core.runtime, now: () => new Date(Date.now() + stoppedMs) },
+      bindProvider: async (...connection) => {
+        // The first call prepares; the second is the last await before the request is sent.
+        if (++bound === 2) {
+          stoppedMs = leaseMs;
+          page.abort();
+        }
+        return base.core.bindProvider(...connection);
+      },
+    };
+    base.useCard("4000000000003055");
+    const session = await base.newSession();
+    await submitPayment(core, { session, vaultToken: new Secret("tok_1"), signal: page.signal, shopper });
+    await flow.settled(core);
+    expect(await base.loadSession(session)).toMatchObject({
+      session: { status: "CREATED" },
+      authentications: [{ status: "REQUESTING" }],
+    });
+    await base.lapseLease(session);
+    await recoverSessionsOnce(base.core);
+    await flow.settled();
+    const after = await base.sandbox.requests();
+    const sent = (operation: string) => (after[operation] ?? 0) - (before[operation] ?? 0);
+    expect([bound, sent("3ds.auth"), sent("3ds.postauth")]).toEqual([2, 0, 1]);
   });
 });
 

@@ -132,10 +132,14 @@ export class SimulatedProvider implements AuthenticationProvider {
   ): Promise<Answer | Unavailable> {
     const { timeline, faults, dice, history } = this.#stage;
     const strikes = (kind: Parameters<typeof faults.strikes>[0]) => faults.strikes(kind, timeline.nowMs);
-    const isRefused = await this.#process.step(`send provider: ${what}`, async () => ({
-      type: "value",
-      value: strikes("refuseConnection"),
-    }));
+    // The core looks at its lease in the moment of this call, so nothing stops the process between look and sending.
+    const isRefused =
+      what === "authenticate"
+        ? strikes("refuseConnection")
+        : await this.#process.step(`send provider: ${what}`, async () => ({
+            type: "value",
+            value: strikes("refuseConnection"),
+          }));
     if (isRefused) return lost;
     return this.#process.wait<Answer | Unavailable>((arrive) => {
       timeline.after(timeoutMs, () => arrive(lost));

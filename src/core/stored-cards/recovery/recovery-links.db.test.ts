@@ -93,7 +93,9 @@ describe("a declined renewal, by its link", () => {
     await endAgreementsOnce(fixture.core);
     expect((await fixture.agreement(agreementId)).agreement).toMatchObject({ status: "ENDED" });
     expect(await open(token)).toMatchObject({ refused: undefined });
-    await expect(linkOf(agreementId, { renewalRef: "another" })).rejects.toMatchObject({ code: "agreement_not_active" });
+    await expect(linkOf(agreementId, { renewalRef: "another" })).rejects.toMatchObject({
+      code: "agreement_not_active",
+    });
     fixture.vault.number = cards.approved;
     expect((await pay(await sessionOf(token))).status).toBe("SUCCEEDED");
     expect((await fixture.agreement(agreementId)).agreement).toMatchObject({ status: "ENDED" });

@@ -1,5 +1,5 @@
 /** Rules A1 to A13 where a provider authenticates the customer. */
-import { type Rule, withoutGuard } from "./rule.ts";
+import { files, type Rule, withoutGuard } from "./rule.ts";
 
 const decisions = "src/core/authentication/after-provider.ts";
 
@@ -50,5 +50,14 @@ export const providerRules: readonly Rule[] = [
     database: [],
     harm: "an authentication was requested twice",
     seenAt: 305,
+  },
+  {
+    id: "provider-asked-in-time",
+    number: "A13",
+    says: "A process that was stopped for longer than its lease sends no request.",
+    code: [{ file: files.lease, instead: [""] }],
+    database: [],
+    unseen:
+      "a process has to stop in the few milliseconds before it sends; provided-authentication.db.test.ts stops one there",
   },
 ];
