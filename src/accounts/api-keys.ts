@@ -63,13 +63,13 @@ function checksumOf(random: string): string {
 }
 
 export type KeyHolder = MerchantSettings &
-  MerchantCells & { readonly kind: KeyKind; readonly refusesRepeats?: boolean | undefined };
+  MerchantCells & { readonly kind: KeyKind };
 
 const selectKeyHolder = readOf(
   {
     name: "select_key_holder",
     text: `
-    SELECT k.kind, ${settingsColumns}, ${cellColumns}, s.repeated_orders = 'REFUSE' AS "refusesRepeats"
+    SELECT k.kind, ${settingsColumns}, ${cellColumns}
     FROM api_key k JOIN merchant_settings s USING (merchant_id)
     WHERE k.hash = $1 AND k.revoked_at IS NULL`,
   },

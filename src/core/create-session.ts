@@ -31,8 +31,6 @@ export type SessionOwner = {
   readonly publishableKey: string;
   /** For sessions that name none of their own. */
   readonly statementDescriptor: string | null;
-  /** True if the merchant refuses repeated orders; undefined if it is not known. */
-  readonly refusesRepeats?: boolean | undefined;
 };
 
 type GivenDetails = { readonly [Name in keyof OrderDetails]?: OrderDetails[Name] | undefined };
@@ -176,13 +174,7 @@ async function describeNew(core: Core, owner: SessionOwner, order: NewSession, i
     order.customerRef ?? null,
     order.customerRef === undefined ? null : JSON.stringify(describeStored(id, order)),
   ];
-  const isPlain = details === undefined && order.customerRef === undefined;
-  return {
-    id,
-    values,
-    vault,
-    isPlain: isPlain && (order.allowRepeatedOrder === true || owner.refusesRepeats === false),
-  };
+  return { id, values, vault, isPlain: details === undefined && order.customerRef === undefined };
 }
 
 function keepCreated(core: Core, owner: SessionOwner, order: NewSession, session: NewlyCreated): void {

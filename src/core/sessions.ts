@@ -39,11 +39,10 @@ type CheckoutSettings = {
   readonly checkoutOrigins: readonly string[];
   readonly publishableKey: string;
   readonly payer: Payer | undefined;
-  /** True for an open session without a description or a customer, whose order is not refused. */
+  /** True for an open session without a description or a customer. */
   readonly isPlain: boolean;
 };
 
-const refusesRepeats = "m.repeated_orders = 'REFUSE' AND NOT s.allow_repeated_order";
 const selectCheckout = readOf(
   {
     name: "select_checkout",
@@ -52,8 +51,8 @@ const selectCheckout = readOf(
       .replace(
         "AS attempts",
         `AS attempts, m.checkout_origins AS "checkoutOrigins", m.publishable_key AS "publishableKey",
-      CASE WHEN s.phase = 'IDLE' AND ${refusesRepeats} THEN app.order_payer(s.merchant_id, s.order_ref) END AS payer,
-      s.phase = 'IDLE' AND s.details IS NULL AND NOT s.stored AND NOT (${refusesRepeats}) AS "isPlain"`,
+      CASE WHEN s.phase = 'IDLE' AND m.repeated_orders = 'REFUSE' AND NOT s.allow_repeated_order THEN app.order_payer(s.merchant_id, s.order_ref) END AS payer,
+      s.phase = 'IDLE' AND s.details IS NULL AND NOT s.stored AS "isPlain"`,
       )
       .replace(
         "FROM payment_session s WHERE",

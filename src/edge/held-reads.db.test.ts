@@ -113,6 +113,20 @@ describe("a session that changes after this process has created it", () => {
     await inTransaction((tx) => recordRepeatedOrders(tx, merchantId, "WARN"));
   });
 
+  it("reads nothing before the claim where its merchant refuses repeated orders and no other session has this one", async () => {
+    await inTransaction((tx) => recordRepeatedOrders(tx, merchantId, "REFUSE"));
+    const order = () => create(edge.keys.secret, { orderRef: `order-${systemRuntime.uuid()}` });
+    await checkout("SubmitPayment", await order());
+    const statements = async () => {
+      const session = await order();
+      const before = served.statements.length;
+      expect((await checkout("SubmitPayment", session)).json.checkout).toMatchObject({ status: "SUCCEEDED" });
+      return served.statements.slice(before);
+    };
+    await expect.poll(statements, { timeout: 20_000 }).toEqual(["claim", "held", "captured"]);
+    await inTransaction((tx) => recordRepeatedOrders(tx, merchantId, "WARN"));
+  });
+
   it("takes no card after its merchant has cancelled it", async () => {
     const session = await create();
     expect((await edge.call("POST", `/payment-sessions/${session.json.sessionId}/cancel`)).status).toBe(200);

@@ -65,8 +65,8 @@ END $$;
 -- the current one first and with spaces between them. A claim that is guarded is refused, and nothing is claimed: LL003 where the card has
 -- been tried too often, or its network was declined too often, LL004 where the merchant's block list has the customer (blocklist.sql).
 -- Without network_max the network is recorded and not refused. `settings` are the publishable key and the origins, with spaces between
--- them, that allowed the customer's page, if the caller has read them before: where they have changed, or the merchant refuses repeated
--- orders, it has to read the session. A refused claim undoes none of those that share its statement: it returns a row without an id, whose decline_code has the reason and
+-- them, that allowed the customer's page, if the caller has read them before: where they have changed, or another session has the order
+-- and the merchant refuses repeated ones, it has to read the session. A refused claim undoes none of those that share its statement: it returns a row without an id, whose decline_code has the reason and
 -- whose skipped has the entry of the block list.
 CREATE FUNCTION partitions.claim_rest(
   of_session uuid, lease_ms int, budget_ms int, token text, hash bytea, rule int, planned jsonb, skips jsonb, request uuid, routed jsonb,
@@ -94,7 +94,8 @@ BEGIN
   IF NOT FOUND THEN PERFORM app.lost('the session cannot be claimed'); END IF;
   IF settings IS NOT NULL AND NOT EXISTS (
        SELECT FROM merchant_settings m WHERE m.merchant_id = s.merchant_id AND array_to_string(m.publishable_key || m.checkout_origins, ' ') = settings
-         AND (s.allow_repeated_order OR m.repeated_orders <> 'REFUSE')) THEN
+         AND (s.allow_repeated_order OR m.repeated_orders <> 'REFUSE'
+           OR NOT EXISTS (SELECT FROM app.order_winner w WHERE w.merchant_id = s.merchant_id AND w.order_ref = s.order_ref))) THEN
     PERFORM app.lost('the settings have changed'); END IF;
   IF is_guarded AND EXISTS (SELECT FROM blocklist_entry b WHERE b.merchant_id = s.merchant_id) THEN
     PERFORM app.refuse_blocked(s.merchant_id, versions, s.customer_email, address, at); END IF;

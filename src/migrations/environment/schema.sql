@@ -2405,7 +2405,8 @@ BEGIN
   IF NOT FOUND THEN PERFORM app.lost('the session cannot be claimed'); END IF;
   IF settings IS NOT NULL AND NOT EXISTS (
        SELECT FROM merchant_settings m WHERE m.merchant_id = s.merchant_id AND array_to_string(m.publishable_key || m.checkout_origins, ' ') = settings
-         AND (s.allow_repeated_order OR m.repeated_orders <> 'REFUSE')) THEN
+         AND (s.allow_repeated_order OR m.repeated_orders <> 'REFUSE'
+           OR NOT EXISTS (SELECT FROM app.order_winner w WHERE w.merchant_id = s.merchant_id AND w.order_ref = s.order_ref))) THEN
     PERFORM app.lost('the settings have changed'); END IF;
   IF is_guarded AND EXISTS (SELECT FROM blocklist_entry b WHERE b.merchant_id = s.merchant_id) THEN
     PERFORM app.refuse_blocked(s.merchant_id, versions, s.customer_email, address, at); END IF;
@@ -5166,7 +5167,8 @@ BEGIN
   IF NOT FOUND THEN PERFORM app.lost('the session cannot be claimed'); END IF;
   IF settings IS NOT NULL AND NOT EXISTS (
        SELECT FROM merchant_settings m WHERE m.merchant_id = s.merchant_id AND array_to_string(m.publishable_key || m.checkout_origins, ' ') = settings
-         AND (s.allow_repeated_order OR m.repeated_orders <> 'REFUSE')) THEN
+         AND (s.allow_repeated_order OR m.repeated_orders <> 'REFUSE'
+           OR NOT EXISTS (SELECT FROM app.order_winner w WHERE w.merchant_id = s.merchant_id AND w.order_ref = s.order_ref))) THEN
     PERFORM app.lost('the settings have changed'); END IF;
   IF is_guarded AND EXISTS (SELECT FROM blocklist_entry b WHERE b.merchant_id = s.merchant_id) THEN
     PERFORM app.refuse_blocked(s.merchant_id, versions, s.customer_email, address, at); END IF;
