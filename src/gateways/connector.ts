@@ -492,6 +492,11 @@ export interface Connector {
   readonly storedCards?: "own" | "network" | undefined;
   /** True if it stores a card with a payment of 0, of which nothing is captured or voided. */
   readonly setsUp?: boolean | undefined;
+  /**
+   * Undoes a set-up, also one whose answer never reached us: it can store nothing any more, and the card that it stored
+   * is erased. A repeat has a new key. Absent where a set-up leaves nothing at the gateway.
+   */
+  readonly undoSetUp?: ((call: ChangingCall, attempt: AttemptAtGateway) => Promise<VoidAnswer>) | undefined;
   /** Erases a payment method that the gateway keeps; a repeat succeeds. Absent where it keeps none. */
   readonly eraseMethod?: ((call: ChangingCall, stored: StoredMethod) => Promise<EraseAnswer>) | undefined;
   /** Checks the signature, then reads; absent if the gateway sends nothing. */

@@ -10,6 +10,7 @@ import type {
   AuthorizeRequest,
   CaptureAnswer,
   CapturedPayment,
+  ChangingCall,
   CompletionAnswer,
   Connector,
   Credentials,
@@ -236,7 +237,7 @@ async function sendWithRoom<Answer>(
   return core.repeats.hasRoom(attempt) ? core.repeats.occupy(attempt, send()) : crowded;
 }
 
-/** Reports whether an attempt is a set-up's: it holds no money, so there is none to capture or to void. */
+/** Reports whether an attempt is a set-up's: it holds no money, so there is none to capture. */
 function isOfNothing({ amountMinor }: Pick<Attempt, "amountMinor">): boolean {
   return amountMinor === 0;
 }
@@ -259,7 +260,7 @@ export async function voidHold(
   { session, readAt, stored }: Pick<Payment, "session" | "readAt" | "stored">,
   attempt: AttemptToLookUp,
 ): Promise<VoidAnswer> {
-  if (isOfNothing(attempt)) return { type: "done" };
+  if (isOfNothing(attempt) && !keepsSetUps(core, attempt)) return { type: "done" };
   const binding = await bind(core, attempt);
   if (binding === undefined) return unanswered;
   const { connector, credentials } = binding;
@@ -275,8 +276,21 @@ export async function voidHold(
   const call = { credentials, timeoutMs: followUpTimeoutMs, idempotencyKey: key };
   const storedCard = stored && gatewayUse(core, stored, attempt);
   const named = { ...atGateway(attempt), ageMs: ageOf(attempt, readAt), orderRef: session.orderRef, storedCard };
-  const answer = await sendWithRoom(core, attempt, () => connector.void(call, named));
+  const answer = await sendWithRoom(core, attempt, () => sendVoid(connector, call, named));
   return isDeclined && answer.type === "refused" ? { type: "absent" } : answer;
+}
+
+/** Reports whether the gateway may keep the card of a set-up that is voided: nothing else is there to void. */
+function keepsSetUps({ connectorOf }: Pick<Core, "connectorOf">, { gateway }: Attempt): boolean {
+  return connectorOf(gateway)?.undoSetUp !== undefined;
+}
+
+function sendVoid(
+  { undoSetUp, ...connector }: TracedConnector,
+  call: ChangingCall,
+  attempt: AttemptAtGateway,
+): Promise<VoidAnswer> {
+  return attempt.amountMinor === 0 && undoSetUp ? undoSetUp(call, attempt) : connector.void(call, attempt);
 }
 
 function ageOf({ startedAt }: Pick<Attempt, "startedAt">, readAt: Date): number {
@@ -311,7 +325,7 @@ export async function voidOrphan(
   attempt: Attempt,
   orphan: { gatewayReference: string; retries: number },
 ): Promise<VoidAnswer> {
-  if (isOfNothing(attempt)) return { type: "done" };
+  if (isOfNothing(attempt) && !keepsSetUps(core, attempt)) return { type: "done" };
   const binding = await bind(core, attempt);
   if (binding === undefined) return unanswered;
   const { connector, credentials } = binding;
@@ -320,7 +334,8 @@ export async function voidOrphan(
     : await findEndInNotifications(core.database, attempt, orphan.gatewayReference);
   if (known !== undefined) return { type: known === "captured" ? "alreadyCaptured" : "done" };
   const key = `${encodeId("att", attempt.id)}_orphan${orphan.retries}`;
-  return connector.void(
+  return sendVoid(
+    connector,
     { credentials, timeoutMs: followUpTimeoutMs, idempotencyKey: key },
     { ...atGateway(attempt), gatewayReference: orphan.gatewayReference },
   );
@@ -407,7 +422,10 @@ export function capturedAtGateway(
 }
 
 /** The part of a connector that the payment flow uses for one attempt. */
-type TracedConnector = Pick<Connector, "canRead" | "failsOnRequest" | "authorize" | "capture" | "void" | "lookUp">;
+type TracedConnector = Pick<
+  Connector,
+  "canRead" | "failsOnRequest" | "authorize" | "capture" | "void" | "undoSetUp" | "lookUp"
+>;
 
 type Answer = CompletionAnswer["outcome"] | VoidAnswer | LookUpAnswer | ActionAnswer;
 type Traced = Pick<Attempt, "sessionId" | "id" | "gateway">;
@@ -462,6 +480,8 @@ function traceGateway(tracing: Tracing, connector: Connector, attempt: Traced): 
       ),
     capture: (...asked) => traced("gateway.capture", () => connector.capture(...asked), whole),
     void: (...asked) => traced("gateway.void", () => connector.void(...asked), whole),
+    undoSetUp:
+      connector.undoSetUp && ((...asked) => traced("gateway.void", () => connector.undoSetUp!(...asked), whole)),
     lookUp: (...asked) => traced("gateway.look_up", () => connector.lookUp(...asked), whole),
   };
 }

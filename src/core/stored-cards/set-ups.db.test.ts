@@ -2,7 +2,8 @@
 import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../dev/testing/for-file.ts";
-import type { AgreementId } from "../../platform/ids.ts";
+import type { AttemptAtGateway, Connector } from "../../gateways/connector.ts";
+import { type AgreementId, encodeId } from "../../platform/ids.ts";
 import { countPayments, listPayments } from "../../reporting/payment-list.ts";
 import { cards } from "../scenarios/core.fixture.ts";
 import { recoverSessionsOnce } from "../submit-payment.ts";
@@ -114,6 +115,36 @@ describe("a set-up", () => {
     expect([ended.phase, attempts.map(({ status }) => status)]).toEqual(["DONE", ["VOIDED", "CAPTURED"]]);
     const after = await base.sandbox.requests();
     for (const name of ["a.void", "b.cancel", "b.capture"]) expect(after[name], name).toBe(before[name]);
+  });
+
+  it("is undone until its gateway says so, where that keeps the card of a set-up that was not answered", async () => {
+    const connector = core.connectorOf("SANDBOX_A")! as { undoSetUp?: Connector["undoSetUp"] };
+    const asked: AttemptAtGateway[] = [];
+    connector.undoSetUp = async (_, attempt) => {
+      asked.push(attempt);
+      return asked.length > 1 ? { type: "done" } : { type: "unknown", kind: "TIMEOUT", reason: "no answer" };
+    };
+    await base.sandbox.setCard("A", cards.approved, { act: "stay_silent" });
+    const customerRef = v7();
+    const { session } = await create({ customerRef });
+    const submitted = submit(session);
+    await base.sandbox.paused({ operation: "a.silence" });
+    await base.sandbox.release({ operation: "a.silence" });
+    expect(await submitted).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_B" });
+    const statuses = async () => (await base.loadSession(session)).attempts.map(({ status }) => status);
+    expect([asked.length, await statuses()]).toEqual([1, ["VOIDING", "CAPTURED"]]);
+    await base.setClockAhead(1);
+    await recoverSessionsOnce(core);
+    await renewals.settled();
+    await base.setClockAhead(0);
+    await base.sandbox.setCard("A", cards.approved, { act: "approve" });
+    delete connector.undoSetUp;
+    expect([asked.length, await statuses()]).toEqual([2, ["VOIDED", "CAPTURED"]]);
+    const { attempts } = await base.loadSession(session);
+    const { attemptReference, storedCard } = asked[0]!;
+    expect(attemptReference).toBe(encodeId("att", attempts[0]!.id));
+    expect(storedCard).toMatchObject({ type: "save", purpose: "customer" });
+    expect(await methodsOf(base, customerRef)).toMatchObject([{ status: "ACTIVE" }]);
   });
 
   it("leaves out the gateways that store no card without a payment", async () => {

@@ -70,6 +70,7 @@ describeConformance({
   },
   stored: {
     setsUp: true,
+    undoesSetUps: true,
     plain: [
       "POST /v1/payment_methods type=card&card%5Bnumber%5D=4242424242424242&card%5Bexp_month%5D=03&card%5Bexp_year%5D=2030&card%5Bcvc%5D=737&billing_details%5Bname%5D=Ada%20Lovelace&metadata%5Battempt_id%5D=att_1&metadata%5Bsession_id%5D=ps_1&metadata%5Border_ref%5D=order-1",
       "POST /v1/payment_intents amount=4900&currency=eur&capture_method=manual&payment_method_types%5B0%5D=card&metadata%5Battempt_id%5D=att_1&confirmation_method=manual",

@@ -53,7 +53,7 @@ import { judgeDecline } from "./judge-decline.ts";
 import { mayBeForgotten } from "./key-life.ts";
 import { foundIntents, isFor, readRecord, readSearch } from "./payment-intent.ts";
 import { StripeRefunds } from "./refunds.ts";
-import { askSetUp, completeSetUp, lookUpSetUp, setUp } from "./set-up.ts";
+import { askSetUp, completeSetUp, lookUpSetUp, setUp, undoSetUp } from "./set-up.ts";
 import { customerOf, eraseMethod, renewalForm, savingForm } from "./stored-cards.ts";
 import { secretKeyField, verifyAccount } from "./verify.ts";
 
@@ -207,6 +207,10 @@ export class StripeConnector implements Connector {
     if (amountMinor === 0) return lookUpSetUp(this.#api, call, attempt);
     if (gatewayReference === undefined) return readSearch(await this.#search(call, attempt), attempt);
     return readRecord(await this.#read(call, gatewayReference), attempt);
+  }
+
+  undoSetUp(call: ChangingCall, attempt: AttemptAtGateway): Promise<VoidAnswer> {
+    return undoSetUp(this.#api, call, attempt);
   }
 
   verify(call: GatewayCall): Promise<readonly VerifyRow[]> {

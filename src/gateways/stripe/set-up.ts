@@ -12,6 +12,7 @@ import type {
   GatewayCall,
   GatewayOutcome,
   LookUpAnswer,
+  VoidAnswer,
 } from "../connector.ts";
 import { classifyDecline } from "../declines.ts";
 import { unansweredAuthorize, undecided, untrusted } from "../unanswered.ts";
@@ -19,6 +20,7 @@ import {
   chosenNetwork,
   errorOf,
   isDecline,
+  isKeptError,
   type Prepared,
   readPaymentMethod,
   refusedOrUntrusted,
@@ -29,8 +31,9 @@ import { billingForm } from "./billing.ts";
 import { declines } from "./declines.ts";
 import { askingForm, cardForm, creationKey } from "./forms.ts";
 import { type Json, judgeDecline } from "./judge-decline.ts";
+import { mayBeForgotten } from "./key-life.ts";
 import { isFor, type PaymentIntent, pageOf } from "./payment-intent.ts";
-import { customerOf, storedIn } from "./stored-cards.ts";
+import { customerOf, eraseMethod, storedIn } from "./stored-cards.ts";
 
 function setUpPath(id: string, action = ""): string {
   return `/v1/setup_intents/${encodeURIComponent(id)}${action}`;
@@ -88,7 +91,51 @@ export async function lookUpSetUp(api: StripeApi, call: GatewayCall, attempt: At
   return readState(await read(api, call, attempt), attempt);
 }
 
-async function create(api: StripeApi, call: GatewayCall, request: AuthorizeRequest): Promise<GatewayReply> {
+/**
+ * Cancels a set-up, after which it refuses every confirmation, and detaches the card of one that has stored it already. One whose name is
+ * lost is created again under the same key: for a day that returns the name which any confirmation must have used.
+ */
+export async function undoSetUp(
+  api: StripeApi,
+  call: ChangingCall,
+  { gatewayReference, ...attempt }: AttemptAtGateway,
+): Promise<VoidAnswer> {
+  const left = api.sharedDeadline(call);
+  if (gatewayReference === undefined && mayBeForgotten(attempt)) return unnameable;
+  const again = gatewayReference === undefined ? await create(api, call, attempt) : undefined;
+  const intent = again ? readNew(again, attempt) : ({ type: "ready", id: gatewayReference ?? "" } as const);
+  if (intent.type !== "ready") {
+    // An error that is kept for the key, or that refuses the request as such: no confirmation ever had a name to use.
+    const isRefused = intent.type === "notProcessed" && again?.type === "answer" && again.status === 400;
+    return isRefused || (again && isKeptError(again)) ? { type: "absent" } : uncancelled;
+  }
+  const named = { ...attempt, gatewayReference: intent.id };
+  const cancelled = await api.post(left(), setUpPath(intent.id, "/cancel"), {
+    key: `${call.idempotencyKey}_${intent.id}`,
+    form: { cancellation_reason: "abandoned" },
+  });
+  const isCancelled = cancelled.type === "answer" && cancelled.status === 200;
+  const state = readState(isCancelled ? cancelled : await read(api, left(), named), named);
+  if (state.type === "voided") return { type: "done" };
+  const stored = state.type === "held" ? state.stored?.own : undefined;
+  if (stored === undefined) return uncancelled;
+  const erased = await eraseMethod(api, left(), { ...stored, isLast: false });
+  return erased.type === "absent" ? { type: "done" } : erased;
+}
+
+const uncancelled = {
+  type: "unknown",
+  kind: "GATEWAY_ERROR",
+  reason: "the set-up could not be cancelled",
+} as const;
+
+const unnameable = {
+  type: "unknown",
+  kind: "GATEWAY_ERROR",
+  reason: "Stripe has no search for set-ups, and the set-up is too old to be named by its key",
+} as const;
+
+async function create(api: StripeApi, call: GatewayCall, request: AttemptAtGateway): Promise<GatewayReply> {
   const { storedCard, attemptReference } = request;
   const left = api.sharedDeadline(call);
   const customer = storedCard ? await customerOf(api, call, storedCard) : {};
@@ -112,7 +159,7 @@ function isOurs(value: unknown, attempt: AttemptAtGateway): value is PaymentInte
   return attempt.gatewayReference === undefined || value.id === attempt.gatewayReference;
 }
 
-function readNew(reply: GatewayReply, request: AuthorizeRequest): Prepared {
+function readNew(reply: GatewayReply, request: AttemptAtGateway): Prepared {
   if (reply.type !== "answer") return unansweredAuthorize(reply);
   const json = readJsonObject(reply);
   if (reply.status === 200 && isOurs(json, request)) return { type: "ready", id: json.id };

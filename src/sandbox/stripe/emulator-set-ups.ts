@@ -70,6 +70,16 @@ export class EmulatorSetUps {
     return intent?.account === account.id ? shown(intent) : refusal(404, "resource_missing");
   }
 
+  cancel({ account, request }: Asked): Answered {
+    const intent = this.#intents.get(request.parameters.id ?? "");
+    if (intent?.account !== account.id) return refusal(404, "resource_missing");
+    if (["canceled", "succeeded", "processing"].includes(setUpStatus(intent))) return unexpectedState(intent);
+    if (intent.asked !== undefined) this.#parts.challenges.answer(intent.asked.challenge, "cancelled");
+    intent.isCancelled = true;
+    this.#intents.set(intent.id, intent);
+    return shown(intent);
+  }
+
   async confirm(asked: Asked): Promise<Answered | Executed> {
     const { account, request, form } = asked;
     const intent = this.#intents.get(request.parameters.id ?? "");

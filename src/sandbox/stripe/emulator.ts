@@ -83,6 +83,7 @@ export function stripeRoutes(parts: StripeEmulatorParts): readonly Route[] {
     route("GET", "/v1/refunds/(?<id>[^/]+)", "read_refund", (asked) => refunds.read(asked)),
     route("POST", setUps, "create_set_up", (asked) => emulator.setUps.create(asked)),
     route("GET", oneSetUp, "read_set_up", (asked) => emulator.setUps.read(asked)),
+    route("POST", `${oneSetUp}/cancel`, "cancel_set_up", (asked) => emulator.setUps.cancel(asked)),
     route("POST", `${oneSetUp}/confirm`, "confirm_set_up", (asked) => emulator.setUps.confirm(asked)),
     route("POST", "/v1/customers", "create_customer", (asked) => emulator.customers.create(asked)),
     route("DELETE", "/v1/customers/(?<id>[^/]+)", "delete_customer", (asked) => emulator.customers.delete(asked)),

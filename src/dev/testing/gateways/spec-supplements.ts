@@ -156,6 +156,9 @@ const operations: Readonly<Record<string, SpecDocument["paths"]>> = {
         ...answer(setupIntent),
       },
     },
+    "/v1/setup_intents/{intent}/cancel": {
+      post: { ...taking({ cancellation_reason: { enum: ["abandoned"] } }), ...answer(setupIntent) },
+    },
     "/v1/payment_methods/{payment_method}/detach": {
       post: answer({ id: string, object: { enum: ["payment_method"] }, customer: { type: "null" } }),
     },

@@ -24,6 +24,8 @@ export type StoredSubject = {
   readonly fields: (use: StoredCardUse) => object;
   /** True if it stores a card with a payment of 0, which charges nothing. */
   readonly setsUp?: boolean;
+  /** True if a set-up leaves a card at the gateway, which has to be erased where its answer was lost. */
+  readonly undoesSetUps?: boolean;
 };
 
 const customer = "0123456789abcdef0123456789abcdef";
@@ -59,6 +61,7 @@ export function describeStoredCards(
     describeRefused(payments, subject.foreign);
     describeDistrust(payments);
     if (subject.setsUp) it("and sets one up without a charge", () => setUp(payments));
+    if (subject.undoesSetUps) it("and undoes a set-up whose answer was lost", () => undoSetUp(payments));
     it("and erases one where it is kept", () => eraseMethod(payments));
   });
 }
@@ -341,6 +344,41 @@ async function setUp(payments: StoredPayments): Promise<void> {
   payments.harness.forwarder.useCard("4000000000007353");
   expect(await payments.authorize(payments.harness.newPayment(nothing))).toMatchObject({ type: "declined" });
   expect(await payments.authorize(payments.harness.newPayment())).toMatchObject({ type: "held" });
+}
+
+async function undoSetUp(payments: StoredPayments): Promise<void> {
+  const { connector, call, sandbox, spoilWith, newPayment } = payments.harness;
+  const undo = async (
+    { attemptReference, amountMinor, currency, storedCard }: AuthorizeRequest,
+    name: string,
+    given = {},
+  ) => {
+    const attempt = { attemptReference, amountMinor, currency, storedCard, ageMs: 1_000, ...given };
+    return (await connector.undoSetUp!(call(`${attemptReference}_${name}`), attempt)).type;
+  };
+  const nothing = () => newPayment({ amountMinor: 0, storedCard: saving });
+  const kept = async () => (await sandbox.savedCards()).map(({ method }) => method);
+  const before = await kept();
+  const lost = nothing();
+  spoilWith((honest) => (honest.body.includes('"succeeded"') ? "reset" : honest));
+  expect(await payments.authorize(lost)).toMatchObject({ type: "unknown" });
+  expect((await kept()).length).toBe(before.length + 1);
+  for (const [name, spoil] of Object.entries(brokenAnswers)) {
+    spoilWith(spoil);
+    expect(await undo(lost, name), name).toBe("unknown");
+  }
+  spoilWith((honest) => honest);
+  expect(await undo(lost, "void1")).toBe("done");
+  expect(await kept()).toEqual(before);
+  expect(await undo(lost, "void2")).toBe("done");
+  const stored = nothing();
+  const { gatewayReference } = await payments.pay(saving, stored);
+  expect([await undo(stored, "void1", { gatewayReference }), await kept()]).toEqual(["done", before]);
+  const early = nothing();
+  expect(await undo(early, "void1")).toBe("done");
+  expect((await payments.authorize(early)).type).not.toBe("held");
+  expect(await kept()).toEqual(before);
+  expect(await undo(nothing(), "void1", { ageMs: 24 * 3_600_000 })).toBe("unknown");
 }
 
 async function eraseMethod(payments: StoredPayments): Promise<void> {
