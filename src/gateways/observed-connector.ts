@@ -83,6 +83,7 @@ export function observeConnector(connector: Connector, observer: GatewayObserver
     void: (call, attempt) => seen("void", connector.void(call, attempt), byType),
     lookUp: (call, attempt) => seen("look_up", connector.lookUp(call, attempt), byType),
     readCapture: connector.readCapture && ((...asked) => seen("look_up", connector.readCapture!(...asked), byType)),
+    undoSetUp: connector.undoSetUp && ((...asked) => seen("void", connector.undoSetUp!(...asked), byType)),
     eraseMethod:
       connector.eraseMethod && ((...asked) => seen("erase_method", connector.eraseMethod!(...asked), byType)),
     verify: (call) => seen("verify", connector.verify(call), byRows),
