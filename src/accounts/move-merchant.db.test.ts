@@ -117,3 +117,40 @@ it("of a merchant that refuses repeated orders ends what is not submitted, waits
   const { rows } = await cell.asOwner.pool.query("SELECT session_id FROM app.order_winner");
   expect(rows).toHaveLength(2);
 });
+
+const saving = { ...order, customerRef: "customer-1", saveCard: {} };
+const submitTo = (session: Parameters<typeof cell.loadSession>[0]) =>
+  cell.submitWith(session as never, { number: cards.approved, consent: { template: "card.1", locale: "en" } });
+
+it("takes no payment any more that would store the first card in the cell that the merchant leaves", async () => {
+  const owner = await newOwner();
+  const { database } = cell.core;
+  const { session } = await createSession(cell.core, owner, saving);
+  const copied = await readConfiguration(database, owner.merchantId);
+  const handed: unknown[] = [];
+  await database.transaction((tx) =>
+    closeCell(tx, copied, { merchantId: owner.merchantId, toCell: 2 }, async (parts) => void handed.push(parts)),
+  );
+  await expect(submitTo(session)).rejects.toMatchObject({ code: "session_expired" });
+  expect(handed).toEqual([{ cards: { text: expect.any(String) } }]);
+});
+
+it("takes none either in a session whose creation it has waited for", async () => {
+  const owner = await newOwner();
+  const { database } = cell.core;
+  const copied = await readConfiguration(database, owner.merchantId);
+  const { promise: created, resolve: onCreated } = Promise.withResolvers<Awaited<ReturnType<typeof createSession>>>();
+  const { promise: mayCommit, resolve: commit } = Promise.withResolvers<void>();
+  const creating = database.transaction(async (tx) => {
+    const inTransaction = { ...cell.core, database: tx as unknown as typeof database };
+    onCreated(await createSession(inTransaction, owner, saving, "first-card"));
+    await mayCommit;
+  });
+  const { session } = await created;
+  const closing = database.transaction((tx) => closeCell(tx, copied, { merchantId: owner.merchantId, toCell: 2 }));
+  await waitForLock(database);
+  commit();
+  await creating;
+  expect(await closing).toBe(true);
+  await expect(submitTo(session)).rejects.toMatchObject({ code: "session_expired" });
+});

@@ -118,7 +118,9 @@ const selectCards: Statement = {
   name: unnamed,
   text: `
     SELECT EXISTS (SELECT FROM payment_method WHERE merchant_id = $1) OR EXISTS (SELECT FROM agreement WHERE merchant_id = $1)
-      OR EXISTS (SELECT FROM stored_payment WHERE merchant_id = $1 AND saving = 'REQUESTED') AS "hasCards"`,
+      OR EXISTS (SELECT FROM stored_payment WHERE merchant_id = $1 AND saving = 'REQUESTED')
+      OR EXISTS (SELECT FROM payment_session s JOIN stored_payment p ON p.session_id = s.id
+                 WHERE s.merchant_id = $1 AND s.phase = 'IDLE' AND s.status = 'CREATED' AND p.role IN ('SAVE','SETUP')) AS "hasCards"`,
 };
 const readCards: Statement = { name: unnamed, text: "SELECT app.read_stored_cards($1)::text AS text" };
 const writeCards: Statement = { name: unnamed, text: "SELECT app.write_stored_cards($1, $2::jsonb)" };
@@ -167,19 +169,25 @@ export async function closeCell(
   await lockConfiguration(tx, merchantId);
   if ((await readConfiguration(tx, merchantId)).text !== copied.text) return false;
   const [before] = await tx.query<{ refusesRepeats: boolean }>(selectOrders, [merchantId]);
-  const [stored] = await tx.query<{ hasCards: boolean }>(selectCards, [merchantId]);
-  const hasParts = before?.refusesRepeats || stored?.hasCards;
-  if (hasParts) await drain(tx, merchantId, openWaitMs);
+  if (before?.refusesRepeats || (await hasCards(tx, merchantId))) await drain(tx, merchantId, openWaitMs);
   await tx.query(lockCreations, []);
-  if (hasParts) {
+  // The first card may be stored by a session that was created meanwhile, and the drained ones may have stored theirs.
+  const storesCards = await hasCards(tx, merchantId);
+  if (before?.refusesRepeats || storesCards) {
     await drain(tx, merchantId, lastOpenWaitMs);
     const [orders] = before?.refusesRepeats ? await tx.query<Orders>(selectOrders, [merchantId]) : [];
-    const [cards] = stored?.hasCards ? await tx.query<Cards>(readCards, [merchantId]) : [];
+    const [cards] = storesCards ? await tx.query<Cards>(readCards, [merchantId]) : [];
     await handOver({ ...(orders && { orders }), ...(cards && { cards }) });
   }
   await tx.query(close, [merchantId, toCell]);
-  if (stored?.hasCards) await tx.query(removeCards, [merchantId]);
+  if (storesCards) await tx.query(removeCards, [merchantId]);
   return true;
+}
+
+/** Reports whether a merchant has stored cards or agreements, or may have: an open session stores one. */
+async function hasCards(tx: Tx, merchantId: MerchantId): Promise<boolean> {
+  const [found] = await tx.query<{ hasCards: boolean }>(selectCards, [merchantId]);
+  return found?.hasCards === true;
 }
 
 /**
