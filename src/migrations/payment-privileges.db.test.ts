@@ -64,7 +64,7 @@ const guarded = [
     "void_unknown_attempts",
   ],
   ...["wake_session", "withdraw_decision"],
-  ...["begin_chain", "claim_stored", "drop_card", "keep_card", "open_link", "use_stored_card"],
+  ...["ask_for_link", "begin_chain", "claim_stored", "drop_card", "keep_card", "open_link", "use_stored_card"],
 ];
 /** Those of all months at once, and of other tables. */
 const ofAllMonths = [

@@ -59,7 +59,7 @@ CREATE FUNCTION app.is_over_for_links(a agreement, r renewal) RETURNS boolean LA
 
 -- Why nothing can be paid by a link now, and the session that the reason names; no row if something can. With the rows of the agreement, the
 -- link and the renewal locked, the answer holds until the commit. After a restore the gateways have to be asked about the renewal first (S4),
--- and only a charge by the merchant asks them.
+-- and a charge by the merchant asks them, or ask_for_link() where the agreement cannot be charged.
 CREATE FUNCTION app.link_refusal(l recovery_link, tries_max int) RETURNS TABLE (reason text, other uuid) LANGUAGE plpgsql AS $$
 DECLARE
   a agreement;
@@ -109,6 +109,11 @@ BEGIN
   IF NOT FOUND THEN PERFORM app.refuse_renewal('link_fixed'); END IF;
 END $$;
 
+-- What the customer of an agreement has agreed to (AgreementTerms in src/core/stored-cards/stored-rows.ts).
+CREATE FUNCTION app.terms_of(a agreement) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
+  SELECT jsonb_strip_nulls(jsonb_build_object('type', a.type, 'text', a.text, 'everyDays', a.every_days, 'endsOn', a.ends_on, 'instalments', a.instalments,
+    'maxAmountMinor', a.max_amount_minor)) $$;
+
 -- Returns the session by which a link is paid: the one that is open, or on its way; otherwise another one, with this id. It takes nothing.
 -- Returns no row where nothing can be paid.
 CREATE FUNCTION partitions.open_link_rest(new_session uuid, of_link uuid, secret int, request uuid, tries_max int)
@@ -143,9 +148,41 @@ BEGIN
       request, CASE WHEN m.statement_descriptor IS NOT NULL THEN jsonb_build_object('statementDescriptor', m.statement_descriptor) END, a.customer_ref, true, named)
     RETURNING o.*;
   INSERT INTO partitions.stored_payment_rest (session_id, merchant_id, amount_minor, currency, customer_ref, role, terms, agreement_id, renewal_ref, try)
-  VALUES (new_session, l.merchant_id, l.amount_minor, l.currency, a.customer_ref, 'RECOVERY', jsonb_strip_nulls(jsonb_build_object('type', a.type, 'text', a.text,
-    'everyDays', a.every_days, 'endsOn', a.ends_on, 'instalments', a.instalments, 'maxAmountMinor', a.max_amount_minor)), l.agreement_id, l.renewal_ref, l.tries + 1);
+  VALUES (new_session, l.merchant_id, l.amount_minor, l.currency, a.customer_ref, 'RECOVERY', app.terms_of(a), l.agreement_id, l.renewal_ref, l.tries + 1);
   UPDATE recovery_link k SET session_id = new_session WHERE k.id = of_link;
+END $$;
+
+-- S4: asks the gateways about the renewal of a link that is in doubt, where its merchant cannot: without a card, the agreement cannot be
+-- charged. A session of its own takes the renewal, finds what is lost, and ends without an attempt of its own. Returns it, or no row where
+-- the link is not in doubt or the merchant can charge.
+CREATE FUNCTION partitions.ask_for_link_rest(new_session uuid, of_link uuid, secret int, tries_max int)
+RETURNS SETOF payment_session LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+  l  recovery_link;
+  a  agreement;
+  at timestamptz := date_trunc('milliseconds', app.clock());
+BEGIN
+  SELECT * INTO l FROM recovery_link k WHERE k.id = of_link;
+  IF NOT FOUND THEN RETURN; END IF;
+  PERFORM app.require_home(l.merchant_id);
+  -- In the order of take_renewal().
+  SELECT * INTO a FROM agreement g WHERE g.id = l.agreement_id FOR NO KEY UPDATE;
+  PERFORM FROM renewal w WHERE w.agreement_id = l.agreement_id AND w.renewal_ref = l.renewal_ref FOR UPDATE;
+  SELECT * INTO l FROM recovery_link k WHERE k.id = of_link FOR UPDATE;
+  IF NOT EXISTS (SELECT FROM app.link_refusal(l, tries_max) c WHERE c.reason = 'doubt')
+     OR NOT EXISTS (SELECT FROM app.renewal_refusal(l.agreement_id, l.renewal_ref, l.amount_minor, l.currency, tries_max)) THEN RETURN; END IF;
+  RETURN QUERY
+    INSERT INTO partitions.payment_session_rest AS o (id, merchant_id, amount_minor, currency, order_ref, secret_version, created_at, expires_at, customer_ref,
+      stored, named_by, phase, lease_epoch, lease_until, submit_deadline, submitted_at, rule_version, plan, skipped, unrecorded_check_at)
+    SELECT new_session, l.merchant_id, l.amount_minor, l.currency, l.order_ref, secret, at, at + interval '1 min', a.customer_ref,
+      true, app.recovery_name(l.agreement_id, l.renewal_ref, l.tries + 1, k.restores), 'PROCESSING', 1, at, at, at,
+      (SELECT max(u.version) FROM routing_rule u WHERE u.merchant_id = l.merchant_id), '[]', '[]', greatest(at, k.restored_at + interval '1 min')
+    FROM replica_mark k
+    RETURNING o.*;
+  UPDATE renewal w SET session_id = new_session, tries = w.tries + 1 WHERE w.agreement_id = l.agreement_id AND w.renewal_ref = l.renewal_ref;
+  INSERT INTO partitions.stored_payment_rest (session_id, merchant_id, amount_minor, currency, customer_ref, role, terms, agreement_id, renewal_ref, try)
+  VALUES (new_session, l.merchant_id, l.amount_minor, l.currency, a.customer_ref, 'RECOVERY', app.terms_of(a), l.agreement_id, l.renewal_ref, l.tries + 1);
 END $$;
 
 -- S3: gives the renewal to the session of its link that is about to be claimed, in the same transaction. Raises LL007.

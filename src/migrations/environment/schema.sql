@@ -2000,6 +2000,41 @@ AS $function$
   UPDATE payment_session SET capture_asked_at = app.clock(), capture_due_at = NULL
   WHERE id = of_session AND capture_asked_at IS NULL RETURNING * $function$;
 
+-- function app.ask_for_link(new_session uuid, of_link uuid, secret integer, tries_max integer)
+CREATE OR REPLACE FUNCTION app.ask_for_link(new_session uuid, of_link uuid, secret integer, tries_max integer)
+ RETURNS SETOF payment_session
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+#variable_conflict use_variable
+DECLARE
+  l  recovery_link;
+  a  agreement;
+  at timestamptz := date_trunc('milliseconds', app.clock());
+BEGIN
+  SELECT * INTO l FROM recovery_link k WHERE k.id = of_link;
+  IF NOT FOUND THEN RETURN; END IF;
+  PERFORM app.require_home(l.merchant_id);
+  -- In the order of take_renewal().
+  SELECT * INTO a FROM agreement g WHERE g.id = l.agreement_id FOR NO KEY UPDATE;
+  PERFORM FROM renewal w WHERE w.agreement_id = l.agreement_id AND w.renewal_ref = l.renewal_ref FOR UPDATE;
+  SELECT * INTO l FROM recovery_link k WHERE k.id = of_link FOR UPDATE;
+  IF NOT EXISTS (SELECT FROM app.link_refusal(l, tries_max) c WHERE c.reason = 'doubt')
+     OR NOT EXISTS (SELECT FROM app.renewal_refusal(l.agreement_id, l.renewal_ref, l.amount_minor, l.currency, tries_max)) THEN RETURN; END IF;
+  RETURN QUERY
+    INSERT INTO payment_session AS o (id, merchant_id, amount_minor, currency, order_ref, secret_version, created_at, expires_at, customer_ref,
+      stored, named_by, phase, lease_epoch, lease_until, submit_deadline, submitted_at, rule_version, plan, skipped, unrecorded_check_at)
+    SELECT new_session, l.merchant_id, l.amount_minor, l.currency, l.order_ref, secret, at, at + interval '1 min', a.customer_ref,
+      true, app.recovery_name(l.agreement_id, l.renewal_ref, l.tries + 1, k.restores), 'PROCESSING', 1, at, at, at,
+      (SELECT max(u.version) FROM routing_rule u WHERE u.merchant_id = l.merchant_id), '[]', '[]', greatest(at, k.restored_at + interval '1 min')
+    FROM replica_mark k
+    RETURNING o.*;
+  UPDATE renewal w SET session_id = new_session, tries = w.tries + 1 WHERE w.agreement_id = l.agreement_id AND w.renewal_ref = l.renewal_ref;
+  INSERT INTO stored_payment (session_id, merchant_id, amount_minor, currency, customer_ref, role, terms, agreement_id, renewal_ref, try)
+  VALUES (new_session, l.merchant_id, l.amount_minor, l.currency, a.customer_ref, 'RECOVERY', app.terms_of(a), l.agreement_id, l.renewal_ref, l.tries + 1);
+END $function$;
+
 -- function app.attempt_name(base uuid, connection uuid, round integer)
 CREATE OR REPLACE FUNCTION app.attempt_name(base uuid, connection uuid, round integer)
  RETURNS uuid
@@ -3994,8 +4029,7 @@ BEGIN
       request, CASE WHEN m.statement_descriptor IS NOT NULL THEN jsonb_build_object('statementDescriptor', m.statement_descriptor) END, a.customer_ref, true, named)
     RETURNING o.*;
   INSERT INTO stored_payment (session_id, merchant_id, amount_minor, currency, customer_ref, role, terms, agreement_id, renewal_ref, try)
-  VALUES (new_session, l.merchant_id, l.amount_minor, l.currency, a.customer_ref, 'RECOVERY', jsonb_strip_nulls(jsonb_build_object('type', a.type, 'text', a.text,
-    'everyDays', a.every_days, 'endsOn', a.ends_on, 'instalments', a.instalments, 'maxAmountMinor', a.max_amount_minor)), l.agreement_id, l.renewal_ref, l.tries + 1);
+  VALUES (new_session, l.merchant_id, l.amount_minor, l.currency, a.customer_ref, 'RECOVERY', app.terms_of(a), l.agreement_id, l.renewal_ref, l.tries + 1);
   UPDATE recovery_link k SET session_id = new_session WHERE k.id = of_link;
 END $function$;
 
@@ -4728,6 +4762,15 @@ EXCEPTION WHEN SQLSTATE 'LL004' OR SQLSTATE 'LL007' THEN
   RETURN NEXT;
 END $function$;
 
+-- function app.terms_of(a agreement)
+CREATE OR REPLACE FUNCTION app.terms_of(a agreement)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT jsonb_strip_nulls(jsonb_build_object('type', a.type, 'text', a.text, 'everyDays', a.every_days, 'endsOn', a.ends_on, 'instalments', a.instalments,
+    'maxAmountMinor', a.max_amount_minor)) $function$;
+
 -- function app.timeline()
 CREATE OR REPLACE FUNCTION app.timeline()
  RETURNS text
@@ -4894,6 +4937,41 @@ CREATE OR REPLACE FUNCTION partitions.ask_for_capture_rest(of_session uuid)
 AS $function$
   UPDATE partitions.payment_session_rest SET capture_asked_at = app.clock(), capture_due_at = NULL
   WHERE id = of_session AND capture_asked_at IS NULL RETURNING * $function$;
+
+-- function partitions.ask_for_link(new_session uuid, of_link uuid, secret integer, tries_max integer)
+CREATE OR REPLACE FUNCTION partitions.ask_for_link_rest(new_session uuid, of_link uuid, secret integer, tries_max integer)
+ RETURNS SETOF payment_session
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+#variable_conflict use_variable
+DECLARE
+  l  recovery_link;
+  a  agreement;
+  at timestamptz := date_trunc('milliseconds', app.clock());
+BEGIN
+  SELECT * INTO l FROM recovery_link k WHERE k.id = of_link;
+  IF NOT FOUND THEN RETURN; END IF;
+  PERFORM app.require_home(l.merchant_id);
+  -- In the order of take_renewal().
+  SELECT * INTO a FROM agreement g WHERE g.id = l.agreement_id FOR NO KEY UPDATE;
+  PERFORM FROM renewal w WHERE w.agreement_id = l.agreement_id AND w.renewal_ref = l.renewal_ref FOR UPDATE;
+  SELECT * INTO l FROM recovery_link k WHERE k.id = of_link FOR UPDATE;
+  IF NOT EXISTS (SELECT FROM app.link_refusal(l, tries_max) c WHERE c.reason = 'doubt')
+     OR NOT EXISTS (SELECT FROM app.renewal_refusal(l.agreement_id, l.renewal_ref, l.amount_minor, l.currency, tries_max)) THEN RETURN; END IF;
+  RETURN QUERY
+    INSERT INTO partitions.payment_session_rest AS o (id, merchant_id, amount_minor, currency, order_ref, secret_version, created_at, expires_at, customer_ref,
+      stored, named_by, phase, lease_epoch, lease_until, submit_deadline, submitted_at, rule_version, plan, skipped, unrecorded_check_at)
+    SELECT new_session, l.merchant_id, l.amount_minor, l.currency, l.order_ref, secret, at, at + interval '1 min', a.customer_ref,
+      true, app.recovery_name(l.agreement_id, l.renewal_ref, l.tries + 1, k.restores), 'PROCESSING', 1, at, at, at,
+      (SELECT max(u.version) FROM routing_rule u WHERE u.merchant_id = l.merchant_id), '[]', '[]', greatest(at, k.restored_at + interval '1 min')
+    FROM replica_mark k
+    RETURNING o.*;
+  UPDATE renewal w SET session_id = new_session, tries = w.tries + 1 WHERE w.agreement_id = l.agreement_id AND w.renewal_ref = l.renewal_ref;
+  INSERT INTO partitions.stored_payment_rest (session_id, merchant_id, amount_minor, currency, customer_ref, role, terms, agreement_id, renewal_ref, try)
+  VALUES (new_session, l.merchant_id, l.amount_minor, l.currency, a.customer_ref, 'RECOVERY', app.terms_of(a), l.agreement_id, l.renewal_ref, l.tries + 1);
+END $function$;
 
 -- function partitions.begin_chain(of_session uuid, at_network text, network_id text, link text, connection uuid, customer text, method text)
 CREATE OR REPLACE FUNCTION partitions.begin_chain_rest(of_session uuid, at_network text, network_id text, link text, connection uuid, customer text, method text)
@@ -6584,8 +6662,7 @@ BEGIN
       request, CASE WHEN m.statement_descriptor IS NOT NULL THEN jsonb_build_object('statementDescriptor', m.statement_descriptor) END, a.customer_ref, true, named)
     RETURNING o.*;
   INSERT INTO partitions.stored_payment_rest (session_id, merchant_id, amount_minor, currency, customer_ref, role, terms, agreement_id, renewal_ref, try)
-  VALUES (new_session, l.merchant_id, l.amount_minor, l.currency, a.customer_ref, 'RECOVERY', jsonb_strip_nulls(jsonb_build_object('type', a.type, 'text', a.text,
-    'everyDays', a.every_days, 'endsOn', a.ends_on, 'instalments', a.instalments, 'maxAmountMinor', a.max_amount_minor)), l.agreement_id, l.renewal_ref, l.tries + 1);
+  VALUES (new_session, l.merchant_id, l.amount_minor, l.currency, a.customer_ref, 'RECOVERY', app.terms_of(a), l.agreement_id, l.renewal_ref, l.tries + 1);
   UPDATE recovery_link k SET session_id = new_session WHERE k.id = of_link;
 END $function$;
 

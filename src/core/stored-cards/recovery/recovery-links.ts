@@ -110,9 +110,15 @@ const openLink: Statement = {
   text: `SELECT s.id, s.secret_version AS "secretVersion", s.expires_at AS "expiresAt" FROM app.open_link($1, $2, $3, $4, $5) s`,
 };
 
+const askForLink: Statement = {
+  name: "ask_for_recovery_link",
+  partitionKey: 1,
+  text: "SELECT s.id FROM app.ask_for_link($1, $2, $3, $4) s",
+};
+
 /**
  * Opens a link of this cell: its session if one is open or on its way, otherwise another one. It takes nothing, and changes neither the
- * renewal nor the agreement. Undefined where this cell has no such link. `pageOrigin` is that of the page that will show the card form.
+ * renewal nor the agreement; only where a restore has put a renewal in doubt that cannot be charged, the gateways are asked about it first. Undefined where this cell has no such link. `pageOrigin` is that of the page that will show the card form.
  */
 export async function openRecoveryLink(
   core: Pick<Core, "database" | "runtime" | "vault" | "clientSecretKeys">,
@@ -125,6 +131,15 @@ export async function openRecoveryLink(
   const { brand, last4, returnTo, refused, isOwn, publishableKey, ...link } = found;
   const card = brand !== null && last4 !== null ? { brand, last4 } : undefined;
   const shown = { ...link, amountMinor: Number(link.amountMinor), card, returnTo: returnTo ?? undefined };
+  if (refused === "doubt") {
+    const asking = await database.query(askForLink, [
+      core.runtime.uuid(),
+      linkId,
+      clientSecretKeys.current,
+      renewalTriesMax,
+    ]);
+    return { ...shown, session: undefined, refused: asking.length > 0 ? "in_progress" : refused };
+  }
   if (refused !== null && !(refused === "in_progress" && isOwn)) return { ...shown, session: undefined, refused };
   const values = [core.runtime.uuid(), linkId, clientSecretKeys.current, requestId ?? null, renewalTriesMax];
   const [session] = await database.query<{ id: SessionId; secretVersion: number; expiresAt: Date }>(openLink, values);

@@ -5,6 +5,7 @@ import type { AgreementId } from "../../../platform/ids.ts";
 import { attemptIdOf, deriveId } from "../../record/open-attempt.ts";
 import type { PaymentSession } from "../../rows/entities.ts";
 import * as restore from "../../scenarios/restore.fixture.ts";
+import { deleteMethod } from "../payment-methods.ts";
 import {
   asked,
   capturedOf,
@@ -67,5 +68,43 @@ describe("after a restore", () => {
     expect((await fixture.base.loadSession(session)).session.namedBy).toBe(nameOf(agreementId, 1, 1));
     expect((await pay(session)).status).toBe("SUCCEEDED");
     expect(await capturedOf(session)).toBe(1);
+  });
+
+  describe("of an agreement without a card, which its merchant cannot charge", () => {
+    const withoutCard = async () => {
+      const agreementId = await fixture.agree();
+      const token = await linkOf(agreementId);
+      const { methodId, merchantId } = (await fixture.agreement(agreementId)).agreement;
+      await deleteMethod(fixture.core, { merchantId, methodId: methodId! });
+      return { agreementId, token };
+    };
+    const askedFirst = async ({ agreementId, token }: Awaited<ReturnType<typeof withoutCard>>) => {
+      expect(await open(token)).toMatchObject({ refused: "in_progress", session: undefined });
+      expect(await open(token)).toMatchObject({ refused: "in_progress", session: undefined });
+      const [renewal] = await renewalsOf(agreementId);
+      const asking = { id: renewal!.sessionId } as PaymentSession;
+      const ended = await restore.turns(fixture.base, asking, 7, fixture.core);
+      await fixture.base.setClockAhead(0);
+      return ended;
+    };
+
+    it("a link asks the gateways itself, and then takes a payment", async () => {
+      const link = await withoutCard();
+      await declare();
+      await expect(fixture.charge(link.agreementId)).rejects.toMatchObject({ code: "agreement_not_active" });
+      expect((await askedFirst(link)).status).toBe("DEGRADED");
+      const session = await sessionOf(link.token);
+      expect((await pay(session)).status).toBe("SUCCEEDED");
+      expect([await capturedOf(session), (await open(link.token)).refused]).toEqual([1, "paid"]);
+    });
+
+    it("a lost payment by the link pays its renewal, and no other one is taken", async () => {
+      const link = await withoutCard();
+      const lost = { id: nameOf(link.agreementId, 1), ...asked } as PaymentSession;
+      await restore.payUnseen(fixture.base, lost, 0, "captured");
+      await declare();
+      expect(await askedFirst(link)).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_A" });
+      expect(await open(link.token)).toMatchObject({ refused: "paid", session: undefined });
+    });
   });
 });
