@@ -44,13 +44,14 @@ import {
   notClaimable,
   parkSession,
   renewLease,
+  settingsChanged,
   takenOver,
   takeOverOne,
   takeOverSession,
 } from "./record/lease.ts";
 import { loadSession } from "./record/load-session.ts";
 import { nextOpening, openNext } from "./record/open-attempt.ts";
-import { type Claim, claimSession } from "./record/payment-functions.ts";
+import { type Claim, claimSession, SettingsChanged } from "./record/payment-functions.ts";
 import { drawOf, loadRoute } from "./record/routing-rules.ts";
 import { closeSession, emitPending, settleSession } from "./record/settle.ts";
 import type { PaymentSession, RoutedBy } from "./rows/entities.ts";
@@ -90,13 +91,15 @@ export type Submission = {
  * with the same token joins the running payment. Returns the session in its state after the wait. Throws
  * `token_not_found`, `token_expired` or `token_used` for a token that cannot pay the session, which stays open;
  * `already_submitted` when another token is already paying it; `session_expired`, `session_replaced` and `session_ended` when it is
- * too late; and `SettingsChanged` when `settings` are no longer the merchant's.
+ * too late; and `SettingsChanged` when `settings` are no longer the merchant's, or were not compared because the claim was lost.
  */
 export async function submitPayment(core: Core, submission: Submission): Promise<PaymentSession> {
   const { session, vaultToken, signal, payer } = submission;
   if (session.phase === "IDLE" && payer?.hasSucceeded === false)
     return (await loadSession(core.database, session.id)).session;
   const claimed = session.phase === "IDLE" ? await claim(core, submission) : lost;
+  // The state of a session that this claim has not changed is shown to a page of today's settings only.
+  if (claimed.type === "lost" && submission.settings !== undefined) throw new SettingsChanged(settingsChanged);
   const run = claimed.type === "kept" ? startProcessing(core, claimed.result, submission.shopper) : undefined;
   const { session: submitted } =
     claimed.type === "kept" ? claimed.result.reloaded.loaded : await loadSession(core.database, session.id);

@@ -99,6 +99,19 @@ describe("a session that changes after this process has created it", () => {
     await origins([]);
   });
 
+  it("shows its state to no page whose origin is no longer registered, when another process has submitted it", async () => {
+    const session = await create();
+    const settings = { ...edge.core.owner, publishableKey: edge.keys.publishable };
+    await edge.core.submitWith(
+      { id: decodeId("ps", session.json.sessionId)! },
+      { number: cards.approved, token: "tok_1" },
+    );
+    await inTransaction((tx) => recordSettings(tx, { ...settings, checkoutOrigins: ["https://other.example"] }));
+    expect(await checkout("SubmitPayment", session, { origin: "https://shop.example" })).toMatchObject({ status: 403 });
+    await inTransaction((tx) => recordSettings(tx, { ...settings, checkoutOrigins: [] }));
+    expect((await checkout("SubmitPayment", session)).json.checkout).toMatchObject({ status: "SUCCEEDED" });
+  });
+
   it("takes no card while another session has its order, once its merchant refuses that", async () => {
     const orderRef = `order-${systemRuntime.uuid()}`;
     const [one, other] = [await create(edge.keys.secret, { orderRef }), await create(edge.keys.secret, { orderRef })];
