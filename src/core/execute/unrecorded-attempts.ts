@@ -49,7 +49,7 @@ type AttemptAnswer = {
 export async function findUnrecorded({ core, lease, loaded }: Work): Promise<void> {
   const toLookUp = await attemptsToLookUp(core, loaded);
   const [answers, winner] = await Promise.all([
-    Promise.all(toLookUp.map((attempt) => askGateway(core, loaded, attempt))),
+    askGateways({ core, lease, loaded }, toLookUp),
     readHeldWinner(core, loaded),
   ]);
   await core.database.transaction(async (tx) => {
@@ -75,6 +75,23 @@ export async function findUnrecorded({ core, lease, loaded }: Work): Promise<voi
     }
     await tx.query(setUnrecordedCheck, [session.id, null, null]);
   });
+}
+
+// A renewal has names for each of its tries, and gateways limit concurrent requests. Other sessions have fewer.
+const askedAtOnce = 16;
+
+/** Asks the gateways about attempts, a few at a time, under a lease that is renewed between them. */
+async function askGateways(
+  { core, lease, loaded }: Work,
+  attempts: readonly gateway.AttemptToLookUp[],
+): Promise<AttemptAnswer[]> {
+  const answers: AttemptAnswer[] = [];
+  for (let start = 0; start < attempts.length; start += askedAtOnce) {
+    if (start > 0) await core.database.transaction((tx) => lockAndRenew(tx, lease));
+    const some = attempts.slice(start, start + askedAtOnce);
+    answers.push(...(await Promise.all(some.map((attempt) => askGateway(core, loaded, attempt)))));
+  }
+  return answers;
 }
 
 /** Returns the times of the voids that this database has sent, by the attempt's id: the first of each. */

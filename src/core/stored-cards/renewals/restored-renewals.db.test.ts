@@ -54,6 +54,30 @@ const statusesAt = async (reference: string) =>
   (await fixture.base.sandbox.authorizations(reference)).map(({ status }) => status);
 const attemptsOf = async (session: PaymentSession) => (await fixture.base.loadSession(session)).attempts;
 
+it("asks about 16 names at once, however many a renewal may have had", async () => {
+  const agreementId = await fixture.agree();
+  await declare();
+  const session = await chargeAgain(agreementId);
+  const counts = { now: 0, most: 0, all: 0 };
+  const connectors = ["SANDBOX_A", "SANDBOX_B"].map((name) => fixture.core.connectorOf(name)!);
+  const restoring = connectors.map((connector) => {
+    const { lookUp, void: send } = connector;
+    const counted =
+      <Asked extends unknown[], Answer>(call: (...asked: Asked) => Promise<Answer>) =>
+      async (...asked: Asked) => {
+        counts.all++;
+        counts.most = Math.max(counts.most, ++counts.now);
+        return call.apply(connector, asked).finally(() => counts.now--);
+      };
+    Object.assign(connector, { lookUp: counted(lookUp), void: counted(send) });
+    return () => Object.assign(connector, { lookUp, void: send });
+  });
+  expect((await turns(session)).status).toBe("SUCCEEDED");
+  for (const restoreCalls of restoring) restoreCalls();
+  expect(counts.all).toBeGreaterThan(32);
+  expect(counts.most).toBe(16);
+});
+
 describe("a renewal that the lost database has", () => {
   it.each([
     { nth: 1, at: 0, gateway: "SANDBOX_A" },
