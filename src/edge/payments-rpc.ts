@@ -13,6 +13,7 @@ import {
   type PaymentSessionService,
 } from "../../gen/payments/v1/payment_session_pb.ts";
 import { cancelSession, captureHeld } from "../core/capture-later.ts";
+import type { Core } from "../core/core.ts";
 import { type CreatedSession, createSession, findCreatedSession, type NewSession } from "../core/create-session.ts";
 import { type SessionStatus, sessionStatuses } from "../core/rows/entities.ts";
 import { findSession } from "../core/sessions.ts";
@@ -143,14 +144,18 @@ function formerCellsOf({ environment, holder }: MerchantCaller): EdgeEnvironment
   return holder.formerCells.map((cell) => requireCell(environment, cell));
 }
 
-/** Returns the session that the key created before the merchant moved here: a repeat must not create another. */
+/** Returns the cells in which a key may have created a session before the merchant moved here: a repeat must not create another. */
+export function lateCellsOf(caller: MerchantCaller): Core[] {
+  return caller.holder.movedLately ? formerCellsOf(caller).map(({ core }) => core) : [];
+}
+
 async function findInFormerCells(
   caller: MerchantCaller,
   order: NewSession,
   key: string | undefined,
 ): Promise<CreatedSession | undefined> {
-  if (key === undefined || !caller.holder.movedLately) return undefined;
-  for (const { core } of formerCellsOf(caller)) {
+  if (key === undefined) return undefined;
+  for (const core of lateCellsOf(caller)) {
     const created = await findCreatedSession(core, caller.holder, order, key);
     if (created !== undefined) return created;
   }

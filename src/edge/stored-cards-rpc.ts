@@ -19,14 +19,15 @@ import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { callerKey, momentOf, readIdempotencyKey, requestIdKey, requireMerchant } from "./caller.ts";
 import { chargeService } from "./charge-rpc.ts";
-import { describeCreated, setCreatedHeaders } from "./payments-rpc.ts";
+import { describeCreated, lateCellsOf, setCreatedHeaders } from "./payments-rpc.ts";
 import { createRecoveryService } from "./recovery-rpc.ts";
 import { termsOf, toAgreementMessage, toPaymentMethodMessage } from "./stored-card-messages.ts";
 
 /** The rpcs about stored cards; every method sees its own merchant and environment only. */
 export const paymentMethodService: ServiceImpl<typeof PaymentMethodService> = {
   async createSetupSession(request, context) {
-    const { environment, holder } = requireMerchant(context.values.get(callerKey));
+    const caller = requireMerchant(context.values.get(callerKey));
+    const { environment, holder } = caller;
     const { customerRef, currency, saveCard } = request;
     const agreementId = request.agreementId === undefined ? undefined : decodeId("agr", request.agreementId);
     if (request.agreementId !== undefined && agreementId === undefined) throw noSuchAgreement();
@@ -34,7 +35,8 @@ export const paymentMethodService: ServiceImpl<typeof PaymentMethodService> = {
       ...{ customerRef, currency, agreementId, requestId: decodeId("req", context.values.get(requestIdKey)) },
       saveCard: saveCard && { agreement: saveCard.agreement && termsOf(saveCard.agreement) },
     };
-    const created = await createSetUp(environment.core, holder, setUp, readIdempotencyKey(context.requestHeader));
+    const key = readIdempotencyKey(context.requestHeader);
+    const created = await createSetUp(environment.core, holder, setUp, key, lateCellsOf(caller));
     environment.requestLimits?.expectCustomer(created.session.id, holder.merchantId);
     setCreatedHeaders(context, encodeId("ps", created.session.id), created.replayed);
     return create(CreateSetupSessionResponseSchema, describeCreated(created));

@@ -238,6 +238,36 @@ describe("a set-up of another card for an agreement", () => {
     await expect(createSetUp(core, others, { agreementId })).rejects.toMatchObject({ code: "not_found" });
   });
 
+  it("is found again by its key, also when the agreement was cancelled since", async () => {
+    const agreementId = await renewals.agree();
+    const [key, other] = [v7(), v7()];
+    const { session } = await createSetUp(core, base.owner, { agreementId }, key);
+    await cancelAgreement(core, { merchantId, agreementId }, "merchant");
+    const again = await createSetUp(core, base.owner, { agreementId }, key);
+    expect(again).toMatchObject({ session: { id: session.id }, agreementId, replayed: true });
+    await expect(createSetUp(core, base.owner, { agreementId }, other)).rejects.toMatchObject({
+      code: "agreement_not_active",
+    });
+    await createSetUp(core, base.owner, { customerRef: v7(), currency: "EUR" }, other);
+    await expect(createSetUp(core, base.owner, { agreementId }, other)).rejects.toMatchObject({
+      code: "idempotency_key_reused",
+    });
+  });
+
+  it("is found by its key in the cell that its merchant has left", async () => {
+    const agreementId = await renewals.agree();
+    const key = v7();
+    const { session } = await createSetUp(core, base.owner, { agreementId }, key);
+    // The same database as the other cell, which has no such key.
+    const database = Object.create(core.database) as typeof core.database;
+    database.query = async (statement, values) =>
+      statement.name === "select_first_answer" || statement.name.startsWith("create_session")
+        ? Promise.reject(new Error("a second set-up"))
+        : core.database.query(statement, values);
+    const again = await createSetUp({ ...core, database }, base.owner, { agreementId }, key, [core]);
+    expect(again).toMatchObject({ session: { id: session.id }, replayed: true });
+  });
+
   it("takes its customer, currency and terms from the agreement alone", async () => {
     const agreementId = await renewals.agree();
     const given = { agreementId, customerRef: "c", currency: "EUR", saveCard: {} };

@@ -2,7 +2,13 @@
 import { DomainError, type FieldProblem, problemsInWords } from "../../platform/errors.ts";
 import type { AgreementId, RequestId } from "../../platform/ids.ts";
 import type { Core } from "../core.ts";
-import { type CreatedSession, createSession, type NewSession, type SessionOwner } from "../create-session.ts";
+import {
+  type CreatedSession,
+  createSession,
+  findCreatedSession,
+  type NewSession,
+  type SessionOwner,
+} from "../create-session.ts";
 import { loadAgreement } from "./agreements.ts";
 import type { StoringOrder } from "./create-stored.ts";
 import { refusalError } from "./renewals/refusals.ts";
@@ -20,41 +26,49 @@ export type SetUp = Pick<StoringOrder, "customerRef" | "saveCard"> & {
 const orderRef = "setup";
 
 /**
- * Creates the session of a set-up, or finds the one that the same key created within 24 h. Durable on return. Throws as `createSession` does,
- * `not_found` for an agreement that the merchant does not have, and `agreement_not_active` for one that is over.
+ * Creates the session of a set-up, or finds the one that the same key created within 24 h, here or in one of the `former` cells that the merchant
+ * has left. Durable on return. Throws as `createSession` does, `not_found` for an agreement that the merchant does not have, and
+ * `agreement_not_active` for a new set-up of one that is over.
  */
 export async function createSetUp(
   core: Core,
   owner: SessionOwner,
   setUp: SetUp,
   idempotencyKey?: string,
+  former: readonly Core[] = [],
 ): Promise<CreatedSession> {
   const problems = findUnusable(setUp);
   if (problems.length > 0)
     throw new DomainError("invalid_field", problemsInWords(problems, "invalid_field"), { problems });
   const { customerRef = "", currency = "", saveCard = {}, agreementId, requestId } = setUp;
-  const about =
-    agreementId === undefined ? { customerRef, currency, saveCard } : await goOnWith(core, owner, agreementId);
+  const { refusal, ...about } =
+    agreementId === undefined
+      ? { customerRef, currency, saveCard, refusal: undefined }
+      : await goOnWith(core, owner, agreementId);
   const session: NewSession = {
     ...about,
     ...{ amountMinor: 0, orderRef, allowRepeatedOrder: true, setUp: { agreementId }, requestId },
   };
+  for (const cell of idempotencyKey === undefined ? [] : [...former, ...(refusal ? [core] : [])]) {
+    const created = await findCreatedSession(cell, owner, session, idempotencyKey!);
+    if (created !== undefined) return created;
+  }
+  if (refusal) throw refusal;
   return createSession(core, owner, session, idempotencyKey);
 }
 
-/** Returns the customer, currency and terms of an agreement that is to get another card. */
+/** Returns the customer, currency and terms of an agreement that is to get another card, and why it gets none. */
 async function goOnWith(core: Core, { merchantId }: SessionOwner, agreementId: AgreementId) {
   const agreement = await loadAgreement(core.database, { merchantId, agreementId });
   if (agreement === undefined) throw new DomainError("not_found", "There is no agreement with this id.");
   const { customerRef, currency, status, endsOn } = agreement;
   const isOver = endsOn != null && endsOn < core.runtime.now().toISOString().slice(0, 10);
-  if (customerRef == null || status === "CANCELLED") throw refusal("cancelled");
-  if (status === "ENDED" || isOver) throw refusal(status === "ENDED" ? "ended" : "over");
-  return { customerRef, currency, saveCard: { agreement: termsOf(agreement) } };
-}
-
-function refusal(reason: "cancelled" | "ended" | "over"): DomainError {
-  return refusalError({ reason, other: null, until: null });
+  const over = status === "ENDED" ? "ended" : isOver ? "over" : undefined;
+  const reason = customerRef == null || status === "CANCELLED" ? "cancelled" : over;
+  return {
+    ...{ customerRef: customerRef ?? "", currency, saveCard: { agreement: termsOf(agreement) } },
+    refusal: reason && refusalError({ reason, other: null, until: null }),
+  };
 }
 
 function termsOf({ type, text, everyDays, endsOn, instalments, maxAmountMinor }: Agreement): AgreementTerms {
