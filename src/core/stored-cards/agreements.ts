@@ -129,7 +129,7 @@ export async function cancelAgreementIn(
   return true;
 }
 
-// Agreements of one transaction, and so of one turn.
+// Agreements of one transaction, and so of one turn: of those that are over, and of those that are paid.
 const turnAgreements = 100;
 
 const endStatement: Statement = {
@@ -146,6 +146,6 @@ export function endAgreementsOnce(core: Pick<Core, "database" | "outbox" | "desc
       if (!(await lockSubject(tx, sessionId))) continue;
       await emitAgreement(tx, core, { id: sessionId, merchantId }, agreementId);
     }
-    return ended.length === turnAgreements;
+    return ended.length >= turnAgreements;
   });
 }

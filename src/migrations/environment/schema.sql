@@ -1692,6 +1692,12 @@ CREATE INDEX agreement_at_gateway ON agreement USING btree (own_connection_id, o
 -- index agreement_chain
 CREATE INDEX agreement_chain ON agreement USING btree (merchant_id, COALESCE(own_connection_id, '00000000-0000-0000-0000-000000000000'::uuid), ((network_transaction_id IS NULL))) WHERE (status = 'ACTIVE'::text);
 
+-- index agreement_ending
+CREATE INDEX agreement_ending ON agreement USING btree (ends_on) WHERE (status = ANY (ARRAY['ACTIVE'::text, 'NEEDS_CARD'::text]));
+
+-- index agreement_in_instalments
+CREATE INDEX agreement_in_instalments ON agreement USING btree (id) WHERE ((instalments IS NOT NULL) AND (status = ANY (ARRAY['ACTIVE'::text, 'NEEDS_CARD'::text])));
+
 -- index agreement_of_customer
 CREATE INDEX agreement_of_customer ON agreement USING btree (merchant_id, customer_ref, id) WHERE (customer_ref IS NOT NULL);
 
@@ -2786,8 +2792,11 @@ AS $function$
     status_because = CASE WHEN ends_on < (app.clock() AT TIME ZONE 'UTC')::date THEN 'last_day' ELSE 'instalments_paid' END
   WHERE id = ANY (ARRAY(
     SELECT a.id FROM agreement a
-    WHERE a.status IN ('ACTIVE','NEEDS_CARD') AND (a.ends_on < (app.clock() AT TIME ZONE 'UTC')::date OR a.instalments IS NOT NULL
-      AND a.instalments <= a.began_paid::int + (SELECT count(*) FROM renewal r WHERE r.agreement_id = a.id AND r.paid_session_id IS NOT NULL))
+    WHERE a.status IN ('ACTIVE','NEEDS_CARD') AND a.ends_on < (SELECT (app.clock() AT TIME ZONE 'UTC')::date)
+    LIMIT at_most FOR NO KEY UPDATE SKIP LOCKED) || ARRAY(
+    SELECT a.id FROM agreement a
+    WHERE a.status IN ('ACTIVE','NEEDS_CARD') AND a.instalments IS NOT NULL
+      AND a.instalments <= a.began_paid::int + (SELECT count(*) FROM renewal r WHERE r.agreement_id = a.id AND r.paid_session_id IS NOT NULL)
     LIMIT at_most FOR NO KEY UPDATE SKIP LOCKED))
   RETURNING * $function$;
 

@@ -273,15 +273,18 @@ BEGIN
   UPDATE payment_method SET status = 'DELETED', handle_sealed = NULL, deleted_at = app.clock() WHERE id = method;
 END $$;
 
--- Ends agreements whose last day is over, or whose instalments are all paid. It looks at all that have not ended.
+-- Ends agreements whose last day is over, and those whose instalments are all paid: so many of each.
 CREATE FUNCTION app.end_agreements(at_most int) RETURNS SETOF agreement
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
   UPDATE agreement SET status = 'ENDED', ended_at = app.clock(),
     status_because = CASE WHEN ends_on < (app.clock() AT TIME ZONE 'UTC')::date THEN 'last_day' ELSE 'instalments_paid' END
   WHERE id = ANY (ARRAY(
     SELECT a.id FROM agreement a
-    WHERE a.status IN ('ACTIVE','NEEDS_CARD') AND (a.ends_on < (app.clock() AT TIME ZONE 'UTC')::date OR a.instalments IS NOT NULL
-      AND a.instalments <= a.began_paid::int + (SELECT count(*) FROM renewal r WHERE r.agreement_id = a.id AND r.paid_session_id IS NOT NULL))
+    WHERE a.status IN ('ACTIVE','NEEDS_CARD') AND a.ends_on < (SELECT (app.clock() AT TIME ZONE 'UTC')::date)
+    LIMIT at_most FOR NO KEY UPDATE SKIP LOCKED) || ARRAY(
+    SELECT a.id FROM agreement a
+    WHERE a.status IN ('ACTIVE','NEEDS_CARD') AND a.instalments IS NOT NULL
+      AND a.instalments <= a.began_paid::int + (SELECT count(*) FROM renewal r WHERE r.agreement_id = a.id AND r.paid_session_id IS NOT NULL)
     LIMIT at_most FOR NO KEY UPDATE SKIP LOCKED))
   RETURNING * $$;
 

@@ -180,6 +180,9 @@ CREATE TABLE agreement (
 );
 CREATE INDEX agreement_of_customer ON agreement (merchant_id, customer_ref, id) WHERE customer_ref IS NOT NULL;
 CREATE INDEX agreement_of_method ON agreement (method_id) WHERE method_id IS NOT NULL;
+-- Those that end by themselves, until they have.
+CREATE INDEX agreement_ending ON agreement (ends_on) WHERE status IN ('ACTIVE','NEEDS_CARD');
+CREATE INDEX agreement_in_instalments ON agreement (id) WHERE instalments IS NOT NULL AND status IN ('ACTIVE','NEEDS_CARD');
 CREATE INDEX agreement_at_gateway ON agreement (own_connection_id, own_customer) WHERE own_customer IS NOT NULL;
 
 -- One charge of an agreement: the session that may pay it, and the one that has. At most one session has it at a time (S3).

@@ -50,3 +50,17 @@ it("ends with its last instalment, of which the first payment is the first", asy
     ...{ code: "agreement_not_active", state: { status: "ENDED" } },
   });
 });
+
+it("finds the agreements that end by indexes of those that have not ended", async () => {
+  const client = await base.asOwner.pool.connect();
+  const { rows } = await client.query("SELECT prosrc FROM pg_proc WHERE oid = 'app.end_agreements(int)'::regprocedure");
+  await client.query("SET enable_seqscan = off");
+  const { rows: plan } = await client.query<Record<string, string>>(
+    `EXPLAIN (COSTS OFF) ${String(rows[0].prosrc).replaceAll("at_most", "100")}`,
+  );
+  client.release(true);
+  const lines = plan.map((row) => row["QUERY PLAN"]!.trim()).join("\n");
+  expect(lines).toMatch(/using agreement_ending on agreement a\n\s*Index Cond: \(ends_on < /);
+  expect(lines).toContain("agreement_in_instalments");
+  expect(lines).not.toContain("Seq Scan on agreement");
+});
