@@ -69,6 +69,15 @@ export class OtherPayments {
     return this.#parts.authorizations().filter(({ attemptReference }) => !this.#schedulers.sees(attemptReference));
   }
 
+  /** Returns the sessions of theirs that a restore loses too. */
+  sessionIds(): Promise<readonly string[]> {
+    return this.#schedulers.sessionIds();
+  }
+
+  onRestored(): void {
+    this.#schedulers.onRestored();
+  }
+
   /** Checks what the gateways have taken. */
   check(): void {
     this.#schedulers.check();

@@ -198,6 +198,7 @@ class Run implements GatewayWorld {
       timeline,
       server,
       session: { id: this.#sessionId, sinceMs: this.#epochMs },
+      others: this.#others,
       stopAll: async () => {
         for (const { process } of this.#members) await process.kill("as the database is lost");
       },

@@ -108,7 +108,7 @@ export type Schedule = {
   readonly braking: BrakingPlan | undefined;
   /** Of card testers beside the run's session; only in plain runs. */
   readonly testers: ReturnType<typeof drawTesters>;
-  /** Set in some plain runs: schedulers charge an agreement beside the run's session. */
+  /** Set in some plain runs, also with a restore: schedulers charge an agreement beside the run's session. */
   readonly schedulers: SchedulersPlan | undefined;
 };
 
@@ -190,11 +190,13 @@ export function drawSchedule(dice: Dice, seed: number): Schedule {
   };
   const changing = new Dice((seed + shopSeeds) % 2 ** 31);
   const shop = later || schedule.restore ? undefined : drawShop(changing, schedule.submissions[0]!.atMs);
-  const isAlone = !(refunds ?? later ?? schedule.restore ?? schedule.rival ?? shop);
-  const isPlain = isAlone && !authentication && !longWaits.authorizeAgainMs;
-  const testers = isPlain ? drawTesters(new Dice((seed + testerSeeds) % 2 ** 31)) : [];
+  const isOwn = !(refunds ?? later ?? schedule.rival ?? shop);
+  const isAlone = isOwn && !schedule.restore;
+  const isPlain = isOwn && !authentication && !longWaits.authorizeAgainMs;
+  const testers = isPlain && isAlone ? drawTesters(new Dice((seed + testerSeeds) % 2 ** 31)) : [];
   const hasSchedulers = isPlain && testers.length === 0;
-  const schedulers = hasSchedulers ? drawSchedulers(new Dice((seed + schedulerSeeds) % 2 ** 31)) : undefined;
+  const schedulerDice = new Dice((seed + schedulerSeeds) % 2 ** 31);
+  const schedulers = hasSchedulers ? drawSchedulers(schedulerDice, schedule.restore) : undefined;
   const canBrake = isAlone && !expiresSoon && testers.length === 0 && schedulers === undefined;
   const braking = canBrake ? drawBraking(new Dice((seed + brakingSeeds) % 2 ** 31)) : undefined;
   const submissions = braking ? schedule.submissions.map((one) => counted(one, seed, braking)) : schedule.submissions;

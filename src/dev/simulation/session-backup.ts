@@ -1,4 +1,4 @@
-/** Copies a session's rows at one moment and puts them back: the effect of a restore of the whole database. */
+/** Copies the rows of sessions at one moment and puts them back: the effect of a restore of the whole database. */
 import type { Schedule } from "./schedule.ts";
 import type { SqlServer } from "./sql-server.ts";
 import type { Timeline } from "./timeline.ts";
@@ -6,8 +6,6 @@ import type { Timeline } from "./timeline.ts";
 type Table = { readonly name: string; readonly columns: string; readonly isNotifications: boolean };
 
 type SessionBackup = {
-  readonly sessionId: string;
-  readonly sinceMs: number;
   readonly tables: readonly (Table & { readonly rows: string })[];
 };
 
@@ -23,24 +21,27 @@ const selectTables = `
       OR EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'session_id'))
   ORDER BY c.relname`;
 
-/** Copies the rows of a session, and the notifications of its run, which began at this moment. */
-async function backUp(server: SqlServer, sessionId: string, sinceMs: number): Promise<SessionBackup> {
+/** The sessions of a run, which began at this moment. */
+type Backed = { readonly sessionIds: readonly string[]; readonly sinceMs: number };
+
+/** Copies the rows of sessions, and the notifications of their run. */
+async function backUp(server: SqlServer, backed: Backed): Promise<SessionBackup> {
   const { rows: found } = await server.observe(selectTables);
   const tables: (Table & { rows: string })[] = [];
   for (const table of found as Table[]) {
     const text = `SELECT coalesce(json_agg(t), '[]')::text AS rows FROM ${table.name} t WHERE ${whichOf(table)}`;
-    const { rows } = await server.observe({ text, values: [keyOf(table, { sessionId, sinceMs })] });
+    const { rows } = await server.observe({ text, values: [keyOf(table, backed)] });
     tables.push({ ...table, rows: rows[0].rows });
   }
-  return { sessionId, sinceMs, tables };
+  return { tables };
 }
 
-/** Puts the rows back. Nothing else may be running. */
-async function bringBack(server: SqlServer, backup: SessionBackup): Promise<void> {
+/** Puts the rows back in place of those of these sessions. Nothing else may be running. */
+async function bringBack(server: SqlServer, backup: SessionBackup, backed: Backed): Promise<void> {
   await server.asReplica("BEGIN");
   for (const table of backup.tables) {
     const { name, columns, rows } = table;
-    await server.asReplica({ text: `DELETE FROM ${name} WHERE ${whichOf(table)}`, values: [keyOf(table, backup)] });
+    await server.asReplica({ text: `DELETE FROM ${name} WHERE ${whichOf(table)}`, values: [keyOf(table, backed)] });
     const text = `INSERT INTO ${name} (${columns}) OVERRIDING SYSTEM VALUE
       SELECT ${columns} FROM json_populate_recordset(NULL::${name}, $1::json)`;
     await server.asReplica({ text, values: [rows] });
@@ -66,16 +67,16 @@ export async function removeOpenSessions(server: SqlServer): Promise<void> {
 
 function whichOf({ name, isNotifications }: Table): string {
   if (isNotifications) return "received_at >= $1::timestamptz";
-  return `${name === "payment_session" ? "id" : "session_id"} = $1::uuid`;
+  return `${name === "payment_session" ? "id" : "session_id"} = ANY ($1::uuid[])`;
 }
 
-function keyOf({ isNotifications }: Table, { sessionId, sinceMs }: { sessionId: string; sinceMs: number }): string {
-  return isNotifications ? new Date(sinceMs).toISOString() : sessionId;
+function keyOf({ isNotifications }: Table, { sessionIds, sinceMs }: Backed): string | readonly string[] {
+  return isNotifications ? new Date(sinceMs).toISOString() : sessionIds;
 }
 
 /**
- * Discards everything that a session became after the backup, if the schedule has one: all processes stop, and its rows
- * are restored.
+ * Discards everything that sessions became after the backup, if the schedule has one: all processes stop, and their rows
+ * are restored, and those of the others beside it.
  */
 export function restoreLater(
   restore: Schedule["restore"],
@@ -83,6 +84,7 @@ export function restoreLater(
     readonly timeline: Timeline;
     readonly server: SqlServer;
     readonly session: { readonly id: string; readonly sinceMs: number };
+    readonly others: { sessionIds(): Promise<readonly string[]>; onRestored(): void };
     readonly stopAll: () => Promise<void>;
     readonly onRestored: () => Promise<void>;
     readonly note: (what: string) => void;
@@ -90,15 +92,18 @@ export function restoreLater(
 ): void {
   if (restore === undefined) return;
   const { timeline, server, session } = run;
+  const { sinceMs } = session;
+  const all = async () => ({ sessionIds: [session.id, ...(await run.others.sessionIds())], sinceMs });
   let backup: SessionBackup | undefined;
   timeline.after(restore.backupAtMs, async () => {
     run.note("the database is backed up");
-    backup = await backUp(server, session.id, session.sinceMs);
+    backup = await backUp(server, await all());
   });
   timeline.after(restore.atMs, async () => {
     await run.stopAll();
     run.note("the database is restored from the backup");
-    if (backup !== undefined) await bringBack(server, backup);
+    if (backup !== undefined) await bringBack(server, backup, await all());
+    run.others.onRestored();
     await run.onRestored();
   });
 }

@@ -22,7 +22,8 @@ export const renewalRules: readonly Rule[] = [
     says: "A renewal has the same names after a restore, and gateways are asked about them first.",
     code: [{ file: "src/core/execute/unrecorded-attempts.ts", instead: ["    ? []"] }],
     database: [],
-    unseen: "no seed restores a renewal: restored-renewals.db.test.ts shows that the lost capture is found",
+    harm: "a renewal was captured",
+    seenAt: 8_302_287,
   },
   {
     id: "renewal-stopped",
