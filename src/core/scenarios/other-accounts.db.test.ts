@@ -153,8 +153,16 @@ describe.each(gateways)("a refund at %s whose answer is lost", (gateway) => {
       await drain(createRefundTurn(core));
       return base.loadSession(paid.session);
     };
+    const lost = {
+      operation: `${emulatorAccounts[gateway].acquirer.toLowerCase()}.lost-refund`,
+      reference: encodeId("att", paid.attempt.id),
+    };
+    const requested = requestRefund(core, { sessionId, merchantId, key: "lost", amountMinor: 2000 });
+    await base.sandbox.paused(lost);
+    // The connection ends without an answer, before its time has passed.
+    await base.sandbox.release(lost);
+    await requested;
     // As an installation may have done before rotations compared accounts.
-    await requestRefund(core, { sessionId, merchantId, key: "lost", amountMinor: 2000 });
     await use(`${account}other`);
     const foreign = await workAfter(10);
     expect(foreign.refunds).toMatchObject([{ status: "REQUESTED", sends: 2 }]);
