@@ -190,6 +190,6 @@ describe("failover in time", () => {
 
   it("gives a payment 45 s", async () => {
     const { submitDeadline, submittedAt } = await pay(cards.approved);
-    expect(Math.round((submitDeadline!.getTime() - submittedAt!.getTime()) / 1_000)).toBe(45);
+    expect(submitDeadline!.getTime() - submittedAt!.getTime()).toBe(45_000);
   });
 });
