@@ -8,6 +8,7 @@ import { loadRecord } from "../../demo/server-record.ts";
 import { migrate } from "../../migrations/migrate.ts";
 import type { DatabaseKind } from "../../migrations/schema-history.ts";
 import { Database } from "../../platform/database.ts";
+import { keptInWorker } from "./kept-in-worker.ts";
 import { onceInTestRun } from "./once-in-test-run.ts";
 import { testStateFolder } from "./test-run.ts";
 import { withClient } from "./with-client.ts";
@@ -45,23 +46,28 @@ export async function createTestDatabase(kind: DatabaseKind): Promise<TestDataba
   const template = await onceInTestRun(`template-${kind}`, () => createTemplate(serverUrl, kind));
   const name = `${kind}_${randomBytes(6).toString("hex")}`;
   const password = randomBytes(12).toString("hex");
-  await withClient(serverUrl, async (client) => {
-    await client.query(`CREATE ROLE ${name} LOGIN PASSWORD ${escapeLiteral(password)} IN ROLE ${runtimeRoleOf(kind)}`);
-    // The files as they are, instead of a record in the write-ahead log for each block.
-    await client.query(`CREATE DATABASE ${name} TEMPLATE ${escapeIdentifier(template)} STRATEGY file_copy`);
-    await client.query(`REVOKE ALL ON DATABASE ${name} FROM PUBLIC`);
-    await client.query(`GRANT CONNECT ON DATABASE ${name} TO ${name}`);
-  });
+  const { client } = await keptInWorker("postgres-owner", () => connectAsOwner(serverUrl));
+  await client.query(`CREATE ROLE ${name} LOGIN PASSWORD ${escapeLiteral(password)} IN ROLE ${runtimeRoleOf(kind)}`);
+  // The files as they are, instead of a record in the write-ahead log for each block.
+  await client.query(`CREATE DATABASE ${name} TEMPLATE ${escapeIdentifier(template)} STRATEGY file_copy`);
+  await client.query(`REVOKE ALL ON DATABASE ${name} FROM PUBLIC`);
+  await client.query(`GRANT CONNECT ON DATABASE ${name} TO ${name}`);
   return {
     url: urlOf(serverUrl, { database: name, user: name, password }),
     ownerUrl: urlOf(serverUrl, { database: name }),
-    drop: () =>
-      withClient(serverUrl, async (client) => {
-        await connectionsLeft(client, name);
-        await client.query(`DROP DATABASE ${name} WITH (FORCE)`);
-        await client.query(`DROP ROLE ${name}`);
-      }),
+    async drop() {
+      await connectionsLeft(client, name);
+      await client.query(`DROP DATABASE ${name} WITH (FORCE)`);
+      await client.query(`DROP ROLE ${name}`);
+    },
   };
+}
+
+/** A worker's own connection: PostgreSQL's process for another one costs as much CPU time as the copy of a database. */
+async function connectAsOwner(serverUrl: string): Promise<{ client: Client; close(): Promise<void> }> {
+  const client = new Client({ connectionString: serverUrl });
+  await client.connect();
+  return { client, close: () => client.end() };
 }
 
 /** Creates a database of an environment, and connects its owner and the product to it. */
