@@ -1,4 +1,4 @@
-/** The widget comes and goes: unmounted at any moment, mounted twice, given another session. */
+/** The widget comes and goes: unmounted at any moment, mounted twice, reloaded, given another session or language. */
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { emulatorSession } from "../testing/checkout-emulator.ts";
@@ -271,5 +271,65 @@ describe("update()", () => {
     looked.resolve();
     await next;
     await expect.poll(() => fixture.page.locator(".pay").textContent()).toBe("1,00\u00a0€ bezahlen");
+  });
+});
+
+describe("Switchyard.mount() in a page", () => {
+  it("pays by Enter in the card form, in a browser of 2023", async () => {
+    await fixture.page.addInitScript("delete Promise.withResolvers");
+    fixture.service.onSubmit = () => fixture.service.succeed();
+    await fixture.goToCheckout();
+    await fixture.enterCard();
+    await fixture.frame.locator("#cvc").press("Enter");
+    await fixture.called("onSuccess");
+    expect(fixture.service.submitted).toHaveLength(1);
+  });
+
+  it("follows a payment through a reload, without a second submit", async () => {
+    await fixture.goToCheckout();
+    await fixture.enterCard();
+    await fixture.payButton.click();
+    await expect.poll(() => fixture.service.submitted.length).toBe(1);
+    await fixture.page.reload();
+    await fixture.page.getByText("Processing your payment").waitFor();
+    fixture.service.succeed();
+    await fixture.called("onSuccess");
+    expect(fixture.service.submitted).toHaveLength(1);
+  });
+
+  it("announces one loading state from the click to the outcome", async () => {
+    await fixture.goToCheckout();
+    await fixture.page.evaluate(() => {
+      const status = document.querySelector("#card > div")!.shadowRoot!.querySelector("[role=status]")!;
+      const announced: string[] = [];
+      Object.assign(window, { announced });
+      new MutationObserver(() => announced.push(status.textContent ?? "")).observe(status, { childList: true });
+    });
+    await fixture.enterCard();
+    await fixture.payButton.click();
+    await expect.poll(() => fixture.service.looks).toBeGreaterThan(1);
+    fixture.service.succeed();
+    await fixture.called("onSuccess");
+    expect(await fixture.page.evaluate("announced")).toEqual(["Processing your payment…", "Payment complete."]);
+  });
+
+  it("speaks the page's language, from right to left where it is written so", async () => {
+    fixture.mountOptions = { ...fixture.mountOptions, locale: "ar" };
+    await fixture.goToCheckout();
+    await fixture.page.getByRole("button", { name: "ادفع" }).waitFor();
+    expect(await fixture.page.locator("#card > div").getAttribute("dir")).toBe("rtl");
+  });
+
+  it("leaves nothing behind when it is unmounted, and mounts again", async () => {
+    await fixture.goToCheckout();
+    await fixture.page.evaluate("widget.unmount()");
+    expect(await fixture.page.locator("#card").innerHTML()).toBe("");
+    await fixture.page.evaluate("widget = mount()");
+    await expect
+      .poll(() => fixture.calls)
+      .toEqual([
+        ["onReady", undefined],
+        ["onReady", undefined],
+      ]);
   });
 });

@@ -1,4 +1,7 @@
-/** The widget in a real page of a real browser, with the real vault, and a CheckoutService that the test controls. */
+/**
+ * The widget in a real page of a real browser, with the real vault, and a CheckoutService that the test controls. More is in
+ * widget-life.e2e.long.test.ts.
+ */
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { testCard } from "../../vault/vault.fixture.ts";
@@ -38,44 +41,6 @@ describe("Switchyard.mount() in a page", () => {
     expect(await fixture.payButton.count()).toBe(0);
   });
 
-  it("pays by Enter in the card form, in a browser of 2023", async () => {
-    await fixture.page.addInitScript("delete Promise.withResolvers");
-    fixture.service.onSubmit = () => fixture.service.succeed();
-    await fixture.goToCheckout();
-    await fixture.enterCard();
-    await fixture.frame.locator("#cvc").press("Enter");
-    await fixture.called("onSuccess");
-    expect(fixture.service.submitted).toHaveLength(1);
-  });
-
-  it("follows a payment through a reload, without a second submit", async () => {
-    await fixture.goToCheckout();
-    await fixture.enterCard();
-    await fixture.payButton.click();
-    await expect.poll(() => fixture.service.submitted.length).toBe(1);
-    await fixture.page.reload();
-    await fixture.page.getByText("Processing your payment").waitFor();
-    fixture.service.succeed();
-    await fixture.called("onSuccess");
-    expect(fixture.service.submitted).toHaveLength(1);
-  });
-
-  it("announces one loading state from the click to the outcome", async () => {
-    await fixture.goToCheckout();
-    await fixture.page.evaluate(() => {
-      const status = document.querySelector("#card > div")!.shadowRoot!.querySelector("[role=status]")!;
-      const announced: string[] = [];
-      Object.assign(window, { announced });
-      new MutationObserver(() => announced.push(status.textContent ?? "")).observe(status, { childList: true });
-    });
-    await fixture.enterCard();
-    await fixture.payButton.click();
-    await expect.poll(() => fixture.service.looks).toBeGreaterThan(1);
-    fixture.service.succeed();
-    await fixture.called("onSuccess");
-    expect(await fixture.page.evaluate("announced")).toEqual(["Processing your payment…", "Payment complete."]);
-  });
-
   it("says why a card was declined, and accepts another card with a fresh session", async () => {
     fixture.service.onSubmit = () => fixture.service.decline("insufficient_funds");
     await fixture.goToCheckout();
@@ -101,13 +66,6 @@ describe("Switchyard.mount() in a page", () => {
     expect(fixture.calls).toContainEqual(["onError", expect.objectContaining({ code: "invalid_card" })]);
     expect(fixture.service.submitted).toEqual([]);
     expect(await fixture.payButton.getAttribute("aria-disabled")).toBe("false");
-  });
-
-  it("speaks the page's language, from right to left where it is written so", async () => {
-    fixture.mountOptions = { ...fixture.mountOptions, locale: "ar" };
-    await fixture.goToCheckout();
-    await fixture.page.getByRole("button", { name: "ادفع" }).waitFor();
-    expect(await fixture.page.locator("#card > div").getAttribute("dir")).toBe("rtl");
   });
 
   it("leaves the client secret and the grant out of addresses, storage and console", async () => {
@@ -153,18 +111,5 @@ describe("Switchyard.mount() in a page", () => {
       "Switchyard.mount: container is not a valid selector.",
     ]);
     expect(requests).toEqual([]);
-  });
-
-  it("leaves nothing behind when it is unmounted, and mounts again", async () => {
-    await fixture.goToCheckout();
-    await fixture.page.evaluate("widget.unmount()");
-    expect(await fixture.page.locator("#card").innerHTML()).toBe("");
-    await fixture.page.evaluate("widget = mount()");
-    await expect
-      .poll(() => fixture.calls)
-      .toEqual([
-        ["onReady", undefined],
-        ["onReady", undefined],
-      ]);
   });
 });
