@@ -1,4 +1,4 @@
-/** A challenge that meets reloads, tabs, windows, and shops that are isolated from other origins. */
+/** A challenge that fails, or meets reloads, tabs, windows, and shops that are isolated from other origins. */
 import { describe, expect, it } from "vitest";
 import { findViolations } from "./accessibility.ts";
 import { openChallengeShop, polling, refused, succeeded } from "./challenge-shop.fixture.ts";
@@ -7,6 +7,15 @@ import { answerBank } from "./challenge-shop.ts";
 const { shop, context, enter, meetChallenge } = await openChallengeShop();
 
 describe("a challenge in the widget's place", () => {
+  it("ends the payment when the code is wrong", async () => {
+    const { session, customer } = await meetChallenge();
+    await answerBank(customer.bank, "000000");
+    await expect.poll(() => customer.resultsOf("onDeclined"), polling).toEqual(refused);
+    await customer.page.getByText("did not confirm this payment").waitFor();
+    expect(await findViolations(customer.page)).toEqual([]);
+    expect(await shop.api.read(session.sessionId)).toMatchObject({ status: "DECLINED", attempts: [{}, {}] });
+  });
+
   it("goes on after a reload, and in a second tab until the customer cancels", async () => {
     const { session, url, customer } = await meetChallenge();
     await customer.bank.getByLabel("Code").waitFor();
@@ -61,5 +70,22 @@ describe("a challenge in a window", () => {
     looked.resolve();
     await customer.page.waitForURL(url);
     await expect.poll(() => customer.resultsOf("onSuccess"), polling).toEqual(succeeded);
+  });
+});
+
+describe("the bank's message to the customer", () => {
+  it("stands below the decline, also after a reload", async () => {
+    const { session, url } = await shop.sell();
+    const customer = await enter(url);
+    const { page } = customer;
+    await customer.pay("4000000000007007");
+    await expect.poll(() => customer.resultsOf("onDeclined"), polling).toEqual(refused);
+    const message = page.getByText("Please call us at +44 20 7946 0123.");
+    await message.waitFor();
+    expect(await findViolations(page)).toEqual([]);
+    await page.reload();
+    await message.waitFor();
+    expect(JSON.stringify(await shop.api.read(session.sessionId))).not.toContain("7946");
+    expect(shop.reports).toEqual([]);
   });
 });
