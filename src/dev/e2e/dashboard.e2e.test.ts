@@ -113,62 +113,6 @@ describe("the dashboard in a browser", () => {
       .filter({ hasText: "Accept invitation" })
       .filter({ hasText: "vera@example.com" })
       .waitFor();
-    // What members may do to themselves.
-    await page.goto(demo.file.dashboardOrigin + merchantPath("team"));
-    const roleOf = (name: string, on = page) => on.getByRole("combobox", { name: `Role of ${name}` });
-    const leave = (on: Page) => on.getByRole("button", { name: "Leave", exact: true });
-    const expectOnlyOwner = async (name: string, on: Page) => {
-      const row = on.getByRole("row").filter({ hasText: name });
-      await row.getByRole("cell", { name: "Owner", exact: true }).waitFor();
-      expect([await roleOf(name, on).count(), await leave(on).count()]).toEqual([0, 0]);
-    };
-    await expectOnlyOwner("Demo Owner", page);
-    await roleOf("Vera").selectOption({ label: "Owner" });
-    await page.getByText("The role of Vera is changed.").waitFor();
-    await expect.poll(() => roleOf("Demo Owner").isDisabled()).toBe(false);
-    await guest.goto(demo.file.dashboardOrigin + merchantPath("team"));
-    await roleOf("Vera", guest).selectOption({ label: "Developer" });
-    const question = guest.getByRole("alertdialog", { name: "Change your own role to Developer?" });
-    await question.getByRole("button", { name: "Cancel" }).click();
-    await question.waitFor({ state: "detached" });
-    expect(await roleOf("Vera", guest).inputValue()).toBe(await roleOf("Demo Owner", guest).inputValue());
-    await roleOf("Vera", guest).selectOption({ label: "Developer" });
-    await question.getByRole("button", { name: "Change my role" }).click();
-    await roleOf("Vera", guest).waitFor({ state: "detached" });
-    expect(await guest.getByRole("button", { name: "Invite" }).count()).toBe(0);
-    await page.reload();
-    await expectOnlyOwner("Demo Owner", page);
-    await roleOf("Vera").selectOption({ label: "Owner" });
-    await page.getByText("The role of Vera is changed.").waitFor();
-    await guest.reload();
-    await leave(guest).click();
-    await guest.getByRole("alertdialog").getByRole("button", { name: "Leave" }).click();
-    await guest.getByText(/^You have left /).waitFor();
-    await guest.getByRole("heading", { name: "No merchant yet" }).waitFor();
-    await page.reload();
-    await expectOnlyOwner("Demo Owner", page);
-    expect(await roleOf("Vera").count()).toBe(0);
-  });
-
-  it("is used by keyboard alone", async () => {
-    const page = await openPage(merchantPath("keys"));
-    await page.getByLabel("E-mail").waitFor();
-    await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute("name"))).toBe("email");
-    await page.keyboard.type(demo.file.member.email);
-    await page.keyboard.press("Tab");
-    await page.keyboard.type(demo.file.member.password);
-    await page.keyboard.press("Enter");
-    await page.getByRole("button", { name: "Regenerate" }).first().waitFor();
-    await page.keyboard.press("Tab");
-    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe("Skip to content");
-    await page.keyboard.press("Enter");
-    await page.keyboard.press("Tab");
-    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe("Regenerate");
-    await page.keyboard.press("Enter");
-    await page.getByRole("alertdialog").waitFor();
-    await page.keyboard.press("Escape");
-    await page.getByRole("alertdialog").waitFor({ state: "detached" });
-    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe("Regenerate");
   });
 });
 
