@@ -1,10 +1,12 @@
 /**
  * A canary card goes through the whole demo; then everything that was left behind is searched for it, its CVC, its
- * holder and the session's secrets.
+ * holder and the session's secrets. In the same demo each test card then has its outcome, with every part of the product
+ * real; cards.long.test.ts has the slow ones.
  */
 import { randomUUID } from "node:crypto";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { testCards } from "../../gateways/sandbox/test-cards.ts";
 import { decodeId } from "../../platform/ids.ts";
 import { traceIdOf } from "../../platform/telemetry.ts";
 import { launchBrowser } from "../testing/browser.ts";
@@ -29,9 +31,11 @@ import {
   tracesOfParts,
   tracesOfText,
 } from "./canary-search.ts";
+import { cardTimeoutMs, closedAfterS, quickS, runCard } from "./card-run.ts";
 import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
 import { ShopCustomer } from "./shop-customer.ts";
 import { orderAtShop } from "./shop-order.ts";
+import { auditWebhooks } from "./webhook-audit.ts";
 
 /** Its digits repeat so little that eight of them in a row are found by no chance. */
 const amex = "378282246310005";
@@ -297,4 +301,24 @@ describe("the trace of a payment that failed over", () => {
     expect(collector.text).not.toContain(orderRef);
     expectNothingIn([{ where: "traces", text: collector.text }]);
   });
+});
+
+// The slowest first, so that the others run while they wait for a gateway.
+const quickCards = testCards
+  .filter((card) => closedAfterS(card) <= quickS)
+  .map((card) => ({ ...card, timeout: cardTimeoutMs(card) }))
+  .toSorted((left, right) => right.timeout - left.timeout);
+
+describe("the sandbox cards", () => {
+  let audit: Awaited<ReturnType<typeof auditWebhooks>>;
+  beforeAll(async () => {
+    audit = await auditWebhooks(demo);
+  });
+  afterAll(() => audit.finish());
+
+  for (const card of quickCards) {
+    it.concurrent(`${card.name}: ${card.behaviour}`, { timeout: card.timeout }, ({ expect }) =>
+      runCard(demo, card, expect),
+    );
+  }
 });
