@@ -6,10 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { countTests, readReport } from "./count-tests.mjs";
 
-// Each counts as one test: a project that does not compile has not passed.
+// Each counts as one test: a project that does not compile has not passed. The types are checked beside the first tests, on one
+// core: more checkers check shared types again, for half as much CPU time again.
+const types = { name: "types", command: "tsc", args: ["--checkers", "1"] };
 const checks = [
-  // One checker: more of them check shared types again, for half as much CPU time again, and other checks run beside it.
-  { name: "types", command: "tsc", args: ["--checkers", "1"] },
   { name: "lint and format", command: "biome", args: ["check", "--error-on-warnings"] },
   { name: "nothing unused", command: "knip", args: ["--no-progress"] },
   {
@@ -30,8 +30,11 @@ const isLong = options.includes("--long");
 const filters = options.filter((option) => option !== "--long");
 
 // A filter selects certain tests only, and the long tests run after the others.
-const passedChecks = isLong || filters.length > 0 ? [] : await Promise.all(checks.map(passes));
+const isWhole = !isLong && filters.length === 0;
+const typesChecked = isWhole ? outcomeOf(types) : undefined;
+const passedChecks = isWhole ? await Promise.all(checks.map((check) => outcomeOf(check).then(report))) : [];
 const tests = await runVitest();
+if (typesChecked) passedChecks.push(report(await typesChecked));
 const passed = tests.passed + passedChecks.filter(Boolean).length;
 const failed = tests.failed + passedChecks.filter((hasPassed) => !hasPassed).length;
 if (tests.passed + tests.failed === 0) console.log("No test ran.");
@@ -39,7 +42,7 @@ console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed > 0 || tests.passed === 0 ? 1 : 0;
 
 /** @param {{ name: string, command: string, args: string[] }} check */
-async function passes({ name, command, args }) {
+async function outcomeOf({ name, command, args }) {
   const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
@@ -48,8 +51,13 @@ async function passes({ name, command, args }) {
     });
   }
   const code = await ended(child);
-  console.log(code === 0 ? `✓ ${name}` : `✗ ${name}\n${output}`);
-  return code === 0;
+  return { hasPassed: code === 0, text: code === 0 ? `✓ ${name}` : `✗ ${name}\n${output}` };
+}
+
+/** @param {{ hasPassed: boolean, text: string }} outcome */
+function report({ hasPassed, text }) {
+  console.log(text);
+  return hasPassed;
 }
 
 async function runVitest() {
