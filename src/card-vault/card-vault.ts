@@ -1,10 +1,11 @@
 /** The card vault of one environment, of either kind: the contract for sessions, connectors and the plan. A card reaches a gateway by its `forward` only. */
 
-import type { CardFingerprint } from "../platform/card-token.ts";
+import type { CardFingerprint, TokenWallet } from "../platform/card-token.ts";
 import { probeNames } from "../platform/gateway-facts.ts";
 import type { MerchantId, SessionId } from "../platform/ids.ts";
 import type { GatewayReply } from "../platform/outbound-http.ts";
 import { Secret } from "../platform/secrets.ts";
+import type { WalletOrder } from "../platform/wallet-order.ts";
 
 /** A requirement of a card request beyond a JSON body in which each part of the card is a whole value. */
 export type ForwardFeature =
@@ -32,6 +33,8 @@ export type NewVaultSession = {
   readonly publishableKey: string;
   readonly checkoutOrigins: readonly string[];
   readonly expiresAt: Date;
+  /** What a wallet may pay; without it the session is for cards only. */
+  readonly order?: WalletOrder | undefined;
 };
 
 /** The vault object of a session. Its members depend on the mode, and only the widget and the vault read them. */
@@ -45,6 +48,9 @@ export type CardDigits = {
   readonly firstDigits: string;
 };
 
+/** The wallet that gave a card, if one did, and the network of its number. */
+export type WalletOfToken = TokenWallet & { readonly network: string };
+
 export type TokenCheck = {
   /** `unknown` if the vault cannot be reached, `code_missing` of a stored card before its security code. */
   readonly state: "unused" | "not_found" | "expired" | "used" | "code_missing" | "unknown";
@@ -52,6 +58,8 @@ export type TokenCheck = {
   readonly card?: CardDigits | undefined;
   /** The fingerprint of its card; an outside vault makes none. */
   readonly fingerprint?: CardFingerprint | undefined;
+  /** By what its token says, also where the vault does not answer. */
+  readonly wallet?: WalletOfToken | undefined;
 };
 
 /** One environment's vault: lets a page tokenize for a session, sends cards to gateways, and forgets them. */

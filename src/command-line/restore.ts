@@ -23,6 +23,7 @@ export function restoreCommand(): Command {
     .addCommand(declareCommand())
     .addCommand(confirmCommand())
     .addCommand(accountsCommand())
+    .addCommand(vaultCommand())
     .addCommand(statusCommand())
     .addCommand(adoptCommand())
     .addCommand(releaseCommand());
@@ -99,6 +100,23 @@ function accountsCommand(): Command {
     const ended = await onDatabase(ownerUrlOf(options), endEverySignIn);
     print(options, ended, ({ signIns, invitations, passwordLinks }) => [
       `Ended ${signIns} sign-ins, ${invitations} invitations and ${passwordLinks} password links.`,
+    ]);
+  });
+}
+
+function vaultCommand(): Command {
+  const command = describedCommand("drop-wallet-keys", {
+    description:
+      "drop every key of Google Pay in a restored vault's database, which no longer knows the messages that were used; register new ones",
+    example: "switchyard restore drop-wallet-keys --url postgres://owner@db-vault/switchyard_vault",
+  });
+  return addOwnerUrl(command).action(async (options: Options) => {
+    const { dropKeysAfterRestore } = await import("../platform/wallet-ring.ts");
+    const dropped = await onDatabase(ownerUrlOf(options), dropKeysAfterRestore);
+    const merchants = [...new Set(dropped.map(({ environment, merchantId }) => `${merchantId} (${environment})`))];
+    print(options, { keys: dropped.length, merchants }, () => [
+      `Dropped ${dropped.length} keys of Google Pay.`,
+      ...(merchants.length > 0 ? [`Make new ones and register them at Google for: ${merchants.join(", ")}.`] : []),
     ]);
   });
 }

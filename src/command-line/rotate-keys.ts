@@ -13,11 +13,13 @@ import {
   rotateSigning,
   rotateStoreRing,
   rotateVaultRing,
+  rotateWalletRing,
 } from "../config/server-key-rotation.ts";
 import { type KeyFile, parseVaultKeys, printKeyFile, type VaultKeyFile } from "../config/server-keys.ts";
 import { unreachable } from "../platform/errors.ts";
 import { Secret } from "../platform/secrets.ts";
 import { findSealingKeys } from "../platform/store-ring.ts";
+import { findWalletSealingKeys } from "../platform/wallet-ring.ts";
 import { describedCommand, UsageError } from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
 import { addOwnerUrl, type OwnerUrlOptions, ownerUrlOf } from "./owner-url.ts";
@@ -27,6 +29,7 @@ const names = [
   "card-token",
   "fingerprint",
   "store-ring",
+  "wallet-ring",
   "signing",
   "client-secret",
   "page-token",
@@ -41,6 +44,7 @@ const vaultRotations = {
   "vault-ring": rotateVaultRing,
   fingerprint: rotateFingerprint,
   "store-ring": rotateStoreRing,
+  "wallet-ring": rotateWalletRing,
 };
 
 type Options = OutputOptions &
@@ -67,7 +71,10 @@ export function rotateCommand(): Command {
       "rotate a key in three steps: add the new key, use it, drop the old one; restart the processes after each",
     example: "switchyard server-keys rotate --key vault-ring --step add --vault-keys vault-keys-live.json",
   });
-  return addOwnerUrl(command, "connection URL of the vault's database, as its owner; for dropping a store-ring")
+  return addOwnerUrl(
+    command,
+    "connection URL of the vault's database, as its owner; for dropping a store-ring or a wallet-ring",
+  )
     .addOption(new Option("--key <name>", "key to rotate").choices(names).makeOptionMandatory())
     .addOption(
       new Option("--step <step>", "step to take, in this order").choices(["add", "use", "drop"]).makeOptionMandatory(),
@@ -78,11 +85,12 @@ export function rotateCommand(): Command {
     )
     .option(
       "--vault-keys <file>",
-      "key file of the vault; for vault-ring, card-token, fingerprint, store-ring and signing",
+      "key file of the vault; for vault-ring, card-token, fingerprint, store-ring, wallet-ring and signing",
     )
     .option("--accounts-keys <file>", "key file of the dashboard; for accounts-sealing")
     .action(async (options: Options) => {
-      if (options.key === "store-ring" && options.step === "drop") await refuseKeyInUse(options);
+      if ((options.key === "store-ring" || options.key === "wallet-ring") && options.step === "drop")
+        await refuseKeyInUse(options.key, options);
       const files = rotate(options);
       print(options, { files, step: options.step }, () => [
         `Wrote ${files.join(" and ")}. ${afterwards[options.step]}`,
@@ -94,7 +102,8 @@ function rotate({ key, step, ...files }: Options): string[] {
   switch (key) {
     case "vault-ring":
     case "fingerprint":
-    case "store-ring": {
+    case "store-ring":
+    case "wallet-ring": {
       const path = given(files.vaultKeys, "--vault-keys");
       return [write(path, vaultRotations[key](read<VaultKeyFile>(path), step))];
     }
@@ -121,21 +130,23 @@ function rotate({ key, step, ...files }: Options): string[] {
   }
 }
 
-/** A key that is dropped is gone: throws while a stored card is sealed by one before the current. */
-async function refuseKeyInUse(options: Options): Promise<void> {
+/** A key that is dropped is gone: throws while a stored card, or a wallet's key, is sealed by one before the current. */
+async function refuseKeyInUse(key: "store-ring" | "wallet-ring", options: Options): Promise<void> {
   const path = given(options.vaultKeys, "--vault-keys");
   const { environment } = read<VaultKeyFile>(path);
   if (environment !== "test" && environment !== "live") throw new UsageError(`${path} is not a key file of the vault.`);
-  const { storeRing } = parseVaultKeys(readFileSync(path, "utf8"), environment);
+  const { storeRing, walletRing } = parseVaultKeys(readFileSync(path, "utf8"), environment);
+  const [ring, find, sealed, remedy] =
+    key === "store-ring"
+      ? ([storeRing, findSealingKeys, "stored cards", "reseal-stored-cards"] as const)
+      : ([walletRing, findWalletSealingKeys, "keys of wallets", "reseal-wallet-keys"] as const);
   const { openDatabase } = await import("../processes/open-database.ts");
   const { database, close } = openDatabase(new Secret(ownerUrlOf(options)));
   try {
-    const keys = await findSealingKeys(database, environment, storeRing);
-    const older = keys.find(({ keyId }) => keyId !== storeRing?.current);
+    const keys = await find(database, environment, ring);
+    const older = keys.find(({ keyId }) => keyId !== ring?.current);
     if (older)
-      throw new UsageError(
-        `${older.keyId} still seals stored cards. Run first: switchyard server-keys reseal-stored-cards.`,
-      );
+      throw new UsageError(`${older.keyId} still seals ${sealed}. Run first: switchyard server-keys ${remedy}.`);
   } finally {
     await close();
   }

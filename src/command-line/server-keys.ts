@@ -13,6 +13,7 @@ import {
 } from "../config/server-keys.ts";
 import { Secret } from "../platform/secrets.ts";
 import { resealStored } from "../platform/store-ring.ts";
+import { resealWalletKeys } from "../platform/wallet-ring.ts";
 import { describedCommand, UsageError } from "./attachment.ts";
 import { type OutputOptions, print } from "./output.ts";
 import { addOwnerUrl, type OwnerUrlOptions, ownerUrlOf } from "./owner-url.ts";
@@ -27,6 +28,7 @@ export function serverKeysCommand(): Command {
     .addCommand(resealCommand())
     .addCommand(resealAccountsCommand())
     .addCommand(resealStoredCardsCommand())
+    .addCommand(resealWalletKeysCommand())
     .addCommand(addServiceCommand());
 }
 
@@ -186,7 +188,7 @@ export function resealCommand(): Command {
     });
 }
 
-type ResealStoredOptions = OutputOptions &
+type ResealVaultOptions = OutputOptions &
   OwnerUrlOptions & { readonly environment: "test" | "live"; readonly vaultKeys: string };
 
 // Often enough to see that it goes on.
@@ -204,7 +206,7 @@ function resealStoredCardsCommand(): Command {
       new Option("--environment <name>", "environment of the cards").choices(["test", "live"]).makeOptionMandatory(),
     )
     .requiredOption("--vault-keys <file>", "key file of the vault, which contains both keys")
-    .action(async (options: ResealStoredOptions) => {
+    .action(async (options: ResealVaultOptions) => {
       const { environment, vaultKeys } = options;
       const { storeRing: ring } = parseVaultKeys(readFileSync(vaultKeys, "utf8"), environment);
       if (ring === undefined) throw new UsageError(`${vaultKeys} has no store ring. Add one: rotate --key store-ring.`);
@@ -219,6 +221,35 @@ function resealStoredCardsCommand(): Command {
       try {
         const cards = await resealStored(database, { environment, ring, report });
         print(options, { cards }, () => [`Sealed ${cards} stored cards with ${ring.current}.`]);
+      } finally {
+        await close();
+      }
+    });
+}
+
+/** Seals the keys of Apple Pay and Google Pay with the wallet ring's current key. Vaults serve meanwhile. */
+function resealWalletKeysCommand(): Command {
+  const command = describedCommand("reseal-wallet-keys", {
+    description:
+      "seal the keys of Apple Pay and Google Pay again with the current key of the wallet ring, before the old key is dropped",
+    example:
+      "switchyard server-keys reseal-wallet-keys --environment live --vault-keys vault-keys-live.json --url postgres://owner@db-vault/vault",
+  });
+  return addOwnerUrl(command)
+    .addOption(
+      new Option("--environment <name>", "environment of the keys").choices(["test", "live"]).makeOptionMandatory(),
+    )
+    .requiredOption("--vault-keys <file>", "key file of the vault, which contains both keys")
+    .action(async (options: ResealVaultOptions) => {
+      const { environment, vaultKeys } = options;
+      const { walletRing: ring } = parseVaultKeys(readFileSync(vaultKeys, "utf8"), environment);
+      if (ring === undefined)
+        throw new UsageError(`${vaultKeys} has no wallet ring. Add one: rotate --key wallet-ring.`);
+      const { openDatabase } = await import("../processes/open-database.ts");
+      const { database, close } = openDatabase(new Secret(ownerUrlOf(options)));
+      try {
+        const keys = await resealWalletKeys(database, { environment, ring });
+        print(options, { keys }, () => [`Sealed ${keys} keys of wallets with ${ring.current}.`]);
       } finally {
         await close();
       }

@@ -8,6 +8,7 @@ import type { Secret } from "../platform/secrets.ts";
 import type { TlsPaths } from "../platform/tls-files.ts";
 import type { DashboardSettings } from "./dashboard-settings.ts";
 import type { ServerKeys, VaultKeys } from "./server-keys.ts";
+import type { WalletTestRoots } from "./vault-role-settings.ts";
 
 /** The two environments of an installation; they cannot reach each other's data. */
 export type EnvironmentName = "test" | "live";
@@ -67,7 +68,11 @@ export type VaultRoleConfig = {
   readonly emulatorHosts: Readonly<Record<EnvironmentName, readonly string[]>>;
   /** True if no card of live can reach a real gateway: an installation for trying things out. */
   readonly usesSandboxGateways: boolean;
-  readonly environments: readonly ({ readonly name: EnvironmentName } & VaultKeys)[];
+  readonly environments: readonly ({
+    readonly name: EnvironmentName;
+    /** Absent in live. */
+    readonly walletTestRoots: WalletTestRoots | undefined;
+  } & VaultKeys)[];
   /** Time for which a stopping vault still accepts calls, so that balancers see it leave. */
   readonly shutdownGraceMs: number;
   /** NODE_OPTIONS of this process. */

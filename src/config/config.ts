@@ -20,7 +20,13 @@ import {
   serviceSettings,
 } from "./service-settings.ts";
 import { findUnknownVariables } from "./unknown-variables.ts";
-import { nodeOptionsSetting, readVaultGrpcTls, vaultRoleSettings } from "./vault-role-settings.ts";
+import {
+  nodeOptionsSetting,
+  parseWalletTestRoots,
+  readVaultGrpcTls,
+  vaultRoleSettings,
+  type WalletTestRoots,
+} from "./vault-role-settings.ts";
 
 const serviceRoles: readonly Role[] = ["edge", "worker", "dashboard"];
 
@@ -175,10 +181,23 @@ function readVault(reader: SettingReader): VaultRoleConfig {
     usesSandboxGateways: sandboxOrigin !== undefined,
     nodeOptions: reader.read(nodeOptionsSetting) ?? "",
     environments: readEnvironmentNames(reader).map((name) => {
-      const parse = (text: string) => parseVaultKeys(text, name);
-      return { name, ...reader.readFile(vaultRoleSettings.keysFile, parse, { environment: name }) };
+      const scope = { environment: name };
+      return {
+        name,
+        walletTestRoots: readWalletTestRoots(reader, name),
+        ...reader.readFile(vaultRoleSettings.keysFile, (text) => parseVaultKeys(text, name), scope),
+      };
     }),
   };
+}
+
+/** Whoever has the key of a test root can make any token, so live accepts no such root. */
+function readWalletTestRoots(reader: SettingReader, environment: EnvironmentName): WalletTestRoots | undefined {
+  const setting = vaultRoleSettings.walletTestRoots;
+  if (environment === "live")
+    reader.leaveOut(setting, "in live, where only Apple's and Google's roots count", { environment });
+  if (environment === "live" || !reader.isSet(setting, { environment })) return undefined;
+  return reader.readFile(setting as Setting<string>, parseWalletTestRoots, { environment });
 }
 
 function readSandbox(reader: SettingReader): Config["sandbox"] {

@@ -197,7 +197,7 @@ describe("live with real gateways", () => {
     ]);
   });
 
-  it.each(["vaultRing", "cardToken", "fingerprint", "storeRing"])(
+  it.each(["vaultRing", "cardToken", "fingerprint", "storeRing", "walletRing"])(
     "refuses a ring of test for the vault: %s",
     (member) => {
       const ofTest = JSON.stringify({ ...JSON.parse(vaultKeys.test), [member]: JSON.parse(vaultKeys.live)[member] });
@@ -205,6 +205,21 @@ describe("live with real gateways", () => {
       expect(problems).toEqual([expect.stringContaining("SWITCHYARD_LIVE_VAULT_KEYS_FILE has keys of test")]);
     },
   );
+
+  it("refuses test roots of wallets in live, and roots in test that are none", () => {
+    const roots = fileWith("roots.json", JSON.stringify({ apple: [], google: { keys: [] } }));
+    const problemsWithRoots = (change: Change) => vaultProblems(vaultKeys.live, vaultKeys.test, change);
+    expect(problemsWithRoots({ SWITCHYARD_LIVE_VAULT_WALLET_TEST_ROOTS_FILE: roots })).toEqual([
+      expect.stringContaining("SWITCHYARD_LIVE_VAULT_WALLET_TEST_ROOTS_FILE must be left out in live"),
+    ]);
+    expect(problemsWithRoots({ SWITCHYARD_TEST_VAULT_WALLET_TEST_ROOTS_FILE: roots })).toEqual([]);
+    for (const broken of [{ apple: ["x"] }, { google: {} }]) {
+      const file = fileWith("broken-roots.json", JSON.stringify(broken));
+      expect(problemsWithRoots({ SWITCHYARD_TEST_VAULT_WALLET_TEST_ROOTS_FILE: file })).toEqual([
+        expect.stringContaining("SWITCHYARD_TEST_VAULT_WALLET_TEST_ROOTS_FILE"),
+      ]);
+    }
+  });
 
   it("refuses a vault key that a person made up, and a demo's", () => {
     const vaultRing = { current: "vault-live-1", keys: { "vault-live-1": madeUp } };

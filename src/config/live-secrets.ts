@@ -35,7 +35,7 @@ export function findLiveSecretProblems(
   );
   const [testVault = [], liveVault = []] = (["test", "live"] as const).map((name) => {
     const keys = vault?.environments.find((one) => one.name === name);
-    return [keys?.ring, keys?.cardToken, keys?.fingerprint, keys?.storeRing].flatMap(keysOf);
+    return [keys?.ring, keys?.cardToken, keys?.fingerprint, keys?.storeRing, keys?.walletRing].flatMap(keysOf);
   });
   return [
     ...findDatabaseProblems(databasesOf(service, vault)),

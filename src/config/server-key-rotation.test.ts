@@ -13,6 +13,7 @@ import {
   rotateSigning,
   rotateStoreRing,
   rotateVaultRing,
+  rotateWalletRing,
 } from "./server-key-rotation.ts";
 import { generateKeyFile, generateVaultKeyFile, parseKeyFile, parseVaultKeys } from "./server-keys.ts";
 
@@ -206,5 +207,16 @@ describe("rotateSealing()", () => {
     const old = seal(ring(keys), "row", "x");
     expect(unseal(ring(used), "row", old).expose()).toBe("x");
     expect(() => unseal(ring(rotateSealing(used, "drop")), "row", old)).toThrow("not in the ring");
+  });
+});
+
+describe("rotateWalletRing()", () => {
+  const walletRingOf = (file: object) => parseVaultKeys(JSON.stringify(file), "test").walletRing;
+
+  it("adds, uses and drops a key, the first one of a file from before it too", () => {
+    const steps = (["add", "use", "drop"] as const).reduce(rotateWalletRing, vaultKeys);
+    expect(Object.keys(walletRingOf(steps)!.keys)).toEqual(["wallet-test-2"]);
+    const { walletRing: _, ...old } = vaultKeys;
+    expect(walletRingOf(rotateWalletRing(old, "add"))?.current).toBe("wallet-test-1");
   });
 });

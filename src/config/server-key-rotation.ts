@@ -41,6 +41,15 @@ export function rotateStoreRing(file: VaultKeyFile, step: RotationStep): VaultKe
   return { ...file, storeRing: rotateLater(file.storeRing, step, `store-${file.environment}-1`) };
 }
 
+/**
+ * Returns the vault's file after a step of the ring that seals wallets' keys, which a file of the first version gets by
+ * `add`. Before `drop` every key has to be resealed (`server-keys reseal-wallet-keys`). Throws if the step before it has
+ * not been made.
+ */
+export function rotateWalletRing(file: VaultKeyFile, step: RotationStep): VaultKeyFile {
+  return { ...file, walletRing: rotateLater(file.walletRing, step, `wallet-${file.environment}-1`) };
+}
+
 /** Returns the edge's file after a step of the key of client secrets. Throws if the step before is missing. */
 export function rotateClientSecret(file: KeyFile, step: RotationStep): KeyFile {
   return { ...file, clientSecret: rotateRing(file.clientSecret, step, (last) => Number(last) + 1) };

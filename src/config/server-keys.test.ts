@@ -27,11 +27,14 @@ describe("parseKeyFile()", () => {
     expect(JSON.parse(apart.vaultKeyFile).vaultRing).toEqual(vaultRing);
   });
 
-  it.each(["storeRing", "fingerprint"])("refuses the vault's %s, which the edge must not have", (member) => {
-    const [edge, vault] = [generateKeyFile("test"), JSON.parse(generateVaultKeyFile(generateKeyFile("test")))];
-    const both = JSON.stringify({ ...JSON.parse(edge), [member]: vault[member] });
-    expect(() => parseKeyFile(both, "test")).toThrow(`${member} belongs into the vault's key file`);
-  });
+  it.each(["storeRing", "walletRing", "fingerprint"])(
+    "refuses the vault's %s, which the edge must not have",
+    (member) => {
+      const [edge, vault] = [generateKeyFile("test"), JSON.parse(generateVaultKeyFile(generateKeyFile("test")))];
+      const both = JSON.stringify({ ...JSON.parse(edge), [member]: vault[member] });
+      expect(() => parseKeyFile(both, "test")).toThrow(`${member} belongs into the vault's key file`);
+    },
+  );
 
   it("makes separate keys for each environment", () => {
     expect(parseKeyFile(generateKeyFile("test"), "test").clientSecret.letter).toBe("t");
@@ -57,6 +60,12 @@ describe("parseVaultKeys()", () => {
     expect(parseVaultKeys(JSON.stringify(vaultKeyFile), "test").storeRing?.current).toBe("store-test-1");
     const { storeRing: _, ...old } = vaultKeyFile;
     expect(parseVaultKeys(JSON.stringify(old), "test").storeRing).toBeUndefined();
+  });
+
+  it("returns the wallet ring, and none of a file from before it", () => {
+    expect(parseVaultKeys(JSON.stringify(vaultKeyFile), "test").walletRing?.current).toBe("wallet-test-1");
+    const { walletRing: _, ...old } = vaultKeyFile;
+    expect(parseVaultKeys(JSON.stringify(old), "test").walletRing).toBeUndefined();
   });
 
   it("refuses keys that could sign: the vault grants no access, not even to itself", () => {

@@ -29,6 +29,8 @@ export type VaultKeys = {
   readonly fingerprint: KeyRing | undefined;
   /** Seals stored cards, besides their handles; without it the vault stores none. */
   readonly storeRing: KeyRing | undefined;
+  /** Seals the keys of wallets; without it the vault makes none. */
+  readonly walletRing: KeyRing | undefined;
   /** Public halves of the valid signing keys; two while one replaces the other. */
   readonly verification: readonly { readonly kid: string; readonly publicKey: KeyObject }[];
 };
@@ -59,6 +61,8 @@ export type VaultKeyFile = {
   fingerprint?: RingFile;
   /** Files of the first version have none. Whoever loses it loses every stored card. */
   storeRing?: RingFile;
+  /** Files of the first version have none. Whoever loses it has to register new keys at Apple and Google. */
+  walletRing?: RingFile;
   /** Public keys in PEM by kid. */
   verification: Record<string, string>;
 };
@@ -78,8 +82,8 @@ export function generateKeyFile(environment: "test" | "live"): string {
 }
 
 /**
- * Returns the text of a new key file for the vault that matches this file of the edge's: fresh rings of cards being paid
- * and of stored ones, the key of card tokens, a fresh key of fingerprints, and the verification keys.
+ * Returns the text of a new key file for the vault that matches this file of the edge's: fresh rings of cards being paid,
+ * of stored ones and of wallets' keys, the key of card tokens, a fresh key of fingerprints, and the verification keys.
  */
 export function generateVaultKeyFile(keyFile: string): string {
   const { environment, signing, cardToken } = JSON.parse(keyFile) as KeyFile;
@@ -89,6 +93,7 @@ export function generateVaultKeyFile(keyFile: string): string {
     ...(cardToken && { cardToken }),
     fingerprint: freshRing(`fingerprint-${environment}-1`),
     storeRing: freshRing(`store-${environment}-1`),
+    walletRing: freshRing(`wallet-${environment}-1`),
     verification: { [signing.kid]: publicHalf(signing.privateKey) },
   });
 }
@@ -143,7 +148,7 @@ export function addInternalService(keyFile: string, name: string): { keyFile: st
 export function parseKeyFile(text: string, environment: "test" | "live"): ServerKeys {
   const file = readFile<KeyFile>(text, environment);
   // A process that can read every session's token must not be able to open the cards as well.
-  for (const member of ["vaultRing", "fingerprint", "storeRing"]) {
+  for (const member of ["vaultRing", "fingerprint", "storeRing", "walletRing"]) {
     if (member in file) throw new Error(`${member} belongs into the vault's key file alone`);
   }
   const versions = Object.entries(file.clientSecret.keys).map(([version, key]): [number, Uint8Array] => [
@@ -181,6 +186,7 @@ export function parseVaultKeys(text: string, environment: "test" | "live"): Vaul
     cardToken: file.cardToken && ringOf(file.cardToken, "cardToken"),
     fingerprint: file.fingerprint && ringOf(file.fingerprint, "fingerprint"),
     storeRing: file.storeRing && ringOf(file.storeRing, "storeRing"),
+    walletRing: file.walletRing && ringOf(file.walletRing, "walletRing"),
     verification: Object.entries(file.verification).map(([kid, pem]) => {
       if (pem.includes("PRIVATE")) throw new Error(`verification.${kid} must be a public key`);
       return { kid, publicKey: createPublicKey(pem) };

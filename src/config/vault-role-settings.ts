@@ -1,4 +1,5 @@
 /** The settings of the vault's own role. */
+import { X509Certificate } from "node:crypto";
 import { databaseUrl, file, optional, port, required, text } from "../platform/setting.ts";
 import type { SettingReader } from "../platform/setting-reader.ts";
 import type { TlsPaths } from "../platform/tls-files.ts";
@@ -49,7 +50,29 @@ export const vaultRoleSettings = {
       "the vault's key file, written beside the other; without [a copy of it](keys.md#keys) stored cards can be lost",
     example: "/etc/switchyard/vault-keys-live.json",
   }),
+  walletTestRoots: optional("SWITCHYARD_{ENV}_VAULT_WALLET_TEST_ROOTS_FILE", {
+    roles: ["vault"],
+    kind: file("the file of roots that the emulators of wallets sign under, in JSON"),
+    about:
+      "roots of emulated wallets, which count in test besides those of Apple and Google; live does not start with it",
+    example: "/etc/switchyard/wallet-test-roots.json",
+  }),
 } as const;
+
+/**
+ * Reads the roots of emulated wallets: `{"apple": ["-----BEGIN CERTIFICATE-----…"], "google": {"keys": […]}}`. Throws an Error
+ * that names the member and the rule.
+ */
+export function parseWalletTestRoots(text: string): WalletTestRoots {
+  const { apple = [], google = { keys: [] } } = JSON.parse(text) as { apple?: string[]; google?: { keys?: object[] } };
+  if (!Array.isArray(apple)) throw new Error("apple must be a list of certificates in PEM");
+  for (const pem of apple) new X509Certificate(pem);
+  if (!Array.isArray(google.keys)) throw new Error("google.keys must be a list of root keys, as Google serves them");
+  return { apple, google: JSON.stringify(google) };
+}
+
+/** Certificates in PEM, and root keys in Google's own form. */
+export type WalletTestRoots = { readonly apple: readonly string[]; readonly google: string };
 
 /** Reads the files of the port for edge and worker; undefined if it is not encrypted. */
 export function readVaultGrpcTls(reader: SettingReader): TlsPaths | undefined {

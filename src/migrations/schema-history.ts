@@ -64,5 +64,5 @@ export const schemaHistory: Record<DatabaseKind, readonly SqlFile[]> = {
     ]),
   ],
   accounts: [baseline("accounts", ["merchants", "members", "sign-in", "audit"])],
-  vault: [baseline("vault", ["cards", "stored-cards"])],
+  vault: [baseline("vault", ["cards", "stored-cards", "wallets"])],
 };

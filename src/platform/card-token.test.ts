@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { makeCardToken, readCardToken } from "./card-token.ts";
+import { credentialOf, makeCardToken, readCardToken } from "./card-token.ts";
 import type { KeyRing } from "./secrets.ts";
 
 const ring: KeyRing = { current: "1", keys: { 1: randomBytes(32) } };
@@ -63,6 +63,36 @@ describe("readCardToken()", () => {
 
   it.each(["", "tok_", "tok_1", "tok_probe", `tok_${"A".repeat(32)}`])("reads none in %j", (text) => {
     expect(readCardToken(ring, place, text)).toBeUndefined();
+  });
+});
+
+describe("a wallet's token", () => {
+  it.each([
+    ["PAN", "wpn_", "42424242"],
+    ["NETWORK_TOKEN", "wnt_", ""],
+  ] as const)(
+    "of a %s begins with %s, and is no card's, and no other one's, under another prefix",
+    (credential, prefix, firstDigits) => {
+      const versions = [randomBytes(16).toString("hex"), randomBytes(16).toString("hex")];
+      const of = { ...facts, firstDigits, wallet: { name: "google_pay", credential } } as const;
+      for (const also of [{}, { fingerprint: { versions, isCounted: true } }]) {
+        const made = makeCardToken(ring, place, { ...of, ...also });
+        expect(made.startsWith(prefix)).toBe(true);
+        expect(made.length).toBeLessThanOrEqual(255);
+        expect(credentialOf(made)).toBe(credential);
+        const { fingerprint, ...read } = readCardToken(ring, place, made)!;
+        expect(read).toEqual(of);
+        if ("fingerprint" in also) expect(fingerprint).toEqual(also.fingerprint);
+        for (const other of ["tok_", "wpn_", "wnt_"].filter((one) => one !== prefix))
+          expect(readCardToken(ring, place, other + made.slice(4))).toBeUndefined();
+      }
+      expect(makeCardToken(undefined, place, of)).toMatch(new RegExp(`^${prefix}[\\w-]{32}$`));
+    },
+  );
+
+  it("is known by its prefix alone", () => {
+    expect(credentialOf(token)).toBeUndefined();
+    for (const prefix of ["wpn_", "wnt_"]) expect(readCardToken(ring, place, prefix + token.slice(4))).toBeUndefined();
   });
 });
 

@@ -26,35 +26,63 @@ export type CardTokenFacts = {
   readonly fingerprint?: CardFingerprint | undefined;
   /** True of a stored card whose security code has to be typed first: the token does not prove that it can be used. */
   readonly needsCode?: boolean | undefined;
+  /** The wallet that gave the card, if one did. */
+  readonly wallet?: TokenWallet | undefined;
 };
 
-const prefix = "tok_";
+export type WalletName = "apple_pay" | "google_pay";
+
+/**
+ * What a wallet gave: `PAN` is a card without a security code, `NETWORK_TOKEN` a device's number with a cryptogram that a
+ * network accepts once.
+ */
+export type WalletCredential = "PAN" | "NETWORK_TOKEN";
+
+export type TokenWallet = { readonly name: WalletName; readonly credential: WalletCredential };
+
+const cardPrefix = "tok_";
+const walletPrefixes: Readonly<Record<WalletCredential, string>> = { PAN: "wpn_", NETWORK_TOKEN: "wnt_" };
+
+/** Returns what a wallet's token stands for, by its prefix; undefined for a card's. A token with another prefix is unknown to the vault. */
+export function credentialOf(token: string): WalletCredential | undefined {
+  if (token.startsWith(walletPrefixes.PAN)) return "PAN";
+  return token.startsWith(walletPrefixes.NETWORK_TOKEN) ? "NETWORK_TOKEN" : undefined;
+}
+
+function prefixOf(credential: WalletCredential | undefined): string {
+  return credential === undefined ? cardPrefix : walletPrefixes[credential];
+}
+
 // 192 random bits cannot be guessed, also by who has the key of the facts.
 const randomTokenBytes = 24;
 
 /** Returns a new token; without a ring it says nothing, and only the vault knows it. */
 export function makeCardToken(ring: KeyRing | undefined, place: CardTokenPlace, facts: CardTokenFacts): string {
   const random = randomBytes(randomTokenBytes).toString("base64url");
+  const prefix = prefixOf(facts.wallet?.credential);
   if (ring === undefined) return prefix + random;
   const { versions = [], isCounted } = facts.fingerprint ?? {};
   const fingerprint = versions.map((version) => Buffer.from(version, "hex").toString("base64url")).join(",");
   const known = [random, facts.expiresAt.getTime(), facts.brand, facts.firstDigits];
-  const ofCard = fingerprint !== "" || facts.needsCode ? [fingerprint, Number(isCounted ?? true)] : [];
-  const text = [...known, ...ofCard, ...(facts.needsCode ? ["code"] : [])].join(" ");
-  const sealed = seal(ring, associatedDataOf(place), text);
+  const last = facts.needsCode ? "code" : facts.wallet?.name;
+  const ofCard = fingerprint !== "" || last !== undefined ? [fingerprint, Number(isCounted ?? true)] : [];
+  const text = [...known, ...ofCard, ...(last === undefined ? [] : [last])].join(" ");
+  const sealed = seal(ring, associatedDataOf(place, prefix), text);
   // Without the key's id, of which a ring has two at most: nothing in a token is clear.
   return prefix + sealed.slice(sealed.indexOf(".") + 1);
 }
 
 /** Returns the facts of a token that was made for this place with a key of the ring, whether or not it has expired. */
 export function readCardToken(ring: KeyRing, place: CardTokenPlace, token: string): CardTokenFacts | undefined {
+  const credential = credentialOf(token);
+  const prefix = prefixOf(credential);
   const sealed = token.slice(prefix.length);
   // The same bytes may be written in other letters, which the vault does not know.
   if (token !== prefix + Buffer.from(sealed, "base64url").toString("base64url")) return undefined;
   for (const kid of Object.keys(ring.keys)) {
     try {
-      const text = unseal(ring, associatedDataOf(place), `${kid}.${sealed}`).expose();
-      const [, expiresAt, brand = "", firstDigits = "", fingerprint, isCounted, code] = text.split(" ");
+      const text = unseal(ring, associatedDataOf(place, prefix), `${kid}.${sealed}`).expose();
+      const [, expiresAt, brand = "", firstDigits = "", fingerprint, isCounted, last] = text.split(" ");
       const versions = fingerprint
         ? fingerprint.split(",").map((one) => Buffer.from(one, "base64url").toString("hex"))
         : undefined;
@@ -63,7 +91,9 @@ export function readCardToken(ring: KeyRing, place: CardTokenPlace, token: strin
         brand,
         firstDigits,
         ...(versions && { fingerprint: { versions, isCounted: isCounted === "1" } }),
-        ...(code !== undefined && { needsCode: true }),
+        ...(credential === undefined
+          ? last !== undefined && { needsCode: true }
+          : { wallet: { name: last as WalletName, credential } }),
       };
     } catch {
       // Of another key or place, or changed.
@@ -72,6 +102,7 @@ export function readCardToken(ring: KeyRing, place: CardTokenPlace, token: strin
   return undefined;
 }
 
-function associatedDataOf({ environment, sessionId }: CardTokenPlace): string {
-  return `card token ${environment} ${sessionId}`;
+function associatedDataOf({ environment, sessionId }: CardTokenPlace, prefix: string): string {
+  const kind = prefix === cardPrefix ? "" : ` ${prefix}`;
+  return `card token ${environment} ${sessionId}${kind}`;
 }

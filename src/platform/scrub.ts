@@ -8,7 +8,7 @@ const suspicious = new RegExp(
   [
     "@",
     "[0-9](?:(?:[ +-]|%20)?[0-9]){11}",
-    "(?:sk|rk|whsec|secret|operator|tok|vc)_",
+    "(?:sk|rk|whsec|secret|operator|tok|wpn|wnt|vc)_",
     "eyJ",
     "AQE",
     String.raw`[\w-]\.[\w-]{43}`,
@@ -29,7 +29,7 @@ const rules: readonly Rule[] = [
   [/:\/\/[^\s"'/@:]{0,256}:[^\s"'@]{0,256}@/g, `://${mask}@`],
   [/:\/\/[^\s"'/@:]{1,256}@/g, `://${mask}@`],
   // Ours and Stripe's: secret keys, signing secrets, client secrets, operators' tokens; and the vault's tokens and handles.
-  [/((?:^|[^A-Za-z0-9])(?:sk|rk|whsec|secret|operator|tok|vc)_)[\w+/=-]{16,512}/g, `$1${mask}`],
+  [/((?:^|[^A-Za-z0-9])(?:sk|rk|whsec|secret|operator|tok|wpn|wnt|vc)_)[\w+/=-]{16,512}/g, `$1${mask}`],
   [/\b(bearer|basic|BEARER|Bearer|Basic)\s{1,4}(?=[a-z._~-]{0,64}[0-9A-Z+/=])[\w.~+/=-]{12,4096}/g, `$1 ${mask}`],
   // Grants and service tokens.
   [/\beyJ[\w-]{8,4096}\.[\w-]{1,4096}(?:\.[\w-]{0,1024})?/g, `eyJ${mask}`],

@@ -46,8 +46,9 @@ function signServiceToken(key: SigningKey): string {
 
 /** Signs the `sdkAuthorization` of one session, for the key's environment. */
 export function signSessionGrant(key: SigningKey, grant: Omit<SessionGrant, "environment">): string {
-  const { session, profile, origins, expiresAt } = grant;
-  const claims = { session, profile, origins, environment: key.environment, exp: secondsOf(expiresAt) };
+  const { session, profile, origins, expiresAt, order } = grant;
+  const ofOrder = order && { order: order.hash, amount: order.amountMinor, currency: order.currency };
+  const claims = { session, profile, origins, environment: key.environment, exp: secondsOf(expiresAt), ...ofOrder };
   return signClaims(key, claimTypes.sessionGrant, claims);
 }
 

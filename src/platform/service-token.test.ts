@@ -10,6 +10,7 @@ import {
 } from "./service-token.ts";
 import { createServiceTokens, type SigningKey, signFramePolicy, signSessionGrant } from "./service-token-signing.ts";
 import type { EnvironmentName, VerificationKey } from "./signed-claims.ts";
+import { orderHashOf } from "./wallet-order.ts";
 
 const pairOf = (kid: string, environment: EnvironmentName) => {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
@@ -202,6 +203,21 @@ describe("verifySessionGrant()", () => {
     );
     expect(await verifySessionGrant(keys, over)).toBeUndefined();
     expect(await verifySessionGrant(keys, crossing)).toBeUndefined();
+  });
+
+  it("returns the order that a wallet may pay, whole or not at all", () => {
+    const order = { hash: orderHashOf("mer_1", "order-1"), amountMinor: 4_900, currency: "EUR" };
+    const of = (change: object) =>
+      verifySessionGrant(
+        keys,
+        signSessionGrant(test.signing, { ...claims, expiresAt: inOneMinute(), order: { ...order, ...change } }),
+      );
+    expect(of({})?.order).toEqual(order);
+    for (const broken of [{ hash: "" }, { amountMinor: 1.5 }, { currency: undefined }]) {
+      const grant = of(broken);
+      expect(grant).toBeDefined();
+      expect(grant?.order).toBeUndefined();
+    }
   });
 
   it("accepts neither a policy nor a service token as a grant", async () => {

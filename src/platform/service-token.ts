@@ -10,6 +10,7 @@ import {
   type VerifiedClaims,
   verifyClaims,
 } from "./signed-claims.ts";
+import type { WalletOrder } from "./wallet-order.ts";
 
 /** Lets a page tokenize cards for one session. As sensitive as the client secret. */
 export type SessionGrant = {
@@ -19,6 +20,8 @@ export type SessionGrant = {
   readonly profile: string;
   readonly origins: readonly string[];
   readonly expiresAt: Date;
+  /** What a wallet may pay; without it the grant is for cards only. */
+  readonly order?: WalletOrder | undefined;
 };
 
 /** The origins that may embed the vault's frames. In test an empty list means every origin. */
@@ -128,7 +131,13 @@ export function verifySessionGrant(keys: readonly VerificationKey[], grant: stri
   const { session, profile } = verified.claims;
   const policy = policyOf(verified);
   if (policy === undefined || !isName(session) || !isName(profile)) return undefined;
-  return { ...policy, session, profile };
+  return { ...policy, session, profile, order: orderOf(verified) };
+}
+
+function orderOf({ claims }: Verified): WalletOrder | undefined {
+  const { order: hash, amount: amountMinor, currency } = claims;
+  if (!isName(hash) || !isName(currency) || !Number.isSafeInteger(amountMinor)) return undefined;
+  return { hash, amountMinor: amountMinor as number, currency };
 }
 
 /** Returns the policy, or undefined if no key of its own environment signed it, or if it has expired. */

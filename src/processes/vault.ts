@@ -59,17 +59,21 @@ export async function startVaultRole(
     grpcTls,
     database,
     logger,
-    environments: vault.environments.map(({ name, ring, cardToken, fingerprint, storeRing }) => ({
-      environment: name,
-      ring,
-      cardToken,
-      fingerprint,
-      storeRing,
-      countedCards: name === "test" ? countedTestCards : undefined,
-      ...(name === "test" || vault.emulatorHosts.live.length > 0
-        ? { testCards: testNumbers, sandboxHosts: vault.emulatorHosts[name] }
-        : {}),
-    })),
+    environments: vault.environments.map(
+      ({ name, ring, cardToken, fingerprint, storeRing, walletRing, walletTestRoots }) => ({
+        environment: name,
+        ring,
+        cardToken,
+        fingerprint,
+        storeRing,
+        walletRing,
+        walletTestRoots,
+        countedCards: name === "test" ? countedTestCards : undefined,
+        ...(name === "test" || vault.emulatorHosts.live.length > 0
+          ? { testCards: testNumbers, sandboxHosts: vault.emulatorHosts[name] }
+          : {}),
+      }),
+    ),
     grantKeys: keys,
     serviceTokenKeys: keys,
     trustedProxies: config.trustedProxies,

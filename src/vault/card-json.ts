@@ -2,6 +2,7 @@
  * Reads the bodies of POST /tokens and POST /security-codes: strict JSON of vault.v1.CreateTokenRequest and
  * AddSecurityCodeRequest. Reports all problems together. Pure.
  */
+import type { WalletName } from "../platform/card-token.ts";
 import { DomainError, type DomainErrorCode, type FieldProblem } from "../platform/errors.ts";
 import type { Card } from "./card.ts";
 
@@ -10,7 +11,7 @@ type Kind = "string" | "integer";
 type Fields<Name extends string> = Readonly<Record<Name, { kind: Kind; required: boolean }>>;
 
 /** The fields of CreateTokenRequest by their JSON names. */
-const cardFields: Fields<keyof Card> = {
+const cardFields: Fields<Exclude<keyof Card, "wallet">> = {
   number: { kind: "string", required: true },
   expMonth: { kind: "integer", required: true },
   expYear: { kind: "integer", required: true },
@@ -28,7 +29,15 @@ const codeFields: Fields<keyof SecurityCode> = {
   cvc: { kind: "string", required: true },
 };
 
-const knownFields = { ...cardFields, ...codeFields };
+/** What a wallet gave, as its text. */
+export type WalletText = { readonly wallet: WalletName; readonly token: string };
+
+const walletFields: Fields<keyof WalletText> = {
+  wallet: { kind: "string", required: true },
+  token: { kind: "string", required: true },
+};
+
+const knownFields = { ...cardFields, ...codeFields, ...walletFields };
 
 /** Every string of a valid JSON text, with its colon when it is a key. Inside valid JSON this cannot misread. */
 const stringToken = /"((?:[^"\\]|\\.)*)"(\s*:)?/g;
@@ -44,6 +53,15 @@ export function parseCardJson(bytes: Uint8Array): Card {
 /** Returns the security code in a JSON body, as `parseCardJson` does the card. */
 export function parseCodeJson(bytes: Uint8Array): SecurityCode {
   return parseFields(bytes, codeFields) as SecurityCode;
+}
+
+/** Returns the text of a wallet in a JSON body, as `parseCardJson` does the card. */
+export function parseWalletJson(bytes: Uint8Array): WalletText {
+  const text = parseFields(bytes, walletFields) as WalletText;
+  if (text.wallet !== "apple_pay" && text.wallet !== "google_pay") {
+    refuseWhenAny([problem("wallet", "invalid_field", "The wallet is apple_pay or google_pay.")]);
+  }
+  return text;
 }
 
 function parseFields(bytes: Uint8Array, fields: Fields<string>): Record<string, unknown> {

@@ -13,6 +13,7 @@ import {
   sessionCountLifetimeMs,
   sweepRowsMax,
   tokensPerSession,
+  usesPerNetworkToken,
   usesPerToken,
 } from "./vault-limits.ts";
 
@@ -87,12 +88,19 @@ export async function keepCard(
 ): Promise<KeptCard> {
   const { environment, cardToken } = vault;
   const fingerprint = fingerprintOf(vault, { profile, number: card.number });
-  const facts = { ...beginningOf(card), expiresAt: new Date(Date.now() + cardLifetimeMs), fingerprint, needsCode };
+  const { wallet } = card;
+  const facts = {
+    ...beginningOf(card),
+    expiresAt: new Date(Date.now() + cardLifetimeMs),
+    fingerprint,
+    needsCode,
+    wallet,
+  };
   const token = makeCardToken(cardToken, { environment, sessionId }, facts);
   const sealed = sealCard(vault, { sessionId, token }, { ...card, fingerprint, needsCode });
   const [kept] = await database.query<{ expiresAt: Date }>(keepCall, [
     ...[sessionId, environment, sha256(token), sealed],
-    ...[cardLifetimeMs, sessionCountLifetimeMs, tokensPerSession, needsCode ? 0 : usesPerToken],
+    ...[cardLifetimeMs, sessionCountLifetimeMs, tokensPerSession, needsCode ? 0 : usesOf(card)],
   ]);
   if (kept !== undefined) return { token: new Secret(token), expiresAt: kept.expiresAt };
   const [session] = await database.query<{ over: boolean }>(sessionOverStatement, [environment, sessionId]);
@@ -132,14 +140,17 @@ export async function checkToken(
   vault: VaultEnvironment,
   sessionId: string,
   token: string,
-): Promise<{ readonly state: TokenState; readonly card?: ReturnType<typeof beginningOf> & Fingerprinted }> {
+): Promise<{
+  readonly state: TokenState;
+  readonly card?: ReturnType<typeof beginningOf> & Fingerprinted & Pick<Card, "wallet">;
+}> {
   const [row] = await database.query<ReadCard>(readStatement, [sha256(token), vault.environment, sessionId]);
   if (row === undefined || !hasKeyFor(vault.ring, row.sealed)) return { state: "not_found" };
   const card = unsealCard(vault, { sessionId, token }, row.sealed);
-  if (row.usesLeft < usesPerToken && !awaitsCode(card)) return { state: "used" };
+  if (row.usesLeft < usesOf(card) && !awaitsCode(card)) return { state: "used" };
   if (row.expired) return { state: "expired" };
   if (awaitsCode(card)) return { state: "code_missing" };
-  return { state: "unused", card: { ...beginningOf(card), fingerprint: card.fingerprint } };
+  return { state: "unused", card: { ...beginningOf(card), fingerprint: card.fingerprint, wallet: card.wallet } };
 }
 
 /**
@@ -167,6 +178,10 @@ export async function addSecurityCode(
     );
     tx.send(addCodeStatement, [hash, sealCard(vault, { sessionId, token }, { ...card, cvc }), usesPerToken]);
   });
+}
+
+function usesOf({ wallet }: Card): number {
+  return wallet?.credential === "NETWORK_TOKEN" ? usesPerNetworkToken : usesPerToken;
 }
 
 function awaitsCode({ needsCode, cvc }: SealedCard): boolean {
@@ -257,6 +272,15 @@ const sweeps: readonly Statement[] = [
   sweep("card_session", "environment, session_id", "expires_at"),
   sweep("vault_copy", "id", "expires_at"),
   sweep("erased_card", "handle_hash", "expires_at"),
+  sweep("wallet_seen", "environment, id_hash", "expires_at"),
+  {
+    name: "vault_drop_retired_wallet_keys",
+    text: `WITH dropped AS (
+      UPDATE wallet_key SET state = 'DROPPED', sealed = NULL WHERE id IN (
+        SELECT id FROM wallet_key WHERE state = 'RETIRING' AND retires_at <= clock_timestamp() LIMIT $1 FOR UPDATE SKIP LOCKED)
+      RETURNING 1)
+    SELECT count(*) AS rows FROM dropped`,
+  },
 ];
 
 /**

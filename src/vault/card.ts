@@ -1,5 +1,6 @@
 /** Payment cards and their plausibility: brand, length, Luhn digit, expiry and CVC. PURE. */
 import anyAscii from "any-ascii";
+import type { TokenWallet } from "../platform/card-token.ts";
 import { passesLuhn } from "../platform/luhn.ts";
 
 export type Card = {
@@ -15,6 +16,18 @@ export type Card = {
   /** The postal code of the billing address. */
   readonly postalCode?: string | undefined;
   readonly brand?: string | undefined;
+  /** Of a wallet: what it gave besides the number, which is a device's with the credential NETWORK_TOKEN. */
+  readonly wallet?: CardOfWallet | undefined;
+};
+
+export type CardOfWallet = TokenWallet & {
+  /** Base64; networks accept it once. */
+  readonly cryptogram?: string | undefined;
+  /** Not every network gives one. */
+  readonly eci?: string | undefined;
+  readonly messageId: string;
+  /** In milliseconds. */
+  readonly messageExpiration: string;
 };
 
 /** The part of a card that may be shown: PCI DSS 3.4.1 allows the last four digits. */
@@ -85,10 +98,12 @@ export function shownOf(card: Card): CardSummary {
 
 /**
  * Returns the network of this card and the first digits of its number: eight of sixteen or more, six of fewer, so that
- * at least four digits stay hidden beside the last four (PCI SSC FAQ 1091, 2022).
+ * at least four digits stay hidden beside the last four (PCI SSC FAQ 1091, 2022). A device's number has none: they are not
+ * those of its card.
  */
-export function beginningOf({ number }: Card): { readonly brand: string; readonly firstDigits: string } {
-  return { brand: brandOf(number), firstDigits: number.slice(0, number.length >= 16 ? 8 : 6) };
+export function beginningOf({ number, wallet }: Card): { readonly brand: string; readonly firstDigits: string } {
+  const shown = number.length >= 16 ? 8 : 6;
+  return { brand: brandOf(number), firstDigits: wallet?.credential === "NETWORK_TOKEN" ? "" : number.slice(0, shown) };
 }
 
 /** Reports whether digits are in a known network's range, of its length, and have the right check digit. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { addressOf, type Destination, destinations, findDestination } from "./destinations.ts";
+import { addressOf, type Destination, destinations, findDestination, takesNetworkTokens } from "./destinations.ts";
 import { planFill } from "./fill-body.ts";
 
 const sandbox = findDestination(destinations, { connector: "SANDBOX_A", operation: "authorize" });
@@ -26,7 +26,15 @@ describe("findDestination()", () => {
   });
 
   it("names only placeholders that can be filled", () => {
-    const card = { number: "4242424242424242", expMonth: 4, expYear: 2031, cvc: "123", holder: "Ada" };
+    const message = { messageId: "m1", messageExpiration: "1700000000000" };
+    const wallet = {
+      name: "google_pay",
+      credential: "NETWORK_TOKEN",
+      cryptogram: "AAAA",
+      eci: "5",
+      ...message,
+    } as const;
+    const card = { number: "4242424242424242", expMonth: 4, expYear: 2031, cvc: "123", holder: "Ada", wallet };
     for (const row of destinations) {
       for (const [place, template] of Object.entries(row.fields)) {
         const body =
@@ -59,12 +67,17 @@ describe("the fields of every destination", () => {
         .at(-1) ?? "";
     // A number or CVC in a field of another name could be shown, so each such field is a whole placeholder and its name
     // says so.
-    expect(template).toMatch(/^(\{\{card\.\w+\}\}[-/]?)+$/);
+    expect(template).toMatch(/^(\{\{card\.\w+\}\}[-/]?)+$|^(\{\{token\.\w+\}\}[-/]?)+$/);
     if (template.includes("card.number"))
       expect([name, template]).toEqual([
         ["acctNumber", "cardNumber"].includes(name) ? name : "number",
         "{{card.number}}",
       ]);
+    else if (template.includes("token.number")) expect([name, template]).toEqual(["number", "{{token.number}}"]);
+    else if (template.includes("token.cryptogram"))
+      expect(["cryptogram", "tokenAuthenticationVerificationValue"]).toContain(name);
+    else if (template.includes("token.eci")) expect(name).toMatch(/^eci/);
+    else if (template.includes("token.message")) expect(name).toMatch(/^message_/);
     else if (template.includes("card.cvc"))
       expect([name, template]).toEqual([name === "security_code" ? name : "cvc", "{{card.cvc}}"]);
     else if (/card\.(holder|emvHolder)/.test(template)) expect(name).toMatch(/name|holder/i);
@@ -72,6 +85,22 @@ describe("the fields of every destination", () => {
     else if (template.includes("card.adyenBrand")) expect(name).toBe("brand");
     else expect(name).toMatch(/exp/i);
     expect(place).not.toMatch(/metadata|description|reference|comment/i);
+  });
+});
+
+describe("takesNetworkTokens()", () => {
+  it("tells rows of devices' numbers from rows of cards, and no row takes both", () => {
+    const ofTokens = destinations
+      .filter(takesNetworkTokens)
+      .map(({ connector, operation }) => `${connector} ${operation}`);
+    expect(ofTokens.sort()).toEqual([
+      ...["ADYEN live_network_token", "ADYEN network_token", "PAYPAL apple_pay", "PAYPAL google_pay"],
+      ...["SANDBOX_A network_token", "SANDBOX_B network_token"],
+    ]);
+    for (const row of destinations) {
+      const placeholders = Object.values(row.fields).join(" ");
+      expect(placeholders.includes("{{card.") && placeholders.includes("{{token.")).toBe(false);
+    }
   });
 });
 

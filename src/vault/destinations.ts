@@ -5,6 +5,7 @@
 import { DomainError } from "../platform/errors.ts";
 import { type JsonDestination, jsonDestinations } from "../platform/json-destinations.ts";
 import type { EnvironmentName } from "../platform/signed-claims.ts";
+import { tokenDestinations } from "./wallets/token-destinations.ts";
 
 type ContentType = "application/x-www-form-urlencoded" | "application/json";
 
@@ -22,7 +23,21 @@ const threeDSecureIo = { test: /^service\.sandbox\.3dsecure\.io$/, live: /^servi
 
 /** Every operation that may carry a card; a card is sent nowhere else. */
 export const destinations: readonly Destination[] = [
-  ...jsonDestinations.map((row) => ({ ...row, contentType: "application/json" }) as const),
+  ...[...jsonDestinations, ...tokenDestinations].map((row) => ({ ...row, contentType: "application/json" }) as const),
+  {
+    connector: "SANDBOX_A",
+    operation: "network_token",
+    hosts: "sandbox",
+    path: "/a/v1/authorizations",
+    contentType: "application/x-www-form-urlencoded",
+    fields: {
+      "network_token[number]": "{{token.number}}",
+      "network_token[exp_month]": "{{token.expMonth}}",
+      "network_token[exp_year]": "{{token.expYear}}",
+      "network_token[cryptogram]": "{{token.cryptogram}}",
+      "network_token[eci]": "{{token.eci}}",
+    },
+  },
   {
     connector: "SANDBOX_A",
     operation: "authorize",
@@ -99,6 +114,11 @@ export const destinations: readonly Destination[] = [
     fields: areqCard,
   },
 ];
+
+/** Reports whether a row takes the numbers of devices, with their cryptograms, and so no cards. */
+export function takesNetworkTokens({ fields }: Destination): boolean {
+  return Object.values(fields).some((text) => text.includes("{{token."));
+}
 
 const loopbackNames = new Set(["127.0.0.1", "localhost", "[::1]"]);
 

@@ -34,6 +34,14 @@ const parts: Readonly<Record<string, (card: Card) => string | undefined>> = {
   "card.emvHolder": (card) => emvNameOf(card.holder),
   "card.postalCode": (card) => card.postalCode,
   "card.adyenBrand": ({ brand }) => (brand === undefined ? undefined : adyenBrands[brand]),
+  // Of a device's number.
+  "token.number": (card) => card.number,
+  "token.expMonth": (card) => String(card.expMonth).padStart(2, "0"),
+  "token.expYear": (card) => String(card.expYear),
+  "token.cryptogram": ({ wallet }) => wallet?.cryptogram,
+  "token.eci": ({ wallet }) => wallet?.eci,
+  "token.messageId": ({ wallet }) => wallet?.messageId,
+  "token.messageExpiration": ({ wallet }) => wallet?.messageExpiration,
 };
 
 /**

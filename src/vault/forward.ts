@@ -1,13 +1,14 @@
 /** Sends a gateway request with the card filled in: checks everything, opens the card, sends once, masks the answer. */
+import { credentialOf, type WalletName } from "../platform/card-token.ts";
 import type { Database } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { isProbe, probeCardOf } from "../platform/gateway-facts.ts";
 import type { GatewayHttp, GatewayReply } from "../platform/outbound-http.ts";
 import { type Tracing, untraced } from "../platform/telemetry.ts";
-import { type CardSummary, shownOf } from "./card.ts";
+import { beginningOf, type CardSummary, shownOf } from "./card.ts";
 import { type TakenCard, takeCard } from "./card-store.ts";
 import { emvNameOf } from "./cardholder-name.ts";
-import { addressOf, type Destination, findDestination } from "./destinations.ts";
+import { addressOf, type Destination, findDestination, takesNetworkTokens } from "./destinations.ts";
 import { holdsPlaceholder, planFill } from "./fill-body.ts";
 import { type MaskedCard, maskCard, maskCardBytes } from "./mask.ts";
 import type { VaultEnvironment } from "./vault-config.ts";
@@ -39,8 +40,9 @@ export type ForwardResult =
       readonly type: "sent";
       readonly reply: GatewayReply;
       readonly shown: CardSummary & { readonly chosenBrand: string };
+      readonly wallet: { readonly name: WalletName; readonly network: string } | undefined;
     }
-  | { readonly type: "noCard"; readonly reason: Exclude<TakenCard["type"], "card"> };
+  | { readonly type: "noCard"; readonly reason: Exclude<TakenCard["type"], "card"> | "other_credential" };
 
 // Headers that the vault or the transport sets; from a caller they could change how the gateway reads the request.
 const reservedHeader =
@@ -66,6 +68,10 @@ export async function forward(
   });
   const headers = { ...checkedHeaders(request.headers), "content-type": destination.contentType };
   const fill = planFill(destination, request.body);
+  // By the token's name, which its hash covers: nothing is used up.
+  if ((credentialOf(request.token) === "NETWORK_TOKEN") !== takesNetworkTokens(destination)) {
+    return { type: "noCard", reason: "other_credential" };
+  }
 
   const taken = await take(forwarder, environment, request);
   if (taken.type !== "card") return { type: "noCard", reason: taken.type };
@@ -80,7 +86,13 @@ export async function forward(
       timeoutMs: request.timeoutMs,
     }),
   );
-  return { type: "sent", reply: maskedNames(reply, card), shown: { ...shownOf(card), chosenBrand: card.brand ?? "" } };
+  const { wallet } = card;
+  return {
+    type: "sent",
+    reply: maskedNames(reply, { ...card, cryptogram: wallet?.cryptogram }),
+    shown: { ...shownOf(card), chosenBrand: card.brand ?? "" },
+    wallet: wallet && { name: wallet.name, network: beginningOf(card).brand },
+  };
 }
 
 /**
@@ -109,7 +121,10 @@ async function take(
   if (isProbe(request)) return { type: "card", card: probeCardOf(request.connector, new Date()) };
   const taken = await takeCard(database, environment, request.sessionId, request.token);
   // It may have been kept before this environment took test cards alone.
-  const isRefused = taken.type === "card" && environment.testCards?.has(taken.card.number) === false;
+  const isRefused =
+    taken.type === "card" &&
+    credentialOf(request.token) !== "NETWORK_TOKEN" &&
+    environment.testCards?.has(taken.card.number) === false;
   return isRefused ? { type: "not_found" } : taken;
 }
 

@@ -41,6 +41,7 @@ export async function startVault(config: VaultConfig): Promise<Vault> {
   refuseUnsafe(config);
   await refuseCoreDumps(config);
   await refuseMissingKeys(config);
+  await prepareWallets(config);
 
   const files = await buildBrowserFiles();
   const clientOf = createCountedClientOf(config.trustedProxies);
@@ -61,7 +62,7 @@ export async function startVault(config: VaultConfig): Promise<Vault> {
   });
   const copies = new Copies(config.database);
   const callCounts = new CallCounts(() => copies.count);
-  const parts = { ...config, files, callCounts, clientOf, forwardingOf, isReady };
+  const parts = { ...config, files, callCounts, clientOf, forwardingOf, isReady, http };
   const page = await listenHttp(config.publicListen, publicHandler(parts));
   const sweeper = runLoop({
     name: "vault-sweeper",
@@ -109,9 +110,30 @@ async function refuseMissingKeys({ database, environments, logger }: VaultConfig
   });
 }
 
+/**
+ * Loads what opens wallets' tokens where one may arrive. A key that is missing from the file keeps no card from being paid:
+ * it is logged, and its wallet is unavailable.
+ */
+async function prepareWallets({ database, environments, logger }: VaultConfig): Promise<void> {
+  if (environments.every(({ walletRing }) => walletRing === undefined)) return;
+  try {
+    const { anyWalletKey, missingWalletSealingKeys } = await import("./wallets/wallet-keys.ts");
+    if (!(await anyWalletKey(database))) return;
+    for (const missing of await missingWalletSealingKeys(database, environments)) {
+      logger.error({ problem: missing }, "a key that seals the keys of wallets is missing: they cannot be used");
+    }
+    await import("./wallets/wallet-tokens.ts");
+  } catch (error) {
+    if (!isDatabaseDown(error)) throw error;
+    logger.warn({ err: error }, "the database did not answer: wallets are loaded by the first token");
+  }
+}
+
 function refuseUnsafe({ environments }: VaultConfig): void {
   if (environments.length === 0) throw new Error("The vault needs at least one environment.");
-  for (const { environment, testCards, sandboxHosts = [] } of environments) {
+  for (const { environment, testCards, walletTestRoots, sandboxHosts = [] } of environments) {
+    if (environment === "live" && walletTestRoots !== undefined)
+      throw new Error("The live vault does not start with test roots of wallets.");
     // Everyone who tests could read a real card in test.
     if (environment === "test" && testCards === undefined)
       throw new Error("The test vault needs its list of test cards.");

@@ -78,6 +78,45 @@ describe("maskCard() of the CVC", () => {
   });
 });
 
+describe("maskCard() of a device's cryptogram", () => {
+  const bytes = Buffer.from("fbeffffffe8a5c0f1846d1a53003f2ad94e0c000", "hex");
+  const cryptogram = bytes.toString("base64");
+  const hidden = (text: string) => maskCard(text, { ...card, cryptogram });
+  /** What is left of a masked text without stars and padding, which say nothing. */
+  const left = (text: string) => hidden(text).replaceAll(/[*=]|%3[dD]|\\u003d/g, "");
+
+  it.each([
+    ["plain", cryptogram],
+    ["without padding", cryptogram.replaceAll("=", "")],
+    ["of the other alphabet", bytes.toString("base64url")],
+    ["in hexadecimal", bytes.toString("hex")],
+    ["in capitals of hexadecimal", bytes.toString("hex").toUpperCase()],
+    ["percent-encoded", encodeURIComponent(cryptogram)],
+    ["percent-encoded in small letters", cryptogram.replaceAll(/[+/]/g, (sign) => (sign === "+" ? "%2b" : "%2f"))],
+    ["with its pluses as spaces", cryptogram.replaceAll("+", " ")],
+    ["escaped in JSON", cryptogram.replaceAll("/", "\\/").replaceAll("+", "\\u002b").replaceAll("=", "\\u003d")],
+    ["written in markup", cryptogram.replaceAll("+", "&#43;").replaceAll("/", "&#x2F;")],
+  ])("masks one that is %s", (_, form) => {
+    expect(left(`{"a":"${form}","b":1}`)).toBe('{"a":"","b":1}');
+    expect(JSON.parse(hidden(`{"a":"${form}","b":1}`))).toMatchObject({ b: 1 });
+    expect(left(`refused for ${form}.`)).toBe("refused for .");
+    if (!/[ &]/.test(form)) expect(left(`a=${form}&b=1`)).toBe("a&b1");
+    expect(left(form)).toBe("");
+  });
+
+  it("masks it in JSON within JSON, and in a member's name", () => {
+    expect(left(JSON.stringify({ raw: JSON.stringify({ value: cryptogram }) }))).toBe(
+      String.raw`{"raw":"{\"value\":\"\"}"}`,
+    );
+    expect(left(JSON.stringify({ [cryptogram]: 1 }))).toBe('{"":1}');
+  });
+
+  it("leaves an answer without it unchanged", () => {
+    const text = '{"id":"pi_1","amount":4900,"other":"AAAA+BBB/CCCC=="}';
+    expect(hidden(text)).toBe(text);
+  });
+});
+
 describe("maskCard() of other numbers", () => {
   it.each([
     ["among words", "declined: 5555555555554444 is lost", "declined: ************4444 is lost"],

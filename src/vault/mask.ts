@@ -6,7 +6,10 @@ import { type Card, isNetworkNumber } from "./card.ts";
 import { type Decoded, findAll, fromJsonStrings, joined, readings } from "./decoded-text.ts";
 
 /** The values that must not be in an answer. */
-export type MaskedCard = Pick<Card, "number" | "cvc" | "holder">;
+export type MaskedCard = Pick<Card, "number" | "cvc" | "holder"> & {
+  /** Of a device's number: in base64. */
+  readonly cryptogram?: string | undefined;
+};
 
 type SoughtCard = Pick<Card, "number" | "cvc"> & Pick<HolderMask, "isHolder">;
 
@@ -34,6 +37,7 @@ const cvcName =
  * - The card's own number is masked everywhere: escaped, split by anything but letters, or over consecutive members. An
  *   escape is masked with its digit.
  * - Its CVC is masked in a member of that name: three digits anywhere else have no meaning.
+ * - Its cryptogram is masked everywhere: in base64 of either alphabet, and in hexadecimal.
  * - Its holder's name is masked everywhere; one plain word, which could be a code, only in a member called a name.
  * - Any other number that a card could have is masked within text: split into groups, or among other words.
  * - A whole value of digits, as gateways write references, stays, unless its name says that it is a card's: one in ten
@@ -41,7 +45,8 @@ const cvcName =
  */
 export function maskCard(text: string, card: MaskedCard): string {
   const holder = holderMaskOf(card.holder);
-  const own = maskOwn(text, partsOf(text), { number: card.number, name: holder.nameAnywhere });
+  const { number, cryptogram } = card;
+  const own = maskOwn(text, partsOf(text), { number, cryptogram, name: holder.nameAnywhere });
   return maskOthers(own, { ...card, isHolder: holder.isHolder });
 }
 
@@ -148,7 +153,11 @@ const dropped = 2;
 function maskOwn(
   sent: string,
   parts: readonly Part[],
-  { number, name }: { readonly number: string; readonly name: string | undefined },
+  {
+    number,
+    cryptogram,
+    name,
+  }: { readonly number: string; readonly cryptogram: string | undefined; readonly name: string | undefined },
 ): string {
   const marks = new Uint8Array(sent.length);
   // Numbers of JSON have no escapes, and no escape extends into the next part.
@@ -159,6 +168,7 @@ function maskOwn(
   };
   const withDigits = parts.filter(({ from, to }) => anyDigit.test(sent.slice(from, to)));
   for (const reading of readingsOf(withDigits)) markNumber(marks, reading, number);
+  if (cryptogram !== undefined) for (const reading of readingsOf(parts)) markCryptogram(marks, reading, cryptogram);
   if (name !== undefined) for (const reading of readingsOf(parts)) markName(marks, reading, name);
   return written(sent, parts, marks);
 }
@@ -186,6 +196,25 @@ function placesOf(text: string): Int32Array {
   let count = 0;
   for (const { index } of text.matchAll(/[0-9A-Za-z]/g)) places[count++] = index;
   return places.subarray(0, count);
+}
+
+/** Marks the cryptogram at full length, in every way of writing its bytes. A form may have written a plus as a space. */
+function markCryptogram(marks: Uint8Array, { text, starts, ends }: Decoded, cryptogram: string): void {
+  const base64 = (written: string) => written.replaceAll(/[- ]/g, "+").replaceAll("_", "/");
+  const hex = Buffer.from(cryptogram, "base64").toString("hex");
+  const places = [
+    ...spansOf(base64(text), base64(cryptogram).replace(/=+$/, "")),
+    ...spansOf(
+      text.replaceAll(/[A-F]/g, (digit) => digit.toLowerCase()),
+      hex,
+    ),
+  ];
+  for (const place of places) marks.fill(starred, starts[place], ends[place]);
+}
+
+/** Returns every place of a text that an occurrence takes. */
+function spansOf(text: string, sought: string): number[] {
+  return findAll(text, sought).flatMap((found) => Array.from({ length: sought.length }, (_, at) => found + at));
 }
 
 /** Marks the name at full length, in either case. A form writes a space as a plus. */

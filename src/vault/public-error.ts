@@ -32,6 +32,13 @@ const appearances: Partial<Record<DomainErrorCode, Appearance>> = {
   unsupported_media_type: looks(415, Code.InvalidArgument, "The content type is not supported"),
   unsupported_encoding: looks(415, Code.Unimplemented, "The content encoding is not supported"),
   session_ended: looks(409, Code.FailedPrecondition, "The session has ended"),
+  state_conflict: looks(409, Code.FailedPrecondition, "The state of the resource does not allow this"),
+  wallet_token_invalid: looks(400, Code.InvalidArgument, "The wallet's token is not valid"),
+  wallet_token_used: looks(409, Code.FailedPrecondition, "The wallet's token was used before"),
+  wallet_not_enabled: looks(409, Code.FailedPrecondition, "The payment takes no such wallet"),
+  wallet_amount_mismatch: looks(422, Code.FailedPrecondition, "The wallet has authorized another amount"),
+  wallet_not_supported: looks(422, Code.FailedPrecondition, "This kind of token is not supported"),
+  wallet_unavailable: looks(503, Code.Unavailable, "The wallet cannot be used at the moment"),
   rate_limited: looks(429, Code.ResourceExhausted, "Too many requests"),
   unavailable: looks(503, Code.Unavailable, "The vault cannot answer at the moment"),
 };

@@ -135,6 +135,7 @@ describe("the public port", () => {
       clientOf: () => undefined,
       forwardingOf: () => "none; untrusted",
       isReady: async () => true,
+      http: { send: () => Promise.reject(new Error("nothing is sent")) },
     };
     const { headers } = publicHandler({ ...fixture.config, ...shared, publicOrigin }).refuse(
       new DomainError("not_found", "Nothing is here."),

@@ -1,6 +1,6 @@
 /**
  * The vault's public port: the SDK script, the card frame, the page around a bank's, their files, and the frame's calls:
- * POST /tokens and POST /security-codes. It serves nothing else.
+ * POST /tokens, POST /security-codes and POST /wallet-tokens. It serves nothing else.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { v7 } from "uuid";
@@ -9,6 +9,7 @@ import { requireSoundHead } from "../platform/http-head.ts";
 import { type HttpServerParts, transportSecurityOf } from "../platform/http-server.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
+import type { GatewayHttp } from "../platform/outbound-http.ts";
 import { meterResponse } from "../platform/request-meter.ts";
 import { type FramePolicy, verifyFramePolicy } from "../platform/service-token.ts";
 import type { VerificationKey } from "../platform/signed-claims.ts";
@@ -24,6 +25,8 @@ export type PublicHttp = Tokenizer & {
   /** Describes the header with a request's client address, for the doctor. */
   readonly forwardingOf: (request: IncomingMessage) => string;
   readonly logger: Logger;
+  /** For Google's root keys. */
+  readonly http: Pick<GatewayHttp, "send">;
 };
 
 type Method = "GET" | "POST";
@@ -89,6 +92,7 @@ export const vaultRoutes = [
   "authentication",
   "tokens",
   "security-codes",
+  "wallet-tokens",
   "asset",
 ] as const;
 
@@ -143,6 +147,7 @@ function routesOf(vault: PublicHttp): ReadonlyMap<string, Route> {
     ["/authentication", { method: "GET", answer: counted(answerRelay) }],
     ["/tokens", { method: "POST", answer: counted(answerTokens) }],
     ["/security-codes", { method: "POST", answer: counted(answerSecurityCode) }],
+    ["/wallet-tokens", { method: "POST", answer: counted(answerWalletToken) }],
   ]);
   return routes;
 }
@@ -257,6 +262,13 @@ async function answerSecurityCode(
 ): Promise<void> {
   await takeSecurityCode(vault, request);
   response.writeHead(204).end();
+}
+
+async function answerWalletToken(vault: PublicHttp, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  // Loaded by the first one: a vault without wallets reads none of it.
+  const { takeWalletToken } = await import("./wallets/wallet-tokens.ts");
+  const token = await takeWalletToken(vault, request);
+  response.writeHead(201, { "Content-Type": "application/json" }).end(JSON.stringify(token));
 }
 
 function sendFile(file: BrowserFile, request: IncomingMessage, response: ServerResponse, status: number): void {

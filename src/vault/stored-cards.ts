@@ -2,7 +2,7 @@
  * Cards that outlive their payment: sealed under their handle, which the vault does not store, and once more under the store
  * ring. Without either nothing opens them.
  */
-import type { CardFingerprint } from "../platform/card-token.ts";
+import { type CardFingerprint, credentialOf } from "../platform/card-token.ts";
 import type { Database, Queryable, Statement } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { deriveKey, hasKeyFor, type KeyRing, seal, sha256, unseal } from "../platform/secrets.ts";
@@ -64,6 +64,9 @@ export async function storeCard(
   vault: VaultEnvironment,
   { sessionId, token, ...place }: StoredPlace & { readonly sessionId: string; readonly token: string },
 ): Promise<StoredSummary | undefined> {
+  if (credentialOf(token) !== undefined) {
+    throw new DomainError("invalid_field", "The vault stores no card of a wallet.", { field: "token" });
+  }
   const ring = storeRingOf(vault);
   return releaseCard(database, vault, { sessionId, token }, async (tx, card) => {
     const handleHash = hashOf(place);

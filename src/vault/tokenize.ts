@@ -57,13 +57,13 @@ export async function takeSecurityCode(tokenizer: Tokenizer, request: IncomingMe
 }
 
 /** Returns the body of a call that its grant, its page and the caller's own limits allow. */
-async function readCall(tokenizer: Tokenizer, request: IncomingMessage) {
+export async function readCall(tokenizer: Tokenizer, request: IncomingMessage, bytesMax = tokenBodyBytesMax) {
   refuseForeignPage(tokenizer, request);
   const { grant, environment } = authorize(tokenizer, request);
   refuseOtherContent(request);
   const caller = { ...grant, client: tokenizer.clientOf(request) };
   tokenizer.callCounts.countCall(caller);
-  const body = await readBody(request, request.headers, { bytesMax: tokenBodyBytesMax });
+  const body = await readBody(request, request.headers, { bytesMax });
   return { grant, environment, caller, body };
 }
 

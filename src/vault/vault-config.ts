@@ -53,6 +53,9 @@ export type VaultConfig = {
   readonly errorsUrl: string;
 };
 
+/** Certificates in PEM that may sign tokens as Apple does, and root keys in Google's own form. */
+export type WalletTestRoots = { readonly apple: readonly string[]; readonly google: string };
+
 export type VaultEnvironment = {
   readonly environment: EnvironmentName;
   /** Master keys; every card is sealed under a key derived from one of them and its token. */
@@ -63,6 +66,10 @@ export type VaultEnvironment = {
   readonly fingerprint?: KeyRing | undefined;
   /** Seals stored cards, besides their handles; without it the vault stores none. */
   readonly storeRing?: KeyRing | undefined;
+  /** Seals the keys of wallets; without it the vault takes none. */
+  readonly walletRing?: KeyRing | undefined;
+  /** Roots of emulated wallets, which count in test; live does not start with any. */
+  readonly walletTestRoots?: WalletTestRoots | undefined;
   /** The test cards whose payments count against card testing. Absent in live, where every card counts. */
   readonly countedCards?: ReadonlySet<string> | undefined;
   /** The only numbers accepted. Absent where real cards are expected. */

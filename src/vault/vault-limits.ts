@@ -11,6 +11,8 @@ export const cardLifetimeMs = 15 * minute;
  * crashes.
  */
 export const usesPerToken = 11;
+/** A device's number has no authentication: five attempts, of which one may be retried. */
+export const usesPerNetworkToken = 6;
 /** Enough for a customer who mistypes; a card tester needs hundreds. */
 export const tokensPerSession = 10;
 /** Longer than any session grant is valid (at most 24 h), or an ended session could add cards again. */
@@ -33,6 +35,12 @@ export const callLimits = {
 
 /** CreateTokenRequest is under 300 bytes. */
 export const tokenBodyBytesMax = 8 * 1024;
+/** Apple's token has 4 KiB, of which half is its signature, and Google's has 2. */
+export const walletBodyBytesMax = 16 * 1024;
+/** A message of a wallet is remembered so much longer than it is valid: a clock that was set back opens none again. */
+export const walletSeenMarginMs = 24 * 60 * minute;
+/** A sheet that was opened before a rotation still pays, and what Google has signed until then too. */
+export const retiringKeyDays = 7;
 export const forwardBytesMax = 256 * 1024;
 /**
  * Gateways answer an authorization with a few KiB, and none documents more. The answer that is hardest to mask then

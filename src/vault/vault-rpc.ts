@@ -3,13 +3,23 @@
  * and stored-cards.ts do the work.
  */
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
-import { create, type DescMessage, type DescMethodUnary, type MessageShape, toBinary } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { createValidator, type Validator } from "@bufbuild/protovalidate";
 import { Code, ConnectError } from "@connectrpc/connect";
 import {
+  ActivateWalletKeyResponseSchema,
   CheckTokenResponse_State,
   CheckTokenResponseSchema,
+  CreateWalletKeyResponseSchema,
+  DropWalletKeyResponseSchema,
   EraseCardResponseSchema,
   ForgetResponseSchema,
   type ForwardRequest,
@@ -17,10 +27,14 @@ import {
   type ForwardResponse,
   ForwardResponseSchema,
   KeepCardResponseSchema,
+  ListWalletKeysResponseSchema,
   NeverSent_Reason,
   OpenCardRequest_Code,
   OpenCardResponseSchema,
   VaultService,
+  Wallet,
+  WalletKey_State,
+  type WalletKeySchema,
 } from "../../gen/vault/v1/vault_pb.ts";
 import { DomainError, unreachable } from "../platform/errors.ts";
 import { decodeMessage } from "../platform/grpc-message.ts";
@@ -43,6 +57,7 @@ import { isUnexpected, toConnectError } from "./public-error.ts";
 import { eraseCard, openCard, storeCard } from "./stored-cards.ts";
 import type { ForwardEnd, VaultEnvironment, VaultObserver } from "./vault-config.ts";
 import { refusalLogEveryMs } from "./vault-limits.ts";
+import type { WalletKey } from "./wallets/wallet-keys.ts";
 
 export type VaultRpc = Forwarder & {
   readonly environments: readonly VaultEnvironment[];
@@ -131,9 +146,10 @@ function rpcsOf(vault: VaultRpc): [path: string, Rpc][] {
     }),
     rpc(VaultService.method.checkToken, async (environment, { sessionId, token }) => {
       const { state, card } = await checkToken(vault.database, environment, sessionId, token);
-      const { fingerprint, ...beginning } = card ?? {};
+      const { fingerprint, wallet, ...beginning } = card ?? { brand: "" };
       const known = fingerprint && { fingerprint: [...fingerprint.versions], isCounted: fingerprint.isCounted };
-      return create(CheckTokenResponseSchema, { state: tokenStates[state], ...beginning, ...known });
+      const ofWallet = wallet && { wallet: wallets[wallet.name], network: beginning.brand };
+      return create(CheckTokenResponseSchema, { state: tokenStates[state], ...beginning, ...known, ...ofWallet });
     }),
     rpc(VaultService.method.forget, async (environment, { sessionId, moreSessionIds }) => {
       await forgetSessions(vault.database, environment, [sessionId, ...moreSessionIds]);
@@ -156,6 +172,27 @@ function rpcsOf(vault: VaultRpc): [path: string, Rpc][] {
     rpc(VaultService.method.eraseCard, async (environment, request) => {
       await eraseCard(vault.database, environment, request);
       return create(EraseCardResponseSchema);
+    }),
+    rpc(VaultService.method.createWalletKey, async (environment, { merchantId, wallet: asked, recipient }) => {
+      const { createWalletKey } = await import("./wallets/wallet-keys.ts");
+      const wallet = asked === Wallet.APPLE_PAY ? "apple_pay" : "google_pay";
+      const key = await createWalletKey(vault.database, environment, { merchantId, wallet, recipient });
+      return create(CreateWalletKeyResponseSchema, { key: toWalletKey(key) });
+    }),
+    rpc(VaultService.method.activateWalletKey, async (environment, request) => {
+      const { activateWalletKey } = await import("./wallets/wallet-keys.ts");
+      const key = await activateWalletKey(vault.database, environment, request);
+      return create(ActivateWalletKeyResponseSchema, { key: toWalletKey(key) });
+    }),
+    rpc(VaultService.method.listWalletKeys, async (environment, request) => {
+      const { listWalletKeys } = await import("./wallets/wallet-keys.ts");
+      const keys = await listWalletKeys(vault.database, environment, request);
+      return create(ListWalletKeysResponseSchema, { keys: keys.map(toWalletKey) });
+    }),
+    rpc(VaultService.method.dropWalletKey, async (environment, request) => {
+      const { dropWalletKey } = await import("./wallets/wallet-keys.ts");
+      await dropWalletKey(vault.database, environment, request);
+      return create(DropWalletKeyResponseSchema);
     }),
   ];
 }
@@ -240,14 +277,34 @@ const noCardReasons = {
   not_found: NeverSent_Reason.TOKEN_NOT_FOUND,
   expired: NeverSent_Reason.TOKEN_EXPIRED,
   used_up: NeverSent_Reason.TOKEN_USED_UP,
+  other_credential: NeverSent_Reason.OTHER_CREDENTIAL,
 };
+
+const wallets = { apple_pay: Wallet.APPLE_PAY, google_pay: Wallet.GOOGLE_PAY };
+
+// A point is behind the algorithm, which is the same in every key.
+const pointBytes = 65;
+
+function toWalletKey({ publicKey, createdAt, ...key }: WalletKey): MessageInitShape<typeof WalletKeySchema> {
+  const [activatedAt, retiresAt, certificateEndsAt] = [key.activatedAt, key.retiresAt, key.certificateEndsAt].map(
+    (moment) => (moment === null ? undefined : timestampFromDate(moment)),
+  );
+  return {
+    ...{ id: key.id, recipient: key.recipient, wallet: wallets[key.wallet], state: WalletKey_State[key.state] },
+    publicKey: publicKey.subarray(-pointBytes).toString("base64"),
+    signingRequest: key.signingRequest ?? "",
+    ...{ createdAt: timestampFromDate(createdAt), activatedAt, retiresAt, certificateEndsAt },
+  };
+}
 
 function toResponse(result: ForwardResult): ForwardResponse {
   if (result.type === "noCard") {
-    const value = { reason: noCardReasons[result.reason], detail: `the token is ${result.reason}` };
+    const of = result.reason === "other_credential" ? "of another kind than the destination's" : result.reason;
+    const value = { reason: noCardReasons[result.reason], detail: `the token is ${of}` };
     return create(ForwardResponseSchema, { result: { case: "neverSent", value } });
   }
-  const { reply, shown } = result;
+  const { reply, wallet } = result;
+  const shown = { ...result.shown, ...(wallet && { wallet: wallets[wallet.name], network: wallet.network }) };
   switch (reply.type) {
     case "answer": {
       const { status, headers, body } = reply;

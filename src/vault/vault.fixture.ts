@@ -13,6 +13,7 @@ import {
   signSessionGrant,
 } from "../platform/service-token-signing.ts";
 import type { EnvironmentName } from "../platform/signed-claims.ts";
+import type { WalletOrder } from "../platform/wallet-order.ts";
 import { startVault, type Vault } from "./main.ts";
 import type { VaultConfig, VaultEnvironment } from "./vault-config.ts";
 
@@ -29,7 +30,13 @@ export type VaultFixture = {
   readonly signing: Readonly<Record<EnvironmentName, SigningKey>>;
   grant(
     session: string,
-    change?: { environment?: EnvironmentName; profile?: string; origins?: readonly string[]; expiresAt?: Date },
+    change?: {
+      environment?: EnvironmentName;
+      profile?: string;
+      origins?: readonly string[];
+      expiresAt?: Date;
+      order?: WalletOrder;
+    },
   ): string;
   policy(
     origins: readonly string[],
@@ -40,6 +47,8 @@ export type VaultFixture = {
   tokenize(session: string, body: unknown, change?: { grant?: string; headers?: HeadersInit }): Promise<Response>;
   /** Sends POST /security-codes with the session's grant. */
   addCode(session: string, body: unknown, change?: { grant?: string; headers?: HeadersInit }): Promise<Response>;
+  /** Sends POST /wallet-tokens with the session's grant. */
+  takeWallet(session: string, body: unknown, change?: { grant?: string; headers?: HeadersInit }): Promise<Response>;
   close(): Promise<void>;
 };
 
@@ -66,8 +75,8 @@ export async function startVaultFixture(change: Partial<VaultConfig> = {}): Prom
   const soon = () => new Date(Date.now() + 60_000);
   const grant: VaultFixture["grant"] = (
     session,
-    { environment = "test", profile = "mer_1", origins = [], expiresAt = soon() } = {},
-  ) => signSessionGrant(signing[environment], { session, profile, origins, expiresAt });
+    { environment = "test", profile = "mer_1", origins = [], expiresAt = soon(), order } = {},
+  ) => signSessionGrant(signing[environment], { session, profile, origins, expiresAt, order });
   const post =
     (path: string): VaultFixture["tokenize"] =>
     (session, body, options = {}) =>
@@ -91,6 +100,7 @@ export async function startVaultFixture(change: Partial<VaultConfig> = {}): Prom
     serviceToken: (environment = "test") => createServiceTokens(signing[environment])(),
     tokenize: post("/tokens"),
     addCode: post("/security-codes"),
+    takeWallet: post("/wallet-tokens"),
     async close() {
       await vault.close();
       await pool.end();
@@ -98,9 +108,9 @@ export async function startVaultFixture(change: Partial<VaultConfig> = {}): Prom
   };
 }
 
-function environmentOf(environment: EnvironmentName, testCards?: ReadonlySet<string>): VaultEnvironment {
+export function environmentOf(environment: EnvironmentName, testCards?: ReadonlySet<string>): VaultEnvironment {
   const ring = () => ({ current: "1", keys: { 1: randomBytes(32) } });
-  const rings = { ring: ring(), cardToken: ring(), fingerprint: ring(), storeRing: ring() };
+  const rings = { ring: ring(), cardToken: ring(), fingerprint: ring(), storeRing: ring(), walletRing: ring() };
   return { environment, ...rings, testCards };
 }
 

@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file vault/v1/vault.proto.
  */
 export const file_vault_v1_vault: GenFile = /*@__PURE__*/
-  fileDesc("ChR2YXVsdC92MS92YXVsdC5wcm90bxIIdmF1bHQudjEivgEKEkNyZWF0ZVRva2VuUmVxdWVzdBIOCgZudW1iZXIYASABKAkSEQoJZXhwX21vbnRoGAIgASgFEhAKCGV4cF95ZWFyGAMgASgFEgsKA2N2YxgEIAEoCRITCgZob2xkZXIYBSABKAlIAIgBARIYCgtwb3N0YWxfY29kZRgGIAEoCUgBiAEBEhIKBWJyYW5kGAcgASgJSAKIAQFCCQoHX2hvbGRlckIOCgxfcG9zdGFsX2NvZGVCCAoGX2JyYW5kInIKE0NyZWF0ZVRva2VuUmVzcG9uc2USDQoFdG9rZW4YASABKAkSDQoFYnJhbmQYAiABKAkSDQoFbGFzdDQYAyABKAkSLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiNAoWQWRkU2VjdXJpdHlDb2RlUmVxdWVzdBINCgV0b2tlbhgBIAEoCRILCgNjdmMYAiABKAkiGQoXQWRkU2VjdXJpdHlDb2RlUmVzcG9uc2UiwwMKDkZvcndhcmRSZXF1ZXN0EhkKCWNvbm5lY3RvchgBIAEoCUIGukgDyAEBEhkKCW9wZXJhdGlvbhgCIAEoCUIGukgDyAEBEhUKBXRva2VuGAMgASgJQga6SAPIAQESGgoKc2Vzc2lvbl9pZBgEIAEoCUIGukgDyAEBEhYKBm9yaWdpbhgFIAEoCUIGukgDyAEBEkMKDnBhdGhfdmFyaWFibGVzGAYgAygLMisudmF1bHQudjEuRm9yd2FyZFJlcXVlc3QuUGF0aFZhcmlhYmxlc0VudHJ5EjYKB2hlYWRlcnMYByADKAsyJS52YXVsdC52MS5Gb3J3YXJkUmVxdWVzdC5IZWFkZXJzRW50cnkSDAoEYm9keRgIIAEoDBIfCgp0aW1lb3V0X21zGAkgASgFQgu6SAgaBhjg1AMoARITCgZob2xkZXIYCiABKAlIAIgBARo0ChJQYXRoVmFyaWFibGVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARouCgxIZWFkZXJzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIJCgdfaG9sZGVyIs4BCg9Gb3J3YXJkUmVzcG9uc2USKQoGYW5zd2VyGAEgASgLMhcudmF1bHQudjEuR2F0ZXdheUFuc3dlckgAEikKCm5ldmVyX3NlbnQYAiABKAsyEy52YXVsdC52MS5OZXZlclNlbnRIABInCglub19hbnN3ZXIYAyABKAsyEi52YXVsdC52MS5Ob0Fuc3dlckgAEg0KBWJyYW5kGAQgASgJEg0KBWxhc3Q0GAUgASgJEhQKDGNob3Nlbl9icmFuZBgGIAEoCUIICgZyZXN1bHQilAEKDUdhdGV3YXlBbnN3ZXISDgoGc3RhdHVzGAEgASgFEjUKB2hlYWRlcnMYAiADKAsyJC52YXVsdC52MS5HYXRld2F5QW5zd2VyLkhlYWRlcnNFbnRyeRIMCgRib2R5GAMgASgMGi4KDEhlYWRlcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBItkBCglOZXZlclNlbnQSKgoGcmVhc29uGAEgASgOMhoudmF1bHQudjEuTmV2ZXJTZW50LlJlYXNvbhIOCgZkZXRhaWwYAiABKAkijwEKBlJlYXNvbhIWChJSRUFTT05fVU5TUEVDSUZJRUQQABIaChZSRUFTT05fVE9LRU5fTk9UX0ZPVU5EEAESGAoUUkVBU09OX1RPS0VOX0VYUElSRUQQAhIYChRSRUFTT05fVE9LRU5fVVNFRF9VUBADEh0KGVJFQVNPTl9DT05ORUNUSU9OX1JFRlVTRUQQBCItCghOb0Fuc3dlchIRCgl0aW1lZF9vdXQYASABKAgSDgoGZGV0YWlsGAIgASgJIkYKEUNoZWNrVG9rZW5SZXF1ZXN0EhUKBXRva2VuGAEgASgJQga6SAPIAQESGgoKc2Vzc2lvbl9pZBgCIAEoCUIGukgDyAEBIpgCChJDaGVja1Rva2VuUmVzcG9uc2USMQoFc3RhdGUYASABKA4yIi52YXVsdC52MS5DaGVja1Rva2VuUmVzcG9uc2UuU3RhdGUSDQoFYnJhbmQYAiABKAkSFAoMZmlyc3RfZGlnaXRzGAMgASgJEhMKC2ZpbmdlcnByaW50GAQgAygJEhIKCmlzX2NvdW50ZWQYBSABKAgigAEKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASEAoMU1RBVEVfVU5VU0VEEAESEwoPU1RBVEVfTk9UX0ZPVU5EEAISEQoNU1RBVEVfRVhQSVJFRBADEg4KClNUQVRFX1VTRUQQBBIWChJTVEFURV9DT0RFX01JU1NJTkcQBSJQCg1Gb3JnZXRSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBARIjChBtb3JlX3Nlc3Npb25faWRzGAIgAygJQgm6SAaSAQMQ6AciEAoORm9yZ2V0UmVzcG9uc2UieQoPS2VlcENhcmRSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBARIbCgttZXJjaGFudF9pZBgCIAEoCUIGukgDyAEBEhUKBXRva2VuGAMgASgJQga6SAPIAQESFgoGaGFuZGxlGAQgASgJQga6SAPIAQEiNgoQS2VlcENhcmRSZXNwb25zZRIiCgRjYXJkGAEgASgLMhQudmF1bHQudjEuU3RvcmVkQ2FyZCJ4CgpTdG9yZWRDYXJkEg0KBWJyYW5kGAEgASgJEg0KBWxhc3Q0GAIgASgJEhEKCWV4cF9tb250aBgDIAEoBRIQCghleHBfeWVhchgEIAEoBRITCgtmaW5nZXJwcmludBgFIAMoCRISCgppc19jb3VudGVkGAYgASgIItABCg9PcGVuQ2FyZFJlcXVlc3QSGgoKc2Vzc2lvbl9pZBgBIAEoCUIGukgDyAEBEhsKC21lcmNoYW50X2lkGAIgASgJQga6SAPIAQESFgoGaGFuZGxlGAMgASgJQga6SAPIAQESLAoEY29kZRgEIAEoDjIeLnZhdWx0LnYxLk9wZW5DYXJkUmVxdWVzdC5Db2RlIj4KBENvZGUSFAoQQ09ERV9VTlNQRUNJRklFRBAAEhEKDUNPREVfUkVRVUlSRUQQARINCglDT0RFX05PTkUQAiI2ChBPcGVuQ2FyZFJlc3BvbnNlEiIKBGNhcmQYASABKAsyFC52YXVsdC52MS5PcGVuZWRDYXJkIksKCk9wZW5lZENhcmQSDQoFdG9rZW4YASABKAkSLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiTAoQRXJhc2VDYXJkUmVxdWVzdBIbCgtoYW5kbGVfaGFzaBgBIAEoDEIGukgDyAEBEhsKC21lcmNoYW50X2lkGAIgASgJQga6SAPIAQEiEwoRRXJhc2VDYXJkUmVzcG9uc2UysgEKDFRva2VuU2VydmljZRJKCgtDcmVhdGVUb2tlbhIcLnZhdWx0LnYxLkNyZWF0ZVRva2VuUmVxdWVzdBodLnZhdWx0LnYxLkNyZWF0ZVRva2VuUmVzcG9uc2USVgoPQWRkU2VjdXJpdHlDb2RlEiAudmF1bHQudjEuQWRkU2VjdXJpdHlDb2RlUmVxdWVzdBohLnZhdWx0LnYxLkFkZFNlY3VyaXR5Q29kZVJlc3BvbnNlMqADCgxWYXVsdFNlcnZpY2USPgoHRm9yd2FyZBIYLnZhdWx0LnYxLkZvcndhcmRSZXF1ZXN0GhkudmF1bHQudjEuRm9yd2FyZFJlc3BvbnNlEkcKCkNoZWNrVG9rZW4SGy52YXVsdC52MS5DaGVja1Rva2VuUmVxdWVzdBocLnZhdWx0LnYxLkNoZWNrVG9rZW5SZXNwb25zZRI7CgZGb3JnZXQSFy52YXVsdC52MS5Gb3JnZXRSZXF1ZXN0GhgudmF1bHQudjEuRm9yZ2V0UmVzcG9uc2USQQoIS2VlcENhcmQSGS52YXVsdC52MS5LZWVwQ2FyZFJlcXVlc3QaGi52YXVsdC52MS5LZWVwQ2FyZFJlc3BvbnNlEkEKCE9wZW5DYXJkEhkudmF1bHQudjEuT3BlbkNhcmRSZXF1ZXN0GhoudmF1bHQudjEuT3BlbkNhcmRSZXNwb25zZRJECglFcmFzZUNhcmQSGi52YXVsdC52MS5FcmFzZUNhcmRSZXF1ZXN0GhsudmF1bHQudjEuRXJhc2VDYXJkUmVzcG9uc2ViBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp]);
+  fileDesc("ChR2YXVsdC92MS92YXVsdC5wcm90bxIIdmF1bHQudjEivgEKEkNyZWF0ZVRva2VuUmVxdWVzdBIOCgZudW1iZXIYASABKAkSEQoJZXhwX21vbnRoGAIgASgFEhAKCGV4cF95ZWFyGAMgASgFEgsKA2N2YxgEIAEoCRITCgZob2xkZXIYBSABKAlIAIgBARIYCgtwb3N0YWxfY29kZRgGIAEoCUgBiAEBEhIKBWJyYW5kGAcgASgJSAKIAQFCCQoHX2hvbGRlckIOCgxfcG9zdGFsX2NvZGVCCAoGX2JyYW5kInIKE0NyZWF0ZVRva2VuUmVzcG9uc2USDQoFdG9rZW4YASABKAkSDQoFYnJhbmQYAiABKAkSDQoFbGFzdDQYAyABKAkSLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiNAoWQWRkU2VjdXJpdHlDb2RlUmVxdWVzdBINCgV0b2tlbhgBIAEoCRILCgNjdmMYAiABKAkiGQoXQWRkU2VjdXJpdHlDb2RlUmVzcG9uc2UiOQoYQ3JlYXRlV2FsbGV0VG9rZW5SZXF1ZXN0Eg4KBndhbGxldBgBIAEoCRINCgV0b2tlbhgCIAEoCSJ4ChlDcmVhdGVXYWxsZXRUb2tlblJlc3BvbnNlEg0KBXRva2VuGAEgASgJEg0KBWJyYW5kGAIgASgJEg0KBWxhc3Q0GAMgASgJEi4KCmV4cGlyZXNfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIsMDCg5Gb3J3YXJkUmVxdWVzdBIZCgljb25uZWN0b3IYASABKAlCBrpIA8gBARIZCglvcGVyYXRpb24YAiABKAlCBrpIA8gBARIVCgV0b2tlbhgDIAEoCUIGukgDyAEBEhoKCnNlc3Npb25faWQYBCABKAlCBrpIA8gBARIWCgZvcmlnaW4YBSABKAlCBrpIA8gBARJDCg5wYXRoX3ZhcmlhYmxlcxgGIAMoCzIrLnZhdWx0LnYxLkZvcndhcmRSZXF1ZXN0LlBhdGhWYXJpYWJsZXNFbnRyeRI2CgdoZWFkZXJzGAcgAygLMiUudmF1bHQudjEuRm9yd2FyZFJlcXVlc3QuSGVhZGVyc0VudHJ5EgwKBGJvZHkYCCABKAwSHwoKdGltZW91dF9tcxgJIAEoBUILukgIGgYY4NQDKAESEwoGaG9sZGVyGAogASgJSACIAQEaNAoSUGF0aFZhcmlhYmxlc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaLgoMSGVhZGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCQoHX2hvbGRlciKBAgoPRm9yd2FyZFJlc3BvbnNlEikKBmFuc3dlchgBIAEoCzIXLnZhdWx0LnYxLkdhdGV3YXlBbnN3ZXJIABIpCgpuZXZlcl9zZW50GAIgASgLMhMudmF1bHQudjEuTmV2ZXJTZW50SAASJwoJbm9fYW5zd2VyGAMgASgLMhIudmF1bHQudjEuTm9BbnN3ZXJIABINCgVicmFuZBgEIAEoCRINCgVsYXN0NBgFIAEoCRIUCgxjaG9zZW5fYnJhbmQYBiABKAkSIAoGd2FsbGV0GAcgASgOMhAudmF1bHQudjEuV2FsbGV0Eg8KB25ldHdvcmsYCCABKAlCCAoGcmVzdWx0IpQBCg1HYXRld2F5QW5zd2VyEg4KBnN0YXR1cxgBIAEoBRI1CgdoZWFkZXJzGAIgAygLMiQudmF1bHQudjEuR2F0ZXdheUFuc3dlci5IZWFkZXJzRW50cnkSDAoEYm9keRgDIAEoDBouCgxIZWFkZXJzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASL2AQoJTmV2ZXJTZW50EioKBnJlYXNvbhgBIAEoDjIaLnZhdWx0LnYxLk5ldmVyU2VudC5SZWFzb24SDgoGZGV0YWlsGAIgASgJIqwBCgZSZWFzb24SFgoSUkVBU09OX1VOU1BFQ0lGSUVEEAASGgoWUkVBU09OX1RPS0VOX05PVF9GT1VORBABEhgKFFJFQVNPTl9UT0tFTl9FWFBJUkVEEAISGAoUUkVBU09OX1RPS0VOX1VTRURfVVAQAxIdChlSRUFTT05fQ09OTkVDVElPTl9SRUZVU0VEEAQSGwoXUkVBU09OX09USEVSX0NSRURFTlRJQUwQBSItCghOb0Fuc3dlchIRCgl0aW1lZF9vdXQYASABKAgSDgoGZGV0YWlsGAIgASgJIkYKEUNoZWNrVG9rZW5SZXF1ZXN0EhUKBXRva2VuGAEgASgJQga6SAPIAQESGgoKc2Vzc2lvbl9pZBgCIAEoCUIGukgDyAEBIssCChJDaGVja1Rva2VuUmVzcG9uc2USMQoFc3RhdGUYASABKA4yIi52YXVsdC52MS5DaGVja1Rva2VuUmVzcG9uc2UuU3RhdGUSDQoFYnJhbmQYAiABKAkSFAoMZmlyc3RfZGlnaXRzGAMgASgJEhMKC2ZpbmdlcnByaW50GAQgAygJEhIKCmlzX2NvdW50ZWQYBSABKAgSIAoGd2FsbGV0GAYgASgOMhAudmF1bHQudjEuV2FsbGV0Eg8KB25ldHdvcmsYByABKAkigAEKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASEAoMU1RBVEVfVU5VU0VEEAESEwoPU1RBVEVfTk9UX0ZPVU5EEAISEQoNU1RBVEVfRVhQSVJFRBADEg4KClNUQVRFX1VTRUQQBBIWChJTVEFURV9DT0RFX01JU1NJTkcQBSJQCg1Gb3JnZXRSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBARIjChBtb3JlX3Nlc3Npb25faWRzGAIgAygJQgm6SAaSAQMQ6AciEAoORm9yZ2V0UmVzcG9uc2UieQoPS2VlcENhcmRSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBARIbCgttZXJjaGFudF9pZBgCIAEoCUIGukgDyAEBEhUKBXRva2VuGAMgASgJQga6SAPIAQESFgoGaGFuZGxlGAQgASgJQga6SAPIAQEiNgoQS2VlcENhcmRSZXNwb25zZRIiCgRjYXJkGAEgASgLMhQudmF1bHQudjEuU3RvcmVkQ2FyZCJ4CgpTdG9yZWRDYXJkEg0KBWJyYW5kGAEgASgJEg0KBWxhc3Q0GAIgASgJEhEKCWV4cF9tb250aBgDIAEoBRIQCghleHBfeWVhchgEIAEoBRITCgtmaW5nZXJwcmludBgFIAMoCRISCgppc19jb3VudGVkGAYgASgIItABCg9PcGVuQ2FyZFJlcXVlc3QSGgoKc2Vzc2lvbl9pZBgBIAEoCUIGukgDyAEBEhsKC21lcmNoYW50X2lkGAIgASgJQga6SAPIAQESFgoGaGFuZGxlGAMgASgJQga6SAPIAQESLAoEY29kZRgEIAEoDjIeLnZhdWx0LnYxLk9wZW5DYXJkUmVxdWVzdC5Db2RlIj4KBENvZGUSFAoQQ09ERV9VTlNQRUNJRklFRBAAEhEKDUNPREVfUkVRVUlSRUQQARINCglDT0RFX05PTkUQAiI2ChBPcGVuQ2FyZFJlc3BvbnNlEiIKBGNhcmQYASABKAsyFC52YXVsdC52MS5PcGVuZWRDYXJkIksKCk9wZW5lZENhcmQSDQoFdG9rZW4YASABKAkSLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiTAoQRXJhc2VDYXJkUmVxdWVzdBIbCgtoYW5kbGVfaGFzaBgBIAEoDEIGukgDyAEBEhsKC21lcmNoYW50X2lkGAIgASgJQga6SAPIAQEiEwoRRXJhc2VDYXJkUmVzcG9uc2Ui2QMKCVdhbGxldEtleRIKCgJpZBgBIAEoCRIgCgZ3YWxsZXQYAiABKA4yEC52YXVsdC52MS5XYWxsZXQSKAoFc3RhdGUYAyABKA4yGS52YXVsdC52MS5XYWxsZXRLZXkuU3RhdGUSEQoJcmVjaXBpZW50GAQgASgJEhIKCnB1YmxpY19rZXkYBSABKAkSFwoPc2lnbmluZ19yZXF1ZXN0GAYgASgJEi4KCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGFjdGl2YXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcmV0aXJlc19hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNwoTY2VydGlmaWNhdGVfZW5kc19hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiaQoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABIQCgxTVEFURV9TVEFHRUQQARIQCgxTVEFURV9BQ1RJVkUQAhISCg5TVEFURV9SRVRJUklORxADEhEKDVNUQVRFX0RST1BQRUQQBCJ6ChZDcmVhdGVXYWxsZXRLZXlSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESKAoGd2FsbGV0GAIgASgOMhAudmF1bHQudjEuV2FsbGV0Qga6SAPIAQESGQoJcmVjaXBpZW50GAMgASgJQga6SAPIAQEiOwoXQ3JlYXRlV2FsbGV0S2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMudmF1bHQudjEuV2FsbGV0S2V5ImsKGEFjdGl2YXRlV2FsbGV0S2V5UmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEhIKAmlkGAIgASgJQga6SAPIAQESHgoLY2VydGlmaWNhdGUYAyABKAxCCbpIBnoEGICAASI9ChlBY3RpdmF0ZVdhbGxldEtleVJlc3BvbnNlEiAKA2tleRgBIAEoCzITLnZhdWx0LnYxLldhbGxldEtleSI0ChVMaXN0V2FsbGV0S2V5c1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBASI7ChZMaXN0V2FsbGV0S2V5c1Jlc3BvbnNlEiEKBGtleXMYASADKAsyEy52YXVsdC52MS5XYWxsZXRLZXkiRwoURHJvcFdhbGxldEtleVJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARISCgJpZBgCIAEoCUIGukgDyAEBIhcKFURyb3BXYWxsZXRLZXlSZXNwb25zZSpNCgZXYWxsZXQSFgoSV0FMTEVUX1VOU1BFQ0lGSUVEEAASFAoQV0FMTEVUX0FQUExFX1BBWRABEhUKEVdBTExFVF9HT09HTEVfUEFZEAIykAIKDFRva2VuU2VydmljZRJKCgtDcmVhdGVUb2tlbhIcLnZhdWx0LnYxLkNyZWF0ZVRva2VuUmVxdWVzdBodLnZhdWx0LnYxLkNyZWF0ZVRva2VuUmVzcG9uc2USVgoPQWRkU2VjdXJpdHlDb2RlEiAudmF1bHQudjEuQWRkU2VjdXJpdHlDb2RlUmVxdWVzdBohLnZhdWx0LnYxLkFkZFNlY3VyaXR5Q29kZVJlc3BvbnNlElwKEUNyZWF0ZVdhbGxldFRva2VuEiIudmF1bHQudjEuQ3JlYXRlV2FsbGV0VG9rZW5SZXF1ZXN0GiMudmF1bHQudjEuQ3JlYXRlV2FsbGV0VG9rZW5SZXNwb25zZTL9BQoMVmF1bHRTZXJ2aWNlEj4KB0ZvcndhcmQSGC52YXVsdC52MS5Gb3J3YXJkUmVxdWVzdBoZLnZhdWx0LnYxLkZvcndhcmRSZXNwb25zZRJHCgpDaGVja1Rva2VuEhsudmF1bHQudjEuQ2hlY2tUb2tlblJlcXVlc3QaHC52YXVsdC52MS5DaGVja1Rva2VuUmVzcG9uc2USOwoGRm9yZ2V0EhcudmF1bHQudjEuRm9yZ2V0UmVxdWVzdBoYLnZhdWx0LnYxLkZvcmdldFJlc3BvbnNlEkEKCEtlZXBDYXJkEhkudmF1bHQudjEuS2VlcENhcmRSZXF1ZXN0GhoudmF1bHQudjEuS2VlcENhcmRSZXNwb25zZRJBCghPcGVuQ2FyZBIZLnZhdWx0LnYxLk9wZW5DYXJkUmVxdWVzdBoaLnZhdWx0LnYxLk9wZW5DYXJkUmVzcG9uc2USRAoJRXJhc2VDYXJkEhoudmF1bHQudjEuRXJhc2VDYXJkUmVxdWVzdBobLnZhdWx0LnYxLkVyYXNlQ2FyZFJlc3BvbnNlElYKD0NyZWF0ZVdhbGxldEtleRIgLnZhdWx0LnYxLkNyZWF0ZVdhbGxldEtleVJlcXVlc3QaIS52YXVsdC52MS5DcmVhdGVXYWxsZXRLZXlSZXNwb25zZRJcChFBY3RpdmF0ZVdhbGxldEtleRIiLnZhdWx0LnYxLkFjdGl2YXRlV2FsbGV0S2V5UmVxdWVzdBojLnZhdWx0LnYxLkFjdGl2YXRlV2FsbGV0S2V5UmVzcG9uc2USUwoOTGlzdFdhbGxldEtleXMSHy52YXVsdC52MS5MaXN0V2FsbGV0S2V5c1JlcXVlc3QaIC52YXVsdC52MS5MaXN0V2FsbGV0S2V5c1Jlc3BvbnNlElAKDURyb3BXYWxsZXRLZXkSHi52YXVsdC52MS5Ecm9wV2FsbGV0S2V5UmVxdWVzdBofLnZhdWx0LnYxLkRyb3BXYWxsZXRLZXlSZXNwb25zZWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message vault.v1.CreateTokenRequest
@@ -240,6 +240,116 @@ export const AddSecurityCodeResponseSchema: GenMessage<AddSecurityCodeResponse, 
   messageDesc(file_vault_v1_vault, 3);
 
 /**
+ * @generated from message vault.v1.CreateWalletTokenRequest
+ */
+export type CreateWalletTokenRequest = Message<"vault.v1.CreateWalletTokenRequest"> & {
+  /**
+   * apple_pay or google_pay.
+   *
+   * @generated from field: string wallet = 1;
+   */
+  wallet: string;
+
+  /**
+   * The text that the wallet gave: Apple's `paymentData` as JSON, or Google's token, which is passed on unparsed.
+   *
+   * @generated from field: string token = 2;
+   */
+  token: string;
+};
+
+/**
+ * @generated from message vault.v1.CreateWalletTokenRequest
+ */
+export type CreateWalletTokenRequestJson = {
+  /**
+   * apple_pay or google_pay.
+   *
+   * @generated from field: string wallet = 1;
+   */
+  wallet?: string;
+
+  /**
+   * The text that the wallet gave: Apple's `paymentData` as JSON, or Google's token, which is passed on unparsed.
+   *
+   * @generated from field: string token = 2;
+   */
+  token?: string;
+};
+
+/**
+ * Describes the message vault.v1.CreateWalletTokenRequest.
+ * Use `create(CreateWalletTokenRequestSchema)` to create a new message.
+ */
+export const CreateWalletTokenRequestSchema: GenMessage<CreateWalletTokenRequest, {jsonType: CreateWalletTokenRequestJson}> = /*@__PURE__*/
+  messageDesc(file_vault_v1_vault, 4);
+
+/**
+ * @generated from message vault.v1.CreateWalletTokenResponse
+ */
+export type CreateWalletTokenResponse = Message<"vault.v1.CreateWalletTokenResponse"> & {
+  /**
+   * Begins with `wpn_` for a card, and with `wnt_` for a device's number with its cryptogram.
+   *
+   * @generated from field: string token = 1;
+   */
+  token: string;
+
+  /**
+   * @generated from field: string brand = 2;
+   */
+  brand: string;
+
+  /**
+   * Of the number that is charged; a device's number ends otherwise than its card.
+   *
+   * @generated from field: string last4 = 3;
+   */
+  last4: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp expires_at = 4;
+   */
+  expiresAt?: Timestamp | undefined;
+};
+
+/**
+ * @generated from message vault.v1.CreateWalletTokenResponse
+ */
+export type CreateWalletTokenResponseJson = {
+  /**
+   * Begins with `wpn_` for a card, and with `wnt_` for a device's number with its cryptogram.
+   *
+   * @generated from field: string token = 1;
+   */
+  token?: string;
+
+  /**
+   * @generated from field: string brand = 2;
+   */
+  brand?: string;
+
+  /**
+   * Of the number that is charged; a device's number ends otherwise than its card.
+   *
+   * @generated from field: string last4 = 3;
+   */
+  last4?: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp expires_at = 4;
+   */
+  expiresAt?: TimestampJson;
+};
+
+/**
+ * Describes the message vault.v1.CreateWalletTokenResponse.
+ * Use `create(CreateWalletTokenResponseSchema)` to create a new message.
+ */
+export const CreateWalletTokenResponseSchema: GenMessage<CreateWalletTokenResponse, {jsonType: CreateWalletTokenResponseJson}> = /*@__PURE__*/
+  messageDesc(file_vault_v1_vault, 5);
+
+/**
  * @generated from message vault.v1.ForwardRequest
  */
 export type ForwardRequest = Message<"vault.v1.ForwardRequest"> & {
@@ -390,7 +500,7 @@ export type ForwardRequestJson = {
  * Use `create(ForwardRequestSchema)` to create a new message.
  */
 export const ForwardRequestSchema: GenMessage<ForwardRequest, {jsonType: ForwardRequestJson}> = /*@__PURE__*/
-  messageDesc(file_vault_v1_vault, 4);
+  messageDesc(file_vault_v1_vault, 6);
 
 /**
  * @generated from message vault.v1.ForwardResponse
@@ -441,6 +551,18 @@ export type ForwardResponse = Message<"vault.v1.ForwardResponse"> & {
    * @generated from field: string chosen_brand = 6;
    */
   chosenBrand: string;
+
+  /**
+   * The wallet that gave the card, if one did, and the network of its number.
+   *
+   * @generated from field: vault.v1.Wallet wallet = 7;
+   */
+  wallet: Wallet;
+
+  /**
+   * @generated from field: string network = 8;
+   */
+  network: string;
 };
 
 /**
@@ -484,6 +606,18 @@ export type ForwardResponseJson = {
    * @generated from field: string chosen_brand = 6;
    */
   chosenBrand?: string;
+
+  /**
+   * The wallet that gave the card, if one did, and the network of its number.
+   *
+   * @generated from field: vault.v1.Wallet wallet = 7;
+   */
+  wallet?: WalletJson;
+
+  /**
+   * @generated from field: string network = 8;
+   */
+  network?: string;
 };
 
 /**
@@ -491,7 +625,7 @@ export type ForwardResponseJson = {
  * Use `create(ForwardResponseSchema)` to create a new message.
  */
 export const ForwardResponseSchema: GenMessage<ForwardResponse, {jsonType: ForwardResponseJson}> = /*@__PURE__*/
-  messageDesc(file_vault_v1_vault, 5);
+  messageDesc(file_vault_v1_vault, 7);
 
 /**
  * @generated from message vault.v1.GatewayAnswer
@@ -542,7 +676,7 @@ export type GatewayAnswerJson = {
  * Use `create(GatewayAnswerSchema)` to create a new message.
  */
 export const GatewayAnswerSchema: GenMessage<GatewayAnswer, {jsonType: GatewayAnswerJson}> = /*@__PURE__*/
-  messageDesc(file_vault_v1_vault, 6);
+  messageDesc(file_vault_v1_vault, 8);
 
 /**
  * @generated from message vault.v1.NeverSent
@@ -579,7 +713,7 @@ export type NeverSentJson = {
  * Use `create(NeverSentSchema)` to create a new message.
  */
 export const NeverSentSchema: GenMessage<NeverSent, {jsonType: NeverSentJson}> = /*@__PURE__*/
-  messageDesc(file_vault_v1_vault, 7);
+  messageDesc(file_vault_v1_vault, 9);
 
 /**
  * @generated from enum vault.v1.NeverSent.Reason
@@ -609,6 +743,13 @@ export const NeverSent_Reason = {
    * @generated from enum value: REASON_CONNECTION_REFUSED = 4;
    */
   CONNECTION_REFUSED: 4,
+
+  /**
+   * The destination takes cards, and the token is of a device's number, or the other way round.
+   *
+   * @generated from enum value: REASON_OTHER_CREDENTIAL = 5;
+   */
+  OTHER_CREDENTIAL: 5,
 } as const;
 
 /**
@@ -619,13 +760,13 @@ export type NeverSent_Reason = (typeof NeverSent_Reason)[keyof typeof NeverSent_
 /**
  * @generated from enum vault.v1.NeverSent.Reason
  */
-export type NeverSent_ReasonJson = "REASON_UNSPECIFIED" | "REASON_TOKEN_NOT_FOUND" | "REASON_TOKEN_EXPIRED" | "REASON_TOKEN_USED_UP" | "REASON_CONNECTION_REFUSED";
+export type NeverSent_ReasonJson = "REASON_UNSPECIFIED" | "REASON_TOKEN_NOT_FOUND" | "REASON_TOKEN_EXPIRED" | "REASON_TOKEN_USED_UP" | "REASON_CONNECTION_REFUSED" | "REASON_OTHER_CREDENTIAL";
 
 /**
  * Describes the enum vault.v1.NeverSent.Reason.
  */
 export const NeverSent_ReasonSchema: GenEnum<NeverSent_Reason, NeverSent_ReasonJson> = /*@__PURE__*/
-  enumDesc(file_vault_v1_vault, 7, 0);
+  enumDesc(file_vault_v1_vault, 9, 0);
 
 /**
  * @generated from message vault.v1.NoAnswer
@@ -666,7 +807,7 @@ export type NoAnswerJson = {
  * Use `create(NoAnswerSchema)` to create a new message.
  */
 export const NoAnswerSchema: GenMessage<NoAnswer, {jsonType: NoAnswerJson}> = /*@__PURE__*/
-  messageDesc(file_vault_v1_vault, 8);
+  messageDesc(file_vault_v1_vault, 10);
 
 /**
  * @generated from message vault.v1.CheckTokenRequest
@@ -703,7 +844,7 @@ export type CheckTokenRequestJson = {
  * Use `create(CheckTokenRequestSchema)` to create a new message.
  */
 export const CheckTokenRequestSchema: GenMessage<CheckTokenRequest, {jsonType: CheckTokenRequestJson}> = /*@__PURE__*/
-  messageDesc(file_vault_v1_vault, 9);
+  messageDesc(file_vault_v1_vault, 11);
 
 /**
  * @generated from message vault.v1.CheckTokenResponse
@@ -741,6 +882,19 @@ export type CheckTokenResponse = Message<"vault.v1.CheckTokenResponse"> & {
    * @generated from field: bool is_counted = 5;
    */
   isCounted: boolean;
+
+  /**
+   * The wallet that gave an unused token's card, if one did, and the network of its number. A device's number, whose token
+   * begins with `wnt_`, has no first digits.
+   *
+   * @generated from field: vault.v1.Wallet wallet = 6;
+   */
+  wallet: Wallet;
+
+  /**
+   * @generated from field: string network = 7;
+   */
+  network: string;
 };
 
 /**
@@ -779,6 +933,19 @@ export type CheckTokenResponseJson = {
    * @generated from field: bool is_counted = 5;
    */
   isCounted?: boolean;
+
+  /**
+   * The wallet that gave an unused token's card, if one did, and the network of its number. A device's number, whose token
+   * begins with `wnt_`, has no first digits.
+   *
+   * @generated from field: vault.v1.Wallet wallet = 6;
+   */
+  wallet?: WalletJson;
+
+  /**
+   * @generated from field: string network = 7;
+   */
+  network?: string;
 };
 
 /**
@@ -786,7 +953,7 @@ export type CheckTokenResponseJson = {
  * Use `create(CheckTokenResponseSchema)` to create a new message.
  */
 export const CheckTokenResponseSchema: GenMessage<CheckTokenResponse, {jsonType: CheckTokenResponseJson}> = /*@__PURE__*/
-  messageDesc(file_vault_v1_vault, 10);
+  messageDesc(file_vault_v1_vault, 12);
 
 /**
  * @generated from enum vault.v1.CheckTokenResponse.State
@@ -843,7 +1010,7 @@ export type CheckTokenResponse_StateJson = "STATE_UNSPECIFIED" | "STATE_UNUSED" 
  * Describes the enum vault.v1.CheckTokenResponse.State.
  */
 export const CheckTokenResponse_StateSchema: GenEnum<CheckTokenResponse_State, CheckTokenResponse_StateJson> = /*@__PURE__*/
-  enumDesc(file_vault_v1_vault, 10, 0);
+  enumDesc(file_vault_v1_vault, 12, 0);
 
 /**
  * @generated from message vault.v1.ForgetRequest
@@ -884,7 +1051,7 @@ export type ForgetRequestJson = {
  * Use `create(ForgetRequestSchema)` to create a new message.
  */
 export const ForgetRequestSchema: GenMessage<ForgetRequest, {jsonType: ForgetRequestJson}> = /*@__PURE__*/
-  messageDesc(file_vault_v1_vault, 11);
+  messageDesc(file_vault_v1_vault, 13);
 
 /**
  * @generated from message vault.v1.ForgetResponse
@@ -903,7 +1070,7 @@ export type ForgetResponseJson = {
  * Use `create(ForgetResponseSchema)` to create a new message.
  */
 export const ForgetResponseSchema: GenMessage<ForgetResponse, {jsonType: ForgetResponseJson}> = /*@__PURE__*/
-  messageDesc(file_vault_v1_vault, 12);
+  messageDesc(file_vault_v1_vault, 14);
 
 /**
  * @generated from message vault.v1.KeepCardRequest
@@ -968,7 +1135,7 @@ export type KeepCardRequestJson = {
  * Use `create(KeepCardRequestSchema)` to create a new message.
  */
 export const KeepCardRequestSchema: GenMessage<KeepCardRequest, {jsonType: KeepCardRequestJson}> = /*@__PURE__*/
-  messageDesc(file_vault_v1_vault, 13);
+  messageDesc(file_vault_v1_vault, 15);
 
 /**
  * @generated from message vault.v1.KeepCardResponse
@@ -999,7 +1166,7 @@ export type KeepCardResponseJson = {
  * Use `create(KeepCardResponseSchema)` to create a new message.
  */
 export const KeepCardResponseSchema: GenMessage<KeepCardResponse, {jsonType: KeepCardResponseJson}> = /*@__PURE__*/
-  messageDesc(file_vault_v1_vault, 14);
+  messageDesc(file_vault_v1_vault, 16);
 
 /**
  * What may be known of a stored card outside the vault.
@@ -1096,7 +1263,7 @@ export type StoredCardJson = {
  * Use `create(StoredCardSchema)` to create a new message.
  */
 export const StoredCardSchema: GenMessage<StoredCard, {jsonType: StoredCardJson}> = /*@__PURE__*/
-  messageDesc(file_vault_v1_vault, 15);
+  messageDesc(file_vault_v1_vault, 17);
 
 /**
  * @generated from message vault.v1.OpenCardRequest
@@ -1157,7 +1324,7 @@ export type OpenCardRequestJson = {
  * Use `create(OpenCardRequestSchema)` to create a new message.
  */
 export const OpenCardRequestSchema: GenMessage<OpenCardRequest, {jsonType: OpenCardRequestJson}> = /*@__PURE__*/
-  messageDesc(file_vault_v1_vault, 16);
+  messageDesc(file_vault_v1_vault, 18);
 
 /**
  * @generated from enum vault.v1.OpenCardRequest.Code
@@ -1199,7 +1366,7 @@ export type OpenCardRequest_CodeJson = "CODE_UNSPECIFIED" | "CODE_REQUIRED" | "C
  * Describes the enum vault.v1.OpenCardRequest.Code.
  */
 export const OpenCardRequest_CodeSchema: GenEnum<OpenCardRequest_Code, OpenCardRequest_CodeJson> = /*@__PURE__*/
-  enumDesc(file_vault_v1_vault, 16, 0);
+  enumDesc(file_vault_v1_vault, 18, 0);
 
 /**
  * @generated from message vault.v1.OpenCardResponse
@@ -1230,7 +1397,7 @@ export type OpenCardResponseJson = {
  * Use `create(OpenCardResponseSchema)` to create a new message.
  */
 export const OpenCardResponseSchema: GenMessage<OpenCardResponse, {jsonType: OpenCardResponseJson}> = /*@__PURE__*/
-  messageDesc(file_vault_v1_vault, 17);
+  messageDesc(file_vault_v1_vault, 19);
 
 /**
  * @generated from message vault.v1.OpenedCard
@@ -1267,7 +1434,7 @@ export type OpenedCardJson = {
  * Use `create(OpenedCardSchema)` to create a new message.
  */
 export const OpenedCardSchema: GenMessage<OpenedCard, {jsonType: OpenedCardJson}> = /*@__PURE__*/
-  messageDesc(file_vault_v1_vault, 18);
+  messageDesc(file_vault_v1_vault, 20);
 
 /**
  * @generated from message vault.v1.EraseCardRequest
@@ -1308,7 +1475,7 @@ export type EraseCardRequestJson = {
  * Use `create(EraseCardRequestSchema)` to create a new message.
  */
 export const EraseCardRequestSchema: GenMessage<EraseCardRequest, {jsonType: EraseCardRequestJson}> = /*@__PURE__*/
-  messageDesc(file_vault_v1_vault, 19);
+  messageDesc(file_vault_v1_vault, 21);
 
 /**
  * @generated from message vault.v1.EraseCardResponse
@@ -1327,7 +1494,498 @@ export type EraseCardResponseJson = {
  * Use `create(EraseCardResponseSchema)` to create a new message.
  */
 export const EraseCardResponseSchema: GenMessage<EraseCardResponse, {jsonType: EraseCardResponseJson}> = /*@__PURE__*/
-  messageDesc(file_vault_v1_vault, 20);
+  messageDesc(file_vault_v1_vault, 22);
+
+/**
+ * @generated from message vault.v1.WalletKey
+ */
+export type WalletKey = Message<"vault.v1.WalletKey"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: vault.v1.Wallet wallet = 2;
+   */
+  wallet: Wallet;
+
+  /**
+   * @generated from field: vault.v1.WalletKey.State state = 3;
+   */
+  state: WalletKey_State;
+
+  /**
+   * Apple's merchant identifier, or Google's merchant id.
+   *
+   * @generated from field: string recipient = 4;
+   */
+  recipient: string;
+
+  /**
+   * The public half as Google registers it: the uncompressed point in base64.
+   *
+   * @generated from field: string public_key = 5;
+   */
+  publicKey: string;
+
+  /**
+   * Apple's request for a certificate, in PEM; empty for Google.
+   *
+   * @generated from field: string signing_request = 6;
+   */
+  signingRequest: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp created_at = 7;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp activated_at = 8;
+   */
+  activatedAt?: Timestamp | undefined;
+
+  /**
+   * Until when a retiring key decrypts.
+   *
+   * @generated from field: google.protobuf.Timestamp retires_at = 9;
+   */
+  retiresAt?: Timestamp | undefined;
+
+  /**
+   * The end of Apple's certificate.
+   *
+   * @generated from field: google.protobuf.Timestamp certificate_ends_at = 10;
+   */
+  certificateEndsAt?: Timestamp | undefined;
+};
+
+/**
+ * @generated from message vault.v1.WalletKey
+ */
+export type WalletKeyJson = {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id?: string;
+
+  /**
+   * @generated from field: vault.v1.Wallet wallet = 2;
+   */
+  wallet?: WalletJson;
+
+  /**
+   * @generated from field: vault.v1.WalletKey.State state = 3;
+   */
+  state?: WalletKey_StateJson;
+
+  /**
+   * Apple's merchant identifier, or Google's merchant id.
+   *
+   * @generated from field: string recipient = 4;
+   */
+  recipient?: string;
+
+  /**
+   * The public half as Google registers it: the uncompressed point in base64.
+   *
+   * @generated from field: string public_key = 5;
+   */
+  publicKey?: string;
+
+  /**
+   * Apple's request for a certificate, in PEM; empty for Google.
+   *
+   * @generated from field: string signing_request = 6;
+   */
+  signingRequest?: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp created_at = 7;
+   */
+  createdAt?: TimestampJson;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp activated_at = 8;
+   */
+  activatedAt?: TimestampJson;
+
+  /**
+   * Until when a retiring key decrypts.
+   *
+   * @generated from field: google.protobuf.Timestamp retires_at = 9;
+   */
+  retiresAt?: TimestampJson;
+
+  /**
+   * The end of Apple's certificate.
+   *
+   * @generated from field: google.protobuf.Timestamp certificate_ends_at = 10;
+   */
+  certificateEndsAt?: TimestampJson;
+};
+
+/**
+ * Describes the message vault.v1.WalletKey.
+ * Use `create(WalletKeySchema)` to create a new message.
+ */
+export const WalletKeySchema: GenMessage<WalletKey, {jsonType: WalletKeyJson}> = /*@__PURE__*/
+  messageDesc(file_vault_v1_vault, 23);
+
+/**
+ * @generated from enum vault.v1.WalletKey.State
+ */
+export const WalletKey_State = {
+  /**
+   * @generated from enum value: STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Decrypts nothing yet.
+   *
+   * @generated from enum value: STATE_STAGED = 1;
+   */
+  STAGED: 1,
+
+  /**
+   * @generated from enum value: STATE_ACTIVE = 2;
+   */
+  ACTIVE: 2,
+
+  /**
+   * Decrypts until `retires_at`.
+   *
+   * @generated from enum value: STATE_RETIRING = 3;
+   */
+  RETIRING: 3,
+
+  /**
+   * Its private half is erased.
+   *
+   * @generated from enum value: STATE_DROPPED = 4;
+   */
+  DROPPED: 4,
+} as const;
+
+/**
+ * @generated from enum vault.v1.WalletKey.State
+ */
+export type WalletKey_State = (typeof WalletKey_State)[keyof typeof WalletKey_State] | UnknownEnum;
+
+/**
+ * @generated from enum vault.v1.WalletKey.State
+ */
+export type WalletKey_StateJson = "STATE_UNSPECIFIED" | "STATE_STAGED" | "STATE_ACTIVE" | "STATE_RETIRING" | "STATE_DROPPED";
+
+/**
+ * Describes the enum vault.v1.WalletKey.State.
+ */
+export const WalletKey_StateSchema: GenEnum<WalletKey_State, WalletKey_StateJson> = /*@__PURE__*/
+  enumDesc(file_vault_v1_vault, 23, 0);
+
+/**
+ * @generated from message vault.v1.CreateWalletKeyRequest
+ */
+export type CreateWalletKeyRequest = Message<"vault.v1.CreateWalletKeyRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: vault.v1.Wallet wallet = 2;
+   */
+  wallet: Wallet;
+
+  /**
+   * Apple's merchant identifier, or Google's merchant id. Google's test environment has one for all merchants.
+   *
+   * @generated from field: string recipient = 3;
+   */
+  recipient: string;
+};
+
+/**
+ * @generated from message vault.v1.CreateWalletKeyRequest
+ */
+export type CreateWalletKeyRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: vault.v1.Wallet wallet = 2;
+   */
+  wallet?: WalletJson;
+
+  /**
+   * Apple's merchant identifier, or Google's merchant id. Google's test environment has one for all merchants.
+   *
+   * @generated from field: string recipient = 3;
+   */
+  recipient?: string;
+};
+
+/**
+ * Describes the message vault.v1.CreateWalletKeyRequest.
+ * Use `create(CreateWalletKeyRequestSchema)` to create a new message.
+ */
+export const CreateWalletKeyRequestSchema: GenMessage<CreateWalletKeyRequest, {jsonType: CreateWalletKeyRequestJson}> = /*@__PURE__*/
+  messageDesc(file_vault_v1_vault, 24);
+
+/**
+ * @generated from message vault.v1.CreateWalletKeyResponse
+ */
+export type CreateWalletKeyResponse = Message<"vault.v1.CreateWalletKeyResponse"> & {
+  /**
+   * @generated from field: vault.v1.WalletKey key = 1;
+   */
+  key?: WalletKey | undefined;
+};
+
+/**
+ * @generated from message vault.v1.CreateWalletKeyResponse
+ */
+export type CreateWalletKeyResponseJson = {
+  /**
+   * @generated from field: vault.v1.WalletKey key = 1;
+   */
+  key?: WalletKeyJson;
+};
+
+/**
+ * Describes the message vault.v1.CreateWalletKeyResponse.
+ * Use `create(CreateWalletKeyResponseSchema)` to create a new message.
+ */
+export const CreateWalletKeyResponseSchema: GenMessage<CreateWalletKeyResponse, {jsonType: CreateWalletKeyResponseJson}> = /*@__PURE__*/
+  messageDesc(file_vault_v1_vault, 25);
+
+/**
+ * @generated from message vault.v1.ActivateWalletKeyRequest
+ */
+export type ActivateWalletKeyRequest = Message<"vault.v1.ActivateWalletKeyRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: string id = 2;
+   */
+  id: string;
+
+  /**
+   * Apple's certificate in DER or PEM; empty for Google.
+   *
+   * @generated from field: bytes certificate = 3;
+   */
+  certificate: Uint8Array;
+};
+
+/**
+ * @generated from message vault.v1.ActivateWalletKeyRequest
+ */
+export type ActivateWalletKeyRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: string id = 2;
+   */
+  id?: string;
+
+  /**
+   * Apple's certificate in DER or PEM; empty for Google.
+   *
+   * @generated from field: bytes certificate = 3;
+   */
+  certificate?: string;
+};
+
+/**
+ * Describes the message vault.v1.ActivateWalletKeyRequest.
+ * Use `create(ActivateWalletKeyRequestSchema)` to create a new message.
+ */
+export const ActivateWalletKeyRequestSchema: GenMessage<ActivateWalletKeyRequest, {jsonType: ActivateWalletKeyRequestJson}> = /*@__PURE__*/
+  messageDesc(file_vault_v1_vault, 26);
+
+/**
+ * @generated from message vault.v1.ActivateWalletKeyResponse
+ */
+export type ActivateWalletKeyResponse = Message<"vault.v1.ActivateWalletKeyResponse"> & {
+  /**
+   * @generated from field: vault.v1.WalletKey key = 1;
+   */
+  key?: WalletKey | undefined;
+};
+
+/**
+ * @generated from message vault.v1.ActivateWalletKeyResponse
+ */
+export type ActivateWalletKeyResponseJson = {
+  /**
+   * @generated from field: vault.v1.WalletKey key = 1;
+   */
+  key?: WalletKeyJson;
+};
+
+/**
+ * Describes the message vault.v1.ActivateWalletKeyResponse.
+ * Use `create(ActivateWalletKeyResponseSchema)` to create a new message.
+ */
+export const ActivateWalletKeyResponseSchema: GenMessage<ActivateWalletKeyResponse, {jsonType: ActivateWalletKeyResponseJson}> = /*@__PURE__*/
+  messageDesc(file_vault_v1_vault, 27);
+
+/**
+ * @generated from message vault.v1.ListWalletKeysRequest
+ */
+export type ListWalletKeysRequest = Message<"vault.v1.ListWalletKeysRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+};
+
+/**
+ * @generated from message vault.v1.ListWalletKeysRequest
+ */
+export type ListWalletKeysRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+};
+
+/**
+ * Describes the message vault.v1.ListWalletKeysRequest.
+ * Use `create(ListWalletKeysRequestSchema)` to create a new message.
+ */
+export const ListWalletKeysRequestSchema: GenMessage<ListWalletKeysRequest, {jsonType: ListWalletKeysRequestJson}> = /*@__PURE__*/
+  messageDesc(file_vault_v1_vault, 28);
+
+/**
+ * @generated from message vault.v1.ListWalletKeysResponse
+ */
+export type ListWalletKeysResponse = Message<"vault.v1.ListWalletKeysResponse"> & {
+  /**
+   * @generated from field: repeated vault.v1.WalletKey keys = 1;
+   */
+  keys: WalletKey[];
+};
+
+/**
+ * @generated from message vault.v1.ListWalletKeysResponse
+ */
+export type ListWalletKeysResponseJson = {
+  /**
+   * @generated from field: repeated vault.v1.WalletKey keys = 1;
+   */
+  keys?: WalletKeyJson[];
+};
+
+/**
+ * Describes the message vault.v1.ListWalletKeysResponse.
+ * Use `create(ListWalletKeysResponseSchema)` to create a new message.
+ */
+export const ListWalletKeysResponseSchema: GenMessage<ListWalletKeysResponse, {jsonType: ListWalletKeysResponseJson}> = /*@__PURE__*/
+  messageDesc(file_vault_v1_vault, 29);
+
+/**
+ * @generated from message vault.v1.DropWalletKeyRequest
+ */
+export type DropWalletKeyRequest = Message<"vault.v1.DropWalletKeyRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: string id = 2;
+   */
+  id: string;
+};
+
+/**
+ * @generated from message vault.v1.DropWalletKeyRequest
+ */
+export type DropWalletKeyRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: string id = 2;
+   */
+  id?: string;
+};
+
+/**
+ * Describes the message vault.v1.DropWalletKeyRequest.
+ * Use `create(DropWalletKeyRequestSchema)` to create a new message.
+ */
+export const DropWalletKeyRequestSchema: GenMessage<DropWalletKeyRequest, {jsonType: DropWalletKeyRequestJson}> = /*@__PURE__*/
+  messageDesc(file_vault_v1_vault, 30);
+
+/**
+ * @generated from message vault.v1.DropWalletKeyResponse
+ */
+export type DropWalletKeyResponse = Message<"vault.v1.DropWalletKeyResponse"> & {
+};
+
+/**
+ * @generated from message vault.v1.DropWalletKeyResponse
+ */
+export type DropWalletKeyResponseJson = {
+};
+
+/**
+ * Describes the message vault.v1.DropWalletKeyResponse.
+ * Use `create(DropWalletKeyResponseSchema)` to create a new message.
+ */
+export const DropWalletKeyResponseSchema: GenMessage<DropWalletKeyResponse, {jsonType: DropWalletKeyResponseJson}> = /*@__PURE__*/
+  messageDesc(file_vault_v1_vault, 31);
+
+/**
+ * @generated from enum vault.v1.Wallet
+ */
+export const Wallet = {
+  /**
+   * @generated from enum value: WALLET_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: WALLET_APPLE_PAY = 1;
+   */
+  APPLE_PAY: 1,
+
+  /**
+   * @generated from enum value: WALLET_GOOGLE_PAY = 2;
+   */
+  GOOGLE_PAY: 2,
+} as const;
+
+/**
+ * @generated from enum vault.v1.Wallet
+ */
+export type Wallet = (typeof Wallet)[keyof typeof Wallet] | UnknownEnum;
+
+/**
+ * @generated from enum vault.v1.Wallet
+ */
+export type WalletJson = "WALLET_UNSPECIFIED" | "WALLET_APPLE_PAY" | "WALLET_GOOGLE_PAY";
+
+/**
+ * Describes the enum vault.v1.Wallet.
+ */
+export const WalletSchema: GenEnum<Wallet, WalletJson> = /*@__PURE__*/
+  enumDesc(file_vault_v1_vault, 0);
 
 /**
  * The rpcs that the card frame calls, with the session's signed grant.
@@ -1354,6 +2012,16 @@ export const TokenService: GenService<{
     methodKind: "unary";
     input: typeof AddSecurityCodeRequestSchema;
     output: typeof AddSecurityCodeResponseSchema;
+  },
+  /**
+   * Decrypts what a wallet has encrypted for the merchant, and stores it for one payment. Needs a grant with an order.
+   *
+   * @generated from rpc vault.v1.TokenService.CreateWalletToken
+   */
+  createWalletToken: {
+    methodKind: "unary";
+    input: typeof CreateWalletTokenRequestSchema;
+    output: typeof CreateWalletTokenResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_vault_v1_vault, 0);
@@ -1424,6 +2092,47 @@ export const VaultService: GenService<{
     methodKind: "unary";
     input: typeof EraseCardRequestSchema;
     output: typeof EraseCardResponseSchema;
+  },
+  /**
+   * Makes a key of a merchant for a wallet. It decrypts nothing before ActivateWalletKey. A wallet has three keys at most
+   * that are not dropped.
+   *
+   * @generated from rpc vault.v1.VaultService.CreateWalletKey
+   */
+  createWalletKey: {
+    methodKind: "unary";
+    input: typeof CreateWalletKeyRequestSchema;
+    output: typeof CreateWalletKeyResponseSchema;
+  },
+  /**
+   * Lets a staged key decrypt, and retires the active one, which decrypts for 7 days more. A repeat succeeds.
+   *
+   * @generated from rpc vault.v1.VaultService.ActivateWalletKey
+   */
+  activateWalletKey: {
+    methodKind: "unary";
+    input: typeof ActivateWalletKeyRequestSchema;
+    output: typeof ActivateWalletKeyResponseSchema;
+  },
+  /**
+   * Lists a merchant's keys, the newest first. No answer has a private half.
+   *
+   * @generated from rpc vault.v1.VaultService.ListWalletKeys
+   */
+  listWalletKeys: {
+    methodKind: "unary";
+    input: typeof ListWalletKeysRequestSchema;
+    output: typeof ListWalletKeysResponseSchema;
+  },
+  /**
+   * Erases the private half of a key at once, also of the active one; repeating it is harmless.
+   *
+   * @generated from rpc vault.v1.VaultService.DropWalletKey
+   */
+  dropWalletKey: {
+    methodKind: "unary";
+    input: typeof DropWalletKeyRequestSchema;
+    output: typeof DropWalletKeyResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_vault_v1_vault, 1);

@@ -7,9 +7,10 @@ import {
   type ForwardResponse,
   NeverSent_Reason,
   VaultService,
+  Wallet,
 } from "../../../gen/vault/v1/vault_pb.ts";
 import { vaultGraceMs } from "../../limits.ts";
-import { readCardToken } from "../../platform/card-token.ts";
+import { credentialOf, readCardToken, type WalletName } from "../../platform/card-token.ts";
 import { unreachable } from "../../platform/errors.ts";
 import { createGrpcClient, type GrpcClient } from "../../platform/grpc-client.ts";
 import { encodeId, type SessionId } from "../../platform/ids.ts";
@@ -52,6 +53,11 @@ const tokenStates: Readonly<Partial<Record<CheckTokenResponse_State, TokenCheck[
   [CheckTokenResponse_State.EXPIRED]: "expired",
   [CheckTokenResponse_State.USED]: "used",
   [CheckTokenResponse_State.CODE_MISSING]: "code_missing",
+};
+
+const walletNames: Readonly<Partial<Record<Wallet, WalletName>>> = {
+  [Wallet.APPLE_PAY]: "apple_pay",
+  [Wallet.GOOGLE_PAY]: "google_pay",
 };
 
 /** The client of one environment's vault, with a service token that is at most a second old for every call. */
@@ -121,6 +127,7 @@ export class VaultClient implements CardForwarder {
     const proven = facts && {
       card: { brand: facts.brand, firstDigits: facts.firstDigits },
       fingerprint: facts.fingerprint,
+      ...(facts.wallet && { wallet: { ...facts.wallet, network: facts.brand } }),
     };
     if (proven && !facts.needsCode && performance.now() >= this.#askUntil) return { state: "unused", ...proven };
     const check = await this.#askVault(asked);
@@ -142,9 +149,13 @@ export class VaultClient implements CardForwarder {
       const answer = await this.#client.checkToken({ sessionId, token: token.expose() }, options);
       const { brand, firstDigits, isCounted } = answer;
       // A vault from before these fields reports neither.
-      const card = firstDigits === "" ? undefined : { brand, firstDigits };
       const fingerprint = answer.fingerprint.length > 0 ? { versions: answer.fingerprint, isCounted } : undefined;
-      return { state: tokenStates[answer.state] ?? "unknown", card, fingerprint };
+      const [credential, name] = [credentialOf(token.expose()), walletNames[answer.wallet]];
+      const wallet = credential && name && { name, credential, network: answer.network };
+      // A device's number has no first digits.
+      const card = firstDigits === "" && wallet === undefined ? undefined : { brand, firstDigits };
+      const state = tokenStates[answer.state] ?? "unknown";
+      return { state, card, fingerprint, ...(wallet && { wallet }) };
     } catch {
       return { state: "unknown" };
     }
@@ -196,6 +207,11 @@ function channelOf(tls: VaultTlsPaths | undefined): ChannelCredentials {
   return credentials.createSsl(authorities, key, cert);
 }
 
+const neverSentCauses: Readonly<Partial<Record<NeverSent_Reason, "connection_refused" | "request_refused">>> = {
+  [NeverSent_Reason.CONNECTION_REFUSED]: "connection_refused",
+  [NeverSent_Reason.OTHER_CREDENTIAL]: "request_refused",
+};
+
 function replyOf(answer: ForwardResponse): GatewayReply {
   switch (answer.result.case) {
     case "answer": {
@@ -204,8 +220,7 @@ function replyOf(answer: ForwardResponse): GatewayReply {
     }
     case "neverSent": {
       const { reason, detail } = answer.result.value;
-      const refused = reason === NeverSent_Reason.CONNECTION_REFUSED;
-      return { type: "neverSent", cause: refused ? "connection_refused" : "token_unusable", reason: detail };
+      return { type: "neverSent", cause: neverSentCauses[reason] ?? "token_unusable", reason: detail };
     }
     case "noAnswer":
       return { type: "noAnswer", timedOut: answer.result.value.timedOut, reason: answer.result.value.detail };
@@ -289,7 +304,8 @@ function openSessionWith(vault: { signing: SigningKey; origin: string; apiOrigin
     const profileId = encodeId("mer", session.merchantId);
     const origins = session.checkoutOrigins;
     const expiresAt = new Date(session.expiresAt.getTime() + graceMs);
-    const grant = { session: encodeId("ps", session.sessionId), profile: profileId, origins, expiresAt };
+    const { order } = session;
+    const grant = { session: encodeId("ps", session.sessionId), profile: profileId, origins, expiresAt, order };
     return {
       mode: "self_hosted",
       publishableKey: session.publishableKey,

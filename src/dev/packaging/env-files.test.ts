@@ -20,6 +20,7 @@ const elsewhere = [
   "LIVE_GATEWAY_ORIGINS",
   "LOOPBACK_WEBHOOKS",
   "METRICS_PORT",
+  "LIVE_VAULT_WALLET_TEST_ROOTS_FILE",
 ].map((name) => `SWITCHYARD_${name}`);
 
 function settingsOf(roles: readonly Role[]) {

@@ -25,7 +25,7 @@ const forms: readonly (readonly [what: string, pattern: RegExp])[] = [
   ["a gateway's key", /\bsk_(?:test|live)_[0-9A-Za-z]{8}/],
   ["a signing secret", /whsec_[A-Za-z0-9+/]{8}/],
   ["a client secret", /_secret_[tl]\d+_[\w-]{8}/],
-  ["a vault token", /\btok_[\w-]{20}/],
+  ["a vault token", /\b(?:tok|wpn|wnt)_[\w-]{20}/],
   ["the handle of a stored card", /\bvc_[\w-]{20}/],
   ["a signed token", /\beyJ[\w-]{10,}\.[\w-]{10}/],
   ["an authorization", /\b(?:bearer|basic) +[\w.~+/-]{4,}[0-9][\w.~+/-]{4}/i],

@@ -129,6 +129,24 @@ export const explanations = {
   token_used: state(
     "From the widget's `SubmitPayment`: the session has not been submitted, and this token was used before. The session stays open: make a new token and submit it. The widget does so once automatically. From the vault: the stored card was sent to a gateway already, so its security code cannot be changed.",
   ),
+  wallet_token_invalid: meaning(
+    "From the vault: what Apple Pay or Google Pay gave fails a check, of which the vault's log names the first. Nothing was charged. Let the customer try again, or pay by card.",
+  ),
+  wallet_token_used: state(
+    "From the vault: this message of the wallet was turned into a token before, as when an answer was lost. Nothing was charged by it twice. The customer opens the wallet's sheet again.",
+  ),
+  wallet_amount_mismatch: meaning(
+    "From the vault: the customer authorized another amount or currency in Apple Pay than the session has. Nothing was charged. Start the wallet's sheet again with the session's amount.",
+  ),
+  wallet_not_supported: meaning(
+    "From the vault: the wallet gave a kind of token that is not supported (`RSA_v1` or `EMV` of Apple Pay), or a card that has expired. The customer pays by card.",
+  ),
+  wallet_not_enabled: state(
+    "From the vault: the session takes no wallet, or the merchant has no active key for this one. The customer pays by card.",
+  ),
+  wallet_unavailable: state(
+    "From the vault: it has no valid root key of Google, or lacks the key of its own that seals the wallet's. The customer pays by card. Repeat it later.",
+  ),
   no_action: state(
     "From the widget's calls: the session waits for no such action. The customer has answered, or the payment has gone on. Read the session.",
   ),
