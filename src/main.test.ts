@@ -1,6 +1,6 @@
 /** Tests that the command line reports an invalid call in one line, in our own words. */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
@@ -26,6 +26,14 @@ it("names a wrong argument with its rule", () => {
   const { status, stderr } = run("demo", "--port", "80");
   expect(status).toBe(1);
   expect(stderr).toContain("It must be a number from 1024 to 65530.");
+});
+
+it("says where it runs if it was installed as a package, and Node cannot read it", () => {
+  const installed = join(folder, "node_modules", "switchyard", "main.mjs");
+  cpSync(join(import.meta.dirname, "main.mjs"), installed);
+  const { status, stderr } = spawnSync("node", [installed, "--help"], { encoding: "utf8" });
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/^Switchyard runs in its own folder, .*: call `npx switchyard` there, not .*\n$/);
 });
 
 it("loads a command's files only when it is called, so that help appears at once", () => {
