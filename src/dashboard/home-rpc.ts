@@ -111,7 +111,7 @@ function brakingItems({ now, hold }: BrakingState): Item[] {
     return [{ kind: AlertItem_Kind.CARD_TESTING, text, since: timestampFromDate(now.beganAt) }];
   }
   if (!hold || hold.isOn) return [];
-  const text = `${hold.heldBy} holds braking off ${until}: payments are routed as ever, however many cards are declined.`;
+  const text = `${hold.heldBy} switched braking off ${until}: payments are routed as ever, however many cards are declined.`;
   return [{ kind: AlertItem_Kind.CARD_TESTING, text }];
 }
 

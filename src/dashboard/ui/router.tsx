@@ -94,6 +94,14 @@ function scopePage<const Path extends string>(path: Path, component: ReturnType<
   return createRoute({ getParentRoute: () => scope, path, component });
 }
 
+const scopeIndex = createRoute({
+  getParentRoute: () => scope,
+  path: "/",
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: "/$environment/$merchantId/home", params });
+  },
+});
+
 const home = scopePage(
   "/home",
   lazyRouteComponent(() => import("./pages/home.tsx"), "HomePage"),
@@ -211,6 +219,7 @@ export const router = createRouter({
       account,
       newMerchant,
       scope.addChildren([
+        scopeIndex,
         home,
         payments,
         payment,

@@ -1,5 +1,6 @@
 /** The frame around every page about a merchant: its navigation, beside the page or in the drawer of a phone. */
 import { Link, Outlet } from "@tanstack/react-router";
+import { useEffect } from "react";
 import { Mark } from "./parts/mark.tsx";
 import { Drawer, EnvironmentSwitch, PageLinks, usePageName } from "./parts/navigation.tsx";
 import { Shortcuts } from "./parts/shortcuts.tsx";
@@ -13,6 +14,12 @@ export function Shell() {
   const { member } = useSignIn();
   const pageName = usePageName();
   const cell = chosenCell();
+  useEffect(() => {
+    document.title = [pageName, merchantName, environmentName, "Switchyard"].filter(Boolean).join(" · ");
+    return () => {
+      document.title = "Switchyard";
+    };
+  }, [pageName, merchantName, environmentName]);
   if (merchantName === undefined) return <Missing />;
   return (
     <div className="shell" data-environment={environmentName}>

@@ -50,22 +50,24 @@ it("refuses repeated orders by a switch, once the member has proved who they are
   await page.close();
 });
 
-it("holds braking on, shows it on Settings and Home, and ends the hold", { timeout }, async () => {
+it("switches braking on, shows it on Settings and Home, and lets declined cards decide again", {
+  timeout,
+}, async () => {
   const page = await open("settings");
   const card = page.getByRole("region", { name: "Card testing" });
-  await card.getByText("Payments are not braked.").waitFor();
+  await card.getByText("Braking is off.").waitFor();
   await look(page);
-  await card.getByLabel("Hold it for").selectOption("4 hours");
-  await card.getByRole("button", { name: "Hold on" }).click();
-  await card.getByText("Payments are braked").waitFor();
-  await card.getByText(/holds braking on until/).waitFor();
+  await card.getByLabel("Whatever is declined, for").selectOption("4 hours");
+  await card.getByRole("button", { name: "Switch on" }).click();
+  await card.getByText("Braking is on").waitFor();
+  await card.getByText(/switched it on until/).waitFor();
   await look(page);
   const home = await open("home");
   await home.getByRole("link", { name: "See braking" }).waitFor();
   await look(home);
   await home.close();
-  await card.getByRole("button", { name: "End the hold" }).click();
-  await card.getByRole("button", { name: "Hold on" }).waitFor();
+  await card.getByRole("button", { name: "Let declined cards decide" }).click();
+  await card.getByRole("button", { name: "Switch on" }).waitFor();
   await page.close();
 });
 

@@ -32,7 +32,14 @@ describe("the menu of a phone", () => {
     await drawer.waitFor({ state: "detached" });
     await expectFocusOnMenu();
     expect(await page.locator(".bar-page").textContent()).toBe("Team");
+    expect(await page.title()).toMatch(/^Team · .+ · test · Switchyard$/);
   });
+});
+
+it("leads from a merchant's address without a page to Home", { timeout: patienceMs }, async () => {
+  const page = await dashboard.open(".");
+  await page.getByRole("heading", { name: "Home", level: 1 }).waitFor();
+  await page.close();
 });
 
 describe("every page of the dashboard", () => {

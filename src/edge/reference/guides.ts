@@ -31,8 +31,8 @@ export const guideGroups: readonly { readonly readers: string; readonly guides: 
       guide("webhooks.md", "Webhooks", "Receive the outcome of each payment in your backend."),
       guide("verify-webhooks.md", "Verify webhooks", "Check the signature in Node, Python, PHP, Go or by hand."),
       guide("capture-later.md", "Capture later", "Hold the amount now, capture it when you ship, or cancel it."),
-      guide("stored-cards.md", "Stored cards", "Let customers pay again without entering their card."),
       guide("refunds.md", "Refunds", "Refund a captured payment, whole or in part, and never twice."),
+      guide("stored-cards.md", "Stored cards", "Let customers pay again without entering their card."),
       guide(
         "subscriptions.md",
         "Subscriptions",
@@ -139,6 +139,7 @@ export const guideGroups: readonly { readonly readers: string; readonly guides: 
         "Safety of captures and refunds",
         "Why a hold is captured once and a refund made once.",
       ),
+      guide("renewal-safety.md", "Safety of renewals", "Why a renewal is captured at most once."),
       guide("CHANGELOG.md", "Changelog", "What changed in each version."),
     ],
   },

@@ -35,7 +35,7 @@ export function BrakingForm({ braking, onChange }: { braking: Braking | undefine
   return (
     <Row
       title="Card testing"
-      explanation="When many cards are declined as testers’ are, payments brake: a card that was never approved here is authenticated where that is possible, gets no second gateway after a decline, and its customer reads no reason of it."
+      explanation="Braking begins by itself while unusually many cards are declined, as when thieves try out card numbers. Cards that were never approved here are then authenticated where possible and get no second gateway after a decline, and customers see no reason for it."
     >
       <p role="status">
         <State braking={braking} />
@@ -44,13 +44,13 @@ export function BrakingForm({ braking, onChange }: { braking: Braking | undefine
       {hold ? (
         <div className="row">
           <Button isDisabled={isDisabled} onPress={() => save.mutate(Hold.NONE)}>
-            End the hold
+            Let declined cards decide
           </Button>
         </div>
       ) : (
         <div className="row">
           <label>
-            Hold it for{" "}
+            Whatever is declined, for{" "}
             <select
               className="select"
               value={hours}
@@ -65,10 +65,10 @@ export function BrakingForm({ braking, onChange }: { braking: Braking | undefine
             </select>
           </label>
           <Button isDisabled={isDisabled} onPress={() => save.mutate(Hold.ON)}>
-            Hold on
+            Switch on
           </Button>
           <Button isDisabled={isDisabled} onPress={() => save.mutate(Hold.OFF)}>
-            Hold off
+            Switch off
           </Button>
         </div>
       )}
@@ -82,16 +82,16 @@ function State({ braking }: { braking: Braking | undefined }) {
     <>
       {now?.beganAt ? (
         <>
-          <strong>Payments are braked</strong> since <Moment at={now.beganAt} />.{" "}
+          <strong>Braking is on</strong> since <Moment at={now.beganAt} />.{" "}
           {`At most ${cardsInWords(now)} within ten minutes; the threshold is ${now.threshold}.`}
         </>
       ) : (
-        <strong>Payments are not braked.</strong>
+        <strong>Braking is off.</strong>
       )}
       {hold?.until && (
         <>
           {" "}
-          <bdi>{nameOf(hold.heldBy)}</bdi> {hold.on ? "holds braking on" : "holds braking off"} until{" "}
+          <bdi>{nameOf(hold.heldBy)}</bdi> {hold.on ? "switched it on" : "switched it off"} until{" "}
           <Moment at={hold.until} />.
         </>
       )}
@@ -125,7 +125,7 @@ export function BrakingPeriods({ periods }: { periods: readonly BrakingPeriod[] 
             period.endedAt ? <Moment key="end" at={period.endedAt} /> : "not yet",
             period.cards,
             period.threshold,
-            period.begunBy ? <bdi key="by">{`Held on by ${nameOf(period.begunBy)}`}</bdi> : "Declined cards",
+            period.begunBy ? <bdi key="by">{`Switched on by ${nameOf(period.begunBy)}`}</bdi> : "Declined cards",
           ],
         }))}
       />

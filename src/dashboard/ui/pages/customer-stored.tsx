@@ -214,7 +214,7 @@ const columns: readonly RecordColumn[] = [
   { name: "Amount", isNumber: true },
   { name: "State" },
   { name: "Tries", isNumber: true },
-  { name: "First charged" },
+  { name: "Begun" },
 ];
 
 function Renewals(props: { renewals: readonly StoredRenewal[]; renewalCount: number; agreementId: string }) {
@@ -226,7 +226,7 @@ function Renewals(props: { renewals: readonly StoredRenewal[]; renewalCount: num
       key: renewalRef,
       cells: [
         <RenewalLink key="ref" renewalRef={renewalRef} sessionId={sessionId} />,
-        <Amount key="amount" amount={renewal.amount} />,
+        renewal.amount ? <Amount key="amount" amount={renewal.amount} /> : "Not charged yet",
         <span key="state" className="badge" data-tone={tone}>
           {name}
         </span>,

@@ -40,6 +40,7 @@ export function Today({ everyMs }: { everyMs: number }) {
         </Figure>
         <Figure name="Approval rate" value={formatRate(today.approvalRate)}>
           {formatCount(approvedOf(today))} of {formatCount(ended)}
+          {today.released > 0n && `, ${formatCount(today.released)} released`}
           {lastWeek.approvalRate !== undefined && `; ${formatRate(lastWeek.approvalRate)} ${weekdayBefore()}`}
         </Figure>
         <Figure name="Saved by failover" value={formatCount(today.savedByFailover)} list={{ failover: true }}>
