@@ -1,5 +1,13 @@
 /** The form's style sheet. The custom properties of two words and --radius are the appearance's variables. */
 
+const dark = `color-scheme: dark;
+  --primary: var(--color-primary, #8ab4ff);
+  --on-primary: var(--color-on-primary, #0b1530);
+  --text: var(--color-text, #e8eaf0);
+  --muted: #a5afc0;
+  --danger: var(--color-danger, #ffb4ab);
+  --good: #7fdca4;`;
+
 /** The style sheet of the form's shadow root; the bundle holds it minified. */
 export const formStyle = `
 :host {
@@ -32,23 +40,11 @@ export const formStyle = `
   --pitch: calc(56px + var(--spacing, 16px));
 }
 :host([data-theme="dark"]) {
-  color-scheme: dark;
-  --primary: var(--color-primary, #8ab4ff);
-  --on-primary: var(--color-on-primary, #0b1530);
-  --text: var(--color-text, #e8eaf0);
-  --muted: #a5afc0;
-  --danger: var(--color-danger, #ffb4ab);
-  --good: #7fdca4;
+  ${dark}
 }
 @media (prefers-color-scheme: dark) {
   :host([data-theme="auto"]) {
-    color-scheme: dark;
-    --primary: var(--color-primary, #8ab4ff);
-    --on-primary: var(--color-on-primary, #0b1530);
-    --text: var(--color-text, #e8eaf0);
-    --muted: #a5afc0;
-    --danger: var(--color-danger, #ffb4ab);
-    --good: #7fdca4;
+    ${dark}
   }
 }
 * { box-sizing: border-box; }

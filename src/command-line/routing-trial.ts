@@ -21,19 +21,24 @@ type Rules = DashboardClient["routingRules"];
 type Tested = Awaited<ReturnType<Rules["testRoute"]>>;
 type Slice = Awaited<ReturnType<Rules["whatIf"]>>;
 
-export function routeTestCommand(): Command {
-  return merchantCommand("test", {
-    description:
-      "simulate one payment: show the plan and the outcome for each kind of gateway response; calls no gateway",
-    example: "switchyard routing test --amount 49.00EUR",
-  })
-    .requiredOption("--amount <amount>", "amount and its currency, such as 49.00EUR", parseAmount)
+/** Adds the parts of a rule that is not saved. */
+function addRuleOptions(command: Command): Command {
+  return command
     .option("--connections <ids>", "connection ids by priority, comma-separated (default: as in the newest version)")
     .option("--failover-on <kinds>", switchesHelp)
     .option("--authentication <when>", authenticationHelp, parseAuthentication)
     .option("--cases <file>", casesHelp)
     .option("--split <share>", splitHelp, parseSplit)
-    .addOption(retryOption())
+    .addOption(retryOption());
+}
+
+export function routeTestCommand(): Command {
+  const command = merchantCommand("test", {
+    description:
+      "simulate one payment: show the plan and the outcome for each kind of gateway response; calls no gateway",
+    example: "switchyard routing test --amount 49.00EUR",
+  }).requiredOption("--amount <amount>", "amount and its currency, such as 49.00EUR", parseAmount);
+  return addRuleOptions(command)
     .option("--card-brand <name>", "network of the card, such as visa (default: unknown)")
     .addOption(
       new Option("--card-type <type>", "type of the card (default: unknown)").choices(["credit", "debit", "prepaid"]),
@@ -64,17 +69,12 @@ export function routeTestCommand(): Command {
 }
 
 export function whatIfCommand(): Command {
-  return merchantCommand("what-if", {
+  const command = merchantCommand("what-if", {
     description:
       "simulate a rule on past payments, with the responses that their gateways gave; counts payments whose outcome cannot be known",
     example: "switchyard routing what-if --connections gc_01h9zz…,gc_01h455… --days 7",
-  })
-    .option("--connections <ids>", "connection ids by priority, comma-separated (default: as in the newest version)")
-    .option("--failover-on <kinds>", switchesHelp)
-    .option("--authentication <when>", authenticationHelp, parseAuthentication)
-    .option("--cases <file>", casesHelp)
-    .option("--split <share>", splitHelp, parseSplit)
-    .addOption(retryOption())
+  });
+  return addRuleOptions(command)
     .option("--days <days>", "days of which payments are simulated: today and those before it, 1 to 31", parseDays, 7)
     .option("--time-zone <name>", "time zone of the days, such as Europe/Berlin", "UTC")
     .action(async (options: MerchantOptions & NamedRule & { days: number; timeZone: string }) => {

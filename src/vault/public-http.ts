@@ -167,7 +167,10 @@ function fileRoute(file: BrowserFile, caching: string): Route {
 
 async function answerFrame(vault: PublicHttp, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { embedders } = loadPolicy(vault.grantKeys, request);
-  response.setHeader("Content-Security-Policy", framePolicyHeader(embedders, vault.files.frameStyleSource));
+  response.setHeader(
+    "Content-Security-Policy",
+    policyHeader(embedders, `style-src ${vault.files.frameStyleSource}`, "connect-src 'self'"),
+  );
   response.setHeader("Permissions-Policy", "camera=(), geolocation=(), microphone=()");
   response.setHeader("Cross-Origin-Resource-Policy", "cross-origin");
   // A page that requires its embedded documents to opt in refuses a frame without this header.
@@ -187,7 +190,7 @@ function queryOf({ url = "" }: IncomingMessage): URLSearchParams {
  */
 async function answerRelay(vault: PublicHttp, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { embedders, serviceOrigin } = loadPolicy(vault.grantKeys, request);
-  response.setHeader("Content-Security-Policy", relayPolicyHeader(embedders, serviceOrigin));
+  response.setHeader("Content-Security-Policy", policyHeader(embedders, `frame-src ${serviceOrigin}`));
   response.setHeader("Cross-Origin-Resource-Policy", "cross-origin");
   sendFile(vault.files.renderRelay(embedders, serviceOrigin), request, response, embedders.length === 0 ? 403 : 200);
 }
@@ -219,29 +222,12 @@ function ancestorsOf(embedders: Embedders): string[] {
   return [`frame-ancestors ${embedders.length === 0 ? "'none'" : embedders.join(" ")}`];
 }
 
-/**
- * Returns the frame's Content-Security-Policy: its own style, files of the vault's origin, and no way to write HTML.
- */
-function framePolicyHeader(embedders: Embedders, styleSource: string): string {
+/** Returns the Content-Security-Policy of a page: files of the vault's origin, `sources`, and no way to write HTML. */
+function policyHeader(embedders: Embedders, ...sources: string[]): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
-    `style-src ${styleSource}`,
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "require-trusted-types-for 'script'",
-    "trusted-types 'none'",
-    ...ancestorsOf(embedders),
-  ].join("; ");
-}
-
-/** Returns the relay page's Content-Security-Policy: its own script, and the service's page in it. */
-function relayPolicyHeader(embedders: Embedders, serviceOrigin: string): string {
-  return [
-    "default-src 'none'",
-    "script-src 'self'",
-    `frame-src ${serviceOrigin}`,
+    ...sources,
     "base-uri 'none'",
     "form-action 'none'",
     "require-trusted-types-for 'script'",

@@ -3,7 +3,7 @@ import { useMutation } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
 import { Button } from "../parts/button.tsx";
-import { Mark } from "../parts/mark.tsx";
+import { Entrance } from "../parts/entrance.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { codeOf } from "../rpc.ts";
 
@@ -13,29 +13,23 @@ export function AlertAddressPage() {
   const { data, error, isPending, mutate } = useMutation(SignInService.method.confirmAlertAddress);
   const mayWork = !data && codeOf(error) !== "not_found";
   return (
-    <main className="lone">
-      <div className="lone-box">
-        <span className="brand">
-          <Mark /> Switchyard
-        </span>
-        <h1>Alerts by mail</h1>
-        <Refusal error={error} />
-        <div aria-live="polite">
-          {data && (
-            <p>
-              <bdi>{data.address}</bdi> now gets the alerts of <bdi>{data.merchantName}</bdi>. You can close this page.
-            </p>
-          )}
-          {mayWork && <p>Confirm that alerts about payments may be sent to your address.</p>}
-        </div>
-        {mayWork && (
-          <div>
-            <Button kind="main" isPending={isPending} onPress={() => mutate({ token })}>
-              Confirm
-            </Button>
-          </div>
+    <Entrance title="Alerts by mail">
+      <Refusal error={error} />
+      <div aria-live="polite">
+        {data && (
+          <p>
+            <bdi>{data.address}</bdi> now gets the alerts of <bdi>{data.merchantName}</bdi>. You can close this page.
+          </p>
         )}
+        {mayWork && <p>Confirm that alerts about payments may be sent to your address.</p>}
       </div>
-    </main>
+      {mayWork && (
+        <div>
+          <Button kind="main" isPending={isPending} onPress={() => mutate({ token })}>
+            Confirm
+          </Button>
+        </div>
+      )}
+    </Entrance>
   );
 }

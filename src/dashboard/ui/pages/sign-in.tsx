@@ -8,8 +8,8 @@ import { PasskeyService } from "../../../../gen/dashboard/v1/passkeys_pb.ts";
 import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
 import { answerByPasskey } from "../parts/ask-passkey.ts";
 import { Button } from "../parts/button.tsx";
+import { Entrance } from "../parts/entrance.tsx";
 import { DataForm, Field } from "../parts/field.tsx";
-import { Mark } from "../parts/mark.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 
 export function SignInPage() {
@@ -41,35 +41,29 @@ export function SignInPage() {
     onSuccess: goOn,
   });
   return (
-    <main className="lone">
-      <div className="lone-box">
-        <span className="brand">
-          <Mark /> Switchyard
-        </span>
-        <h1>Sign in</h1>
-        <DataForm onData={(fields) => submit(fields).catch(() => {})}>
-          <Refusal error={signIn.error ?? byPasskey.error} />
-          <Field label="E-mail" name="email" type="email" autoComplete="username" isRequired autoFocus />
-          <Field label="Password" name="password" type="password" autoComplete="current-password" isRequired />
-          {needsCode && (
-            <Field
-              label="Code"
-              hint="The six digits that your authenticator app shows."
-              name="code"
-              inputMode="numeric"
-              autoComplete="one-time-code"
-              isRequired
-              autoFocus
-            />
-          )}
-          <Button kind="main" type="submit" isPending={signIn.isPending}>
-            {signIn.isPending ? "Signing in …" : "Sign in"}
-          </Button>
-          <Button onPress={() => byPasskey.mutate()} isPending={byPasskey.isPending}>
-            Use a passkey
-          </Button>
-        </DataForm>
-      </div>
-    </main>
+    <Entrance title="Sign in">
+      <DataForm onData={(fields) => submit(fields).catch(() => {})}>
+        <Refusal error={signIn.error ?? byPasskey.error} />
+        <Field label="E-mail" name="email" type="email" autoComplete="username" isRequired autoFocus />
+        <Field label="Password" name="password" type="password" autoComplete="current-password" isRequired />
+        {needsCode && (
+          <Field
+            label="Code"
+            hint="The six digits that your authenticator app shows."
+            name="code"
+            inputMode="numeric"
+            autoComplete="one-time-code"
+            isRequired
+            autoFocus
+          />
+        )}
+        <Button kind="main" type="submit" isPending={signIn.isPending}>
+          {signIn.isPending ? "Signing in …" : "Sign in"}
+        </Button>
+        <Button onPress={() => byPasskey.mutate()} isPending={byPasskey.isPending}>
+          Use a passkey
+        </Button>
+      </DataForm>
+    </Entrance>
   );
 }
