@@ -97,6 +97,8 @@ it("makes one order of a paid cart, takes no second payment of it, and refunds i
   await page.getByText("Thank you: order").waitFor();
   expect(await orders()).toMatchObject([paidOrder(49)]);
   expect(await payments.getSession(sessionId)).toMatchObject({ status: "SUCCEEDED", orderRef: collectionId });
+  // The guide's widget in Medusa's admin links to the session.
+  expect(await orders()).toMatchObject([{ payment_collections: [{ payments: [{ data: { sessionId } }] }] }]);
   await expect(medusa.openSession(cartId)).rejects.toThrow(undeleted);
 
   const payment = paymentOf((await orders())[0]);
