@@ -62,8 +62,7 @@ function checksumOf(random: string): string {
   return text;
 }
 
-export type KeyHolder = MerchantSettings &
-  MerchantCells & { readonly kind: KeyKind };
+export type KeyHolder = MerchantSettings & MerchantCells & { readonly kind: KeyKind };
 
 const selectKeyHolder = readOf(
   {

@@ -76,7 +76,7 @@ const refusal = (call: Promise<unknown>) =>
     (error: Error & { code?: string }) => `${error.code} ${error.message}`,
   );
 
-type Asked = { readonly refuses?: boolean; readonly repeated?: boolean };
+type Asked = { readonly refuses?: boolean; readonly repeated?: boolean; readonly isTaken?: boolean };
 const notClaimed = { id: null, reason: "the session cannot be claimed" };
 
 describe("app.claim()", () => {
@@ -99,27 +99,35 @@ describe("app.claim()", () => {
   it.each([
     ["as the page was allowed", "'pk https://shop.example'", {}, []],
     ["with an order that may be repeated", "'pk https://shop.example'", { refuses: true, repeated: true }, []],
+    ["of an order that no other session has", "'pk https://shop.example'", { refuses: true }, []],
     [
-      "of an order that is refused by now",
+      "of an order that another session has by now",
       "'pk https://shop.example'",
-      { refuses: true },
+      { refuses: true, isTaken: true },
       ["the settings have changed"],
     ],
     ["with another key", "'old https://shop.example'", {}, ["the settings have changed"]],
     ["with another origin", "'pk'", {}, ["the settings have changed"]],
-  ])("claims a session %s", async (_, settings, { refuses = false, repeated = false }: Asked, reasons) => {
-    const run = await idle(repeated);
-    await run(`INSERT INTO merchant_settings (merchant_id, session_lifetime_ms, publishable_key, checkout_origins, repeated_orders)
+  ])(
+    "claims a session %s",
+    async (_, settings, { refuses = false, repeated = false, isTaken = false }: Asked, reasons) => {
+      const run = await idle(repeated);
+      await run(`INSERT INTO merchant_settings (merchant_id, session_lifetime_ms, publishable_key, checkout_origins, repeated_orders)
       SELECT merchant_id, 1800000, 'pk', '{https://shop.example}', '${refuses ? "REFUSE" : "WARN"}' FROM payment_session WHERE id = $session`);
-    const { rows } = await run(claiming().replace(/NULL\)$/, `NULL, ${settings})`));
-    expect(rows.flatMap(({ reason }) => reason ?? [])).toEqual(reasons);
-    const { rows: found } = await run(
-      "SELECT s.phase, count(a.id)::int AS attempts FROM payment_session s LEFT JOIN attempt a ON a.session_id = s.id WHERE s.id = $session GROUP BY 1",
-    );
-    expect(found).toEqual([
-      reasons.length === 0 ? { phase: "PROCESSING", attempts: 1 } : { phase: "IDLE", attempts: 0 },
-    ]);
-  });
+      if (isTaken)
+        await run(
+          `INSERT INTO app.order_winner SELECT merchant_id, order_ref, '${v7()}' FROM payment_session WHERE id = $session`,
+        );
+      const { rows } = await run(claiming().replace(/NULL\)$/, `NULL, ${settings})`));
+      expect(rows.flatMap(({ reason }) => reason ?? [])).toEqual(reasons);
+      const { rows: found } = await run(
+        "SELECT s.phase, count(a.id)::int AS attempts FROM payment_session s LEFT JOIN attempt a ON a.session_id = s.id WHERE s.id = $session GROUP BY 1",
+      );
+      expect(found).toEqual([
+        reasons.length === 0 ? { phase: "PROCESSING", attempts: 1 } : { phase: "IDLE", attempts: 0 },
+      ]);
+    },
+  );
 
   it("leaves the session open if its attempt cannot be stored", async () => {
     const run = await idle();
