@@ -69,8 +69,7 @@ describe.each([
 
   it("opens with no byte changed", () => {
     const changed = findAcceptedChanges(text, (candidate) => openAppleToken(candidate, check));
-    expect(changed).toEqual({ tried: expect.any(Number), accepted: [] });
-    expect(changed.tried).toBeGreaterThan(text.length * 0.9);
+    expect(changed).toEqual({ tried: text.length, accepted: [] });
   });
 });
 
@@ -175,6 +174,16 @@ describe("a token of an authority of our own", async () => {
       "chain",
       "a leaf of another intermediate of the same name",
       async () => made({}, await under({ leafIssuer: foreign.intermediate })),
+    ],
+    [
+      "chain",
+      "a leaf that names another issuer",
+      async () => {
+        const leafIssuer = { ...authority.root, privateKey: authority.intermediate.privateKey };
+        const other = await under({ leafIssuer });
+        const certificates = [other.certificates.leaf, authority.certificates.intermediate];
+        return made({ certificates }, other);
+      },
     ],
     ["chain", "a leaf that ended before", async () => made({}, await under({ leafEndsAt: past }))],
     ["chain", "an intermediate that ended before", async () => made({}, await under({ intermediateEndsAt: past }))],

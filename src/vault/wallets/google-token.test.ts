@@ -66,8 +66,7 @@ describe.each([
 
   it("opens with no byte changed", () => {
     const changed = findAcceptedChanges(rawToken, (candidate) => openGoogleToken(candidate, check));
-    expect(changed).toEqual({ tried: expect.any(Number), accepted: [] });
-    expect(changed.tried).toBeGreaterThan(rawToken.length * 0.9);
+    expect(changed).toEqual({ tried: rawToken.length, accepted: [] });
   });
 });
 
