@@ -5,7 +5,6 @@ import { probeNames } from "../platform/gateway-facts.ts";
 import type { MerchantId, SessionId } from "../platform/ids.ts";
 import type { GatewayReply } from "../platform/outbound-http.ts";
 import { Secret } from "../platform/secrets.ts";
-import type { WalletOrder } from "../platform/wallet-order.ts";
 
 /** A requirement of a card request beyond a JSON body in which each part of the card is a whole value. */
 export type ForwardFeature =
@@ -34,7 +33,7 @@ export type NewVaultSession = {
   readonly checkoutOrigins: readonly string[];
   readonly expiresAt: Date;
   /** What a wallet may pay; without it the session is for cards only. */
-  readonly order?: WalletOrder | undefined;
+  readonly order?: { readonly orderRef: string; readonly amountMinor: number; readonly currency: string } | undefined;
 };
 
 /** The vault object of a session. Its members depend on the mode, and only the widget and the vault read them. */
@@ -48,9 +47,6 @@ export type CardDigits = {
   readonly firstDigits: string;
 };
 
-/** The wallet that gave a card, if one did, and the network of its number. */
-export type WalletOfToken = TokenWallet & { readonly network: string };
-
 export type TokenCheck = {
   /** `unknown` if the vault cannot be reached, `code_missing` of a stored card before its security code. */
   readonly state: "unused" | "not_found" | "expired" | "used" | "code_missing" | "unknown";
@@ -58,8 +54,8 @@ export type TokenCheck = {
   readonly card?: CardDigits | undefined;
   /** The fingerprint of its card; an outside vault makes none. */
   readonly fingerprint?: CardFingerprint | undefined;
-  /** By what its token says, also where the vault does not answer. */
-  readonly wallet?: WalletOfToken | undefined;
+  /** The wallet that gave its card, if one did: by what the token says, also where the vault does not answer. */
+  readonly wallet?: (TokenWallet & { readonly network: string }) | undefined;
 };
 
 /** One environment's vault: lets a page tokenize for a session, sends cards to gateways, and forgets them. */

@@ -20,7 +20,7 @@ export type Card = {
   readonly wallet?: CardOfWallet | undefined;
 };
 
-export type CardOfWallet = TokenWallet & {
+type CardOfWallet = TokenWallet & {
   /** Base64; networks accept it once. */
   readonly cryptogram?: string | undefined;
   /** Not every network gives one. */

@@ -54,7 +54,7 @@ export type VaultConfig = {
 };
 
 /** Certificates in PEM that may sign tokens as Apple does, and root keys in Google's own form. */
-export type WalletTestRoots = { readonly apple: readonly string[]; readonly google: string };
+type WalletTestRoots = { readonly apple: readonly string[]; readonly google: string };
 
 export type VaultEnvironment = {
   readonly environment: EnvironmentName;

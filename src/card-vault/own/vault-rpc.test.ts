@@ -4,6 +4,7 @@ import { createStrictLog } from "../../dev/testing/strict-log.ts";
 import { makeCardToken } from "../../platform/card-token.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { verifyFramePolicy, verifySessionGrant } from "../../platform/service-token.ts";
+import { orderHashOf } from "../../platform/wallet-order.ts";
 import { openSelfHostedVault } from "./vault-rpc.ts";
 
 const { privateKey, publicKey } = generateKeyPairSync("ed25519");
@@ -20,7 +21,8 @@ afterAll(() => vault.close());
 
 // On a whole second: half a second later is still within it.
 const expiresAt = new Date(Math.ceil(Date.now() / 1_000) * 1_000 + 60_000);
-const sessionOf = (change: { sessionId?: string; checkoutOrigins?: string[]; expiresAt?: Date } = {}) =>
+type Order = { orderRef: string; amountMinor: number; currency: string };
+const sessionOf = (change: { sessionId?: string; checkoutOrigins?: string[]; expiresAt?: Date; order?: Order } = {}) =>
   vault.openSession({
     sessionId: "01890a5d-ac96-774b-bcce-b302099a8057",
     merchantId: "0110c853-1d09-52d8-d73e-1194e95b5f19",
@@ -39,6 +41,27 @@ describe("openSelfHostedVault().describe()", () => {
     expect(grants.map((grant) => grant?.session)).toEqual([
       "ps_01h455vb4pex5vsknk084sn02q",
       "ps_01h455vb4pex5vsknk084sn02r",
+    ]);
+  });
+
+  it("signs the order that a wallet may pay, and for a session without one a grant for cards alone", async () => {
+    const order = { orderRef: "order-1", amountMinor: 4_900, currency: "EUR" };
+    const [plain, ...others] = [
+      await sessionOf(),
+      await sessionOf({ order }),
+      await sessionOf({ order: { ...order, orderRef: "order-2" } }),
+      await sessionOf({ order, sessionId: "01890a5d-ac96-774b-bcce-b302099a8058" }),
+    ].map(({ sdkAuthorization, profileId }) => ({
+      order: verifySessionGrant(keys, sdkAuthorization!)?.order,
+      profileId,
+    }));
+    expect(plain!.order).toBeUndefined();
+    const hashOf = (orderRef: string) => orderHashOf(plain!.profileId!, orderRef);
+    expect(others.map(({ order: signed }) => signed)).toEqual([
+      { hash: hashOf("order-1"), amountMinor: 4_900, currency: "EUR" },
+      { hash: hashOf("order-2"), amountMinor: 4_900, currency: "EUR" },
+      // Of the same order, in another session.
+      { hash: hashOf("order-1"), amountMinor: 4_900, currency: "EUR" },
     ]);
   });
 

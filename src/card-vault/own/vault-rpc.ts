@@ -24,12 +24,14 @@ import {
   signSessionGrant,
 } from "../../platform/service-token-signing.ts";
 import { type Tracing, untraced } from "../../platform/telemetry.ts";
+import { orderHashOf, type WalletOrder } from "../../platform/wallet-order.ts";
 import type {
   CardForwarder,
   CardVault,
   Forwarding,
   ForwardReply,
   ForwardRequest,
+  NewVaultSession,
   StoredCardVault,
   TokenCheck,
 } from "../card-vault.ts";
@@ -304,7 +306,7 @@ function openSessionWith(vault: { signing: SigningKey; origin: string; apiOrigin
     const profileId = encodeId("mer", session.merchantId);
     const origins = session.checkoutOrigins;
     const expiresAt = new Date(session.expiresAt.getTime() + graceMs);
-    const { order } = session;
+    const order = session.order && orderOf(profileId, session.order);
     const grant = { session: encodeId("ps", session.sessionId), profile: profileId, origins, expiresAt, order };
     return {
       mode: "self_hosted",
@@ -316,6 +318,13 @@ function openSessionWith(vault: { signing: SigningKey; origin: string; apiOrigin
       framePolicy: framePolicyOf({ origins, expiresAt: new Date(session.expiresAt.getTime() + vaultGraceMs) }),
     };
   };
+}
+
+function orderOf(
+  merchantId: string,
+  { orderRef, amountMinor, currency }: NonNullable<NewVaultSession["order"]>,
+): WalletOrder {
+  return { hash: orderHashOf(merchantId, orderRef), amountMinor, currency };
 }
 
 /**

@@ -89,7 +89,7 @@ async function issueWithKey(of: CertificateOf): Promise<Issuer> {
   return { certificate: await issue(publicKey, of.issuer?.privateKey ?? privateKey, of), privateKey };
 }
 
-export function pemOf(certificate: Certificate): string {
+function pemOf(certificate: Certificate): string {
   return new X509Certificate(derOf(certificate)).toString();
 }
 

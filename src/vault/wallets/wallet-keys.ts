@@ -19,7 +19,7 @@ import { retiringKeyDays } from "../vault-limits.ts";
 import { makeSigningRequest, readAppleCertificate } from "./apple-certificate.ts";
 import type { DecryptionKey } from "./token-parts.ts";
 
-export type WalletKeyState = "STAGED" | "ACTIVE" | "RETIRING" | "DROPPED";
+type WalletKeyState = "STAGED" | "ACTIVE" | "RETIRING" | "DROPPED";
 
 /** A key without its private half. */
 export type WalletKey = {

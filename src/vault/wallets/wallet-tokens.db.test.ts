@@ -326,6 +326,21 @@ describe("W4: a message of a wallet", () => {
   });
 });
 
+describe("a vault that lacks the key of the wallet ring", () => {
+  it("starts, says which key is missing, and takes cards alone", async () => {
+    const lines: string[] = [];
+    const other = { ...test, walletRing: { current: "other", keys: { other: Buffer.alloc(32, 1) } } };
+    const logger = createStrictLog((line) => void lines.push(line));
+    const started = await startVault({ ...fixture.config, environments: [other, live], logger });
+    await started.close();
+    const logged = lines.map((line) => JSON.parse(line)).filter(({ level }) => level >= 50);
+    expect(logged).toMatchObject([{ problem: "1 is not in the file of SWITCHYARD_TEST_VAULT_KEYS_FILE" }]);
+    const asked = { wallet: "apple_pay", token: await appleToken() };
+    await expect(call(other, asked)).rejects.toMatchObject({ code: "wallet_unavailable" });
+    await expect(call({ ...test, walletRing: undefined }, asked)).rejects.toMatchObject({ code: "wallet_unavailable" });
+  });
+});
+
 // The goal of the design: 50 ms of CPU for 95 of 100, of which the CMS takes most.
 it("takes at most 50 ms of CPU for 95 of 100 tokens of Apple's", async () => {
   const tokens = await Promise.all(Array.from({ length: 100 }, () => appleToken()));
