@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 
 /**
- * Returns how many changed texts were tried, and those that `open` accepted. A text that is another spelling of the same JSON
+ * Returns how many changed texts were tried, and those that `open` accepted, or failed to refuse by a check. A text that is another spelling of the same JSON
  * is no change: inner texts, which are signed, are compared by letter.
  */
 export function findAcceptedChanges(
@@ -19,7 +19,9 @@ export function findAcceptedChanges(
     tried++;
     try {
       open(changed);
-    } catch {
+    } catch (error) {
+      // Whatever else is thrown would be an error of ours.
+      if (!["RefusedToken", "DomainError"].includes((error as Error).name)) accepted.push(`${at}: ${String(error)}`);
       continue;
     }
     if (!isDeepStrictEqual(JSON.parse(changed), original)) accepted.push(`${at}: ${text.slice(at, at + 1)} as ${code}`);
