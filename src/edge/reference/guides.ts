@@ -94,6 +94,7 @@ export const guideGroups: readonly { readonly readers: string; readonly guides: 
       guide("nats.md", "NATS", "Set up streams and accounts."),
       guide("webhook-operations.md", "Running webhooks", "Set up mail and streams for the workers that send webhooks."),
       guide("vault.md", "Card vaults", "Choose and run a vault."),
+      guide("wallets.md", "Keys and tokens of wallets", "Replace a key of Apple Pay or Google Pay."),
       guide("external-vault.md", "External vault", "Keep cards in a vault of somebody else."),
       guide("backup.md", "Backup and restore", "Back up, restore, and rehearse both."),
       guide("retention.md", "Erasure and retention", "Erase a customer, and choose how long data is kept."),

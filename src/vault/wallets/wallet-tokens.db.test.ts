@@ -255,9 +255,12 @@ describe("W2: a test root", () => {
 
   it("opens nothing in a demo's live, whose gateways are emulators", async () => {
     const demo = { ...live, testCards: new Set([listedCard]), sandboxHosts: ["127.0.0.1:1"] };
-    await expect(call(demo, { wallet: "apple_pay", token: await appleToken() })).rejects.toMatchObject({
-      code: "wallet_not_enabled",
-    });
+    await vault.activate(live, "apple_pay");
+    const asked = { wallet: "apple_pay", token: await appleToken() };
+    await expect(call(demo, asked)).rejects.toMatchObject({ code: "wallet_not_enabled" });
+    // Its own live has the key, and refuses the token for its root.
+    await expect(call(live, asked)).rejects.toMatchObject({ code: "wallet_token_invalid" });
+    await vault.activate(test, "apple_pay");
   });
 });
 
