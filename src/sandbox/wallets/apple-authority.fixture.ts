@@ -11,7 +11,17 @@ import {
   randomBytes,
   X509Certificate,
 } from "node:crypto";
-import { Integer, Null, ObjectIdentifier, OctetString, UTCTime, Utf8String } from "asn1js";
+import {
+  Constructed,
+  fromBER,
+  Integer,
+  Null,
+  ObjectIdentifier,
+  OctetString,
+  Sequence,
+  UTCTime,
+  Utf8String,
+} from "asn1js";
 import {
   AlgorithmIdentifier,
   Attribute,
@@ -49,13 +59,18 @@ const day = 24 * 3_600_000;
 /** A certificate with its private key. */
 export type Issuer = { readonly certificate: Certificate; readonly privateKey: CryptoKey };
 
+/** What stands in a signature as a certificate. */
+export type SentCertificate = Pick<Certificate, "toSchema">;
+
 type CertificateOf = {
   readonly name: string;
   readonly userId?: string | undefined;
   /** Signs it; undefined for a root, which signs itself. */
   readonly issuer?: Issuer | undefined;
   readonly isCa?: boolean;
-  readonly extension?: { readonly oid: string; readonly value: Uint8Array } | undefined;
+  readonly extensions?: readonly { readonly oid: string; readonly value: Uint8Array }[];
+  /** An attribute of its subject, beside its name. */
+  readonly attribute?: string | undefined;
   readonly from?: Date;
   readonly to?: Date;
 };
@@ -71,12 +86,13 @@ async function issue(publicKey: CryptoKey, signingKey: CryptoKey, of: Certificat
     certificate.subject.typesAndValues.push(new AttributeTypeAndValue({ type, value: new Utf8String({ value }) }));
   if (of.userId !== undefined) named(oids.userId, of.userId);
   named(oids.commonName, of.name);
+  if (of.attribute !== undefined) named(of.attribute, "x");
   certificate.issuer = of.issuer?.certificate.subject ?? certificate.subject;
   certificate.notBefore.value = of.from ?? new Date(Date.now() - 365 * day);
   certificate.notAfter.value = of.to ?? new Date(Date.now() + 365 * day);
   const constraints = new BasicConstraints({ cA: of.isCa ?? false });
   const extensions = [{ oid: oids.basicConstraints, value: new Uint8Array(constraints.toSchema().toBER()) }];
-  certificate.extensions = [...extensions, ...(of.extension ? [of.extension] : [])].map(
+  certificate.extensions = [...extensions, ...(of.extensions ?? [])].map(
     ({ oid, value }) => new Extension({ extnID: oid, critical: false, extnValue: new Uint8Array(value).buffer }),
   );
   await certificate.subjectPublicKeyInfo.importKey(publicKey);
@@ -103,7 +119,14 @@ export type AuthorityChange = {
   readonly root?: Issuer;
   readonly leafOid?: string | undefined;
   readonly intermediateOid?: string | undefined;
+  /** A second extension of the leaf. */
+  readonly leafOidToo?: string;
+  /** An attribute of the leaf's subject. */
+  readonly leafAttribute?: string;
   readonly intermediateIsCa?: boolean;
+  /** The start of the leaf's certificate, and of the intermediate's. */
+  readonly leafStartsAt?: Date;
+  readonly intermediateStartsAt?: Date;
   /** The end of the leaf's certificate, of the intermediate's, or of the root's. */
   readonly leafEndsAt?: Date;
   readonly intermediateEndsAt?: Date;
@@ -132,7 +155,9 @@ export type TokenChange = {
   readonly transactionId?: Buffer;
   /** How many signers it has: one. */
   readonly signers?: number;
-  readonly certificates?: readonly Certificate[];
+  readonly certificates?: readonly SentCertificate[];
+  /** The algorithm of digest and signature. */
+  readonly hash?: string;
   /** The digest of the content in the signed attributes. */
   readonly digest?: Buffer;
   /** Members of the decrypted content. */
@@ -156,21 +181,23 @@ export class AppleAuthority {
 
   static async create(change: AuthorityChange = {}): Promise<AppleAuthority> {
     const { leafOid = oids.paymentLeaf, intermediateOid = oids.applicationIntermediate } = change;
-    const ends = (to: Date | undefined) => (to === undefined ? {} : { to });
+    const ends = (to: Date | undefined, from?: Date) => ({ ...(to && { to }), ...(from && { from }) });
+    const extension = (oid: string) => ({ oid, value: derNull });
     const root =
       change.root ?? (await issueWithKey({ name: "Emulated Root CA", isCa: true, ...ends(change.rootEndsAt) }));
     const intermediate = await issueWithKey({
       name: "Emulated Application Integration CA",
       issuer: root,
       isCa: change.intermediateIsCa ?? true,
-      extension: { oid: intermediateOid, value: derNull },
-      ...ends(change.intermediateEndsAt),
+      extensions: [extension(intermediateOid)],
+      ...ends(change.intermediateEndsAt, change.intermediateStartsAt),
     });
     const leaf = await issueWithKey({
       name: "emulated-payment-signer",
       issuer: change.leafIssuer ?? intermediate,
-      extension: { oid: leafOid, value: derNull },
-      ...ends(change.leafEndsAt),
+      extensions: [leafOid, ...(change.leafOidToo ? [change.leafOidToo] : [])].map(extension),
+      attribute: change.leafAttribute,
+      ...ends(change.leafEndsAt, change.leafStartsAt),
     });
     return new AppleAuthority(root, intermediate, leaf);
   }
@@ -203,7 +230,7 @@ export class AppleAuthority {
       name: `Apple Pay Payment Processing:${recipient}`,
       userId: change.userId ?? recipient,
       issuer: this.#intermediate,
-      extension: { oid: oids.merchantHash, value: new Uint8Array(new Utf8String({ value: hash }).toBER()) },
+      extensions: [{ oid: oids.merchantHash, value: new Uint8Array(new Utf8String({ value: hash }).toBER()) }],
       ...(change.from && { from: change.from }),
       ...(change.to && { to: change.to }),
     });
@@ -262,7 +289,7 @@ export class AppleAuthority {
 
   async #sign(
     content: Buffer,
-    { signedAt = new Date(), signers = 1, digest, certificates }: TokenChange,
+    { signedAt = new Date(), signers = 1, digest, certificates, hash = "SHA-256" }: TokenChange,
   ): Promise<Buffer> {
     const { certificate, privateKey } = this.#leaf;
     const attribute = (type: string, value: object) => new Attribute({ type, values: [value] });
@@ -287,13 +314,27 @@ export class AppleAuthority {
       encapContentInfo: new EncapsulatedContentInfo({ eContentType: oids.data }),
       digestAlgorithms: [new AlgorithmIdentifier({ algorithmId: oids.sha256, algorithmParams: new Null() })],
       signerInfos: Array.from({ length: signers }, signer),
-      certificates: [...(certificates ?? [certificate, this.#intermediate.certificate])],
+      certificates: [...(certificates ?? [certificate, this.#intermediate.certificate])] as Certificate[],
     });
-    for (let at = 0; at < signers; at++) await signed.sign(privateKey, at, "SHA-256", new Uint8Array(content).buffer);
+    for (let at = 0; at < signers; at++) await signed.sign(privateKey, at, hash, new Uint8Array(content).buffer);
     signed.digestAlgorithms.splice(1);
     const info = new ContentInfo({ contentType: oids.signedData, content: signed.toSchema(true) });
     return Buffer.from(info.toSchema().toBER());
   }
+}
+
+/**
+ * Returns bytes that a reader of DER takes for a certificate with an extension, and a reader that looks for PEM first for
+ * the given certificate, which lacks it.
+ */
+export function disguise(certificate: Certificate, oid: string): SentCertificate {
+  const extension = new Sequence({ value: [new ObjectIdentifier({ value: oid })] });
+  const idBlock = { tagClass: 3, tagNumber: 3 };
+  const extensions = new Constructed({ idBlock, value: [new Sequence({ value: [extension] })] });
+  const names = [new Null(), certificate.serialNumber, new Null(), certificate.issuer.toSchema()];
+  const hidden = new OctetString({ valueHex: new Uint8Array(Buffer.from(`\n${pemOf(certificate)}`)).buffer });
+  const bytes = new Sequence({ value: [new Sequence({ value: [...names, extensions] }), hidden] }).toBER();
+  return { toSchema: () => fromBER(bytes).result as Sequence };
 }
 
 function encrypt(content: string, publicKey: KeyObject, recipient: string) {

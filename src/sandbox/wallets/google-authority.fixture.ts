@@ -28,6 +28,8 @@ export type GooglePayment = {
 /** What a token has otherwise than Google's. */
 export type GoogleTokenChange = {
   readonly intermediateEndsAt?: Date;
+  /** For which the intermediate key is signed. */
+  readonly intermediateProtocol?: string;
   /** Signs the intermediate key, in place of the root. */
   readonly root?: KeyObject;
   readonly messageEndsAt?: Date;
@@ -38,6 +40,8 @@ export type GoogleTokenChange = {
   readonly tag?: Buffer;
   /** Signs the message, in place of the intermediate key. */
   readonly signer?: KeyObject;
+  /** Cuts what is signed of the message otherwise. */
+  readonly partsOf?: (parts: readonly string[]) => readonly string[];
   readonly token?: object;
 };
 
@@ -81,8 +85,12 @@ export class GoogleAuthority {
       keyValue: spkiOf(this.#intermediate.publicKey).toString("base64"),
       keyExpiration: String(intermediateEndsAt.getTime()),
     });
-    const ofKey = signParts(["Google", "ECv2", signedKey], change.root ?? this.#root.privateKey);
-    const ofMessage = ["Google", `merchant:${recipient}`, "ECv2", signedMessage];
+    const ofKey = signParts(
+      ["Google", change.intermediateProtocol ?? "ECv2", signedKey],
+      change.root ?? this.#root.privateKey,
+    );
+    const { partsOf = (parts) => parts } = change;
+    const ofMessage = partsOf(["Google", `merchant:${recipient}`, "ECv2", signedMessage]);
     return JSON.stringify({
       signature: signParts(ofMessage, change.signer ?? this.#intermediate.privateKey),
       intermediateSigningKey: { signedKey, signatures: [ofKey] },

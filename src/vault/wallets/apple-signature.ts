@@ -1,6 +1,7 @@
 /**
  * Checks who signed a token of Apple Pay: CMS (RFC 5652) with one signer, whose certificate an intermediate of a trusted
- * root has issued. Every field that no signature covers has one value.
+ * root has issued. Outside the certificates every field that no signature covers has one value; of a certificate counts what
+ * its own signature covers, read from the same bytes.
  */
 import { verify, X509Certificate } from "node:crypto";
 import { sha256 } from "../../platform/secrets.ts";
@@ -78,7 +79,10 @@ function readCertificate({ raw }: Element) {
   const explicit = more.find(({ tag }) => tag === tags.context3);
   const extensions = explicit ? childrenOf(childrenOf(explicit, tags.context3)[0], tags.sequence) : [];
   const name = derOf(tags.sequence, encodeElement(existing(issuer)), encodeElement(existing(serial)));
-  return { x509: new X509Certificate(raw), extensions, name };
+  const x509 = new X509Certificate(raw);
+  // Node looks for PEM first, anywhere in the bytes: both readers must have read the same certificate.
+  insist(x509.raw.equals(raw));
+  return { x509, extensions, name };
 }
 
 function hasOid(extensions: readonly Element[], oid: Buffer): boolean {

@@ -1,7 +1,12 @@
 import { createHash, createPrivateKey, generateKeyPairSync, X509Certificate } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { bindingOf, orderHashOf } from "../../platform/wallet-order.ts";
-import { AppleAuthority, type ApplePayment, type TokenChange } from "../../sandbox/wallets/apple-authority.fixture.ts";
+import {
+  AppleAuthority,
+  type ApplePayment,
+  disguise,
+  type TokenChange,
+} from "../../sandbox/wallets/apple-authority.fixture.ts";
 import { appleRoot } from "./apple-root.ts";
 import { type AppleCheck, openAppleToken } from "./apple-token.ts";
 import { findAcceptedChanges } from "./single-byte-changes.fixture.ts";
@@ -69,7 +74,10 @@ describe.each([
 
   it("opens with no byte changed", () => {
     const changed = findAcceptedChanges(text, (candidate) => openAppleToken(candidate, check));
-    expect(changed).toEqual({ tried: text.length, accepted: [] });
+    expect(changed.accepted).toEqual([]);
+    const { header, data, signature } = paymentData;
+    const encoded = [data, signature, header.ephemeralPublicKey, header.publicKeyHash, header.transactionId];
+    expect(changed.tried).toBeGreaterThan(text.length + encoded.join("").length / 2);
   });
 });
 
@@ -125,6 +133,9 @@ describe("a token of an authority of our own", async () => {
     AppleAuthority.create({ root: authority.root, ...change });
   const base64 = (text: string) => Buffer.from(text, "base64");
 
+  const soon = new Date(Date.now() + 60_000);
+  const [leafOid, intermediateOid] = ["1.2.840.113635.100.6.29", "1.2.840.113635.100.6.2.14"];
+
   /** For each check of the design, in its order: a token that breaks this rule and no other. */
   const forgeries: readonly [check: string, what: string, make: () => Promise<string>][] = [
     ["wallet_not_supported", "another version", () => made({ token: { version: "RSA_v1" } })],
@@ -142,6 +153,25 @@ describe("a token of an authority of our own", async () => {
     ["form", "a signature that is no CMS", () => made({ token: { signature: "AAAA" } })],
     ["form", "no transaction", () => made({ header: { transactionId: undefined } })],
     ["form", "application data of another form", () => made({ header: { applicationData: "x" } })],
+    [
+      "form",
+      "a transaction in capitals",
+      async () => {
+        const { header, ...token } = JSON.parse(await made());
+        return JSON.stringify({ ...token, header: { ...header, transactionId: header.transactionId.toUpperCase() } });
+      },
+    ],
+    ["form", "a digest by SHA-1", () => made({ hash: "SHA-1" })],
+    [
+      "form",
+      "certificates of another purpose, hidden as PEM in what names Apple's",
+      async () => {
+        // As a merchant's own certificate of a processing key, under the authority that issues those.
+        const other = await under({ leafOid: "1.2.840.113635.100.6.32", intermediateOid: "1.2.840.113635.100.6.2.1" });
+        const { leaf, intermediate } = other.certificates;
+        return made({ certificates: [disguise(leaf, leafOid), disguise(intermediate, intermediateOid)] }, other);
+      },
+    ],
     ["signers", "two signers", () => made({ signers: 2 })],
     ["signers", "no signer", () => made({ signers: 0 })],
     [
@@ -155,6 +185,19 @@ describe("a token of an authority of our own", async () => {
       async () => {
         const { leaf } = (await under({})).certificates;
         return made({ certificates: [leaf, authority.certificates.intermediate] });
+      },
+    ],
+    [
+      "leaf",
+      "a leaf whose subject has the purpose",
+      async () => made({}, await under({ leafOid: "1.2.840.113635.100.6.30", leafAttribute: leafOid })),
+    ],
+    [
+      "intermediate",
+      "one certificate that is both",
+      async () => {
+        const other = await under({ leafOidToo: intermediateOid });
+        return made({ certificates: [other.certificates.leaf] }, other);
       },
     ],
     [
@@ -187,6 +230,8 @@ describe("a token of an authority of our own", async () => {
     ],
     ["chain", "a leaf that ended before", async () => made({}, await under({ leafEndsAt: past }))],
     ["chain", "an intermediate that ended before", async () => made({}, await under({ intermediateEndsAt: past }))],
+    ["chain", "a leaf that begins later", async () => made({}, await under({ leafStartsAt: soon }))],
+    ["chain", "an intermediate that begins later", async () => made({}, await under({ intermediateStartsAt: soon }))],
     ["signature", "another digest", () => made({ digest: Buffer.alloc(32) })],
     [
       "signature",
@@ -208,6 +253,7 @@ describe("a token of an authority of our own", async () => {
         });
       },
     ],
+    ["signature", "the application data of another order", () => made({ header: { applicationData: "0".repeat(64) } })],
     ["signature", "application data that was taken away", () => made({ header: { applicationData: undefined } })],
     [
       "signature",
@@ -256,11 +302,23 @@ describe("a token of an authority of our own", async () => {
     ["wallet_not_supported", "the EMV kind of payment", () => made({ content: { paymentDataType: "EMV" } })],
     ["wallet_amount_mismatch", "another amount", () => made({ content: { transactionAmount: 1_998 } })],
     ["wallet_amount_mismatch", "an amount in text", () => made({ content: { transactionAmount: "1999" } })],
+    ["wallet_amount_mismatch", "no currency", () => made({ content: { currencyCode: undefined } })],
+    ["wallet_amount_mismatch", "a currency as a number", () => made({ content: { currencyCode: 978 } })],
+    ["wallet_amount_mismatch", "the digits of another currency", () => made({ content: { currencyCode: "008" } })],
     ["wallet_amount_mismatch", "another currency", () => made({ content: { currencyCode: "840" } })],
   ];
 
   it.each(forgeries)("is refused by %s: %s", async (expected, _, make) => {
     expect(open(await make())).toBe(expected);
+  });
+
+  it.each([
+    ["no minor unit", "JPY", "392"],
+    ["three digits of it", "KWD", "414"],
+    ["no number", "XXX", undefined],
+  ])("is not supported in a currency of %s", async (_, currency, currencyCode) => {
+    const token = await made({ content: { currencyCode } });
+    expect(open(token, { order: { ...order, currency } })).toBe("wallet_not_supported");
   });
 
   it("is refused by the chain once the root has ended", async () => {

@@ -5,6 +5,7 @@
 import { createDecipheriv, createPublicKey, diffieHellman, type X509Certificate } from "node:crypto";
 import { DomainError } from "../../platform/errors.ts";
 import { currencyNumber } from "../../platform/iso-numbers.ts";
+import { isCurrency, isoExponent } from "../../platform/money.ts";
 import { sha256 } from "../../platform/secrets.ts";
 import type { WalletOrder } from "../../platform/wallet-order.ts";
 import { verifyAppleSignature } from "./apple-signature.ts";
@@ -41,6 +42,7 @@ const aheadMaxMs = 60_000;
  */
 export function openAppleToken(text: string, check: AppleCheck): OpenedToken {
   const token = readToken(text);
+  const number = numberOf(check.order.currency);
   const { signedAt } = verifyAppleSignature(token.signature, token.signedContent, check.roots);
   const ageMs = check.now.getTime() - signedAt.getTime();
   if (ageMs > ageMaxMs || ageMs < -aheadMaxMs) throw refused("signing_time");
@@ -52,7 +54,7 @@ export function openAppleToken(text: string, check: AppleCheck): OpenedToken {
   if (key === undefined) throw refused("key");
   const opened = readContent(decrypt(token, key));
   const { currencyCode, transactionAmount } = opened;
-  if (currencyCode !== currencyNumber(check.order.currency) || transactionAmount !== check.order.amountMinor) {
+  if (currencyCode !== number || transactionAmount !== check.order.amountMinor) {
     throw new DomainError("wallet_amount_mismatch", "The wallet has authorized another amount. Start a new payment.");
   }
   return {
@@ -60,6 +62,13 @@ export function openAppleToken(text: string, check: AppleCheck): OpenedToken {
     messageId: token.transactionId.toString("hex"),
     messageEndsAt: new Date(signedAt.getTime() + ageMaxMs),
   };
+}
+
+/** Apple documents the unit of its amounts for no currency of another exponent than 2. */
+function numberOf(currency: string): string {
+  const number = currencyNumber(currency);
+  if (number !== undefined && isCurrency(currency) && isoExponent(currency) === 2) return number;
+  throw new DomainError("wallet_not_supported", "Apple Pay is not supported in this currency.");
 }
 
 type Token = ReturnType<typeof readToken>;
