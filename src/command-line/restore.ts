@@ -43,12 +43,9 @@ function declareCommand(): Command {
       parseTime,
     )
     .action(async (options: Options & { backupTakenAt?: string }) => {
-      const { declareRestore, findConnected } = await import("../oversight/declare-restore.ts");
+      const { declareRestore } = await import("../oversight/declare-restore.ts");
       const sessions = await withoutLimits(ownerUrlOf(options), async (database) => {
-        const connected = await findConnected(database);
-        if (connected.length > 0) {
-          throw new UsageError(`Stop every role first. Connected to this database: ${connected.join(", ")}.`);
-        }
+        await refuseConnected(database);
         const { backupTakenAt } = options;
         return declareRestore(database, { backupTakenAt: backupTakenAt ? new Date(backupTakenAt) : undefined });
       });
@@ -56,6 +53,15 @@ function declareCommand(): Command {
         `${sessions} sessions are in doubt. Start the roles; after a minute the workers begin to query the gateways about them.`,
       ]);
     });
+}
+
+/** Refuses while a process may act on what the restore has lost. */
+async function refuseConnected(database: Database): Promise<void> {
+  const { findConnected } = await import("../oversight/declare-restore.ts");
+  const connected = await findConnected(database);
+  if (connected.length > 0) {
+    throw new UsageError(`Stop every role first. Connected to this database: ${connected.join(", ")}.`);
+  }
 }
 
 function confirmCommand(): Command {
@@ -107,12 +113,15 @@ function accountsCommand(): Command {
 function vaultCommand(): Command {
   const command = describedCommand("drop-wallet-keys", {
     description:
-      "drop every key of Google Pay in a restored vault's database, which no longer knows the messages that were used; register new ones",
+      "drop every key of Google Pay in a vault's database that was restored, or promoted without its last commits, and no longer knows the messages that were used; run it before you start a vault, and register new ones",
     example: "switchyard restore drop-wallet-keys --url postgres://owner@db-vault/switchyard_vault",
   });
   return addOwnerUrl(command).action(async (options: Options) => {
     const { dropKeysAfterRestore } = await import("../platform/wallet-ring.ts");
-    const dropped = await onDatabase(ownerUrlOf(options), dropKeysAfterRestore);
+    const dropped = await onDatabase(ownerUrlOf(options), async (database) => {
+      await refuseConnected(database);
+      return dropKeysAfterRestore(database);
+    });
     const merchants = [...new Set(dropped.map(({ environment, merchantId }) => `${merchantId} (${environment})`))];
     print(options, { keys: dropped.length, merchants }, () => [
       `Dropped ${dropped.length} keys of Google Pay.`,

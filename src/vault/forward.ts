@@ -120,11 +120,11 @@ async function take(
 ): Promise<TakenCard> {
   if (isProbe(request)) return { type: "card", card: probeCardOf(request.connector, new Date()) };
   const taken = await takeCard(database, environment, request.sessionId, request.token);
-  // It may have been kept before this environment took test cards alone.
+  // It may have been kept before this environment took test cards alone; a device's number is none in a demo's live.
   const isRefused =
-    taken.type === "card" &&
-    credentialOf(request.token) !== "NETWORK_TOKEN" &&
-    environment.testCards?.has(taken.card.number) === false;
+    credentialOf(request.token) === "NETWORK_TOKEN"
+      ? environment.environment === "live" && environment.testCards !== undefined
+      : taken.type === "card" && environment.testCards?.has(taken.card.number) === false;
   return isRefused ? { type: "not_found" } : taken;
 }
 

@@ -115,7 +115,6 @@ async function refuseMissingKeys({ database, environments, logger }: VaultConfig
  * it is logged, and its wallet is unavailable.
  */
 async function prepareWallets({ database, environments, logger }: VaultConfig): Promise<void> {
-  if (environments.every(({ walletRing }) => walletRing === undefined)) return;
   try {
     const { anyWalletKey, missingWalletSealingKeys } = await import("./wallets/wallet-keys.ts");
     if (!(await anyWalletKey(database))) return;

@@ -8,7 +8,7 @@ import { DomainError } from "../platform/errors.ts";
 import { deriveKey, hasKeyFor, type KeyRing, seal, sha256, unseal } from "../platform/secrets.ts";
 import { findSealingKeys, type StoredRow, sealForStore, unsealFromStore } from "../platform/store-ring.ts";
 import { type Card, type CardSummary, shownOf } from "./card.ts";
-import { fingerprintOf, type KeptCard, keepCard, releaseCard } from "./card-store.ts";
+import { fingerprintOf, forgetSessions, type KeptCard, keepCard, releaseCard } from "./card-store.ts";
 import type { VaultEnvironment } from "./vault-config.ts";
 import { sessionCountLifetimeMs } from "./vault-limits.ts";
 
@@ -56,7 +56,8 @@ const eraseStatement: Statement = {
 
 /**
  * Stores the card of a token without its security code and forgets the token's session, in one transaction. A repeat for the
- * same session and handle returns the same. Undefined if the vault has no such card any more, or has erased the handle's.
+ * same session and handle returns the same. Undefined if the vault has no such card any more, has erased the handle's, or got
+ * the card from a wallet.
  * Throws `unavailable` without the keys for it.
  */
 export async function storeCard(
@@ -64,8 +65,10 @@ export async function storeCard(
   vault: VaultEnvironment,
   { sessionId, token, ...place }: StoredPlace & { readonly sessionId: string; readonly token: string },
 ): Promise<StoredSummary | undefined> {
+  // No card of a wallet is stored: the caller learns at once that there is none, and need not ask again.
   if (credentialOf(token) !== undefined) {
-    throw new DomainError("invalid_field", "The vault stores no card of a wallet.", { field: "token" });
+    await forgetSessions(database, vault, [sessionId]);
+    return undefined;
   }
   const ring = storeRingOf(vault);
   return releaseCard(database, vault, { sessionId, token }, async (tx, card) => {

@@ -1,5 +1,14 @@
 import { generateKeyPairSync } from "node:crypto";
-import { afterAll, describe, expect, it } from "vitest";
+import { createServer } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import {
+  CheckTokenResponse_State,
+  CheckTokenResponseSchema,
+  ForwardResponseSchema,
+  NeverSent_Reason,
+} from "../../../gen/vault/v1/vault_pb.ts";
 import { createStrictLog } from "../../dev/testing/strict-log.ts";
 import { makeCardToken } from "../../platform/card-token.ts";
 import { Secret } from "../../platform/secrets.ts";
@@ -104,4 +113,50 @@ it("limits and routes a card that needs its code by what its token says, also wh
   const token = new Secret(makeCardToken(cardToken, { environment: "test", sessionId }, facts));
   expect(await silent.checkToken({ sessionId, token })).toEqual({ state: "unknown", card, fingerprint });
   silent.close();
+});
+
+/** A vault from before wallets: it has lost a card, and says of each token that it is unused. */
+async function olderVault() {
+  const server = createServer().on("stream", (stream, { ":path": path }) => {
+    const body = path?.endsWith("/Forward")
+      ? toBinary(
+          ForwardResponseSchema,
+          create(ForwardResponseSchema, {
+            result: { case: "neverSent", value: { reason: NeverSent_Reason.TOKEN_NOT_FOUND } },
+          }),
+        )
+      : toBinary(
+          CheckTokenResponseSchema,
+          create(CheckTokenResponseSchema, { state: CheckTokenResponse_State.UNUSED, brand: "visa" }),
+        );
+    const head = Buffer.alloc(5);
+    head.writeUInt32BE(body.length, 1);
+    stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
+    stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
+    stream.end(Buffer.concat([head, body]));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+it("knows a wallet by what its token says where an older vault does not, and takes it for no card", async () => {
+  const cardToken = { current: "k1", keys: { k1: new Uint8Array(32).fill(7) } };
+  const sessionId = "ps_01h455vb4pex5vsknk084sn02q";
+  const facts = { brand: "visa", firstDigits: "42424242", expiresAt };
+  const wallet = { name: "google_pay", credential: "PAN" } as const;
+  const token = new Secret(makeCardToken(cardToken, { environment: "test", sessionId }, { ...facts, wallet }));
+  const plain = new Secret(makeCardToken(cardToken, { environment: "test", sessionId }, facts));
+  const address = await olderVault();
+  const [knowing, asking] = [openSelfHostedVault({ ...settings, address, cardToken }), openSelfHostedVault({ ...settings, address })];
+  onTestFinished(() => [knowing, asking].forEach((client) => void client.close()));
+  await knowing.forward({
+    ...{ connector: "SANDBOX_A", operation: "authorize", sessionId, token, origin: "https://gateway.example" },
+    ...{ pathVariables: {}, headers: {}, body: "", timeoutMs: 1_000 },
+  });
+  expect(await knowing.checkToken({ sessionId, token })).toMatchObject({
+    ...{ state: "unused", wallet: { ...wallet, network: "visa" } },
+  });
+  expect(await asking.checkToken({ sessionId, token })).toMatchObject({ state: "unknown" });
+  expect(await asking.checkToken({ sessionId, token: plain })).toMatchObject({ state: "unused" });
 });

@@ -134,7 +134,11 @@ export class VaultClient implements CardForwarder {
     if (proven && !facts.needsCode && performance.now() >= this.#askUntil) return { state: "unused", ...proven };
     const check = await this.#askVault(asked);
     // The card is limited and routed by what its token says, also while the vault is silent.
-    return check.state === "unknown" ? { ...check, ...proven } : check;
+    const wallet = check.wallet ?? proven?.wallet;
+    const known = { ...check, ...(check.state === "unknown" && proven), ...(wallet && { wallet }) };
+    // A vault from before wallets names none: without one the token would pass for a card's.
+    const isUnnamed = wallet === undefined && credentialOf(asked.token.expose()) !== undefined;
+    return isUnnamed && known.state === "unused" ? { ...known, state: "unknown" } : known;
   }
 
   #factsOf({ sessionId, token }: { sessionId: string; token: Secret }) {

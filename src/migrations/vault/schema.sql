@@ -200,8 +200,11 @@ CREATE OR REPLACE FUNCTION guard_wallet_key()
  SET search_path TO 'public', 'pg_temp'
 AS $function$
 BEGIN
-  IF (NEW.id, NEW.environment, NEW.merchant_id, NEW.wallet, NEW.slot, NEW.recipient, NEW.public_key, NEW.created_at)
-    IS DISTINCT FROM (OLD.id, OLD.environment, OLD.merchant_id, OLD.wallet, OLD.slot, OLD.recipient, OLD.public_key, OLD.created_at)
+  IF (NEW.id, NEW.environment, NEW.merchant_id, NEW.wallet, NEW.slot, NEW.recipient, NEW.public_key, NEW.signing_request, NEW.created_at)
+    IS DISTINCT FROM (OLD.id, OLD.environment, OLD.merchant_id, OLD.wallet, OLD.slot, OLD.recipient, OLD.public_key, OLD.signing_request, OLD.created_at)
+    OR NEW.state = OLD.state AND (NEW.activated_at, NEW.retires_at) IS DISTINCT FROM (OLD.activated_at, OLD.retires_at)
+    OR NEW.state = OLD.state AND OLD.state <> 'ACTIVE'
+      AND (NEW.certificate, NEW.certificate_ends_at) IS DISTINCT FROM (OLD.certificate, OLD.certificate_ends_at)
     OR NEW.state <> OLD.state AND (OLD.state, NEW.state) NOT IN
       (('STAGED', 'ACTIVE'), ('ACTIVE', 'RETIRING'), ('STAGED', 'DROPPED'), ('ACTIVE', 'DROPPED'), ('RETIRING', 'DROPPED'))
   THEN

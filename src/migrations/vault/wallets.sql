@@ -33,11 +33,15 @@ CREATE UNIQUE INDEX wallet_key_one_active ON wallet_key (environment, merchant_i
 CREATE INDEX wallet_key_by_key ON wallet_key (environment, key_id) WHERE key_id IS NOT NULL;
 CREATE INDEX wallet_key_retiring ON wallet_key (retires_at) WHERE state = 'RETIRING';
 
--- A state is left for a later one only, and nothing of a key changes but what its states bring.
+-- A state is left for a later one only, and nothing of a key changes but what its states bring. Within a state it may be sealed
+-- again, and the active one may get a renewed certificate.
 CREATE FUNCTION guard_wallet_key() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
-  IF (NEW.id, NEW.environment, NEW.merchant_id, NEW.wallet, NEW.slot, NEW.recipient, NEW.public_key, NEW.created_at)
-    IS DISTINCT FROM (OLD.id, OLD.environment, OLD.merchant_id, OLD.wallet, OLD.slot, OLD.recipient, OLD.public_key, OLD.created_at)
+  IF (NEW.id, NEW.environment, NEW.merchant_id, NEW.wallet, NEW.slot, NEW.recipient, NEW.public_key, NEW.signing_request, NEW.created_at)
+    IS DISTINCT FROM (OLD.id, OLD.environment, OLD.merchant_id, OLD.wallet, OLD.slot, OLD.recipient, OLD.public_key, OLD.signing_request, OLD.created_at)
+    OR NEW.state = OLD.state AND (NEW.activated_at, NEW.retires_at) IS DISTINCT FROM (OLD.activated_at, OLD.retires_at)
+    OR NEW.state = OLD.state AND OLD.state <> 'ACTIVE'
+      AND (NEW.certificate, NEW.certificate_ends_at) IS DISTINCT FROM (OLD.certificate, OLD.certificate_ends_at)
     OR NEW.state <> OLD.state AND (OLD.state, NEW.state) NOT IN
       (('STAGED', 'ACTIVE'), ('ACTIVE', 'RETIRING'), ('STAGED', 'DROPPED'), ('ACTIVE', 'DROPPED'), ('RETIRING', 'DROPPED'))
   THEN

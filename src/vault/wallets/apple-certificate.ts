@@ -40,14 +40,13 @@ export function readAppleCertificate(
   bytes: Uint8Array,
   of: { readonly publicKey: Buffer; readonly recipient: string; readonly now: Date },
 ): { readonly der: Buffer; readonly endsAt: Date } {
-  const certificate = parse(bytes);
-  if (!certificate.publicKey.export({ format: "der", type: "spki" }).equals(of.publicKey)) {
+  const { certificate, publicKey, subject, extensions } = parse(bytes);
+  if (!publicKey.equals(of.publicKey)) {
     throw refused("is of another key: upload the one that Apple issued for this key's signing request");
   }
   const [from, endsAt] = [new Date(certificate.validFrom), new Date(certificate.validTo)];
   if (of.now < from) throw refused("is not valid yet");
   if (of.now >= endsAt) throw refused("has expired");
-  const { subject, extensions } = namesOf(certificate);
   if (!subject.includes(of.recipient)) throw refused(`is not of the merchant identifier ${of.recipient}`);
   // Apple's tokens are encrypted for this hash of the identifier.
   const expected = sha256(of.recipient).toString("hex").toUpperCase();
@@ -55,9 +54,12 @@ export function readAppleCertificate(
   return { der: certificate.raw, endsAt };
 }
 
-function parse(bytes: Uint8Array): X509Certificate {
+/** A key of an unknown algorithm is read, and DER of another spelling, by one of two readers only. */
+function parse(bytes: Uint8Array) {
   try {
-    return new X509Certificate(bytes);
+    const certificate = new X509Certificate(bytes);
+    const publicKey = certificate.publicKey.export({ format: "der", type: "spki" });
+    return { certificate, publicKey, ...namesOf(certificate) };
   } catch {
     throw refused("is no certificate in DER or PEM");
   }

@@ -32,7 +32,7 @@ describe.each([
   const key: DecryptionKey = {
     recipient: merchantIdentifier,
     publicKey: new X509Certificate(certificate).publicKey.export({ format: "der", type: "spki" }),
-    privateKey: () => createPrivateKey(privateKey),
+    privateKey: createPrivateKey(privateKey),
   };
   const check: AppleCheck = {
     roots: [appleRoot],
@@ -106,7 +106,7 @@ describe("a token of an authority of our own", async () => {
   const spki = publicKey.export({ format: "der", type: "spki" });
   const check = (): AppleCheck => ({
     roots: [appleRoot, new X509Certificate(authority.rootPem)],
-    keys: [{ recipient, publicKey: spki, privateKey: () => privateKey }],
+    keys: [{ recipient, publicKey: spki, privateKey }],
     ...{ now: new Date(), binding: bindingOf(order), order },
   });
   const open = (text: string, change: Partial<AppleCheck> = {}) =>

@@ -41,7 +41,7 @@ const aheadMaxMs = 60_000;
  * fails, `wallet_not_supported` for another kind of token, and `wallet_amount_mismatch`.
  */
 export function openAppleToken(text: string, check: AppleCheck): OpenedToken {
-  const token = readToken(text);
+  const token = readAppleToken(text);
   const number = numberOf(check.order.currency);
   const { signedAt } = verifyAppleSignature(token.signature, token.signedContent, check.roots);
   const ageMs = check.now.getTime() - signedAt.getTime();
@@ -71,9 +71,10 @@ function numberOf(currency: string): string {
   throw new DomainError("wallet_not_supported", "Apple Pay is not supported in this currency.");
 }
 
-type Token = ReturnType<typeof readToken>;
+type Token = ReturnType<typeof readAppleToken>;
 
-function readToken(text: string) {
+/** Throws RefusedToken for another form, and `wallet_not_supported` for another kind. */
+export function readAppleToken(text: string) {
   const token = readObject(text);
   if (token === undefined) throw refused("form");
   if (token.version !== "EC_v1") throw notSupported();
@@ -101,7 +102,7 @@ const tagBytes = 16;
 function decrypt({ ephemeralPublicKey, data }: Token, { privateKey, recipient }: DecryptionKey): string {
   try {
     const publicKey = createPublicKey({ key: ephemeralPublicKey, format: "der", type: "spki" });
-    const shared = diffieHellman({ privateKey: privateKey(), publicKey });
+    const shared = diffieHellman({ privateKey, publicKey });
     const key = sha256(Buffer.concat([firstBlock, shared, algorithm, sha256(recipient)]));
     const decipher = createDecipheriv("aes-256-gcm", key, Buffer.alloc(tagBytes), { authTagLength: tagBytes });
     decipher.setAuthTag(data.subarray(-tagBytes));

@@ -53,9 +53,47 @@ it("are read hourly, and once for many tokens", async () => {
   expect(served.requests).toHaveLength(1);
   served.reply = answer({ keys: [...first.keys.keys, ...second.keys.keys] });
   later(hour);
+  // Nobody waits for Google while a root is valid.
   const many = await Promise.all([known.current(), known.current()]);
-  expect(many.map((roots) => roots.length)).toEqual([2, 2]);
+  expect(many.map((roots) => roots.length)).toEqual([1, 1]);
+  await vi.waitFor(async () => expect(await known.current()).toHaveLength(2));
   expect(served.requests).toHaveLength(2);
+});
+
+it("are waited for while none is valid", async () => {
+  const { served, roots } = google(answer(new GoogleAuthority({ endsAt: new Date(Date.now() + hour / 2) }).keys));
+  const known = roots();
+  expect(await known.current()).toHaveLength(1);
+  served.reply = answer({ keys: [...first.keys.keys, ...second.keys.keys] });
+  later(hour);
+  expect(await known.current()).toHaveLength(2);
+});
+
+/** A database of which the first statement of a name fails. */
+const failingOnce = (name: string) => {
+  let hasFailed = false;
+  const query = (statement: { name: string }, values: unknown[]) => {
+    if (hasFailed || statement.name !== name) return database.query(statement as never, values as never);
+    hasFailed = true;
+    return Promise.reject(new Error("the database failed"));
+  };
+  return { query } as unknown as Database;
+};
+
+it("are used also where they could not be stored", async () => {
+  const { served } = google(answer(first.keys));
+  const send = async () => served.reply;
+  expect(await new GoogleRoots(failingOnce("vault_store_wallet_roots"), { send }, "live").current()).toHaveLength(1);
+});
+
+it("are read from the database by the next token where it failed once", async () => {
+  const { served, roots } = google(answer(first.keys));
+  await roots().current();
+  served.reply = silent;
+  const send = async () => served.reply;
+  const known = new GoogleRoots(failingOnce("vault_read_wallet_roots"), { send }, "live");
+  await expect(known.current()).rejects.toThrow("failed");
+  expect(await known.current()).toHaveLength(1);
 });
 
 it("stay as they were last read where Google is silent, also for a vault that starts then", async () => {
@@ -73,7 +111,7 @@ it("stay as they were last read where Google is silent, also for a vault that st
   expect(served.requests).toHaveLength(asked);
   later(60_000);
   served.reply = answer({ keys: [...first.keys.keys, ...second.keys.keys] });
-  expect(await known.current()).toHaveLength(2);
+  await vi.waitFor(async () => expect(await known.current()).toHaveLength(2));
 });
 
 it.each([

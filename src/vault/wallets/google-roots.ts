@@ -15,7 +15,7 @@ const addresses: Readonly<Record<EnvironmentName, string>> = {
 };
 
 const refreshEveryMs = 3_600_000;
-// While Google does not answer, at most one customer in a minute waits for it.
+// While Google does not answer, it is asked once a minute.
 const retryEveryMs = 60_000;
 // A customer waits.
 const timeoutMs = 3_000;
@@ -63,28 +63,35 @@ export class GoogleRoots {
     this.#environment = environment;
   }
 
-  /** Returns the roots, once those of an hour ago were read anew, or Google did not answer. Throws if the database does not. */
+  /**
+   * Returns the roots; those of an hour ago are read anew meanwhile. Only while none is valid, a customer waits for Google, and
+   * then for the copy in the database. Throws if that does not answer.
+   */
   async current(): Promise<readonly GoogleRoot[]> {
     if (Date.now() >= this.#dueAt) {
       this.#refreshing ??= this.#refresh().finally(() => {
         this.#refreshing = undefined;
       });
-      await this.#refreshing;
+      if (this.#roots !== undefined && hasValid(this.#roots)) void this.#refreshing.catch(() => {});
+      else await this.#refreshing;
     }
     return this.#roots ?? [];
   }
 
   async #refresh(): Promise<void> {
     const body = await this.#fetch();
-    this.#dueAt = Date.now() + (body === undefined ? retryEveryMs : refreshEveryMs);
     if (body !== undefined) {
       this.#roots = readGoogleRoots(body);
-      await this.#database.query(storeStatement, [this.#environment, body]);
+      this.#dueAt = Date.now() + refreshEveryMs;
+      // The copy of an hour ago serves as well, and the next one is stored again.
+      await this.#database.query(storeStatement, [this.#environment, body]).catch(() => {});
       return;
     }
-    if (this.#roots !== undefined) return;
-    const [stored] = await this.#database.query<{ body: string }>(readStatement, [this.#environment]);
-    this.#roots = stored && readGoogleRoots(stored.body);
+    if (this.#roots === undefined) {
+      const [stored] = await this.#database.query<{ body: string }>(readStatement, [this.#environment]);
+      this.#roots = stored && readGoogleRoots(stored.body);
+    }
+    this.#dueAt = Date.now() + retryEveryMs;
   }
 
   /** Returns what Google serves if a root in it is valid. */
@@ -93,6 +100,10 @@ export class GoogleRoots {
     const reply = await this.#http.send({ method: "GET", url, headers: {}, timeoutMs });
     if (reply.type !== "answer" || reply.status !== 200 || reply.body.length > bytesMax) return undefined;
     const body = Buffer.from(reply.body).toString();
-    return readGoogleRoots(body).some(({ expiresAt }) => expiresAt.getTime() > Date.now()) ? body : undefined;
+    return hasValid(readGoogleRoots(body)) ? body : undefined;
   }
+}
+
+function hasValid(roots: readonly GoogleRoot[]): boolean {
+  return roots.some(({ expiresAt }) => expiresAt.getTime() > Date.now());
 }

@@ -31,7 +31,7 @@ describe.each([
   const key: DecryptionKey = {
     recipient: recipientId.replace("merchant:", ""),
     publicKey,
-    privateKey: () => privateKey,
+    privateKey,
   };
   const intermediateEndsAt = Number(JSON.parse(JSON.parse(rawToken).intermediateSigningKey.signedKey).keyExpiration);
   const messageEndsAt = Number(expected.messageExpiration);
@@ -56,7 +56,7 @@ describe.each([
     expect(codeOf(() => openGoogleToken(rawToken, intermediateOver))).toBe("intermediate_expiry");
     const other = { ...check, recipientOf: () => "12345678901234567891" };
     expect(codeOf(() => openGoogleToken(rawToken, other))).toBe("signature");
-    const otherKey = { ...key, privateKey: () => newPair().privateKey };
+    const otherKey = { ...key, privateKey: newPair().privateKey };
     expect(codeOf(() => openGoogleToken(rawToken, { ...check, keys: [otherKey] }))).toBe("tag");
     expect(codeOf(() => openGoogleToken(rawToken, { ...check, keys: [otherKey, key] }))).toBe("opened");
     expect(codeOf(() => openGoogleToken(rawToken, { ...check, roots: [] }))).toBe("root");
@@ -81,7 +81,7 @@ describe("a token of an authority of our own", () => {
   const spki = publicKey.export({ format: "der", type: "spki" });
   const checkNow = (): GoogleCheck => ({
     roots: readGoogleRoots(JSON.stringify(authority.keys)),
-    keys: [{ recipient, publicKey: spki, privateKey: () => privateKey }],
+    keys: [{ recipient, publicKey: spki, privateKey }],
     recipientOf: (key) => key.recipient,
     now: new Date(),
   });

@@ -42,7 +42,7 @@ const aheadMaxMs = 30 * 24 * 3_600_000;
 
 /** Returns the content of a token, given as its text. Throws RefusedToken with the first check that fails. */
 export function openGoogleToken(text: string, { roots, keys, recipientOf, now }: GoogleCheck): OpenedToken {
-  const token = readToken(text);
+  const token = readGoogleToken(text);
   const { intermediate } = token;
   if (!isIssued(token, roots, now)) throw refused("root");
   if (intermediate.expiresAt <= now) throw refused("intermediate_expiry");
@@ -57,11 +57,11 @@ export function openGoogleToken(text: string, { roots, keys, recipientOf, now }:
   return readContent(decrypt(token, own), now);
 }
 
-type Token = ReturnType<typeof readToken>;
+type Token = ReturnType<typeof readGoogleToken>;
 
 /** Reports whether one of these roots has signed the key that signed a token, given as its text. */
 export function isUnderRoot(text: string, roots: readonly GoogleRoot[], now: Date): boolean {
-  return isIssued(readToken(text), roots, now);
+  return isIssued(readGoogleToken(text), roots, now);
 }
 
 function isIssued({ intermediate }: Token, roots: readonly GoogleRoot[], now: Date): boolean {
@@ -70,7 +70,8 @@ function isIssued({ intermediate }: Token, roots: readonly GoogleRoot[], now: Da
   return valid.some(({ publicKey }) => intermediate.signatures.some((one) => isSigned(parts, publicKey, one)));
 }
 
-function readToken(text: string) {
+/** Throws RefusedToken for another form. */
+export function readGoogleToken(text: string) {
   const token = readObject(text);
   const intermediate = membersOf(token?.intermediateSigningKey);
   const { signedKey, signatures } = intermediate ?? {};
@@ -118,7 +119,7 @@ const keyBytes = 32;
 /** Decrypts with the first key under which the tag is right. */
 function decrypt({ ephemeralPublicKey, encrypted, tag }: Token, keys: readonly DecryptionKey[]): string {
   for (const { privateKey } of keys) {
-    const shared = sharedSecret(privateKey(), ephemeralPublicKey);
+    const shared = sharedSecret(privateKey, ephemeralPublicKey);
     const material = Buffer.concat([ephemeralPublicKey, shared]);
     const derived = Buffer.from(hkdfSync("sha256", material, Buffer.alloc(keyBytes), sender, 2 * keyBytes));
     const mac = createHmac("sha256", derived.subarray(keyBytes)).update(encrypted).digest();

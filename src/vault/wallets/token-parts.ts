@@ -23,7 +23,7 @@ export type DecryptionKey = {
   readonly recipient: string;
   /** DER of its SubjectPublicKeyInfo. */
   readonly publicKey: Buffer;
-  readonly privateKey: () => KeyObject;
+  readonly privateKey: KeyObject;
 };
 
 /** A token that fails a check: the log names the check, and the page learns only that the token is not valid. */

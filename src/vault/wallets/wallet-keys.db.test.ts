@@ -55,6 +55,19 @@ const codeOf = (asked: Promise<unknown>) =>
     ({ code, message }) => `${code}: ${message}`,
   );
 
+/** Changes the algorithm of a certificate's key to one that nobody knows. */
+function ofUnknownAlgorithm(certificate: Buffer): Buffer {
+  const ecPublicKey = "06072a8648ce3d0201";
+  return Buffer.from(certificate.toString("hex").replace(ecPublicKey, "06072a8648ce3d0279"), "hex");
+}
+
+/** Writes the length of a certificate's body in an octet more than DER does. */
+function inLongerForm(certificate: Buffer): Buffer {
+  const [outer, body] = [certificate.subarray(0, 4), certificate.subarray(4)];
+  outer.writeUInt16BE(outer.readUInt16BE(2) + 1, 2);
+  return Buffer.concat([outer, Buffer.from([0x30, 0x83, 0]), body.subarray(2)]);
+}
+
 async function activeApple() {
   const { id, signingRequest } = await createApple();
   return activate(id, await authority.issueFor(signingRequest!, appleId));
@@ -68,7 +81,7 @@ describe("a key", () => {
     expect(await activate(id)).toMatchObject({ id, state: "ACTIVE", activatedAt: expect.any(Date) });
     const [key] = await usable();
     expect(key).toMatchObject({ recipient: googleId });
-    expect(key!.privateKey().asymmetricKeyDetails).toEqual({ namedCurve: "prime256v1" });
+    expect(key!.privateKey.asymmetricKeyDetails).toEqual({ namedCurve: "prime256v1" });
     expect(await activate(id)).toMatchObject({ state: "ACTIVE" });
   });
 
@@ -90,8 +103,7 @@ describe("a key", () => {
       "UPDATE wallet_key SET sealed = (SELECT sealed FROM wallet_key WHERE id = $1) WHERE id = $2",
       [other.id, one.id],
     );
-    const [moved] = await usable();
-    expect(() => moved!.privateKey()).toThrow();
+    expect(await codeOf(usable())).toContain("wallet_unavailable");
   });
 
   it("is another merchant's, or another environment's, to nobody", async () => {
@@ -137,7 +149,8 @@ describe("a rotation", () => {
     expect(retiring.state).toBe("RETIRING");
     expect(Math.round((retiring.retiresAt!.getTime() - Date.now()) / 3_600_000)).toBe(7 * 24);
     expect((await usable()).map(({ publicKey }) => publicKey)).toEqual([after.publicKey, before.publicKey]);
-    await owner.pool.query("UPDATE wallet_key SET retires_at = clock_timestamp() WHERE id = $1", [before.id]);
+    await owner.pool.query(`SET session_replication_role = replica;
+      UPDATE wallet_key SET retires_at = clock_timestamp() WHERE id = '${before.id}'; SET session_replication_role = origin`);
     expect((await usable()).map(({ publicKey }) => publicKey)).toEqual([after.publicKey]);
     expect(await states()).toEqual({ [before.id]: "RETIRING", [after.id]: "ACTIVE" });
     await expireOnce(database);
@@ -145,6 +158,17 @@ describe("a rotation", () => {
     expect((await owner.pool.query("SELECT sealed FROM wallet_key WHERE id = $1", [before.id])).rows).toEqual([
       { sealed: null },
     ]);
+  });
+
+  it("goes on with the active key where the one that retires cannot be unsealed", async () => {
+    const [before, after] = [await createGoogle(), await createGoogle()];
+    await activate(before.id);
+    await activate(after.id);
+    const damage = (id: string) => owner.pool.query("UPDATE wallet_key SET sealed = 'wallet-1.x' WHERE id = $1", [id]);
+    await damage(before.id);
+    expect((await usable()).map(({ publicKey }) => publicKey)).toEqual([after.publicKey]);
+    await damage(after.id);
+    expect(await codeOf(usable())).toContain("wallet_unavailable");
   });
 
   it("does not go back: a key that retires or was dropped is not activated again", async () => {
@@ -189,7 +213,38 @@ describe("a rotation", () => {
   });
 });
 
+it.each([
+  ["STAGED", "signing_request = 'x'"],
+  ["STAGED", "activated_at = clock_timestamp()"],
+  ["ACTIVE", "activated_at = clock_timestamp()"],
+  ["ACTIVE", "retires_at = clock_timestamp()"],
+  ["RETIRING", "retires_at = retires_at + interval '1 day'"],
+  ["RETIRING", "certificate = 'x'"],
+  ["RETIRING", "certificate_ends_at = clock_timestamp()"],
+])("has nothing changed while it is %s: %s", async (state, change) => {
+  await activeApple();
+  await activeApple();
+  await createApple();
+  const { rows } = await owner.pool.query("SELECT state FROM wallet_key WHERE state = $1", [state]);
+  expect(rows).toHaveLength(1);
+  await expect(owner.pool.query(`UPDATE wallet_key SET ${change} WHERE state = $1`, [state])).rejects.toMatchObject({
+    code: "23000",
+  });
+});
+
 describe("Apple's certificate", () => {
+  it("is replaced by a renewed one of the same key, and not by the one before", async () => {
+    const { id, signingRequest, certificateEndsAt: endsAt } = await activeApple();
+    const certificate = await authority.issueFor(signingRequest!, appleId);
+    const renewed = await authority.issueFor(signingRequest!, appleId, { to: new Date(endsAt!.getTime() + 86_400_000) });
+    const renewedEnd = new Date(new X509Certificate(renewed).validTo);
+    expect((await activate(id, renewed)).certificateEndsAt).toEqual(renewedEnd);
+    expect(await activate(id, certificate)).toMatchObject({ state: "ACTIVE", certificateEndsAt: renewedEnd });
+    const other = (await createApple()).signingRequest!;
+    expect(await codeOf(activate(id, await authority.issueFor(other, appleId)))).toContain("is of another key");
+    expect((await list()).find((key) => key.id === id)!.certificateEndsAt).toEqual(renewedEnd);
+  });
+
   it.each([
     ["is of another key", async () => authority.issueFor((await createApple()).signingRequest!, appleId)],
     ["has expired", (request: string) => authority.issueFor(request, appleId, { to: new Date(Date.now() - 1_000) })],
@@ -206,6 +261,8 @@ describe("Apple's certificate", () => {
       (request: string) => authority.issueFor(request, appleId, { hashOf: "merchant.com.other" }),
     ],
     ["is no certificate", async () => Buffer.from("x")],
+    ["is no certificate", async (request: string) => ofUnknownAlgorithm(await authority.issueFor(request, appleId))],
+    ["is no certificate", async (request: string) => inLongerForm(await authority.issueFor(request, appleId))],
     ["is no certificate", async () => Buffer.alloc(0)],
   ])("is refused if it %s", async (reason, issue) => {
     const { id, signingRequest } = await createApple();
@@ -248,7 +305,7 @@ describe("a rotation of the wallet ring", () => {
     const dropped = { ...test, walletRing: { current: "wallet-2", keys: { "wallet-2": ring.keys["wallet-2"]! } } };
     for (const wallet of ["apple_pay", "google_pay"] as const) {
       const [key] = await usable(wallet, dropped);
-      expect(key!.privateKey().type).toBe("private");
+      expect(key!.privateKey.type).toBe("private");
     }
     expect((await usable("apple_pay", dropped))[0]!.publicKey).toEqual(active.publicKey);
     expect(await findWalletSealingKeys(owner, "live", live.walletRing)).toEqual([{ keyId: "wallet-1" }]);

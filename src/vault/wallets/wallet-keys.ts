@@ -7,7 +7,7 @@ import { v7 } from "uuid";
 import type { WalletName } from "../../platform/card-token.ts";
 import type { Database, Queryable, Statement, Tx } from "../../platform/database.ts";
 import { DomainError } from "../../platform/errors.ts";
-import { hasKeyFor, type KeyRing } from "../../platform/secrets.ts";
+import type { KeyRing } from "../../platform/secrets.ts";
 import {
   findWalletSealingKeys,
   type SealedWalletKey,
@@ -74,8 +74,9 @@ const retireStatement: Statement = {
 };
 const activateStatement: Statement = {
   name: "vault_activate_wallet_key",
-  text: `UPDATE wallet_key SET state = 'ACTIVE', activated_at = clock_timestamp(), certificate = $2, certificate_ends_at = $3
-    WHERE id = $1 AND state = 'STAGED' RETURNING ${columns}`,
+  text: `UPDATE wallet_key SET state = 'ACTIVE', activated_at = coalesce(activated_at, clock_timestamp()), certificate = $2,
+      certificate_ends_at = $3
+    WHERE id = $1 AND state IN ('STAGED', 'ACTIVE') RETURNING ${columns}`,
 };
 const dropStatement: Statement = {
   name: "vault_drop_wallet_key",
@@ -84,7 +85,7 @@ const dropStatement: Statement = {
 };
 const usableStatement: Statement = {
   name: "vault_usable_wallet_keys",
-  text: `SELECT id, merchant_id AS "merchantId", wallet, recipient, public_key AS "publicKey", sealed FROM wallet_key
+  text: `SELECT id, merchant_id AS "merchantId", wallet, state, recipient, public_key AS "publicKey", sealed FROM wallet_key
     WHERE environment = $1 AND merchant_id = $2 AND wallet = $3
       AND (state = 'ACTIVE' OR state = 'RETIRING' AND retires_at > clock_timestamp())
     ORDER BY state`,
@@ -145,7 +146,8 @@ export async function createWalletKey(
 }
 
 /**
- * Makes a staged key the active one, and retires the key before. A repeat returns the same. Throws `not_found`,
+ * Makes a staged key the active one, and retires the key before. A repeat returns the same, or stores a certificate that ends
+ * later. Throws `not_found`,
  * `state_conflict` for a key that was active before, and `invalid_field` for a certificate that breaks a rule.
  */
 export async function activateWalletKey(
@@ -160,8 +162,9 @@ export async function activateWalletKey(
   return database.transaction(async (tx) => {
     tx.send(lockStatement, [environment, merchantId]);
     const key = await readKey(tx, { environment, merchantId, id });
-    if (key.state === "ACTIVE") return key;
-    if (key.state !== "STAGED") {
+    const isActive = key.state === "ACTIVE";
+    if (isActive && key.wallet === "google_pay") return key;
+    if (!isActive && key.state !== "STAGED") {
       throw new DomainError("state_conflict", "The key was active before. Make a new one.", {
         state: { state: key.state },
       });
@@ -169,7 +172,8 @@ export async function activateWalletKey(
     const { wallet, publicKey, recipient } = key;
     const issued =
       wallet === "apple_pay" ? readAppleCertificate(certificate, { publicKey, recipient, now: new Date() }) : undefined;
-    await tx.query(retireStatement, [environment, merchantId, wallet, retiringKeyDays]);
+    if (isActive && issued!.endsAt <= key.certificateEndsAt!) return key;
+    if (!isActive) await tx.query(retireStatement, [environment, merchantId, wallet, retiringKeyDays]);
     const [active] = await tx.query<WalletKey>(activateStatement, [id, issued?.der ?? null, issued?.endsAt ?? null]);
     return active!;
   });
@@ -207,7 +211,7 @@ async function readKey(tx: Tx, of: { environment: string; merchantId: string; id
 
 /**
  * Returns the keys that may decrypt a merchant's tokens, the active one first. Throws `wallet_not_enabled` if there is none,
- * and `wallet_unavailable` if the key file lacks the key that sealed one.
+ * and `wallet_unavailable` if the active one cannot be unsealed; another that cannot is left out.
  */
 export async function usableWalletKeys(
   database: Queryable,
@@ -215,18 +219,23 @@ export async function usableWalletKeys(
   { merchantId, wallet }: MerchantWallet,
 ): Promise<DecryptionKey[]> {
   const ring = walletRingOf(vault);
-  const rows = await database.query<SealedWalletKey & Pick<WalletKey, "recipient" | "publicKey">>(usableStatement, [
+  const rows = await database.query<SealedWalletKey & Pick<WalletKey, "state" | "recipient" | "publicKey">>(usableStatement, [
     vault.environment,
     merchantId,
     wallet,
   ]);
   if (rows.length === 0) throw new DomainError("wallet_not_enabled", "The merchant takes no payments by this wallet.");
-  if (!rows.every(({ sealed }) => hasKeyFor(ring, sealed))) throw unavailable();
-  return rows.map(({ recipient, publicKey, ...row }) => ({
-    recipient,
-    publicKey,
-    privateKey: () => createPrivateKey(unsealWalletKey(ring, vault.environment, row).expose()),
-  }));
+  const keys = rows.flatMap(({ state, recipient, publicKey, ...row }) => {
+    try {
+      const privateKey = createPrivateKey(unsealWalletKey(ring, vault.environment, row).expose());
+      return [{ recipient, publicKey, privateKey }];
+    } catch {
+      if (state === "ACTIVE") throw unavailable();
+      return [];
+    }
+  });
+  if (keys.length === 0) throw unavailable();
+  return keys;
 }
 
 /** Reports whether a token of a wallet may arrive. */

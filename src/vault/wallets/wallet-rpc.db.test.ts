@@ -7,8 +7,12 @@ import { VaultClient } from "../../card-vault/own/vault-rpc.ts";
 import { forFile } from "../../dev/testing/for-file.ts";
 import { Receiver } from "../../dev/testing/receiver.ts";
 import { createStrictLog } from "../../dev/testing/strict-log.ts";
+import type { GatewayHttp } from "../../platform/outbound-http.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { publicKeyOf, publicKeyOfPoint } from "../../sandbox/wallets/apple-authority.fixture.ts";
+import { keepCard } from "../card-store.ts";
+import { destinations } from "../destinations.ts";
+import { forward as forwardTo } from "../forward.ts";
 import { device, listedCard, newCryptogram, startWalletVault } from "./wallet-vault.fixture.ts";
 
 const vault = await forFile(startWalletVault);
@@ -110,6 +114,26 @@ describe("Forward", () => {
       code: Code.InvalidArgument,
     });
   });
+});
+
+it("sends no device's number in a demo's live, whose gateways are emulators", async () => {
+  const demo = { ...vault.live, testCards: new Set([listedCard]), sandboxHosts: [new URL(gateway.url).host] };
+  const of = { credential: "NETWORK_TOKEN", cryptogram: newCryptogram(), messageId: "1", messageExpiration: "1" } as const;
+  const kept = await keepCard(
+    fixture.database,
+    vault.live,
+    { session: "ps_demo", profile: "mer_1" },
+    { number: device, expMonth: 12, expYear: 2040, wallet: { name: "apple_pay", eci: undefined, ...of } },
+  );
+  const request = {
+    ...{ connector: "SANDBOX_A", operation: "network_token", sessionId: "ps_demo", token: kept.token.expose() },
+    ...{ origin: gateway.url, pathVariables: {}, headers: {}, body: Buffer.from(forms.device), timeoutMs: 5_000 },
+  };
+  const http = { send: () => Promise.reject(new Error("a device's number was sent")) } as unknown as GatewayHttp;
+  // As a gateway's row, which a demo's emulator stands in for.
+  const rows = destinations.map((row) => ({ ...row, hosts: { test: /^$/, live: /^$/ } }));
+  const forwarder = { database: fixture.database, destinations: rows, http };
+  expect(await forwardTo(forwarder, demo, request)).toEqual({ type: "noCard", reason: "not_found" });
 });
 
 describe("CheckToken", () => {

@@ -14,7 +14,7 @@ import { startVault } from "../main.ts";
 import { storeCard } from "../stored-cards.ts";
 import type { VaultEnvironment } from "../vault-config.ts";
 import { usesPerNetworkToken, usesPerToken } from "../vault-limits.ts";
-import { takeWalletToken } from "./wallet-tokens.ts";
+import { takeWalletToken, type WalletTokenizer } from "./wallet-tokens.ts";
 import { device, listedCard, newCryptogram, order, startWalletVault } from "./wallet-vault.fixture.ts";
 
 const vault = await forFile(startWalletVault);
@@ -34,14 +34,14 @@ const posted = (wallet: "apple_pay" | "google_pay", token: string, of?: WalletOr
 const silent: GatewayReply = { type: "noAnswer", timedOut: true, reason: "no answer" };
 
 /** Calls the endpoint without its ports, in an environment of the test's. */
-function call(environment: VaultEnvironment, body: object, reply = silent) {
+function call(environment: VaultEnvironment, body: object, reply = silent, change: Partial<WalletTokenizer> = {}) {
   const grant = fixture.grant(newSession(), { environment: environment.environment, order });
   const headers = { authorization: `Bearer ${grant}`, "content-type": "application/json" };
   const request = Object.assign(Readable.from([Buffer.from(JSON.stringify(body))]), { headers, method: "POST" });
   const callCounts = { countCall: () => {}, charge: async () => {} } as unknown as CallCounts;
   const tokenizer = {
     ...{ ...fixture.config, environments: [environment], clientOf: () => undefined, callCounts },
-    ...{ http: { send: async () => reply }, logger: createStrictLog() },
+    ...{ http: { send: async () => reply }, logger: createStrictLog(), ...change },
   };
   return takeWalletToken(tokenizer, request as unknown as IncomingMessage);
 }
@@ -168,12 +168,25 @@ describe("POST /wallet-tokens", () => {
     expect(await posted("google_pay", token)).toMatchObject({ status: 201 });
   });
 
-  it("is stored by no KeepCard", async () => {
+  it("is stored by no KeepCard, which has nothing to keep", async () => {
     const session = newSession();
     const { token } = await answerOf(post(session, "google_pay", googleToken()));
     const asked = { sessionId: session, merchantId: "mer_1", token, handle: `vc_${"a".repeat(32)}` };
-    await expect(storeCard(database, test, asked)).rejects.toMatchObject({ code: "invalid_field" });
-    expect(await checkToken(database, test, session, token)).toMatchObject({ state: "unused" });
+    expect(await storeCard(database, test, asked)).toBeUndefined();
+    expect(await checkToken(database, test, session, token)).toEqual({ state: "not_found" });
+    expect(await answerOf(post(session, "google_pay", googleToken()))).toMatchObject({ code: "session_ended" });
+  });
+
+  it("counts for its merchant only if it has the form of a token", async () => {
+    let charged = 0;
+    const callCounts = { countCall: () => {}, charge: async () => void charged++ } as unknown as CallCounts;
+    for (const wallet of ["apple_pay", "google_pay"]) {
+      const asked = call(test, { wallet, token: "{}" }, silent, { callCounts });
+      await expect(asked).rejects.toMatchObject({ code: expect.stringMatching(/^wallet_(token_invalid|not_supported)$/) });
+    }
+    expect(charged).toBe(0);
+    await call(test, { wallet: "apple_pay", token: await appleToken() }, silent, { callCounts });
+    expect(charged).toBe(1);
   });
 });
 
@@ -205,6 +218,25 @@ describe("W1: a token that fails a check", () => {
   });
 });
 
+it("is logged with its rule when it is refused, once a minute for each environment, wallet and rule", async () => {
+  const lines: string[] = [];
+  const logger = createStrictLog((line) => void lines.push(line));
+  const used = googleToken();
+  await call(test, { wallet: "google_pay", token: used });
+  const refused = [
+    ["apple_pay", await appleToken({}, { amountMinor: 1 }), "wallet_amount_mismatch"],
+    ["apple_pay", await appleToken({ token: { version: "RSA_v1" } }), "wallet_not_supported"],
+    ["apple_pay", await appleToken({ signedAt: new Date(Date.now() - 400_000) }), "wallet_token_invalid"],
+    ["google_pay", googleToken({}, { number: "5555555555554444" }), "test_card_required"],
+    ["google_pay", used, "wallet_token_used"],
+  ] as const;
+  for (const [wallet, token, code] of [...refused, ...refused])
+    await expect(call(test, { wallet, token }, silent, { logger })).rejects.toMatchObject({ code });
+  expect(lines.map((line) => JSON.parse(line)).map(({ environment, kind, rule }) => [environment, kind, rule])).toEqual(
+    refused.map(([wallet, , code]) => ["test", wallet, code === "wallet_token_invalid" ? "signing_time" : code]),
+  );
+});
+
 describe("W2: a test root", () => {
   it("counts in test only, also where live had it", async () => {
     const misled = { ...live, walletTestRoots: test.walletTestRoots };
@@ -227,6 +259,10 @@ describe("W2: a test root", () => {
     });
     // By the same keys under a root that live knows, it opens.
     const known = { ...stranger, body: Buffer.from(JSON.stringify(vault.google.keys)) } as GatewayReply;
+    // But for the recipient of Google's test environment.
+    await expect(call({ ...live }, { wallet: "google_pay", token: googleToken() }, known)).rejects.toMatchObject({
+      code: "wallet_token_invalid",
+    });
     expect(await call({ ...live }, { wallet: "google_pay", token: ofGoogle }, known)).toMatchObject({ last4: "4242" });
     await database.pool.query("UPDATE wallet_key SET state = 'DROPPED', sealed = NULL WHERE environment = 'live'");
     await vault.activate(test, "apple_pay");
@@ -341,6 +377,15 @@ describe("a vault that lacks the key of the wallet ring", () => {
     const asked = { wallet: "apple_pay", token: await appleToken() };
     await expect(call(other, asked)).rejects.toMatchObject({ code: "wallet_unavailable" });
     await expect(call({ ...test, walletRing: undefined }, asked)).rejects.toMatchObject({ code: "wallet_unavailable" });
+  });
+
+  it("says so also where no environment has a wallet ring", async () => {
+    const lines: string[] = [];
+    const logger = createStrictLog((line) => void lines.push(line));
+    const environments = [test, live].map((environment) => ({ ...environment, walletRing: undefined }));
+    const started = await startVault({ ...fixture.config, environments, logger });
+    await started.close();
+    expect(lines.join()).toContain("is not in the file of SWITCHYARD_TEST_VAULT_KEYS_FILE");
   });
 });
 

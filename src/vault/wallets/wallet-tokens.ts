@@ -15,11 +15,11 @@ import { parseWalletJson } from "../card-json.ts";
 import { type KeptCard, keepCard } from "../card-store.ts";
 import { readCall, type Tokenizer } from "../tokenize.ts";
 import type { VaultEnvironment } from "../vault-config.ts";
-import { walletBodyBytesMax, walletSeenMarginMs } from "../vault-limits.ts";
+import { refusalLogEveryMs, walletBodyBytesMax, walletSeenMarginMs } from "../vault-limits.ts";
 import { appleRoot } from "./apple-root.ts";
-import { openAppleToken } from "./apple-token.ts";
+import { openAppleToken, readAppleToken } from "./apple-token.ts";
 import { GoogleRoots, readGoogleRoots } from "./google-roots.ts";
-import { isUnderRoot, openGoogleToken } from "./google-token.ts";
+import { isUnderRoot, openGoogleToken, readGoogleToken } from "./google-token.ts";
 import { type OpenedToken, RefusedToken } from "./token-parts.ts";
 import { usableWalletKeys } from "./wallet-keys.ts";
 
@@ -43,13 +43,38 @@ export async function takeWalletToken(
   if (order === undefined || takesNone(environment)) {
     throw new DomainError("wallet_not_enabled", "This payment session takes no wallet.");
   }
-  await tokenizer.callCounts.charge(caller);
-  const opened = await open(tokenizer, { grant, order, environment, wallet, token });
-  const card = cardOf(wallet, opened);
-  refuseRealCard(card, environment);
-  const kept = await keepOnce(tokenizer, { grant, environment, wallet, opened, card });
-  tokenizer.observer?.tokenized(grant.environment);
-  return { token: kept.token.expose(), ...shownOf(card), expiresAt: kept.expiresAt.toISOString() };
+  try {
+    if (wallet === "apple_pay") readAppleToken(token);
+    else readGoogleToken(token);
+    await tokenizer.callCounts.charge(caller);
+    const opened = await open(tokenizer, { grant, order, environment, wallet, token });
+    const card = cardOf(wallet, opened);
+    refuseRealCard(card, environment);
+    const kept = await keepOnce(tokenizer, { grant, environment, wallet, opened, card });
+    tokenizer.observer?.tokenized(grant.environment);
+    return { token: kept.token.expose(), ...shownOf(card), expiresAt: kept.expiresAt.toISOString() };
+  } catch (error) {
+    logRefusal(tokenizer.logger, { environment: grant.environment, kind: wallet }, error);
+    if (!(error instanceof RefusedToken)) throw error;
+    throw new DomainError("wallet_token_invalid", "The wallet's token is not valid for this payment.");
+  }
+}
+
+// Of a token that was read, beside the checks that it failed.
+const loggedCodes = new Set(["wallet_amount_mismatch", "wallet_not_supported", "test_card_required", "wallet_token_used"]);
+const loggedAt = new WeakMap<Logger, Map<string, number>>();
+
+/** Logs what refuses a token, without anything of its content, and seldom: strangers cannot fill the disk. */
+function logRefusal(logger: Logger, of: { readonly environment: string; readonly kind: WalletName }, error: unknown): void {
+  const code = error instanceof DomainError && loggedCodes.has(error.code) ? error.code : undefined;
+  const rule = error instanceof RefusedToken ? error.check : code;
+  if (rule === undefined) return;
+  const known = loggedAt.get(logger) ?? new Map<string, number>();
+  loggedAt.set(logger, known);
+  const [key, now] = [`${of.environment} ${of.kind} ${rule}`, performance.now()];
+  if (now - (known.get(key) ?? Number.NEGATIVE_INFINITY) < refusalLogEveryMs) return;
+  known.set(key, now);
+  logger.warn({ ...of, rule }, "a wallet's token was refused");
 }
 
 /** A demo's live environment has emulators for gateways, which must get no real number. */
@@ -65,32 +90,20 @@ type Sent = {
   readonly token: string;
 };
 
-/** Opens a token, and logs the check that refuses it, without anything of its content. */
+/** Opens a token. Throws RefusedToken with the first check that fails. */
 async function open(tokenizer: WalletTokenizer, sent: Sent): Promise<OpenedToken> {
   const { wallet, environment, grant } = sent;
   const keys = await usableWalletKeys(tokenizer.database, environment, { merchantId: grant.profile, wallet });
   const now = new Date();
-  try {
-    if (wallet === "apple_pay") {
-      const { order } = sent;
-      return openAppleToken(sent.token, {
-        roots: appleRootsOf(environment),
-        keys,
-        now,
-        binding: bindingOf(order),
-        order,
-      });
-    }
-    const roots = await googleRootsOf(tokenizer, environment, { token: sent.token, now });
-    const recipientOf = ({ recipient }: { recipient: string }) =>
-      environment.environment === "test" ? googleTestRecipient : recipient;
-    return openGoogleToken(sent.token, { roots, keys, recipientOf, now });
-  } catch (error) {
-    if (!(error instanceof RefusedToken)) throw error;
-    const { environment: name } = environment;
-    tokenizer.logger.warn({ environment: name, kind: wallet, rule: error.check }, "a wallet's token was refused");
-    throw new DomainError("wallet_token_invalid", "The wallet's token is not valid for this payment.");
+  if (wallet === "apple_pay") {
+    const { order } = sent;
+    const roots = appleRootsOf(environment);
+    return openAppleToken(sent.token, { roots, keys, now, binding: bindingOf(order), order });
   }
+  const roots = await googleRootsOf(tokenizer, environment, { token: sent.token, now });
+  const recipientOf = ({ recipient }: { recipient: string }) =>
+    environment.environment === "test" ? googleTestRecipient : recipient;
+  return openGoogleToken(sent.token, { roots, keys, recipientOf, now });
 }
 
 /** Test roots count in test only: a token under one proves nothing. */
