@@ -148,7 +148,10 @@ it("knows a wallet by what its token says where an older vault does not, and tak
   const token = new Secret(makeCardToken(cardToken, { environment: "test", sessionId }, { ...facts, wallet }));
   const plain = new Secret(makeCardToken(cardToken, { environment: "test", sessionId }, facts));
   const address = await olderVault();
-  const [knowing, asking] = [openSelfHostedVault({ ...settings, address, cardToken }), openSelfHostedVault({ ...settings, address })];
+  const [knowing, asking] = [
+    openSelfHostedVault({ ...settings, address, cardToken }),
+    openSelfHostedVault({ ...settings, address }),
+  ];
   onTestFinished(() => [knowing, asking].forEach((client) => void client.close()));
   await knowing.forward({
     ...{ connector: "SANDBOX_A", operation: "authorize", sessionId, token, origin: "https://gateway.example" },

@@ -236,7 +236,9 @@ describe("Apple's certificate", () => {
   it("is replaced by a renewed one of the same key, and not by the one before", async () => {
     const { id, signingRequest, certificateEndsAt: endsAt } = await activeApple();
     const certificate = await authority.issueFor(signingRequest!, appleId);
-    const renewed = await authority.issueFor(signingRequest!, appleId, { to: new Date(endsAt!.getTime() + 86_400_000) });
+    const renewed = await authority.issueFor(signingRequest!, appleId, {
+      to: new Date(endsAt!.getTime() + 86_400_000),
+    });
     const renewedEnd = new Date(new X509Certificate(renewed).validTo);
     expect((await activate(id, renewed)).certificateEndsAt).toEqual(renewedEnd);
     expect(await activate(id, certificate)).toMatchObject({ state: "ACTIVE", certificateEndsAt: renewedEnd });

@@ -219,11 +219,10 @@ export async function usableWalletKeys(
   { merchantId, wallet }: MerchantWallet,
 ): Promise<DecryptionKey[]> {
   const ring = walletRingOf(vault);
-  const rows = await database.query<SealedWalletKey & Pick<WalletKey, "state" | "recipient" | "publicKey">>(usableStatement, [
-    vault.environment,
-    merchantId,
-    wallet,
-  ]);
+  const rows = await database.query<SealedWalletKey & Pick<WalletKey, "state" | "recipient" | "publicKey">>(
+    usableStatement,
+    [vault.environment, merchantId, wallet],
+  );
   if (rows.length === 0) throw new DomainError("wallet_not_enabled", "The merchant takes no payments by this wallet.");
   const keys = rows.flatMap(({ state, recipient, publicKey, ...row }) => {
     try {

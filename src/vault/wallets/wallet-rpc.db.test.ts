@@ -118,7 +118,12 @@ describe("Forward", () => {
 
 it("sends no device's number in a demo's live, whose gateways are emulators", async () => {
   const demo = { ...vault.live, testCards: new Set([listedCard]), sandboxHosts: [new URL(gateway.url).host] };
-  const of = { credential: "NETWORK_TOKEN", cryptogram: newCryptogram(), messageId: "1", messageExpiration: "1" } as const;
+  const of = {
+    credential: "NETWORK_TOKEN",
+    cryptogram: newCryptogram(),
+    messageId: "1",
+    messageExpiration: "1",
+  } as const;
   const kept = await keepCard(
     fixture.database,
     vault.live,

@@ -182,7 +182,9 @@ describe("POST /wallet-tokens", () => {
     const callCounts = { countCall: () => {}, charge: async () => void charged++ } as unknown as CallCounts;
     for (const wallet of ["apple_pay", "google_pay"]) {
       const asked = call(test, { wallet, token: "{}" }, silent, { callCounts });
-      await expect(asked).rejects.toMatchObject({ code: expect.stringMatching(/^wallet_(token_invalid|not_supported)$/) });
+      await expect(asked).rejects.toMatchObject({
+        code: expect.stringMatching(/^wallet_(token_invalid|not_supported)$/),
+      });
     }
     expect(charged).toBe(0);
     await call(test, { wallet: "apple_pay", token: await appleToken() }, silent, { callCounts });

@@ -61,11 +61,20 @@ export async function takeWalletToken(
 }
 
 // Of a token that was read, beside the checks that it failed.
-const loggedCodes = new Set(["wallet_amount_mismatch", "wallet_not_supported", "test_card_required", "wallet_token_used"]);
+const loggedCodes = new Set([
+  "wallet_amount_mismatch",
+  "wallet_not_supported",
+  "test_card_required",
+  "wallet_token_used",
+]);
 const loggedAt = new WeakMap<Logger, Map<string, number>>();
 
 /** Logs what refuses a token, without anything of its content, and seldom: strangers cannot fill the disk. */
-function logRefusal(logger: Logger, of: { readonly environment: string; readonly kind: WalletName }, error: unknown): void {
+function logRefusal(
+  logger: Logger,
+  of: { readonly environment: string; readonly kind: WalletName },
+  error: unknown,
+): void {
   const code = error instanceof DomainError && loggedCodes.has(error.code) ? error.code : undefined;
   const rule = error instanceof RefusedToken ? error.check : code;
   if (rule === undefined) return;
