@@ -61,11 +61,15 @@ it("drops every key of Google's after a restore, and none of Apple's", async () 
   await vaults.query("SELECT 1");
   expect(await drop()).toMatchObject({ code: 1, err: expect.stringContaining("Stop every role first") });
   await vaults.end();
-  const dropped = await vi.waitFor(async () => {
-    const done = await drop();
-    expect(done).toMatchObject({ code: 0 });
-    return done;
-  });
+  // PostgreSQL notices a little later that the connection has ended.
+  const dropped = await vi.waitFor(
+    async () => {
+      const done = await drop();
+      expect(done).toMatchObject({ code: 0 });
+      return done;
+    },
+    { timeout: 20_000 },
+  );
   expect(JSON.parse(dropped.out)).toEqual({ keys: 2, merchants: ["mer_1 (test)"] });
   const keys = await listWalletKeys(database, vault(), { merchantId });
   expect(keys.map(({ wallet, state }) => `${wallet} ${state}`).sort()).toEqual([
