@@ -151,6 +151,8 @@ async function describeNew(core: Core, owner: SessionOwner, order: NewSession, i
     publishableKey: owner.publishableKey,
     checkoutOrigins: owner.checkoutOrigins,
     expiresAt: new Date(core.runtime.now().getTime() + owner.sessionLifetimeMs),
+    // A wallet gives nothing that can be stored.
+    ...(order.saveCard === undefined && { order }),
   });
   // The form keeps a place for what it asks about stored cards.
   const vault: JsonObject =

@@ -17,6 +17,7 @@ import type { Core } from "../core/core.ts";
 import { type CreatedSession, createSession, findCreatedSession, type NewSession } from "../core/create-session.ts";
 import { type SessionStatus, sessionStatuses } from "../core/rows/entities.ts";
 import { findSession } from "../core/sessions.ts";
+import type { WalletName } from "../platform/card-token.ts";
 import { cellOf, findCell, requireCell } from "../platform/cells.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
@@ -95,7 +96,7 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
   async listPaymentSessions(request, context) {
     const caller = requireMerchant(context.values.get(callerKey));
     const { environment, holder } = caller;
-    const { orderRef, customerEmail, processing, pageSize, pageToken, createdAfter, createdBefore } = request;
+    const { orderRef, customerEmail, processing, pageSize, pageToken, createdAfter, createdBefore, wallet } = request;
     const cells = [environment, ...formerCellsOf(caller)];
     const page = await listSessions(
       cells.map(({ reads }) => reads),
@@ -106,6 +107,7 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
           customerEmail,
           processing,
           ...(request.kind === "setup" && { isSetUp: true }),
+          wallet: wallet as WalletName | undefined,
           status: statusOf(request.status),
           createdAfter: momentOf("createdAfter", createdAfter),
           createdBefore: momentOf("createdBefore", createdBefore),

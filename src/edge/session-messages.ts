@@ -15,6 +15,7 @@ import {
   Refund_Status,
   type Refund as RefundMessage,
   RefundSchema,
+  Wallet_Credential,
 } from "../../gen/payments/v1/payment_session_pb.ts";
 import { brakeInWords } from "../core/decide/because.ts";
 import type { Attempt, Authentication, PaymentSession, Refund } from "../core/rows/entities.ts";
@@ -106,12 +107,27 @@ function fieldsOf(session: PaymentSession) {
     ...(isHeld(session) && {
       held: { since: timestampFromDate(session.heldAt!), until: timestampFromDate(session.heldUntil!) },
     }),
-    ...(session.cardBrand && session.cardLast4 && { card: { brand: session.cardBrand, last4: session.cardLast4 } }),
+    ...cardOf(session),
     createdAt: timestampFromDate(session.createdAt),
     expiresAt: timestampFromDate(session.expiresAt),
     ...moment("submittedAt", session.submittedAt),
     ...moment("settledAt", session.settledAt),
     ...(session.ruleVersion != null && { routing: toRouting(session, session.ruleVersion) }),
+  };
+}
+
+/** The end of a device's number is not that of the customer's card. */
+function cardOf({ cardBrand, cardLast4: last4, wallet, walletCredential }: PaymentSession) {
+  const card = cardBrand && last4 ? { brand: cardBrand } : undefined;
+  if (!walletCredential) return card && last4 ? { card: { ...card, last4 } } : {};
+  const isToken = walletCredential === "NETWORK_TOKEN";
+  return {
+    ...(card && { card: { ...card, ...present("last4", isToken ? null : last4) } }),
+    wallet: {
+      ...present("type", wallet),
+      credential: Wallet_Credential[walletCredential],
+      ...present("tokenLast4", isToken ? last4 : null),
+    },
   };
 }
 

@@ -3,7 +3,7 @@
  * checked for.
  */
 
-import type { SessionStatus } from "../core/rows/entities.ts";
+import type { PaymentSession, SessionStatus } from "../core/rows/entities.ts";
 import { heldInSql, processingInSql } from "../core/rows/payment.ts";
 import { isReleased } from "./analytics/counted-facts.ts";
 import { type Condition, type MoneyFilter, moneyConditions, type Parameters } from "./list-walk.ts";
@@ -30,6 +30,8 @@ export type PaymentFilter = MoneyFilter & {
   readonly failover?: boolean | undefined;
   /** True for set-ups, which store a card without a payment. A list has payments alone if absent. */
   readonly isSetUp?: boolean | undefined;
+  /** The wallet that paid. */
+  readonly wallet?: NonNullable<PaymentSession["wallet"]> | undefined;
 };
 
 /**
@@ -37,10 +39,11 @@ export type PaymentFilter = MoneyFilter & {
  * would be checked on row after row of the index, without a bound.
  */
 export function indexedCondition(filter: PaymentFilter, parameters: Parameters): string {
-  const { customerEmail, customerRef, orderRef, failover, processing, held, status } = filter;
+  const { customerEmail, customerRef, orderRef, failover, processing, held, status, wallet } = filter;
   if (customerEmail !== undefined) return `AND ${ofCustomer(parameters.add(customerEmail))}`;
   if (customerRef !== undefined) return `AND s.customer_ref = ${parameters.add(customerRef)}`;
   if (orderRef && !orderRef.isPrefix) return `AND s.order_ref = ${parameters.add(orderRef.text)}`;
+  if (wallet !== undefined) return `AND s.wallet = ${parameters.add(wallet)}`;
   if (failover === true) return "AND s.failover";
   if (held === true) return `AND s.manual_capture AND ${heldInSql}`;
   if (processing === true) return `AND ${processingInSql}`;
@@ -76,6 +79,7 @@ export function rowConditions(filter: PaymentFilter): Condition[] {
     [filter.customerRef, (wanted) => `s.customer_ref = ${wanted}`],
     [filter.cardLast4, (wanted) => `s.card_last4 = ${wanted}`],
     [filter.failover, (wanted) => `s.failover = ${wanted}::boolean`],
+    [filter.wallet, (wanted) => `s.wallet = ${wanted}`],
     [filter.isSetUp ?? false, (wanted) => `(s.amount_minor = 0) = ${wanted}::boolean`],
   ];
 }

@@ -11,7 +11,7 @@ import { walkPayments } from "./payment-list.ts";
 
 type SessionFilters = Pick<
   PaymentFilter,
-  "status" | "processing" | "customerEmail" | "createdAfter" | "createdBefore" | "isSetUp"
+  "status" | "processing" | "customerEmail" | "createdAfter" | "createdBefore" | "isSetUp" | "wallet"
 > & {
   readonly orderRef?: string | undefined;
 };

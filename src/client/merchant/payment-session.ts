@@ -99,7 +99,15 @@ export type PaymentSessionSummary = {
   readonly declineCode?: string;
   /** True while the session is submitted and not yet settled. */
   readonly processing: boolean;
-  readonly card?: { readonly brand: string; readonly last4: string };
+  /** Without the digits where a wallet gave the number of a device. */
+  readonly card?: { readonly brand: string; readonly last4?: string };
+  /** Of a payment by a wallet. */
+  readonly wallet?: {
+    readonly type?: "apple_pay" | "google_pay";
+    readonly credential: "NETWORK_TOKEN" | "PAN";
+    /** Of the device's number. */
+    readonly tokenLast4?: string;
+  };
   readonly createdAt: string;
   readonly expiresAt: string;
   readonly submittedAt?: string;
@@ -335,6 +343,8 @@ export type SessionFilters = {
   readonly processing?: boolean | undefined;
   /** `payment` when not given; `setup` for the sessions that store a card without a payment. */
   readonly kind?: "payment" | "setup" | undefined;
+  /** Only payments by this wallet. */
+  readonly wallet?: "apple_pay" | "google_pay" | undefined;
   /** Created at this time or later. */
   readonly createdAfter?: Date | undefined;
   /** Created before this time. */

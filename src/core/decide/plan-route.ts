@@ -6,6 +6,7 @@ import type { ConnectionId } from "../../platform/ids.ts";
 import type {
   AuthenticationPolicy,
   AuthenticationRule,
+  CryptogramResend,
   PlannedConnection,
   PlannedProvider,
   SkippedConnection,
@@ -42,6 +43,8 @@ export function candidatesIn(candidates: readonly Candidate[], connectionIds: re
 /** The newest routing rule of a merchant, with its connections by priority. */
 export type Route = FailoverRule & {
   readonly policy?: AuthenticationPolicy | null | undefined;
+  /** When a wallet's cryptogram may go to another gateway; absent: UNANSWERED. */
+  readonly cryptogramResend?: CryptogramResend | undefined;
   readonly candidates: readonly Candidate[];
   /** The rule's provider of authentication, or why it cannot be used now. */
   readonly provider?: (PlannedProvider & { readonly whyNot?: string | undefined }) | undefined;

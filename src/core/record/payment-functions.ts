@@ -8,7 +8,7 @@ import type { CaptureRecord } from "../../gateways/connector.ts";
 import type { StoredAnswer } from "../../gateways/stored-cards.ts";
 import { gatewayReferenceCharactersMax, leaseMs, leaseUsedMs, openingMarginMs } from "../../limits.ts";
 import { callOf } from "../../platform/batches.ts";
-import type { CardFingerprint } from "../../platform/card-token.ts";
+import type { CardFingerprint, WalletCredential, WalletName } from "../../platform/card-token.ts";
 import { columnsOf } from "../../platform/columns.ts";
 import type { Queryable } from "../../platform/database.ts";
 import { type AttemptId, type AuthenticationId, encodeId, type RequestId, type SessionId } from "../../platform/ids.ts";
@@ -20,6 +20,7 @@ import type { Plan } from "../decide/plan-route.ts";
 import {
   type Attempt,
   type Brake,
+  type CryptogramResend,
   type PaymentSession,
   PaymentSessionEntity,
   type RoutedBy,
@@ -53,6 +54,16 @@ export type Claim = {
   readonly isDeclined?: boolean | undefined;
   /** The settings that allowed the customer's page, if they were not read for this submission. */
   readonly settings?: string | undefined;
+  /** What a wallet gave, and the rule for its second use. */
+  readonly byWallet?: ByWallet | undefined;
+};
+
+/** How a wallet pays a session. */
+export type ByWallet = {
+  readonly credential: WalletCredential;
+  readonly resend: CryptogramResend;
+  /** Unknown while the vault could not be asked about a token that does not say it. */
+  readonly wallet: WalletName | undefined;
 };
 
 /** Ends a claim under settings that have changed since they were read: nothing is claimed. */
@@ -82,7 +93,7 @@ const claimCall = callOf(
   "claim",
   (
     "uuid int int text bytea int jsonb jsonb uuid jsonb text uuid text uuid int int text int text inet boolean boolean int int cidr int " +
-    "text text"
+    "text text text"
   ).split(" "),
   columnsOf(PaymentSessionEntity, "r"),
 );
@@ -127,6 +138,7 @@ export async function claimSession(
     claim.isPastNetwork ? null : cardLimits.declinedPerNetwork,
     claim.brakes?.join(" ") || null,
     claim.settings ?? null,
+    claim.byWallet ? Object.values(claim.byWallet).join(" ").trim() : null,
   ]);
   const session = requireClaimed(row!);
   const readAt = session.submittedAt!;

@@ -22,6 +22,7 @@ import { type CasedRoute, routesOf } from "../decide/routing-cases.ts";
 import {
   type AuthenticationPolicy,
   type AuthenticationRule,
+  type CryptogramResend,
   type FailoverSwitch,
   type PaymentSession,
   type RoutingCases,
@@ -31,11 +32,13 @@ import {
 } from "../rows/entities.ts";
 import { type DefaultParts, defaultFailover, loadDefaultConnections } from "./default-rule.ts";
 
+const defaultResend: CryptogramResend = "UNANSWERED";
+
 const selectRoute: Statement = {
   name: "select_route",
   text: `
     SELECT r.version, r.failover_on AS "failoverOn", r.authentication, r.policy,
-      r.connection_ids AS "connectionIds", r.cases, r.split, c.id AS "connectionId", c.gateway, c.credential_version AS "credentialVersion", c.paused,
+      r.connection_ids AS "connectionIds", r.cases, r.split, r.cryptogram_resend AS "cryptogramResend", c.id AS "connectionId", c.gateway, c.credential_version AS "credentialVersion", c.paused,
       c.acquirer, ${isBrakingInSql} AS "isBraking",
       (SELECT to_json(p) FROM (SELECT id, gateway, credential_version AS "credentialVersion", paused
          FROM connection WHERE id = r.provider_id AND merchant_id = $1) p) AS provider
@@ -57,6 +60,7 @@ type RouteRow = {
   connectionIds: readonly ConnectionId[];
   cases: RoutingCases | null;
   split: Split | null;
+  cryptogramResend: CryptogramResend;
   connectionId: ConnectionId;
   gateway: string;
   credentialVersion: number | null;
@@ -113,10 +117,12 @@ export async function loadRoute(
     const candidate = candidateOf(core, { id: connectionId, gateway, credentialVersion, paused, acquirer }, routed);
     return { ...candidate, failing };
   });
-  const { version, failoverOn, authentication, policy, connectionIds, cases, split, isBraking } = first;
+  const { version, failoverOn, authentication, policy, connectionIds, cases, split, cryptogramResend, isBraking } =
+    first;
   const provider = first.provider ? providerOfRule(core, first.provider, isFailing(first.provider.id)) : undefined;
   const candidates = candidatesIn(all, connectionIds);
-  return { version, failoverOn, authentication, policy, candidates, provider, cases, split, all, isBraking };
+  const ruled = { version, failoverOn, authentication, policy, cryptogramResend };
+  return { ...ruled, candidates, provider, cases, split, all, isBraking };
 }
 
 async function loadDefaultRoute(core: Core, merchantId: MerchantId): Promise<RouteRow[]> {
@@ -129,6 +135,7 @@ async function loadDefaultRoute(core: Core, merchantId: MerchantId): Promise<Rou
       policy: null,
     },
     ...{ connectionIds: connections.map(({ id }) => id), cases: null, split: null, provider: null },
+    cryptogramResend: defaultResend,
   };
   return connections.map(({ id: connectionId, ...connection }) => ({ ...rule, ...connection, connectionId }));
 }
@@ -246,14 +253,16 @@ export type RuleContent = {
   readonly split?: Split | null | undefined;
   /** The default is false. */
   readonly retriesSameGateway?: boolean | undefined;
+  /** The default is UNANSWERED. */
+  readonly cryptogramResend?: CryptogramResend | undefined;
 };
 
 const insertRule: Statement = {
   name: "insert_routing_rule",
   text: `
     INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on, set_by, restored_from, authentication, provider_id, policy, cases,
-                              split, retries_same_gateway)
-    SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 FROM routing_rule WHERE merchant_id = $1
+                              split, retries_same_gateway, cryptogram_resend)
+    SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12 FROM routing_rule WHERE merchant_id = $1
     RETURNING version`,
 };
 
@@ -281,6 +290,7 @@ export async function recordRoutingRule(
     hasCases(rule.cases) ? JSON.stringify(rule.cases) : null,
     rule.split ? JSON.stringify(rule.split) : null,
     rule.retriesSameGateway ?? false,
+    rule.cryptogramResend ?? defaultResend,
   ];
   const [row] = await tx.query<{ version: number }>(insertRule, values);
   return row!.version;
@@ -325,6 +335,7 @@ export async function findRuleInForce(
     policy: null,
     cases: null,
     split: null,
+    cryptogramResend: defaultResend,
     createdAt: new Date(0),
     setBy: null,
     restoredFrom: null,

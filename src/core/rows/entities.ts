@@ -6,6 +6,7 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import type { AuthenticationWish, Exemption } from "../../gateways/authentication.ts";
 import type { BillingAddress, RefundReason } from "../../gateways/connector.ts";
+import type { WalletCredential, WalletName } from "../../platform/card-token.ts";
 import type {
   AttemptId,
   AuthenticationId,
@@ -64,6 +65,13 @@ export type Brake = "NEW_CARD" | "KNOWN_CARD" | "NETWORK";
 
 /** The failure kinds on which a merchant can let a payment fail over. HARD_DECLINE includes soft declines. */
 export type FailoverSwitch = "HARD_DECLINE" | "TIMEOUT" | "GATEWAY_ERROR";
+
+export const cryptogramResends = ["NOT_SENT", "UNANSWERED", "DECLINED"] as const;
+/**
+ * When a cryptogram may go to another gateway: only if no network can have seen it, also if the gateway did not answer, or also
+ * after a decline.
+ */
+export type CryptogramResend = (typeof cryptogramResends)[number];
 
 /** The payments for which a rule lets gateways ask for the customer: those that need it, all, or none. */
 export type AuthenticationRule = "AS_NEEDED" | "ALWAYS" | "NEVER";
@@ -278,6 +286,9 @@ export const PaymentSessionEntity = defineEntity({
     customerRef: p.text().nullable(),
     stored: p.boolean(),
     namedBy: p.uuid().nullable(),
+    wallet: p.text().$type<WalletName>().nullable(),
+    walletCredential: p.text().$type<WalletCredential>().nullable(),
+    cryptogramResend: p.text().$type<CryptogramResend>().nullable(),
   },
 });
 
@@ -431,6 +442,7 @@ export const RoutingRuleEntity = defineEntity({
     policy: p.json<AuthenticationPolicy>().nullable(),
     cases: p.json<RoutingCases>().nullable(),
     split: p.json<Split>().nullable(),
+    cryptogramResend: p.text().$type<CryptogramResend>(),
     createdAt: p.datetime(),
     setBy: p.text().nullable(),
     restoredFrom: p.integer().nullable(),

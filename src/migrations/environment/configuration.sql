@@ -84,6 +84,8 @@ CREATE TABLE routing_rule (
   failover_on    text[] NOT NULL CHECK (failover_on <@ ARRAY['HARD_DECLINE','TIMEOUT','GATEWAY_ERROR']),
   -- Whether a gateway that allows it gets a payment that it declined once more.
   retries_same_gateway boolean NOT NULL DEFAULT false,
+  -- When the cryptogram of a wallet may go to another gateway (CryptogramResend in src/core/rows/entities.ts).
+  cryptogram_resend text NOT NULL DEFAULT 'UNANSWERED' CHECK (cryptogram_resend IN ('NOT_SENT','UNANSWERED','DECLINED')),
   -- The payments for which gateways may ask for the customer.
   authentication text NOT NULL DEFAULT 'AS_NEEDED' CHECK (authentication IN ('AS_NEEDED','ALWAYS','NEVER')),
   -- The connection of the provider that authenticates customers for gateways that import its proof.

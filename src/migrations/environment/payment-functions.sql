@@ -64,7 +64,7 @@ END $$;
 -- Claims a session for its one submission, and opens its first attempt if one is named. `card` has the versions of the card's fingerprint,
 -- the current one first and with spaces between them. A claim that is guarded is refused, and nothing is claimed: LL003 where the card has
 -- been tried too often, or its network was declined too often, LL004 where the merchant's block list has the customer (blocklist.sql).
--- Without network_max the network is recorded and not refused. `settings` are the publishable key and the origins, with spaces between
+-- `by_wallet` has the credential of a wallet, the rule for its second use, and the wallet if it is known. Without network_max the network is recorded and not refused. `settings` are the publishable key and the origins, with spaces between
 -- them, that allowed the customer's page, if the caller has read them before: where they have changed, or another session has the order
 -- and the merchant refuses repeated ones, it has to read the session. A refused claim undoes none of those that share its statement: it returns a row without an id, whose decline_code has the reason and
 -- whose skipped has the entry of the block list.
@@ -72,7 +72,7 @@ CREATE FUNCTION partitions.claim_rest(
   of_session uuid, lease_ms int, budget_ms int, token text, hash bytea, rule int, planned jsonb, skips jsonb, request uuid, routed jsonb,
   browser text, attempt uuid, at_gateway text, connection uuid, credential int, place int, why text, execution_ms int,
   card text, address inet, is_guarded boolean, is_counted boolean, submissions_max int, declines_max int,
-  network cidr, network_max int, braked text, settings text DEFAULT NULL)
+  network cidr, network_max int, braked text, settings text DEFAULT NULL, by_wallet text DEFAULT NULL)
 RETURNS SETOF payment_session LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, partitions, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
@@ -82,16 +82,20 @@ DECLARE
   versions uuid[] := string_to_array(card, ' ');
   added    int;
   entry    text;
+  -- The credential, the rule for its second use, and the wallet if it is known.
+  paid_by  text[] := string_to_array(by_wallet, ' ');
 BEGIN
   PERFORM app.refuse_other_timeline();
   UPDATE partitions.payment_session_rest
   SET phase = 'PROCESSING', lease_epoch = lease_epoch + 1, lease_until = at + lease_ms * interval '1 ms', submit_deadline = at + budget_ms * interval '1 ms',
       submitted_at = at, vault_token = token, token_hash = hash, rule_version = rule, plan = planned, skipped = skips, submit_request_id = request,
       routed_by = routed, browser_sealed = browser, brakes = string_to_array(braked, ' '), card_fingerprint = versions[1],
-      customer_network = network(set_masklen(address, CASE family(address) WHEN 6 THEN 48 ELSE 24 END))
+      customer_network = network(set_masklen(address, CASE family(address) WHEN 6 THEN 48 ELSE 24 END)),
+      wallet_credential = paid_by[1], cryptogram_resend = paid_by[2], wallet = paid_by[3]
   WHERE id = of_session AND phase = 'IDLE' AND expires_at > at
   RETURNING * INTO s;
   IF NOT FOUND THEN PERFORM app.lost('the session cannot be claimed'); END IF;
+  IF by_wallet IS NOT NULL THEN PERFORM app.require_wallet(s); END IF;
   IF settings IS NOT NULL AND NOT EXISTS (
        SELECT FROM merchant_settings m WHERE m.merchant_id = s.merchant_id AND array_to_string(m.publishable_key || m.checkout_origins, ' ') = settings
          AND (s.allow_repeated_order OR m.repeated_orders <> 'REFUSE'

@@ -678,6 +678,9 @@ END) STORED,
   refunds smallint DEFAULT 0 NOT NULL,
   customer_ref text,
   stored boolean DEFAULT false NOT NULL,
+  wallet text,
+  wallet_credential text,
+  cryptogram_resend text,
   named_by uuid
 ) PARTITION BY RANGE (id);
 
@@ -818,6 +821,7 @@ CREATE TABLE routing_rule (
   connection_ids uuid[] NOT NULL,
   failover_on text[] NOT NULL,
   retries_same_gateway boolean DEFAULT false NOT NULL,
+  cryptogram_resend text DEFAULT 'UNANSWERED'::text NOT NULL,
   authentication text DEFAULT 'AS_NEEDED'::text NOT NULL,
   provider_id uuid,
   policy jsonb,
@@ -1524,6 +1528,9 @@ ALTER TABLE routing_rule ADD CONSTRAINT routing_rule_authentication_check CHECK 
 -- constraint routing_rule.routing_rule_check
 ALTER TABLE routing_rule ADD CONSTRAINT routing_rule_check CHECK (((restored_from >= 1) AND (restored_from <= (version - 1))));
 
+-- constraint routing_rule.routing_rule_cryptogram_resend_check
+ALTER TABLE routing_rule ADD CONSTRAINT routing_rule_cryptogram_resend_check CHECK ((cryptogram_resend = ANY (ARRAY['NOT_SENT'::text, 'UNANSWERED'::text, 'DECLINED'::text])));
+
 -- constraint routing_rule.routing_rule_failover_on_check
 ALTER TABLE routing_rule ADD CONSTRAINT routing_rule_failover_on_check CHECK ((failover_on <@ ARRAY['HARD_DECLINE'::text, 'TIMEOUT'::text, 'GATEWAY_ERROR'::text]));
 
@@ -1895,6 +1902,9 @@ CREATE INDEX payment_session_of_order ON ONLY payment_session USING btree (merch
 
 -- index payment_session_of_status
 CREATE INDEX payment_session_of_status ON ONLY payment_session USING btree (merchant_id, status, id) WHERE (status <> 'CREATED'::text);
+
+-- index payment_session_of_wallet
+CREATE INDEX payment_session_of_wallet ON ONLY payment_session USING btree (merchant_id, wallet, id) WHERE (wallet IS NOT NULL);
 
 -- index payment_session_settled
 CREATE INDEX payment_session_settled ON ONLY payment_session USING btree (settled_at) WHERE (settled_at IS NOT NULL);
@@ -2419,8 +2429,8 @@ BEGIN
   RETURN NULL;
 END $function$;
 
--- function app.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, address inet, is_guarded boolean, is_counted boolean, submissions_max integer, declines_max integer, network cidr, network_max integer, braked text, settings text)
-CREATE OR REPLACE FUNCTION app.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, address inet, is_guarded boolean, is_counted boolean, submissions_max integer, declines_max integer, network cidr, network_max integer, braked text, settings text DEFAULT NULL::text)
+-- function app.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, address inet, is_guarded boolean, is_counted boolean, submissions_max integer, declines_max integer, network cidr, network_max integer, braked text, settings text, by_wallet text)
+CREATE OR REPLACE FUNCTION app.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, address inet, is_guarded boolean, is_counted boolean, submissions_max integer, declines_max integer, network cidr, network_max integer, braked text, settings text DEFAULT NULL::text, by_wallet text DEFAULT NULL::text)
  RETURNS SETOF payment_session
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -2434,16 +2444,20 @@ DECLARE
   versions uuid[] := string_to_array(card, ' ');
   added    int;
   entry    text;
+  -- The credential, the rule for its second use, and the wallet if it is known.
+  paid_by  text[] := string_to_array(by_wallet, ' ');
 BEGIN
   PERFORM app.refuse_other_timeline();
   UPDATE payment_session
   SET phase = 'PROCESSING', lease_epoch = lease_epoch + 1, lease_until = at + lease_ms * interval '1 ms', submit_deadline = at + budget_ms * interval '1 ms',
       submitted_at = at, vault_token = token, token_hash = hash, rule_version = rule, plan = planned, skipped = skips, submit_request_id = request,
       routed_by = routed, browser_sealed = browser, brakes = string_to_array(braked, ' '), card_fingerprint = versions[1],
-      customer_network = network(set_masklen(address, CASE family(address) WHEN 6 THEN 48 ELSE 24 END))
+      customer_network = network(set_masklen(address, CASE family(address) WHEN 6 THEN 48 ELSE 24 END)),
+      wallet_credential = paid_by[1], cryptogram_resend = paid_by[2], wallet = paid_by[3]
   WHERE id = of_session AND phase = 'IDLE' AND expires_at > at
   RETURNING * INTO s;
   IF NOT FOUND THEN PERFORM app.lost('the session cannot be claimed'); END IF;
+  IF by_wallet IS NOT NULL THEN PERFORM app.require_wallet(s); END IF;
   IF settings IS NOT NULL AND NOT EXISTS (
        SELECT FROM merchant_settings m WHERE m.merchant_id = s.merchant_id AND array_to_string(m.publishable_key || m.checkout_origins, ' ') = settings
          AND (s.allow_repeated_order OR m.repeated_orders <> 'REFUSE'
@@ -4426,6 +4440,18 @@ BEGIN
   RETURN NEW;
 END $function$;
 
+-- function app.require_wallet(claimed payment_session)
+CREATE OR REPLACE FUNCTION app.require_wallet(claimed payment_session)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF (claimed.wallet_credential IN ('PAN','NETWORK_TOKEN')) IS NOT TRUE THEN PERFORM app.refuse('a wallet gives a PAN or a NETWORK_TOKEN'); END IF;
+  IF (claimed.cryptogram_resend IN ('NOT_SENT','UNANSWERED','DECLINED')) IS NOT TRUE THEN
+    PERFORM app.refuse('a second use of a cryptogram follows a rule'); END IF;
+  IF claimed.wallet NOT IN ('apple_pay','google_pay') THEN PERFORM app.refuse('no wallet has such a name'); END IF;
+END $function$;
+
 -- function app.resume_action(of_session uuid, of_authentication uuid)
 CREATE OR REPLACE FUNCTION app.resume_action(of_session uuid, of_authentication uuid)
  RETURNS SETOF authentication
@@ -5227,8 +5253,8 @@ BEGIN
   RETURN NULL;
 END $function$;
 
--- function partitions.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, address inet, is_guarded boolean, is_counted boolean, submissions_max integer, declines_max integer, network cidr, network_max integer, braked text, settings text)
-CREATE OR REPLACE FUNCTION partitions.claim_rest(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, address inet, is_guarded boolean, is_counted boolean, submissions_max integer, declines_max integer, network cidr, network_max integer, braked text, settings text DEFAULT NULL::text)
+-- function partitions.claim(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, address inet, is_guarded boolean, is_counted boolean, submissions_max integer, declines_max integer, network cidr, network_max integer, braked text, settings text, by_wallet text)
+CREATE OR REPLACE FUNCTION partitions.claim_rest(of_session uuid, lease_ms integer, budget_ms integer, token text, hash bytea, rule integer, planned jsonb, skips jsonb, request uuid, routed jsonb, browser text, attempt uuid, at_gateway text, connection uuid, credential integer, place integer, why text, execution_ms integer, card text, address inet, is_guarded boolean, is_counted boolean, submissions_max integer, declines_max integer, network cidr, network_max integer, braked text, settings text DEFAULT NULL::text, by_wallet text DEFAULT NULL::text)
  RETURNS SETOF payment_session
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -5242,16 +5268,20 @@ DECLARE
   versions uuid[] := string_to_array(card, ' ');
   added    int;
   entry    text;
+  -- The credential, the rule for its second use, and the wallet if it is known.
+  paid_by  text[] := string_to_array(by_wallet, ' ');
 BEGIN
   PERFORM app.refuse_other_timeline();
   UPDATE partitions.payment_session_rest
   SET phase = 'PROCESSING', lease_epoch = lease_epoch + 1, lease_until = at + lease_ms * interval '1 ms', submit_deadline = at + budget_ms * interval '1 ms',
       submitted_at = at, vault_token = token, token_hash = hash, rule_version = rule, plan = planned, skipped = skips, submit_request_id = request,
       routed_by = routed, browser_sealed = browser, brakes = string_to_array(braked, ' '), card_fingerprint = versions[1],
-      customer_network = network(set_masklen(address, CASE family(address) WHEN 6 THEN 48 ELSE 24 END))
+      customer_network = network(set_masklen(address, CASE family(address) WHEN 6 THEN 48 ELSE 24 END)),
+      wallet_credential = paid_by[1], cryptogram_resend = paid_by[2], wallet = paid_by[3]
   WHERE id = of_session AND phase = 'IDLE' AND expires_at > at
   RETURNING * INTO s;
   IF NOT FOUND THEN PERFORM app.lost('the session cannot be claimed'); END IF;
+  IF by_wallet IS NOT NULL THEN PERFORM app.require_wallet(s); END IF;
   IF settings IS NOT NULL AND NOT EXISTS (
        SELECT FROM merchant_settings m WHERE m.merchant_id = s.merchant_id AND array_to_string(m.publishable_key || m.checkout_origins, ' ') = settings
          AND (s.allow_repeated_order OR m.repeated_orders <> 'REFUSE'
