@@ -5,7 +5,7 @@ import type { CardDigits } from "../card-vault/card-vault.ts";
 import type { Shopper } from "../gateways/connector.ts";
 import type { DeclineCode } from "../gateways/declines.ts";
 import { submissionsInFlightMax, submitPollMs, submitWaitMs } from "../limits.ts";
-import type { CardFingerprint } from "../platform/card-token.ts";
+import { type CardFingerprint, credentialOf } from "../platform/card-token.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError, unreachable } from "../platform/errors.ts";
 import { encodeId, type RequestId, type SessionId } from "../platform/ids.ts";
@@ -51,8 +51,8 @@ import {
 } from "./record/lease.ts";
 import { loadSession } from "./record/load-session.ts";
 import { nextOpening, openNext } from "./record/open-attempt.ts";
-import { type Claim, claimSession, SettingsChanged } from "./record/payment-functions.ts";
-import { drawOf, loadRoute } from "./record/routing-rules.ts";
+import { type ByWallet, type Claim, claimSession, SettingsChanged } from "./record/payment-functions.ts";
+import { defaultResend, drawOf, loadRoute } from "./record/routing-rules.ts";
 import { closeSession, emitPending, settleSession } from "./record/settle.ts";
 import type { PaymentSession, RoutedBy } from "./rows/entities.ts";
 import { isAuthenticatedFirst } from "./rows/payment.ts";
@@ -64,6 +64,7 @@ import {
   type StoringClaim,
   takeFirst,
 } from "./stored-cards/claim-stored.ts";
+import { planWallet } from "./wallets/plan-wallet.ts";
 
 /**
  * A customer's card token for a session. `signal` fires when the customer's page no longer waits.
@@ -131,7 +132,7 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
   const { session, vaultToken, shopper } = submission;
   const sessionId = session.id;
   const asked = { sessionId: encodeId("ps", sessionId), token: vaultToken };
-  const [rule, { state, card, fingerprint }, storing] = await Promise.all([
+  const [rule, { state, card, fingerprint, wallet }, storing] = await Promise.all([
     loadRoute(core, session),
     core.vault.checkToken(asked),
     session.stored ? prepareStoring(core, submission) : undefined,
@@ -143,12 +144,18 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
   const counted = fingerprint?.isCounted ? fingerprint : undefined; // rule:card-counted
   // The customer of a link is there, and the chain begins anew: the bank is asked, whatever the rule says.
   const authenticated = storing?.recovering ? planAsked(route, { canAsk }) : undefined;
-  const plan = authenticated ?? planRoute(route, { canAsk });
+  // By the token's prefix, also while the vault is silent.
+  const credential = credentialOf(vaultToken.expose());
+  const plan = credential
+    ? planWallet(route, { ...wallet, credential }, { canAsk })
+    : (authenticated ?? planRoute(route, { canAsk }));
+  const byWallet = credential && { credential, resend: route.cryptogramResend ?? defaultResend, wallet: wallet?.name };
+  // A device has authenticated its customer.
   const braked =
-    rule.isBraking && counted
+    rule.isBraking && counted && credential !== "NETWORK_TOKEN"
       ? await planWhileBraking(core, route, { merchantId: session.merchantId, card: counted, canAsk, plan })
       : { plan, brakes: [] };
-  const planned = { route, routedBy, fingerprint, counted, storing, ...braked };
+  const planned = { route, routedBy, fingerprint, counted, storing, byWallet, ...braked };
   const claimed = await underLease(claimAs(core, submission, planned));
   if (claimed.type === "lost") return claimed;
   const { result: reloaded } = claimed;
@@ -162,13 +169,14 @@ type Planned = BrakedPlan & {
   readonly fingerprint: CardFingerprint | undefined;
   readonly counted: CardFingerprint | undefined;
   readonly storing: StoringClaim | undefined;
+  readonly byWallet: ByWallet | undefined;
   readonly isPastNetwork?: boolean | undefined;
 };
 
 /** Claims the session by its plan. One that its card or its network refuses is declined, or planned once more. */
 async function claimAs(core: Core, submission: Submission, planned: Planned): Promise<Reloaded> {
   const { session, vaultToken, requestId, shopper, network, settings } = submission;
-  const { route, routedBy, fingerprint, counted, storing, plan, brakes, isPastNetwork } = planned;
+  const { route, routedBy, fingerprint, counted, storing, byWallet, plan, brakes, isPastNetwork } = planned;
   const sessionId = session.id;
   const payer = submission.payer?.hasSucceeded ? submission.payer : undefined;
   const declineCode = payer ? "order_already_paid" : plan.declineCode;
@@ -177,7 +185,7 @@ async function claimAs(core: Core, submission: Submission, planned: Planned): Pr
   const asking = { sessionId, vaultToken, ruleVersion: route.version, plan, routedBy, submissionBudgetMs, requestId };
   const browserSealed = isAuthenticatedFirst(plan.plan) ? sealShopper(core, sessionId, shopper) : undefined;
   const card = { fingerprint, isCounted: counted !== undefined, address: shopper?.shopperIp, network };
-  const claim: Claim = { ...asking, browserSealed, ...card, brakes, isPastNetwork, settings }; // rule:browser-kept
+  const claim: Claim = { ...asking, browserSealed, ...card, brakes, isPastNetwork, settings, byWallet }; // rule:browser-kept
   const ruled = { ruleVersion: route.version, routedBy: routedBy ?? null };
   const opened = { session: { ...session, plan: plan.plan }, authentications: [] };
   const open = async (): Promise<Reloaded> => {
@@ -212,7 +220,9 @@ async function claimAs(core: Core, submission: Submission, planned: Planned): Pr
       plan,
       brakes,
     };
-    const past = by === "network" ? await planPastNetwork(core, route, paying) : undefined;
+    const isAuthenticated = byWallet?.credential === "NETWORK_TOKEN";
+    const past =
+      by !== "network" ? undefined : isAuthenticated ? { plan, brakes } : await planPastNetwork(core, route, paying);
     if (past) return claimAs(core, submission, { ...planned, ...past, isPastNetwork: true });
     const braked = { ...claim, plan: brakedPlan(plan, leftOut[by]) };
     const refused = by === "declines" ? counted : undefined;

@@ -4,6 +4,7 @@
  */
 
 import type { CardSummary, ForwardFeature } from "../card-vault/card-vault.ts";
+import type { WalletCredential, WalletName } from "../platform/card-token.ts";
 import type { Secret } from "../platform/secrets.ts";
 import type { Amount } from "./amounts.ts";
 import type {
@@ -81,7 +82,12 @@ export type AuthorizeRequest = Amount & {
   readonly exemption?: Exemption | undefined;
   /** Absent: the card is used once. */
   readonly storedCard?: StoredCardUse | undefined;
+  /** The wallet that gave what the token stands for; absent for a card that was typed. */
+  readonly wallet?: WalletOfRequest | undefined;
 };
+
+/** A wallet's part of a request. Its name is unknown while the vault could not be asked. */
+export type WalletOfRequest = { readonly credential: WalletCredential; readonly name?: WalletName | undefined };
 
 /** The parts of a request with which the vault fills in the card. */
 export type CardOfRequest = Pick<AuthorizeRequest, "vaultToken" | "sessionId" | "customerName">;
@@ -432,6 +438,9 @@ export type NotificationReading =
   | { readonly type: "authentic"; readonly notifications: readonly Notification[] }
   | { readonly type: "refused"; readonly reason: string };
 
+/** What a gateway takes of devices' numbers: the wallets, and the networks by their names in the vault. */
+export type NetworkTokens = { readonly wallets: readonly WalletName[]; readonly networks: readonly string[] };
+
 /**
  * One gateway, as the payment flow sees it. Calls never throw and never repeat themselves: every failure is in the
  * answer.
@@ -478,6 +487,8 @@ export interface Connector {
   readonly readCapture?: ((call: GatewayCall, captured: CapturedPayment) => Promise<CaptureState>) | undefined;
   /** Returns every check, also those that could not be tried. */
   verify(call: GatewayCall): Promise<readonly VerifyRow[]>;
+  /** The wallets and networks whose device numbers it takes, with a cryptogram and without authentication; absent where it takes none. */
+  readonly acceptsNetworkToken?: NetworkTokens | undefined;
   /** True if its acquirer can be told to ask for an exemption. */
   readonly asksExemptions?: boolean | undefined;
   /** True if it takes a provider's proof. */

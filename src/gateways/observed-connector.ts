@@ -73,6 +73,7 @@ export function observeConnector(connector: Connector, observer: GatewayObserver
     forwardFeatures: connector.forwardFeatures,
     cardBrands: connector.cardBrands,
     asksExemptions: connector.asksExemptions,
+    acceptsNetworkToken: connector.acceptsNetworkToken,
     importsProof: connector.importsProof,
     holdLifeMs: connector.holdLifeMs,
     storedCards: connector.storedCards,

@@ -2,6 +2,7 @@
  * The destinations of cards at gateways that take JSON and whole values: a row for each operation, fixing address and the
  * exact field that each part of a card may fill. Pure.
  */
+import type { WalletName } from "./card-token.ts";
 import type { EnvironmentName } from "./signed-claims.ts";
 
 /** One operation of one gateway. A new gateway needs a new row: nothing that the core sends can widen one. */
@@ -17,6 +18,8 @@ export type JsonDestination = {
    * text needs the security code, the holder's name, the postal code or a chosen brand is omitted if there is none.
    */
   readonly fields: Readonly<Record<string, string>>;
+  /** The one wallet whose tokens the row takes; absent: any. */
+  readonly wallet?: WalletName | undefined;
 };
 
 /** Adyen's card payments, in test and in live, whose paths differ. */

@@ -6,6 +6,7 @@ import { countedTestCards } from "../gateways/sandbox/plain-cards.ts";
 import { providerCards } from "../gateways/sandbox/provider-cards.ts";
 import { storedCards } from "../gateways/sandbox/stored-cards.ts";
 import { testCards } from "../gateways/sandbox/test-cards.ts";
+import { walletPanCards } from "../gateways/sandbox/wallet-cards.ts";
 import type { ProcessMetrics } from "../metrics/process-metrics.ts";
 import { SchemaCheck } from "../migrations/schema-check.ts";
 import type { Database } from "../platform/database.ts";
@@ -26,7 +27,7 @@ import { openDatabase } from "./open-database.ts";
 
 /** Our own test cards, and those of gateways that can be connected with test credentials. */
 const testNumbers: ReadonlySet<string> = new Set([
-  ...[...testCards, ...authenticationCards, ...providerCards, ...storedCards].map((card) => card.number),
+  ...[...testCards, ...authenticationCards, ...providerCards, ...storedCards, ...walletPanCards].map((card) => card.number),
   ...stripeTestNumbers,
   ...adyenTestNumbers,
   ...paypalTestNumbers,

@@ -133,7 +133,8 @@ async function authorize(parts: SandboxAParts, request: SandboxRequest, account:
     account: account.id,
     reference: field("reference"),
     orderRef: field("metadata[order_ref]"),
-    number: stored?.number ?? field("card[number]"),
+    number: stored?.number ?? (field("network_token[number]") || field("card[number]")),
+    cryptogram: form.get("network_token[cryptogram]") ?? undefined,
     value,
     currency: field("currency"),
     isExemptionAsked: form.has("exemption"),
@@ -237,7 +238,9 @@ function authorizeAnswer(result: CardResult, challenged?: SecureResult): Sandbox
       return { status: 402, body: { error }, about: authorization.reference };
     }
     case "failed":
-      return refusal(result.status, "api_error", "api_error");
+      return result.status < 500
+        ? refusal(result.status, "invalid_request_error", "not_accepted")
+        : refusal(result.status, "api_error", "api_error");
     case "refused":
       return refusal(409, "invalid_request_error", "reference_voided");
     case "silent":

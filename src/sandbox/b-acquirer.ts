@@ -91,7 +91,8 @@ async function signedIn(
 }
 
 async function authorize(parts: SandboxBParts, { request, account, json }: Call): Promise<SandboxAnswer> {
-  const { amount, paymentMethod, additionalData } = json;
+  const { amount, paymentMethod, additionalData, mpiData } = json;
+  const cryptogram = isObject(mpiData) ? mpiData.tokenAuthenticationVerificationValue : undefined;
   if (!account.rawCards) return refusal(403, "raw_cards_not_allowed");
   if (!isObject(additionalData) || additionalData.manualCapture !== "true") return refusal(422, "manual_capture");
   if (!isObject(amount) || !Number.isSafeInteger(amount.value)) return refusal(422, "amount");
@@ -103,6 +104,7 @@ async function authorize(parts: SandboxBParts, { request, account, json }: Call)
       reference: String(json.reference),
       orderRef: String(json.merchantOrderReference ?? ""),
       number,
+      cryptogram: typeof cryptogram === "string" ? cryptogram : undefined,
       value: Number(amount.value),
       currency: String(amount.currency),
       proof: proofIn(json),

@@ -5,13 +5,14 @@ import type { CardBehaviour } from "../gateways/sandbox/card-behaviour.ts";
 import { providerCards } from "../gateways/sandbox/provider-cards.ts";
 import { noSetUpCard, storedCards } from "../gateways/sandbox/stored-cards.ts";
 import { testCards } from "../gateways/sandbox/test-cards.ts";
+import { walletCards } from "../gateways/sandbox/wallet-cards.ts";
 import { adyenCardBehaviour } from "./adyen/emulator-cards.ts";
 import type { AcquirerName } from "./ledger.ts";
 import { inPayPalsWords, paypalCardBehaviour } from "./paypal/emulator-cards.ts";
 import { stripeCardBehaviour } from "./stripe/emulator-cards.ts";
 
 const cardOf = (number: string) =>
-  [...testCards, ...authenticationCards, ...providerCards, ...storedCards].find((card) => card.number === number);
+  [...testCards, ...authenticationCards, ...providerCards, ...storedCards, ...walletCards].find((card) => card.number === number);
 const storedCardOf = (number: string) => storedCards.find((card) => card.number === number);
 
 /**
@@ -46,6 +47,13 @@ export const customerWanted: Readonly<Record<AcquirerName, string>> = {
   PAYPAL: "5650",
   STRIPE: "authentication_required",
 };
+
+/** The decline of a cryptogram that the network has seen before. */
+export function usedCryptogramAt(acquirer: AcquirerName): CardBehaviour {
+  if (acquirer === "B" || acquirer === "ADYEN") return { act: "decline", code: "23" };
+  const declined = { act: "decline", code: "transaction_not_allowed" } as const;
+  return acquirer === "PAYPAL" ? inPayPalsWords(declined) : declined;
+}
 
 /** Returns the behaviour of a card that is set up without a charge, where it differs from that of a payment. */
 export function setUpAt(acquirer: AcquirerName, number: string): CardBehaviour | undefined {

@@ -6,6 +6,7 @@ import { attemptsInWords, endInWords, groupTitles } from "../gateways/sandbox/ca
 import { providerCards } from "../gateways/sandbox/provider-cards.ts";
 import { storedCards } from "../gateways/sandbox/stored-cards.ts";
 import { testCards } from "../gateways/sandbox/test-cards.ts";
+import { walletCards } from "../gateways/sandbox/wallet-cards.ts";
 
 const opening = `# Test cards
 
@@ -35,6 +36,8 @@ const groupNotes: Readonly<Record<CardGroup, string>> = {
     "The outcome is that of a payment captured at once. A hold of any other card ends by itself after seven days at `SANDBOX_A`, which says so with the hold, and after five days at `SANDBOX_B`, which reports it.",
   stored:
     "The outcome is that of the payment that stores the card; the bank challenges the customer if the merchant wants it, as with an agreement. The second table says what a charge of the stored card meets. `SANDBOX_A` continues only what began there, `SANDBOX_B` whatever has a network transaction id. A charge with an id that belongs to no payment of the card is declined with `authentication_required`. Any other test card is charged as it is paid with.",
+  wallets:
+    "These are in the sheets of the wallets’ emulators; the form takes only the last two. The network of both gateways takes a cryptogram once. The outcomes are those of the rule’s default for [cryptograms](wallets.md#cryptograms): after silence the first gateway is looked up, and after a decline nothing follows.",
 };
 
 export function cardsPage(): string {
@@ -46,7 +49,7 @@ export function cardsPage(): string {
 
 function groupSection(group: CardGroup): string {
   const note = groupNotes[group] && `\n${groupNotes[group]}\n`;
-  const cards = [...testCards, ...authenticationCards, ...providerCards, ...storedCards];
+  const cards = [...testCards, ...authenticationCards, ...providerCards, ...storedCards, ...walletCards];
   const rows = cards.filter((card) => card.group === group).map(row);
   const head = "| card number | name | what happens | ends | attempts | webhooks |\n|---|---|---|---|---|---|";
   return `\n## ${groupTitles[group]}\n${note}\n${head}\n${rows.join("\n")}\n`;

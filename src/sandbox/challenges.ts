@@ -42,6 +42,8 @@ export type CardPayment = Reference & {
   readonly saves?: Saving | undefined;
   /** Set where the merchant charges a stored card: the chain that it continues, or `unknown` if the bank knows none. */
   readonly renews?: StoredPayment | "unknown" | undefined;
+  /** Of a device's number: the network takes it once. */
+  readonly cryptogram?: string | undefined;
 };
 
 /** The customer's answer, once there is one. */
@@ -63,7 +65,7 @@ export type Challenge = {
 };
 
 export function proofIn({ mpiData }: Readonly<Record<string, unknown>>): SentProof | undefined {
-  if (!isObject(mpiData)) return undefined;
+  if (!isObject(mpiData) || mpiData.cavv === undefined) return undefined;
   return { dsTransactionId: String(mpiData.dsTransID), cryptogram: String(mpiData.cavv) };
 }
 

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import type { CardBehaviour } from "../gateways/sandbox/card-behaviour.ts";
 import type { SandboxClock } from "../gateways/sandbox/clock.ts";
 import { unreachable } from "../platform/errors.ts";
-import { behaviourAt, customerWanted, renewalAt, setUpAt } from "./behaviour-at.ts";
+import { behaviourAt, customerWanted, renewalAt, setUpAt, usedCryptogramAt } from "./behaviour-at.ts";
 import type { Book, Books } from "./books.ts";
 import type { Asking, CardPayment, Challenge, Challenges, StoredPayment } from "./challenges.ts";
 import type { AcquirerName, Authorization, Ledger, NewAuthorization } from "./ledger.ts";
@@ -50,6 +50,8 @@ export class Issuer {
   readonly #savedCards: SavedCards;
   readonly #clock: SandboxClock;
   readonly #declinedOnce: Book<true>;
+  /** What the networks behind all acquirers have seen. */
+  readonly #usedCryptograms: Book<true>;
   /** Behaviours set by a test, which precede those of the table. */
   readonly #overrides = new Map<string, CardBehaviour>();
 
@@ -64,6 +66,7 @@ export class Issuer {
     books: Books;
   }) {
     this.#declinedOnce = parts.books.open("declined once", ordersMax);
+    this.#usedCryptograms = parts.books.open("used cryptograms", ordersMax);
     this.#challenges = parts.challenges;
     this.#directory = parts.directory;
     this.#savedCards = parts.savedCards;
@@ -123,13 +126,15 @@ export class Issuer {
 
   async #decide(
     payment: CardPayment,
-    behaviour: CardBehaviour,
+    wanted: CardBehaviour,
     onDecision: OnDecision,
     id?: string,
   ): Promise<CardResult> {
     if (this.#ledger.isRefused(payment)) return { type: "refused" };
+    const behaviour = this.#byNetwork(payment, wanted);
     const open = (difference: Partial<NewAuthorization> = {}): Authorization => {
-      const { number, asked: _, proof: __, isExemptionAsked: ___, saves: ____, renews: _____, ...rest } = payment;
+      const { number, asked: _, proof: __, isExemptionAsked: ___, saves: ____, renews: _____, cryptogram, ...rest } = payment;
+      if (cryptogram !== undefined) this.#usedCryptograms.set(cryptogram, true);
       const authorization = this.#ledger.open({
         ...rest,
         id,
@@ -184,6 +189,13 @@ export class Issuer {
       default:
         return unreachable(behaviour);
     }
+  }
+
+  /** Declines a cryptogram that the network has seen, unless the card's network takes it again. What never reaches the network is not seen there. */
+  #byNetwork({ acquirer, cryptogram }: CardPayment, behaviour: CardBehaviour): CardBehaviour {
+    if (cryptogram === undefined || behaviour.act === "fail" || behaviour.act === "stay_silent") return behaviour;
+    const isTakenAgain = behaviour.act === "approve" && behaviour.takesUsedCryptogram;
+    return this.#usedCryptograms.has(cryptogram) && !isTakenAgain ? usedCryptogramAt(acquirer) : behaviour;
   }
 
   async captureDelay({ acquirer, reference, capture }: Authorization): Promise<void> {

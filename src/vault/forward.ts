@@ -75,6 +75,10 @@ export async function forward(
 
   const taken = await take(forwarder, environment, request);
   if (taken.type !== "card") return { type: "noCard", reason: taken.type };
+  // What fills a row of another wallet would lack a part that the gateway wants.
+  if (destination.wallet !== undefined && destination.wallet !== taken.card.wallet?.name) {
+    return { type: "noCard", reason: "other_credential" };
+  }
   const card = { ...taken.card, holder: taken.card.holder ?? request.holder };
 
   const reply = await traceSend(forwarder, request, () =>

@@ -111,6 +111,14 @@ export const because = {
     `The time for this payment ran out after ${describe(failure)}; ${nameOf(rule)} is not followed further.`,
   newCardDeclined: (failure: Failure) =>
     `After ${describe(failure)} no other gateway gets the card: the merchant brakes against card testing, and never had an approval of it.`,
+  cryptogramDeclined: (rule: Rule, failure: Failure) =>
+    `After ${describe(failure)} the wallet’s cryptogram counts as used, and ${nameOf(rule)} sends it to no other gateway.`,
+  cryptogramUnanswered: (rule: Rule, failure: Failure) =>
+    `After ${describe(failure)} a network may have seen the wallet’s cryptogram, and ${nameOf(rule)} sends it to no other gateway.`,
+  cryptogramHeld: ({ gateway }: Gateway) =>
+    `${gateway} refused the capture for good, and the wallet’s cryptogram was used for its hold.`,
+  andUsesCryptogramAgain: " It sends the wallet’s cryptogram a second time, which a network may refuse.",
+  andLooksUpFirst: ({ gateway }: Gateway) => ` First ${gateway} is looked up: a cryptogram is used once.`,
   cardIsForgotten: ({ gateway }: Gateway) =>
     `${gateway} refused the capture for good, and the card was forgotten with the hold.`,
   notAuthenticated: "The customer did not authenticate, and nothing else is tried.",
@@ -148,6 +156,9 @@ export const leftOut = {
   continuesNone: ({ gateway }: Gateway) => `${gateway} charges no stored cards.`,
   noNetworkId: "The agreement has no network transaction id.",
   setsUpNone: ({ gateway }: Gateway) => `${gateway} stores no card without a payment.`,
+  takesNoToken: ({ gateway }: Gateway) => `${gateway} takes no device’s number from a wallet.`,
+  takesOtherWallets: ({ gateway }: Gateway) => `${gateway} takes no device’s number from this wallet.`,
+  takesOtherNetworks: ({ gateway }: Gateway) => `${gateway} takes no device’s number of this network.`,
   planFull: `A plan holds at most ${attemptsMax} gateways.`,
   holdsNothing: "It holds no amount for a later capture.",
   holdsTooShort: (days: number) => `It holds for ${days} days, which is not until captureBy.`,

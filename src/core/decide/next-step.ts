@@ -20,6 +20,7 @@ import type {
   Stop,
 } from "../rows/entities.ts";
 import { isHeld, type Payment } from "../rows/payment.ts";
+import { beforeSecondUse, decideForCryptogram } from "../wallets/second-use.ts";
 import { because, type NoCard } from "./because.ts";
 
 /** One step of the flow. Each is a transaction, or a gateway call between two. */
@@ -116,11 +117,16 @@ function stepOfPlan(loaded: Payment, moment: Moment): Step {
     const first = authentications.length > 0 || to?.providerFirst ? stepBeforePlan(loaded, to) : undefined;
     if (first) return first;
     if (to && last === undefined) return { type: "open", to, because: because.first(session) };
-    if (to && last?.nextAction === "failover") return { type: "open", to, because: last.nextBecause ?? "" };
+    const second = session.walletCredential === "NETWORK_TOKEN" ? beforeSecondUse(session, attempts) : undefined;
+    if (second?.lookUp) return { type: "lookUp", attempt: second.lookUp };
+    if (to && last?.nextAction === "failover" && !second?.isRefused)
+      return { type: "open", to, because: last.nextBecause ?? "" };
   }
   // Nothing follows a fraud decline, not even a hold that an earlier gateway may turn out to have.
   const isFraud = attempts.some((attempt) => attempt.failureKind === "FRAUD" || attempt.stop === "fraud");
-  const unknown = attempts.filter((attempt) => attempt.status === "UNKNOWN" && !attempt.lookedUpAt);
+  // A look-up before a second use of a cryptogram is not the one at the end.
+  const endsAt = last?.answeredAt ?? new Date(0);
+  const unknown = attempts.filter(({ status, lookedUpAt }) => status === "UNKNOWN" && !(lookedUpAt && lookedUpAt >= endsAt));
   const [lookedUp] = isFraud ? unknown.filter(({ stop }) => stop === "fraud") : unknown; // rule:no-hold-after-fraud
   if (lookedUp) return { type: "lookUp", attempt: lookedUp };
   // A hold whose capture was refused for good is not a decline.
@@ -163,6 +169,7 @@ export function decideAfterFailure(work: Payment, failure: Failure, rule: Failov
     work.session.brakes?.includes("NEW_CARD")
   )
     return { action: "stop", because: because.newCardDeclined(failure) };
+  if (work.session.walletCredential === "NETWORK_TOKEN") return decideForCryptogram(work.session, failure, rule, decided);
   return decided;
 }
 
@@ -233,7 +240,13 @@ export type FailoverDecision =
       /** Authenticates before the repeat; absent where the gateway does so itself. */
       readonly provider?: PlannedProvider | undefined;
     }
-  | { readonly action: "failover"; readonly to: PlannedConnection; readonly because: string }
+  | {
+      readonly action: "failover";
+      readonly to: PlannedConnection;
+      readonly because: string;
+      /** The gateway is looked up before another one gets the payment. */
+      readonly lookUpFirst?: true | undefined;
+    }
   | {
       readonly action: "retry";
       readonly to: PlannedConnection;
@@ -253,6 +266,8 @@ export type Failure = {
   readonly gatewayCode?: string | undefined;
   /** True when the gateway held the amount but refused to capture it. */
   readonly captureRefused?: boolean | undefined;
+  /** True when the gateway may have acted: its answer is missing, or not believed. */
+  readonly mayHaveActed?: boolean | undefined;
   /** The connection that can be asked once more, with authentication. */
   readonly repeat?: PlannedConnection | undefined;
   /** The provider that authenticates before that. */

@@ -1,6 +1,7 @@
 /** Plans a payment: the gateways of a rule in their order, and what is left out of it with its reason. PURE. */
 
 import { type Exemption, exemptions } from "../../gateways/authentication.ts";
+import type { NetworkTokens } from "../../gateways/connector.ts";
 import { attemptsMax } from "../../limits.ts";
 import type { ConnectionId } from "../../platform/ids.ts";
 import type {
@@ -29,6 +30,8 @@ export type Candidate = {
   readonly accepts?: "any" | "own" | undefined;
   /** The exemptions that its acquirer asks for at this amount. */
   readonly exemptions?: readonly Exemption[] | undefined;
+  /** The wallets and networks whose device numbers it takes. */
+  readonly acceptsNetworkToken?: NetworkTokens | undefined;
   /** True while the circuit breaker leaves it out. */
   readonly failing: boolean;
   /** The reason why the gateway cannot take this amount or get the card; absent when it can. */

@@ -37,8 +37,8 @@ export async function failOver(
 ): Promise<Reloaded | undefined> {
   const { core, lease, loaded } = work;
   if (outcome.type === "held" || outcome.type === "actionNeeded" || loaded.authentications.length > 0) return undefined;
-  // The decline of a stored card says more.
-  if (loaded.session.stored) return undefined;
+  // The decline of a stored card says more, and a cryptogram is sent again by a rule of its own.
+  if (loaded.session.stored || loaded.session.walletCredential === "NETWORK_TOKEN") return undefined;
   if (outcome.type === "unknown" && outcome.gatewayReference !== undefined) return undefined;
   // A repeat with authentication follows a stop, and a gateway may have authenticated the customer of a declined payment.
   if (authenticated !== undefined || loaded.attempts.some(({ stop }) => stop !== null)) return undefined;
@@ -90,7 +90,7 @@ export async function recordAndContinue(
   const next = work.loaded.session.stored ? await afterStoredFailure(tx, work, outcome, decided) : decided;
   await recordFailure(tx, attempt, outcome, next);
   end();
-  if (next.action === "stop") return {};
+  if (next.action === "stop" || (next.action === "failover" && next.lookUpFirst)) return {};
   if (next.action === "failover") tx.afterCommit(() => core.observer?.failedOver(attempt.gateway));
   return { openedAttemptId: await openAfter(tx, work, next) };
 }
@@ -133,7 +133,7 @@ function failureOf(outcome: Failed): Omit<Failure, "gateway"> {
       return { kind: "GATEWAY_ERROR", noCard: noCardOf(outcome), ...refusalOf(outcome) };
     case "unknown": {
       const { kind, lostAtVault, notProcessed } = outcome;
-      return { kind, noCard: lostAtVault && "vault_unavailable", ...refusalOf(notProcessed) };
+      return { kind, mayHaveActed: true, noCard: lostAtVault && "vault_unavailable", ...refusalOf(notProcessed) };
     }
     default:
       return unreachable(outcome);

@@ -51,9 +51,11 @@ async function extrasFor(work: Work, attempt: Attempt): Promise<gateway.Extras> 
   const exemption = exemptionOf(session, attempt);
   const { stored } = work.loaded;
   const storedCard = stored ? gatewayUse(work.core, stored, attempt) : undefined;
+  const { walletCredential: credential, wallet: name } = session;
+  const wallet = credential ? { credential, name: name ?? undefined } : undefined;
   return mayAsk || isAuthenticated
-    ? { ...(await authenticationExtras(work, attempt)), exemption, storedCard }
-    : { shopper, exemption, storedCard };
+    ? { ...(await authenticationExtras(work, attempt)), exemption, storedCard, wallet }
+    : { shopper, exemption, storedCard, wallet };
 }
 
 /**
@@ -103,14 +105,14 @@ export async function tryGateway(work: Work, attempt: Attempt): Promise<Reloaded
 /** Records an attempt as UNKNOWN because its process disappeared during the call and the answer is lost. */
 export async function markUnknown(work: Work, attempt: Attempt): Promise<void> {
   await work.core.database.transaction(async (tx) => {
-    const next = await lockAndDecide(tx, work, attempt, { kind: "TIMEOUT" });
+    const next = await lockAndDecide(tx, work, attempt, { kind: "TIMEOUT", mayHaveActed: true });
     recordUnknown(tx, attempt, "TIMEOUT", { next });
     const completing = work.loaded.authentications.length > 0 && openAuthenticationOf(work.loaded, attempt);
     if (completing) endAuthentication(tx, completing, "UNAVAILABLE");
   });
 }
 
-/** Looks an attempt up at the end of the plan. If the gateway does hold the amount, the attempt becomes the winner. */
+/** Looks an attempt up at the end of the plan, or before its cryptogram goes to another gateway. If the gateway does hold the amount, the attempt becomes the winner. */
 export async function adoptIfHeld({ core, lease }: Work, attempt: Attempt): Promise<void> {
   const answer = await gateway.lookUp(core, attempt);
   const change = async (tx: Tx, payerId?: SessionId) => {

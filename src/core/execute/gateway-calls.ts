@@ -43,7 +43,7 @@ import { classifyHealth } from "./circuit-breaker.ts";
 export type AttemptToLookUp = Attempt & Pick<AttemptAtGateway, "isUnrecorded">;
 
 /** The parts of an attempt's request that features of the payment add; a plain payment has its shopper at most. */
-export type Extras = Pick<AuthorizeRequest, "authentication" | "proof" | "exemption" | "storedCard"> & {
+export type Extras = Pick<AuthorizeRequest, "authentication" | "proof" | "exemption" | "storedCard" | "wallet"> & {
   readonly shopper?: Shopper | undefined;
 };
 
@@ -87,8 +87,8 @@ export async function authorize(
   const answer = {
     ...answered,
     outcome: extras.authentication ? outcome : withoutAction(outcome),
-    // What a gateway says about a customer who is not there is no authentication.
-    ...(extras.storedCard?.type === "renewal" && { authenticated: undefined }),
+    // What a gateway says about a customer who is not there, or whom a device has authenticated, is no authentication.
+    ...((extras.storedCard?.type === "renewal" || extras.wallet?.credential === "NETWORK_TOKEN") && { authenticated: undefined }),
   };
   const health = classifyHealth(answer.outcome, connector);
   core.circuitBreaker.record(attempt.connectionId, health, core.runtime.now(), attempt.gateway);

@@ -32,7 +32,7 @@ import {
 } from "../rows/entities.ts";
 import { type DefaultParts, defaultFailover, loadDefaultConnections } from "./default-rule.ts";
 
-const defaultResend: CryptogramResend = "UNANSWERED";
+export const defaultResend: CryptogramResend = "UNANSWERED";
 
 const selectRoute: Statement = {
   name: "select_route",
@@ -165,6 +165,7 @@ export function candidateOf(
     authenticates: connector?.authentication !== undefined,
     imports: connector?.importsProof,
     ...(acquirer && { accepts: acquirer.acceptsOwnOnly ? "own" : "any" }),
+    ...(connector?.acceptsNetworkToken && { acceptsNetworkToken: connector.acceptsNetworkToken }),
     exemptions: connector?.asksExemptions && payment.amountMinor > 0 ? exemptionsFor(acquirer, payment) : [],
     notPayable: connector
       ? (whyNotForwardable(vault.forwarding, connector) ??

@@ -1,5 +1,6 @@
 /** Replaces the vault in tests of connectors: fills a card in by the vault's table and sends it. */
 import type { CardForwarder, ForwardReply, ForwardRequest } from "../../card-vault/card-vault.ts";
+import { credentialOf } from "../../platform/card-token.ts";
 import { isProbe, probeCardOf } from "../../platform/gateway-facts.ts";
 import type { GatewayHttp } from "../../platform/outbound-http.ts";
 import { addressOf, destinations, findDestination } from "../../vault/destinations.ts";
@@ -52,13 +53,21 @@ export class TestForwarder implements CardForwarder {
       body: fill(
         isProbe({ token: request.token.expose(), sessionId: request.sessionId })
           ? probeCardOf(request.connector, new Date())
-          : { number: this.#number, expMonth: 3, expYear: 2030, cvc: this.#cvc, ...this.#billed(request) },
+          : { number: this.#number, expMonth: 3, expYear: 2030, ...this.#secret(request), ...this.#billed(request) },
       ),
       timeoutMs,
       signal,
     });
     const brand = this.#brand ?? (this.#number.startsWith("5") ? "mastercard" : "visa");
     return { reply, card: { brand, last4: this.#number.slice(-4) }, chosenBrand: this.#brand };
+  }
+
+  /** The security code of a card, or the cryptogram of a wallet's token, which is one for all of its uses. */
+  #secret({ token, sessionId }: ForwardRequest) {
+    const credential = credentialOf(token.expose());
+    if (credential === undefined) return { cvc: this.#cvc };
+    const cryptogram = Buffer.from(`${sessionId} ${token.expose()}`.slice(-24)).toString("base64");
+    return { wallet: { name: "apple_pay" as const, credential, cryptogram, eci: "5" } };
   }
 
   #billed({ holder }: ForwardRequest) {

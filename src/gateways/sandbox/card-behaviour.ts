@@ -10,6 +10,8 @@ export type CardBehaviour =
       readonly frictionless?: Frictionless | undefined;
       /** True if the answer lacks the network's name for the payment. */
       readonly givesNoNetworkId?: true;
+      /** True if the network takes a cryptogram that it has seen before. */
+      readonly takesUsedCryptogram?: true;
     }
   /** Holds one minor unit too little, and reports it. */
   | { readonly act: "approve_wrong_amount" }
@@ -124,12 +126,13 @@ export type CardGroup =
   | "nasty"
   | "refunds"
   | "later"
-  | "stored";
+  | "stored"
+  | "wallets";
 
 /** The end of an attempt: the first is SANDBOX_A's, the second SANDBOX_B's unless it names another. */
 export type AttemptOutcome = {
   readonly gateway?: "SANDBOX_A" | "SANDBOX_B";
-  readonly status: "CAPTURED" | "DECLINED" | "VOIDED";
+  readonly status: "CAPTURED" | "DECLINED" | "FAILED" | "VOIDED";
   readonly failureKind?: "HARD_DECLINE" | "SOFT_DECLINE" | "FRAUD" | "TIMEOUT" | "GATEWAY_ERROR";
   /** The reason why a gateway refused to capture its hold. */
   readonly captureRefused?: string;

@@ -11,6 +11,7 @@ export const groupTitles: Readonly<Record<CardGroup, string>> = {
   refunds: "Refunds",
   later: "Capture later",
   stored: "Stored cards",
+  wallets: "Wallets",
 };
 
 /**

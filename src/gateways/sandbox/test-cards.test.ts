@@ -5,8 +5,9 @@ import { declines as declinesOfB } from "./b/declines.ts";
 import { providerCards } from "./provider-cards.ts";
 import { storedCards } from "./stored-cards.ts";
 import { testCards } from "./test-cards.ts";
+import { walletCards } from "./wallet-cards.ts";
 
-const allCards = [...testCards, ...authenticationCards, ...providerCards, ...storedCards];
+const allCards = [...testCards, ...authenticationCards, ...providerCards, ...storedCards, ...walletCards];
 
 describe("testCards", () => {
   it.each(allCards)("$number passes the Luhn check", ({ number }) => {

@@ -50,6 +50,8 @@ BEGIN
       PERFORM app.refuse('the money was captured at the winner''s gateway'); END IF;
   END IF;
 
+  IF num_nonnulls(NEW.wallet_credential, NEW.wallet, NEW.cryptogram_resend, CASE WHEN TG_OP = 'UPDATE' THEN OLD.wallet_credential END) > 0 THEN
+    PERFORM app.guard_wallet_session(CASE WHEN TG_OP = 'UPDATE' THEN OLD END, NEW); END IF;
   IF NOT NEW.manual_capture AND num_nonnulls(NEW.capture_by, NEW.held_at, NEW.capture_asked_at) > 0 THEN
     PERFORM app.refuse('only a payment that is captured later is held'); END IF;
   IF (NEW.held_at IS NULL) <> (NEW.held_until IS NULL) OR NEW.held_at IS NULL AND num_nonnulls(NEW.capture_asked_at, NEW.capture_due_at) > 0
@@ -113,7 +115,7 @@ DECLARE
   earlier record;
 BEGIN
   SELECT status, phase, winner_attempt_id, submit_deadline, unrecorded_check_at, authentications, paying_session_id, stored,
-    held_at, manual_capture AND capture_asked_at IS NULL AS is_unasked INTO session
+    wallet_credential, cryptogram_resend, held_at, manual_capture AND capture_asked_at IS NULL AS is_unasked INTO session
   FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
   IF TG_OP = 'INSERT' THEN
     IF session.status IS DISTINCT FROM 'CREATED' OR session.phase <> 'PROCESSING' THEN PERFORM app.refuse('an attempt needs a session in processing'); END IF;
@@ -125,6 +127,8 @@ BEGIN
     IF session.authentications > 0 OR NEW.authentication_id IS NOT NULL THEN PERFORM partitions.guard_authenticated_attempt_rest(NEW); END IF;
     IF NEW.round <> 0 THEN PERFORM partitions.guard_repeat_rest(NEW); END IF;
     IF session.stored THEN PERFORM app.guard_stored_attempt(NEW.session_id, NEW.id, NEW.connection_id, NEW.round); END IF;
+    IF session.wallet_credential = 'NETWORK_TOKEN' AND session.unrecorded_check_at IS NULL THEN
+      PERFORM partitions.guard_token_attempt_rest(NEW, session.cryptogram_resend); END IF;
     SELECT bool_or(failure_kind = 'FRAUD' OR stop = 'fraud') AS had_fraud, bool_or(stop IS NOT NULL) AS had_stop INTO earlier
     FROM partitions.attempt_rest WHERE session_id = NEW.session_id;
     IF earlier.had_fraud THEN PERFORM app.refuse('a fraud-class decline is never retried'); END IF;

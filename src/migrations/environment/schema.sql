@@ -2988,7 +2988,7 @@ DECLARE
   a  record;
   at timestamptz;
 BEGIN
-  SELECT status, winner_attempt_id, authentications, unrecorded_check_at, held_at, submit_deadline, amount_minor, currency, plan, stored INTO s
+  SELECT status, winner_attempt_id, authentications, unrecorded_check_at, held_at, submit_deadline, amount_minor, currency, plan, stored, wallet_credential INTO s
   FROM payment_session WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' FOR UPDATE;
   IF NOT FOUND THEN PERFORM app.lost('the lease was taken over'); END IF;
   at := date_trunc('milliseconds', app.clock());
@@ -2997,7 +2997,7 @@ BEGIN
     bool_or(id <> attempt AND (status IN ('AUTHORIZING','AWAITING_CUSTOMER','AUTHORIZED','CAPTURED') OR status = 'VOIDING' AND capture_ordered_at IS NOT NULL)) AS beside_open,
     bool_or(id <> attempt AND changed_at > read_at) AS is_news INTO a
   FROM attempt WHERE session_id = of_session;
-  IF s.status <> 'CREATED' OR s.winner_attempt_id IS NOT NULL OR s.held_at IS NOT NULL OR s.authentications > 0 OR s.unrecorded_check_at IS NOT NULL OR s.stored
+  IF s.status <> 'CREATED' OR s.winner_attempt_id IS NOT NULL OR s.held_at IS NOT NULL OR s.authentications > 0 OR s.unrecorded_check_at IS NOT NULL OR s.stored OR s.wallet_credential = 'NETWORK_TOKEN'
      OR at + margin_ms * interval '1 ms' >= s.submit_deadline OR a.after_stop OR a.beside_open OR a.is_news THEN
     RETURN NULL; END IF;
   IF as_status IS NULL OR kind IS NULL OR as_status NOT IN ('DECLINED','FAILED','UNKNOWN')
@@ -3334,6 +3334,24 @@ BEGIN
   IF NEW.status NOT IN ('CREATED','SUCCEEDED') THEN
     PERFORM app.refuse('no end without a capture before the gateways have reported what is lost'); END IF;
   RETURN NEW;
+END $function$;
+
+-- function app.guard_wallet_session(before record, after record)
+CREATE OR REPLACE FUNCTION app.guard_wallet_session(before record, after record)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF before IS NOT NULL AND (before.wallet IS NOT NULL AND after.wallet IS DISTINCT FROM before.wallet
+     OR before.submitted_at IS NOT NULL AND (after.wallet_credential, after.cryptogram_resend) IS DISTINCT FROM (before.wallet_credential, before.cryptogram_resend)) THEN
+    PERFORM app.refuse('how a wallet pays never changes'); END IF;
+  IF after.submitted_at IS NULL OR after.wallet_credential IS NULL OR after.cryptogram_resend IS NULL THEN
+    PERFORM app.refuse('a wallet pays with a submission, which has its credential and a rule'); END IF;
+  IF after.wallet_credential NOT IN ('PAN','NETWORK_TOKEN') THEN PERFORM app.refuse('a wallet gives a PAN or a NETWORK_TOKEN'); END IF;
+  IF after.cryptogram_resend NOT IN ('NOT_SENT','UNANSWERED','DECLINED') THEN PERFORM app.refuse('a second use of a cryptogram follows a rule'); END IF;
+  IF after.wallet NOT IN ('apple_pay','google_pay') THEN PERFORM app.refuse('no wallet has such a name'); END IF;
+  IF after.wallet_credential = 'NETWORK_TOKEN' AND (after.authentications > 0 OR after.awaiting_since IS NOT NULL) THEN
+    PERFORM app.refuse('a device has authenticated its customer, whom nothing else asks'); END IF;
 END $function$;
 
 -- function app.guard_work_item()
@@ -5603,7 +5621,7 @@ DECLARE
   a  record;
   at timestamptz;
 BEGIN
-  SELECT status, winner_attempt_id, authentications, unrecorded_check_at, held_at, submit_deadline, amount_minor, currency, plan, stored INTO s
+  SELECT status, winner_attempt_id, authentications, unrecorded_check_at, held_at, submit_deadline, amount_minor, currency, plan, stored, wallet_credential INTO s
   FROM partitions.payment_session_rest WHERE id = of_session AND lease_epoch = epoch AND phase = 'PROCESSING' FOR UPDATE;
   IF NOT FOUND THEN PERFORM app.lost('the lease was taken over'); END IF;
   at := date_trunc('milliseconds', app.clock());
@@ -5612,7 +5630,7 @@ BEGIN
     bool_or(id <> attempt AND (status IN ('AUTHORIZING','AWAITING_CUSTOMER','AUTHORIZED','CAPTURED') OR status = 'VOIDING' AND capture_ordered_at IS NOT NULL)) AS beside_open,
     bool_or(id <> attempt AND changed_at > read_at) AS is_news INTO a
   FROM partitions.attempt_rest WHERE session_id = of_session;
-  IF s.status <> 'CREATED' OR s.winner_attempt_id IS NOT NULL OR s.held_at IS NOT NULL OR s.authentications > 0 OR s.unrecorded_check_at IS NOT NULL OR s.stored
+  IF s.status <> 'CREATED' OR s.winner_attempt_id IS NOT NULL OR s.held_at IS NOT NULL OR s.authentications > 0 OR s.unrecorded_check_at IS NOT NULL OR s.stored OR s.wallet_credential = 'NETWORK_TOKEN'
      OR at + margin_ms * interval '1 ms' >= s.submit_deadline OR a.after_stop OR a.beside_open OR a.is_news THEN
     RETURN NULL; END IF;
   IF as_status IS NULL OR kind IS NULL OR as_status NOT IN ('DECLINED','FAILED','UNKNOWN')
@@ -5648,7 +5666,7 @@ DECLARE
   earlier record;
 BEGIN
   SELECT status, phase, winner_attempt_id, submit_deadline, unrecorded_check_at, authentications, paying_session_id, stored,
-    held_at, manual_capture AND capture_asked_at IS NULL AS is_unasked INTO session
+    wallet_credential, cryptogram_resend, held_at, manual_capture AND capture_asked_at IS NULL AS is_unasked INTO session
   FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
   IF TG_OP = 'INSERT' THEN
     IF session.status IS DISTINCT FROM 'CREATED' OR session.phase <> 'PROCESSING' THEN PERFORM app.refuse('an attempt needs a session in processing'); END IF;
@@ -5660,6 +5678,8 @@ BEGIN
     IF session.authentications > 0 OR NEW.authentication_id IS NOT NULL THEN PERFORM partitions.guard_authenticated_attempt_rest(NEW); END IF;
     IF NEW.round <> 0 THEN PERFORM partitions.guard_repeat_rest(NEW); END IF;
     IF session.stored THEN PERFORM app.guard_stored_attempt(NEW.session_id, NEW.id, NEW.connection_id, NEW.round); END IF;
+    IF session.wallet_credential = 'NETWORK_TOKEN' AND session.unrecorded_check_at IS NULL THEN
+      PERFORM partitions.guard_token_attempt_rest(NEW, session.cryptogram_resend); END IF;
     SELECT bool_or(failure_kind = 'FRAUD' OR stop = 'fraud') AS had_fraud, bool_or(stop IS NOT NULL) AS had_stop INTO earlier
     FROM partitions.attempt_rest WHERE session_id = NEW.session_id;
     IF earlier.had_fraud THEN PERFORM app.refuse('a fraud-class decline is never retried'); END IF;
@@ -6219,6 +6239,8 @@ BEGIN
       PERFORM app.refuse('the money was captured at the winner''s gateway'); END IF;
   END IF;
 
+  IF num_nonnulls(NEW.wallet_credential, NEW.wallet, NEW.cryptogram_resend, CASE WHEN TG_OP = 'UPDATE' THEN OLD.wallet_credential END) > 0 THEN
+    PERFORM app.guard_wallet_session(CASE WHEN TG_OP = 'UPDATE' THEN OLD END, NEW); END IF;
   IF NOT NEW.manual_capture AND num_nonnulls(NEW.capture_by, NEW.held_at, NEW.capture_asked_at) > 0 THEN
     PERFORM app.refuse('only a payment that is captured later is held'); END IF;
   IF (NEW.held_at IS NULL) <> (NEW.held_until IS NULL) OR NEW.held_at IS NULL AND num_nonnulls(NEW.capture_asked_at, NEW.capture_due_at) > 0
@@ -6307,6 +6329,23 @@ BEGIN
        SELECT FROM partitions.payment_session_rest WHERE id = NEW.session_id AND winner_attempt_id IS NOT NULL) THEN
     PERFORM app.refuse('a card is stored after its payment was approved'); END IF;
   RETURN NEW;
+END $function$;
+
+-- function partitions.guard_token_attempt(after record, resend text)
+CREATE OR REPLACE FUNCTION partitions.guard_token_attempt_rest(after record, resend text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE earlier record;
+BEGIN
+  IF after.round = 1 OR after.authentication_id IS NOT NULL THEN PERFORM app.refuse('a device has authenticated its customer, whom nothing else asks'); END IF;
+  SELECT bool_or(status = 'DECLINED') AS was_declined, bool_or(status = 'UNKNOWN') AS is_unknown, bool_or(status = 'UNKNOWN' AND looked_up_at IS NULL) AS is_unread,
+    bool_or(status NOT IN ('FAILED','DECLINED','UNKNOWN')) AS was_held INTO earlier
+  FROM partitions.attempt_rest WHERE session_id = after.session_id;
+  IF earlier.was_held THEN PERFORM app.refuse('no cryptogram is sent again after a hold'); END IF;
+  IF earlier.is_unknown AND resend = 'NOT_SENT' THEN PERFORM app.refuse('a cryptogram without an answer is sent again only where the rule says so'); END IF;
+  IF earlier.is_unread THEN PERFORM app.refuse('a gateway that is silent is looked up before a cryptogram is sent again'); END IF;
+  IF earlier.was_declined AND resend <> 'DECLINED' THEN PERFORM app.refuse('a declined cryptogram is sent again only where the rule says so'); END IF;
 END $function$;
 
 -- function partitions.held(of_session uuid, epoch integer, attempt uuid, read_at timestamp with time zone, reference text, network text, lease_ms integer, unused_ms integer, brand text, last4 text)

@@ -46,6 +46,7 @@ export const tokenDestinations: readonly JsonDestination[] = [
   {
     connector: "PAYPAL",
     operation: "apple_pay",
+    wallet: "apple_pay",
     ...paypalOrders,
     fields: {
       [`${paypalApple}/tokenized_card/number`]: "{{token.number}}",
@@ -58,6 +59,7 @@ export const tokenDestinations: readonly JsonDestination[] = [
   {
     connector: "PAYPAL",
     operation: "google_pay",
+    wallet: "google_pay",
     ...paypalOrders,
     fields: {
       [`${paypalGoogle}/card/number`]: "{{token.number}}",

@@ -23,7 +23,7 @@ import type {
 import { chainOf, type Renewal } from "../../renewal-chains.ts";
 import type { StoredMethod } from "../../stored-cards.ts";
 import { withoutAction } from "../../unanswered.ts";
-import { accountChecks, type ConnectorParts, cardBrands, executionLimitMs } from "../connector-parts.ts";
+import { accountChecks, type ConnectorParts, cardBrands, executionLimitMs, isToken, networkTokens } from "../connector-parts.ts";
 import {
   readAccount,
   readAction,
@@ -48,6 +48,7 @@ export class SandboxAConnector implements Connector {
   readonly asksExemptions = true;
   readonly forwardFeatures = ["form_body"] as const;
   readonly cardBrands = cardBrands;
+  readonly acceptsNetworkToken = networkTokens;
   readonly storedCards = "own";
   readonly setsUp = true;
   // SANDBOX_A ends a hold after seven days.
@@ -127,7 +128,7 @@ export class SandboxAConnector implements Connector {
     if (storedCard?.type === "renewal") return this.#renew(call, request, storedCard, amount.value);
     const { reply, card } = await this.#forwarder.forward({
       connector: this.gateway,
-      operation: "authorize",
+      operation: isToken(request) ? "network_token" : "authorize",
       token: request.vaultToken,
       sessionId: request.sessionId,
       origin: this.#origin,
@@ -247,11 +248,7 @@ function authorizeFields(request: AuthorizeRequest, value: number): Record<strin
   return {
     ...paymentFields(request, value),
     ...(customerEmail === undefined ? {} : { receipt_email: withoutPlaceholders(customerEmail) }),
-    "card[number]": "{{card.number}}",
-    "card[exp_month]": "{{card.expMonth}}",
-    "card[exp_year]": "{{card.expYear}}",
-    "card[cvc]": "{{card.cvc}}",
-    "card[holder]": "{{card.holder}}",
+    ...(isToken(request) ? tokenFields(request) : cardFields),
     ...billingFields(request),
     ...(authentication && { authentication: authentication.wish, return_url: authentication.returnUrl }),
     ...(exemption && { exemption: exemption.toLowerCase() }),
@@ -264,7 +261,28 @@ function authorizeFields(request: AuthorizeRequest, value: number): Record<strin
   };
 }
 
-function billingFields({ billingAddress }: AuthorizeRequest): Record<string, string> {
+const cardFields = {
+  "card[number]": "{{card.number}}",
+  "card[exp_month]": "{{card.expMonth}}",
+  "card[exp_year]": "{{card.expYear}}",
+  "card[cvc]": "{{card.cvc}}",
+  "card[holder]": "{{card.holder}}",
+};
+
+function tokenFields({ wallet }: AuthorizeRequest): Record<string, string> {
+  return {
+    "network_token[number]": "{{token.number}}",
+    "network_token[exp_month]": "{{token.expMonth}}",
+    "network_token[exp_year]": "{{token.expYear}}",
+    "network_token[cryptogram]": "{{token.cryptogram}}",
+    "network_token[eci]": "{{token.eci}}",
+    ...(wallet?.name && { "network_token[wallet]": wallet.name }),
+  };
+}
+
+function billingFields(request: AuthorizeRequest): Record<string, string> {
+  const { billingAddress } = request;
+  if (billingAddress === undefined && isToken(request)) return {};
   if (billingAddress === undefined) return { "billing_details[address][postal_code]": "{{card.postalCode}}" };
   const { line1, line2, city, postalCode, region, country } = billingAddress;
   const given = { line1, line2, city, postal_code: postalCode, state: region, country };

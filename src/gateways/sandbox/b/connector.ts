@@ -29,7 +29,7 @@ import type {
 } from "../../connector.ts";
 import { chainOf } from "../../renewal-chains.ts";
 import { notAnswered, withoutAction } from "../../unanswered.ts";
-import { accountChecks, type ConnectorParts, cardBrands, executionLimitMs } from "../connector-parts.ts";
+import { accountChecks, type ConnectorParts, cardBrands, executionLimitMs, isToken, networkTokens } from "../connector-parts.ts";
 import {
   notificationChecks,
   readAccount,
@@ -55,6 +55,7 @@ export class SandboxBConnector implements Connector {
   readonly asksExemptions = true;
   readonly forwardFeatures = [];
   readonly cardBrands = cardBrands;
+  readonly acceptsNetworkToken = networkTokens;
   readonly storedCards = "network";
   readonly setsUp = true;
   // SANDBOX_B ends a hold after five days.
@@ -138,7 +139,7 @@ export class SandboxBConnector implements Connector {
     const body = authorizeBody(call.credentials, request, amount.value);
     const { reply, card } = await this.#forwarder.forward({
       connector: this.gateway,
-      operation: "authorize",
+      operation: isToken(request) ? "network_token" : "authorize",
       token: request.vaultToken,
       sessionId: request.sessionId,
       origin: this.#origin,
@@ -241,16 +242,36 @@ function authorizeBody(credentials: Credentials, request: AuthorizeRequest, valu
         threeDSVersion: proof.version,
       },
     }),
-    paymentMethod: {
-      type: "scheme",
-      number: "{{card.number}}",
-      expiryMonth: "{{card.expMonth}}",
-      expiryYear: "{{card.expYear}}",
-      cvc: "{{card.cvc}}",
-      holderName: "{{card.holder}}",
-    },
+    ...(isToken(request) ? tokenPayment : cardPayment),
   };
 }
+
+const cardPayment = {
+  paymentMethod: {
+    type: "scheme",
+    number: "{{card.number}}",
+    expiryMonth: "{{card.expMonth}}",
+    expiryYear: "{{card.expYear}}",
+    cvc: "{{card.cvc}}",
+    holderName: "{{card.holder}}",
+  },
+};
+
+// As Adyen takes a decrypted token: the device has authenticated the customer.
+const tokenPayment = {
+  mpiData: {
+    tokenAuthenticationVerificationValue: "{{token.cryptogram}}",
+    eci: "{{token.eci}}",
+    directoryResponse: "Y",
+    authenticationResponse: "Y",
+  },
+  paymentMethod: {
+    type: "networkToken",
+    number: "{{token.number}}",
+    expiryMonth: "{{token.expMonth}}",
+    expiryYear: "{{token.expYear}}",
+  },
+};
 
 function plainAddressOf(address: BillingAddress): object {
   const lines = Object.entries(address).filter((pair): pair is [string, string] => pair[1] !== undefined);

@@ -1,0 +1,46 @@
+/**
+ * The second use of a wallet's cryptogram: a network accepts it once, so what failed decides what may follow (W6 in docs/safety.md).
+ * PURE.
+ */
+import { because } from "../decide/because.ts";
+import type { FailoverDecision, FailoverRule, Failure } from "../decide/next-step.ts";
+import type { Attempt, PaymentSession } from "../rows/entities.ts";
+
+type Ruled = Pick<PaymentSession, "cryptogramResend">;
+
+/** Decides what follows a failed attempt with a cryptogram, where the rule would go on. */
+export function decideForCryptogram(
+  { cryptogramResend: resend }: Ruled,
+  failure: Failure,
+  rule: FailoverRule,
+  decided: FailoverDecision,
+): FailoverDecision {
+  if (decided.action === "stop") return decided;
+  // rule:no-cryptogram-after-hold
+  if (failure.captureRefused) return { action: "stop", because: because.cryptogramHeld(failure) };
+  if (failure.kind === "HARD_DECLINE" || failure.kind === "SOFT_DECLINE") {
+    if (resend === "DECLINED") return { ...decided, because: decided.because + because.andUsesCryptogramAgain };
+    return { action: "stop", because: because.cryptogramDeclined(rule, failure) }; // rule:declined-cryptogram
+  }
+  if (!failure.mayHaveActed || decided.action !== "failover") return decided;
+  if (resend === "NOT_SENT") return { action: "stop", because: because.cryptogramUnanswered(rule, failure) }; // rule:unanswered-cryptogram
+  return { ...decided, because: decided.because + because.andLooksUpFirst(failure), lookUpFirst: true };
+}
+
+/**
+ * Says whether the cryptogram may be sent once more, by what is known of each earlier attempt by now: whether an attempt has to be looked up
+ * first, or no second use is allowed.
+ */
+export function beforeSecondUse(
+  { cryptogramResend: resend }: Ruled,
+  attempts: readonly Attempt[],
+): { readonly lookUp?: Attempt | undefined; readonly isRefused?: boolean } {
+  const isUsed = attempts.some(({ status }) => {
+    if (status === "FAILED") return false;
+    if (status === "UNKNOWN") return resend === "NOT_SENT"; // rule:unanswered-cryptogram
+    return status !== "DECLINED" || resend !== "DECLINED"; // rule:declined-cryptogram
+  });
+  if (isUsed) return { isRefused: true };
+  const isNext = attempts.at(-1)?.nextAction === "failover";
+  return { lookUp: isNext ? attempts.find(({ status, lookedUpAt }) => status === "UNKNOWN" && !lookedUpAt) : undefined }; // rule:look-up-first
+}
