@@ -244,8 +244,8 @@ export type FailoverDecision =
       readonly action: "failover";
       readonly to: PlannedConnection;
       readonly because: string;
-      /** The gateway is looked up before another one gets the payment. */
-      readonly lookUpFirst?: true | undefined;
+      /** The next attempt is opened by a step of its own, from what is known by then. */
+      readonly opensLater?: true | undefined;
     }
   | {
       readonly action: "retry";

@@ -90,8 +90,9 @@ export async function recordAndContinue(
   const next = work.loaded.session.stored ? await afterStoredFailure(tx, work, outcome, decided) : decided;
   await recordFailure(tx, attempt, outcome, next);
   end();
-  if (next.action === "stop" || (next.action === "failover" && next.lookUpFirst)) return {};
+  if (next.action === "stop") return {};
   if (next.action === "failover") tx.afterCommit(() => core.observer?.failedOver(attempt.gateway));
+  if (next.action === "failover" && next.opensLater) return {};
   return { openedAttemptId: await openAfter(tx, work, next) };
 }
 

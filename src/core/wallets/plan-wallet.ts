@@ -26,7 +26,7 @@ export function planWallet(route: Route, wallet: PayingWallet, { canAsk }: { rea
     const whyNot = whyNoToken(one, wallet);
     return whyNot === undefined ? one : { ...one, notPayable: one.notPayable ?? whyNot }; // rule:token-takers
   });
-  return planRoute({ ...route, candidates, authentication: "NEVER", policy: undefined, provider: undefined });
+  return planRoute({ ...route, candidates, authentication: "NEVER", policy: undefined, provider: undefined }); // rule:device-authenticates
 }
 
 /** Returns why a gateway does not get a device's number. */

@@ -16,15 +16,16 @@ export function decideForCryptogram(
   decided: FailoverDecision,
 ): FailoverDecision {
   if (decided.action === "stop") return decided;
-  // rule:no-cryptogram-after-hold
-  if (failure.captureRefused) return { action: "stop", because: because.cryptogramHeld(failure) };
+  if (failure.captureRefused) return { action: "stop", because: because.cryptogramHeld(failure) }; // rule:cryptogram-held
   if (failure.kind === "HARD_DECLINE" || failure.kind === "SOFT_DECLINE") {
-    if (resend === "DECLINED") return { ...decided, because: decided.because + because.andUsesCryptogramAgain };
+    const sent = { ...decided, because: decided.because + because.andUsesCryptogramAgain };
+    if (resend === "DECLINED") return sent.action === "failover" ? { ...sent, opensLater: true } : sent;
     return { action: "stop", because: because.cryptogramDeclined(rule, failure) }; // rule:declined-cryptogram
   }
-  if (!failure.mayHaveActed || decided.action !== "failover") return decided;
+  if (decided.action !== "failover") return decided;
+  if (!failure.mayHaveActed) return { ...decided, opensLater: true };
   if (resend === "NOT_SENT") return { action: "stop", because: because.cryptogramUnanswered(rule, failure) }; // rule:unanswered-cryptogram
-  return { ...decided, because: decided.because + because.andLooksUpFirst(failure), lookUpFirst: true };
+  return { ...decided, because: decided.because + because.andLooksUpFirst(failure), opensLater: true };
 }
 
 /**
@@ -38,7 +39,8 @@ export function beforeSecondUse(
   const isUsed = attempts.some(({ status }) => {
     if (status === "FAILED") return false;
     if (status === "UNKNOWN") return resend === "NOT_SENT"; // rule:unanswered-cryptogram
-    return status !== "DECLINED" || resend !== "DECLINED"; // rule:declined-cryptogram
+    if (status === "DECLINED") return resend !== "DECLINED"; // rule:declined-cryptogram
+    return true; // rule:cryptogram-held
   });
   if (isUsed) return { isRefused: true };
   const isNext = attempts.at(-1)?.nextAction === "failover";

@@ -3,9 +3,11 @@ import { findHoldViolation, type HoldMoment } from "./hold-invariants.ts";
 import type { Observed, ObservedAttempt, ObservedAuthentication, ObservedSession, Shown } from "./observed.ts";
 import { findRefundViolation, findUnfinishedRefund } from "./refund-invariants.ts";
 import type { Authorization } from "./simulated-gateway.ts";
+import { findWalletViolation, type WalletMoment } from "./wallets.ts";
 
 /** The whole state at one moment: our rows, and the gateways' own records by attempt id. */
-export type Moment = HoldMoment & {
+export type Moment = HoldMoment &
+  WalletMoment & {
   /** Captures that were sent and may still be executed, by the attempt's public id. */
   readonly capturesOnTheirWay: ReadonlyMap<string, number>;
   readonly referenceOf: (attemptId: string) => string;
@@ -49,7 +51,8 @@ export function findViolation(now: Moment, before: Observed | undefined): string
     findLeftOut(now) ??
     findBelievedTooEarly(now) ??
     findRefundViolation(now) ??
-    findHoldViolation(now, before)
+    findHoldViolation(now, before) ??
+    findWalletViolation(now, before)
   );
 }
 

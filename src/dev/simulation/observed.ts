@@ -20,6 +20,7 @@ export type ObservedAttempt = {
   readonly decline_code: string | null;
   readonly connection_id: string;
   readonly round: number;
+  readonly looked_up_at: string | null;
 };
 
 export type ObservedAuthentication = {
@@ -75,6 +76,8 @@ export type ObservedSession = {
   readonly manual_capture: boolean;
   readonly held_at: string | null;
   readonly capture_asked_at: string | null;
+  readonly wallet_credential: string | null;
+  readonly cryptogram_resend: string | null;
 };
 
 /** A merchant's view of a session, from a read or from the body of an event. */
@@ -134,6 +137,7 @@ const sessionColumns: Readonly<Record<keyof ObservedSession, "s">> = {
   ...{ captured_via: "s", capture_confirmed: "s", failover: "s", decline_code: "s", paying_session_id: "s" },
   ...{ expires_at: "s", expired_because: "s", replaced_by: "s", submit_deadline: "s", submitted_at: "s" },
   ...{ browser_sealed: "s", vault_token: "s", manual_capture: "s", held_at: "s", capture_asked_at: "s", brakes: "s" },
+  ...{ wallet_credential: "s", cryptogram_resend: "s" },
 };
 const attemptColumns: Readonly<Record<keyof ObservedAttempt, "a">> = {
   ...{ id: "a", sequence: "a", gateway: "a", status: "a", failure_kind: "a", stop: "a", amount_minor: "a" },
@@ -144,6 +148,7 @@ const attemptColumns: Readonly<Record<keyof ObservedAttempt, "a">> = {
     decline_code: "a",
     connection_id: "a",
     round: "a",
+    looked_up_at: "a",
     next_because: "a",
   },
 };

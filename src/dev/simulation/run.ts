@@ -44,6 +44,7 @@ import type { SimulatedProcess, Stage } from "./simulated-process.ts";
 import { noProvider, ProviderWorld, SimulatedProvider } from "./simulated-provider.ts";
 import type { SimulationDatabase } from "./simulation-database.ts";
 import { Timeline } from "./timeline.ts";
+import { everyToken, Network } from "./wallets.ts";
 
 /** The end of a run. `refusals` are errors with which PostgreSQL refused statements of the code. */
 export type RunResult = {
@@ -85,6 +86,7 @@ class Run implements GatewayWorld {
   readonly #members: readonly Member[];
   readonly #gateways: readonly SimulatedGateway[];
   readonly #notifications: NotificationCarrier;
+  readonly #network: Network;
   readonly #requests = new RequestsSeen();
   readonly #customer: Customer;
   readonly #merchant: Merchant;
@@ -113,6 +115,7 @@ class Run implements GatewayWorld {
     const timeline = new Timeline(dice);
     this.#stage = { dice, timeline, faults: new Faults(dice), history: new History({ keep: keepHistory }) };
     this.#schedule = drawSchedule(dice, seed);
+    this.#network = new Network(this.#schedule.wallet);
     this.#runtime = simulatedRuntime({ seed, epochMs: this.#epochMs, stage: this.#stage });
     this.#provider = new ProviderWorld(this.#schedule.authentication?.provider ?? noProvider, (violation) =>
       this.#violate(violation),
@@ -337,10 +340,15 @@ class Run implements GatewayWorld {
   }
 
   #connectorsOf(process: SimulatedProcess): Map<string, SimulatedConnector> {
-    const { authentication, later } = this.#schedule;
+    const { authentication, later, wallet } = this.#schedule;
     const asks = authentication !== undefined;
     const parts = { process, stage: this.#stage, world: this, asks, holdLifeMs: later?.holdLifeMs };
-    return new Map(accounts.map(({ gateway }) => [gateway, new SimulatedConnector(gateway, shapes[gateway], parts)]));
+    return new Map(
+      accounts.map(({ gateway }) => {
+        const acceptsNetworkToken = wallet?.takers.includes(gateway) ? everyToken : undefined;
+        return [gateway, new SimulatedConnector(gateway, shapes[gateway], { ...parts, acceptsNetworkToken })];
+      }),
+    );
   }
 
   #createGateway(gateway: SimulatedGatewayName, index: number): SimulatedGateway {
@@ -349,6 +357,7 @@ class Run implements GatewayWorld {
       nowMs: () => this.#stage.timeline.nowMs,
       asks: this.#schedule.authentication?.asks[index] ?? "never",
       asksAgain: this.#schedule.retry?.asks[index] ?? 0,
+      network: this.#network,
       report: (...notification) => this.#notifications.report(connectionId, ...notification),
       refunds: this.#schedule.refunds?.behaviours[index] ?? noRefunds,
       after: (ms, run) => this.#stage.timeline.after(ms, run),
@@ -414,7 +423,11 @@ class Run implements GatewayWorld {
       isRestored: this.#isRestored,
       isReportLost: (hold) =>
         isReportLost(hold, this.#gateways, { stored: this.#notifications.stored, restore: this.#schedule.restore }),
-      demandsAuthentication: demandsAuthentication(this.#schedule, this.#observed!.session.brakes),
+      wallet: this.#schedule.wallet,
+      network: this.#network,
+      // A device has authenticated its customer.
+      demandsAuthentication:
+        this.#schedule.wallet === undefined && demandsAuthentication(this.#schedule, this.#observed!.session.brakes),
       hidesBrowser: this.#schedule.submissions.some(({ hidesBrowser }) => hidesBrowser),
       hasPassed: (challenge) => this.#hasPassed(challenge),
       isPlanned: (id) => this.#schedule.plan.some((index) => this.#database.connectionIds[index] === id),

@@ -14,6 +14,7 @@ import { drawShop, type ShopPlan } from "./shop.ts";
 import type { GatewayAsks, GatewayBehaviour, GatewayShape } from "./simulated-gateway.ts";
 import type { ProviderBehaviour } from "./simulated-provider.ts";
 import { drawTesters } from "./testers.ts";
+import { drawWallet, type WalletPlan, walletTokenOf } from "./wallets.ts";
 
 /** The accounts in every run's database. Both shapes of gateway are among them, and two accounts of one gateway. */
 export const accounts = [
@@ -108,6 +109,8 @@ export type Schedule = {
   readonly braking: BrakingPlan | undefined;
   /** Of card testers beside the run's session; only in plain runs. */
   readonly testers: ReturnType<typeof drawTesters>;
+  /** Set in runs whose customer pays by a wallet, with a device's number. */
+  readonly wallet: WalletPlan | undefined;
   /** Set in some plain runs, also with a restore: schedulers charge an agreement beside the run's session. */
   readonly schedulers: SchedulersPlan | undefined;
 };
@@ -199,8 +202,14 @@ export function drawSchedule(dice: Dice, seed: number): Schedule {
   const schedulers = hasSchedulers ? drawSchedulers(schedulerDice, schedule.restore) : undefined;
   const canBrake = isAlone && !expiresSoon && testers.length === 0 && schedulers === undefined;
   const braking = canBrake ? drawBraking(new Dice((seed + brakingSeeds) % 2 ** 31)) : undefined;
-  const submissions = braking ? schedule.submissions.map((one) => counted(one, seed, braking)) : schedule.submissions;
-  return { ...schedule, submissions, shop, testers, schedulers, braking };
+  const isByCard = testers.length > 0 || schedulers !== undefined || braking !== undefined;
+  const gateways = accounts.map(({ gateway }) => gateway);
+  const wallet = isByCard ? undefined : drawWallet(new Dice((seed + walletSeeds) % 2 ** 31), gateways);
+  const submissions = schedule.submissions.map((one) => {
+    if (wallet) return { ...one, token: walletTokenOf(one.token) };
+    return braking ? counted(one, seed, braking) : one;
+  });
+  return { ...schedule, submissions, shop, testers, schedulers, braking, wallet };
 }
 
 /** Returns the submission with a card that counts. */
@@ -231,6 +240,7 @@ const shopSeeds = 1_400_000_023;
 const testerSeeds = 1_600_000_009;
 const brakingSeeds = 1_700_000_009;
 const schedulerSeeds = 1_050_000_011;
+const walletSeeds = 1_150_000_013;
 
 function drawDemand(dice: Dice): Demand | undefined {
   if (!dice.chance(0.2)) return undefined;
@@ -374,7 +384,7 @@ export function describeSchedule(
   faults: Pick<Faults, "endMs" | "rates">,
 ): readonly string[] {
   const { plan, behaviours, failoverOn, longWaits, authentication, refunds, later, defaultPlan, retry } = schedule;
-  const { restore, hasStaleAbsents, rotatedAtMs, braking } = schedule;
+  const { restore, hasStaleAbsents, rotatedAtMs, braking, wallet } = schedule;
   return [
     `seed ${seed}; faults until ${faults.endMs / 1000} s: ${JSON.stringify(faults.rates)}`,
     ...plan.map((index) => `plan: ${accounts[index]?.gateway} ${JSON.stringify(behaviours[index])}`),
@@ -385,6 +395,7 @@ export function describeSchedule(
     ...(restore && hasStaleAbsents ? ["reports of voids that found nothing arrive after the restore"] : []),
     ...(rotatedAtMs === undefined ? [] : [`the credentials are rotated after ${rotatedAtMs} ms`]),
     ...(braking ? [`brakes: ${JSON.stringify(braking)}`] : []),
+    ...(wallet ? [`pays by a wallet: ${JSON.stringify(wallet)}`] : []),
     ...(retry ? [`retries at the same gateway: ${JSON.stringify(retry)}`] : []),
     ...(authentication ? [`asks for the customer: ${JSON.stringify(authentication)}`] : []),
   ];

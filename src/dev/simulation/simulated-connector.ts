@@ -15,6 +15,7 @@ import type {
   GatewayRefunds,
   Hold,
   ListedRefund,
+  NetworkTokens,
   LookUpAnswer,
   Notification,
   NotificationReading,
@@ -103,6 +104,7 @@ export class SimulatedConnector implements Connector {
   readonly holdLifeMs: number | undefined;
   readonly refunds: GatewayRefunds;
   readonly storedCards: "own" | "network";
+  readonly acceptsNetworkToken: NetworkTokens | undefined;
   readonly #process: SimulatedProcess;
   readonly #stage: Stage;
   readonly #world: GatewayWorld;
@@ -116,12 +118,14 @@ export class SimulatedConnector implements Connector {
       world: GatewayWorld;
       asks: boolean;
       holdLifeMs: number | undefined;
+      acceptsNetworkToken: NetworkTokens | undefined;
     },
   ) {
     this.authentication = parts.asks ? this.#authenticator(shape) : undefined;
     this.refunds = this.#refunder(shape);
     this.gateway = gateway;
     this.holdLifeMs = parts.holdLifeMs;
+    this.acceptsNetworkToken = parts.acceptsNetworkToken;
     this.canRead = shape.canRead;
     this.storedCards = shape.refusesVoidedReference ? "own" : "network";
     this.importsProof = shape.importsProof;
@@ -139,7 +143,8 @@ export class SimulatedConnector implements Connector {
 
   async authorize(call: ChangingCall, request: AuthorizeRequest): Promise<AuthorizeAnswer> {
     const { attemptReference, amountMinor, currency } = request;
-    const payment = { attemptReference, amountMinor, currency };
+    const cryptogram = request.wallet?.credential === "NETWORK_TOKEN" ? request.vaultToken.expose() : undefined;
+    const payment = { attemptReference, amountMinor, currency, cryptogram };
     const hasProof = request.proof !== undefined && this.#world.isProof(request.proof.cryptogram);
     const isForged = request.proof !== undefined && !hasProof;
     const reached = await this.#exchange<AuthorizeReply>({

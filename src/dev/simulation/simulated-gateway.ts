@@ -4,6 +4,7 @@ import type { NotificationKind } from "../../gateways/connector.ts";
 import type { Declined } from "../../gateways/declines.ts";
 import type { RefundBehaviour } from "./refund-plan.ts";
 import { type RefundParts, SimulatedRefunds } from "./simulated-refunds.ts";
+import type { Network } from "./wallets.ts";
 
 /** Says when a gateway asks for the customer: `if_asked` only when the request tells it to. */
 export type GatewayAsks = "as_needed" | "if_asked" | "never";
@@ -43,7 +44,13 @@ export type GatewayShape = {
   readonly actionLifeMs: number;
 };
 
-export type Payment = { readonly attemptReference: string; readonly amountMinor: number; readonly currency: string };
+export type Payment = {
+  readonly attemptReference: string;
+  readonly amountMinor: number;
+  readonly currency: string;
+  /** Of a device's number. */
+  readonly cryptogram?: string | undefined;
+};
 
 /** One authorization on a gateway's record, and the number of times its money was captured. */
 export type Authorization = Payment & {
@@ -98,6 +105,13 @@ const tryAgain: Declined = {
   gatewayCode: "processing_error",
   again: true,
 };
+/** The network has seen the cryptogram before. */
+const cryptogramUsed: Declined = {
+  ...tryAgain,
+  kind: "HARD_DECLINE",
+  gatewayCode: "cryptogram_used",
+  again: undefined,
+};
 const authenticationFailed: Declined = {
   ...authenticationRequired,
   stop: "authentication_failed",
@@ -130,6 +144,7 @@ export class SimulatedGateway {
   readonly #asks: GatewayAsks;
   /** By our reference. */
   readonly #challenges = new Map<string, Challenge>();
+  readonly #network: Network;
   #busyLeft: number;
   #asksAgainLeft: number;
   #voidsToRefuse: number;
@@ -137,7 +152,7 @@ export class SimulatedGateway {
   constructor(
     shape: GatewayShape,
     behaviour: GatewayBehaviour,
-    parts: { report: Report; nowMs: () => number; asks: GatewayAsks; asksAgain: number } & GatewayRefundParts,
+    parts: { report: Report; nowMs: () => number; asks: GatewayAsks; asksAgain: number; network: Network } & GatewayRefundParts,
   ) {
     const { canRead } = shape;
     this.refunds = new SimulatedRefunds(parts.refunds, {
@@ -146,6 +161,7 @@ export class SimulatedGateway {
     });
     this.shape = shape;
     this.#asks = parts.asks;
+    this.#network = parts.network;
     this.#behaviour = behaviour;
     this.#report = parts.report;
     this.#nowMs = parts.nowMs;
@@ -204,6 +220,10 @@ export class SimulatedGateway {
   #decide(payment: Payment): AuthorizeReply {
     const { onAuthorize } = this.#behaviour;
     if (this.#refusedReferences.has(payment.attemptReference)) return { type: "error" };
+    const isSeen = onAuthorize !== "busy" && onAuthorize !== "down" && onAuthorize !== "silent";
+    const { cryptogram, attemptReference } = payment;
+    if (cryptogram !== undefined && isSeen && !this.#network.take(cryptogram, attemptReference))
+      return this.#decline(payment, cryptogramUsed);
     if (this.#asksAgainLeft > 0) {
       this.#asksAgainLeft--;
       return this.#decline(payment, tryAgain);

@@ -22,7 +22,7 @@ export type SimulationDatabase = {
   readonly partitions: Queryable;
   /** Makes a schedule's plan the merchant's newest routing rule, and removes open work of earlier runs. */
   begin(
-    schedule: Pick<Schedule, "plan" | "failoverOn" | "authentication" | "defaultPlan" | "retry" | "rival">,
+    schedule: Pick<Schedule, "plan" | "failoverOn" | "authentication" | "defaultPlan" | "retry" | "rival" | "wallet">,
   ): Promise<void>;
   /** Makes the second credentials of every account those in use; `begin` makes it the first again. */
   rotateCredentials(): Promise<void>;
@@ -65,7 +65,7 @@ export async function createSimulationDatabase(
     merchantId,
     connectionIds,
     partitions: { query: async () => sets },
-    async begin({ plan, failoverOn, authentication, defaultPlan, retry, rival }) {
+    async begin({ plan, failoverOn, authentication, defaultPlan, retry, rival, wallet }) {
       const idsOf = (indexes: readonly number[]) => indexes.map((index) => connectionIds[index]!);
       const { provider, demand } = authentication ?? {};
       const policy = demand
@@ -80,8 +80,8 @@ export async function createSimulationDatabase(
                    ON CONFLICT (merchant_id) DO UPDATE SET repeated_orders = $9, repeated_orders_at = app.clock()),
                  notifications AS (DELETE FROM gateway_notification WHERE processed_at IS NULL)
                INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on, authentication, provider_id, policy, cases,
-                 retries_same_gateway)
-               SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5, $6, $7, $8 FROM routing_rule WHERE merchant_id = $1`,
+                 retries_same_gateway, cryptogram_resend)
+               SELECT $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $10 FROM routing_rule WHERE merchant_id = $1`,
         values: [
           merchantId,
           idsOf(defaultPlan ?? plan),
@@ -92,6 +92,7 @@ export async function createSimulationDatabase(
           defaultPlan ? JSON.stringify(casesWith(idsOf(plan), idsOf(defaultPlan))) : null,
           retry !== undefined,
           rival ? "REFUSE" : "WARN",
+          wallet?.resend ?? "UNANSWERED",
         ],
       });
     },

@@ -6338,7 +6338,7 @@ CREATE OR REPLACE FUNCTION partitions.guard_token_attempt_rest(after record, res
 AS $function$
 DECLARE earlier record;
 BEGIN
-  IF after.round = 1 OR after.authentication_id IS NOT NULL THEN PERFORM app.refuse('a device has authenticated its customer, whom nothing else asks'); END IF;
+  IF after.round = 1 OR after.authentication_id IS NOT NULL THEN PERFORM app.refuse('a device''s number is sent without an authentication'); END IF;
   SELECT bool_or(status = 'DECLINED') AS was_declined, bool_or(status = 'UNKNOWN') AS is_unknown, bool_or(status = 'UNKNOWN' AND looked_up_at IS NULL) AS is_unread,
     bool_or(status NOT IN ('FAILED','DECLINED','UNKNOWN')) AS was_held INTO earlier
   FROM partitions.attempt_rest WHERE session_id = after.session_id;

@@ -10,6 +10,7 @@ import { refundRules } from "./refunds.ts";
 import { renewalRules } from "./renewals.ts";
 import type { Rule } from "./rule.ts";
 import { turnRules } from "./turns.ts";
+import { walletRules } from "./wallets.ts";
 
 /** All rules, in the order of docs/safety.md. */
 export const rules: readonly Rule[] = [
@@ -23,4 +24,5 @@ export const rules: readonly Rule[] = [
   ...orderRules,
   ...cardTestingRules,
   ...renewalRules,
+  ...walletRules,
 ];
