@@ -13,8 +13,8 @@ END $$;
 -- W7 and W8: what a claim has set never changes, and the customer of a device's number has authenticated.
 CREATE FUNCTION app.guard_wallet_session(before record, after record) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  IF before IS NOT NULL AND (before.wallet IS NOT NULL AND after.wallet IS DISTINCT FROM before.wallet
-     OR before.submitted_at IS NOT NULL AND (after.wallet_credential, after.cryptogram_resend) IS DISTINCT FROM (before.wallet_credential, before.cryptogram_resend)) THEN
+  IF before.wallet IS NOT NULL AND after.wallet IS DISTINCT FROM before.wallet
+     OR before.submitted_at IS NOT NULL AND (after.wallet_credential, after.cryptogram_resend) IS DISTINCT FROM (before.wallet_credential, before.cryptogram_resend) THEN
     PERFORM app.refuse('how a wallet pays never changes'); END IF;
   IF after.submitted_at IS NULL OR after.wallet_credential IS NULL OR after.cryptogram_resend IS NULL THEN
     PERFORM app.refuse('a wallet pays with a submission, which has its credential and a rule'); END IF;
