@@ -86,6 +86,29 @@ describe("Forward", () => {
     expect(answer).toMatchObject({ wallet: Wallet.GOOGLE_PAY, network: "visa", last4: "1111" });
   });
 
+  it("fills a row of one wallet from no other one, whose token has other parts", async () => {
+    const emulated = fixture.config.environments[0]! as { sandboxHosts?: readonly string[] };
+    emulated.sandboxHosts = [new URL(gateway.url).host];
+    const ofApple = await tokenOf("apple_pay", await vault.appleToken());
+    gateway.answerWith({ status: 200, body: "{}" });
+    const send = (operation: string, wallet: string, number: string) =>
+      rpc.forward(
+        {
+          ...{ connector: "PAYPAL", operation, ...ofApple, origin: gateway.url, timeoutMs: 5_000, pathVariables: { id: "1" } },
+          body: Buffer.from(JSON.stringify({ payment_source: { [wallet]: { decrypted_token: number } } }).replace('"number"', '{"tokenized_card":{"number":"{{token.number}}"},"card":{}}')),
+        },
+        options(),
+      );
+    const sent = gateway.requests.length;
+    const other = await send("google_pay", "other", "none");
+    expect(other.result).toMatchObject({ case: "neverSent", value: { reason: NeverSent_Reason.OTHER_CREDENTIAL } });
+    expect(gateway.requests).toHaveLength(sent);
+    const own = await send("apple_pay", "apple_pay", "number");
+    expect(own.result.case).toBe("answer");
+    expect(gateway.requests.at(-1)!.body.toString()).toContain(device);
+    emulated.sandboxHosts = [];
+  });
+
   it("sends neither where the other is taken, and uses nothing up", async () => {
     const ofDevice = await tokenOf("apple_pay", await vault.appleToken());
     const ofCard = await tokenOf("google_pay", vault.googleToken());
