@@ -64,7 +64,7 @@ import {
   type StoringClaim,
   takeFirst,
 } from "./stored-cards/claim-stored.ts";
-import { planWallet } from "./wallets/plan-wallet.ts";
+import { planWallet, routeOfPan } from "./wallets/plan-wallet.ts";
 
 /**
  * A customer's card token for a session. `signal` fires when the customer's page no longer waits.
@@ -153,7 +153,12 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
   // A device has authenticated its customer.
   const braked =
     rule.isBraking && counted && credential !== "NETWORK_TOKEN"
-      ? await planWhileBraking(core, route, { merchantId: session.merchantId, card: counted, canAsk, plan })
+      ? await planWhileBraking(core, credential === "PAN" ? routeOfPan(route) : route, {
+          merchantId: session.merchantId,
+          card: counted,
+          canAsk,
+          plan,
+        })
       : { plan, brakes: [] };
   const planned = { route, routedBy, fingerprint, counted, storing, byWallet, ...braked };
   const claimed = await underLease(claimAs(core, submission, planned));

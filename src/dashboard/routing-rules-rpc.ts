@@ -48,6 +48,7 @@ export function createRoutingRuleService(parts: VersionParts): ServiceImpl<typeo
         cases: casesOf(request.cases, before),
         split: splitOf(request.split, before, request.connectionIds),
         retriesSameGateway: request.retriesSameGateway ?? before?.retriesSameGateway ?? false,
+        cryptogramResend: before?.cryptogramResend,
       }));
       return { routingRule };
     },
@@ -86,7 +87,7 @@ export function createRoutingRuleService(parts: VersionParts): ServiceImpl<typeo
           if (rule?.version !== version) throw new DomainError("not_found", "This version of the rule does not exist.");
           if (before?.version === version) throw new DomainError("state_conflict", "This version is already in use.");
           const { version: _, ...content } = showRule(rule);
-          return { ...content, restoredFrom: version };
+          return { ...content, cryptogramResend: rule.cryptogramResend, restoredFrom: version };
         },
       );
       return { routingRule };

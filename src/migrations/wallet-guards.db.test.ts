@@ -21,15 +21,19 @@ async function paidBy(
 const next = opening(`'${v7()}'`, 2);
 const set = (columns: string) => `UPDATE payment_session SET ${columns} WHERE id = $session`;
 const lookedUp = "UPDATE attempt SET looked_up_at = now() WHERE id = $attempt";
-const failed = "UPDATE attempt SET status = 'FAILED', completed_at = now(), failure_kind = 'GATEWAY_ERROR' WHERE id = $attempt";
+const failed =
+  "UPDATE attempt SET status = 'FAILED', completed_at = now(), failure_kind = 'GATEWAY_ERROR' WHERE id = $attempt";
 const voiding = "UPDATE attempt SET status = 'VOIDING' WHERE id = $attempt";
 
 describe("W6: a second use of a cryptogram", () => {
-  it.each(["NOT_SENT", "UNANSWERED", "DECLINED"])("follows a failure that no network has seen under %s", async (resend) => {
-    const run = await paidBy("AUTHORIZING", { resend });
-    await run(failed);
-    await run(opening(`'${v7()}'`, 2));
-  });
+  it.each(["NOT_SENT", "UNANSWERED", "DECLINED"])(
+    "follows a failure that no network has seen under %s",
+    async (resend) => {
+      const run = await paidBy("AUTHORIZING", { resend });
+      await run(failed);
+      await run(opening(`'${v7()}'`, 2));
+    },
+  );
 
   it("follows silence once the gateway was looked up", async () => {
     const run = await paidBy("UNKNOWN");
@@ -63,6 +67,12 @@ describe("W6: a second use of a cryptogram", () => {
     await refused(client, run, next, /no cryptogram is sent again after a hold/);
   });
 
+  it("does not follow what a look-up has stopped, whatever the rule", async () => {
+    const run = await paidBy("UNKNOWN", { resend: "DECLINED" });
+    await run(lookedUp.replace("SET ", "SET next_action = 'stop', next_because = 'seen', "));
+    await refused(client, run, next, /no cryptogram is sent again after a stop/);
+  });
+
   it("is no matter of a card without a device", async () => {
     const run = await paidBy("DECLINED", { credential: "PAN", resend: "NOT_SENT" });
     await run(opening(`'${v7()}'`, 2));
@@ -71,8 +81,14 @@ describe("W6: a second use of a cryptogram", () => {
 
 describe("W7: a device's number", () => {
   it.each([
-    ["a repeat with authentication", next.replace("INTO attempt (", "INTO attempt (round, ").replace("VALUES (", "VALUES (1, ")],
-    ["a proof", next.replace("INTO attempt (", "INTO attempt (authentication_id, ").replace("VALUES (", `VALUES ('${v7()}', `)],
+    [
+      "a repeat with authentication",
+      next.replace("INTO attempt (", "INTO attempt (round, ").replace("VALUES (", "VALUES (1, "),
+    ],
+    [
+      "a proof",
+      next.replace("INTO attempt (", "INTO attempt (authentication_id, ").replace("VALUES (", `VALUES ('${v7()}', `),
+    ],
   ])("gets no attempt with %s", async (_, statement) => {
     const run = await paidBy("UNKNOWN");
     await run(lookedUp);
@@ -108,14 +124,16 @@ describe("W8: how a wallet pays", () => {
   });
 
   it.each([
-    ["another credential", "'CARD UNANSWERED'", /a wallet gives a PAN or a NETWORK_TOKEN/],
-    ["no rule", "'PAN'", /a second use of a cryptogram follows a rule/],
-    ["another wallet", "'PAN UNANSWERED samsung_pay'", /no wallet has such a name/],
-  ])("is refused by a claim with %s", async (_, byWallet, reason) => {
+    ["another credential", "wpn_1", "'CARD UNANSWERED'", /a wallet's token is claimed as what it is/],
+    ["the credential of another token", "wnt_1", "'PAN UNANSWERED'", /a wallet's token is claimed as what it is/],
+    ["a token without its credential", "wpn_1", "NULL", /a wallet's token is claimed as what it is/],
+    ["no rule", "wpn_1", "'PAN'", /a second use of a cryptogram follows a rule/],
+    ["another wallet", "wpn_1", "'PAN UNANSWERED samsung_pay'", /no wallet has such a name/],
+  ])("is refused by a claim with %s", async (_, token, byWallet, reason) => {
     const session = v7();
     await client.query(`INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at)
       VALUES ('${session}', '${v7()}', 4900, 'EUR', 'o', 1, now() + interval '1 h')`);
-    const claim = `SELECT FROM app.claim('${session}', 20000, 45000, 't', decode(repeat('00', 32), 'hex'), 1, '[]', '[]', NULL, NULL, NULL, NULL, NULL, NULL,
+    const claim = `SELECT FROM app.claim('${session}', 20000, 45000, '${token}', decode(repeat('00', 32), 'hex'), 1, '[]', '[]', NULL, NULL, NULL, NULL, NULL, NULL,
       NULL, NULL, NULL, NULL, NULL, NULL, true, false, 10, 5, NULL, 30, NULL, NULL, ${byWallet})`;
     await refused(service, (sql) => service.query(sql), claim, reason);
     const { rows } = await client.query(`SELECT phase FROM payment_session WHERE id = '${session}'`);

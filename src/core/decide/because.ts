@@ -117,6 +117,8 @@ export const because = {
     `After ${describe(failure)} a network may have seen the wallet’s cryptogram, and ${nameOf(rule)} sends it to no other gateway.`,
   cryptogramHeld: ({ gateway }: Gateway) =>
     `${gateway} refused the capture for good, and the wallet’s cryptogram was used for its hold.`,
+  cryptogramSeen: ({ gateway }: Gateway) =>
+    `The look-up shows that ${gateway} used the wallet’s cryptogram, so it goes to no other gateway.`,
   andUsesCryptogramAgain: " It sends the wallet’s cryptogram a second time, which a network may refuse.",
   andLooksUpFirst: ({ gateway }: Gateway) => ` First ${gateway} is looked up: a cryptogram is used once.`,
   cardIsForgotten: ({ gateway }: Gateway) =>

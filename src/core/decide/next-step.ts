@@ -125,8 +125,10 @@ function stepOfPlan(loaded: Payment, moment: Moment): Step {
   // Nothing follows a fraud decline, not even a hold that an earlier gateway may turn out to have.
   const isFraud = attempts.some((attempt) => attempt.failureKind === "FRAUD" || attempt.stop === "fraud");
   // A look-up before a second use of a cryptogram is not the one at the end.
-  const endsAt = last?.answeredAt ?? new Date(0);
-  const unknown = attempts.filter(({ status, lookedUpAt }) => status === "UNKNOWN" && !(lookedUpAt && lookedUpAt >= endsAt));
+  const since = session.walletCredential === "NETWORK_TOKEN" ? last?.startedAt : undefined;
+  const unknown = attempts.filter(
+    ({ status, lookedUpAt }) => status === "UNKNOWN" && !(lookedUpAt && (!since || lookedUpAt >= since)),
+  );
   const [lookedUp] = isFraud ? unknown.filter(({ stop }) => stop === "fraud") : unknown; // rule:no-hold-after-fraud
   if (lookedUp) return { type: "lookUp", attempt: lookedUp };
   // A hold whose capture was refused for good is not a decline.
@@ -169,7 +171,8 @@ export function decideAfterFailure(work: Payment, failure: Failure, rule: Failov
     work.session.brakes?.includes("NEW_CARD")
   )
     return { action: "stop", because: because.newCardDeclined(failure) };
-  if (work.session.walletCredential === "NETWORK_TOKEN") return decideForCryptogram(work.session, failure, rule, decided);
+  if (work.session.walletCredential === "NETWORK_TOKEN")
+    return decideForCryptogram(work.session, failure, rule, decided);
   return decided;
 }
 

@@ -12,6 +12,7 @@ import { openAuthenticationOf } from "../authentication/after-authentication.ts"
 import { authenticationExtras } from "../authentication/authenticated-attempts.ts";
 import { endAuthentication, openAuthentication, recordFrictionless } from "../authentication/authentications.ts";
 import type { Core } from "../core.ts";
+import type { FailoverDecision } from "../decide/next-step.ts";
 import { inOrder, payerOf, recordOrderLost } from "../orders/order-winner.ts";
 import {
   isReferenceTaken,
@@ -19,6 +20,7 @@ import {
   recordCaptureRefused,
   recordDeclined,
   recordLookedUp,
+  recordNext,
   recordRepeat,
   recordUnknown,
   recordVoided,
@@ -33,6 +35,7 @@ import { exemptionOf, isAuthenticatedFirst, type Payment, plannedAt } from "../r
 import { gatewayUse } from "../stored-cards/gateway-use.ts";
 import { releaseCard } from "../stored-cards/keep-card.ts";
 import { actOnDecline } from "../stored-cards/renewals/record-decline.ts";
+import { decideAfterLookUp } from "../wallets/after-look-up.ts";
 import { failOver, lockAndDecide, recordAndContinue } from "./after-failure.ts";
 import * as gateway from "./gateway-calls.ts";
 import { adoptCapture, recordAuthorized, recordWinner } from "./held-payments.ts";
@@ -113,19 +116,17 @@ export async function markUnknown(work: Work, attempt: Attempt): Promise<void> {
 }
 
 /** Looks an attempt up at the end of the plan, or before its cryptogram goes to another gateway. If the gateway does hold the amount, the attempt becomes the winner. */
-export async function adoptIfHeld({ core, lease }: Work, attempt: Attempt): Promise<void> {
+export async function adoptIfHeld({ core, lease, loaded }: Work, attempt: Attempt): Promise<void> {
   const answer = await gateway.lookUp(core, attempt);
   const change = async (tx: Tx, payerId?: SessionId) => {
-    const { session } = await lockAndRenew(tx, lease);
+    const { session, now } = await lockAndRenew(tx, lease);
     if (answer.type === "captured") await reportNeverOrdered(tx, core, attempt);
     // An answer that names another attempt's hold says nothing about this attempt.
     const isTaken = answer.type === "held" && (await isReferenceTaken(tx, attempt, answer.gatewayReference));
-    await recordLookUp(
-      tx,
-      core,
-      { session, attempt, payerId },
-      isTaken ? { type: "inconclusive", reason: "another attempt has this reference" } : answer,
-    );
+    const known = isTaken ? ({ type: "inconclusive", reason: "another attempt has this reference" } as const) : answer;
+    const isToken = session.walletCredential === "NETWORK_TOKEN";
+    const next = isToken ? await decideAfterLookUp(tx, { ...loaded, session, readAt: now }, attempt, known) : undefined;
+    await recordLookUp(tx, core, { session, attempt, payerId, next }, known);
   };
   await inOrder((payerId) => core.database.transaction((tx) => change(tx, payerId)));
 }
@@ -139,24 +140,35 @@ export async function reportNeverOrdered(tx: Tx, core: Core, { sessionId, id, ga
 async function recordLookUp(
   tx: Tx,
   core: Core,
-  { session, attempt, payerId }: { session: PaymentSession; attempt: Attempt; payerId: SessionId | undefined },
+  {
+    session,
+    attempt,
+    payerId,
+    next,
+  }: {
+    session: PaymentSession;
+    attempt: Attempt;
+    payerId: SessionId | undefined;
+    next: FailoverDecision | undefined;
+  },
   answer: LookUpAnswer,
 ): Promise<void> {
   switch (answer.type) {
     case "held":
       // Its gateway reported a fraud decline before.
-      if (attempt.stop === "fraud") return recordLookedUp(tx, attempt);
+      if (attempt.stop === "fraud") return recordLookedUp(tx, attempt, next);
+      if (next) recordNext(tx, attempt, next);
       return recordWinner(tx, core, session, { attempt, hold: answer, payerId });
     case "declined":
       if (session.stored) await actOnDecline(tx, core, session, answer);
-      recordDeclined(tx, attempt, answer);
+      recordDeclined(tx, attempt, answer, next);
       return countUnclassified(tx, attempt, answer);
     case "heldOther":
     case "captured":
     case "voided":
     case "absent":
     case "inconclusive":
-      return recordLookedUp(tx, attempt);
+      return recordLookedUp(tx, attempt, next);
     default:
       return unreachable(answer);
   }

@@ -202,9 +202,14 @@ export function recordRefused(
 
 const refused = { action: "stop", because: because.notAuthenticated } as const;
 
-/** Records that the look-up at the end of the plan returned nothing that could be adopted. */
-export function recordLookedUp(tx: Tx, attempt: Attempt): void {
-  move(tx, attempt, "UNKNOWN", { set: {}, stamp: ["lookedUpAt"] });
+/** Records that a look-up returned nothing that could be adopted, and what follows if it has changed that. */
+export function recordLookedUp(tx: Tx, attempt: Attempt, next?: FailoverDecision): void {
+  move(tx, attempt, "UNKNOWN", { set: next ? nextColumns(next) : {}, stamp: ["lookedUpAt"] });
+}
+
+/** Records what follows an attempt in doubt, which a look-up has changed. */
+export function recordNext(tx: Tx, attempt: Attempt, next: FailoverDecision): void {
+  move(tx, attempt, "UNKNOWN", { set: nextColumns(next) });
 }
 
 /**

@@ -98,15 +98,16 @@ function setRule(rule: Partial<Parameters<typeof recordRoutingRule>[1]> = {}): P
 type Paying = {
   readonly from?: typeof shopper;
   readonly network?: string | undefined;
+  readonly token?: string;
   readonly fields?: Parameters<AuthenticationFixture["base"]["newSession"]>[0];
 };
 
-async function pay(card: string, { from, network, fields }: Paying = {}): Promise<Payment> {
+async function pay(card: string, { from, network, token = "tok_1", fields }: Paying = {}): Promise<Payment> {
   fixture.base.useCard(card);
   const session = await fixture.base.newSession(fields);
   paying = session.id;
   const { signal } = new AbortController();
-  await submitPayment(core, { session, vaultToken: new Secret("tok_1"), signal, shopper: from, network });
+  await submitPayment(core, { session, vaultToken: new Secret(token), signal, shopper: from, network });
   await fixture.settled(core);
   return fixture.base.loadSession(session);
 }
@@ -351,6 +352,11 @@ describe("while its merchant brakes, a card that was never approved here", () =>
     const { session } = await pay(cards.approved);
     expect([session.declineCode, requests]).toEqual(["authentication_required", []]);
     expect(outcomeOf(session)).toMatchObject({ outcome: { value: { declineCode: "card_declined" } } });
+    // A rule that takes such payments takes no card of a wallet without it.
+    await setRule({ policy: { ...policy, exemptions: [], withoutBrowser: "PAY" } });
+    [fingerprint, requests] = [counted(), []];
+    const unasked = (await pay(cards.approved, { token: "wpn_1" })).session.declineCode;
+    expect([unasked, requests]).toEqual(["authentication_required", []]);
   });
 
   it("is left alone where it is not counted", async () => {

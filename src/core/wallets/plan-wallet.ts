@@ -18,8 +18,7 @@ const wallets: readonly WalletName[] = ["apple_pay", "google_pay"];
  */
 export function planWallet(route: Route, wallet: PayingWallet, { canAsk }: { readonly canAsk: boolean }): Plan {
   if (wallet.credential === "PAN") {
-    const policy = route.policy && { ...route.policy, exemptions: [], withoutBrowser: "DECLINE" as const };
-    const always = { ...route, policy, authentication: "ALWAYS" as const };
+    const always = routeOfPan(route);
     return planAsked(always, { canAsk }) ?? planRoute(always, { canAsk }); // rule:pan-authenticated
   }
   const candidates = route.candidates.map((one) => {
@@ -29,11 +28,19 @@ export function planWallet(route: Route, wallet: PayingWallet, { canAsk }: { rea
   return planRoute({ ...route, candidates, authentication: "NEVER", policy: undefined, provider: undefined }); // rule:device-authenticates
 }
 
+/** Returns the route of a PAN, by which it is planned anew where its merchant brakes. */
+export function routeOfPan(route: Route): Route {
+  const policy = route.policy && { ...route.policy, exemptions: [], withoutBrowser: "DECLINE" as const };
+  return { ...route, policy, authentication: "ALWAYS" };
+}
+
 /** Returns why a gateway does not get a device's number. */
 function whyNoToken({ gateway, acceptsNetworkToken }: Candidate, { name, network }: PayingWallet): string | undefined {
   if (acceptsNetworkToken === undefined) return leftOut.takesNoToken({ gateway });
   const possible = name === undefined ? wallets : [name];
-  if (!possible.every((one) => acceptsNetworkToken.wallets.includes(one))) return leftOut.takesOtherWallets({ gateway });
-  if (network !== undefined && !acceptsNetworkToken.networks.includes(network)) return leftOut.takesOtherNetworks({ gateway });
+  if (!possible.every((one) => acceptsNetworkToken.wallets.includes(one)))
+    return leftOut.takesOtherWallets({ gateway });
+  if (network !== undefined && !acceptsNetworkToken.networks.includes(network))
+    return leftOut.takesOtherNetworks({ gateway });
   return undefined;
 }

@@ -33,7 +33,9 @@ describe("decideForCryptogram()", () => {
   });
 
   it("retries a declined one at the same gateway only under DECLINED", () => {
-    const decided = (["NOT_SENT", "UNANSWERED", "DECLINED"] as const).map((resend) => decide(resend, "declined", again).action);
+    const decided = (["NOT_SENT", "UNANSWERED", "DECLINED"] as const).map(
+      (resend) => decide(resend, "declined", again).action,
+    );
     expect(decided).toEqual(["stop", "stop", "retry"]);
   });
 
@@ -49,7 +51,9 @@ describe("decideForCryptogram()", () => {
 
   it("lets a stop stop", () => {
     const stop: FailoverDecision = { action: "stop", because: "why" };
-    expect(decideForCryptogram({ cryptogramResend: "DECLINED" }, { gateway: "A", kind: "FRAUD" }, rule, stop)).toBe(stop);
+    expect(decideForCryptogram({ cryptogramResend: "DECLINED" }, { gateway: "A", kind: "FRAUD" }, rule, stop)).toBe(
+      stop,
+    );
   });
 });
 
@@ -64,11 +68,21 @@ describe("beforeSecondUse()", () => {
     ["goes on once it was looked up", "UNANSWERED", [attempt("UNKNOWN", lookedUp)], { lookUp: undefined }],
     ["goes on after what was not sent", "NOT_SENT", [attempt("FAILED")], { lookUp: undefined }],
     ["refuses after silence", "NOT_SENT", [attempt("UNKNOWN", lookedUp)], { isRefused: true }],
-    ["refuses after a decline that a look-up has found", "UNANSWERED", [attempt("DECLINED", lookedUp)], { isRefused: true }],
+    [
+      "refuses after a decline that a look-up has found",
+      "UNANSWERED",
+      [attempt("DECLINED", lookedUp)],
+      { isRefused: true },
+    ],
     ["refuses by an earlier decline", "UNANSWERED", [attempt("DECLINED"), attempt("FAILED")], { isRefused: true }],
     ["goes on after a decline", "DECLINED", [attempt("DECLINED")], { lookUp: undefined }],
     ["refuses after a hold", "DECLINED", [attempt("VOIDED")], { isRefused: true }],
-    ["asks nothing where nothing follows", "UNANSWERED", [attempt("UNKNOWN", { nextAction: "stop" })], { lookUp: undefined }],
+    [
+      "asks nothing where nothing follows",
+      "UNANSWERED",
+      [attempt("UNKNOWN", { nextAction: "stop" })],
+      { lookUp: undefined },
+    ],
   ])("%s", (_, cryptogramResend, attempts, expected) => {
     expect(beforeSecondUse({ cryptogramResend }, attempts)).toEqual(expected);
   });

@@ -36,7 +36,8 @@ export function beforeSecondUse(
   { cryptogramResend: resend }: Ruled,
   attempts: readonly Attempt[],
 ): { readonly lookUp?: Attempt | undefined; readonly isRefused?: boolean } {
-  const isUsed = attempts.some(({ status }) => {
+  const isUsed = attempts.some(({ status, stop, failureKind }) => {
+    if (stop || failureKind === "FRAUD") return true;
     if (status === "FAILED") return false;
     if (status === "UNKNOWN") return resend === "NOT_SENT"; // rule:unanswered-cryptogram
     if (status === "DECLINED") return resend !== "DECLINED"; // rule:declined-cryptogram
@@ -44,5 +45,7 @@ export function beforeSecondUse(
   });
   if (isUsed) return { isRefused: true };
   const isNext = attempts.at(-1)?.nextAction === "failover";
-  return { lookUp: isNext ? attempts.find(({ status, lookedUpAt }) => status === "UNKNOWN" && !lookedUpAt) : undefined }; // rule:look-up-first
+  return {
+    lookUp: isNext ? attempts.find(({ status, lookedUpAt }) => status === "UNKNOWN" && !lookedUpAt) : undefined,
+  }; // rule:look-up-first
 }

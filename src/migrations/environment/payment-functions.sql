@@ -95,6 +95,8 @@ BEGIN
   WHERE id = of_session AND phase = 'IDLE' AND expires_at > at
   RETURNING * INTO s;
   IF NOT FOUND THEN PERFORM app.lost('the session cannot be claimed'); END IF;
+  IF (CASE left(token, 4) WHEN 'wnt_' THEN 'NETWORK_TOKEN' WHEN 'wpn_' THEN 'PAN' END) IS DISTINCT FROM paid_by[1] THEN
+    PERFORM app.refuse('a wallet''s token is claimed as what it is'); END IF;
   IF by_wallet IS NOT NULL THEN PERFORM app.require_wallet(s); END IF;
   IF settings IS NOT NULL AND NOT EXISTS (
        SELECT FROM merchant_settings m WHERE m.merchant_id = s.merchant_id AND array_to_string(m.publishable_key || m.checkout_origins, ' ') = settings

@@ -32,10 +32,12 @@ DECLARE earlier record;
 BEGIN
   IF after.round = 1 OR after.authentication_id IS NOT NULL THEN PERFORM app.refuse('a device''s number is sent without an authentication'); END IF;
   SELECT bool_or(status = 'DECLINED') AS was_declined, bool_or(status = 'UNKNOWN') AS is_unknown, bool_or(status = 'UNKNOWN' AND looked_up_at IS NULL) AS is_unread,
+    bool_or(next_action = 'stop') AS is_stopped,
     bool_or(status NOT IN ('FAILED','DECLINED','UNKNOWN')) AS was_held INTO earlier
   FROM partitions.attempt_rest WHERE session_id = after.session_id;
   IF earlier.was_held THEN PERFORM app.refuse('no cryptogram is sent again after a hold'); END IF;
-  IF earlier.is_unknown AND resend = 'NOT_SENT' THEN PERFORM app.refuse('a cryptogram without an answer is sent again only where the rule says so'); END IF;
+  IF earlier.is_unknown AND coalesce(resend, 'NOT_SENT') = 'NOT_SENT' THEN PERFORM app.refuse('a cryptogram without an answer is sent again only where the rule says so'); END IF;
+  IF earlier.is_stopped THEN PERFORM app.refuse('no cryptogram is sent again after a stop'); END IF;
   IF earlier.is_unread THEN PERFORM app.refuse('a gateway that is silent is looked up before a cryptogram is sent again'); END IF;
-  IF earlier.was_declined AND resend <> 'DECLINED' THEN PERFORM app.refuse('a declined cryptogram is sent again only where the rule says so'); END IF;
+  IF earlier.was_declined AND resend IS DISTINCT FROM 'DECLINED' THEN PERFORM app.refuse('a declined cryptogram is sent again only where the rule says so'); END IF;
 END $$;
