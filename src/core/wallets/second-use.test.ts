@@ -16,7 +16,7 @@ const failures = {
   held: { kind: "GATEWAY_ERROR", captureRefused: true },
 } as const satisfies Record<string, Omit<Failure, "gateway">>;
 
-const decide = (cryptogramResend: CryptogramResend, failure: keyof typeof failures, decided = next) =>
+const decide = (cryptogramResend: CryptogramResend, failure: keyof typeof failures, decided: FailoverDecision = next) =>
   decideForCryptogram({ cryptogramResend }, { gateway: "SANDBOX_A", ...failures[failure] }, rule, decided);
 
 // The table of docs/safety.md.

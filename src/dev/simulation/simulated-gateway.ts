@@ -107,10 +107,11 @@ const tryAgain: Declined = {
 };
 /** The network has seen the cryptogram before. */
 const cryptogramUsed: Declined = {
-  ...tryAgain,
+  type: "declined",
   kind: "HARD_DECLINE",
+  stop: "none",
+  declineCode: "card_declined",
   gatewayCode: "cryptogram_used",
-  again: undefined,
 };
 const authenticationFailed: Declined = {
   ...authenticationRequired,

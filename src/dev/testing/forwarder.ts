@@ -67,7 +67,8 @@ export class TestForwarder implements CardForwarder {
     const credential = credentialOf(token.expose());
     if (credential === undefined) return { cvc: this.#cvc };
     const cryptogram = Buffer.from(`${sessionId} ${token.expose()}`.slice(-24)).toString("base64");
-    return { wallet: { name: "apple_pay" as const, credential, cryptogram, eci: "5" } };
+    const message = { messageId: "1", messageExpiration: "1" };
+    return { wallet: { name: "apple_pay" as const, credential, cryptogram, eci: "5", ...message } };
   }
 
   #billed({ holder }: ForwardRequest) {

@@ -13,6 +13,7 @@ export const walletRules: readonly Rule[] = [
     code: [{ file: planWallet, instead: ["    return whyNot === undefined ? one : one;"] }],
     database: [],
     harm: "which takes none",
+    seenAt: 63,
   },
   {
     id: "unanswered-cryptogram",
@@ -21,6 +22,7 @@ export const walletRules: readonly Rule[] = [
     code: [{ file: secondUse, instead: ["", '    if (status === "UNKNOWN") return false;'] }],
     database: [withoutGuard("a cryptogram without an answer is sent again only where the rule says so")],
     harm: "a cryptogram is sent again",
+    seenAt: 42,
   },
   {
     id: "declined-cryptogram",
@@ -29,6 +31,7 @@ export const walletRules: readonly Rule[] = [
     code: [{ file: secondUse, instead: ["    return decided;", '    if (status === "DECLINED") return false;'] }],
     database: [withoutGuard("a declined cryptogram is sent again only where the rule says so")],
     harm: "a cryptogram is sent again",
+    seenAt: 7,
   },
   {
     id: "look-up-first",
@@ -37,6 +40,7 @@ export const walletRules: readonly Rule[] = [
     code: [{ file: secondUse, instead: ["  return { lookUp: isNext ? undefined : undefined };"] }],
     database: [withoutGuard("a gateway that is silent is looked up before a cryptogram is sent again")],
     harm: "a cryptogram is sent again",
+    seenAt: 10,
   },
   {
     id: "cryptogram-held",
@@ -45,6 +49,7 @@ export const walletRules: readonly Rule[] = [
     code: [{ file: secondUse, instead: ["", "    return false;"] }],
     database: [withoutGuard("no cryptogram is sent again after a hold")],
     harm: "a cryptogram is sent again",
+    seenAt: 175,
   },
   {
     id: "device-authenticates",
@@ -56,5 +61,6 @@ export const walletRules: readonly Rule[] = [
       withoutGuard("a device's number is sent without an authentication"),
     ],
     harm: "the customer of a device's number was authenticated",
+    seenAt: 36,
   },
 ];
