@@ -90,6 +90,15 @@ export function retryOption(): Option {
   ).choices(["on", "off"]);
 }
 
+const resends = { "not-sent": "NOT_SENT", unanswered: "UNANSWERED", declined: "DECLINED" } as const;
+
+export function resendOption(): Option {
+  return new Option(
+    "--cryptogram-resend <when>",
+    "when a wallet’s cryptogram may go to another gateway: only if it was not sent, also if it is unanswered, or also if it is declined (default: as in the newest version; unanswered for the first version)",
+  ).choices(Object.keys(resends));
+}
+
 type Split = NonNullable<RoutingRuleView["split"]>;
 
 export function parseSplit(text: string): Split {
@@ -140,6 +149,7 @@ export type NamedRule = {
   readonly cases?: string;
   readonly split?: Split;
   readonly retrySameGateway?: "on" | "off";
+  readonly cryptogramResend?: keyof typeof resends;
 };
 
 /** Returns the named parts of the policy over those of the newest version; undefined if none is named. */
@@ -164,6 +174,7 @@ type RuleToSend = {
   readonly cases?: Cases;
   readonly split?: Split;
   readonly retriesSameGateway?: boolean;
+  readonly cryptogramResend?: (typeof resends)[keyof typeof resends];
   readonly expectedVersion?: number;
 };
 
@@ -185,6 +196,7 @@ export async function readRule(
     ...(named.cases !== undefined && { cases: await readCases(named.cases) }),
     ...(named.split && { split: named.split }),
     ...(named.retrySameGateway && { retriesSameGateway: named.retrySameGateway === "on" }),
+    ...(named.cryptogramResend && { cryptogramResend: resends[named.cryptogramResend] }),
   };
   const isPolicyNamed = policyOf(named) !== undefined;
   if (connectionIds !== undefined && failoverOn !== undefined && !isPolicyNamed)

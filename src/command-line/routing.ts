@@ -21,6 +21,7 @@ import {
   parseSplit,
   providerHelp,
   readRule,
+  resendOption,
   retryOption,
   splitHelp,
   switchesHelp,
@@ -77,13 +78,14 @@ function setCommand(): Command {
     .addOption(withoutBrowserOption())
     .option("--cases <file>", casesHelp)
     .option("--split <share>", splitHelp, parseSplit)
-    .addOption(retryOption());
+    .addOption(retryOption())
+    .addOption(resendOption());
   return addExpectedVersion(command).action(async (options: ExpectingOptions & NamedRule) => {
     const { expectedVersion } = options;
     const { authentication, provider, exemptions, onUnavailable, secondChallenge, withoutBrowser } = options;
     const ofAuthentication = [authentication, provider, exemptions, onUnavailable, secondChallenge, withoutBrowser];
-    const { connections, failoverOn, cases, split, retrySameGateway } = options;
-    const ofRule = [connections, failoverOn, cases, split, retrySameGateway, ...ofAuthentication];
+    const { connections, failoverOn, cases, split, retrySameGateway, cryptogramResend } = options;
+    const ofRule = [connections, failoverOn, cases, split, retrySameGateway, cryptogramResend, ...ofAuthentication];
     if (ofRule.every((named) => named === undefined))
       throw new UsageError("Give a part of the rule, such as --connections or --authentication; see --help.");
     await administerRule(options, async ({ routingRules }) => {
@@ -179,6 +181,7 @@ function describeRule(rule: RoutingRuleView | undefined, nameOf: ConnectionNames
     ...describeCases(rule, nameOf),
     `  failover on ${failoverOn.join(", ") || "nothing"} (never on fraud)`,
     `  retry at the same gateway ${rule.retriesSameGateway ? "once, if it asks to try again" : "off"}`,
+    `  cryptogram resend ${(rule.cryptogramResend ?? "UNANSWERED").toLowerCase().replace("_", "-")}`,
     `  customer authentication ${nameOfAuthentication(rule)}`,
     ...describePolicy(rule).map((line) => `  ${line}`),
     ...(rule.providerId ? [`  authenticated by ${rule.providerId}  ${nameOf(rule.providerId)?.gateway ?? ""}`] : []),

@@ -3,14 +3,18 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { AcquirerExemption_Kind as ExemptionMessage } from "../../gen/dashboard/v1/gateway_connections_pb.ts";
 import {
   RoutingRule_Authentication as AuthenticationMessage,
+  RoutingRule_CryptogramResend as CryptogramMessage,
   RoutingRule_FailoverSwitch as FailoverMessage,
   type RoutingRule_AuthenticationPolicy as PolicyMessage,
   RoutingRule_WithoutBrowser as WithoutBrowserMessage,
 } from "../../gen/dashboard/v1/routing_rules_pb.ts";
 import { defaultRuleVersion } from "../core/decide/because.ts";
+import { defaultResend } from "../core/record/routing-rules.ts";
 import {
   type AuthenticationPolicy,
   type AuthenticationRule,
+  type CryptogramResend,
+  cryptogramResends,
   type FailoverSwitch,
   type RoutingRule,
   withoutBrowserChoices,
@@ -39,6 +43,15 @@ export function authenticationOf(
   return named ?? newest?.authentication ?? "AS_NEEDED";
 }
 
+/** Returns when a request sends a cryptogram again; as the newest rule does if it does not say. */
+export function cryptogramResendOf(
+  message: CryptogramMessage | undefined,
+  newest: Pick<RoutingRule, "cryptogramResend"> | undefined,
+): CryptogramResend {
+  const named = cryptogramResends.find((name) => CryptogramMessage[name] === message);
+  return named ?? newest?.cryptogramResend ?? defaultResend;
+}
+
 /** Returns the exemptions of a request, always in the same order. */
 export function exemptionsOf(messages: readonly ExemptionMessage[]): Exemption[] {
   return exemptions.filter((name) => messages.includes(ExemptionMessage[name]));
@@ -61,14 +74,15 @@ export function policyOf(
 }
 
 export function showRule(rule: RoutingRule) {
-  const { version, connectionIds, failoverOn, authentication, providerId, policy, cases, split, retriesSameGateway } =
-    rule;
+  const { version, connectionIds, failoverOn, authentication, retriesSameGateway, cryptogramResend } = rule;
+  const { providerId, policy, cases, split } = rule;
   return {
     version,
     connectionIds: connectionIds.map((id) => encodeId("gc", id)),
     failoverOn,
     authentication,
     retriesSameGateway,
+    cryptogramResend,
     ...(providerId && { providerId: encodeId("gc", providerId) }),
     ...(policy && { policy }),
     ...(cases && { cases: showCases(cases) }),
@@ -88,6 +102,7 @@ export function ruleMessage(rule: RoutingRule) {
     cases: casesMessage(rule.cases ?? { list: [], cardRanges: [] }),
     failoverOn: rule.failoverOn.map((name) => FailoverMessage[name]),
     authentication: AuthenticationMessage[rule.authentication],
+    cryptogramResend: CryptogramMessage[rule.cryptogramResend],
     ...(rule.version !== defaultRuleVersion && { createdAt: timestampFromDate(rule.createdAt) }),
     ...(setBy && { setBy }),
     ...(restoredFrom && { restoredFrom }),

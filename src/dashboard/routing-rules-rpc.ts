@@ -25,6 +25,7 @@ import { casesOf, splitOf } from "./routing-case-messages.ts";
 import {
   authenticationOf,
   connectionOf,
+  cryptogramResendOf,
   failoverOf,
   nameIn,
   policyOf,
@@ -48,7 +49,7 @@ export function createRoutingRuleService(parts: VersionParts): ServiceImpl<typeo
         cases: casesOf(request.cases, before),
         split: splitOf(request.split, before, request.connectionIds),
         retriesSameGateway: request.retriesSameGateway ?? before?.retriesSameGateway ?? false,
-        cryptogramResend: before?.cryptogramResend,
+        cryptogramResend: cryptogramResendOf(request.cryptogramResend, before),
       }));
       return { routingRule };
     },

@@ -1,7 +1,7 @@
 /** Describes the differences between two routing rules in sentences. PURE. */
 
 import type { RuleContent } from "../core/record/routing-rules.ts";
-import type { AuthenticationPolicy, AuthenticationRule, FailoverSwitch } from "../core/rows/entities.ts";
+import type { AuthenticationPolicy, AuthenticationRule, CryptogramResend, FailoverSwitch } from "../core/rows/entities.ts";
 import { type Exemption, exemptions } from "../gateways/authentication.ts";
 import { describeCases, describeSplit } from "./case-changes.ts";
 
@@ -33,6 +33,7 @@ export function describeRuleChanges(
     ...moved.map((id) => `${nameOf(id)} moves from priority ${old.indexOf(id) + 1} to ${new_.indexOf(id) + 1}.`),
     ...describeSwitches(before?.failoverOn ?? [], after.failoverOn),
     ...describeRetry(before?.retriesSameGateway, after.retriesSameGateway),
+    ...describeResend(before?.cryptogramResend, after.cryptogramResend),
     ...describeAuthentication(before?.authentication, after.authentication),
     ...describePolicy(before?.policy, after.policy),
     ...describeProvider(before?.providerId ?? undefined, after.providerId ?? undefined, nameOf),
@@ -44,6 +45,16 @@ export function describeRuleChanges(
 function describeRetry(before = false, after = false): string[] {
   if (before === after) return [];
   return [after ? "A gateway that asks to try again gets the payment once more." : "No gateway gets a payment twice."];
+}
+
+const resendInWords: Record<CryptogramResend, string> = {
+  NOT_SENT: "A wallet’s cryptogram goes to another gateway only if no network can have seen it.",
+  UNANSWERED: "A wallet’s cryptogram goes to another gateway also if the first one did not answer.",
+  DECLINED: "A wallet’s cryptogram goes to another gateway also after a decline.",
+};
+
+function describeResend(before: CryptogramResend = "UNANSWERED", after: CryptogramResend = "UNANSWERED"): string[] {
+  return before === after ? [] : [resendInWords[after]];
 }
 
 function describeProvider(

@@ -11,7 +11,7 @@ import { type Call, type Json, refusal, type SandboxBParts } from "./b-parts.ts"
 import { refunding } from "./b-refunds.ts";
 import { reportUnasked } from "./b-unasked.ts";
 import { bankPageOf } from "./bank-pages.ts";
-import { type Asking, asksExemption, type Challenge, proofIn } from "./challenges.ts";
+import { type Asking, asksExemption, type Challenge, cryptogramIn, proofIn } from "./challenges.ts";
 import type { CardResult } from "./issuer.ts";
 import { type Authorization, isPart, networkIdOf } from "./ledger.ts";
 import { losingCaptures, losingRefunds } from "./losing-answers.ts";
@@ -91,8 +91,7 @@ async function signedIn(
 }
 
 async function authorize(parts: SandboxBParts, { request, account, json }: Call): Promise<SandboxAnswer> {
-  const { amount, paymentMethod, additionalData, mpiData } = json;
-  const cryptogram = isObject(mpiData) ? mpiData.tokenAuthenticationVerificationValue : undefined;
+  const { amount, paymentMethod, additionalData } = json;
   if (!account.rawCards) return refusal(403, "raw_cards_not_allowed");
   if (!isObject(additionalData) || additionalData.manualCapture !== "true") return refusal(422, "manual_capture");
   if (!isObject(amount) || !Number.isSafeInteger(amount.value)) return refusal(422, "amount");
@@ -104,7 +103,7 @@ async function authorize(parts: SandboxBParts, { request, account, json }: Call)
       reference: String(json.reference),
       orderRef: String(json.merchantOrderReference ?? ""),
       number,
-      cryptogram: typeof cryptogram === "string" ? cryptogram : undefined,
+      cryptogram: cryptogramIn(json),
       value: Number(amount.value),
       currency: String(amount.currency),
       proof: proofIn(json),

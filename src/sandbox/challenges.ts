@@ -69,6 +69,12 @@ export function proofIn({ mpiData }: Readonly<Record<string, unknown>>): SentPro
   return { dsTransactionId: String(mpiData.dsTransID), cryptogram: String(mpiData.cavv) };
 }
 
+/** Returns the cryptogram of a device's number. */
+export function cryptogramIn({ mpiData }: Readonly<Record<string, unknown>>): string | undefined {
+  const sent = isObject(mpiData) ? mpiData.tokenAuthenticationVerificationValue : undefined;
+  return typeof sent === "string" ? sent : undefined;
+}
+
 export function asksExemption({ additionalData }: Readonly<Record<string, unknown>>): boolean {
   return isObject(additionalData) && typeof additionalData.scaExemption === "string";
 }

@@ -25,6 +25,29 @@ export const cardFields = {
   returnUrl: "https://return.invalid/",
 } as const;
 
+/**
+ * A decrypted token of a wallet, without 3-D Secure: the device has authenticated the customer. The text of the OpenAPI file, `networkToken`
+ * in `CardDetails`, and `ThreeDSecureData`;
+ * https://docs.adyen.com/payment-methods/apple-pay/api-only/apple-pay-token-decryption (2026).
+ */
+export const tokenFields = {
+  paymentMethod: {
+    type: "networkToken",
+    number: "{{token.number}}",
+    expiryMonth: "{{token.expMonth}}",
+    expiryYear: "{{token.expYear}}",
+  },
+  mpiData: {
+    tokenAuthenticationVerificationValue: "{{token.cryptogram}}",
+    eci: "{{token.eci}}",
+    directoryResponse: "Y",
+    authenticationResponse: "Y",
+  },
+  additionalData: cardFields.additionalData,
+  shopperInteraction: cardFields.shopperInteraction,
+  returnUrl: cardFields.returnUrl,
+} as const;
+
 const scaExemptions: Record<Exemption, string> = {
   LOW_VALUE: "lowValue",
   RISK_ANALYSIS: "transactionRiskAnalysis",

@@ -95,6 +95,22 @@ beforeEach(() => {
 });
 
 describe("AdyenConnector.authorize()", () => {
+  it("sends a device's number with its cryptogram, and nothing of 3-D Secure", async () => {
+    harness.forwarder.useCard("4000000000008302");
+    const wallet = { credential: "NETWORK_TOKEN", name: "apple_pay" } as const;
+    const payment = harness.newPayment({ vaultToken: new Secret("wnt_adyen"), wallet });
+    const { outcome } = await harness.connector.authorize(harness.call(payment.attemptReference), payment);
+    expect(outcome.type).toBe("held");
+    const request = harness.middle.requests.findLast(({ path }) => path.endsWith("/payments"))!;
+    const { paymentMethod, mpiData, ...rest } = JSON.parse(request.body.toString());
+    const number = "4000000000008302";
+    expect(paymentMethod).toEqual({ type: "networkToken", number, expiryMonth: "03", expiryYear: "2030" });
+    const tokenAuthenticationVerificationValue = expect.stringMatching(/^[A-Za-z0-9+/]+=*$/);
+    const authenticated = { directoryResponse: "Y", authenticationResponse: "Y" };
+    expect(mpiData).toEqual({ tokenAuthenticationVerificationValue, eci: "5", ...authenticated });
+    for (const name of ["authenticationData", "browserInfo", "threeDS2RequestData"]) expect(rest).not.toHaveProperty(name);
+  });
+
   it.each([
     ["cartes_bancaires", "cartebancaire"],
     ["visa", "visa"],

@@ -23,12 +23,13 @@ import type {
   VerifyRow,
   VoidAnswer,
 } from "../connector.ts";
+import { isNetworkToken, ofBothWallets } from "../network-tokens.ts";
 import { chainOf } from "../renewal-chains.ts";
 import { notAnswered, withoutAction } from "../unanswered.ts";
 import { isKeptError, readAuthenticated, readAuthorize, readCapture, readCompletion, readVoid } from "./answers.ts";
 import { AdyenApi, type AdyenParts, paymentPath } from "./api.ts";
 import { billingFields } from "./billing.ts";
-import { askingFields, cardFields, customerFields, exemptionFields, importFields } from "./card-fields.ts";
+import { askingFields, cardFields, customerFields, exemptionFields, importFields, tokenFields } from "./card-fields.ts";
 import { credentialFields } from "./credentials.ts";
 import { currencies, whyNotPayable } from "./currencies.ts";
 import { readNotification } from "./read-notification.ts";
@@ -37,6 +38,7 @@ import { mandatedFields, storedFields } from "./stored-cards.ts";
 import { verifyAccount } from "./verify.ts";
 
 const hourMs = 3_600_000;
+const tokenRow = { connector: "ADYEN", operation: "network_token" } as const;
 
 /**
  * The connector for Adyen's Checkout payments, with cards that the vault fills in. Notifications report its results.
@@ -56,6 +58,7 @@ export class AdyenConnector implements Connector {
   readonly asksExemptions = true;
   readonly storedCards = "network";
   readonly setsUp = true;
+  readonly acceptsNetworkToken = ofBothWallets;
   readonly forwardFeatures = [];
   /**
    * The shortest life of any card's hold; most last longer, by card scheme:
@@ -100,8 +103,9 @@ export class AdyenConnector implements Connector {
     const chain = storedCard?.type === "renewal" ? chainOf(storedCard, this) : undefined;
     if (chain?.type === "notProcessed") return { outcome: chain };
     const asking = chain === undefined ? askingFields(request) : undefined;
-    const { reply, card } = await this.#api.postCard(call, request, {
-      ...cardFields,
+    const isToken = isNetworkToken(request);
+    const body = {
+      ...(isToken ? tokenFields : cardFields),
       reference: request.attemptReference,
       ...billingFields(request),
       amount: { value: amount.value, currency: request.currency },
@@ -111,7 +115,8 @@ export class AdyenConnector implements Connector {
       ...exemptionFields(request),
       ...(storedCard && storedFields(storedCard, chain)),
       ...(storedCard && asking && mandatedFields(request)),
-    });
+    };
+    const { reply, card } = await this.#api.postCard(call, request, body, isToken ? tokenRow : undefined);
     const outcome = readAuthorize(reply, request);
     return {
       outcome: asking === undefined ? withoutAction(outcome) : outcome,

@@ -3,6 +3,7 @@
  * sent.
  */
 import type { CardForwarder, ForwardReply } from "../../card-vault/card-vault.ts";
+import type { WalletName } from "../../platform/card-token.ts";
 import type { GatewayHttp, GatewayReply } from "../../platform/outbound-http.ts";
 import type { CardOfRequest, GatewayCall } from "../connector.ts";
 import { AccessTokens, type TokenAnswer } from "./access-token.ts";
@@ -96,11 +97,12 @@ export class PayPalApi {
     call: GatewayCall,
     { vaultToken: token, sessionId, customerName: holder }: CardOfRequest,
     change: Required<Change> & { readonly orderId: string },
+    operation: "authorize" | WalletName = "authorize",
   ): Promise<ForwardReply> {
     return this.#signedIn(call, ({ timeoutMs }, authorization) =>
       this.#forwarder.forward({
         connector: "PAYPAL",
-        operation: "authorize",
+        operation,
         token,
         sessionId,
         origin: this.#origin,

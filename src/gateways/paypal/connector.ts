@@ -25,6 +25,7 @@ import type {
   VerifyRow,
   VoidAnswer,
 } from "../connector.ts";
+import { isNetworkToken, ofBothWallets } from "../network-tokens.ts";
 import { chainOf } from "../renewal-chains.ts";
 import { unansweredChange, untrusted } from "../unanswered.ts";
 import {
@@ -75,6 +76,7 @@ export class PayPalConnector implements Connector {
    */
   readonly holdLifeMs = 3 * 24 * 60 * 60 * 1_000;
   readonly storedCards = "network";
+  readonly acceptsNetworkToken = ofBothWallets;
   readonly credentialFields = credentialFields;
   /** The expiry is one value, `2031-04`. */
   readonly forwardFeatures = ["composed_value"] as const;
@@ -109,7 +111,9 @@ export class PayPalConnector implements Connector {
     if (reason !== undefined) {
       return { outcome: { type: "notProcessed", cause: "request_refused", reason } };
     }
-    const { storedCard } = request;
+    const { storedCard, wallet } = request;
+    const isToken = isNetworkToken(request);
+    if (isToken && wallet?.name === undefined) return { outcome: unknownWallet };
     const chain = storedCard?.type === "renewal" ? chainOf(storedCard, this) : undefined;
     if (chain?.type === "notProcessed") return { outcome: chain };
     const left = this.#api.sharedDeadline(call);
@@ -119,8 +123,8 @@ export class PayPalConnector implements Connector {
     if (left().timeoutMs < call.timeoutMs * minLeft) return { outcome: { ...tooLate, gatewayReference } };
     const { authentication } = request;
     const stored = storedCard && storedFields(storedCard, chain);
-    const change = { orderId: order.id, key: call.idempotencyKey, body: cardBody(request, stored) };
-    const { reply, card } = await this.#api.postCard(left(), request, change);
+    const change = { orderId: order.id, key: call.idempotencyKey, body: isToken ? tokenBody(request) : cardBody(request, stored) };
+    const { reply, card } = await this.#api.postCard(left(), request, change, isToken ? wallet?.name : undefined);
     const read = readAuthorized(reply, request, order.id, authentication !== undefined);
     const outcome = storedCard && read.type === "declined" ? inNetworksWords(read, card?.brand) : read;
     return {
@@ -338,6 +342,29 @@ function cardBody(request: AuthorizeRequest, stored?: object): object {
       },
     },
   };
+}
+
+const unknownWallet = {
+  type: "notProcessed",
+  cause: "request_refused",
+  reason: "PayPal is told which wallet gave the number, and the vault has not said",
+} as const;
+
+/**
+ * Returns the body with a device's number. Apple Pay's fields: orders_v2 of paypal-rest-api-specifications, `apple_pay_decrypted_token_data`.
+ * Google Pay's, which that file leaves empty: https://github.com/paypal/PayPal-TypeScript-Server-SDK,
+ * doc/models/google-pay-decrypted-token-data.md (2026).
+ */
+function tokenBody(request: AuthorizeRequest): object {
+  const card = { number: "{{token.number}}", expiry: "{{token.expYear}}-{{token.expMonth}}" };
+  const proof = { cryptogram: "{{token.cryptogram}}", eci_indicator: "{{token.eci}}" };
+  if (request.wallet?.name === "apple_pay") {
+    const decrypted = { transaction_amount: toMoney(request), tokenized_card: card, payment_data_type: "3DSECURE" };
+    return { payment_source: { apple_pay: { decrypted_token: { ...decrypted, payment_data: proof } } } };
+  }
+  const message = { message_id: "{{token.messageId}}", message_expiration: "{{token.messageExpiration}}" };
+  const method = { payment_method: "CARD", authentication_method: "CRYPTOGRAM_3DS" };
+  return { payment_source: { google_pay: { decrypted_token: { ...message, ...method, card, ...proof } } } };
 }
 
 /** Returns the order of an attempt whose customer is asked. */

@@ -21,13 +21,16 @@ const notProcessed: Readonly<Record<number, { readonly name: string; readonly ca
  */
 const unasked: Readonly<Record<string, NotProcessedCause>> = {
   AUTH_CAPTURE_NOT_ENABLED: "credentials_refused",
+  NOT_ENABLED_FOR_APPLE_PAY: "request_refused",
   NOT_ENABLED_FOR_CARD_PROCESSING: "credentials_refused",
+  NOT_ENABLED_FOR_GOOGLE_PAY: "request_refused",
   PAYEE_ACCOUNT_INVALID: "credentials_refused",
   PAYEE_ACCOUNT_LOCKED_OR_CLOSED: "credentials_refused",
   PAYEE_ACCOUNT_RESTRICTED: "credentials_refused",
   PAYEE_NOT_ENABLED_FOR_CARD_PROCESSING: "credentials_refused",
   ACTION_DOES_NOT_MATCH_INTENT: "request_refused",
   AMOUNT_MISMATCH: "request_refused",
+  APPLE_PAY_AMOUNT_MISMATCH: "request_refused",
   CANNOT_BE_ZERO_OR_NEGATIVE: "request_refused",
   CARD_EXPIRY_REQUIRED: "request_refused",
   CARD_NUMBER_REQUIRED: "request_refused",
@@ -35,7 +38,9 @@ const unasked: Readonly<Record<string, NotProcessedCause>> = {
   CURRENCY_NOT_SUPPORTED: "request_refused",
   DECIMALS_NOT_SUPPORTED: "request_refused",
   DECIMAL_PRECISION: "request_refused",
+  GOOGLE_PAY_GATEWAY_MERCHANT_ID_MISMATCH: "request_refused",
   INVALID_CURRENCY_CODE: "request_refused",
+  INVALID_GOOGLE_PAY_TOKEN: "request_refused",
   MAX_VALUE_EXCEEDED: "request_refused",
   ORDER_EXPIRED: "request_refused",
   // Requests the customer's approval on PayPal's own page, so the card that was sent has not been evaluated.

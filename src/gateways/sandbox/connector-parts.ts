@@ -1,7 +1,7 @@
 /** Parts that both sandbox connectors share: their constructor's parts, and the checks of an account. */
 import type { CardForwarder } from "../../card-vault/card-vault.ts";
 import type { GatewayHttp } from "../../platform/outbound-http.ts";
-import type { AuthorizeRequest, NetworkTokens, VerifyRow } from "../connector.ts";
+import type { NetworkTokens, VerifyRow } from "../connector.ts";
 
 export type ConnectorParts = {
   readonly http: GatewayHttp;
@@ -19,11 +19,6 @@ export const executionLimitMs = 30_000;
 
 /** Networks that the sandbox acquirers accept: every one that the vault distinguishes. */
 export const cardBrands = ["visa", "mastercard", "amex", "discover", "diners", "jcb", "unionpay", "maestro"];
-
-/** Reports whether the vault sends a device's number with its cryptogram, not a card. */
-export function isToken({ wallet }: Pick<AuthorizeRequest, "wallet">): boolean {
-  return wallet?.credential === "NETWORK_TOKEN";
-}
 
 /** Both take devices' numbers of each wallet and network. */
 export const networkTokens: NetworkTokens = { wallets: ["apple_pay", "google_pay"], networks: cardBrands };

@@ -11,7 +11,7 @@ import { isObject } from "../../platform/outbound-http.ts";
 import type { Account, Accounts } from "../accounts.ts";
 import type { NotificationContent, NotificationSender } from "../b-notifications.ts";
 import type { Book, Books } from "../books.ts";
-import { asksExemption, type Challenge, type Challenges, proofIn } from "../challenges.ts";
+import { asksExemption, type Challenge, type Challenges, cryptogramIn, proofIn } from "../challenges.ts";
 import type { Faults } from "../faults.ts";
 import type { CardResult, Issuer } from "../issuer.ts";
 import {
@@ -126,6 +126,8 @@ export class EmulatorPayments {
     if (!isObject(paymentMethod) || typeof reference !== "string") return refusal(422, "14_004");
     const cardError = cardErrorOf(paymentMethod, new Date());
     if (cardError !== undefined) return refusal(422, cardError);
+    const cryptogram = cryptogramIn(json);
+    if ((paymentMethod.type === "networkToken") !== (cryptogram !== undefined)) return refusal(422, "14_004");
     if (!isObject(amount) || !Number.isSafeInteger(amount.value)) return refusal(422, "137");
     if (!Object.hasOwn(currencies, String(amount.currency))) return refusal(422, "138");
     let opened: Authorization | undefined;
@@ -138,6 +140,7 @@ export class EmulatorPayments {
         number: String(paymentMethod.number),
         value: Number(amount.value),
         currency: String(amount.currency),
+        cryptogram,
         proof: proofIn(json),
         isExemptionAsked: asksExemption(json),
         ...storedUseIn(json, String(paymentMethod.number), this.#parts.savedCards),

@@ -118,13 +118,14 @@ export class EmulatorOrders {
       });
     }
     const body = bodyOf(asked);
-    const card = readCard(body);
+    const token = tokenIn(body);
+    const card = readCard(token?.card ?? cardIn(body));
     if (typeof card === "string") return { answer: refusal(422, card) };
     if (order.authorization !== undefined) return { answer: refusal(422, "ORDER_ALREADY_AUTHORIZED") };
     const stored = storedUseIn(body, this.#parts.savedCards);
     if (stored === undefined) return { answer: refusal(400, "INVALID_PARAMETER_VALUE") };
     return this.locked(order, async () => {
-      order.card = card;
+      if (token === undefined) order.card = card;
       const result = await this.#parts.issuer.authorizeOrAsk(
         {
           acquirer: "PAYPAL",
@@ -132,6 +133,7 @@ export class EmulatorOrders {
           reference: order.reference,
           orderRef: order.customId ?? "",
           number: card.number,
+          cryptogram: token?.cryptogram,
           asked: askedByName(card.name),
           value: order.value,
           currency: order.currency,
@@ -311,8 +313,17 @@ export function readMoney(money: unknown): { value: number; currency: string } |
   return value > 0 ? { value, currency } : "CANNOT_BE_ZERO_OR_NEGATIVE";
 }
 
-function readCard(body: Json): { number: string; expiry: string; name: string | undefined } | string {
-  const { number, expiry, name } = cardIn(body);
+/** Returns the device's number of a wallet's decrypted token, and its cryptogram. */
+function tokenIn({ payment_source: source }: Json): { readonly card: Json; readonly cryptogram: string } | undefined {
+  const [name, wallet] = isObject(source) ? (Object.entries(source)[0] ?? []) : [];
+  const token = isObject(wallet) && isObject(wallet.decrypted_token) ? wallet.decrypted_token : undefined;
+  if (token === undefined) return undefined;
+  const [card, proof] = name === "apple_pay" ? [token.tokenized_card, token.payment_data] : [token.card, token];
+  if (!isObject(card) || !isObject(proof)) return undefined;
+  return { card, cryptogram: String(proof.cryptogram) };
+}
+
+function readCard({ number, expiry, name }: Json): { number: string; expiry: string; name: string | undefined } | string {
   if (typeof number !== "string" || !/^\d{13,19}$/.test(number)) return "CARD_NUMBER_REQUIRED";
   if (typeof expiry !== "string") return "CARD_EXPIRY_REQUIRED";
   if (!(expiry >= new Date().toISOString().slice(0, 7))) return "CARD_EXPIRED";

@@ -20,10 +20,11 @@ import type {
   VerifyRow,
   VoidAnswer,
 } from "../../connector.ts";
+import { isNetworkToken } from "../../network-tokens.ts";
 import { chainOf, type Renewal } from "../../renewal-chains.ts";
 import type { StoredMethod } from "../../stored-cards.ts";
 import { withoutAction } from "../../unanswered.ts";
-import { accountChecks, type ConnectorParts, cardBrands, executionLimitMs, isToken, networkTokens } from "../connector-parts.ts";
+import { accountChecks, type ConnectorParts, cardBrands, executionLimitMs, networkTokens } from "../connector-parts.ts";
 import {
   readAccount,
   readAction,
@@ -128,7 +129,7 @@ export class SandboxAConnector implements Connector {
     if (storedCard?.type === "renewal") return this.#renew(call, request, storedCard, amount.value);
     const { reply, card } = await this.#forwarder.forward({
       connector: this.gateway,
-      operation: isToken(request) ? "network_token" : "authorize",
+      operation: isNetworkToken(request) ? "network_token" : "authorize",
       token: request.vaultToken,
       sessionId: request.sessionId,
       origin: this.#origin,
@@ -248,7 +249,7 @@ function authorizeFields(request: AuthorizeRequest, value: number): Record<strin
   return {
     ...paymentFields(request, value),
     ...(customerEmail === undefined ? {} : { receipt_email: withoutPlaceholders(customerEmail) }),
-    ...(isToken(request) ? tokenFields(request) : cardFields),
+    ...(isNetworkToken(request) ? tokenFields(request) : cardFields),
     ...billingFields(request),
     ...(authentication && { authentication: authentication.wish, return_url: authentication.returnUrl }),
     ...(exemption && { exemption: exemption.toLowerCase() }),
@@ -282,7 +283,7 @@ function tokenFields({ wallet }: AuthorizeRequest): Record<string, string> {
 
 function billingFields(request: AuthorizeRequest): Record<string, string> {
   const { billingAddress } = request;
-  if (billingAddress === undefined && isToken(request)) return {};
+  if (billingAddress === undefined && isNetworkToken(request)) return {};
   if (billingAddress === undefined) return { "billing_details[address][postal_code]": "{{card.postalCode}}" };
   const { line1, line2, city, postalCode, region, country } = billingAddress;
   const given = { line1, line2, city, postal_code: postalCode, state: region, country };

@@ -27,9 +27,10 @@ import type {
   VerifyRow,
   VoidAnswer,
 } from "../../connector.ts";
+import { isNetworkToken } from "../../network-tokens.ts";
 import { chainOf } from "../../renewal-chains.ts";
 import { notAnswered, withoutAction } from "../../unanswered.ts";
-import { accountChecks, type ConnectorParts, cardBrands, executionLimitMs, isToken, networkTokens } from "../connector-parts.ts";
+import { accountChecks, type ConnectorParts, cardBrands, executionLimitMs, networkTokens } from "../connector-parts.ts";
 import {
   notificationChecks,
   readAccount,
@@ -139,7 +140,7 @@ export class SandboxBConnector implements Connector {
     const body = authorizeBody(call.credentials, request, amount.value);
     const { reply, card } = await this.#forwarder.forward({
       connector: this.gateway,
-      operation: isToken(request) ? "network_token" : "authorize",
+      operation: isNetworkToken(request) ? "network_token" : "authorize",
       token: request.vaultToken,
       sessionId: request.sessionId,
       origin: this.#origin,
@@ -242,7 +243,7 @@ function authorizeBody(credentials: Credentials, request: AuthorizeRequest, valu
         threeDSVersion: proof.version,
       },
     }),
-    ...(isToken(request) ? tokenPayment : cardPayment),
+    ...(isNetworkToken(request) ? tokenPayment : cardPayment),
   };
 }
 
