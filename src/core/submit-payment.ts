@@ -1,7 +1,6 @@
 /**
  * THE FLOW: takes a submitted payment from its claim to its end, and resumes one whose process is gone. Every branch of a payment is in `processSession`.
  */
-import type { CardDigits } from "../card-vault/card-vault.ts";
 import type { Shopper } from "../gateways/connector.ts";
 import type { DeclineCode } from "../gateways/declines.ts";
 import { submissionsInFlightMax, submitPollMs, submitWaitMs } from "../limits.ts";
@@ -29,7 +28,7 @@ import type { Core, KnownCheckout } from "./core.ts";
 import { because, leftOut } from "./decide/because.ts";
 import { nextStep } from "./decide/next-step.ts";
 import { planAsked, planRoute, type Route } from "./decide/plan-route.ts";
-import { type CasedRoute, cardFactsOf, followCases } from "./decide/routing-cases.ts";
+import { followCases } from "./decide/routing-cases.ts";
 import { endDecided } from "./execute/decisions.ts";
 import { adoptIfHeld, captureWinner, markUnknown, tryGateway, voidHold } from "./execute/flow-steps.ts";
 import { emitCaptureDue, lookAtHold } from "./execute/held-payments.ts";
@@ -52,7 +51,7 @@ import {
 import { loadSession } from "./record/load-session.ts";
 import { nextOpening, openNext } from "./record/open-attempt.ts";
 import { type ByWallet, type Claim, claimSession, SettingsChanged } from "./record/payment-functions.ts";
-import { defaultResend, drawOf, loadRoute } from "./record/routing-rules.ts";
+import { defaultResend, factsOf, loadRoute } from "./record/routing-rules.ts";
 import { closeSession, emitPending, settleSession } from "./record/settle.ts";
 import type { PaymentSession, RoutedBy } from "./rows/entities.ts";
 import { isAuthenticatedFirst } from "./rows/payment.ts";
@@ -252,24 +251,6 @@ function claimAndDecline(
     const unasked = { id, merchantId, amountMinor, authentications: 0 };
     return { loaded: await settleSession(tx, core, unasked, { status: "DECLINED", declineCode }) };
   });
-}
-
-/** Returns what a rule's cases and splits ask about a payment. */
-export function factsOf(
-  core: Core,
-  session: Pick<PaymentSession, "id" | "amountMinor" | "currency" | "details">,
-  { cases }: CasedRoute,
-  card: CardDigits | undefined,
-) {
-  return {
-    amountMinor: session.amountMinor,
-    currency: session.currency,
-    at: core.runtime.now(),
-    billingCountry: session.details?.billingAddress?.country,
-    metadata: session.details?.metadata,
-    card: cardFactsOf(card, cases?.cardRanges),
-    draw: drawOf(session.id),
-  };
 }
 
 // Raised by app.require_one (src/migrations/environment/base.sql).

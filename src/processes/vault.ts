@@ -27,7 +27,9 @@ import { openDatabase } from "./open-database.ts";
 
 /** Our own test cards, and those of gateways that can be connected with test credentials. */
 const testNumbers: ReadonlySet<string> = new Set([
-  ...[...testCards, ...authenticationCards, ...providerCards, ...storedCards, ...walletPanCards].map((card) => card.number),
+  ...[...testCards, ...authenticationCards, ...providerCards, ...storedCards, ...walletPanCards].map(
+    (card) => card.number,
+  ),
   ...stripeTestNumbers,
   ...adyenTestNumbers,
   ...paypalTestNumbers,

@@ -1,6 +1,7 @@
 /** Simulates a plan with every possible answer of its gateways. It calls no gateway. PURE. */
 
-import { decideNext, type FailoverRule, type Failure } from "../core/decide/next-step.ts";
+import type { FailoverRule, Failure } from "../core/decide/failover.ts";
+import { decideNext } from "../core/decide/next-step.ts";
 import type { AuthenticationRule, PlannedConnection, WithoutBrowser } from "../core/rows/entities.ts";
 
 /** The answers of a gateway that lead to different next steps. */

@@ -1,7 +1,12 @@
 /** Describes the differences between two routing rules in sentences. PURE. */
 
 import type { RuleContent } from "../core/record/routing-rules.ts";
-import type { AuthenticationPolicy, AuthenticationRule, CryptogramResend, FailoverSwitch } from "../core/rows/entities.ts";
+import type {
+  AuthenticationPolicy,
+  AuthenticationRule,
+  CryptogramResend,
+  FailoverSwitch,
+} from "../core/rows/entities.ts";
 import { type Exemption, exemptions } from "../gateways/authentication.ts";
 import { describeCases, describeSplit } from "./case-changes.ts";
 

@@ -1,6 +1,7 @@
 /** Replays a past payment under another rule, with the answers that its gateways gave then. PURE. */
 
-import { decideNext, type FailoverDecision, type FailoverRule, type Failure } from "../core/decide/next-step.ts";
+import type { FailoverDecision, FailoverRule, Failure } from "../core/decide/failover.ts";
+import { decideNext } from "../core/decide/next-step.ts";
 import type { PlannedConnection } from "../core/rows/entities.ts";
 import type { ConnectionId } from "../platform/ids.ts";
 import type { DraftPlan } from "./draft-route.ts";

@@ -12,7 +12,9 @@ import { inPayPalsWords, paypalCardBehaviour } from "./paypal/emulator-cards.ts"
 import { stripeCardBehaviour } from "./stripe/emulator-cards.ts";
 
 const cardOf = (number: string) =>
-  [...testCards, ...authenticationCards, ...providerCards, ...storedCards, ...walletCards].find((card) => card.number === number);
+  [...testCards, ...authenticationCards, ...providerCards, ...storedCards, ...walletCards].find(
+    (card) => card.number === number,
+  );
 const storedCardOf = (number: string) => storedCards.find((card) => card.number === number);
 
 /**

@@ -124,16 +124,20 @@ export class Issuer {
     return code === undefined ? { type: "held", authorization } : { type: "declined", authorization, code };
   }
 
-  async #decide(
-    payment: CardPayment,
-    wanted: CardBehaviour,
-    onDecision: OnDecision,
-    id?: string,
-  ): Promise<CardResult> {
+  async #decide(payment: CardPayment, wanted: CardBehaviour, onDecision: OnDecision, id?: string): Promise<CardResult> {
     if (this.#ledger.isRefused(payment)) return { type: "refused" };
     const behaviour = this.#byNetwork(payment, wanted);
     const open = (difference: Partial<NewAuthorization> = {}): Authorization => {
-      const { number, asked: _, proof: __, isExemptionAsked: ___, saves: ____, renews: _____, cryptogram, ...rest } = payment;
+      const {
+        number,
+        asked: _,
+        proof: __,
+        isExemptionAsked: ___,
+        saves: ____,
+        renews: _____,
+        cryptogram,
+        ...rest
+      } = payment;
       if (cryptogram !== undefined) this.#usedCryptograms.set(cryptogram, true);
       const authorization = this.#ledger.open({
         ...rest,

@@ -5,7 +5,7 @@ import type { Shopper } from "../../gateways/connector.ts";
 import type { Tx } from "../../platform/database.ts";
 import type { AuthenticationId } from "../../platform/ids.ts";
 import type { Core } from "../core.ts";
-import type { Failure } from "../decide/next-step.ts";
+import type { Failure } from "../decide/failover.ts";
 import type { Extras } from "../execute/gateway-calls.ts";
 import type { Work } from "../execute/work.ts";
 import type { Attempt, PlannedProvider } from "../rows/entities.ts";

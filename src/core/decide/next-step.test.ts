@@ -9,7 +9,8 @@ import {
   type Stop,
 } from "../rows/entities.ts";
 import type { Payment } from "../rows/payment.ts";
-import { decideAfterFailure, decideNext, type FailoverRule, type Failure, nextStep } from "./next-step.ts";
+import type { FailoverRule, Failure } from "./failover.ts";
+import { decideAfterFailure, decideNext, nextStep } from "./next-step.ts";
 
 const readAt = new Date("2026-01-02T03:04:00.000Z");
 const at = (seconds: number) => new Date(readAt.getTime() + seconds * 1000);

@@ -8,20 +8,11 @@ import type { AttemptId, AuthenticationId } from "../../platform/ids.ts";
 import type { AuthenticationStep } from "../authentication/after-authentication.ts";
 import { isRefusedByProvider, isStoppedUnavailable, type ProviderStep } from "../authentication/after-provider.ts";
 import { stepBeforePlan, stepOfAuthentication } from "../authentication/next-authentication-step.ts";
-import type {
-  Attempt,
-  AuthenticationRule,
-  FailoverSwitch,
-  FailureKind,
-  PaymentSession,
-  PlannedConnection,
-  PlannedProvider,
-  Refusal,
-  Stop,
-} from "../rows/entities.ts";
+import type { Attempt, FailoverSwitch, FailureKind, PaymentSession, PlannedConnection } from "../rows/entities.ts";
 import { isHeld, type Payment } from "../rows/payment.ts";
 import { beforeSecondUse, decideForCryptogram } from "../wallets/second-use.ts";
-import { because, type NoCard } from "./because.ts";
+import { because } from "./because.ts";
+import type { FailoverDecision, FailoverRule, Failure } from "./failover.ts";
 
 /** One step of the flow. Each is a transaction, or a gateway call between two. */
 export type Step =
@@ -232,61 +223,6 @@ function firstDue(attempts: readonly Attempt[], { now }: Moment, type: "capture"
   if (attempt === undefined) throw new Error("firstDue needs an attempt");
   return dueAt(attempt) <= now.getTime() ? { type, attempt } : { type: "wait", until: new Date(dueAt(attempt)) };
 }
-
-/** The decision after a failed attempt, with the sentence that the attempt trail shows. */
-export type FailoverDecision =
-  | {
-      readonly action: "authenticate";
-      readonly to: PlannedConnection;
-      readonly because: string;
-      readonly round: 1;
-      /** Authenticates before the repeat; absent where the gateway does so itself. */
-      readonly provider?: PlannedProvider | undefined;
-    }
-  | {
-      readonly action: "failover";
-      readonly to: PlannedConnection;
-      readonly because: string;
-      /** The next attempt is opened by a step of its own, from what is known by then. */
-      readonly opensLater?: true | undefined;
-    }
-  | {
-      readonly action: "retry";
-      readonly to: PlannedConnection;
-      readonly because: string;
-      readonly round: 2;
-    }
-  | { readonly action: "stop"; readonly because: string };
-
-/** The parts of an attempt's failure that failover depends on. */
-export type Failure = {
-  readonly gateway: string;
-  readonly kind: FailureKind;
-  readonly stop?: Stop | undefined;
-  readonly noCard?: NoCard | undefined;
-  /** Why the gateway processed nothing, and its own code. */
-  readonly refusal?: Refusal | undefined;
-  readonly gatewayCode?: string | undefined;
-  /** True when the gateway held the amount but refused to capture it. */
-  readonly captureRefused?: boolean | undefined;
-  /** True when the gateway may have acted: its answer is missing, or not believed. */
-  readonly mayHaveActed?: boolean | undefined;
-  /** The connection that can be asked once more, with authentication. */
-  readonly repeat?: PlannedConnection | undefined;
-  /** The provider that authenticates before that. */
-  readonly provider?: PlannedProvider | undefined;
-  /** The connection that declined and allows to be asked once more at once. */
-  readonly again?: PlannedConnection | undefined;
-};
-
-/** The merchant's settings for failover, and for authentication; without the latter it is as needed. */
-export type FailoverRule = {
-  readonly version: number;
-  readonly failoverOn: readonly FailoverSwitch[];
-  readonly authentication?: AuthenticationRule | undefined;
-  /** True if a gateway that allows it gets a payment that it declined once more. The default is false. */
-  readonly retriesSameGateway?: boolean | undefined;
-};
 
 // A soft decline has no separate switch: it follows the one for declines.
 const switchOf: Record<Exclude<FailureKind, "FRAUD">, FailoverSwitch> = {

@@ -13,7 +13,7 @@ import type {
   SkippedConnection,
 } from "../rows/entities.ts";
 import { leftOut, withoutProof } from "./because.ts";
-import type { FailoverRule } from "./next-step.ts";
+import type { FailoverRule } from "./failover.ts";
 
 /** A connection of the rule at the time when the payment is submitted. */
 export type Candidate = {

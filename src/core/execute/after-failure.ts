@@ -8,7 +8,8 @@ import type { AttemptId, AuthenticationId } from "../../platform/ids.ts";
 import { providerBefore } from "../authentication/after-provider.ts";
 import { findRepeat, openProvider } from "../authentication/authenticated-attempts.ts";
 import { because, type NoCard } from "../decide/because.ts";
-import { decideAfterFailure, type FailoverDecision, type Failure } from "../decide/next-step.ts";
+import type { FailoverDecision, Failure } from "../decide/failover.ts";
+import { decideAfterFailure } from "../decide/next-step.ts";
 import {
   isReferenceTaken,
   recordDeclined,

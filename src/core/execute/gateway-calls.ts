@@ -88,7 +88,9 @@ export async function authorize(
     ...answered,
     outcome: extras.authentication ? outcome : withoutAction(outcome),
     // What a gateway says about a customer who is not there, or whom a device has authenticated, is no authentication.
-    ...((extras.storedCard?.type === "renewal" || extras.wallet?.credential === "NETWORK_TOKEN") && { authenticated: undefined }),
+    ...((extras.storedCard?.type === "renewal" || extras.wallet?.credential === "NETWORK_TOKEN") && {
+      authenticated: undefined,
+    }),
   };
   const health = classifyHealth(answer.outcome, connector);
   core.circuitBreaker.record(attempt.connectionId, health, core.runtime.now(), attempt.gateway);

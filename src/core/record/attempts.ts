@@ -10,7 +10,7 @@ import type { Statement, Tx } from "../../platform/database.ts";
 import type { SessionId } from "../../platform/ids.ts";
 import { scrub } from "../../platform/scrub.ts";
 import { because, holdEnded } from "../decide/because.ts";
-import type { FailoverDecision } from "../decide/next-step.ts";
+import type { FailoverDecision } from "../decide/failover.ts";
 import type { Attempt, AttemptStatus, FailureKind, Refusal } from "../rows/entities.ts";
 import type { NextStatus } from "../rows/transitions.ts";
 import { nameWinner, required } from "./lease.ts";

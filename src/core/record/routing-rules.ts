@@ -3,7 +3,7 @@
  * never changes.
  */
 
-import { whyNotForwardable } from "../../card-vault/card-vault.ts";
+import { type CardDigits, whyNotForwardable } from "../../card-vault/card-vault.ts";
 import type { Amount } from "../../gateways/amounts.ts";
 import type { Exemption } from "../../gateways/authentication.ts";
 import type { Connection } from "../../gateways/connections.ts";
@@ -16,9 +16,9 @@ import { sha256 } from "../../platform/secrets.ts";
 import { isBrakingInSql } from "../card-testing/card-counts.ts";
 import type { Core } from "../core.ts";
 import { defaultRuleVersion, leftOut } from "../decide/because.ts";
-import type { FailoverRule } from "../decide/next-step.ts";
+import type { FailoverRule } from "../decide/failover.ts";
 import { type Candidate, candidatesIn, planRoute } from "../decide/plan-route.ts";
-import { type CasedRoute, routesOf } from "../decide/routing-cases.ts";
+import { type CasedRoute, cardFactsOf, routesOf } from "../decide/routing-cases.ts";
 import {
   type AuthenticationPolicy,
   type AuthenticationRule,
@@ -238,6 +238,24 @@ export async function loadCardBrands(
  */
 export function drawOf(sessionId: SessionId): number {
   return (sha256(sessionId).readUInt32BE(0) % 100) + 1;
+}
+
+/** Returns what a rule's cases and splits ask about a payment. */
+export function factsOf(
+  core: Core,
+  session: Pick<PaymentSession, "id" | "amountMinor" | "currency" | "details">,
+  { cases }: CasedRoute,
+  card: CardDigits | undefined,
+) {
+  return {
+    amountMinor: session.amountMinor,
+    currency: session.currency,
+    at: core.runtime.now(),
+    billingCountry: session.details?.billingAddress?.country,
+    metadata: session.details?.metadata,
+    card: cardFactsOf(card, cases?.cardRanges),
+    draw: drawOf(session.id),
+  };
 }
 
 /** The content of a rule. */

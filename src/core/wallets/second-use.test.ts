@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { FailoverDecision, Failure } from "../decide/next-step.ts";
+import type { FailoverDecision, Failure } from "../decide/failover.ts";
 import type { Attempt, CryptogramResend } from "../rows/entities.ts";
 import { beforeSecondUse, decideForCryptogram } from "./second-use.ts";
 

@@ -3,7 +3,7 @@
  * PURE.
  */
 import { because } from "../decide/because.ts";
-import type { FailoverDecision, FailoverRule, Failure } from "../decide/next-step.ts";
+import type { FailoverDecision, FailoverRule, Failure } from "../decide/failover.ts";
 import type { Attempt, PaymentSession } from "../rows/entities.ts";
 
 type Ruled = Pick<PaymentSession, "cryptogramResend">;

@@ -8,27 +8,27 @@ import { findWalletViolation, type WalletMoment } from "./wallets.ts";
 /** The whole state at one moment: our rows, and the gateways' own records by attempt id. */
 export type Moment = HoldMoment &
   WalletMoment & {
-  /** Captures that were sent and may still be executed, by the attempt's public id. */
-  readonly capturesOnTheirWay: ReadonlyMap<string, number>;
-  readonly referenceOf: (attemptId: string) => string;
-  /**
-   * True if a gateway has reported that this attempt's money was captured: by a notification that arrived, or by a
-   * record that can be read.
-   */
-  readonly isReportedCaptured: (attempt: ObservedAttempt) => boolean;
-  /** Time of the last void of this attempt; undefined when none was sent. */
-  readonly voidSentAt: (attempt: ObservedAttempt) => Date | undefined;
-  /** True if a restore has lost the only reports of this hold, at a gateway that cannot be read. */
-  readonly isReportLost: (hold: Authorization) => boolean;
-  /** True if the rule plans this payment over the connection. */
-  readonly isPlanned: (connectionId: string) => boolean;
-  /** True if the rule lets nothing be captured without an authentication. */
-  readonly demandsAuthentication: boolean;
-  /** True if the page may have left out the data of its browser. */
-  readonly hidesBrowser: boolean;
-  /** True if the customer has passed this challenge at the bank. */
-  readonly hasPassed: (challenge: ObservedAuthentication) => boolean;
-};
+    /** Captures that were sent and may still be executed, by the attempt's public id. */
+    readonly capturesOnTheirWay: ReadonlyMap<string, number>;
+    readonly referenceOf: (attemptId: string) => string;
+    /**
+     * True if a gateway has reported that this attempt's money was captured: by a notification that arrived, or by a
+     * record that can be read.
+     */
+    readonly isReportedCaptured: (attempt: ObservedAttempt) => boolean;
+    /** Time of the last void of this attempt; undefined when none was sent. */
+    readonly voidSentAt: (attempt: ObservedAttempt) => Date | undefined;
+    /** True if a restore has lost the only reports of this hold, at a gateway that cannot be read. */
+    readonly isReportLost: (hold: Authorization) => boolean;
+    /** True if the rule plans this payment over the connection. */
+    readonly isPlanned: (connectionId: string) => boolean;
+    /** True if the rule lets nothing be captured without an authentication. */
+    readonly demandsAuthentication: boolean;
+    /** True if the page may have left out the data of its browser. */
+    readonly hidesBrowser: boolean;
+    /** True if the customer has passed this challenge at the bank. */
+    readonly hasPassed: (challenge: ObservedAuthentication) => boolean;
+  };
 
 const finalEventOf: Readonly<Record<string, string>> = {
   SUCCEEDED: "payment_session.succeeded",

@@ -44,7 +44,6 @@ import type { SimulatedProcess, Stage } from "./simulated-process.ts";
 import { noProvider, ProviderWorld, SimulatedProvider } from "./simulated-provider.ts";
 import type { SimulationDatabase } from "./simulation-database.ts";
 import { Timeline } from "./timeline.ts";
-import { everyToken, Network } from "./wallets.ts";
 
 /** The end of a run. `refusals` are errors with which PostgreSQL refused statements of the code. */
 export type RunResult = {
@@ -86,7 +85,6 @@ class Run implements GatewayWorld {
   readonly #members: readonly Member[];
   readonly #gateways: readonly SimulatedGateway[];
   readonly #notifications: NotificationCarrier;
-  readonly #network: Network;
   readonly #requests = new RequestsSeen();
   readonly #customer: Customer;
   readonly #merchant: Merchant;
@@ -115,7 +113,6 @@ class Run implements GatewayWorld {
     const timeline = new Timeline(dice);
     this.#stage = { dice, timeline, faults: new Faults(dice), history: new History({ keep: keepHistory }) };
     this.#schedule = drawSchedule(dice, seed);
-    this.#network = new Network(this.#schedule.wallet);
     this.#runtime = simulatedRuntime({ seed, epochMs: this.#epochMs, stage: this.#stage });
     this.#provider = new ProviderWorld(this.#schedule.authentication?.provider ?? noProvider, (violation) =>
       this.#violate(violation),
@@ -340,15 +337,10 @@ class Run implements GatewayWorld {
   }
 
   #connectorsOf(process: SimulatedProcess): Map<string, SimulatedConnector> {
-    const { authentication, later, wallet } = this.#schedule;
+    const { authentication, later, network } = this.#schedule;
     const asks = authentication !== undefined;
-    const parts = { process, stage: this.#stage, world: this, asks, holdLifeMs: later?.holdLifeMs };
-    return new Map(
-      accounts.map(({ gateway }) => {
-        const acceptsNetworkToken = wallet?.takers.includes(gateway) ? everyToken : undefined;
-        return [gateway, new SimulatedConnector(gateway, shapes[gateway], { ...parts, acceptsNetworkToken })];
-      }),
-    );
+    const parts = { process, stage: this.#stage, world: this, network, asks, holdLifeMs: later?.holdLifeMs };
+    return new Map(accounts.map(({ gateway }) => [gateway, new SimulatedConnector(gateway, shapes[gateway], parts)]));
   }
 
   #createGateway(gateway: SimulatedGatewayName, index: number): SimulatedGateway {
@@ -356,8 +348,7 @@ class Run implements GatewayWorld {
     return new SimulatedGateway(shapes[gateway], this.#schedule.behaviours[index]!, {
       nowMs: () => this.#stage.timeline.nowMs,
       asks: this.#schedule.authentication?.asks[index] ?? "never",
-      asksAgain: this.#schedule.retry?.asks[index] ?? 0,
-      network: this.#network,
+      ...{ asksAgain: this.#schedule.retry?.asks[index] ?? 0, network: this.#schedule.network },
       report: (...notification) => this.#notifications.report(connectionId, ...notification),
       refunds: this.#schedule.refunds?.behaviours[index] ?? noRefunds,
       after: (ms, run) => this.#stage.timeline.after(ms, run),
@@ -420,14 +411,10 @@ class Run implements GatewayWorld {
       isReportedCaptured: (attempt) =>
         isReportedCaptured(encodeId("att", attempt.id), this.#gateways, this.#notifications),
       voidSentAt: ({ id }) => this.#requests.voidsSentAt.get(encodeId("att", id)),
-      isRestored: this.#isRestored,
+      ...{ isRestored: this.#isRestored, network: this.#schedule.network },
       isReportLost: (hold) =>
         isReportLost(hold, this.#gateways, { stored: this.#notifications.stored, restore: this.#schedule.restore }),
-      wallet: this.#schedule.wallet,
-      network: this.#network,
-      // A device has authenticated its customer.
-      demandsAuthentication:
-        this.#schedule.wallet === undefined && demandsAuthentication(this.#schedule, this.#observed!.session.brakes),
+      demandsAuthentication: demandsAuthentication(this.#schedule, this.#observed!.session.brakes),
       hidesBrowser: this.#schedule.submissions.some(({ hidesBrowser }) => hidesBrowser),
       hasPassed: (challenge) => this.#hasPassed(challenge),
       isPlanned: (id) => this.#schedule.plan.some((index) => this.#database.connectionIds[index] === id),

@@ -14,7 +14,7 @@ import { drawShop, type ShopPlan } from "./shop.ts";
 import type { GatewayAsks, GatewayBehaviour, GatewayShape } from "./simulated-gateway.ts";
 import type { ProviderBehaviour } from "./simulated-provider.ts";
 import { drawTesters } from "./testers.ts";
-import { drawWallet, type WalletPlan, walletTokenOf } from "./wallets.ts";
+import { drawWallet, Network, type WalletPlan, walletTokenOf } from "./wallets.ts";
 
 /** The accounts in every run's database. Both shapes of gateway are among them, and two accounts of one gateway. */
 export const accounts = [
@@ -111,6 +111,7 @@ export type Schedule = {
   readonly testers: ReturnType<typeof drawTesters>;
   /** Set in runs whose customer pays by a wallet, with a device's number. */
   readonly wallet: WalletPlan | undefined;
+  readonly network: Network;
   /** Set in some plain runs, also with a restore: schedulers charge an agreement beside the run's session. */
   readonly schedulers: SchedulersPlan | undefined;
 };
@@ -133,10 +134,12 @@ type Demand = { readonly withoutBrowser: WithoutBrowser; readonly hidesAt: reado
 
 /** Reports whether no payment of a run may be captured without an authentication. */
 export function demandsAuthentication(
-  { authentication }: Pick<Schedule, "authentication">,
+  { authentication, wallet }: Pick<Schedule, "authentication" | "wallet">,
   brakes: readonly string[] | null,
 ): boolean {
   const { demand, provider } = authentication ?? {};
+  // A device has authenticated its customer.
+  if (wallet) return false;
   if (authentication && demand?.withoutBrowser !== "PAY" && brakes?.includes("NEW_CARD")) return true;
   return demand ? demand.withoutBrowser === "DECLINE" : provider?.rule === "ALWAYS";
 }
@@ -209,7 +212,7 @@ export function drawSchedule(dice: Dice, seed: number): Schedule {
     if (wallet) return { ...one, token: walletTokenOf(one.token) };
     return braking ? counted(one, seed, braking) : one;
   });
-  return { ...schedule, submissions, shop, testers, schedulers, braking, wallet };
+  return { ...schedule, submissions, shop, testers, schedulers, braking, wallet, network: new Network(wallet) };
 }
 
 /** Returns the submission with a card that counts. */

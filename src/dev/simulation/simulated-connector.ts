@@ -15,8 +15,8 @@ import type {
   GatewayRefunds,
   Hold,
   ListedRefund,
-  NetworkTokens,
   LookUpAnswer,
+  NetworkTokens,
   Notification,
   NotificationReading,
   RawNotification,
@@ -35,6 +35,7 @@ import { refundKeyLifeMs } from "./refund-plan.ts";
 import type { Authorization, AuthorizeReply, GatewayShape, SimulatedGateway } from "./simulated-gateway.ts";
 import type { SimulatedProcess, Stage } from "./simulated-process.ts";
 import type { RefundReply } from "./simulated-refunds.ts";
+import type { Network } from "./wallets.ts";
 
 export type Sent =
   | {
@@ -118,14 +119,14 @@ export class SimulatedConnector implements Connector {
       world: GatewayWorld;
       asks: boolean;
       holdLifeMs: number | undefined;
-      acceptsNetworkToken: NetworkTokens | undefined;
+      network: Network;
     },
   ) {
     this.authentication = parts.asks ? this.#authenticator(shape) : undefined;
     this.refunds = this.#refunder(shape);
     this.gateway = gateway;
     this.holdLifeMs = parts.holdLifeMs;
-    this.acceptsNetworkToken = parts.acceptsNetworkToken;
+    this.acceptsNetworkToken = parts.network.tokensOf(gateway);
     this.canRead = shape.canRead;
     this.storedCards = shape.refusesVoidedReference ? "own" : "network";
     this.importsProof = shape.importsProof;

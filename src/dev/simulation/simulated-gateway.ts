@@ -153,7 +153,13 @@ export class SimulatedGateway {
   constructor(
     shape: GatewayShape,
     behaviour: GatewayBehaviour,
-    parts: { report: Report; nowMs: () => number; asks: GatewayAsks; asksAgain: number; network: Network } & GatewayRefundParts,
+    parts: {
+      report: Report;
+      nowMs: () => number;
+      asks: GatewayAsks;
+      asksAgain: number;
+      network: Network;
+    } & GatewayRefundParts,
   ) {
     const { canRead } = shape;
     this.refunds = new SimulatedRefunds(parts.refunds, {

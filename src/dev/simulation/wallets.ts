@@ -12,7 +12,7 @@ export type WalletPlan = {
   readonly takesAgain: boolean;
 };
 
-export const everyToken: NetworkTokens = { wallets: ["apple_pay", "google_pay"], networks: ["visa"] };
+const everyToken: NetworkTokens = { wallets: ["apple_pay", "google_pay"], networks: ["visa"] };
 
 export function drawWallet(dice: Dice, gateways: readonly string[]): WalletPlan | undefined {
   if (!dice.chance(0.2)) return undefined;
@@ -28,18 +28,23 @@ export const walletTokenOf = (token: string) => `wnt_${token}`;
 
 /** The network behind all gateways. A request that is executed again under its key is one use. */
 export class Network {
-  readonly #takesAgain: boolean;
+  readonly plan: WalletPlan | undefined;
   readonly #uses = new Map<string, Set<string>>();
 
   constructor(plan: WalletPlan | undefined) {
-    this.#takesAgain = plan?.takesAgain ?? true;
+    this.plan = plan;
+  }
+
+  /** Returns what a gateway takes of devices' numbers. */
+  tokensOf(gateway: string): NetworkTokens | undefined {
+    return this.plan?.takers.includes(gateway) ? everyToken : undefined;
   }
 
   /** Returns whether the network takes the cryptogram for this attempt; it has seen it either way. */
   take(cryptogram: string, attemptReference: string): boolean {
     const seen = this.#uses.get(cryptogram) ?? new Set();
     this.#uses.set(cryptogram, seen.add(attemptReference));
-    return this.#takesAgain || seen.size === 1;
+    return this.plan?.takesAgain !== false || seen.size === 1;
   }
 
   /** The most attempts for which one cryptogram was seen. */
@@ -51,16 +56,16 @@ export class Network {
 export type WalletMoment = {
   readonly observed: Observed;
   readonly isRestored: boolean;
-  readonly wallet: WalletPlan | undefined;
   readonly network: Network;
 };
 
 /** Returns the rule about a device's number that is broken now: W5, W6 or W7 of docs/safety.md. */
 export function findWalletViolation(
-  { observed, isRestored, wallet, network }: WalletMoment,
+  { observed, isRestored, network }: WalletMoment,
   before: Observed | undefined,
 ): string | undefined {
   const { session, attempts, authentications } = observed;
+  const { plan: wallet } = network;
   if (wallet === undefined || session.submitted_at === null) return undefined;
   if (session.wallet_credential !== "NETWORK_TOKEN" || session.cryptogram_resend !== wallet.resend)
     return isRestored ? undefined : `a wallet pays as ${session.wallet_credential} by ${session.cryptogram_resend}`;

@@ -108,7 +108,8 @@ describe("AdyenConnector.authorize()", () => {
     const tokenAuthenticationVerificationValue = expect.stringMatching(/^[A-Za-z0-9+/]+=*$/);
     const authenticated = { directoryResponse: "Y", authenticationResponse: "Y" };
     expect(mpiData).toEqual({ tokenAuthenticationVerificationValue, eci: "5", ...authenticated });
-    for (const name of ["authenticationData", "browserInfo", "threeDS2RequestData"]) expect(rest).not.toHaveProperty(name);
+    for (const name of ["authenticationData", "browserInfo", "threeDS2RequestData"])
+      expect(rest).not.toHaveProperty(name);
   });
 
   it.each([

@@ -123,7 +123,11 @@ export class PayPalConnector implements Connector {
     if (left().timeoutMs < call.timeoutMs * minLeft) return { outcome: { ...tooLate, gatewayReference } };
     const { authentication } = request;
     const stored = storedCard && storedFields(storedCard, chain);
-    const change = { orderId: order.id, key: call.idempotencyKey, body: isToken ? tokenBody(request) : cardBody(request, stored) };
+    const change = {
+      orderId: order.id,
+      key: call.idempotencyKey,
+      body: isToken ? tokenBody(request) : cardBody(request, stored),
+    };
     const { reply, card } = await this.#api.postCard(left(), request, change, isToken ? wallet?.name : undefined);
     const read = readAuthorized(reply, request, order.id, authentication !== undefined);
     const outcome = storedCard && read.type === "declined" ? inNetworksWords(read, card?.brand) : read;

@@ -323,7 +323,11 @@ function tokenIn({ payment_source: source }: Json): { readonly card: Json; reado
   return { card, cryptogram: String(proof.cryptogram) };
 }
 
-function readCard({ number, expiry, name }: Json): { number: string; expiry: string; name: string | undefined } | string {
+function readCard({
+  number,
+  expiry,
+  name,
+}: Json): { number: string; expiry: string; name: string | undefined } | string {
   if (typeof number !== "string" || !/^\d{13,19}$/.test(number)) return "CARD_NUMBER_REQUIRED";
   if (typeof expiry !== "string") return "CARD_EXPIRY_REQUIRED";
   if (!(expiry >= new Date().toISOString().slice(0, 7))) return "CARD_EXPIRED";

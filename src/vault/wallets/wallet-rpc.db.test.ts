@@ -94,8 +94,20 @@ describe("Forward", () => {
     const send = (operation: string, wallet: string, number: string) =>
       rpc.forward(
         {
-          ...{ connector: "PAYPAL", operation, ...ofApple, origin: gateway.url, timeoutMs: 5_000, pathVariables: { id: "1" } },
-          body: Buffer.from(JSON.stringify({ payment_source: { [wallet]: { decrypted_token: number } } }).replace('"number"', '{"tokenized_card":{"number":"{{token.number}}"},"card":{}}')),
+          ...{
+            connector: "PAYPAL",
+            operation,
+            ...ofApple,
+            origin: gateway.url,
+            timeoutMs: 5_000,
+            pathVariables: { id: "1" },
+          },
+          body: Buffer.from(
+            JSON.stringify({ payment_source: { [wallet]: { decrypted_token: number } } }).replace(
+              '"number"',
+              '{"tokenized_card":{"number":"{{token.number}}"},"card":{}}',
+            ),
+          ),
         },
         options(),
       );
