@@ -66,6 +66,21 @@ describe("a session that was not submitted at the time of the backup", () => {
     expect(await turns(session, 12)).toMatchObject({ status: "DEGRADED", phase: "DONE" });
   });
 
+  it("asks a gateway that gives no answer less often the longer the doubt lasts", async () => {
+    const session = await fixture.newSession();
+    await declare();
+    await fixture.sandbox.setDown("A", true);
+    const pauseAfter = async (minutes: number) => {
+      await fixture.setClockAhead(minutes);
+      await recover(fixture, fixture.core, session);
+      const waiting = (await fixture.loadSession(session)).session;
+      return (waiting.unrecordedCheckAt!.getTime() - Date.now()) / 60_000 - minutes;
+    };
+    expect(await pauseAfter(4)).toBeCloseTo(1, 1);
+    expect(await pauseAfter(80)).toBeCloseTo(10, 1);
+    await fixture.sandbox.setDown("A", false);
+  });
+
   it("goes on in the name of a person who has checked, while a gateway does not answer", async () => {
     const session = await fixture.newSession();
     await declare();
