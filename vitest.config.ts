@@ -38,6 +38,8 @@ export default defineConfig(({ mode }) => ({
     env: compileCache,
     setupFiles: "src/dev/testing/each-test-file.ts",
     environment: "./src/dev/testing/worker-environment.ts",
+    // Node itself loads the modules and strips their types, an eighth of the CPU time less than through Vite. No test mocks a module.
+    experimental: { viteModuleRunner: false },
     pool: "forks",
     maxWorkers: 2,
     sequence: { sequencer: LongestFirst },

@@ -1,11 +1,14 @@
 /** The provider against an API of the test's own, without Medusa. */
-import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { Receiver } from "../../src/dev/testing/receiver.ts";
 import { signWebhook } from "../../src/events/signature.ts";
 import { Secret } from "../../src/platform/secrets.ts";
 import plugin, { cartCheck } from "./index.ts";
-import { type Cradle, type Options, SwitchyardProvider } from "./provider.ts";
+import { type Options, SwitchyardProvider } from "./provider.ts";
 
+const execute = promisify(execFile);
 const webhookSecret = `switchyard_test_whsec_${Buffer.alloc(24, 7).toString("base64")}`;
 const open = {
   sessionId: "ps_1",
@@ -77,11 +80,18 @@ describe("a new payment", () => {
   });
 
   it("is refused until Medusa checks carts", async () => {
-    vi.resetModules();
-    const { SwitchyardProvider: Unchecked } = await import("./provider.ts");
-    const unchecked = new Unchecked({} as Cradle, { apiOrigin: api.url, secretKey: "sk", webhookSecret });
-    await expect(unchecked.initiatePayment({ ...input, data: { session_id: "payses_1" } })).rejects.toThrow(
-      "cartCheck()",
+    const script = `
+      import { SwitchyardProvider } from "./provider.ts";
+      import { cartCheck, requireCartCheck } from "./cart-check.ts";
+      const provider = new SwitchyardProvider({}, { apiOrigin: "${api.url}", secretKey: "sk", webhookSecret: "${webhookSecret}" });
+      await provider.initiatePayment(${JSON.stringify({ ...input, data: { session_id: "payses_1" } })}).catch(({ message }) => console.log(message));
+      cartCheck();
+      requireCartCheck();`;
+    const { stdout } = await execute(process.execPath, ["--input-type=module", "-e", script], {
+      cwd: import.meta.dirname,
+    });
+    expect(stdout).toBe(
+      "Medusa has no cartCheck() of @switchyard/medusa in the validate hook of its completeCartWorkflow.\n",
     );
   });
 

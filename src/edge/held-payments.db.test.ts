@@ -41,8 +41,8 @@ describe("POST /api/v1/payment-sessions/{sessionId}/capture", () => {
     const { status, json } = await order("capture", sessionId);
     expect([status, json.code]).toEqual([409, "not_held"]);
     for (const action of ["capture", "cancel"] as const) {
-      for (const of of [encodeId("ps", systemRuntime.uuid()), "ps_"]) {
-        const other = await order(action, of);
+      for (const id of [encodeId("ps", systemRuntime.uuid()), "ps_"]) {
+        const other = await order(action, id);
         expect([other.status, other.json.code]).toEqual([404, "not_found"]);
       }
     }
