@@ -1,7 +1,4 @@
-/**
- * The contract between the payment flow and a gateway: every call and every possible answer. Knows no gateway's
- * protocol.
- */
+/** The contract between the payment flow and a gateway: every call and every possible answer. Knows no gateway's protocol. */
 
 import type { CardSummary, ForwardFeature } from "../card-vault/card-vault.ts";
 import type { WalletCredential, WalletName } from "../platform/card-token.ts";
@@ -503,11 +500,8 @@ export interface Connector {
   readonly storedCards?: "own" | "network" | undefined;
   /** True if it stores a card with a payment of 0, of which nothing is captured or voided. */
   readonly setsUp?: boolean | undefined;
-  /**
-   * Undoes a set-up, also one whose answer never reached us: it can store nothing any more, and the card that it stored
-   * is erased. A repeat has a new key. Absent where a set-up leaves nothing at the gateway.
-   */
-  readonly undoSetUp?: ((call: ChangingCall, attempt: AttemptAtGateway) => Promise<VoidAnswer>) | undefined;
+  /** True if a set-up leaves a card at the gateway: a `void` of 0 ends the set-up, also one whose answer was lost, and erases its card. */
+  readonly keepsSetUps?: boolean | undefined;
   /** Erases a payment method that the gateway keeps; a repeat succeeds. Absent where it keeps none. */
   readonly eraseMethod?: ((call: ChangingCall, stored: StoredMethod) => Promise<EraseAnswer>) | undefined;
   /** Checks the signature, then reads; absent if the gateway sends nothing. */

@@ -10,7 +10,6 @@ import type {
   AuthorizeRequest,
   CaptureAnswer,
   CapturedPayment,
-  ChangingCall,
   CompletionAnswer,
   Connector,
   Credentials,
@@ -196,7 +195,8 @@ export async function capture(
   { session, readAt }: Pick<Payment, "session" | "readAt">,
   attempt: Attempt,
 ): Promise<CaptureAnswer | FoundCapture> {
-  if (isOfNothing(attempt)) return { type: "done" };
+  // A set-up holds no money, so there is none to capture.
+  if (attempt.amountMinor === 0) return { type: "done" };
   const binding = await bind(core, attempt);
   if (binding === undefined) return unanswered;
   const { connector, credentials } = binding;
@@ -239,11 +239,6 @@ async function sendWithRoom<Answer>(
   return core.repeats.hasRoom(attempt) ? core.repeats.occupy(attempt, send()) : crowded;
 }
 
-/** Reports whether an attempt is a set-up's: it holds no money, so there is none to capture. */
-function isOfNothing({ amountMinor }: Pick<Attempt, "amountMinor">): boolean {
-  return amountMinor === 0;
-}
-
 function partOf({ amountMinor, capturedAmountMinor }: Attempt): Pick<Hold, "captureMinor"> {
   const part = capturedAmountMinor === amountMinor ? null : capturedAmountMinor; // rule:capture-amount-once
   return part === null ? {} : { captureMinor: part };
@@ -262,7 +257,7 @@ export async function voidHold(
   { session, readAt, stored }: Pick<Payment, "session" | "readAt" | "stored">,
   attempt: AttemptToLookUp,
 ): Promise<VoidAnswer> {
-  if (isOfNothing(attempt) && !keepsSetUps(core, attempt)) return { type: "done" };
+  if (hasNothingToVoid(core, attempt)) return { type: "done" };
   const binding = await bind(core, attempt);
   if (binding === undefined) return unanswered;
   const { connector, credentials } = binding;
@@ -278,21 +273,13 @@ export async function voidHold(
   const call = { credentials, timeoutMs: followUpTimeoutMs, idempotencyKey: key };
   const storedCard = stored && gatewayUse(core, stored, attempt);
   const named = { ...atGateway(attempt), ageMs: ageOf(attempt, readAt), orderRef: session.orderRef, storedCard };
-  const answer = await sendWithRoom(core, attempt, () => sendVoid(connector, call, named));
+  const answer = await sendWithRoom(core, attempt, () => connector.void(call, named));
   return isDeclined && answer.type === "refused" ? { type: "absent" } : answer;
 }
 
-/** Reports whether the gateway may keep the card of a set-up that is voided: nothing else is there to void. */
-function keepsSetUps({ connectorOf }: Pick<Core, "connectorOf">, { gateway }: Attempt): boolean {
-  return connectorOf(gateway)?.undoSetUp !== undefined;
-}
-
-function sendVoid(
-  { undoSetUp, ...connector }: TracedConnector,
-  call: ChangingCall,
-  attempt: AttemptAtGateway,
-): Promise<VoidAnswer> {
-  return attempt.amountMinor === 0 && undoSetUp ? undoSetUp(call, attempt) : connector.void(call, attempt);
+/** Reports whether an attempt is a set-up's that leaves nothing at its gateway. */
+function hasNothingToVoid({ connectorOf }: Pick<Core, "connectorOf">, { amountMinor, gateway }: Attempt): boolean {
+  return amountMinor === 0 && connectorOf(gateway)?.keepsSetUps !== true;
 }
 
 function ageOf({ startedAt }: Pick<Attempt, "startedAt">, readAt: Date): number {
@@ -327,7 +314,7 @@ export async function voidOrphan(
   attempt: Attempt,
   orphan: { gatewayReference: string; retries: number },
 ): Promise<VoidAnswer> {
-  if (isOfNothing(attempt) && !keepsSetUps(core, attempt)) return { type: "done" };
+  if (hasNothingToVoid(core, attempt)) return { type: "done" };
   const binding = await bind(core, attempt);
   if (binding === undefined) return unanswered;
   const { connector, credentials } = binding;
@@ -336,8 +323,7 @@ export async function voidOrphan(
     : await findEndInNotifications(core.database, attempt, orphan.gatewayReference);
   if (known !== undefined) return { type: known === "captured" ? "alreadyCaptured" : "done" };
   const key = `${encodeId("att", attempt.id)}_orphan${orphan.retries}`;
-  return sendVoid(
-    connector,
+  return connector.void(
     { credentials, timeoutMs: followUpTimeoutMs, idempotencyKey: key },
     { ...atGateway(attempt), gatewayReference: orphan.gatewayReference },
   );
@@ -424,10 +410,7 @@ export function capturedAtGateway(
 }
 
 /** The part of a connector that the payment flow uses for one attempt. */
-type TracedConnector = Pick<
-  Connector,
-  "canRead" | "failsOnRequest" | "authorize" | "capture" | "void" | "undoSetUp" | "lookUp"
->;
+type TracedConnector = Pick<Connector, "canRead" | "failsOnRequest" | "authorize" | "capture" | "void" | "lookUp">;
 
 type Answer = CompletionAnswer["outcome"] | VoidAnswer | LookUpAnswer | ActionAnswer;
 type Traced = Pick<Attempt, "sessionId" | "id" | "gateway">;
@@ -482,8 +465,6 @@ function traceGateway(tracing: Tracing, connector: Connector, attempt: Traced): 
       ),
     capture: (...asked) => traced("gateway.capture", () => connector.capture(...asked), whole),
     void: (...asked) => traced("gateway.void", () => connector.void(...asked), whole),
-    undoSetUp:
-      connector.undoSetUp && ((...asked) => traced("gateway.void", () => connector.undoSetUp!(...asked), whole)),
     lookUp: (...asked) => traced("gateway.look_up", () => connector.lookUp(...asked), whole),
   };
 }

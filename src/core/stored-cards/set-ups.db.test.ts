@@ -118,9 +118,11 @@ describe("a set-up", () => {
   });
 
   it("is undone until its gateway says so, where that keeps the card of a set-up that was not answered", async () => {
-    const connector = core.connectorOf("SANDBOX_A")! as { undoSetUp?: Connector["undoSetUp"] };
+    const connector = core.connectorOf("SANDBOX_A")! as { keepsSetUps?: boolean; void: Connector["void"] };
+    const sends = connector.void;
+    connector.keepsSetUps = true;
     const asked: AttemptAtGateway[] = [];
-    connector.undoSetUp = async (_, attempt) => {
+    connector.void = async (_, attempt) => {
       asked.push(attempt);
       return asked.length > 1 ? { type: "done" } : { type: "unknown", kind: "TIMEOUT", reason: "no answer" };
     };
@@ -138,7 +140,8 @@ describe("a set-up", () => {
     await renewals.settled();
     await base.setClockAhead(0);
     await base.sandbox.setCard("A", cards.approved, { act: "approve" });
-    delete connector.undoSetUp;
+    delete connector.keepsSetUps;
+    connector.void = sends;
     expect([asked.length, await statuses()]).toEqual([2, ["VOIDED", "CAPTURED"]]);
     const { attempts } = await base.loadSession(session);
     const { attemptReference, storedCard } = asked[0]!;

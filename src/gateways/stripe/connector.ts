@@ -75,6 +75,7 @@ export class StripeConnector implements Connector {
   readonly holdLifeMs = 7 * 24 * 60 * 60 * 1_000;
   readonly storedCards = "own";
   readonly setsUp = true;
+  readonly keepsSetUps = true;
   readonly credentialFields: readonly CredentialField[];
   readonly authentication: GatewayAuthenticator = {
     // By manual confirmation: see creation.ts.
@@ -183,7 +184,8 @@ export class StripeConnector implements Connector {
   }
 
   async void(call: ChangingCall, attempt: AttemptAtGateway): Promise<VoidAnswer> {
-    const { gatewayReference } = attempt;
+    const { gatewayReference, amountMinor } = attempt;
+    if (amountMinor === 0) return undoSetUp(this.#api, call, attempt);
     if (gatewayReference !== undefined) return this.#cancel(call, attempt, gatewayReference);
     const left = this.#api.sharedDeadline(call);
     const searched = await this.#search(call, attempt);
@@ -207,10 +209,6 @@ export class StripeConnector implements Connector {
     if (amountMinor === 0) return lookUpSetUp(this.#api, call, attempt);
     if (gatewayReference === undefined) return readSearch(await this.#search(call, attempt), attempt);
     return readRecord(await this.#read(call, gatewayReference), attempt);
-  }
-
-  undoSetUp(call: ChangingCall, attempt: AttemptAtGateway): Promise<VoidAnswer> {
-    return undoSetUp(this.#api, call, attempt);
   }
 
   verify(call: GatewayCall): Promise<readonly VerifyRow[]> {

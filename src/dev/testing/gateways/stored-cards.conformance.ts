@@ -354,7 +354,7 @@ async function undoSetUp(payments: StoredPayments): Promise<void> {
     given = {},
   ) => {
     const attempt = { attemptReference, amountMinor, currency, storedCard, ageMs: 1_000, ...given };
-    return (await connector.undoSetUp!(call(`${attemptReference}_${name}`), attempt)).type;
+    return (await connector.void(call(`${attemptReference}_${name}`), attempt)).type;
   };
   const nothing = () => newPayment({ amountMinor: 0, storedCard: saving });
   const kept = async () => (await sandbox.savedCards()).map(({ method }) => method);
