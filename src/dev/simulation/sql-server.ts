@@ -23,7 +23,8 @@ const backendsMax = 16;
 // is, so the choice is the same whatever the time.
 const soonMs = 10;
 
-const isWrite = /^\s*(INSERT|UPDATE|DELETE|WITH)\b|\bFROM (app|partitions)[.]\w+\(|\bapp[.](hurry|repeat)_orphan\(/i;
+const isWrite =
+  /^\s*(INSERT|UPDATE|DELETE|WITH)\b|\b(FROM|LATERAL) (app|partitions)[.]\w+\(|\bapp[.](hurry|repeat)_orphan\(/i;
 
 /** One server with a few connections, which the simulated ones use in turn. */
 export class SqlServer {
