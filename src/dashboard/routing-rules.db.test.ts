@@ -61,6 +61,20 @@ describe("the versions of a routing rule", () => {
     expect([...paged.versions!, ...rest.versions!]).toEqual(versions);
   });
 
+  it("keep what a wallet's cryptogram may do unless they name another, and restore that of an older one", async () => {
+    await set(ada, [a, b], { cryptogramResend: "NOT_SENT" });
+    const { version, cryptogramResend } = (await newest())!;
+    expect(cryptogramResend).toBe("NOT_SENT");
+    await set(ada, [b]);
+    expect((await newest())?.cryptogramResend).toBe("NOT_SENT");
+    await set(bob, [b], { cryptogramResend: "DECLINED" });
+    const { versions = [] } = await ada.listRoutingRuleVersions(dashboard.scope);
+    expect(versions[0]?.changes).toEqual(["A wallet’s cryptogram goes to another gateway also after a decline."]);
+    const { routingRule } = await ada.restoreRoutingRule({ ...dashboard.scope, version: version! });
+    expect(routingRule).toMatchObject({ cryptogramResend: "NOT_SENT" });
+    await set(ada, [a, b], { cryptogramResend: "UNANSWERED" });
+  });
+
   it("keep the authentication of the newest one unless they name another, and restore that of an older one", async () => {
     await set(ada, [a, b], { authentication: "ALWAYS" });
     const always = (await newest())!;

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { LookUpAnswer } from "../../gateways/connector.ts";
 import { deviceCards, walletPanCards } from "../../gateways/sandbox/wallet-cards.ts";
+import { walkPayments } from "../../reporting/payment-list.ts";
 import { recordRoutingRule } from "../record/routing-rules.ts";
 import type { CryptogramResend } from "../rows/entities.ts";
 import { type CoreFixture, startCoreFixture } from "./core.fixture.ts";
@@ -187,6 +188,23 @@ describe("a wallet's card without a device", () => {
     await setRule("NOT_SENT");
     expect(await pay(panFailover, "wpn")).toMatchObject({ status: "SUCCEEDED", via: "SANDBOX_B", credential: "PAN" });
   });
+});
+
+it("is found by its wallet, in processing too", async () => {
+  await setRule("UNANSWERED");
+  const { core, owner, asOwner } = fixture;
+  const checkToken = async () =>
+    ({ state: "unused", wallet: { name: "google_pay", credential: "NETWORK_TOKEN", network: "visa" } }) as const;
+  const created = await fixture.newSession();
+  const named = { ...core, vault: { ...core.vault, checkToken } };
+  await fixture.submitWith(created, { number: approved, token: tokenOf("wnt"), core: named });
+  await Promise.all(core.inFlight);
+  const listed = async (wallet: "apple_pay" | "google_pay") => {
+    const wanted = { merchantId: owner.merchantId, filter: { wallet }, after: undefined, count: 20 };
+    return (await walkPayments<{ id: string }>(asOwner, "s.id", wanted)).rows.map(({ id }) => id);
+  };
+  expect(await listed("google_pay")).toEqual([created.id]);
+  expect(await listed("apple_pay")).toEqual([]);
 });
 
 it("leaves out a gateway that takes no device's number, with the reason", async () => {

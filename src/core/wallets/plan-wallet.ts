@@ -19,7 +19,7 @@ const wallets: readonly WalletName[] = ["apple_pay", "google_pay"];
 export function planWallet(route: Route, wallet: PayingWallet, { canAsk }: { readonly canAsk: boolean }): Plan {
   if (wallet.credential === "PAN") {
     const always = routeOfPan(route);
-    return planAsked(always, { canAsk }) ?? planRoute(always, { canAsk }); // rule:pan-authenticated
+    return planAsked(always, { canAsk }) ?? planRoute(always, { canAsk });
   }
   const candidates = route.candidates.map((one) => {
     const whyNot = whyNoToken(one, wallet);

@@ -45,7 +45,6 @@ export function beforeSecondUse(
   });
   if (isUsed) return { isRefused: true };
   const isNext = attempts.at(-1)?.nextAction === "failover";
-  return {
-    lookUp: isNext ? attempts.find(({ status, lookedUpAt }) => status === "UNKNOWN" && !lookedUpAt) : undefined,
-  }; // rule:look-up-first
+  const unread = attempts.find(({ status, lookedUpAt }) => status === "UNKNOWN" && !lookedUpAt); // rule:look-up-first
+  return { lookUp: isNext ? unread : undefined };
 }

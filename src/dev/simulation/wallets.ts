@@ -1,5 +1,5 @@
-/** A payment by a wallet: the rule for its cryptogram, the gateways that take it, and the network that has seen it. */
-import { type CryptogramResend, cryptogramResends } from "../../core/rows/entities.ts";
+/** A payment by a wallet: the rule for its cryptogram, the gateways that take it, and the network that has seen it. PURE. */
+import type { CryptogramResend } from "../../core/rows/entities.ts";
 import type { NetworkTokens } from "../../gateways/connector.ts";
 import type { Dice } from "./dice.ts";
 import type { Observed } from "./observed.ts";
@@ -17,7 +17,7 @@ const everyToken: NetworkTokens = { wallets: ["apple_pay", "google_pay"], networ
 export function drawWallet(dice: Dice, gateways: readonly string[]): WalletPlan | undefined {
   if (!dice.chance(0.2)) return undefined;
   return {
-    resend: dice.pick(cryptogramResends),
+    resend: dice.pick<CryptogramResend>(["NOT_SENT", "UNANSWERED", "DECLINED"]),
     takers: [...new Set(gateways)].filter(() => dice.chance(0.85)),
     takesAgain: dice.chance(0.5),
   };

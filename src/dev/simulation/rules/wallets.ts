@@ -37,7 +37,7 @@ export const walletRules: readonly Rule[] = [
     id: "look-up-first",
     number: "W6",
     says: "A gateway that is silent is looked up before its cryptogram goes to another one.",
-    code: [{ file: secondUse, instead: ["  return { lookUp: isNext ? undefined : undefined };"] }],
+    code: [{ file: secondUse, instead: ["  const unread = undefined as Attempt | undefined;"] }],
     database: [withoutGuard("a gateway that is silent is looked up before a cryptogram is sent again")],
     harm: "a cryptogram is sent again",
     seenAt: 10,
