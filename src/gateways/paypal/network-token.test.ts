@@ -14,6 +14,7 @@ const harness = await forFile(() =>
       clientSecret: new Secret("SecretOfConformance0"),
     },
     specs: ["paypal-orders", "paypal-payments"],
+    unlisted: [/^POST \/v1\/oauth2\/token$/],
   }),
 );
 
