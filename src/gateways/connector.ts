@@ -84,7 +84,7 @@ export type AuthorizeRequest = Amount & {
 };
 
 /** A wallet's part of a request. Its name is unknown while the vault could not be asked. */
-export type WalletOfRequest = { readonly credential: WalletCredential; readonly name?: WalletName | undefined };
+type WalletOfRequest = { readonly credential: WalletCredential; readonly name?: WalletName | undefined };
 
 /** The parts of a request with which the vault fills in the card. */
 export type CardOfRequest = Pick<AuthorizeRequest, "vaultToken" | "sessionId" | "customerName">;
