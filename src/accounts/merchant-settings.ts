@@ -3,6 +3,7 @@
 import { idempotencyLifetimeMs } from "../limits.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import type { MerchantId } from "../platform/ids.ts";
+import type { MerchantWallets } from "./merchant-wallets.ts";
 
 /** Settings of one merchant in one environment. An empty list of origins means any page in test, and none in live. */
 export type MerchantSettings = {
@@ -13,6 +14,8 @@ export type MerchantSettings = {
   readonly publishableKey: string;
   /** The text for card statements, of sessions that name none of their own. */
   readonly statementDescriptor: string | null;
+  /** Written by recordWallets alone. */
+  readonly wallets?: MerchantWallets | null | undefined;
 };
 
 export type MerchantCells = {
@@ -32,7 +35,7 @@ export const cellColumns = `s.moved_to AS "movedTo", s.former_cells AS "formerCe
 
 export const settingsColumns = `s.merchant_id AS "merchantId", s.session_lifetime_ms AS "sessionLifetimeMs",
       s.checkout_origins AS "checkoutOrigins", s.publishable_key AS "publishableKey",
-      s.statement_descriptor AS "statementDescriptor"`;
+      s.statement_descriptor AS "statementDescriptor", s.wallets`;
 
 const upsertSettings: Statement = {
   name: "upsert_merchant_settings",

@@ -166,6 +166,7 @@ export function resealCommand(): Command {
     .action(async (options: ResealOptions) => {
       const { environment: environmentName, keys } = options;
       const { sealing } = parseKeyFile(readFileSync(keys, "utf8"), environmentName);
+      const { resealIdentities } = await import("../accounts/merchant-wallets.ts");
       const { resealHandles } = await import("../core/stored-cards/reseal-handles.ts");
       const { resealAlertChats } = await import("../events/alert-settings.ts");
       const { resealSigningSecrets } = await import("../events/signing-secrets.ts");
@@ -177,10 +178,12 @@ export function resealCommand(): Command {
         const endpoints = await resealSigningSecrets(database, { sealing, environmentName });
         const chats = await resealAlertChats(database, { sealing, environmentName });
         const cards = await resealHandles(database, sealing);
-        print(options, { credentials, endpoints, chats, cards }, () => [
+        const identities = await database.transaction((tx) => resealIdentities(tx, sealing));
+        print(options, { credentials, endpoints, chats, cards, identities }, () => [
           `Sealed ${credentials} credentials and the secrets of ${endpoints} endpoints with ${sealing.current}.`,
           ...(chats > 0 ? [`Sealed ${chats} chats for alerts with ${sealing.current}.`] : []),
           ...(cards > 0 ? [`Sealed the handles of ${cards} stored cards with ${sealing.current}.`] : []),
+          ...(identities > 0 ? [`Sealed ${identities} identities at Apple with ${sealing.current}.`] : []),
         ]);
       } finally {
         await close();

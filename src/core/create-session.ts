@@ -1,5 +1,6 @@
 /** Creates payment sessions, one for each Idempotency-Key. */
 
+import { type MerchantWallets, walletsInUse } from "../accounts/merchant-wallets.ts";
 import { captureByAfterMs, idempotencyLifetimeMs, idempotencyWaitMs } from "../limits.ts";
 import { callOf } from "../platform/batches.ts";
 import { cellOf } from "../platform/cells.ts";
@@ -31,6 +32,8 @@ export type SessionOwner = {
   readonly publishableKey: string;
   /** For sessions that name none of their own. */
   readonly statementDescriptor: string | null;
+  /** What it has set up of Apple Pay and Google Pay. */
+  readonly wallets?: MerchantWallets | null | undefined;
 };
 
 type GivenDetails = { readonly [Name in keyof OrderDetails]?: OrderDetails[Name] | undefined };
@@ -155,8 +158,9 @@ async function describeNew(core: Core, owner: SessionOwner, order: NewSession, i
     ...(order.saveCard === undefined && { order }),
   });
   // The form keeps a place for what it asks about stored cards.
-  const vault: JsonObject =
-    order.customerRef !== undefined && core.vault.stored ? { ...opened, storedCards: true } : opened;
+  const isAsked = order.customerRef !== undefined && core.vault.stored;
+  const wallets = core.vault.carriesMerchantKey ? walletsOf(owner, order, core.runtime.now()) : "";
+  const vault: JsonObject = { ...opened, ...(isAsked && { storedCards: true }), ...(wallets && { wallets }) };
   const statementDescriptor = order.statementDescriptor ?? owner.statementDescriptor ?? undefined;
   const details = detailsOf({ ...order, statementDescriptor });
   const values = [
@@ -177,6 +181,11 @@ async function describeNew(core: Core, owner: SessionOwner, order: NewSession, i
     order.customerRef === undefined ? null : JSON.stringify(describeStored(id, order)),
   ];
   return { id, values, vault, isPlain: details === undefined && order.customerRef === undefined };
+}
+
+/** Returns the names of the wallets for which the form keeps a place: none may pay where the card is to be stored. */
+function walletsOf({ wallets }: SessionOwner, { saveCard, setUp }: NewSession, now: Date): string {
+  return saveCard || setUp ? "" : walletsInUse(wallets, now).join(" ");
 }
 
 function keepCreated(core: Core, owner: SessionOwner, order: NewSession, session: NewlyCreated): void {

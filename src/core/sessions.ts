@@ -1,5 +1,6 @@
 /** Reads one payment session, with its attempts, for its merchant or its customer. */
 
+import type { MerchantWallets } from "../accounts/merchant-wallets.ts";
 import { readOf } from "../platform/batches.ts";
 import type { Statement } from "../platform/database.ts";
 import type { MerchantId, SessionId } from "../platform/ids.ts";
@@ -41,6 +42,8 @@ type CheckoutSettings = {
   readonly payer: Payer | undefined;
   /** True for an open session without a description or a customer. */
   readonly isPlain: boolean;
+  /** What the merchant has set up of Apple Pay and Google Pay. */
+  readonly wallets: MerchantWallets | null;
 };
 
 const selectCheckout = readOf(
@@ -50,7 +53,7 @@ const selectCheckout = readOf(
     text: selectPayment.text
       .replace(
         "AS attempts",
-        `AS attempts, m.checkout_origins AS "checkoutOrigins", m.publishable_key AS "publishableKey",
+        `AS attempts, m.checkout_origins AS "checkoutOrigins", m.publishable_key AS "publishableKey", m.wallets,
       CASE WHEN s.phase = 'IDLE' AND m.repeated_orders = 'REFUSE' AND NOT s.allow_repeated_order THEN app.order_payer(s.merchant_id, s.order_ref) END AS payer,
       s.phase = 'IDLE' AND s.details IS NULL AND NOT s.stored AS "isPlain"`,
       )
@@ -74,10 +77,10 @@ export async function findCheckout(
     Omit<CheckoutSettings, "payer"> & { checkoutOrigins: string[] | null; payer: Payer | null };
   const [found] = await core.database.query<CheckoutRow>(selectCheckout, [sessionId, null]);
   if (found === undefined) return undefined;
-  const { checkoutOrigins, publishableKey, payer, isPlain, ...row } = found;
+  const { checkoutOrigins, publishableKey, payer, isPlain, wallets, ...row } = found;
   return checkoutOrigins === null
     ? undefined
-    : { ...(await inTime(core, row)), checkoutOrigins, publishableKey, payer: payer ?? undefined, isPlain };
+    : { ...(await inTime(core, row)), checkoutOrigins, publishableKey, payer: payer ?? undefined, isPlain, wallets };
 }
 
 // About 2 MiB. A customer takes half a minute to enter a card.

@@ -1,4 +1,5 @@
 /** Checks that the keys of an environment open the stored values, and finds the keys that are no longer needed. */
+import { identityPlaceOf as dataOfIdentity } from "../accounts/merchant-wallets.ts";
 import { associatedDataOf as dataOfMember } from "../accounts/totp.ts";
 import type { ServerKeys } from "../config/server-keys.ts";
 import { answerAssociatedData as dataOfAnswer } from "../core/create-session.ts";
@@ -22,6 +23,7 @@ const selectSealed = {
            UNION ALL SELECT 'endpoint', id, secret_sealed, created_at FROM endpoint
            UNION ALL SELECT 'endpoint', id, previous_sealed, created_at FROM endpoint WHERE previous_sealed IS NOT NULL
            UNION ALL SELECT 'chat', merchant_id, alert_chat_sealed, NULL FROM merchant_settings WHERE alert_chat_sealed IS NOT NULL
+           UNION ALL SELECT 'identity', merchant_id, i->>'sealed', NULL FROM merchant_settings, jsonb_array_elements(wallet_set_up->'identities') i
          ) every ORDER BY kind, split_part(sealed, '.', 1), created_at DESC)
          UNION ALL SELECT 'answer', split_part(newest, ' ', 1), split_part(newest, ' ', 2) FROM (
            SELECT max((session_id::text || ' ' || answer_sealed) COLLATE "C") AS newest FROM idempotency
@@ -60,6 +62,7 @@ const sealedKinds = {
   },
   endpoint: { what: "signing secrets of endpoints", associatedDataOf: dataOfEndpoint },
   chat: { what: "chats for alerts", associatedDataOf: dataOfChat },
+  identity: { what: "identities at Apple", associatedDataOf: (_: Environment, id: string) => dataOfIdentity(id) },
   handle: {
     what: "handles of stored cards",
     associatedDataOf: (_: Environment, id: string) => {

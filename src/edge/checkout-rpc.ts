@@ -11,6 +11,7 @@ import {
   GetCheckoutResponseSchema,
   ListStoredCardsResponseSchema,
   OpenActionResponseSchema,
+  StartWalletSessionResponseSchema,
   SubmitPaymentResponseSchema,
   UseStoredCardResponseSchema,
 } from "../../gen/payments/v1/checkout_pb.ts";
@@ -36,11 +37,14 @@ import { Secret } from "../platform/secrets.ts";
 import { toNextAction } from "./authentication-messages.ts";
 import { actionPagesOf } from "./authentication-pages.ts";
 import { type Caller, callerKey, type EdgeEnvironment, requestIdKey, sessionFacts, shopperKey } from "./caller.ts";
+import { offeredNames, offeredWallets } from "./wallets/offered-wallets.ts";
+import type { AppleSessions } from "./wallets/start-wallet-session.ts";
 
 export type CheckoutParts = {
   readonly accounts: Database;
   /** Origin of the public port as browsers see it. */
   readonly apiOrigin: string;
+  readonly appleSessions: AppleSessions;
 };
 
 /** Serves one session to its customer: reading it until a day after its end, submitting it while it is CREATED. */
@@ -51,10 +55,14 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
   const open = async (context: HandlerContext, sessionId: string) => read(context, await ownCaller(context, sessionId));
   return {
     async getCheckout(request, context) {
-      const { environment, session, payer, isPlain, ...settings } = await open(context, request.sessionId);
+      const { environment, session, payer, isPlain, wallets, ...settings } = await open(context, request.sessionId);
       if (isPlain) keepKnown(environment.core, { session, ...settings });
       const merchant = await merchantOf(environment, session);
       const checkout = await toCheckout(merchant, environment, session, payer);
+      if (wallets && isPayable(session) && !checkout.outcome) {
+        const origin = context.requestHeader.get("origin");
+        checkout.wallets = await offeredWallets(environment, { session, wallets, origin });
+      }
       return create(GetCheckoutResponseSchema, { checkout });
     },
 
@@ -124,6 +132,20 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
         vaultToken: token.expose(),
         expiresAt: timestampFromDate(expiresAt),
       });
+    },
+
+    async startWalletSession({ sessionId, validationUrl }, context) {
+      const { environment, session, wallets } = await open(context, sessionId);
+      const origin = context.requestHeader.get("origin");
+      const names = offeredNames(environment.core, wallets, { isTest: environment.name === "test", origin });
+      if (!isPayable(session) || origin === null || !names.includes("apple_pay")) {
+        throw new DomainError("wallet_not_enabled", "This page cannot open a sheet of Apple Pay for the session.");
+      }
+      const merchant = await merchantOf(environment, session);
+      const { id, merchantId } = session;
+      const asked = { sessionId: id, merchantId, merchantName: merchant?.name ?? "", validationUrl, origin };
+      const merchantSession = await parts.appleSessions.start(environment, asked);
+      return create(StartWalletSessionResponseSchema, { merchantSession });
     },
 
     async openAction(request, context) {
@@ -215,7 +237,7 @@ async function ownCaller(context: HandlerContext, sessionId: string): Promise<Cu
 async function openRead(apiOrigin: string, context: HandlerContext, { environment, sessionId }: CustomerCaller) {
   const found = await findCheckout(environment.core, sessionId);
   if (!found) throw notOpened();
-  const { session, checkoutOrigins, publishableKey, payer, isPlain } = found;
+  const { session, checkoutOrigins, publishableKey, payer, isPlain, wallets } = found;
   noteSubmitted(environment, session);
   const endedAt = session.settledAt?.getTime();
   if (endedAt !== undefined && endedAt + clientSecretReadMs < environment.core.runtime.now().getTime()) {
@@ -225,7 +247,7 @@ async function openRead(apiOrigin: string, context: HandlerContext, { environmen
   // The page of a recovery link is the service's own.
   const origins = session.namedBy !== null && origin === apiOrigin ? [apiOrigin] : checkoutOrigins;
   requirePage(context, environment, { checkoutOrigins: origins, publishableKey, isPayable: isPayable(session) });
-  return { environment, session, checkoutOrigins: origins, publishableKey, payer, isPlain };
+  return { environment, session, checkoutOrigins: origins, publishableKey, payer, isPlain, wallets };
 }
 
 type Submittable = Pick<Submission, "session" | "payer" | "settings">;

@@ -18,6 +18,7 @@ import type { EdgeEnvironment } from "./caller.ts";
 import { createCheckoutService } from "./checkout-rpc.ts";
 import type { EdgeParts } from "./edge-parts.ts";
 import { createPublicServer } from "./public-server.ts";
+import { AppleSessions } from "./wallets/start-wallet-session.ts";
 
 export type EdgeKeys = { readonly secret: string; readonly publishable: string };
 
@@ -136,7 +137,11 @@ export class EdgeFixture {
 
 function partsOf(environment: EdgeEnvironment, accounts: Database, bugs: unknown[]): EdgeParts {
   const environments = { test: environment };
-  const checkout = createCheckoutService({ accounts, apiOrigin: "https://pay.example" });
+  const checkout = createCheckoutService({
+    accounts,
+    apiOrigin: "https://pay.example",
+    appleSessions: new AppleSessions({ sandboxOrigin: undefined }),
+  });
   return {
     environments,
     runtime: systemRuntime,

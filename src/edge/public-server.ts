@@ -31,6 +31,7 @@ import { type AnyRequest, beginRequest, requestIdOf, setAnswerHeaders } from "./
 import type { LimitFields } from "./request-limits/request-limits.ts";
 import { createRpcAdapter } from "./rpc-adapter.ts";
 import { createAgreementService, paymentMethodService } from "./stored-cards-rpc.ts";
+import { createDomainFileRoute } from "./wallets/domain-file.ts";
 import { serveWidget } from "./widget-files.ts";
 
 // Longest part of a browser's user agent that gateways get: the longest in use have some 250 characters.
@@ -47,6 +48,7 @@ export function createPublicServer(parts: EdgeParts): Server {
     createNotificationIntake(parts.environments, parts.clientOf),
     createAuthenticationRoutes(parts.environments, parts.authenticationPages, parts.clientOf),
     createRecoveryRoutes(parts),
+    createDomainFileRoute(parts.environments),
     answerProbes(parts.isReady, parts.forwardingOf),
   ];
   return createHttpServer({

@@ -15,13 +15,18 @@ export class AddressNotAllowed extends Error {
 /** CIDR blocks that are allowed although they are not public, and the look-up of names. */
 export type Guard = { readonly openings: readonly string[]; readonly findAddresses: FindAddresses };
 
+/** What proves to the server who connects, in PEM. */
+type ClientCertificate = { readonly cert: string; readonly key: string };
+
 /**
  * Creates a connector that checks every address: a literal in the URL (which has no look-up), each result of a look-up,
  * and the peer of the socket.
  */
-export function guardedConnector(guard: Guard & { readonly timeoutMs: number }): buildConnector.connector {
-  const { openings, timeoutMs } = guard;
-  const connect = buildConnector({ timeout: timeoutMs, allowH2: false, lookup: guardedLookup(guard) });
+export function guardedConnector(
+  guard: Guard & { readonly timeoutMs: number; readonly tls?: ClientCertificate | undefined },
+): buildConnector.connector {
+  const { openings, timeoutMs, tls } = guard;
+  const connect = buildConnector({ timeout: timeoutMs, allowH2: false, lookup: guardedLookup(guard), ...tls });
   return (options, callback) => {
     const literal = withoutBrackets(options.hostname);
     if (isIP(literal) !== 0 && !isAddressAllowed(literal, openings)) {

@@ -29,6 +29,7 @@ import { createGrpcServer } from "../edge/grpc-server.ts";
 import { edgeRoutes } from "../edge/meter-request.ts";
 import { createPublicServer } from "../edge/public-server.ts";
 import { createServiceAuthenticate } from "../edge/service-callers.ts";
+import { AppleSessions } from "../edge/wallets/start-wallet-session.ts";
 import { raiseWarningsOnce } from "../events/endpoint-alerts.ts";
 import type { SeenAttempt } from "../events/seen-attempt.ts";
 import { sendAlertsOnce } from "../events/send-alerts.ts";
@@ -226,7 +227,9 @@ export async function databasesAnswer({ environments, schema }: Installation): P
 async function edgeParts(installation: Installation, readiness: Readiness): Promise<EdgeParts> {
   const { config, environments, accounts, log } = installation;
   const served = byName(environments);
-  const checkout = createCheckoutService({ accounts, apiOrigin: config.service.apiOrigin });
+  const { apiOrigin, sandboxOrigin } = config.service;
+  const appleSessions = new AppleSessions({ sandboxOrigin });
+  const checkout = createCheckoutService({ accounts, apiOrigin, appleSessions });
   const [files, authenticationPages, recoveryPage] = await Promise.all([
     bundleWidget(),
     bundleAuthenticationPages(),

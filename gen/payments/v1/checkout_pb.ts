@@ -15,7 +15,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file payments/v1/checkout.proto.
  */
 export const file_payments_v1_checkout: GenFile = /*@__PURE__*/
-  fileDesc("ChpwYXltZW50cy92MS9jaGVja291dC5wcm90bxILcGF5bWVudHMudjEiMAoSR2V0Q2hlY2tvdXRSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBASI+ChNHZXRDaGVja291dFJlc3BvbnNlEicKCGNoZWNrb3V0GAEgASgLMhUucGF5bWVudHMudjEuQ2hlY2tvdXQirQIKFFN1Ym1pdFBheW1lbnRSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBARJ9Cgt2YXVsdF90b2tlbhgCIAEoCUJoukhlugFaChZ2YXVsdF90b2tlbi5jaGFyYWN0ZXJzEiVtdXN0IGJlIHZpc2libGUgQVNDSUkgY2hhcmFjdGVycyBvbmx5Ghl0aGlzLm1hdGNoZXMocideWyEtfl0rJCcpyAEBcgMY/wESKgoHYnJvd3NlchgDIAEoCzIULnBheW1lbnRzLnYxLkJyb3dzZXJIAIgBARI0CglzYXZlX2NhcmQYBCABKAsyHC5wYXltZW50cy52MS5TYXZlQ2FyZENvbnNlbnRIAYgBAUIKCghfYnJvd3NlckIMCgpfc2F2ZV9jYXJkIrgCCg9TYXZlQ2FyZENvbnNlbnQSlwEKCHRlbXBsYXRlGAEgASgJQoQBukiAAboBegoNdGVtcGxhdGUuZm9ybRI/bXVzdCBiZSAxIHRvIDEwMCBsZXR0ZXJzLCBkaWdpdHMsIHVuZGVyc2NvcmVzLCBkb3RzIGFuZCBoeXBoZW5zGih0aGlzLm1hdGNoZXMocideW0EtWmEtejAtOV8uLV17MSwxMDB9JCcpyAEBEooBCgZsb2NhbGUYAiABKAlCerpId7oBbQoLbG9jYWxlLmZvcm0SJG11c3QgYmUgYSBsYW5ndWFnZSB0YWcgc3VjaCBhcyBkZS1BVBo4dGhpcy5tYXRjaGVzKHInXltBLVphLXpdezEsOH0oLVtBLVphLXowLTldezEsOH0pezAsN30kJynIAQFyAhgjIkAKFVN1Ym1pdFBheW1lbnRSZXNwb25zZRInCghjaGVja291dBgBIAEoCzIVLnBheW1lbnRzLnYxLkNoZWNrb3V0It4CCgdCcm93c2VyEhQKDGphdmFfZW5hYmxlZBgBIAEoCBIeCgtjb2xvcl9kZXB0aBgCIAEoDUIJukgGKgQYMCgBEh8KDHNjcmVlbl93aWR0aBgDIAEoDUIJukgGKgQYv4Q9EiAKDXNjcmVlbl9oZWlnaHQYBCABKA1CCbpIBioEGL+EPRItChh0aW1lX3pvbmVfb2Zmc2V0X21pbnV0ZXMYBSABKBFCC7pICDoGGJANKI8NEooBCghsYW5ndWFnZRgGIAEoCUJ4ukh1ugFvCg1sYW5ndWFnZS5mb3JtEiRtdXN0IGJlIGEgbGFuZ3VhZ2UgdGFnIHN1Y2ggYXMgZGUtQVQaOHRoaXMubWF0Y2hlcyhyJ15bQS1aYS16XXsxLDh9KC1bQS1aYS16MC05XXsxLDh9KXswLDd9JCcpyAEBEh4KC3BsYWNlX3dpZHRoGAcgASgNQgm6SAYqBBi/hD0ipwQKCENoZWNrb3V0EhIKCnNlc3Npb25faWQYASABKAkSFAoMYW1vdW50X21pbm9yGAIgASgDEhAKCGN1cnJlbmN5GAMgASgJEhUKDW1lcmNoYW50X25hbWUYBCABKAkSMgoGc3RhdHVzGAUgASgOMiIucGF5bWVudHMudjEuUGF5bWVudFNlc3Npb24uU3RhdHVzEhIKCnByb2Nlc3NpbmcYBiABKAgSLgoKZXhwaXJlc19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMdmF1bHRfb3JpZ2luGAggASgJEioKB291dGNvbWUYCSABKAsyFC5wYXltZW50cy52MS5PdXRjb21lSACIAQESMQoLbmV4dF9hY3Rpb24YCiABKAsyFy5wYXltZW50cy52MS5OZXh0QWN0aW9uSAGIAQESHwoSZXhwaXJlc19pbl9zZWNvbmRzGAsgASgNSAKIAQESEwoLY2FyZF9icmFuZHMYDCADKAkSFAoMYmFua19tZXNzYWdlGA0gASgJEkgKD2V4cGlyZWRfYmVjYXVzZRgOIAEoDjIqLnBheW1lbnRzLnYxLlBheW1lbnRTZXNzaW9uLkV4cGlyZWRCZWNhdXNlSAOIAQFCCgoIX291dGNvbWVCDgoMX25leHRfYWN0aW9uQhUKE19leHBpcmVzX2luX3NlY29uZHNCEgoQX2V4cGlyZWRfYmVjYXVzZSLUAgoKTmV4dEFjdGlvbhIZChFhdXRoZW50aWNhdGlvbl9pZBgBIAEoCRIqCgRraW5kGAIgASgOMhwucGF5bWVudHMudjEuTmV4dEFjdGlvbi5LaW5kEjAKB2ZyYW1pbmcYAyABKA4yHy5wYXltZW50cy52MS5OZXh0QWN0aW9uLkZyYW1pbmcSDgoGb3BlbmVkGAQgASgIEhMKC3Nob3duX2NvdW50GAUgASgNEhoKEmV4cGlyZXNfaW5fc2Vjb25kcxgGIAEoDSJFCgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABIMCghSRURJUkVDVBABEgoKBk1FVEhPRBACEg0KCUNIQUxMRU5HRRADIkUKB0ZyYW1pbmcSFwoTRlJBTUlOR19VTlNQRUNJRklFRBAAEgkKBUZSQU1FEAESCgoGV0lORE9XEAISCgoGSElEREVOEAMiZgoHT3V0Y29tZRInCgdzdWNjZXNzGAEgASgLMhQucGF5bWVudHMudjEuU3VjY2Vzc0gAEicKB2RlY2xpbmUYAiABKAsyFC5wYXltZW50cy52MS5EZWNsaW5lSABCCQoHb3V0Y29tZSI2CgdTdWNjZXNzEhQKDGNhcHR1cmVkX3ZpYRgBIAEoCRIVCg1mYWlsb3Zlcl91c2VkGAIgASgIIh8KB0RlY2xpbmUSFAoMZGVjbGluZV9jb2RlGAEgASgJIoUBChFPcGVuQWN0aW9uUmVxdWVzdBIaCgpzZXNzaW9uX2lkGAEgASgJQga6SAPIAQESIQoRYXV0aGVudGljYXRpb25faWQYAiABKAlCBrpIA8gBARIjCglyZXR1cm5fdG8YAyABKAlCC7pICHIGGIAQiAEBSACIAQFCDAoKX3JldHVybl90byJLChJPcGVuQWN0aW9uUmVzcG9uc2USDgoGdGlja2V0GAEgASgJEhEKCWZyYW1lX3VybBgCIAEoCRISCgp3aW5kb3dfdXJsGAMgASgJIlQKE0NhbmNlbEFjdGlvblJlcXVlc3QSGgoKc2Vzc2lvbl9pZBgBIAEoCUIGukgDyAEBEiEKEWF1dGhlbnRpY2F0aW9uX2lkGAIgASgJQga6SAPIAQEiPwoUQ2FuY2VsQWN0aW9uUmVzcG9uc2USJwoIY2hlY2tvdXQYASABKAsyFS5wYXltZW50cy52MS5DaGVja291dCI0ChZMaXN0U3RvcmVkQ2FyZHNSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBASKiAQoXTGlzdFN0b3JlZENhcmRzUmVzcG9uc2USLQoMc3RvcmVkX2NhcmRzGAEgAygLMhcucGF5bWVudHMudjEuU3RvcmVkQ2FyZBIeChZzZWN1cml0eV9jb2RlX3JlcXVpcmVkGAIgASgIEi0KBnNhdmluZxgDIAEoCzIYLnBheW1lbnRzLnYxLlNhdmluZ09mZmVySACIAQFCCQoHX3NhdmluZyJqCgpTdG9yZWRDYXJkEhkKEXBheW1lbnRfbWV0aG9kX2lkGAEgASgJEg0KBWJyYW5kGAIgASgJEg0KBWxhc3Q0GAMgASgJEhEKCWV4cF9tb250aBgEIAEoBRIQCghleHBfeWVhchgFIAEoBSJQCgtTYXZpbmdPZmZlchIbCg5hZ3JlZW1lbnRfdGV4dBgBIAEoCUgAiAEBEhEKCWlzX3NldF91cBgCIAEoCEIRCg9fYWdyZWVtZW50X3RleHQiVQoUVXNlU3RvcmVkQ2FyZFJlcXVlc3QSGgoKc2Vzc2lvbl9pZBgBIAEoCUIGukgDyAEBEiEKEXBheW1lbnRfbWV0aG9kX2lkGAIgASgJQga6SAPIAQEiXAoVVXNlU3RvcmVkQ2FyZFJlc3BvbnNlEhMKC3ZhdWx0X3Rva2VuGAEgASgJEi4KCmV4cGlyZXNfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wMp8ECg9DaGVja291dFNlcnZpY2USVQoLR2V0Q2hlY2tvdXQSHy5wYXltZW50cy52MS5HZXRDaGVja291dFJlcXVlc3QaIC5wYXltZW50cy52MS5HZXRDaGVja291dFJlc3BvbnNlIgOQAgESVgoNU3VibWl0UGF5bWVudBIhLnBheW1lbnRzLnYxLlN1Ym1pdFBheW1lbnRSZXF1ZXN0GiIucGF5bWVudHMudjEuU3VibWl0UGF5bWVudFJlc3BvbnNlEk0KCk9wZW5BY3Rpb24SHi5wYXltZW50cy52MS5PcGVuQWN0aW9uUmVxdWVzdBofLnBheW1lbnRzLnYxLk9wZW5BY3Rpb25SZXNwb25zZRJTCgxDYW5jZWxBY3Rpb24SIC5wYXltZW50cy52MS5DYW5jZWxBY3Rpb25SZXF1ZXN0GiEucGF5bWVudHMudjEuQ2FuY2VsQWN0aW9uUmVzcG9uc2USYQoPTGlzdFN0b3JlZENhcmRzEiMucGF5bWVudHMudjEuTGlzdFN0b3JlZENhcmRzUmVxdWVzdBokLnBheW1lbnRzLnYxLkxpc3RTdG9yZWRDYXJkc1Jlc3BvbnNlIgOQAgESVgoNVXNlU3RvcmVkQ2FyZBIhLnBheW1lbnRzLnYxLlVzZVN0b3JlZENhcmRSZXF1ZXN0GiIucGF5bWVudHMudjEuVXNlU3RvcmVkQ2FyZFJlc3BvbnNlYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_payments_v1_payment_session]);
+  fileDesc("ChpwYXltZW50cy92MS9jaGVja291dC5wcm90bxILcGF5bWVudHMudjEiMAoSR2V0Q2hlY2tvdXRSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBASI+ChNHZXRDaGVja291dFJlc3BvbnNlEicKCGNoZWNrb3V0GAEgASgLMhUucGF5bWVudHMudjEuQ2hlY2tvdXQirQIKFFN1Ym1pdFBheW1lbnRSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBARJ9Cgt2YXVsdF90b2tlbhgCIAEoCUJoukhlugFaChZ2YXVsdF90b2tlbi5jaGFyYWN0ZXJzEiVtdXN0IGJlIHZpc2libGUgQVNDSUkgY2hhcmFjdGVycyBvbmx5Ghl0aGlzLm1hdGNoZXMocideWyEtfl0rJCcpyAEBcgMY/wESKgoHYnJvd3NlchgDIAEoCzIULnBheW1lbnRzLnYxLkJyb3dzZXJIAIgBARI0CglzYXZlX2NhcmQYBCABKAsyHC5wYXltZW50cy52MS5TYXZlQ2FyZENvbnNlbnRIAYgBAUIKCghfYnJvd3NlckIMCgpfc2F2ZV9jYXJkIrgCCg9TYXZlQ2FyZENvbnNlbnQSlwEKCHRlbXBsYXRlGAEgASgJQoQBukiAAboBegoNdGVtcGxhdGUuZm9ybRI/bXVzdCBiZSAxIHRvIDEwMCBsZXR0ZXJzLCBkaWdpdHMsIHVuZGVyc2NvcmVzLCBkb3RzIGFuZCBoeXBoZW5zGih0aGlzLm1hdGNoZXMocideW0EtWmEtejAtOV8uLV17MSwxMDB9JCcpyAEBEooBCgZsb2NhbGUYAiABKAlCerpId7oBbQoLbG9jYWxlLmZvcm0SJG11c3QgYmUgYSBsYW5ndWFnZSB0YWcgc3VjaCBhcyBkZS1BVBo4dGhpcy5tYXRjaGVzKHInXltBLVphLXpdezEsOH0oLVtBLVphLXowLTldezEsOH0pezAsN30kJynIAQFyAhgjIkAKFVN1Ym1pdFBheW1lbnRSZXNwb25zZRInCghjaGVja291dBgBIAEoCzIVLnBheW1lbnRzLnYxLkNoZWNrb3V0It4CCgdCcm93c2VyEhQKDGphdmFfZW5hYmxlZBgBIAEoCBIeCgtjb2xvcl9kZXB0aBgCIAEoDUIJukgGKgQYMCgBEh8KDHNjcmVlbl93aWR0aBgDIAEoDUIJukgGKgQYv4Q9EiAKDXNjcmVlbl9oZWlnaHQYBCABKA1CCbpIBioEGL+EPRItChh0aW1lX3pvbmVfb2Zmc2V0X21pbnV0ZXMYBSABKBFCC7pICDoGGJANKI8NEooBCghsYW5ndWFnZRgGIAEoCUJ4ukh1ugFvCg1sYW5ndWFnZS5mb3JtEiRtdXN0IGJlIGEgbGFuZ3VhZ2UgdGFnIHN1Y2ggYXMgZGUtQVQaOHRoaXMubWF0Y2hlcyhyJ15bQS1aYS16XXsxLDh9KC1bQS1aYS16MC05XXsxLDh9KXswLDd9JCcpyAEBEh4KC3BsYWNlX3dpZHRoGAcgASgNQgm6SAYqBBi/hD0i1AQKCENoZWNrb3V0EhIKCnNlc3Npb25faWQYASABKAkSFAoMYW1vdW50X21pbm9yGAIgASgDEhAKCGN1cnJlbmN5GAMgASgJEhUKDW1lcmNoYW50X25hbWUYBCABKAkSMgoGc3RhdHVzGAUgASgOMiIucGF5bWVudHMudjEuUGF5bWVudFNlc3Npb24uU3RhdHVzEhIKCnByb2Nlc3NpbmcYBiABKAgSLgoKZXhwaXJlc19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMdmF1bHRfb3JpZ2luGAggASgJEioKB291dGNvbWUYCSABKAsyFC5wYXltZW50cy52MS5PdXRjb21lSACIAQESMQoLbmV4dF9hY3Rpb24YCiABKAsyFy5wYXltZW50cy52MS5OZXh0QWN0aW9uSAGIAQESHwoSZXhwaXJlc19pbl9zZWNvbmRzGAsgASgNSAKIAQESEwoLY2FyZF9icmFuZHMYDCADKAkSFAoMYmFua19tZXNzYWdlGA0gASgJEkgKD2V4cGlyZWRfYmVjYXVzZRgOIAEoDjIqLnBheW1lbnRzLnYxLlBheW1lbnRTZXNzaW9uLkV4cGlyZWRCZWNhdXNlSAOIAQESKwoHd2FsbGV0cxgPIAMoCzIaLnBheW1lbnRzLnYxLk9mZmVyZWRXYWxsZXRCCgoIX291dGNvbWVCDgoMX25leHRfYWN0aW9uQhUKE19leHBpcmVzX2luX3NlY29uZHNCEgoQX2V4cGlyZWRfYmVjYXVzZSKjAQoNT2ZmZXJlZFdhbGxldBIMCgR0eXBlGAEgASgJEhAKCG5ldHdvcmtzGAIgAygJEhQKDGNvdW50cnlfY29kZRgDIAEoCRIkCgVhcHBsZRgEIAEoCzIVLnBheW1lbnRzLnYxLkFwcGxlUGF5EiYKBmdvb2dsZRgFIAEoCzIWLnBheW1lbnRzLnYxLkdvb2dsZVBheRIOCgZhbW91bnQYBiABKAkiGwoIQXBwbGVQYXkSDwoHYmluZGluZxgBIAEoCSJfCglHb29nbGVQYXkSEwoLbWVyY2hhbnRfaWQYASABKAkSEgoKcHVibGljX2tleRgCIAEoCRIUCgxhdXRoX21ldGhvZHMYAyADKAkSEwoLZW52aXJvbm1lbnQYBCABKAki1AIKCk5leHRBY3Rpb24SGQoRYXV0aGVudGljYXRpb25faWQYASABKAkSKgoEa2luZBgCIAEoDjIcLnBheW1lbnRzLnYxLk5leHRBY3Rpb24uS2luZBIwCgdmcmFtaW5nGAMgASgOMh8ucGF5bWVudHMudjEuTmV4dEFjdGlvbi5GcmFtaW5nEg4KBm9wZW5lZBgEIAEoCBITCgtzaG93bl9jb3VudBgFIAEoDRIaChJleHBpcmVzX2luX3NlY29uZHMYBiABKA0iRQoES2luZBIUChBLSU5EX1VOU1BFQ0lGSUVEEAASDAoIUkVESVJFQ1QQARIKCgZNRVRIT0QQAhINCglDSEFMTEVOR0UQAyJFCgdGcmFtaW5nEhcKE0ZSQU1JTkdfVU5TUEVDSUZJRUQQABIJCgVGUkFNRRABEgoKBldJTkRPVxACEgoKBkhJRERFThADImYKB091dGNvbWUSJwoHc3VjY2VzcxgBIAEoCzIULnBheW1lbnRzLnYxLlN1Y2Nlc3NIABInCgdkZWNsaW5lGAIgASgLMhQucGF5bWVudHMudjEuRGVjbGluZUgAQgkKB291dGNvbWUiNgoHU3VjY2VzcxIUCgxjYXB0dXJlZF92aWEYASABKAkSFQoNZmFpbG92ZXJfdXNlZBgCIAEoCCIfCgdEZWNsaW5lEhQKDGRlY2xpbmVfY29kZRgBIAEoCSKFAQoRT3BlbkFjdGlvblJlcXVlc3QSGgoKc2Vzc2lvbl9pZBgBIAEoCUIGukgDyAEBEiEKEWF1dGhlbnRpY2F0aW9uX2lkGAIgASgJQga6SAPIAQESIwoJcmV0dXJuX3RvGAMgASgJQgu6SAhyBhiAEIgBAUgAiAEBQgwKCl9yZXR1cm5fdG8iSwoST3BlbkFjdGlvblJlc3BvbnNlEg4KBnRpY2tldBgBIAEoCRIRCglmcmFtZV91cmwYAiABKAkSEgoKd2luZG93X3VybBgDIAEoCSJUChNDYW5jZWxBY3Rpb25SZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBARIhChFhdXRoZW50aWNhdGlvbl9pZBgCIAEoCUIGukgDyAEBIj8KFENhbmNlbEFjdGlvblJlc3BvbnNlEicKCGNoZWNrb3V0GAEgASgLMhUucGF5bWVudHMudjEuQ2hlY2tvdXQiNAoWTGlzdFN0b3JlZENhcmRzUmVxdWVzdBIaCgpzZXNzaW9uX2lkGAEgASgJQga6SAPIAQEiogEKF0xpc3RTdG9yZWRDYXJkc1Jlc3BvbnNlEi0KDHN0b3JlZF9jYXJkcxgBIAMoCzIXLnBheW1lbnRzLnYxLlN0b3JlZENhcmQSHgoWc2VjdXJpdHlfY29kZV9yZXF1aXJlZBgCIAEoCBItCgZzYXZpbmcYAyABKAsyGC5wYXltZW50cy52MS5TYXZpbmdPZmZlckgAiAEBQgkKB19zYXZpbmciagoKU3RvcmVkQ2FyZBIZChFwYXltZW50X21ldGhvZF9pZBgBIAEoCRINCgVicmFuZBgCIAEoCRINCgVsYXN0NBgDIAEoCRIRCglleHBfbW9udGgYBCABKAUSEAoIZXhwX3llYXIYBSABKAUiUAoLU2F2aW5nT2ZmZXISGwoOYWdyZWVtZW50X3RleHQYASABKAlIAIgBARIRCglpc19zZXRfdXAYAiABKAhCEQoPX2FncmVlbWVudF90ZXh0IlUKFFVzZVN0b3JlZENhcmRSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBARIhChFwYXltZW50X21ldGhvZF9pZBgCIAEoCUIGukgDyAEBIlwKFVVzZVN0b3JlZENhcmRSZXNwb25zZRITCgt2YXVsdF90b2tlbhgBIAEoCRIuCgpleHBpcmVzX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJcChlTdGFydFdhbGxldFNlc3Npb25SZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBARIjCg52YWxpZGF0aW9uX3VybBgCIAEoCUILukgIyAEBcgMYrAIiNgoaU3RhcnRXYWxsZXRTZXNzaW9uUmVzcG9uc2USGAoQbWVyY2hhbnRfc2Vzc2lvbhgBIAEoCTKGBQoPQ2hlY2tvdXRTZXJ2aWNlElUKC0dldENoZWNrb3V0Eh8ucGF5bWVudHMudjEuR2V0Q2hlY2tvdXRSZXF1ZXN0GiAucGF5bWVudHMudjEuR2V0Q2hlY2tvdXRSZXNwb25zZSIDkAIBElYKDVN1Ym1pdFBheW1lbnQSIS5wYXltZW50cy52MS5TdWJtaXRQYXltZW50UmVxdWVzdBoiLnBheW1lbnRzLnYxLlN1Ym1pdFBheW1lbnRSZXNwb25zZRJNCgpPcGVuQWN0aW9uEh4ucGF5bWVudHMudjEuT3BlbkFjdGlvblJlcXVlc3QaHy5wYXltZW50cy52MS5PcGVuQWN0aW9uUmVzcG9uc2USUwoMQ2FuY2VsQWN0aW9uEiAucGF5bWVudHMudjEuQ2FuY2VsQWN0aW9uUmVxdWVzdBohLnBheW1lbnRzLnYxLkNhbmNlbEFjdGlvblJlc3BvbnNlEmEKD0xpc3RTdG9yZWRDYXJkcxIjLnBheW1lbnRzLnYxLkxpc3RTdG9yZWRDYXJkc1JlcXVlc3QaJC5wYXltZW50cy52MS5MaXN0U3RvcmVkQ2FyZHNSZXNwb25zZSIDkAIBElYKDVVzZVN0b3JlZENhcmQSIS5wYXltZW50cy52MS5Vc2VTdG9yZWRDYXJkUmVxdWVzdBoiLnBheW1lbnRzLnYxLlVzZVN0b3JlZENhcmRSZXNwb25zZRJlChJTdGFydFdhbGxldFNlc3Npb24SJi5wYXltZW50cy52MS5TdGFydFdhbGxldFNlc3Npb25SZXF1ZXN0GicucGF5bWVudHMudjEuU3RhcnRXYWxsZXRTZXNzaW9uUmVzcG9uc2ViBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_payments_v1_payment_session]);
 
 /**
  * @generated from message payments.v1.GetCheckoutRequest
@@ -418,6 +418,13 @@ export type Checkout = Message<"payments.v1.Checkout"> & {
    * @generated from field: optional payments.v1.PaymentSession.ExpiredBecause expired_because = 14;
    */
   expiredBecause?: PaymentSession_ExpiredBecause | undefined;
+
+  /**
+   * The wallets that this page can offer for the session. Empty once it was submitted or has ended.
+   *
+   * @generated from field: repeated payments.v1.OfferedWallet wallets = 15;
+   */
+  wallets: OfferedWallet[];
 };
 
 /**
@@ -513,6 +520,13 @@ export type CheckoutJson = {
    * @generated from field: optional payments.v1.PaymentSession.ExpiredBecause expired_because = 14;
    */
   expiredBecause?: PaymentSession_ExpiredBecauseJson;
+
+  /**
+   * The wallets that this page can offer for the session. Empty once it was submitted or has ended.
+   *
+   * @generated from field: repeated payments.v1.OfferedWallet wallets = 15;
+   */
+  wallets?: OfferedWalletJson[];
 };
 
 /**
@@ -521,6 +535,211 @@ export type CheckoutJson = {
  */
 export const CheckoutSchema: GenMessage<Checkout, {jsonType: CheckoutJson}> = /*@__PURE__*/
   messageDesc(file_payments_v1_checkout, 6);
+
+/**
+ * A wallet that the customer can pay with, and what its sheet is opened with.
+ *
+ * @generated from message payments.v1.OfferedWallet
+ */
+export type OfferedWallet = Message<"payments.v1.OfferedWallet"> & {
+  /**
+   * apple_pay or google_pay.
+   *
+   * @generated from field: string type = 1;
+   */
+  type: string;
+
+  /**
+   * Card networks that a gateway of the session takes from the wallet, as in card_brands.
+   *
+   * @generated from field: repeated string networks = 2;
+   */
+  networks: string[];
+
+  /**
+   * Where the merchant is: ISO 3166, two letters.
+   *
+   * @generated from field: string country_code = 3;
+   */
+  countryCode: string;
+
+  /**
+   * Present for apple_pay.
+   *
+   * @generated from field: payments.v1.ApplePay apple = 4;
+   */
+  apple?: ApplePay | undefined;
+
+  /**
+   * Present for google_pay.
+   *
+   * @generated from field: payments.v1.GooglePay google = 5;
+   */
+  google?: GooglePay | undefined;
+
+  /**
+   * The session's amount as the sheets take it, such as 49.00.
+   *
+   * @generated from field: string amount = 6;
+   */
+  amount: string;
+};
+
+/**
+ * A wallet that the customer can pay with, and what its sheet is opened with.
+ *
+ * @generated from message payments.v1.OfferedWallet
+ */
+export type OfferedWalletJson = {
+  /**
+   * apple_pay or google_pay.
+   *
+   * @generated from field: string type = 1;
+   */
+  type?: string;
+
+  /**
+   * Card networks that a gateway of the session takes from the wallet, as in card_brands.
+   *
+   * @generated from field: repeated string networks = 2;
+   */
+  networks?: string[];
+
+  /**
+   * Where the merchant is: ISO 3166, two letters.
+   *
+   * @generated from field: string country_code = 3;
+   */
+  countryCode?: string;
+
+  /**
+   * Present for apple_pay.
+   *
+   * @generated from field: payments.v1.ApplePay apple = 4;
+   */
+  apple?: ApplePayJson;
+
+  /**
+   * Present for google_pay.
+   *
+   * @generated from field: payments.v1.GooglePay google = 5;
+   */
+  google?: GooglePayJson;
+
+  /**
+   * The session's amount as the sheets take it, such as 49.00.
+   *
+   * @generated from field: string amount = 6;
+   */
+  amount?: string;
+};
+
+/**
+ * Describes the message payments.v1.OfferedWallet.
+ * Use `create(OfferedWalletSchema)` to create a new message.
+ */
+export const OfferedWalletSchema: GenMessage<OfferedWallet, {jsonType: OfferedWalletJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_checkout, 7);
+
+/**
+ * @generated from message payments.v1.ApplePay
+ */
+export type ApplePay = Message<"payments.v1.ApplePay"> & {
+  /**
+   * In base64: the applicationData of the request, by which the token is bound to order and amount.
+   *
+   * @generated from field: string binding = 1;
+   */
+  binding: string;
+};
+
+/**
+ * @generated from message payments.v1.ApplePay
+ */
+export type ApplePayJson = {
+  /**
+   * In base64: the applicationData of the request, by which the token is bound to order and amount.
+   *
+   * @generated from field: string binding = 1;
+   */
+  binding?: string;
+};
+
+/**
+ * Describes the message payments.v1.ApplePay.
+ * Use `create(ApplePaySchema)` to create a new message.
+ */
+export const ApplePaySchema: GenMessage<ApplePay, {jsonType: ApplePayJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_checkout, 8);
+
+/**
+ * @generated from message payments.v1.GooglePay
+ */
+export type GooglePay = Message<"payments.v1.GooglePay"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * The merchant's key, by which the wallet encrypts: an uncompressed point in base64.
+   *
+   * @generated from field: string public_key = 2;
+   */
+  publicKey: string;
+
+  /**
+   * CRYPTOGRAM_3DS, and PAN_ONLY where the payment can be authenticated.
+   *
+   * @generated from field: repeated string auth_methods = 3;
+   */
+  authMethods: string[];
+
+  /**
+   * TEST or PRODUCTION.
+   *
+   * @generated from field: string environment = 4;
+   */
+  environment: string;
+};
+
+/**
+ * @generated from message payments.v1.GooglePay
+ */
+export type GooglePayJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * The merchant's key, by which the wallet encrypts: an uncompressed point in base64.
+   *
+   * @generated from field: string public_key = 2;
+   */
+  publicKey?: string;
+
+  /**
+   * CRYPTOGRAM_3DS, and PAN_ONLY where the payment can be authenticated.
+   *
+   * @generated from field: repeated string auth_methods = 3;
+   */
+  authMethods?: string[];
+
+  /**
+   * TEST or PRODUCTION.
+   *
+   * @generated from field: string environment = 4;
+   */
+  environment?: string;
+};
+
+/**
+ * Describes the message payments.v1.GooglePay.
+ * Use `create(GooglePaySchema)` to create a new message.
+ */
+export const GooglePaySchema: GenMessage<GooglePay, {jsonType: GooglePayJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_checkout, 9);
 
 /**
  * One step of customer authentication (3-D Secure) that a page shows.
@@ -615,7 +834,7 @@ export type NextActionJson = {
  * Use `create(NextActionSchema)` to create a new message.
  */
 export const NextActionSchema: GenMessage<NextAction, {jsonType: NextActionJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 7);
+  messageDesc(file_payments_v1_checkout, 10);
 
 /**
  * @generated from enum payments.v1.NextAction.Kind
@@ -662,7 +881,7 @@ export type NextAction_KindJson = "KIND_UNSPECIFIED" | "REDIRECT" | "METHOD" | "
  * Describes the enum payments.v1.NextAction.Kind.
  */
 export const NextAction_KindSchema: GenEnum<NextAction_Kind, NextAction_KindJson> = /*@__PURE__*/
-  enumDesc(file_payments_v1_checkout, 7, 0);
+  enumDesc(file_payments_v1_checkout, 10, 0);
 
 /**
  * @generated from enum payments.v1.NextAction.Framing
@@ -709,7 +928,7 @@ export type NextAction_FramingJson = "FRAMING_UNSPECIFIED" | "FRAME" | "WINDOW" 
  * Describes the enum payments.v1.NextAction.Framing.
  */
 export const NextAction_FramingSchema: GenEnum<NextAction_Framing, NextAction_FramingJson> = /*@__PURE__*/
-  enumDesc(file_payments_v1_checkout, 7, 1);
+  enumDesc(file_payments_v1_checkout, 10, 1);
 
 /**
  * @generated from message payments.v1.Outcome
@@ -753,7 +972,7 @@ export type OutcomeJson = {
  * Use `create(OutcomeSchema)` to create a new message.
  */
 export const OutcomeSchema: GenMessage<Outcome, {jsonType: OutcomeJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 8);
+  messageDesc(file_payments_v1_checkout, 11);
 
 /**
  * @generated from message payments.v1.Success
@@ -794,7 +1013,7 @@ export type SuccessJson = {
  * Use `create(SuccessSchema)` to create a new message.
  */
 export const SuccessSchema: GenMessage<Success, {jsonType: SuccessJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 9);
+  messageDesc(file_payments_v1_checkout, 12);
 
 /**
  * @generated from message payments.v1.Decline
@@ -825,7 +1044,7 @@ export type DeclineJson = {
  * Use `create(DeclineSchema)` to create a new message.
  */
 export const DeclineSchema: GenMessage<Decline, {jsonType: DeclineJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 10);
+  messageDesc(file_payments_v1_checkout, 13);
 
 /**
  * @generated from message payments.v1.OpenActionRequest
@@ -880,7 +1099,7 @@ export type OpenActionRequestJson = {
  * Use `create(OpenActionRequestSchema)` to create a new message.
  */
 export const OpenActionRequestSchema: GenMessage<OpenActionRequest, {jsonType: OpenActionRequestJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 11);
+  messageDesc(file_payments_v1_checkout, 14);
 
 /**
  * @generated from message payments.v1.OpenActionResponse
@@ -939,7 +1158,7 @@ export type OpenActionResponseJson = {
  * Use `create(OpenActionResponseSchema)` to create a new message.
  */
 export const OpenActionResponseSchema: GenMessage<OpenActionResponse, {jsonType: OpenActionResponseJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 12);
+  messageDesc(file_payments_v1_checkout, 15);
 
 /**
  * @generated from message payments.v1.CancelActionRequest
@@ -980,7 +1199,7 @@ export type CancelActionRequestJson = {
  * Use `create(CancelActionRequestSchema)` to create a new message.
  */
 export const CancelActionRequestSchema: GenMessage<CancelActionRequest, {jsonType: CancelActionRequestJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 13);
+  messageDesc(file_payments_v1_checkout, 16);
 
 /**
  * @generated from message payments.v1.CancelActionResponse
@@ -1007,7 +1226,7 @@ export type CancelActionResponseJson = {
  * Use `create(CancelActionResponseSchema)` to create a new message.
  */
 export const CancelActionResponseSchema: GenMessage<CancelActionResponse, {jsonType: CancelActionResponseJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 14);
+  messageDesc(file_payments_v1_checkout, 17);
 
 /**
  * @generated from message payments.v1.ListStoredCardsRequest
@@ -1034,7 +1253,7 @@ export type ListStoredCardsRequestJson = {
  * Use `create(ListStoredCardsRequestSchema)` to create a new message.
  */
 export const ListStoredCardsRequestSchema: GenMessage<ListStoredCardsRequest, {jsonType: ListStoredCardsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 15);
+  messageDesc(file_payments_v1_checkout, 18);
 
 /**
  * @generated from message payments.v1.ListStoredCardsResponse
@@ -1089,7 +1308,7 @@ export type ListStoredCardsResponseJson = {
  * Use `create(ListStoredCardsResponseSchema)` to create a new message.
  */
 export const ListStoredCardsResponseSchema: GenMessage<ListStoredCardsResponse, {jsonType: ListStoredCardsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 16);
+  messageDesc(file_payments_v1_checkout, 19);
 
 /**
  * A stored card as its customer may see it.
@@ -1164,7 +1383,7 @@ export type StoredCardJson = {
  * Use `create(StoredCardSchema)` to create a new message.
  */
 export const StoredCardSchema: GenMessage<StoredCard, {jsonType: StoredCardJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 17);
+  messageDesc(file_payments_v1_checkout, 20);
 
 /**
  * What the widget shows about storing the card.
@@ -1213,7 +1432,7 @@ export type SavingOfferJson = {
  * Use `create(SavingOfferSchema)` to create a new message.
  */
 export const SavingOfferSchema: GenMessage<SavingOffer, {jsonType: SavingOfferJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 18);
+  messageDesc(file_payments_v1_checkout, 21);
 
 /**
  * @generated from message payments.v1.UseStoredCardRequest
@@ -1254,7 +1473,7 @@ export type UseStoredCardRequestJson = {
  * Use `create(UseStoredCardRequestSchema)` to create a new message.
  */
 export const UseStoredCardRequestSchema: GenMessage<UseStoredCardRequest, {jsonType: UseStoredCardRequestJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 19);
+  messageDesc(file_payments_v1_checkout, 22);
 
 /**
  * @generated from message payments.v1.UseStoredCardResponse
@@ -1299,7 +1518,79 @@ export type UseStoredCardResponseJson = {
  * Use `create(UseStoredCardResponseSchema)` to create a new message.
  */
 export const UseStoredCardResponseSchema: GenMessage<UseStoredCardResponse, {jsonType: UseStoredCardResponseJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 20);
+  messageDesc(file_payments_v1_checkout, 23);
+
+/**
+ * @generated from message payments.v1.StartWalletSessionRequest
+ */
+export type StartWalletSessionRequest = Message<"payments.v1.StartWalletSessionRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * As Apple's sheet gives it. Only the host is used, and only one of Apple's.
+   *
+   * @generated from field: string validation_url = 2;
+   */
+  validationUrl: string;
+};
+
+/**
+ * @generated from message payments.v1.StartWalletSessionRequest
+ */
+export type StartWalletSessionRequestJson = {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId?: string;
+
+  /**
+   * As Apple's sheet gives it. Only the host is used, and only one of Apple's.
+   *
+   * @generated from field: string validation_url = 2;
+   */
+  validationUrl?: string;
+};
+
+/**
+ * Describes the message payments.v1.StartWalletSessionRequest.
+ * Use `create(StartWalletSessionRequestSchema)` to create a new message.
+ */
+export const StartWalletSessionRequestSchema: GenMessage<StartWalletSessionRequest, {jsonType: StartWalletSessionRequestJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_checkout, 24);
+
+/**
+ * @generated from message payments.v1.StartWalletSessionResponse
+ */
+export type StartWalletSessionResponse = Message<"payments.v1.StartWalletSessionResponse"> & {
+  /**
+   * Apple's answer as JSON, which the page passes on unread.
+   *
+   * @generated from field: string merchant_session = 1;
+   */
+  merchantSession: string;
+};
+
+/**
+ * @generated from message payments.v1.StartWalletSessionResponse
+ */
+export type StartWalletSessionResponseJson = {
+  /**
+   * Apple's answer as JSON, which the page passes on unread.
+   *
+   * @generated from field: string merchant_session = 1;
+   */
+  merchantSession?: string;
+};
+
+/**
+ * Describes the message payments.v1.StartWalletSessionResponse.
+ * Use `create(StartWalletSessionResponseSchema)` to create a new message.
+ */
+export const StartWalletSessionResponseSchema: GenMessage<StartWalletSessionResponse, {jsonType: StartWalletSessionResponseJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_checkout, 25);
 
 /**
  * The rpcs that the browser widget calls, with the session's client secret as bearer token.
@@ -1370,6 +1661,17 @@ export const CheckoutService: GenService<{
     methodKind: "unary";
     input: typeof UseStoredCardRequestSchema;
     output: typeof UseStoredCardResponseSchema;
+  },
+  /**
+   * Asks Apple, with the merchant's identity, for the session that an open sheet of Apple Pay needs. Ten times for a payment
+   * session.
+   *
+   * @generated from rpc payments.v1.CheckoutService.StartWalletSession
+   */
+  startWalletSession: {
+    methodKind: "unary";
+    input: typeof StartWalletSessionRequestSchema;
+    output: typeof StartWalletSessionResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_payments_v1_checkout, 0);

@@ -44,6 +44,10 @@ CREATE TABLE merchant_settings (
   -- What happens to a second payment of one order: it is taken with an alert, or refused (orders.sql). And since when.
   repeated_orders    text NOT NULL DEFAULT 'WARN' CHECK (repeated_orders IN ('WARN','REFUSE')),
   repeated_orders_at timestamptz,
+  -- What checkouts offer of Apple Pay and Google Pay (MerchantWallets in src/accounts/merchant-wallets.ts); null for neither.
+  wallets            jsonb CHECK (jsonb_typeof(wallets) = 'object'),
+  -- The rest of their set-up, which no checkout reads: the domain file, and the key with which Apple knows the merchant, sealed.
+  wallet_set_up      jsonb CHECK (jsonb_typeof(wallet_set_up) = 'object'),
   CHECK ((alert_chat_sealed IS NULL) = (alert_chat_host IS NULL))
 );
 

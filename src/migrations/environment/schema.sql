@@ -564,7 +564,9 @@ CREATE TABLE merchant_settings (
   former_cells smallint[] DEFAULT '{}'::smallint[] NOT NULL,
   moved_here_at timestamp with time zone,
   repeated_orders text DEFAULT 'WARN'::text NOT NULL,
-  repeated_orders_at timestamp with time zone
+  repeated_orders_at timestamp with time zone,
+  wallets jsonb,
+  wallet_set_up jsonb
 );
 
 -- table orphaned_authorization
@@ -1344,6 +1346,12 @@ ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_session_lifetime_
 
 -- constraint merchant_settings.merchant_settings_statement_descriptor_check
 ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_statement_descriptor_check CHECK (((char_length(statement_descriptor) >= 5) AND (char_length(statement_descriptor) <= 22)));
+
+-- constraint merchant_settings.merchant_settings_wallet_set_up_check
+ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_wallet_set_up_check CHECK ((jsonb_typeof(wallet_set_up) = 'object'::text));
+
+-- constraint merchant_settings.merchant_settings_wallets_check
+ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_wallets_check CHECK ((jsonb_typeof(wallets) = 'object'::text));
 
 -- constraint orphaned_authorization.orphaned_authorization_check
 ALTER TABLE orphaned_authorization ADD CONSTRAINT orphaned_authorization_check CHECK (((ended_at IS NULL) = (next_retry_at IS NOT NULL)));
