@@ -3,6 +3,8 @@
  * import them.
  */
 
+import type { Offer } from "./wallet-sheets.ts";
+
 /** The final outcome of a session for its customer. */
 export type Outcome =
   | { readonly kind: "succeeded"; readonly capturedVia: string; readonly failoverUsed: boolean }
@@ -23,6 +25,8 @@ export type CheckoutView = {
   readonly merchantName: string;
   /** Networks that the shop accepts; empty if the service cannot know them. */
   readonly cardBrands: readonly string[];
+  /** What the customer can pay with beside a card. */
+  readonly wallets?: readonly Offer[];
   /** The only origin that the card may be sent to. */
   readonly vaultOrigin: string;
   /** The time left to submit; undefined once it was submitted, or has ended. */

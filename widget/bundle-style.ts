@@ -5,11 +5,12 @@ import { actionStyle } from "./action-style.ts";
 import { cardsStyle } from "./cards-style.ts";
 import { formStyle } from "./form-style.ts";
 import { outcomeStyle } from "./outcome-style.ts";
+import { walletsStyle } from "./wallets-style.ts";
 
 // The oldest supported browsers (bundle.ts), by esbuild's names.
 const target = ["chrome111", "firefox121", "safari16.4"];
 
-const sheets = { formStyle, actionStyle, cardsStyle, outcomeStyle };
+const sheets = { formStyle, actionStyle, cardsStyle, outcomeStyle, walletsStyle };
 
 type Sheet = keyof typeof sheets;
 
@@ -17,7 +18,7 @@ type Sheet = keyof typeof sheets;
 export const minifiedStyle: Plugin = {
   name: "minified-style",
   setup(build) {
-    build.onLoad({ filter: /\/(form|action|cards|outcome)-style\.ts$/ }, async ({ path }) => {
+    build.onLoad({ filter: /\/(form|action|cards|outcome|wallets)-style\.ts$/ }, async ({ path }) => {
       const name = `${/(\w+)-style\.ts$/.exec(path)![1]}Style` as Sheet;
       const { code } = await transform(sheets[name], { loader: "css", minify: true, charset: "utf8", target });
       return { contents: `export const ${name} = ${JSON.stringify(code.trim())};` };

@@ -16,6 +16,7 @@ export const mount: Mount = /* @__PURE__ */ createMount({
   },
   loadAction: () => import("./action.ts"),
   loadCards: () => import("./cards.ts"),
+  loadWallets: () => import("./wallets.ts"),
   loadTranslations: () => import("./translations.ts"),
   loadAppearance: () => import("./appearance.ts"),
 });

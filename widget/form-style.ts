@@ -65,13 +65,14 @@ p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
   min-height: 1.75em;
   margin: 0 0 var(--spacing, 16px);
 }
-.merchant { color: var(--muted); }
+.merchant, .busy { color: var(--muted); }
 .amount { font-size: 1.25em; }
+/* Filled by the part with wallets, which moves nothing: a row of buttons and a line, or a heading. */
+.wallets { height: calc(80px + 1.4em); }
 /* The frame keeps 4 px around its fields for their focus rings: the fields stand in line with the button. */
 .card { position: relative; margin-inline: -4px; }
-.card[inert] { visibility: hidden; }
 /* The height that the card frame begins with: nothing below it moves when it comes. */
-.card[inert] { min-height: calc(var(--rows) * var(--pitch) - var(--spacing, 16px) + 8px); }
+.card[inert] { visibility: hidden; min-height: calc(var(--rows) * var(--pitch) - var(--spacing, 16px) + 8px); }
 /* The card form's labels and fields until it is there; what the form has no row for is cut off. */
 .card[inert]::before {
   --bone: linear-gradient(var(--muted) 0 0);
@@ -135,10 +136,7 @@ p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
   animation: turn .8s linear infinite;
 }
 .pay[aria-busy="true"] .spinner { display: inline-block; }
-.busy {
-  justify-content: center;
-  color: var(--muted);
-}
+.busy { justify-content: center; }
 .error, .notice, .good {
   --tone: var(--danger);
   padding: 12px 14px;

@@ -14,6 +14,8 @@ export type FormOptions = {
   readonly rows: number;
   /** True if stored cards may stand above the card form: their place is kept, and the pay button comes with them. */
   readonly storedCards: boolean;
+  /** `wallets` if their buttons may stand above it: their place is kept. */
+  readonly wallets: "wallets" | "";
   readonly onPay: () => void;
   /** Called when the customer retries a form that did not load. */
   readonly onRetry: () => void;
@@ -35,6 +37,8 @@ export type Form = {
   readonly cardContainer: HTMLElement;
   /** The container for an action, which is shown in the card's place. */
   readonly actionPlace: HTMLElement;
+  /** The container for the wallets' buttons. */
+  readonly wallets: HTMLElement;
   /** The requested appearance, with a theme that fits the page. */
   readonly appearance: Appearance;
   /** Sets the explanation of a pay button that cannot be pressed yet. */
@@ -69,6 +73,7 @@ export function createForm({
   submitButton,
   rows,
   storedCards,
+  wallets,
   onPay,
   onRetry,
   ...asked
@@ -84,6 +89,7 @@ export function createForm({
   summary.append(merchant, amount);
   const cardContainer = element("div", "card");
   const actionPlace = element("div", "action");
+  const walletPlace = element("div", wallets);
   // Not disabled: a disabled button would lose the keyboard's focus, and explain nothing when it is pressed.
   let isReady = false;
   let isBusy = false;
@@ -114,7 +120,7 @@ export function createForm({
     host.removeAttribute("data-formless");
     dressButton();
   };
-  host.shadowRoot!.append(summary, cardContainer, actionPlace, button, wait, status, error, again);
+  host.shadowRoot!.append(summary, walletPlace, cardContainer, actionPlace, button, wait, status, error, again);
   container.append(host);
   applyAppearance(host, appearance);
   const say = (message: Message | undefined) => {
@@ -138,6 +144,7 @@ export function createForm({
   return {
     cardContainer,
     actionPlace,
+    wallets: walletPlace,
     appearance,
     explainWait: (text) => setText(wait, text),
     offerRetry(text) {

@@ -13,6 +13,9 @@ export type ActionPart = typeof import("./action.ts");
 /** The part with the customer's stored cards. */
 export type CardsPart = typeof import("./cards.ts");
 
+/** The part with the buttons of wallets. */
+export type WalletsPart = typeof import("./wallets.ts");
+
 /** The part that knows the rules for the look. */
 export type AppearancePart = typeof import("./appearance.ts");
 
@@ -29,6 +32,7 @@ export type LazyParts = {
   loadAction(failures: number): Promise<ActionPart>;
   /** `failures` as above. */
   loadCards(failures: number): Promise<CardsPart>;
+  loadWallets(): Promise<WalletsPart>;
   loadTranslations(): Promise<TranslationsPart>;
   loadAppearance(): Promise<AppearancePart>;
 };

@@ -17,6 +17,7 @@ import {
 } from "./options.ts";
 import { Payment } from "./payment.ts";
 import type { Texts } from "./texts.ts";
+import type { WalletPress } from "./wallets.ts";
 
 /** A widget in the page, as the page may use it. */
 export type MountedWidget = {
@@ -48,7 +49,7 @@ const occupied = new WeakSet<Element>();
 /** Creates the mount function for one way of loading the later parts. */
 export function createMount(lazyParts: LazyParts): Mount {
   return (options) => {
-    const { container, apiBase, session: first, appearance } = checkOptions(options);
+    const { container, apiBase, session: first, appearance, wallets: names } = checkOptions(options);
     if (occupied.has(container))
       throw new WrongOptionError("container", "already holds a widget; unmount that one first.");
     occupied.add(container);
@@ -60,6 +61,7 @@ export function createMount(lazyParts: LazyParts): Mount {
       appearance,
       submitButton: options.submitButton ?? true,
       storedCards: first.vault.storedCards,
+      wallets: names[0] ? "wallets" : "",
       rows: 3 + Number(options.fields?.postalCode === true) - Number(options.fields?.holderName === false),
       onPay: () => void pay(),
       onRetry() {
@@ -71,9 +73,9 @@ export function createMount(lazyParts: LazyParts): Mount {
     let mounted = true;
     let renewing: Promise<CheckoutResult> | undefined;
     /** Pays, after a decline in a fresh session. */
-    const pay = () => {
-      if (!payment.needsFresh) return payment.submit();
-      renewing ??= renew().finally(() => (renewing = undefined));
+    const pay = (press?: WalletPress) => {
+      if (!payment.needsFresh) return payment.submit(press);
+      renewing ??= renew(press).finally(() => (renewing = undefined));
       return renewing;
     };
     /** Starts over: with a fresh session where this one is of no use any more. */
@@ -91,6 +93,7 @@ export function createMount(lazyParts: LazyParts): Mount {
       onReopen: reopen,
       onPay: () => void pay(),
       texts: loadTexts(lazyParts, locale),
+      wallets: names[0] ? lazyParts.loadWallets().then((part) => part.openWallets(form, names, locale, apiBase, pay), () => undefined) : undefined,
     };
     let session = first;
     let payment = new Payment({ ...shared, session });
@@ -100,7 +103,7 @@ export function createMount(lazyParts: LazyParts): Mount {
       form.reset();
       payment = new Payment({ ...shared, session });
     };
-    const renew = async (): Promise<CheckoutResult> => {
+    const renew = async (press?: WalletPress): Promise<CheckoutResult> => {
       const over = payment;
       over.showRenewal();
       const fresh = await getFresh(options, session);
@@ -114,7 +117,7 @@ export function createMount(lazyParts: LazyParts): Mount {
       if (frame) {
         session = fresh;
         payment = new Payment({ ...shared, session, frame });
-        return payment.submit();
+        return payment.submit(press);
       }
       // The card has to be entered again.
       open(fresh);
@@ -128,7 +131,7 @@ export function createMount(lazyParts: LazyParts): Mount {
       get running() {
         return renewing !== undefined || payment.running;
       },
-      submit: pay,
+      submit: () => pay(),
       update(fresh) {
         const next = checkSession(fresh);
         if (!mounted) throw new Error("Switchyard: update() comes after unmount().");

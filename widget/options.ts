@@ -81,9 +81,13 @@ export type MountOptions = SessionOptions & {
    * true` asks for the postal code of the billing address. An external vault's form ignores them.
    */
   readonly fields?: { readonly holderName?: boolean; readonly postalCode?: boolean };
+  /** The wallets to offer, in this order; both by default, where the merchant has them. */
+  readonly wallets?: readonly WalletName[];
   /** False if the page has a pay button of its own, which calls submit(). */
   readonly submitButton?: boolean;
 };
+
+export type WalletName = "apple_pay" | "google_pay";
 
 /** The vault's members that a self-hosted vault's script needs. */
 type VaultAccess = {
@@ -93,6 +97,8 @@ type VaultAccess = {
   readonly framePolicy: string | undefined;
   /** True if the session names its customer, who may have stored cards or store one. */
   readonly storedCards: boolean;
+  /** The wallets that the merchant has set up. */
+  readonly wallets: string;
 };
 
 /** The validated options of a session. */
@@ -106,6 +112,8 @@ export type CheckedOptions = {
   readonly session: CheckedSession;
   /** Without unknown members. */
   readonly appearance: Appearance;
+  /** Those for which the form keeps a place. */
+  readonly wallets: readonly string[];
 };
 
 /** A mistake in the integration. The message names the option and never contains its value. */
@@ -136,6 +144,7 @@ const plainOptions = [
   "sessionId",
   "clientSecret",
   "vault",
+  "wallets",
   "locale",
   "appearance",
   "fields",
@@ -162,8 +171,16 @@ export function checkOptions(options: MountOptions): CheckedOptions {
   if (options.returnTo !== undefined) secureUrl("returnTo", options.returnTo);
   const apiBase = checkOrigin(options.apiBase);
   const session = checkSession(options);
+  const { wallets = session.vault.wallets.split(" ") } = options;
+  if (!isObject(wallets)) throw new WrongOptionError("wallets", "must be a list.");
   const container = checkContainer(options.container);
-  return { session, apiBase, container, appearance: usableAppearance(options.appearance) };
+  return {
+    session,
+    apiBase,
+    container,
+    appearance: usableAppearance(options.appearance),
+    wallets: wallets.filter((name) => session.vault.wallets.includes(name)),
+  };
 }
 
 /** Checks the options that update() checks again for a fresh session. */
@@ -177,7 +194,7 @@ export function checkSession(options: SessionOptions): CheckedSession {
   if (!isObject(vault)) {
     throw new WrongOptionError("vault", "must be the vault object as it came.");
   }
-  const { publishableKey, sdkUrl, sdkAuthorization, framePolicy, storedCards } = vault;
+  const { publishableKey, sdkUrl, sdkAuthorization, framePolicy, storedCards, wallets = "" } = vault;
   const script = secureUrl("vault.sdkUrl", sdkUrl);
   if (typeof sdkAuthorization !== "string" || sdkAuthorization === "") {
     throw new WrongOptionError("vault.sdkAuthorization", "is missing.");
@@ -192,6 +209,7 @@ export function checkSession(options: SessionOptions): CheckedSession {
       sdkAuthorization,
       framePolicy: policy,
       storedCards: storedCards as boolean,
+      wallets: wallets as string,
     },
   };
 }

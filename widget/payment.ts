@@ -13,6 +13,7 @@ import { inTime, type LazyParts, loadActionPart, type SessionPart } from "./lazy
 import type { CheckedSession, MountOptions } from "./options.ts";
 import type { Texts } from "./texts.ts";
 import { loadVaultSdk } from "./vault-loader.ts";
+import type { WalletButtons, WalletPress } from "./wallets.ts";
 
 /** The dependencies of one payment. */
 export type PaymentParts = {
@@ -24,6 +25,8 @@ export type PaymentParts = {
   /** Never rejects. */
   readonly texts: Promise<Texts>;
   readonly lazyParts: LazyParts;
+  /** Resolves with undefined if their part cannot be loaded: the customer pays by card. */
+  readonly wallets?: Promise<WalletButtons | undefined> | undefined;
   /** The card frame of the session before, with what the customer has entered; it came from the same address. */
   readonly frame?: PaymentFrame | undefined;
   /** Pays, as the pay button does. */
@@ -64,6 +67,8 @@ export class Payment {
   #isOver = false;
   /** The last submit; the customer can press Pay before the form is ready. */
   #submitted: Promise<CheckoutResult> | undefined;
+  /** The wallet whose sheet is open, in place of the card form. */
+  #wallet: WalletPress | undefined;
   /** True once the customer sees that the payment runs. */
   #hasBegun = false;
   #lastMessage = 0;
@@ -107,7 +112,8 @@ export class Payment {
     return this.#parts.options.getSession !== undefined && (this.#isOver || this.#refused);
   }
 
-  submit(): Promise<CheckoutResult> {
+  submit(press?: WalletPress): Promise<CheckoutResult> {
+    if (!this.running) this.#wallet = press;
     this.#submitted = this.#checkout.submit();
     return this.#submitted;
   }
@@ -242,6 +248,7 @@ export class Payment {
   async #tokenize(): Promise<CardAnswer> {
     const frame = await this.#frame;
     if (!frame || this.#refused) return { kind: "refused", error: this.#frameError };
+    if (this.#wallet) return this.#wallet(frame, this.#parts);
     try {
       const card = await frame.tokenize(this.#parts.session.vault.sdkAuthorization, this.#parts);
       return { kind: "token", ...card };
@@ -353,6 +360,7 @@ export class Payment {
       if (!frame || this.#isFrameless) return;
       form.showCard();
       if (view.cardBrands.length > 0) frame.accept(view.cardBrands);
+      this.#parts.wallets?.then((part) => part?.show(view, frame));
     });
     const { merchantName, amount } = view;
     this.#withTexts(({ pay }) => form.setSummary({ merchantName, amount, pay: pay.replace("{amount}", () => amount) }));

@@ -25,6 +25,7 @@ export function emitResult(result: CheckoutResult, options: MountOptions, emit: 
       else emit(options.onDeclined, { declineCode: "session_expired" });
       break;
     case "failed":
+      if (result.error.code === "wallet_cancelled") break;
       explain(result.error);
       emit(options.onError, result.error);
       break;
@@ -65,7 +66,7 @@ export function messageFor(result: CheckoutResult, texts: Texts, canRenew: boole
     case "unmounted":
       return undefined;
     case "failed":
-      if (fieldProblems.includes(result.error.code)) return undefined;
+      if (["wallet_cancelled", ...fieldProblems].includes(result.error.code)) return undefined;
       return { kind: "error", text: failureText(result.error.code, texts) };
     default:
       return unreachable(result);

@@ -30,5 +30,6 @@ globalThis.Switchyard = {
     loadCards: (failures) => load("cards", failures),
     loadTranslations: () => load("translations"),
     loadAppearance: () => load("appearance"),
+    loadWallets: () => load("wallets"),
   }),
 };

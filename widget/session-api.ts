@@ -39,7 +39,17 @@ const waitLongestMs = 60_000;
 export function connectSession(access: SessionAccess): SessionApi {
   const { apiBase, sessionId, clientSecret, vault, place, locale, closed } = access;
   // useHttpGet stays off: it would put the request into a URL, and so into logs.
-  const client = createClient(CheckoutService, createConnectTransport({ baseUrl: apiBase, useHttpGet: false }));
+  let wallets: CheckoutView["wallets"];
+  // As they come: their schema would make this chunk longer for everyone.
+  const transport = createConnectTransport({
+    baseUrl: apiBase,
+    fetch: async (...call) => {
+      const answer = await fetch(...call);
+      wallets = (await answer.clone().json().catch(Boolean)).checkout?.wallets;
+      return answer;
+    },
+  });
+  const client = createClient(CheckoutService, transport);
   // A header takes no other characters; the service refuses what is no key.
   const key = String(vault.publishableKey).replace(/[^!-~]/g, "");
   const callOptions = (timeoutMs: number) => ({
@@ -52,7 +62,7 @@ export function connectSession(access: SessionAccess): SessionApi {
   const answerOf = async (call: Promise<{ checkout?: Checkout | undefined }>): Promise<ApiAnswer> => {
     const answer = await answerTo(call, (checkout) => {
       note(checkout.bankMessage);
-      return viewOf(checkout, locale);
+      return { ...viewOf(checkout, locale), wallets };
     });
     return answer.kind === "unreachable" && isBlocked() ? { kind: "refused", error: blockedBy(apiBase) } : answer;
   };

@@ -55,6 +55,7 @@ function serve(port: MessagePort, init: InitMessage, page: string): void {
     const message = parseToFrame(data);
     switch (message?.type) {
       case "tokenize":
+      case "sendWallet":
         if (isGrantedTo(page, message.sdkAuthorization)) return void tokenize(form, message, say);
         return say({ ...notGranted, request: message.request });
       case "focus":
@@ -80,7 +81,7 @@ function serve(port: MessagePort, init: InitMessage, page: string): void {
     }
   };
   new ResizeObserver(() => say({ type: "resize", height: document.body.scrollHeight })).observe(document.body);
-  say({ type: "ready", title: document.title });
+  say({ type: "ready", title: document.title, takesWallets: true });
 }
 
 const coded = { type: "coded" } as const;
@@ -108,11 +109,16 @@ function isGrantedTo(page: string, sdkAuthorization: string): boolean {
   }
 }
 
-async function tokenize(form: CardForm, { request, sdkAuthorization }: ToFrame & { type: "tokenize" }, say: Say) {
-  const card = form.takeCard();
+async function tokenize(form: CardForm, message: ToFrame & { type: "tokenize" | "sendWallet" }, say: Say) {
+  const { request, sdkAuthorization } = message;
+  const isWallet = message.type === "sendWallet";
+  const card = isWallet ? { wallet: message.wallet, token: message.token } : form.takeCard();
   if (card === undefined) return say({ ...incomplete, request });
-  const answer = await post("/tokens", card, sdkAuthorization);
-  if ("code" in answer) return say(refusedBy(form, answer, request));
+  const answer = await post(isWallet ? "/wallet-tokens" : "/tokens", card, sdkAuthorization);
+  if ("code" in answer) {
+    const { code, detail } = answer;
+    return say(isWallet ? { type: "failed", request, code, detail } : refusedBy(form, answer, request));
+  }
   const { token, brand, last4 } = answer;
   say(token && brand && last4 ? { type: "tokenized", request, token, brand, last4 } : { ...unreached, request });
 }
@@ -147,7 +153,7 @@ const unreached = {
 /** Posts to the frame's own origin. Never throws. */
 async function post(
   path: string,
-  body: CardBody | { readonly token: string; readonly cvc: string },
+  body: CardBody | { readonly token: string; readonly cvc: string } | { readonly wallet: string; readonly token: string },
   sdkAuthorization: string,
 ): Promise<CreateTokenResponseJson | Refusal> {
   try {

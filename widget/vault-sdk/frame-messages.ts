@@ -30,6 +30,14 @@ export type ToFrame =
   | { readonly type: "ask"; readonly brand: string }
   /** Shows the problem of an incomplete security code. */
   | { readonly type: "checkCode"; readonly request: number }
+  /** Posts what a wallet has encrypted for the merchant. */
+  | {
+      readonly type: "sendWallet";
+      readonly request: number;
+      readonly sdkAuthorization: string;
+      readonly wallet: string;
+      readonly token: string;
+    }
   /** Posts the security code for a stored card's token. */
   | {
       readonly type: "sendCode";
@@ -43,8 +51,8 @@ export type FormState = { readonly complete: boolean; readonly empty: boolean; r
 
 /** The frame's messages to the page. */
 export type FromFrame =
-  /** `title` is the form's name in its language. */
-  | { readonly type: "ready"; readonly title: string }
+  /** `title` is the form's name in its language. An older frame does not say that its vault takes wallets' tokens. */
+  | { readonly type: "ready"; readonly title: string; readonly takesWallets?: true }
   | { readonly type: "resize"; readonly height: number }
   | ({ readonly type: "change" } & FormState)
   /** The customer pressed Enter in a field. */
@@ -65,7 +73,7 @@ export type FromFrame =
 type Kind = "string" | "number" | "boolean";
 type Shapes<Message extends { type: string }> = {
   readonly [Type in Message["type"]]: {
-    readonly [Member in Exclude<keyof Extract<Message, { type: Type }>, "type">]: Kind;
+    readonly [Member in Exclude<keyof Extract<Message, { type: Type }>, "type" | "takesWallets">]: Kind;
   };
 };
 
@@ -77,6 +85,7 @@ const toFrameShapes: Shapes<ToFrame> = {
   accept: { brands: "string" },
   ask: { brand: "string" },
   checkCode: { request: "number" },
+  sendWallet: { request: "number", sdkAuthorization: "string", wallet: "string", token: "string" },
   sendCode: { request: "number", sdkAuthorization: "string", token: "string" },
 };
 

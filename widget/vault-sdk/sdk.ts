@@ -62,6 +62,11 @@ export type CardFrame = {
    * `tokenize` and `open` do.
    */
   sendCode?(sdkAuthorization: string, open: () => Promise<string>): Promise<string>;
+  /**
+   * Posts what a wallet has encrypted for the merchant, and resolves with the vault's token for it. Absent until the frame is
+   * ready, and where its vault takes none. Rejects as `tokenize` does.
+   */
+  sendWallet?(sdkAuthorization: string, wallet: string, token: string): Promise<TokenizedCard>;
   /** Removes the frame; an open `tokenize` rejects with `destroyed`. */
   destroy(): void;
 };
@@ -120,6 +125,10 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
     switch (message?.type) {
       case "ready":
         iframe.title = message.title;
+        if (message.takesWallets) {
+          frame.sendWallet = async (sdkAuthorization, wallet, token) =>
+            (await calls.start({ type: "sendWallet", sdkAuthorization, wallet, token }))!;
+        }
         line.open(target as MessagePort);
         return ready.resolve();
       case "asked":
@@ -163,7 +172,7 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
   iframe.addEventListener("load", greetUntilReady);
   options.container.append(iframe);
 
-  return {
+  const frame: CardFrame = {
     ready: ready.promise,
     tokenize: async (sdkAuthorization) => (await calls.start({ type: "tokenize", sdkAuthorization }))!,
     focus,
@@ -190,6 +199,7 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
       iframe.remove();
     },
   };
+  return frame;
 }
 
 /** As Promise.withResolvers, which the oldest browsers that the form supports do not have (browser-files.ts). */
@@ -297,6 +307,12 @@ class FrameLine {
 type Call =
   | { readonly type: "tokenize"; readonly sdkAuthorization: string }
   | { readonly type: "checkCode" }
+  | {
+      readonly type: "sendWallet";
+      readonly sdkAuthorization: string;
+      readonly wallet: string;
+      readonly token: string;
+    }
   | { readonly type: "sendCode"; readonly sdkAuthorization: string; readonly token: string };
 
 /** The frame's answers, matched to the one waiting call. */
@@ -310,7 +326,7 @@ class FrameCalls {
     this.#line = line;
   }
 
-  /** Resolves with a card for `tokenize` alone. */
+  /** Resolves with a card for `tokenize` and `sendWallet` alone. */
   async start(call: Call): Promise<TokenizedCard | undefined> {
     if (this.#ended) throw this.#ended;
     if (this.#open === undefined) {

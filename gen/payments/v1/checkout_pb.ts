@@ -15,7 +15,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file payments/v1/checkout.proto.
  */
 export const file_payments_v1_checkout: GenFile = /*@__PURE__*/
-  fileDesc("ChpwYXltZW50cy92MS9jaGVja291dC5wcm90bxILcGF5bWVudHMudjEiMAoSR2V0Q2hlY2tvdXRSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBASI+ChNHZXRDaGVja291dFJlc3BvbnNlEicKCGNoZWNrb3V0GAEgASgLMhUucGF5bWVudHMudjEuQ2hlY2tvdXQirQIKFFN1Ym1pdFBheW1lbnRSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBARJ9Cgt2YXVsdF90b2tlbhgCIAEoCUJoukhlugFaChZ2YXVsdF90b2tlbi5jaGFyYWN0ZXJzEiVtdXN0IGJlIHZpc2libGUgQVNDSUkgY2hhcmFjdGVycyBvbmx5Ghl0aGlzLm1hdGNoZXMocideWyEtfl0rJCcpyAEBcgMY/wESKgoHYnJvd3NlchgDIAEoCzIULnBheW1lbnRzLnYxLkJyb3dzZXJIAIgBARI0CglzYXZlX2NhcmQYBCABKAsyHC5wYXltZW50cy52MS5TYXZlQ2FyZENvbnNlbnRIAYgBAUIKCghfYnJvd3NlckIMCgpfc2F2ZV9jYXJkIrgCCg9TYXZlQ2FyZENvbnNlbnQSlwEKCHRlbXBsYXRlGAEgASgJQoQBukiAAboBegoNdGVtcGxhdGUuZm9ybRI/bXVzdCBiZSAxIHRvIDEwMCBsZXR0ZXJzLCBkaWdpdHMsIHVuZGVyc2NvcmVzLCBkb3RzIGFuZCBoeXBoZW5zGih0aGlzLm1hdGNoZXMocideW0EtWmEtejAtOV8uLV17MSwxMDB9JCcpyAEBEooBCgZsb2NhbGUYAiABKAlCerpId7oBbQoLbG9jYWxlLmZvcm0SJG11c3QgYmUgYSBsYW5ndWFnZSB0YWcgc3VjaCBhcyBkZS1BVBo4dGhpcy5tYXRjaGVzKHInXltBLVphLXpdezEsOH0oLVtBLVphLXowLTldezEsOH0pezAsN30kJynIAQFyAhgjIkAKFVN1Ym1pdFBheW1lbnRSZXNwb25zZRInCghjaGVja291dBgBIAEoCzIVLnBheW1lbnRzLnYxLkNoZWNrb3V0It4CCgdCcm93c2VyEhQKDGphdmFfZW5hYmxlZBgBIAEoCBIeCgtjb2xvcl9kZXB0aBgCIAEoDUIJukgGKgQYMCgBEh8KDHNjcmVlbl93aWR0aBgDIAEoDUIJukgGKgQYv4Q9EiAKDXNjcmVlbl9oZWlnaHQYBCABKA1CCbpIBioEGL+EPRItChh0aW1lX3pvbmVfb2Zmc2V0X21pbnV0ZXMYBSABKBFCC7pICDoGGJANKI8NEooBCghsYW5ndWFnZRgGIAEoCUJ4ukh1ugFvCg1sYW5ndWFnZS5mb3JtEiRtdXN0IGJlIGEgbGFuZ3VhZ2UgdGFnIHN1Y2ggYXMgZGUtQVQaOHRoaXMubWF0Y2hlcyhyJ15bQS1aYS16XXsxLDh9KC1bQS1aYS16MC05XXsxLDh9KXswLDd9JCcpyAEBEh4KC3BsYWNlX3dpZHRoGAcgASgNQgm6SAYqBBi/hD0i1AQKCENoZWNrb3V0EhIKCnNlc3Npb25faWQYASABKAkSFAoMYW1vdW50X21pbm9yGAIgASgDEhAKCGN1cnJlbmN5GAMgASgJEhUKDW1lcmNoYW50X25hbWUYBCABKAkSMgoGc3RhdHVzGAUgASgOMiIucGF5bWVudHMudjEuUGF5bWVudFNlc3Npb24uU3RhdHVzEhIKCnByb2Nlc3NpbmcYBiABKAgSLgoKZXhwaXJlc19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMdmF1bHRfb3JpZ2luGAggASgJEioKB291dGNvbWUYCSABKAsyFC5wYXltZW50cy52MS5PdXRjb21lSACIAQESMQoLbmV4dF9hY3Rpb24YCiABKAsyFy5wYXltZW50cy52MS5OZXh0QWN0aW9uSAGIAQESHwoSZXhwaXJlc19pbl9zZWNvbmRzGAsgASgNSAKIAQESEwoLY2FyZF9icmFuZHMYDCADKAkSFAoMYmFua19tZXNzYWdlGA0gASgJEkgKD2V4cGlyZWRfYmVjYXVzZRgOIAEoDjIqLnBheW1lbnRzLnYxLlBheW1lbnRTZXNzaW9uLkV4cGlyZWRCZWNhdXNlSAOIAQESKwoHd2FsbGV0cxgPIAMoCzIaLnBheW1lbnRzLnYxLk9mZmVyZWRXYWxsZXRCCgoIX291dGNvbWVCDgoMX25leHRfYWN0aW9uQhUKE19leHBpcmVzX2luX3NlY29uZHNCEgoQX2V4cGlyZWRfYmVjYXVzZSKjAQoNT2ZmZXJlZFdhbGxldBIMCgR0eXBlGAEgASgJEhAKCG5ldHdvcmtzGAIgAygJEhQKDGNvdW50cnlfY29kZRgDIAEoCRIkCgVhcHBsZRgEIAEoCzIVLnBheW1lbnRzLnYxLkFwcGxlUGF5EiYKBmdvb2dsZRgFIAEoCzIWLnBheW1lbnRzLnYxLkdvb2dsZVBheRIOCgZhbW91bnQYBiABKAkiGwoIQXBwbGVQYXkSDwoHYmluZGluZxgBIAEoCSJfCglHb29nbGVQYXkSEwoLbWVyY2hhbnRfaWQYASABKAkSEgoKcHVibGljX2tleRgCIAEoCRIUCgxhdXRoX21ldGhvZHMYAyADKAkSEwoLZW52aXJvbm1lbnQYBCABKAki1AIKCk5leHRBY3Rpb24SGQoRYXV0aGVudGljYXRpb25faWQYASABKAkSKgoEa2luZBgCIAEoDjIcLnBheW1lbnRzLnYxLk5leHRBY3Rpb24uS2luZBIwCgdmcmFtaW5nGAMgASgOMh8ucGF5bWVudHMudjEuTmV4dEFjdGlvbi5GcmFtaW5nEg4KBm9wZW5lZBgEIAEoCBITCgtzaG93bl9jb3VudBgFIAEoDRIaChJleHBpcmVzX2luX3NlY29uZHMYBiABKA0iRQoES2luZBIUChBLSU5EX1VOU1BFQ0lGSUVEEAASDAoIUkVESVJFQ1QQARIKCgZNRVRIT0QQAhINCglDSEFMTEVOR0UQAyJFCgdGcmFtaW5nEhcKE0ZSQU1JTkdfVU5TUEVDSUZJRUQQABIJCgVGUkFNRRABEgoKBldJTkRPVxACEgoKBkhJRERFThADImYKB091dGNvbWUSJwoHc3VjY2VzcxgBIAEoCzIULnBheW1lbnRzLnYxLlN1Y2Nlc3NIABInCgdkZWNsaW5lGAIgASgLMhQucGF5bWVudHMudjEuRGVjbGluZUgAQgkKB291dGNvbWUiNgoHU3VjY2VzcxIUCgxjYXB0dXJlZF92aWEYASABKAkSFQoNZmFpbG92ZXJfdXNlZBgCIAEoCCIfCgdEZWNsaW5lEhQKDGRlY2xpbmVfY29kZRgBIAEoCSKFAQoRT3BlbkFjdGlvblJlcXVlc3QSGgoKc2Vzc2lvbl9pZBgBIAEoCUIGukgDyAEBEiEKEWF1dGhlbnRpY2F0aW9uX2lkGAIgASgJQga6SAPIAQESIwoJcmV0dXJuX3RvGAMgASgJQgu6SAhyBhiAEIgBAUgAiAEBQgwKCl9yZXR1cm5fdG8iSwoST3BlbkFjdGlvblJlc3BvbnNlEg4KBnRpY2tldBgBIAEoCRIRCglmcmFtZV91cmwYAiABKAkSEgoKd2luZG93X3VybBgDIAEoCSJUChNDYW5jZWxBY3Rpb25SZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBARIhChFhdXRoZW50aWNhdGlvbl9pZBgCIAEoCUIGukgDyAEBIj8KFENhbmNlbEFjdGlvblJlc3BvbnNlEicKCGNoZWNrb3V0GAEgASgLMhUucGF5bWVudHMudjEuQ2hlY2tvdXQiNAoWTGlzdFN0b3JlZENhcmRzUmVxdWVzdBIaCgpzZXNzaW9uX2lkGAEgASgJQga6SAPIAQEiogEKF0xpc3RTdG9yZWRDYXJkc1Jlc3BvbnNlEi0KDHN0b3JlZF9jYXJkcxgBIAMoCzIXLnBheW1lbnRzLnYxLlN0b3JlZENhcmQSHgoWc2VjdXJpdHlfY29kZV9yZXF1aXJlZBgCIAEoCBItCgZzYXZpbmcYAyABKAsyGC5wYXltZW50cy52MS5TYXZpbmdPZmZlckgAiAEBQgkKB19zYXZpbmciagoKU3RvcmVkQ2FyZBIZChFwYXltZW50X21ldGhvZF9pZBgBIAEoCRINCgVicmFuZBgCIAEoCRINCgVsYXN0NBgDIAEoCRIRCglleHBfbW9udGgYBCABKAUSEAoIZXhwX3llYXIYBSABKAUiUAoLU2F2aW5nT2ZmZXISGwoOYWdyZWVtZW50X3RleHQYASABKAlIAIgBARIRCglpc19zZXRfdXAYAiABKAhCEQoPX2FncmVlbWVudF90ZXh0IlUKFFVzZVN0b3JlZENhcmRSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBARIhChFwYXltZW50X21ldGhvZF9pZBgCIAEoCUIGukgDyAEBIlwKFVVzZVN0b3JlZENhcmRSZXNwb25zZRITCgt2YXVsdF90b2tlbhgBIAEoCRIuCgpleHBpcmVzX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJcChlTdGFydFdhbGxldFNlc3Npb25SZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBARIjCg52YWxpZGF0aW9uX3VybBgCIAEoCUILukgIyAEBcgMYrAIiNgoaU3RhcnRXYWxsZXRTZXNzaW9uUmVzcG9uc2USGAoQbWVyY2hhbnRfc2Vzc2lvbhgBIAEoCTKGBQoPQ2hlY2tvdXRTZXJ2aWNlElUKC0dldENoZWNrb3V0Eh8ucGF5bWVudHMudjEuR2V0Q2hlY2tvdXRSZXF1ZXN0GiAucGF5bWVudHMudjEuR2V0Q2hlY2tvdXRSZXNwb25zZSIDkAIBElYKDVN1Ym1pdFBheW1lbnQSIS5wYXltZW50cy52MS5TdWJtaXRQYXltZW50UmVxdWVzdBoiLnBheW1lbnRzLnYxLlN1Ym1pdFBheW1lbnRSZXNwb25zZRJNCgpPcGVuQWN0aW9uEh4ucGF5bWVudHMudjEuT3BlbkFjdGlvblJlcXVlc3QaHy5wYXltZW50cy52MS5PcGVuQWN0aW9uUmVzcG9uc2USUwoMQ2FuY2VsQWN0aW9uEiAucGF5bWVudHMudjEuQ2FuY2VsQWN0aW9uUmVxdWVzdBohLnBheW1lbnRzLnYxLkNhbmNlbEFjdGlvblJlc3BvbnNlEmEKD0xpc3RTdG9yZWRDYXJkcxIjLnBheW1lbnRzLnYxLkxpc3RTdG9yZWRDYXJkc1JlcXVlc3QaJC5wYXltZW50cy52MS5MaXN0U3RvcmVkQ2FyZHNSZXNwb25zZSIDkAIBElYKDVVzZVN0b3JlZENhcmQSIS5wYXltZW50cy52MS5Vc2VTdG9yZWRDYXJkUmVxdWVzdBoiLnBheW1lbnRzLnYxLlVzZVN0b3JlZENhcmRSZXNwb25zZRJlChJTdGFydFdhbGxldFNlc3Npb24SJi5wYXltZW50cy52MS5TdGFydFdhbGxldFNlc3Npb25SZXF1ZXN0GicucGF5bWVudHMudjEuU3RhcnRXYWxsZXRTZXNzaW9uUmVzcG9uc2ViBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_payments_v1_payment_session]);
+  fileDesc("ChpwYXltZW50cy92MS9jaGVja291dC5wcm90bxILcGF5bWVudHMudjEiMAoSR2V0Q2hlY2tvdXRSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBASI+ChNHZXRDaGVja291dFJlc3BvbnNlEicKCGNoZWNrb3V0GAEgASgLMhUucGF5bWVudHMudjEuQ2hlY2tvdXQirQIKFFN1Ym1pdFBheW1lbnRSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBARJ9Cgt2YXVsdF90b2tlbhgCIAEoCUJoukhlugFaChZ2YXVsdF90b2tlbi5jaGFyYWN0ZXJzEiVtdXN0IGJlIHZpc2libGUgQVNDSUkgY2hhcmFjdGVycyBvbmx5Ghl0aGlzLm1hdGNoZXMocideWyEtfl0rJCcpyAEBcgMY/wESKgoHYnJvd3NlchgDIAEoCzIULnBheW1lbnRzLnYxLkJyb3dzZXJIAIgBARI0CglzYXZlX2NhcmQYBCABKAsyHC5wYXltZW50cy52MS5TYXZlQ2FyZENvbnNlbnRIAYgBAUIKCghfYnJvd3NlckIMCgpfc2F2ZV9jYXJkIrgCCg9TYXZlQ2FyZENvbnNlbnQSlwEKCHRlbXBsYXRlGAEgASgJQoQBukiAAboBegoNdGVtcGxhdGUuZm9ybRI/bXVzdCBiZSAxIHRvIDEwMCBsZXR0ZXJzLCBkaWdpdHMsIHVuZGVyc2NvcmVzLCBkb3RzIGFuZCBoeXBoZW5zGih0aGlzLm1hdGNoZXMocideW0EtWmEtejAtOV8uLV17MSwxMDB9JCcpyAEBEooBCgZsb2NhbGUYAiABKAlCerpId7oBbQoLbG9jYWxlLmZvcm0SJG11c3QgYmUgYSBsYW5ndWFnZSB0YWcgc3VjaCBhcyBkZS1BVBo4dGhpcy5tYXRjaGVzKHInXltBLVphLXpdezEsOH0oLVtBLVphLXowLTldezEsOH0pezAsN30kJynIAQFyAhgjIkAKFVN1Ym1pdFBheW1lbnRSZXNwb25zZRInCghjaGVja291dBgBIAEoCzIVLnBheW1lbnRzLnYxLkNoZWNrb3V0It4CCgdCcm93c2VyEhQKDGphdmFfZW5hYmxlZBgBIAEoCBIeCgtjb2xvcl9kZXB0aBgCIAEoDUIJukgGKgQYMCgBEh8KDHNjcmVlbl93aWR0aBgDIAEoDUIJukgGKgQYv4Q9EiAKDXNjcmVlbl9oZWlnaHQYBCABKA1CCbpIBioEGL+EPRItChh0aW1lX3pvbmVfb2Zmc2V0X21pbnV0ZXMYBSABKBFCC7pICDoGGJANKI8NEooBCghsYW5ndWFnZRgGIAEoCUJ4ukh1ugFvCg1sYW5ndWFnZS5mb3JtEiRtdXN0IGJlIGEgbGFuZ3VhZ2UgdGFnIHN1Y2ggYXMgZGUtQVQaOHRoaXMubWF0Y2hlcyhyJ15bQS1aYS16XXsxLDh9KC1bQS1aYS16MC05XXsxLDh9KXswLDd9JCcpyAEBEh4KC3BsYWNlX3dpZHRoGAcgASgNQgm6SAYqBBi/hD0i1AQKCENoZWNrb3V0EhIKCnNlc3Npb25faWQYASABKAkSFAoMYW1vdW50X21pbm9yGAIgASgDEhAKCGN1cnJlbmN5GAMgASgJEhUKDW1lcmNoYW50X25hbWUYBCABKAkSMgoGc3RhdHVzGAUgASgOMiIucGF5bWVudHMudjEuUGF5bWVudFNlc3Npb24uU3RhdHVzEhIKCnByb2Nlc3NpbmcYBiABKAgSLgoKZXhwaXJlc19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMdmF1bHRfb3JpZ2luGAggASgJEioKB291dGNvbWUYCSABKAsyFC5wYXltZW50cy52MS5PdXRjb21lSACIAQESMQoLbmV4dF9hY3Rpb24YCiABKAsyFy5wYXltZW50cy52MS5OZXh0QWN0aW9uSAGIAQESHwoSZXhwaXJlc19pbl9zZWNvbmRzGAsgASgNSAKIAQESEwoLY2FyZF9icmFuZHMYDCADKAkSFAoMYmFua19tZXNzYWdlGA0gASgJEkgKD2V4cGlyZWRfYmVjYXVzZRgOIAEoDjIqLnBheW1lbnRzLnYxLlBheW1lbnRTZXNzaW9uLkV4cGlyZWRCZWNhdXNlSAOIAQESKwoHd2FsbGV0cxgPIAMoCzIaLnBheW1lbnRzLnYxLk9mZmVyZWRXYWxsZXRCCgoIX291dGNvbWVCDgoMX25leHRfYWN0aW9uQhUKE19leHBpcmVzX2luX3NlY29uZHNCEgoQX2V4cGlyZWRfYmVjYXVzZSLUAgoKTmV4dEFjdGlvbhIZChFhdXRoZW50aWNhdGlvbl9pZBgBIAEoCRIqCgRraW5kGAIgASgOMhwucGF5bWVudHMudjEuTmV4dEFjdGlvbi5LaW5kEjAKB2ZyYW1pbmcYAyABKA4yHy5wYXltZW50cy52MS5OZXh0QWN0aW9uLkZyYW1pbmcSDgoGb3BlbmVkGAQgASgIEhMKC3Nob3duX2NvdW50GAUgASgNEhoKEmV4cGlyZXNfaW5fc2Vjb25kcxgGIAEoDSJFCgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABIMCghSRURJUkVDVBABEgoKBk1FVEhPRBACEg0KCUNIQUxMRU5HRRADIkUKB0ZyYW1pbmcSFwoTRlJBTUlOR19VTlNQRUNJRklFRBAAEgkKBUZSQU1FEAESCgoGV0lORE9XEAISCgoGSElEREVOEAMiZgoHT3V0Y29tZRInCgdzdWNjZXNzGAEgASgLMhQucGF5bWVudHMudjEuU3VjY2Vzc0gAEicKB2RlY2xpbmUYAiABKAsyFC5wYXltZW50cy52MS5EZWNsaW5lSABCCQoHb3V0Y29tZSI2CgdTdWNjZXNzEhQKDGNhcHR1cmVkX3ZpYRgBIAEoCRIVCg1mYWlsb3Zlcl91c2VkGAIgASgIIh8KB0RlY2xpbmUSFAoMZGVjbGluZV9jb2RlGAEgASgJIoUBChFPcGVuQWN0aW9uUmVxdWVzdBIaCgpzZXNzaW9uX2lkGAEgASgJQga6SAPIAQESIQoRYXV0aGVudGljYXRpb25faWQYAiABKAlCBrpIA8gBARIjCglyZXR1cm5fdG8YAyABKAlCC7pICHIGGIAQiAEBSACIAQFCDAoKX3JldHVybl90byJLChJPcGVuQWN0aW9uUmVzcG9uc2USDgoGdGlja2V0GAEgASgJEhEKCWZyYW1lX3VybBgCIAEoCRISCgp3aW5kb3dfdXJsGAMgASgJIlQKE0NhbmNlbEFjdGlvblJlcXVlc3QSGgoKc2Vzc2lvbl9pZBgBIAEoCUIGukgDyAEBEiEKEWF1dGhlbnRpY2F0aW9uX2lkGAIgASgJQga6SAPIAQEiPwoUQ2FuY2VsQWN0aW9uUmVzcG9uc2USJwoIY2hlY2tvdXQYASABKAsyFS5wYXltZW50cy52MS5DaGVja291dCI0ChZMaXN0U3RvcmVkQ2FyZHNSZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBASKiAQoXTGlzdFN0b3JlZENhcmRzUmVzcG9uc2USLQoMc3RvcmVkX2NhcmRzGAEgAygLMhcucGF5bWVudHMudjEuU3RvcmVkQ2FyZBIeChZzZWN1cml0eV9jb2RlX3JlcXVpcmVkGAIgASgIEi0KBnNhdmluZxgDIAEoCzIYLnBheW1lbnRzLnYxLlNhdmluZ09mZmVySACIAQFCCQoHX3NhdmluZyJqCgpTdG9yZWRDYXJkEhkKEXBheW1lbnRfbWV0aG9kX2lkGAEgASgJEg0KBWJyYW5kGAIgASgJEg0KBWxhc3Q0GAMgASgJEhEKCWV4cF9tb250aBgEIAEoBRIQCghleHBfeWVhchgFIAEoBSJQCgtTYXZpbmdPZmZlchIbCg5hZ3JlZW1lbnRfdGV4dBgBIAEoCUgAiAEBEhEKCWlzX3NldF91cBgCIAEoCEIRCg9fYWdyZWVtZW50X3RleHQiVQoUVXNlU3RvcmVkQ2FyZFJlcXVlc3QSGgoKc2Vzc2lvbl9pZBgBIAEoCUIGukgDyAEBEiEKEXBheW1lbnRfbWV0aG9kX2lkGAIgASgJQga6SAPIAQEiXAoVVXNlU3RvcmVkQ2FyZFJlc3BvbnNlEhMKC3ZhdWx0X3Rva2VuGAEgASgJEi4KCmV4cGlyZXNfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIrUBCg1PZmZlcmVkV2FsbGV0EgwKBHR5cGUYASABKAkSEAoIbmV0d29ya3MYAiADKAkSFAoMY291bnRyeV9jb2RlGAMgASgJEiQKBWFwcGxlGAQgASgLMhUucGF5bWVudHMudjEuQXBwbGVQYXkSJgoGZ29vZ2xlGAUgASgLMhYucGF5bWVudHMudjEuR29vZ2xlUGF5Eg4KBmFtb3VudBgGIAEoCRIQCghjdXJyZW5jeRgHIAEoCSIbCghBcHBsZVBheRIPCgdiaW5kaW5nGAEgASgJIl8KCUdvb2dsZVBheRITCgttZXJjaGFudF9pZBgBIAEoCRISCgpwdWJsaWNfa2V5GAIgASgJEhQKDGF1dGhfbWV0aG9kcxgDIAMoCRITCgtlbnZpcm9ubWVudBgEIAEoCSJcChlTdGFydFdhbGxldFNlc3Npb25SZXF1ZXN0EhoKCnNlc3Npb25faWQYASABKAlCBrpIA8gBARIjCg52YWxpZGF0aW9uX3VybBgCIAEoCUILukgIyAEBcgMYrAIiNgoaU3RhcnRXYWxsZXRTZXNzaW9uUmVzcG9uc2USGAoQbWVyY2hhbnRfc2Vzc2lvbhgBIAEoCTKGBQoPQ2hlY2tvdXRTZXJ2aWNlElUKC0dldENoZWNrb3V0Eh8ucGF5bWVudHMudjEuR2V0Q2hlY2tvdXRSZXF1ZXN0GiAucGF5bWVudHMudjEuR2V0Q2hlY2tvdXRSZXNwb25zZSIDkAIBElYKDVN1Ym1pdFBheW1lbnQSIS5wYXltZW50cy52MS5TdWJtaXRQYXltZW50UmVxdWVzdBoiLnBheW1lbnRzLnYxLlN1Ym1pdFBheW1lbnRSZXNwb25zZRJNCgpPcGVuQWN0aW9uEh4ucGF5bWVudHMudjEuT3BlbkFjdGlvblJlcXVlc3QaHy5wYXltZW50cy52MS5PcGVuQWN0aW9uUmVzcG9uc2USUwoMQ2FuY2VsQWN0aW9uEiAucGF5bWVudHMudjEuQ2FuY2VsQWN0aW9uUmVxdWVzdBohLnBheW1lbnRzLnYxLkNhbmNlbEFjdGlvblJlc3BvbnNlEmEKD0xpc3RTdG9yZWRDYXJkcxIjLnBheW1lbnRzLnYxLkxpc3RTdG9yZWRDYXJkc1JlcXVlc3QaJC5wYXltZW50cy52MS5MaXN0U3RvcmVkQ2FyZHNSZXNwb25zZSIDkAIBElYKDVVzZVN0b3JlZENhcmQSIS5wYXltZW50cy52MS5Vc2VTdG9yZWRDYXJkUmVxdWVzdBoiLnBheW1lbnRzLnYxLlVzZVN0b3JlZENhcmRSZXNwb25zZRJlChJTdGFydFdhbGxldFNlc3Npb24SJi5wYXltZW50cy52MS5TdGFydFdhbGxldFNlc3Npb25SZXF1ZXN0GicucGF5bWVudHMudjEuU3RhcnRXYWxsZXRTZXNzaW9uUmVzcG9uc2ViBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_payments_v1_payment_session]);
 
 /**
  * @generated from message payments.v1.GetCheckoutRequest
@@ -537,211 +537,6 @@ export const CheckoutSchema: GenMessage<Checkout, {jsonType: CheckoutJson}> = /*
   messageDesc(file_payments_v1_checkout, 6);
 
 /**
- * A wallet that the customer can pay with, and what its sheet is opened with.
- *
- * @generated from message payments.v1.OfferedWallet
- */
-export type OfferedWallet = Message<"payments.v1.OfferedWallet"> & {
-  /**
-   * apple_pay or google_pay.
-   *
-   * @generated from field: string type = 1;
-   */
-  type: string;
-
-  /**
-   * Card networks that a gateway of the session takes from the wallet, as in card_brands.
-   *
-   * @generated from field: repeated string networks = 2;
-   */
-  networks: string[];
-
-  /**
-   * Where the merchant is: ISO 3166, two letters.
-   *
-   * @generated from field: string country_code = 3;
-   */
-  countryCode: string;
-
-  /**
-   * Present for apple_pay.
-   *
-   * @generated from field: payments.v1.ApplePay apple = 4;
-   */
-  apple?: ApplePay | undefined;
-
-  /**
-   * Present for google_pay.
-   *
-   * @generated from field: payments.v1.GooglePay google = 5;
-   */
-  google?: GooglePay | undefined;
-
-  /**
-   * The session's amount as the sheets take it, such as 49.00.
-   *
-   * @generated from field: string amount = 6;
-   */
-  amount: string;
-};
-
-/**
- * A wallet that the customer can pay with, and what its sheet is opened with.
- *
- * @generated from message payments.v1.OfferedWallet
- */
-export type OfferedWalletJson = {
-  /**
-   * apple_pay or google_pay.
-   *
-   * @generated from field: string type = 1;
-   */
-  type?: string;
-
-  /**
-   * Card networks that a gateway of the session takes from the wallet, as in card_brands.
-   *
-   * @generated from field: repeated string networks = 2;
-   */
-  networks?: string[];
-
-  /**
-   * Where the merchant is: ISO 3166, two letters.
-   *
-   * @generated from field: string country_code = 3;
-   */
-  countryCode?: string;
-
-  /**
-   * Present for apple_pay.
-   *
-   * @generated from field: payments.v1.ApplePay apple = 4;
-   */
-  apple?: ApplePayJson;
-
-  /**
-   * Present for google_pay.
-   *
-   * @generated from field: payments.v1.GooglePay google = 5;
-   */
-  google?: GooglePayJson;
-
-  /**
-   * The session's amount as the sheets take it, such as 49.00.
-   *
-   * @generated from field: string amount = 6;
-   */
-  amount?: string;
-};
-
-/**
- * Describes the message payments.v1.OfferedWallet.
- * Use `create(OfferedWalletSchema)` to create a new message.
- */
-export const OfferedWalletSchema: GenMessage<OfferedWallet, {jsonType: OfferedWalletJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 7);
-
-/**
- * @generated from message payments.v1.ApplePay
- */
-export type ApplePay = Message<"payments.v1.ApplePay"> & {
-  /**
-   * In base64: the applicationData of the request, by which the token is bound to order and amount.
-   *
-   * @generated from field: string binding = 1;
-   */
-  binding: string;
-};
-
-/**
- * @generated from message payments.v1.ApplePay
- */
-export type ApplePayJson = {
-  /**
-   * In base64: the applicationData of the request, by which the token is bound to order and amount.
-   *
-   * @generated from field: string binding = 1;
-   */
-  binding?: string;
-};
-
-/**
- * Describes the message payments.v1.ApplePay.
- * Use `create(ApplePaySchema)` to create a new message.
- */
-export const ApplePaySchema: GenMessage<ApplePay, {jsonType: ApplePayJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 8);
-
-/**
- * @generated from message payments.v1.GooglePay
- */
-export type GooglePay = Message<"payments.v1.GooglePay"> & {
-  /**
-   * @generated from field: string merchant_id = 1;
-   */
-  merchantId: string;
-
-  /**
-   * The merchant's key, by which the wallet encrypts: an uncompressed point in base64.
-   *
-   * @generated from field: string public_key = 2;
-   */
-  publicKey: string;
-
-  /**
-   * CRYPTOGRAM_3DS, and PAN_ONLY where the payment can be authenticated.
-   *
-   * @generated from field: repeated string auth_methods = 3;
-   */
-  authMethods: string[];
-
-  /**
-   * TEST or PRODUCTION.
-   *
-   * @generated from field: string environment = 4;
-   */
-  environment: string;
-};
-
-/**
- * @generated from message payments.v1.GooglePay
- */
-export type GooglePayJson = {
-  /**
-   * @generated from field: string merchant_id = 1;
-   */
-  merchantId?: string;
-
-  /**
-   * The merchant's key, by which the wallet encrypts: an uncompressed point in base64.
-   *
-   * @generated from field: string public_key = 2;
-   */
-  publicKey?: string;
-
-  /**
-   * CRYPTOGRAM_3DS, and PAN_ONLY where the payment can be authenticated.
-   *
-   * @generated from field: repeated string auth_methods = 3;
-   */
-  authMethods?: string[];
-
-  /**
-   * TEST or PRODUCTION.
-   *
-   * @generated from field: string environment = 4;
-   */
-  environment?: string;
-};
-
-/**
- * Describes the message payments.v1.GooglePay.
- * Use `create(GooglePaySchema)` to create a new message.
- */
-export const GooglePaySchema: GenMessage<GooglePay, {jsonType: GooglePayJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 9);
-
-/**
  * One step of customer authentication (3-D Secure) that a page shows.
  *
  * @generated from message payments.v1.NextAction
@@ -834,7 +629,7 @@ export type NextActionJson = {
  * Use `create(NextActionSchema)` to create a new message.
  */
 export const NextActionSchema: GenMessage<NextAction, {jsonType: NextActionJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 10);
+  messageDesc(file_payments_v1_checkout, 7);
 
 /**
  * @generated from enum payments.v1.NextAction.Kind
@@ -881,7 +676,7 @@ export type NextAction_KindJson = "KIND_UNSPECIFIED" | "REDIRECT" | "METHOD" | "
  * Describes the enum payments.v1.NextAction.Kind.
  */
 export const NextAction_KindSchema: GenEnum<NextAction_Kind, NextAction_KindJson> = /*@__PURE__*/
-  enumDesc(file_payments_v1_checkout, 10, 0);
+  enumDesc(file_payments_v1_checkout, 7, 0);
 
 /**
  * @generated from enum payments.v1.NextAction.Framing
@@ -928,7 +723,7 @@ export type NextAction_FramingJson = "FRAMING_UNSPECIFIED" | "FRAME" | "WINDOW" 
  * Describes the enum payments.v1.NextAction.Framing.
  */
 export const NextAction_FramingSchema: GenEnum<NextAction_Framing, NextAction_FramingJson> = /*@__PURE__*/
-  enumDesc(file_payments_v1_checkout, 10, 1);
+  enumDesc(file_payments_v1_checkout, 7, 1);
 
 /**
  * @generated from message payments.v1.Outcome
@@ -972,7 +767,7 @@ export type OutcomeJson = {
  * Use `create(OutcomeSchema)` to create a new message.
  */
 export const OutcomeSchema: GenMessage<Outcome, {jsonType: OutcomeJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 11);
+  messageDesc(file_payments_v1_checkout, 8);
 
 /**
  * @generated from message payments.v1.Success
@@ -1013,7 +808,7 @@ export type SuccessJson = {
  * Use `create(SuccessSchema)` to create a new message.
  */
 export const SuccessSchema: GenMessage<Success, {jsonType: SuccessJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 12);
+  messageDesc(file_payments_v1_checkout, 9);
 
 /**
  * @generated from message payments.v1.Decline
@@ -1044,7 +839,7 @@ export type DeclineJson = {
  * Use `create(DeclineSchema)` to create a new message.
  */
 export const DeclineSchema: GenMessage<Decline, {jsonType: DeclineJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 13);
+  messageDesc(file_payments_v1_checkout, 10);
 
 /**
  * @generated from message payments.v1.OpenActionRequest
@@ -1099,7 +894,7 @@ export type OpenActionRequestJson = {
  * Use `create(OpenActionRequestSchema)` to create a new message.
  */
 export const OpenActionRequestSchema: GenMessage<OpenActionRequest, {jsonType: OpenActionRequestJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 14);
+  messageDesc(file_payments_v1_checkout, 11);
 
 /**
  * @generated from message payments.v1.OpenActionResponse
@@ -1158,7 +953,7 @@ export type OpenActionResponseJson = {
  * Use `create(OpenActionResponseSchema)` to create a new message.
  */
 export const OpenActionResponseSchema: GenMessage<OpenActionResponse, {jsonType: OpenActionResponseJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 15);
+  messageDesc(file_payments_v1_checkout, 12);
 
 /**
  * @generated from message payments.v1.CancelActionRequest
@@ -1199,7 +994,7 @@ export type CancelActionRequestJson = {
  * Use `create(CancelActionRequestSchema)` to create a new message.
  */
 export const CancelActionRequestSchema: GenMessage<CancelActionRequest, {jsonType: CancelActionRequestJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 16);
+  messageDesc(file_payments_v1_checkout, 13);
 
 /**
  * @generated from message payments.v1.CancelActionResponse
@@ -1226,7 +1021,7 @@ export type CancelActionResponseJson = {
  * Use `create(CancelActionResponseSchema)` to create a new message.
  */
 export const CancelActionResponseSchema: GenMessage<CancelActionResponse, {jsonType: CancelActionResponseJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 17);
+  messageDesc(file_payments_v1_checkout, 14);
 
 /**
  * @generated from message payments.v1.ListStoredCardsRequest
@@ -1253,7 +1048,7 @@ export type ListStoredCardsRequestJson = {
  * Use `create(ListStoredCardsRequestSchema)` to create a new message.
  */
 export const ListStoredCardsRequestSchema: GenMessage<ListStoredCardsRequest, {jsonType: ListStoredCardsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 18);
+  messageDesc(file_payments_v1_checkout, 15);
 
 /**
  * @generated from message payments.v1.ListStoredCardsResponse
@@ -1308,7 +1103,7 @@ export type ListStoredCardsResponseJson = {
  * Use `create(ListStoredCardsResponseSchema)` to create a new message.
  */
 export const ListStoredCardsResponseSchema: GenMessage<ListStoredCardsResponse, {jsonType: ListStoredCardsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 19);
+  messageDesc(file_payments_v1_checkout, 16);
 
 /**
  * A stored card as its customer may see it.
@@ -1383,7 +1178,7 @@ export type StoredCardJson = {
  * Use `create(StoredCardSchema)` to create a new message.
  */
 export const StoredCardSchema: GenMessage<StoredCard, {jsonType: StoredCardJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 20);
+  messageDesc(file_payments_v1_checkout, 17);
 
 /**
  * What the widget shows about storing the card.
@@ -1432,7 +1227,7 @@ export type SavingOfferJson = {
  * Use `create(SavingOfferSchema)` to create a new message.
  */
 export const SavingOfferSchema: GenMessage<SavingOffer, {jsonType: SavingOfferJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 21);
+  messageDesc(file_payments_v1_checkout, 18);
 
 /**
  * @generated from message payments.v1.UseStoredCardRequest
@@ -1473,7 +1268,7 @@ export type UseStoredCardRequestJson = {
  * Use `create(UseStoredCardRequestSchema)` to create a new message.
  */
 export const UseStoredCardRequestSchema: GenMessage<UseStoredCardRequest, {jsonType: UseStoredCardRequestJson}> = /*@__PURE__*/
-  messageDesc(file_payments_v1_checkout, 22);
+  messageDesc(file_payments_v1_checkout, 19);
 
 /**
  * @generated from message payments.v1.UseStoredCardResponse
@@ -1518,6 +1313,225 @@ export type UseStoredCardResponseJson = {
  * Use `create(UseStoredCardResponseSchema)` to create a new message.
  */
 export const UseStoredCardResponseSchema: GenMessage<UseStoredCardResponse, {jsonType: UseStoredCardResponseJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_checkout, 20);
+
+/**
+ * A wallet that the customer can pay with, and what its sheet is opened with.
+ *
+ * @generated from message payments.v1.OfferedWallet
+ */
+export type OfferedWallet = Message<"payments.v1.OfferedWallet"> & {
+  /**
+   * apple_pay or google_pay.
+   *
+   * @generated from field: string type = 1;
+   */
+  type: string;
+
+  /**
+   * Card networks that a gateway of the session takes from the wallet, as in card_brands.
+   *
+   * @generated from field: repeated string networks = 2;
+   */
+  networks: string[];
+
+  /**
+   * Where the merchant is: ISO 3166, two letters.
+   *
+   * @generated from field: string country_code = 3;
+   */
+  countryCode: string;
+
+  /**
+   * Present for apple_pay.
+   *
+   * @generated from field: payments.v1.ApplePay apple = 4;
+   */
+  apple?: ApplePay | undefined;
+
+  /**
+   * Present for google_pay.
+   *
+   * @generated from field: payments.v1.GooglePay google = 5;
+   */
+  google?: GooglePay | undefined;
+
+  /**
+   * The session's amount as the sheets take it, such as 49.00.
+   *
+   * @generated from field: string amount = 6;
+   */
+  amount: string;
+
+  /**
+   * The session's.
+   *
+   * @generated from field: string currency = 7;
+   */
+  currency: string;
+};
+
+/**
+ * A wallet that the customer can pay with, and what its sheet is opened with.
+ *
+ * @generated from message payments.v1.OfferedWallet
+ */
+export type OfferedWalletJson = {
+  /**
+   * apple_pay or google_pay.
+   *
+   * @generated from field: string type = 1;
+   */
+  type?: string;
+
+  /**
+   * Card networks that a gateway of the session takes from the wallet, as in card_brands.
+   *
+   * @generated from field: repeated string networks = 2;
+   */
+  networks?: string[];
+
+  /**
+   * Where the merchant is: ISO 3166, two letters.
+   *
+   * @generated from field: string country_code = 3;
+   */
+  countryCode?: string;
+
+  /**
+   * Present for apple_pay.
+   *
+   * @generated from field: payments.v1.ApplePay apple = 4;
+   */
+  apple?: ApplePayJson;
+
+  /**
+   * Present for google_pay.
+   *
+   * @generated from field: payments.v1.GooglePay google = 5;
+   */
+  google?: GooglePayJson;
+
+  /**
+   * The session's amount as the sheets take it, such as 49.00.
+   *
+   * @generated from field: string amount = 6;
+   */
+  amount?: string;
+
+  /**
+   * The session's.
+   *
+   * @generated from field: string currency = 7;
+   */
+  currency?: string;
+};
+
+/**
+ * Describes the message payments.v1.OfferedWallet.
+ * Use `create(OfferedWalletSchema)` to create a new message.
+ */
+export const OfferedWalletSchema: GenMessage<OfferedWallet, {jsonType: OfferedWalletJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_checkout, 21);
+
+/**
+ * @generated from message payments.v1.ApplePay
+ */
+export type ApplePay = Message<"payments.v1.ApplePay"> & {
+  /**
+   * In base64: the applicationData of the request, by which the token is bound to order and amount.
+   *
+   * @generated from field: string binding = 1;
+   */
+  binding: string;
+};
+
+/**
+ * @generated from message payments.v1.ApplePay
+ */
+export type ApplePayJson = {
+  /**
+   * In base64: the applicationData of the request, by which the token is bound to order and amount.
+   *
+   * @generated from field: string binding = 1;
+   */
+  binding?: string;
+};
+
+/**
+ * Describes the message payments.v1.ApplePay.
+ * Use `create(ApplePaySchema)` to create a new message.
+ */
+export const ApplePaySchema: GenMessage<ApplePay, {jsonType: ApplePayJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_checkout, 22);
+
+/**
+ * @generated from message payments.v1.GooglePay
+ */
+export type GooglePay = Message<"payments.v1.GooglePay"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * The merchant's key, by which the wallet encrypts: an uncompressed point in base64.
+   *
+   * @generated from field: string public_key = 2;
+   */
+  publicKey: string;
+
+  /**
+   * CRYPTOGRAM_3DS, and PAN_ONLY where the payment can be authenticated.
+   *
+   * @generated from field: repeated string auth_methods = 3;
+   */
+  authMethods: string[];
+
+  /**
+   * TEST or PRODUCTION.
+   *
+   * @generated from field: string environment = 4;
+   */
+  environment: string;
+};
+
+/**
+ * @generated from message payments.v1.GooglePay
+ */
+export type GooglePayJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * The merchant's key, by which the wallet encrypts: an uncompressed point in base64.
+   *
+   * @generated from field: string public_key = 2;
+   */
+  publicKey?: string;
+
+  /**
+   * CRYPTOGRAM_3DS, and PAN_ONLY where the payment can be authenticated.
+   *
+   * @generated from field: repeated string auth_methods = 3;
+   */
+  authMethods?: string[];
+
+  /**
+   * TEST or PRODUCTION.
+   *
+   * @generated from field: string environment = 4;
+   */
+  environment?: string;
+};
+
+/**
+ * Describes the message payments.v1.GooglePay.
+ * Use `create(GooglePaySchema)` to create a new message.
+ */
+export const GooglePaySchema: GenMessage<GooglePay, {jsonType: GooglePayJson}> = /*@__PURE__*/
   messageDesc(file_payments_v1_checkout, 23);
 
 /**

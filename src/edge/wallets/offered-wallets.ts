@@ -40,7 +40,7 @@ export async function offeredWallets(
   const taken = await findTaken(core, session);
   return inUse.flatMap((type) => {
     const networks = taken.networksOf(type);
-    const offered = { type, networks, countryCode, amount };
+    const offered = { type, networks, countryCode, amount, currency: session.currency };
     if (networks.length === 0) return [];
     if (type === "google_pay") {
       const authMethods = taken.googleMethods;

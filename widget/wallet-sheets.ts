@@ -1,0 +1,228 @@
+/** The sheets of Apple Pay and Google Pay, and the buttons that open them, in the same terms. */
+
+/** A wallet that the service offers for a session, as GetCheckout returns it. */
+export type Offer = {
+  readonly type: string;
+  readonly networks: readonly string[];
+  readonly countryCode: string;
+  readonly amount: string;
+  readonly currency: string;
+  readonly apple?: { readonly binding: string } | undefined;
+  readonly google?:
+    | {
+        readonly merchantId: string;
+        readonly publicKey: string;
+        readonly authMethods: readonly string[];
+        readonly environment: string;
+      }
+    | undefined;
+};
+
+/** What every sheet shows. */
+export type Shown = { readonly offer: Offer; readonly merchantName: string };
+
+/** An open sheet. */
+export type Sheet = {
+  /** The wallet's token as text; rejects with a WidgetError, `wallet_cancelled` where the customer has closed the sheet. */
+  readonly token: Promise<string>;
+  /** Closes it: as paid, as refused, or without a word where the outcome is not known. */
+  close(end: "paid" | "refused" | "unknown"): void;
+};
+
+/** Asks the service for the session that Apple's sheet needs. */
+export type StartSession = (validationUrl: string) => Promise<unknown>;
+
+export type Wallet = {
+  /** Resolves if this browser can pay with it. */
+  isReady(shown: Shown): Promise<boolean>;
+  button(shown: Shown, look: { readonly root: Node; readonly locale: string; readonly press: () => void }): HTMLElement;
+  /** Called inside the press, or the browser refuses. */
+  open(shown: Shown, start: StartSession): Sheet;
+};
+
+type AppleSheet = {
+  onvalidatemerchant: (event: { readonly validationURL: string }) => void;
+  onpaymentauthorized: (event: { readonly payment: { readonly token: { readonly paymentData: unknown } } }) => void;
+  oncancel: () => void;
+  begin(): void;
+  abort(): void;
+  completeMerchantValidation(session: unknown): void;
+  completePayment(result: { readonly status: number }): void;
+};
+type GoogleClient = {
+  isReadyToPay(request: object): Promise<{ readonly result: boolean }>;
+  createButton(options: object): HTMLElement;
+  loadPaymentData(
+    request: object,
+  ): Promise<{ readonly paymentMethodData: { readonly tokenizationData: { readonly token: string } } }>;
+};
+declare const ApplePaySession: {
+  new (version: number, request: object): AppleSheet;
+  canMakePayments(): boolean;
+  readonly STATUS_SUCCESS: number;
+  readonly STATUS_FAILURE: number;
+};
+declare const google: { readonly payments: { readonly api: { PaymentsClient: new (options: object) => GoogleClient } } };
+
+const failed = (code: string, message: string) => ({ code, message });
+const cancelled = failed("wallet_cancelled", "The customer has closed the sheet.");
+const unavailable = failed("wallet_unavailable", "The wallet cannot be used at the moment.");
+
+/** https://developer.apple.com/documentation/applepayontheweb/applepaysession (2026); version 3 is in Safari 11.1. */
+const apple: Wallet = {
+  async isReady() {
+    try {
+      return ApplePaySession.canMakePayments();
+    } catch {
+      // No Safari, or a page that is not secure.
+      return false;
+    }
+  },
+  button(_shown, { press }) {
+    const button = document.createElement("button");
+    button.className = "apple-pay";
+    button.ariaLabel = "Apple Pay";
+    button.onclick = press;
+    return button;
+  },
+  open({ offer, merchantName }, start) {
+    const sheet = new ApplePaySession(3, {
+      countryCode: offer.countryCode,
+      currencyCode: offer.currency,
+      supportedNetworks: offer.networks.map((network) => (network === "mastercard" ? "masterCard" : network)),
+      merchantCapabilities: ["supports3DS"],
+      total: { label: merchantName, amount: offer.amount, type: "final" },
+      applicationData: offer.apple!.binding,
+    });
+    let isAuthorized = false;
+    let isOpen = true;
+    const token = new Promise<string>((resolve, reject) => {
+      sheet.onvalidatemerchant = ({ validationURL }) => {
+        start(validationURL)
+          .then((session) => sheet.completeMerchantValidation(session))
+          .catch(() => {
+            close("unknown");
+            reject(unavailable);
+          });
+      };
+      sheet.onpaymentauthorized = ({ payment }) => {
+        isAuthorized = true;
+        resolve(JSON.stringify(payment.token.paymentData));
+      };
+      sheet.oncancel = () => {
+        isOpen = false;
+        reject(cancelled);
+      };
+    });
+    const close = (end: "paid" | "refused" | "unknown") => {
+      if (!isOpen) return;
+      isOpen = false;
+      if (!isAuthorized || end === "unknown") return sheet.abort();
+      const { STATUS_SUCCESS, STATUS_FAILURE } = ApplePaySession;
+      sheet.completePayment({ status: end === "paid" ? STATUS_SUCCESS : STATUS_FAILURE });
+    };
+    sheet.begin();
+    return { token, close };
+  },
+};
+
+// A constant: no option and no answer names another script.
+const googleScript = "https://pay.google.com/gp/p/js/pay.js";
+// The row waits for it, so that no button moves another.
+const scriptWithinMs = 3_000;
+const readyWithinMs = 1_500;
+
+let loading: Promise<void> | undefined;
+
+/** Loads Google's script, unless the page has it. */
+function loadGoogle(): Promise<void> {
+  loading ??= within(
+    scriptWithinMs,
+    new Promise<void>((resolve, reject) => {
+      if ("google" in globalThis && google.payments?.api) return resolve();
+      const script = document.createElement("script");
+      script.src = googleScript;
+      script.async = true;
+      script.onload = () => resolve();
+      script.onerror = () => reject(new Error("it did not load; the page's Content-Security-Policy may block it"));
+      document.head.append(script);
+    }),
+  );
+  return loading;
+}
+
+function within<Value>(limitMs: number, promise: Promise<Value>): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error("it took too long")), limitMs);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+const clients = new Map<string, GoogleClient>();
+
+function clientOf(environment: string): GoogleClient {
+  const client = clients.get(environment) ?? new google.payments.api.PaymentsClient({ environment });
+  clients.set(environment, client);
+  return client;
+}
+
+/** https://developers.google.com/pay/api/web/reference/request-objects (2026). */
+function requestOf({ offer }: Shown, tokenization?: object): object {
+  const parameters = {
+    allowedAuthMethods: offer.google!.authMethods,
+    allowedCardNetworks: offer.networks.map((network) => network.toUpperCase()),
+  };
+  const method = { type: "CARD", parameters, ...(tokenization && { tokenizationSpecification: tokenization }) };
+  return { apiVersion: 2, apiVersionMinor: 0, allowedPaymentMethods: [method] };
+}
+
+const googlePay: Wallet = {
+  async isReady(shown) {
+    try {
+      await loadGoogle();
+      return (await within(readyWithinMs, clientOf(shown.offer.google!.environment).isReadyToPay(requestOf(shown))))
+        .result;
+    } catch (error) {
+      loading = undefined;
+      console.warn(`Switchyard: Google Pay is left out: ${error}`);
+      return false;
+    }
+  },
+  button(shown, { root, locale, press }) {
+    const button = clientOf(shown.offer.google!.environment).createButton({
+      ...requestOf(shown),
+      buttonRootNode: root,
+      buttonSizeMode: "fill",
+      buttonType: "plain",
+      buttonLocale: locale.split("-")[0],
+      onClick: press,
+    });
+    return button;
+  },
+  open(shown) {
+    const { offer, merchantName } = shown;
+    const { environment, merchantId, publicKey } = offer.google!;
+    const request = {
+      ...requestOf(shown, { type: "DIRECT", parameters: { protocolVersion: "ECv2", publicKey } }),
+      merchantInfo: { merchantId, merchantName },
+      transactionInfo: {
+        totalPriceStatus: "FINAL",
+        totalPrice: offer.amount,
+        currencyCode: offer.currency,
+        countryCode: offer.countryCode,
+      },
+    };
+    const token = clientOf(environment)
+      .loadPaymentData(request)
+      .then(
+        ({ paymentMethodData }) => paymentMethodData.tokenizationData.token,
+        ({ statusCode }: { readonly statusCode?: string }) => {
+          throw statusCode === "CANCELED" ? cancelled : unavailable;
+        },
+      );
+    // It closes by itself.
+    return { token, close() {} };
+  },
+};
+
+export const wallets: Readonly<Record<string, Wallet>> = { apple_pay: apple, google_pay: googlePay };

@@ -1,0 +1,29 @@
+/** The style sheet of the part with wallets, on top of the form's. */
+
+/** The style sheet; the bundle holds it minified. */
+export const walletsStyle = `
+.wallets { display: flex; flex-direction: column; justify-content: space-between; padding-bottom: 16px; }
+.wallets:has(~ .pay:is([aria-busy="true"], :disabled)) { opacity: .5; pointer-events: none; }
+.row { display: grid; grid-auto-flow: column; grid-auto-columns: minmax(0, 1fr); gap: 8px; height: 48px; }
+.row button { width: 100%; height: 48px; }
+.apple-pay {
+  -webkit-appearance: -apple-pay-button;
+  -apple-pay-button-style: black;
+  padding: 0;
+  border: 0;
+  border-radius: var(--radius, 8px);
+  cursor: pointer;
+}
+.apple-pay:focus-visible { outline: 2px solid var(--primary); outline-offset: 2px; }
+:host([data-theme="dark"]) .apple-pay { -apple-pay-button-style: white; }
+/* Where no browser draws the button there is an emulator. */
+@supports not (-webkit-appearance: -apple-pay-button) {
+  .apple-pay { background: #000; color: #fff; font: 500 18px/1 system-ui, sans-serif; }
+  .apple-pay::before { content: "Apple Pay"; }
+  :host([data-theme="dark"]) .apple-pay { background: #fff; color: #000; }
+  @media (prefers-color-scheme: dark) { :host([data-theme="auto"]) .apple-pay { background: #fff; color: #000; } }
+}
+.wallets p { align-items: center; margin: 0; color: var(--muted); white-space: nowrap; }
+.row + p::before, .row + p::after { content: ""; flex: 1; border-top: 1px solid; opacity: .4; }
+.wallets > p:only-child { margin-top: auto; color: inherit; font-weight: 600; }
+`;

@@ -1,0 +1,181 @@
+/**
+ * The buttons of Apple Pay and Google Pay above the card form. A part of its own, for sessions whose merchant has a wallet. The
+ * encrypted token goes to the vault by the card frame; the page passes it on unread.
+ */
+
+import type { CardAnswer, CheckoutView } from "./answers.ts";
+import type { CheckoutResult } from "./checkout.ts";
+import type { Form } from "./form.ts";
+import type { CheckedSession } from "./options.ts";
+import type { CardFrame } from "./vault-sdk/sdk.ts";
+import { type Offer, type Sheet, type Shown, wallets } from "./wallet-sheets.ts";
+import { walletsStyle } from "./wallets-style.ts";
+import { loadWalletsTexts } from "./wallets-texts.ts";
+
+/** Turns what a wallet gives into the vault's token, in place of the card form. */
+export type WalletPress = (
+  frame: Pick<CardFrame, "sendWallet">,
+  payment: { readonly session: CheckedSession },
+) => Promise<CardAnswer>;
+
+/** The buttons of one widget, from its mount on. */
+export type WalletButtons = {
+  /** Shows what the service offers for a session, if the frame's vault takes wallets. */
+  show(view: CheckoutView, frame: Pick<CardFrame, "sendWallet">): void;
+};
+
+type Parts = {
+  readonly form: Form;
+  /** The page's choice, in its order. */
+  readonly names: readonly string[];
+  readonly locale: string;
+  readonly apiBase: string;
+  readonly pay: (press: WalletPress) => Promise<CheckoutResult>;
+};
+
+// Without names: it is the first load that calls.
+type Given = [Form, readonly string[], locale: string, apiBase: string, Parts["pay"]];
+
+// As long as the service lets a submission wait.
+const outcomeWithinMs = 20_000;
+// Apple's answer may take the service 5 s.
+const startWithinMs = 8_000;
+
+export function openWallets(...[form, names, locale, apiBase, pay]: Given): WalletButtons {
+  return new Buttons({ form, names, locale, apiBase, pay });
+}
+
+class Buttons implements WalletButtons {
+  readonly #parts: Parts;
+  readonly #texts;
+  /** What the service offers now. */
+  #shown: readonly Shown[] = [];
+  #drawn = "";
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#texts = loadWalletsTexts(parts.locale);
+    parts.form.addStyle(walletsStyle);
+  }
+
+  show(view: CheckoutView, { sendWallet }: Pick<CardFrame, "sendWallet">): void {
+    const { wallets: offers = [], merchantName, leftMs } = view;
+    // The buttons of a session that has ended become those of the next one.
+    if (leftMs === undefined) return;
+    this.#shown = this.#parts.names.flatMap((name) => {
+      const offer = sendWallet ? offers.find(({ type }) => type === name) : undefined;
+      return offer ? [{ offer, merchantName }] : [];
+    });
+    const drawn = JSON.stringify(this.#shown.map(({ offer }) => [offer.type, offer.google?.environment]));
+    if (drawn === this.#drawn) return;
+    this.#drawn = drawn;
+    void this.#draw(this.#shown);
+  }
+
+  /** Draws the buttons at once, so that none moves another. */
+  async #draw(shown: readonly Shown[]): Promise<void> {
+    const { form, locale } = this.#parts;
+    const place = form.wallets;
+    const root = place.getRootNode();
+    const line = document.createElement("p");
+    place.replaceChildren(line);
+    const [[or, heading], ...ready] = await Promise.all([
+      this.#texts,
+      ...shown.map((one) => wallets[one.offer.type]!.isReady(one)),
+    ]);
+    if (!line.isConnected) return;
+    const drawn = shown.filter((_, index) => ready[index]);
+    line.textContent = drawn.length > 0 ? or : heading;
+    if (drawn.length === 0) return;
+    const row = document.createElement("div");
+    row.className = "row";
+    for (const one of drawn) {
+      const { type } = one.offer;
+      const slot = document.createElement("span");
+      slot.append(wallets[type]!.button(one, { root, locale, press: () => this.#press(type, slot) }));
+      row.append(slot);
+    }
+    line.before(row);
+  }
+
+  #find(type: string): Shown | undefined {
+    return this.#shown.find(({ offer }) => offer.type === type);
+  }
+
+  #press(type: string, slot: HTMLElement): void {
+    const { form, pay } = this.#parts;
+    const shown = this.#find(type);
+    const button = form.wallets.parentNode!.querySelector<HTMLButtonElement>(".pay")!;
+    // As the pay button, which keeps the focus while it cannot be pressed.
+    if (!shown || button.ariaBusy === "true" || button.disabled) return;
+    let open!: (session: CheckedSession) => void;
+    const opened = new Promise<CheckedSession>((resolve) => (open = resolve));
+    // Before anything else: a browser opens a sheet only inside the press.
+    const sheet = wallets[type]!.open(shown, async (validationUrl) => this.#start(await opened, validationUrl));
+    sheet.token.catch(() => {});
+    let isUsed = false;
+    const paying = pay(async (frame, { session }) => {
+      open(session);
+      if (isUsed) return refused({ code: "wallet_token_used", message: "The wallet's token was used before." });
+      isUsed = true;
+      try {
+        const token = await sheet.token;
+        // After a decline the page gives another session: it has to be of the same order and amount.
+        if (!isSame(this.#find(type)?.offer, shown.offer)) return refused(otherOrder);
+        const card = await frame.sendWallet!(session.vault.sdkAuthorization, type, token);
+        return { kind: "token", token: card.token };
+      } catch (error) {
+        const { code = "wallet_unavailable", message = "The vault did not take the wallet's token." } = Object(error);
+        return refused({ code, message });
+      }
+    });
+    void this.#end(paying, sheet, slot);
+  }
+
+  /** Closes the sheet with the outcome, or without one if that takes long. */
+  async #end(paying: Promise<CheckoutResult>, sheet: Sheet, slot: HTMLElement): Promise<void> {
+    const late = sheet.token.then(
+      () => new Promise<undefined>((resolve) => setTimeout(resolve, outcomeWithinMs)),
+      () => paying,
+    );
+    const result = await Promise.race([paying, late]);
+    const isPaid = result?.kind === "succeeded";
+    const isRefused = result?.kind === "declined" || result?.kind === "failed";
+    sheet.close(isPaid ? "paid" : isRefused ? "refused" : "unknown");
+    const ended = await paying;
+    if (ended.kind !== "failed") return;
+    if (/^(wallet_(?!cancelled)|test_card)/.test(ended.error.code)) {
+      const [, , text] = await this.#texts;
+      this.#parts.form.say({ kind: "error", text });
+    }
+    slot.querySelector("button")?.focus();
+  }
+
+  async #start({ sessionId, clientSecret }: CheckedSession, validationUrl: string): Promise<unknown> {
+    const answer = await fetch(`${this.#parts.apiBase}/payments.v1.CheckoutService/StartWalletSession`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${clientSecret}`,
+        "content-type": "application/json",
+        "connect-protocol-version": "1",
+      },
+      body: JSON.stringify({ sessionId, validationUrl }),
+      signal: AbortSignal.timeout(startWithinMs),
+    });
+    const { merchantSession } = await answer.json();
+    return JSON.parse(merchantSession);
+  }
+}
+
+const otherOrder = {
+  code: "session_unavailable",
+  message: "getSession() returned a session of another order or amount than the sheet's.",
+};
+
+function isSame(now: Offer | undefined, then: Offer): boolean {
+  return now?.amount === then.amount && now.apple?.binding === then.apple?.binding;
+}
+
+function refused(error: { readonly code: string; readonly message: string }): CardAnswer {
+  return { kind: "refused", error };
+}
