@@ -29,6 +29,7 @@ import { SavedCards } from "./saved-cards.ts";
 import { stripeRoutes } from "./stripe/emulator.ts";
 import { Tasks } from "./tasks.ts";
 import { Directory, threeDSecureRoutes } from "./three-d-secure.ts";
+import { Wallets, walletRoutes } from "./wallets/wallet-routes.ts";
 
 export type Acquirer = { readonly server: Server; close(): Promise<void> };
 
@@ -72,6 +73,7 @@ export function createAcquirer(delays: Delays, recordsFile?: string): Acquirer {
     ...adyenRoutes({ ...shared, notifications }),
     ...stripeRoutes({ ...shared, searchLagMs: delays.searchLagMs }),
     ...paypalRoutes(shared),
+    ...walletRoutes(new Wallets(books)),
     ...adminRoutes({ ...shared, notifications, requests }),
   ];
   ledger.resume();

@@ -6,7 +6,7 @@ import {
   type ApplePayment,
   disguise,
   type TokenChange,
-} from "../../sandbox/wallets/apple-authority.fixture.ts";
+} from "../../sandbox/wallets/apple-authority.ts";
 import { appleRoot } from "./apple-root.ts";
 import { type AppleCheck, openAppleToken } from "./apple-token.ts";
 import { findAcceptedChanges } from "./single-byte-changes.fixture.ts";

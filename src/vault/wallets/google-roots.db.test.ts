@@ -4,7 +4,7 @@ import { forFile } from "../../dev/testing/for-file.ts";
 import { createTestDatabase } from "../../dev/testing/postgres.ts";
 import { Database } from "../../platform/database.ts";
 import type { GatewayReply, GatewayRequest } from "../../platform/outbound-http.ts";
-import { GoogleAuthority } from "../../sandbox/wallets/google-authority.fixture.ts";
+import { GoogleAuthority } from "../../sandbox/wallets/google-authority.ts";
 import { GoogleRoots } from "./google-roots.ts";
 
 const { url } = await forFile(() => createTestDatabase("vault"), "drop");

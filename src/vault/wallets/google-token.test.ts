@@ -5,7 +5,7 @@ import {
   type GooglePayment,
   type GoogleTokenChange,
   newPair,
-} from "../../sandbox/wallets/google-authority.fixture.ts";
+} from "../../sandbox/wallets/google-authority.ts";
 import { readGoogleRoots } from "./google-roots.ts";
 import { type GoogleCheck, isUnderRoot, openGoogleToken } from "./google-token.ts";
 import { findAcceptedChanges } from "./single-byte-changes.fixture.ts";

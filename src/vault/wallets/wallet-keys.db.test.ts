@@ -7,7 +7,7 @@ import type { WalletName } from "../../platform/card-token.ts";
 import { Database } from "../../platform/database.ts";
 import type { KeyRing } from "../../platform/secrets.ts";
 import { findWalletSealingKeys, resealWalletKeys } from "../../platform/wallet-ring.ts";
-import { AppleAuthority, publicKeyOf } from "../../sandbox/wallets/apple-authority.fixture.ts";
+import { AppleAuthority, publicKeyOf } from "../../sandbox/wallets/apple-authority.ts";
 import { expireOnce } from "../card-store.ts";
 import type { VaultEnvironment } from "../vault-config.ts";
 import { readAppleCertificate } from "./apple-certificate.ts";

@@ -9,7 +9,7 @@ import { Receiver } from "../../dev/testing/receiver.ts";
 import { createStrictLog } from "../../dev/testing/strict-log.ts";
 import type { GatewayHttp } from "../../platform/outbound-http.ts";
 import { Secret } from "../../platform/secrets.ts";
-import { publicKeyOf, publicKeyOfPoint } from "../../sandbox/wallets/apple-authority.fixture.ts";
+import { publicKeyOf, publicKeyOfPoint } from "../../sandbox/wallets/apple-authority.ts";
 import { keepCard } from "../card-store.ts";
 import { destinations } from "../destinations.ts";
 import { forward as forwardTo } from "../forward.ts";

@@ -7,12 +7,12 @@ import {
   type ApplePayment,
   publicKeyOf,
   type TokenChange,
-} from "../../sandbox/wallets/apple-authority.fixture.ts";
+} from "../../sandbox/wallets/apple-authority.ts";
 import {
   GoogleAuthority,
   type GooglePayment,
   type GoogleTokenChange,
-} from "../../sandbox/wallets/google-authority.fixture.ts";
+} from "../../sandbox/wallets/google-authority.ts";
 import { environmentOf, startVaultFixture, type VaultFixture } from "../vault.fixture.ts";
 import type { VaultEnvironment } from "../vault-config.ts";
 import { activateWalletKey, createWalletKey } from "./wallet-keys.ts";

@@ -168,6 +168,9 @@ export type TokenChange = {
   readonly token?: object;
 };
 
+/** Root, intermediate and leaf, in base64 of DER. */
+export type SavedAuthority = readonly { readonly certificate: string; readonly privateKey: string }[];
+
 export class AppleAuthority {
   readonly root: Issuer;
   readonly #intermediate: Issuer;
@@ -200,6 +203,27 @@ export class AppleAuthority {
       ...ends(change.leafEndsAt, change.leafStartsAt),
     });
     return new AppleAuthority(root, intermediate, leaf);
+  }
+
+  /** Returns what makes the same authority again. */
+  async save(): Promise<SavedAuthority> {
+    const issuers = [this.root, this.#intermediate, this.#leaf];
+    return Promise.all(
+      issuers.map(async ({ certificate, privateKey }) => ({
+        certificate: derOf(certificate).toString("base64"),
+        privateKey: Buffer.from(await crypto.subtle.exportKey("pkcs8", privateKey)).toString("base64"),
+      })),
+    );
+  }
+
+  static async restore(saved: SavedAuthority): Promise<AppleAuthority> {
+    const [root, intermediate, leaf] = await Promise.all(
+      saved.map(async ({ certificate, privateKey }) => ({
+        certificate: Certificate.fromBER(new Uint8Array(Buffer.from(certificate, "base64")).buffer),
+        privateKey: await crypto.subtle.importKey("pkcs8", Buffer.from(privateKey, "base64"), curve, true, ["sign"]),
+      })),
+    );
+    return new AppleAuthority(root!, intermediate!, leaf!);
   }
 
   get rootPem(): string {

@@ -2,6 +2,8 @@
 import {
   createCipheriv,
   createHmac,
+  createPrivateKey,
+  createPublicKey,
   diffieHellman,
   generateKeyPairSync,
   hkdfSync,
@@ -46,12 +48,23 @@ export type GoogleTokenChange = {
 };
 
 export class GoogleAuthority {
-  readonly #root: KeyPair = newPair();
+  readonly #root: KeyPair;
   readonly #intermediate: KeyPair = newPair();
   readonly #endsAt: Date;
 
-  constructor({ endsAt = new Date(Date.now() + 365 * day) }: { readonly endsAt?: Date } = {}) {
+  /** `root` is a private key in PEM, of an authority before. */
+  constructor({
+    endsAt = new Date(Date.now() + 365 * day),
+    root,
+  }: { readonly endsAt?: Date; readonly root?: string } = {}) {
     this.#endsAt = endsAt;
+    this.#root = root === undefined ? newPair() : { privateKey: createPrivateKey(root), publicKey: createPublicKey(root) };
+  }
+
+  /** Returns what makes the same authority again. */
+  save(): { readonly root: string; readonly endsAt: number } {
+    const root = this.#root.privateKey.export({ format: "pem", type: "pkcs8" }).toString();
+    return { root, endsAt: this.#endsAt.getTime() };
   }
 
   /** The root keys in the form in which Google serves them. */
