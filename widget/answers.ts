@@ -26,7 +26,7 @@ export type CheckoutView = {
   /** Networks that the shop accepts; empty if the service cannot know them. */
   readonly cardBrands: readonly string[];
   /** What the customer can pay with beside a card. */
-  readonly wallets?: readonly Offer[];
+  readonly wallets?: readonly Offer[] | undefined;
   /** The only origin that the card may be sent to. */
   readonly vaultOrigin: string;
   /** The time left to submit; undefined once it was submitted, or has ended. */

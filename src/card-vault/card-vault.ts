@@ -1,6 +1,6 @@
 /** The card vault of one environment, of either kind: the contract for sessions, connectors and the plan. A card reaches a gateway by its `forward` only. */
 
-import type { CardFingerprint, TokenWallet } from "../platform/card-token.ts";
+import type { CardFingerprint, TokenWallet, WalletName } from "../platform/card-token.ts";
 import { probeNames } from "../platform/gateway-facts.ts";
 import type { MerchantId, SessionId } from "../platform/ids.ts";
 import type { GatewayReply } from "../platform/outbound-http.ts";
@@ -75,6 +75,8 @@ export interface CardVault extends CardForwarder {
   forget(sessionId: SessionId): void;
   /** The cards that customers store. Absent: this vault stores none. */
   readonly stored?: StoredCardVault | undefined;
+  /** The keys that decrypt wallets' tokens. Absent: this vault takes no wallets. */
+  readonly walletKeys?: WalletKeyVault | undefined;
   close(): void;
 }
 
@@ -107,6 +109,37 @@ export interface StoredCardVault {
   open(card: CardOfMerchant & { readonly code: "required" | "none" }): Promise<OpenedCard | "lost">;
   /** Erases a card, given by the SHA-256 of its handle. A repeat succeeds. Throws `unavailable`. */
   erase(handleHash: Buffer, merchantId: MerchantId): Promise<void>;
+}
+
+/** A key of a merchant for a wallet, without its private half. */
+export type WalletKey = {
+  readonly id: string;
+  readonly wallet: WalletName;
+  readonly state: "STAGED" | "ACTIVE" | "RETIRING" | "DROPPED";
+  /** Apple's merchant identifier, or Google's merchant id. */
+  readonly recipient: string;
+  /** The uncompressed point in base64. */
+  readonly publicKey: string;
+  /** Apple's request for a certificate, in PEM; empty for Google. */
+  readonly signingRequest: string;
+  readonly createdAt: Date;
+  readonly retiresAt: Date | undefined;
+  readonly certificateEndsAt: Date | undefined;
+};
+
+type KeyOfMerchant = { readonly merchantId: MerchantId; readonly id: string };
+
+/**
+ * Makes, replaces and erases the keys of merchants' wallets. Throws `invalid_field`, `not_found` and `state_conflict` in the vault's
+ * words, and `unavailable`.
+ */
+export interface WalletKeyVault {
+  create(key: { merchantId: MerchantId; wallet: WalletName; recipient: string }): Promise<WalletKey>;
+  /** Uses a key from now on. A repeat succeeds, and stores a certificate that ends later. */
+  activate(key: KeyOfMerchant & { readonly certificate: Uint8Array }): Promise<WalletKey>;
+  /** Lists a merchant's keys, the newest first. */
+  list(merchantId: MerchantId): Promise<readonly WalletKey[]>;
+  drop(key: KeyOfMerchant): Promise<void>;
 }
 
 /** Returns why a gateway cannot get cards from this vault; undefined if it can. */

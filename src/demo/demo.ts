@@ -1,5 +1,5 @@
 /** Starts the whole product on one machine, each part after those it needs, and stops it in reverse. */
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Role } from "../config/checked-config.ts";
@@ -28,7 +28,7 @@ import { removePostgresHome } from "./postgres-home.ts";
 import { startPrivateNats } from "./private-nats.ts";
 import { startPrivatePostgres } from "./private-postgres.ts";
 import { Progress } from "./progress.ts";
-import { roleVariables, type ServerLogins } from "./role-variables.ts";
+import { roleVariables, type ServerLogins, walletRootsFile } from "./role-variables.ts";
 import { type RoleProcess, startRole } from "./roles.ts";
 import { SandboxAccounts } from "./sandbox-accounts.ts";
 import { makeExamples, makeTraffic, type TrafficOptions } from "./traffic.ts";
@@ -117,7 +117,10 @@ async function startParts(
     started[role] = process.pid;
   };
   await progress.step("Gateways, vault, edge, worker and dashboard", async () => {
-    await Promise.all([run("sandbox"), run("vault"), run("edge")]);
+    await run("sandbox");
+    const roots = await sandboxOf(options, addresses).walletRoots();
+    writeFileSync(walletRootsFile(options.state), JSON.stringify(roots), { mode: 0o600 });
+    await Promise.all([run("vault"), run("edge")]);
     const others: readonly Role[] = options.dashboard === false ? ["worker"] : ["worker", "dashboard"];
     await Promise.all(others.map(run));
   });
@@ -128,6 +131,7 @@ async function startParts(
     restBase: `${addresses.apiOrigin}/api/v1`,
     apiOrigin: addresses.apiOrigin,
     vaultOrigin: addresses.vaultOrigin,
+    walletOrigin: addresses.sandboxOrigin,
     secretKey: shopKeyIn(options.state, merchants.credentials.merchants[0]!),
     signingSecret: merchants.credentials.merchants[0]!.test.signingSecret,
     port: addresses.ports.shop,
@@ -225,13 +229,17 @@ async function openMerchants(
   if (config.service === undefined) throw new Error("the worker's configuration has a service part");
   const log = createLogger({ name: "demo", level: "error" });
   const installation = await openInstallation({ ...config, service: config.service }, log);
-  const sandbox = new SandboxAccounts({ ...addresses, seed: options.state });
+  const sandbox = sandboxOf(options, addresses);
   return prepareMerchants({
     installation,
     sandbox,
     stateFolder: options.state,
     webhookUrl: `${addresses.shopUrl}/webhooks`,
   });
+}
+
+function sandboxOf({ state }: DemoOptions, addresses: DemoAddresses): SandboxAccounts {
+  return new SandboxAccounts({ ...addresses, seed: state });
 }
 
 /** The key of the demo's file, which a rotation by command or the shop's own page replaces. */

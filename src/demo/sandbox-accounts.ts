@@ -25,26 +25,39 @@ export class SandboxAccounts {
     return { apiKey, merchantAccount: account, notificationHmacKey };
   }
 
+  /** Has the sandbox issue, in Apple's place, the certificate for a key's signing request. */
+  async issueCertificate(merchantIdentifier: string, signingRequest: string): Promise<Uint8Array> {
+    const { certificate } = await this.#call("POST", "/wallets/apple/certificates", { merchantIdentifier, signingRequest });
+    return Buffer.from(String(certificate));
+  }
+
+  /** Returns the roots of the sandbox's wallets, which the vault of test counts as its own. */
+  async walletRoots(): Promise<object> {
+    return this.#call("GET", "/wallets/roots.json");
+  }
+
+  async #call(method: "GET" | "POST" | "PUT", path: string, body?: object): Promise<Readonly<Record<string, unknown>>> {
+    // An agent of its own follows no proxy, whatever the environment names.
+    const dispatcher = new Agent();
+    const headers = { "content-type": "application/json" };
+    const sent = body === undefined ? {} : { headers, body: JSON.stringify(body) };
+    const answer = await request(`${this.#origin}${path}`, { dispatcher, method, ...sent });
+    const json = await answer.body.json();
+    await dispatcher.close();
+    if (answer.statusCode !== 200) throw new Error(`the sandbox did not accept ${path} (${answer.statusCode})`);
+    return json as Readonly<Record<string, unknown>>;
+  }
+
   /** Sets the address of notifications on every start, because the ports may be others. */
   async sendNotificationsTo(
     account: string,
     to: { environment: string; connectionId: ConnectionId; credentials: ClearCredentials },
   ): Promise<void> {
     const connectionId = encodeId("gc", to.connectionId);
-    // An agent of its own follows no proxy, whatever the environment names.
-    const dispatcher = new Agent();
-    const { statusCode, body } = await request(`${this.#origin}/admin/accounts`, {
-      dispatcher,
-      method: "PUT",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({
-        account,
-        notificationUrl: `${this.#apiOrigin}/gateway-notifications/${to.environment}/${connectionId}`,
-        hmacKey: to.credentials.notificationHmacKey,
-      }),
+    await this.#call("PUT", "/admin/accounts", {
+      account,
+      notificationUrl: `${this.#apiOrigin}/gateway-notifications/${to.environment}/${connectionId}`,
+      hmacKey: to.credentials.notificationHmacKey,
     });
-    await body.dump();
-    await dispatcher.close();
-    if (statusCode !== 200) throw new Error(`the sandbox did not accept its notification address (${statusCode})`);
   }
 }

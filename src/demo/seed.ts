@@ -3,6 +3,7 @@ import { openEnvironmentTo } from "../accounts/issue-keys.ts";
 import { createMerchant } from "../accounts/merchants.ts";
 import { recordRepeatedOrders } from "../core/orders/repeated-orders.ts";
 import { recordRoutingRule } from "../core/record/routing-rules.ts";
+import { publishKeys, setCountry } from "../dashboard/wallets/set-up-wallets.ts";
 import { registerEndpoint, verifyEndpoint } from "../events/endpoints.ts";
 import type { AcquirerData } from "../gateways/authentication-provider.ts";
 import { recordConnection, setAcquirerData, stageCredentials } from "../gateways/connections.ts";
@@ -53,6 +54,7 @@ export async function seedMerchant(
     }
     const endpoint = await seedEndpoint(environment, merchant.id, wanted.webhookUrl);
     if (wanted.hasShop && environment.name === "test") verifications.push(endpoint.verify);
+    if (environment.name === "test") await seedWallets(environment, sandbox, merchant.id, wanted.account);
     credentials[environment.name] = { ...keys, signingSecret: endpoint.signingSecret };
   }
   const { test, live } = credentials;
@@ -129,6 +131,24 @@ async function seedGateways(
       failoverOn: ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"],
     }),
   );
+}
+
+/** Sets up both wallets as the dashboard does; the sandbox issues what Apple would. */
+async function seedWallets(environment: Environment, sandbox: SandboxAccounts, merchantId: string, account: string) {
+  const { core, database } = environment;
+  const keys = core.vault.walletKeys!;
+  const parts = { merchantId, keys, sealing: core.sealing, now: core.runtime.now() };
+  const merchantIdentifier = `merchant.example.${account}`;
+  const apple = await keys.create({ merchantId, wallet: "apple_pay", recipient: merchantIdentifier });
+  const certificate = await sandbox.issueCertificate(merchantIdentifier, apple.signingRequest);
+  await keys.activate({ merchantId, id: apple.id, certificate });
+  const google = await keys.create({ merchantId, wallet: "google_pay", recipient: "BCR2DN4T263K6XYZ" });
+  await keys.activate({ merchantId, id: google.id, certificate: new Uint8Array() });
+  const listed = await keys.list(merchantId);
+  await database.transaction(async (tx) => {
+    await setCountry(tx, parts, "DE");
+    await publishKeys(tx, parts, listed);
+  });
 }
 
 async function seedEndpoint(environment: Environment, merchantId: string, url: string) {

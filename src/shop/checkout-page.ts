@@ -9,7 +9,11 @@ import { type TestCard, testCardList } from "./test-card-list.ts";
 /** Returns the page on which a customer pays an order, with test cards to try. */
 export function checkoutPage(
   order: Order,
-  { apiOrigin, testCards }: { apiOrigin: string; testCards: readonly TestCard[] },
+  {
+    apiOrigin,
+    walletOrigin,
+    testCards,
+  }: { apiOrigin: string; walletOrigin?: string | undefined; testCards: readonly TestCard[] },
 ) {
   const session = order.sessions.at(-1)!;
   // Everything Switchyard.mount needs besides the callbacks, which are in public/checkout.js.
@@ -22,7 +26,7 @@ export function checkoutPage(
     html`<h1>Checkout</h1>
 <div class="columns">
 <section class="panel" aria-labelledby="pay">
-<h2 id="pay">Pay by card</h2>
+<h2 id="pay">Pay</h2>
 <p class="summary">${contentsOf(order)}</p>
 ${customer && html`<p class="note">Signed in as ${customer.name}</p>`}
 ${
@@ -43,6 +47,12 @@ ${testCardList(testCards)}
 </section>
 </div>
 <script type="application/json" id="checkout">${jsonForScript({ orderRef: order.orderRef, widget })}</script>`,
-    [`${apiOrigin}/widget/v1/widget.js`, "/checkout.js", "/test-cards.js"],
+    [
+      // Emulators: Safari has the first by itself, and the widget loads the second from Google.
+      ...(walletOrigin ? ["apple-pay", "google-pay"].map((name) => `${walletOrigin}/wallets/${name}.js`) : []),
+      `${apiOrigin}/widget/v1/widget.js`,
+      "/checkout.js",
+      "/test-cards.js",
+    ],
   );
 }

@@ -3,17 +3,21 @@
 import { type Html, html } from "./html.ts";
 
 /** The hosts that a checkout page connects to, besides the shop's own. */
-export type PaymentHosts = { readonly apiOrigin: string; readonly vaultOrigin: string };
+export type PaymentHosts = {
+  readonly apiOrigin: string;
+  readonly vaultOrigin: string;
+  readonly walletOrigin?: string | undefined;
+};
 
 /**
  * Returns a page's policy: the shop itself, and for a checkout the three named hosts that docs/widget.md lists.
  */
 export function contentSecurityPolicy(hosts?: PaymentHosts): string {
-  const { apiOrigin = "", vaultOrigin = "" } = hosts ?? {};
+  const { apiOrigin = "", vaultOrigin = "", walletOrigin = "" } = hosts ?? {};
   return [
     "default-src 'none'",
-    `script-src 'self' ${apiOrigin} ${vaultOrigin}`,
-    `connect-src 'self' ${apiOrigin}`,
+    `script-src 'self' ${apiOrigin} ${vaultOrigin} ${walletOrigin}`.trim(),
+    `connect-src 'self' ${apiOrigin} ${walletOrigin}`.trim(),
     `frame-src ${vaultOrigin || "'none'"}`,
     "style-src 'self'",
     "img-src 'self'",

@@ -30,6 +30,8 @@ export type ShopConfig = {
   readonly apiOrigin: string;
   /** The only origin that sees a card; the checkout page's content security policy names it. */
   readonly vaultOrigin: string;
+  /** The origin of the emulators of Apple Pay and Google Pay, whose scripts the checkout page loads. */
+  readonly walletOrigin?: string | undefined;
   readonly secretKey: ShopKey;
   readonly signingSecret: string;
   /** 0 for any free port. */

@@ -34,9 +34,11 @@ import type {
   NewVaultSession,
   StoredCardVault,
   TokenCheck,
+  WalletKeyVault,
 } from "../card-vault.ts";
 import type { VaultTlsPaths } from "../vault-settings.ts";
 import { connectWaitMs, storedCardsOf } from "./stored-cards.ts";
+import { walletKeysOf } from "./wallet-keys.ts";
 
 // Time that the vault and the network may take beside the gateway.
 const ownTimeMs = 2_000;
@@ -65,6 +67,7 @@ const walletNames: Readonly<Partial<Record<Wallet, WalletName>>> = {
 /** The client of one environment's vault, with a service token that is at most a second old for every call. */
 export class VaultClient implements CardForwarder {
   readonly stored: StoredCardVault;
+  readonly walletKeys: WalletKeyVault;
   readonly #client: GrpcClient<typeof VaultService>;
   readonly #serviceToken: () => string;
   readonly #log: Logger;
@@ -92,6 +95,7 @@ export class VaultClient implements CardForwarder {
     this.#cardToken = options.cardToken;
     this.#log = options.log;
     this.stored = storedCardsOf(this.#client, () => this.#metadata());
+    this.walletKeys = walletKeysOf(this.#client, () => this.#metadata());
   }
 
   forward(request: ForwardRequest): Promise<ForwardReply> {
@@ -296,6 +300,7 @@ export function openSelfHostedVault(options: {
     checkToken: (asked) => client.checkToken(asked),
     forget: (sessionId) => client.forget(sessionId),
     stored: client.stored,
+    walletKeys: client.walletKeys,
     close: () => client.close(),
   };
 }

@@ -1,6 +1,6 @@
 /** The wallets that a page can offer for a session, and what it opens their sheets with. */
 import { create } from "@bufbuild/protobuf";
-import { type OfferedWallet, OfferedWalletSchema } from "../../../gen/payments/v1/checkout_pb.ts";
+import { ApplePaySchema, GooglePaySchema, type OfferedWallet, OfferedWalletSchema } from "../../../gen/payments/v1/checkout_pb.ts";
 import { type MerchantWallets, walletsInUse } from "../../accounts/merchant-wallets.ts";
 import type { Core } from "../../core/core.ts";
 import { planAsked, planRoute, type Route } from "../../core/decide/plan-route.ts";
@@ -47,14 +47,15 @@ export async function offeredWallets(
       const merchantId = isTest ? googleTestMerchant : google!.merchantId;
       const environment = isTest ? "TEST" : "PRODUCTION";
       const { publicKey } = google!;
-      return [create(OfferedWalletSchema, { ...offered, google: { merchantId, publicKey, authMethods, environment } })];
+      const sheet = create(GooglePaySchema, { merchantId, publicKey, authMethods, environment });
+      return [create(OfferedWalletSchema, { ...offered, google: sheet })];
     }
     // Apple documents the unit of its amounts for no other currencies.
     if (exponent !== 2) return [];
     const { merchantId, orderRef, amountMinor, currency } = session;
     const hash = orderHashOf(encodeId("mer", merchantId), orderRef);
     const binding = bindingOf({ hash, amountMinor, currency }).toString("base64");
-    return [create(OfferedWalletSchema, { ...offered, apple: { binding } })];
+    return [create(OfferedWalletSchema, { ...offered, apple: create(ApplePaySchema, { binding }) })];
   });
 }
 
