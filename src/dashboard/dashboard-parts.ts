@@ -27,7 +27,7 @@ export type DashboardEnvironment = {
     | "describeSession"
     | "observer"
   > & {
-    readonly vault: Pick<Core["vault"], "forwarding" | "forget">;
+    readonly vault: Pick<Core["vault"], "forwarding" | "forget" | "walletKeys">;
     readonly log: Pick<Core["log"], "error">;
   };
   /** Read-only use; every change goes through the call's `RpcContext`, which checks the caller's right again. */

@@ -20,6 +20,7 @@ import { RoutingRuleService } from "../../gen/dashboard/v1/routing_rules_pb.ts";
 import { SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
 import { SignInService } from "../../gen/dashboard/v1/sign_in_pb.ts";
 import { StoredCardService } from "../../gen/dashboard/v1/stored_cards_pb.ts";
+import { WalletsService } from "../../gen/dashboard/v1/wallets_pb.ts";
 import { WebhookAlertService } from "../../gen/dashboard/v1/webhook_alerts_pb.ts";
 import { WebhookDeliveryService } from "../../gen/dashboard/v1/webhook_deliveries_pb.ts";
 import { WebhookEndpointService } from "../../gen/dashboard/v1/webhook_endpoints_pb.ts";
@@ -45,6 +46,7 @@ import { createRoutingRuleService } from "./routing-rules-rpc.ts";
 import { createSettingsService } from "./settings-rpc.ts";
 import { createSignInService } from "./sign-in-rpc.ts";
 import { createStoredCardService } from "./stored-cards-rpc.ts";
+import { createWalletsService } from "./wallets-rpc.ts";
 import { createWebhookAlertService } from "./webhook-alerts-rpc.ts";
 import { createWebhookDeliveryService } from "./webhook-deliveries-rpc.ts";
 import { createWebhookEndpointService } from "./webhook-endpoints-rpc.ts";
@@ -63,6 +65,7 @@ export const dashboardServices: readonly DescService[] = [
   AlertService,
   AnalyticsService,
   SettingsService,
+  WalletsService,
   BlocklistService,
   AuditService,
   PaymentService,
@@ -95,6 +98,7 @@ export function createDashboardRoutes(parts: ServedParts): (router: ConnectRoute
     router.service(AlertService, createAlertService(parts), guarded);
     router.service(AnalyticsService, createAnalyticsService(parts), guarded);
     router.service(SettingsService, createSettingsService(), guarded);
+    router.service(WalletsService, createWalletsService(), guarded);
     router.service(BlocklistService, createBlocklistService(parts), guarded);
     router.service(AuditService, createAuditService(parts, auditedMethods), guarded);
     router.service(PaymentService, createPaymentService(parts), guarded);

@@ -153,6 +153,28 @@ export class Egress {
     }
   }
 
+  /**
+   * Reads once, without following a redirect. Undefined for any answer but a whole one with status 200, and for none.
+   * Throws `endpoint_not_allowed` for an address that is not public.
+   */
+  async get(url: string): Promise<Buffer | undefined> {
+    const parsed = parseEndpointUrl(url, this.rule, "page's address");
+    const signal = AbortSignal.timeout(this.#postTimeoutMs);
+    try {
+      const answer = await request(parsed, { dispatcher: this.#agent, signal });
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+        bytes += chunk.length;
+        if (bytes > answerBytesMax) return undefined;
+        chunks.push(chunk);
+      }
+      return answer.statusCode === 200 ? Buffer.concat(chunks) : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
   async close(): Promise<void> {
     await this.#agent.destroy();
   }
