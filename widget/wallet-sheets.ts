@@ -141,7 +141,7 @@ function loadGoogle(): Promise<void> {
     new Promise<void>((resolve, reject) => {
       if ("google" in globalThis && google.payments?.api) return resolve();
       const script = document.createElement("script");
-      script.src = googleScript;
+      script.src = trusted(googleScript);
       script.async = true;
       script.onload = () => resolve();
       script.onerror = () => reject(new Error("it did not load; the page's Content-Security-Policy may block it"));
@@ -149,6 +149,23 @@ function loadGoogle(): Promise<void> {
     }),
   );
   return loading;
+}
+
+type ScriptAddresses = { createScriptURL(address: string): string };
+type TrustedTypes = { createPolicy(name: string, rules: ScriptAddresses): ScriptAddresses };
+
+let policy: ScriptAddresses | undefined;
+
+/** Wraps the address for a page that requires Trusted Types, by a policy for this script alone. */
+function trusted(address: string): string {
+  try {
+    const { trustedTypes } = globalThis as { trustedTypes?: TrustedTypes };
+    policy ??= trustedTypes?.createPolicy("switchyard-google", { createScriptURL: () => googleScript });
+    return policy?.createScriptURL(address) ?? address;
+  } catch {
+    // The page allows no policy of this name: then the browser decides about the plain text.
+    return address;
+  }
 }
 
 function within<Value>(limitMs: number, promise: Promise<Value>): Promise<Value> {

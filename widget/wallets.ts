@@ -77,16 +77,16 @@ class Buttons implements WalletButtons {
     const { form, locale } = this.#parts;
     const place = form.wallets;
     const root = place.getRootNode();
-    const line = document.createElement("p");
-    place.replaceChildren(line);
+    const asked = this.#drawn;
     const [[or, heading], ...ready] = await Promise.all([
       this.#texts,
       ...shown.map((one) => wallets[one.offer.type]!.isReady(one)),
     ]);
-    if (!line.isConnected) return;
+    if (asked !== this.#drawn) return;
     const drawn = shown.filter((_, index) => ready[index]);
+    const line = document.createElement("p");
     line.textContent = drawn.length > 0 ? or : heading;
-    if (drawn.length === 0) return;
+    if (drawn.length === 0) return place.replaceChildren(line);
     const row = document.createElement("div");
     row.className = "row";
     for (const one of drawn) {
@@ -95,7 +95,7 @@ class Buttons implements WalletButtons {
       slot.append(wallets[type]!.button(one, { root, locale, press: () => this.#press(type, slot) }));
       row.append(slot);
     }
-    line.before(row);
+    place.replaceChildren(row, line);
   }
 
   #find(type: string): Shown | undefined {

@@ -62,6 +62,7 @@ export function summaryMessage(payment: ListedPayment): MessageInitShape<typeof 
     declineCode: payment.declineCode ?? "",
     cardBrand: payment.cardBrand ?? "",
     cardLast4: payment.cardLast4 ?? "",
+    wallet: payment.wallet ?? "",
     createdAt: timestampFromDate(createdAt),
     ...(settledAt && { settledAt: timestampFromDate(settledAt) }),
     awaitingCustomer: payment.awaitingSince instanceof Date,

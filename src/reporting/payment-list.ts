@@ -27,6 +27,7 @@ const shown = [
   "declineCode",
   "cardBrand",
   "cardLast4",
+  "wallet",
   "createdAt",
   "settledAt",
   "awaitingSince",

@@ -43,7 +43,9 @@ function statusLine(state: PaymentSession | undefined, dashboardUrl: string | un
   const paid =
     state.capturedVia &&
     html`Captured via <strong>${state.capturedVia}</strong>${state.failover ? " after failover" : ""}. `;
-  const card = state.card && html`Card: ${state.card.brand} ending in ${state.card.last4}. `;
+  const by = state.wallet && ` by ${state.wallet.type === "apple_pay" ? "Apple Pay" : "Google Pay"}`;
+  const end = state.card?.last4 && ` ending in ${state.card.last4}`;
+  const card = state.card && html`Card: ${state.card.brand}${end}${by}. `;
   const declined = state.declineCode && html`Reason: <code>${state.declineCode}</code>. `;
   const waiting = state.processing && "We are confirming your payment; you do not need to pay again.";
   return html`<p>${badge(state.status)} ${paid}${card}${declined}${waiting}</p>

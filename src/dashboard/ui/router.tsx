@@ -156,6 +156,11 @@ const keys = scopePage(
   lazyRouteComponent(() => import("./pages/keys.tsx"), "KeysPage"),
 );
 
+const wallets = scopePage(
+  "/wallets",
+  lazyRouteComponent(() => import("./pages/wallets.tsx"), "WalletsPage"),
+);
+
 const routing = createRoute({
   getParentRoute: () => scope,
   path: "/routing",
@@ -231,6 +236,7 @@ export const router = createRouter({
         gateways,
         ...webhookPages,
         keys,
+        wallets,
         team,
         audit,
         settings,

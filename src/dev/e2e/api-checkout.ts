@@ -66,6 +66,16 @@ export class ApiCheckout {
     return ((await expectOk(response)) as { checkout: CheckoutState }).checkout;
   }
 
+  /** Looks at the session as the widget does when it is mounted. */
+  async look({ sessionId, clientSecret }: OpenedSession): Promise<CheckoutState> {
+    const response = await fetch(`${this.#file.connectOrigin}/payments.v1.CheckoutService/GetCheckout`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${clientSecret}`, "content-type": "application/json" },
+      body: JSON.stringify({ sessionId }),
+    });
+    return ((await expectOk(response)) as { checkout: CheckoutState }).checkout;
+  }
+
   async pay(number: string, fields: object = {}): Promise<PaymentSessionJson> {
     const session = await this.open(fields);
     await this.submit(session, await this.tokenize(session, number));

@@ -97,7 +97,7 @@ function Details({ payment, onChange }: { payment: Payment; onChange: () => unkn
             {summary.cardLast4 && (
               <>
                 {" · "}
-                <CardFace brand={summary.cardBrand} last4={summary.cardLast4} />
+                <CardFace brand={summary.cardBrand} last4={summary.cardLast4} wallet={summary.wallet} />
               </>
             )}
           </p>

@@ -44,7 +44,7 @@ export function PaymentsTable({ label, rows }: { label: string; rows: readonly P
         )}
       </>,
       gateways.length > 0 && <Way payment={payment} />,
-      cardLast4 && <CardFace brand={cardBrand} last4={cardLast4} />,
+      cardLast4 && <CardFace brand={cardBrand} last4={cardLast4} wallet={payment.wallet} />,
       customer && <bdi title={visible(customer)}>{visible(customer)}</bdi>,
       <Moment key="at" at={payment.createdAt} />,
     ];

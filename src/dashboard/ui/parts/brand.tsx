@@ -18,13 +18,16 @@ export function Gateway({ gateway }: { gateway: string }) {
 }
 
 /** A card's brand and last digits. The marks are those of the card form: the page has them as symbols. */
-export function CardFace({ brand, last4 }: { brand: string; last4: string }) {
+const walletNames: Readonly<Record<string, string>> = { apple_pay: "Apple Pay", google_pay: "Google Pay" };
+
+export function CardFace({ brand, last4, wallet = "" }: { brand: string; last4: string; wallet?: string }) {
   return (
     <span className="card-face">
       <svg className="card-mark" aria-hidden="true">
         <use href={`#card-${isKnownBrand(brand) ? brand : "unknown"}`} />
       </svg>
       <span className="card-name">{nameOfBrand(brand)}</span> <span className="soft">·· {last4}</span>
+      {wallet && <span className="wallet-mark">{walletNames[wallet] ?? wallet}</span>}
     </span>
   );
 }

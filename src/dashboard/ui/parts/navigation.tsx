@@ -23,6 +23,7 @@ const groups = [
     [
       ["/$environment/$merchantId/routing", "routing", "Routing"],
       ["/$environment/$merchantId/gateways", "gateways", "Gateways"],
+      ["/$environment/$merchantId/wallets", "wallets", "Wallets"],
       ["/$environment/$merchantId/webhooks", "webhooks", "Webhooks"],
       ["/$environment/$merchantId/keys", "keys", "API keys"],
     ],
