@@ -26,13 +26,14 @@ async function load(start: string): Promise<object> {
 const gzipBytes = (start: string) => gzipSync(find(start)[1]!.bytes).length;
 
 describe("bundleWidget()", () => {
-  it("keeps the first load within 8.7 KB and the later chunks within 37, 4 and 3 KB, gzipped", () => {
-    expect(gzipBytes("widget.js")).toBeLessThanOrEqual(8_700);
-    expect(gzipBytes("widget.mjs")).toBeLessThanOrEqual(8_700);
+  it("keeps the first load within 8.9 KB and the later chunks within 37, 4.5, 4 and 3 KB, gzipped", () => {
+    expect(gzipBytes("widget.js")).toBeLessThanOrEqual(8_900);
+    expect(gzipBytes("widget.mjs")).toBeLessThanOrEqual(8_900);
     expect(gzipBytes("session-api-")).toBeLessThanOrEqual(37_000);
-    expect(gzipBytes("payment-part-")).toBeLessThanOrEqual(3_000);
+    expect(gzipBytes("payment-part-")).toBeLessThanOrEqual(3_100);
     expect(gzipBytes("action-")).toBeLessThanOrEqual(3_000);
     expect(gzipBytes("cards-")).toBeLessThanOrEqual(4_000);
+    expect(gzipBytes("wallets-")).toBeLessThanOrEqual(4_500);
     expect(gzipBytes("appearance-")).toBeLessThanOrEqual(900);
   });
 
@@ -74,7 +75,7 @@ describe("bundleWidget()", () => {
   it("names its parts to the script tag, and the languages to the part that loads them", () => {
     const textOf = (file: WidgetFile | undefined) => new TextDecoder().decode(file?.bytes);
     const script = textOf(files.get("widget.js"));
-    const parts = ["session-api", "payment-part", "action", "cards", "translations", "appearance"];
+    const parts = ["session-api", "payment-part", "action", "cards", "wallets", "translations", "appearance"];
     for (const start of parts) expect(script).toContain(find(`${start}-`)[0]);
     const part = textOf(find("translations-")[1]);
     for (const locale of translations) expect(part).toContain(find(`${locale}-`)[0]);

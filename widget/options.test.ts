@@ -45,6 +45,7 @@ describe("checkOptions()", () => {
     [{ vault: { sdkUrl: right.vault.sdkUrl } }, "vault.sdkAuthorization is missing"],
     [{ locale: "not a locale" }, "locale must be a language tag"],
     [{ submitButton: "no" }, "submitButton must be true or false"],
+    [{ wallets: "apple_pay" }, "wallets must be a list"],
   ])("refuses %o and names the option", (change, complaint) => {
     expect(complaintAbout(change)).toContain(`Switchyard.mount: ${complaint}`);
   });
@@ -78,6 +79,8 @@ describe("checkSession()", () => {
       sdkUrl: new URL("https://vault.example/sdk.js"),
       sdkAuthorization: "grant-value",
       framePolicy: "policy",
+      storedCards: undefined,
+      wallets: "",
     });
   });
 });

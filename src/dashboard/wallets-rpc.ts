@@ -43,9 +43,9 @@ export function createWalletsService(): ServiceImpl<typeof WalletsService> {
       const scope = scopedContextOf(context);
       const parts = partsOf(scope);
       const named = kindOf(kind);
-      const keys = requireKeys(parts);
       const { merchantId } = scope;
-      const made = named === "apple_identity" ? undefined : await keys.create({ merchantId, wallet: named, recipient });
+      const isOurs = named === "apple_identity";
+      const made = isOurs ? undefined : await requireKeys(parts).create({ merchantId, wallet: named, recipient });
       await changeAudited(context, { kind: named, recipient, key: made?.id }, async (tx) => {
         if (made === undefined) await createIdentity(tx, parts, recipient);
       });
@@ -56,14 +56,16 @@ export function createWalletsService(): ServiceImpl<typeof WalletsService> {
       const scope = scopedContextOf(context);
       const parts = partsOf(scope);
       const named = kindOf(kind);
-      const keys = requireKeys(parts);
       const { merchantId } = scope;
-      if (named !== "apple_identity") await keys.activate({ merchantId, id, certificate });
-      const listed = await keys.list(merchantId);
-      await changeAudited(context, { kind: named, key: id, state: "ACTIVE" }, async (tx) => {
-        if (named === "apple_identity") await activateIdentity(tx, parts, { id, certificate });
-        else await publishKeys(tx, parts, listed);
-      });
+      const after = { kind: named, key: id, state: "ACTIVE" };
+      if (named === "apple_identity") {
+        await changeAudited(context, after, (tx) => activateIdentity(tx, parts, { id, certificate }));
+      } else {
+        const keys = requireKeys(parts);
+        await keys.activate({ merchantId, id, certificate });
+        const listed = await keys.list(merchantId);
+        await changeAudited(context, after, (tx) => publishKeys(tx, parts, listed));
+      }
       return { wallets: await describe(scope) };
     },
 
@@ -71,15 +73,16 @@ export function createWalletsService(): ServiceImpl<typeof WalletsService> {
       const scope = scopedContextOf(context);
       const parts = partsOf(scope);
       const named = kindOf(kind);
-      const keys = requireKeys(parts);
       const { merchantId } = scope;
-      const listed = await keys.list(merchantId);
-      // No checkout may offer a wallet whose key is gone.
-      await changeAudited(context, { kind: named, key: id, state: "DROPPED" }, async (tx) => {
-        if (named === "apple_identity") await dropIdentity(tx, parts, id);
-        else await publishKeys(tx, parts, listed, id);
-      });
-      if (named !== "apple_identity") await keys.drop({ merchantId, id });
+      const after = { kind: named, key: id, state: "DROPPED" };
+      if (named === "apple_identity") await changeAudited(context, after, (tx) => dropIdentity(tx, parts, id));
+      else {
+        const keys = requireKeys(parts);
+        const listed = await keys.list(merchantId);
+        // No checkout may offer a wallet whose key is gone.
+        await changeAudited(context, after, (tx) => publishKeys(tx, parts, listed, id));
+        await keys.drop({ merchantId, id });
+      }
       return { wallets: await describe(scope) };
     },
 
@@ -103,13 +106,7 @@ export function createWalletsService(): ServiceImpl<typeof WalletsService> {
       const served = await environment.endpoints.egress.get(`${origin}${domainFilePath}`);
       const passed = served?.equals(Buffer.from(setUp.domainFile)) === true;
       await changeAudited(context, { origin, passed }, (tx, parts) => noteDomain(tx, parts, { origin, passed }));
-      if (!passed) {
-        const address = `${origin}${domainFilePath}`;
-        throw new DomainError("invalid_field", `${address} does not serve the file, byte by byte and without a redirect.`, {
-          field: "origin",
-        });
-      }
-      return { wallets: await describe(scope) };
+      return { wallets: await describe(scope), passed };
     },
   };
 }

@@ -53,7 +53,8 @@ export function readIdentityCertificate(
   const [from, to] = [new Date(certificate.validFrom), new Date(certificate.validTo)];
   if (now < from) throw refused("is not valid yet");
   if (now >= to) throw refused("has expired");
-  if (!certificate.subject.split("\n").includes(`UID=${identity.merchantIdentifier}`)) {
+  // Node escapes both separators within a value.
+  if (!certificate.subject.split(/\n| \+ /).includes(`UID=${identity.merchantIdentifier}`)) {
     throw refused(`is not of the merchant identifier ${identity.merchantIdentifier}`);
   }
   return { certificate: certificate.toString(), endsAt: to.toISOString() };

@@ -231,7 +231,7 @@ describe("deploy/helm", () => {
     }
   });
 
-  it("lets only edge and worker reach the vault, and no caller reach the worker", () => {
+  it("lets only edge, worker and dashboard reach the vault, and no caller reach the worker", () => {
     const of = ({ from = [] }: NetworkPolicyIngressRule) =>
       from.map(({ namespaceSelector, podSelector }) => [
         namespaceSelector?.matchLabels?.["kubernetes.io/metadata.name"],
@@ -240,7 +240,7 @@ describe("deploy/helm", () => {
     const callers = (role: ChartRole) =>
       policyOf(role).ingress?.map((rule) => [rule.ports?.map(({ port }) => port), of(rule)]);
     const monitoring = [[9464], [["monitoring", undefined]]];
-    const service = ["edge", "worker"].map((role) => ["switchyard", role]);
+    const service = ["edge", "worker", "dashboard"].map((role) => ["switchyard", role]);
     expect(callers("vault")).toEqual([monitoring, [[8082], [["ingress-nginx", undefined]]], [[8083], service]]);
     expect(callers("worker")).toEqual([monitoring]);
     const shut = ofKind("NetworkPolicy").filter(({ metadata }) => metadata.name === "nothing");

@@ -243,9 +243,9 @@ function Domains({ wallets, onChange }: Part) {
   });
   const check = useMutation({
     mutationFn: (origin: string) => client.checkDomain({ ...asked, origin }),
-    onSettled: onSuccess,
-    meta: { done: "The page serves the file." },
+    onSuccess,
   });
+  const checked = check.data && (check.data.passed ? "serves the file." : "does not serve this file, or redirects.");
   return (
     <section className="card" aria-label="Domains of Apple Pay">
       <h2>Apple Pay: domains</h2>
@@ -262,6 +262,7 @@ function Domains({ wallets, onChange }: Part) {
         </DataForm>
       )}
       <Refusal error={check.error} />
+      <p role="status">{checked && `${check.variables} ${checked}`}</p>
       {wallets.domains.length === 0 && <p>Add checkout origins in the settings first.</p>}
       <ul>
         {wallets.domains.map(({ origin, checkedAt }) => (

@@ -3,6 +3,7 @@
  */
 
 import { v7 } from "uuid";
+import { AppleAuthority } from "../../../sandbox/wallets/apple-authority.ts";
 import type { DashboardFixture } from "../../../dashboard/dashboard.fixture.ts";
 import { decodeId, encodeId } from "../../../platform/ids.ts";
 import { makeHeld, makePayment, makeStoredCard, openTables } from "./payment-rows.ts";
@@ -29,6 +30,7 @@ export async function answeredRequests(parts: RequestParts): Promise<AnsweredReq
     ...endpointRequests(parts),
     ...deliveryRequests(parts),
     ...endOfEndpointRequests(parts),
+    ...walletRequests(parts),
     ...(await watchRequests(parts)),
     ...(await teamRequests(parts)),
     ...(await paymentRequests(parts)),
@@ -51,6 +53,36 @@ function merchantRequests({ scope }: RequestParts): AnsweredRequests {
     SetStatementDescriptor: () => ({ ...scope, statementDescriptor: "Acme Books" }),
     GetSettings: () => scope,
     EraseCustomer: () => ({ ...scope, email: "customer@example.com" }),
+  };
+}
+
+/** An identity's key: the others need a vault. */
+function walletRequests({ scope, call, receiverUrl }: RequestParts): AnsweredRequests {
+  const identity = { ...scope, kind: "WALLET_KEY_KIND_APPLE_IDENTITY" };
+  const recipient = "merchant.com.example";
+  const create = async () => {
+    const { wallets } = (await call("CreateWalletKey", { ...identity, recipient })) as {
+      wallets: { keys: { id: string; signingRequest: string }[] };
+    };
+    return wallets.keys[0]!;
+  };
+  const { origin } = new URL(receiverUrl);
+  return {
+    GetWallets: () => scope,
+    SetWalletCountry: () => ({ ...scope, countryCode: "DE" }),
+    CreateWalletKey: () => ({ ...identity, recipient }),
+    ActivateWalletKey: async () => {
+      const { id, signingRequest } = await create();
+      const certificate = await (await AppleAuthority.create()).issueFor(signingRequest, recipient);
+      return { ...identity, id, certificate: certificate.toString("base64") };
+    },
+    DropWalletKey: async () => ({ ...identity, id: (await create()).id }),
+    SetDomainFile: () => ({ ...scope, domainFile: "7b22" }),
+    CheckDomain: async () => {
+      await call("SetCheckoutOrigins", { ...scope, checkoutOrigins: [origin] });
+      await call("SetDomainFile", { ...scope, domainFile: "7b22" });
+      return { ...scope, origin };
+    },
   };
 }
 

@@ -4,7 +4,14 @@ import type { DescMethod, JsonValue } from "@bufbuild/protobuf";
 /** Returns the fields beside the scope that a request needs to pass validation. */
 export function restOf(method: DescMethod): Record<string, JsonValue> {
   const values: Record<string, JsonValue> = {
-    kind: method.name.endsWith("ApiKey") ? "SECRET" : "GIVEN_UP",
+    kind: method.name.endsWith("ApiKey")
+      ? "SECRET"
+      : method.name.endsWith("WalletKey")
+        ? "WALLET_KEY_KIND_GOOGLE"
+        : "GIVEN_UP",
+    countryCode: "DE",
+    recipient: "BCR2DN4T263K6XYZ",
+    origin: "https://shop.example.com",
     gateway: "SANDBOX_A",
     account: "mine",
     connectionId: "gc_01h455vb4pex5vsknk084sn02q",
@@ -41,6 +48,7 @@ export function restOf(method: DescMethod): Record<string, JsonValue> {
     toCell: 1,
     since: "2026-01-01T00:00:00Z",
     sessionId: "ps_01h455vb4pex5vsknk084sn02q",
+    id: "01890a5d-ac96-774b-bcce-b302099a8057",
     attemptId: "att_01h455vb4pex5vsknk084sn02q",
     // The reason of a refund is one of a list.
     reason: method.name === "RefundPayment" ? "duplicate" : "looked at",

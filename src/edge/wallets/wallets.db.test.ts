@@ -1,0 +1,120 @@
+/** Tests what checkouts offer of a merchant's wallets, and the calls that open Apple's sheet. */
+import { afterAll, describe, expect, it } from "vitest";
+import { type MerchantWallets, recordWallets, type WalletSetUp } from "../../accounts/merchant-wallets.ts";
+import { forFile } from "../../dev/testing/for-file.ts";
+import { encodeId } from "../../platform/ids.ts";
+import { bindingOf, orderHashOf } from "../../platform/wallet-order.ts";
+import { startEdgeFixture } from "../edge.fixture.ts";
+import { domainFilePath } from "./domain-file.ts";
+
+const edge = await forFile(startEdgeFixture);
+await edge.core.setRule([]);
+afterAll(() => expect(edge.bugs).toEqual([]));
+
+const { merchantId } = edge.core.owner;
+const apple = { merchantIdentifier: "merchant.com.example", endsAt: "2099-01-01T00:00:00.000Z", hasIdentity: false };
+const google = { merchantId: "BCR2DN4T263K6XYZ", publicKey: "BAAA" };
+const both: MerchantWallets = { countryCode: "DE", apple, google };
+const page = { origin: "https://shop.example" };
+
+async function setUp(wallets: MerchantWallets, more: WalletSetUp = {}): Promise<void> {
+  await edge.core.core.database.transaction((tx) => recordWallets(tx, merchantId, { wallets, setUp: more }));
+}
+
+async function open(fields: object = {}) {
+  const order = { amountMinor: 4900, currency: "EUR", orderRef: "order-1", ...fields };
+  return (await edge.call("POST", "/payment-sessions", { body: JSON.stringify(order) })).json;
+}
+
+async function rpc(opened: { sessionId: string; clientSecret: string }, name: string, fields = {}, headers = {}) {
+  const { sessionId, clientSecret } = opened;
+  const answer = await fetch(`http://127.0.0.1:${edge.port}/payments.v1.CheckoutService/${name}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${clientSecret}`, "content-type": "application/json", ...headers },
+    body: JSON.stringify({ sessionId, ...fields }),
+  });
+  return { status: answer.status, json: await answer.json() };
+}
+
+const offeredTo = async (opened: { sessionId: string; clientSecret: string }) =>
+  (await rpc(opened, "GetCheckout", {}, page)).json.checkout.wallets;
+
+describe("a session of a merchant with wallets", () => {
+  it("names them to the form, and gives the page what their sheets are opened with", async () => {
+    await setUp(both);
+    const opened = await open();
+    expect(opened.vault.wallets).toBe("apple_pay google_pay");
+    const hash = orderHashOf(encodeId("mer", merchantId), "order-1");
+    const binding = bindingOf({ hash, amountMinor: 4_900, currency: "EUR" }).toString("base64");
+    const shared = { networks: expect.arrayContaining(["visa"]), countryCode: "DE", amount: "49.00", currency: "EUR" };
+    expect(await offeredTo(opened)).toEqual([
+      { type: "apple_pay", ...shared, apple: { binding } },
+      {
+        type: "google_pay",
+        ...shared,
+        google: {
+          merchantId: "12345678901234567890",
+          publicKey: "BAAA",
+          authMethods: ["CRYPTOGRAM_3DS", "PAN_ONLY"],
+          environment: "TEST",
+        },
+      },
+    ]);
+  });
+
+  it.each([
+    ["none is set up", {}, {}, undefined, undefined],
+    ["the country is missing", { apple, google }, {}, undefined, undefined],
+    ["Apple's certificate has ended", { ...both, apple: { ...apple, endsAt: "2020-01-01T00:00:00.000Z" } }, {}, "google_pay", ["google_pay"]],
+    ["the card is to be stored", both, { customerRef: "ada", saveCard: {} }, undefined, ["apple_pay", "google_pay"]],
+    ["the currency has no decimals", both, { currency: "JPY" }, "apple_pay google_pay", ["google_pay"]],
+    ["the currency has three decimals", both, { currency: "KWD" }, "apple_pay google_pay", undefined],
+  ])("offers none, or one, where %s", async (_, wallets, fields, named, offered) => {
+    await setUp(wallets);
+    const opened = await open(fields);
+    expect(opened.vault.wallets).toBe(named);
+    const listed: { type: string }[] | undefined = await offeredTo(opened);
+    if (named !== undefined) expect(listed?.map(({ type }) => type)).toEqual(offered);
+  });
+});
+
+describe("StartWalletSession", () => {
+  const validationUrl = "https://apple-pay-gateway.apple.com/paymentservices/startSession";
+  const start = async (opened: Awaited<ReturnType<typeof open>>, url = validationUrl, headers: object = page) =>
+    (await rpc(opened, "StartWalletSession", { validationUrl: url }, headers)).json;
+
+  it.each([
+    ["a page that is none", both, validationUrl, {}, "failed_precondition"],
+    ["a merchant without Apple Pay", { countryCode: "DE", google }, validationUrl, page, "failed_precondition"],
+    ["an address that is not Apple's", both, "https://evil.example/", page, "invalid_argument"],
+    ["the sandbox's address where there is no sandbox", both, "http://127.0.0.1:1/", page, "invalid_argument"],
+    ["a merchant without an identity", both, validationUrl, page, "failed_precondition"],
+  ])("refuses %s", async (_, wallets, url, headers, code) => {
+    await setUp(wallets);
+    expect(await start(await open(), url, headers)).toMatchObject({ code });
+  });
+
+  it("is called ten times for a session", async () => {
+    await setUp(both);
+    const opened = await open();
+    for (let call = 1; call <= 10; call++) {
+      expect(await start(opened)).toMatchObject({ code: "failed_precondition" });
+    }
+    expect(await start(opened)).toMatchObject({ code: "resource_exhausted" });
+    expect(await start(await open())).toMatchObject({ code: "failed_precondition" });
+  });
+});
+
+describe("the domain file", () => {
+  const read = (query: string) => fetch(`http://127.0.0.1:${edge.port}${domainFilePath}${query}`);
+
+  it("is served as the merchant has stored it", async () => {
+    await setUp(both, { domainFile: "7b2270737\n" });
+    const served = await read(`?merchant=${encodeId("mer", merchantId)}&environment=test`);
+    expect([served.status, await served.text()]).toEqual([200, "7b2270737\n"]);
+  });
+
+  it.each(["", "?merchant=mer_1", `?merchant=${encodeId("mer", merchantId)}`])("is nobody's at %j", async (query) => {
+    expect((await read(query)).status).toBe(404);
+  });
+});
