@@ -86,6 +86,10 @@ const requests: Readonly<Record<string, () => object>> = {
   "CheckoutService.UseStoredCard": () => ({ sessionId: session.sessionId, paymentMethodId }),
   "CheckoutService.OpenAction": () => ({ sessionId: session.sessionId, authenticationId }),
   "CheckoutService.CancelAction": () => ({ sessionId: session.sessionId, authenticationId }),
+  "CheckoutService.StartWalletSession": () => ({
+    sessionId: session.sessionId,
+    validationUrl: "https://apple-pay-gateway.apple.com/paymentservices/startSession",
+  }),
 };
 const merchantRpcs = everyRpc.filter((rpc) => !rpc.startsWith("CheckoutService."));
 const checkoutRpcs = everyRpc.filter((rpc) => rpc.startsWith("CheckoutService."));

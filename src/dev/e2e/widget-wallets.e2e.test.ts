@@ -1,0 +1,136 @@
+/** The widget's buttons of wallets on a merchant's page with a strict policy, with a sheet that the test decides. */
+import { create } from "@bufbuild/protobuf";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { ApplePaySchema, OfferedWalletSchema } from "../../../gen/payments/v1/checkout_pb.ts";
+import { forFile } from "../testing/for-file.ts";
+import { WidgetFixture, WidgetStage } from "./widget-fixture.ts";
+
+const stage = await forFile(() => WidgetStage.build());
+let fixture: WidgetFixture;
+let loaded: string[];
+let warnings: string[];
+
+beforeEach(async () => {
+  fixture = await WidgetFixture.open(stage);
+  [loaded, warnings] = [[], []];
+  fixture.page.on("request", (request) => loaded.push(request.url()));
+  fixture.page.on("console", (message) => void warnings.push(message.text()));
+});
+afterEach(() => fixture.close());
+
+const applePay = () =>
+  create(OfferedWalletSchema, {
+    type: "apple_pay",
+    networks: ["visa", "mastercard"],
+    countryCode: "DE",
+    amount: "49.00",
+    currency: "EUR",
+    apple: create(ApplePaySchema, { binding: "b3JkZXI=" }),
+  });
+
+/** The session offers these wallets, and the page's sheet records what it is told. */
+async function offer(names = "apple_pay google_pay"): Promise<void> {
+  const { vault } = fixture.mountOptions as { vault: object };
+  fixture.mountOptions = { ...fixture.mountOptions, vault: { ...vault, wallets: names } };
+  fixture.service.checkout.expiresInSeconds = 900;
+  fixture.service.checkout.wallets = [applePay()];
+  await fixture.page.addInitScript(`
+    globalThis.told = [];
+    globalThis.ApplePaySession = class {
+      static STATUS_SUCCESS = 0;
+      static STATUS_FAILURE = 1;
+      static canMakePayments() { return true; }
+      constructor(version, request) { globalThis.sheet = this; this.request = request; }
+      begin() { told.push("begin"); }
+      abort() { told.push("abort"); }
+      completePayment({ status }) { told.push(status); }
+    };`);
+}
+
+const told = () => fixture.page.evaluate("told");
+const button = () => fixture.page.getByRole("button", { name: "Apple Pay" });
+const alert = () => fixture.page.locator("#card [role=alert]");
+const authorize = () =>
+  fixture.page.evaluate("sheet.onpaymentauthorized({ payment: { token: { paymentData: { version: 'EC_v1' } } } })");
+
+describe("wallets in the widget", () => {
+  it("cost a session without them no file, and no place", async () => {
+    await fixture.goToCheckout();
+    expect(loaded.filter((url) => url.includes("wallets"))).toEqual([]);
+    expect(await fixture.page.locator("#card .wallets").count()).toBe(0);
+  });
+
+  it("leave a heading in their place where the browser has none, and the page hears of no error", async () => {
+    await offer("google_pay");
+    await fixture.goToCheckout();
+    const heading = fixture.page.locator("#card .wallets p");
+    await heading.getByText("Pay by card").waitFor();
+    expect(await fixture.page.locator("#card .wallets").evaluate((place) => place.clientHeight)).toBe(106);
+    expect(fixture.callNames).toEqual(["onReady"]);
+  });
+
+  it("open the sheet inside the press, with the session's order, and disable the form meanwhile", async () => {
+    await offer();
+    await fixture.goToCheckout();
+    await button().click();
+    expect(await told()).toEqual(["begin"]);
+    expect(await fixture.page.evaluate("sheet.request")).toEqual({
+      countryCode: "DE",
+      currencyCode: "EUR",
+      supportedNetworks: ["visa", "masterCard"],
+      merchantCapabilities: ["supports3DS"],
+      total: { label: "Demo shop", amount: "49.00", type: "final" },
+      applicationData: "b3JkZXI=",
+    });
+    await button().click();
+    expect(await told()).toEqual(["begin"]);
+    await fixture.page.locator("#card .pay[aria-busy=true]").waitFor();
+    await fixture.page.evaluate("sheet.oncancel()");
+    await fixture.page.locator("#card .pay[aria-busy=false]").waitFor();
+    expect(fixture.callNames).toEqual(["onReady"]);
+    expect(await alert().textContent()).toBe("");
+    expect(fixture.service.submitted).toEqual([]);
+  });
+
+  it("end with the sheet's failure, and with words, where the vault refuses the token", async () => {
+    await offer();
+    await fixture.goToCheckout();
+    await button().click();
+    await authorize();
+    await fixture.called("onError");
+    expect(fixture.calls.at(-1)).toMatchObject(["onError", { code: expect.stringMatching(/^wallet_/) }]);
+    await alert().getByText("Nothing was charged. Try again or pay by card.").waitFor();
+    expect(await told()).toEqual(["begin", 1]);
+    expect(fixture.service.submitted).toEqual([]);
+  });
+
+  it("pay no fresh session of another amount than the sheet's", async () => {
+    await offer();
+    const fresh = JSON.stringify(await fixture.sessionOptions(`${fixture.mountOptions.sessionId}2`));
+    const { contentType, body } = await fixture.fileOf("/mount.js");
+    const withSession = `${body}`.replace("onSuccess:", `getSession: () => (${fresh}), onSuccess:`);
+    fixture.merchantFiles.set("/mount.js", { contentType, body: withSession });
+    await fixture.goToCheckout();
+    await button().waitFor();
+    fixture.service.onSubmit = () => fixture.service.decline("card_declined");
+    await fixture.enterCard();
+    await fixture.page.locator("#card .pay").click();
+    await fixture.called("onDeclined");
+    fixture.service.reopen();
+    fixture.service.checkout.wallets = [Object.assign(applePay(), { amount: "50.00" })];
+    await button().click();
+    await authorize();
+    await fixture.called("onError");
+    expect(fixture.calls.at(-1)).toMatchObject(["onError", { code: "session_unavailable" }]);
+    expect(await told()).toEqual(["begin", 1]);
+    expect(fixture.service.submitted).toHaveLength(1);
+  });
+
+  it("are in the page's order, and hidden by an empty list", async () => {
+    await offer();
+    fixture.mountOptions = { ...fixture.mountOptions, wallets: [] };
+    await fixture.goToCheckout();
+    expect(await button().count()).toBe(0);
+    expect(loaded.filter((url) => url.includes("wallets"))).toEqual([]);
+  });
+});
