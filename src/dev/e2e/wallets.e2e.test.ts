@@ -107,6 +107,7 @@ describe("a customer with a wallet", { timeout: 90_000 }, () => {
     await payWith("Google Pay", "8377");
     const bank = page.frameLocator("#card .action iframe").frameLocator("iframe").frameLocator("iframe");
     await bank.getByLabel("Code").fill("123456");
+    expect(await button("Apple Pay").isVisible()).toBe(false);
     await bank.getByRole("button", { name: "Confirm" }).click();
     await orderPageShows("SUCCEEDED");
     expect(await merchant.read(sessionId)).toMatchObject({ wallet: { type: "google_pay", credential: "PAN" } });

@@ -104,7 +104,7 @@ function Country({ wallets, onChange }: Part) {
     meta: { done: "The country is saved." },
   });
   return (
-    <section className="card" aria-label="Country">
+    <section className="card wallets-card" aria-label="Country">
       <h2>Country</h2>
       <DataForm onData={(fields) => save.mutate(String(fields.get("country")).trim().toUpperCase())}>
         <Refusal error={save.error} />
@@ -135,7 +135,7 @@ function Keys({ kind, title, use, recipient, hint, wallets, onChange }: KindProp
   });
   const keys = wallets.keys.filter((key) => key.kind === kind);
   return (
-    <section className="card" aria-labelledby={id}>
+    <section className="card wallets-card" aria-labelledby={id}>
       <h2 id={id}>{title}</h2>
       <p>{use}</p>
       {keys.map((key) => (
@@ -247,7 +247,7 @@ function Domains({ wallets, onChange }: Part) {
   });
   const checked = check.data && (check.data.passed ? "serves the file." : "does not serve this file, or redirects.");
   return (
-    <section className="card" aria-label="Domains of Apple Pay">
+    <section className="card wallets-card" aria-label="Domains of Apple Pay">
       <h2>Apple Pay: domains</h2>
       <p>
         Each host with a checkout serves Apple’s file at{" "}
