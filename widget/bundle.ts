@@ -32,7 +32,15 @@ export const browserSettings = {
 } satisfies BuildOptions;
 
 // The others are loaded by these.
-const scriptParts = ["session-api.ts", "payment-part.ts", "action.ts", "cards.ts", "wallets.ts", "translations.ts", "appearance.ts"];
+const scriptParts = [
+  "session-api.ts",
+  "payment-part.ts",
+  "action.ts",
+  "cards.ts",
+  "wallets.ts",
+  "translations.ts",
+  "appearance.ts",
+];
 
 /**
  * Builds the files of `/widget/v1/`, by their path below it: `widget.js` for the script tag, `widget.mjs` as an ES

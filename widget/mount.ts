@@ -93,7 +93,12 @@ export function createMount(lazyParts: LazyParts): Mount {
       onReopen: reopen,
       onPay: () => void pay(),
       texts: loadTexts(lazyParts, locale),
-      wallets: names[0] ? lazyParts.loadWallets().then((part) => part.openWallets(form, names, locale, apiBase, pay), () => undefined) : undefined,
+      wallets: names[0]
+        ? lazyParts.loadWallets().then(
+            (part) => part.openWallets(form, names, locale, apiBase, pay),
+            () => undefined,
+          )
+        : undefined,
     };
     let session = first;
     let payment = new Payment({ ...shared, session });

@@ -62,7 +62,9 @@ declare const ApplePaySession: {
   readonly STATUS_SUCCESS: number;
   readonly STATUS_FAILURE: number;
 };
-declare const google: { readonly payments: { readonly api: { PaymentsClient: new (options: object) => GoogleClient } } };
+declare const google: {
+  readonly payments: { readonly api: { PaymentsClient: new (options: object) => GoogleClient } };
+};
 
 const failed = (code: string, message: string) => ({ code, message });
 const cancelled = failed("wallet_cancelled", "The customer has closed the sheet.");

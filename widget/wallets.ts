@@ -10,7 +10,7 @@ import type { CheckedSession } from "./options.ts";
 import type { CardFrame } from "./vault-sdk/sdk.ts";
 import { type Offer, type Sheet, type Shown, wallets } from "./wallet-sheets.ts";
 import { walletsStyle } from "./wallets-style.ts";
-import { loadWalletsTexts } from "./wallets-texts.ts";
+import { english, type WalletsTexts } from "./wallets-texts.ts";
 
 /** Turns what a wallet gives into the vault's token, in place of the card form. */
 export type WalletPress = (
@@ -178,4 +178,14 @@ function isSame(now: Offer | undefined, then: Offer): boolean {
 
 function refused(error: { readonly code: string; readonly message: string }): CardAnswer {
   return { kind: "refused", error };
+}
+
+/** Loads the texts for a BCP 47 tag; English if there are none, or they cannot be loaded. Never rejects. */
+async function loadWalletsTexts(locale: string): Promise<WalletsTexts> {
+  if (/^en\b/i.test(locale)) return english;
+  try {
+    return (await import("./translated-wallets.ts")).walletsTextsFor(locale) ?? english;
+  } catch {
+    return english;
+  }
 }

@@ -22,7 +22,7 @@ import {
   type WalletParts,
 } from "./wallets/set-up-wallets.ts";
 
-const kinds: Readonly<Record<Exclude<WalletKeyKind, WalletKeyKind.UNSPECIFIED>, KeyKind>> = {
+const kinds: Readonly<Partial<Record<WalletKeyKind, KeyKind>>> = {
   [WalletKeyKind.APPLE_PAYMENT]: "apple_pay",
   [WalletKeyKind.APPLE_IDENTITY]: "apple_identity",
   [WalletKeyKind.GOOGLE]: "google_pay",
@@ -114,8 +114,9 @@ export function createWalletsService(): ServiceImpl<typeof WalletsService> {
 const domainFilePath = "/.well-known/apple-developer-merchantid-domain-association";
 
 function kindOf(kind: WalletKeyKind): KeyKind {
-  if (kind === WalletKeyKind.UNSPECIFIED) throw new DomainError("missing_field", "Name the kind.", { field: "kind" });
-  return kinds[kind];
+  const named = kinds[kind];
+  if (named === undefined) throw new DomainError("missing_field", "Name the kind.", { field: "kind" });
+  return named;
 }
 
 function partsOf({ merchantId, environment }: Scope): WalletParts {
@@ -136,7 +137,13 @@ async function changeAudited(
 }
 
 /** Returns everything that the page shows. While the vault does not answer, its keys are missing, and the call fails. */
-async function describe({ merchantId, environment }: { merchantId: Scope["merchantId"]; environment: DashboardEnvironment }) {
+async function describe({
+  merchantId,
+  environment,
+}: {
+  merchantId: Scope["merchantId"];
+  environment: DashboardEnvironment;
+}) {
   const { vault, runtime } = environment.core;
   const [{ wallets, setUp }, { checkoutOrigins }] = await Promise.all([
     loadWallets(environment.database, merchantId),

@@ -27,7 +27,10 @@ export class SandboxAccounts {
 
   /** Has the sandbox issue, in Apple's place, the certificate for a key's signing request. */
   async issueCertificate(merchantIdentifier: string, signingRequest: string): Promise<Uint8Array> {
-    const { certificate } = await this.#call("POST", "/wallets/apple/certificates", { merchantIdentifier, signingRequest });
+    const { certificate } = await this.#call("POST", "/wallets/apple/certificates", {
+      merchantIdentifier,
+      signingRequest,
+    });
     return Buffer.from(String(certificate));
   }
 

@@ -153,7 +153,10 @@ const unreached = {
 /** Posts to the frame's own origin. Never throws. */
 async function post(
   path: string,
-  body: CardBody | { readonly token: string; readonly cvc: string } | { readonly wallet: string; readonly token: string },
+  body:
+    | CardBody
+    | { readonly token: string; readonly cvc: string }
+    | { readonly wallet: string; readonly token: string },
   sdkAuthorization: string,
 ): Promise<CreateTokenResponseJson | Refusal> {
   try {

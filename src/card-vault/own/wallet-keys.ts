@@ -1,7 +1,12 @@
 /** The client for the keys of wallets, which our own vault makes and keeps. */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { type ServiceError, status } from "@grpc/grpc-js";
-import { type WalletKey as Message, type VaultService, Wallet, WalletKey_State } from "../../../gen/vault/v1/vault_pb.ts";
+import {
+  type WalletKey as Message,
+  type VaultService,
+  Wallet,
+  WalletKey_State,
+} from "../../../gen/vault/v1/vault_pb.ts";
 import type { WalletName } from "../../platform/card-token.ts";
 import { DomainError } from "../../platform/errors.ts";
 import type { CallOptions, GrpcClient } from "../../platform/grpc-client.ts";
@@ -17,12 +22,10 @@ const wallets: Readonly<Record<WalletName, Wallet>> = {
   google_pay: Wallet.GOOGLE_PAY,
 };
 
-const states: Readonly<Record<WalletKey_State, WalletKey["state"]>> = {
-  [WalletKey_State.UNSPECIFIED]: "DROPPED",
+const states: Readonly<Partial<Record<WalletKey_State, WalletKey["state"]>>> = {
   [WalletKey_State.STAGED]: "STAGED",
   [WalletKey_State.ACTIVE]: "ACTIVE",
   [WalletKey_State.RETIRING]: "RETIRING",
-  [WalletKey_State.DROPPED]: "DROPPED",
 };
 
 /** Returns the keys of the vault behind this client; `metadata` authenticates each call. */
@@ -62,7 +65,7 @@ function keyOf(key: Message): WalletKey {
   return {
     id,
     wallet: key.wallet === Wallet.APPLE_PAY ? "apple_pay" : "google_pay",
-    state: states[key.state],
+    state: states[key.state] ?? "DROPPED",
     recipient,
     publicKey,
     signingRequest,

@@ -26,7 +26,9 @@ export async function makeIdentityKey(merchantIdentifier: string) {
   return {
     id: v7(),
     pem: privateKey.export({ format: "pem", type: "pkcs8" }).toString(),
-    signingRequest: ["-----BEGIN CERTIFICATE REQUEST-----", ...lines, "-----END CERTIFICATE REQUEST-----", ""].join("\n"),
+    signingRequest: ["-----BEGIN CERTIFICATE REQUEST-----", ...lines, "-----END CERTIFICATE REQUEST-----", ""].join(
+      "\n",
+    ),
   };
 }
 

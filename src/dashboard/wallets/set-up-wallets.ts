@@ -79,7 +79,10 @@ export async function activateIdentity(
   const found = setUp.identities?.find((one) => one.id === id);
   if (found === undefined) throw new DomainError("not_found", "The merchant has no such key.");
   const issued = readIdentityCertificate(certificate, { identity: found, merchantId, sealing, now });
-  const identities = [{ ...found, ...issued }, ...(setUp.identities ?? []).filter((one) => one.id !== id && staged(one))];
+  const identities = [
+    { ...found, ...issued },
+    ...(setUp.identities ?? []).filter((one) => one.id !== id && staged(one)),
+  ];
   await recordSetUp(tx, parts, { wallets, setUp: { ...setUp, identities } });
 }
 

@@ -72,13 +72,14 @@ export function notesOfWidget({ openings }: { readonly openings: number }): stri
 
 function sizeRows(sizes: OurSizes): WidgetRow[] {
   return [
-    size("widget.js, first load", sizes.firstLoad, 8.7),
-    size("widget.mjs, first load", sizes.module, 8.7),
+    size("widget.js, first load", sizes.firstLoad, 8.9),
+    size("widget.mjs, first load", sizes.module, 8.9),
     size("card frame, HTML + CSS + JS", sizes.cardFrame, 14),
     size("RPC part, after the form is visible", sizes.rpcPart, 37),
-    size("part that pays, beside the RPC part", sizes.paymentPart, 3),
+    size("part that pays, beside the RPC part", sizes.paymentPart, 3.1),
     size("part that shows an action, with the first one", sizes.actionPart, 3),
     size("part with stored cards, for their customers", sizes.storedCardsPart, 4),
+    size("part with wallets, where the merchant has one", sizes.walletsPart, 4.5),
     size("page around the bank's, at the vault", sizes.relay, 1),
     size("frame with the bank's page", sizes.actionFrame, 4),
   ];

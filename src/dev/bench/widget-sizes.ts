@@ -15,6 +15,7 @@ export type OurSizes = {
   readonly paymentPart: number;
   readonly actionPart: number;
   readonly storedCardsPart: number;
+  readonly walletsPart: number;
   /** The page around the bank's, on the vault's origin. */
   readonly relay: number;
   /** The service's page with the bank's. */
@@ -47,6 +48,7 @@ export async function measureOurs(): Promise<OurSizes> {
     paymentPart: largest(/^payment-part-/),
     actionPart: largest(/^action-/),
     storedCardsPart: largest(/^cards-[A-Z0-9]+/),
+    walletsPart: largest(/^wallets-[A-Z0-9]+/),
     relay: sum(relay),
     actionFrame: actionFrame.reduce((total, part) => total + gzipSync(part).length, 0),
     largestTranslation: largest(/^\w\w-\w+\.mjs$/),

@@ -82,9 +82,9 @@ describe("wallets in the widget", () => {
       total: { label: "Demo shop", amount: "49.00", type: "final" },
       applicationData: "b3JkZXI=",
     });
-    await button().click();
-    expect(await told()).toEqual(["begin"]);
     await fixture.page.locator("#card .pay[aria-busy=true]").waitFor();
+    await button().dispatchEvent("click");
+    expect(await told()).toEqual(["begin"]);
     await fixture.page.evaluate("sheet.oncancel()");
     await fixture.page.locator("#card .pay[aria-busy=false]").waitFor();
     expect(fixture.callNames).toEqual(["onReady"]);

@@ -1,6 +1,11 @@
 /** The wallets that a page can offer for a session, and what it opens their sheets with. */
 import { create } from "@bufbuild/protobuf";
-import { ApplePaySchema, GooglePaySchema, type OfferedWallet, OfferedWalletSchema } from "../../../gen/payments/v1/checkout_pb.ts";
+import {
+  ApplePaySchema,
+  GooglePaySchema,
+  type OfferedWallet,
+  OfferedWalletSchema,
+} from "../../../gen/payments/v1/checkout_pb.ts";
 import { type MerchantWallets, walletsInUse } from "../../accounts/merchant-wallets.ts";
 import type { Core } from "../../core/core.ts";
 import { planAsked, planRoute, type Route } from "../../core/decide/plan-route.ts";
@@ -35,7 +40,7 @@ export async function offeredWallets(
   const inUse = offeredNames(core, wallets, { isTest, origin });
   const exponent = isoExponent(session.currency);
   if (inUse.length === 0 || session.amountMinor === 0 || exponent === 3) return [];
-  const { countryCode, google } = wallets!;
+  const { countryCode = "", google } = wallets!;
   const amount = decimalOf(session.amountMinor, exponent);
   const taken = await findTaken(core, session);
   return inUse.flatMap((type) => {

@@ -65,7 +65,13 @@ describe("a session of a merchant with wallets", () => {
   it.each([
     ["none is set up", {}, {}, undefined, undefined],
     ["the country is missing", { apple, google }, {}, undefined, undefined],
-    ["Apple's certificate has ended", { ...both, apple: { ...apple, endsAt: "2020-01-01T00:00:00.000Z" } }, {}, "google_pay", ["google_pay"]],
+    [
+      "Apple's certificate has ended",
+      { ...both, apple: { ...apple, endsAt: "2020-01-01T00:00:00.000Z" } },
+      {},
+      "google_pay",
+      ["google_pay"],
+    ],
     ["the card is to be stored", both, { customerRef: "ada", saveCard: {} }, undefined, ["apple_pay", "google_pay"]],
     ["the currency has no decimals", both, { currency: "JPY" }, "apple_pay google_pay", ["google_pay"]],
     ["the currency has three decimals", both, { currency: "KWD" }, "apple_pay google_pay", undefined],

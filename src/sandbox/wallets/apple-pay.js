@@ -13,15 +13,17 @@ globalThis.ApplePaySession = class ApplePaySession {
   #merchant;
 
   constructor(version, request) {
-    if (version < 1 || !request.total || !request.supportedNetworks.length) throw new TypeError("the request is not complete");
+    if (version < 1 || !request.total || !request.supportedNetworks.length)
+      throw new TypeError("the request is not complete");
     // As Safari: a sheet opens only inside a press.
-    if (navigator.userActivation && !navigator.userActivation.isActive) throw new DOMException("no gesture", "InvalidAccessError");
+    if (navigator.userActivation && !navigator.userActivation.isActive)
+      throw new DOMException("no gesture", "InvalidAccessError");
     this.#request = request;
   }
 
   begin() {
     const { total, currencyCode, applicationData } = this.#request;
-    this.#sheet = openSheet({
+    this.#sheet = given.openSheet({
       wallet: "Apple Pay",
       merchant: total.label,
       amount: `${total.amount} ${currencyCode}`,
@@ -30,8 +32,12 @@ globalThis.ApplePaySession = class ApplePaySession {
       onPay: async (number) => {
         const { merchantIdentifier } = this.#merchant;
         const asked = { merchantIdentifier, number, amount: total.amount, currency: currencyCode, applicationData };
-        const paymentData = await post("/wallets/apple/token", asked);
-        const token = { paymentData, paymentMethod: { network: "Visa" }, transactionIdentifier: paymentData.header.transactionId };
+        const paymentData = await given.post("/wallets/apple/token", asked);
+        const token = {
+          paymentData,
+          paymentMethod: { network: "Visa" },
+          transactionIdentifier: paymentData.header.transactionId,
+        };
         this.onpaymentauthorized?.({ payment: { token } });
       },
     });

@@ -58,7 +58,8 @@ export class GoogleAuthority {
     root,
   }: { readonly endsAt?: Date; readonly root?: string } = {}) {
     this.#endsAt = endsAt;
-    this.#root = root === undefined ? newPair() : { privateKey: createPrivateKey(root), publicKey: createPublicKey(root) };
+    this.#root =
+      root === undefined ? newPair() : { privateKey: createPrivateKey(root), publicKey: createPublicKey(root) };
   }
 
   /** Returns what makes the same authority again. */

@@ -40,14 +40,14 @@ class PaymentsClient {
       ...(allowedAuthMethods.includes("PAN_ONLY") ? given.cards.pan : []),
     ];
     return new Promise((resolve, reject) => {
-      const sheet = openSheet({
+      const sheet = given.openSheet({
         wallet: "Google Pay",
         merchant: merchantInfo.merchantName,
         amount: `${transactionInfo.totalPrice} ${transactionInfo.currencyCode}`,
         cards,
         onCancel: () => reject({ statusCode: "CANCELED" }),
         onPay: async (number) => {
-          const { token } = await post("/wallets/google/token", { publicKey, number });
+          const { token } = await given.post("/wallets/google/token", { publicKey, number });
           sheet.close();
           resolve({ paymentMethodData: { type: "CARD", tokenizationData: { type: "DIRECT", token } } });
         },

@@ -92,7 +92,11 @@ export function walletRoutes(wallets: Wallets): readonly Route[] {
     }),
     route("POST", /^\/wallets\/apple\/certificates$/, "wallet.certificate", async ({ body }) => {
       const { signingRequest, merchantIdentifier, kind } = jsonOf(body);
-      const certificate = await wallets.register(String(signingRequest), String(merchantIdentifier), kind === "identity");
+      const certificate = await wallets.register(
+        String(signingRequest),
+        String(merchantIdentifier),
+        kind === "identity",
+      );
       return { status: 200, body: { certificate } };
     }),
     route("POST", /^\/paymentservices\/paymentSession$/, "wallet.session", async ({ body }) => {

@@ -8,11 +8,7 @@ import {
   publicKeyOf,
   type TokenChange,
 } from "../../sandbox/wallets/apple-authority.ts";
-import {
-  GoogleAuthority,
-  type GooglePayment,
-  type GoogleTokenChange,
-} from "../../sandbox/wallets/google-authority.ts";
+import { GoogleAuthority, type GooglePayment, type GoogleTokenChange } from "../../sandbox/wallets/google-authority.ts";
 import { environmentOf, startVaultFixture, type VaultFixture } from "../vault.fixture.ts";
 import type { VaultEnvironment } from "../vault-config.ts";
 import { activateWalletKey, createWalletKey } from "./wallet-keys.ts";

@@ -7,8 +7,8 @@ import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import {
   type MerchantWalletKey,
   MerchantWalletKey_State as State,
-  type Wallets,
   WalletKeyKind,
+  type Wallets,
   WalletsService,
 } from "../../../../gen/dashboard/v1/wallets_pb.ts";
 import { Button } from "../parts/button.tsx";
@@ -64,7 +64,8 @@ export function WalletsPage() {
   return (
     <>
       <PageHead title="Wallets">
-        Apple Pay and Google Pay in the {environmentName} environment. Their keys are made in the card vault and stay there.
+        Apple Pay and Google Pay in the {environmentName} environment. Their keys are made in the card vault and stay
+        there.
       </PageHead>
       {error && <Failure error={error} onRetry={refetch} />}
       {!wallets && !error && <Loading what="The set-up of wallets" />}
@@ -206,9 +207,15 @@ function Key({
       <Refusal error={activate.error ?? drop.error} />
       {mayChange && isOpen && (
         <DataForm onData={(fields) => activate.mutate(String(fields.get("certificate") ?? ""))}>
-          {isApple && <LongText label={state === State.ACTIVE ? "Renewed certificate" : "Certificate"} name="certificate" />}
+          {isApple && (
+            <LongText label={state === State.ACTIVE ? "Renewed certificate" : "Certificate"} name="certificate" />
+          )}
           <Button type="submit" isPending={activate.isPending}>
-            {state === State.ACTIVE ? "Replace the certificate" : isApple ? "Use this certificate" : "It is registered: use it"}
+            {state === State.ACTIVE
+              ? "Replace the certificate"
+              : isApple
+                ? "Use this certificate"
+                : "It is registered: use it"}
           </Button>
         </DataForm>
       )}
@@ -251,8 +258,8 @@ function Domains({ wallets, onChange }: Part) {
       <h2>Apple Pay: domains</h2>
       <p>
         Each host with a checkout serves Apple’s file at{" "}
-        <code>/.well-known/apple-developer-merchantid-domain-association</code>. Live offers Apple Pay only on origins that
-        pass the check.
+        <code>/.well-known/apple-developer-merchantid-domain-association</code>. Live offers Apple Pay only on origins
+        that pass the check.
       </p>
       {mayChange && (
         <DataForm onData={(fields) => save.mutate(String(fields.get("file") ?? ""))}>

@@ -3,9 +3,9 @@
  */
 
 import { v7 } from "uuid";
-import { AppleAuthority } from "../../../sandbox/wallets/apple-authority.ts";
 import type { DashboardFixture } from "../../../dashboard/dashboard.fixture.ts";
 import { decodeId, encodeId } from "../../../platform/ids.ts";
+import { AppleAuthority } from "../../../sandbox/wallets/apple-authority.ts";
 import { makeHeld, makePayment, makeStoredCard, openTables } from "./payment-rows.ts";
 
 export type KnownIds = { connectionId: string; endpointId: string; invitationId: string };
@@ -57,7 +57,7 @@ function merchantRequests({ scope }: RequestParts): AnsweredRequests {
 }
 
 /** An identity's key: the others need a vault. */
-function walletRequests({ scope, call, receiverUrl }: RequestParts): AnsweredRequests {
+function walletRequests({ scope, call }: RequestParts): AnsweredRequests {
   const identity = { ...scope, kind: "WALLET_KEY_KIND_APPLE_IDENTITY" };
   const recipient = "merchant.com.example";
   const create = async () => {
@@ -66,7 +66,6 @@ function walletRequests({ scope, call, receiverUrl }: RequestParts): AnsweredReq
     };
     return wallets.keys[0]!;
   };
-  const { origin } = new URL(receiverUrl);
   return {
     GetWallets: () => scope,
     SetWalletCountry: () => ({ ...scope, countryCode: "DE" }),
@@ -78,11 +77,8 @@ function walletRequests({ scope, call, receiverUrl }: RequestParts): AnsweredReq
     },
     DropWalletKey: async () => ({ ...identity, id: (await create()).id }),
     SetDomainFile: () => ({ ...scope, domainFile: "7b22" }),
-    CheckDomain: async () => {
-      await call("SetCheckoutOrigins", { ...scope, checkoutOrigins: [origin] });
-      await call("SetDomainFile", { ...scope, domainFile: "7b22" });
-      return { ...scope, origin };
-    },
+    // Of SetCheckoutOrigins and SetDomainFile; it does not serve the file.
+    CheckDomain: () => ({ ...scope, origin: "https://shop.example.com" }),
   };
 }
 
