@@ -30,7 +30,7 @@ export type Sheet = {
 };
 
 /** Asks the service for the session that Apple's sheet needs. */
-export type StartSession = (validationUrl: string) => Promise<unknown>;
+type StartSession = (validationUrl: string) => Promise<unknown>;
 
 export type Wallet = {
   /** Resolves if this browser can pay with it. */

@@ -23,7 +23,7 @@ const answerBytesMax = 64 * 1024;
 // The longest that the sheet shows.
 const nameCharactersMax = 64;
 
-export type AppleParts = {
+type AppleParts = {
   /** The origin of the sandbox, which stands in for Apple in test alone. */
   readonly sandboxOrigin: string | undefined;
   readonly findAddresses?: FindAddresses | undefined;
