@@ -8,9 +8,16 @@ import type { KeyId, MerchantId } from "../platform/ids.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import { Secret, sha256 } from "../platform/secrets.ts";
 import { cellColumns, type MerchantCells, type MerchantSettings, settingsColumns } from "./merchant-settings.ts";
+import type { HeldRights } from "./rights.ts";
 
-/** A secret key calls the API from a backend; a publishable key is safe in a browser and calls nothing on the server. */
-export type KeyKind = "secret" | "publishable";
+/**
+ * A secret key calls the API from a backend, and so does a restricted one, for which it has rights. A publishable key is
+ * safe in a browser and calls nothing on the server.
+ */
+export type KeyKind = "secret" | "publishable" | "restricted";
+
+/** A daily limit (UTC) of refunds, in minor units by currency. A currency that it omits refunds nothing. */
+export type RefundCap = Readonly<Record<string, number>>;
 
 /** The environment, cell and kind that a presented key claims, read from its text alone. */
 export type ParsedKey = { readonly environment: string; readonly cell: number; readonly kind: KeyKind };
@@ -20,23 +27,24 @@ const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const randomDigits = 32;
 // 62^6 is above 2^32, so six digits hold any CRC-32.
 const checksumDigits = 6;
-const letters: Record<KeyKind, string> = { secret: "sk", publishable: "pk" };
+const letters: Record<KeyKind, string> = { secret: "sk", publishable: "pk", restricted: "rk" };
+const kinds: readonly KeyKind[] = ["secret", "publishable", "restricted"];
 
 /** Reads environment, cell and kind from a key of this brand, or undefined if it cannot be one; such a key costs no query. */
 export function parseKey(brand: string, key: string): ParsedKey | undefined {
-  const match = /^([a-z0-9]+)_(test|live)_(sk|pk)_([0-9A-Za-z]{38})$/.exec(key);
+  const match = /^([a-z0-9]+)_(test|live)_(sk|pk|rk)_([0-9A-Za-z]{38})$/.exec(key);
   if (match?.[1] !== brand || match[2] === undefined || match[4] === undefined) return undefined;
   const random = match[4].slice(0, randomDigits);
   if (checksumOf(random) !== match[4].slice(randomDigits)) return undefined;
   return {
     environment: match[2],
     cell: base62.indexOf(random[0]!),
-    kind: match[3] === "sk" ? "secret" : "publishable",
+    kind: kinds.find((kind) => letters[kind] === match[3])!,
   };
 }
 
 /**
- * Generates a key: `<brand>_(test|live)_(sk|pk)_`, the cell as one base62 digit, 31 random ones and 6 of their CRC-32.
+ * Generates a key: `<brand>_(test|live)_(sk|pk|rk)_`, the cell as one base62 digit, 31 random ones and 6 of their CRC-32.
  */
 export function generateKey(
   runtime: Runtime,
@@ -62,21 +70,34 @@ function checksumOf(random: string): string {
   return text;
 }
 
-export type KeyHolder = MerchantSettings & MerchantCells & { readonly kind: KeyKind };
+/** What the key of a call may do. */
+export type KeyRights = {
+  /** Of the key and of those that replace it in turn. */
+  readonly keyId: KeyId | null;
+  readonly keyName: string | null;
+  readonly rights: HeldRights;
+  /** Null: no limit of its own. */
+  readonly refundCap: RefundCap | null;
+};
+
+export type KeyHolder = MerchantSettings & MerchantCells & KeyRights & { readonly kind: KeyKind };
+
+/** A caller without a key of its own. */
+export const fullRights: KeyRights = { keyId: null, keyName: null, rights: null, refundCap: null };
 
 const selectKeyHolder = readOf(
   {
     name: "select_key_holder",
     text: `
-    SELECT k.kind, ${settingsColumns}, ${cellColumns}
+    SELECT k.kind, k.key_id AS "keyId", k.name AS "keyName", k.rights, k.refund_cap AS "refundCap", ${settingsColumns}, ${cellColumns}
     FROM api_key k JOIN merchant_settings s USING (merchant_id)
-    WHERE k.hash = $1 AND k.revoked_at IS NULL`,
+    WHERE k.hash = $1 AND k.revoked_at IS NULL AND (least(k.expires_at, k.ends_at) > app.clock()) IS NOT FALSE`,
   },
   ["bytea"],
 );
 
 /**
- * Returns the current holder of the key with this SHA-256; undefined for an unknown or revoked one. The statement is sent after the
+ * Returns the current holder of the key with this SHA-256; undefined for an unknown, ended or revoked one. The statement is sent after the
  * call and its answer is not cached, so a revoked key stops at once.
  */
 export async function findKeyHolder(queryable: Queryable, hash: Buffer): Promise<KeyHolder | undefined> {
@@ -90,47 +111,76 @@ const revokeKeys: Statement = {
 };
 const insertKey: Statement = {
   name: "insert_key",
-  text: "INSERT INTO api_key (id, merchant_id, kind, hash, prefix, last4) VALUES ($1, $2, $3, $4, $5, $6)",
+  text: `INSERT INTO api_key (id, key_id, merchant_id, kind, hash, prefix, last4, name, rights, expires_at, refund_cap)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 };
 
-/**
- * Replaces a merchant's key of one kind: the old one is refused from the commit on. Only the answer contains the clear
- * key.
- */
-export async function recordKey(
+/** A key to record. Only `secret` is the clear key, which is stored nowhere. */
+export type NewKey = { readonly id: KeyId; readonly merchantId: MerchantId; readonly secret: Secret };
+
+/** Replaces a merchant's key of one kind. The old one is refused from the commit on, and so is one that a roll has left. */
+export async function recordKey(tx: Tx, key: NewKey & { kind: Exclude<KeyKind, "restricted"> }): Promise<void> {
+  await tx.query(revokeKeys, [key.merchantId, key.kind]);
+  await addKey(tx, { ...key, keyId: key.id });
+}
+
+/** What a restricted key is made with, which never changes. */
+export type Restrictions = {
+  readonly name: string;
+  readonly rights: readonly string[];
+  readonly expiresAt: Date | null;
+  readonly refundCap: RefundCap | null;
+};
+
+/** Adds a key beside the others. */
+export async function addKey(
   tx: Tx,
-  key: { id: KeyId; merchantId: MerchantId; kind: KeyKind; secret: Secret },
+  key: NewKey & { readonly kind: KeyKind; readonly keyId: KeyId; readonly restrictions?: Restrictions | undefined },
 ): Promise<void> {
   const clear = key.secret.expose();
-  await tx.query(revokeKeys, [key.merchantId, key.kind]);
+  const { name = null, rights = null, expiresAt = null, refundCap = null } = key.restrictions ?? {};
   await tx.query(insertKey, [
     key.id,
+    key.keyId,
     key.merchantId,
     key.kind,
     sha256(clear),
     clear.slice(0, -randomDigits - checksumDigits),
     clear.slice(-4),
+    name,
+    rights,
+    expiresAt,
+    refundCap && JSON.stringify(refundCap),
   ]);
 }
 
 export type ShownKey = {
+  readonly keyId: KeyId;
   readonly kind: KeyKind;
   readonly prefix: string;
   readonly last4: string;
   readonly createdAt: Date;
   /** The whole key if it is publishable, which every checkout page contains; otherwise null. */
   readonly clear: string | null;
+  readonly name: string | null;
+  readonly rights: readonly string[] | null;
+  readonly expiresAt: Date | null;
+  readonly refundCap: RefundCap | null;
+  /** When this key, which a roll has replaced, ends; null for a current key. */
+  readonly endsAt: Date | null;
 };
 
 const selectKeys: Statement = {
   name: "select_keys",
-  text: `SELECT kind, prefix, last4, created_at AS "createdAt",
+  text: `SELECT key_id AS "keyId", kind, prefix, last4, created_at AS "createdAt", name, rights, expires_at AS "expiresAt",
+           refund_cap AS "refundCap", ends_at AS "endsAt",
            CASE kind WHEN 'publishable' THEN (
              SELECT publishable_key FROM merchant_settings s WHERE s.merchant_id = k.merchant_id) END AS clear
-         FROM api_key k WHERE merchant_id = $1 AND revoked_at IS NULL ORDER BY kind DESC`,
+         FROM api_key k WHERE merchant_id = $1 AND revoked_at IS NULL AND (ends_at > app.clock()) IS NOT FALSE
+         ORDER BY array_position('{secret,publishable,restricted}', kind), key_id, replaced_at IS NOT NULL`,
 };
 
-/** Returns a merchant's keys in use, the secret one first, of which nothing allows its use. */
+/** Returns a merchant's keys, the secret one first, of which nothing allows its use. Restricted ones may have expired. */
 export async function listKeys(queryable: Queryable, merchantId: MerchantId): Promise<ShownKey[]> {
   return queryable.query<ShownKey>(selectKeys, [merchantId]);
 }

@@ -43,7 +43,7 @@ const replacePublishableKey: Statement = {
 export async function issueKey(
   tx: Tx,
   maker: KeyMaker,
-  wanted: { merchantId: MerchantId; kind: KeyKind },
+  wanted: { merchantId: MerchantId; kind: Exclude<KeyKind, "restricted"> },
 ): Promise<Secret> {
   const { merchantId, kind } = wanted;
   const { runtime, ...named } = maker;

@@ -45,7 +45,8 @@ export async function readConfiguration(queryable: Queryable, merchantId: Mercha
 
 const revokeKeys: Statement = {
   name: unnamed,
-  text: "UPDATE api_key SET revoked_at = app.clock() WHERE merchant_id = $1 AND revoked_at IS NULL",
+  text: `UPDATE api_key SET revoked_at = app.clock()
+         WHERE merchant_id = $1 AND revoked_at IS NULL AND id <> ALL (SELECT (one ->> 'id')::uuid FROM jsonb_array_elements($2::jsonb) one)`,
 };
 
 const noteArrival: Statement = {
@@ -61,7 +62,7 @@ export async function writeConfiguration(
   { merchantId, fromCell }: { merchantId: MerchantId; fromCell: number },
 ): Promise<void> {
   const rows = JSON.parse(text) as Record<string, readonly Record<string, unknown>[]>;
-  await tx.query(revokeKeys, [merchantId]);
+  await tx.query(revokeKeys, [merchantId, JSON.stringify(rows.api_key)]);
   for (const { table, key, changes } of tables) {
     const columns = Object.keys(rows[table]?.[0] ?? {});
     if (columns.length === 0) continue;

@@ -6,6 +6,7 @@ import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.
 import { RefundService } from "../../gen/payments/v1/refund_pb.ts";
 import { AgreementService, PaymentMethodService } from "../../gen/payments/v1/stored_card_pb.ts";
 import { findKeyHolder, parseKey } from "../accounts/api-keys.ts";
+import { requireMethodRight } from "../accounts/rights.ts";
 import { letterOf, verifyClientSecret } from "../core/client-secret.ts";
 import { findChargedSession } from "../core/sessions.ts";
 import { cellOf, findCell, requireCell } from "../platform/cells.ts";
@@ -44,7 +45,7 @@ export function createAuthenticate(environments: EdgeEnvironments, brand: string
   return async (method, authorization, setLimitHeaders, client) => {
     const service = method.parent.typeName;
     const presented = { authorization, setLimitHeaders, client };
-    if (isMerchantService(service)) return authenticateMerchant(environments, { brand, ...presented });
+    if (isMerchantService(service)) return authenticateMerchant(environments, { brand, method, ...presented });
     if (service === CheckoutService.typeName) return authenticateCustomer(environments, presented);
     return { type: "anonymous" };
   };
@@ -58,7 +59,7 @@ type Presented = {
 
 async function authenticateMerchant(
   environments: EdgeEnvironments,
-  { brand, authorization, setLimitHeaders, client }: { brand: string } & Presented,
+  { brand, method, authorization, setLimitHeaders, client }: { brand: string; method: DescMethod } & Presented,
 ): Promise<Caller> {
   const key = bearerToken(authorization);
   if (key === undefined) throw new DomainError("invalid_key", noKeyDetail(authorization));
@@ -70,13 +71,14 @@ async function authenticateMerchant(
   const credential = hash.toString("base64");
   first.requestLimits?.refuseEarly(credential, client, setLimitHeaders);
   const { environment, holder } = await findHolder(first, hash);
-  if (holder.kind !== "secret") {
+  if (holder.kind === "publishable") {
     throw new DomainError(
       "key_type_not_allowed",
-      "This method needs the secret key; a publishable key is for the browser only.",
+      "This method needs the secret key or a restricted one; a publishable key is for the browser only.",
     );
   }
   await environment.requestLimits?.count(credential, holder.merchantId, setLimitHeaders);
+  requireMethodRight(method, holder.rights);
   return { type: "merchant", environment, holder };
 }
 

@@ -12,15 +12,17 @@ import {
   PaymentSession_Status,
   type PaymentSessionService,
 } from "../../gen/payments/v1/payment_session_pb.ts";
+import { type Right, requireAnyRight } from "../accounts/rights.ts";
 import { cancelSession, captureHeld } from "../core/capture-later.ts";
 import type { Core } from "../core/core.ts";
 import { type CreatedSession, createSession, findCreatedSession, type NewSession } from "../core/create-session.ts";
 import { type SessionStatus, sessionStatuses } from "../core/rows/entities.ts";
+import { endUnsubmitted } from "../core/session-changes.ts";
 import { findSession } from "../core/sessions.ts";
 import type { WalletName } from "../platform/card-token.ts";
 import { cellOf, findCell, requireCell } from "../platform/cells.ts";
 import { DomainError } from "../platform/errors.ts";
-import { decodeId, encodeId } from "../platform/ids.ts";
+import { decodeId, encodeId, type MerchantId, type SessionId } from "../platform/ids.ts";
 import { listSessions } from "../reporting/session-list.ts";
 import { statusOverrideKey } from "../transcoder/transcoder.ts";
 import {
@@ -89,6 +91,7 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
 
   async cancelPaymentSession(request, context) {
     const { core, ...held } = requireSession(request.sessionId, context);
+    await requireCancellable(core, held, requireMerchant(context.values.get(callerKey)));
     const cancelled = await cancelSession(core, held);
     return create(CancelPaymentSessionResponseSchema, { paymentSession: toSessionMessage(cancelled) });
   },
@@ -124,6 +127,21 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
     });
   },
 };
+
+/** Ends an unsubmitted session for a caller who may cancel nothing else. Throws `right_not_granted` for a payment that is not over. */
+async function requireCancellable(
+  core: Core,
+  own: { readonly sessionId: SessionId; readonly merchantId: MerchantId },
+  { holder: { rights } }: MerchantCaller,
+): Promise<void> {
+  if (rights === null || rights.includes(cancelsHeld)) return;
+  const ended = { because: "CANCELLED", successor: null } as const;
+  if (await core.database.transaction((tx) => endUnsubmitted(tx, core, own, ended))) return;
+  const found = await findSession(core, own);
+  if (found?.session.status === "CREATED") requireAnyRight([cancelsHeld], rights);
+}
+
+const cancelsHeld: Right = "payments.capture";
 
 /** Returns what the answer to a creation shows of a session. */
 export function describeCreated({ session, clientSecret, vault, agreementId }: CreatedSession) {

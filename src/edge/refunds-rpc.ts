@@ -6,14 +6,24 @@ import {
   GetRefundResponseSchema,
   type RefundService,
 } from "../../gen/payments/v1/refund_pb.ts";
+import type { KeyRights } from "../accounts/api-keys.ts";
 import { findSession } from "../core/sessions.ts";
 import type { RefundReason } from "../gateways/connector.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
-import { requestRefund } from "../refunds/request-refund.ts";
+import { type RefundRequest, requestRefund } from "../refunds/request-refund.ts";
 import { statusOverrideKey } from "../transcoder/transcoder.ts";
-import { readIdempotencyKey, requireSession } from "./caller.ts";
+import { callerKey, readIdempotencyKey, requireMerchant, requireSession } from "./caller.ts";
 import { toRefundMessage } from "./session-messages.ts";
+
+/** Returns who makes a refund, and within what limit, where that is a restricted key. */
+function madeByKey({ keyId, keyName, refundCap }: KeyRights): Pick<RefundRequest, "madeBy" | "cap"> {
+  if (keyId === null || keyName === null) return {};
+  return {
+    madeBy: `${keyName} (${encodeId("key", keyId)})`,
+    cap: refundCap === null ? undefined : { keyId, amounts: refundCap },
+  };
+}
 
 /** The refund rpcs; every method sees its own merchant and environment only. */
 export const refundService: ServiceImpl<typeof RefundService> = {
@@ -31,6 +41,7 @@ export const refundService: ServiceImpl<typeof RefundService> = {
       refundRef: request.refundRef,
       amountMinor: request.amountMinor === undefined ? undefined : Number(request.amountMinor),
       reason: request.reason as RefundReason | undefined,
+      ...madeByKey(requireMerchant(context.values.get(callerKey)).holder),
     });
     context.values.set(statusOverrideKey, 201);
     const location = `/api/v1/payment-sessions/${request.sessionId}/refunds/${encodeId("ref", refund.id)}`;

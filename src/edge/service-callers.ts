@@ -1,6 +1,8 @@
 /** Admits internal services on the gRPC port: their token replaces the merchant's secret key. */
+import { fullRights } from "../accounts/api-keys.ts";
 import { findSettings } from "../accounts/merchant-settings.ts";
 import { findMerchant } from "../accounts/merchants.ts";
+import { requireMethodRight } from "../accounts/rights.ts";
 import { firstCell, requireCell } from "../platform/cells.ts";
 import type { Queryable } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
@@ -29,6 +31,7 @@ export function createServiceAuthenticate(
     const { environment, holder } = caller;
     const { merchantId } = holder;
     await environment.requestLimits?.count(`service ${merchantId}`, merchantId, setLimitHeaders);
+    requireMethodRight(method, holder.rights);
     return caller;
   };
 }
@@ -44,5 +47,7 @@ async function callerOf(
   const merchant = named?.cells && merchantId ? await findMerchant(accounts, merchantId) : undefined;
   const environment = named && requireCell(named, merchant?.cells[named.name] ?? firstCell);
   const settings = environment && merchantId && (await findSettings(environment.database, merchantId));
-  return settings ? { type: "merchant", environment, holder: { ...settings, kind: "secret" } } : undefined;
+  return settings
+    ? { type: "merchant", environment, holder: { ...settings, ...fullRights, kind: "secret" } }
+    : undefined;
 }

@@ -1,8 +1,16 @@
-/** The daily limits (UTC) of refunds by members: each role's, and the check within a refund's transaction. */
+/** The daily limits (UTC) of refunds by members and by restricted keys, and their checks within a refund's transaction. */
+import type { RefundCap } from "../accounts/api-keys.ts";
 import type { MemberRole } from "../accounts/members.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import { encodeId, type MemberId, type MerchantId } from "../platform/ids.ts";
+import {
+  encodeId,
+  type KeyId,
+  type MemberId,
+  type MerchantId,
+  type RefundId,
+  type SessionId,
+} from "../platform/ids.ts";
 import { amountInWords } from "../platform/money.ts";
 
 export const refundingRoles = ["DEVELOPER", "OWNER"] as const satisfies readonly MemberRole[];
@@ -65,6 +73,45 @@ export async function requireWithinLimit(
   throw new DomainError(
     "role_not_allowed",
     `Your role may refund at most ${amountInWords(limitMinor, currency)} per day (UTC), and ${left} of it is left today. An owner can change the limit in the settings.`,
+    { field: "amountMinor" },
+  );
+}
+
+/** The daily limit of a key, and of those that a roll makes of it. */
+export type KeyCap = { readonly keyId: KeyId; readonly amounts: RefundCap };
+
+const selectRefundedByKey: Statement = {
+  name: "select_refunded_by_key",
+  text: `
+    SELECT r.currency, r.amount_minor::float8 AS "amountMinor", (
+      SELECT coalesce(sum(d.amount_minor), 0)::float8 FROM refund d
+      WHERE d.merchant_id = r.merchant_id AND d.created_at >= date_trunc('day', app.clock() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'
+        AND right(d.made_by, length($3)) = $3 AND d.currency = r.currency AND d.status <> 'FAILED') AS "refundedMinor"
+    FROM refund r WHERE r.session_id = $1 AND r.id = $2`,
+};
+
+/**
+ * Throws `refund_cap_exceeded` if a key has refunded more today than its cap allows. Call it after the refund was recorded, as
+ * `requireWithinLimit`.
+ */
+export async function requireWithinCap(
+  tx: Tx,
+  { keyId, amounts }: KeyCap,
+  { sessionId, id }: { sessionId: SessionId; id: RefundId },
+): Promise<void> {
+  const values = [sessionId, id, `(${encodeId("key", keyId)})`];
+  const [row] = await tx.query<Record<"refundedMinor" | "amountMinor", number> & { currency: string }>(
+    selectRefundedByKey,
+    values,
+  );
+  if (row === undefined) throw new Error("the refund was not recorded");
+  const { currency, amountMinor, refundedMinor } = row;
+  const capMinor = amounts[currency] ?? 0;
+  if (refundedMinor <= capMinor) return;
+  const left = amountInWords(Math.max(0, capMinor - (refundedMinor - amountMinor)), currency);
+  throw new DomainError(
+    "refund_cap_exceeded",
+    `This key may refund at most ${amountInWords(capMinor, currency)} per day (UTC), and ${left} of it is left today.`,
     { field: "amountMinor" },
   );
 }

@@ -1,5 +1,6 @@
 /** Takes a merchant's refund: one row for each Idempotency-Key, committed before a byte leaves for the gateway. */
 
+import { lockConfiguration } from "../accounts/merchant-settings.ts";
 import { requirePayable } from "../core/capture-later.ts";
 import type { Core } from "../core/core.ts";
 import { loadSession } from "../core/record/load-session.ts";
@@ -11,6 +12,7 @@ import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import type { MerchantId, RefundId, SessionId } from "../platform/ids.ts";
 import { sha256 } from "../platform/secrets.ts";
+import { type KeyCap, requireWithinCap } from "./daily-limit.ts";
 import { runStep } from "./refund-once.ts";
 import { insertRefund, refundIdOf } from "./refund-rows.ts";
 
@@ -23,8 +25,10 @@ export type RefundRequest = {
   readonly amountMinor?: number | undefined;
   readonly reason?: RefundReason | undefined;
   readonly refundRef?: string | undefined;
-  /** The member who makes it, as the audit trail names them; absent for the API. */
+  /** The member or the restricted key that makes it, as the audit trail names them; absent for a secret key. */
   readonly madeBy?: string | undefined;
+  /** The daily limit of the key that makes it. */
+  readonly cap?: KeyCap | undefined;
 };
 
 // All of them are in every answer and event about the payment: 100 take about 40 KB.
@@ -42,12 +46,19 @@ export type RequestedRefund = {
 /**
  * Records a refund and sends it to the gateway that captured. Durable on return. It waits for the gateway's first answer,
  * at most 20 s. A repeat with the same key returns the refund as it stands. Throws `not_found`, `not_refundable`,
- * `amount_exceeds_refundable`, `invalid_field` for an amount that the gateway cannot express, and
+ * `amount_exceeds_refundable`, `invalid_field` for an amount that the gateway cannot express, `refund_cap_exceeded`, and
  * `idempotency_key_reused` for a key that was used with other fields.
  */
 export async function requestRefund(core: Core, request: RefundRequest): Promise<RequestedRefund> {
   const id = refundIdOf(request.sessionId, request.key);
-  const replayed = await core.database.transaction((tx) => recordRequest(tx, core, request, id, { isTaken: true }));
+  const { cap, merchantId } = request;
+  const replayed = await core.database.transaction(async (tx) => {
+    // Before the session's: each refund under the cap counts those before it.
+    if (cap) await lockConfiguration(tx, merchantId);
+    const isKnown = await recordRequest(tx, core, request, id, { isTaken: true });
+    if (cap && !isKnown) await requireWithinCap(tx, cap, { sessionId: request.sessionId, id });
+    return isKnown;
+  });
   if (!replayed) {
     const processing = runStep(core, { sessionId: request.sessionId, id });
     core.inFlight.add(processing);

@@ -7,6 +7,8 @@ import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { Environment, EnvironmentJson } from "./environment_pb.ts";
 import { file_dashboard_v1_environment } from "./environment_pb.ts";
+import type { PaymentAmount, PaymentAmountJson } from "./payment_amount_pb.ts";
+import { file_dashboard_v1_payment_amount } from "./payment_amount_pb.ts";
 import { file_dashboard_v1_role } from "./role_pb.ts";
 import type { Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
@@ -16,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/api_keys.proto.
  */
 export const file_dashboard_v1_api_keys: GenFile = /*@__PURE__*/
-  fileDesc("ChtkYXNoYm9hcmQvdjEvYXBpX2tleXMucHJvdG8SDGRhc2hib2FyZC52MSJuChJMaXN0QXBpS2V5c1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAEiPQoTTGlzdEFwaUtleXNSZXNwb25zZRImCghhcGlfa2V5cxgBIAMoCzIULmRhc2hib2FyZC52MS5BcGlLZXkiqQEKF1JlZ2VuZXJhdGVBcGlLZXlSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEjQKBGtpbmQYAyABKA4yGS5kYXNoYm9hcmQudjEuQXBpS2V5LktpbmRCC7pICMgBAYIBAhABIicKGFJlZ2VuZXJhdGVBcGlLZXlSZXNwb25zZRILCgNrZXkYASABKAkiyAEKBkFwaUtleRInCgRraW5kGAEgASgOMhkuZGFzaGJvYXJkLnYxLkFwaUtleS5LaW5kEg4KBnByZWZpeBgCIAEoCRINCgVsYXN0NBgDIAEoCRIuCgpjcmVhdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBILCgNrZXkYBSABKAkiOQoES2luZBIUChBLSU5EX1VOU1BFQ0lGSUVEEAASCgoGU0VDUkVUEAESDwoLUFVCTElTSEFCTEUQAjLZAQoNQXBpS2V5U2VydmljZRJbCgtMaXN0QXBpS2V5cxIgLmRhc2hib2FyZC52MS5MaXN0QXBpS2V5c1JlcXVlc3QaIS5kYXNoYm9hcmQudjEuTGlzdEFwaUtleXNSZXNwb25zZSIHkAIBqLsYARJrChBSZWdlbmVyYXRlQXBpS2V5EiUuZGFzaGJvYXJkLnYxLlJlZ2VuZXJhdGVBcGlLZXlSZXF1ZXN0GiYuZGFzaGJvYXJkLnYxLlJlZ2VuZXJhdGVBcGlLZXlSZXNwb25zZSIIqLsYA7i7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("ChtkYXNoYm9hcmQvdjEvYXBpX2tleXMucHJvdG8SDGRhc2hib2FyZC52MSJuChJMaXN0QXBpS2V5c1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAEiPQoTTGlzdEFwaUtleXNSZXNwb25zZRImCghhcGlfa2V5cxgBIAMoCzIULmRhc2hib2FyZC52MS5BcGlLZXkiqwEKF1JlZ2VuZXJhdGVBcGlLZXlSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEjYKBGtpbmQYAyABKA4yGS5kYXNoYm9hcmQudjEuQXBpS2V5LktpbmRCDbpICsgBAYIBBBgBGAIiJwoYUmVnZW5lcmF0ZUFwaUtleVJlc3BvbnNlEgsKA2tleRgBIAEoCSL7AgoaQ3JlYXRlUmVzdHJpY3RlZEtleVJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESFwoEbmFtZRgDIAEoCUIJukgGcgQQARhQEhwKBnJpZ2h0cxgEIAMoCUIMukgJkgEGCAEQIBgBEi4KCmV4cGlyZXNfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEkoKCnJlZnVuZF9jYXAYBiADKAsyLC5kYXNoYm9hcmQudjEuQ3JlYXRlUmVzdHJpY3RlZEtleVJlcXVlc3QuQ2FwQgi6SAWSAQIQMhpQCgNDYXASIwoIY3VycmVuY3kYASABKAlCEbpIDnIMMgpeW0EtWl17M30kEiQKDGFtb3VudF9taW5vchgCIAEoA0IOukgLIgkY/5+UpY0dKAEiUQobQ3JlYXRlUmVzdHJpY3RlZEtleVJlc3BvbnNlEiUKB2FwaV9rZXkYASABKAsyFC5kYXNoYm9hcmQudjEuQXBpS2V5EgsKA2tleRgCIAEoCSKsAQoRUm9sbEFwaUtleVJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESFgoGa2V5X2lkGAMgASgJQga6SAPIAQESJQoPb2xkX2tleV9zZWNvbmRzGAQgASgDQgy6SAkiBxiA9SQokBwiVgoSUm9sbEFwaUtleVJlc3BvbnNlEgsKA2tleRgBIAEoCRIzCg9vbGRfa2V5X2VuZHNfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIp4BChNSZXZva2VBcGlLZXlSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhYKBmtleV9pZBgDIAEoCUIGukgDyAEBEhUKDXJlcGxhY2VkX29ubHkYBCABKAgiFgoUUmV2b2tlQXBpS2V5UmVzcG9uc2UilAMKBkFwaUtleRInCgRraW5kGAEgASgOMhkuZGFzaGJvYXJkLnYxLkFwaUtleS5LaW5kEg4KBnByZWZpeBgCIAEoCRINCgVsYXN0NBgDIAEoCRIuCgpjcmVhdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBILCgNrZXkYBSABKAkSDgoGa2V5X2lkGAYgASgJEgwKBG5hbWUYByABKAkSDgoGcmlnaHRzGAggAygJEi4KCmV4cGlyZXNfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KCnJlZnVuZF9jYXAYCiADKAsyGy5kYXNoYm9hcmQudjEuUGF5bWVudEFtb3VudBIrCgdlbmRzX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJJCgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABIKCgZTRUNSRVQQARIPCgtQVUJMSVNIQUJMRRACEg4KClJFU1RSSUNURUQQAzKLBAoNQXBpS2V5U2VydmljZRJbCgtMaXN0QXBpS2V5cxIgLmRhc2hib2FyZC52MS5MaXN0QXBpS2V5c1JlcXVlc3QaIS5kYXNoYm9hcmQudjEuTGlzdEFwaUtleXNSZXNwb25zZSIHkAIBqLsYARJrChBSZWdlbmVyYXRlQXBpS2V5EiUuZGFzaGJvYXJkLnYxLlJlZ2VuZXJhdGVBcGlLZXlSZXF1ZXN0GiYuZGFzaGJvYXJkLnYxLlJlZ2VuZXJhdGVBcGlLZXlSZXNwb25zZSIIqLsYA7i7GAESdAoTQ3JlYXRlUmVzdHJpY3RlZEtleRIoLmRhc2hib2FyZC52MS5DcmVhdGVSZXN0cmljdGVkS2V5UmVxdWVzdBopLmRhc2hib2FyZC52MS5DcmVhdGVSZXN0cmljdGVkS2V5UmVzcG9uc2UiCKi7GAO4uxgBElkKClJvbGxBcGlLZXkSHy5kYXNoYm9hcmQudjEuUm9sbEFwaUtleVJlcXVlc3QaIC5kYXNoYm9hcmQudjEuUm9sbEFwaUtleVJlc3BvbnNlIgiouxgDuLsYARJfCgxSZXZva2VBcGlLZXkSIS5kYXNoYm9hcmQudjEuUmV2b2tlQXBpS2V5UmVxdWVzdBoiLmRhc2hib2FyZC52MS5SZXZva2VBcGlLZXlSZXNwb25zZSIIqLsYA7i7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_payment_amount, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.ListApiKeysRequest
@@ -161,6 +163,371 @@ export const RegenerateApiKeyResponseSchema: GenMessage<RegenerateApiKeyResponse
   messageDesc(file_dashboard_v1_api_keys, 3);
 
 /**
+ * @generated from message dashboard.v1.CreateRestrictedKeyRequest
+ */
+export type CreateRestrictedKeyRequest = Message<"dashboard.v1.CreateRestrictedKeyRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * For people, such as the system that has the key.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+
+  /**
+   * Such as refunds.create.
+   *
+   * @generated from field: repeated string rights = 4;
+   */
+  rights: string[];
+
+  /**
+   * When the key ends; without it, it works until it is revoked.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 5;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * What the key may refund per day (UTC) in each currency. Others are then not refunded at all. An empty list is no limit.
+   *
+   * @generated from field: repeated dashboard.v1.CreateRestrictedKeyRequest.Cap refund_cap = 6;
+   */
+  refundCap: CreateRestrictedKeyRequest_Cap[];
+};
+
+/**
+ * @generated from message dashboard.v1.CreateRestrictedKeyRequest
+ */
+export type CreateRestrictedKeyRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * For people, such as the system that has the key.
+   *
+   * @generated from field: string name = 3;
+   */
+  name?: string;
+
+  /**
+   * Such as refunds.create.
+   *
+   * @generated from field: repeated string rights = 4;
+   */
+  rights?: string[];
+
+  /**
+   * When the key ends; without it, it works until it is revoked.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 5;
+   */
+  expiresAt?: TimestampJson;
+
+  /**
+   * What the key may refund per day (UTC) in each currency. Others are then not refunded at all. An empty list is no limit.
+   *
+   * @generated from field: repeated dashboard.v1.CreateRestrictedKeyRequest.Cap refund_cap = 6;
+   */
+  refundCap?: CreateRestrictedKeyRequest_CapJson[];
+};
+
+/**
+ * Describes the message dashboard.v1.CreateRestrictedKeyRequest.
+ * Use `create(CreateRestrictedKeyRequestSchema)` to create a new message.
+ */
+export const CreateRestrictedKeyRequestSchema: GenMessage<CreateRestrictedKeyRequest, {jsonType: CreateRestrictedKeyRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_api_keys, 4);
+
+/**
+ * @generated from message dashboard.v1.CreateRestrictedKeyRequest.Cap
+ */
+export type CreateRestrictedKeyRequest_Cap = Message<"dashboard.v1.CreateRestrictedKeyRequest.Cap"> & {
+  /**
+   * @generated from field: string currency = 1;
+   */
+  currency: string;
+
+  /**
+   * In minor units.
+   *
+   * @generated from field: int64 amount_minor = 2;
+   */
+  amountMinor: bigint;
+};
+
+/**
+ * @generated from message dashboard.v1.CreateRestrictedKeyRequest.Cap
+ */
+export type CreateRestrictedKeyRequest_CapJson = {
+  /**
+   * @generated from field: string currency = 1;
+   */
+  currency?: string;
+
+  /**
+   * In minor units.
+   *
+   * @generated from field: int64 amount_minor = 2;
+   */
+  amountMinor?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.CreateRestrictedKeyRequest.Cap.
+ * Use `create(CreateRestrictedKeyRequest_CapSchema)` to create a new message.
+ */
+export const CreateRestrictedKeyRequest_CapSchema: GenMessage<CreateRestrictedKeyRequest_Cap, {jsonType: CreateRestrictedKeyRequest_CapJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_api_keys, 4, 0);
+
+/**
+ * @generated from message dashboard.v1.CreateRestrictedKeyResponse
+ */
+export type CreateRestrictedKeyResponse = Message<"dashboard.v1.CreateRestrictedKeyResponse"> & {
+  /**
+   * @generated from field: dashboard.v1.ApiKey api_key = 1;
+   */
+  apiKey?: ApiKey | undefined;
+
+  /**
+   * In clear.
+   *
+   * @generated from field: string key = 2;
+   */
+  key: string;
+};
+
+/**
+ * @generated from message dashboard.v1.CreateRestrictedKeyResponse
+ */
+export type CreateRestrictedKeyResponseJson = {
+  /**
+   * @generated from field: dashboard.v1.ApiKey api_key = 1;
+   */
+  apiKey?: ApiKeyJson;
+
+  /**
+   * In clear.
+   *
+   * @generated from field: string key = 2;
+   */
+  key?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.CreateRestrictedKeyResponse.
+ * Use `create(CreateRestrictedKeyResponseSchema)` to create a new message.
+ */
+export const CreateRestrictedKeyResponseSchema: GenMessage<CreateRestrictedKeyResponse, {jsonType: CreateRestrictedKeyResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_api_keys, 5);
+
+/**
+ * @generated from message dashboard.v1.RollApiKeyRequest
+ */
+export type RollApiKeyRequest = Message<"dashboard.v1.RollApiKeyRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * A secret or a restricted key.
+   *
+   * @generated from field: string key_id = 3;
+   */
+  keyId: string;
+
+  /**
+   * For how long the old key works: an hour to seven days.
+   *
+   * @generated from field: int64 old_key_seconds = 4;
+   */
+  oldKeySeconds: bigint;
+};
+
+/**
+ * @generated from message dashboard.v1.RollApiKeyRequest
+ */
+export type RollApiKeyRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * A secret or a restricted key.
+   *
+   * @generated from field: string key_id = 3;
+   */
+  keyId?: string;
+
+  /**
+   * For how long the old key works: an hour to seven days.
+   *
+   * @generated from field: int64 old_key_seconds = 4;
+   */
+  oldKeySeconds?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.RollApiKeyRequest.
+ * Use `create(RollApiKeyRequestSchema)` to create a new message.
+ */
+export const RollApiKeyRequestSchema: GenMessage<RollApiKeyRequest, {jsonType: RollApiKeyRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_api_keys, 6);
+
+/**
+ * @generated from message dashboard.v1.RollApiKeyResponse
+ */
+export type RollApiKeyResponse = Message<"dashboard.v1.RollApiKeyResponse"> & {
+  /**
+   * In clear.
+   *
+   * @generated from field: string key = 1;
+   */
+  key: string;
+
+  /**
+   * When the old key ends.
+   *
+   * @generated from field: google.protobuf.Timestamp old_key_ends_at = 2;
+   */
+  oldKeyEndsAt?: Timestamp | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.RollApiKeyResponse
+ */
+export type RollApiKeyResponseJson = {
+  /**
+   * In clear.
+   *
+   * @generated from field: string key = 1;
+   */
+  key?: string;
+
+  /**
+   * When the old key ends.
+   *
+   * @generated from field: google.protobuf.Timestamp old_key_ends_at = 2;
+   */
+  oldKeyEndsAt?: TimestampJson;
+};
+
+/**
+ * Describes the message dashboard.v1.RollApiKeyResponse.
+ * Use `create(RollApiKeyResponseSchema)` to create a new message.
+ */
+export const RollApiKeyResponseSchema: GenMessage<RollApiKeyResponse, {jsonType: RollApiKeyResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_api_keys, 7);
+
+/**
+ * @generated from message dashboard.v1.RevokeApiKeyRequest
+ */
+export type RevokeApiKeyRequest = Message<"dashboard.v1.RevokeApiKeyRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string key_id = 3;
+   */
+  keyId: string;
+
+  /**
+   * Whether to end the old key of a roll alone. A secret key itself is only regenerated.
+   *
+   * @generated from field: bool replaced_only = 4;
+   */
+  replacedOnly: boolean;
+};
+
+/**
+ * @generated from message dashboard.v1.RevokeApiKeyRequest
+ */
+export type RevokeApiKeyRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * @generated from field: string key_id = 3;
+   */
+  keyId?: string;
+
+  /**
+   * Whether to end the old key of a roll alone. A secret key itself is only regenerated.
+   *
+   * @generated from field: bool replaced_only = 4;
+   */
+  replacedOnly?: boolean;
+};
+
+/**
+ * Describes the message dashboard.v1.RevokeApiKeyRequest.
+ * Use `create(RevokeApiKeyRequestSchema)` to create a new message.
+ */
+export const RevokeApiKeyRequestSchema: GenMessage<RevokeApiKeyRequest, {jsonType: RevokeApiKeyRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_api_keys, 8);
+
+/**
+ * @generated from message dashboard.v1.RevokeApiKeyResponse
+ */
+export type RevokeApiKeyResponse = Message<"dashboard.v1.RevokeApiKeyResponse"> & {
+};
+
+/**
+ * @generated from message dashboard.v1.RevokeApiKeyResponse
+ */
+export type RevokeApiKeyResponseJson = {
+};
+
+/**
+ * Describes the message dashboard.v1.RevokeApiKeyResponse.
+ * Use `create(RevokeApiKeyResponseSchema)` to create a new message.
+ */
+export const RevokeApiKeyResponseSchema: GenMessage<RevokeApiKeyResponse, {jsonType: RevokeApiKeyResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_api_keys, 9);
+
+/**
  * @generated from message dashboard.v1.ApiKey
  */
 export type ApiKey = Message<"dashboard.v1.ApiKey"> & {
@@ -187,11 +554,51 @@ export type ApiKey = Message<"dashboard.v1.ApiKey"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * The whole publishable key; empty for a secret one, of which only a hash is stored.
+   * The whole publishable key; empty for others, of which only a hash is stored.
    *
    * @generated from field: string key = 5;
    */
   key: string;
+
+  /**
+   * key_ and 26 digits and letters. A roll keeps it, so two keys may have it.
+   *
+   * @generated from field: string key_id = 6;
+   */
+  keyId: string;
+
+  /**
+   * Of a restricted key.
+   *
+   * @generated from field: string name = 7;
+   */
+  name: string;
+
+  /**
+   * @generated from field: repeated string rights = 8;
+   */
+  rights: string[];
+
+  /**
+   * When it ends.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 9;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * What it may refund per day (UTC); if empty, it has no limit.
+   *
+   * @generated from field: repeated dashboard.v1.PaymentAmount refund_cap = 10;
+   */
+  refundCap: PaymentAmount[];
+
+  /**
+   * When this key, which a roll has replaced, ends.
+   *
+   * @generated from field: google.protobuf.Timestamp ends_at = 11;
+   */
+  endsAt?: Timestamp | undefined;
 };
 
 /**
@@ -221,11 +628,51 @@ export type ApiKeyJson = {
   createdAt?: TimestampJson;
 
   /**
-   * The whole publishable key; empty for a secret one, of which only a hash is stored.
+   * The whole publishable key; empty for others, of which only a hash is stored.
    *
    * @generated from field: string key = 5;
    */
   key?: string;
+
+  /**
+   * key_ and 26 digits and letters. A roll keeps it, so two keys may have it.
+   *
+   * @generated from field: string key_id = 6;
+   */
+  keyId?: string;
+
+  /**
+   * Of a restricted key.
+   *
+   * @generated from field: string name = 7;
+   */
+  name?: string;
+
+  /**
+   * @generated from field: repeated string rights = 8;
+   */
+  rights?: string[];
+
+  /**
+   * When it ends.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 9;
+   */
+  expiresAt?: TimestampJson;
+
+  /**
+   * What it may refund per day (UTC); if empty, it has no limit.
+   *
+   * @generated from field: repeated dashboard.v1.PaymentAmount refund_cap = 10;
+   */
+  refundCap?: PaymentAmountJson[];
+
+  /**
+   * When this key, which a roll has replaced, ends.
+   *
+   * @generated from field: google.protobuf.Timestamp ends_at = 11;
+   */
+  endsAt?: TimestampJson;
 };
 
 /**
@@ -233,7 +680,7 @@ export type ApiKeyJson = {
  * Use `create(ApiKeySchema)` to create a new message.
  */
 export const ApiKeySchema: GenMessage<ApiKey, {jsonType: ApiKeyJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_api_keys, 4);
+  messageDesc(file_dashboard_v1_api_keys, 10);
 
 /**
  * @generated from enum dashboard.v1.ApiKey.Kind
@@ -257,6 +704,13 @@ export const ApiKey_Kind = {
    * @generated from enum value: PUBLISHABLE = 2;
    */
   PUBLISHABLE: 2,
+
+  /**
+   * Calls the API from a backend, for which it has rights.
+   *
+   * @generated from enum value: RESTRICTED = 3;
+   */
+  RESTRICTED: 3,
 } as const;
 
 /**
@@ -267,22 +721,23 @@ export type ApiKey_Kind = (typeof ApiKey_Kind)[keyof typeof ApiKey_Kind] | Unkno
 /**
  * @generated from enum dashboard.v1.ApiKey.Kind
  */
-export type ApiKey_KindJson = "KIND_UNSPECIFIED" | "SECRET" | "PUBLISHABLE";
+export type ApiKey_KindJson = "KIND_UNSPECIFIED" | "SECRET" | "PUBLISHABLE" | "RESTRICTED";
 
 /**
  * Describes the enum dashboard.v1.ApiKey.Kind.
  */
 export const ApiKey_KindSchema: GenEnum<ApiKey_Kind, ApiKey_KindJson> = /*@__PURE__*/
-  enumDesc(file_dashboard_v1_api_keys, 4, 0);
+  enumDesc(file_dashboard_v1_api_keys, 10, 0);
 
 /**
- * A merchant's publishable and secret keys.
+ * A merchant's publishable, secret and restricted keys.
  *
  * @generated from service dashboard.v1.ApiKeyService
  */
 export const ApiKeyService: GenService<{
   /**
-   * Lists the keys in use: the secret one by its first and last characters, the publishable one in clear.
+   * Lists the keys that are not revoked, and have not ended by a roll: the publishable one in clear, others by their first and
+   * last characters. Restricted keys that have expired are among them.
    *
    * @generated from rpc dashboard.v1.ApiKeyService.ListApiKeys
    */
@@ -292,7 +747,8 @@ export const ApiKeyService: GenService<{
     output: typeof ListApiKeysResponseSchema;
   },
   /**
-   * Replaces a key. The old key stops working immediately. The new key is returned only this once.
+   * Replaces the secret or the publishable key. The old key stops working immediately, and so does one that a roll has left.
+   * The new key is returned only this once.
    *
    * @generated from rpc dashboard.v1.ApiKeyService.RegenerateApiKey
    */
@@ -300,6 +756,37 @@ export const ApiKeyService: GenService<{
     methodKind: "unary";
     input: typeof RegenerateApiKeyRequestSchema;
     output: typeof RegenerateApiKeyResponseSchema;
+  },
+  /**
+   * Creates a key with some rights. What it may do never changes. The key is returned only this once.
+   *
+   * @generated from rpc dashboard.v1.ApiKeyService.CreateRestrictedKey
+   */
+  createRestrictedKey: {
+    methodKind: "unary";
+    input: typeof CreateRestrictedKeyRequestSchema;
+    output: typeof CreateRestrictedKeyResponseSchema;
+  },
+  /**
+   * Makes another key with the same name, rights, end and cap. The old one works for a while longer. The new key is returned
+   * only this once.
+   *
+   * @generated from rpc dashboard.v1.ApiKeyService.RollApiKey
+   */
+  rollApiKey: {
+    methodKind: "unary";
+    input: typeof RollApiKeyRequestSchema;
+    output: typeof RollApiKeyResponseSchema;
+  },
+  /**
+   * Ends a restricted key immediately, or the old key of a roll.
+   *
+   * @generated from rpc dashboard.v1.ApiKeyService.RevokeApiKey
+   */
+  revokeApiKey: {
+    methodKind: "unary";
+    input: typeof RevokeApiKeyRequestSchema;
+    output: typeof RevokeApiKeyResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_dashboard_v1_api_keys, 0);

@@ -1,11 +1,20 @@
 import { afterAll, describe, expect, it } from "vitest";
+import { createRestrictedKey } from "../../accounts/restricted-keys.ts";
 import { startSurfaces } from "../../dev/testing/edge/surfaces.ts";
 import { forFile } from "../../dev/testing/for-file.ts";
 import type { DomainErrorCode } from "../../platform/errors.ts";
+import { systemRuntime } from "../../platform/runtime.ts";
 import { checks } from "./errors-page.ts";
 
 const surfaces = await forFile(startSurfaces);
 afterAll(() => expect(surfaces.edge.bugs).toEqual([]));
+
+const maker = { runtime: systemRuntime, brand: "switchyard", environment: "test" };
+const { merchantId } = surfaces.edge.core.owner;
+const restrictions = { name: "Reports", rights: ["sessions.read"], expiresAt: null, refundCap: null };
+const readOnly = await surfaces.edge.core.core.database.transaction((tx) =>
+  createRestrictedKey(tx, maker, { merchantId, ...restrictions }),
+);
 
 type Parts = {
   method: string;
@@ -47,7 +56,8 @@ const mendings: readonly Mending[] = [
   ["not_found", (parts) => (parts.path += "s")],
   ["method_not_allowed", (parts) => (parts.method = "POST")],
   ["invalid_key", ({ headers }) => (headers.Authorization = `Bearer ${surfaces.edge.keys.publishable}`)],
-  ["key_type_not_allowed", ({ headers }) => (headers.Authorization = `Bearer ${surfaces.edge.keys.secret}`)],
+  ["key_type_not_allowed", ({ headers }) => (headers.Authorization = `Bearer ${readOnly.secret.expose()}`)],
+  ["right_not_granted", ({ headers }) => (headers.Authorization = `Bearer ${surfaces.edge.keys.secret}`)],
   ["unsupported_media_type", ({ headers }) => (headers["Content-Type"] = "application/json")],
   ["unsupported_encoding", ({ headers }) => delete headers["Content-Encoding"]],
   ["payload_too_large", ({ body }) => (body.space = "")],

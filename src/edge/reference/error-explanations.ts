@@ -82,6 +82,15 @@ export const explanations = {
   key_type_not_allowed: credentials(
     "A publishable key was sent to an endpoint for backends. Use the secret key, on your backend.",
   ),
+  right_not_granted: credentials(
+    "A restricted key, or an internal service, called a method for which it has no right; `detail` names the right. Nothing was read or changed. Use a key that has it: rights never change, so [create another key](keys-and-rights.md).",
+  ),
+  refund_cap_exceeded: credentials(
+    "A restricted key would refund more in a day (UTC) than its cap for the currency allows; a currency without a cap refunds nothing. Nothing was refunded. `detail` says how much is left today. A key that replaces another one by a roll shares its cap.",
+  ),
+  roll_in_progress: credentials(
+    "From the dashboard: the key was rolled before, and the old one still works. Revoke the old key, or wait for its end, and then roll again.",
+  ),
   origin_not_allowed: credentials(
     "The page that runs the widget is not among the merchant's checkout origins. In test an empty list allows every page; in live it allows none. Register the page's origin with `switchyard origins set`. From the vault: something other than the card frame sent a card.",
   ),

@@ -66,6 +66,7 @@ export const checks: readonly Check[] = [
   { text: "The method.", codes: ["method_not_allowed"] },
   { text: "The key.", codes: ["invalid_key", "key_type_not_allowed"] },
   { text: "The merchant's request rate.", codes: ["rate_limited"] },
+  { text: "The right of a restricted key or an internal service.", codes: ["right_not_granted"] },
   { text: "The headers of the body.", codes: ["unsupported_media_type", "unsupported_encoding"] },
   { text: "The body's size, and its arrival in time.", codes: ["payload_too_large", "request_timeout"] },
   { text: "The body of a refund.", codes: ["missing_body"] },

@@ -2,11 +2,12 @@
  * docs/openapi.json, which is served at /openapi.json: the REST API from its .proto files, and what they cannot
  * express.
  */
-import type { DescService } from "@bufbuild/protobuf";
+import { type DescService, getOption } from "@bufbuild/protobuf";
 import { LedgerService } from "../../../gen/payments/v1/ledger_pb.ts";
 import { MetaService } from "../../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../../gen/payments/v1/payment_session_pb.ts";
 import { RefundService } from "../../../gen/payments/v1/refund_pb.ts";
+import { right } from "../../../gen/payments/v1/right_pb.ts";
 import { AgreementService, PaymentMethodService } from "../../../gen/payments/v1/stored_card_pb.ts";
 import type { CommentOf } from "../../transcoder/openapi/component-schemas.ts";
 import { describeApi } from "../../transcoder/openapi/describe-api.ts";
@@ -266,7 +267,7 @@ const components: Readonly<Record<string, Schema>> = {
       type: "http",
       scheme: "bearer",
       description:
-        "The merchant's secret key, `switchyard_test_sk_…` or `switchyard_live_sk_…`, whose prefix names the environment. It belongs on your backend only; on this page, use a test key.",
+        "The merchant's secret key, `switchyard_test_sk_…` or `switchyard_live_sk_…`, whose prefix names the environment, or a restricted key, `switchyard_test_rk_…`, which calls what its rights allow. It belongs on your backend only; on this page, use a test key.",
     },
   },
   parameters: {
@@ -347,6 +348,15 @@ const groups: Readonly<Record<string, string>> = {
   [MetaService.typeName]: "Service",
 };
 
+/** Appends to each method's comment the rights by which a restricted key calls it. */
+function withRights(commentOf: CommentOf): CommentOf {
+  return (desc) => {
+    const rights = desc.kind === "rpc" ? getOption(desc, right).map((name) => `\`${name}\``) : [];
+    const sentence = rights.length === 0 ? "" : `\n\nA restricted key needs the right ${rights.join(" or ")}.`;
+    return commentOf(desc) + sentence;
+  };
+}
+
 /** Writes the document. The services come with their comments, which those of gen/ have lost. */
 export function restApiDocument(services: readonly DescService[], commentOf: CommentOf, version: string): Schema {
   const { components: described, ...api } = describeApi({
@@ -358,7 +368,7 @@ export function restApiDocument(services: readonly DescService[], commentOf: Com
     },
     servers: [{ url: "/", description: "The installation that serves this document." }],
     services,
-    commentOf,
+    commentOf: withRights(commentOf),
     detailsOf: (method) => details[method.localName]!,
     groupOf: ({ typeName }) => groups[typeName]!,
     components,

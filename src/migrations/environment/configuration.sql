@@ -3,15 +3,32 @@
 
 CREATE TABLE api_key (
   id           uuid PRIMARY KEY,
+  -- The first of the keys that a roll replaces in turn. A refund by a restricted key is counted under it.
+  key_id       uuid NOT NULL,
   merchant_id  uuid NOT NULL,
-  kind         text NOT NULL CHECK (kind IN ('secret','publishable')),
+  kind         text NOT NULL CHECK (kind IN ('secret','publishable','restricted')),
   hash         bytea NOT NULL UNIQUE CHECK (octet_length(hash) = 32),
   prefix       text NOT NULL,
   last4        text NOT NULL CHECK (char_length(last4) = 4),
+  -- Of a restricted key: what it may do, until when, and what it may refund in a day (UTC), in minor units by currency.
+  -- Without a cap there is no limit. A currency that a cap omits refunds nothing.
+  name         text CHECK (char_length(name) BETWEEN 1 AND 80),
+  rights       text[] CHECK (cardinality(rights) BETWEEN 1 AND 32),
+  expires_at   timestamptz,
+  refund_cap   jsonb CHECK (jsonb_typeof(refund_cap) = 'object'),
   created_at   timestamptz NOT NULL DEFAULT app.clock(),
-  revoked_at   timestamptz
+  -- When a roll has made the next key, and when this one ends by that.
+  replaced_at  timestamptz,
+  ends_at      timestamptz,
+  revoked_at   timestamptz,
+  CHECK ((kind = 'restricted') = (name IS NOT NULL) AND (kind = 'restricted') = (rights IS NOT NULL)),
+  CHECK (kind = 'restricted' OR expires_at IS NULL AND refund_cap IS NULL),
+  CHECK ((replaced_at IS NULL) = (ends_at IS NULL) AND ends_at <= replaced_at + interval '7 days')
 );
-CREATE UNIQUE INDEX api_key_one_live_of_a_kind ON api_key (merchant_id, kind) WHERE revoked_at IS NULL;
+CREATE UNIQUE INDEX api_key_one_current_of_a_kind ON api_key (merchant_id, kind)
+  WHERE kind <> 'restricted' AND revoked_at IS NULL AND replaced_at IS NULL;
+CREATE UNIQUE INDEX api_key_one_current ON api_key (merchant_id, key_id) WHERE revoked_at IS NULL AND replaced_at IS NULL;
+CREATE INDEX api_key_of_merchant ON api_key (merchant_id, key_id);
 
 CREATE TABLE merchant_settings (
   merchant_id         uuid PRIMARY KEY,
@@ -147,6 +164,31 @@ CREATE TRIGGER guard_moved BEFORE UPDATE ON merchant_settings FOR EACH ROW
   WHEN (OLD.moved_to IS NOT NULL) EXECUTE FUNCTION app.guard_moved();
 CREATE TRIGGER guard_moved BEFORE INSERT ON api_key FOR EACH ROW EXECUTE FUNCTION app.guard_moved();
 CREATE TRIGGER guard_moved BEFORE INSERT ON routing_rule FOR EACH ROW EXECUTE FUNCTION app.guard_moved();
+
+-- What a key may do never changes: a wider key is a new key. Its end only moves earlier, and a revocation stays.
+CREATE FUNCTION app.guard_key() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE may_change text[] := '{replaced_at,ends_at,revoked_at}';
+BEGIN
+  IF to_jsonb(NEW) - may_change <> to_jsonb(OLD) - may_change THEN
+    PERFORM app.refuse('a key keeps its rights: a wider key is a new key'); END IF;
+  IF OLD.revoked_at IS DISTINCT FROM NEW.revoked_at AND OLD.revoked_at IS NOT NULL
+    OR OLD.replaced_at IS DISTINCT FROM NEW.replaced_at AND OLD.replaced_at IS NOT NULL
+    OR OLD.ends_at IS NOT NULL AND (NEW.ends_at <= OLD.ends_at) IS NOT TRUE THEN
+    PERFORM app.refuse('a key ends no later than it did, and a revocation stays'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER guard_key BEFORE UPDATE ON api_key FOR EACH ROW EXECUTE FUNCTION app.guard_key();
+
+-- A key that a roll makes has what the one before it has.
+CREATE FUNCTION app.guard_rolled_key() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT FROM api_key k WHERE k.merchant_id = NEW.merchant_id AND k.key_id = NEW.key_id AND k.id <> NEW.id
+      AND (k.kind, k.name, k.rights, k.expires_at, k.refund_cap)
+        IS DISTINCT FROM (NEW.kind, NEW.name, NEW.rights, NEW.expires_at, NEW.refund_cap)) THEN
+    PERFORM app.refuse('a roll keeps name, rights, end and cap of a key'); END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER guard_rolled_key BEFORE INSERT ON api_key FOR EACH ROW EXECUTE FUNCTION app.guard_rolled_key();
 
 -- Refunds use the newest credentials of the connection that captured. Another account does not know its payments.
 CREATE FUNCTION app.guard_account() RETURNS trigger LANGUAGE plpgsql AS $$

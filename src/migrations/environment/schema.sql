@@ -202,12 +202,19 @@ CREATE TABLE analytics_walk (
 -- table api_key
 CREATE TABLE api_key (
   id uuid NOT NULL,
+  key_id uuid NOT NULL,
   merchant_id uuid NOT NULL,
   kind text NOT NULL,
   hash bytea NOT NULL,
   prefix text NOT NULL,
   last4 text NOT NULL,
+  name text,
+  rights text[],
+  expires_at timestamp with time zone,
+  refund_cap jsonb,
   created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  replaced_at timestamp with time zone,
+  ends_at timestamp with time zone,
   revoked_at timestamp with time zone
 );
 
@@ -1071,6 +1078,15 @@ ALTER TABLE analytics_walk ADD CONSTRAINT analytics_walk_only_one_check CHECK (o
 -- constraint analytics_walk.analytics_walk_pkey
 ALTER TABLE analytics_walk ADD CONSTRAINT analytics_walk_pkey PRIMARY KEY (only_one);
 
+-- constraint api_key.api_key_check
+ALTER TABLE api_key ADD CONSTRAINT api_key_check CHECK ((((kind = 'restricted'::text) = (name IS NOT NULL)) AND ((kind = 'restricted'::text) = (rights IS NOT NULL))));
+
+-- constraint api_key.api_key_check1
+ALTER TABLE api_key ADD CONSTRAINT api_key_check1 CHECK (((kind = 'restricted'::text) OR ((expires_at IS NULL) AND (refund_cap IS NULL))));
+
+-- constraint api_key.api_key_check2
+ALTER TABLE api_key ADD CONSTRAINT api_key_check2 CHECK ((((replaced_at IS NULL) = (ends_at IS NULL)) AND (ends_at <= (replaced_at + '7 days'::interval))));
+
 -- constraint api_key.api_key_hash_check
 ALTER TABLE api_key ADD CONSTRAINT api_key_hash_check CHECK ((octet_length(hash) = 32));
 
@@ -1078,13 +1094,22 @@ ALTER TABLE api_key ADD CONSTRAINT api_key_hash_check CHECK ((octet_length(hash)
 ALTER TABLE api_key ADD CONSTRAINT api_key_hash_key UNIQUE (hash);
 
 -- constraint api_key.api_key_kind_check
-ALTER TABLE api_key ADD CONSTRAINT api_key_kind_check CHECK ((kind = ANY (ARRAY['secret'::text, 'publishable'::text])));
+ALTER TABLE api_key ADD CONSTRAINT api_key_kind_check CHECK ((kind = ANY (ARRAY['secret'::text, 'publishable'::text, 'restricted'::text])));
 
 -- constraint api_key.api_key_last4_check
 ALTER TABLE api_key ADD CONSTRAINT api_key_last4_check CHECK ((char_length(last4) = 4));
 
+-- constraint api_key.api_key_name_check
+ALTER TABLE api_key ADD CONSTRAINT api_key_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 80)));
+
 -- constraint api_key.api_key_pkey
 ALTER TABLE api_key ADD CONSTRAINT api_key_pkey PRIMARY KEY (id);
+
+-- constraint api_key.api_key_refund_cap_check
+ALTER TABLE api_key ADD CONSTRAINT api_key_refund_cap_check CHECK ((jsonb_typeof(refund_cap) = 'object'::text));
+
+-- constraint api_key.api_key_rights_check
+ALTER TABLE api_key ADD CONSTRAINT api_key_rights_check CHECK (((cardinality(rights) >= 1) AND (cardinality(rights) <= 32)));
 
 -- constraint app.order_winner.order_winner_pkey
 ALTER TABLE app.order_winner ADD CONSTRAINT order_winner_pkey PRIMARY KEY (merchant_id, order_ref);
@@ -1668,8 +1693,11 @@ ALTER TABLE work_item ADD CONSTRAINT work_item_pkey PRIMARY KEY (id);
 -- unique index alert_one_open
 CREATE UNIQUE INDEX alert_one_open ON alert USING btree (merchant_id, kind, endpoint_id, connection_id, gateway) NULLS NOT DISTINCT WHERE ((over_at IS NULL) AND (detail IS NOT NULL));
 
--- unique index api_key_one_live_of_a_kind
-CREATE UNIQUE INDEX api_key_one_live_of_a_kind ON api_key USING btree (merchant_id, kind) WHERE (revoked_at IS NULL);
+-- unique index api_key_one_current
+CREATE UNIQUE INDEX api_key_one_current ON api_key USING btree (merchant_id, key_id) WHERE ((revoked_at IS NULL) AND (replaced_at IS NULL));
+
+-- unique index api_key_one_current_of_a_kind
+CREATE UNIQUE INDEX api_key_one_current_of_a_kind ON api_key USING btree (merchant_id, kind) WHERE ((kind <> 'restricted'::text) AND (revoked_at IS NULL) AND (replaced_at IS NULL));
 
 -- unique index attempt_gateway_reference
 CREATE UNIQUE INDEX attempt_gateway_reference_rest ON partitions.attempt_rest USING btree (connection_id, gateway_reference) WHERE (gateway_reference IS NOT NULL);
@@ -1751,6 +1779,9 @@ CREATE INDEX analytics_payment_by_age ON analytics_payment USING brin (starts_at
 
 -- index analytics_renewal_by_age
 CREATE INDEX analytics_renewal_by_age ON analytics_renewal USING brin (starts_at);
+
+-- index api_key_of_merchant
+CREATE INDEX api_key_of_merchant ON api_key USING btree (merchant_id, key_id);
 
 -- index attempt_being_captured
 CREATE INDEX attempt_being_captured ON ONLY attempt USING btree (capture_ordered_at) WHERE (status = 'AUTHORIZED'::text);
@@ -3178,6 +3209,22 @@ BEGIN
   RETURN NEW;
 END $function$;
 
+-- function app.guard_key()
+CREATE OR REPLACE FUNCTION app.guard_key()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE may_change text[] := '{replaced_at,ends_at,revoked_at}';
+BEGIN
+  IF to_jsonb(NEW) - may_change <> to_jsonb(OLD) - may_change THEN
+    PERFORM app.refuse('a key keeps its rights: a wider key is a new key'); END IF;
+  IF OLD.revoked_at IS DISTINCT FROM NEW.revoked_at AND OLD.revoked_at IS NOT NULL
+    OR OLD.replaced_at IS DISTINCT FROM NEW.replaced_at AND OLD.replaced_at IS NOT NULL
+    OR OLD.ends_at IS NOT NULL AND (NEW.ends_at <= OLD.ends_at) IS NOT TRUE THEN
+    PERFORM app.refuse('a key ends no later than it did, and a revocation stays'); END IF;
+  RETURN NEW;
+END $function$;
+
 -- function app.guard_moved()
 CREATE OR REPLACE FUNCTION app.guard_moved()
  RETURNS trigger
@@ -3279,6 +3326,19 @@ BEGIN
   IF NEW.paid_session_id IS NOT NULL AND NOT EXISTS (SELECT FROM payment_session WHERE id = NEW.paid_session_id AND status = 'SUCCEEDED') THEN
     PERFORM app.refuse('a paid renewal has its capture'); END IF;
   IF OLD.only_by_link AND NOT NEW.only_by_link THEN PERFORM app.refuse('a renewal that its customer has to pay stays so'); END IF;
+  RETURN NEW;
+END $function$;
+
+-- function app.guard_rolled_key()
+CREATE OR REPLACE FUNCTION app.guard_rolled_key()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF EXISTS (SELECT FROM api_key k WHERE k.merchant_id = NEW.merchant_id AND k.key_id = NEW.key_id AND k.id <> NEW.id
+      AND (k.kind, k.name, k.rights, k.expires_at, k.refund_cap)
+        IS DISTINCT FROM (NEW.kind, NEW.name, NEW.rights, NEW.expires_at, NEW.refund_cap)) THEN
+    PERFORM app.refuse('a roll keeps name, rights, end and cap of a key'); END IF;
   RETURN NEW;
 END $function$;
 
@@ -7155,8 +7215,14 @@ CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON agreement FOR EACH ROW WHEN (((C
 -- trigger agreement.note_first_payment
 CREATE TRIGGER note_first_payment BEFORE INSERT ON agreement FOR EACH ROW WHEN (((CURRENT_USER = SESSION_USER) OR (current_setting('search_path'::text) <> 'public, partitions, pg_temp'::text))) EXECUTE FUNCTION app.note_first_payment();
 
+-- trigger api_key.guard_key
+CREATE TRIGGER guard_key BEFORE UPDATE ON api_key FOR EACH ROW EXECUTE FUNCTION app.guard_key();
+
 -- trigger api_key.guard_moved
 CREATE TRIGGER guard_moved BEFORE INSERT ON api_key FOR EACH ROW EXECUTE FUNCTION app.guard_moved();
+
+-- trigger api_key.guard_rolled_key
+CREATE TRIGGER guard_rolled_key BEFORE INSERT ON api_key FOR EACH ROW EXECUTE FUNCTION app.guard_rolled_key();
 
 -- trigger attempt.guard
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.attempt_rest FOR EACH ROW WHEN (((CURRENT_USER = SESSION_USER) OR (current_setting('search_path'::text) <> 'public, partitions, pg_temp'::text))) EXECUTE FUNCTION partitions.guard_attempt_rest();

@@ -37,7 +37,11 @@ export async function answeredRequests(parts: RequestParts): Promise<AnsweredReq
   };
 }
 
-function merchantRequests({ scope }: RequestParts): AnsweredRequests {
+function merchantRequests({ scope, call }: RequestParts): AnsweredRequests {
+  const keyOf = async (kind: string) => {
+    const { apiKeys = [] } = (await call("ListApiKeys", scope)) as { apiKeys?: { kind: string; keyId: string }[] };
+    return apiKeys.find((key) => key.kind === kind)!.keyId;
+  };
   return {
     CreateMerchant: () => ({ name: "Tea House" }),
     ListMerchants: () => ({}),
@@ -45,6 +49,9 @@ function merchantRequests({ scope }: RequestParts): AnsweredRequests {
     ListCells: () => ({}),
     ListApiKeys: () => scope,
     RegenerateApiKey: () => ({ ...scope, kind: "PUBLISHABLE" }),
+    CreateRestrictedKey: () => ({ ...scope, name: "Reports", rights: ["sessions.read"] }),
+    RollApiKey: async () => ({ ...scope, keyId: await keyOf("RESTRICTED"), oldKeySeconds: 3600 }),
+    RevokeApiKey: async () => ({ ...scope, keyId: await keyOf("RESTRICTED") }),
     SetCheckoutOrigins: () => ({ ...scope, checkoutOrigins: ["https://shop.example.com"] }),
     GetAnalytics: () => ({ ...scope, firstDay: "2026-01-01", lastDay: "2026-01-02", timeZone: "UTC" }),
     SetSessionLifetime: () => ({ ...scope, sessionLifetimeSeconds: 900 }),

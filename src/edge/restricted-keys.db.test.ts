@@ -1,0 +1,116 @@
+/** Restricted keys over REST: their rights, their end, and their daily cap of refunds. */
+import { afterAll, describe, expect, it } from "vitest";
+import type { Restrictions } from "../accounts/api-keys.ts";
+import { createRestrictedKey, revokeKeyOf, rollKey } from "../accounts/restricted-keys.ts";
+import { cards } from "../core/scenarios/core.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
+import type { Tx } from "../platform/database.ts";
+import { decodeId } from "../platform/ids.ts";
+import { systemRuntime } from "../platform/runtime.ts";
+import { startEdgeFixture } from "./edge.fixture.ts";
+
+const edge = await forFile(startEdgeFixture);
+await edge.core.setRule(["TIMEOUT"]);
+afterAll(() => expect(edge.bugs).toEqual([]));
+
+const maker = { runtime: systemRuntime, brand: "switchyard", environment: "test" };
+const { merchantId } = edge.core.owner;
+const changing = <Result>(work: (tx: Tx) => Promise<Result>) => edge.core.core.database.transaction(work);
+
+/** Makes a key. */
+async function keyWith(rights: readonly string[], more: Partial<Restrictions> = {}) {
+  const restrictions = { name: "Back office", rights, expiresAt: null, refundCap: null, ...more };
+  const made = await changing((tx) => createRestrictedKey(tx, maker, { merchantId, ...restrictions }));
+  return { keyId: made.keyId, bearer: { authorization: `Bearer ${made.secret.expose()}` } };
+}
+const revoke = (keyId: string) => changing((tx) => revokeKeyOf(tx, { merchantId, keyId, replacedOnly: false }));
+
+const order = (fields: object = {}) =>
+  JSON.stringify({ amountMinor: 4900, currency: "EUR", orderRef: systemRuntime.uuid(), ...fields });
+const create = async (fields?: object) =>
+  (await edge.call("POST", "/payment-sessions", { body: order(fields) })).json.sessionId as string;
+async function pay(fields?: object) {
+  const sessionId = await create(fields);
+  await edge.core.submit({ id: decodeId("ps", sessionId)! }, cards.approved);
+  return sessionId;
+}
+const refund = (sessionId: string, bearer: object, amountMinor: number, key: string = systemRuntime.uuid()) =>
+  edge.call("POST", `/payment-sessions/${sessionId}/refunds`, {
+    body: JSON.stringify({ amountMinor }),
+    headers: { "Idempotency-Key": key, ...bearer },
+  });
+
+describe("a restricted key", () => {
+  it("calls what its rights allow, and learns which right it lacks before its body is read", async () => {
+    const { keyId, bearer } = await keyWith(["sessions.read"]);
+    const sessionId = await create();
+    expect((await edge.call("GET", `/payment-sessions/${sessionId}`, { headers: bearer })).status).toBe(200);
+    const refused = await edge.call("POST", "/payment-sessions", { body: "not json", headers: bearer });
+    expect(refused.json).toMatchObject({ status: 403, code: "right_not_granted" });
+    expect(refused.json.detail).toContain("sessions.create");
+    const ledger = await edge.call("GET", "/ledger?day=2026-01-01", { headers: bearer });
+    expect([ledger.status, ledger.json.detail]).toEqual([403, expect.stringContaining("ledger.read")]);
+    await revoke(keyId);
+    const revoked = await edge.call("GET", `/payment-sessions/${sessionId}`, { headers: bearer });
+    expect(revoked.json.code).toBe("invalid_key");
+  });
+
+  it("without payments.capture cancels a session that was not submitted, and no held payment", async () => {
+    const { bearer } = await keyWith(["sessions.create"]);
+    const cancel = (sessionId: string) =>
+      edge.call("POST", `/payment-sessions/${sessionId}/cancel`, { headers: bearer });
+    const open = await create();
+    for (const _ of [1, 2]) {
+      const { status, json } = await cancel(open);
+      expect([status, json.status]).toEqual([200, "EXPIRED"]);
+    }
+    const held = await pay({ capture: "manual" });
+    const { status, json } = await cancel(held);
+    expect([status, json.code, json.detail]).toEqual([
+      403,
+      "right_not_granted",
+      expect.stringContaining("payments.capture"),
+    ]);
+    expect((await edge.call("GET", `/payment-sessions/${held}`)).json.held).toBeDefined();
+    const capturing = await keyWith(["payments.capture"]);
+    const ended = await edge.call("POST", `/payment-sessions/${held}/cancel`, { headers: capturing.bearer });
+    expect(ended.json).toMatchObject({ status: "DECLINED" });
+    expect((await cancel(await pay())).json.code).toBe("session_ended");
+  });
+});
+
+describe("the refund cap of a key", () => {
+  it("allows its amount a day, and repeats; other currencies refund nothing", async () => {
+    const { bearer } = await keyWith(["refunds.create"], { refundCap: { EUR: 1_000 } });
+    const sessionId = await pay();
+    const first = await refund(sessionId, bearer, 700, "return-1");
+    expect(first.status).toBe(201);
+    const over = await refund(sessionId, bearer, 301);
+    expect(over.json).toMatchObject({ status: 403, code: "refund_cap_exceeded", param: "amountMinor" });
+    expect(over.json.detail).toContain("3.00");
+    expect((await refund(sessionId, bearer, 300)).status).toBe(201);
+    expect((await refund(sessionId, bearer, 1)).status).toBe(403);
+    expect((await refund(sessionId, bearer, 700, "return-1")).status).toBe(201);
+    expect((await refund(sessionId, {}, 500)).status).toBe(201);
+    const { refunds } = (await edge.call("GET", `/payment-sessions/${sessionId}`)).json;
+    expect(refunds.map(({ amountMinor }: { amountMinor: number }) => amountMinor)).toEqual([700, 300, 500]);
+    const dollars = await keyWith(["refunds.create"], { refundCap: { USD: 1_000 } });
+    expect((await refund(sessionId, dollars.bearer, 1)).json.code).toBe("refund_cap_exceeded");
+  });
+
+  it("lets one of two refunds through that fit only alone, also across a roll", async () => {
+    const sessions = [await pay(), await pay()] as const;
+    for (let pair = 0; pair < 24; pair++) {
+      const { keyId, bearer } = await keyWith(["refunds.create"], { refundCap: { EUR: 100 } });
+      const rolled =
+        pair % 2 === 0
+          ? bearer
+          : await changing((tx) => rollKey(tx, maker, { merchantId, keyId, oldKeySeconds: 3_600 })).then(
+              ({ secret }) => ({ authorization: `Bearer ${secret.expose()}` }),
+            );
+      const made = await Promise.all([refund(sessions[0], bearer, 60), refund(sessions[1], rolled, 60)]);
+      expect(made.map(({ status }) => status).toSorted()).toEqual([201, 403]);
+      await revoke(keyId);
+    }
+  });
+});
