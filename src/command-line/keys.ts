@@ -96,12 +96,19 @@ function rollCommand(): Command {
     .argument("<key>", "id of the key")
     .requiredOption("--old-key-hours <hours>", "for how long the old key works: 1 to 168", parseHours)
     .action(async (keyId: string, options: MerchantOptions & { oldKeyHours: number }) => {
-      await administer(
+      const { key: next = "" } = await administer(
         options,
         ({ apiKeys }) =>
           apiKeys.rollApiKey({ ...scopeOf(options), keyId, oldKeySeconds: String(options.oldKeyHours * 3_600) }),
         ({ key = "", oldKeyEndsAt }) => [key, `The old key works until ${oldKeyEndsAt}. This one is not shown again.`],
       );
+      if (!isDemo(options) || !next.includes("_sk_")) return;
+      const { merchantId } = scopeOf(options);
+      recordDemoKey(resolve(options.demo), {
+        merchantId,
+        environment: options.environment,
+        credentials: { secretKey: next },
+      });
     });
 }
 

@@ -3,6 +3,7 @@
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
 import { type ApiKey, ApiKey_Kind, ApiKeyService } from "../../../../gen/dashboard/v1/api_keys_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { Confirm } from "../parts/confirm.tsx";
@@ -13,6 +14,8 @@ import { ShownSecret } from "../parts/secret.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
+import { RestrictedKeys } from "./restricted-keys.tsx";
+import { RolledKey, RollKey } from "./roll-key.tsx";
 
 function describe(kind: ApiKey_Kind): { name: string; use: string } {
   if (kind === ApiKey_Kind.SECRET) {
@@ -24,6 +27,7 @@ function describe(kind: ApiKey_Kind): { name: string; use: string } {
 export function KeysPage() {
   const { merchantId, environment, environmentName } = useScope();
   const { data, error, refetch } = useQuery(ApiKeyService.method.listApiKeys, { merchantId, environment });
+  const keys = data?.apiKeys ?? [];
   return (
     <>
       <PageHead title="API keys">
@@ -32,21 +36,41 @@ export function KeysPage() {
       </PageHead>
       {error && <Failure error={error} onRetry={refetch} />}
       {!data && !error && <Loading what="The list of keys" />}
-      {data?.apiKeys.map((key) => (
-        <KeyCard key={`${key.kind} ${environmentName}`} apiKey={key} onChange={refetch} />
-      ))}
+      {keys
+        .filter(({ kind, endsAt }) => kind !== ApiKey_Kind.RESTRICTED && endsAt === undefined)
+        .map((key) => (
+          <KeyCard
+            key={`${key.kind} ${environmentName}`}
+            apiKey={key}
+            rolled={keys.find(({ keyId, endsAt }) => keyId === key.keyId && endsAt !== undefined)}
+            onChange={refetch}
+          />
+        ))}
+      {data && (
+        <RestrictedKeys
+          key={environmentName}
+          keys={keys.filter(({ kind }) => kind === ApiKey_Kind.RESTRICTED)}
+          onChange={refetch}
+        />
+      )}
     </>
   );
 }
 
-function KeyCard({ apiKey, onChange }: { apiKey: ApiKey; onChange: () => unknown }) {
+type CardProps = { apiKey: ApiKey; rolled: ApiKey | undefined; onChange: () => unknown };
+
+function KeyCard({ apiKey, rolled, onChange }: CardProps) {
   const { merchantId, environment, environmentName, role } = useScope();
-  const { kind, prefix, last4, createdAt, key } = apiKey;
+  const { keyId, kind, prefix, last4, createdAt, key } = apiKey;
+  const [made, setMade] = useState<string>();
   const { name, use } = describe(kind);
   const client = createClient(ApiKeyService, useTransport());
   const regenerate = useMutation({
     mutationFn: () => client.regenerateApiKey({ merchantId, environment, kind }),
-    onSuccess: onChange,
+    onSuccess: (answer) => {
+      setMade(answer.key);
+      return onChange();
+    },
     meta: { done: `The ${name.toLowerCase()} is replaced. The old one no longer works.` },
   });
   return (
@@ -56,6 +80,16 @@ function KeyCard({ apiKey, onChange }: { apiKey: ApiKey; onChange: () => unknown
           <h2 id={`key-${kind}`}>{name}</h2>
           <p>{use}</p>
         </div>
+        {role >= Role.OWNER && kind === ApiKey_Kind.SECRET && !rolled && (
+          <RollKey
+            keyId={keyId}
+            title={`A new secret key for ${environmentName}?`}
+            onRolled={(next) => {
+              setMade(next);
+              return onChange();
+            }}
+          />
+        )}
         {role >= Role.OWNER && (
           <Confirm
             action="Regenerate"
@@ -64,15 +98,15 @@ function KeyCard({ apiKey, onChange }: { apiKey: ApiKey; onChange: () => unknown
             isPending={regenerate.isPending}
           >
             {kind === ApiKey_Kind.SECRET
-              ? "The current key stops working immediately. Be ready to replace it."
+              ? "The current key stops working immediately, and so does one that a roll has left. Be ready to replace it."
               : "The current key stops working immediately. So does every checkout form that is open, unless your cards are in an external vault: its customer has to reload your page. Payments that were submitted go on."}
           </Confirm>
         )}
       </div>
       {role < Role.OWNER && <p className="small">Owners can replace it.</p>}
       <Refusal error={regenerate.error} />
-      {regenerate.data && key === "" ? (
-        <ShownSecret label={`The new ${name.toLowerCase()}`} secret={regenerate.data.key} />
+      {made && key === "" ? (
+        <ShownSecret label={`The new ${name.toLowerCase()}`} secret={made} />
       ) : (
         <div>
           {key ? (
@@ -87,6 +121,7 @@ function KeyCard({ apiKey, onChange }: { apiKey: ApiKey; onChange: () => unknown
           </div>
         </div>
       )}
+      {rolled && <RolledKey apiKey={rolled} mayRevoke={role >= Role.OWNER} onChange={onChange} />}
     </section>
   );
 }
