@@ -82,8 +82,8 @@ export type KeyRights = {
 
 export type KeyHolder = MerchantSettings & MerchantCells & KeyRights & { readonly kind: KeyKind };
 
-/** A caller without a key of its own. */
-export const fullRights: KeyRights = { keyId: null, keyName: null, rights: null, refundCap: null };
+/** A caller that has its rights from elsewhere. */
+export const withoutKey: Omit<KeyRights, "rights"> = { keyId: null, keyName: null, refundCap: null };
 
 const selectKeyHolder = readOf(
   {

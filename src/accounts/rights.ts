@@ -1,6 +1,4 @@
 /** What a restricted key or an internal service may do: each method of `payments.v1` names the rights that allow it. */
-import { type DescMethod, getOption } from "@bufbuild/protobuf";
-import { right as rightOption } from "../../gen/payments/v1/right_pb.ts";
 import { DomainError } from "../platform/errors.ts";
 
 export const rights = [
@@ -19,11 +17,6 @@ export type Right = (typeof rights)[number];
 
 /** Rights of a caller; null stands for all of them, which a merchant's secret key has. */
 export type HeldRights = readonly string[] | null;
-
-/** Throws `right_not_granted` unless the caller has one of the rights that the method names. */
-export function requireMethodRight(method: DescMethod, held: HeldRights): void {
-  requireAnyRight(getOption(method, rightOption), held);
-}
 
 /** Throws `right_not_granted`, which names these rights, unless the caller has one of them. */
 export function requireAnyRight(needed: readonly string[], held: HeldRights): void {

@@ -1,10 +1,10 @@
 /** `switchyard server-keys`: the installation's own keys. Merchants' API keys are `switchyard keys`. */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { Command, Option } from "commander";
+import { addService } from "../accounts/services-file.ts";
 import { generateAccountsKeyFile, parseAccountsKeyFile } from "../config/dashboard-settings.ts";
 import {
-  addInternalService,
   generateKeyFile,
   generateVaultKeyFile,
   parseKeyFile,
@@ -99,24 +99,36 @@ function writeNew(path: string, text: string): void {
 
 function addServiceCommand(): Command {
   return describedCommand("add-service", {
-    description: "let an internal service call the gRPC port for any merchant of the key file's environment",
-    example: "switchyard server-keys add-service --name orders --keys keys-live.json --out orders.pem",
+    description: "let an internal service call the gRPC port, for some merchants and with some rights (docs/grpc.md)",
+    example:
+      "switchyard server-keys add-service --name orders --environment live --merchants mer_01h455vb4pex5vsknk084sn02q --rights sessions.create,sessions.read --services services.json --out orders.pem",
   })
     .requiredOption("--name <name>", "name of the service; an existing service gets a new key")
-    .requiredOption("--keys <file>", "key file of the environment; the edge reads it at its start")
+    .addOption(new Option("--environment <name>", "its environment").choices(["test", "live"]).makeOptionMandatory())
+    .requiredOption("--merchants <ids>", "comma-separated ids of the merchants for which it calls, or * for all")
+    .requiredOption("--rights <rights>", "comma-separated rights, such as sessions.create,sessions.read")
+    .requiredOption("--services <file>", "file of services, SWITCHYARD_SERVICES_FILE of the edge; made if it is absent")
     .requiredOption(
       "--out <file>",
       "file to create for the service's private key; an existing file is never overwritten",
     )
-    .action((options: OutputOptions & { name: string; keys: string; out: string }) => {
-      const { keyFile, privateKey } = addInternalService(readFileSync(options.keys, "utf8"), options.name);
+    .action((options: OutputOptions & AddServiceOptions) => {
+      const { name, environment, merchants, rights, services } = options;
+      const { file, privateKey } = addService(existsSync(services) ? readFileSync(services, "utf8") : "[]", {
+        name,
+        environment,
+        merchants: merchants === "*" ? merchants : merchants.split(","),
+        rights: rights.split(","),
+      });
       writeFileSync(options.out, privateKey, { mode: 0o600, flag: "wx" });
-      writeFileSync(options.keys, keyFile, { mode: 0o600 });
+      writeFileSync(services, file);
       print(options, { file: options.out }, () => [
-        `Wrote the key of ${options.name} to ${options.out}. Give it to that service only, and restart the edge.`,
+        `Wrote the key of ${options.name} to ${options.out}. Give it to that service only. The edge admits it within ten seconds.`,
       ]);
     });
 }
+
+type AddServiceOptions = Readonly<Record<"name" | "environment" | "merchants" | "rights" | "services" | "out", string>>;
 
 type Options = OutputOptions & OwnerUrlOptions & { readonly accountsKeys: string };
 

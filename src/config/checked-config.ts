@@ -33,6 +33,8 @@ export type ServiceConfig = {
   readonly grpcPort: number;
   /** Certificates of the gRPC port; without them it has no TLS. */
   readonly grpcTls: TlsPaths | undefined;
+  /** The file of internal services; without it none is admitted. */
+  readonly servicesFile: string | undefined;
   /** True if every client that can reach the gRPC port may read the schemas. */
   readonly grpcReflection: boolean;
   /** Time for which a stopping edge still accepts calls, so that balancers see it leave. */

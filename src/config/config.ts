@@ -16,6 +16,7 @@ import {
   readGrpcTls,
   readLoopbackWebhooks,
   readRequestLimit,
+  readServicesFile,
   readTiming,
   serviceSettings,
 } from "./service-settings.ts";
@@ -152,6 +153,7 @@ function readService(reader: SettingReader): ServiceConfig {
     publicPort: reader.read(serviceSettings.publicPort),
     grpcPort: reader.read(serviceSettings.grpcPort),
     grpcTls: readGrpcTls(reader),
+    servicesFile: readServicesFile(reader),
     grpcReflection: reader.read(serviceSettings.grpcReflection) === "on",
     shutdownGraceMs: reader.read(serviceSettings.shutdownGraceMs),
     apiOrigin,

@@ -17,8 +17,6 @@ export type ServerKeys = {
   readonly cardToken: KeyRing | undefined;
   /** Ed25519: signs session grants, frame policies and service tokens; the vault has the public half. */
   readonly signing: { readonly kid: string; readonly privateKey: KeyObject };
-  /** Public halves of internal services' keys, Ed25519: each service has its own private one. */
-  readonly internalServices: readonly { readonly kid: string; readonly publicKey: KeyObject }[];
 };
 
 export type VaultKeys = {
@@ -50,8 +48,6 @@ export type KeyFile = {
   signing: { kid: string; privateKey: string };
   /** The next signing key; the vault already knows it. */
   nextSigning?: { kid: string; privateKey: string };
-  /** Public keys in PEM by the service's name; files of the first version have none. */
-  internalServices?: Record<string, string>;
 };
 
 export type VaultKeyFile = {
@@ -130,20 +126,6 @@ export function printKeyFile(file: KeyFile | VaultKeyFile | { sealing: RingFile 
   return `${JSON.stringify(file, null, 2)}\n`;
 }
 
-/** Returns a key file with one more internal service, and the private key in PEM for that service only. */
-export function addInternalService(keyFile: string, name: string): { keyFile: string; privateKey: string } {
-  const file = JSON.parse(keyFile) as KeyFile;
-  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
-  const internalServices = {
-    ...file.internalServices,
-    [name]: publicKey.export({ type: "spki", format: "pem" }).toString(),
-  };
-  return {
-    keyFile: printKeyFile({ ...file, internalServices }),
-    privateKey: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
-  };
-}
-
 /** Reads a key file. Throws an Error that names the member and the rule, never a key. */
 export function parseKeyFile(text: string, environment: "test" | "live"): ServerKeys {
   const file = readFile<KeyFile>(text, environment);
@@ -151,6 +133,7 @@ export function parseKeyFile(text: string, environment: "test" | "live"): Server
   for (const member of ["vaultRing", "fingerprint", "storeRing", "walletRing"]) {
     if (member in file) throw new Error(`${member} belongs into the vault's key file alone`);
   }
+  if ("internalServices" in file) throw new Error("internalServices belongs into SWITCHYARD_SERVICES_FILE");
   const versions = Object.entries(file.clientSecret.keys).map(([version, key]): [number, Uint8Array] => [
     Number(version),
     keyOf(key, `clientSecret.keys.${version}`),
@@ -167,10 +150,6 @@ export function parseKeyFile(text: string, environment: "test" | "live"): Server
     pageToken: pageTokenKeysOf(pageTokenRing(file)),
     cardToken: file.cardToken && ringOf(file.cardToken, "cardToken"),
     signing: { kid: file.signing.kid, privateKey: createPrivateKey(file.signing.privateKey) },
-    internalServices: Object.entries(file.internalServices ?? {}).map(([kid, pem]) => ({
-      kid,
-      publicKey: createPublicKey(pem),
-    })),
   };
 }
 

@@ -1,4 +1,6 @@
 /** The settings of edge, worker and dashboard that belong to no environment, and the functions that read them. */
+import { readFileSync } from "node:fs";
+import { parseServices } from "../accounts/services-file.ts";
 import type { Timing } from "../core/core.ts";
 import { emulatorSetting, liveEmulatorSetting } from "../gateways/gateway-origins.ts";
 import { requestLimitBounds, shutdownGraceBounds, timingBounds } from "../limits.ts";
@@ -65,6 +67,12 @@ export const serviceSettings = {
     kind: file("the file of the authority's certificate in PEM"),
     about: "only clients with a certificate of this authority can connect",
     example: "/etc/switchyard/clients-ca.crt",
+  }),
+  servicesFile: optional("SWITCHYARD_SERVICES_FILE", {
+    roles,
+    kind: file("the file of internal services in JSON"),
+    about: "[internal services](grpc.md#services), their merchants and rights; without it none is admitted",
+    example: "/etc/switchyard/services.json",
   }),
   grpcReflection: withDefault("SWITCHYARD_GRPC_REFLECTION", "off", {
     roles,
@@ -165,6 +173,19 @@ export function readLoopbackWebhooks(reader: SettingReader, usesSandboxGateways:
 export function readGrpcTls(reader: SettingReader): TlsPaths | undefined {
   const { grpcTlsCert: cert, grpcTlsKey: key, grpcTlsClientCa: clientCa } = serviceSettings;
   return readServerTls(reader, { cert, key, clientCa });
+}
+
+/** Returns the path of the file of internal services, whose content is valid. */
+export function readServicesFile(reader: SettingReader): string | undefined {
+  const { servicesFile } = serviceSettings;
+  const path = reader.read(servicesFile);
+  if (path === undefined) return undefined;
+  try {
+    parseServices(readFileSync(path, "utf8"));
+  } catch (error) {
+    reader.problem(`${servicesFile.name}:`, error instanceof Error ? error.message : "it cannot be read");
+  }
+  return path;
 }
 
 function orOff(kind: SettingKind<number>): SettingKind<number | "off"> {

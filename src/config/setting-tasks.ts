@@ -59,7 +59,7 @@ export const settingTasks: readonly SettingTask[] = [
     task: "serve [gRPC](grpc.md) to internal services",
     settings: [
       ...[service.grpcPort, service.grpcTlsCert, service.grpcTlsKey, service.grpcTlsClientCa],
-      service.grpcReflection,
+      ...[service.servicesFile, service.grpcReflection],
     ],
   },
   { task: "send [mail](webhook-operations.md#mail)", settings: [service.smtpUrl, service.smtpFrom] },

@@ -55,7 +55,9 @@ export function prepareKeyFiles(stateFolder: string) {
   };
   const accounts = join(stateFolder, "keys-accounts.json");
   keptOnce(accounts, generateAccountsKeyFile);
-  return { test: filesOf("test"), live: filesOf("live"), accounts };
+  const services = join(stateFolder, "services.json");
+  keptOnce(services, () => "[]\n");
+  return { test: filesOf("test"), live: filesOf("live"), accounts, services };
 }
 
 function keptOnce(file: string, make: () => string): string {

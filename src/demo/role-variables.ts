@@ -38,6 +38,7 @@ export function roleVariables(
     SWITCHYARD_VAULT_DATABASE_URL: servers.databases.vault,
     SWITCHYARD_PUBLIC_PORT: String(ports.public),
     SWITCHYARD_GRPC_PORT: String(ports.grpc),
+    SWITCHYARD_SERVICES_FILE: keys.services,
     // For trying it out: readable schemas, and no wait at the end.
     SWITCHYARD_GRPC_REFLECTION: "on",
     SWITCHYARD_SHUTDOWN_GRACE_MS: "0",

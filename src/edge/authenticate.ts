@@ -1,12 +1,13 @@
 /** Authenticates the Authorization header: a key's prefix names the environment, a client secret names its session. */
-import type { DescMethod } from "@bufbuild/protobuf";
+import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
 import { LedgerService } from "../../gen/payments/v1/ledger_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { RefundService } from "../../gen/payments/v1/refund_pb.ts";
+import { right } from "../../gen/payments/v1/right_pb.ts";
 import { AgreementService, PaymentMethodService } from "../../gen/payments/v1/stored_card_pb.ts";
 import { findKeyHolder, parseKey } from "../accounts/api-keys.ts";
-import { requireMethodRight } from "../accounts/rights.ts";
+import { type HeldRights, requireAnyRight } from "../accounts/rights.ts";
 import { letterOf, verifyClientSecret } from "../core/client-secret.ts";
 import { findChargedSession } from "../core/sessions.ts";
 import { cellOf, findCell, requireCell } from "../platform/cells.ts";
@@ -80,6 +81,11 @@ async function authenticateMerchant(
   await environment.requestLimits?.count(credential, holder.merchantId, setLimitHeaders);
   requireMethodRight(method, holder.rights);
   return { type: "merchant", environment, holder };
+}
+
+/** Throws `right_not_granted` unless the caller has one of the rights that the method names. */
+export function requireMethodRight(method: DescMethod, held: HeldRights): void {
+  requireAnyRight(getOption(method, right), held);
 }
 
 /** Returns the key's holder from the cell that has the merchant now: the key may name one that it has left. */

@@ -1,34 +1,36 @@
 import { execFileSync } from "node:child_process";
-import { createPrivateKey, type KeyObject } from "node:crypto";
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SignJWT } from "jose";
 import { afterAll, describe, expect, it } from "vitest";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
+import { rights } from "../accounts/rights.ts";
+import { addService, parseServices } from "../accounts/services-file.ts";
 import { RpcError } from "../client/rpc-error.ts";
-import { addInternalService, generateKeyFile, parseKeyFile } from "../config/server-keys.ts";
 import { filesOf } from "../dev/e2e/guide-text.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { createGrpcClient } from "../platform/grpc-client.ts";
 import { encodeId } from "../platform/ids.ts";
 import { signInternalServiceToken } from "../platform/internal-service-token.ts";
+import { systemRuntime } from "../platform/runtime.ts";
 import { createServiceTokens } from "../platform/service-token-signing.ts";
 import { startEdgeFixture } from "./edge.fixture.ts";
 import { createGrpcServer } from "./grpc-server.ts";
 import { createServiceAuthenticate } from "./service-callers.ts";
 
-const added = addInternalService(generateKeyFile("test"), "orders");
-const keys = parseKeyFile(added.keyFile, "test");
+const added = addService("[]", { name: "orders", environment: "test", merchants: "*", rights });
 const orders = { kid: "orders", privateKey: createPrivateKey(added.privateKey) };
 
 const edge = await forFile(startEdgeFixture);
 const merchant = encodeId("mer", edge.core.owner.merchantId);
-const known = keys.internalServices.map((key) => ({ ...key, environment: "test" as const }));
+const all = parseServices(added.file);
+let services = all;
 const authenticate = createServiceAuthenticate(
   edge.parts.authenticate,
   { environments: edge.parts.environments, accounts: edge.core.core.database },
-  known,
+  () => services,
 );
 const server = await forFile(() => createGrpcServer({ ...edge.parts, authenticate }, { reflection: false }));
 const client = await forFile(async () =>
@@ -100,7 +102,7 @@ describe("an internal service's token", () => {
       "of a service that nobody knows",
       () => signInternalServiceToken({ ...orders, kid: "refunds" }, { environment: "test", merchant }),
     ],
-    ["signed with another key", () => forged({ key: keys.signing.privateKey })],
+    ["signed with another key", () => forged({ key: generateKeyPairSync("ed25519").privateKey })],
     ["for the vault", () => createServiceTokens({ ...orders, environment: "test" })()],
     ["of another kind", () => forged({ typ: "vault-service+jwt" })],
     ["for another audience", () => forged({ aud: "vault:test" })],
@@ -109,6 +111,30 @@ describe("an internal service's token", () => {
     ["that is none", async () => "a.b.c"],
   ])("%s is refused as any wrong key", async (_, token) => {
     expect(await codeOf(createBy(await token()))).toBe("invalid_key");
+  });
+
+  it.each([
+    ["is refused for a merchant that is not among the service's", { merchants: [systemRuntime.uuid()] }, "invalid_key"],
+    ["is refused without the right", { rights: ["sessions.read"] }, "right_not_granted"],
+    ["is admitted with the right and the merchant", { merchants: [edge.core.owner.merchantId] }, undefined],
+  ])("%s", async (_, bounds, code) => {
+    services = all.map((service) => ({ ...service, ...bounds }));
+    try {
+      const token = await signInternalServiceToken(orders, { environment: "test", merchant });
+      expect(await codeOf(createBy(token))).toBe(code);
+    } finally {
+      services = all;
+    }
+  });
+
+  it("is refused once its service has left the file", async () => {
+    services = [];
+    try {
+      const token = await signInternalServiceToken(orders, { environment: "test", merchant });
+      expect(await codeOf(createBy(token))).toBe("invalid_key");
+    } finally {
+      services = all;
+    }
   });
 
   it("is refused on the public port", async () => {

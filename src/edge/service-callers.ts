@@ -1,24 +1,23 @@
 /** Admits internal services on the gRPC port: their token replaces the merchant's secret key. */
-import { fullRights } from "../accounts/api-keys.ts";
+import { withoutKey } from "../accounts/api-keys.ts";
 import { findSettings } from "../accounts/merchant-settings.ts";
 import { findMerchant } from "../accounts/merchants.ts";
-import { requireMethodRight } from "../accounts/rights.ts";
+import type { InternalService } from "../accounts/services-file.ts";
 import { firstCell, requireCell } from "../platform/cells.ts";
 import type { Queryable } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId } from "../platform/ids.ts";
 import { verifyInternalServiceToken } from "../platform/internal-service-token.ts";
-import type { VerificationKey } from "../platform/signed-claims.ts";
-import { type Authenticate, isMerchantService } from "./authenticate.ts";
+import { type Authenticate, isMerchantService, requireMethodRight } from "./authenticate.ts";
 import { type Caller, type EdgeEnvironments, invalidKeyDetail } from "./caller.ts";
 
 type ServedMerchants = { readonly environments: EdgeEnvironments; readonly accounts: Queryable };
 
-/** Authenticates like `others`, and a service's token as the merchant that it names. `keys` are public halves only. */
+/** Authenticates like `others`, and a service's token as the merchant that it names, with the service's rights. */
 export function createServiceAuthenticate(
   others: Authenticate,
   { environments, accounts }: ServedMerchants,
-  keys: readonly VerificationKey[],
+  services: () => readonly InternalService[],
 ): Authenticate {
   return async (method, authorization, setLimitHeaders, client) => {
     // Our API keys have no dots.
@@ -26,7 +25,7 @@ export function createServiceAuthenticate(
     if (token === undefined || !isMerchantService(method.parent.typeName)) {
       return others(method, authorization, setLimitHeaders, client);
     }
-    const caller = await callerOf({ environments, accounts }, keys, token);
+    const caller = await callerOf({ environments, accounts }, services(), token);
     if (caller === undefined) throw new DomainError("invalid_key", invalidKeyDetail);
     const { environment, holder } = caller;
     const { merchantId } = holder;
@@ -38,16 +37,19 @@ export function createServiceAuthenticate(
 
 async function callerOf(
   { environments, accounts }: ServedMerchants,
-  keys: readonly VerificationKey[],
+  services: readonly InternalService[],
   token: string,
 ): Promise<Extract<Caller, { type: "merchant" }> | undefined> {
-  const claim = verifyInternalServiceToken(keys, token);
+  const claim = verifyInternalServiceToken(services, token);
   const named = claim && environments[claim.environment];
   const merchantId = claim && decodeId("mer", claim.merchant);
-  const merchant = named?.cells && merchantId ? await findMerchant(accounts, merchantId) : undefined;
+  const service = services.find(({ kid, environment }) => kid === claim?.service && environment === claim.environment);
+  if (!service || !merchantId || !(service.merchants === "*" || service.merchants.includes(merchantId)))
+    return undefined;
+  const merchant = named?.cells ? await findMerchant(accounts, merchantId) : undefined;
   const environment = named && requireCell(named, merchant?.cells[named.name] ?? firstCell);
-  const settings = environment && merchantId && (await findSettings(environment.database, merchantId));
-  return settings
-    ? { type: "merchant", environment, holder: { ...settings, ...fullRights, kind: "secret" } }
-    : undefined;
+  const settings = environment && (await findSettings(environment.database, merchantId));
+  if (!settings) return undefined;
+  const { rights } = service;
+  return { type: "merchant", environment, holder: { ...settings, ...withoutKey, rights, kind: "secret" } };
 }

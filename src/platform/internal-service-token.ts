@@ -8,6 +8,9 @@ export type InternalServiceClaim = {
   readonly merchant: string;
 };
 
+/** A claim with the name of the service that signed it. */
+export type VerifiedServiceClaim = InternalServiceClaim & { readonly service: string };
+
 // Identifies the type, so that no claim for the vault is ever accepted as one.
 const typ = "internal-service+jwt";
 // Long enough for one call and its retry; a stolen token soon expires.
@@ -15,7 +18,7 @@ const lifetimeSeconds = 60;
 
 const audienceOf = (environment: EnvironmentName) => `edge:${environment}`;
 
-/** Returns a token for one call. `kid` is the name of the service's public key in the key file. */
+/** Returns a token for one call. `kid` is the service's name. */
 export function signInternalServiceToken(
   key: Omit<SigningKey, "environment">,
   { environment, merchant }: InternalServiceClaim,
@@ -32,8 +35,9 @@ export function signInternalServiceToken(
 export function verifyInternalServiceToken(
   keys: readonly VerificationKey[],
   token: string,
-): InternalServiceClaim | undefined {
+): VerifiedServiceClaim | undefined {
   const verified = verifyClaims(token, { keys, typ, audienceOf, ageMaxSeconds: lifetimeSeconds });
   if (verified.refused !== undefined || typeof verified.claims.merchant !== "string") return undefined;
-  return { environment: verified.key.environment, merchant: verified.claims.merchant };
+  const { environment, kid: service } = verified.key;
+  return { environment, service, merchant: verified.claims.merchant };
 }

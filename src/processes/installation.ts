@@ -9,6 +9,7 @@ import { publishWidget } from "../../widget/publish.ts";
 import { bundleRecoveryPage } from "../../widget/recovery/bundle-page.ts";
 import { findOtherBrand } from "../accounts/api-keys.ts";
 import { findMerchant } from "../accounts/merchants.ts";
+import { ServicesFile } from "../accounts/services-file.ts";
 import type { Config, ServiceConfig } from "../config/checked-config.ts";
 import { ConfigError } from "../config/config.ts";
 import { createBrakeTurn } from "../core/card-testing/brake-merchants.ts";
@@ -166,18 +167,16 @@ function byName(environments: readonly Environment[]) {
 
 /** Serves the public and the gRPC port. Rejects when a port is taken. */
 export async function startEdge(installation: Installation): Promise<Running> {
-  const { config, environments, metrics } = installation;
+  const { config, metrics } = installation;
   const { service } = config;
   const readiness = new Readiness(() => databasesAnswer(installation));
   const parts = await edgeParts(installation, readiness);
   const publicServer = createPublicServer({ ...parts, meter: metrics.meterOf("public", edgeRoutes) });
-  const services = Object.values(byName(environments)).flatMap(({ name, config: { keys } }) =>
-    keys.internalServices.map((key) => ({ ...key, environment: name })),
-  );
+  const services = servicesOf(installation);
   const authenticate = createServiceAuthenticate(
     parts.authenticate,
     { environments: parts.environments, accounts: installation.accounts },
-    services,
+    () => services?.services ?? [],
   );
   const tls = tlsOf(installation);
   const grpcServer = createGrpcServer(
@@ -187,6 +186,7 @@ export async function startEdge(installation: Installation): Promise<Running> {
   const ending = new HttpDrain(publicServer);
   await listen(publicServer, service.publicPort, service.host);
   await grpcServer.listen(service.grpcPort, service.host);
+  const stopReading = services?.renew();
   const isReady = () => readiness.isReady();
   metrics.showPort("public", { isReady });
   metrics.showPort("grpc", { isReady, certificate: tls });
@@ -196,9 +196,18 @@ export async function startEdge(installation: Installation): Promise<Running> {
       ending.begin();
       await pause(service.shutdownGraceMs);
       readiness.stop();
+      stopReading?.();
       await Promise.all([ending.close(internalConnections.closeWithinMs), grpcServer.close()]);
     },
   };
+}
+
+function servicesOf({ config, log }: Installation): ServicesFile | undefined {
+  const { servicesFile } = config.service;
+  if (servicesFile === undefined) return undefined;
+  return new ServicesFile(servicesFile, {
+    onBroken: (error) => log.error({ err: error }, "the changed file of internal services is not used"),
+  });
 }
 
 function tlsOf({ config, log }: Installation): TlsFiles | undefined {

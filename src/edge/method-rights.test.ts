@@ -7,7 +7,8 @@ import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.
 import { RefundService } from "../../gen/payments/v1/refund_pb.ts";
 import { right as rightOption } from "../../gen/payments/v1/right_pb.ts";
 import { AgreementService, PaymentMethodService } from "../../gen/payments/v1/stored_card_pb.ts";
-import { requireMethodRight, rights } from "./rights.ts";
+import { rights } from "../accounts/rights.ts";
+import { requireMethodRight } from "./authenticate.ts";
 
 const ofMerchants = [PaymentSessionService, RefundService, PaymentMethodService, AgreementService, LedgerService];
 const methods: DescMethod[] = ofMerchants.flatMap((service): DescMethod[] => [...service.methods]);
