@@ -89,6 +89,40 @@ describe("the dashboard in a browser", () => {
     expect(await page.content()).not.toContain(key!);
   });
 
+  it("makes a restricted key, rolls it so that both work, and revokes the old one and then the new one", async () => {
+    const page = await openPage(merchantPath("keys"));
+    await signIn(page);
+    const card = page.getByRole("region", { name: "Restricted keys" });
+    const press = (name: string) => card.getByRole("button", { name, exact: true }).click();
+    const confirm = (name: string) => page.getByRole("alertdialog").getByRole("button", { name, exact: true }).click();
+    await press("Create restricted key");
+    await card.getByLabel("Name").fill("Reports");
+    await card.getByRole("checkbox", { name: /sessions\.read/ }).check();
+    await press("Create key");
+    const shown = card.locator("code").filter({ hasText: /_rk_\w{38}$/ });
+    const key = (await shown.textContent())!;
+    await press("Roll");
+    await page.getByRole("dialog").getByRole("button", { name: "Roll key" }).click();
+    await expect.poll(() => shown.textContent()).not.toBe(key);
+    const next = (await shown.textContent())!;
+    expect(await Promise.all([key, next].map(statusOf))).toEqual([200, 200]);
+    await press("Revoke old key");
+    await confirm("Revoke old key");
+    await expect.poll(() => Promise.all([key, next].map(statusOf))).toEqual([401, 200]);
+    const headers = {
+      authorization: `Bearer ${next}`,
+      "Idempotency-Key": "return-1",
+      "content-type": "application/json",
+    };
+    const path = `${demo.file.restBase}/payment-sessions/ps_01h455vb4pex5vsknk084sn02q/refunds`;
+    const refused = await fetch(path, { method: "POST", headers, body: "{}" });
+    expect(await refused.json()).toMatchObject({ status: 403, code: "right_not_granted" });
+    await press("Revoke");
+    await confirm("Revoke");
+    await card.getByText("There are none.").waitFor();
+    expect(await statusOf(next)).toBe(401);
+  });
+
   it("admits a person by an invitation that was mailed to them, with the role that they were invited to", async () => {
     const page = await openPage(merchantPath("team"));
     await signIn(page);
