@@ -65,6 +65,7 @@ export const appearances = {
   amount_exceeds_held: looks(422, Code.FailedPrecondition, "The amount is more than is held"),
   not_refundable: looks(409, Code.FailedPrecondition, "The payment cannot be refunded"),
   state_conflict: looks(409, Code.FailedPrecondition, "The state of the resource does not allow this"),
+  payment_disputed: looks(409, Code.FailedPrecondition, "A dispute holds the money"),
   amount_exceeds_refundable: looks(422, Code.FailedPrecondition, "The amount is more than can be refunded"),
   vault_cannot_store: looks(422, Code.FailedPrecondition, "The vault stores no cards"),
   consent_required: looks(400, Code.InvalidArgument, "The customer's consent is missing"),

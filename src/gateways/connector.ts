@@ -403,8 +403,35 @@ export type NotificationKind =
   | "absent"
   | "refunded"
   | "refund_failed"
+  | "dispute"
   | "test"
   | "other";
+
+/** What may happen to a dispute, in the gateways' common terms. `remark` changes nothing. */
+export type DisputeEvent =
+  | "fraudReported"
+  | "inquiryOpened"
+  | "chargebackOpened"
+  | "charged"
+  | "answered"
+  | "answerTimeOver"
+  | "issuerSilent"
+  | "returned"
+  | "chargedAgain"
+  | "preArbitrationOpened"
+  | "preArbitrationWon"
+  | "preArbitrationLost"
+  | "remark";
+
+/** What a notification says about a dispute. Where a gateway signs the event alone, the rest is only shown. */
+export type DisputeNotice = {
+  readonly event: DisputeEvent;
+  /** The card network's code of the reason, and its name of the network. */
+  readonly reasonCode?: string | undefined;
+  readonly network?: string | undefined;
+  /** RFC 3339 in UTC. */
+  readonly respondBy?: string | undefined;
+};
 
 /** A gateway's signed notification in our terms. `amount` is absent if its currency or value is not valid here. */
 export type Notification = {
@@ -417,11 +444,13 @@ export type Notification = {
   readonly refundReference?: string | undefined;
   /** The reference of the authorization, also in notifications about its capture, void or refund. */
   readonly gatewayReference: string;
-  /** The own reference of the capture, void or refund: two captures of one authorization differ in it. Absent where the gateway gives none. */
+  /** The own reference of the capture, void, refund or dispute: two captures of one authorization differ in it. Absent where the gateway gives none. */
   readonly modificationReference?: string | undefined;
   readonly amount?: Amount | undefined;
   /** Only with kind `declined`. */
   readonly declined?: Declined | undefined;
+  /** Only with kind `dispute`. */
+  readonly dispute?: DisputeNotice | undefined;
 };
 
 /** A notification exactly as received. */

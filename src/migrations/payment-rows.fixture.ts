@@ -61,6 +61,17 @@ export async function submitted(
   return run;
 }
 
+/** Stores a payment of 49.00 EUR that has SUCCEEDED with a capture of this amount. */
+export async function paidPayment(client: Connection, amountMinor = 4900, session: string = v7()) {
+  const isPart = amountMinor < 4900;
+  const run = await submitted(client, isPart ? "HELD" : "AUTHORIZED", session);
+  const asked = isPart ? "UPDATE payment_session SET capture_asked_at = now() WHERE id = $session;" : "";
+  await run(`BEGIN; ${asked}
+    UPDATE attempt SET capture_ordered_at = now(), captured_amount_minor = ${amountMinor} WHERE id = $attempt; COMMIT`);
+  await run(`BEGIN; ${captured}; ${succeeded}; COMMIT`);
+  return run;
+}
+
 /** The winner is held for a later capture. */
 export const heldNow = `UPDATE payment_session SET held_at = now(), held_until = now() + interval '5 days', vault_token = NULL,
   capture_due_at = now() + interval '4 days' WHERE id = $session`;

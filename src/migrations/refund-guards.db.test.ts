@@ -1,20 +1,11 @@
 /** Tests what the database refuses of refunds. The titles name the rules of docs/capture-refund-safety.md. */
 import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
-import { captured, connectToPaymentDatabase, refused, submitted, succeeded } from "./payment-rows.fixture.ts";
+import { connectToPaymentDatabase, paidPayment, refused, submitted } from "./payment-rows.fixture.ts";
 
 const client = await connectToPaymentDatabase();
 
-/** A payment of 49.00 EUR that has SUCCEEDED. */
-async function paid(amountMinor = 4900, session: string = v7()) {
-  const isPart = amountMinor < 4900;
-  const run = await submitted(client, isPart ? "HELD" : "AUTHORIZED", session);
-  const asked = isPart ? "UPDATE payment_session SET capture_asked_at = now() WHERE id = $session;" : "";
-  await run(`BEGIN; ${asked}
-    UPDATE attempt SET capture_ordered_at = now(), captured_amount_minor = ${amountMinor} WHERE id = $attempt; COMMIT`);
-  await run(`BEGIN; ${captured}; ${succeeded}; COMMIT`);
-  return run;
-}
+const paid = (amountMinor?: number, session?: string) => paidPayment(client, amountMinor, session);
 
 const requested = (columns = "", values = "", amountMinor = 4900, id: string = v7()) =>
   `INSERT INTO refund (session_id, id, attempt_id, connection_id, gateway, amount_minor, currency, request_hash, next_try_at${columns})

@@ -22,7 +22,8 @@ export type IdPrefix =
   | "blk"
   | "pm"
   | "agr"
-  | "rl";
+  | "rl"
+  | "dsp";
 
 declare const kind: unique symbol;
 
@@ -36,6 +37,7 @@ export type SessionId = Id<"ps">;
 export type AuthenticationId = Id<"atn">;
 export type AttemptId = Id<"att">;
 export type RefundId = Id<"ref">;
+export type DisputeId = Id<"dsp">;
 export type EventId = Id<"evt">;
 export type EndpointId = Id<"we">;
 /** Of an account at a gateway or a provider of authentication. */

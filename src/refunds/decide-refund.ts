@@ -5,7 +5,8 @@ import type { Refund } from "../core/rows/entities.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import type { MerchantId, RefundId, SessionId } from "../platform/ids.ts";
-import { itemOf, lockSession, moveRefund } from "./refund-rows.ts";
+import { lockSession } from "../core/record/load-session.ts";
+import { itemOf, moveRefund } from "./refund-rows.ts";
 
 /** A person's word: the refund was made, was never made, or may be sent although a restore may have lost others. */
 export type RefundDecision = {

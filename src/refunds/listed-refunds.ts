@@ -6,6 +6,7 @@ import { emitEvent } from "../core/record/settle.ts";
 import { openWorkItem } from "../core/record/work-items.ts";
 import type { Attempt, Refund } from "../core/rows/entities.ts";
 import type { Payment } from "../core/rows/payment.ts";
+import { reportOverlaps } from "../disputes/dispute-rows.ts";
 import type { ListedRefund } from "../gateways/connector.ts";
 import type { Tx } from "../platform/database.ts";
 import { decodeId } from "../platform/ids.ts";
@@ -120,6 +121,7 @@ async function recordNew(tx: Tx, core: Core, listing: Listing, one: ListedRefund
     failureCode: end.status === "FAILED" ? end.failureCode : null,
     dueInMs: pauseAfterLookUp({ status: end.status, createdAt: loaded.readAt, completedAt }, traits, loaded.readAt),
   });
+  if (loaded.disputes) await reportOverlaps(tx, core, await loadSession(tx, session.id));
   if (end.status !== "PENDING") await emitEvent(tx, core, session, eventOf[end.status], { refundId: id });
   return true;
 }

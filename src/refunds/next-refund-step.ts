@@ -1,7 +1,7 @@
 /** Decides from rows alone what a refund needs next, and when it is taken up again. PURE. */
 
 import type { Attempt, Refund } from "../core/rows/entities.ts";
-import { type Payment, refundedMinor } from "../core/rows/payment.ts";
+import { heldMinor, type Payment, refundedMinor } from "../core/rows/payment.ts";
 import { unreachable } from "../platform/errors.ts";
 
 const second = 1_000;
@@ -50,7 +50,7 @@ export type RefundStep =
   | { readonly type: "rest" };
 
 /** Why a refund of which the gateway has nothing is not sent. */
-type NeverMade = "capture_failed" | "amount_exceeds_refundable";
+type NeverMade = "capture_failed" | "amount_exceeds_refundable" | "payment_disputed";
 
 /** The rows that a refund's next step depends on, read at one moment. */
 export type RefundWork = {
@@ -113,11 +113,20 @@ function restoredWaitMs({ refund, loaded, restoredAt }: RefundWork): number {
   return Math.max(0, restoredAt.getTime() + restoredQuietMs - loaded.readAt.getTime());
 }
 
-function whyNeverMade({ loaded, captured }: RefundWork): NeverMade | undefined {
+function whyNeverMade(work: RefundWork): NeverMade | undefined {
+  const { loaded, captured } = work;
   if (captured.captureFailedAt) return "capture_failed";
   // Refunds made by hand meanwhile leave less than this one needs.
   // rule:refund-sum
-  return refundedMinor(loaded) > (captured.capturedAmountMinor ?? 0) ? "amount_exceeds_refundable" : undefined;
+  if (refundedMinor(loaded) > (captured.capturedAmountMinor ?? 0)) return "amount_exceeds_refundable";
+  return isHeldByDispute(work) ? "payment_disputed" : undefined;
+}
+
+/** Reports whether a dispute holds what this refund would pay back a second time. */
+function isHeldByDispute({ loaded, captured }: RefundWork): boolean {
+  // rule:dispute-send
+  if (loaded.disputes === undefined) return false;
+  return refundedMinor(loaded) + heldMinor(loaded.disputes) > (captured.capturedAmountMinor ?? 0);
 }
 
 /**
@@ -138,7 +147,7 @@ function stepWithoutAnswer(work: RefundWork): RefundStep {
   const { keys, keyUntil, lookUpFirst, absentAt } = refund;
   const now = loaded.readAt;
   // rule:refund-key-life
-  if (!lookUpFirst && keyUntil && now < keyUntil) return { type: "send", key: keys === 2 ? 2 : 1 };
+  if (!lookUpFirst && keyUntil && now < keyUntil && !isHeldByDispute(work)) return { type: "send", key: keys === 2 ? 2 : 1 };
   // rule:refund-second-key
   if (keys === 1 && absentAt) {
     const failureCode = whyNeverMade(work);

@@ -6,7 +6,7 @@ import type { BoundConnector, Core } from "../core/core.ts";
 import { capturedAtGateway } from "../core/execute/gateway-calls.ts";
 import type { Called } from "../core/execute/gateway-slots.ts";
 import { createGatewayTurn } from "../core/execute/gateway-turn.ts";
-import { loadSession } from "../core/record/load-session.ts";
+import { loadSession, lockSession } from "../core/record/load-session.ts";
 import { openWorkItem } from "../core/record/work-items.ts";
 import type { Refund } from "../core/rows/entities.ts";
 import { capturedOf } from "../core/rows/payment.ts";
@@ -30,7 +30,7 @@ import {
   repeatIn,
   untold,
 } from "./record-refund-answer.ts";
-import { itemOf, lockSession, moveRefund, type RefundEnd, type RefundName, recordEnd } from "./refund-rows.ts";
+import { itemOf, moveRefund, type RefundEnd, type RefundName, recordEnd } from "./refund-rows.ts";
 
 /** SQL: refunds that are due. A subselect bounds the index; the volatile function itself would be evaluated for each row. */
 export const dueRefunds = "refund WHERE next_try_at <= (SELECT app.clock())";

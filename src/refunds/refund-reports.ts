@@ -1,6 +1,7 @@
 /** Acts on gateways' notifications about refunds. */
 
 import type { Core } from "../core/core.ts";
+import { lockSession } from "../core/record/load-session.ts";
 import { openWorkItem } from "../core/record/work-items.ts";
 import { capturedOf, type Payment } from "../core/rows/payment.ts";
 import type { ListedRefund } from "../gateways/connector.ts";
@@ -8,7 +9,6 @@ import type { Statement, Tx } from "../platform/database.ts";
 import { type AttemptId, type ConnectionId, decodeId, type SessionId } from "../platform/ids.ts";
 import { amountInWords } from "../platform/money.ts";
 import { recordListed } from "./listed-refunds.ts";
-import { lockSession } from "./refund-rows.ts";
 
 /** A stored notification of kind `refunded` or `refund_failed`. */
 export type RefundReport = {

@@ -9,6 +9,7 @@ import { resolveWorkItem } from "../core/record/work-items.ts";
 import type { Refund, RefundStatus } from "../core/rows/entities.ts";
 import type { Payment } from "../core/rows/payment.ts";
 import type { refundTransitions } from "../core/rows/transitions.ts";
+import { reportOverlaps } from "../disputes/dispute-rows.ts";
 import type { EventType } from "../events/outbox.ts";
 import { changesOf, columnName } from "../platform/columns.ts";
 import type { Statement, Tx } from "../platform/database.ts";
@@ -24,21 +25,6 @@ export function refundIdOf(sessionId: SessionId, key: string): RefundId {
 /** Returns the id of a refund that was made by hand at the gateway: no key of a merchant's has it. */
 export function listedRefundIdOf(sessionId: SessionId, gatewayReference: string): RefundId {
   return deriveId(sessionId, `gateway's refund ${gatewayReference}`);
-}
-
-const lockStatement: Statement = {
-  name: "lock_session_of_refund",
-  partitionKey: 1,
-  text: "SELECT id FROM app.lock_session($1)",
-};
-
-/**
- * Locks the session, and returns it as it stands then; undefined if there is none. Every change of a refund begins with
- * this.
- */
-export async function lockSession(tx: Tx, sessionId: SessionId): Promise<Payment | undefined> {
-  const rows = await tx.query(lockStatement, [sessionId]);
-  return rows.length === 0 ? undefined : loadSession(tx, sessionId);
 }
 
 const insertStatement: Statement = {
@@ -149,6 +135,7 @@ export async function recordEnd(
   await resolveWorkItem(tx, itemOf(refund));
   // The money is kept again.
   if (refund.status === "SUCCEEDED") await keepOrder(tx, core, loaded.session); // rule:order-taken-again
+  if (loaded.disputes && end.status === "FAILED") await reportOverlaps(tx, core, await loadSession(tx, refund.sessionId));
   if (end.status === "PENDING") return true;
   await emitEvent(tx, core, loaded.session, eventOf[end.status], { refundId: refund.id });
   return true;

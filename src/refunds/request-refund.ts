@@ -46,7 +46,8 @@ export type RequestedRefund = {
 /**
  * Records a refund and sends it to the gateway that captured. Durable on return. It waits for the gateway's first answer,
  * at most 20 s. A repeat with the same key returns the refund as it stands. Throws `not_found`, `not_refundable`,
- * `amount_exceeds_refundable`, `invalid_field` for an amount that the gateway cannot express, `refund_cap_exceeded`, and
+ * `payment_disputed`, `amount_exceeds_refundable`, `invalid_field` for an amount that the gateway cannot express,
+ * `refund_cap_exceeded`, and
  * `idempotency_key_reused` for a key that was used with other fields.
  */
 export async function requestRefund(core: Core, request: RefundRequest): Promise<RequestedRefund> {
@@ -149,15 +150,25 @@ function problemOf(core: Connectors, loaded: Payment): string | undefined {
 /** Returns the reason that nothing of a payment can be refunded now; undefined if something can. */
 export function whyNotRefundable(core: Connectors, loaded: Payment): string | undefined {
   const problem = problemOf(core, loaded);
-  return problem ?? (refundableMinor(loaded) === 0 ? nothingLeft : undefined);
+  if (problem !== undefined || refundableMinor(loaded) > 0) return problem;
+  return refundableBut(loaded) > 0 ? heldByDispute : nothingLeft;
 }
 
 const nothingLeft = "Nothing is left to refund: the refunds of this payment add up to what was captured.";
+
+const heldByDispute = "A dispute holds the money: the cardholder's bank takes it back, or may.";
+
+/** Returns what could be refunded without the disputes. */
+function refundableBut(loaded: Payment): number {
+  return refundableMinor({ ...loaded, disputes: undefined });
+}
 
 function amountOf(loaded: Payment, wanted: number | undefined): number {
   const left = refundableMinor(loaded);
   const amountMinor = wanted ?? left;
   if (amountMinor >= 1 && amountMinor <= left) return amountMinor; // rule:refund-sum
+  const free = loaded.disputes === undefined ? 0 : refundableBut(loaded);
+  if (free > left && (wanted ?? free) >= 1 && (wanted ?? free) <= free) throw new DomainError("payment_disputed", heldByDispute);
   const message = left === 0 ? nothingLeft : "The amount is more than amountRefundableMinor of the session.";
   throw new DomainError("amount_exceeds_refundable", message, { field: "amountMinor" });
 }

@@ -58,6 +58,7 @@ export const errorCodes = [
   "amount_exceeds_held",
   "not_refundable",
   "amount_exceeds_refundable",
+  "payment_disputed",
   "idempotency_key_reused",
   "vault_cannot_store",
   "consent_required",

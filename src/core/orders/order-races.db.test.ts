@@ -4,7 +4,8 @@ import { adoptCaptured, declareRestore } from "../../oversight/declare-restore.t
 import { decodeId, encodeId } from "../../platform/ids.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
 import { Secret } from "../../platform/secrets.ts";
-import { lockSession, recordEnd } from "../../refunds/refund-rows.ts";
+import { lockSession } from "../record/load-session.ts";
+import { recordEnd } from "../../refunds/refund-rows.ts";
 import { requestRefund } from "../../refunds/request-refund.ts";
 import type { Core } from "../core.ts";
 import type { PaymentSession } from "../rows/entities.ts";

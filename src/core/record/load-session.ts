@@ -12,6 +12,7 @@ import {
   RefundEntity,
 } from "../rows/entities.ts";
 import type { Payment } from "../rows/payment.ts";
+import { loadDisputes } from "./load-disputes.ts";
 import { loadStored } from "../stored-cards/load-stored.ts";
 
 /**
@@ -40,6 +41,21 @@ export async function loadSession(queryable: Queryable, sessionId: SessionId): P
   return wholeSession(queryable, row);
 }
 
+const selectLocked: Statement = {
+  name: "lock_session_to_change",
+  partitionKey: 1,
+  text: "SELECT id FROM app.lock_session($1)",
+};
+
+/**
+ * Locks the session, and returns it as it stands then; undefined if there is none. Every change of a
+ * refund or a dispute begins with this.
+ */
+export async function lockSession(tx: Tx, sessionId: SessionId): Promise<Payment | undefined> {
+  const rows = await tx.query(selectLocked, [sessionId]);
+  return rows.length === 0 ? undefined : loadSession(tx, sessionId);
+}
+
 // The plan of a statement that names a table looks at each of its partitions, so the few sessions that have rows in
 // these tables are read again.
 const selectWhole: Statement = {
@@ -56,12 +72,17 @@ const selectWhole: Statement = {
 };
 
 /**
- * Returns a session that was read, with its authentications and refunds, and what it does with a stored card. One that has any of the
+ * Returns a session that was read, with its authentications and refunds, what it does with a stored card, and its disputes. One that has any of the
  * first two is read again, so that they belong to the same moment as its attempts.
  */
 export async function wholeSession(queryable: Queryable, row: SessionRow): Promise<Payment> {
   const payment = await withParts(queryable, row);
-  return row.stored ? { ...payment, stored: await loadStored(queryable, row.id) } : payment;
+  if (!row.stored && row.disputes === 0) return payment;
+  return {
+    ...payment,
+    ...(row.stored && { stored: await loadStored(queryable, row.id) }),
+    ...(row.disputes > 0 && { disputes: await loadDisputes(queryable, row.id) }),
+  };
 }
 
 async function withParts(queryable: Queryable, row: SessionRow): Promise<Payment> {

@@ -1,7 +1,7 @@
 /** Ends a session: writes its final status and its event in one transaction. */
 import { type EventType, recordEvent, writeEventBody } from "../../events/outbox.ts";
 import type { Statement, Tx } from "../../platform/database.ts";
-import { type AttemptId, encodeId, type RefundId, type SessionId } from "../../platform/ids.ts";
+import { type AttemptId, type DisputeId, encodeId, type RefundId, type SessionId } from "../../platform/ids.ts";
 import { dropProof } from "../authentication/provided-rows.ts";
 import { countDecline } from "../card-testing/card-counts.ts";
 import type { Core } from "../core.ts";
@@ -75,7 +75,7 @@ export function endEventOf(
 }
 
 /**
- * Emits an event about a locked session, or one of its attempts or refunds, as it stands in this transaction. Returns
+ * Emits an event about a locked session, or one of its attempts, refunds or disputes, as it stands in this transaction. Returns
  * the session that it describes.
  */
 export async function emitEvent(
@@ -83,13 +83,14 @@ export async function emitEvent(
   core: Pick<Core, "outbox" | "describeSession">,
   session: Pick<PaymentSession, "id" | "merchantId">,
   type: EventType,
-  about: { readonly attemptId?: AttemptId; readonly refundId?: RefundId; readonly agreement?: object } = {},
+  about: { readonly attemptId?: AttemptId; readonly refundId?: RefundId; readonly disputeId?: DisputeId; readonly agreement?: object } = {},
 ): Promise<Payment> {
   const reading = loadSession(tx, session.id);
-  const { attemptId, refundId, agreement } = about;
+  const { attemptId, refundId, disputeId, agreement } = about;
   const subject = {
     ...(attemptId !== undefined && { attemptId: encodeId("att", attemptId) }),
     ...(refundId !== undefined && { refundId: encodeId("ref", refundId) }),
+    ...(disputeId !== undefined && { disputeId: encodeId("dsp", disputeId) }),
     ...(agreement !== undefined && { agreement }),
   };
   const recording = recordEvent(tx, core.outbox, {

@@ -21,6 +21,7 @@ export const workItemKinds = [
   "CAPTURE_FAILED",
   "REFUND_UNANSWERED",
   "PAID_MORE_THAN_ONCE",
+  "PAID_BACK_TWICE",
   "INVARIANT_VIOLATED",
 ] as const;
 /** The kind of one row of the work queue. */
@@ -36,7 +37,7 @@ export type WorkItem = {
   readonly attemptId: AttemptId | null;
   /** The gateway of the attempt. */
   readonly gateway: string | null;
-  /** The violated invariant, or the public id of the refund; null where the row is not about one. */
+  /** The violated invariant, or the public id of the refund or dispute; null where the row is not about one. */
   readonly rule: string | null;
   readonly detail: string;
   readonly openedAt: Date;
@@ -116,6 +117,8 @@ function alarmOf(kind: WorkItemKind): string {
       return "alarm: a refund has stayed without an end";
     case "PAID_MORE_THAN_ONCE":
       return "alarm: an order that may be paid once was paid by two sessions";
+    case "PAID_BACK_TWICE":
+      return "alarm: a dispute takes money that was refunded";
     case "INVARIANT_VIOLATED":
       return "alarm: the database violates an invariant";
     default:

@@ -4,9 +4,10 @@ import { PostgreSqlDriver } from "@mikro-orm/postgresql";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../dev/testing/postgres.ts";
 import { columnName } from "../../platform/columns.ts";
+import { DisputeEntity } from "./disputes.ts";
 import { AttemptEntity, AuthenticationEntity, PaymentSessionEntity, RoutingRuleEntity } from "./entities.ts";
 
-const entities = [PaymentSessionEntity, AttemptEntity, AuthenticationEntity, RoutingRuleEntity];
+const entities = [PaymentSessionEntity, AttemptEntity, AuthenticationEntity, DisputeEntity, RoutingRuleEntity];
 
 let database: TestDatabase;
 let orm: MikroORM;
@@ -54,6 +55,8 @@ const generated = new Set(["attempt.holds", "attempt.captured"]);
 const stamped = new Set(["attempt.changed_at", "attempt.voiding_at"]);
 // `claim` writes these, and only statements about card testing read them.
 for (const column of ["card_fingerprint", "customer_network"]) stamped.add(`payment_session.${column}`);
+// For a foreign key, and for a unique index.
+for (const name of ["captured", "is_warning"]) stamped.add(`dispute.${name}`);
 // The times of an earlier failure and of the capture that stands since are for the ledger.
 for (const name of ["capture_failed_before_at", "capture_stands_at"]) stamped.add(`attempt.${name}`);
 // The reason and the names of a decision are for people: the flow uses the decision, its reference and its

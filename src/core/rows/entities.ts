@@ -283,6 +283,7 @@ export const PaymentSessionEntity = defineEntity({
     awaitingSince: p.datetime().nullable(),
     authentications: p.smallint(),
     refunds: p.smallint(),
+    disputes: p.smallint(),
     customerRef: p.text().nullable(),
     stored: p.boolean(),
     namedBy: p.uuid().nullable(),

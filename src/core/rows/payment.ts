@@ -3,6 +3,7 @@
 import type { Exemption } from "../../gateways/authentication.ts";
 import type { AuthenticationId } from "../../platform/ids.ts";
 import type { StoredPayment } from "../stored-cards/stored-rows.ts";
+import type { Dispute } from "./disputes.ts";
 import type { Attempt, Authentication, PaymentSession, PlannedConnection, Refund } from "./entities.ts";
 
 /** A session, its attempts, authentications and refunds, oldest first, as of one moment of the database's clock. */
@@ -13,6 +14,8 @@ export type Payment = {
   readonly refunds: readonly Refund[];
   /** What it does with a stored card; only of a session with `stored`. */
   readonly stored?: StoredPayment | undefined;
+  /** Oldest first; only of a session that has any. */
+  readonly disputes?: readonly Dispute[] | undefined;
   readonly readAt: Date;
 };
 
@@ -54,10 +57,16 @@ export function refundedMinor({ refunds }: Pick<Payment, "refunds">): number {
 }
 
 /** Returns what can still be refunded, in minor units: 0 unless the session has SUCCEEDED. */
-export function refundableMinor(payment: Pick<Payment, "session" | "attempts" | "refunds">): number {
+export function refundableMinor(payment: Pick<Payment, "session" | "attempts" | "refunds" | "disputes">): number {
   const captured = capturedOf(payment);
   if (captured === undefined || captured.captureFailedAt) return 0;
-  return Math.max(0, (captured.capturedAmountMinor ?? 0) - refundedMinor(payment));
+  const held = payment.disputes ? heldMinor(payment.disputes) : 0; // rule:dispute-refundable
+  return Math.max(0, (captured.capturedAmountMinor ?? 0) - refundedMinor(payment) - held);
+}
+
+/** Returns what disputes hold of a payment, in minor units. */
+export function heldMinor(disputes: readonly Pick<Dispute, "heldMinor">[]): number {
+  return disputes.reduce((sum, dispute) => sum + dispute.heldMinor, 0);
 }
 
 export function capturedOf({ session, attempts }: Pick<Payment, "session" | "attempts">): Attempt | undefined {

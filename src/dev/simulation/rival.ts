@@ -5,7 +5,8 @@
 import type { Core } from "../../core/core.ts";
 import type { Payment } from "../../core/rows/payment.ts";
 import { Database, type Tx } from "../../platform/database.ts";
-import { insertRefund, lockSession, recordEnd } from "../../refunds/refund-rows.ts";
+import { lockSession } from "../../core/record/load-session.ts";
+import { insertRefund, recordEnd } from "../../refunds/refund-rows.ts";
 import type { Dice } from "./dice.ts";
 import type { SqlServer } from "./sql-server.ts";
 import type { Timeline } from "./timeline.ts";

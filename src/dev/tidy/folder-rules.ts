@@ -4,7 +4,7 @@ import type { ImportFact, SourceFacts } from "./source-facts.ts";
 const foundation = ["brand", "limits", "platform"];
 const capabilities = [...foundation, "card-vault", "gateways", "events", "accounts"];
 const flow = [...capabilities, "core"];
-const payment = [...flow, "refunds", "oversight", "reporting", "retention"];
+const payment = [...flow, "disputes", "refunds", "oversight", "reporting", "retention"];
 const surfaces = [...payment, "config", "version", "edge", "dashboard", "metrics", "transcoder"];
 const product = [
   ...surfaces,
@@ -35,9 +35,10 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   events: foundation,
   core: capabilities,
   retention: flow,
-  refunds: flow,
-  oversight: [...flow, "refunds", "retention"],
-  reporting: [...flow, "refunds"],
+  disputes: flow,
+  refunds: [...flow, "disputes"],
+  oversight: [...flow, "disputes", "refunds", "retention"],
+  reporting: [...flow, "disputes", "refunds"],
   metrics: payment,
   edge: [...payment, "transcoder"],
   dashboard: [...payment, "transcoder"],

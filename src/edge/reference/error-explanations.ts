@@ -180,6 +180,9 @@ export const explanations = {
   amount_exceeds_refundable: meaning(
     "The refunds of a payment never add up to more than was captured. Read `amountRefundableMinor` of the session, and send at most that, or no amount for all of it.",
   ),
+  payment_disputed: state(
+    "The refund would fit if the bank were not taking the money back already: what a chargeback holds is not refunded, or the money would be lost twice. Read `disputes` and `amountRefundableMinor` of the session. Answer the dispute; once it is won, the amount can be refunded again.",
+  ),
   vault_cannot_store: meaning(
     "This installation uses a card vault that stores no cards, so a session cannot ask for it, no set-up is possible, and no agreement can be charged. Leave `saveCard` out.",
   ),

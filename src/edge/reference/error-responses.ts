@@ -72,6 +72,7 @@ const traitsOf: Readonly<Record<DomainErrorCode, readonly Trait[]>> = {
   amount_exceeds_held: ["held"],
   not_refundable: ["refund"],
   amount_exceeds_refundable: ["refund"],
+  payment_disputed: ["refund"],
   missing_idempotency_key: ["refund", "idempotency", "charge"],
   state_conflict: [],
   idempotency_key_reused: ["idempotency", "refund", "charge"],

@@ -9,6 +9,7 @@ import type {
 } from "../connector.ts";
 import { clear } from "./credentials.ts";
 import { currencies } from "./currencies.ts";
+import { disputeNoticeOf, disputeNotificationIdOf } from "./disputes.ts";
 import { type Json, judgeRefusal } from "./judge-decline.ts";
 import type { SignedFields } from "./notification-signature.ts";
 import { isProbe } from "./probe-reference.ts";
@@ -42,10 +43,11 @@ function isAmbiguous(fields: SignedFields): boolean {
 
 function notificationOf(fields: SignedFields, item: Json): Notification {
   const { eventCode, success, pspReference, originalReference, merchantReference, value, currency } = fields;
-  const kind = kindOf(fields, item);
+  const dispute = disputeNoticeOf(fields, additionalDataOf(item));
+  const kind = dispute ? "dispute" : kindOf(fields, item);
   const amount = kind === "absent" || kind === "test" ? undefined : fromGatewayAmount(currencies, value, currency);
   return {
-    notificationId: `${eventCode}:${pspReference}:${success}`,
+    notificationId: dispute ? disputeNotificationIdOf(fields, item) : `${eventCode}:${pspReference}:${success}`,
     kind,
     // A refund carries the reference that it was requested with; one made by hand carries the payment's, or any other.
     ...(isAboutRefund(kind) && merchantReference.startsWith(refundPrefix)
@@ -57,6 +59,7 @@ function notificationOf(fields: SignedFields, item: Json): Notification {
       : { gatewayReference: originalReference, modificationReference: pspReference }),
     ...(amount === undefined ? {} : { amount }),
     ...(kind === "declined" ? { declined: judgeRefusal(refusalIn(item)) } : {}),
+    ...(dispute && { dispute }),
   };
 }
 

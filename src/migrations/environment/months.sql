@@ -19,6 +19,7 @@ BEGIN
     OR EXISTS (SELECT FROM event_todo t JOIN partitions.payment_session_X s ON s.id = t.session_id)
     OR EXISTS (SELECT FROM partitions.delivery_X WHERE status = 'PENDING')
     OR EXISTS (SELECT FROM partitions.refund_X WHERE status IN ('REQUESTED','PENDING') OR created_at > app.clock() - interval '30 days')
+    OR EXISTS (SELECT FROM partitions.dispute_X WHERE closed_at IS NULL OR updated_at > app.clock() - interval '30 days')
     OR EXISTS (SELECT FROM partitions.payment_session_X s JOIN work_item w ON w.session_id = s.id AND w.closed_at IS NULL)
     OR EXISTS (SELECT FROM partitions.payment_session_X s JOIN orphaned_authorization h ON h.session_id = s.id AND h.ended_at IS NULL))$check$,
     '_X', suffix) INTO is_done;

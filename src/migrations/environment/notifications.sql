@@ -15,6 +15,8 @@ CREATE TABLE gateway_notification (
   modification_reference text,
   -- Our refund id, if a refund's notification names it.
   refund_reference  text,
+  -- What a dispute's notification says beyond the other columns (DisputeNotice in src/gateways/connector.ts).
+  dispute           jsonb,
   -- The credentials that it was signed with, so that a test message verifies those and no others.
   credential_version int,
   received_at       timestamptz NOT NULL DEFAULT app.clock(),

@@ -4,12 +4,12 @@
 CREATE TABLE work_item (
   id          uuid PRIMARY KEY,
   kind        text NOT NULL CHECK (kind IN ('VOID_UNANSWERED','CAPTURE_UNANSWERED','CAPTURE_UNCONFIRMED','ACTION_OVERDUE','HOLD_OVERDUE','ORPHANED_AUTHORIZATION',
-                                            'RECORD_MISMATCH','CAPTURE_FAILED','REFUND_UNANSWERED','PAID_MORE_THAN_ONCE','INVARIANT_VIOLATED')),
+                                            'RECORD_MISMATCH','CAPTURE_FAILED','REFUND_UNANSWERED','PAID_MORE_THAN_ONCE','PAID_BACK_TWICE','INVARIANT_VIOLATED')),
   merchant_id uuid NOT NULL,
   session_id  uuid NOT NULL,
   -- Null if it is about the session as a whole.
   attempt_id  uuid,
-  -- The invariant or the refund, if it is about one.
+  -- The invariant, the refund or the dispute, if it is about one.
   rule        text,
   detail      text NOT NULL CHECK (char_length(detail) BETWEEN 1 AND 500),
   opened_at   timestamptz NOT NULL DEFAULT app.clock(),
@@ -19,7 +19,7 @@ CREATE TABLE work_item (
   closed_at   timestamptz,
   closed_by   text CHECK (char_length(closed_by) >= 1),
   close_note  text CHECK (char_length(close_note) BETWEEN 1 AND 1000),
-  CHECK ((kind IN ('INVARIANT_VIOLATED','REFUND_UNANSWERED')) = (rule IS NOT NULL)),
+  CHECK ((kind IN ('INVARIANT_VIOLATED','REFUND_UNANSWERED','PAID_BACK_TWICE')) = (rule IS NOT NULL)),
   CHECK ((closed_at IS NULL) = (closed_by IS NULL)),
   CHECK ((closed_at IS NULL) = (close_note IS NULL))
 );

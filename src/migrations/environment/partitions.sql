@@ -1,7 +1,7 @@
 -- Sessions, attempts, events, deliveries and the delivery log, with a partition of each for a month: no index grows forever,
 -- and old rows are removed by dropping tables.
 --
--- All that belongs to a session lies in one set: the eight tables of one range of session ids, whose first 48 bits are a time
+-- All that belongs to a session lies in one set: the ten tables of one range of session ids, whose first 48 bits are a time
 -- (RFC 9562, 5.7). Foreign keys between them are made within each set, because one over the whole tables would keep any
 -- partition from being dropped. Every set has what the set `rest` has, so that a wall is written down once.
 --
@@ -25,7 +25,7 @@ INSERT INTO app.partitioned VALUES
   ('payment_session', 'id', 'payments', 1), ('attempt', 'session_id', 'payments', 2),
   ('outbox_event', 'session_id', 'payments', 3), ('delivery', 'session_id', 'payments', 4),
   ('delivery_attempt', 'event_id', 'delivery_log', 5), ('authentication', 'session_id', 'payments', 6), ('refund', 'session_id', 'payments', 7),
-  ('stored_payment', 'session_id', 'payments', 8);
+  ('stored_payment', 'session_id', 'payments', 8), ('dispute', 'session_id', 'payments', 9), ('dispute_movement', 'session_id', 'payments', 10);
 CREATE TABLE app.retention (
   kind text PRIMARY KEY,
   -- Minimum time for which rows are kept; null: forever. A dispute may come up to 540 days after the payment.
@@ -126,6 +126,9 @@ CREATE UNIQUE INDEX attempt_gateway_reference_rest ON partitions.attempt_rest (c
 CREATE UNIQUE INDEX refund_gateway_reference_rest ON partitions.refund_rest (connection_id, gateway_reference)
   WHERE gateway_reference IS NOT NULL;
 
+-- Two rows for one dispute would hold its money twice. A warning may bear the reference of the dispute that follows.
+CREATE UNIQUE INDEX dispute_gateway_reference_rest ON partitions.dispute_rest (connection_id, gateway_reference, is_warning);
+
 -- An attempt is over exactly its session's amount.
 ALTER TABLE partitions.attempt_rest ADD CONSTRAINT attempt_session_id_amount_minor_currency_fkey
   FOREIGN KEY (session_id, amount_minor, currency) REFERENCES partitions.payment_session_rest (id, amount_minor, currency);
@@ -141,6 +144,11 @@ ALTER TABLE partitions.authentication_rest ADD CONSTRAINT authentication_session
 -- A refund is of an attempt that is captured, and stays so.
 ALTER TABLE partitions.refund_rest ADD CONSTRAINT refund_session_id_attempt_id_captured_fkey
   FOREIGN KEY (session_id, attempt_id, captured) REFERENCES partitions.attempt_rest (session_id, id, captured);
+-- So is a dispute.
+ALTER TABLE partitions.dispute_rest ADD CONSTRAINT dispute_session_id_attempt_id_captured_fkey
+  FOREIGN KEY (session_id, attempt_id, captured) REFERENCES partitions.attempt_rest (session_id, id, captured);
+ALTER TABLE partitions.dispute_movement_rest ADD CONSTRAINT dispute_movement_session_id_dispute_id_fkey
+  FOREIGN KEY (session_id, dispute_id) REFERENCES partitions.dispute_rest (session_id, id);
 -- A payment with a stored card is over exactly its session's amount.
 ALTER TABLE partitions.stored_payment_rest ADD CONSTRAINT stored_payment_session_id_amount_minor_currency_fkey
   FOREIGN KEY (session_id, amount_minor, currency) REFERENCES partitions.payment_session_rest (id, amount_minor, currency);
@@ -149,7 +157,7 @@ ALTER TABLE partitions.outbox_event_rest ADD CONSTRAINT outbox_event_session_id_
 ALTER TABLE partitions.delivery_rest ADD CONSTRAINT delivery_session_id_event_id_fkey
   FOREIGN KEY (session_id, event_id) REFERENCES partitions.outbox_event_rest (session_id, id);
 
--- payment-guards.sql, authentication-guards.sql and refund-guards.sql. The functions of payment-functions.sql check their own changes: for
+-- payment-guards.sql, authentication-guards.sql, refund-guards.sql and dispute-guards.sql. The functions of payment-functions.sql check their own changes: for
 -- them alone the current user is another one than the user of the connection, and the search_path has the partitions. Both are fixed by
 -- the function, so that no caller can pass for one.
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.payment_session_rest FOR EACH ROW
@@ -159,6 +167,10 @@ CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.attempt_rest FOR EACH
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.authentication_rest FOR EACH ROW
   EXECUTE FUNCTION partitions.guard_authentication_rest();
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.refund_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_refund_rest();
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.dispute_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_dispute_rest();
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE OR DELETE ON partitions.dispute_movement_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_dispute_movement_rest();
+CREATE TRIGGER recount_disputes AFTER INSERT OR UPDATE OF status ON partitions.refund_rest FOR EACH ROW
+  WHEN (NEW.status = 'FAILED' OR NEW.origin = 'GATEWAY') EXECUTE FUNCTION partitions.recount_disputes_rest();
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.stored_payment_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_stored_payment_rest();
 CREATE CONSTRAINT TRIGGER whole AFTER UPDATE ON partitions.payment_session_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
   WHEN (current_user = session_user OR current_setting('search_path') <> 'public, partitions, pg_temp') EXECUTE FUNCTION partitions.check_whole_session_rest();
@@ -177,4 +189,6 @@ ALTER TABLE delivery ATTACH PARTITION partitions.delivery_rest DEFAULT;
 ALTER TABLE delivery_attempt ATTACH PARTITION partitions.delivery_attempt_rest DEFAULT;
 ALTER TABLE authentication ATTACH PARTITION partitions.authentication_rest DEFAULT;
 ALTER TABLE refund ATTACH PARTITION partitions.refund_rest DEFAULT;
+ALTER TABLE dispute ATTACH PARTITION partitions.dispute_rest DEFAULT;
+ALTER TABLE dispute_movement ATTACH PARTITION partitions.dispute_movement_rest DEFAULT;
 ALTER TABLE stored_payment ATTACH PARTITION partitions.stored_payment_rest DEFAULT;

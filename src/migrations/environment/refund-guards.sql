@@ -11,7 +11,7 @@ BEGIN
       USING ERRCODE = '57P03'; END IF;
   IF TG_OP = 'INSERT' THEN
     -- The sum is counted under the session's lock. An update never raises it.
-    SELECT status, captured_attempt_id, merchant_id INTO session FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
+    SELECT status, captured_attempt_id, merchant_id, disputes INTO session FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
     IF session.status IS DISTINCT FROM 'SUCCEEDED' OR session.captured_attempt_id IS DISTINCT FROM NEW.attempt_id THEN
       PERFORM app.refuse('a refund is of a captured payment'); END IF;
     NEW.merchant_id := session.merchant_id;
@@ -26,8 +26,19 @@ BEGIN
         PERFORM app.refuse('a refund is committed before a byte leaves'); END IF;
       IF paid.capture_failed_at IS NOT NULL THEN PERFORM app.refuse('nothing is refunded of a capture that failed'); END IF;
       IF NEW.amount_minor > paid.refundable THEN PERFORM app.refuse('no more is refunded than was captured'); END IF;
+      -- rule:dispute-sum
+      IF session.disputes > 0 AND NEW.amount_minor > paid.refundable - partitions.held_by_disputes_rest(NEW.session_id) THEN
+        PERFORM app.refuse('what a dispute holds is not refunded'); END IF;
     END IF;
   ELSE
+    IF NEW.sends > OLD.sends THEN
+      SELECT disputes INTO session FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
+      -- rule:dispute-send
+      IF session.disputes > 0 AND (SELECT a.captured_amount_minor - partitions.held_by_disputes_rest(NEW.session_id) - (
+            SELECT sum(r.amount_minor) FROM partitions.refund_rest r WHERE r.session_id = NEW.session_id AND r.status <> 'FAILED')
+          FROM partitions.attempt_rest a WHERE a.session_id = NEW.session_id AND a.id = NEW.attempt_id) < 0 THEN
+        PERFORM app.refuse('nothing is sent of what a dispute holds'); END IF;
+    END IF;
     IF (OLD.session_id, OLD.id, OLD.merchant_id, OLD.attempt_id, OLD.connection_id, OLD.gateway, OLD.amount_minor, OLD.currency, OLD.origin, OLD.reason, OLD.refund_ref,
         OLD.request_hash, OLD.created_at, OLD.made_by)
        IS DISTINCT FROM (NEW.session_id, NEW.id, NEW.merchant_id, NEW.attempt_id, NEW.connection_id, NEW.gateway, NEW.amount_minor, NEW.currency, NEW.origin, NEW.reason, NEW.refund_ref,

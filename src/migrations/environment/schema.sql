@@ -476,6 +476,46 @@ CREATE TABLE delivery_attempt (
   is_test boolean
 ) PARTITION BY RANGE (event_id);
 
+-- table dispute
+CREATE TABLE dispute (
+  session_id uuid NOT NULL,
+  id uuid NOT NULL,
+  merchant_id uuid NOT NULL,
+  attempt_id uuid NOT NULL,
+  captured boolean DEFAULT true NOT NULL,
+  connection_id uuid NOT NULL,
+  gateway text NOT NULL,
+  gateway_reference text NOT NULL,
+  is_warning boolean GENERATED ALWAYS AS ((stage = 'FRAUD_WARNING'::text)) STORED,
+  stage text NOT NULL,
+  status text NOT NULL,
+  amount_minor bigint NOT NULL,
+  currency text NOT NULL,
+  held_minor bigint DEFAULT 0 NOT NULL,
+  overlap_minor bigint DEFAULT 0 NOT NULL,
+  reason text NOT NULL,
+  network_reason_code text,
+  network text,
+  respond_by timestamp with time zone,
+  notices jsonb NOT NULL,
+  created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  updated_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  closed_at timestamp with time zone
+) PARTITION BY RANGE (session_id);
+
+-- table dispute_movement
+CREATE TABLE dispute_movement (
+  session_id uuid NOT NULL,
+  dispute_id uuid NOT NULL,
+  ordinal smallint NOT NULL,
+  merchant_id uuid NOT NULL,
+  gateway text NOT NULL,
+  type text NOT NULL,
+  amount_minor bigint NOT NULL,
+  currency text NOT NULL,
+  recorded_at timestamp with time zone DEFAULT app.clock() NOT NULL
+) PARTITION BY RANGE (session_id);
+
 -- table endpoint
 CREATE TABLE endpoint (
   id uuid NOT NULL,
@@ -519,6 +559,7 @@ CREATE TABLE gateway_notification (
   declined jsonb,
   modification_reference text,
   refund_reference text,
+  dispute jsonb,
   credential_version integer,
   received_at timestamp with time zone DEFAULT app.clock() NOT NULL,
   next_try_at timestamp with time zone DEFAULT app.clock() NOT NULL,
@@ -685,6 +726,7 @@ END) STORED,
   authentications smallint DEFAULT 0 NOT NULL,
   browser_sealed text,
   refunds smallint DEFAULT 0 NOT NULL,
+  disputes smallint DEFAULT 0 NOT NULL,
   customer_ref text,
   stored boolean DEFAULT false NOT NULL,
   wallet text,
@@ -1276,6 +1318,18 @@ ALTER TABLE delivery_attempt ADD CONSTRAINT delivery_attempt_is_test_check CHECK
 -- constraint delivery_attempt.delivery_attempt_pkey
 ALTER TABLE delivery_attempt ADD CONSTRAINT delivery_attempt_pkey PRIMARY KEY (event_id, id);
 
+-- constraint dispute.dispute_pkey
+ALTER TABLE dispute ADD CONSTRAINT dispute_pkey PRIMARY KEY (session_id, id);
+
+-- constraint dispute.dispute_session_id_attempt_id_captured_fkey
+ALTER TABLE partitions.dispute_rest ADD CONSTRAINT dispute_session_id_attempt_id_captured_fkey FOREIGN KEY (session_id, attempt_id, captured) REFERENCES partitions.attempt_rest(session_id, id, captured);
+
+-- constraint dispute_movement.dispute_movement_pkey
+ALTER TABLE dispute_movement ADD CONSTRAINT dispute_movement_pkey PRIMARY KEY (session_id, dispute_id, ordinal);
+
+-- constraint dispute_movement.dispute_movement_session_id_dispute_id_fkey
+ALTER TABLE partitions.dispute_movement_rest ADD CONSTRAINT dispute_movement_session_id_dispute_id_fkey FOREIGN KEY (session_id, dispute_id) REFERENCES partitions.dispute_rest(session_id, id);
+
 -- constraint endpoint.endpoint_check
 ALTER TABLE endpoint ADD CONSTRAINT endpoint_check CHECK (((failures_in_row = 0) = (failing_since IS NULL)));
 
@@ -1667,7 +1721,7 @@ ALTER TABLE vault_session ADD CONSTRAINT vault_session_pkey PRIMARY KEY (session
 ALTER TABLE vault_session ADD CONSTRAINT vault_session_vault_session_check CHECK (((char_length(vault_session) >= 1) AND (char_length(vault_session) <= 128)));
 
 -- constraint work_item.work_item_check
-ALTER TABLE work_item ADD CONSTRAINT work_item_check CHECK (((kind = ANY (ARRAY['INVARIANT_VIOLATED'::text, 'REFUND_UNANSWERED'::text])) = (rule IS NOT NULL)));
+ALTER TABLE work_item ADD CONSTRAINT work_item_check CHECK (((kind = ANY (ARRAY['INVARIANT_VIOLATED'::text, 'REFUND_UNANSWERED'::text, 'PAID_BACK_TWICE'::text])) = (rule IS NOT NULL)));
 
 -- constraint work_item.work_item_check1
 ALTER TABLE work_item ADD CONSTRAINT work_item_check1 CHECK (((closed_at IS NULL) = (closed_by IS NULL)));
@@ -1685,7 +1739,7 @@ ALTER TABLE work_item ADD CONSTRAINT work_item_closed_by_check CHECK ((char_leng
 ALTER TABLE work_item ADD CONSTRAINT work_item_detail_check CHECK (((char_length(detail) >= 1) AND (char_length(detail) <= 500)));
 
 -- constraint work_item.work_item_kind_check
-ALTER TABLE work_item ADD CONSTRAINT work_item_kind_check CHECK ((kind = ANY (ARRAY['VOID_UNANSWERED'::text, 'CAPTURE_UNANSWERED'::text, 'CAPTURE_UNCONFIRMED'::text, 'ACTION_OVERDUE'::text, 'HOLD_OVERDUE'::text, 'ORPHANED_AUTHORIZATION'::text, 'RECORD_MISMATCH'::text, 'CAPTURE_FAILED'::text, 'REFUND_UNANSWERED'::text, 'PAID_MORE_THAN_ONCE'::text, 'INVARIANT_VIOLATED'::text])));
+ALTER TABLE work_item ADD CONSTRAINT work_item_kind_check CHECK ((kind = ANY (ARRAY['VOID_UNANSWERED'::text, 'CAPTURE_UNANSWERED'::text, 'CAPTURE_UNCONFIRMED'::text, 'ACTION_OVERDUE'::text, 'HOLD_OVERDUE'::text, 'ORPHANED_AUTHORIZATION'::text, 'RECORD_MISMATCH'::text, 'CAPTURE_FAILED'::text, 'REFUND_UNANSWERED'::text, 'PAID_MORE_THAN_ONCE'::text, 'PAID_BACK_TWICE'::text, 'INVARIANT_VIOLATED'::text])));
 
 -- constraint work_item.work_item_pkey
 ALTER TABLE work_item ADD CONSTRAINT work_item_pkey PRIMARY KEY (id);
@@ -1716,6 +1770,9 @@ CREATE UNIQUE INDEX authentication_one_open ON ONLY authentication USING btree (
 
 -- unique index braking_open
 CREATE UNIQUE INDEX braking_open ON braking USING btree (merchant_id) WHERE (ended_at IS NULL);
+
+-- unique index dispute_gateway_reference
+CREATE UNIQUE INDEX dispute_gateway_reference_rest ON partitions.dispute_rest USING btree (connection_id, gateway_reference, is_warning);
 
 -- unique index payment_method_of_number
 CREATE UNIQUE INDEX payment_method_of_number ON payment_method USING btree (merchant_id, customer_ref, fingerprint) WHERE (status = 'ACTIVE'::text);
@@ -1863,6 +1920,18 @@ CREATE INDEX delivery_of_endpoint ON ONLY delivery USING btree (endpoint_id, sta
 
 -- index delivery_under_way
 CREATE INDEX delivery_under_way ON ONLY delivery USING btree (endpoint_id) WHERE (lease_token IS NOT NULL);
+
+-- index dispute_by_id
+CREATE INDEX dispute_by_id ON ONLY dispute USING btree (id);
+
+-- index dispute_by_reference
+CREATE INDEX dispute_by_reference ON ONLY dispute USING btree (connection_id, gateway_reference);
+
+-- index dispute_movement_recorded
+CREATE INDEX dispute_movement_recorded ON ONLY dispute_movement USING btree (merchant_id, recorded_at);
+
+-- index dispute_of_merchant
+CREATE INDEX dispute_of_merchant ON ONLY dispute USING btree (merchant_id, created_at, id);
 
 -- index endpoint_failing
 CREATE INDEX endpoint_failing ON endpoint USING btree (failing_since) WHERE ((failing_since IS NOT NULL) AND (status = 'ENABLED'::text));
@@ -3518,6 +3587,17 @@ AS $function$
   SET awaiting_since = app.clock(), authentications = authentications + 1, browser_sealed = coalesce(browser_sealed, browser)
   WHERE id = of_session RETURNING * $function$;
 
+-- function app.insert_dispute_movement(of_session uuid, of_dispute uuid, as_type text, minor bigint, in_currency text)
+CREATE OR REPLACE FUNCTION app.insert_dispute_movement(of_session uuid, of_dispute uuid, as_type text, minor bigint, in_currency text)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  INSERT INTO dispute_movement (session_id, dispute_id, ordinal, type, amount_minor, currency)
+  SELECT of_session, of_dispute, 1 + coalesce((SELECT max(m.ordinal) FROM dispute_movement m
+    WHERE m.session_id = of_session AND m.dispute_id = of_dispute), 0), as_type, minor, in_currency $function$;
+
 -- function app.insert_frictionless(of_session uuid, of_authentication uuid, of_attempt uuid, connection uuid, why text, end_status text, of_version text, transaction_status text, by_eci text, ds_transaction text, liable text)
 CREATE OR REPLACE FUNCTION app.insert_frictionless(of_session uuid, of_authentication uuid, of_attempt uuid, connection uuid, why text, end_status text, of_version text, transaction_status text, by_eci text, ds_transaction text, liable text)
  RETURNS SETOF payment_session
@@ -3624,6 +3704,7 @@ BEGIN
     OR EXISTS (SELECT FROM event_todo t JOIN partitions.payment_session_X s ON s.id = t.session_id)
     OR EXISTS (SELECT FROM partitions.delivery_X WHERE status = 'PENDING')
     OR EXISTS (SELECT FROM partitions.refund_X WHERE status IN ('REQUESTED','PENDING') OR created_at > app.clock() - interval '30 days')
+    OR EXISTS (SELECT FROM partitions.dispute_X WHERE closed_at IS NULL OR updated_at > app.clock() - interval '30 days')
     OR EXISTS (SELECT FROM partitions.payment_session_X s JOIN work_item w ON w.session_id = s.id AND w.closed_at IS NULL)
     OR EXISTS (SELECT FROM partitions.payment_session_X s JOIN orphaned_authorization h ON h.session_id = s.id AND h.ended_at IS NULL))$check$,
     '_X', suffix) INTO is_done;
@@ -4262,6 +4343,27 @@ CREATE OR REPLACE FUNCTION app.record_capture_due(of_session uuid)
  SET search_path TO 'public', 'pg_temp'
 AS $function$
   UPDATE payment_session SET capture_due_at = NULL WHERE id = of_session AND capture_due_at IS NOT NULL RETURNING * $function$;
+
+-- function app.record_dispute(of_session uuid, of_dispute uuid, of_attempt uuid, connection uuid, at_gateway text, reference text, as_stage text, as_status text, minor bigint, in_currency text, why text, network_code text, by_network text, until timestamp with time zone, reported jsonb)
+CREATE OR REPLACE FUNCTION app.record_dispute(of_session uuid, of_dispute uuid, of_attempt uuid, connection uuid, at_gateway text, reference text, as_stage text, as_status text, minor bigint, in_currency text, why text, network_code text, by_network text, until timestamp with time zone, reported jsonb)
+ RETURNS SETOF dispute
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+BEGIN
+  UPDATE dispute d
+  SET (stage, status, amount_minor, currency, reason, network_reason_code, network, respond_by, notices, updated_at)
+    = (as_stage, as_status, minor, in_currency, why, network_code, by_network, until, reported, app.clock())
+  WHERE d.session_id = of_session AND d.id = of_dispute;
+  IF NOT FOUND THEN
+    INSERT INTO dispute (session_id, id, attempt_id, connection_id, gateway, gateway_reference, stage, status, amount_minor, currency,
+      reason, network_reason_code, network, respond_by, notices)
+    VALUES (of_session, of_dispute, of_attempt, connection, at_gateway, reference, as_stage, as_status, minor, in_currency, why, network_code, by_network,
+      until, reported);
+  END IF;
+  RETURN QUERY SELECT d.* FROM dispute d WHERE d.session_id = of_session AND d.id = of_dispute;
+END $function$;
 
 -- function app.record_orphan(of_session uuid, of_attempt uuid, reference text, finder text)
 CREATE OR REPLACE FUNCTION app.record_orphan(of_session uuid, of_attempt uuid, reference text, finder text)
@@ -6011,6 +6113,81 @@ BEGIN
     PERFORM app.refuse('a customer may finish for as long as the action lives'); END IF;
 END $function$;
 
+-- function partitions.guard_dispute()
+CREATE OR REPLACE FUNCTION partitions.guard_dispute_rest()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  session  record;
+  paid     record;
+  returned bigint;
+BEGIN
+  -- A refund takes the same lock.
+  SELECT status, captured_attempt_id, merchant_id INTO session FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
+  SELECT connection_id, gateway, currency, captured_amount_minor INTO paid
+  FROM partitions.attempt_rest WHERE session_id = NEW.session_id AND id = NEW.attempt_id;
+  IF TG_OP = 'INSERT' THEN
+    IF session.status IS DISTINCT FROM 'SUCCEEDED' OR session.captured_attempt_id IS DISTINCT FROM NEW.attempt_id THEN
+      PERFORM app.refuse('a dispute is of a captured payment'); END IF;
+    IF (paid.connection_id, paid.gateway) IS DISTINCT FROM (NEW.connection_id, NEW.gateway) THEN
+      PERFORM app.refuse('a dispute comes from where the money was captured'); END IF;
+    NEW.merchant_id := session.merchant_id;
+    UPDATE partitions.payment_session_rest SET disputes = disputes + 1 WHERE id = NEW.session_id;
+  ELSE
+    IF (OLD.session_id, OLD.id, OLD.merchant_id, OLD.attempt_id, OLD.connection_id, OLD.gateway, OLD.gateway_reference, OLD.created_at,
+        OLD.stage = 'FRAUD_WARNING')
+       IS DISTINCT FROM (NEW.session_id, NEW.id, NEW.merchant_id, NEW.attempt_id, NEW.connection_id, NEW.gateway, NEW.gateway_reference, NEW.created_at,
+        NEW.stage = 'FRAUD_WARNING') THEN
+      PERFORM app.refuse('what a dispute is about never changes'); END IF;
+    -- A deadline is not signed. Another stage has its own.
+    IF OLD.stage = NEW.stage AND OLD.respond_by IS NOT NULL AND (NEW.respond_by <= OLD.respond_by) IS NOT TRUE THEN PERFORM app.refuse('a notification moves a deadline earlier only'); END IF;
+    IF NOT NEW.notices @> OLD.notices THEN PERFORM app.refuse('what a gateway has reported stays'); END IF;
+  END IF;
+  IF NEW.stage NOT IN ('FRAUD_WARNING','INQUIRY','CHARGEBACK','PRE_ARBITRATION') THEN PERFORM app.refuse('no dispute has such a stage'); END IF;
+  IF NEW.status NOT IN ('NEEDS_RESPONSE','UNDER_REVIEW','WON','LOST','ACCEPTED','CLOSED') THEN PERFORM app.refuse('no dispute has such a status'); END IF;
+  IF NEW.stage = 'FRAUD_WARNING' AND NEW.status <> 'CLOSED' THEN PERFORM app.refuse('a fraud warning is closed at once'); END IF;
+  IF NEW.reason NOT IN ('fraudulent','not_received','not_as_described','credit_not_processed','duplicate','wrong_amount','cancelled','processing_error','other') THEN
+    PERFORM app.refuse('no dispute has such a reason'); END IF;
+  IF NEW.amount_minor < 0 THEN PERFORM app.refuse('a disputed amount is not negative'); END IF;
+  IF NOT NEW.captured THEN PERFORM app.refuse('a dispute is of a captured attempt'); END IF;
+  -- rule:dispute-hold
+  NEW.held_minor := CASE
+    WHEN NOT (NEW.stage IN ('CHARGEBACK','PRE_ARBITRATION') AND NEW.status NOT IN ('WON','CLOSED') OR NEW.status IN ('LOST','ACCEPTED')) THEN 0
+    WHEN NEW.currency <> paid.currency THEN paid.captured_amount_minor
+    ELSE least(NEW.amount_minor, paid.captured_amount_minor) END;
+  SELECT coalesce(sum(amount_minor), 0) INTO returned FROM partitions.refund_rest WHERE session_id = NEW.session_id AND status <> 'FAILED';
+  SELECT returned + coalesce(sum(held_minor), 0) INTO returned FROM partitions.dispute_rest WHERE session_id = NEW.session_id AND id <> NEW.id;
+  NEW.overlap_minor := least(NEW.held_minor, greatest(0, returned + NEW.held_minor - paid.captured_amount_minor));
+  IF NEW.status IN ('NEEDS_RESPONSE','UNDER_REVIEW') THEN NEW.closed_at := NULL;
+  ELSIF TG_OP = 'INSERT' OR OLD.status IS DISTINCT FROM NEW.status THEN NEW.closed_at := app.clock(); END IF;
+  RETURN NEW;
+END $function$;
+
+-- function partitions.guard_dispute_movement()
+CREATE OR REPLACE FUNCTION partitions.guard_dispute_movement_rest()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  disputed record;
+  before   record;
+BEGIN
+  IF TG_OP <> 'INSERT' THEN PERFORM app.refuse('movements of a dispute are never changed'); END IF;
+  PERFORM FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
+  SELECT merchant_id, gateway INTO disputed FROM partitions.dispute_rest WHERE session_id = NEW.session_id AND id = NEW.dispute_id;
+  SELECT coalesce(sum(CASE WHEN currency <> NEW.currency THEN 0 WHEN type = 'CHARGEBACK' THEN amount_minor ELSE -amount_minor END), 0) AS taken,
+    coalesce(max(ordinal), 0) AS ordinal INTO before
+  FROM partitions.dispute_movement_rest WHERE session_id = NEW.session_id AND dispute_id = NEW.dispute_id;
+  IF NEW.ordinal <> before.ordinal + 1 THEN PERFORM app.refuse('movements of a dispute are numbered'); END IF;
+  IF NEW.type NOT IN ('CHARGEBACK','CHARGEBACK_REVERSED') THEN PERFORM app.refuse('no movement of a dispute has such a type'); END IF;
+  IF NEW.amount_minor < 1 THEN PERFORM app.refuse('a movement of a dispute has an amount'); END IF;
+  IF NEW.type = 'CHARGEBACK_REVERSED' AND NEW.amount_minor > before.taken THEN PERFORM app.refuse('no more comes back than was taken'); END IF;
+  NEW.merchant_id := disputed.merchant_id;
+  NEW.gateway := disputed.gateway;
+  RETURN NEW;
+END $function$;
+
 -- function partitions.guard_manual_session(before record, after record)
 CREATE OR REPLACE FUNCTION partitions.guard_manual_session_rest(before record, after record)
  RETURNS void
@@ -6151,7 +6328,7 @@ BEGIN
       USING ERRCODE = '57P03'; END IF;
   IF TG_OP = 'INSERT' THEN
     -- The sum is counted under the session's lock. An update never raises it.
-    SELECT status, captured_attempt_id, merchant_id INTO session FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
+    SELECT status, captured_attempt_id, merchant_id, disputes INTO session FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
     IF session.status IS DISTINCT FROM 'SUCCEEDED' OR session.captured_attempt_id IS DISTINCT FROM NEW.attempt_id THEN
       PERFORM app.refuse('a refund is of a captured payment'); END IF;
     NEW.merchant_id := session.merchant_id;
@@ -6166,8 +6343,19 @@ BEGIN
         PERFORM app.refuse('a refund is committed before a byte leaves'); END IF;
       IF paid.capture_failed_at IS NOT NULL THEN PERFORM app.refuse('nothing is refunded of a capture that failed'); END IF;
       IF NEW.amount_minor > paid.refundable THEN PERFORM app.refuse('no more is refunded than was captured'); END IF;
+      -- rule:dispute-sum
+      IF session.disputes > 0 AND NEW.amount_minor > paid.refundable - partitions.held_by_disputes_rest(NEW.session_id) THEN
+        PERFORM app.refuse('what a dispute holds is not refunded'); END IF;
     END IF;
   ELSE
+    IF NEW.sends > OLD.sends THEN
+      SELECT disputes INTO session FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
+      -- rule:dispute-send
+      IF session.disputes > 0 AND (SELECT a.captured_amount_minor - partitions.held_by_disputes_rest(NEW.session_id) - (
+            SELECT sum(r.amount_minor) FROM partitions.refund_rest r WHERE r.session_id = NEW.session_id AND r.status <> 'FAILED')
+          FROM partitions.attempt_rest a WHERE a.session_id = NEW.session_id AND a.id = NEW.attempt_id) < 0 THEN
+        PERFORM app.refuse('nothing is sent of what a dispute holds'); END IF;
+    END IF;
     IF (OLD.session_id, OLD.id, OLD.merchant_id, OLD.attempt_id, OLD.connection_id, OLD.gateway, OLD.amount_minor, OLD.currency, OLD.origin, OLD.reason, OLD.refund_ref,
         OLD.request_hash, OLD.created_at, OLD.made_by)
        IS DISTINCT FROM (NEW.session_id, NEW.id, NEW.merchant_id, NEW.attempt_id, NEW.connection_id, NEW.gateway, NEW.amount_minor, NEW.currency, NEW.origin, NEW.reason, NEW.refund_ref,
@@ -6475,6 +6663,15 @@ BEGIN
   RETURN NEXT;
 END $function$;
 
+-- function partitions.held_by_disputes(of_session uuid)
+CREATE OR REPLACE FUNCTION partitions.held_by_disputes_rest(of_session uuid)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  RETURN (SELECT coalesce(sum(held_minor), 0) FROM partitions.dispute_rest WHERE session_id = of_session);
+END $function$;
+
 -- function partitions.insert_authentication(of_session uuid, of_authentication uuid, of_attempt uuid, connection uuid, why text, only_when_asked boolean, life_ms integer, action text, kept text, time_ms double precision, browser text)
 CREATE OR REPLACE FUNCTION partitions.insert_authentication_rest(of_session uuid, of_authentication uuid, of_attempt uuid, connection uuid, why text, only_when_asked boolean, life_ms integer, action text, kept text, time_ms double precision, browser text)
  RETURNS SETOF payment_session
@@ -6490,6 +6687,17 @@ AS $function$
   UPDATE partitions.payment_session_rest
   SET awaiting_since = app.clock(), authentications = authentications + 1, browser_sealed = coalesce(browser_sealed, browser)
   WHERE id = of_session RETURNING * $function$;
+
+-- function partitions.insert_dispute_movement(of_session uuid, of_dispute uuid, as_type text, minor bigint, in_currency text)
+CREATE OR REPLACE FUNCTION partitions.insert_dispute_movement_rest(of_session uuid, of_dispute uuid, as_type text, minor bigint, in_currency text)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  INSERT INTO partitions.dispute_movement_rest (session_id, dispute_id, ordinal, type, amount_minor, currency)
+  SELECT of_session, of_dispute, 1 + coalesce((SELECT max(m.ordinal) FROM partitions.dispute_movement_rest m
+    WHERE m.session_id = of_session AND m.dispute_id = of_dispute), 0), as_type, minor, in_currency $function$;
 
 -- function partitions.insert_frictionless(of_session uuid, of_authentication uuid, of_attempt uuid, connection uuid, why text, end_status text, of_version text, transaction_status text, by_eci text, ds_transaction text, liable text)
 CREATE OR REPLACE FUNCTION partitions.insert_frictionless_rest(of_session uuid, of_authentication uuid, of_attempt uuid, connection uuid, why text, end_status text, of_version text, transaction_status text, by_eci text, ds_transaction text, liable text)
@@ -6882,6 +7090,27 @@ CREATE OR REPLACE FUNCTION partitions.record_capture_due_rest(of_session uuid)
 AS $function$
   UPDATE partitions.payment_session_rest SET capture_due_at = NULL WHERE id = of_session AND capture_due_at IS NOT NULL RETURNING * $function$;
 
+-- function partitions.record_dispute(of_session uuid, of_dispute uuid, of_attempt uuid, connection uuid, at_gateway text, reference text, as_stage text, as_status text, minor bigint, in_currency text, why text, network_code text, by_network text, until timestamp with time zone, reported jsonb)
+CREATE OR REPLACE FUNCTION partitions.record_dispute_rest(of_session uuid, of_dispute uuid, of_attempt uuid, connection uuid, at_gateway text, reference text, as_stage text, as_status text, minor bigint, in_currency text, why text, network_code text, by_network text, until timestamp with time zone, reported jsonb)
+ RETURNS SETOF dispute
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+BEGIN
+  UPDATE partitions.dispute_rest d
+  SET (stage, status, amount_minor, currency, reason, network_reason_code, network, respond_by, notices, updated_at)
+    = (as_stage, as_status, minor, in_currency, why, network_code, by_network, until, reported, app.clock())
+  WHERE d.session_id = of_session AND d.id = of_dispute;
+  IF NOT FOUND THEN
+    INSERT INTO partitions.dispute_rest (session_id, id, attempt_id, connection_id, gateway, gateway_reference, stage, status, amount_minor, currency,
+      reason, network_reason_code, network, respond_by, notices)
+    VALUES (of_session, of_dispute, of_attempt, connection, at_gateway, reference, as_stage, as_status, minor, in_currency, why, network_code, by_network,
+      until, reported);
+  END IF;
+  RETURN QUERY SELECT d.* FROM partitions.dispute_rest d WHERE d.session_id = of_session AND d.id = of_dispute;
+END $function$;
+
 -- function partitions.record_pending_event(of_session uuid)
 CREATE OR REPLACE FUNCTION partitions.record_pending_event_rest(of_session uuid)
  RETURNS SETOF payment_session
@@ -6890,6 +7119,17 @@ CREATE OR REPLACE FUNCTION partitions.record_pending_event_rest(of_session uuid)
  SET search_path TO 'public', 'pg_temp'
 AS $function$
   UPDATE partitions.payment_session_rest SET pending_event_at = app.clock() WHERE id = of_session AND pending_event_at IS NULL RETURNING * $function$;
+
+-- function partitions.recount_disputes()
+CREATE OR REPLACE FUNCTION partitions.recount_disputes_rest()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF (SELECT disputes > 0 FROM partitions.payment_session_rest WHERE id = NEW.session_id) THEN
+    UPDATE partitions.dispute_rest SET overlap_minor = 0 WHERE session_id = NEW.session_id; END IF;
+  RETURN NULL;
+END $function$;
 
 -- function partitions.renew_lease(of_session uuid, epoch integer, lease_ms double precision, unused_ms double precision, brand text, last4 text)
 CREATE OR REPLACE FUNCTION partitions.renew_lease_rest(of_session uuid, epoch integer, lease_ms double precision, unused_ms double precision, brand text, last4 text)
@@ -7248,6 +7488,12 @@ CREATE TRIGGER guard_account BEFORE UPDATE OF credential_version ON connection F
 -- trigger delivery_attempt.unchanging
 CREATE TRIGGER unchanging BEFORE DELETE OR UPDATE ON delivery_attempt FOR EACH ROW EXECUTE FUNCTION app.refuse_change();
 
+-- trigger dispute.guard
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.dispute_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_dispute_rest();
+
+-- trigger dispute_movement.guard
+CREATE TRIGGER guard BEFORE INSERT OR DELETE OR UPDATE ON partitions.dispute_movement_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_dispute_movement_rest();
+
 -- trigger merchant_settings.guard_moved
 CREATE TRIGGER guard_moved BEFORE UPDATE ON merchant_settings FOR EACH ROW WHEN ((old.moved_to IS NOT NULL)) EXECUTE FUNCTION app.guard_moved();
 
@@ -7283,6 +7529,9 @@ CREATE TRIGGER guard BEFORE UPDATE ON recovery_link FOR EACH ROW WHEN (((CURRENT
 
 -- trigger refund.guard
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.refund_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_refund_rest();
+
+-- trigger refund.recount_disputes
+CREATE TRIGGER recount_disputes AFTER INSERT OR UPDATE OF status ON partitions.refund_rest FOR EACH ROW WHEN (((new.status = 'FAILED'::text) OR (new.origin = 'GATEWAY'::text))) EXECUTE FUNCTION partitions.recount_disputes_rest();
 
 -- trigger refund.update_order
 CREATE CONSTRAINT TRIGGER update_order AFTER INSERT OR UPDATE ON partitions.refund_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION partitions.update_order_of_refund_rest();
@@ -7349,6 +7598,12 @@ CREATE TABLE partitions.delivery_attempt_rest PARTITION OF delivery_attempt DEFA
 
 -- partition partitions.delivery_rest
 CREATE TABLE partitions.delivery_rest PARTITION OF delivery DEFAULT;
+
+-- partition partitions.dispute_movement_rest
+CREATE TABLE partitions.dispute_movement_rest PARTITION OF dispute_movement DEFAULT;
+
+-- partition partitions.dispute_rest
+CREATE TABLE partitions.dispute_rest PARTITION OF dispute DEFAULT;
 
 -- partition partitions.outbox_event_rest
 CREATE TABLE partitions.outbox_event_rest PARTITION OF outbox_event DEFAULT;
@@ -7460,6 +7715,12 @@ GRANT INSERT, SELECT, UPDATE ON delivery TO the runtime role;
 
 -- privileges delivery_attempt to the runtime role
 GRANT INSERT, SELECT, UPDATE ON delivery_attempt TO the runtime role;
+
+-- privileges dispute to the runtime role
+GRANT SELECT ON dispute TO the runtime role;
+
+-- privileges dispute_movement to the runtime role
+GRANT SELECT ON dispute_movement TO the runtime role;
 
 -- privileges endpoint to the runtime role
 GRANT INSERT, SELECT, UPDATE ON endpoint TO the runtime role;

@@ -20,8 +20,8 @@ const insertNotification: Statement = {
   text: `
     INSERT INTO gateway_notification
       (connection_id, notification_id, kind, attempt_reference, gateway_reference, amount_minor, currency, declined,
-       credential_version, modification_reference, refund_reference)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+       credential_version, modification_reference, refund_reference, dispute)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
     ON CONFLICT (connection_id, notification_id) DO NOTHING`,
 };
 
@@ -117,6 +117,7 @@ async function storeNotifications(
         credentialVersion,
         notification.modificationReference ?? null,
         notification.refundReference ?? null,
+        notification.dispute ? JSON.stringify(notification.dispute) : null,
       ]);
     }
   });

@@ -6,6 +6,7 @@ import { findSessionOfUnrecorded } from "../../core/execute/unrecorded-attempts.
 import { wakeSession } from "../../core/record/lease.ts";
 import { findEndInNotifications } from "../../core/record/stored-notifications.ts";
 import type { Attempt } from "../../core/rows/entities.ts";
+import { recordDisputeReport } from "../../disputes/dispute-reports.ts";
 import { repeatFirstMs } from "../../limits.ts";
 import type { Statement } from "../../platform/database.ts";
 import { type AttemptId, type ConnectionId, decodeId } from "../../platform/ids.ts";
@@ -88,6 +89,7 @@ async function processNotification(core: Core, notification: StoredNotification)
 async function act(core: Core, notification: StoredNotification): Promise<"later" | undefined> {
   if (notification.kind === "refunded" || notification.kind === "refund_failed")
     return recordRefundReport(core, notification);
+  if (notification.kind === "dispute") return recordDisputeReport(core, notification);
   const attemptId = decodeId("att", notification.attemptReference);
   if (attemptId === undefined) return;
   const values = [attemptId, notification.connectionId];

@@ -1,6 +1,7 @@
 /** Reads SANDBOX_B's notifications. */
+import { disputeNoticeOf, disputeNotificationIdOf } from "../../adyen/disputes.ts";
 import type { SignedFields } from "../../adyen/notification-signature.ts";
-import { readSignedItems } from "../../adyen/signed-items.ts";
+import { additionalDataOf, readSignedItems } from "../../adyen/signed-items.ts";
 import { fromGatewayAmount } from "../../amounts.ts";
 import type {
   Credentials,
@@ -33,10 +34,11 @@ export function readNotification(
 
 function notificationOf(fields: SignedFields, item: Json): Notification {
   const { eventCode, success, pspReference, originalReference, merchantReference, value, currency } = fields;
-  const kind = kindOf(fields, item);
+  const dispute = disputeNoticeOf(fields, additionalDataOf(item));
+  const kind = dispute ? "dispute" : kindOf(fields, item);
   const amount = kind === "absent" || kind === "test" ? undefined : fromGatewayAmount(currencies, value, currency);
   return {
-    notificationId: `${eventCode}:${pspReference}:${success}`,
+    notificationId: dispute ? disputeNotificationIdOf(fields, item) : `${eventCode}:${pspReference}:${success}`,
     kind,
     ...(isRefund(eventCode) && merchantReference.startsWith("ref_")
       ? { attemptReference: "", refundReference: merchantReference }
@@ -46,6 +48,7 @@ function notificationOf(fields: SignedFields, item: Json): Notification {
       : { gatewayReference: originalReference, modificationReference: pspReference }),
     ...(amount === undefined ? {} : { amount }),
     ...(kind === "declined" ? { declined: classifyDecline(declines, String(item.reason)) } : {}),
+    ...(dispute && { dispute }),
   };
 }
 

@@ -1,0 +1,63 @@
+/** The rows of disputes, as the database has them. */
+import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
+import type { DisputeNotice } from "../../gateways/connector.ts";
+import type { DisputeReason } from "../../gateways/dispute-reasons.ts";
+import type { AttemptId, ConnectionId, DisputeId, MerchantId, SessionId } from "../../platform/ids.ts";
+
+export type DisputeStage = "FRAUD_WARNING" | "INQUIRY" | "CHARGEBACK" | "PRE_ARBITRATION";
+export type DisputeStatus = "NEEDS_RESPONSE" | "UNDER_REVIEW" | "WON" | "LOST" | "ACCEPTED" | "CLOSED";
+/** What a gateway has reported, with the amount if it is valid here, and when it arrived. */
+export type ReportedNotice = DisputeNotice & {
+  readonly amountMinor?: number | undefined;
+  readonly currency?: string | undefined;
+  readonly at: string;
+};
+
+/** The columns of `dispute`. */
+export const DisputeEntity = defineEntity({
+  name: "Dispute",
+  tableName: "dispute",
+  properties: {
+    sessionId: p.uuid().primary(),
+    id: p.uuid().primary(),
+    merchantId: p.uuid(),
+    attemptId: p.uuid(),
+    connectionId: p.uuid(),
+    gateway: p.text(),
+    gatewayReference: p.text(),
+    stage: p.text().$type<DisputeStage>(),
+    status: p.text().$type<DisputeStatus>(),
+    amountMinor: p.bigint("number"),
+    currency: p.text(),
+    heldMinor: p.bigint("number"),
+    overlapMinor: p.bigint("number"),
+    reason: p.text().$type<DisputeReason>(),
+    networkReasonCode: p.text().nullable(),
+    network: p.text().nullable(),
+    respondBy: p.datetime().nullable(),
+    notices: p.json<readonly ReportedNotice[]>(),
+    createdAt: p.datetime(),
+    updatedAt: p.datetime(),
+    closedAt: p.datetime().nullable(),
+  },
+});
+
+/** Money that was taken from the merchant for a dispute, or returned. */
+export type DisputeMovement = {
+  readonly type: "CHARGEBACK" | "CHARGEBACK_REVERSED";
+  readonly amountMinor: number;
+  readonly currency: string;
+  readonly recordedAt: Date;
+};
+
+type Row = InferEntity<typeof DisputeEntity>;
+
+/** One dispute of a captured payment, with its movements in their order. */
+export type Dispute = Omit<Row, "sessionId" | "id" | "merchantId" | "attemptId" | "connectionId"> & {
+  readonly sessionId: SessionId;
+  readonly id: DisputeId;
+  readonly merchantId: MerchantId;
+  readonly attemptId: AttemptId;
+  readonly connectionId: ConnectionId;
+  readonly movements: readonly DisputeMovement[];
+};

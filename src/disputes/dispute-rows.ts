@@ -1,0 +1,133 @@
+/** A dispute's rows: what the gateway has reported, folded, recorded under the session's lock with its events. */
+
+import type { Core } from "../core/core.ts";
+import { loadSession } from "../core/record/load-session.ts";
+import { deriveId } from "../core/record/open-attempt.ts";
+import { emitEvent } from "../core/record/settle.ts";
+import { openWorkItem, resolveWorkItem } from "../core/record/work-items.ts";
+import type { Dispute, DisputeStatus, ReportedNotice } from "../core/rows/disputes.ts";
+import type { Attempt } from "../core/rows/entities.ts";
+import type { Payment } from "../core/rows/payment.ts";
+import type { EventType } from "../events/outbox.ts";
+import type { Statement, Tx } from "../platform/database.ts";
+import { type DisputeId, encodeId, type SessionId } from "../platform/ids.ts";
+import { amountInWords } from "../platform/money.ts";
+import { type FoldedDispute, foldDispute, type Taken } from "./fold-dispute.ts";
+
+// A gateway reports a dispute in a dozen notices. Whoever holds its secret can sign more.
+const noticesMax = 100;
+
+/** Returns the id of a gateway's dispute, or of a network's warning of fraud, which may bear the reference of the dispute that follows. */
+function disputeIdOf(sessionId: SessionId, gatewayReference: string, isWarning: boolean): DisputeId {
+  return deriveId(sessionId, `${isWarning ? "fraud warning" : "dispute"} ${gatewayReference}`);
+}
+
+/** A locked session with its captured attempt, and what the gateway has reported about a dispute of it. */
+export type Reported = {
+  readonly loaded: Payment;
+  readonly captured: Attempt;
+  readonly gatewayReference: string;
+  readonly notice: ReportedNotice;
+};
+
+const recordStatement: Statement = {
+  name: "record_dispute",
+  partitionKey: 1,
+  text: "SELECT id FROM app.record_dispute($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
+};
+
+/** Records a notice. `unknown`: it is a remark about a dispute that is not known. A notice that tells nothing new changes nothing. */
+export async function recordNotice(tx: Tx, core: Core, reported: Reported): Promise<"unknown" | undefined> {
+  const { loaded, captured, gatewayReference, notice } = reported;
+  const { session } = loaded;
+  const id = disputeIdOf(session.id, gatewayReference, notice.event === "fraudReported");
+  const known = loaded.disputes?.find((one) => one.id === id);
+  const notices = known?.notices ?? [];
+  if (notices.some((one) => isSame(one, notice)) || notices.length >= noticesMax) return undefined;
+  const folded = foldDispute([...notices, notice]);
+  if (folded === undefined) return "unknown";
+  // Without an amount that is valid here, all that was captured may be at stake.
+  const { amountMinor, currency } = folded.amount ?? {
+    amountMinor: captured.capturedAmountMinor ?? captured.amountMinor,
+    currency: captured.currency,
+  };
+  const { stage, status, reason, networkReasonCode, network } = folded;
+  const respondBy = deadlineOf(folded, known);
+  await tx.query(recordStatement, [
+    ...[session.id, id, captured.id, captured.connectionId, captured.gateway, gatewayReference, stage, status],
+    ...[amountMinor, currency, reason, networkReasonCode ?? null, network ?? null, respondBy],
+    JSON.stringify([...notices, notice]),
+  ]);
+  await recordMovements(tx, { sessionId: session.id, id, known, taken: folded.taken });
+  await emitNews(tx, core, { loaded: await loadSession(tx, session.id), id, known });
+  return undefined;
+}
+
+// The signed fields. A repeat may differ in the others.
+function isSame(left: ReportedNotice, right: ReportedNotice): boolean {
+  return left.event === right.event && left.amountMinor === right.amountMinor && left.currency === right.currency;
+}
+
+// rule:dispute-deadline
+function deadlineOf({ stage, respondBy }: FoldedDispute, known: Dispute | undefined): Date | null {
+  const before = known?.stage === stage ? known.respondBy : undefined;
+  if (!before || !respondBy) return respondBy ?? before ?? null;
+  return respondBy < before ? respondBy : before;
+}
+
+const insertMovement: Statement = {
+  name: "insert_dispute_movement",
+  partitionKey: 1,
+  text: "SELECT FROM app.insert_dispute_movement($1, $2, $3, $4, $5)",
+};
+
+/** Records what was taken and returned beyond what is recorded. */
+async function recordMovements(
+  tx: Tx,
+  given: { sessionId: SessionId; id: DisputeId; known: Dispute | undefined; taken: readonly Taken[] },
+): Promise<void> {
+  const { sessionId, id, known, taken } = given;
+  for (const { currency, takenMinor, returnedMinor } of taken) {
+    for (const [type, total] of [["CHARGEBACK", takenMinor], ["CHARGEBACK_REVERSED", returnedMinor]] as const) {
+      const moved = (known?.movements ?? []).filter((one) => one.type === type && one.currency === currency);
+      const missing = total - moved.reduce((sum, { amountMinor }) => sum + amountMinor, 0);
+      if (missing > 0) await tx.query(insertMovement, [sessionId, id, type, missing, currency]);
+    }
+  }
+}
+
+const isOpen = (status: DisputeStatus) => status === "NEEDS_RESPONSE" || status === "UNDER_REVIEW";
+
+async function emitNews(
+  tx: Tx,
+  core: Core,
+  given: { loaded: Payment; id: DisputeId; known: Dispute | undefined },
+): Promise<void> {
+  const { loaded, id, known } = given;
+  const now = loaded.disputes!.find((one) => one.id === id)!;
+  await reportOverlap(tx, core, loaded, now);
+  const emit = (type: EventType) => emitEvent(tx, core, loaded.session, type, { disputeId: id });
+  if (known === undefined) await emit("dispute.created");
+  const isNews = known === undefined || shownOf(known) !== shownOf(now);
+  const isEnd = now.stage !== "FRAUD_WARNING" && !isOpen(now.status) && known?.status !== now.status;
+  if (isEnd) await emit("dispute.closed");
+  else if (known !== undefined && isNews) await emit("dispute.updated");
+}
+
+function shownOf({ stage, status, amountMinor, currency, heldMinor, overlapMinor, respondBy, reason, movements }: Dispute) {
+  const shown = [stage, status, amountMinor, currency, heldMinor, overlapMinor, respondBy, reason, movements.length];
+  return JSON.stringify(shown);
+}
+
+/** Alarms a person about each dispute that takes money which refunds had paid back already. */
+export async function reportOverlaps(tx: Tx, core: Core, loaded: Payment): Promise<void> {
+  for (const dispute of loaded.disputes ?? []) await reportOverlap(tx, core, loaded, dispute);
+}
+
+async function reportOverlap(tx: Tx, core: Core, { session }: Payment, dispute: Dispute): Promise<void> {
+  const { sessionId, attemptId, id, gateway, overlapMinor } = dispute;
+  const item = { kind: "PAID_BACK_TWICE", sessionId, attemptId, rule: encodeId("dsp", id) } as const;
+  if (overlapMinor === 0) return resolveWorkItem(tx, item);
+  const detail = `A dispute at ${gateway} takes ${amountInWords(overlapMinor, session.currency)} that refunds have paid back already. Answer it with the refund.`;
+  await openWorkItem(tx, core, { ...item, detail });
+}

@@ -1,0 +1,138 @@
+/** Refunds beside disputes: what is refused, what ends, and what a person is told. The titles name the rules of docs/disputes.md. */
+import { afterEach, describe, expect, it } from "vitest";
+import { refundableMinor } from "../core/rows/payment.ts";
+import { itemsOf } from "../core/scenarios/recovery.fixture.ts";
+import { forFile } from "../dev/testing/for-file.ts";
+import { startRefundFixture } from "../refunds/refunds.fixture.ts";
+import { dispute, racePairs } from "./disputes.fixture.ts";
+
+const fixture = await forFile(startRefundFixture);
+const { core, base } = fixture;
+afterEach(() => base.setClockAhead(0));
+
+const disputed = { code: "payment_disputed" };
+
+describe("a refund of a disputed payment", () => {
+  it("is refused while the money is taken, and made once it is won", async () => {
+    const session = await fixture.pay();
+    await dispute(core, session);
+    await expect(fixture.refund(session)).rejects.toMatchObject(disputed);
+    await expect(fixture.refund(session, { amountMinor: 1 })).rejects.toMatchObject(disputed);
+    await expect(fixture.refund(session, { amountMinor: 4901 })).rejects.toMatchObject({ code: "amount_exceeds_refundable" });
+    expect(refundableMinor(await base.loadSession(session))).toBe(0);
+    await dispute(core, session, { event: "returned" });
+    expect(refundableMinor(await base.loadSession(session))).toBe(4900);
+    expect(await fixture.refund(session)).toMatchObject({ status: "SUCCEEDED", amountMinor: 4900 });
+  });
+
+  it("may be what a dispute leaves", async () => {
+    const session = await fixture.pay();
+    await dispute(core, session, { amountMinor: 1000 });
+    await expect(fixture.refund(session, { amountMinor: 3901 })).rejects.toMatchObject(disputed);
+    expect(await fixture.refund(session)).toMatchObject({ status: "SUCCEEDED", amountMinor: 3900 });
+  });
+
+  it("is made while the bank only asks, or warns", async () => {
+    for (const event of ["inquiryOpened", "fraudReported"] as const) {
+      const session = await fixture.pay();
+      await dispute(core, session, { event });
+      expect(await fixture.refund(session)).toMatchObject({ status: "SUCCEEDED" });
+    }
+  });
+
+  it("D3: that was never sent fails, and nothing leaves", async () => {
+    const session = await fixture.pay();
+    const { books } = await fixture.paymentOf(session);
+    const keys = books.keys.length;
+    books.isDown = true;
+    const { id } = await fixture.refund(session);
+    await dispute(core, session);
+    books.isDown = false;
+    await fixture.workAfter(10);
+    const [refund] = await fixture.refundsOf(session);
+    expect(refund).toMatchObject({ id, status: "FAILED", failureCode: "payment_disputed", sends: 0 });
+    expect(books.keys).toHaveLength(keys);
+    expect(await base.eventTypes(session)).toEqual([
+      ...["payment_session.succeeded", "dispute.created", "refund.failed"],
+    ]);
+  });
+
+  it("D3: that was sent without an answer is looked up and not repeated, and fails once it is absent", async () => {
+    const session = await fixture.pay();
+    const { books } = await fixture.paymentOf(session);
+    books.faults.push("loseRequest");
+    await fixture.refund(session);
+    await dispute(core, session);
+    const keys = books.keys.length;
+    await fixture.workAfter(5);
+    expect((await fixture.refundsOf(session))[0]).toMatchObject({ status: "REQUESTED", sends: 1 });
+    // The first request may still arrive for an hour.
+    for (const minutes of [66, 80, 160]) await fixture.workAfter(minutes);
+    expect((await fixture.refundsOf(session))[0]).toMatchObject({ status: "FAILED", failureCode: "payment_disputed" });
+    expect(books.keys).toHaveLength(keys);
+  });
+
+  it("D3: that was sent to a gateway which cannot be read is a matter for a person", async () => {
+    const session = await fixture.pay("SANDBOX_B");
+    const { books } = await fixture.paymentOf(session);
+    books.faults.push("loseAnswer");
+    const { id } = await fixture.refund(session);
+    await dispute(core, session);
+    const keys = books.keys.length;
+    await fixture.workAfter(5);
+    expect(await itemsOf(base, session)).toMatchObject([{ kind: "PAID_BACK_TWICE" }, { kind: "REFUND_UNANSWERED" }]);
+    expect((await fixture.refundsOf(session))[0]).toMatchObject({ id, status: "REQUESTED", sends: 1 });
+    expect(books.keys).toHaveLength(keys);
+  });
+});
+
+describe("a dispute of a refunded payment", () => {
+  it("D4: is recorded, names what is paid back twice, and alarms a person until the refund comes back", async () => {
+    const session = await fixture.pay();
+    const { books } = await fixture.paymentOf(session);
+    const { gatewayReference } = await fixture.refund(session, { amountMinor: 4000 });
+    expect(await dispute(core, session)).toMatchObject({ heldMinor: 4900, overlapMinor: 4000 });
+    const [item] = await itemsOf(base, session);
+    expect(item).toMatchObject({ kind: "PAID_BACK_TWICE", resolvedAt: null });
+    expect(item!.detail).toContain("40.00 EUR");
+    books.setStatus(gatewayReference!, "failed");
+    await fixture.workAfter(25 * 60);
+    expect((await base.loadSession(session)).disputes).toMatchObject([{ overlapMinor: 0 }]);
+    expect((await itemsOf(base, session))[0]!.resolvedAt).not.toBeNull();
+  });
+
+  it("D4: opens the matter too when a refund by hand is found afterwards", async () => {
+    const session = await fixture.pay();
+    const { books, reference } = await fixture.paymentOf(session);
+    await fixture.refund(session, { amountMinor: 100 });
+    await dispute(core, session, { amountMinor: 4800 });
+    books.makeByHand(reference, 4800);
+    // The list is read before the next refund is sent.
+    await dispute(core, session, { event: "returned", amountMinor: 4800 });
+    await fixture.refund(session, { amountMinor: 100 });
+    expect((await base.loadSession(session)).refunds.some(({ origin }) => origin === "GATEWAY")).toBe(true);
+    const again = await dispute(core, session, { event: "chargedAgain", amountMinor: 4800 });
+    expect(again).toMatchObject({ status: "LOST", overlapMinor: 4800 });
+  });
+
+  it("D5, D8: has its movements once, whatever repeats", async () => {
+    const session = await fixture.pay();
+    for (const event of ["returned", "charged", "returned", "chargedAgain", "charged", "chargedAgain"] as const)
+      await dispute(core, session, { event });
+    const [row] = (await base.loadSession(session)).disputes!;
+    const sum = (type: string) =>
+      row!.movements.filter((one) => one.type === type).reduce((total, { amountMinor }) => total + amountMinor, 0);
+    expect([sum("CHARGEBACK"), sum("CHARGEBACK_REVERSED")]).toEqual([9800, 4900]);
+    expect(row).toMatchObject({ stage: "CHARGEBACK", status: "LOST", heldMinor: 4900 });
+    expect(await base.eventTypes(session)).toEqual([
+      ...["payment_session.succeeded", "dispute.created", "dispute.closed", "dispute.closed"],
+    ]);
+  });
+});
+
+it("D2: sends no refund of what a dispute holds, and loses no dispute, in 50 pairs at one moment", async () => {
+  const { disputes, sentAfter, unnamed, refunds, refusals } = await racePairs(fixture, 50);
+  expect({ disputes, sentAfter, unnamed }).toEqual({ disputes: 50, sentAfter: 0, unnamed: 0 });
+  expect(refunds + refusals.length).toBe(50);
+  expect(new Set(refusals)).toEqual(new Set(["payment_disputed"]));
+});

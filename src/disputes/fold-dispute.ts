@@ -1,0 +1,120 @@
+/** Folds everything that a gateway has reported about a dispute into what the dispute is. The order of arrival means nothing. PURE. */
+import type { DisputeEvent } from "../gateways/connector.ts";
+import { type DisputeReason, disputeReasonOf } from "../gateways/dispute-reasons.ts";
+import type { DisputeStage, DisputeStatus, ReportedNotice } from "../core/rows/disputes.ts";
+import { unreachable } from "../platform/errors.ts";
+
+/** What was taken from the merchant in one currency, and returned: never more. */
+export type Taken = { readonly currency: string; readonly takenMinor: number; readonly returnedMinor: number };
+
+export type FoldedDispute = {
+  readonly stage: DisputeStage;
+  readonly status: DisputeStatus;
+  /** Absent while no notice has an amount that is valid here. */
+  readonly amount?: { readonly amountMinor: number; readonly currency: string } | undefined;
+  readonly reason: DisputeReason;
+  readonly networkReasonCode?: string | undefined;
+  readonly network?: string | undefined;
+  readonly respondBy?: Date | undefined;
+  readonly taken: readonly Taken[];
+};
+
+// The furthest that any notice reports counts. The first two of an inquiry and of a chargeback may be missing.
+const order: readonly DisputeEvent[] = [
+  ...(["remark", "fraudReported", "inquiryOpened", "chargebackOpened", "charged", "answered", "answerTimeOver"] as const),
+  ...(["issuerSilent", "returned", "chargedAgain", "preArbitrationOpened", "preArbitrationWon", "preArbitrationLost"] as const),
+];
+
+/** Returns what a dispute is; undefined while nothing but remarks is known. */
+export function foldDispute(notices: readonly ReportedNotice[]): FoldedDispute | undefined {
+  const ranked = notices.toSorted(byRank);
+  const last = ranked[0];
+  if (last === undefined || last.event === "remark") return undefined;
+  const stage = stageOf(ranked);
+  const valued = ranked.find(({ event, amountMinor }) => event !== "remark" && amountMinor !== undefined);
+  const named = ranked.find(({ reasonCode }) => reasonCode !== undefined);
+  const deadlines = ranked
+    .filter(({ event, respondBy }) => respondBy !== undefined && (event === "inquiryOpened") === (stage === "INQUIRY"))
+    .map(({ respondBy }) => respondBy!);
+  return {
+    stage,
+    status: statusOf(last.event, stage),
+    ...(valued && { amount: { amountMinor: valued.amountMinor!, currency: valued.currency! } }),
+    reason: stage === "FRAUD_WARNING" ? "fraudulent" : disputeReasonOf(named?.reasonCode),
+    ...(named && { networkReasonCode: named.reasonCode }),
+    ...(ranked.some(({ network }) => network) && { network: ranked.find(({ network }) => network)!.network }),
+    ...(deadlines.length > 0 && { respondBy: new Date(deadlines.toSorted()[0]!) }),
+    taken: takenOf(ranked),
+  };
+}
+
+// Of two notices of one event the larger amount comes first.
+function byRank(left: ReportedNotice, right: ReportedNotice): number {
+  return (
+    order.indexOf(right.event) - order.indexOf(left.event) ||
+    (right.amountMinor ?? 0) - (left.amountMinor ?? 0) ||
+    contentOf(left).localeCompare(contentOf(right))
+  );
+}
+
+function contentOf({ at: _, ...content }: ReportedNotice): string {
+  return JSON.stringify([content.currency, content.reasonCode, content.network, content.respondBy]);
+}
+
+// An answer, or the end of the time for one, belongs to an inquiry only where nothing says that money is at stake.
+function stageOf(notices: readonly ReportedNotice[]): DisputeStage {
+  const has = (...events: DisputeEvent[]) => notices.some(({ event }) => events.includes(event));
+  if (has("preArbitrationOpened", "preArbitrationWon", "preArbitrationLost")) return "PRE_ARBITRATION";
+  if (has("chargebackOpened", "charged", "issuerSilent", "returned", "chargedAgain")) return "CHARGEBACK";
+  if (has("inquiryOpened")) return "INQUIRY";
+  return has("answered", "answerTimeOver") ? "CHARGEBACK" : "FRAUD_WARNING";
+}
+
+function statusOf(event: DisputeEvent, stage: DisputeStage): DisputeStatus {
+  switch (event) {
+    case "fraudReported":
+      return "CLOSED";
+    case "remark":
+    case "inquiryOpened":
+    case "chargebackOpened":
+    case "charged":
+      return "NEEDS_RESPONSE";
+    case "answered":
+    case "preArbitrationOpened":
+      return "UNDER_REVIEW";
+    case "answerTimeOver":
+      return stage === "INQUIRY" ? "CLOSED" : "LOST";
+    case "issuerSilent":
+    case "returned":
+    case "preArbitrationWon":
+      return "WON";
+    case "chargedAgain":
+    case "preArbitrationLost":
+      return "LOST";
+    default:
+      return unreachable(event);
+  }
+}
+
+/**
+ * Adds up what was taken and returned. Each sum only rises with every notice: what comes back was taken before, and what is taken a
+ * second time came back, also where that was never reported.
+ */
+function takenOf(notices: readonly ReportedNotice[]): Taken[] {
+  const moved = notices.filter(({ event }) => event === "charged" || event === "returned" || event === "chargedAgain");
+  const currencies = [...new Set(moved.map(({ currency }) => currency).filter((one) => one !== undefined))].toSorted();
+  return currencies.map((currency) => {
+    const most = (...events: DisputeEvent[]) =>
+      Math.max(
+        0,
+        ...moved
+          .filter((one) => one.currency === currency && events.includes(one.event))
+          .map(({ amountMinor = 0 }) => amountMinor),
+      );
+    return {
+      currency,
+      takenMinor: most("charged", "returned", "chargedAgain") + most("chargedAgain"),
+      returnedMinor: most("returned", "chargedAgain"),
+    };
+  });
+}

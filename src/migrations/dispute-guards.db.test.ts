@@ -1,0 +1,190 @@
+/** Tests what the database refuses of disputes, and of refunds beside them. The titles name the rules of docs/disputes.md. */
+import { v7 } from "uuid";
+import { describe, expect, it } from "vitest";
+import { connectWithService, paidPayment, refused, submitted } from "./payment-rows.fixture.ts";
+
+const { owner, service } = await connectWithService();
+
+type Columns = Partial<Record<"stage" | "status" | "amount" | "currency" | "reference" | "reason" | "respondBy" | "notices" | "gateway", string>>;
+
+const idOf = (reference = "D1") => `md5($session::text || '${reference}')::uuid`;
+
+/** What the service records of a dispute. */
+function recorded(columns: Columns = {}) {
+  const { stage = "CHARGEBACK", status = "NEEDS_RESPONSE", amount = "4900", currency = "EUR", reference = "D1" } = columns;
+  const { reason = "other", respondBy = "NULL", notices = "[]", gateway = "SANDBOX_A" } = columns;
+  return `SELECT FROM app.record_dispute($session, ${idOf(reference)}, $attempt, (SELECT connection_id FROM attempt WHERE id = $attempt),
+    '${gateway}', '${reference}', '${stage}', '${status}', ${amount}, '${currency}', '${reason}', NULL, NULL, ${respondBy}, '${notices}')`;
+}
+const moved = (type: string, amount: number, currency = "EUR") =>
+  `SELECT FROM app.insert_dispute_movement($session, ${idOf()}, '${type}', ${amount}, '${currency}')`;
+const refund = (amountMinor: number, id: string = v7()) =>
+  `SELECT FROM app.insert_refund($session, '${id}', $attempt, (SELECT connection_id FROM attempt WHERE id = $attempt), 'SANDBOX_A', ${amountMinor}, 'EUR',
+     'REQUESTED', 'MERCHANT', NULL, NULL, NULL, '\\x00', NULL, NULL, NULL, false)`;
+const byHand = (amountMinor: number) =>
+  `SELECT FROM app.insert_refund($session, '${v7()}', $attempt, (SELECT connection_id FROM attempt WHERE id = $attempt), 'SANDBOX_A', ${amountMinor}, 'EUR',
+     'SUCCEEDED', 'GATEWAY', NULL, NULL, NULL, NULL, '${v7()}', NULL, NULL, false)`;
+const sent = (id: string) =>
+  `SELECT FROM app.move_refund($session, '${id}', 'REQUESTED', '{"sends":1,"keys":1,"unanswered":1,"key_until":"2099-01-01"}', '{first_sent_at,sent_at}', false, NULL)`;
+const failed = (id: string) =>
+  `SELECT FROM app.move_refund($session, '${id}', 'REQUESTED', '{"status":"FAILED","failure_code":"no"}', '{completed_at}', false, NULL)`;
+
+/** A payment of 49.00 EUR to which these statements of the service have happened. */
+async function disputed(...statements: string[]) {
+  const payment = await paidPayment(owner);
+  const ids = await payment("SELECT $session::uuid AS session, $attempt::uuid AS attempt");
+  const { session, attempt } = ids.rows[0];
+  const run = (sql: string) =>
+    service.query(sql.replaceAll("$session", `'${session}'`).replaceAll("$attempt", `'${attempt}'`));
+  for (const statement of statements) await run(statement);
+  return run;
+}
+type Run = Awaited<ReturnType<typeof disputed>>;
+const rowOf = async (run: Run) =>
+  (await run("SELECT held_minor::int AS held, overlap_minor::int AS overlap, closed_at IS NOT NULL AS closed FROM dispute WHERE session_id = $session")).rows[0];
+
+describe("a dispute", () => {
+  it.each([
+    ["FRAUD_WARNING", "CLOSED", 0],
+    ["INQUIRY", "NEEDS_RESPONSE", 0],
+    ["INQUIRY", "CLOSED", 0],
+    ["INQUIRY", "ACCEPTED", 4900],
+    ["CHARGEBACK", "NEEDS_RESPONSE", 4900],
+    ["CHARGEBACK", "UNDER_REVIEW", 4900],
+    ["CHARGEBACK", "LOST", 4900],
+    ["CHARGEBACK", "WON", 0],
+    ["PRE_ARBITRATION", "UNDER_REVIEW", 4900],
+    ["PRE_ARBITRATION", "CLOSED", 0],
+  ])("in %s, %s holds %i", async (stage, status, held) => {
+    expect(await rowOf(await disputed(recorded({ stage, status })))).toMatchObject({ held, overlap: 0 });
+  });
+
+  it("holds at most what was captured, and all of it in another currency", async () => {
+    expect(await rowOf(await disputed(recorded({ amount: "9900" })))).toMatchObject({ held: 4900 });
+    expect(await rowOf(await disputed(recorded({ amount: "1", currency: "USD" })))).toMatchObject({ held: 4900 });
+    expect(await rowOf(await disputed(recorded({ amount: "1000" })))).toMatchObject({ held: 1000 });
+  });
+
+  it("D1: has one row, beside the warning that bears its reference", async () => {
+    const run = await disputed(recorded());
+    const other = recorded().replace(idOf(), `'${v7()}'`);
+    await refused(service, run, other, /dispute_gateway_reference|duplicate key/);
+    await run(recorded({ stage: "FRAUD_WARNING", status: "CLOSED" }).replace(idOf(), `'${v7()}'`));
+    const { rows } = await run("SELECT disputes FROM payment_session WHERE id = $session");
+    expect(rows).toEqual([{ disputes: 2 }]);
+  });
+
+  it("D1: is of a captured payment", async () => {
+    const run = await submitted(owner, "AUTHORIZED");
+    await refused(owner, run, recorded(), /a dispute is of a captured payment/);
+  });
+
+  it.each<[string, Columns, RegExp]>([
+    ["D1: at another gateway", { gateway: "ADYEN" }, /where the money was captured/],
+    ["in no stage", { stage: "MOOD" }, /no dispute has such a stage/],
+    ["in no status", { status: "MOOD" }, /no dispute has such a status/],
+    ["for no reason", { reason: "mood" }, /no dispute has such a reason/],
+    ["of less than nothing", { amount: "-1" }, /not negative/],
+    ["as a warning that is open", { stage: "FRAUD_WARNING" }, /closed at once/],
+  ])("is not recorded %s", async (_, columns, wall) => {
+    await refused(service, await disputed(), recorded(columns), wall);
+  });
+
+  it.each<[string, Columns, Columns, RegExp]>([
+    ["D6: a later deadline", { respondBy: "'2026-12-01'" }, { respondBy: "'2026-12-02'" }, /moves a deadline earlier only/],
+    ["D6: no deadline", { respondBy: "'2026-12-01'" }, {}, /moves a deadline earlier only/],
+    ["D5: fewer notices", { notices: '[{"event":"charged"}]' }, {}, /what a gateway has reported stays/],
+    ["D2: the end of a warning", { stage: "FRAUD_WARNING", status: "CLOSED" }, {}, /what a dispute is about never changes/],
+  ])("never gets %s", async (_, before, after, wall) => {
+    await refused(service, await disputed(recorded(before)), recorded(after), wall);
+  });
+
+  it("D6: gets an earlier deadline, and another one in another stage", async () => {
+    const run = await disputed(recorded({ stage: "INQUIRY", respondBy: "'2026-12-01'" }));
+    await run(recorded({ stage: "INQUIRY", respondBy: "'2026-11-30'" }));
+    await run(recorded({ respondBy: "'2026-12-20'" }));
+  });
+
+  it("has its end, and none once it turns", async () => {
+    const run = await disputed(recorded({ status: "WON" }));
+    expect(await rowOf(run)).toMatchObject({ closed: true });
+    await run(recorded({ status: "UNDER_REVIEW" }));
+    expect(await rowOf(run)).toMatchObject({ closed: false });
+  });
+});
+
+describe("a refund beside a dispute", () => {
+  const wall = /what a dispute holds is not refunded/;
+
+  it("D2: pays back nothing that a dispute holds", async () => {
+    await refused(service, await disputed(recorded()), refund(1), wall);
+    const part = await disputed(recorded({ amount: "1000" }));
+    await refused(service, part, refund(3901), wall);
+    await part(refund(3900));
+  });
+
+  it("D2: is made of a payment with an inquiry, and of one whose dispute was won", async () => {
+    await (await disputed(recorded({ stage: "INQUIRY" })))(refund(4900));
+    await (await disputed(recorded(), recorded({ status: "WON" })))(refund(4900));
+  });
+
+  it("D2: counts with every dispute of the payment", async () => {
+    const run = await disputed(recorded({ amount: "2000" }), recorded({ amount: "1000", reference: "D2" }));
+    await refused(service, run, refund(1901), wall);
+    await run(refund(1900));
+  });
+
+  it("D3: is not sent once a dispute holds its money, and is when that ends", async () => {
+    const id = v7();
+    const run = await disputed(refund(4900, id), recorded());
+    await refused(service, run, sent(id), /nothing is sent of what a dispute holds/);
+    await run(recorded({ status: "WON" }));
+    await run(sent(id));
+  });
+
+  it("D4: that was there first is named as an overlap, until it fails", async () => {
+    const id = v7();
+    const run = await disputed(refund(4000, id), recorded());
+    expect(await rowOf(run)).toMatchObject({ held: 4900, overlap: 4000 });
+    await run(failed(id));
+    expect(await rowOf(run)).toMatchObject({ held: 4900, overlap: 0 });
+  });
+
+  it("D4: made at the gateway is never refused, and overlaps", async () => {
+    const run = await disputed(recorded(), byHand(900));
+    expect(await rowOf(run)).toMatchObject({ held: 4900, overlap: 900 });
+  });
+});
+
+describe("a movement of a dispute", () => {
+  const taken = moved("CHARGEBACK", 4900);
+
+  it("D8: is numbered, with the dispute's merchant and gateway", async () => {
+    const run = await disputed(recorded(), taken, moved("CHARGEBACK_REVERSED", 4900), taken);
+    const { rows } = await run(`SELECT ordinal, type, gateway, merchant_id = (SELECT merchant_id FROM dispute d WHERE d.session_id = m.session_id) AS "isSame"
+      FROM dispute_movement m WHERE session_id = $session ORDER BY ordinal`);
+    expect(rows).toEqual([
+      { ordinal: 1, type: "CHARGEBACK", gateway: "SANDBOX_A", isSame: true },
+      { ordinal: 2, type: "CHARGEBACK_REVERSED", gateway: "SANDBOX_A", isSame: true },
+      { ordinal: 3, type: "CHARGEBACK", gateway: "SANDBOX_A", isSame: true },
+    ]);
+  });
+
+  it.each([
+    ["more than was taken", moved("CHARGEBACK_REVERSED", 4901), /no more comes back than was taken/],
+    ["in another currency than was taken", moved("CHARGEBACK_REVERSED", 1, "USD"), /no more comes back than was taken/],
+    ["nothing", moved("CHARGEBACK", 0), /has an amount/],
+    ["a gift", moved("GIFT", 1), /has such a type/],
+  ])("D8: is not %s", async (_, statement, wall) => {
+    await refused(service, await disputed(recorded(), taken), statement, wall);
+  });
+
+  it.each(["UPDATE dispute_movement SET amount_minor = 1", "DELETE FROM dispute_movement"])(
+    "D8: stays, whoever asks: %s",
+    async (change) => {
+      await disputed(recorded(), taken);
+      await expect(owner.query(change)).rejects.toThrow(/never changed/);
+      await expect(service.query(change)).rejects.toThrow(/permission denied/);
+    },
+  );
+});
