@@ -43,7 +43,10 @@ export const ledgerService: ServiceImpl<typeof LedgerService> = {
 };
 
 // How an entry changes the merchant's balance at the gateway.
-const signs = { CAPTURED: 1, CAPTURE_FAILED: -1, VOIDED: 0, REFUNDED: -1, REFUND_FAILED: 1 } as const;
+const signs = {
+  ...{ CAPTURED: 1, CAPTURE_FAILED: -1, VOIDED: 0, REFUNDED: -1, REFUND_FAILED: 1 },
+  ...{ CHARGEBACK: -1, CHARGEBACK_REVERSED: 1 },
+} as const;
 
 function totalMessage(place: readonly LedgerTotal[]) {
   const { gateway, currency } = place[0]!;
@@ -53,6 +56,7 @@ function totalMessage(place: readonly LedgerTotal[]) {
   };
   const [captured, captureFailed, voided] = [sumOf("CAPTURED"), sumOf("CAPTURE_FAILED"), sumOf("VOIDED")];
   const [refunded, refundFailed] = [sumOf("REFUNDED"), sumOf("REFUND_FAILED")];
+  const [charged, chargeReversed] = [sumOf("CHARGEBACK"), sumOf("CHARGEBACK_REVERSED")];
   const net = place.reduce((sum, { type, amountMinor }) => sum + signs[type] * amountMinor, 0);
   return {
     gateway,
@@ -63,15 +67,17 @@ function totalMessage(place: readonly LedgerTotal[]) {
     ...(refunded && { refunded }),
     ...(refundFailed && { refundFailed }),
     ...(voided && { voided }),
+    ...(charged && { chargeback: charged }),
+    ...(chargeReversed && { chargebackReversed: chargeReversed }),
   };
 }
 
 const columns = [
   ...["type", "recorded_at", "session_id", "attempt_id", "refund_id", "order_ref"],
-  ...["amount", "amount_minor", "currency", "gateway", "gateway_reference"],
+  ...["amount", "amount_minor", "currency", "gateway", "gateway_reference", "dispute_id"],
 ];
 
-function csvOf({ currency, amountMinor, refundId, ...entry }: LedgerEntry): string {
+function csvOf({ currency, amountMinor, refundId, disputeId, ...entry }: LedgerEntry): string {
   return csvLine([
     entry.type,
     new Date(entry.recordedAt).toISOString(),
@@ -84,5 +90,6 @@ function csvOf({ currency, amountMinor, refundId, ...entry }: LedgerEntry): stri
     currency,
     entry.gateway,
     entry.gatewayReference ?? "",
+    disputeId === null ? "" : encodeId("dsp", disputeId),
   ]);
 }

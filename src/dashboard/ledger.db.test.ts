@@ -40,12 +40,12 @@ it("writes the day's entries as CSV, the same each time, with an audit row for e
   expect(done).toMatchObject({ code: 0, out: expect.stringMatching(/^Exported 2 entries of 2026-03-04 to /) });
   const csv = readFileSync(join(folder, "one.csv"), "utf8");
   expect(csv.split("\r\n")).toEqual([
-    "type,recorded_at,session_id,attempt_id,refund_id,order_ref,amount,amount_minor,currency,gateway,gateway_reference",
+    "type,recorded_at,session_id,attempt_id,refund_id,order_ref,amount,amount_minor,currency,gateway,gateway_reference,dispute_id",
     expect.stringMatching(
-      /^VOIDED,2026-03-04T12:00:\d\d\.\d{3}Z,ps_\w{26},att_\w{26},,"'=1\+1",49\.00,4900,EUR,SANDBOX_A,a-1$/,
+      /^VOIDED,2026-03-04T12:00:\d\d\.\d{3}Z,ps_\w{26},att_\w{26},,"'=1\+1",49\.00,4900,EUR,SANDBOX_A,a-1,$/,
     ),
     expect.stringMatching(
-      /^CAPTURED,2026-03-04T12:01:\d\d\.\d{3}Z,ps_\w{26},att_\w{26},,\*{12}4242,120,120,JPY,SANDBOX_B,b-1$/,
+      /^CAPTURED,2026-03-04T12:01:\d\d\.\d{3}Z,ps_\w{26},att_\w{26},,\*{12}4242,120,120,JPY,SANDBOX_B,b-1,$/,
     ),
     "",
   ]);

@@ -13,7 +13,13 @@ const adyen = await forFile(startAdyenNotifications);
 const fixture: CoreFixture = adyen.fixture;
 await adyen.listen(false);
 
-const noticeOf = (attempt: Attempt, eventCode: string, fields: Partial<SignedFields> = {}, additionalData = {}, rest = {}) => {
+const noticeOf = (
+  attempt: Attempt,
+  eventCode: string,
+  fields: Partial<SignedFields> = {},
+  additionalData = {},
+  rest = {},
+) => {
   const { NotificationRequestItem: item } = itemOf(attempt, { psp: "D", eventCode, ...fields }, additionalData);
   return { NotificationRequestItem: { ...item, ...rest } };
 };
@@ -30,7 +36,11 @@ const later = async (minutes: number) => {
 describe("a dispute at Adyen", () => {
   it("holds the money of the payment from its notice on, and frees it when the chargeback is reversed", async () => {
     const { session, attempt } = await adyen.pay(cards.approved);
-    const extra = { chargebackReasonCode: " 13.1", chargebackSchemeCode: "visa", defensePeriodEndsAt: "2026-12-20T03:03:08+02:00" };
+    const extra = {
+      chargebackReasonCode: " 13.1",
+      chargebackSchemeCode: "visa",
+      defensePeriodEndsAt: "2026-12-20T03:03:08+02:00",
+    };
     await adyen.take(bodyOf(noticeOf(attempt, "NOTIFICATION_OF_CHARGEBACK", {}, extra)));
     expect(await disputesOf(session)).toMatchObject([
       {
@@ -52,7 +62,11 @@ describe("a dispute at Adyen", () => {
     await expect(requestRefund(fixture.core, asked)).rejects.toMatchObject({ code: "payment_disputed" });
     await take(attempt, "CHARGEBACK", "INFORMATION_SUPPLIED", "CHARGEBACK_REVERSED");
     expect(await disputesOf(session)).toMatchObject([
-      { status: "WON", heldMinor: 0, movements: [{ type: "CHARGEBACK" }, { type: "CHARGEBACK_REVERSED", amountMinor: 4900 }] },
+      {
+        status: "WON",
+        heldMinor: 0,
+        movements: [{ type: "CHARGEBACK" }, { type: "CHARGEBACK_REVERSED", amountMinor: 4900 }],
+      },
     ]);
     expect((await requestRefund(fixture.core, asked)).refund).toMatchObject({ amountMinor: 4900 });
     expect((await fixture.eventTypes(session)).filter((type) => type.startsWith("dispute"))).toEqual([
@@ -69,11 +83,22 @@ describe("a dispute at Adyen", () => {
       await take(attempt, ...order.slice(2));
       const [{ stage, status, heldMinor, movements } = {} as never] = await disputesOf(session);
       const sums = Object.groupBy(movements, ({ type }) => type);
-      const total = Object.entries(sums).map(([type, rows]) => [type, rows!.reduce((sum, row) => sum + row.amountMinor, 0)]);
+      const total = Object.entries(sums).map(([type, rows]) => [
+        type,
+        rows!.reduce((sum, row) => sum + row.amountMinor, 0),
+      ]);
       seen.add(JSON.stringify({ stage, status, heldMinor, total: total.toSorted() }));
     }
     expect([...seen].map((one) => JSON.parse(one))).toEqual([
-      { stage: "CHARGEBACK", status: "LOST", heldMinor: 4900, total: [["CHARGEBACK", 9800], ["CHARGEBACK_REVERSED", 4900]] },
+      {
+        stage: "CHARGEBACK",
+        status: "LOST",
+        heldMinor: 4900,
+        total: [
+          ["CHARGEBACK", 9800],
+          ["CHARGEBACK_REVERSED", 4900],
+        ],
+      },
     ]);
   });
 
@@ -97,7 +122,9 @@ describe("a dispute at Adyen", () => {
   it("is found by its own reference where a notice names no payment, also when that one comes first", async () => {
     const { session, attempt } = await adyen.pay(cards.approved);
     const nameless = { originalReference: "", merchantReference: "" };
-    await adyen.take(bodyOf(noticeOf(attempt, "CHARGEBACK_REVERSED", nameless), noticeOf(attempt, "ISSUER_COMMENTS", nameless)));
+    await adyen.take(
+      bodyOf(noticeOf(attempt, "CHARGEBACK_REVERSED", nameless), noticeOf(attempt, "ISSUER_COMMENTS", nameless)),
+    );
     expect(await disputesOf(session)).toEqual([]);
     await take(attempt, "CHARGEBACK");
     await later(5);
@@ -136,21 +163,34 @@ describe("a dispute at Adyen", () => {
   it("has a row of its own as a fraud warning, which holds nothing", async () => {
     const { session, attempt } = await adyen.pay(cards.approved);
     await take(attempt, "NOTIFICATION_OF_FRAUD");
-    expect(await disputesOf(session)).toMatchObject([{ stage: "FRAUD_WARNING", status: "CLOSED", reason: "fraudulent", heldMinor: 0 }]);
+    expect(await disputesOf(session)).toMatchObject([
+      { stage: "FRAUD_WARNING", status: "CLOSED", reason: "fraudulent", heldMinor: 0 },
+    ]);
     await take(attempt, "CHARGEBACK");
-    expect(await disputesOf(session)).toMatchObject([{ stage: "FRAUD_WARNING" }, { stage: "CHARGEBACK", heldMinor: 4900 }]);
-    expect(await fixture.eventTypes(session)).toEqual(["payment_session.succeeded", "dispute.created", "dispute.created"]);
+    expect(await disputesOf(session)).toMatchObject([
+      { stage: "FRAUD_WARNING" },
+      { stage: "CHARGEBACK", heldMinor: 4900 },
+    ]);
+    expect(await fixture.eventTypes(session)).toEqual([
+      "payment_session.succeeded",
+      "dispute.created",
+      "dispute.created",
+    ]);
   });
 
   it("D1: of a payment that ended without a capture is a matter for a person", async () => {
-    const { session, attempt } = await adyen.pay("4000000000000002");
+    const { session, attempt } = await adyen.pay(cards.fraud);
     await take(attempt, "CHARGEBACK");
     expect(await disputesOf(session)).toEqual([]);
     expect(await itemsOf(fixture, session)).toMatchObject([{ kind: "RECORD_MISMATCH" }]);
   });
 
   it("D1: waits for the capture of its payment to be recorded", async () => {
-    const { session, attempt } = await adyen.payWith(async () => ({ type: "unknown", kind: "TIMEOUT", reason: "lost" }));
+    const { session, attempt } = await adyen.payWith(async () => ({
+      type: "unknown",
+      kind: "TIMEOUT",
+      reason: "lost",
+    }));
     expect(await adyen.stateOf(session)).toMatchObject({ status: "CREATED" });
     await take(attempt, "CHARGEBACK");
     expect([await disputesOf(session), await itemsOf(fixture, session)]).toEqual([[], []]);

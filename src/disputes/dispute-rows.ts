@@ -88,7 +88,10 @@ async function recordMovements(
 ): Promise<void> {
   const { sessionId, id, known, taken } = given;
   for (const { currency, takenMinor, returnedMinor } of taken) {
-    for (const [type, total] of [["CHARGEBACK", takenMinor], ["CHARGEBACK_REVERSED", returnedMinor]] as const) {
+    for (const [type, total] of [
+      ["CHARGEBACK", takenMinor],
+      ["CHARGEBACK_REVERSED", returnedMinor],
+    ] as const) {
       const moved = (known?.movements ?? []).filter((one) => one.type === type && one.currency === currency);
       const missing = total - moved.reduce((sum, { amountMinor }) => sum + amountMinor, 0);
       if (missing > 0) await tx.query(insertMovement, [sessionId, id, type, missing, currency]);
@@ -114,7 +117,17 @@ async function emitNews(
   else if (known !== undefined && isNews) await emit("dispute.updated");
 }
 
-function shownOf({ stage, status, amountMinor, currency, heldMinor, overlapMinor, respondBy, reason, movements }: Dispute) {
+function shownOf({
+  stage,
+  status,
+  amountMinor,
+  currency,
+  heldMinor,
+  overlapMinor,
+  respondBy,
+  reason,
+  movements,
+}: Dispute) {
   const shown = [stage, status, amountMinor, currency, heldMinor, overlapMinor, respondBy, reason, movements.length];
   return JSON.stringify(shown);
 }

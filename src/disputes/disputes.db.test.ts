@@ -18,7 +18,9 @@ describe("a refund of a disputed payment", () => {
     await dispute(core, session);
     await expect(fixture.refund(session)).rejects.toMatchObject(disputed);
     await expect(fixture.refund(session, { amountMinor: 1 })).rejects.toMatchObject(disputed);
-    await expect(fixture.refund(session, { amountMinor: 4901 })).rejects.toMatchObject({ code: "amount_exceeds_refundable" });
+    await expect(fixture.refund(session, { amountMinor: 4901 })).rejects.toMatchObject({
+      code: "amount_exceeds_refundable",
+    });
     expect(refundableMinor(await base.loadSession(session))).toBe(0);
     await dispute(core, session, { event: "returned" });
     expect(refundableMinor(await base.loadSession(session))).toBe(4900);

@@ -17,7 +17,13 @@ export async function dispute(
   return core.database.transaction(async (tx) => {
     const loaded = (await lockSession(tx, id))!;
     const captured = capturedOf(loaded)!;
-    const reported = { event: "charged", amountMinor: 4900, currency: "EUR", at: loaded.readAt.toISOString(), ...notice } as const;
+    const reported = {
+      event: "charged",
+      amountMinor: 4900,
+      currency: "EUR",
+      at: loaded.readAt.toISOString(),
+      ...notice,
+    } as const;
     await recordNotice(tx, core, { loaded, captured, gatewayReference, notice: reported });
     return (await loadSession(tx, id)).disputes!.find((one) => one.gatewayReference === gatewayReference)!;
   });

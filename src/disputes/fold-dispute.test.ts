@@ -39,12 +39,15 @@ const states: readonly [DisputeEvent[], string, string][] = [
 ];
 
 describe("a dispute", () => {
-  it.each(states)("that has seen %s is in %s, %s, in whatever order they arrive and repeat", (events, stage, status) => {
-    for (const order of permutations(events)) {
-      const notices = [...order, ...order].map((event) => noticeOf(event));
-      expect(foldDispute(notices)).toMatchObject({ stage, status });
-    }
-  });
+  it.each(states)(
+    "that has seen %s is in %s, %s, in whatever order they arrive and repeat",
+    (events, stage, status) => {
+      for (const order of permutations(events)) {
+        const notices = [...order, ...order].map((event) => noticeOf(event));
+        expect(foldDispute(notices)).toMatchObject({ stage, status });
+      }
+    },
+  );
 
   // Of different amounts, deadlines and codes.
   const life = [

@@ -1,7 +1,8 @@
 /** Folds everything that a gateway has reported about a dispute into what the dispute is. The order of arrival means nothing. PURE. */
+
+import type { DisputeStage, DisputeStatus, ReportedNotice } from "../core/rows/disputes.ts";
 import type { DisputeEvent } from "../gateways/connector.ts";
 import { type DisputeReason, disputeReasonOf } from "../gateways/dispute-reasons.ts";
-import type { DisputeStage, DisputeStatus, ReportedNotice } from "../core/rows/disputes.ts";
 import { unreachable } from "../platform/errors.ts";
 
 /** What was taken from the merchant in one currency, and returned: never more. */
@@ -21,8 +22,23 @@ export type FoldedDispute = {
 
 // The furthest that any notice reports counts. The first two of an inquiry and of a chargeback may be missing.
 const order: readonly DisputeEvent[] = [
-  ...(["remark", "fraudReported", "inquiryOpened", "chargebackOpened", "charged", "answered", "answerTimeOver"] as const),
-  ...(["issuerSilent", "returned", "chargedAgain", "preArbitrationOpened", "preArbitrationWon", "preArbitrationLost"] as const),
+  ...([
+    "remark",
+    "fraudReported",
+    "inquiryOpened",
+    "chargebackOpened",
+    "charged",
+    "answered",
+    "answerTimeOver",
+  ] as const),
+  ...([
+    "issuerSilent",
+    "returned",
+    "chargedAgain",
+    "preArbitrationOpened",
+    "preArbitrationWon",
+    "preArbitrationLost",
+  ] as const),
 ];
 
 /** Returns what a dispute is; undefined while nothing but remarks is known. */

@@ -1,6 +1,7 @@
 /** Authenticates the Authorization header: a key's prefix names the environment, a client secret names its session. */
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
+import { DisputeService } from "../../gen/payments/v1/dispute_pb.ts";
 import { LedgerService } from "../../gen/payments/v1/ledger_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { RefundService } from "../../gen/payments/v1/refund_pb.ts";
@@ -31,7 +32,7 @@ export type Authenticate = (
 ) => Promise<Caller>;
 
 const merchantServices: ReadonlySet<string> = new Set(
-  [PaymentSessionService, RefundService, PaymentMethodService, AgreementService, LedgerService].map(
+  [PaymentSessionService, RefundService, DisputeService, PaymentMethodService, AgreementService, LedgerService].map(
     ({ typeName }) => typeName,
   ),
 );

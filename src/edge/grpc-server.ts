@@ -12,6 +12,7 @@ import type { ConnectRouter } from "@connectrpc/connect";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
+import { DisputeService } from "../../gen/payments/v1/dispute_pb.ts";
 import { LedgerService } from "../../gen/payments/v1/ledger_pb.ts";
 import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
@@ -22,6 +23,7 @@ import { DomainError } from "../platform/errors.ts";
 import { refuseRepeats } from "../platform/http-head.ts";
 import { type ConnectionBounds, Http2Sessions, stopSendingWhenAnswered } from "../platform/http2-sessions.ts";
 import type { TlsFiles } from "../platform/tls-files.ts";
+import { disputeService } from "./disputes-rpc.ts";
 import type { EdgeParts } from "./edge-parts.ts";
 import { createHealthService } from "./health-rpc.ts";
 import { ledgerService } from "./ledger-rpc.ts";
@@ -52,7 +54,7 @@ export type GrpcServer = {
 };
 
 const always = [
-  ...[PaymentSessionService, RefundService, PaymentMethodService, AgreementService, LedgerService],
+  ...[PaymentSessionService, RefundService, DisputeService, PaymentMethodService, AgreementService, LedgerService],
   ...[CheckoutService, MetaService, Health],
 ];
 
@@ -85,6 +87,7 @@ function route(parts: EdgeParts, { reflection }: GrpcOptions, router: ConnectRou
   const served = [...always, ...parts.guestServices.services];
   router.service(PaymentSessionService, paymentSessionService);
   router.service(RefundService, refundService);
+  router.service(DisputeService, disputeService);
   router.service(PaymentMethodService, paymentMethodService);
   router.service(AgreementService, createAgreementService(parts.apiOrigin));
   router.service(LedgerService, ledgerService);

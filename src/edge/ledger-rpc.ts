@@ -35,7 +35,7 @@ export const ledgerService: ServiceImpl<typeof LedgerService> = {
   },
 };
 
-function entryMessage({ refundId, gatewayReference, ...entry }: LedgerEntry) {
+function entryMessage({ refundId, disputeId, gatewayReference, ...entry }: LedgerEntry) {
   return {
     ...entry,
     type: LedgerEntry_Type[entry.type],
@@ -44,6 +44,7 @@ function entryMessage({ refundId, gatewayReference, ...entry }: LedgerEntry) {
     attemptId: encodeId("att", entry.attemptId),
     amountMinor: BigInt(entry.amountMinor),
     ...(refundId !== null && { refundId: encodeId("ref", refundId) }),
+    ...(disputeId !== null && { disputeId: encodeId("dsp", disputeId) }),
     ...(gatewayReference !== null && { gatewayReference }),
   };
 }

@@ -2,6 +2,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { createServiceImplSpec } from "@connectrpc/connect";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
+import { DisputeService } from "../../gen/payments/v1/dispute_pb.ts";
 import { LedgerService } from "../../gen/payments/v1/ledger_pb.ts";
 import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
@@ -16,6 +17,7 @@ import { sendAnswer } from "../transcoder/send-answer.ts";
 import { createTranscoder, type Transcoder } from "../transcoder/transcoder.ts";
 import { createAuthenticationRoutes } from "./authentication-routes.ts";
 import { callerKey, requestIdKey } from "./caller.ts";
+import { disputeService } from "./disputes-rpc.ts";
 import type { EdgeParts } from "./edge-parts.ts";
 import { renderError, toDomainError } from "./error-mapping.ts";
 import { createNotificationIntake } from "./gateway-notifications.ts";
@@ -102,6 +104,7 @@ function createRest(parts: EdgeParts): Transcoder {
     services: [
       createServiceImplSpec<typeof PaymentSessionService>(PaymentSessionService, paymentSessionService),
       createServiceImplSpec<typeof RefundService>(RefundService, refundService),
+      createServiceImplSpec<typeof DisputeService>(DisputeService, disputeService),
       createServiceImplSpec<typeof PaymentMethodService>(PaymentMethodService, paymentMethodService),
       createServiceImplSpec<typeof AgreementService>(AgreementService, createAgreementService(parts.apiOrigin)),
       createServiceImplSpec<typeof LedgerService>(LedgerService, ledgerService),

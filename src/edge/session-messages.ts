@@ -30,10 +30,11 @@ import {
 import { encodeId } from "../platform/ids.ts";
 import { publicJson } from "../transcoder/public-json.ts";
 import { describeAuthentications } from "./authentication-messages.ts";
+import { describeDisputes } from "./dispute-messages.ts";
 import { describeStoredPayment } from "./stored-card-messages.ts";
 
 export function toSessionMessage(loaded: Payment): PaymentSessionMessage {
-  const { session, attempts, authentications, refunds, stored } = loaded;
+  const { session, attempts, authentications, refunds, stored, disputes } = loaded;
   return create(PaymentSessionSchema, {
     ...fieldsOf(session),
     ...(stored && describeStoredPayment(loaded, stored)),
@@ -45,6 +46,7 @@ export function toSessionMessage(loaded: Payment): PaymentSessionMessage {
       amountRefundedMinor: BigInt(refundedMinor(loaded)),
       amountRefundableMinor: BigInt(refundableMinor(loaded)),
     }),
+    ...(disputes && describeDisputes(loaded, disputes)),
   });
 }
 

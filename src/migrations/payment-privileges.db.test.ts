@@ -28,6 +28,7 @@ const guarded = [
     "insert_provided",
   ],
   ...[
+    "insert_dispute_movement",
     "insert_refund",
     "lock_leased",
     "lock_session",
@@ -38,6 +39,7 @@ const guarded = [
     "look_soon",
   ],
   ...["move_attempt", "move_refund", "name_successor", "name_winner", "open_attempt", "park_session"],
+  "record_dispute",
   ...["park_session_at_provider", "postpone_look", "postpone_provider_look", "record_capture_due"],
   ...[
     "record_pending_event",
@@ -101,7 +103,7 @@ describe("the service's own role", () => {
         WHERE has_table_privilege(c.oid, p) OR p IN ('INSERT','UPDATE','REFERENCES') AND has_any_column_privilege(c.oid, p)) AS writes
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
       WHERE n.nspname NOT IN ('pg_catalog','information_schema','pg_toast') AND c.relkind IN ('r','p','v','m','f')
-        AND (c.relname ~ '^(payment_session|attempt|authentication|refund|stored_payment|payment_method|card_erasure|agreement|renewal|renewal_try|recovery_link|card_state|card_decline|orphaned_authorization)(_rest|_[0-9]{4}_[0-9]{2})?$'
+        AND (c.relname ~ '^(payment_session|attempt|authentication|refund|dispute|dispute_movement|stored_payment|payment_method|card_erasure|agreement|renewal|renewal_try|recovery_link|card_state|card_decline|orphaned_authorization)(_rest|_[0-9]{4}_[0-9]{2})?$'
           OR n.nspname = 'app' OR c.relkind = 'v')`);
     expect(rows.filter(({ name }) => name.startsWith("partitions.")).length).toBeGreaterThanOrEqual(4 * 3);
     expect(rows.filter(({ writes }) => writes.length > 0)).toEqual([]);
@@ -124,6 +126,8 @@ describe("the service's own role", () => {
     "UPDATE authentication SET version = '2'",
     "UPDATE refund SET retries = 0",
     "DELETE FROM refund",
+    "UPDATE dispute SET status = 'WON'",
+    "INSERT INTO dispute_movement DEFAULT VALUES",
     "UPDATE orphaned_authorization SET retries = 0",
     "DELETE FROM orphaned_authorization",
     "INSERT INTO app.order_winner DEFAULT VALUES",

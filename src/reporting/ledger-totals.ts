@@ -6,7 +6,7 @@ import { type Database, type Queryable, type Statement, unnamed } from "../platf
 import type { MerchantId } from "../platform/ids.ts";
 import { requireClosed } from "./ledger.ts";
 import { type LedgerDays, rangeOf } from "./ledger-days.ts";
-import { amountIn, type LedgerSource, ledgerSources, merchantIn, ofRefunds } from "./ledger-sources.ts";
+import { amountIn, type LedgerSource, ledgerSources, merchantIn } from "./ledger-sources.ts";
 
 export type LedgerTotal = {
   readonly type: LedgerSource["type"];
@@ -32,7 +32,7 @@ const entriesOf =
     const merchant = merchantIn(source);
     return `
   SELECT ${merchant}, ${source.at === "s.settled_at" ? "s.id" : "m.session_id"}, ${source.at}, '${source.type}', m.gateway, m.currency, ${amountIn(source)}
-  FROM ${source.from === ofRefunds ? "refund m" : source.from}
+  FROM ${source.table ? `${source.table} m` : source.from}
   WHERE ${source.of} ${source.at === "s.settled_at" ? "AND s.manual_capture" : ""}
     AND ${source.at} >= ${from} AND ${source.at} < ${before} ${also(merchant)}`;
   };

@@ -1,11 +1,11 @@
-/** Reads the ledger: every capture, refund and void of a merchant in past days, in an order that never changes. */
+/** Reads the ledger: every capture, refund, void and chargeback of a merchant in past days, in an order that never changes. */
 
 import { type PageTokenKeys, signPageToken, verifyPageToken } from "../core/page-token.ts";
 import { type Queryable, type Statement, unnamed } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import type { AttemptId, MerchantId, RefundId, SessionId } from "../platform/ids.ts";
+import type { AttemptId, DisputeId, MerchantId, RefundId, SessionId } from "../platform/ids.ts";
 import { type LedgerDays, type LedgerRange, rangeOf } from "./ledger-days.ts";
-import { amountIn, type LedgerSource, ledgerSources, merchantIn, ofRefunds } from "./ledger-sources.ts";
+import { amountIn, idsIn, type LedgerSource, ledgerSources, merchantIn } from "./ledger-sources.ts";
 
 export type LedgerEntry = {
   readonly type: LedgerSource["type"];
@@ -14,6 +14,7 @@ export type LedgerEntry = {
   readonly sessionId: SessionId;
   readonly attemptId: AttemptId;
   readonly refundId: RefundId | null;
+  readonly disputeId: DisputeId | null;
   readonly orderRef: string;
   readonly amountMinor: number;
   readonly currency: string;
@@ -42,22 +43,21 @@ const selectHasFew: Statement = {
 // Each source walks an index over its time from the last entry on, so that a page costs what it shows.
 function selectSource(source: LedgerSource): string {
   const { type, from, at, of } = source;
-  const isRefund = from === ofRefunds;
-  const amount = amountIn(source);
+  const { id, attempt, refund, dispute, row } = idsIn(source);
   return `(
-    SELECT '${type}' AS type, ${at} AS at, m.id, m.session_id, ${isRefund ? "m.attempt_id" : "m.id"} AS attempt_id,
-      ${isRefund ? "m.id" : "NULL::uuid"} AS refund_id, s.order_ref, ${amount} AS amount_minor, m.currency, m.gateway, m.gateway_reference
+    SELECT '${type}' AS type, ${at} AS at, ${id} AS id, m.session_id, ${attempt} AS attempt_id, ${refund} AS refund_id,
+      ${dispute} AS dispute_id, s.order_ref, ${amountIn(source)} AS amount_minor, m.currency, m.gateway, ${row}.gateway_reference
     FROM ${from}
     WHERE ${of} AND ${merchantIn(source)} = $1 AND ${at} >= greatest($2::timestamptz, $4::timestamptz) AND ${at} < $3::timestamptz
-      AND ($4::timestamptz IS NULL OR (${at}, '${type}', m.id) > ($4::timestamptz, $5::text COLLATE "C", $6::uuid))
-    ORDER BY ${at}, m.id LIMIT $7)`;
+      AND ($4::timestamptz IS NULL OR (${at}, '${type}', ${id}) > ($4::timestamptz, $5::text COLLATE "C", $6::uuid))
+    ORDER BY ${at}, ${id} LIMIT $7)`;
 }
 
 const selectEntries: Statement = {
   name: "select_ledger_entries",
   text: `
     SELECT type, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "recordedAt", session_id AS "sessionId",
-      attempt_id AS "attemptId", refund_id AS "refundId", order_ref AS "orderRef", amount_minor::float8 AS "amountMinor",
+      attempt_id AS "attemptId", refund_id AS "refundId", dispute_id AS "disputeId", order_ref AS "orderRef", amount_minor::float8 AS "amountMinor",
       currency, gateway, gateway_reference AS "gatewayReference"
     FROM (${ledgerSources.map(selectSource).join(" UNION ALL ")}) entry
     ORDER BY at, type COLLATE "C", id LIMIT $7`,
@@ -113,8 +113,8 @@ export async function requireClosed(database: Queryable, { lastDay, lastField, e
   throw new DomainError("invalid_parameter", message, { field: lastField });
 }
 
-function positionOf({ recordedAt, type, refundId, attemptId }: LedgerEntry): string {
-  return [recordedAt, type, refundId ?? attemptId].join("|");
+function positionOf({ recordedAt, type, refundId, disputeId, attemptId }: LedgerEntry): string {
+  return [recordedAt, type, refundId ?? disputeId ?? attemptId].join("|");
 }
 
 // Times of one length, names in capitals and ids in lower case: as PostgreSQL orders them.

@@ -1,6 +1,6 @@
 /**
- * Writes messages as public JSON: ProtoJSON with every field that has no presence, 64-bit integers as numbers, and
- * times with exactly three fraction digits. Unset fields are absent, never null.
+ * Writes messages as public JSON: ProtoJSON with every field that has no presence (but no list that needs an item), 64-bit
+ * integers as numbers, and times with exactly three fraction digits. Unset fields are absent, never null.
  */
 
 import {
@@ -12,6 +12,7 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import { hasCustomJsonRepresentation } from "@bufbuild/protobuf/wkt";
+import { isAbsentIfEmpty } from "./openapi/rule-schema.ts";
 import { unreachable } from "./unreachable.ts";
 
 /** Converts a ProtoJSON value to a public one. */
@@ -68,9 +69,11 @@ function compile(desc: DescMessage): void {
     return;
   }
   const members: { name: string; fixUp: FixUp }[] = [];
+  const left = desc.fields.filter(isAbsentIfEmpty).map(({ jsonName }) => jsonName);
   // Stored before its members are known: a type may contain itself.
   compiled.set(desc, (json) => {
     const object = json as { [name: string]: JsonValue };
+    for (const name of left) if ((object[name] as JsonValue[]).length === 0) delete object[name];
     for (const { name, fixUp } of members) {
       const value = object[name];
       if (value !== undefined) object[name] = fixUp(value);
@@ -81,7 +84,7 @@ function compile(desc: DescMessage): void {
     const fixUp = fixUpOfField(field);
     if (fixUp !== undefined) members.push({ name: field.jsonName, fixUp });
   }
-  if (members.length === 0) compiled.set(desc, undefined);
+  if (members.length === 0 && left.length === 0) compiled.set(desc, undefined);
 }
 
 function fixUpOfField(field: DescField): FixUp | undefined {

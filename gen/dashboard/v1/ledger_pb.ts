@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/ledger.proto.
  */
 export const file_dashboard_v1_ledger: GenFile = /*@__PURE__*/
-  fileDesc("ChlkYXNoYm9hcmQvdjEvbGVkZ2VyLnByb3RvEgxkYXNoYm9hcmQudjEimQEKFkdldExlZGdlclRvdGFsc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESCwoDZGF5GAMgASgJEgwKBGZyb20YBCABKAkSCgoCdG8YBSABKAkiRAoXR2V0TGVkZ2VyVG90YWxzUmVzcG9uc2USKQoGdG90YWxzGAEgAygLMhkuZGFzaGJvYXJkLnYxLkxlZGdlclRvdGFsIroCCgtMZWRnZXJUb3RhbBIPCgdnYXRld2F5GAEgASgJEhAKCGN1cnJlbmN5GAIgASgJEikKCGNhcHR1cmVkGAMgASgLMhcuZGFzaGJvYXJkLnYxLkxlZGdlclN1bRIvCg5jYXB0dXJlX2ZhaWxlZBgEIAEoCzIXLmRhc2hib2FyZC52MS5MZWRnZXJTdW0SKQoIcmVmdW5kZWQYBSABKAsyFy5kYXNoYm9hcmQudjEuTGVkZ2VyU3VtEi4KDXJlZnVuZF9mYWlsZWQYBiABKAsyFy5kYXNoYm9hcmQudjEuTGVkZ2VyU3VtEicKBnZvaWRlZBgHIAEoCzIXLmRhc2hib2FyZC52MS5MZWRnZXJTdW0SKAoDbmV0GAggASgLMhsuZGFzaGJvYXJkLnYxLlBheW1lbnRBbW91bnQiSQoJTGVkZ2VyU3VtEg8KB2VudHJpZXMYASABKAUSKwoGYW1vdW50GAIgASgLMhsuZGFzaGJvYXJkLnYxLlBheW1lbnRBbW91bnQiqgEKE0V4cG9ydExlZGdlclJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESCwoDZGF5GAMgASgJEhIKCnBhZ2VfdG9rZW4YBCABKAkSDAoEZnJvbRgFIAEoCRIKCgJ0bxgGIAEoCSJNChRFeHBvcnRMZWRnZXJSZXNwb25zZRILCgNjc3YYASABKAkSDwoHZW50cmllcxgCIAEoBRIXCg9uZXh0X3BhZ2VfdG9rZW4YAyABKAky1QEKDUxlZGdlclNlcnZpY2USZwoPR2V0TGVkZ2VyVG90YWxzEiQuZGFzaGJvYXJkLnYxLkdldExlZGdlclRvdGFsc1JlcXVlc3QaJS5kYXNoYm9hcmQudjEuR2V0TGVkZ2VyVG90YWxzUmVzcG9uc2UiB5ACAai7GAESWwoMRXhwb3J0TGVkZ2VyEiEuZGFzaGJvYXJkLnYxLkV4cG9ydExlZGdlclJlcXVlc3QaIi5kYXNoYm9hcmQudjEuRXhwb3J0TGVkZ2VyUmVzcG9uc2UiBKi7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_payment_amount, file_dashboard_v1_role]);
+  fileDesc("ChlkYXNoYm9hcmQvdjEvbGVkZ2VyLnByb3RvEgxkYXNoYm9hcmQudjEimQEKFkdldExlZGdlclRvdGFsc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESCwoDZGF5GAMgASgJEgwKBGZyb20YBCABKAkSCgoCdG8YBSABKAkiRAoXR2V0TGVkZ2VyVG90YWxzUmVzcG9uc2USKQoGdG90YWxzGAEgAygLMhkuZGFzaGJvYXJkLnYxLkxlZGdlclRvdGFsIp0DCgtMZWRnZXJUb3RhbBIPCgdnYXRld2F5GAEgASgJEhAKCGN1cnJlbmN5GAIgASgJEikKCGNhcHR1cmVkGAMgASgLMhcuZGFzaGJvYXJkLnYxLkxlZGdlclN1bRIvCg5jYXB0dXJlX2ZhaWxlZBgEIAEoCzIXLmRhc2hib2FyZC52MS5MZWRnZXJTdW0SKQoIcmVmdW5kZWQYBSABKAsyFy5kYXNoYm9hcmQudjEuTGVkZ2VyU3VtEi4KDXJlZnVuZF9mYWlsZWQYBiABKAsyFy5kYXNoYm9hcmQudjEuTGVkZ2VyU3VtEicKBnZvaWRlZBgHIAEoCzIXLmRhc2hib2FyZC52MS5MZWRnZXJTdW0SKAoDbmV0GAggASgLMhsuZGFzaGJvYXJkLnYxLlBheW1lbnRBbW91bnQSKwoKY2hhcmdlYmFjaxgJIAEoCzIXLmRhc2hib2FyZC52MS5MZWRnZXJTdW0SNAoTY2hhcmdlYmFja19yZXZlcnNlZBgKIAEoCzIXLmRhc2hib2FyZC52MS5MZWRnZXJTdW0iSQoJTGVkZ2VyU3VtEg8KB2VudHJpZXMYASABKAUSKwoGYW1vdW50GAIgASgLMhsuZGFzaGJvYXJkLnYxLlBheW1lbnRBbW91bnQiqgEKE0V4cG9ydExlZGdlclJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESCwoDZGF5GAMgASgJEhIKCnBhZ2VfdG9rZW4YBCABKAkSDAoEZnJvbRgFIAEoCRIKCgJ0bxgGIAEoCSJNChRFeHBvcnRMZWRnZXJSZXNwb25zZRILCgNjc3YYASABKAkSDwoHZW50cmllcxgCIAEoBRIXCg9uZXh0X3BhZ2VfdG9rZW4YAyABKAky1QEKDUxlZGdlclNlcnZpY2USZwoPR2V0TGVkZ2VyVG90YWxzEiQuZGFzaGJvYXJkLnYxLkdldExlZGdlclRvdGFsc1JlcXVlc3QaJS5kYXNoYm9hcmQudjEuR2V0TGVkZ2VyVG90YWxzUmVzcG9uc2UiB5ACAai7GAESWwoMRXhwb3J0TGVkZ2VyEiEuZGFzaGJvYXJkLnYxLkV4cG9ydExlZGdlclJlcXVlc3QaIi5kYXNoYm9hcmQudjEuRXhwb3J0TGVkZ2VyUmVzcG9uc2UiBKi7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_payment_amount, file_dashboard_v1_role]);
 
 /**
  * @generated from message dashboard.v1.GetLedgerTotalsRequest
@@ -166,11 +166,22 @@ export type LedgerTotal = Message<"dashboard.v1.LedgerTotal"> & {
   voided?: LedgerSum | undefined;
 
   /**
-   * Captured less failed captures and refunds, plus failed refunds: the change at the gateway before fees.
+   * Captured less failed captures, refunds and chargebacks, plus failed refunds and chargebacks that were reversed: the
+   * change at the gateway before fees.
    *
    * @generated from field: dashboard.v1.PaymentAmount net = 8;
    */
   net?: PaymentAmount | undefined;
+
+  /**
+   * @generated from field: dashboard.v1.LedgerSum chargeback = 9;
+   */
+  chargeback?: LedgerSum | undefined;
+
+  /**
+   * @generated from field: dashboard.v1.LedgerSum chargeback_reversed = 10;
+   */
+  chargebackReversed?: LedgerSum | undefined;
 };
 
 /**
@@ -215,11 +226,22 @@ export type LedgerTotalJson = {
   voided?: LedgerSumJson;
 
   /**
-   * Captured less failed captures and refunds, plus failed refunds: the change at the gateway before fees.
+   * Captured less failed captures, refunds and chargebacks, plus failed refunds and chargebacks that were reversed: the
+   * change at the gateway before fees.
    *
    * @generated from field: dashboard.v1.PaymentAmount net = 8;
    */
   net?: PaymentAmountJson;
+
+  /**
+   * @generated from field: dashboard.v1.LedgerSum chargeback = 9;
+   */
+  chargeback?: LedgerSumJson;
+
+  /**
+   * @generated from field: dashboard.v1.LedgerSum chargeback_reversed = 10;
+   */
+  chargebackReversed?: LedgerSumJson;
 };
 
 /**
@@ -432,7 +454,7 @@ export const LedgerService: GenService<{
     output: typeof GetLedgerTotalsResponseSchema;
   },
   /**
-   * Returns the captures, refunds and voids of a day, or of a range of at most 31 days, as CSV, oldest first, 1000 per call;
+   * Returns the captures, refunds, voids and chargebacks of a day, or of a range of at most 31 days, as CSV, oldest first, 1000 per call;
    * continue with the token. Only days that are over have a ledger. The first call of an export is recorded in the audit
    * trail.
    *

@@ -77,7 +77,8 @@ export type Refund = Message<"dashboard.v1.Refund"> & {
   gatewayReference: string;
 
   /**
-   * The gateway's code, or ours: capture_failed, capture_unconfirmed, amount_exceeds_refundable or never_made.
+   * The gateway's code, or ours: capture_failed, capture_unconfirmed, amount_exceeds_refundable,
+   * payment_disputed or never_made.
    *
    * @generated from field: string failure_code = 10;
    */
@@ -197,7 +198,8 @@ export type RefundJson = {
   gatewayReference?: string;
 
   /**
-   * The gateway's code, or ours: capture_failed, capture_unconfirmed, amount_exceeds_refundable or never_made.
+   * The gateway's code, or ours: capture_failed, capture_unconfirmed, amount_exceeds_refundable,
+   * payment_disputed or never_made.
    *
    * @generated from field: string failure_code = 10;
    */

@@ -15,7 +15,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file payments/v1/ledger.proto.
  */
 export const file_payments_v1_ledger: GenFile = /*@__PURE__*/
-  fileDesc("ChhwYXltZW50cy92MS9sZWRnZXIucHJvdG8SC3BheW1lbnRzLnYxIvEDChhMaXN0TGVkZ2VyRW50cmllc1JlcXVlc3QScwoDZGF5GAEgASgJQma6SGO6AWAKCmxlZGdlci5kYXkSIG11c3QgYmUgYSBkYXkgc3VjaCBhcyAyMDI2LTAzLTA0GjB0aGlzLm1hdGNoZXMocideKFswLTldezR9LVswLTldezJ9LVswLTldezJ9KT8kJykSIgoJcGFnZV9zaXplGAIgASgFQgq6SAcaBRjoBygBSACIAQESIQoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMYgAhIAYgBARJ3CgRmcm9tGAQgASgJQmS6SGG6AV4KC2xlZGdlci5mcm9tEiBtdXN0IGJlIGEgZGF5IHN1Y2ggYXMgMjAyNi0wMy0wNBotdGhpcy5tYXRjaGVzKHInXlswLTldezR9LVswLTldezJ9LVswLTldezJ9JCcpSAKIAQEScwoCdG8YBSABKAlCYrpIX7oBXAoJbGVkZ2VyLnRvEiBtdXN0IGJlIGEgZGF5IHN1Y2ggYXMgMjAyNi0wMy0wNBotdGhpcy5tYXRjaGVzKHInXlswLTldezR9LVswLTldezJ9LVswLTldezJ9JCcpSAOIAQFCDAoKX3BhZ2Vfc2l6ZUINCgtfcGFnZV90b2tlbkIHCgVfZnJvbUIFCgNfdG8ieAoZTGlzdExlZGdlckVudHJpZXNSZXNwb25zZRIpCgdlbnRyaWVzGAEgAygLMhgucGF5bWVudHMudjEuTGVkZ2VyRW50cnkSHAoPbmV4dF9wYWdlX3Rva2VuGAIgASgJSACIAQFCEgoQX25leHRfcGFnZV90b2tlbiKoAwoLTGVkZ2VyRW50cnkSKwoEdHlwZRgBIAEoDjIdLnBheW1lbnRzLnYxLkxlZGdlckVudHJ5LlR5cGUSLwoLcmVjb3JkZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnNlc3Npb25faWQYAyABKAkSEgoKYXR0ZW1wdF9pZBgEIAEoCRIWCglyZWZ1bmRfaWQYBSABKAlIAIgBARIRCglvcmRlcl9yZWYYBiABKAkSFAoMYW1vdW50X21pbm9yGAcgASgDEhAKCGN1cnJlbmN5GAggASgJEg8KB2dhdGV3YXkYCSABKAkSHgoRZ2F0ZXdheV9yZWZlcmVuY2UYCiABKAlIAYgBASJrCgRUeXBlEhQKEFRZUEVfVU5TUEVDSUZJRUQQABIMCghDQVBUVVJFRBABEhIKDkNBUFRVUkVfRkFJTEVEEAISCgoGVk9JREVEEAMSDAoIUkVGVU5ERUQQBBIRCg1SRUZVTkRfRkFJTEVEEAVCDAoKX3JlZnVuZF9pZEIUChJfZ2F0ZXdheV9yZWZlcmVuY2UyngEKDUxlZGdlclNlcnZpY2USjAEKEUxpc3RMZWRnZXJFbnRyaWVzEiUucGF5bWVudHMudjEuTGlzdExlZGdlckVudHJpZXNSZXF1ZXN0GiYucGF5bWVudHMudjEuTGlzdExlZGdlckVudHJpZXNSZXNwb25zZSIokAIB8rsYC2xlZGdlci5yZWFkgtPkkwIQEg4vYXBpL3YxL2xlZGdlcmIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_payments_v1_right]);
+  fileDesc("ChhwYXltZW50cy92MS9sZWRnZXIucHJvdG8SC3BheW1lbnRzLnYxIvEDChhMaXN0TGVkZ2VyRW50cmllc1JlcXVlc3QScwoDZGF5GAEgASgJQma6SGO6AWAKCmxlZGdlci5kYXkSIG11c3QgYmUgYSBkYXkgc3VjaCBhcyAyMDI2LTAzLTA0GjB0aGlzLm1hdGNoZXMocideKFswLTldezR9LVswLTldezJ9LVswLTldezJ9KT8kJykSIgoJcGFnZV9zaXplGAIgASgFQgq6SAcaBRjoBygBSACIAQESIQoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMYgAhIAYgBARJ3CgRmcm9tGAQgASgJQmS6SGG6AV4KC2xlZGdlci5mcm9tEiBtdXN0IGJlIGEgZGF5IHN1Y2ggYXMgMjAyNi0wMy0wNBotdGhpcy5tYXRjaGVzKHInXlswLTldezR9LVswLTldezJ9LVswLTldezJ9JCcpSAKIAQEScwoCdG8YBSABKAlCYrpIX7oBXAoJbGVkZ2VyLnRvEiBtdXN0IGJlIGEgZGF5IHN1Y2ggYXMgMjAyNi0wMy0wNBotdGhpcy5tYXRjaGVzKHInXlswLTldezR9LVswLTldezJ9LVswLTldezJ9JCcpSAOIAQFCDAoKX3BhZ2Vfc2l6ZUINCgtfcGFnZV90b2tlbkIHCgVfZnJvbUIFCgNfdG8ieAoZTGlzdExlZGdlckVudHJpZXNSZXNwb25zZRIpCgdlbnRyaWVzGAEgAygLMhgucGF5bWVudHMudjEuTGVkZ2VyRW50cnkSHAoPbmV4dF9wYWdlX3Rva2VuGAIgASgJSACIAQFCEgoQX25leHRfcGFnZV90b2tlbiL6AwoLTGVkZ2VyRW50cnkSKwoEdHlwZRgBIAEoDjIdLnBheW1lbnRzLnYxLkxlZGdlckVudHJ5LlR5cGUSLwoLcmVjb3JkZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnNlc3Npb25faWQYAyABKAkSEgoKYXR0ZW1wdF9pZBgEIAEoCRIWCglyZWZ1bmRfaWQYBSABKAlIAIgBARIRCglvcmRlcl9yZWYYBiABKAkSFAoMYW1vdW50X21pbm9yGAcgASgDEhAKCGN1cnJlbmN5GAggASgJEg8KB2dhdGV3YXkYCSABKAkSHgoRZ2F0ZXdheV9yZWZlcmVuY2UYCiABKAlIAYgBARIXCgpkaXNwdXRlX2lkGAsgASgJSAKIAQEilAEKBFR5cGUSFAoQVFlQRV9VTlNQRUNJRklFRBAAEgwKCENBUFRVUkVEEAESEgoOQ0FQVFVSRV9GQUlMRUQQAhIKCgZWT0lERUQQAxIMCghSRUZVTkRFRBAEEhEKDVJFRlVORF9GQUlMRUQQBRIOCgpDSEFSR0VCQUNLEAYSFwoTQ0hBUkdFQkFDS19SRVZFUlNFRBAHQgwKCl9yZWZ1bmRfaWRCFAoSX2dhdGV3YXlfcmVmZXJlbmNlQg0KC19kaXNwdXRlX2lkMp4BCg1MZWRnZXJTZXJ2aWNlEowBChFMaXN0TGVkZ2VyRW50cmllcxIlLnBheW1lbnRzLnYxLkxpc3RMZWRnZXJFbnRyaWVzUmVxdWVzdBomLnBheW1lbnRzLnYxLkxpc3RMZWRnZXJFbnRyaWVzUmVzcG9uc2UiKJACAfK7GAtsZWRnZXIucmVhZILT5JMCEBIOL2FwaS92MS9sZWRnZXJiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_payments_v1_right]);
 
 /**
  * @generated from message payments.v1.ListLedgerEntriesRequest
@@ -146,7 +146,7 @@ export const ListLedgerEntriesResponseSchema: GenMessage<ListLedgerEntriesRespon
   messageDesc(file_payments_v1_ledger, 1);
 
 /**
- * One movement of money. The type and the id of the attempt, or of the refund, name it for ever.
+ * One movement of money. The type, the time and the id of the attempt, of the refund or of the dispute name it for ever.
  *
  * @generated from message payments.v1.LedgerEntry
  */
@@ -215,15 +215,22 @@ export type LedgerEntry = Message<"payments.v1.LedgerEntry"> & {
   gateway: string;
 
   /**
-   * The gateway's reference of the payment, or of the refund. Absent for the void of a hold whose answer was lost.
+   * The gateway's reference of the payment, of the refund or of the dispute. Absent for the void of a hold whose answer was lost.
    *
    * @generated from field: optional string gateway_reference = 10;
    */
   gatewayReference?: string | undefined;
+
+  /**
+   * With CHARGEBACK and CHARGEBACK_REVERSED only.
+   *
+   * @generated from field: optional string dispute_id = 11;
+   */
+  disputeId?: string | undefined;
 };
 
 /**
- * One movement of money. The type and the id of the attempt, or of the refund, name it for ever.
+ * One movement of money. The type, the time and the id of the attempt, of the refund or of the dispute name it for ever.
  *
  * @generated from message payments.v1.LedgerEntry
  */
@@ -292,11 +299,18 @@ export type LedgerEntryJson = {
   gateway?: string;
 
   /**
-   * The gateway's reference of the payment, or of the refund. Absent for the void of a hold whose answer was lost.
+   * The gateway's reference of the payment, of the refund or of the dispute. Absent for the void of a hold whose answer was lost.
    *
    * @generated from field: optional string gateway_reference = 10;
    */
   gatewayReference?: string;
+
+  /**
+   * With CHARGEBACK and CHARGEBACK_REVERSED only.
+   *
+   * @generated from field: optional string dispute_id = 11;
+   */
+  disputeId?: string;
 };
 
 /**
@@ -349,6 +363,20 @@ export const LedgerEntry_Type = {
    * @generated from enum value: REFUND_FAILED = 5;
    */
   REFUND_FAILED: 5,
+
+  /**
+   * The cardholder's bank took the money back.
+   *
+   * @generated from enum value: CHARGEBACK = 6;
+   */
+  CHARGEBACK: 6,
+
+  /**
+   * The bank returned it, because the dispute was won.
+   *
+   * @generated from enum value: CHARGEBACK_REVERSED = 7;
+   */
+  CHARGEBACK_REVERSED: 7,
 } as const;
 
 /**
@@ -359,7 +387,7 @@ export type LedgerEntry_Type = (typeof LedgerEntry_Type)[keyof typeof LedgerEntr
 /**
  * @generated from enum payments.v1.LedgerEntry.Type
  */
-export type LedgerEntry_TypeJson = "TYPE_UNSPECIFIED" | "CAPTURED" | "CAPTURE_FAILED" | "VOIDED" | "REFUNDED" | "REFUND_FAILED";
+export type LedgerEntry_TypeJson = "TYPE_UNSPECIFIED" | "CAPTURED" | "CAPTURE_FAILED" | "VOIDED" | "REFUNDED" | "REFUND_FAILED" | "CHARGEBACK" | "CHARGEBACK_REVERSED";
 
 /**
  * Describes the enum payments.v1.LedgerEntry.Type.
@@ -368,13 +396,13 @@ export const LedgerEntry_TypeSchema: GenEnum<LedgerEntry_Type, LedgerEntry_TypeJ
   enumDesc(file_payments_v1_ledger, 2, 0);
 
 /**
- * Every capture, refund and void of past days, to compare with your gateways' statements.
+ * Every capture, refund, void and chargeback of past days, to compare with your gateways' statements.
  *
  * @generated from service payments.v1.LedgerService
  */
 export const LedgerService: GenService<{
   /**
-   * Lists the captures, refunds and voids of a past day, or of a range of at most 31 days, oldest first. The ledger of a day
+   * Lists the captures, refunds, voids and chargebacks of a past day, or of a range of at most 31 days, oldest first. The ledger of a day
    * never changes while its payments are kept: the same page is the same bytes.
    *
    * @generated from rpc payments.v1.LedgerService.ListLedgerEntries

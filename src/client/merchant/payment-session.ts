@@ -152,6 +152,10 @@ export type PaymentSession = PaymentSessionSummary & {
   readonly amountRefundedMinor?: number;
   /** The rest that can be refunded. Absent before the payment has SUCCEEDED. */
   readonly amountRefundableMinor?: number;
+  /** Oldest first; absent for a payment without a dispute. */
+  readonly disputes?: readonly Dispute[];
+  /** What disputes hold of the payment; absent for a payment without a dispute. */
+  readonly amountDisputedMinor?: number;
   /** Who pays; absent for a session without `customerRef`. */
   readonly initiator?: "CUSTOMER" | "MERCHANT";
   /** The stored card that paid, or as which the card of the payment was stored. */
@@ -197,12 +201,57 @@ export type Refund = {
   /** The gateway that captured. */
   readonly gateway: string;
   readonly gatewayReference?: string;
-  /** The gateway's code, or ours: capture_failed, capture_unconfirmed, amount_exceeds_refundable or never_made. */
+  /** The gateway's code, or ours: capture_failed, capture_unconfirmed, amount_exceeds_refundable, payment_disputed or never_made. */
   readonly failureCode?: string;
   readonly createdAt: string;
   readonly completedAt?: string;
   /** True if the refund was made at the gateway, not by this service. */
   readonly madeAtGateway?: boolean;
+};
+
+/** A dispute of a captured payment: the cardholder's bank takes the money back, or may. */
+export type Dispute = {
+  readonly disputeId: string;
+  readonly sessionId: string;
+  readonly orderRef: string;
+  readonly attemptId: string;
+  readonly gateway: string;
+  readonly gatewayReference: string;
+  readonly stage: "FRAUD_WARNING" | "INQUIRY" | "CHARGEBACK" | "PRE_ARBITRATION";
+  readonly status: "NEEDS_RESPONSE" | "UNDER_REVIEW" | "WON" | "LOST" | "ACCEPTED" | "CLOSED";
+  readonly amountMinor: number;
+  readonly currency: string;
+  /** What no refund may touch, in the payment's currency. */
+  readonly heldMinor: number;
+  readonly reason:
+    | "fraudulent"
+    | "not_received"
+    | "not_as_described"
+    | "credit_not_processed"
+    | "duplicate"
+    | "wrong_amount"
+    | "cancelled"
+    | "processing_error"
+    | "other";
+  /** The card network's code of the reason, and the network as the gateway names it. */
+  readonly networkReasonCode?: string;
+  readonly network?: string;
+  /** After it, the gateway decides. */
+  readonly respondBy?: string;
+  /** The refunds that had paid the money back already, and how much of `heldMinor` they did. */
+  readonly refundIds?: readonly string[];
+  readonly overlapMinor?: number;
+  /** What was taken from you and returned, in order. */
+  readonly movements: readonly {
+    readonly type: "CHARGEBACK" | "CHARGEBACK_REVERSED";
+    readonly amountMinor: number;
+    readonly currency: string;
+    readonly recordedAt: string;
+  }[];
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  /** Absent while it is open, also again. */
+  readonly closedAt?: string;
 };
 
 /** The plan that a submission followed, and the connections that it skipped. */

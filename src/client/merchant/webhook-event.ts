@@ -15,6 +15,9 @@ export type SessionEventType =
   | "refund.succeeded"
   | "refund.failed"
   | "refund.pending"
+  | "dispute.created"
+  | "dispute.updated"
+  | "dispute.closed"
   | "payment_method.saved"
   | "agreement.updated"
   | "setup_session.succeeded"
@@ -49,6 +52,12 @@ export type RefundEventData = SessionEventData & {
   readonly refundId: string;
 };
 
+/** The data of an event about one of the session's disputes. */
+export type DisputeEventData = SessionEventData & {
+  /** One of `disputes`. */
+  readonly disputeId: string;
+};
+
 /** The data of an event about an agreement, in the sequence of the session that began it. */
 export type AgreementEventData = SessionEventData & {
   readonly agreement: {
@@ -63,9 +72,11 @@ type DataOf<Type> = Type extends `payment_attempt.${string}`
   ? AttemptEventData
   : Type extends `refund.${string}`
     ? RefundEventData
-    : Type extends `agreement.${string}`
-      ? AgreementEventData
-      : SessionEventData;
+    : Type extends `dispute.${string}`
+      ? DisputeEventData
+      : Type extends `agreement.${string}`
+        ? AgreementEventData
+        : SessionEventData;
 
 /** A union with one member for each type, so that a check of `type` narrows the event. */
 export type SessionEvent = {
@@ -102,6 +113,9 @@ const knownTypes: Readonly<Record<(SessionEvent | EndpointTestEvent)["type"], tr
   "refund.succeeded": true,
   "refund.failed": true,
   "refund.pending": true,
+  "dispute.created": true,
+  "dispute.updated": true,
+  "dispute.closed": true,
   "payment_method.saved": true,
   "agreement.updated": true,
   "setup_session.succeeded": true,

@@ -10,7 +10,7 @@ export const disputeColumns = `${columnsOf(DisputeEntity, "d")},
                 ORDER BY m.ordinal)
                 FROM dispute_movement m WHERE m.session_id = d.session_id AND m.dispute_id = d.id), '[]') AS movements`;
 
-type DisputeRow = Omit<Dispute, "movements"> & {
+export type DisputeRow = Omit<Dispute, "movements"> & {
   readonly movements: readonly (Omit<DisputeMovement, "recordedAt"> & { readonly recordedAt: string })[];
 };
 

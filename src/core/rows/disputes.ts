@@ -4,8 +4,10 @@ import type { DisputeNotice } from "../../gateways/connector.ts";
 import type { DisputeReason } from "../../gateways/dispute-reasons.ts";
 import type { AttemptId, ConnectionId, DisputeId, MerchantId, SessionId } from "../../platform/ids.ts";
 
-export type DisputeStage = "FRAUD_WARNING" | "INQUIRY" | "CHARGEBACK" | "PRE_ARBITRATION";
-export type DisputeStatus = "NEEDS_RESPONSE" | "UNDER_REVIEW" | "WON" | "LOST" | "ACCEPTED" | "CLOSED";
+export const disputeStages = ["FRAUD_WARNING", "INQUIRY", "CHARGEBACK", "PRE_ARBITRATION"] as const;
+export type DisputeStage = (typeof disputeStages)[number];
+export const disputeStatuses = ["NEEDS_RESPONSE", "UNDER_REVIEW", "WON", "LOST", "ACCEPTED", "CLOSED"] as const;
+export type DisputeStatus = (typeof disputeStatuses)[number];
 /** What a gateway has reported, with the amount if it is valid here, and when it arrived. */
 export type ReportedNotice = DisputeNotice & {
   readonly amountMinor?: number | undefined;

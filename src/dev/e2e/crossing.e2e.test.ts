@@ -7,6 +7,7 @@ import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
 import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import { CheckoutService } from "../../../gen/payments/v1/checkout_pb.ts";
+import { DisputeService } from "../../../gen/payments/v1/dispute_pb.ts";
 import { LedgerService } from "../../../gen/payments/v1/ledger_pb.ts";
 import { PaymentSessionService } from "../../../gen/payments/v1/payment_session_pb.ts";
 import { RefundService } from "../../../gen/payments/v1/refund_pb.ts";
@@ -15,7 +16,7 @@ import { encodeId } from "../../platform/ids.ts";
 import { ApiCheckout } from "./api-checkout.ts";
 import { joinTestDemo } from "./shared-demo.fixture.ts";
 
-const services = [PaymentSessionService, RefundService, LedgerService, CheckoutService];
+const services = [PaymentSessionService, RefundService, DisputeService, LedgerService, CheckoutService];
 const everyRpc = services.flatMap((service) => service.methods.map((method) => nameOf(method)));
 
 const orderRef = `order-${randomUUID()}`;
@@ -79,6 +80,8 @@ const requests: Readonly<Record<string, () => object>> = {
   "PaymentSessionService.CancelPaymentSession": () => ({ sessionId: session.sessionId }),
   "RefundService.CreateRefund": () => ({ sessionId: session.sessionId }),
   "RefundService.GetRefund": () => ({ sessionId: session.sessionId, refundId }),
+  "DisputeService.ListDisputes": () => ({ orderRef }),
+  "DisputeService.GetDispute": () => ({ disputeId: encodeId("dsp", v7()) }),
   "LedgerService.ListLedgerEntries": () => ({ day: "2026-03-04" }),
   "CheckoutService.GetCheckout": () => ({ sessionId: session.sessionId }),
   "CheckoutService.SubmitPayment": () => ({ sessionId: session.sessionId, vaultToken: "tok_x" }),

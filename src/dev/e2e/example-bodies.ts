@@ -8,6 +8,7 @@ type Session = {
   settledAt?: string;
   attempts?: { sequence: number; status: string }[];
   refunds?: object[];
+  disputes?: { movements: object[] }[];
 };
 type Body = { type: string; data: Session };
 
@@ -23,7 +24,10 @@ const settledAfterMs = { paid: submittedAfterMs + 1.6 * second, expired: expired
 export function exampleBody(body: Uint8Array): string {
   const parsed = JSON.parse(Buffer.from(body).toString()) as Body;
   const settledMs = parsed.data.status === "EXPIRED" ? settledAfterMs.expired : settledAfterMs.paid;
-  const { attempts, refunds, held, ...session } = parsed.data;
+  const { attempts, refunds, disputes, held, ...session } = parsed.data;
+  const disputed = Object.fromEntries(
+    ["createdAt", "updatedAt", "closedAt"].map((name) => [name, at(settledMs + 9 * day)]),
+  );
   const refunded = { createdAt: at(settledMs + day), completedAt: at(settledMs + day + 0.4 * second) };
   const timed = {
     ...parsed,
@@ -38,6 +42,12 @@ export function exampleBody(body: Uint8Array): string {
       ...(held && { held: { since: at(heldMs), until: at(heldMs + 162 * 3_600 * second) } }),
       ...(attempts && { attempts: attempts.map((attempt) => replaced(attempt, timesOf(attempt, settledMs))) }),
       ...(refunds && { refunds: refunds.map((refund) => replaced(refund, refunded)) }),
+      ...(disputes && {
+        disputes: disputes.map(({ movements, ...dispute }) => ({
+          ...replaced(dispute, disputed),
+          movements: movements.map((movement) => replaced(movement, { recordedAt: at(settledMs + 9 * day) })),
+        })),
+      }),
     },
   };
   return withExampleIds(JSON.stringify(timed, null, 2));
@@ -64,6 +74,10 @@ function emittedAfterMs(type: string, settledMs: number): number {
       return settledMs + day + 0.4 * second;
     case "refund.pending":
       return settledMs + day + 3_600 * second;
+    case "dispute.created":
+    case "dispute.updated":
+    case "dispute.closed":
+      return settledMs + 9 * day;
     case "payment_method.saved":
     case "agreement.updated":
       return settledMs + 0.2 * second;
@@ -96,7 +110,7 @@ function withExampleIds(text: string): string {
     return known.get(real)!;
   };
   return text
-    .replaceAll(/\b(evt|ps|att|ref|gc|we|pm|agr)_[0-7][0-9a-z]{25}\b/g, (real, prefix: IdPrefix) =>
+    .replaceAll(/\b(evt|ps|att|ref|dsp|gc|we|pm|agr)_[0-7][0-9a-z]{25}\b/g, (real, prefix: IdPrefix) =>
       example(real, (number) => encodeId(prefix, `019caddc-36c0-7a5e-9c1d-53b0f2d6e4${number}`)),
     )
     .replaceAll(/\b(auth|re|cap)_[0-9a-f-]{36}\b/g, (real, prefix: string) =>

@@ -230,6 +230,27 @@ export const setUpResponse = {
   agreementId: agreementSummary.agreementId,
 };
 
+export const disputeResponse = {
+  disputeId: "dsp_01m7yf98y0ffn9t7q13cv6rysk",
+  sessionId: summary.sessionId,
+  orderRef: summary.orderRef,
+  attemptId: sessionResponse.attempts.at(-1)!.attemptId,
+  gateway: "SANDBOX_B",
+  gatewayReference: "B-D-1077",
+  stage: "CHARGEBACK",
+  status: "NEEDS_RESPONSE",
+  amountMinor: 4900,
+  currency: "EUR",
+  heldMinor: 4900,
+  reason: "not_received",
+  networkReasonCode: "13.1",
+  network: "visa",
+  respondBy: "2026-04-20T22:00:00.000Z",
+  movements: [{ type: "CHARGEBACK", amountMinor: 4900, currency: "EUR", recordedAt: "2026-04-02T09:12:44.120Z" }],
+  createdAt: "2026-04-02T09:12:44.118Z",
+  updatedAt: "2026-04-02T09:12:44.118Z",
+};
+
 /** The body of a charge without the customer. */
 export const chargeRequest = { amountMinor: 4900, currency: "EUR", orderRef: "order-1107", renewalRef: "2026-04" };
 

@@ -58,6 +58,7 @@ export type ApiDocument = {
 const objects: Readonly<Record<string, { readonly id: string; readonly title: string; readonly group: string }>> = {
   PaymentSession: { id: "session-object", title: "The session", group: "Payment sessions" },
   Refund: { id: "refund-object", title: "The refund", group: "Refunds" },
+  Dispute: { id: "dispute-object", title: "The dispute", group: "Disputes" },
   PaymentMethod: { id: "stored-card-object", title: "The stored card", group: "Stored cards" },
   Agreement: { id: "agreement-object", title: "The agreement", group: "Agreements" },
   LedgerEntry: { id: "entry-object", title: "The ledger entry", group: "Ledger" },
@@ -66,6 +67,7 @@ const objects: Readonly<Record<string, { readonly id: string; readonly title: st
 const sampleValues: Readonly<Record<string, string>> = {
   sessionId: "ps_01m7yf98y0eht817q13cv6rysk",
   refundId: "ref_01m7zd2q5c9e3h7k1n5r8t2w4y",
+  disputeId: "dsp_01m7yf98y0ffn9t7q13cv6rysk",
   paymentMethodId: "pm_01m7yfb3k5m7p9r1t3v5x7z9b1",
   agreementId: "agr_01m7yf98y0fht417q13cv6rysk",
   day: "2026-03-04",

@@ -32,6 +32,7 @@ export const guideGroups: readonly { readonly readers: string; readonly guides: 
       guide("verify-webhooks.md", "Verify webhooks", "Check the signature in Node, Python, PHP, Go or by hand."),
       guide("capture-later.md", "Capture later", "Hold the amount now, capture it when you ship, or cancel it."),
       guide("refunds.md", "Refunds", "Refund a captured payment, whole or in part, and never twice."),
+      guide("disputes.md", "Disputes", "See who disputes a payment until when, and lose no money twice."),
       guide("stored-cards.md", "Stored cards", "Let customers pay again without entering their card."),
       guide(
         "subscriptions.md",
@@ -39,7 +40,7 @@ export const guideGroups: readonly { readonly readers: string; readonly guides: 
         "Charge a customer again without the customer, once for each renewal.",
       ),
       guide("recovery-links.md", "Recovery links", "Let the customer pay a renewal that was declined, by a link."),
-      guide("ledger.md", "Ledger", "Compare the captures, refunds and voids of past days with statements."),
+      guide("ledger.md", "Ledger", "Compare captures, refunds, voids and chargebacks of past days with statements."),
       guide("keys-and-rights.md", "Keys and rights", "Give each system a key that can do only what it needs."),
       guide("typed-client.md", "Typed client", "Call the API from TypeScript."),
       guide("medusa.md", "Medusa", "Take payments in a Medusa shop."),

@@ -21,6 +21,7 @@ describe("restApiDocument()", () => {
     expect(tags.map(({ name }: { name: string }) => name)).toEqual([
       "Payment sessions",
       "Refunds",
+      "Disputes",
       "Stored cards",
       "Agreements",
       "Ledger",

@@ -3,6 +3,7 @@
  * express.
  */
 import { type DescService, getOption } from "@bufbuild/protobuf";
+import { DisputeService } from "../../../gen/payments/v1/dispute_pb.ts";
 import { LedgerService } from "../../../gen/payments/v1/ledger_pb.ts";
 import { MetaService } from "../../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../../gen/payments/v1/payment_session_pb.ts";
@@ -25,6 +26,7 @@ import {
   createRefundRequest,
   createRequest,
   createResponse,
+  disputeResponse,
   ledgerResponse,
   listResponse,
   metaResponse,
@@ -42,7 +44,15 @@ import { describeWebhooks, webhookParameters, webhookSchemas, webhookTag } from 
 
 /** The services that the REST API serves, in the order of the reference. */
 export const restServices = [
-  ...[PaymentSessionService, RefundService, PaymentMethodService, AgreementService, LedgerService, MetaService],
+  ...[
+    PaymentSessionService,
+    RefundService,
+    DisputeService,
+    PaymentMethodService,
+    AgreementService,
+    LedgerService,
+    MetaService,
+  ],
 ] as const;
 
 const description = `Create a payment session on your backend, mount the widget with it, and verify the webhook.
@@ -236,6 +246,29 @@ const details: Readonly<Record<string, OperationDetails>> = {
     responseExamples: example("Works for a week", recoveryLinkResponse),
     errors: errorResponses(["any", "secretKey", "body", "lookup", "link"]),
   },
+  listDisputes: {
+    summary: "List disputes",
+    successDescription: "One page of disputes.",
+    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
+    links: {
+      nextPage: {
+        operationId: "listDisputes",
+        parameters: { pageToken: "$response.body#/nextPageToken" },
+        description: "The next page, with the same filters.",
+      },
+    },
+    security: [withSecretKey],
+    responseExamples: example("The last page", { disputes: [disputeResponse] }),
+    errors: errorResponses(["any", "secretKey"]),
+  },
+  getDispute: {
+    summary: "Read a dispute",
+    successDescription: "The dispute.",
+    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
+    security: [withSecretKey],
+    responseExamples: example("A chargeback that needs an answer", disputeResponse),
+    errors: errorResponses(["any", "secretKey", "lookup"]),
+  },
   listLedgerEntries: {
     summary: "List ledger entries",
     successDescription: "One page of the entries.",
@@ -342,6 +375,7 @@ function always(described: Schema): Schema {
 const groups: Readonly<Record<string, string>> = {
   [PaymentSessionService.typeName]: "Payment sessions",
   [RefundService.typeName]: "Refunds",
+  [DisputeService.typeName]: "Disputes",
   [PaymentMethodService.typeName]: "Stored cards",
   [AgreementService.typeName]: "Agreements",
   [LedgerService.typeName]: "Ledger",

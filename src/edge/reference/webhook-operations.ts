@@ -65,6 +65,20 @@ const occasions: Readonly<Record<WebhookType, { readonly summary: string; readon
     description:
       "The gateway has not answered for an hour. Wait, and do not refund again. `refundId` names the refund.",
   },
+  "dispute.created": {
+    summary: "Payment disputed",
+    description:
+      "A cardholder's bank disputes the payment. Stop the shipment, and answer before `respondBy`; what the dispute holds cannot be refunded. `disputeId` names the dispute.",
+  },
+  "dispute.updated": {
+    summary: "Dispute changed",
+    description: "Read its `status`, `heldMinor` and `respondBy`. `disputeId` names the dispute.",
+  },
+  "dispute.closed": {
+    summary: "Dispute ended",
+    description:
+      "It is WON, LOST, ACCEPTED or CLOSED. A bank may turn it later: then another event follows. `disputeId` names the dispute.",
+  },
   "payment_method.saved": {
     summary: "Card stored",
     description:
@@ -110,6 +124,7 @@ export function webhookSchemas(session: Schema): Record<string, Schema> {
   };
   const attemptId = text("The attempt that the event is about, one of `attempts`.");
   const refundId = text("The refund that the event is about, one of `refunds`.");
+  const disputeId = text("The dispute that the event is about, one of `disputes`.");
   return {
     SessionEventData: ofSession,
     AttemptEventData: {
@@ -121,6 +136,11 @@ export function webhookSchemas(session: Schema): Record<string, Schema> {
       ...ofSession,
       properties: { sequence, refundId, ...properties },
       required: ["sequence", "refundId", ...required],
+    },
+    DisputeEventData: {
+      ...ofSession,
+      properties: { sequence, disputeId, ...properties },
+      required: ["sequence", "disputeId", ...required],
     },
     AgreementEventData: {
       ...ofSession,
@@ -215,6 +235,7 @@ function bodyOf(type: WebhookType): Schema {
 function dataOf(type: WebhookType): string {
   if (type === "webhook_endpoint.test") return "EndpointTestData";
   if (type.startsWith("refund.")) return "RefundEventData";
+  if (type.startsWith("dispute.")) return "DisputeEventData";
   if (type.startsWith("agreement.")) return "AgreementEventData";
   return type.startsWith("payment_attempt.") ? "AttemptEventData" : "SessionEventData";
 }

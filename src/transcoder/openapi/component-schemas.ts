@@ -12,7 +12,7 @@ import {
   oneof as oneofOption,
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { unreachable } from "../unreachable.ts";
-import { ruleKeywords, ruleSentences, rulesOf } from "./rule-schema.ts";
+import { isAbsentIfEmpty, ruleKeywords, ruleSentences, rulesOf } from "./rule-schema.ts";
 import { type Direction, enumValues, type Schema, scalarSchema, wellKnownSchema } from "./value-schema.ts";
 
 /** Returns the comment above a descriptor in its .proto file, empty if there is none. */
@@ -132,7 +132,7 @@ export class ComponentSchemas {
 
 function isRequired(field: DescField, direction: Direction): boolean {
   if (rulesOf(field)?.required === true) return true;
-  if (direction === "request") return false;
+  if (direction === "request" || isAbsentIfEmpty(field)) return false;
   // A field without presence is always written, even if empty.
   return (
     field.fieldKind === "list" || field.fieldKind === "map" || field.presence === FeatureSet_FieldPresence.IMPLICIT

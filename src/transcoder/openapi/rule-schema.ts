@@ -12,6 +12,7 @@ import {
   BoolRulesSchema,
   type FieldRules,
   field as fieldOption,
+  Ignore,
   Int64RulesSchema,
   type MapRules,
   MapRulesSchema,
@@ -25,6 +26,14 @@ import type { Schema } from "./value-schema.ts";
 
 export function rulesOf(field: DescField): FieldRules | undefined {
   return hasOption(field, fieldOption) ? getOption(field, fieldOption) : undefined;
+}
+
+/** Reports whether a list is left out where it is empty: it has at least one item, unless it has its zero value. */
+export function isAbsentIfEmpty(field: DescField): boolean {
+  if (field.fieldKind !== "list") return false;
+  const rules = rulesOf(field);
+  const needsItem = rules?.type.case === "repeated" && rules.type.value.minItems > 0n;
+  return needsItem && rules.ignore === Ignore.IF_ZERO_VALUE;
 }
 
 /** Returns the keywords for the value itself. Those of lists' items, maps' keys and enums are requested separately. */

@@ -85,7 +85,7 @@ function Totals({ days }: { days: Days }) {
   if (data.totals.length === 0)
     return (
       <Empty title={from === to ? `No money moved on ${from}` : `No money moved from ${name}`}>
-        <p>Nothing was captured, refunded or voided then in {environmentName}. Choose other days.</p>
+        <p>Nothing was captured, refunded, voided or charged back then in {environmentName}. Choose other days.</p>
       </Empty>
     );
   return (
@@ -104,8 +104,8 @@ function Totals({ days }: { days: Days }) {
       </div>
       <TotalsTable totals={data.totals} />
       <p className="soft small">
-        The net is what was captured, less refunds and captures that failed later, plus refunds that banks returned. The
-        gateways’ fees are not in it. Voided holds never moved money.
+        The net is what was captured, less refunds, chargebacks and captures that failed later, plus refunds and
+        chargebacks that came back. The gateways’ fees are not in it. Voided holds never moved money.
       </p>
     </section>
   );
@@ -116,6 +116,8 @@ const columns = [
   ["Captures that failed", "captureFailed"],
   ["Refunded", "refunded"],
   ["Refunds that failed", "refundFailed"],
+  ["Chargebacks", "chargeback"],
+  ["Chargebacks reversed", "chargebackReversed"],
   ["Voided", "voided"],
 ] as const;
 

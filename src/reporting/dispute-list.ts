@@ -1,0 +1,97 @@
+/** Lists a merchant's disputes: filtered, newest first, in one cell or over several. */
+import { type PageTokenKeys, signPageToken, verifyPageToken } from "../core/page-token.ts";
+import { type DisputeRow, disputeColumns, disputeOfRow } from "../core/record/load-disputes.ts";
+import type { Dispute, DisputeStage, DisputeStatus } from "../core/rows/disputes.ts";
+import { pageSizeDefault } from "../limits.ts";
+import { type Queryable, type Statement, unnamed } from "../platform/database.ts";
+import type { DisputeId, MerchantId, RefundId } from "../platform/ids.ts";
+
+/** A dispute with its order, and the refunds of the payment that have not failed. */
+export type ListedDispute = Dispute & { readonly orderRef: string; readonly refundIds: readonly RefundId[] };
+
+/** Each is undefined for any. */
+export type DisputeFilters = {
+  readonly status?: DisputeStatus | undefined;
+  readonly stage?: DisputeStage | undefined;
+  readonly gateway?: string | undefined;
+  readonly orderRef?: string | undefined;
+  readonly respondBefore?: Date | undefined;
+  readonly createdAfter?: Date | undefined;
+  readonly createdBefore?: Date | undefined;
+};
+
+type Row = DisputeRow & {
+  readonly orderRef: string;
+  readonly refundIds: readonly RefundId[];
+  readonly position: string;
+};
+
+// Microseconds, which a Date does not have.
+const columns = `${disputeColumns}, s.order_ref AS "orderRef",
+      ARRAY(SELECT r.id::text FROM refund r WHERE d.overlap_minor > 0 AND r.session_id = d.session_id AND r.status <> 'FAILED'
+            ORDER BY r.created_at, r.id) AS "refundIds",
+      to_char(d.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '|' || d.id AS position`;
+
+// Planned for its filters each time. Disputes are few: a merchant's are walked from the newest down.
+const selectPage: Statement = {
+  name: unnamed,
+  text: `
+    SELECT ${columns} FROM dispute d JOIN payment_session s ON s.id = d.session_id
+    WHERE d.merchant_id = $1 AND ($2::text IS NULL OR d.status = $2) AND ($3::text IS NULL OR d.stage = $3)
+      AND ($4::text IS NULL OR d.gateway = $4) AND ($5::text IS NULL OR s.order_ref = $5)
+      AND ($6::timestamptz IS NULL OR d.respond_by < $6) AND ($7::timestamptz IS NULL OR d.created_at >= $7)
+      AND ($8::timestamptz IS NULL OR d.created_at < $8)
+      AND ($9::timestamptz IS NULL OR (d.created_at, d.id) < ($9::timestamptz, $10::uuid))
+    ORDER BY d.created_at DESC, d.id DESC LIMIT $11`,
+};
+
+/** Returns one page of all databases together. Throws `invalid_parameter` for a page token of another list. */
+export async function listDisputes(
+  databases: readonly Queryable[],
+  wanted: {
+    readonly merchantId: MerchantId;
+    readonly filters: DisputeFilters;
+    readonly pageSize?: number | undefined;
+    readonly pageToken?: string | undefined;
+    readonly keys: PageTokenKeys;
+    readonly now: Date;
+  },
+): Promise<{ readonly disputes: readonly ListedDispute[]; readonly nextPageToken: string | undefined }> {
+  const { merchantId, filters, pageSize: count = pageSizeDefault, pageToken, keys, now } = wanted;
+  const scope = JSON.stringify(["disputes", merchantId, filters]);
+  const after = pageToken ? verifyPageToken(keys, { scope, token: pageToken, now }) : undefined;
+  const { status, stage, gateway, orderRef, respondBefore, createdAfter, createdBefore } = filters;
+  const matching = [status, stage, gateway, orderRef, respondBefore, createdAfter, createdBefore].map(
+    (one) => one ?? null,
+  );
+  const values = [merchantId, ...matching, ...(after?.split("|") ?? [null, null]), count + 1];
+  const pages = await Promise.all(databases.map((database) => database.query<Row>(selectPage, [...values])));
+  const rows = pages.flat().toSorted((one, other) => (one.position < other.position ? 1 : -1));
+  const shown = rows.slice(0, count);
+  const last = shown.at(-1);
+  return {
+    disputes: shown.map(listedOf),
+    nextPageToken: rows.length > count && last ? signPageToken(keys, { scope, lastId: last.position, now }) : undefined,
+  };
+}
+
+const selectDispute: Statement = {
+  name: "select_dispute_of_merchant",
+  text: `SELECT ${columns} FROM dispute d JOIN payment_session s ON s.id = d.session_id WHERE d.id = $1 AND d.merchant_id = $2`,
+};
+
+/** Returns a merchant's dispute; undefined if none of the databases has it. */
+export async function findDispute(
+  databases: readonly Queryable[],
+  { merchantId, id }: { readonly merchantId: MerchantId; readonly id: DisputeId },
+): Promise<ListedDispute | undefined> {
+  for (const database of databases) {
+    const [row] = await database.query<Row>(selectDispute, [id, merchantId]);
+    if (row) return listedOf(row);
+  }
+  return undefined;
+}
+
+function listedOf({ position: _, orderRef, refundIds, ...row }: Row): ListedDispute {
+  return { ...disputeOfRow(row), orderRef, refundIds };
+}
