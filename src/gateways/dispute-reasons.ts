@@ -1,4 +1,4 @@
-/** What cardholders claim, by the card networks' codes of it. */
+/** What cardholders claim, by the card networks' codes of it. PURE. */
 
 /** The closed list of claims that merchants see. */
 export type DisputeReason =

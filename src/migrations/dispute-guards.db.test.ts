@@ -5,13 +5,24 @@ import { connectWithService, paidPayment, refused, submitted } from "./payment-r
 
 const { owner, service } = await connectWithService();
 
-type Columns = Partial<Record<"stage" | "status" | "amount" | "currency" | "reference" | "reason" | "respondBy" | "notices" | "gateway", string>>;
+type Columns = Partial<
+  Record<
+    "stage" | "status" | "amount" | "currency" | "reference" | "reason" | "respondBy" | "notices" | "gateway",
+    string
+  >
+>;
 
 const idOf = (reference = "D1") => `md5($session::text || '${reference}')::uuid`;
 
 /** What the service records of a dispute. */
 function recorded(columns: Columns = {}) {
-  const { stage = "CHARGEBACK", status = "NEEDS_RESPONSE", amount = "4900", currency = "EUR", reference = "D1" } = columns;
+  const {
+    stage = "CHARGEBACK",
+    status = "NEEDS_RESPONSE",
+    amount = "4900",
+    currency = "EUR",
+    reference = "D1",
+  } = columns;
   const { reason = "other", respondBy = "NULL", notices = "[]", gateway = "SANDBOX_A" } = columns;
   return `SELECT FROM app.record_dispute($session, ${idOf(reference)}, $attempt, (SELECT connection_id FROM attempt WHERE id = $attempt),
     '${gateway}', '${reference}', '${stage}', '${status}', ${amount}, '${currency}', '${reason}', NULL, NULL, ${respondBy}, '${notices}')`;
@@ -41,7 +52,11 @@ async function disputed(...statements: string[]) {
 }
 type Run = Awaited<ReturnType<typeof disputed>>;
 const rowOf = async (run: Run) =>
-  (await run("SELECT held_minor::int AS held, overlap_minor::int AS overlap, closed_at IS NOT NULL AS closed FROM dispute WHERE session_id = $session")).rows[0];
+  (
+    await run(
+      "SELECT held_minor::int AS held, overlap_minor::int AS overlap, closed_at IS NOT NULL AS closed FROM dispute WHERE session_id = $session",
+    )
+  ).rows[0];
 
 describe("a dispute", () => {
   it.each([
@@ -91,10 +106,20 @@ describe("a dispute", () => {
   });
 
   it.each<[string, Columns, Columns, RegExp]>([
-    ["D6: a later deadline", { respondBy: "'2026-12-01'" }, { respondBy: "'2026-12-02'" }, /moves a deadline earlier only/],
+    [
+      "D6: a later deadline",
+      { respondBy: "'2026-12-01'" },
+      { respondBy: "'2026-12-02'" },
+      /moves a deadline earlier only/,
+    ],
     ["D6: no deadline", { respondBy: "'2026-12-01'" }, {}, /moves a deadline earlier only/],
     ["D5: fewer notices", { notices: '[{"event":"charged"}]' }, {}, /what a gateway has reported stays/],
-    ["D2: the end of a warning", { stage: "FRAUD_WARNING", status: "CLOSED" }, {}, /what a dispute is about never changes/],
+    [
+      "D2: the end of a warning",
+      { stage: "FRAUD_WARNING", status: "CLOSED" },
+      {},
+      /what a dispute is about never changes/,
+    ],
   ])("never gets %s", async (_, before, after, wall) => {
     await refused(service, await disputed(recorded(before)), recorded(after), wall);
   });
@@ -156,12 +181,31 @@ describe("a refund beside a dispute", () => {
   });
 });
 
+it("D9: keeps its month while it is open or has changed lately", async () => {
+  const months =
+    "SELECT suffix, from_at AS at FROM app.partition_sets WHERE kind = 'payments' ORDER BY from_at DESC LIMIT 1";
+  const [{ suffix, at }] = (await owner.query(months)).rows;
+  const run = await paidPayment(owner, 4900, v7({ msecs: at.getTime() + 1 }));
+  const isDone = async () =>
+    (await owner.query("SELECT app.is_set_done('payments', $1) AS done", [suffix])).rows[0].done;
+  const old = "UPDATE dispute SET updated_at = now() - interval '31 days' WHERE session_id = $session";
+  expect(await isDone()).toBe(true);
+  await run(recorded());
+  await run(old);
+  expect(await isDone()).toBe(false);
+  await run(recorded({ status: "LOST" }));
+  expect(await isDone()).toBe(false);
+  await run(old);
+  expect(await isDone()).toBe(true);
+});
+
 describe("a movement of a dispute", () => {
   const taken = moved("CHARGEBACK", 4900);
 
   it("D8: is numbered, with the dispute's merchant and gateway", async () => {
     const run = await disputed(recorded(), taken, moved("CHARGEBACK_REVERSED", 4900), taken);
-    const { rows } = await run(`SELECT ordinal, type, gateway, merchant_id = (SELECT merchant_id FROM dispute d WHERE d.session_id = m.session_id) AS "isSame"
+    const { rows } =
+      await run(`SELECT ordinal, type, gateway, merchant_id = (SELECT merchant_id FROM dispute d WHERE d.session_id = m.session_id) AS "isSame"
       FROM dispute_movement m WHERE session_id = $session ORDER BY ordinal`);
     expect(rows).toEqual([
       { ordinal: 1, type: "CHARGEBACK", gateway: "SANDBOX_A", isSame: true },

@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import { type SignedFields, signNotification } from "../gateways/adyen/notification-signature.ts";
 import type { GatewayHttp } from "../platform/outbound-http.ts";
 import type { Account } from "./accounts.ts";
+import type { DisputeReport } from "./disputes.ts";
 import type { Faults } from "./faults.ts";
 import type { Authorization } from "./ledger.ts";
 import type { Pauses } from "./pauses.ts";
@@ -15,7 +16,8 @@ import type { Tasks } from "./tasks.ts";
 export type NotificationContent = {
   readonly eventCode:
     | ("AUTHORISATION" | "CAPTURE" | "CAPTURE_FAILED" | "CANCELLATION" | "TECHNICAL_CANCEL")
-    | ("REFUND" | "REFUND_FAILED" | "REFUNDED_REVERSED" | "EXPIRE" | "TEST");
+    | ("REFUND" | "REFUND_FAILED" | "REFUNDED_REVERSED" | "EXPIRE" | "TEST")
+    | DisputeReport;
   readonly success: boolean;
   /** Reference of this event: the authorization's own for AUTHORISATION, that of the capture or cancel otherwise. */
   readonly pspReference: string;
@@ -24,6 +26,8 @@ export type NotificationContent = {
   /** The event's amount, if it is not the authorization's. */
   readonly value?: number | undefined;
   readonly reason?: string | undefined;
+  /** What it tells beside its signed fields. */
+  readonly facts?: Readonly<Record<string, string>> | undefined;
   /** The reference of the authorization, if not its id in the ledger. */
   readonly originalReference?: string | undefined;
   /** The sender of the notification, as pauses name it. */
@@ -124,7 +128,7 @@ function notificationBody(account: Account, content: NotificationContent, eventD
     amount: { value, currency },
     eventDate,
     ...(reason === undefined ? {} : { reason }),
-    additionalData: { hmacSignature: signNotification(account.hmacKey, fields) },
+    additionalData: { ...content.facts, hmacSignature: signNotification(account.hmacKey, fields) },
   };
   return {
     live: String(account.environment === "live"),

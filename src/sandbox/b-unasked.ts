@@ -3,6 +3,7 @@ import { unreachable } from "../platform/errors.ts";
 import { newPspReference } from "./b-notifications.ts";
 import type { SandboxBParts } from "./b-parts.ts";
 import { reportRefund } from "./b-refunds.ts";
+import { disputeFacts } from "./disputes.ts";
 import type { Authorization, UnaskedChange } from "./ledger.ts";
 
 export function reportUnasked(
@@ -30,7 +31,20 @@ export function reportUnasked(
       return reportRefund(parts, authorization, "REFUND", change.refund);
     case "refundFailed":
       return reportRefund(parts, authorization, "REFUND_FAILED", change.refund);
+    case "disputed":
+      return parts.notifications.send(parts.accounts.find(authorization.account), {
+        ...disputeContent(change),
+        success: true,
+        merchantReference: authorization.reference,
+        authorization,
+        value: authorization.capturedValue,
+      });
     default:
       return unreachable(change);
   }
+}
+
+/** Returns what a report of a dispute says, in Adyen's form. */
+export function disputeContent({ report, reference, disputed }: Extract<UnaskedChange, { type: "disputed" }>) {
+  return { eventCode: report, pspReference: reference, facts: disputeFacts(report, disputed) };
 }

@@ -32,6 +32,8 @@ const groupNotes: Readonly<Record<CardGroup, string>> = {
     "Answers that are lost, late or wrong, and captures that fail. None of them makes more than one capture or leaves a hold.",
   refunds:
     "Each payment is captured; the card decides what a refund of it meets. A refund of any other card is made at once at `SANDBOX_A`, and received and then reported at `SANDBOX_B`.",
+  disputes:
+    "Each payment is captured. `SANDBOX_B` and Adyen report the dispute, with `dispute.created` and the webhooks that follow; `SANDBOX_A` reports none yet, so put `SANDBOX_B` first in the routing rule.",
   later:
     "The outcome is that of a payment captured at once. A hold of any other card ends by itself after seven days at `SANDBOX_A`, which says so with the hold, and after five days at `SANDBOX_B`, which reports it.",
   stored:

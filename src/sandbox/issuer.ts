@@ -293,8 +293,15 @@ function savedNames({ saves, renews }: CardPayment): Authorization["saved"] {
 }
 
 function approvalOf(behaviour: Extract<CardBehaviour, { act: "approve" }>) {
-  const { hold = "lasts", capture = "at_once", refund = "at_once", frictionless, givesNoNetworkId } = behaviour;
-  return { hold, capture, refund, frictionless, ...(givesNoNetworkId && { hasNoNetworkId: true }) };
+  const {
+    hold = "lasts",
+    capture = "at_once",
+    refund = "at_once",
+    dispute,
+    frictionless,
+    givesNoNetworkId,
+  } = behaviour;
+  return { hold, capture, refund, dispute, frictionless, ...(givesNoNetworkId && { hasNoNetworkId: true }) };
 }
 
 /** Returns the behaviour where the request does not permit authentication. */

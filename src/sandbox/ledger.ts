@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type {
   CaptureBehaviour,
+  DisputeBehaviour,
   Frictionless,
   HoldBehaviour,
   RefundBehaviour,
@@ -9,6 +10,7 @@ import type {
 import type { SandboxClock } from "../gateways/sandbox/clock.ts";
 import { unreachable } from "../platform/errors.ts";
 import type { Book, Books } from "./books.ts";
+import { beginsDispute, type Disputed, type DisputeReport, nextReport } from "./disputes.ts";
 
 /** SANDBOX_A, SANDBOX_B, and the emulators of real gateways. */
 export const acquirerNames = ["A", "B", "STRIPE", "ADYEN", "PAYPAL"] as const;
@@ -33,6 +35,7 @@ export type Authorization = {
   readonly hold: HoldBehaviour;
   readonly capture: CaptureBehaviour;
   readonly refund: RefundBehaviour;
+  readonly dispute?: DisputeBehaviour | undefined;
   readonly declineCode?: string;
   /** The bank's own code for a decline, and Mastercard's advice. */
   readonly networkCode?: string | undefined;
@@ -56,6 +59,8 @@ export type Authorization = {
   readonly refunds: Refund[];
   /** True once the answer to a request for a refund was lost on the way. */
   refundWasLost?: boolean;
+  /** The dispute of it, once it has begun. */
+  disputed?: Disputed;
 };
 
 export type Refund = {
@@ -79,7 +84,14 @@ export type RefundRefusal =
 /** A change that no request made: by hand at the acquirer, or by the acquirer itself. */
 export type UnaskedChange =
   | { readonly type: "captured" | "voided" | "expired" }
-  | { readonly type: "refunded" | "refundFailed"; readonly refund: Refund };
+  | { readonly type: "refunded" | "refundFailed"; readonly refund: Refund }
+  /** The bank disputes the payment, under this reference. */
+  | {
+      readonly type: "disputed";
+      readonly report: DisputeReport;
+      readonly reference: string;
+      readonly disputed: Disputed;
+    };
 
 type OnUnasked = (authorization: Authorization, change: UnaskedChange) => void;
 
@@ -146,6 +158,7 @@ export class Ledger {
       const isAwaitingHand = status === "captured" && refund === "by_hand";
       if (isAwaitingHand && refunds.every(({ reference }) => reference !== ""))
         this.#scheduleRefundByHand(authorization);
+      this.#scheduleDispute(authorization);
       for (const one of refunds) {
         if (one.status === "pending") this.makeRefund(authorization, one);
         else if (one.status === "succeeded") this.#scheduleFailure(authorization, one);
@@ -214,6 +227,7 @@ export class Ledger {
     authorization.captureId = `cap_${randomUUID()}`;
     this.save(authorization);
     if (authorization.refund === "by_hand") this.#scheduleRefundByHand(authorization);
+    this.#beginDispute(authorization, "captured");
     return true;
   }
 
@@ -237,6 +251,7 @@ export class Ledger {
     refunds.push(refund);
     this.save(authorization);
     this.#refunded.set(refund.id, authorization.id);
+    this.#beginDispute(authorization, "refundTaken");
     return refund;
   }
 
@@ -245,6 +260,7 @@ export class Ledger {
     refund.status = "succeeded";
     this.save(authorization);
     this.#scheduleFailure(authorization, refund);
+    this.#beginDispute(authorization, "refundMade");
   }
 
   /** Refunds as a person does at the acquirer: without a reference of ours. */
@@ -296,6 +312,27 @@ export class Ledger {
       refund.status = "failed";
       this.save(authorization);
       this.#report(authorization, { type: "refundFailed", refund });
+    });
+  }
+
+  #beginDispute(authorization: Authorization, change: Parameters<typeof beginsDispute>[1]): void {
+    if (authorization.disputed || !beginsDispute(authorization.dispute, change)) return;
+    authorization.disputed = { fromMs: this.#clock.nowMs(), made: 0 };
+    this.save(authorization);
+    this.#scheduleDispute(authorization);
+  }
+
+  #scheduleDispute(authorization: Authorization): void {
+    const { dispute, disputed, id } = authorization;
+    const next = dispute && disputed && nextReport(dispute, disputed);
+    if (next === undefined) return;
+    this.#clock.at(next.timeMs, () => {
+      authorization.disputed = { ...disputed!, made: disputed!.made + 1 };
+      this.save(authorization);
+      const { report, unlessRefunded } = next;
+      if (!unlessRefunded || refundedValue(authorization) < authorization.capturedValue)
+        this.#report(authorization, { type: "disputed", report, reference: `dispute_${id}`, disputed: disputed! });
+      this.#scheduleDispute(authorization);
     });
   }
 

@@ -7,6 +7,7 @@ export type CardBehaviour =
       readonly hold?: HoldBehaviour;
       readonly capture?: CaptureBehaviour;
       readonly refund?: RefundBehaviour;
+      readonly dispute?: DisputeBehaviour;
       readonly frictionless?: Frictionless | undefined;
       /** True if the answer lacks the network's name for the payment. */
       readonly givesNoNetworkId?: true;
@@ -118,6 +119,21 @@ export type RefundBehaviour =
   /** Some seconds after the capture, half of it is refunded by hand at the gateway. */
   | "by_hand";
 
+/** What the bank does about a captured payment; without one nothing. */
+export type DisputeBehaviour =
+  /** Charges it back. */
+  | "charged"
+  /** Asks, and charges it back later unless it is refunded. */
+  | "asked"
+  /** Reports it as fraud. */
+  | "warned"
+  /** Charges it back after a refund. */
+  | "after_refund"
+  /** Charges it back, loses, and charges it back again. */
+  | "charged_again"
+  /** Charges it back while a refund is being made. */
+  | "during_refund";
+
 export type CardGroup =
   | "approved"
   | "failover"
@@ -125,6 +141,7 @@ export type CardGroup =
   | "declined"
   | "nasty"
   | "refunds"
+  | "disputes"
   | "later"
   | "stored"
   | "wallets";

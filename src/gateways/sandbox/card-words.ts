@@ -9,6 +9,7 @@ export const groupTitles: Readonly<Record<CardGroup, string>> = {
   declined: "Declined",
   nasty: "Nasty",
   refunds: "Refunds",
+  disputes: "Disputes",
   later: "Capture later",
   stored: "Stored cards",
   wallets: "Wallets",

@@ -10,6 +10,7 @@ import { unreachable } from "../../platform/errors.ts";
 import { isObject } from "../../platform/outbound-http.ts";
 import type { Account, Accounts } from "../accounts.ts";
 import type { NotificationContent, NotificationSender } from "../b-notifications.ts";
+import { disputeContent } from "../b-unasked.ts";
 import type { Book, Books } from "../books.ts";
 import { asksExemption, type Challenge, type Challenges, cryptogramIn, proofIn } from "../challenges.ts";
 import type { Faults } from "../faults.ts";
@@ -364,6 +365,8 @@ export class EmulatorPayments {
         const content = { pspReference, merchantReference, value: refund.value };
         return { ...content, eventCode: "REFUND_FAILED", reason: "Refund Failed" };
       }
+      case "disputed":
+        return { ...named, ...disputeContent(change), value: payment.capturedValue };
       default:
         return unreachable(change);
     }
