@@ -23,6 +23,7 @@ import { shownOrderRef } from "../reporting/shown-order-ref.ts";
 import { createDecisionMethods } from "./attempt-decisions-rpc.ts";
 import { csvLine } from "./csv.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
+import { disputeFields } from "./dispute-messages.ts";
 import { createHoldMethods } from "./holds-rpc.ts";
 import { loadWalkedPage } from "./paging.ts";
 import { amountMessage, filterOf, paymentMessage, summaryMessage } from "./payment-messages.ts";
@@ -93,7 +94,7 @@ export function createPaymentService({ runtime }: DashboardParts): ServiceImpl<t
       if (payment === undefined) throw new DomainError("not_found", "This payment does not exist.");
       const refunded = refundFields(payment, whyNotRefundable(environment.core, payment));
       const message: MessageInitShape<typeof PaymentSchema> = paymentMessage(payment);
-      return { payment: Object.assign(message, refunded) };
+      return { payment: Object.assign(message, refunded, payment.disputes && disputeFields(payment)) };
     },
 
     ...createRefundMethods(),

@@ -123,6 +123,26 @@ describe("RefundPayment", () => {
 });
 
 describe("GetPayment", () => {
+  it("has the disputes, what they hold, and a refund of the rest alone", async () => {
+    const of = await paid();
+    const read = async () => (await pages.payments(cookies.viv).getPayment(of)).payment!;
+    expect((await read()).disputes).toEqual([]);
+    await dashboard.rows(
+      `SELECT FROM app.record_dispute($1, gen_random_uuid(), (SELECT id FROM attempt WHERE session_id = $1), (SELECT connection_id FROM attempt WHERE session_id = $1),
+         'SANDBOX_A', 'D-1', 'CHARGEBACK', 'NEEDS_RESPONSE', 4000, 'EUR', 'not_received', '13.1', 'visa', '2026-12-20', '[]')`,
+      [decodeId("ps", of.sessionId)],
+    );
+    expect(await read()).toMatchObject({
+      amountRefundable: { amountMinor: 900n },
+      disputes: [
+        { gateway: "SANDBOX_A", gatewayReference: "D-1", reason: "not_received", held: { amountMinor: 4000n } },
+      ],
+    });
+    expect(await codeOf(refund(cookies.dora, of, { amountMinor: 901n }))).toBe("payment_disputed");
+    await refund(cookies.dora, of);
+    expect(await read()).toMatchObject({ notRefundableBecause: expect.stringMatching(/^A dispute holds/) });
+  });
+
   it("has the refunds, what is left, and why nothing is; the timeline tells each step", async () => {
     const of = await paid();
     const read = async () => (await pages.payments(cookies.viv).getPayment(of)).payment!;

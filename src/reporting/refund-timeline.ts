@@ -16,7 +16,8 @@ const us = "Switchyard";
 
 // The ends that this service or a person decided, not the gateway.
 const ownCodes = new Set([
-  ...["capture_failed", "capture_unconfirmed", "amount_exceeds_refundable", "idempotency_key_reused", "never_made"],
+  ...["capture_failed", "capture_unconfirmed", "amount_exceeds_refundable", "payment_disputed"],
+  ...["idempotency_key_reused", "never_made"],
 ]);
 
 export function refundSteps(refund: Refund): Moment[] {

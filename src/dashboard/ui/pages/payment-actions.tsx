@@ -77,6 +77,7 @@ const refusals = {
     "An earlier request of this form has arrived: its refund is recorded with the fields that you entered then. Close the form to see it.",
   amount_exceeds_refundable:
     "That is more than can still be refunded. Another refund was recorded meanwhile: close the form to see what is left.",
+  payment_disputed: "A dispute was recorded meanwhile, which holds the money. Close the form to see what is left.",
   offline:
     "No answer arrived, so the refund may be recorded. Check your connection, then try again: this form never refunds twice.",
 };
@@ -111,7 +112,8 @@ function RefundForm(props: { payment: Payment; reason: string | undefined; onEnd
   if (!isAsking || amountMinor === undefined)
     return (
       <DraftForm left={left} draft={draft} setDraft={setDraft} onNext={() => setAsking(true)} onCancel={() => onEnd()}>
-        Up to {formatAmount(left)} can be refunded at {gateway}, to the {card}.
+        Up to {formatAmount(left)} can be refunded at {gateway}, to the {card}
+        {payment.disputes.some(({ held }) => held) && "; a dispute holds the rest"}.
       </DraftForm>
     );
   const amount = formatAmount({ ...left, amountMinor });

@@ -18,6 +18,7 @@ import { ScopeLink, useScope } from "../scope.ts";
 import { BlockPayment } from "./block-payment.tsx";
 import { PaymentActions } from "./payment-actions.tsx";
 import { PaymentAttempts } from "./payment-attempts.tsx";
+import { PaymentDisputes } from "./payment-disputes.tsx";
 import { reasonOf } from "./payment-reason.ts";
 import { PaymentRefunds } from "./payment-refunds.tsx";
 import { PaymentStored } from "./payment-stored.tsx";
@@ -105,6 +106,7 @@ function Details({ payment, onChange }: { payment: Payment; onChange: () => unkn
         <PaymentActions payment={payment} refundReason={refund} onChange={onRefund} />
       </header>
       {summary.awaitingCustomer && <Awaiting attempts={attempts} />}
+      <PaymentDisputes payment={payment} />
       <div className="payment-columns">
         <div className="stack">
           {attempts.length > 0 && <PaymentAttempts attempts={attempts} {...{ summary, onChange }} />}

@@ -23,6 +23,7 @@ const whys: Readonly<Record<string, string>> = {
   capture_failed: "the gateway reported that the capture had failed; nothing was refunded",
   capture_unconfirmed: "the gateway has not confirmed the capture for three days; nothing was sent",
   idempotency_key_reused: "after a restore, the gateway has a refund of this key over another amount; nothing was sent",
+  payment_disputed: "a dispute holds the money; nothing was refunded",
   never_made: "a person found that the gateway has no such refund",
 };
 

@@ -1,0 +1,81 @@
+/** The disputes of a payment, each in a banner: what the bank claims, until when it is answered, and what it holds. */
+import type { Payment, PaymentDispute } from "../../../../gen/dashboard/v1/payments_pb.ts";
+import { Dispute_Stage as Stage, Dispute_Status as Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
+import { formatAmount } from "../parts/amount.tsx";
+import { CopiedText } from "../parts/copied-text.tsx";
+import { nameOfGateway } from "../parts/gateway-name.ts";
+import { Moment } from "../parts/time.tsx";
+
+export function PaymentDisputes({ payment }: { payment: Payment }) {
+  if (payment.disputes.length === 0) return null;
+  return (
+    <section className="stack" aria-label="Disputes">
+      {payment.disputes.map((dispute) => (
+        <div className="banner" data-tone={toneOf(dispute)} key={dispute.disputeId}>
+          <p>
+            <strong>{titleOf(dispute)}</strong> {dispute.amount && formatAmount(dispute.amount)} at{" "}
+            {nameOfGateway(dispute.gateway)}: {claims[dispute.reason] ?? "another reason"}. {adviceOf(dispute)}{" "}
+            {isToAnswer(dispute) && dispute.respondBy && (
+              <>
+                Answer it at {nameOfGateway(dispute.gateway)} before <Moment at={dispute.respondBy} />.
+              </>
+            )}
+          </p>
+          {dispute.held && <p>{formatAmount(dispute.held)} cannot be refunded because of it.</p>}
+          {dispute.overlap && (
+            <p>
+              Refunds had paid {formatAmount(dispute.overlap)} of it back already, so the money goes back twice: answer
+              with the refund.
+            </p>
+          )}
+          <p className="small">
+            The gateway’s reference:{" "}
+            <CopiedText label="the gateway’s reference of the dispute" text={dispute.gatewayReference} />
+          </p>
+        </div>
+      ))}
+    </section>
+  );
+}
+
+const isToAnswer = ({ status }: PaymentDispute) => status === Status.NEEDS_RESPONSE;
+
+function toneOf({ status }: PaymentDispute): "good" | "bad" | undefined {
+  if (status === Status.WON) return "good";
+  return status === Status.CLOSED || status === Status.UNDER_REVIEW ? undefined : "bad";
+}
+
+function titleOf({ stage, status }: PaymentDispute): string {
+  if (stage === Stage.FRAUD_WARNING) return "Reported as fraud:";
+  switch (status) {
+    case Status.WON:
+      return "Dispute won:";
+    case Status.LOST:
+      return "Dispute lost:";
+    case Status.ACCEPTED:
+      return "Dispute accepted:";
+    case Status.CLOSED:
+      return "Inquiry ended:";
+    default:
+      return stage === Stage.INQUIRY ? "The bank asks about" : "Disputed:";
+  }
+}
+
+function adviceOf({ stage, status }: PaymentDispute): string {
+  if (stage === Stage.FRAUD_WARNING) return "Nothing is taken. A refund may prevent a dispute.";
+  if (stage === Stage.INQUIRY && status === Status.NEEDS_RESPONSE)
+    return "Nothing is taken yet. A full refund ends it.";
+  if (status === Status.UNDER_REVIEW) return "The bank examines the answer.";
+  return "";
+}
+
+const claims: Readonly<Record<string, string>> = {
+  fraudulent: "the cardholder did not make the payment",
+  not_received: "the order did not arrive",
+  not_as_described: "the order is not as described",
+  credit_not_processed: "a refund did not arrive",
+  duplicate: "the order was paid twice",
+  wrong_amount: "the amount is wrong",
+  cancelled: "the order was cancelled",
+  processing_error: "the payment was processed wrongly",
+};
