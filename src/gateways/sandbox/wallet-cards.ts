@@ -10,7 +10,7 @@ const viaB = { status: "SUCCEEDED", events: ["payment_session.succeeded"] } as c
 const captured = { status: "CAPTURED" } as const;
 const declinedAtA = declined("card_declined", "HARD_DECLINE");
 
-const deviceCards: readonly TestCard[] = [
+export const deviceCards: readonly TestCard[] = [
   {
     number: "4000000000008302",
     name: "Approved",
