@@ -66,8 +66,8 @@ describe("POST /api/v1/payment-sessions/{sessionId}/refunds", () => {
   it("refunds nothing that was not captured, and knows no other session", async () => {
     const { status, json } = await refund("{}");
     expect([status, json.code]).toEqual([409, "not_refundable"]);
-    for (const of of [encodeId("ps", systemRuntime.uuid()), encodeId("ref", systemRuntime.uuid()), "ps_"]) {
-      const other = await refund("{}", undefined, of);
+    for (const id of [encodeId("ps", systemRuntime.uuid()), encodeId("ref", systemRuntime.uuid()), "ps_"]) {
+      const other = await refund("{}", undefined, id);
       expect([other.status, other.json.code]).toEqual([404, "not_found"]);
     }
   });

@@ -172,8 +172,8 @@ describe("startMetrics()", () => {
     expect(before.match(ofTest)).toHaveLength(
       before.match(new RegExp(ofTest.source.replace("test", "live"), "gm"))!.length - 1,
     );
-    for (const of of ["recovery_test", "recovery_live", "vault_cards"]) {
-      expect(before).toContain(`brand_metrics_refresh_failures_total{of="${of}"} 0\n`);
+    for (const failing of ["recovery_test", "recovery_live", "vault_cards"]) {
+      expect(before).toContain(`brand_metrics_refresh_failures_total{of="${failing}"} 0\n`);
     }
 
     isTestDown = true;

@@ -37,10 +37,11 @@ export async function answeredRequests(parts: RequestParts): Promise<AnsweredReq
   };
 }
 
-function merchantRequests({ scope, call }: RequestParts): AnsweredRequests {
-  const keyOf = async (kind: string) => {
-    const { apiKeys = [] } = (await call("ListApiKeys", scope)) as { apiKeys?: { kind: string; keyId: string }[] };
-    return apiKeys.find((key) => key.kind === kind)!.keyId;
+function merchantRequests({ dashboard, scope }: RequestParts): AnsweredRequests {
+  const restrictedKey = async () => {
+    const inUse = "SELECT key_id AS id FROM api_key WHERE kind = 'restricted' AND revoked_at IS NULL";
+    const [key] = await dashboard.rows<{ id: string }>(inUse);
+    return encodeId("key", key!.id);
   };
   return {
     CreateMerchant: () => ({ name: "Tea House" }),
@@ -50,8 +51,8 @@ function merchantRequests({ scope, call }: RequestParts): AnsweredRequests {
     ListApiKeys: () => scope,
     RegenerateApiKey: () => ({ ...scope, kind: "PUBLISHABLE" }),
     CreateRestrictedKey: () => ({ ...scope, name: "Reports", rights: ["sessions.read"] }),
-    RollApiKey: async () => ({ ...scope, keyId: await keyOf("RESTRICTED"), oldKeySeconds: 3600 }),
-    RevokeApiKey: async () => ({ ...scope, keyId: await keyOf("RESTRICTED") }),
+    RollApiKey: async () => ({ ...scope, keyId: await restrictedKey(), oldKeySeconds: 3600 }),
+    RevokeApiKey: async () => ({ ...scope, keyId: await restrictedKey() }),
     SetCheckoutOrigins: () => ({ ...scope, checkoutOrigins: ["https://shop.example.com"] }),
     GetAnalytics: () => ({ ...scope, firstDay: "2026-01-01", lastDay: "2026-01-02", timeZone: "UTC" }),
     SetSessionLifetime: () => ({ ...scope, sessionLifetimeSeconds: 900 }),
