@@ -87,7 +87,7 @@ export type MountOptions = SessionOptions & {
   readonly submitButton?: boolean;
 };
 
-export type WalletName = "apple_pay" | "google_pay";
+type WalletName = "apple_pay" | "google_pay";
 
 /** The vault's members that a self-hosted vault's script needs. */
 type VaultAccess = {

@@ -164,7 +164,15 @@ const planOnce = `DO $$ BEGIN
 
 // What functions alone write (src/migrations/environment/): the service only reads it.
 const writtenByFunctions = [
-  ...["payment_session", "attempt", "authentication", "refund", "dispute", "dispute_movement", "orphaned_authorization"],
+  ...[
+    "payment_session",
+    "attempt",
+    "authentication",
+    "refund",
+    "dispute",
+    "dispute_movement",
+    "orphaned_authorization",
+  ],
   ...[
     "stored_payment",
     "payment_method",

@@ -2,7 +2,7 @@
 import { type SigningKey, secondsOf, signClaims } from "./service-token-signing.ts";
 import { type EnvironmentName, type VerificationKey, verifyClaims } from "./signed-claims.ts";
 
-export type InternalServiceClaim = {
+type InternalServiceClaim = {
   readonly environment: EnvironmentName;
   /** The merchant's public id, `mer_…`. */
   readonly merchant: string;

@@ -1,11 +1,11 @@
 /** Records what a person has found out about a refund whose end no gateway reports. A worker applies it. */
 
+import { lockSession } from "../core/record/load-session.ts";
 import { resolveWorkItem } from "../core/record/work-items.ts";
 import type { Refund } from "../core/rows/entities.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import type { MerchantId, RefundId, SessionId } from "../platform/ids.ts";
-import { lockSession } from "../core/record/load-session.ts";
 import { itemOf, moveRefund } from "./refund-rows.ts";
 
 /** A person's word: the refund was made, was never made, or may be sent although a restore may have lost others. */

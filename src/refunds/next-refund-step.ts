@@ -147,7 +147,8 @@ function stepWithoutAnswer(work: RefundWork): RefundStep {
   const { keys, keyUntil, lookUpFirst, absentAt } = refund;
   const now = loaded.readAt;
   // rule:refund-key-life
-  if (!lookUpFirst && keyUntil && now < keyUntil && !isHeldByDispute(work)) return { type: "send", key: keys === 2 ? 2 : 1 };
+  if (!lookUpFirst && keyUntil && now < keyUntil && !isHeldByDispute(work))
+    return { type: "send", key: keys === 2 ? 2 : 1 };
   // rule:refund-second-key
   if (keys === 1 && absentAt) {
     const failureCode = whyNeverMade(work);

@@ -168,7 +168,8 @@ function amountOf(loaded: Payment, wanted: number | undefined): number {
   const amountMinor = wanted ?? left;
   if (amountMinor >= 1 && amountMinor <= left) return amountMinor; // rule:refund-sum
   const free = loaded.disputes === undefined ? 0 : refundableBut(loaded);
-  if (free > left && (wanted ?? free) >= 1 && (wanted ?? free) <= free) throw new DomainError("payment_disputed", heldByDispute);
+  if (free > left && (wanted ?? free) >= 1 && (wanted ?? free) <= free)
+    throw new DomainError("payment_disputed", heldByDispute);
   const message = left === 0 ? nothingLeft : "The amount is more than amountRefundableMinor of the session.";
   throw new DomainError("amount_exceeds_refundable", message, { field: "amountMinor" });
 }

@@ -4,10 +4,10 @@ import { adoptCaptured, declareRestore } from "../../oversight/declare-restore.t
 import { decodeId, encodeId } from "../../platform/ids.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
 import { Secret } from "../../platform/secrets.ts";
-import { lockSession } from "../record/load-session.ts";
 import { recordEnd } from "../../refunds/refund-rows.ts";
 import { requestRefund } from "../../refunds/request-refund.ts";
 import type { Core } from "../core.ts";
+import { lockSession } from "../record/load-session.ts";
 import type { PaymentSession } from "../rows/entities.ts";
 import { type CoreFixture, cards, startCoreFixture } from "../scenarios/core.fixture.ts";
 import { itemsOf, recover, withAnswers } from "../scenarios/recovery.fixture.ts";

@@ -12,8 +12,8 @@ import {
   RefundEntity,
 } from "../rows/entities.ts";
 import type { Payment } from "../rows/payment.ts";
-import { loadDisputes } from "./load-disputes.ts";
 import { loadStored } from "../stored-cards/load-stored.ts";
+import { loadDisputes } from "./load-disputes.ts";
 
 /**
  * A row of `selectPayment`, selected by id, and by merchant unless that is null. `overdue`: the session's

@@ -83,7 +83,12 @@ export async function emitEvent(
   core: Pick<Core, "outbox" | "describeSession">,
   session: Pick<PaymentSession, "id" | "merchantId">,
   type: EventType,
-  about: { readonly attemptId?: AttemptId; readonly refundId?: RefundId; readonly disputeId?: DisputeId; readonly agreement?: object } = {},
+  about: {
+    readonly attemptId?: AttemptId;
+    readonly refundId?: RefundId;
+    readonly disputeId?: DisputeId;
+    readonly agreement?: object;
+  } = {},
 ): Promise<Payment> {
   const reading = loadSession(tx, session.id);
   const { attemptId, refundId, disputeId, agreement } = about;

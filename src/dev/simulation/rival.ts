@@ -3,9 +3,9 @@
  * refunded at moments that the dice choose, by the product's own functions and guards. No process of the run works on it.
  */
 import type { Core } from "../../core/core.ts";
+import { lockSession } from "../../core/record/load-session.ts";
 import type { Payment } from "../../core/rows/payment.ts";
 import { Database, type Tx } from "../../platform/database.ts";
-import { lockSession } from "../../core/record/load-session.ts";
 import { insertRefund, recordEnd } from "../../refunds/refund-rows.ts";
 import type { Dice } from "./dice.ts";
 import type { SqlServer } from "./sql-server.ts";

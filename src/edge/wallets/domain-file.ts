@@ -9,7 +9,7 @@ import { decodeId } from "../../platform/ids.ts";
 import { sendAnswer } from "../../transcoder/send-answer.ts";
 import type { EdgeEnvironments } from "../caller.ts";
 
-export const domainFilePath = "/.well-known/apple-developer-merchantid-domain-association";
+const domainFilePath = "/.well-known/apple-developer-merchantid-domain-association";
 
 /** Answers GET with `?merchant=mer_…`, and `&environment=test` for the file of test. */
 export function createDomainFileRoute(environments: EdgeEnvironments) {

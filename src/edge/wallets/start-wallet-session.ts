@@ -10,9 +10,8 @@ import { createFindAddresses, type FindAddresses } from "../../events/find-addre
 import { DomainError } from "../../platform/errors.ts";
 import type { MerchantId, SessionId } from "../../platform/ids.ts";
 import { parseJsonObject } from "../../platform/outbound-http.ts";
+import { appleHostOf } from "./apple-host.ts";
 
-// https://developer.apple.com/documentation/applepayontheweb/setting-up-your-server (2026): a strict list, of which this is the form.
-const appleHost = /^(cn-)?apple-pay-gateway(-[a-z0-9]+)*\.apple\.com$/;
 const path = "/paymentservices/paymentSession";
 
 /** Sheets of one payment session: a customer who opens and closes one meets no limit. */
@@ -108,16 +107,6 @@ export class AppleSessions {
 }
 
 const countedMax = 4_096;
-
-/** Returns the host of a validation URL. Throws `invalid_field` unless it is one of Apple's. */
-export function appleHostOf(validationUrl: string): string {
-  const url = URL.parse(validationUrl);
-  const isApple = url?.protocol === "https:" && url.port === "" && !url.username && !url.password;
-  if (isApple && appleHost.test(url.hostname)) return url.hostname;
-  throw new DomainError("invalid_field", "It must be an address of Apple's, as its sheet gives it.", {
-    field: "validationUrl",
-  });
-}
 
 function originOf(text: string): string | undefined {
   return URL.parse(text)?.origin;

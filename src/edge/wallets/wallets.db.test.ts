@@ -5,7 +5,6 @@ import { forFile } from "../../dev/testing/for-file.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { bindingOf, orderHashOf } from "../../platform/wallet-order.ts";
 import { startEdgeFixture } from "../edge.fixture.ts";
-import { domainFilePath } from "./domain-file.ts";
 
 const edge = await forFile(startEdgeFixture);
 await edge.core.setRule([]);
@@ -112,7 +111,8 @@ describe("StartWalletSession", () => {
 });
 
 describe("the domain file", () => {
-  const read = (query: string) => fetch(`http://127.0.0.1:${edge.port}${domainFilePath}${query}`);
+  const read = (query: string) =>
+    fetch(`http://127.0.0.1:${edge.port}/.well-known/apple-developer-merchantid-domain-association${query}`);
 
   it("is served as the merchant has stored it", async () => {
     await setUp(both, { domainFile: "7b2270737\n" });

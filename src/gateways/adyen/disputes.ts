@@ -34,7 +34,9 @@ export function disputeNoticeOf({ eventCode, success }: SignedFields, additional
   const event = Object.hasOwn(eventOf, eventCode) && success === "true" ? eventOf[eventCode] : undefined;
   if (event === undefined) return undefined;
   const first = (...names: string[]) => {
-    const found = names.map((name) => additionalData[name]).find((value) => typeof value === "string" && value.trim() !== "");
+    const found = names
+      .map((name) => additionalData[name])
+      .find((value) => typeof value === "string" && value.trim() !== "");
     // The sample of a reason code begins with a blank.
     return found === undefined ? undefined : String(found).trim().slice(0, shownCharactersMax);
   };

@@ -11,17 +11,7 @@ import {
   randomBytes,
   X509Certificate,
 } from "node:crypto";
-import {
-  Constructed,
-  fromBER,
-  Integer,
-  Null,
-  ObjectIdentifier,
-  OctetString,
-  Sequence,
-  UTCTime,
-  Utf8String,
-} from "asn1js";
+import { Integer, Null, ObjectIdentifier, OctetString, UTCTime, Utf8String } from "asn1js";
 import {
   AlgorithmIdentifier,
   Attribute,
@@ -60,7 +50,7 @@ const day = 24 * 3_600_000;
 export type Issuer = { readonly certificate: Certificate; readonly privateKey: CryptoKey };
 
 /** What stands in a signature as a certificate. */
-export type SentCertificate = Pick<Certificate, "toSchema">;
+type SentCertificate = Pick<Certificate, "toSchema">;
 
 type CertificateOf = {
   readonly name: string;
@@ -345,20 +335,6 @@ export class AppleAuthority {
     const info = new ContentInfo({ contentType: oids.signedData, content: signed.toSchema(true) });
     return Buffer.from(info.toSchema().toBER());
   }
-}
-
-/**
- * Returns bytes that a reader of DER takes for a certificate with an extension, and a reader that looks for PEM first for
- * the given certificate, which lacks it.
- */
-export function disguise(certificate: Certificate, oid: string): SentCertificate {
-  const extension = new Sequence({ value: [new ObjectIdentifier({ value: oid })] });
-  const idBlock = { tagClass: 3, tagNumber: 3 };
-  const extensions = new Constructed({ idBlock, value: [new Sequence({ value: [extension] })] });
-  const names = [new Null(), certificate.serialNumber, new Null(), certificate.issuer.toSchema()];
-  const hidden = new OctetString({ valueHex: new Uint8Array(Buffer.from(`\n${pemOf(certificate)}`)).buffer });
-  const bytes = new Sequence({ value: [new Sequence({ value: [...names, extensions] }), hidden] }).toBER();
-  return { toSchema: () => fromBER(bytes).result as Sequence };
 }
 
 function encrypt(content: string, publicKey: KeyObject, recipient: string) {

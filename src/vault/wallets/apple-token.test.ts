@@ -1,14 +1,10 @@
 import { createHash, createPrivateKey, generateKeyPairSync, X509Certificate } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { bindingOf, orderHashOf } from "../../platform/wallet-order.ts";
-import {
-  AppleAuthority,
-  type ApplePayment,
-  disguise,
-  type TokenChange,
-} from "../../sandbox/wallets/apple-authority.ts";
+import { AppleAuthority, type ApplePayment, type TokenChange } from "../../sandbox/wallets/apple-authority.ts";
 import { appleRoot } from "./apple-root.ts";
 import { type AppleCheck, openAppleToken } from "./apple-token.ts";
+import { disguise } from "./disguise.fixture.ts";
 import { findAcceptedChanges } from "./single-byte-changes.fixture.ts";
 import type { DecryptionKey } from "./token-parts.ts";
 import { basisTheoryRsa, basisTheoryVisaNew, basisTheoryVisaOld, galaMastercard } from "./vectors.fixture.ts";

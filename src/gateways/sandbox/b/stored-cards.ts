@@ -8,7 +8,10 @@ const models: Readonly<Record<StoredPurpose, string>> = {
   unscheduled: "UnscheduledCardOnFile",
 };
 
-type Body = { readonly additionalData: object; readonly paymentMethod: { readonly number: string; readonly cvc?: string } };
+type Body = {
+  readonly additionalData: object;
+  readonly paymentMethod: { readonly number: string; readonly cvc?: string };
+};
 
 /** Returns the fields of a payment that saves a card or uses a stored one; they replace those of the same name. */
 export function storedFields(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { appleHostOf } from "./start-wallet-session.ts";
+import { appleHostOf } from "./apple-host.ts";
 
 describe("appleHostOf()", () => {
   it.each([
