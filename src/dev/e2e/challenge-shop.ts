@@ -19,7 +19,7 @@ const mountScript = `
   const callback = (name) => (result) => report(name, result);
   const names = ["onReady", "onSuccess", "onDeclined", "onError", "onPending", "onAuthentication"];
   const callbacks = Object.fromEntries(names.map((name) => [name, callback(name)]));
-  Switchyard.mount({ container: "#card", ...options, ...callbacks, ...(withReturn && { returnTo: location.href }) });
+  Switchyard.mount({ container: "#card", wallets: [], ...options, ...callbacks, ...(withReturn && { returnTo: location.href }) });
 `;
 
 export type ChallengePage = {

@@ -20,7 +20,7 @@ const pageScript = `
   const report = (name) => (result = null) => post(JSON.stringify({ load, number: ++number, name, result }));
   const names = ["onReady", "onError", "onPending", "onSuccess", "onDeclined", "onExpired"];
   const callbacks = Object.fromEntries(names.map((name) => [name, report(name)]));
-  const start = () => Switchyard.mount({ container: "#card", ...options, ...callbacks });
+  const start = () => Switchyard.mount({ container: "#card", wallets: [], ...options, ...callbacks });
   let widget = location.search === "?later" ? undefined : start();
 `;
 

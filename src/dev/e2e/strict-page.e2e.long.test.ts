@@ -19,7 +19,7 @@ let page: Page;
 /** Violations that any document of the page reports, the card frame's too, and every line of the console. */
 let complaints: string[];
 
-const mountCall = `mount({ container: "#card", locale: "de", ...JSON.parse(document.getElementById("session").textContent),
+const mountCall = `mount({ container: "#card", wallets: [], locale: "de", ...JSON.parse(document.getElementById("session").textContent),
   onSuccess: (result) => report("onSuccess", result), onDeclined: (result) => report("onDeclined", result),
   onError: (error) => report("onError", error) });`;
 
