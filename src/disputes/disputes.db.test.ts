@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { refundableMinor } from "../core/rows/payment.ts";
 import { itemsOf } from "../core/scenarios/recovery.fixture.ts";
 import { forFile } from "../dev/testing/for-file.ts";
+import type { DisputeEvent } from "../gateways/connector.ts";
 import { startRefundFixture } from "../refunds/refunds.fixture.ts";
 import { dispute, racePairs } from "./disputes.fixture.ts";
 
@@ -25,6 +26,41 @@ describe("a refund of a disputed payment", () => {
     await dispute(core, session, { event: "returned" });
     expect(refundableMinor(await base.loadSession(session))).toBe(4900);
     expect(await fixture.refund(session)).toMatchObject({ status: "SUCCEEDED", amountMinor: 4900 });
+  });
+
+  it.each<[DisputeEvent, number, string, number][]>([
+    [
+      ["charged", 4900, "NEEDS_RESPONSE", 4900],
+      ["answered", 1000, "UNDER_REVIEW", 4900],
+    ],
+    [
+      ["chargebackOpened", 4900, "NEEDS_RESPONSE", 4900],
+      ["answered", 1000, "UNDER_REVIEW", 4900],
+    ],
+    [
+      ["charged", 4900, "NEEDS_RESPONSE", 4900],
+      ["chargedAgain", 1000, "LOST", 4900],
+      ["returned", 4900, "LOST", 1000],
+    ],
+    [
+      ["charged", 4900, "NEEDS_RESPONSE", 4900],
+      ["returned", 1000, "WON", 3900],
+    ],
+    [
+      ["charged", 4900, "NEEDS_RESPONSE", 4900],
+      ["issuerSilent", 4900, "WON", 4900],
+      ["returned", 4900, "WON", 0],
+    ],
+    [
+      ["charged", 4900, "NEEDS_RESPONSE", 4900],
+      ["returned", 4900, "WON", 0],
+      ["chargedAgain", 4900, "LOST", 4900],
+      ["preArbitrationWon", 4900, "WON", 4900],
+    ],
+  ])("D2: leaves what was taken and did not come back: %j", async (...story) => {
+    const session = await fixture.pay();
+    for (const [event, amountMinor, status, heldMinor] of story)
+      expect(await dispute(core, session, { event, amountMinor })).toMatchObject({ status, heldMinor });
   });
 
   it("may be what a dispute leaves", async () => {

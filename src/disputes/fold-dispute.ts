@@ -47,7 +47,7 @@ export function foldDispute(notices: readonly ReportedNotice[]): FoldedDispute |
   const last = ranked[0];
   if (last === undefined || last.event === "remark") return undefined;
   const stage = stageOf(ranked);
-  const valued = ranked.find(({ event, amountMinor }) => event !== "remark" && amountMinor !== undefined);
+  const valued = amountsFirst(ranked).find(({ event, amountMinor }) => event !== "remark" && amountMinor !== undefined);
   const named = ranked.find(({ reasonCode }) => reasonCode !== undefined);
   const deadlines = ranked
     .filter(({ event, respondBy }) => respondBy !== undefined && (event === "inquiryOpened") === (stage === "INQUIRY"))
@@ -71,6 +71,12 @@ function byRank(left: ReportedNotice, right: ReportedNotice): number {
     (right.amountMinor ?? 0) - (left.amountMinor ?? 0) ||
     contentOf(left).localeCompare(contentOf(right))
   );
+}
+
+// What is disputed is what the bank takes. An answer, or a part that came back, may be over less.
+function amountsFirst(ranked: readonly ReportedNotice[]): ReportedNotice[] {
+  const events: readonly DisputeEvent[] = ["chargebackOpened", "charged", "chargedAgain"];
+  return ranked.toSorted((left, right) => events.indexOf(right.event) - events.indexOf(left.event));
 }
 
 function contentOf({ at: _, ...content }: ReportedNotice): string {

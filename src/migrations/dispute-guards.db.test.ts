@@ -80,6 +80,25 @@ describe("a dispute", () => {
     expect(await rowOf(await disputed(recorded({ amount: "1000" })))).toMatchObject({ held: 1000 });
   });
 
+  it.each<[string, string[], number]>([
+    ["nothing more came back", [moved("CHARGEBACK", 4900), moved("CHARGEBACK_REVERSED", 1000)], 3900],
+    ["it was taken again", [moved("CHARGEBACK", 9800), moved("CHARGEBACK_REVERSED", 4900)], 4900],
+    ["all came back", [moved("CHARGEBACK", 4900), moved("CHARGEBACK_REVERSED", 4900)], 0],
+    ["more was taken than captured", [moved("CHARGEBACK", 9900)], 4900],
+    ["another currency was taken", [moved("CHARGEBACK", 100, "USD")], 4900],
+    ["another currency came back", [moved("CHARGEBACK", 100, "USD"), moved("CHARGEBACK_REVERSED", 100, "USD")], 0],
+  ])("D2: that is won holds what was taken and did not come back: %s", async (_, movements, held) => {
+    expect(await rowOf(await disputed(recorded({ status: "WON" }), ...movements))).toMatchObject({ held });
+    expect(await rowOf(await disputed(recorded(), ...movements, recorded({ status: "WON" })))).toMatchObject({ held });
+  });
+
+  it("D2: holds what was taken where its amount is less", async () => {
+    const run = await disputed(recorded({ amount: "1000", status: "LOST" }), moved("CHARGEBACK", 4900));
+    expect(await rowOf(run)).toMatchObject({ held: 4900 });
+    await run(recorded({ amount: "1000" }));
+    expect(await rowOf(run)).toMatchObject({ held: 4900 });
+  });
+
   it("D1: has one row, beside the warning that bears its reference", async () => {
     const run = await disputed(recorded());
     const other = recorded().replace(idOf(), `'${v7()}'`);

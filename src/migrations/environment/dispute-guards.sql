@@ -10,6 +10,7 @@ CREATE FUNCTION partitions.guard_dispute_rest() RETURNS trigger LANGUAGE plpgsql
 DECLARE
   session  record;
   paid     record;
+  taken    record;
   returned bigint;
 BEGIN
   -- A refund takes the same lock.
@@ -45,6 +46,13 @@ BEGIN
     WHEN NOT (NEW.stage IN ('CHARGEBACK','PRE_ARBITRATION') AND NEW.status NOT IN ('WON','CLOSED') OR NEW.status IN ('LOST','ACCEPTED')) THEN 0
     WHEN NEW.currency <> paid.currency THEN paid.captured_amount_minor
     ELSE least(NEW.amount_minor, paid.captured_amount_minor) END;
+  -- rule:dispute-taken
+  -- What was taken and has not come back is held, whatever the status.
+  SELECT coalesce(max(net) FILTER (WHERE currency = paid.currency), 0) AS net, coalesce(bool_or(net > 0 AND currency <> paid.currency), false) AS abroad INTO taken
+  FROM (SELECT currency, sum(CASE type WHEN 'CHARGEBACK' THEN amount_minor ELSE -amount_minor END) AS net FROM partitions.dispute_movement_rest
+    WHERE session_id = NEW.session_id AND dispute_id = NEW.id GROUP BY currency) sums;
+  NEW.held_minor := CASE WHEN taken.abroad THEN paid.captured_amount_minor
+    ELSE least(paid.captured_amount_minor, greatest(NEW.held_minor, taken.net)) END;
   SELECT coalesce(sum(amount_minor), 0) INTO returned FROM partitions.refund_rest WHERE session_id = NEW.session_id AND status <> 'FAILED';
   SELECT returned + coalesce(sum(held_minor), 0) INTO returned FROM partitions.dispute_rest WHERE session_id = NEW.session_id AND id <> NEW.id;
   NEW.overlap_minor := least(NEW.held_minor, greatest(0, returned + NEW.held_minor - paid.captured_amount_minor));
@@ -58,6 +66,14 @@ CREATE FUNCTION partitions.recount_disputes_rest() RETURNS trigger LANGUAGE plpg
 BEGIN
   IF (SELECT disputes > 0 FROM partitions.payment_session_rest WHERE id = NEW.session_id) THEN
     UPDATE partitions.dispute_rest SET overlap_minor = 0 WHERE session_id = NEW.session_id; END IF;
+  RETURN NULL;
+END $$;
+
+-- A movement changes what its dispute holds, and so what the others overlap.
+CREATE FUNCTION partitions.recount_moved_dispute_rest() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE partitions.dispute_rest SET overlap_minor = 0 WHERE session_id = NEW.session_id AND id = NEW.dispute_id;
+  UPDATE partitions.dispute_rest SET overlap_minor = 0 WHERE session_id = NEW.session_id AND id <> NEW.dispute_id;
   RETURN NULL;
 END $$;
 

@@ -6121,6 +6121,7 @@ AS $function$
 DECLARE
   session  record;
   paid     record;
+  taken    record;
   returned bigint;
 BEGIN
   -- A refund takes the same lock.
@@ -6156,6 +6157,13 @@ BEGIN
     WHEN NOT (NEW.stage IN ('CHARGEBACK','PRE_ARBITRATION') AND NEW.status NOT IN ('WON','CLOSED') OR NEW.status IN ('LOST','ACCEPTED')) THEN 0
     WHEN NEW.currency <> paid.currency THEN paid.captured_amount_minor
     ELSE least(NEW.amount_minor, paid.captured_amount_minor) END;
+  -- rule:dispute-taken
+  -- What was taken and has not come back is held, whatever the status.
+  SELECT coalesce(max(net) FILTER (WHERE currency = paid.currency), 0) AS net, coalesce(bool_or(net > 0 AND currency <> paid.currency), false) AS abroad INTO taken
+  FROM (SELECT currency, sum(CASE type WHEN 'CHARGEBACK' THEN amount_minor ELSE -amount_minor END) AS net FROM partitions.dispute_movement_rest
+    WHERE session_id = NEW.session_id AND dispute_id = NEW.id GROUP BY currency) sums;
+  NEW.held_minor := CASE WHEN taken.abroad THEN paid.captured_amount_minor
+    ELSE least(paid.captured_amount_minor, greatest(NEW.held_minor, taken.net)) END;
   SELECT coalesce(sum(amount_minor), 0) INTO returned FROM partitions.refund_rest WHERE session_id = NEW.session_id AND status <> 'FAILED';
   SELECT returned + coalesce(sum(held_minor), 0) INTO returned FROM partitions.dispute_rest WHERE session_id = NEW.session_id AND id <> NEW.id;
   NEW.overlap_minor := least(NEW.held_minor, greatest(0, returned + NEW.held_minor - paid.captured_amount_minor));
@@ -7131,6 +7139,17 @@ BEGIN
   RETURN NULL;
 END $function$;
 
+-- function partitions.recount_moved_dispute()
+CREATE OR REPLACE FUNCTION partitions.recount_moved_dispute_rest()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  UPDATE partitions.dispute_rest SET overlap_minor = 0 WHERE session_id = NEW.session_id AND id = NEW.dispute_id;
+  UPDATE partitions.dispute_rest SET overlap_minor = 0 WHERE session_id = NEW.session_id AND id <> NEW.dispute_id;
+  RETURN NULL;
+END $function$;
+
 -- function partitions.renew_lease(of_session uuid, epoch integer, lease_ms double precision, unused_ms double precision, brand text, last4 text)
 CREATE OR REPLACE FUNCTION partitions.renew_lease_rest(of_session uuid, epoch integer, lease_ms double precision, unused_ms double precision, brand text, last4 text)
  RETURNS SETOF payment_session
@@ -7493,6 +7512,9 @@ CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.dispute_rest FOR EACH
 
 -- trigger dispute_movement.guard
 CREATE TRIGGER guard BEFORE INSERT OR DELETE OR UPDATE ON partitions.dispute_movement_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_dispute_movement_rest();
+
+-- trigger dispute_movement.recount_disputes
+CREATE TRIGGER recount_disputes AFTER INSERT ON partitions.dispute_movement_rest FOR EACH ROW EXECUTE FUNCTION partitions.recount_moved_dispute_rest();
 
 -- trigger merchant_settings.guard_moved
 CREATE TRIGGER guard_moved BEFORE UPDATE ON merchant_settings FOR EACH ROW WHEN ((old.moved_to IS NOT NULL)) EXECUTE FUNCTION app.guard_moved();
