@@ -108,15 +108,65 @@ describe("a dispute at Adyen", () => {
     await adyen.take(bodyOf(noticeOf(attempt, "CHARGEBACK", {}, deadline("2026-12-20T00:00:00Z"))));
     const [before] = await disputesOf(session);
     const forged = { eventDate: "2026-12-02T00:00:00Z", reason: "x" };
-    const unsigned = { ...deadline("2031-01-01T00:00:00Z"), disputeStatus: "Won", chargebackReasonCode: "10.4" };
+    const unsigned = { ...deadline("2028-01-01T00:00:00Z"), disputeStatus: "Won", chargebackReasonCode: "10.4" };
     await adyen.take(bodyOf(noticeOf(attempt, "CHARGEBACK", {}, unsigned, forged)));
-    expect(await disputesOf(session)).toEqual([before]);
-    await adyen.take(bodyOf(noticeOf(attempt, "NOTIFICATION_OF_CHARGEBACK", {}, deadline("2031-01-01T00:00:00Z"))));
+    const notices = [...before!.notices, expect.objectContaining({ event: "charged", isRepeat: true })];
+    expect(await disputesOf(session)).toEqual([{ ...before, notices, updatedAt: expect.any(Date) }]);
+    await adyen.take(bodyOf(noticeOf(attempt, "NOTIFICATION_OF_CHARGEBACK", {}, deadline("2028-01-01T00:00:00Z"))));
     expect((await disputesOf(session))[0]).toMatchObject({ respondBy: new Date("2026-12-20T00:00:00Z") });
     const stranger = itemOf(attempt, { psp: "D", eventCode: "CHARGEBACK_REVERSED" }, {}, "AB".repeat(32));
     await expect(adyen.take(bodyOf(stranger))).rejects.toMatchObject({ code: "invalid_key" });
     await adyen.take(bodyOf(noticeOf(attempt, "CHARGEBACK_REVERSED", { success: "false" })));
     expect((await disputesOf(session))[0]).toMatchObject({ status: "NEEDS_RESPONSE" });
+  });
+
+  const onDay = (attempt: Attempt, eventCode: string, day: string, fields: Partial<SignedFields> = {}, extra = {}) =>
+    adyen.take(bodyOf(noticeOf(attempt, eventCode, fields, extra, { eventDate: `2026-12-0${day}T00:00:00Z` })));
+
+  it("D6: that may be charged back a second time holds the money in any order, and is a matter for a person", async () => {
+    const events = [
+      ["CHARGEBACK", "1"],
+      ["CHARGEBACK_REVERSED", "2"],
+      ["CHARGEBACK", "3"],
+    ] as const;
+    for (const order of [events, events.toReversed(), [events[0], events[2], events[1]]]) {
+      const { session, attempt } = await adyen.pay(cards.approved);
+      for (const [eventCode, day] of [...order, ...order]) await onDay(attempt, eventCode, day);
+      expect(await disputesOf(session)).toMatchObject([
+        { status: "WON", heldMinor: 4900, movements: { length: 2 }, notices: { length: 3 } },
+      ]);
+      expect(await itemsOf(fixture, session)).toMatchObject([{ kind: "RECORD_MISMATCH" }]);
+    }
+  });
+
+  it("D6: holds the money although its last reversal may have arrived, because a repeat looks the same", async () => {
+    const { session, attempt } = await adyen.pay(cards.approved);
+    await take(attempt, "CHARGEBACK", "CHARGEBACK_REVERSED", "SECOND_CHARGEBACK", "PREARBITRATION_WON");
+    for (const day of ["4", "5", "6"]) await onDay(attempt, "CHARGEBACK_REVERSED", day);
+    expect(await disputesOf(session)).toMatchObject([{ status: "WON", heldMinor: 4900, notices: { length: 5 } }]);
+    expect(await itemsOf(fixture, session)).toMatchObject([{ kind: "RECORD_MISMATCH" }]);
+  });
+
+  it("holds nothing once parts of different amounts have all come back", async () => {
+    const { session, attempt } = await adyen.pay(cards.approved);
+    await take(attempt, "CHARGEBACK");
+    for (const [value, heldMinor] of [[2000, 2900], [2900, 0]] as const) {
+      await adyen.take(bodyOf(noticeOf(attempt, "CHARGEBACK_REVERSED", { value })));
+      expect(await disputesOf(session)).toMatchObject([{ status: "WON", heldMinor }]);
+    }
+    expect(await itemsOf(fixture, session)).toEqual([]);
+  });
+
+  it("takes the earlier deadline of a repeat, and no other field of it", async () => {
+    const { session, attempt } = await adyen.pay(cards.approved);
+    for (const [day, defensePeriodEndsAt, chargebackReasonCode] of [
+      ["1", "2026-12-20T00:00:00Z", "13.1"],
+      ["2", "2026-12-18T00:00:00Z", "10.4"],
+    ] as const)
+      await onDay(attempt, "NOTIFICATION_OF_CHARGEBACK", day, {}, { defensePeriodEndsAt, chargebackReasonCode });
+    const respondBy = new Date("2026-12-18T00:00:00Z");
+    expect(await disputesOf(session)).toMatchObject([{ respondBy, networkReasonCode: "13.1" }]);
+    expect(await itemsOf(fixture, session)).toEqual([]);
   });
 
   it("is found by its own reference where a notice names no payment, also when that one comes first", async () => {

@@ -64,7 +64,7 @@ export async function recordDisputeReport(core: Core, report: DisputeReport): Pr
   if (found === "unnamed") return unknown;
   if (found === undefined) return undefined;
   const isValid = amountMinor !== null && currency !== null && amountMinor > 0;
-  const notice = { ...dispute, ...(isValid && { amountMinor, currency }), at: receivedAt.toISOString() };
+  const notice = { ...dispute, ...(isValid && { amountMinor, currency }), id: notificationId, at: receivedAt.toISOString() };
   return core.database.transaction(async (tx) => {
     const loaded = await lockSession(tx, found.sessionId);
     if (loaded === undefined) return undefined;

@@ -43,8 +43,10 @@ export async function recordNotice(tx: Tx, core: Core, reported: Reported): Prom
   const id = disputeIdOf(session.id, gatewayReference, notice.event === "fraudReported");
   const known = loaded.disputes?.find((one) => one.id === id);
   const notices = known?.notices ?? [];
-  if (notices.some((one) => isSame(one, notice)) || notices.length >= noticesMax) return undefined;
-  const folded = foldDispute([...notices, notice]);
+  const alike = notices.filter((one) => isSame(one, notice));
+  if (alike.length > 1 || alike.some((one) => one.id === notice.id) || notices.length >= noticesMax) return undefined;
+  const reportedSoFar = [...notices, alike.length > 0 ? { ...notice, isRepeat: true as const } : notice];
+  const folded = foldDispute(reportedSoFar);
   if (folded === undefined) return "unknown";
   // Without an amount that is valid here, all that was captured may be at stake.
   const { amountMinor, currency } = folded.amount ?? {
@@ -56,11 +58,21 @@ export async function recordNotice(tx: Tx, core: Core, reported: Reported): Prom
   await tx.query(recordStatement, [
     ...[session.id, id, captured.id, captured.connectionId, captured.gateway, gatewayReference, stage, status],
     ...[amountMinor, currency, reason, networkReasonCode ?? null, network ?? null, respondBy],
-    JSON.stringify([...notices, notice]),
+    JSON.stringify(reportedSoFar),
   ]);
   await recordMovements(tx, { sessionId: session.id, id, known, taken: folded.taken });
+  if (alike.length > 0) await reportRepeat(tx, core, reported);
   await emitNews(tx, core, { loaded: await loadSession(tx, session.id), id, known });
   return undefined;
+}
+
+/** Alarms a person about money that was moved twice by the same amount, or once: only a day that is not signed tells. It may raise what is held, and never lowers it. */
+async function reportRepeat(tx: Tx, core: Core, { captured, gatewayReference, notice }: Reported): Promise<void> {
+  if (notice.event !== "charged" && notice.event !== "chargedAgain" && notice.event !== "returned") return;
+  const { sessionId, id: attemptId } = captured;
+  const what = notice.event === "returned" ? "a reversal" : "a chargeback";
+  const detail = `The gateway reports ${what} of the same amount a second time for the dispute ${gatewayReference.slice(0, 100)}. If it is another one, it is not counted here.`;
+  await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId, attemptId, detail });
 }
 
 // The signed fields. A repeat may differ in the others.

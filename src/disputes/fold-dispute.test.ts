@@ -24,6 +24,10 @@ const states: readonly [DisputeEvent[], string, string][] = [
   [["inquiryOpened", "answered"], "INQUIRY", "UNDER_REVIEW"],
   [["inquiryOpened", "answerTimeOver"], "INQUIRY", "CLOSED"],
   [["inquiryOpened", "charged"], "CHARGEBACK", "NEEDS_RESPONSE"],
+  [["inquiryOpened", "answerTimeOver", "charged"], "CHARGEBACK", "NEEDS_RESPONSE"],
+  [["inquiryOpened", "answered", "charged"], "CHARGEBACK", "NEEDS_RESPONSE"],
+  [["inquiryOpened", "answered", "answerTimeOver", "chargebackOpened", "charged"], "CHARGEBACK", "NEEDS_RESPONSE"],
+  [["inquiryOpened", "answerTimeOver", "charged", "returned"], "CHARGEBACK", "WON"],
   [["chargebackOpened"], "CHARGEBACK", "NEEDS_RESPONSE"],
   [["chargebackOpened", "charged"], "CHARGEBACK", "NEEDS_RESPONSE"],
   [["chargebackOpened", "charged", "answered"], "CHARGEBACK", "UNDER_REVIEW"],
@@ -98,6 +102,35 @@ describe("a dispute", () => {
   ] as const)("that has seen %s has taken %s and returned %s", (events, takenMinor, returnedMinor) => {
     const expected = takenMinor === undefined ? [] : [{ currency: "EUR", takenMinor, returnedMinor }];
     expect(foldDispute(events.map((event) => noticeOf(event)))?.taken).toEqual(expected);
+  });
+
+  it.each([
+    [[2000, 2900], 4900],
+    [[2900, 2000, 2000], 4900],
+    [[2000, 4900], 4900],
+    [[1000], 1000],
+  ])("that was charged 4900 and reversed by %s has returned %s", (amounts, returnedMinor) => {
+    const reversals = amounts.map((amountMinor) => noticeOf("returned", { amountMinor }));
+    for (const notices of permutations([noticeOf("charged"), ...reversals]))
+      expect(foldDispute(notices)?.taken).toEqual([{ currency: "EUR", takenMinor: 4900, returnedMinor }]);
+  });
+
+  it.each<[string | undefined, ReportedNotice[]]>([
+    ["2026-12-01", [noticeOf("inquiryOpened", { respondBy: "2026-12-01" })]],
+    [undefined, [noticeOf("inquiryOpened", { respondBy: "2026-12-01" }), noticeOf("charged")]],
+    [undefined, [noticeOf("inquiryOpened"), noticeOf("answered", { respondBy: "2026-12-01" }), noticeOf("charged")]],
+    [
+      "2026-12-18",
+      [noticeOf("chargebackOpened", { respondBy: "2026-12-20" }), noticeOf("charged", { respondBy: "2026-12-18" })],
+    ],
+    [undefined, [noticeOf("charged", { respondBy: "2026-12-18" }), noticeOf("preArbitrationOpened")]],
+    [
+      "2026-12-30",
+      [noticeOf("charged", { respondBy: "2026-12-18" }), noticeOf("preArbitrationOpened", { respondBy: "2026-12-30" })],
+    ],
+  ])("has the deadline of its stage, %s", (deadline, notices) => {
+    for (const order of permutations(notices))
+      expect(foldDispute(order)?.respondBy).toEqual(deadline && new Date(deadline));
   });
 
   it("is not known by a remark alone", () => {

@@ -44,21 +44,23 @@ const order: readonly DisputeEvent[] = [
 /** Returns what a dispute is; undefined while nothing but remarks is known. */
 export function foldDispute(notices: readonly ReportedNotice[]): FoldedDispute | undefined {
   const ranked = notices.toSorted(byRank);
-  const last = ranked[0];
-  if (last === undefined || last.event === "remark") return undefined;
+  if (ranked[0] === undefined || ranked[0].event === "remark") return undefined;
   const stage = stageOf(ranked);
+  const counted = countedOf(ranked, stage);
   const valued = amountsFirst(ranked).find(({ event, amountMinor }) => event !== "remark" && amountMinor !== undefined);
-  const named = ranked.find(({ reasonCode }) => reasonCode !== undefined);
-  const deadlines = ranked
-    .filter(({ event, respondBy }) => respondBy !== undefined && (event === "inquiryOpened") === (stage === "INQUIRY"))
+  const first = ranked.filter(({ isRepeat }) => !isRepeat);
+  const named = first.find(({ reasonCode }) => reasonCode !== undefined);
+  const by = first.find(({ network }) => network)?.network;
+  const deadlines = counted
+    .filter((one) => one.respondBy !== undefined && hasDeadlineOf(stage, one.event))
     .map(({ respondBy }) => respondBy!);
   return {
     stage,
-    status: statusOf(last.event, stage),
+    status: statusOf(counted[0]!.event, stage),
     ...(valued && { amount: { amountMinor: valued.amountMinor!, currency: valued.currency! } }),
     reason: stage === "FRAUD_WARNING" ? "fraudulent" : disputeReasonOf(named?.reasonCode),
     ...(named && { networkReasonCode: named.reasonCode }),
-    ...(ranked.some(({ network }) => network) && { network: ranked.find(({ network }) => network)!.network }),
+    ...(by && { network: by }),
     ...(deadlines.length > 0 && { respondBy: new Date(deadlines.toSorted()[0]!) }),
     taken: takenOf(ranked),
   };
@@ -92,6 +94,17 @@ function stageOf(notices: readonly ReportedNotice[]): DisputeStage {
   return has("answered", "answerTimeOver") ? "CHARGEBACK" : "FRAUD_WARNING";
 }
 
+// Whether an answer, or the end of the time for one, was the inquiry's or is the chargeback's, no signed field tells.
+function countedOf(ranked: readonly ReportedNotice[], stage: DisputeStage): readonly ReportedNotice[] {
+  if (stage === "INQUIRY" || !ranked.some(({ event }) => event === "inquiryOpened")) return ranked;
+  return ranked.filter(({ event }) => event !== "answered" && event !== "answerTimeOver");
+}
+
+function hasDeadlineOf(stage: DisputeStage, event: DisputeEvent): boolean {
+  if (event === "inquiryOpened") return stage === "INQUIRY";
+  return event.startsWith("preArbitration") ? stage === "PRE_ARBITRATION" : stage !== "INQUIRY" && stage !== "PRE_ARBITRATION";
+}
+
 function statusOf(event: DisputeEvent, stage: DisputeStage): DisputeStatus {
   switch (event) {
     case "fraudReported":
@@ -120,23 +133,19 @@ function statusOf(event: DisputeEvent, stage: DisputeStage): DisputeStatus {
 
 /**
  * Adds up what was taken and returned. Each sum only rises with every notice: what comes back was taken before, and what is taken a
- * second time came back, also where that was never reported.
+ * second time came back, also where that was never reported. Reversals of different amounts are parts.
  */
 function takenOf(notices: readonly ReportedNotice[]): Taken[] {
   const moved = notices.filter(({ event }) => event === "charged" || event === "returned" || event === "chargedAgain");
   const currencies = [...new Set(moved.map(({ currency }) => currency).filter((one) => one !== undefined))].toSorted();
   return currencies.map((currency) => {
-    const most = (...events: DisputeEvent[]) =>
-      Math.max(
-        0,
-        ...moved
-          .filter((one) => one.currency === currency && events.includes(one.event))
-          .map(({ amountMinor = 0 }) => amountMinor),
-      );
-    return {
-      currency,
-      takenMinor: most("charged", "returned", "chargedAgain") + most("chargedAgain"),
-      returnedMinor: most("returned", "chargedAgain"),
-    };
+    const amountsOf = (...events: DisputeEvent[]) =>
+      moved
+        .filter((one) => one.currency === currency && events.includes(one.event))
+        .map(({ amountMinor = 0 }) => amountMinor);
+    const most = (...events: DisputeEvent[]) => Math.max(0, ...amountsOf(...events));
+    const takenMinor = most("charged", "returned", "chargedAgain") + most("chargedAgain");
+    const parts = [...new Set(amountsOf("returned"))].reduce((sum, part) => sum + part, 0);
+    return { currency, takenMinor, returnedMinor: Math.min(takenMinor, Math.max(parts, most("chargedAgain"))) };
   });
 }

@@ -12,6 +12,10 @@ export type DisputeStatus = (typeof disputeStatuses)[number];
 export type ReportedNotice = DisputeNotice & {
   readonly amountMinor?: number | undefined;
   readonly currency?: string | undefined;
+  /** The notification's: a day that is not signed is part of it. */
+  readonly id?: string | undefined;
+  /** Another notification had the same signed fields before. */
+  readonly isRepeat?: true | undefined;
   readonly at: string;
 };
 

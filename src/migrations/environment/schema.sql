@@ -6154,7 +6154,9 @@ BEGIN
   IF NOT NEW.captured THEN PERFORM app.refuse('a dispute is of a captured attempt'); END IF;
   -- rule:dispute-hold
   NEW.held_minor := CASE
-    WHEN NOT (NEW.stage IN ('CHARGEBACK','PRE_ARBITRATION') AND NEW.status NOT IN ('WON','CLOSED') OR NEW.status IN ('LOST','ACCEPTED')) THEN 0
+    WHEN NOT (NEW.stage IN ('CHARGEBACK','PRE_ARBITRATION') AND NEW.status NOT IN ('WON','CLOSED') OR NEW.status IN ('LOST','ACCEPTED')
+      -- Perhaps taken once more. What tells a second time from a repeat is not signed, so it raises what is held only.
+      OR NEW.notices @> '[{"event":"charged","isRepeat":true}]' OR NEW.notices @> '[{"event":"chargedAgain","isRepeat":true}]') THEN 0
     WHEN NEW.currency <> paid.currency THEN paid.captured_amount_minor
     ELSE least(NEW.amount_minor, paid.captured_amount_minor) END;
   -- rule:dispute-taken
