@@ -34,21 +34,28 @@ export function disputeNoticeOf({ eventCode, success }: SignedFields, additional
   const event = Object.hasOwn(eventOf, eventCode) && success === "true" ? eventOf[eventCode] : undefined;
   if (event === undefined) return undefined;
   const first = (...names: string[]) => {
-    const found = names
-      .map((name) => additionalData[name])
-      .find((value) => typeof value === "string" && value.trim() !== "");
     // The sample of a reason code begins with a blank.
-    return found === undefined ? undefined : String(found).trim().slice(0, shownCharactersMax);
+    const texts = names.map((name) => additionalData[name]).filter((value) => typeof value === "string");
+    return texts.map((text) => text.trim()).find((text) => /^[ -~]+$/.test(text))?.slice(0, shownCharactersMax);
   };
-  const deadline = Date.parse(first("defensePeriodEndsAt") ?? "");
+  const deadline = deadlineIn(first("defensePeriodEndsAt"));
   const reasonCode = first("chargebackReasonCode", "rfiReasonCode", "nofReasonCode");
   const network = first("chargebackSchemeCode", "rfiSchemeCode", "nofSchemeCode");
   return {
     event,
     ...(reasonCode !== undefined && { reasonCode }),
     ...(network !== undefined && { network }),
-    ...(!Number.isNaN(deadline) && { respondBy: new Date(deadline).toISOString() }),
+    ...(deadline && { respondBy: deadline.toISOString() }),
   };
+}
+
+const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+const deadlineAwayMaxMs = 3 * 366 * 24 * 60 * 60_000;
+
+// It is not signed: one that no deadline can be is left out, so that the signed event counts.
+function deadlineIn(text = ""): Date | undefined {
+  const date = new Date(rfc3339.test(text) ? text : "");
+  return Math.abs(date.getTime() - Date.now()) <= deadlineAwayMaxMs ? date : undefined;
 }
 
 /** Returns a notification's id: one dispute may repeat an event code with another amount, or on another day. */

@@ -211,3 +211,29 @@ describe("readNotification()", () => {
     expect(amountOf("XXX")).toBeUndefined();
   });
 });
+
+describe("a notification about a dispute", () => {
+  const disputed = { ...sample, originalReference: "7914073381342284", eventCode: "CHARGEBACK" };
+  const noticeIn = (additionalData: object) =>
+    notificationsIn(bodyOf(itemOf(disputed, { additionalData })))[0]!.dispute;
+  const soon = new Date(Date.now() + 20 * 24 * 60 * 60_000).toISOString();
+
+  it("has the fields that are only shown", () => {
+    const additionalData = { chargebackReasonCode: " 13.1", chargebackSchemeCode: "visa", defensePeriodEndsAt: soon };
+    expect(noticeIn(additionalData)).toEqual({ event: "charged", reasonCode: "13.1", network: "visa", respondBy: soon });
+  });
+
+  it.each([
+    { defensePeriodEndsAt: "99999" },
+    { defensePeriodEndsAt: "9999-12-31T00:00:00Z" },
+    { defensePeriodEndsAt: "1999-12-31T00:00:00Z" },
+    { defensePeriodEndsAt: soon.replace("Z", "") },
+    { defensePeriodEndsAt: soon.slice(0, 10) },
+    { chargebackReasonCode: "13\u0000.1" },
+    { chargebackReasonCode: "1".repeat(39) + "\u{1f4b3}" },
+    { chargebackSchemeCode: "\ud83d" },
+    { chargebackSchemeCode: 7, chargebackReasonCode: {} },
+  ])("leaves out %j, and keeps what is signed", (additionalData) => {
+    expect(noticeIn(additionalData)).toEqual({ event: "charged" });
+  });
+});
