@@ -1,5 +1,6 @@
 /** Adyen's notices of disputes, from the signature to the row, in whatever order they arrive. The titles name the rules of docs/disputes.md. */
-import { describe, expect, it } from "vitest";
+import { v7 } from "uuid";
+import { describe, expect, it, vi } from "vitest";
 import type { Attempt, PaymentSession } from "../core/rows/entities.ts";
 import { type CoreFixture, cards } from "../core/scenarios/core.fixture.ts";
 import { itemsOf } from "../core/scenarios/recovery.fixture.ts";
@@ -7,6 +8,7 @@ import { forFile } from "../dev/testing/for-file.ts";
 import type { SignedFields } from "../gateways/adyen/notification-signature.ts";
 import { bodyOf, itemOf, startAdyenNotifications } from "../oversight/notifications/adyen-notifications.fixture.ts";
 import { processNotificationsOnce } from "../oversight/notifications/process-notifications.ts";
+import { encodeId } from "../platform/ids.ts";
 import { requestRefund } from "../refunds/request-refund.ts";
 
 const adyen = await forFile(startAdyenNotifications);
@@ -25,6 +27,10 @@ const noticeOf = (
 };
 const take = async (attempt: Attempt, ...eventCodes: string[]) => {
   for (const eventCode of eventCodes) await adyen.take(bodyOf(noticeOf(attempt, eventCode)));
+};
+const waiting = async () => {
+  const text = "SELECT count(*)::int AS count FROM gateway_notification WHERE processed_at IS NULL";
+  return (await fixture.core.database.query<{ count: number }>({ name: "waiting", text }, []))[0]!.count;
 };
 const disputesOf = async (session: PaymentSession) => (await fixture.loadSession(session)).disputes ?? [];
 const later = async (minutes: number) => {
@@ -187,15 +193,38 @@ describe("a dispute at Adyen", () => {
     expect(await disputesOf(session)).toMatchObject([{ heldMinor: 4900 }]);
   });
 
+  it("waits for a payment of ours that a restore may bring back, and is dropped with a line in the log", async () => {
+    const warn = vi.spyOn(fixture.core.log, "warn");
+    const { session, attempt } = await adyen.pay(cards.approved);
+    const lost = { originalReference: `L${attempt.id}`, merchantReference: encodeId("att", v7()) };
+    await adyen.take(bodyOf(noticeOf(attempt, "CHARGEBACK", lost)));
+    expect([await waiting(), warn.mock.calls.length]).toEqual([1, 0]);
+    await later(3 * 24 * 60 + 10);
+    expect(await waiting()).toBe(0);
+    await adyen.take(bodyOf(noticeOf(attempt, "CHARGEBACK", { psp: "F", originalReference: "8535", merchantReference: "order-7" })));
+    const reason = (why: string) => ({ kind: "charged", reason: expect.stringContaining(why) });
+    expect(warn.mock.calls).toEqual([
+      [reason("for three days"), "a notice about a dispute is dropped"],
+      [reason("its payment was not made here"), "a notice about a dispute is dropped"],
+    ]);
+    warn.mockRestore();
+    expect(await disputesOf(session)).toEqual([]);
+  });
+
+  it("is a matter for a person if it names an attempt of ours, and the authorization of another payment", async () => {
+    const { session, attempt } = await adyen.pay(cards.approved);
+    await adyen.take(bodyOf(noticeOf(attempt, "CHARGEBACK", { originalReference: "8535296650153317" })));
+    expect(await disputesOf(session)).toEqual([]);
+    expect(await itemsOf(fixture, session)).toMatchObject([
+      { kind: "RECORD_MISMATCH", detail: expect.stringContaining("another payment") },
+    ]);
+  });
+
   it("is ignored if its payment is not ours, and forgotten after three days if it names none", async () => {
     const { session, attempt } = await adyen.pay(cards.approved);
     const foreign = { originalReference: "8535296650153317", merchantReference: "order-77" };
     await adyen.take(bodyOf(noticeOf(attempt, "CHARGEBACK", foreign)));
     await adyen.take(bodyOf(noticeOf(attempt, "SECOND_CHARGEBACK", { originalReference: "", merchantReference: "" })));
-    const waiting = async () => {
-      const text = "SELECT count(*)::int AS count FROM gateway_notification WHERE processed_at IS NULL";
-      return (await fixture.core.database.query<{ count: number }>({ name: "waiting", text }, []))[0]!.count;
-    };
     expect(await waiting()).toBe(1);
     await later(3 * 24 * 60 + 10);
     expect(await waiting()).toBe(0);

@@ -6,7 +6,7 @@ import { openWorkItem } from "../core/record/work-items.ts";
 import { capturedOf, type Payment } from "../core/rows/payment.ts";
 import type { DisputeNotice } from "../gateways/connector.ts";
 import type { Statement, Tx } from "../platform/database.ts";
-import { type AttemptId, type ConnectionId, decodeId, type SessionId } from "../platform/ids.ts";
+import { type AttemptId, type ConnectionId, decodeId, encodeId, type SessionId } from "../platform/ids.ts";
 import { recordNotice } from "./dispute-rows.ts";
 
 /** A stored notification of kind `dispute`. */
@@ -34,7 +34,7 @@ const selectByPayment: Statement = {
 };
 const selectByAttempt: Statement = {
   name: "select_session_of_disputed_attempt",
-  text: `SELECT session_id AS "sessionId", id AS "attemptId" FROM attempt WHERE id = $2 AND connection_id = $1`,
+  text: `SELECT session_id AS "sessionId", id AS "attemptId", gateway_reference AS "paidAs" FROM attempt WHERE id = $2 AND connection_id = $1`,
 };
 
 type ReportRow = {
@@ -45,9 +45,9 @@ type ReportRow = {
   receivedAt: Date;
   isOld: boolean;
 };
-type Found = { readonly sessionId: SessionId; readonly attemptId: AttemptId };
+type Found = { readonly sessionId: SessionId; readonly attemptId: AttemptId; readonly isForeign?: boolean };
 
-// Time for which a notice that names no payment waits for the one that opens its dispute: gateways repeat those for days.
+// Time for which a notice waits for the one that opens its dispute, which gateways repeat for days, or for a restore of its payment.
 const waitMs = 3 * 24 * 60 * 60_000;
 
 /**
@@ -59,36 +59,45 @@ export async function recordDisputeReport(core: Core, report: DisputeReport): Pr
   const [row] = await core.database.query<ReportRow>(selectReport, [connectionId, notificationId, waitMs]);
   if (!row?.dispute || !row.modificationReference) return undefined;
   const { modificationReference: gatewayReference, dispute, amountMinor, currency, receivedAt } = row;
-  const unknown = row.isOld ? undefined : "later";
+  const drop = (why: string) => {
+    const reason = `${encodeId("gc", connectionId)}: ${why}`;
+    core.log.warn({ kind: dispute.event, reason }, "a notice about a dispute is dropped");
+    return undefined;
+  };
+  const wait = () => (row.isOld ? drop("for three days its payment or its dispute was not known") : "later");
   const found = await findPayment(core, report, gatewayReference);
-  if (found === "unnamed") return unknown;
-  if (found === undefined) return undefined;
+  if (found === "unknown") return wait();
+  if (found === undefined) return drop("its payment was not made here");
   const isValid = amountMinor !== null && currency !== null && amountMinor > 0;
   const notice = { ...dispute, ...(isValid && { amountMinor, currency }), id: notificationId, at: receivedAt.toISOString() };
   return core.database.transaction(async (tx) => {
     const loaded = await lockSession(tx, found.sessionId);
     if (loaded === undefined) return undefined;
     const captured = capturedOf(loaded);
-    if (captured?.id !== found.attemptId) return recordUncaptured(tx, core, { loaded, found, gatewayReference });
+    if (captured?.id !== found.attemptId || found.isForeign) return recordUncaptured(tx, core, { loaded, found, gatewayReference });
     const result = await recordNotice(tx, core, { loaded, captured, gatewayReference, notice });
-    return result === "unknown" ? unknown : undefined;
+    return result === "unknown" ? wait() : undefined;
   });
 }
 
-/** Returns the payment that a notice is about; `unnamed` if it names none and its dispute is not known. */
+/** Returns the payment that a notice is about; `unknown` if it names none, or one of ours that has no row. `isForeign`: it names ours and another one. */
 async function findPayment(
   core: Core,
   { connectionId, gatewayReference, attemptReference }: DisputeReport,
   disputeReference: string,
-): Promise<Found | "unnamed" | undefined> {
+): Promise<Found | "unknown" | undefined> {
   const find = async (statement: Statement, value: string) =>
-    (await core.database.query<Found>(statement, [connectionId, value]))[0];
+    (await core.database.query<Found & { paidAs?: string | null }>(statement, [connectionId, value]))[0];
   const known = await find(selectByReference, disputeReference);
   if (known) return known;
   const attemptId = decodeId("att", attemptReference);
-  if (gatewayReference === "" && attemptId === undefined) return "unnamed";
   const paid = gatewayReference === "" ? undefined : await find(selectByPayment, gatewayReference);
-  return paid ?? (attemptId === undefined ? undefined : find(selectByAttempt, attemptId));
+  if (paid) return paid;
+  if (attemptId === undefined) return gatewayReference === "" ? "unknown" : undefined;
+  const named = await find(selectByAttempt, attemptId);
+  if (named === undefined) return "unknown";
+  const { paidAs, ...attempt } = named;
+  return { ...attempt, isForeign: gatewayReference !== "" && paidAs != null && paidAs !== gatewayReference };
 }
 
 /** Alarms a person about a dispute of a payment that is not captured here, once that is certain. */
@@ -99,7 +108,9 @@ async function recordUncaptured(
 ): Promise<"later" | undefined> {
   // Its capture is not recorded yet: it was sent, made by hand, or lost with a restore.
   if (loaded.session.status === "CREATED") return "later";
-  const detail = `The gateway reports the dispute ${gatewayReference.slice(0, 100)}, and this attempt is not the captured one.`;
-  await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", ...found, detail });
+  const { sessionId, attemptId, isForeign } = found;
+  const why = isForeign ? "it is of another payment than this attempt made" : "this attempt is not the captured one";
+  const detail = `The gateway reports the dispute ${gatewayReference.slice(0, 100)}, and ${why}.`;
+  await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId, attemptId, detail });
   return undefined;
 }
