@@ -156,7 +156,10 @@ describe("a dispute at Adyen", () => {
   it("holds nothing once parts of different amounts have all come back", async () => {
     const { session, attempt } = await adyen.pay(cards.approved);
     await take(attempt, "CHARGEBACK");
-    for (const [value, heldMinor] of [[2000, 2900], [2900, 0]] as const) {
+    for (const [value, heldMinor] of [
+      [2000, 2900],
+      [2900, 0],
+    ] as const) {
       await adyen.take(bodyOf(noticeOf(attempt, "CHARGEBACK_REVERSED", { value })));
       expect(await disputesOf(session)).toMatchObject([{ status: "WON", heldMinor }]);
     }
@@ -201,7 +204,9 @@ describe("a dispute at Adyen", () => {
     expect([await waiting(), warn.mock.calls.length]).toEqual([1, 0]);
     await later(3 * 24 * 60 + 10);
     expect(await waiting()).toBe(0);
-    await adyen.take(bodyOf(noticeOf(attempt, "CHARGEBACK", { psp: "F", originalReference: "8535", merchantReference: "order-7" })));
+    await adyen.take(
+      bodyOf(noticeOf(attempt, "CHARGEBACK", { psp: "F", originalReference: "8535", merchantReference: "order-7" })),
+    );
     const reason = (why: string) => ({ kind: "charged", reason: expect.stringContaining(why) });
     expect(warn.mock.calls).toEqual([
       [reason("for three days"), "a notice about a dispute is dropped"],

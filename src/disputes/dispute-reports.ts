@@ -69,12 +69,18 @@ export async function recordDisputeReport(core: Core, report: DisputeReport): Pr
   if (found === "unknown") return wait();
   if (found === undefined) return drop("its payment was not made here");
   const isValid = amountMinor !== null && currency !== null && amountMinor > 0;
-  const notice = { ...dispute, ...(isValid && { amountMinor, currency }), id: notificationId, at: receivedAt.toISOString() };
+  const notice = {
+    ...dispute,
+    ...(isValid && { amountMinor, currency }),
+    id: notificationId,
+    at: receivedAt.toISOString(),
+  };
   return core.database.transaction(async (tx) => {
     const loaded = await lockSession(tx, found.sessionId);
     if (loaded === undefined) return undefined;
     const captured = capturedOf(loaded);
-    if (captured?.id !== found.attemptId || found.isForeign) return recordUncaptured(tx, core, { loaded, found, gatewayReference });
+    if (captured?.id !== found.attemptId || found.isForeign)
+      return recordUncaptured(tx, core, { loaded, found, gatewayReference });
     const result = await recordNotice(tx, core, { loaded, captured, gatewayReference, notice });
     return result === "unknown" ? wait() : undefined;
   });

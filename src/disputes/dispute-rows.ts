@@ -7,7 +7,7 @@ import { emitEvent } from "../core/record/settle.ts";
 import { openWorkItem, resolveWorkItem } from "../core/record/work-items.ts";
 import type { Dispute, DisputeStatus, ReportedNotice } from "../core/rows/disputes.ts";
 import type { Attempt } from "../core/rows/entities.ts";
-import type { Payment } from "../core/rows/payment.ts";
+import { leftRefunds, type Payment } from "../core/rows/payment.ts";
 import type { EventType } from "../events/outbox.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { type DisputeId, encodeId, type SessionId } from "../platform/ids.ts";
@@ -120,7 +120,7 @@ async function emitNews(
 ): Promise<void> {
   const { loaded, id, known } = given;
   const now = loaded.disputes!.find((one) => one.id === id)!;
-  await reportOverlap(tx, core, loaded, now);
+  await reportOverlaps(tx, core, loaded);
   const emit = (type: EventType) => emitEvent(tx, core, loaded.session, type, { disputeId: id });
   if (known === undefined) await emit("dispute.created");
   const isNews = known === undefined || shownOf(known) !== shownOf(now);
@@ -144,15 +144,19 @@ function shownOf({
   return JSON.stringify(shown);
 }
 
-/** Alarms a person about each dispute that takes money which refunds had paid back already. */
+/** Alarms a person about each dispute that takes money which refunds had paid back already, or which another dispute holds. */
 export async function reportOverlaps(tx: Tx, core: Core, loaded: Payment): Promise<void> {
   for (const dispute of loaded.disputes ?? []) await reportOverlap(tx, core, loaded, dispute);
 }
 
-async function reportOverlap(tx: Tx, core: Core, { session }: Payment, dispute: Dispute): Promise<void> {
+async function reportOverlap(tx: Tx, core: Core, loaded: Payment, dispute: Dispute): Promise<void> {
   const { sessionId, attemptId, id, gateway, overlapMinor } = dispute;
   const item = { kind: "PAID_BACK_TWICE", sessionId, attemptId, rule: encodeId("dsp", id) } as const;
   if (overlapMinor === 0) return resolveWorkItem(tx, item);
-  const detail = `A dispute at ${gateway} takes ${amountInWords(overlapMinor, session.currency)} that refunds have paid back already. Answer it with the refund.`;
+  const amount = amountInWords(overlapMinor, loaded.session.currency);
+  const detail =
+    leftRefunds(loaded).length > 0
+      ? `A dispute at ${gateway} takes ${amount} that refunds have paid back already. Answer it with the refund.`
+      : `The disputes of this payment at ${gateway} hold ${amount} more than was captured. Ask the gateway which of them counts.`;
   await openWorkItem(tx, core, { ...item, detail });
 }

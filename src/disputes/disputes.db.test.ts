@@ -84,7 +84,8 @@ describe("a refund of a disputed payment", () => {
     const keys = books.keys.length;
     books.isDown = true;
     const { id } = await fixture.refund(session);
-    await dispute(core, session);
+    expect(await dispute(core, session)).toMatchObject({ heldMinor: 4900, overlapMinor: 0 });
+    expect(await itemsOf(base, session)).toEqual([]);
     books.isDown = false;
     await fixture.workAfter(10);
     const [refund] = await fixture.refundsOf(session);
@@ -151,6 +152,22 @@ describe("a dispute of a refunded payment", () => {
     expect((await base.loadSession(session)).refunds.some(({ origin }) => origin === "GATEWAY")).toBe(true);
     const again = await dispute(core, session, { event: "chargedAgain", amountMinor: 4800 });
     expect(again).toMatchObject({ status: "LOST", overlapMinor: 4800 });
+  });
+
+  it("D4: alarms a person about two disputes of the same money, without a word of refunds, until one comes back", async () => {
+    const session = await fixture.pay();
+    await dispute(core, session, {}, `A-${session.id}`);
+    await dispute(core, session, {}, `B-${session.id}`);
+    const overlaps = async () => (await base.loadSession(session)).disputes!.map((one) => one.overlapMinor);
+    const items = await itemsOf(base, session);
+    expect([await overlaps(), items.map(({ kind }) => kind)]).toEqual([
+      [4900, 4900],
+      ["PAID_BACK_TWICE", "PAID_BACK_TWICE"],
+    ]);
+    expect(items.map(({ detail }) => detail).join()).not.toContain("refund");
+    await dispute(core, session, { event: "returned" }, `A-${session.id}`);
+    expect(await overlaps()).toEqual([0, 0]);
+    expect((await itemsOf(base, session)).every(({ resolvedAt }) => resolvedAt !== null)).toBe(true);
   });
 
   it("D5, D8: has its movements once, whatever repeats", async () => {

@@ -102,7 +102,9 @@ function countedOf(ranked: readonly ReportedNotice[], stage: DisputeStage): read
 
 function hasDeadlineOf(stage: DisputeStage, event: DisputeEvent): boolean {
   if (event === "inquiryOpened") return stage === "INQUIRY";
-  return event.startsWith("preArbitration") ? stage === "PRE_ARBITRATION" : stage !== "INQUIRY" && stage !== "PRE_ARBITRATION";
+  return event.startsWith("preArbitration")
+    ? stage === "PRE_ARBITRATION"
+    : stage !== "INQUIRY" && stage !== "PRE_ARBITRATION";
 }
 
 function statusOf(event: DisputeEvent, stage: DisputeStage): DisputeStatus {

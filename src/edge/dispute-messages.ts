@@ -9,19 +9,20 @@ import {
   DisputeSchema,
 } from "../../gen/payments/v1/payment_session_pb.ts";
 import type { Dispute } from "../core/rows/disputes.ts";
-import { heldMinor, type Payment } from "../core/rows/payment.ts";
+import { heldMinor, leftRefunds, type Payment } from "../core/rows/payment.ts";
 import { encodeId, type RefundId } from "../platform/ids.ts";
 
 /** The fields of a session that has disputes. */
-export function describeDisputes({ session, refunds }: Payment, disputes: readonly Dispute[]) {
-  const refundIds = refunds.filter(({ status }) => status !== "FAILED").map(({ id }) => id);
+export function describeDisputes(payment: Payment, disputes: readonly Dispute[]) {
+  const { orderRef } = payment.session;
+  const refundIds = leftRefunds(payment).map(({ id }) => id);
   return {
-    disputes: disputes.map((dispute) => toDisputeMessage(dispute, { orderRef: session.orderRef, refundIds })),
+    disputes: disputes.map((dispute) => toDisputeMessage(dispute, { orderRef, refundIds })),
     amountDisputedMinor: BigInt(heldMinor(disputes)),
   };
 }
 
-/** `refundIds`: the refunds of the payment that have not failed. */
+/** `refundIds`: the refunds of the payment that were sent or made at the gateway, and have not failed. */
 export function toDisputeMessage(
   dispute: Dispute,
   { orderRef, refundIds }: { readonly orderRef: string; readonly refundIds: readonly RefundId[] },

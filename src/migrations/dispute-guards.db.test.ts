@@ -37,6 +37,8 @@ const byHand = (amountMinor: number) =>
      'SUCCEEDED', 'GATEWAY', NULL, NULL, NULL, NULL, '${v7()}', NULL, NULL, false)`;
 const sent = (id: string) =>
   `SELECT FROM app.move_refund($session, '${id}', 'REQUESTED', '{"sends":1,"keys":1,"unanswered":1,"key_until":"2099-01-01"}', '{first_sent_at,sent_at}', false, NULL)`;
+const made = (id: string) =>
+  `SELECT FROM app.move_refund($session, '${id}', 'REQUESTED', '{"status":"SUCCEEDED","gateway_reference":"${id}"}', '{completed_at}', false, NULL)`;
 const failed = (id: string) =>
   `SELECT FROM app.move_refund($session, '${id}', 'REQUESTED', '{"status":"FAILED","failure_code":"no"}', '{completed_at}', false, NULL)`;
 
@@ -188,10 +190,18 @@ describe("a refund beside a dispute", () => {
 
   it("D4: that was there first is named as an overlap, until it fails", async () => {
     const id = v7();
-    const run = await disputed(refund(4000, id), recorded());
+    const run = await disputed(refund(4000, id), sent(id), recorded());
     expect(await rowOf(run)).toMatchObject({ held: 4900, overlap: 4000 });
     await run(failed(id));
     expect(await rowOf(run)).toMatchObject({ held: 4900, overlap: 0 });
+  });
+
+  it("D4: that was never sent overlaps nothing, until it was made all the same", async () => {
+    const id = v7();
+    const run = await disputed(refund(4000, id), recorded());
+    expect(await rowOf(run)).toMatchObject({ held: 4900, overlap: 0 });
+    await run(made(id));
+    expect(await rowOf(run)).toMatchObject({ held: 4900, overlap: 4000 });
   });
 
   it("D4: made at the gateway is never refused, and overlaps", async () => {

@@ -6,7 +6,7 @@ import { pageSizeDefault } from "../limits.ts";
 import { type Queryable, type Statement, unnamed } from "../platform/database.ts";
 import type { DisputeId, MerchantId, RefundId } from "../platform/ids.ts";
 
-/** A dispute with its order, and the refunds of the payment that have not failed. */
+/** A dispute with its order, and the refunds of the payment that were sent or made at the gateway, and have not failed. */
 export type ListedDispute = Dispute & { readonly orderRef: string; readonly refundIds: readonly RefundId[] };
 
 /** Each is undefined for any. */
@@ -28,7 +28,7 @@ type Row = DisputeRow & {
 
 // Microseconds, which a Date does not have.
 const columns = `${disputeColumns}, s.order_ref AS "orderRef",
-      ARRAY(SELECT r.id::text FROM refund r WHERE d.overlap_minor > 0 AND r.session_id = d.session_id AND r.status <> 'FAILED'
+      ARRAY(SELECT r.id::text FROM refund r WHERE d.overlap_minor > 0 AND r.session_id = d.session_id AND r.status <> 'FAILED' AND (r.status <> 'REQUESTED' OR r.sends > 0)
             ORDER BY r.created_at, r.id) AS "refundIds",
       to_char(d.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '|' || d.id AS position`;
 

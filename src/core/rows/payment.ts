@@ -56,6 +56,11 @@ export function refundedMinor({ refunds }: Pick<Payment, "refunds">): number {
   return refunds.filter(({ status }) => status !== "FAILED").reduce((sum, { amountMinor }) => sum + amountMinor, 0);
 }
 
+/** Returns the refunds that have paid money back, or may have: sent or made at the gateway, and not failed. */
+export function leftRefunds({ refunds }: Pick<Payment, "refunds">): readonly Refund[] {
+  return refunds.filter(({ status, sends }) => status !== "FAILED" && (status !== "REQUESTED" || sends > 0));
+}
+
 /** Returns what can still be refunded, in minor units: 0 unless the session has SUCCEEDED. */
 export function refundableMinor(payment: Pick<Payment, "session" | "attempts" | "refunds" | "disputes">): number {
   const captured = capturedOf(payment);

@@ -36,7 +36,10 @@ export function disputeNoticeOf({ eventCode, success }: SignedFields, additional
   const first = (...names: string[]) => {
     // The sample of a reason code begins with a blank.
     const texts = names.map((name) => additionalData[name]).filter((value) => typeof value === "string");
-    return texts.map((text) => text.trim()).find((text) => /^[ -~]+$/.test(text))?.slice(0, shownCharactersMax);
+    return texts
+      .map((text) => text.trim())
+      .find((text) => /^[ -~]+$/.test(text))
+      ?.slice(0, shownCharactersMax);
   };
   const deadline = deadlineIn(first("defensePeriodEndsAt"));
   const reasonCode = first("chargebackReasonCode", "rfiReasonCode", "nofReasonCode");

@@ -220,7 +220,12 @@ describe("a notification about a dispute", () => {
 
   it("has the fields that are only shown", () => {
     const additionalData = { chargebackReasonCode: " 13.1", chargebackSchemeCode: "visa", defensePeriodEndsAt: soon };
-    expect(noticeIn(additionalData)).toEqual({ event: "charged", reasonCode: "13.1", network: "visa", respondBy: soon });
+    expect(noticeIn(additionalData)).toEqual({
+      event: "charged",
+      reasonCode: "13.1",
+      network: "visa",
+      respondBy: soon,
+    });
   });
 
   it.each([
@@ -230,7 +235,7 @@ describe("a notification about a dispute", () => {
     { defensePeriodEndsAt: soon.replace("Z", "") },
     { defensePeriodEndsAt: soon.slice(0, 10) },
     { chargebackReasonCode: "13\u0000.1" },
-    { chargebackReasonCode: "1".repeat(39) + "\u{1f4b3}" },
+    { chargebackReasonCode: `${"1".repeat(39)}\u{1f4b3}` },
     { chargebackSchemeCode: "\ud83d" },
     { chargebackSchemeCode: 7, chargebackReasonCode: {} },
   ])("leaves out %j, and keeps what is signed", (additionalData) => {

@@ -55,7 +55,9 @@ BEGIN
     WHERE session_id = NEW.session_id AND dispute_id = NEW.id GROUP BY currency) sums;
   NEW.held_minor := CASE WHEN taken.abroad THEN paid.captured_amount_minor
     ELSE least(paid.captured_amount_minor, greatest(NEW.held_minor, taken.net)) END;
-  SELECT coalesce(sum(amount_minor), 0) INTO returned FROM partitions.refund_rest WHERE session_id = NEW.session_id AND status <> 'FAILED';
+  -- A refund that was never sent has paid nothing back.
+  SELECT coalesce(sum(amount_minor), 0) INTO returned FROM partitions.refund_rest
+  WHERE session_id = NEW.session_id AND status <> 'FAILED' AND (status <> 'REQUESTED' OR sends > 0);
   SELECT returned + coalesce(sum(held_minor), 0) INTO returned FROM partitions.dispute_rest WHERE session_id = NEW.session_id AND id <> NEW.id;
   NEW.overlap_minor := least(NEW.held_minor, greatest(0, returned + NEW.held_minor - paid.captured_amount_minor));
   IF NEW.status IN ('NEEDS_RESPONSE','UNDER_REVIEW') THEN NEW.closed_at := NULL;

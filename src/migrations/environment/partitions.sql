@@ -171,7 +171,7 @@ CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.dispute_rest FOR EACH
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE OR DELETE ON partitions.dispute_movement_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_dispute_movement_rest();
 CREATE TRIGGER recount_disputes AFTER INSERT ON partitions.dispute_movement_rest FOR EACH ROW EXECUTE FUNCTION partitions.recount_moved_dispute_rest();
 CREATE TRIGGER recount_disputes AFTER INSERT OR UPDATE OF status ON partitions.refund_rest FOR EACH ROW
-  WHEN (NEW.status = 'FAILED' OR NEW.origin = 'GATEWAY') EXECUTE FUNCTION partitions.recount_disputes_rest();
+  WHEN (NEW.status = 'FAILED' OR NEW.sends = 0 AND NEW.status <> 'REQUESTED') EXECUTE FUNCTION partitions.recount_disputes_rest();
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.stored_payment_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_stored_payment_rest();
 CREATE CONSTRAINT TRIGGER whole AFTER UPDATE ON partitions.payment_session_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
   WHEN (current_user = session_user OR current_setting('search_path') <> 'public, partitions, pg_temp') EXECUTE FUNCTION partitions.check_whole_session_rest();

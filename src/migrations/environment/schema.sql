@@ -4362,6 +4362,7 @@ BEGIN
     VALUES (of_session, of_dispute, of_attempt, connection, at_gateway, reference, as_stage, as_status, minor, in_currency, why, network_code, by_network,
       until, reported);
   END IF;
+  UPDATE dispute d SET overlap_minor = 0 WHERE d.session_id = of_session AND d.id <> of_dispute;
   RETURN QUERY SELECT d.* FROM dispute d WHERE d.session_id = of_session AND d.id = of_dispute;
 END $function$;
 
@@ -6166,7 +6167,9 @@ BEGIN
     WHERE session_id = NEW.session_id AND dispute_id = NEW.id GROUP BY currency) sums;
   NEW.held_minor := CASE WHEN taken.abroad THEN paid.captured_amount_minor
     ELSE least(paid.captured_amount_minor, greatest(NEW.held_minor, taken.net)) END;
-  SELECT coalesce(sum(amount_minor), 0) INTO returned FROM partitions.refund_rest WHERE session_id = NEW.session_id AND status <> 'FAILED';
+  -- A refund that was never sent has paid nothing back.
+  SELECT coalesce(sum(amount_minor), 0) INTO returned FROM partitions.refund_rest
+  WHERE session_id = NEW.session_id AND status <> 'FAILED' AND (status <> 'REQUESTED' OR sends > 0);
   SELECT returned + coalesce(sum(held_minor), 0) INTO returned FROM partitions.dispute_rest WHERE session_id = NEW.session_id AND id <> NEW.id;
   NEW.overlap_minor := least(NEW.held_minor, greatest(0, returned + NEW.held_minor - paid.captured_amount_minor));
   IF NEW.status IN ('NEEDS_RESPONSE','UNDER_REVIEW') THEN NEW.closed_at := NULL;
@@ -7118,6 +7121,7 @@ BEGIN
     VALUES (of_session, of_dispute, of_attempt, connection, at_gateway, reference, as_stage, as_status, minor, in_currency, why, network_code, by_network,
       until, reported);
   END IF;
+  UPDATE partitions.dispute_rest d SET overlap_minor = 0 WHERE d.session_id = of_session AND d.id <> of_dispute;
   RETURN QUERY SELECT d.* FROM partitions.dispute_rest d WHERE d.session_id = of_session AND d.id = of_dispute;
 END $function$;
 
@@ -7555,7 +7559,7 @@ CREATE TRIGGER guard BEFORE UPDATE ON recovery_link FOR EACH ROW WHEN (((CURRENT
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.refund_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_refund_rest();
 
 -- trigger refund.recount_disputes
-CREATE TRIGGER recount_disputes AFTER INSERT OR UPDATE OF status ON partitions.refund_rest FOR EACH ROW WHEN (((new.status = 'FAILED'::text) OR (new.origin = 'GATEWAY'::text))) EXECUTE FUNCTION partitions.recount_disputes_rest();
+CREATE TRIGGER recount_disputes AFTER INSERT OR UPDATE OF status ON partitions.refund_rest FOR EACH ROW WHEN (((new.status = 'FAILED'::text) OR ((new.sends = 0) AND (new.status <> 'REQUESTED'::text)))) EXECUTE FUNCTION partitions.recount_disputes_rest();
 
 -- trigger refund.update_order
 CREATE CONSTRAINT TRIGGER update_order AFTER INSERT OR UPDATE ON partitions.refund_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION partitions.update_order_of_refund_rest();
