@@ -113,4 +113,17 @@ describe("the refund cap of a key", () => {
       await revoke(keyId);
     }
   });
+
+  // A renewal takes the same lock, without waiting.
+  it("leaves the merchant's configuration to renewals", async () => {
+    const { bearer } = await keyWith(["refunds.create"], { refundCap: { EUR: 100 } });
+    const sessionId = await pay();
+    await changing(async (tx) => {
+      await tx.query(
+        { name: "share_settings", text: "SELECT FROM merchant_settings WHERE merchant_id = $1 FOR SHARE" },
+        [merchantId],
+      );
+      expect((await refund(sessionId, bearer, 60)).status).toBe(201);
+    });
+  });
 });

@@ -80,6 +80,16 @@ export async function requireWithinLimit(
 /** The daily limit of a key, and of those that a roll makes of it. */
 export type KeyCap = { readonly keyId: KeyId; readonly amounts: RefundCap };
 
+const lockKey: Statement = {
+  name: "lock_refund_cap",
+  text: "SELECT pg_advisory_xact_lock(hashtextextended('refund cap ' || $1, 0))",
+};
+
+/** Makes the refunds of one key take turns, until the transaction ends. Renewals go on, unlike under the configuration's lock. */
+export async function lockCap(tx: Tx, { keyId }: KeyCap): Promise<void> {
+  await tx.query(lockKey, [keyId]);
+}
+
 const selectRefundedByKey: Statement = {
   name: "select_refunded_by_key",
   text: `
@@ -91,8 +101,8 @@ const selectRefundedByKey: Statement = {
 };
 
 /**
- * Throws `refund_cap_exceeded` if a key has refunded more today than its cap allows. Call it after the refund was recorded, as
- * `requireWithinLimit`.
+ * Throws `refund_cap_exceeded` if a key has refunded more today than its cap allows. Call it after the refund was recorded, in
+ * its transaction, under `lockCap`.
  */
 export async function requireWithinCap(
   tx: Tx,

@@ -1,6 +1,5 @@
 /** Takes a merchant's refund: one row for each Idempotency-Key, committed before a byte leaves for the gateway. */
 
-import { lockConfiguration } from "../accounts/merchant-settings.ts";
 import { requirePayable } from "../core/capture-later.ts";
 import type { Core } from "../core/core.ts";
 import { loadSession } from "../core/record/load-session.ts";
@@ -12,7 +11,7 @@ import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import type { MerchantId, RefundId, SessionId } from "../platform/ids.ts";
 import { sha256 } from "../platform/secrets.ts";
-import { type KeyCap, requireWithinCap } from "./daily-limit.ts";
+import { type KeyCap, lockCap, requireWithinCap } from "./daily-limit.ts";
 import { runStep } from "./refund-once.ts";
 import { insertRefund, refundIdOf } from "./refund-rows.ts";
 
@@ -52,10 +51,10 @@ export type RequestedRefund = {
  */
 export async function requestRefund(core: Core, request: RefundRequest): Promise<RequestedRefund> {
   const id = refundIdOf(request.sessionId, request.key);
-  const { cap, merchantId } = request;
+  const { cap } = request;
   const replayed = await core.database.transaction(async (tx) => {
     // Before the session's: each refund under the cap counts those before it.
-    if (cap) await lockConfiguration(tx, merchantId);
+    if (cap) await lockCap(tx, cap);
     const isKnown = await recordRequest(tx, core, request, id, { isTaken: true });
     if (cap && !isKnown) await requireWithinCap(tx, cap, { sessionId: request.sessionId, id });
     return isKnown;
