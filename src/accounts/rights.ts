@@ -15,12 +15,17 @@ export const rights = [
 ] as const;
 export type Right = (typeof rights)[number];
 
+/** What charges a stored card, or changes what is charged, without the customer's security code. */
+export const chargesStoredCards: Right = "agreements.charge";
+
 /** Rights of a caller; null stands for all of them, which a merchant's secret key has. */
 export type HeldRights = readonly string[] | null;
 
-/** Throws `right_not_granted`, which names these rights, unless the caller has one of them. */
-export function requireAnyRight(needed: readonly string[], held: HeldRights): void {
+/** Throws `right_not_granted`, which names these rights and the field that needs one, unless the caller has one of them. */
+export function requireAnyRight(needed: readonly string[], held: HeldRights, field?: string): void {
   if (held === null || needed.some((right) => held.includes(right))) return;
   const missing = needed.length === 0 ? "all rights" : `the right ${needed.join(" or ")}`;
-  throw new DomainError("right_not_granted", `This call needs ${missing}, and your key or service does not have it.`);
+  const call = field === undefined ? "This call" : `This call with this \`${field}\``;
+  const message = `${call} needs ${missing}, and your key or service does not have it.`;
+  throw new DomainError("right_not_granted", message, field === undefined ? {} : { field });
 }

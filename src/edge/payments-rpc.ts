@@ -12,7 +12,7 @@ import {
   PaymentSession_Status,
   type PaymentSessionService,
 } from "../../gen/payments/v1/payment_session_pb.ts";
-import { type Right, requireAnyRight } from "../accounts/rights.ts";
+import { chargesStoredCards, type Right, requireAnyRight } from "../accounts/rights.ts";
 import { cancelSession, captureHeld } from "../core/capture-later.ts";
 import type { Core } from "../core/core.ts";
 import { type CreatedSession, createSession, findCreatedSession, type NewSession } from "../core/create-session.ts";
@@ -43,6 +43,9 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
   async createPaymentSession(request, context) {
     const caller = requireMerchant(context.values.get(callerKey));
     const { environment, holder } = caller;
+    // The client secret in the answer would pay with any card of the customer.
+    if (request.storedCardSecurityCode === "skip")
+      requireAnyRight([chargesStoredCards], holder.rights, "storedCardSecurityCode");
     const key = readIdempotencyKey(context.requestHeader);
     const finishSpan = environment.core.tracing.begin();
     const order = {

@@ -5,7 +5,7 @@ import { createRestrictedKey, revokeKeyOf, rollKey } from "../accounts/restricte
 import { cards } from "../core/scenarios/core.fixture.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import type { Tx } from "../platform/database.ts";
-import { decodeId } from "../platform/ids.ts";
+import { decodeId, encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { startEdgeFixture } from "./edge.fixture.ts";
 
@@ -76,6 +76,34 @@ describe("a restricted key", () => {
     const ended = await edge.call("POST", `/payment-sessions/${held}/cancel`, { headers: capturing.bearer });
     expect(ended.json).toMatchObject({ status: "DECLINED" });
     expect((await cancel(await pay())).json.code).toBe("session_ended");
+  });
+});
+
+describe("a restricted key without agreements.charge", () => {
+  const skipping = { customerRef: "customer-1", storedCardSecurityCode: "skip" };
+  const agreementId = encodeId("agr", systemRuntime.uuid());
+  const post = async (path: string, body: object, rights: string[]) =>
+    (await edge.call("POST", path, { body: JSON.stringify(body), headers: (await keyWith(rights)).bearer })).json;
+
+  it.each([
+    [
+      "creates no session that pays with a stored card without its code",
+      "/payment-sessions",
+      JSON.parse(order(skipping)),
+      "storedCardSecurityCode",
+      undefined,
+    ],
+    ["replaces no card of an agreement", "/setup-sessions", { agreementId }, "agreementId", "not_found"],
+  ])("%s", async (_, path, body, param, otherwise) => {
+    const refused = await post(path, body, ["sessions.create"]);
+    expect(refused).toMatchObject({ status: 403, code: "right_not_granted", param });
+    expect(refused.detail).toContain("agreements.charge");
+    expect((await post(path, body, ["sessions.create", "agreements.charge"])).code).toBe(otherwise);
+  });
+
+  it("creates a session whose customer types the code of a stored card", async () => {
+    const asking = JSON.parse(order({ ...skipping, storedCardSecurityCode: "required" }));
+    expect((await post("/payment-sessions", asking, ["sessions.create"])).status).toBe("CREATED");
   });
 });
 

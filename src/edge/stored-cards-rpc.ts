@@ -12,6 +12,7 @@ import {
   ListPaymentMethodsResponseSchema,
   type PaymentMethodService,
 } from "../../gen/payments/v1/stored_card_pb.ts";
+import { chargesStoredCards, requireAnyRight } from "../accounts/rights.ts";
 import { cancelAgreement, findAgreement, listAgreements } from "../core/stored-cards/agreements.ts";
 import { deleteMethod, findMethod, listMethods } from "../core/stored-cards/payment-methods.ts";
 import { createSetUp } from "../core/stored-cards/set-ups.ts";
@@ -29,6 +30,7 @@ export const paymentMethodService: ServiceImpl<typeof PaymentMethodService> = {
     const caller = requireMerchant(context.values.get(callerKey));
     const { environment, holder } = caller;
     const { customerRef, currency, saveCard } = request;
+    if (request.agreementId !== undefined) requireAnyRight([chargesStoredCards], holder.rights, "agreementId");
     const agreementId = request.agreementId === undefined ? undefined : decodeId("agr", request.agreementId);
     if (request.agreementId !== undefined && agreementId === undefined) throw noSuchAgreement();
     const setUp = {
