@@ -92,6 +92,27 @@ describe("K2: a roll", () => {
     await expect(change(keyId, set, "replaced_at IS NOT NULL")).rejects.toThrow(/later|check constraint/);
   });
 
+  it("takes seven days, while the clock goes on", async () => {
+    const { merchantId } = await newMerchant();
+    const { keyId } = await restrict(merchantId);
+    const clockOf = (language: string, body: string) =>
+      `CREATE OR REPLACE FUNCTION app.clock() RETURNS timestamptz LANGUAGE ${language} VOLATILE AS '${body}'`;
+    const later = "BEGIN PERFORM pg_sleep(0.001); RETURN clock_timestamp(); END";
+    await database.pool.query(clockOf("plpgsql", later));
+    await roll(merchantId, keyId, 7 * day).finally(() =>
+      database.pool.query(clockOf("sql", "SELECT clock_timestamp()")),
+    );
+  });
+
+  it("takes seven days of 24 hours in every time zone", async () => {
+    const { merchantId } = await newMerchant();
+    const { keyId } = await restrict(merchantId);
+    // The clocks go forward on 28 March.
+    await database.pool.query(`
+      BEGIN; SET LOCAL TimeZone = 'Europe/Berlin';
+      UPDATE api_key SET replaced_at = '2027-03-25T12:00Z', ends_at = '2027-04-01T12:00Z' WHERE key_id = '${keyId}'; COMMIT`);
+  });
+
   it("brings back no key that was revoked", async () => {
     const { merchantId } = await newMerchant();
     const { keyId } = await restrict(merchantId);

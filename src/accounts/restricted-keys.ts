@@ -30,8 +30,8 @@ export async function createRestrictedKey(
 const replaceKey: Statement = {
   name: "replace_key",
   text: `
-    UPDATE api_key SET replaced_at = app.clock(), ends_at = app.clock() + $3 * interval '1 s'
-    WHERE merchant_id = $1 AND key_id = $2 AND revoked_at IS NULL AND replaced_at IS NULL AND (expires_at > app.clock()) IS NOT FALSE
+    UPDATE api_key SET replaced_at = at, ends_at = at + $3 * interval '1 s' FROM (SELECT app.clock() AS at) clock
+    WHERE merchant_id = $1 AND key_id = $2 AND revoked_at IS NULL AND replaced_at IS NULL AND (expires_at > at) IS NOT FALSE
     RETURNING ends_at AS "endsAt"`,
 };
 

@@ -23,7 +23,7 @@ CREATE TABLE api_key (
   revoked_at   timestamptz,
   CHECK ((kind = 'restricted') = (name IS NOT NULL) AND (kind = 'restricted') = (rights IS NOT NULL)),
   CHECK (kind = 'restricted' OR expires_at IS NULL AND refund_cap IS NULL),
-  CHECK ((replaced_at IS NULL) = (ends_at IS NULL) AND ends_at <= replaced_at + interval '7 days')
+  CHECK ((replaced_at IS NULL) = (ends_at IS NULL) AND ends_at <= replaced_at + interval '168 hours')
 );
 CREATE UNIQUE INDEX api_key_one_current_of_a_kind ON api_key (merchant_id, kind)
   WHERE kind <> 'restricted' AND revoked_at IS NULL AND replaced_at IS NULL;

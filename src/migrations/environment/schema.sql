@@ -1127,7 +1127,7 @@ ALTER TABLE api_key ADD CONSTRAINT api_key_check CHECK ((((kind = 'restricted'::
 ALTER TABLE api_key ADD CONSTRAINT api_key_check1 CHECK (((kind = 'restricted'::text) OR ((expires_at IS NULL) AND (refund_cap IS NULL))));
 
 -- constraint api_key.api_key_check2
-ALTER TABLE api_key ADD CONSTRAINT api_key_check2 CHECK ((((replaced_at IS NULL) = (ends_at IS NULL)) AND (ends_at <= (replaced_at + '7 days'::interval))));
+ALTER TABLE api_key ADD CONSTRAINT api_key_check2 CHECK ((((replaced_at IS NULL) = (ends_at IS NULL)) AND (ends_at <= (replaced_at + '168:00:00'::interval))));
 
 -- constraint api_key.api_key_hash_check
 ALTER TABLE api_key ADD CONSTRAINT api_key_hash_check CHECK ((octet_length(hash) = 32));
