@@ -36,6 +36,7 @@ describe("checkOptions()", () => {
     [{ sessionId: "order-7" }, "sessionId must be the sessionId"],
     [{ clientSecret: undefined }, "clientSecret must be the clientSecret"],
     [{ clientSecret: "switchyard_test_sk_abc123" }, "clientSecret holds a secret of your server"],
+    [{ clientSecret: "switchyard_live_rk_abc123" }, "clientSecret holds a secret of your server"],
     [{ clientSecret: "switchyard_live_whsec_abc123" }, "clientSecret holds a secret of your server"],
     [{ clientSecret: "switchyard_test_pk_abc123" }, "clientSecret holds a publishable key"],
     [{ clientSecret: "ps_01xyz_secret_t1_0123abcd" }, "clientSecret belongs to another session"],

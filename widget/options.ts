@@ -216,7 +216,7 @@ export function checkSession(options: SessionOptions): CheckedSession {
 
 function checkClientSecret(clientSecret: unknown, sessionId: string): void {
   const text = typeof clientSecret === "string" ? clientSecret : "";
-  if (/_(test|live)_(sk|whsec)_/.test(text)) {
+  if (/_(test|live)_([sr]k|whsec)_/.test(text)) {
     throw new WrongOptionError("clientSecret", "holds a secret of your server. Replace it: this page has shown it.");
   }
   if (/_(test|live)_pk_/.test(text)) {

@@ -196,7 +196,7 @@ describe("the dashboard's rpcs", () => {
       const secrets = [answer.key, answer.signingSecret, token, "sandbox_test_every-rpc"].filter(Boolean) as string[];
       const kept = JSON.stringify(await auditRows());
       for (const secret of secrets) expect(kept).not.toContain(secret);
-      expect(kept).not.toMatch(/_(sk|pk)_[0-9A-Za-z]{38}|whsec_[0-9A-Za-z+/]{40}/);
+      expect(kept).not.toMatch(/_(sk|rk|pk)_[0-9A-Za-z]{38}|whsec_[0-9A-Za-z+/]{40}/);
     });
     const rows = await auditRows();
     expect(

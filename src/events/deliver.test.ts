@@ -21,6 +21,7 @@ describe("sendWebhook(), of an answer's body,", () => {
       "bad secret [redacted]!",
     );
     expect(await excerpt("switchyard_live_sk_0123456789abcdefghij")).toBe("[redacted]");
+    expect(await excerpt("switchyard_live_rk_0123456789abcdefghij")).toBe("[redacted]");
   });
 
   it("drops characters that no text column accepts, and tolerates bytes that are not text", async () => {

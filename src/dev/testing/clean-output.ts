@@ -21,8 +21,8 @@ const numbers = new Set([
 /** The forms of such data, for any owner. Written apart from the scrubber's rules, whose mistakes they are to find. */
 const forms: readonly (readonly [what: string, pattern: RegExp])[] = [
   ["a security code", /(?:\bcvc|\bcvv|\bcsc|\bcvn|security.?code)2?(?:%[0-9a-f]{2}|[^0-9a-z]){1,8}\d{3,4}(?!\d)/i],
-  ["a secret key", /_(?:test|live)_sk_[0-9A-Za-z]{8}/],
-  ["a gateway's key", /\bsk_(?:test|live)_[0-9A-Za-z]{8}/],
+  ["a secret key", /_(?:test|live)_[sr]k_[0-9A-Za-z]{8}/],
+  ["a gateway's key", /\b[sr]k_(?:test|live)_[0-9A-Za-z]{8}/],
   ["a signing secret", /whsec_[A-Za-z0-9+/]{8}/],
   ["a client secret", /_secret_[tl]\d+_[\w-]{8}/],
   ["a vault token", /\b(?:tok|wpn|wnt)_[\w-]{20}/],
