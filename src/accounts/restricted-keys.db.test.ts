@@ -13,7 +13,8 @@ import { createRestrictedKey, revokeKeyOf, rollKey } from "./restricted-keys.ts"
 const maker = { runtime: systemRuntime, brand: "switchyard", environment: "test" };
 const testDatabase = await forFile(() => createTestDatabase("environment"), "drop");
 const database = new Database(new Pool({ connectionString: testDatabase.url, max: 4 }));
-afterAll(() => database.pool.end());
+const owner = new Database(new Pool({ connectionString: testDatabase.ownerUrl, max: 1 }));
+afterAll(() => Promise.all([database.pool.end(), owner.pool.end()]));
 
 const restrictions: Restrictions = {
   name: "Refunds",
@@ -98,10 +99,8 @@ describe("K2: a roll", () => {
     const clockOf = (language: string, body: string) =>
       `CREATE OR REPLACE FUNCTION app.clock() RETURNS timestamptz LANGUAGE ${language} VOLATILE AS '${body}'`;
     const later = "BEGIN PERFORM pg_sleep(0.001); RETURN clock_timestamp(); END";
-    await database.pool.query(clockOf("plpgsql", later));
-    await roll(merchantId, keyId, 7 * day).finally(() =>
-      database.pool.query(clockOf("sql", "SELECT clock_timestamp()")),
-    );
+    await owner.pool.query(clockOf("plpgsql", later));
+    await roll(merchantId, keyId, 7 * day).finally(() => owner.pool.query(clockOf("sql", "SELECT clock_timestamp()")));
   });
 
   it("takes seven days of 24 hours in every time zone", async () => {

@@ -36,6 +36,11 @@ describe("parseServices()", () => {
     ["what is no merchant", textWith({ merchants: ["ps_01h455vb4pex5vsknk084sn02q"] }), /merchants must be/],
     ["no right", textWith({ rights: [] }), /rights must be a list of sessions\.create/],
     ["an unknown right", textWith({ rights: ["everything"] }), /rights must be a list/],
+    [
+      "a key twice",
+      JSON.stringify([entry, { ...entry, name: "reports", publicKey: `\n${entry!.publicKey}` }]),
+      /\[1\]\.publicKey must be another/,
+    ],
     ["a name twice", JSON.stringify([entry, entry]), /\[1\]\.name must be another/],
   ])("refuses %s", (_, text, message) => expect(() => parseServices(text)).toThrow(message));
 });
@@ -51,7 +56,7 @@ describe("addService()", () => {
 });
 
 describe("ServicesFile", () => {
-  it("uses a changed file, and keeps its services while the file is invalid or absent", async () => {
+  it("uses a changed file, keeps its services while it is invalid and has none without it", async () => {
     const folder = mkdtempSync(join(tmpdir(), "services-"));
     const path = join(folder, "services.json");
     writeFileSync(path, "[]");
@@ -66,12 +71,13 @@ describe("ServicesFile", () => {
     writeFileSync(path, file);
     await expect.poll(names).toEqual(["orders"]);
     writeFileSync(path, textWith({ rights: ["everything"] }));
-    await expect.poll(() => errors).toEqual([expect.stringContaining("rights must be a list")]);
-    rmSync(path);
-    await expect.poll(() => errors).toHaveLength(2);
+    await expect.poll(() => errors.length).toBeGreaterThan(2);
+    expect(new Set(errors)).toEqual(new Set([expect.stringContaining("rights must be a list")]));
     expect(names()).toEqual(["orders"]);
-    writeFileSync(path, "[]");
+    rmSync(path);
     await expect.poll(names).toEqual([]);
-    expect(errors).toHaveLength(2);
+    expect(errors.at(-1)).toContain("ENOENT");
+    writeFileSync(path, file);
+    await expect.poll(names).toEqual(["orders"]);
   });
 });

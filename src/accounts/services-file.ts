@@ -30,6 +30,9 @@ export function parseServices(text: string): InternalService[] {
     services.slice(0, index).some((other) => other.kid === kid && other.environment === environment),
   );
   if (twice >= 0) throw new Error(`[${twice}].name must be another than those of its environment`);
+  const keys = services.map(({ publicKey }) => publicKey.export({ type: "spki", format: "der" }).toString("base64"));
+  const shared = keys.findIndex((key, index) => keys.indexOf(key) < index);
+  if (shared >= 0) throw new Error(`[${shared}].publicKey must be another than those of the other services`);
   return services;
 }
 
@@ -115,9 +118,11 @@ export class ServicesFile {
   readonly #onBroken: (error: unknown) => void;
   #text: string;
   #services: readonly InternalService[];
-  #reportedError = "";
 
-  /** `onBroken` receives the error of a file that changed into something unusable; the services stay as they were. */
+  /**
+   * `onBroken` receives the error of a file that is unusable, at every look. The services stay as they were; without a file
+   * there are none.
+   */
   constructor(path: string, { onBroken }: { onBroken: (error: unknown) => void }) {
     this.#path = path;
     this.#onBroken = onBroken;
@@ -140,11 +145,12 @@ export class ServicesFile {
       const text = readFileSync(this.#path, "utf8");
       if (text !== this.#text) this.#services = parseServices(text);
       this.#text = text;
-      this.#reportedError = "";
     } catch (error) {
-      // Reported once for each error, not at every look.
-      if (String(error) !== this.#reportedError) this.#onBroken(error);
-      this.#reportedError = String(error);
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") {
+        this.#services = [];
+        this.#text = "";
+      }
+      this.#onBroken(error);
     }
   }
 }

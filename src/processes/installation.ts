@@ -206,7 +206,7 @@ function servicesOf({ config, log }: Installation): ServicesFile | undefined {
   const { servicesFile } = config.service;
   if (servicesFile === undefined) return undefined;
   return new ServicesFile(servicesFile, {
-    onBroken: (error) => log.error({ err: error }, "the changed file of internal services is not used"),
+    onBroken: (error) => log.error({ err: error }, "the file of internal services cannot be used"),
   });
 }
 
