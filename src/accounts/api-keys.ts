@@ -74,6 +74,7 @@ function checksumOf(random: string): string {
 export type KeyRights = {
   /** Of the key and of those that replace it in turn. */
   readonly keyId: KeyId | null;
+  /** Of a restricted key; of an internal service, which has no `keyId`. */
   readonly keyName: string | null;
   readonly rights: HeldRights;
   /** Null: no limit of its own. */

@@ -16,9 +16,10 @@ import { statusOverrideKey } from "../transcoder/transcoder.ts";
 import { callerKey, readIdempotencyKey, requireMerchant, requireSession } from "./caller.ts";
 import { toRefundMessage } from "./session-messages.ts";
 
-/** Returns who makes a refund, and within what limit, where that is a restricted key. */
+/** Returns who makes a refund, and within what limit, where that is a restricted key or a service. */
 function madeByKey({ keyId, keyName, refundCap }: KeyRights): Pick<RefundRequest, "madeBy" | "cap"> {
-  if (keyId === null || keyName === null) return {};
+  if (keyName === null) return {};
+  if (keyId === null) return { madeBy: `${keyName} (service)` };
   return {
     madeBy: `${keyName} (${encodeId("key", keyId)})`,
     cap: refundCap === null ? undefined : { keyId, amounts: refundCap },

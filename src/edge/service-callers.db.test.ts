@@ -6,13 +6,15 @@ import { join } from "node:path";
 import { SignJWT } from "jose";
 import { afterAll, describe, expect, it } from "vitest";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
+import { RefundService } from "../../gen/payments/v1/refund_pb.ts";
 import { rights } from "../accounts/rights.ts";
 import { addService, parseServices } from "../accounts/services-file.ts";
 import { RpcError } from "../client/rpc-error.ts";
+import { cards } from "../core/scenarios/core.fixture.ts";
 import { filesOf } from "../dev/e2e/guide-text.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { createGrpcClient } from "../platform/grpc-client.ts";
-import { encodeId } from "../platform/ids.ts";
+import { decodeId, encodeId } from "../platform/ids.ts";
 import { signInternalServiceToken } from "../platform/internal-service-token.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { createServiceTokens } from "../platform/service-token-signing.ts";
@@ -33,9 +35,9 @@ const authenticate = createServiceAuthenticate(
   () => services,
 );
 const server = await forFile(() => createGrpcServer({ ...edge.parts, authenticate }, { reflection: false }));
-const client = await forFile(async () =>
-  createGrpcClient(PaymentSessionService, `127.0.0.1:${await server.listen(0, "127.0.0.1")}`),
-);
+const address = `127.0.0.1:${await server.listen(0, "127.0.0.1")}`;
+const client = await forFile(async () => createGrpcClient(PaymentSessionService, address));
+const refunds = await forFile(async () => createGrpcClient(RefundService, address));
 afterAll(() => expect(edge.bugs).toEqual([]));
 
 const order = { amountMinor: 4900n, currency: "EUR", orderRef: "by-a-service" };
@@ -78,6 +80,19 @@ function signByTheGuide(): string {
 describe("an internal service's token", () => {
   it("is what the guide's program signs", async () => {
     expect(await codeOf(createBy(signByTheGuide()))).toBeUndefined();
+  });
+
+  it("makes refunds that name the service", async () => {
+    await edge.core.setRule([]);
+    const { sessionId } = (
+      await edge.call("POST", "/payment-sessions", { body: JSON.stringify({ ...order, amountMinor: 4900 }) })
+    ).json;
+    await edge.core.submit({ id: decodeId("ps", sessionId)! }, cards.approved);
+    const authorization = `Bearer ${await signInternalServiceToken(orders, { environment: "test", merchant })}`;
+    const metadata = { authorization, "idempotency-key": "return-1" };
+    await refunds.createRefund({ sessionId }, { timeoutMs: 5_000, metadata });
+    const { rows } = await edge.core.core.database.pool.query("SELECT made_by FROM refund");
+    expect(rows).toEqual([{ made_by: "orders (service)" }]);
   });
 
   it("replaces the secret key of the merchant that it names", async () => {

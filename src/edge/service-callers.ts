@@ -29,8 +29,8 @@ export function createServiceAuthenticate(
     if (caller === undefined) throw new DomainError("invalid_key", invalidKeyDetail);
     const { environment, holder } = caller;
     const { merchantId } = holder;
-    await environment.requestLimits?.count(`service ${merchantId}`, merchantId, setLimitHeaders);
     requireMethodRight(method, holder.rights);
+    await environment.requestLimits?.count(`service ${merchantId}`, merchantId, setLimitHeaders);
     return caller;
   };
 }
@@ -51,5 +51,5 @@ async function callerOf(
   const settings = environment && (await findSettings(environment.database, merchantId));
   if (!settings) return undefined;
   const { rights } = service;
-  return { type: "merchant", environment, holder: { ...settings, ...withoutKey, rights, kind: "secret" } };
+  return { type: "merchant", environment, holder: { ...settings, ...withoutKey, keyName: service.kid, rights, kind: "secret" } };
 }

@@ -24,7 +24,7 @@ export type RefundRequest = {
   readonly amountMinor?: number | undefined;
   readonly reason?: RefundReason | undefined;
   readonly refundRef?: string | undefined;
-  /** The member or the restricted key that makes it, as the audit trail names them; absent for a secret key. */
+  /** The member, the restricted key or the service that makes it, as the audit trail names them; absent for a secret key. */
   readonly madeBy?: string | undefined;
   /** The daily limit of the key that makes it. */
   readonly cap?: KeyCap | undefined;
