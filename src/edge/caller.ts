@@ -61,7 +61,7 @@ export function requireMerchant(caller: Caller): Extract<Caller, { type: "mercha
 
 /** One text for malformed, unknown and revoked keys, so that callers cannot learn which keys exist. */
 export const invalidKeyDetail =
-  "This secret key is not in use: it is mistyped, unknown or revoked. Send the secret key of the environment as `Authorization: Bearer <key>`; regenerating keys revokes the old ones.";
+  "This key is not in use: it is mistyped, unknown, revoked or past its end. Send a secret or restricted key of the environment as `Authorization: Bearer <key>`; regenerating keys revokes the old ones.";
 
 /** Returns the refusal of a request without the form of a key. It tells nothing about keys. */
 export function noKeyDetail(authorization: string | null): string {

@@ -61,7 +61,7 @@ export const explanations = {
     "A part of the request other than its body breaks a rule:\n\n- a query parameter is unknown or breaks its rule (`pageSize` is 1 to 100);\n- a page token belongs to another list or is older than a day;\n- `Host` names no host;\n- the request is not valid HTTP/1.1, or has an `Expect` other than `100-continue` or a `Transfer-Encoding` other than `chunked`. The connection is then closed.\n\nCorrect it and send the request again.",
   ),
   invalid_key: credentials(
-    "The request has no key, its `Authorization` header is not of the form `Bearer <key>`, or the key is mistyped, unknown or revoked: `detail` says which of the three, and not more. Send `Authorization: Bearer <secret key>`. Regenerating keys revokes the old ones immediately. For a gateway's notification, the code means that the notification is not signed with that connection's secret. For the widget, it means that the publishable key of the session's vault object is not the merchant's, or was replaced: create a new session.",
+    "The request has no key, its `Authorization` header is not of the form `Bearer <key>`, or the key is mistyped, unknown, revoked or past its end: `detail` says which of the three, and not more. Send `Authorization: Bearer <key>` with a secret or restricted key. Regenerating keys revokes the old ones immediately. For a gateway's notification, the code means that the notification is not signed with that connection's secret. For the widget, it means that the publishable key of the session's vault object is not the merchant's, or was replaced: create a new session.",
   ),
   invalid_client_secret: credentials(
     "The client secret does not open this session, or the session ended more than a day ago. From the vault: `sdkAuthorization` is missing, altered or expired. Pass all three values of the create answer unchanged.",
@@ -83,7 +83,7 @@ export const explanations = {
     "A publishable key was sent to an endpoint for backends. Use the secret key, on your backend.",
   ),
   right_not_granted: credentials(
-    "A restricted key, or an internal service, called a method for which it has no right; `detail` names the right. Nothing was read or changed. Use a key that has it: rights never change, so [create another key](keys-and-rights.md).",
+    "A restricted key, or an internal service, called a method, or sent a field, for which it has no right; `detail` names the right. Nothing was read or changed. The rights of a key never change, so [create another key](keys-and-rights.md); those of a service are in the [file of services](grpc.md#services).",
   ),
   refund_cap_exceeded: credentials(
     "A restricted key would refund more in a day (UTC) than its cap for the currency allows; a currency without a cap refunds nothing. Nothing was refunded. `detail` says how much is left today. A key that replaces another one by a roll shares its cap.",
