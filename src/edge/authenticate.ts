@@ -79,8 +79,14 @@ async function authenticateMerchant(
       "This method needs the secret key or a restricted one; a publishable key is for the browser only.",
     );
   }
+  // Before the merchant's count: calls that a key may not make use up nothing of the merchant's.
+  try {
+    requireMethodRight(method, holder.rights);
+  } catch (refusal) {
+    environment.requestLimits?.countClient(client, setLimitHeaders);
+    throw refusal;
+  }
   await environment.requestLimits?.count(credential, holder.merchantId, setLimitHeaders);
-  requireMethodRight(method, holder.rights);
   return { type: "merchant", environment, holder };
 }
 

@@ -9,6 +9,7 @@ import { StatusSchema } from "../../../gen/google/rpc/status_pb.ts";
 import { PaymentSessionService } from "../../../gen/payments/v1/payment_session_pb.ts";
 import { generateKey, recordKey } from "../../accounts/api-keys.ts";
 import { recordSettings } from "../../accounts/merchant-settings.ts";
+import { createRestrictedKey } from "../../accounts/restricted-keys.ts";
 import { setClockAhead } from "../../dev/testing/database-clock.ts";
 import { requireDocumented } from "../../dev/testing/edge/documented-answers.ts";
 import { WireClient } from "../../dev/testing/edge/grpc-wire.ts";
@@ -97,6 +98,19 @@ async function useUp(limited: LimitedEdge, limit: RequestLimit, secret = keys.se
 }
 
 describe("a merchant's requests", () => {
+  it("are not used up by calls that a restricted key may not make", async () => {
+    const limited = await open(few);
+    const maker = { runtime: systemRuntime, brand: "switchyard", environment: "test" };
+    const fields = { name: "Reports", rights: ["ledger.read"], expiresAt: null, refundCap: null };
+    const { merchantId } = edge.core.owner;
+    const { secret } = await edge.core.core.database.transaction((tx) =>
+      createRestrictedKey(tx, maker, { merchantId, ...fields }),
+    );
+    for (let request = 0; request < 5; request++)
+      expect(await list(limited, secret.expose())).toMatchObject({ status: 403, code: "right_not_granted" });
+    expect(await list(limited, edge.keys.secret)).toMatchObject({ status: 200 });
+  });
+
   it("report what is left, and are refused with the same code and fields on REST, Connect and gRPC", async () => {
     const limited = await open(few);
     expect(await list(limited)).toEqual({
