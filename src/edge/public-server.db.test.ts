@@ -142,7 +142,7 @@ describe("authentication", () => {
     const [first, ...others] = await Promise.all(
       ["x", mistyped, unknown, revoked].map((key) => answerTo(`Bearer ${key}`)),
     );
-    expect(first?.detail).toMatch(/^This secret key is not in use/);
+    expect(first?.detail).toMatch(/^This key is not in use/);
     for (const other of others) expect(other).toEqual(first);
   });
 
