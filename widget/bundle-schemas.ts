@@ -51,7 +51,7 @@ function encoded(proto: FileDescriptorProto): string {
 // Fields of answers that the widget does not read, the field that it leaves at its default, and the messages of calls
 // that it makes by itself. A client ignores fields that it does not know.
 const unused =
-  /^(Checkout\.(session_id|expires_at|wallets)|Browser\.java_enabled|NextAction\.kind|((Open|Cancel)Action|StartWalletSession|OfferedWallet|(Apple|Google)Pay|(List|Use)?StoredCard|SavingOffer).*)$/i;
+  /^(Checkout\.(session_id|expires_at|wallets)|Browser\.java_enabled|NextAction\.kind|((Open|Cancel)Action|StartWalletSession|OfferedWallet|GooglePay|(List|Use)?StoredCard|SavingOffer).*)$/i;
 
 function readByWidget(): FileDescriptorProto {
   const proto = clone(FileDescriptorProtoSchema, file_payments_v1_checkout.proto);

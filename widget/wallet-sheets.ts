@@ -7,7 +7,8 @@ export type Offer = {
   readonly countryCode: string;
   readonly amount: string;
   readonly currency: string;
-  readonly apple?: { readonly binding: string } | undefined;
+  /** Of order, amount and currency, in base64. */
+  readonly binding: string;
   readonly google?:
     | {
         readonly merchantId: string;
@@ -94,7 +95,7 @@ const apple: Wallet = {
       supportedNetworks: offer.networks.map((network) => (network === "mastercard" ? "masterCard" : network)),
       merchantCapabilities: ["supports3DS"],
       total: { label: merchantName, amount: offer.amount, type: "final" },
-      applicationData: offer.apple!.binding,
+      applicationData: offer.binding,
     });
     let isAuthorized = false;
     let isOpen = true;

@@ -173,7 +173,7 @@ const otherOrder = {
 };
 
 function isSame(now: Offer | undefined, then: Offer): boolean {
-  return now?.amount === then.amount && now.apple?.binding === then.apple?.binding;
+  return now?.binding === then.binding && now.amount === then.amount && now.currency === then.currency;
 }
 
 function refused(error: { readonly code: string; readonly message: string }): CardAnswer {

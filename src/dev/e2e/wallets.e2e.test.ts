@@ -149,7 +149,7 @@ describe("every forgery", () => {
     const offered = wallets.find((one) => one.type === type)!;
     const isApple = type === "apple_pay";
     const asked = isApple
-      ? { amount: offered.amount, currency: offered.currency, applicationData: offered.apple?.binding }
+      ? { amount: offered.amount, currency: offered.currency, applicationData: offered.binding }
       : { publicKey: offered.google?.publicKey };
     await admin("wallets", { forgery });
     const merchantIdentifier = "merchant.example.roundhouse";

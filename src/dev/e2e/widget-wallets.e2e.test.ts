@@ -1,7 +1,7 @@
 /** The widget's buttons of wallets on a merchant's page with a strict policy, with a sheet that the test decides. */
 import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { ApplePaySchema, OfferedWalletSchema } from "../../../gen/payments/v1/checkout_pb.ts";
+import { GooglePaySchema, OfferedWalletSchema } from "../../../gen/payments/v1/checkout_pb.ts";
 import { forFile } from "../testing/for-file.ts";
 import { WidgetFixture, WidgetStage } from "./widget-fixture.ts";
 
@@ -25,7 +25,19 @@ const applePay = () =>
     countryCode: "DE",
     amount: "49.00",
     currency: "EUR",
-    apple: create(ApplePaySchema, { binding: "b3JkZXI=" }),
+    binding: "b3JkZXI=",
+  });
+
+const googlePay = () =>
+  create(OfferedWalletSchema, {
+    ...applePay(),
+    type: "google_pay",
+    google: create(GooglePaySchema, {
+      merchantId: "1",
+      publicKey: "BAAA",
+      authMethods: ["PAN_ONLY"],
+      environment: "TEST",
+    }),
   });
 
 /** The session offers these wallets, and the page's sheet records what it is told. */
@@ -44,7 +56,17 @@ async function offer(names = "apple_pay google_pay"): Promise<void> {
       begin() { told.push("begin"); }
       abort() { told.push("abort"); }
       completePayment({ status }) { told.push(status); }
-    };`);
+    };
+    globalThis.google = { payments: { api: { PaymentsClient: class {
+      isReadyToPay() { return Promise.resolve({ result: true }); }
+      createButton({ onClick }) {
+        const button = document.createElement("button");
+        button.textContent = "Google Pay";
+        button.onclick = onClick;
+        return button;
+      }
+      loadPaymentData() { told.push("begin"); return Promise.resolve({ paymentMethodData: { tokenizationData: { token: "{}" } } }); }
+    } } } };`);
 }
 
 const told = () => fixture.page.evaluate("told");
@@ -104,8 +126,14 @@ describe("wallets in the widget", () => {
     expect(fixture.service.submitted).toEqual([]);
   });
 
-  it("pay no fresh session of another amount than the sheet's", async () => {
+  it.each([
+    ["amount", "Apple Pay", applePay, { amount: "50.00" }],
+    ["currency", "Google Pay", googlePay, { currency: "USD" }],
+    ["order", "Google Pay", googlePay, { binding: "b3RoZXI=" }],
+  ])("pay no fresh session of another %s than the sheet's by %s", async (_, name, wallet, other) => {
     await offer();
+    fixture.service.checkout.wallets = [wallet()];
+    const button = () => fixture.page.getByRole("button", { name });
     const fresh = JSON.stringify(await fixture.sessionOptions(`${fixture.mountOptions.sessionId}2`));
     const { contentType, body } = await fixture.fileOf("/mount.js");
     const withSession = `${body}`.replace("onSuccess:", `getSession: () => (${fresh}), onSuccess:`);
@@ -117,12 +145,12 @@ describe("wallets in the widget", () => {
     await fixture.page.locator("#card .pay").click();
     await fixture.called("onDeclined");
     fixture.service.reopen();
-    fixture.service.checkout.wallets = [Object.assign(applePay(), { amount: "50.00" })];
+    fixture.service.checkout.wallets = [Object.assign(wallet(), other)];
     await button().click();
-    await authorize();
+    if (name === "Apple Pay") await authorize();
     await fixture.called("onError");
     expect(fixture.calls.at(-1)).toMatchObject(["onError", { code: "session_unavailable" }]);
-    expect(await told()).toEqual(["begin", 1]);
+    expect(await told()).toEqual(name === "Apple Pay" ? ["begin", 1] : ["begin"]);
     expect(fixture.service.submitted).toHaveLength(1);
   });
 

@@ -1,11 +1,6 @@
 /** The wallets that a page can offer for a session, and what it opens their sheets with. */
 import { create } from "@bufbuild/protobuf";
-import {
-  ApplePaySchema,
-  GooglePaySchema,
-  type OfferedWallet,
-  OfferedWalletSchema,
-} from "../../../gen/payments/v1/checkout_pb.ts";
+import { GooglePaySchema, type OfferedWallet, OfferedWalletSchema } from "../../../gen/payments/v1/checkout_pb.ts";
 import { type MerchantWallets, walletsInUse } from "../../accounts/merchant-wallets.ts";
 import type { Core } from "../../core/core.ts";
 import { planAsked, planRoute, type Route } from "../../core/decide/plan-route.ts";
@@ -43,24 +38,22 @@ export async function offeredWallets(
   const { countryCode = "", google } = wallets!;
   const amount = decimalOf(session.amountMinor, exponent);
   const taken = await findTaken(core, session);
+  const { merchantId, orderRef, amountMinor, currency } = session;
+  const hash = orderHashOf(encodeId("mer", merchantId), orderRef);
+  const binding = bindingOf({ hash, amountMinor, currency }).toString("base64");
   return inUse.flatMap((type) => {
     const networks = taken.networksOf(type);
-    const offered = { type, networks, countryCode, amount, currency: session.currency };
+    const offered = { type, networks, countryCode, amount, currency, binding };
     if (networks.length === 0) return [];
     if (type === "google_pay") {
       const authMethods = taken.googleMethods;
-      const merchantId = isTest ? googleTestMerchant : google!.merchantId;
       const environment = isTest ? "TEST" : "PRODUCTION";
-      const { publicKey } = google!;
-      const sheet = create(GooglePaySchema, { merchantId, publicKey, authMethods, environment });
+      const of = { ...google!, ...(isTest && { merchantId: googleTestMerchant }) };
+      const sheet = create(GooglePaySchema, { ...of, authMethods, environment });
       return [create(OfferedWalletSchema, { ...offered, google: sheet })];
     }
     // Apple documents the unit of its amounts for no other currencies.
-    if (exponent !== 2) return [];
-    const { merchantId, orderRef, amountMinor, currency } = session;
-    const hash = orderHashOf(encodeId("mer", merchantId), orderRef);
-    const binding = bindingOf({ hash, amountMinor, currency }).toString("base64");
-    return [create(OfferedWalletSchema, { ...offered, apple: create(ApplePaySchema, { binding }) })];
+    return exponent === 2 ? [create(OfferedWalletSchema, offered)] : [];
   });
 }
 

@@ -45,9 +45,15 @@ describe("a session of a merchant with wallets", () => {
     expect(opened.vault.wallets).toBe("apple_pay google_pay");
     const hash = orderHashOf(encodeId("mer", merchantId), "order-1");
     const binding = bindingOf({ hash, amountMinor: 4_900, currency: "EUR" }).toString("base64");
-    const shared = { networks: expect.arrayContaining(["visa"]), countryCode: "DE", amount: "49.00", currency: "EUR" };
+    const shared = {
+      networks: expect.arrayContaining(["visa"]),
+      countryCode: "DE",
+      amount: "49.00",
+      currency: "EUR",
+      binding,
+    };
     expect(await offeredTo(opened)).toEqual([
-      { type: "apple_pay", ...shared, apple: { binding } },
+      { type: "apple_pay", ...shared },
       {
         type: "google_pay",
         ...shared,
