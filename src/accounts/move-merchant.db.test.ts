@@ -6,6 +6,7 @@ import { forFile } from "../dev/testing/for-file.ts";
 import type { Queryable } from "../platform/database.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { recordSettings } from "./merchant-settings.ts";
+import { loadWallets, recordWallets, resealIdentities, sealIdentity } from "./merchant-wallets.ts";
 import { closeCell, hasLeft, readConfiguration, recordOrders, writeConfiguration } from "./move-merchant.ts";
 
 const cell = await forFile(startCoreFixture);
@@ -69,6 +70,22 @@ it("leaves the cell open if the configuration has changed since it was copied", 
   const to = { merchantId: owner.merchantId, toCell: 2 };
   expect(await database.transaction((tx) => closeCell(tx, copied, to))).toBe(false);
   expect(await hasLeft(database, to)).toBe(false);
+});
+
+it("leaves no sealed key of a wallet behind, which could not be sealed again", async () => {
+  const owner = await newOwner();
+  const { database, sealing } = cell.core;
+  const { merchantId } = owner;
+  const named = { id: "1", merchantIdentifier: "merchant.com.example", createdAt: "", signingRequest: "" };
+  const setUp = { identities: [{ ...named, sealed: sealIdentity(sealing, merchantId, "key") }] };
+  const wallets = { countryCode: "DE" };
+  await database.transaction((tx) => recordWallets(tx, merchantId, { wallets, setUp }));
+  const copied = await readConfiguration(database, merchantId);
+  expect(copied.text).toContain("merchant.com.example");
+  await database.transaction((tx) => closeCell(tx, copied, { merchantId, toCell: 2 }));
+  expect(await loadWallets(database, merchantId)).toEqual({ wallets: {}, setUp: {} });
+  const next = { current: "next", keys: { ...sealing.keys, next: Buffer.alloc(32, 3) } };
+  expect(await database.transaction((tx) => resealIdentities(tx, next))).toBe(0);
 });
 
 it("takes the block list along", async () => {

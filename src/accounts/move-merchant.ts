@@ -83,8 +83,9 @@ const lockCreations: Statement = { name: unnamed, text: "LOCK TABLE idempotency 
 
 const close: Statement = {
   name: unnamed,
-  // The address of the chat is kept in one cell only, for a closed one cannot seal it again.
-  text: "UPDATE merchant_settings SET moved_to = $2, alert_chat_sealed = NULL, alert_chat_host = NULL WHERE merchant_id = $1",
+  // What is sealed is kept in one cell only, for a closed one cannot seal it again: the address of the chat, and keys of wallets.
+  text: `UPDATE merchant_settings SET moved_to = $2, alert_chat_sealed = NULL, alert_chat_host = NULL, wallets = NULL, wallet_set_up = NULL
+         WHERE merchant_id = $1`,
 };
 
 // No cell knows the orders of another one. A claim of such a session waits for this transaction, and is then too late.
