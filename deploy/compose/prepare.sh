@@ -78,6 +78,8 @@ for server in postgres vault-postgres; do certificate $server $database; done
 for server in nats-1 nats-2 nats-3; do certificate $server $root; done
 certificate vault $service
 certificate vault-client $service vault-clients-ca
+# By its name the vault opens to it the keys of wallets only.
+certificate vault-dashboard $service vault-clients-ca
 
 # Begins with a letter, so that no configuration takes it for a number.
 password() {

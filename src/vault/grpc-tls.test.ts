@@ -5,6 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { status } from "@grpc/grpc-js";
 import { Pool } from "pg";
 import { afterAll, expect, it, onTestFinished } from "vitest";
 import { probe } from "../card-vault/card-vault.ts";
@@ -86,6 +87,21 @@ it("with a client authority serves only clients with a certificate of it", async
   const ways = [{ ...edge, caFile }, { caFile }, { ...strangers.issue("edge"), caFile }];
   const replies = await Promise.all(ways.map((tls) => forward(port, tls)));
   expect(replies).toMatchObject([answered, unreached, unreached]);
+});
+
+it("opens to the dashboard's certificate the keys of wallets, and no card", async () => {
+  const port = await startTlsVault(ours.certFile);
+  const tls = { ...ours.issue("vault-dashboard"), caFile: ours.certFile };
+  expect(await forward(port, tls)).toMatchObject(unreached);
+  const client = new VaultClient({ address: `localhost:${port}`, tls, signing, log: logger });
+  onTestFinished(() => client.close());
+  const asked = { sessionId: probe.sessionId, token: probe.vaultToken };
+  expect(await client.checkToken(asked)).toEqual({ state: "unknown" });
+  const merchantId = "01980000-0000-7000-8000-000000000000";
+  const codeOf = (call: Promise<unknown>) => call.catch((error) => error.code === "unavailable" && error.cause.code);
+  expect(await codeOf(client.stored.erase(Buffer.alloc(32), merchantId))).toBe(status.PERMISSION_DENIED);
+  // The vault's database is not there.
+  expect(await codeOf(client.walletKeys.list(merchantId))).toBe(status.UNAVAILABLE);
 });
 
 it("refuses a file without a certificate as an authority's", () => {

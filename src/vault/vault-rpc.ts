@@ -2,7 +2,8 @@
  * VaultService over gRPC: authenticates the caller, validates the message, and returns protobuf. forward.ts, card-store.ts
  * and stored-cards.ts do the work.
  */
-import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import type { Http2Session, IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import type { TLSSocket } from "node:tls";
 import {
   create,
   type DescMessage,
@@ -85,6 +86,7 @@ export function vaultRpcHandler(vault: VaultRpc): (stream: ServerHttp2Stream, he
     if (refuseOtherRequests(call)) return;
     const rpc = rpcs.get(call.headers[":path"] ?? "");
     if (rpc === undefined) throw unimplemented();
+    requireOpen(call);
     const message = await readCallMessage(call, vault.bodyWithinMs);
     // Checked behind the message, which may take time to arrive: no card is sent with a service token that has expired.
     if (caller.endsAt.getTime() <= Date.now()) throw unauthenticated();
@@ -97,6 +99,23 @@ export function vaultRpcHandler(vault: VaultRpc): (stream: ServerHttp2Stream, he
       sendError(call, toConnectError(error));
     });
   };
+}
+
+// The dashboard has the keys of wallets made, and nothing else.
+const dashboardCertificate = "vault-dashboard";
+const dashboards = new WeakMap<Http2Session, boolean>();
+
+/** Throws if the caller's client certificate does not open the rpc. */
+function requireOpen({ stream, headers }: GrpcCall): void {
+  const { session } = stream;
+  if (session === undefined || /WalletKeys?$/.test(headers[":path"] ?? "")) return;
+  // A certificate is read once for its connection: that costs more than the check of a token.
+  if (!dashboards.has(session)) {
+    const { subject } = (session.socket as TLSSocket).getPeerCertificate?.() ?? {};
+    dashboards.set(session, subject?.CN === dashboardCertificate);
+  }
+  if (!dashboards.get(session)) return;
+  throw new ConnectError("the dashboard's certificate opens the keys of wallets only", Code.PermissionDenied);
 }
 
 /** The environment for which a caller may act, and the expiry of its service token. */

@@ -90,8 +90,8 @@ describe("deploy/compose.yaml", () => {
     expect(new Set(graces)).toEqual(new Set(["30s"]));
   });
 
-  it("lets only edge, worker and the balancer reach a vault, and only its vault reach its database", () => {
-    expect(on("to-vault")).toEqual(["edge-1", "edge-2", "worker-1", "worker-2", "vault-1", "vault-2"]);
+  it("lets only edge, worker, dashboard and the balancer reach a vault, and only its vault reach its database", () => {
+    expect(on("to-vault")).toEqual(["edge-1", "edge-2", "worker-1", "worker-2", "dashboard", "vault-1", "vault-2"]);
     expect(on("front-vault")).toEqual(["vault-1", "vault-2", "balancer"]);
     expect(on("inside-vault")).toEqual(["vault-1", "vault-2", "migrate-vault", "vault-postgres"]);
     expect(on("inside")).not.toContain("vault-1");
@@ -110,7 +110,7 @@ describe("deploy/compose.yaml", () => {
       expect({ name, ...environment }).toMatchObject({
         SWITCHYARD_VAULT_GRPC_ADDRESS: "vault:8083",
         SWITCHYARD_VAULT_GRPC_TLS_CA_FILE: "/run/secrets/ca.crt",
-        SWITCHYARD_VAULT_GRPC_TLS_CLIENT_CERT_FILE: "/run/secrets/vault-client.crt",
+        SWITCHYARD_VAULT_GRPC_TLS_CLIENT_CERT_FILE: `/run/secrets/vault-${name === "dashboard" ? "dashboard" : "client"}.crt`,
       });
     }
     const { environment } = composeFile.services["vault-1"]!;
@@ -118,6 +118,9 @@ describe("deploy/compose.yaml", () => {
     expect(environment!.SWITCHYARD_VAULT_GRPC_TLS_CLIENT_CA_FILE).toBe("/run/secrets/vault-clients-ca.crt");
     expect(read("compose/prepare.sh")).toMatch(/^certificate vault \$service$/m);
     expect(read("compose/prepare.sh")).toMatch(/^certificate vault-client \$service vault-clients-ca$/m);
+    // The vault admits it by this name, and the dashboard has no other.
+    expect(read("compose/prepare.sh")).toMatch(/^certificate vault-dashboard \$service vault-clients-ca$/m);
+    expect(secretsOf(composeFile.services.dashboard!)).not.toContain("vault-client.key");
   });
 
   it("mounts secrets and files that exist or that prepare.sh makes, and has no unused ones", () => {

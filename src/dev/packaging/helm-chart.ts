@@ -96,7 +96,8 @@ export function givenTo(manifests: readonly Manifest[], { owner, pod, container 
     const held =
       besideOwner("Secret", volume?.secret?.secretName)?.stringData ??
       besideOwner("ConfigMap", volume?.configMap?.name)?.data;
-    return Object.keys(held ?? {}).map((key) => `${mountPath}/${key}`);
+    const keys = volume?.secret?.items?.map(({ key }) => key) ?? Object.keys(held ?? {});
+    return keys.map((key) => `${mountPath}/${key}`);
   });
   return { variables: Object.assign({}, ...maps), hasFile: (path) => files.includes(path) };
 }

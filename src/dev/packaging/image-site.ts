@@ -114,11 +114,14 @@ export class ImageSite {
   }
 
   #makeCertificates(): void {
+    const [servers, clients] = [new TestAuthority("servers"), new TestAuthority("clients of the vault")];
+    this.#stack.defer(() => servers.close());
+    this.#stack.defer(() => clients.close());
     for (const [authority, its, server] of [
-      [new TestAuthority("servers"), "ca.crt", "vault"],
-      [new TestAuthority("clients of the vault"), "vault-clients-ca.crt", "vault-client"],
+      [servers, "ca.crt", "vault"],
+      [clients, "vault-clients-ca.crt", "vault-client"],
+      [clients, "vault-clients-ca.crt", "vault-dashboard"],
     ] as const) {
-      this.#stack.defer(() => authority.close());
       const { cert, key } = authority.issue(server);
       this.#secrets.set(its, authority.cert).set(`${server}.crt`, cert).set(`${server}.key`, key);
     }
