@@ -14,8 +14,8 @@ export type MerchantWallets = {
         readonly merchantIdentifier: string;
         /** When the first of its certificates ends. */
         readonly endsAt: string;
-        /** True once Apple knows the merchant by a certificate of its identity. */
-        readonly hasIdentity: boolean;
+        /** When the certificate ends by which Apple knows the merchant; absent until there is one. */
+        readonly identityEndsAt?: string | undefined;
       }
     | undefined;
   readonly google?:
@@ -83,7 +83,7 @@ export async function recordWallets(
 export function walletsInUse(wallets: MerchantWallets | null | undefined, now: Date): WalletName[] {
   if (wallets?.countryCode === undefined) return [];
   const { apple, google } = wallets;
-  const isApple = apple !== undefined && new Date(apple.endsAt) > now;
+  const isApple = apple && [apple.endsAt, apple.identityEndsAt ?? apple.endsAt].every((end) => new Date(end) > now);
   return [...(isApple ? ["apple_pay" as const] : []), ...(google ? ["google_pay" as const] : [])];
 }
 

@@ -1,6 +1,12 @@
 /** Tests what the set-up of wallets writes into a merchant's settings, and the certificates that it refuses. */
 import { beforeEach, describe, expect, it } from "vitest";
-import { loadWallets, recordWallets, resealIdentities, unsealIdentity } from "../../accounts/merchant-wallets.ts";
+import {
+  loadWallets,
+  recordWallets,
+  resealIdentities,
+  unsealIdentity,
+  walletsInUse,
+} from "../../accounts/merchant-wallets.ts";
 import type { WalletKey } from "../../card-vault/card-vault.ts";
 import { forFile } from "../../dev/testing/for-file.ts";
 import { startEdgeFixture } from "../../edge/edge.fixture.ts";
@@ -53,7 +59,7 @@ describe("keys of the vault", () => {
     await inOne((tx) => publishKeys(tx, parts, [...others, keyOf({}), google]));
     expect((await found()).wallets).toEqual({
       countryCode: "DE",
-      apple: { merchantIdentifier: recipient, endsAt: "2099-01-01T00:00:00.000Z", hasIdentity: false },
+      apple: { merchantIdentifier: recipient, endsAt: "2099-01-01T00:00:00.000Z" },
       google: { merchantId: "BCR2", publicKey: "BAAA" },
     });
   });
@@ -87,18 +93,22 @@ describe("the identity at Apple", () => {
     expect(JSON.stringify(rows)).not.toContain("PRIVATE KEY");
     expect(unsealIdentity(sealing, merchantId, identity).expose()).toContain("PRIVATE KEY");
     await inOne((tx) => publishKeys(tx, parts, [keyOf({})]));
-    expect((await found()).wallets.apple?.hasIdentity).toBe(false);
-    await activate(id, await apple.issueFor(identity.signingRequest, recipient));
-    expect((await found()).wallets.apple?.hasIdentity).toBe(true);
+    expect((await found()).wallets.apple?.identityEndsAt).toBeUndefined();
+    const to = new Date(Math.floor(Date.now() / 1_000) * 1_000 + hour);
+    await activate(id, await apple.issueFor(identity.signingRequest, recipient, { to }));
+    const { wallets } = await found();
+    expect(wallets.apple?.identityEndsAt).toBe(to.toISOString());
+    const offered = (at: Date) => walletsInUse({ ...wallets, countryCode: "DE" }, at);
+    expect([offered(new Date()), offered(to)]).toEqual([["apple_pay"], []]);
     await inOne((tx) => dropIdentity(tx, parts, id));
-    expect((await found()).wallets.apple?.hasIdentity).toBe(false);
+    expect((await found()).wallets.apple?.identityEndsAt).toBeUndefined();
   });
 
   it("serves no other merchant identifier", async () => {
     const { id, identity } = await create();
     await inOne((tx) => publishKeys(tx, parts, [keyOf({ recipient: "merchant.com.other" })]));
     await activate(id, await apple.issueFor(identity.signingRequest, recipient));
-    expect((await found()).wallets.apple?.hasIdentity).toBe(false);
+    expect((await found()).wallets.apple?.identityEndsAt).toBeUndefined();
   });
 
   it.each([

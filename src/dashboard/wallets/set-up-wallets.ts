@@ -128,7 +128,6 @@ export async function publishKeys(tx: Tx, parts: WalletParts, keys: readonly Wal
         apple: {
           merchantIdentifier: apple.recipient,
           endsAt: apple.certificateEndsAt.toISOString(),
-          hasIdentity: false,
         },
       }),
       ...(google && { google: { merchantId: google.recipient, publicKey: google.publicKey } }),
@@ -138,15 +137,13 @@ export async function publishKeys(tx: Tx, parts: WalletParts, keys: readonly Wal
 
 async function recordSetUp(
   tx: Tx,
-  { merchantId, now }: WalletParts,
+  { merchantId }: WalletParts,
   { wallets, setUp }: { readonly wallets: MerchantWallets; readonly setUp: WalletSetUp },
 ): Promise<void> {
   const { apple } = wallets;
-  const used = setUp.identities?.find(
-    (one) => one.merchantIdentifier === apple?.merchantIdentifier && one.endsAt && new Date(one.endsAt) > now,
-  );
+  const used = setUp.identities?.find((one) => one.merchantIdentifier === apple?.merchantIdentifier && one.endsAt);
   await recordWallets(tx, merchantId, {
     setUp,
-    wallets: apple ? { ...wallets, apple: { ...apple, hasIdentity: used !== undefined } } : wallets,
+    wallets: apple ? { ...wallets, apple: { ...apple, identityEndsAt: used?.endsAt } } : wallets,
   });
 }
