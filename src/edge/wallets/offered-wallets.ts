@@ -3,10 +3,12 @@ import { create } from "@bufbuild/protobuf";
 import { GooglePaySchema, type OfferedWallet, OfferedWalletSchema } from "../../../gen/payments/v1/checkout_pb.ts";
 import { type MerchantWallets, walletsInUse } from "../../accounts/merchant-wallets.ts";
 import type { Core } from "../../core/core.ts";
-import { planAsked, planRoute, type Route } from "../../core/decide/plan-route.ts";
-import { routesOf } from "../../core/decide/routing-cases.ts";
-import { loadRoute } from "../../core/record/routing-rules.ts";
+import { planAsked } from "../../core/decide/plan-route.ts";
+import { followCases } from "../../core/decide/routing-cases.ts";
+import { factsOf, loadRoute } from "../../core/record/routing-rules.ts";
 import type { PaymentSession } from "../../core/rows/entities.ts";
+import { loadStored } from "../../core/stored-cards/load-stored.ts";
+import { planWallet } from "../../core/wallets/plan-wallet.ts";
 import type { WalletName } from "../../platform/card-token.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { decimalOf, isoExponent } from "../../platform/money.ts";
@@ -16,8 +18,10 @@ import { bindingOf, orderHashOf } from "../../platform/wallet-order.ts";
 // https://developers.google.com/pay/api/web/guides/resources/payment-data-cryptography (2026).
 const googleTestMerchant = "12345678901234567890";
 
-// Of a gateway that leaves it to the account: all that both wallets have.
-const everyNetwork = ["visa", "mastercard", "amex", "discover", "jcb"];
+// All that both wallets have. For any other name Apple's sheet does not open, nor does Google's:
+// https://developer.apple.com/documentation/applepayontheweb/applepaypaymentrequest/supportednetworks and
+// https://developers.google.com/pay/api/web/reference/request-objects#CardParameters (2026).
+const knownNetworks = ["visa", "mastercard", "amex", "discover", "jcb"];
 
 type Page = {
   readonly session: PaymentSession;
@@ -26,7 +30,7 @@ type Page = {
   readonly origin: string | null;
 };
 
-/** Returns the wallets of an open session that at least one gateway of its route takes. */
+/** Returns the wallets of an open session that a gateway of its route takes. */
 export async function offeredWallets(
   { core, name }: { readonly core: Core; readonly name: "test" | "live" },
   { session, wallets, origin }: Page,
@@ -37,6 +41,8 @@ export async function offeredWallets(
   if (inUse.length === 0 || session.amountMinor === 0 || exponent === 3) return [];
   const { countryCode = "", google } = wallets!;
   const amount = decimalOf(session.amountMinor, exponent);
+  // A wallet's card cannot be stored.
+  if (session.stored && (await loadStored(core.database, session.id)).role !== "CUSTOMER") return [];
   const taken = await findTaken(core, session);
   const { merchantId, orderRef, amountMinor, currency } = session;
   const hash = orderHashOf(encodeId("mer", merchantId), orderRef);
@@ -68,32 +74,35 @@ export function offeredNames(
   const inUse = walletsInUse(wallets, runtime.now());
   // Test has an emulator that knows every merchant and page.
   const isKnownToApple =
-    isTest || (wallets?.apple?.hasIdentity === true && Object.hasOwn(wallets.domains ?? {}, origin ?? ""));
+    isTest || (wallets?.apple?.identityEndsAt !== undefined && Object.hasOwn(wallets.domains ?? {}, origin ?? ""));
   return inUse.filter((type) => type !== "apple_pay" || isKnownToApple);
 }
 
+/** Finds the networks that each wallet can pay with, by the route that a payment with one would follow. */
 async function findTaken(core: Core, session: PaymentSession) {
   const rule = await loadRoute(core, session);
-  const routes: readonly Route[] = rule.cases || rule.split ? routesOf(rule) : [rule];
-  const connectorsOf = (plans: readonly { readonly gateway: string }[]) =>
-    plans.flatMap(({ gateway }) => core.connectorOf(gateway) ?? []);
-  const planned = connectorsOf(routes.flatMap((route) => planRoute(route).plan));
-  // A card of Google's without a cryptogram has to be authenticated.
-  const asked = connectorsOf(
-    routes.flatMap((route) =>
-      route.authentication === "NEVER" ? [] : (planAsked(route, { canAsk: true })?.plan ?? []),
-    ),
-  );
-  const tokensOf = (type: WalletName) =>
-    planned.flatMap(({ acceptsNetworkToken: accepts }) => (accepts?.wallets.includes(type) ? accepts.networks : []));
-  const cards = asked.flatMap(({ cardBrands = everyNetwork }) => cardBrands);
+  const facts = factsOf(core, session, rule, undefined);
+  const taken = knownNetworks.map((network) => {
+    // Of a card no more is known before the sheet.
+    const { route } = followCases(rule, { ...facts, card: { brand: network } });
+    const takesToken = (name: WalletName) =>
+      planWallet(route, { credential: "NETWORK_TOKEN", name, network }, { canAsk: true }).plan.length > 0;
+    // A card of Google's without a cryptogram has to be authenticated.
+    const asked = route.authentication === "NEVER" ? undefined : planAsked(route, { canAsk: true });
+    const takesCard = asked?.plan.some(({ gateway }) => {
+      const connector = core.connectorOf(gateway);
+      return connector && (connector.cardBrands ?? knownNetworks).includes(network);
+    });
+    return { network, apple: takesToken("apple_pay"), google: takesToken("google_pay"), card: takesCard === true };
+  });
   return {
-    networksOf: (type: WalletName) => [
-      ...new Set(type === "google_pay" ? [...tokensOf(type), ...cards] : tokensOf(type)),
-    ],
+    networksOf: (type: WalletName) =>
+      taken
+        .filter(({ apple, google, card }) => (type === "apple_pay" ? apple : google || card))
+        .map(({ network }) => network),
     googleMethods: [
-      ...(tokensOf("google_pay").length > 0 ? ["CRYPTOGRAM_3DS"] : []),
-      ...(cards.length > 0 ? ["PAN_ONLY"] : []),
+      ...(taken.some(({ google }) => google) ? ["CRYPTOGRAM_3DS"] : []),
+      ...(taken.some(({ card }) => card) ? ["PAN_ONLY"] : []),
     ],
   };
 }

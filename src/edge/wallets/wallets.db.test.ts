@@ -1,8 +1,11 @@
 /** Tests what checkouts offer of a merchant's wallets, and the calls that open Apple's sheet. */
 import { afterAll, describe, expect, it } from "vitest";
 import { type MerchantWallets, recordWallets, type WalletSetUp } from "../../accounts/merchant-wallets.ts";
+import { recordRoutingRule } from "../../core/record/routing-rules.ts";
+import type { RouteConditions, RoutingCases } from "../../core/rows/entities.ts";
 import { forFile } from "../../dev/testing/for-file.ts";
 import { encodeId } from "../../platform/ids.ts";
+import { systemRuntime } from "../../platform/runtime.ts";
 import { bindingOf, orderHashOf } from "../../platform/wallet-order.ts";
 import { startEdgeFixture } from "../edge.fixture.ts";
 
@@ -11,9 +14,10 @@ await edge.core.setRule([]);
 afterAll(() => expect(edge.bugs).toEqual([]));
 
 const { merchantId } = edge.core.owner;
-const apple = { merchantIdentifier: "merchant.com.example", endsAt: "2099-01-01T00:00:00.000Z", hasIdentity: false };
+const apple = { merchantIdentifier: "merchant.com.example", endsAt: "2099-01-01T00:00:00.000Z" };
 const google = { merchantId: "BCR2DN4T263K6XYZ", publicKey: "BAAA" };
 const both: MerchantWallets = { countryCode: "DE", apple, google };
+const everyNetwork = ["visa", "mastercard", "amex", "discover", "jcb"];
 const page = { origin: "https://shop.example" };
 
 async function setUp(wallets: MerchantWallets, more: WalletSetUp = {}): Promise<void> {
@@ -77,7 +81,7 @@ describe("a session of a merchant with wallets", () => {
       "google_pay",
       ["google_pay"],
     ],
-    ["the card is to be stored", both, { customerRef: "ada", saveCard: {} }, undefined, ["apple_pay", "google_pay"]],
+    ["the card is to be stored", both, { customerRef: "ada", saveCard: {} }, undefined, undefined],
     ["the currency has no decimals", both, { currency: "JPY" }, "apple_pay google_pay", ["google_pay"]],
     ["the currency has three decimals", both, { currency: "KWD" }, "apple_pay google_pay", undefined],
   ])("offers none, or one, where %s", async (_, wallets, fields, named, offered) => {
@@ -85,7 +89,38 @@ describe("a session of a merchant with wallets", () => {
     const opened = await open(fields);
     expect(opened.vault.wallets).toBe(named);
     const listed: { type: string }[] | undefined = await offeredTo(opened);
-    if (named !== undefined) expect(listed?.map(({ type }) => type)).toEqual(offered);
+    expect(listed?.map(({ type }) => type)).toEqual(offered);
+  });
+});
+
+describe("a rule with cases", () => {
+  const { merchantId, connectionIds } = { ...edge.core.owner, connectionIds: edge.core.connectionIds };
+  const setCases = (list: RoutingCases["list"], authentication: "AS_NEEDED" | "NEVER" = "NEVER") =>
+    edge.core.core.database.transaction((tx) =>
+      recordRoutingRule(tx, {
+        ...{ merchantId, connectionIds, failoverOn: [], authentication },
+        cases: { list, cardRanges: [] },
+      }),
+    );
+  const named = (
+    name: string,
+    conditions: RouteConditions,
+    connectionIds: RoutingCases["list"][number]["connectionIds"],
+  ) => ({
+    ...{ name, conditions, connectionIds },
+  });
+  afterAll(() => edge.core.setRule([]));
+
+  it.each([
+    ["the case of its currency", { currencies: ["EUR"] }, undefined],
+    ["no case of another currency", { currencies: ["USD"] }, everyNetwork],
+    ["no case of another amount", { amountFromMinor: 5_000 }, everyNetwork],
+    ["the case of a card's brand", { cardBrands: ["visa"] }, everyNetwork.slice(1)],
+  ])("offers by %s only what a gateway there takes", async (_, conditions, networks) => {
+    await setUp(both);
+    // The connection of a case that no longer exists takes nothing.
+    await setCases([named("none", conditions, [systemRuntime.uuid() as never])]);
+    await expect.poll(async () => (await offeredTo(await open()))?.[0]?.networks, { timeout: 5_000 }).toEqual(networks);
   });
 });
 
