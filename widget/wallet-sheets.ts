@@ -26,7 +26,7 @@ export type Shown = { readonly offer: Offer; readonly merchantName: string };
 export type Sheet = {
   /** The wallet's token as text; rejects with a WidgetError, `wallet_cancelled` where the customer has closed the sheet. */
   readonly token: Promise<string>;
-  /** Closes it: as paid, as refused, or without a word where the outcome is not known. */
+  /** Closes it: as paid, as refused, or without a word where the outcome is not known. Then a token that is not there will not come. */
   close(end: "paid" | "refused" | "unknown"): void;
 };
 
@@ -99,14 +99,13 @@ const apple: Wallet = {
     });
     let isAuthorized = false;
     let isOpen = true;
+    let end!: (error: unknown) => void;
     const token = new Promise<string>((resolve, reject) => {
+      end = reject;
       sheet.onvalidatemerchant = ({ validationURL }) => {
         start(validationURL)
           .then((session) => sheet.completeMerchantValidation(session))
-          .catch(() => {
-            close("unknown");
-            reject(unavailable);
-          });
+          .catch(() => close("unknown"));
       };
       sheet.onpaymentauthorized = ({ payment }) => {
         isAuthorized = true;
@@ -117,12 +116,13 @@ const apple: Wallet = {
         reject(cancelled);
       };
     });
-    const close = (end: "paid" | "refused" | "unknown") => {
+    const close = (as: "paid" | "refused" | "unknown") => {
       if (!isOpen) return;
       isOpen = false;
-      if (!isAuthorized || end === "unknown") return sheet.abort();
+      end(unavailable);
+      if (!isAuthorized || as === "unknown") return sheet.abort();
       const { STATUS_SUCCESS, STATUS_FAILURE } = ApplePaySession;
-      sheet.completePayment({ status: end === "paid" ? STATUS_SUCCESS : STATUS_FAILURE });
+      sheet.completePayment({ status: as === "paid" ? STATUS_SUCCESS : STATUS_FAILURE });
     };
     sheet.begin();
     return { token, close };
@@ -240,8 +240,10 @@ const googlePay: Wallet = {
           throw statusCode === "CANCELED" ? cancelled : unavailable;
         },
       );
+    let close!: () => void;
+    const closed = new Promise<never>((_, reject) => (close = () => reject(unavailable)));
     // It closes by itself.
-    return { token, close() {} };
+    return { token: Promise.race([token, closed]), close };
   },
 };
 

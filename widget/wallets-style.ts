@@ -4,7 +4,7 @@
 export const walletsStyle = `
 .wallets { display: flex; flex-direction: column; justify-content: space-between; padding-bottom: 16px; }
 .wallets:has(~ .pay:is([aria-busy="true"], :disabled)) .row { opacity: .5; pointer-events: none; }
-:host(:is([data-action], [data-formless])) .wallets { display: none; }
+:host(:is([data-action], [data-formless], [data-paid])) .wallets { display: none; }
 .row { display: grid; grid-auto-flow: column; grid-auto-columns: minmax(0, 1fr); gap: 8px; height: 48px; }
 .row button { width: 100%; height: 48px; }
 .apple-pay {

@@ -8,7 +8,7 @@ import type { CheckoutResult } from "./checkout.ts";
 import type { Form } from "./form.ts";
 import type { CheckedSession } from "./options.ts";
 import type { CardFrame } from "./vault-sdk/sdk.ts";
-import { type Offer, type Sheet, type Shown, wallets } from "./wallet-sheets.ts";
+import { type Offer, type Sheet, type Shown, type Wallet, wallets } from "./wallet-sheets.ts";
 import { walletsStyle } from "./wallets-style.ts";
 import { english, type WalletsTexts } from "./wallets-texts.ts";
 
@@ -60,8 +60,8 @@ class Buttons implements WalletButtons {
 
   show(view: CheckoutView, { sendWallet }: Pick<CardFrame, "sendWallet">): void {
     const { wallets: offers = [], merchantName, leftMs } = view;
-    // The buttons of a session that has ended become those of the next one.
-    if (leftMs === undefined) return;
+    // The buttons of a session that has ended become those of the next one; and after unmount() nothing is loaded.
+    if ((leftMs === undefined && this.#drawn) || !this.#parts.form.wallets.isConnected) return;
     this.#shown = this.#parts.names.flatMap((name) => {
       const offer = sendWallet ? offers.find(({ type }) => type === name) : undefined;
       return offer ? [{ offer, merchantName }] : [];
@@ -111,7 +111,7 @@ class Buttons implements WalletButtons {
     let open!: (session: CheckedSession) => void;
     const opened = new Promise<CheckedSession>((resolve) => (open = resolve));
     // Before anything else: a browser opens a sheet only inside the press.
-    const sheet = wallets[type]!.open(shown, async (validationUrl) => this.#start(await opened, validationUrl));
+    const sheet = openSheet(type, shown, async (validationUrl) => this.#start(await opened, validationUrl));
     sheet.token.catch(() => {});
     let isUsed = false;
     const paying = pay(async (frame, { session }) => {
@@ -134,6 +134,11 @@ class Buttons implements WalletButtons {
 
   /** Closes the sheet with the outcome, or without one if that takes long. */
   async #end(paying: Promise<CheckoutResult>, sheet: Sheet, slot: HTMLElement): Promise<void> {
+    const place = this.#parts.form.wallets;
+    const { host } = place.getRootNode() as ShadowRoot;
+    // By unmount(), which the first load does not pass on.
+    const removal = new MutationObserver(() => place.isConnected || sheet.close("unknown"));
+    removal.observe(host.parentNode!, { childList: true });
     const late = sheet.token.then(
       () => new Promise<undefined>((resolve) => setTimeout(resolve, outcomeWithinMs)),
       () => paying,
@@ -143,6 +148,7 @@ class Buttons implements WalletButtons {
     const isRefused = result?.kind === "declined" || result?.kind === "failed";
     sheet.close(isPaid ? "paid" : isRefused ? "refused" : "unknown");
     const ended = await paying;
+    removal.disconnect();
     if (ended.kind !== "failed") return;
     if (/^(wallet_(?!cancelled)|test_card)/.test(ended.error.code)) {
       const [, , text] = await this.#texts;
@@ -164,6 +170,16 @@ class Buttons implements WalletButtons {
     });
     const { merchantSession } = await answer.json();
     return JSON.parse(merchantSession);
+  }
+}
+
+/** Opens a sheet; one that the browser refuses to open fails as any other. */
+function openSheet(type: string, ...parts: Parameters<Wallet["open"]>): Sheet {
+  try {
+    return wallets[type]!.open(...parts);
+  } catch (error) {
+    console.warn(`Switchyard: the sheet did not open: ${error}`);
+    return { token: Promise.reject(), close() {} };
   }
 }
 

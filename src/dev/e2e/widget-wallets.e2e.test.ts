@@ -52,7 +52,10 @@ async function offer(names = "apple_pay google_pay"): Promise<void> {
       static STATUS_SUCCESS = 0;
       static STATUS_FAILURE = 1;
       static canMakePayments() { return true; }
-      constructor(version, request) { globalThis.sheet = this; this.request = request; }
+      constructor(version, request) {
+        for (const one of request.supportedNetworks) if (one === "diners") throw new TypeError(one);
+        globalThis.sheet = this; this.request = request;
+      }
       begin() { told.push("begin"); }
       abort() { told.push("abort"); }
       completePayment({ status }) { told.push(status); }
@@ -152,6 +155,60 @@ describe("wallets in the widget", () => {
     expect(fixture.calls.at(-1)).toMatchObject(["onError", { code: "session_unavailable" }]);
     expect(await told()).toEqual(name === "Apple Pay" ? ["begin", 1] : ["begin"]);
     expect(fixture.service.submitted).toHaveLength(1);
+  });
+
+  it("end with words where the browser opens no sheet", async () => {
+    await offer();
+    fixture.service.checkout.wallets = [Object.assign(applePay(), { networks: ["visa", "diners"] })];
+    await fixture.goToCheckout();
+    await button().click();
+    await fixture.called("onError");
+    expect(fixture.calls.at(-1)).toMatchObject(["onError", { code: "wallet_unavailable" }]);
+    await alert().getByText("Nothing was charged. Try again or pay by card.").waitFor();
+    await fixture.page.locator("#card .pay[aria-busy=false]").waitFor();
+    expect(warnings.join()).toContain("diners");
+  });
+
+  it("close their sheet with the widget, which reports nothing", async () => {
+    await offer();
+    await fixture.goToCheckout();
+    await button().click();
+    const paying = fixture.page.evaluate("widget.submit()");
+    await fixture.page.evaluate("widget.unmount()");
+    expect(await paying).toEqual({ kind: "unmounted" });
+    expect(await told()).toEqual(["begin", "abort"]);
+    expect(fixture.callNames).toEqual(["onReady"]);
+  });
+
+  it("load no script of Google's into a page whose widget was removed", async () => {
+    await offer();
+    fixture.service.checkout.wallets = [googlePay()];
+    await fixture.page.addInitScript("delete globalThis.google");
+    const release = Promise.withResolvers<void>();
+    await fixture.page.route(/wallets-/, async (route) => {
+      await release.promise;
+      await route.continue();
+    });
+    await fixture.goToCheckout();
+    const asked = fixture.page.waitForResponse(/wallets-/);
+    await fixture.called("onReady");
+    await fixture.page.evaluate("widget.unmount()");
+    release.resolve();
+    await asked;
+    await fixture.page.waitForTimeout(300);
+    expect(await fixture.page.evaluate("document.head.querySelectorAll('[src*=pay]').length")).toBe(0);
+  });
+
+  it("have a heading where a payment is followed, and no place once it is paid", async () => {
+    await offer();
+    fixture.service.checkout.wallets = [];
+    fixture.service.checkout.expiresInSeconds = undefined;
+    fixture.service.takeUp();
+    await fixture.goToCheckout();
+    await fixture.page.locator("#card .wallets p").getByText("Pay by card").waitFor();
+    fixture.service.succeed();
+    await fixture.called("onSuccess");
+    await fixture.page.locator("#card .wallets").waitFor({ state: "hidden" });
   });
 
   it("are in the page's order, and hidden by an empty list", async () => {

@@ -1,6 +1,9 @@
 /* Emulates ApplePaySession, as far as the widget uses it. */
 const shownAtLeastMs = 600;
 
+// As WebKit, which throws for others.
+const networks = new Set(["visa", "masterCard", "amex", "discover", "jcb"]);
+
 globalThis.ApplePaySession = class ApplePaySession {
   static STATUS_SUCCESS = 0;
   static STATUS_FAILURE = 1;
@@ -18,6 +21,9 @@ globalThis.ApplePaySession = class ApplePaySession {
     // As Safari: a sheet opens only inside a press.
     if (navigator.userActivation && !navigator.userActivation.isActive)
       throw new DOMException("no gesture", "InvalidAccessError");
+    for (const network of request.supportedNetworks) {
+      if (!networks.has(network)) throw new TypeError(`"${network}" is not a valid payment network.`);
+    }
     this.#request = request;
   }
 
