@@ -18,7 +18,7 @@ await adyen.listen(false);
 const noticeOf = (
   attempt: Attempt,
   eventCode: string,
-  fields: Partial<SignedFields> = {},
+  fields: Partial<SignedFields> & { readonly psp?: string } = {},
   additionalData = {},
   rest = {},
 ) => {

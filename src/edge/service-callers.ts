@@ -51,5 +51,9 @@ async function callerOf(
   const settings = environment && (await findSettings(environment.database, merchantId));
   if (!settings) return undefined;
   const { rights } = service;
-  return { type: "merchant", environment, holder: { ...settings, ...withoutKey, keyName: service.kid, rights, kind: "secret" } };
+  return {
+    type: "merchant",
+    environment,
+    holder: { ...settings, ...withoutKey, keyName: service.kid, rights, kind: "secret" },
+  };
 }

@@ -131,7 +131,7 @@ describe("a token of an authority of our own", async () => {
     AppleAuthority.create({ root: authority.root, ...change });
   const base64 = (text: string) => Buffer.from(text, "base64");
 
-  const soon = new Date(Date.now() + 60_000);
+  const soon = new Date(Date.now() + 3_600_000);
   const [leafOid, intermediateOid] = ["1.2.840.113635.100.6.29", "1.2.840.113635.100.6.2.14"];
 
   /** For each check of the design, in its order: a token that breaks this rule and no other. */
