@@ -155,7 +155,7 @@ describe("a renewal that no gateway knows", () => {
     await expect(fixture.charge(agreementId)).rejects.toMatchObject({ code: "renewal_in_progress" });
     expect(await itemsOf(fixture.base, session)).toMatchObject([{ kind: "RECORD_MISMATCH" }]);
     await fixture.base.sandbox.setDown("A", false);
-    expect(await turns(session, 9)).toMatchObject({ status: "SUCCEEDED" });
+    expect(await turns(session, 12)).toMatchObject({ status: "SUCCEEDED" });
     expect(await fixture.base.capturedAtGateways(session)).toBe(1);
   });
 
