@@ -28,8 +28,8 @@ const minute = 60_000;
 // Pause before gateways are called again after a void whose notification is awaited: it arrives within a second or two,
 const unrecordedNotificationWaitMs = 2_000;
 // and after any other inconclusive answer: a gateway that is down stays so for minutes, and one that cannot answer after
-// hours may never do, so the pause is a minute, or an eighth of the time in doubt if that is longer.
-const unrecordedRepeatMs = (sinceMs: number) => Math.max(minute, sinceMs / 8);
+// hours may never do, so the pause is a minute, or an eighth of the time in doubt past ten minutes if that is longer.
+const unrecordedRepeatMs = (sinceMs: number) => Math.max(minute, (sinceMs - 10 * minute) / 8);
 // Time after which an alarm reports that a gateway gives no answer: every notification that is sent has arrived by
 // then.
 const unrecordedAlarmMs = 5 * minute;

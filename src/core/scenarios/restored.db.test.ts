@@ -77,7 +77,7 @@ describe("a session that was not submitted at the time of the backup", () => {
       return (waiting.unrecordedCheckAt!.getTime() - Date.now()) / 60_000 - minutes;
     };
     expect(await pauseAfter(4)).toBeCloseTo(1, 1);
-    expect(await pauseAfter(80)).toBeCloseTo(10, 1);
+    expect(await pauseAfter(90)).toBeCloseTo(10, 1);
     await fixture.sandbox.setDown("A", false);
   });
 
