@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { WebhookDelivery_Status as Status } from "../../../gen/dashboard/v1/webhook_deliveries_pb.ts";
 import { eventTypes } from "../../events/outbox.ts";
-import { eventNames } from "./pages/event-fields.tsx";
+import { eventNames } from "./event-names.ts";
 import { deliveryStates, filterOf, readDeliverySearch } from "./webhook-address.ts";
 
 const id = "01k0abcdefghjkmnpqrstvwxyz";
