@@ -12,7 +12,7 @@ import { openAuthenticationOf } from "../authentication/after-authentication.ts"
 import { authenticationExtras } from "../authentication/authenticated-attempts.ts";
 import { endAuthentication, openAuthentication, recordFrictionless } from "../authentication/authentications.ts";
 import type { Core } from "../core.ts";
-import type { FailoverDecision } from "../decide/next-step.ts";
+import type { FailoverDecision } from "../decide/failover.ts";
 import { inOrder, payerOf, recordOrderLost } from "../orders/order-winner.ts";
 import {
   isReferenceTaken,

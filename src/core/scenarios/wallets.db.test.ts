@@ -1,10 +1,12 @@
 /** Whole payments by wallets: who gets a device's number, what follows a failure with its cryptogram, and what no card pays for. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { LookUpAnswer } from "../../gateways/connector.ts";
 import { walletCards } from "../../gateways/sandbox/wallet-cards.ts";
 import { walkPayments } from "../../reporting/payment-list.ts";
 import { recordRoutingRule } from "../record/routing-rules.ts";
 import type { CryptogramResend } from "../rows/entities.ts";
 import { type CoreFixture, startCoreFixture } from "./core.fixture.ts";
+import { withAnswers } from "./recovery.fixture.ts";
 
 let fixture: CoreFixture;
 beforeAll(async () => {
@@ -27,7 +29,7 @@ async function setRule(cryptogramResend: CryptogramResend, more: object = {}): P
   await core.database.transaction((tx) => recordRoutingRule(tx, rule));
 }
 
-async function pay(number: string, prefix: "wnt" | "wpn" = "wnt") {
+async function pay(number: string, prefix: "wnt" | "wpn" = "wnt", core = fixture.core, hasBrowser = true) {
   const created = await fixture.newSession();
   const browser = {
     acceptHeader: "*/*",
@@ -41,8 +43,13 @@ async function pay(number: string, prefix: "wnt" | "wpn" = "wnt") {
     userAgent: "test",
   };
   const released = setInterval(() => void fixture.sandbox.release({}), 200);
-  await fixture.submitWith(created, { number, token: tokenOf(prefix), shopper: { browser } as never });
-  await Promise.all(fixture.core.inFlight);
+  await fixture.submitWith(created, {
+    number,
+    token: tokenOf(prefix),
+    shopper: (hasBrowser ? { browser } : {}) as never,
+    core,
+  });
+  await Promise.all(core.inFlight);
   clearInterval(released);
   const { session, attempts, authentications } = await fixture.loadSession(created);
   return {
@@ -98,6 +105,49 @@ describe("a device's number", () => {
     expect(await pay(fraud)).toMatchObject({ status: "DECLINED", trail: ["SANDBOX_A DECLINED"] });
     await setRule("UNANSWERED");
   });
+});
+
+describe("a silent gateway that the look-up", () => {
+  const declinedAs = (kind: "HARD_DECLINE" | "FRAUD") => ({
+    type: "declined" as const,
+    kind,
+    stop: kind === "FRAUD" ? ("fraud" as const) : ("none" as const),
+    declineCode: "card_declined" as const,
+    gatewayCode: "found",
+  });
+  const finding = (answer: LookUpAnswer) =>
+    pay(silent, "wnt", withAnswers(fixture.core, { lookUp: async () => answer }));
+
+  it.each<LookUpAnswer>([
+    { type: "captured", gatewayReference: "elsewhere_1" },
+    { type: "heldOther", gatewayReference: "elsewhere_2" },
+    { type: "voided" },
+  ])(
+    "finds $type has used the cryptogram, which goes nowhere else",
+    async (answer) => {
+      await setRule("DECLINED");
+      const { because, trail, status } = await finding(answer);
+      expect([trail.length, status]).toEqual([1, "DEGRADED"]);
+      expect(because[0]).toContain("used the wallet’s cryptogram");
+    },
+    60_000,
+  );
+
+  it("finds to have declined ends the payment as a decline does, by the rule", async () => {
+    await setRule("DECLINED", { failoverOn: ["TIMEOUT"] });
+    const ruled = await finding(declinedAs("HARD_DECLINE"));
+    expect(ruled).toMatchObject({ status: "DECLINED", trail: ["SANDBOX_A DECLINED"] });
+    await setRule("DECLINED");
+    expect(await finding(declinedAs("FRAUD"))).toMatchObject({ status: "DECLINED", trail: ["SANDBOX_A DECLINED"] });
+    const followed = await finding(declinedAs("HARD_DECLINE"));
+    expect(followed.trail).toEqual(["SANDBOX_A DECLINED", "SANDBOX_B CAPTURED"]);
+    await setRule("UNANSWERED");
+    const used = await finding(declinedAs("HARD_DECLINE"));
+    expect([used.trail, used.because[0]]).toEqual([
+      ["SANDBOX_A DECLINED"],
+      expect.stringContaining("the wallet’s cryptogram counts as used"),
+    ]);
+  }, 120_000);
 });
 
 describe("the rule NOT_SENT", () => {

@@ -2,7 +2,8 @@
 import type { LookUpAnswer } from "../../gateways/connector.ts";
 import type { Queryable } from "../../platform/database.ts";
 import { because } from "../decide/because.ts";
-import { decideAfterFailure, type FailoverDecision } from "../decide/next-step.ts";
+import type { FailoverDecision } from "../decide/failover.ts";
+import { decideAfterFailure } from "../decide/next-step.ts";
 import { loadFailoverRule } from "../record/routing-rules.ts";
 import type { Attempt } from "../rows/entities.ts";
 import type { Payment } from "../rows/payment.ts";
