@@ -4,7 +4,7 @@ import type { Core } from "../core/core.ts";
 import { lockSession } from "../core/record/load-session.ts";
 import { openWorkItem } from "../core/record/work-items.ts";
 import { capturedOf, type Payment } from "../core/rows/payment.ts";
-import type { DisputeNotice } from "../gateways/connector.ts";
+import type { DisputeNotice } from "../gateways/dispute-notice.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { type AttemptId, type ConnectionId, decodeId, encodeId, type SessionId } from "../platform/ids.ts";
 import { recordNotice } from "./dispute-rows.ts";

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { refundableMinor } from "../core/rows/payment.ts";
 import { itemsOf } from "../core/scenarios/recovery.fixture.ts";
 import { forFile } from "../dev/testing/for-file.ts";
-import type { DisputeEvent } from "../gateways/connector.ts";
+import type { DisputeEvent } from "../gateways/dispute-notice.ts";
 import { startRefundFixture } from "../refunds/refunds.fixture.ts";
 import { dispute, racePairs } from "./disputes.fixture.ts";
 

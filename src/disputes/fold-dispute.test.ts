@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ReportedNotice } from "../core/rows/disputes.ts";
-import type { DisputeEvent } from "../gateways/connector.ts";
+import type { DisputeEvent } from "../gateways/dispute-notice.ts";
 import { foldDispute } from "./fold-dispute.ts";
 
 const noticeOf = (event: DisputeEvent, others: Partial<ReportedNotice> = {}): ReportedNotice => ({

@@ -1,7 +1,7 @@
 /** Folds everything that a gateway has reported about a dispute into what the dispute is. The order of arrival means nothing. PURE. */
 
 import type { DisputeStage, DisputeStatus, ReportedNotice } from "../core/rows/disputes.ts";
-import type { DisputeEvent } from "../gateways/connector.ts";
+import type { DisputeEvent } from "../gateways/dispute-notice.ts";
 import { type DisputeReason, disputeReasonOf } from "../gateways/dispute-reasons.ts";
 import { unreachable } from "../platform/errors.ts";
 

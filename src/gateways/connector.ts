@@ -1,7 +1,6 @@
 /** The contract between the payment flow and a gateway: every call and every possible answer. Knows no gateway's protocol. */
 
 import type { CardSummary, ForwardFeature } from "../card-vault/card-vault.ts";
-import type { WalletCredential, WalletName } from "../platform/card-token.ts";
 import type { Secret } from "../platform/secrets.ts";
 import type { Amount } from "./amounts.ts";
 import type {
@@ -14,6 +13,8 @@ import type {
   Exemption,
 } from "./authentication.ts";
 import type { Declined } from "./declines.ts";
+import type { DisputeNotice } from "./dispute-notice.ts";
+import type { NetworkTokens, WalletOfRequest } from "./network-tokens.ts";
 import type { StoredAnswer, StoredCardUse, StoredMethod } from "./stored-cards.ts";
 
 export type { Chain, StoredAnswer, StoredCardUse, StoredPurpose } from "./stored-cards.ts";
@@ -82,9 +83,6 @@ export type AuthorizeRequest = Amount & {
   /** The wallet that gave what the token stands for; absent for a card that was typed. */
   readonly wallet?: WalletOfRequest | undefined;
 };
-
-/** A wallet's part of a request. Its name is unknown while the vault could not be asked. */
-type WalletOfRequest = { readonly credential: WalletCredential; readonly name?: WalletName | undefined };
 
 /** The parts of a request with which the vault fills in the card. */
 export type CardOfRequest = Pick<AuthorizeRequest, "vaultToken" | "sessionId" | "customerName">;
@@ -407,32 +405,6 @@ export type NotificationKind =
   | "test"
   | "other";
 
-/** What may happen to a dispute, in the gateways' common terms. `remark` changes nothing. */
-export type DisputeEvent =
-  | "fraudReported"
-  | "inquiryOpened"
-  | "chargebackOpened"
-  | "charged"
-  | "answered"
-  | "answerTimeOver"
-  | "issuerSilent"
-  | "returned"
-  | "chargedAgain"
-  | "preArbitrationOpened"
-  | "preArbitrationWon"
-  | "preArbitrationLost"
-  | "remark";
-
-/** What a notification says about a dispute. Where a gateway signs the event alone, the rest is only shown. */
-export type DisputeNotice = {
-  readonly event: DisputeEvent;
-  /** The card network's code of the reason, and its name of the network. */
-  readonly reasonCode?: string | undefined;
-  readonly network?: string | undefined;
-  /** RFC 3339 in UTC. */
-  readonly respondBy?: string | undefined;
-};
-
 /** A gateway's signed notification in our terms. `amount` is absent if its currency or value is not valid here. */
 export type Notification = {
   /** Unique within this connection; a repeat carries the same one. */
@@ -463,9 +435,6 @@ export type RawNotification = {
 export type NotificationReading =
   | { readonly type: "authentic"; readonly notifications: readonly Notification[] }
   | { readonly type: "refused"; readonly reason: string };
-
-/** What a gateway takes of devices' numbers: the wallets, and the networks by their names in the vault. */
-export type NetworkTokens = { readonly wallets: readonly WalletName[]; readonly networks: readonly string[] };
 
 /**
  * One gateway, as the payment flow sees it. Calls never throw and never repeat themselves: every failure is in the

@@ -1,8 +1,14 @@
 /** What connectors share about the device numbers that wallets give. */
-import type { AuthorizeRequest, NetworkTokens } from "./connector.ts";
+import type { WalletCredential, WalletName } from "../platform/card-token.ts";
+
+/** A wallet's part of a request. Its name is unknown while the vault could not be asked. */
+export type WalletOfRequest = { readonly credential: WalletCredential; readonly name?: WalletName | undefined };
+
+/** What a gateway takes of devices' numbers: the wallets, and the networks by their names in the vault. */
+export type NetworkTokens = { readonly wallets: readonly WalletName[]; readonly networks: readonly string[] };
 
 /** Reports whether the vault sends a device's number with its cryptogram, not a card. */
-export function isNetworkToken({ wallet }: Pick<AuthorizeRequest, "wallet">): boolean {
+export function isNetworkToken({ wallet }: { readonly wallet?: WalletOfRequest | undefined }): boolean {
   return wallet?.credential === "NETWORK_TOKEN";
 }
 

@@ -1,7 +1,7 @@
 /** Plans a payment: the gateways of a rule in their order, and what is left out of it with its reason. PURE. */
 
 import { type Exemption, exemptions } from "../../gateways/authentication.ts";
-import type { NetworkTokens } from "../../gateways/connector.ts";
+import type { NetworkTokens } from "../../gateways/network-tokens.ts";
 import { attemptsMax } from "../../limits.ts";
 import type { ConnectionId } from "../../platform/ids.ts";
 import type {

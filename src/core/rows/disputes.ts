@@ -1,6 +1,6 @@
 /** The rows of disputes, as the database has them. */
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
-import type { DisputeNotice } from "../../gateways/connector.ts";
+import type { DisputeNotice } from "../../gateways/dispute-notice.ts";
 import type { DisputeReason } from "../../gateways/dispute-reasons.ts";
 import type { AttemptId, ConnectionId, DisputeId, MerchantId, SessionId } from "../../platform/ids.ts";
 

@@ -16,7 +16,6 @@ import type {
   Hold,
   ListedRefund,
   LookUpAnswer,
-  NetworkTokens,
   Notification,
   NotificationReading,
   RawNotification,
@@ -27,6 +26,7 @@ import type {
   VoidAnswer,
 } from "../../gateways/connector.ts";
 import type { Declined } from "../../gateways/declines.ts";
+import type { NetworkTokens } from "../../gateways/network-tokens.ts";
 import { unreachable } from "../../platform/errors.ts";
 import { decodeId } from "../../platform/ids.ts";
 import { sha256 } from "../../platform/secrets.ts";

@@ -1,6 +1,6 @@
 /** A payment by a wallet: the rule for its cryptogram, the gateways that take it, and the network that has seen it. PURE. */
 import type { CryptogramResend } from "../../core/rows/entities.ts";
-import type { NetworkTokens } from "../../gateways/connector.ts";
+import type { NetworkTokens } from "../../gateways/network-tokens.ts";
 import type { Dice } from "./dice.ts";
 import type { Observed } from "./observed.ts";
 

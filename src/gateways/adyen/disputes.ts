@@ -1,5 +1,5 @@
 /** Reads Adyen's notifications about disputes. SANDBOX_B reports like it. */
-import type { DisputeEvent, DisputeNotice } from "../connector.ts";
+import type { DisputeEvent, DisputeNotice } from "../dispute-notice.ts";
 import type { Json } from "./judge-decline.ts";
 import type { SignedFields } from "./notification-signature.ts";
 

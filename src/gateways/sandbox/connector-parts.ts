@@ -1,7 +1,8 @@
 /** Parts that both sandbox connectors share: their constructor's parts, and the checks of an account. */
 import type { CardForwarder } from "../../card-vault/card-vault.ts";
 import type { GatewayHttp } from "../../platform/outbound-http.ts";
-import type { NetworkTokens, VerifyRow } from "../connector.ts";
+import type { VerifyRow } from "../connector.ts";
+import type { NetworkTokens } from "../network-tokens.ts";
 
 export type ConnectorParts = {
   readonly http: GatewayHttp;
