@@ -3,7 +3,7 @@
 import { idempotencyLifetimeMs } from "../limits.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import type { MerchantId } from "../platform/ids.ts";
-import type { MerchantWallets } from "./merchant-wallets.ts";
+import type { MerchantWallets } from "../platform/wallets.ts";
 
 /** Settings of one merchant in one environment. An empty list of origins means any page in test, and none in live. */
 export type MerchantSettings = {

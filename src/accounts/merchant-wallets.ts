@@ -1,33 +1,8 @@
-/** What a merchant's checkouts offer of Apple Pay and Google Pay in one environment, and the rest of their set-up. */
-
-import type { WalletName } from "../platform/card-token.ts";
+/** What merchants have set up for Apple Pay and Google Pay in one environment, as it is stored. */
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import type { MerchantId } from "../platform/ids.ts";
 import { type KeyRing, type Secret, seal, unseal } from "../platform/secrets.ts";
-
-/** `merchant_settings.wallets`: the public halves of what the vault decrypts with. The dashboard is its one writer. */
-export type MerchantWallets = {
-  /** ISO 3166, two letters: where the merchant is. */
-  readonly countryCode?: string | undefined;
-  readonly apple?:
-    | {
-        readonly merchantIdentifier: string;
-        /** When the first of its certificates ends. */
-        readonly endsAt: string;
-        /** When the certificate ends by which Apple knows the merchant; absent until there is one. */
-        readonly identityEndsAt?: string | undefined;
-      }
-    | undefined;
-  readonly google?:
-    | {
-        readonly merchantId: string;
-        /** The uncompressed point in base64. */
-        readonly publicKey: string;
-      }
-    | undefined;
-  /** The checkout origins that serve the domain file of Apple Pay, with the time of the last check that passed. */
-  readonly domains?: Readonly<Record<string, string>> | undefined;
-};
+import type { MerchantWallets } from "../platform/wallets.ts";
 
 /** The key with which Apple knows the merchant (TLS client, RSA 2048). */
 export type AppleIdentity = {
@@ -77,14 +52,6 @@ export async function recordWallets(
 ): Promise<void> {
   const values = [wallets, setUp].map((value) => (JSON.stringify(value) === "{}" ? null : JSON.stringify(value)));
   await tx.query(updateWallets, [merchantId, ...values]);
-}
-
-/** Returns the wallets that a merchant has set up, and whose certificates are valid. */
-export function walletsInUse(wallets: MerchantWallets | null | undefined, now: Date): WalletName[] {
-  if (wallets?.countryCode === undefined) return [];
-  const { apple, google } = wallets;
-  const isApple = apple && [apple.endsAt, apple.identityEndsAt ?? apple.endsAt].every((end) => new Date(end) > now);
-  return [...(isApple ? ["apple_pay" as const] : []), ...(google ? ["google_pay" as const] : [])];
 }
 
 export function sealIdentity(ring: KeyRing, merchantId: MerchantId, pem: string): string {

@@ -1,6 +1,5 @@
 /** Creates payment sessions, one for each Idempotency-Key. */
 
-import { type MerchantWallets, walletsInUse } from "../accounts/merchant-wallets.ts";
 import { captureByAfterMs, idempotencyLifetimeMs, idempotencyWaitMs } from "../limits.ts";
 import { callOf } from "../platform/batches.ts";
 import { cellOf } from "../platform/cells.ts";
@@ -11,6 +10,7 @@ import { DomainError, type FieldProblem, problemsInWords } from "../platform/err
 import type { AgreementId, MerchantId, RequestId, SessionId } from "../platform/ids.ts";
 import { isCurrency } from "../platform/money.ts";
 import { type Secret, seal, sha256, unseal } from "../platform/secrets.ts";
+import { type MerchantWallets, walletsInUse } from "../platform/wallets.ts";
 import { deriveClientSecret } from "./client-secret.ts";
 import type { Core, JsonObject } from "./core.ts";
 import { type OrderDetails, type PaymentSession, PaymentSessionEntity } from "./rows/entities.ts";
@@ -148,18 +148,17 @@ type KeyedRequest = {
 
 /** Builds the parameters that both statements share, and the vault object of the new session. */
 async function describeNew(core: Core, owner: SessionOwner, order: NewSession, id = core.runtime.uuid()) {
+  const wallets = core.vault.carriesMerchantKey ? walletsOf(owner, order, core.runtime.now()) : "";
   const opened = await core.vault.openSession({
     sessionId: id,
     merchantId: owner.merchantId,
     publishableKey: owner.publishableKey,
     checkoutOrigins: owner.checkoutOrigins,
     expiresAt: new Date(core.runtime.now().getTime() + owner.sessionLifetimeMs),
-    // A wallet gives nothing that can be stored.
-    ...(order.saveCard === undefined && { order }),
+    ...(wallets && { order }),
   });
   // The form keeps a place for what it asks about stored cards.
   const isAsked = order.customerRef !== undefined && core.vault.stored;
-  const wallets = core.vault.carriesMerchantKey ? walletsOf(owner, order, core.runtime.now()) : "";
   const vault: JsonObject = { ...opened, ...(isAsked && { storedCards: true }), ...(wallets && { wallets }) };
   const statementDescriptor = order.statementDescriptor ?? owner.statementDescriptor ?? undefined;
   const details = detailsOf({ ...order, statementDescriptor });

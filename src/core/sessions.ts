@@ -1,9 +1,9 @@
 /** Reads one payment session, with its attempts, for its merchant or its customer. */
 
-import type { MerchantWallets } from "../accounts/merchant-wallets.ts";
 import { readOf } from "../platform/batches.ts";
 import type { Statement } from "../platform/database.ts";
 import type { MerchantId, SessionId } from "../platform/ids.ts";
+import type { MerchantWallets } from "../platform/wallets.ts";
 import type { Core, KnownCheckout } from "./core.ts";
 import { expireSession } from "./expire-sessions.ts";
 import type { Payer } from "./orders/order-winner.ts";

@@ -3,10 +3,11 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import { MerchantWalletKey_State, WalletKeyKind, type WalletsService } from "../../gen/dashboard/v1/wallets_pb.ts";
 import { loadSettings } from "../accounts/merchant-settings.ts";
-import { type AppleIdentity, loadWallets, walletsInUse } from "../accounts/merchant-wallets.ts";
+import { type AppleIdentity, loadWallets } from "../accounts/merchant-wallets.ts";
 import type { WalletKey } from "../card-vault/card-vault.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
+import { walletsInUse } from "../platform/wallets.ts";
 import type { DashboardEnvironment } from "./dashboard-parts.ts";
 import { type Scope, scopedContextOf } from "./rpc-context.ts";
 import {

@@ -89,7 +89,7 @@ async function examineWalls(
   const other = environment === "test" ? "live" : "test";
   const foreign = eventStreamOf(other, 1).name;
   const manager = await connection.jetstreamManager();
-  const names = await manager.streams.names(eventStreamOf(other, 1).subjectOf(">")).next();
+  const names = await manager.streams.names(`${eventStreamOf(other, 1).subjects}>`).next();
   if (!names.includes(foreign)) return [ok(area, `sees nothing of ${other}`)];
   const says = `${prefix}_USER can read and change the stream of ${other}`;
   const remedy = "give each environment a separate account in the configuration of NATS (docs/nats.md)";

@@ -92,7 +92,7 @@ async function authenticateMerchant(
 
 /** Throws `right_not_granted` unless the caller has one of the rights that the method names. */
 export function requireMethodRight(method: DescMethod, held: HeldRights): void {
-  requireAnyRight(getOption(method, right), held);
+  if (held !== null) requireAnyRight(getOption(method, right), held);
 }
 
 /** Returns the key's holder from the cell that has the merchant now: the key may name one that it has left. */

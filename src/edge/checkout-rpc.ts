@@ -59,10 +59,9 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
       if (isPlain) keepKnown(environment.core, { session, ...settings });
       const merchant = await merchantOf(environment, session);
       const checkout = await toCheckout(merchant, environment, session, payer);
-      if (wallets && isPayable(session) && !checkout.outcome) {
-        const origin = context.requestHeader.get("origin");
+      const origin = context.requestHeader.get("origin");
+      if (origin && wallets && isPayable(session) && !checkout.outcome)
         checkout.wallets = await offeredWallets(environment, { session, wallets, origin });
-      }
       return create(GetCheckoutResponseSchema, { checkout });
     },
 

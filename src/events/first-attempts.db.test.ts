@@ -107,7 +107,7 @@ describe("a message (L1)", () => {
       type: "payment_session.declined",
       body: Buffer.from('{"data":{"status":"SUCCEEDED"}}'),
     });
-    link.connection().publish(stream.subjectOf("payment_session.declined"), toBinary(PaymentEventSchema, forged));
+    link.connection().publish(`${stream.subjects}payment_session.declined`, toBinary(PaymentEventSchema, forged));
     const sent = await receiver.waitFor(isOf(event));
     const [row] = await harness.rows<{ body: Buffer }>("SELECT body FROM outbox_event WHERE id = $1", [event.eventId]);
     expect(sent.body).toEqual(row!.body);
@@ -126,7 +126,7 @@ describe("a message (L1)", () => {
     const unknown = { type: "payment_session.succeeded", merchantId, body, createdAt: new Date(), sequence: 1 };
     publish({ ...unknown, sessionId: harness.context.runtime.uuid(), eventId: harness.context.runtime.uuid() });
     publish({ ...unknown, sessionId: event.sessionId, eventId: harness.context.runtime.uuid() });
-    link.connection().publish(stream.subjectOf("payment_session.succeeded"), "no event");
+    link.connection().publish(`${stream.subjects}payment_session.succeeded`, "no event");
     await expect.poll(unacknowledged).toBe(0);
     expect(webhooksAt(receiver)).toBe(1);
   });

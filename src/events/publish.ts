@@ -29,7 +29,9 @@ export function createPublisher(
         const identified = headers();
         identified.set("Nats-Msg-Id", messageIdOf(event, 1));
         const message = encodeEvent(event, environmentName);
-        nats()?.connection().publish(stream.subjectOf(event.type), message, { headers: identified });
+        nats()
+          ?.connection()
+          .publish(stream.subjects + event.type, message, { headers: identified });
       })
       .catch(() => {});
   };
@@ -91,7 +93,7 @@ export async function republishOnce(
   const results = await Promise.allSettled(
     claimed.map((row) =>
       tracing.span("event.publish", spanOf(row), () =>
-        connection.jetstream().publish(stream.subjectOf(row.type), encodeEvent(row, environmentName), {
+        connection.jetstream().publish(stream.subjects + row.type, encodeEvent(row, environmentName), {
           msgID: messageIdOf(row, row.publishCount),
           timeout: publishTimeoutMs,
         }),

@@ -21,7 +21,8 @@ export type EventStream = {
    * member.
    */
   readonly name: string;
-  readonly subjectOf: (eventType: string) => string;
+  /** An event's subject is this and its type. */
+  readonly subjects: string;
   /** The durable consumer that all webhook workers share; internal services add their own. */
   readonly workerConsumer: string;
   /** The subject on which workers notice each other; no stream keeps it. */
@@ -37,7 +38,7 @@ export type EventStream = {
 export function eventStreamOf(environmentName: string, replicas: number): EventStream {
   return {
     name: `PAYMENTS_${environmentName.toUpperCase()}_V1`,
-    subjectOf: (eventType) => `payments.${environmentName}.v1.${eventType}`,
+    subjects: `payments.${environmentName}.v1.`,
     workerConsumer: "webhook-worker",
     workers: `workers.${environmentName}`,
     replicas,
@@ -51,7 +52,7 @@ const gibibyte = 1024 ** 3;
 function streamConfig(stream: EventStream) {
   return {
     name: stream.name,
-    subjects: [stream.subjectOf(">")],
+    subjects: [`${stream.subjects}>`],
     storage: StorageType.File,
     // Limits, not interest: a new consumer of an internal service finds the same events whatever others have read.
     retention: RetentionPolicy.Limits,
@@ -111,7 +112,7 @@ export async function ensureEventStream(connection: NatsConnection, stream: Even
     return [...(await ensureStream(manager, stream)), ...(await ensureConsumer(manager, stream))];
   } catch (error) {
     const { name, replicas } = stream;
-    throw explainRefusal(error, { name, subjects: stream.subjectOf(">"), bytesMax: gibibyte, replicas });
+    throw explainRefusal(error, { name, subjects: `${stream.subjects}>`, bytesMax: gibibyte, replicas });
   }
 }
 

@@ -1,6 +1,7 @@
 /** The contract between the payment flow and a gateway: every call and every possible answer. Knows no gateway's protocol. */
 
 import type { CardSummary, ForwardFeature } from "../card-vault/card-vault.ts";
+import type { WalletOfRequest } from "../platform/card-token.ts";
 import type { Secret } from "../platform/secrets.ts";
 import type { Amount } from "./amounts.ts";
 import type {
@@ -14,7 +15,7 @@ import type {
 } from "./authentication.ts";
 import type { Declined } from "./declines.ts";
 import type { DisputeNotice } from "./dispute-notice.ts";
-import type { NetworkTokens, WalletOfRequest } from "./network-tokens.ts";
+import type { NetworkTokens } from "./network-tokens.ts";
 import type { StoredAnswer, StoredCardUse, StoredMethod } from "./stored-cards.ts";
 
 export type { Chain, StoredAnswer, StoredCardUse, StoredPurpose } from "./stored-cards.ts";

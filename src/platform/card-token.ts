@@ -40,6 +40,14 @@ export type WalletCredential = "PAN" | "NETWORK_TOKEN";
 
 export type TokenWallet = { readonly name: WalletName; readonly credential: WalletCredential };
 
+/** A wallet's part of a request. Its name is unknown while the vault could not be asked. */
+export type WalletOfRequest = { readonly credential: WalletCredential; readonly name?: WalletName | undefined };
+
+/** Reports whether the vault sends a device's number with its cryptogram, not a card. */
+export function isNetworkToken({ wallet }: { readonly wallet?: WalletOfRequest | undefined }): boolean {
+  return wallet?.credential === "NETWORK_TOKEN";
+}
+
 const cardPrefix = "tok_";
 const walletPrefixes: Readonly<Record<WalletCredential, string>> = { PAN: "wpn_", NETWORK_TOKEN: "wnt_" };
 

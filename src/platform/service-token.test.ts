@@ -10,7 +10,7 @@ import {
 } from "./service-token.ts";
 import { createServiceTokens, type SigningKey, signFramePolicy, signSessionGrant } from "./service-token-signing.ts";
 import type { EnvironmentName, VerificationKey } from "./signed-claims.ts";
-import { orderHashOf } from "./wallet-order.ts";
+import { orderHashOf } from "./wallets.ts";
 
 const pairOf = (kid: string, environment: EnvironmentName) => {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");

@@ -10,7 +10,7 @@ import {
   type VerifiedClaims,
   verifyClaims,
 } from "./signed-claims.ts";
-import type { WalletOrder } from "./wallet-order.ts";
+import type { WalletOrder } from "./wallets.ts";
 
 /** Lets a page tokenize cards for one session. As sensitive as the client secret. */
 export type SessionGrant = {

@@ -13,7 +13,7 @@ import {
   signSessionGrant,
 } from "../platform/service-token-signing.ts";
 import type { EnvironmentName } from "../platform/signed-claims.ts";
-import type { WalletOrder } from "../platform/wallet-order.ts";
+import type { WalletOrder } from "../platform/wallets.ts";
 import { startVault, type Vault } from "./main.ts";
 import type { VaultConfig, VaultEnvironment } from "./vault-config.ts";
 

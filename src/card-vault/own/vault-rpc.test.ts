@@ -13,7 +13,7 @@ import { createStrictLog } from "../../dev/testing/strict-log.ts";
 import { makeCardToken } from "../../platform/card-token.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { verifyFramePolicy, verifySessionGrant } from "../../platform/service-token.ts";
-import { orderHashOf } from "../../platform/wallet-order.ts";
+import { orderHashOf } from "../../platform/wallets.ts";
 import { openSelfHostedVault } from "./vault-rpc.ts";
 
 const { privateKey, publicKey } = generateKeyPairSync("ed25519");

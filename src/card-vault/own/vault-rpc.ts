@@ -24,7 +24,7 @@ import {
   signSessionGrant,
 } from "../../platform/service-token-signing.ts";
 import { type Tracing, untraced } from "../../platform/telemetry.ts";
-import { orderHashOf, type WalletOrder } from "../../platform/wallet-order.ts";
+import { orderHashOf, type WalletOrder } from "../../platform/wallets.ts";
 import type {
   CardForwarder,
   CardVault,

@@ -1,16 +1,12 @@
 /** Tests what the set-up of wallets writes into a merchant's settings, and the certificates that it refuses. */
+
 import { beforeEach, describe, expect, it } from "vitest";
-import {
-  loadWallets,
-  recordWallets,
-  resealIdentities,
-  unsealIdentity,
-  walletsInUse,
-} from "../../accounts/merchant-wallets.ts";
+import { loadWallets, recordWallets, resealIdentities, unsealIdentity } from "../../accounts/merchant-wallets.ts";
 import type { WalletKey } from "../../card-vault/card-vault.ts";
 import { forFile } from "../../dev/testing/for-file.ts";
 import { startEdgeFixture } from "../../edge/edge.fixture.ts";
 import type { Tx } from "../../platform/database.ts";
+import { walletsInUse } from "../../platform/wallets.ts";
 import { AppleAuthority } from "../../sandbox/wallets/apple-authority.ts";
 import { makeIdentityKey } from "./apple-identity.ts";
 import {

@@ -2,10 +2,10 @@
  * Sets up a merchant's wallets: keys in the vault, and what checkouts read of them in the merchant's settings. The vault comes first, so
  * that a repeat of a call that broke off completes it.
  */
+
 import {
   type AppleIdentity,
   loadWallets,
-  type MerchantWallets,
   recordWallets,
   sealIdentity,
   type WalletSetUp,
@@ -17,6 +17,7 @@ import type { Tx } from "../../platform/database.ts";
 import { DomainError } from "../../platform/errors.ts";
 import type { MerchantId } from "../../platform/ids.ts";
 import type { KeyRing } from "../../platform/secrets.ts";
+import type { MerchantWallets } from "../../platform/wallets.ts";
 import { makeIdentityKey, readIdentityCertificate } from "./apple-identity.ts";
 
 export type WalletParts = {

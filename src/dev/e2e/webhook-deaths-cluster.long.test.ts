@@ -78,7 +78,7 @@ describe("a cluster of three with three copies", { timeout: 120_000 }, () => {
     const live = await enter(fixture.site.cluster.urls.live, {});
     const [single, threefold] = [eventStreamOf("live", 1), eventStreamOf("live", 3)];
     await ensureEventStream(live, single);
-    await live.jetstream().publish(single.subjectOf("payment_session.succeeded"), "an event");
+    await live.jetstream().publish(`${single.subjects}payment_session.succeeded`, "an event");
     const liveManager = await live.jetstreamManager();
     const info = () => liveManager.streams.info(single.name);
     // Repeatedly, as the worker does: the consumer does not answer while its copies elect a leader.

@@ -1,7 +1,6 @@
 /** The wallets that a page can offer for a session, and what it opens their sheets with. */
 import { create } from "@bufbuild/protobuf";
 import { GooglePaySchema, type OfferedWallet, OfferedWalletSchema } from "../../../gen/payments/v1/checkout_pb.ts";
-import { type MerchantWallets, walletsInUse } from "../../accounts/merchant-wallets.ts";
 import type { Core } from "../../core/core.ts";
 import { planAsked } from "../../core/decide/plan-route.ts";
 import { followCases } from "../../core/decide/routing-cases.ts";
@@ -12,7 +11,7 @@ import { planWallet } from "../../core/wallets/plan-wallet.ts";
 import type { WalletName } from "../../platform/card-token.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { decimalOf, isoExponent } from "../../platform/money.ts";
-import { bindingOf, orderHashOf } from "../../platform/wallet-order.ts";
+import { bindingOf, type MerchantWallets, orderHashOf, walletsInUse } from "../../platform/wallets.ts";
 
 // Google's recipient of every token of its test environment:
 // https://developers.google.com/pay/api/web/guides/resources/payment-data-cryptography (2026).
@@ -26,8 +25,8 @@ const knownNetworks = ["visa", "mastercard", "amex", "discover", "jcb"];
 type Page = {
   readonly session: PaymentSession;
   readonly wallets: MerchantWallets | null;
-  /** The page's origin; null for a caller that is none. */
-  readonly origin: string | null;
+  /** The page's; a caller without one is no page, and opens no sheet. */
+  readonly origin: string;
 };
 
 /** Returns the wallets of an open session that a gateway of its route takes. */

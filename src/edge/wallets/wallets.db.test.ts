@@ -1,12 +1,12 @@
 /** Tests what checkouts offer of a merchant's wallets, and the calls that open Apple's sheet. */
 import { afterAll, describe, expect, it } from "vitest";
-import { type MerchantWallets, recordWallets, type WalletSetUp } from "../../accounts/merchant-wallets.ts";
+import { recordWallets, type WalletSetUp } from "../../accounts/merchant-wallets.ts";
 import { recordRoutingRule } from "../../core/record/routing-rules.ts";
 import type { RouteConditions, RoutingCases } from "../../core/rows/entities.ts";
 import { forFile } from "../../dev/testing/for-file.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
-import { bindingOf, orderHashOf } from "../../platform/wallet-order.ts";
+import { bindingOf, type MerchantWallets, orderHashOf } from "../../platform/wallets.ts";
 import { startEdgeFixture } from "../edge.fixture.ts";
 
 const edge = await forFile(startEdgeFixture);
@@ -138,6 +138,12 @@ describe("StartWalletSession", () => {
   ])("refuses %s", async (_, wallets, url, headers, code) => {
     await setUp(wallets);
     expect(await start(await open(), url, headers)).toMatchObject({ code });
+  });
+
+  it("offers none to a caller that is no page, which plans no payment by a wallet", async () => {
+    await setUp(both);
+    const { status, json } = await rpc(await open(), "GetCheckout");
+    expect([status, json.checkout.wallets]).toEqual([200, undefined]);
   });
 
   it("is called ten times for a session", async () => {

@@ -1,6 +1,7 @@
 /** Adyen: the requests of a card payment. answers.ts interprets its answers, read-notification.ts its notifications. */
 
 import { withoutPlaceholders } from "../../card-vault/card-vault.ts";
+import { isNetworkToken } from "../../platform/card-token.ts";
 import type { GatewayReply } from "../../platform/outbound-http.ts";
 import { type Amount, capturedAmountOf, toGatewayAmount } from "../amounts.ts";
 import { redirectResultIn } from "../authentication.ts";
@@ -23,7 +24,7 @@ import type {
   VerifyRow,
   VoidAnswer,
 } from "../connector.ts";
-import { isNetworkToken, ofBothWallets } from "../network-tokens.ts";
+import { ofBothWallets } from "../network-tokens.ts";
 import { chainOf } from "../renewal-chains.ts";
 import { notAnswered, withoutAction } from "../unanswered.ts";
 import { isKeptError, readAuthenticated, readAuthorize, readCapture, readCompletion, readVoid } from "./answers.ts";

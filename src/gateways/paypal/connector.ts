@@ -6,6 +6,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { withoutPlaceholders } from "../../card-vault/card-vault.ts";
+import { isNetworkToken } from "../../platform/card-token.ts";
 import { type GatewayReply, readJsonObject } from "../../platform/outbound-http.ts";
 import { type Amount, capturedAmountOf } from "../amounts.ts";
 import type {
@@ -25,7 +26,7 @@ import type {
   VerifyRow,
   VoidAnswer,
 } from "../connector.ts";
-import { isNetworkToken, ofBothWallets } from "../network-tokens.ts";
+import { ofBothWallets } from "../network-tokens.ts";
 import { chainOf } from "../renewal-chains.ts";
 import { unansweredChange, untrusted } from "../unanswered.ts";
 import {

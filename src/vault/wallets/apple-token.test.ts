@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, generateKeyPairSync, X509Certificate } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { bindingOf, orderHashOf } from "../../platform/wallet-order.ts";
+import { bindingOf, orderHashOf } from "../../platform/wallets.ts";
 import { AppleAuthority, type ApplePayment, type TokenChange } from "../../sandbox/wallets/apple-authority.ts";
 import { appleRoot } from "./apple-root.ts";
 import { type AppleCheck, openAppleToken } from "./apple-token.ts";

@@ -7,7 +7,7 @@ import { DomainError } from "../../platform/errors.ts";
 import { currencyNumber } from "../../platform/iso-numbers.ts";
 import { isCurrency, isoExponent } from "../../platform/money.ts";
 import { sha256 } from "../../platform/secrets.ts";
-import type { WalletOrder } from "../../platform/wallet-order.ts";
+import type { WalletOrder } from "../../platform/wallets.ts";
 import { verifyAppleSignature } from "./apple-signature.ts";
 import {
   type DecryptionKey,

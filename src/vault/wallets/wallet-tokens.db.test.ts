@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { forFile } from "../../dev/testing/for-file.ts";
 import { createStrictLog } from "../../dev/testing/strict-log.ts";
 import type { GatewayReply } from "../../platform/outbound-http.ts";
-import { bindingOf, orderHashOf, type WalletOrder } from "../../platform/wallet-order.ts";
+import { bindingOf, orderHashOf, type WalletOrder } from "../../platform/wallets.ts";
 import { AppleAuthority } from "../../sandbox/wallets/apple-authority.ts";
 import { GoogleAuthority } from "../../sandbox/wallets/google-authority.ts";
 import type { CallCounts } from "../call-counts.ts";

@@ -9,7 +9,7 @@ import type { Logger } from "../../platform/log.ts";
 import type { GatewayHttp } from "../../platform/outbound-http.ts";
 import { sha256 } from "../../platform/secrets.ts";
 import type { SessionGrant } from "../../platform/service-token.ts";
-import { bindingOf, type WalletOrder } from "../../platform/wallet-order.ts";
+import { bindingOf, type WalletOrder } from "../../platform/wallets.ts";
 import { type Card, findCardProblems, shownOf } from "../card.ts";
 import { parseWalletJson } from "../card-json.ts";
 import { type KeptCard, keepCard } from "../card-store.ts";

@@ -1,7 +1,7 @@
 /** Test fixture: a vault with a merchant's keys of both wallets, and authorities that sign as Apple and Google do. */
 import { createPublicKey, randomBytes } from "node:crypto";
 import { createStrictLog } from "../../dev/testing/strict-log.ts";
-import { bindingOf, orderHashOf, type WalletOrder } from "../../platform/wallet-order.ts";
+import { bindingOf, orderHashOf, type WalletOrder } from "../../platform/wallets.ts";
 import {
   AppleAuthority,
   type ApplePayment,

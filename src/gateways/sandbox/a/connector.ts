@@ -1,6 +1,7 @@
 /** SANDBOX_A: requests to the readable, synchronous sandbox acquirer. answers.ts interprets its answers. */
 
 import { type CardForwarder, withoutPlaceholders } from "../../../card-vault/card-vault.ts";
+import { isNetworkToken } from "../../../platform/card-token.ts";
 import type { GatewayHttp, GatewayReply, GatewayRequest } from "../../../platform/outbound-http.ts";
 import { type Amount, capturedAmountOf, toGatewayAmount } from "../../amounts.ts";
 import type {
@@ -20,7 +21,6 @@ import type {
   VerifyRow,
   VoidAnswer,
 } from "../../connector.ts";
-import { isNetworkToken } from "../../network-tokens.ts";
 import { chainOf, type Renewal } from "../../renewal-chains.ts";
 import type { StoredMethod } from "../../stored-cards.ts";
 import { withoutAction } from "../../unanswered.ts";

@@ -4,6 +4,7 @@
  */
 
 import { type CardForwarder, withoutPlaceholders } from "../../../card-vault/card-vault.ts";
+import { isNetworkToken } from "../../../platform/card-token.ts";
 import type { GatewayHttp, GatewayReply } from "../../../platform/outbound-http.ts";
 import { type Amount, capturedAmountOf, toGatewayAmount } from "../../amounts.ts";
 import { redirectResultIn } from "../../authentication.ts";
@@ -27,7 +28,6 @@ import type {
   VerifyRow,
   VoidAnswer,
 } from "../../connector.ts";
-import { isNetworkToken } from "../../network-tokens.ts";
 import { chainOf } from "../../renewal-chains.ts";
 import { notAnswered, withoutAction } from "../../unanswered.ts";
 import { accountChecks, type ConnectorParts, cardBrands, executionLimitMs, networkTokens } from "../connector-parts.ts";
