@@ -103,12 +103,13 @@ export function createRefundMethods(): Pick<ServiceImpl<typeof PaymentService>, 
 }
 
 /** Applies a member's daily limit to the refund that was recorded last. Operators have none. */
-async function requireRoleLimit(tx: Tx, context: HandlerContext, { amountMinor, currency }: Refund): Promise<void> {
+async function requireRoleLimit(tx: Tx, context: HandlerContext, refund: Refund): Promise<void> {
   const { merchantId, rpcContext } = scopedContextOf(context);
   if (!rpcContext.isMember) return;
   const { member, memberships } = rpcContext.signIn;
   const role = memberships.find((each) => each.merchantId === merchantId)?.role;
-  await requireWithinLimit(tx, { merchantId, memberId: member.id, role, currency, amountMinor });
+  const { amountMinor, currency, createdAt } = refund;
+  await requireWithinLimit(tx, { merchantId, memberId: member.id, role, currency, amountMinor, createdAt });
 }
 
 function decisionOf({ decision, gatewayReference }: Pick<DecideRefundRequest, "decision" | "gatewayReference">) {

@@ -1,6 +1,7 @@
 /** Adyen's notices of disputes, from the signature to the row, in whatever order they arrive. The titles name the rules of docs/disputes.md. */
 import { v7 } from "uuid";
 import { describe, expect, it, vi } from "vitest";
+import { openWorkItem } from "../core/record/work-items.ts";
 import type { Attempt, PaymentSession } from "../core/rows/entities.ts";
 import { type CoreFixture, cards } from "../core/scenarios/core.fixture.ts";
 import { itemsOf } from "../core/scenarios/recovery.fixture.ts";
@@ -223,6 +224,14 @@ describe("a dispute at Adyen", () => {
     expect(await itemsOf(fixture, session)).toMatchObject([
       { kind: "RECORD_MISMATCH", detail: expect.stringContaining("another payment") },
     ]);
+  });
+
+  it("is one although another matter of the attempt is open", async () => {
+    const { session, attempt } = await adyen.pay(cards.approved);
+    const other = { kind: "RECORD_MISMATCH", sessionId: session.id, attemptId: attempt.id, detail: "another" } as const;
+    await openWorkItem(fixture.core.database, fixture.core, other);
+    await adyen.take(bodyOf(noticeOf(attempt, "CHARGEBACK", { originalReference: "8535296650153317" })));
+    expect(await itemsOf(fixture, session)).toHaveLength(2);
   });
 
   it("is ignored if its payment is not ours, and forgotten after three days if it names none", async () => {

@@ -117,6 +117,6 @@ async function recordUncaptured(
   const { sessionId, attemptId, isForeign } = found;
   const why = isForeign ? "it is of another payment than this attempt made" : "this attempt is not the captured one";
   const detail = `The gateway reports the dispute ${gatewayReference.slice(0, 100)}, and ${why}.`;
-  await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId, attemptId, detail });
+  await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId, attemptId, rule: gatewayReference, detail });
   return undefined;
 }

@@ -72,7 +72,7 @@ async function reportRepeat(tx: Tx, core: Core, { captured, gatewayReference, no
   const { sessionId, id: attemptId } = captured;
   const what = notice.event === "returned" ? "a reversal" : "a chargeback";
   const detail = `The gateway reports ${what} of the same amount a second time for the dispute ${gatewayReference.slice(0, 100)}. If it is another one, it is not counted here.`;
-  await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId, attemptId, detail });
+  await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId, attemptId, rule: gatewayReference, detail });
 }
 
 // The signed fields. A repeat may differ in the others.

@@ -4,6 +4,7 @@ import { refundableMinor } from "../core/rows/payment.ts";
 import { itemsOf } from "../core/scenarios/recovery.fixture.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import type { DisputeEvent } from "../gateways/dispute-notice.ts";
+import { decideRefund } from "../refunds/decide-refund.ts";
 import { startRefundFixture } from "../refunds/refunds.fixture.ts";
 import { dispute, racePairs } from "./disputes.fixture.ts";
 
@@ -122,6 +123,43 @@ describe("a refund of a disputed payment", () => {
     expect(await itemsOf(base, session)).toMatchObject([{ kind: "PAID_BACK_TWICE" }, { kind: "REFUND_UNANSWERED" }]);
     expect((await fixture.refundsOf(session))[0]).toMatchObject({ id, status: "REQUESTED", sends: 1 });
     expect(books.keys).toHaveLength(keys);
+  });
+});
+
+describe("a refund of a disputed payment that a restore may have lost", () => {
+  const restore = () => base.asOwner.pool.query("UPDATE replica_mark SET restored_at = app.clock()");
+  afterEach(() => base.asOwner.pool.query("UPDATE replica_mark SET restored_at = NULL"));
+
+  async function restoredRefund() {
+    const session = await fixture.pay("SANDBOX_B");
+    await restore();
+    const { id, sends } = await fixture.refund(session);
+    expect(sends).toBe(0);
+    await restore();
+    expect(await dispute(core, session)).toMatchObject({ heldMinor: 4900, overlapMinor: 0 });
+    await fixture.workAfter(25 * 60);
+    const by = { sessionId: session.id, merchantId: session.merchantId, by: "ada", reason: "seen at the gateway" };
+    const decide = async (decision: { type: "send" } | { type: "succeeded"; gatewayReference: string }) => {
+      await core.database.transaction((tx) => decideRefund(tx, { ...by, id, ...decision }));
+      await fixture.work();
+    };
+    return { session, decide };
+  }
+
+  it("D3: is not ended until a person has looked whether it was made", async () => {
+    const { session, decide } = await restoredRefund();
+    expect(await fixture.refundsOf(session)).toMatchObject([{ status: "REQUESTED", sends: 0 }]);
+    expect(await itemsOf(base, session)).toMatchObject([{ kind: "REFUND_UNANSWERED" }]);
+    await decide({ type: "send" });
+    expect(await fixture.refundsOf(session)).toMatchObject([{ status: "FAILED", failureCode: "payment_disputed" }]);
+  });
+
+  it("D4: is paid back twice, and an alarm, once a person has found it", async () => {
+    const { session, decide } = await restoredRefund();
+    await decide({ type: "succeeded", gatewayReference: "psp-1" });
+    expect((await base.loadSession(session)).disputes).toMatchObject([{ overlapMinor: 4900 }]);
+    const kinds = (await itemsOf(base, session)).filter(({ resolvedAt }) => resolvedAt === null);
+    expect(kinds).toMatchObject([{ kind: "PAID_BACK_TWICE" }]);
   });
 });
 

@@ -210,18 +210,24 @@ describe("a refund beside a dispute", () => {
   });
 });
 
-it("D9: keeps its month while it is open or has changed lately", async () => {
+it("D9: keeps its month while it has changed lately, and for 240 days while it is open", async () => {
   const months =
     "SELECT suffix, from_at AS at FROM app.partition_sets WHERE kind = 'payments' ORDER BY from_at DESC LIMIT 1";
   const [{ suffix, at }] = (await owner.query(months)).rows;
   const run = await paidPayment(owner, 4900, v7({ msecs: at.getTime() + 1 }));
   const isDone = async () =>
     (await owner.query("SELECT app.is_set_done('payments', $1) AS done", [suffix])).rows[0].done;
-  const old = "UPDATE dispute SET updated_at = now() - interval '31 days' WHERE session_id = $session";
+  const set = (days: number) =>
+    `UPDATE dispute SET updated_at = now() - interval '${days} days' WHERE session_id = $session`;
+  const old = set(31);
   expect(await isDone()).toBe(true);
   await run(recorded());
   await run(old);
   expect(await isDone()).toBe(false);
+  await run(set(239));
+  expect(await isDone()).toBe(false);
+  await run(set(241));
+  expect(await isDone()).toBe(true);
   await run(recorded({ status: "LOST" }));
   expect(await isDone()).toBe(false);
   await run(old);

@@ -102,6 +102,12 @@ describe("a refund", () => {
       /remembers its key/,
     ],
     [
+      "R5: while a look-up that found nothing stands, for it says nothing about this request",
+      [sent, `UPDATE refund SET absent_at = now() ${own}`],
+      `UPDATE refund SET sends = 2, unanswered = 2 ${own}`,
+      /what is sent now was not looked up/,
+    ],
+    [
       "R5: under a second key, before it was found absent",
       [sent],
       `UPDATE refund SET sends = 2, keys = 2 ${own}`,

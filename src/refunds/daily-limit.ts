@@ -43,13 +43,13 @@ const selectRefundedToday: Statement = {
   name: "select_refunded_today",
   text: `
     SELECT coalesce(sum(amount_minor), 0)::float8 AS "refundedMinor" FROM refund
-    WHERE merchant_id = $1 AND created_at >= date_trunc('day', app.clock() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'
+    WHERE merchant_id = $1 AND created_at >= date_trunc('day', $4::timestamptz AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'
       AND right(made_by, length($2)) = $2 AND currency = $3 AND status <> 'FAILED'`,
 };
 
 /**
- * Throws `role_not_allowed` if a member has refunded more today than the role may. Call it after the refund was
- * recorded, in its transaction, under the lock of the merchant's configuration: so each refund counts those before it.
+ * Throws `role_not_allowed` if a member has refunded more on the refund's day than the role may. Call it after the refund
+ * was recorded, in its transaction, under the lock of the merchant's configuration: so each refund counts those before it.
  */
 export async function requireWithinLimit(
   tx: Tx,
@@ -59,13 +59,14 @@ export async function requireWithinLimit(
     role: MemberRole | undefined;
     currency: string;
     amountMinor: number;
+    createdAt: Date;
   },
 ): Promise<void> {
-  const { merchantId, memberId, role, currency, amountMinor } = made;
+  const { merchantId, memberId, role, currency, amountMinor, createdAt } = made;
   const limits: Partial<Record<MemberRole, Readonly<Record<string, number>>>> = await loadRefundLimits(tx, merchantId);
   const limitMinor = role && limits[role]?.[currency];
   if (limitMinor === undefined) return;
-  const values = [merchantId, `(${encodeId("mbr", memberId)})`, currency];
+  const values = [merchantId, `(${encodeId("mbr", memberId)})`, currency, createdAt];
   const [row] = await tx.query<{ refundedMinor: number }>(selectRefundedToday, values);
   const refundedMinor = row?.refundedMinor ?? 0;
   if (refundedMinor <= limitMinor) return;
@@ -95,13 +96,13 @@ const selectRefundedByKey: Statement = {
   text: `
     SELECT r.currency, r.amount_minor::float8 AS "amountMinor", (
       SELECT coalesce(sum(d.amount_minor), 0)::float8 FROM refund d
-      WHERE d.merchant_id = r.merchant_id AND d.created_at >= date_trunc('day', app.clock() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'
+      WHERE d.merchant_id = r.merchant_id AND d.created_at >= date_trunc('day', r.created_at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'
         AND right(d.made_by, length($3)) = $3 AND d.currency = r.currency AND d.status <> 'FAILED') AS "refundedMinor"
     FROM refund r WHERE r.session_id = $1 AND r.id = $2`,
 };
 
 /**
- * Throws `refund_cap_exceeded` if a key has refunded more today than its cap allows. Call it after the refund was recorded, in
+ * Throws `refund_cap_exceeded` if a key has refunded more on the refund's day than its cap allows. Call it after the refund was recorded, in
  * its transaction, under `lockCap`.
  */
 export async function requireWithinCap(

@@ -93,12 +93,12 @@ function stepBeforeSending(work: RefundWork): RefundStep {
   const { refund, loaded, traits } = work;
   const now = loaded.readAt.getTime();
   const failureCode = whyNeverMade(work);
-  if (failureCode) return { type: "fail", failureCode };
-  if (traits.needsConfirmedCapture && !loaded.session.captureConfirmed) {
+  if (failureCode && !mayBeMade(work)) return { type: "fail", failureCode };
+  if (!failureCode && traits.needsConfirmedCapture && !loaded.session.captureConfirmed) {
     const isOver = now - refund.createdAt.getTime() > captureConfirmedMs;
     return isOver ? { type: "fail", failureCode: "capture_unconfirmed" } : { type: "wait", ms: pauseMs(refund) };
   }
-  if (mayBeMissing(work)) {
+  if (failureCode || mayBeMissing(work)) {
     const reason = `After a restore, refunds of this payment at ${refund.gateway} may be missing here.`;
     return { type: "askPerson", reason: `${reason} Check there, then let this one be sent or end it.`, repeatMs: day };
   }
@@ -133,12 +133,21 @@ function isHeldByDispute({ loaded, captured }: RefundWork): boolean {
  * Reports whether a restore may have lost that this refund was sent, or other refunds of its payment, where the gateway
  * cannot be asked. A row that was there at the backup keeps its key, so it is sent again while the gateway remembers it.
  */
-function mayBeMissing({ refund, loaded, traits, restoredAt }: RefundWork): boolean {
+function mayBeMissing(work: RefundWork): boolean {
   // rule:refund-restore
+  if (!mayHaveLost(work)) return false;
+  const { refund, loaded, traits } = work;
+  return !mayBeMade(work) || loaded.readAt.getTime() - refund.createdAt.getTime() >= traits.keyLifeMs;
+}
+
+/** Reports whether a refund that is not sent here may have been sent before the restore: it is not known to be without effect. */
+function mayBeMade(work: RefundWork): boolean {
+  return mayHaveLost(work) && work.refund.createdAt <= work.restoredAt!;
+}
+
+function mayHaveLost({ refund, loaded, traits, restoredAt }: RefundWork): boolean {
   if (restoredAt === undefined || traits.canList || loaded.session.createdAt >= restoredAt) return false;
-  if (refund.clearedAt && refund.clearedAt > restoredAt) return false;
-  const isLater = refund.createdAt > restoredAt;
-  return isLater || loaded.readAt.getTime() - refund.createdAt.getTime() >= traits.keyLifeMs;
+  return !(refund.clearedAt && refund.clearedAt > restoredAt);
 }
 
 /** Decides about a refund that was sent and has no answer: the same request again, or a look-up first. */

@@ -224,7 +224,9 @@ async function recordSent(
       unanswered: isNewKey ? 1 : refund.unanswered + 1,
       firstSentAt: refund.firstSentAt ?? now,
       sentAt: now,
-      ...(isNewKey && { keyUntil: new Date(now.getTime() + keyLifeMs), lookUpFirst: false, absentAt: null }),
+      // Says nothing about what is sent now.
+      absentAt: null,
+      ...(isNewKey && { keyUntil: new Date(now.getTime() + keyLifeMs), lookUpFirst: false }),
     },
     // The list may have taken half of the lease.
     dueInMs: leaseMs,

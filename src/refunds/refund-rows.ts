@@ -135,8 +135,7 @@ export async function recordEnd(
   await resolveWorkItem(tx, itemOf(refund));
   // The money is kept again.
   if (refund.status === "SUCCEEDED") await keepOrder(tx, core, loaded.session); // rule:order-taken-again
-  if (loaded.disputes && end.status === "FAILED")
-    await reportOverlaps(tx, core, await loadSession(tx, refund.sessionId));
+  if (loaded.disputes) await reportOverlaps(tx, core, await loadSession(tx, refund.sessionId));
   if (end.status === "PENDING") return true;
   await emitEvent(tx, core, loaded.session, eventOf[end.status], { refundId: refund.id });
   return true;

@@ -37,7 +37,7 @@ export type WorkItem = {
   readonly attemptId: AttemptId | null;
   /** The gateway of the attempt. */
   readonly gateway: string | null;
-  /** The violated invariant, or the public id of the refund or dispute; null where the row is not about one. */
+  /** The violated invariant, the public id of the refund or dispute, or the gateway's reference of a dispute that no record fits; else null. */
   readonly rule: string | null;
   readonly detail: string;
   readonly openedAt: Date;

@@ -8,7 +8,8 @@ CREATE VIEW app.partition_sets AS
   WHERE p.place IN (1, 5) AND c.relname ~ '_[0-9]{4}_[0-9]{2}$';
 GRANT SELECT ON app.partition_sets TO PUBLIC;
 
--- Whether nothing in a set is open any more: no session, event or delivery, and no matter for a person.
+-- Whether nothing in a set is open any more: no session, event or delivery, and no matter for a person. A dispute of which nothing was
+-- heard for 240 days is over: many banks never report the end of an inquiry.
 CREATE FUNCTION app.is_set_done(of_kind text, suffix text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE is_done boolean;
 BEGIN
@@ -19,7 +20,7 @@ BEGIN
     OR EXISTS (SELECT FROM event_todo t JOIN partitions.payment_session_X s ON s.id = t.session_id)
     OR EXISTS (SELECT FROM partitions.delivery_X WHERE status = 'PENDING')
     OR EXISTS (SELECT FROM partitions.refund_X WHERE status IN ('REQUESTED','PENDING') OR created_at > app.clock() - interval '30 days')
-    OR EXISTS (SELECT FROM partitions.dispute_X WHERE closed_at IS NULL OR updated_at > app.clock() - interval '30 days')
+    OR EXISTS (SELECT FROM partitions.dispute_X WHERE updated_at > app.clock() - CASE WHEN closed_at IS NULL THEN interval '240 days' ELSE interval '30 days' END)
     OR EXISTS (SELECT FROM partitions.payment_session_X s JOIN work_item w ON w.session_id = s.id AND w.closed_at IS NULL)
     OR EXISTS (SELECT FROM partitions.payment_session_X s JOIN orphaned_authorization h ON h.session_id = s.id AND h.ended_at IS NULL))$check$,
     '_X', suffix) INTO is_done;

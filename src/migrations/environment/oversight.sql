@@ -19,7 +19,7 @@ CREATE TABLE work_item (
   closed_at   timestamptz,
   closed_by   text CHECK (char_length(closed_by) >= 1),
   close_note  text CHECK (char_length(close_note) BETWEEN 1 AND 1000),
-  CHECK ((kind IN ('INVARIANT_VIOLATED','REFUND_UNANSWERED','PAID_BACK_TWICE')) = (rule IS NOT NULL)),
+  CHECK (kind = 'RECORD_MISMATCH' OR (kind IN ('INVARIANT_VIOLATED','REFUND_UNANSWERED','PAID_BACK_TWICE')) = (rule IS NOT NULL)),
   CHECK ((closed_at IS NULL) = (closed_by IS NULL)),
   CHECK ((closed_at IS NULL) = (close_note IS NULL))
 );

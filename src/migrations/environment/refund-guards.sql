@@ -60,6 +60,7 @@ BEGIN
     IF NEW.keys > OLD.keys AND OLD.keys > 0 AND OLD.absent_at IS NULL THEN
       PERFORM app.refuse('a second key follows a look-up that found nothing'); END IF;
     IF NEW.keys > OLD.keys AND NEW.keys <> OLD.keys + 1 THEN PERFORM app.refuse('keys are used one after the other'); END IF;
+    IF NEW.sends > OLD.sends AND NEW.absent_at IS NOT NULL THEN PERFORM app.refuse('what is sent now was not looked up'); END IF;
   END IF;
   -- The ledger of a past day never changes, so neither do its times.
   IF NEW.status = 'SUCCEEDED' AND (TG_OP = 'INSERT' OR OLD.status <> 'SUCCEEDED') THEN NEW.succeeded_at := NEW.completed_at;

@@ -1721,7 +1721,7 @@ ALTER TABLE vault_session ADD CONSTRAINT vault_session_pkey PRIMARY KEY (session
 ALTER TABLE vault_session ADD CONSTRAINT vault_session_vault_session_check CHECK (((char_length(vault_session) >= 1) AND (char_length(vault_session) <= 128)));
 
 -- constraint work_item.work_item_check
-ALTER TABLE work_item ADD CONSTRAINT work_item_check CHECK (((kind = ANY (ARRAY['INVARIANT_VIOLATED'::text, 'REFUND_UNANSWERED'::text, 'PAID_BACK_TWICE'::text])) = (rule IS NOT NULL)));
+ALTER TABLE work_item ADD CONSTRAINT work_item_check CHECK (((kind = 'RECORD_MISMATCH'::text) OR ((kind = ANY (ARRAY['INVARIANT_VIOLATED'::text, 'REFUND_UNANSWERED'::text, 'PAID_BACK_TWICE'::text])) = (rule IS NOT NULL))));
 
 -- constraint work_item.work_item_check1
 ALTER TABLE work_item ADD CONSTRAINT work_item_check1 CHECK (((closed_at IS NULL) = (closed_by IS NULL)));
@@ -3704,7 +3704,7 @@ BEGIN
     OR EXISTS (SELECT FROM event_todo t JOIN partitions.payment_session_X s ON s.id = t.session_id)
     OR EXISTS (SELECT FROM partitions.delivery_X WHERE status = 'PENDING')
     OR EXISTS (SELECT FROM partitions.refund_X WHERE status IN ('REQUESTED','PENDING') OR created_at > app.clock() - interval '30 days')
-    OR EXISTS (SELECT FROM partitions.dispute_X WHERE closed_at IS NULL OR updated_at > app.clock() - interval '30 days')
+    OR EXISTS (SELECT FROM partitions.dispute_X WHERE updated_at > app.clock() - CASE WHEN closed_at IS NULL THEN interval '240 days' ELSE interval '30 days' END)
     OR EXISTS (SELECT FROM partitions.payment_session_X s JOIN work_item w ON w.session_id = s.id AND w.closed_at IS NULL)
     OR EXISTS (SELECT FROM partitions.payment_session_X s JOIN orphaned_authorization h ON h.session_id = s.id AND h.ended_at IS NULL))$check$,
     '_X', suffix) INTO is_done;
@@ -6390,6 +6390,7 @@ BEGIN
     IF NEW.keys > OLD.keys AND OLD.keys > 0 AND OLD.absent_at IS NULL THEN
       PERFORM app.refuse('a second key follows a look-up that found nothing'); END IF;
     IF NEW.keys > OLD.keys AND NEW.keys <> OLD.keys + 1 THEN PERFORM app.refuse('keys are used one after the other'); END IF;
+    IF NEW.sends > OLD.sends AND NEW.absent_at IS NOT NULL THEN PERFORM app.refuse('what is sent now was not looked up'); END IF;
   END IF;
   -- The ledger of a past day never changes, so neither do its times.
   IF NEW.status = 'SUCCEEDED' AND (TG_OP = 'INSERT' OR OLD.status <> 'SUCCEEDED') THEN NEW.succeeded_at := NEW.completed_at;
