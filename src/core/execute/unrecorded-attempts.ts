@@ -5,20 +5,22 @@
  */
 import { providers } from "../../gateways/authentication-provider.ts";
 import type { LookUpAnswer, VoidAnswer } from "../../gateways/connector.ts";
+import type { DeclineStop } from "../../gateways/declines.ts";
 import type { Queryable, Statement, Tx } from "../../platform/database.ts";
 import { type AttemptId, type ConnectionId, encodeId, type SessionId } from "../../platform/ids.ts";
 import type { Core } from "../core.ts";
 import { because } from "../decide/because.ts";
 import { keepOrder } from "../orders/order-winner.ts";
-import { recordCaptureOrdered, recordHeld, recordUnknown } from "../record/attempts.ts";
+import { recordCaptureOrdered, recordDeclined, recordHeld, recordUnknown } from "../record/attempts.ts";
 import { lockAndRenew } from "../record/lease.ts";
 import { loadSession } from "../record/load-session.ts";
 import { attemptIdOf, latestExecutionMsAt, namesOf, openAttempt, openingOf } from "../record/open-attempt.ts";
 import { findVoidRefusal, lookUpInNotifications } from "../record/stored-notifications.ts";
 import { openWorkItem } from "../record/work-items.ts";
-import type { Attempt, PaymentSession } from "../rows/entities.ts";
+import type { Attempt, FailureKind, PaymentSession } from "../rows/entities.ts";
 import { isHeld } from "../rows/payment.ts";
 import { findLostNames, type LostNames } from "../stored-cards/renewals/lost-names.ts";
+import { actOnDecline } from "../stored-cards/renewals/record-decline.ts";
 import * as gateway from "./gateway-calls.ts";
 import { lookAtHoldAfter, recordFoundCapture, recordHold } from "./held-payments.ts";
 import type { Work } from "./work.ts";
@@ -399,9 +401,9 @@ async function adopt(tx: Tx, core: Core, session: PaymentSession, answers: reado
   for (const { attempt, answer } of answers) {
     if (answer.type !== "held" && answer.type !== "heldOther") continue;
     const known = await knownOrOpened(tx, core, session, attempt);
-    if (known.status === "AUTHORIZING")
-      recordUnknown(tx, known, "TIMEOUT", { next: { action: "stop", because: because.foundAfterRestore } });
+    if (known.status === "AUTHORIZING") recordUnknown(tx, known, "TIMEOUT", { next: foundStop });
   }
+  await adoptRefusal(tx, core, session, answers);
   for (const { attempt, answer } of answers) {
     if (answer.type !== "captured") continue;
     const known = await knownOrOpened(tx, core, session, attempt);
@@ -415,6 +417,33 @@ async function adopt(tx: Tx, core: Core, session: PaymentSession, answers: reado
     await recordFoundCapture(tx, core, { session, attempt: known }, answer);
   }
 }
+
+const foundStop = { action: "stop", because: because.foundAfterRestore } as const;
+
+/**
+ * Records one fraud decline or failed authentication where an attempt may hold: no hold is adopted after it. It comes
+ * after the holds, because no attempt follows it. Money that was captured is adopted all the same.
+ */
+async function adoptRefusal(
+  tx: Tx,
+  core: Core,
+  session: PaymentSession,
+  answers: readonly AttemptAnswer[],
+): Promise<void> {
+  const mayHold = answers.some(({ attempt, answer }) => isMoney(answer) || !attempt.isUnrecorded);
+  if (!mayHold || session.payingSessionId || answers.some(({ answer }) => answer.type === "captured")) return;
+  const [refused] = answers.flatMap(({ attempt, answer }) =>
+    answer.type === "declined" && isRefusal(answer.kind, answer.stop) ? [{ attempt, answer }] : [],
+  );
+  const { attempts } = await loadSession(tx, session.id);
+  if (refused === undefined || attempts.some(({ failureKind, stop }) => isRefusal(failureKind, stop))) return;
+  const known = await knownOrOpened(tx, core, session, refused.attempt);
+  if (session.stored) await actOnDecline(tx, core, session, refused.answer);
+  recordDeclined(tx, known, refused.answer, foundStop);
+}
+
+const isRefusal = (kind: FailureKind | null, stop: DeclineStop | Attempt["stop"]) =>
+  kind === "FRAUD" || stop === "fraud" || stop === "authentication_failed";
 
 async function knownOrOpened(tx: Tx, core: Core, session: PaymentSession, attempt: Attempt): Promise<Attempt> {
   const { attempts } = await loadSession(tx, session.id);
