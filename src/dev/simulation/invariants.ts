@@ -20,6 +20,8 @@ export type Moment = HoldMoment &
     readonly voidSentAt: (attempt: ObservedAttempt) => Date | undefined;
     /** True if a restore has lost the only reports of this hold, at a gateway that cannot be read. */
     readonly isReportLost: (hold: Authorization) => boolean;
+    /** True if a gateway remembers a refusal that a restore has lost, after which nothing may be captured. */
+    readonly isRefusalLost: boolean;
     /** True if the rule plans this payment over the connection. */
     readonly isPlanned: (connectionId: string) => boolean;
     /** True if the rule lets nothing be captured without an authentication. */
@@ -255,7 +257,7 @@ export function holdsToVoid(authorizations: Moment["authorizations"]): Moment["a
 }
 
 function findForbiddenAttempt(
-  { observed, isRestored, isPlanned }: Moment,
+  { observed, isRestored, isPlanned, isRefusalLost }: Moment,
   before: Observed | undefined,
 ): string | undefined {
   const { attempts, session } = observed;
@@ -273,6 +275,7 @@ function findForbiddenAttempt(
   }
   const fraud = attempts.some(({ failure_kind, stop }) => failure_kind === "FRAUD" || stop === "fraud");
   if (fraud && session.status === "SUCCEEDED") return "SUCCEEDED after a fraud decline";
+  if (isRefusalLost && session.status === "SUCCEEDED") return "SUCCEEDED after a refusal that a restore has lost";
   if (attempts.some(({ amount_minor }) => amount_minor !== session.amount_minor))
     return "an attempt over another amount";
   const retries = attempts.filter(({ round }) => round === 2);

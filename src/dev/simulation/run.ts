@@ -15,6 +15,7 @@ import { Faults } from "./faults.ts";
 import { History } from "./history.ts";
 import { findUnfinished, findViolation, holdsToVoid, type Moment } from "./invariants.ts";
 import { LaterMerchant } from "./later-merchant.ts";
+import { isRefused, lostRefusals } from "./lost-refusals.ts";
 import { Member } from "./member.ts";
 import { Merchant } from "./merchant.ts";
 import { isReportedCaptured, isReportLost, NotificationCarrier } from "./notifications.ts";
@@ -102,6 +103,7 @@ class Run implements GatewayWorld {
   #sessionId = "";
   #observed: Observed | undefined;
   #isRestored = false;
+  #lostRefusals: readonly string[] = [];
   #changedAtMs = 0;
   #violation: string | undefined;
 
@@ -133,10 +135,8 @@ class Run implements GatewayWorld {
       forgesAtMs: this.#schedule.authentication?.forgesAtMs ?? [],
     });
     this.#later = new LaterMerchant({
-      stage: this.#stage,
-      members: this.#members,
+      ...{ stage: this.#stage, members: this.#members, plan: this.#schedule.later },
       merchantId: database.merchantId,
-      plan: this.#schedule.later,
       gatewayOf: (connectionId) => this.gatewayOf(connectionId),
       observed: () => this.#observed!,
       isRestored: () => this.#isRestored,
@@ -289,6 +289,7 @@ class Run implements GatewayWorld {
     const { server } = this.#database;
     this.#isRestored = true;
     this.#see(observedOf(await this.#read()));
+    this.#lostRefusals = lostRefusals(this.#moment(), this.#gateways);
     await server.setClock(this.#epochMs + this.#stage.timeline.nowMs);
     await declareRestore(this.#direct(), { backupTakenAt: undefined });
     await this.#order.restore(this.#sessionId);
@@ -401,17 +402,16 @@ class Run implements GatewayWorld {
 
   #moment(): Moment {
     return {
-      observed: this.#observed!,
-      authorizations: this.#authorizations(),
+      ...{ observed: this.#observed!, authorizations: this.#authorizations() },
       refundsMade: this.#gateways.flatMap(({ refunds }) => refunds.made),
-      refundReferenceOf: referenceOf,
-      askedMinor: this.#later.askedMinor,
+      ...{ refundReferenceOf: referenceOf, askedMinor: this.#later.askedMinor },
       capturesOnTheirWay: this.#requests.capturesOnTheirWay,
       referenceOf: (attemptId) => encodeId("att", attemptId),
       isReportedCaptured: (attempt) =>
         isReportedCaptured(encodeId("att", attempt.id), this.#gateways, this.#notifications),
       voidSentAt: ({ id }) => this.#requests.voidsSentAt.get(encodeId("att", id)),
       ...{ isRestored: this.#isRestored, network: this.#schedule.network },
+      isRefusalLost: this.#lostRefusals.some((reference) => isRefused(reference, this.#gateways)),
       isReportLost: (hold) =>
         isReportLost(hold, this.#gateways, { stored: this.#notifications.stored, restore: this.#schedule.restore }),
       demandsAuthentication: demandsAuthentication(this.#schedule, this.#observed!.session.brakes),

@@ -402,7 +402,7 @@ function recordOf(found: Authorization, { amountMinor }: AttemptAtGateway): Look
     case "voided":
       return { type: "voided" };
     case "declined":
-      return { type: "declined", kind: "HARD_DECLINE", stop: "none", declineCode: "card_declined", gatewayCode: "05" };
+      return found.declined!;
     default:
       return unreachable(found.state);
   }

@@ -59,6 +59,8 @@ export type Authorization = Payment & {
   captures: number;
   captureRefused: boolean;
   captureFailed: boolean;
+  /** Its answer, if it has declined. */
+  readonly declined?: Declined | undefined;
   /** True if it has answered a capture with a definitive refusal. */
   hasRefused?: boolean;
   capturedUnder?: string;
@@ -329,17 +331,18 @@ export class SimulatedGateway {
   }
 
   #decline(payment: Payment, declined: Declined): Declined {
-    this.#notify("declined", this.#open(payment, "declined"), declined);
+    this.#notify("declined", this.#open(payment, "declined", declined), declined);
     if (this.#behaviour.holdsDeclined) this.#notify("held", this.#open(payment, "held"));
     return declined;
   }
 
-  #open(payment: Payment, state: "held" | "declined"): Authorization {
+  #open(payment: Payment, state: "held" | "declined", declined?: Declined): Authorization {
     const gatewayReference = `${payment.attemptReference}/${this.authorizations.length + 1}`;
     const opened: Authorization = {
       ...payment,
       gatewayReference,
       state,
+      declined,
       captures: 0,
       captureRefused: false,
       captureFailed: false,
