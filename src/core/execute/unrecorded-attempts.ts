@@ -17,7 +17,7 @@ import { loadSession } from "../record/load-session.ts";
 import { attemptIdOf, latestExecutionMsAt, namesOf, openAttempt, openingOf } from "../record/open-attempt.ts";
 import { findVoidRefusal, lookUpInNotifications } from "../record/stored-notifications.ts";
 import { openWorkItem } from "../record/work-items.ts";
-import type { Attempt, FailureKind, PaymentSession } from "../rows/entities.ts";
+import type { Attempt, PaymentSession } from "../rows/entities.ts";
 import { isHeld } from "../rows/payment.ts";
 import { findLostNames, type LostNames } from "../stored-cards/renewals/lost-names.ts";
 import { actOnDecline } from "../stored-cards/renewals/record-decline.ts";
@@ -442,7 +442,7 @@ async function adoptRefusal(
   recordDeclined(tx, known, refused.answer, foundStop);
 }
 
-const isRefusal = (kind: FailureKind | null, stop: DeclineStop | Attempt["stop"]) =>
+const isRefusal = (kind: Attempt["failureKind"], stop: DeclineStop | Attempt["stop"]) =>
   kind === "FRAUD" || stop === "fraud" || stop === "authentication_failed";
 
 async function knownOrOpened(tx: Tx, core: Core, session: PaymentSession, attempt: Attempt): Promise<Attempt> {
