@@ -162,8 +162,8 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
   const planned = { route, routedBy, fingerprint, counted, storing, byWallet, ...braked };
   const claimed = await underLease(claimAs(core, submission, planned));
   if (claimed.type === "lost") return claimed;
-  const { result: reloaded } = claimed;
-  return { type: "kept", result: { lease: { sessionId, epoch: reloaded.loaded.session.leaseEpoch }, reloaded } };
+  const { epoch, ...reloaded } = claimed.result;
+  return { type: "kept", result: { lease: { sessionId, epoch }, reloaded } };
 }
 
 /** A payment that is planned, its card, and the same where it is counted. */
@@ -177,8 +177,15 @@ type Planned = BrakedPlan & {
   readonly isPastNetwork?: boolean | undefined;
 };
 
-/** Claims the session by its plan. One that its card or its network refuses is declined, or planned once more. */
-async function claimAs(core: Core, submission: Submission, planned: Planned): Promise<Reloaded> {
+/**
+ * Claims the session by its plan. One that its card or its network refuses is declined, or planned once more. The epoch is the
+ * claim's own: a session that is read after the commit may have been taken over since.
+ */
+async function claimAs(
+  core: Core,
+  submission: Submission,
+  planned: Planned,
+): Promise<Reloaded & { readonly epoch: number }> {
   const { session, vaultToken, requestId, shopper, network, settings } = submission;
   const { route, routedBy, fingerprint, counted, storing, byWallet, plan, brakes, isPastNetwork } = planned;
   const sessionId = session.id;
@@ -192,21 +199,23 @@ async function claimAs(core: Core, submission: Submission, planned: Planned): Pr
   const claim: Claim = { ...asking, browserSealed, ...card, brakes, isPastNetwork, settings, byWallet }; // rule:browser-kept
   const ruled = { ruleVersion: route.version, routedBy: routedBy ?? null };
   const opened = { session: { ...session, plan: plan.plan }, authentications: [] };
-  const open = async (): Promise<Reloaded> => {
+  const open = async () => {
     if (declineCode !== undefined) return claimAndDecline(core, submission, claim, declineCode);
     const provider = to?.providerFirst && providerBefore(opened, to);
     if (provider) {
-      return commitAndReload(core, { sessionId }, async (tx) => {
+      let epoch = 0;
+      const reloaded = await commitAndReload(core, { sessionId }, async (tx) => {
         if (storing) await takeFirst(tx, storing);
-        await claimSession(tx, claim);
+        epoch = (await claimSession(tx, claim)).session.leaseEpoch;
         if (storing) await recordStoring(tx, storing);
         const asked = { sessionId, provider, because: because.providerFirst(ruled), shopper };
         return { openedAttemptId: openProvided(tx, core, asked) };
       });
+      return { ...reloaded, epoch };
     }
     const first = to && nextOpening(core, opened, { to, because: because.first(ruled) });
-    if (storing) return claimAndStore(core, { claim, first, storing });
-    return { loaded: await claimSession(core.database, claim, first), openedAttemptId: first?.id };
+    if (storing) return ownClaim(await claimAndStore(core, { claim, first, storing }));
+    return ownClaim({ loaded: await claimSession(core.database, claim, first), openedAttemptId: first?.id });
   };
   try {
     return await open();
@@ -236,21 +245,27 @@ async function claimAs(core: Core, submission: Submission, planned: Planned): Pr
   }
 }
 
+/** Returns a claim whose session is as the claim has left it. */
+function ownClaim(reloaded: Reloaded) {
+  return { ...reloaded, epoch: reloaded.loaded.session.leaseEpoch };
+}
+
 /** Claims a session and declines it in one transaction: no gateway is called, and the card gets no further count. */
-function claimAndDecline(
+async function claimAndDecline(
   core: Core,
   { session: { id, merchantId, amountMinor }, payer }: Submission,
   claim: Claim,
   declineCode: DeclineCode,
   also: (tx: Tx) => void = () => {},
-): Promise<Reloaded> {
-  return commitAndReload(core, { sessionId: id }, async (tx) => {
+) {
+  const declined = await commitAndReload(core, { sessionId: id }, async (tx) => {
     await claimSession(tx, { ...claim, isDeclined: true });
     also(tx);
     if (declineCode === "order_already_paid") recordPayer(tx, id, payer!.sessionId);
     const unasked = { id, merchantId, amountMinor, authentications: 0 };
     return { loaded: await settleSession(tx, core, unasked, { status: "DECLINED", declineCode }) };
   });
+  return ownClaim(declined);
 }
 
 // Raised by app.require_one (src/migrations/environment/base.sql).

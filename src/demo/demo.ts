@@ -28,7 +28,7 @@ import { removePostgresHome } from "./postgres-home.ts";
 import { startPrivateNats } from "./private-nats.ts";
 import { startPrivatePostgres } from "./private-postgres.ts";
 import { Progress } from "./progress.ts";
-import { roleVariables, type ServerLogins, walletRootsFile } from "./role-variables.ts";
+import { roleVariables, type ServerLogins } from "./role-variables.ts";
 import { type RoleProcess, startRole } from "./roles.ts";
 import { SandboxAccounts } from "./sandbox-accounts.ts";
 import { makeExamples, makeTraffic, type TrafficOptions } from "./traffic.ts";
@@ -103,7 +103,11 @@ async function startParts(
   if (options.isTemporary) undo.push(() => removeState(options.state));
   await requireFreePorts(addresses.ports);
   const servers = await progress.step("PostgreSQL and NATS", () => startServers(options, undo));
-  const variables = roleVariables(options.state, addresses, servers);
+  const walletRoots = join(options.state, "wallet-roots.json");
+  const variables = {
+    ...roleVariables(options.state, addresses, servers),
+    SWITCHYARD_TEST_VAULT_WALLET_TEST_ROOTS_FILE: walletRoots,
+  };
   writeSettingsFile(options.state, { ...variables, ...options.settings });
   const started: Record<string, number> = { ...servers.pids, demo: process.pid };
   const run = async (role: Role) => {
@@ -119,7 +123,7 @@ async function startParts(
   await progress.step("Gateways, vault, edge, worker and dashboard", async () => {
     await run("sandbox");
     const roots = await sandboxOf(options, addresses).walletRoots();
-    writeFileSync(walletRootsFile(options.state), JSON.stringify(roots), { mode: 0o600 });
+    writeFileSync(walletRoots, JSON.stringify(roots), { mode: 0o600 });
     await Promise.all([run("vault"), run("edge")]);
     const others: readonly Role[] = options.dashboard === false ? ["worker"] : ["worker", "dashboard"];
     await Promise.all(others.map(run));

@@ -51,7 +51,6 @@ export function roleVariables(
     SWITCHYARD_VAULT_GRPC_PORT: String(ports.vaultGrpc),
     SWITCHYARD_SANDBOX_PORT: String(ports.sandbox),
     SWITCHYARD_SANDBOX_RECORDS_FILE: join(stateFolder, "sandbox.sqlite"),
-    SWITCHYARD_TEST_VAULT_WALLET_TEST_ROOTS_FILE: walletRootsFile(stateFolder),
     SWITCHYARD_API_ORIGIN: addresses.apiOrigin,
     SWITCHYARD_VAULT_ORIGIN: addresses.vaultOrigin,
     SWITCHYARD_VAULT_GRPC_ADDRESS: addresses.vaultGrpcAddress,
@@ -61,11 +60,6 @@ export function roleVariables(
     SWITCHYARD_ERROR_DOCS_URL: `${addresses.apiOrigin}/docs/errors`,
     SWITCHYARD_LOOPBACK_WEBHOOKS: "yes",
   };
-}
-
-/** The file with the roots of the sandbox's wallets, which the vault reads at its start. */
-export function walletRootsFile(stateFolder: string): string {
-  return join(stateFolder, "wallet-roots.json");
 }
 
 function tlsVariables(prefix: string, tls: NatsLogin["tls"]): [string, string][] {

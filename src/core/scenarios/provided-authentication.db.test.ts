@@ -1,6 +1,7 @@
 /** Tests the payment flow with a provider of authentication: SANDBOX_3DS, and both sandbox gateways. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { leaseMs } from "../../limits.ts";
+import type { Database } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { sweepOldRowsOnce } from "../../retention/sweep-old-rows.ts";
@@ -9,6 +10,7 @@ import { findBankMessage } from "../customer-actions.ts";
 import type { PaymentSession } from "../rows/entities.ts";
 import { recoverSessionsOnce, submitPayment } from "../submit-payment.ts";
 import { type AuthenticationFixture, shopper, startProvided } from "./authentication.fixture.ts";
+import { replaced } from "./recovery.fixture.ts";
 
 const soft = "SANDBOX_A DECLINED";
 const again = "SANDBOX_A CAPTURED again";
@@ -325,6 +327,37 @@ describe("a payment with a provider, always", () => {
     flow = await startProvided({ authentication: "ALWAYS", ownOnly: true });
   });
   afterAll(() => flow.close());
+
+  it("is left to the process that took it over while the claim was read back", async () => {
+    const { base } = flow;
+    const asked = async () => Object.entries(await base.sandbox.requests()).filter(([name]) => name.startsWith("3ds"));
+    const before = await asked();
+    base.useCard("4000000000003055");
+    const session = await base.newSession();
+    const { database } = base.core;
+    let takenOver = 0;
+    const query: Database["query"] = async (statement, values) => {
+      if (statement.name === "select_whole_session" && ++takenOver === 1)
+        await base.asOwner.pool.query("UPDATE payment_session SET lease_epoch = lease_epoch + 1 WHERE id = $1", [
+          session.id,
+        ]);
+      return database.query(statement, values);
+    };
+    const core: Core = { ...base.core, database: replaced(database, { query }) };
+    const signal = AbortSignal.abort();
+    await submitPayment(core, { session, vaultToken: new Secret("tok_1"), signal, shopper });
+    await flow.settled(core);
+    expect(takenOver).toBeGreaterThan(0);
+    expect(await base.loadSession(session)).toMatchObject({
+      session: { status: "CREATED", leaseEpoch: 2 },
+      authentications: [{ status: "PREPARING" }],
+    });
+    expect(await asked()).toEqual(before);
+    await base.lapseLease(session);
+    await recoverSessionsOnce(base.core);
+    await flow.settled();
+    expect((await flow.story(session)).authentications).toEqual(["AUTHENTICATED"]);
+  });
 
   it("is authenticated before its first attempt", async () => {
     const session = await flow.payWith("4000000000003055");

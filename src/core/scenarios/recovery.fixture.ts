@@ -25,11 +25,11 @@ export async function drain(turn: Turn, closing = new AbortController().signal):
   while (!closing.aborted && (await turn(closing)));
 }
 
-export function replaced(connector: Connector, answers: Partial<Connector>): Connector {
-  return new Proxy(connector, {
-    get(target, name: keyof Connector) {
-      if (name in answers) return answers[name];
-      const own = target[name];
+export function replaced<Target extends object>(whole: Target, members: Partial<Target>): Target {
+  return new Proxy(whole, {
+    get(target, name) {
+      if (name in members) return members[name as keyof Target];
+      const own = target[name as keyof Target];
       return typeof own === "function" ? own.bind(target) : own;
     },
   });

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Role } from "../../../config/checked-config.ts";
+import { CannotStart } from "../../../demo/detached-server.ts";
 import type { RoleProcess } from "../../../demo/roles.ts";
 import { RoleKeeper } from "./role-keeper.ts";
 import { Tally } from "./tally.ts";
@@ -43,5 +44,24 @@ describe("RoleKeeper", () => {
     expect(started).toHaveLength(2);
     expect(tally.of("kill edge")).toBe(1);
     await keeper.end();
+  });
+
+  it("gives up a role that has never run, with the reason, and not one that has run", async () => {
+    let runs = 0;
+    const start = async (role: Role) => {
+      if (++runs <= 10) throw new CannotStart("no such file");
+      return startIdle(role);
+    };
+    const keeper = () =>
+      new RoleKeeper({ name: "vault", role: "vault", variables: {}, logFolder, tally: new Tally() }, start, 0);
+    await expect(keeper().start()).rejects.toThrow("no such file");
+    expect(runs).toBe(10);
+    const kept = keeper();
+    await kept.start();
+    runs = 0;
+    kept.kill(0);
+    await expect.poll(() => started.length).toBe(2);
+    expect(runs).toBe(11);
+    await kept.end();
   });
 });

@@ -18,8 +18,8 @@ export type KeptRole = {
   readonly tally: Tally;
 };
 
-// A role that cannot start because its database is down is retried at a supervisor's interval.
-const startAgainMs = 1_000;
+// One that has never run while its servers did will not run.
+const firstStartsMax = 10;
 
 /** Keeps one role's process running, except for the faults of the run. */
 export class RoleKeeper {
@@ -27,15 +27,19 @@ export class RoleKeeper {
   readonly #startProcess: typeof startRole;
   #process: RoleProcess | undefined;
   #starts = 0;
+  #hasRun = false;
   #isStopped = false;
   #isExpected = false;
   #ended = false;
   #goOn: NodeJS.Timeout | undefined;
   #starting: Promise<void> = Promise.resolve();
 
-  constructor(kept: KeptRole, startProcess = startRole) {
+  readonly #startAgainMs: number;
+
+  constructor(kept: KeptRole, startProcess = startRole, startAgainMs = 1_000) {
     this.#kept = kept;
     this.#startProcess = startProcess;
+    this.#startAgainMs = startAgainMs;
   }
 
   get name(): string {
@@ -47,7 +51,7 @@ export class RoleKeeper {
     return this.#process !== undefined && !this.#isStopped;
   }
 
-  /** Starts it, with as many retries as necessary, and keeps it running until `end`. */
+  /** Starts it and keeps it running until `end`. Throws CannotStart if it has never run, and does not after ten tries. */
   start(): Promise<void> {
     this.#starting = this.#keepStarting();
     return this.#starting;
@@ -80,7 +84,7 @@ export class RoleKeeper {
   async wake(): Promise<void> {
     this.#goOnNow();
     await this.#starting;
-    while (this.#process === undefined && !this.#ended) await pause(startAgainMs / 10);
+    while (this.#process === undefined && !this.#ended) await pause(this.#startAgainMs / 10);
   }
 
   async end(): Promise<void> {
@@ -104,13 +108,15 @@ export class RoleKeeper {
       const logFile = join(logFolder, `${name}.${++this.#starts}.log`);
       try {
         this.#process = await this.#startProcess(role, { variables, logFile });
+        this.#hasRun = true;
         this.#isExpected = this.#ended;
         void this.#process.ended.then(() => this.#afterEnd());
         return;
       } catch (error) {
-        if (!(error instanceof CannotStart)) throw error;
+        if (!(error instanceof CannotStart) || (!this.#hasRun && this.#starts >= firstStartsMax)) throw error;
         this.#kept.tally.add("start failed");
-        await pause(startAgainMs);
+        // At a supervisor's interval: its database may be down.
+        await pause(this.#startAgainMs);
       }
     }
   }
@@ -119,6 +125,6 @@ export class RoleKeeper {
     this.#process = undefined;
     if (this.#isExpected) return;
     this.#kept.tally.add(`ended by itself: ${this.#kept.role}`);
-    void pause(startAgainMs).then(() => this.start());
+    void pause(this.#startAgainMs).then(() => this.start());
   }
 }
