@@ -13,7 +13,8 @@ import { generateAccountsKeyFile, parseAccountsKeyFile } from "../config/dashboa
 import { type RotationStep, rotateAccountsSealing } from "../config/server-key-rotation.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { createTestDatabase } from "../dev/testing/postgres.ts";
-import { runCommand as run } from "../dev/testing/run-command.ts";
+import { runCommand } from "../dev/testing/run-command.ts";
+import { runCommandHere } from "../dev/testing/run-command-here.ts";
 import { Database } from "../platform/database.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { Secret } from "../platform/secrets.ts";
@@ -50,13 +51,13 @@ it("keeps every app, and leaves nothing that only the dropped key could open", a
   expect(await confirmTotp(context(), { memberId: ada.memberId, code: ada.code() })).toBe(1);
   expect(() => rotate("use")).toThrow("add one first");
   const add = ["rotate", "--key", "accounts-sealing", "--step", "add", "--accounts-keys", file];
-  expect(await run(["server-keys", ...add])).toMatchObject({ code: 0 });
+  expect(await runCommandHere(["server-keys", ...add])).toMatchObject({ code: 0 });
   rotate("use");
   // The apps are accepted also before they are sealed again.
   expect(await confirmTotp(context(), { memberId: bob.memberId, code: bob.code() })).toBe(1);
   const carl = await offered("carl");
   const url = ["--url", testDatabase.ownerUrl];
-  const resealed = await run(["server-keys", "reseal-accounts", "--accounts-keys", file, ...url, "--json"]);
+  const resealed = await runCommand(["server-keys", "reseal-accounts", "--accounts-keys", file, ...url, "--json"]);
   expect(JSON.parse(resealed.out)).toEqual({ members: 2 });
   rotate("drop");
   expect(Object.keys(context().sealing.keys)).toEqual(["sealing-accounts-2"]);

@@ -12,7 +12,7 @@ import { handleAssociatedData, tokenAssociatedData } from "../core/stored-cards/
 import { loopback } from "../dev/testing/events/events-harness.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { createTestDatabase } from "../dev/testing/postgres.ts";
-import { runCommand as run } from "../dev/testing/run-command.ts";
+import { runCommandHere as run } from "../dev/testing/run-command-here.ts";
 import { createStrictLog } from "../dev/testing/strict-log.ts";
 import { loadAlertChat, recordAlertChat } from "../events/alert-settings.ts";
 import { rotateSecret } from "../events/change-endpoint.ts";

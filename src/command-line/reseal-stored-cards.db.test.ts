@@ -9,7 +9,7 @@ import { afterAll, expect, it } from "vitest";
 import { generateKeyFile, generateVaultKeyFile, parseVaultKeys } from "../config/server-keys.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { createTestDatabase } from "../dev/testing/postgres.ts";
-import { runCommand as run } from "../dev/testing/run-command.ts";
+import { runCommandHere as run } from "../dev/testing/run-command-here.ts";
 import { Database } from "../platform/database.ts";
 import { keepCard } from "../vault/card-store.ts";
 import { openCard, requireStoreKeys, storeCard } from "../vault/stored-cards.ts";

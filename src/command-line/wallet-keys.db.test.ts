@@ -7,7 +7,7 @@ import { afterAll, expect, it, vi } from "vitest";
 import { generateKeyFile, generateVaultKeyFile, parseVaultKeys } from "../config/server-keys.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { createTestDatabase } from "../dev/testing/postgres.ts";
-import { runCommand as run } from "../dev/testing/run-command.ts";
+import { runCommandHere as run } from "../dev/testing/run-command-here.ts";
 import { Database } from "../platform/database.ts";
 import type { VaultEnvironment } from "../vault/vault-config.ts";
 import { activateWalletKey, createWalletKey, listWalletKeys, usableWalletKeys } from "../vault/wallets/wallet-keys.ts";

@@ -6,7 +6,7 @@ import { AttemptDecision_Kind as Kind } from "../../gen/dashboard/v1/payments_pb
 import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
 import { type MadePayment, makePayment, openTables } from "../dev/testing/dashboard/payment-rows.ts";
 import { forFile } from "../dev/testing/for-file.ts";
-import { runCommand } from "../dev/testing/run-command.ts";
+import { runCommandHere } from "../dev/testing/run-command-here.ts";
 import { startDashboardFixture } from "./dashboard.fixture.ts";
 
 const pages = new Pages(() => live);
@@ -151,7 +151,7 @@ describe("switchyard payment end-attempt", () => {
   const run = async (command: string, of: Awaited<ReturnType<typeof made>>, ...more: string[]) => {
     const token = (await test.hireOperator("ada")).expose();
     const at = ["--grpc-address", test.address, "--merchant", of.merchantId];
-    return runCommand(["payment", command, of.sessionId, of.attemptId, ...more, ...at], {
+    return runCommandHere(["payment", command, of.sessionId, of.attemptId, ...more, ...at], {
       env: { SWITCHYARD_OPERATOR_TOKEN: token },
     });
   };

@@ -5,7 +5,7 @@ import { SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
 import { createBrakeTurn } from "../core/card-testing/brake-merchants.ts";
 import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
 import { forFile } from "../dev/testing/for-file.ts";
-import { runCommand } from "../dev/testing/run-command.ts";
+import { runCommandHere } from "../dev/testing/run-command-here.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { startDashboardFixture } from "./dashboard.fixture.ts";
@@ -137,13 +137,10 @@ describe("a hold on braking", () => {
 });
 
 describe("switchyard settings set --braking", () => {
-  // Each command is a process.
-  it("holds it on and off and ends the hold, as the operator, with --hours where it needs them", {
-    timeout: 240_000,
-  }, async () => {
+  it("holds it on and off and ends the hold, as the operator, with --hours where it needs them", async () => {
     const env = { SWITCHYARD_OPERATOR_TOKEN: (await dashboard.hireOperator("ada")).expose() };
     const at = ["--grpc-address", dashboard.address, "--merchant", dashboard.merchantId];
-    const run = (...options: string[]) => runCommand(["settings", "set", ...at, ...options], { env });
+    const run = (...options: string[]) => runCommandHere(["settings", "set", ...at, ...options], { env });
     for (const [wrong, message] of [
       [[], "Give --hours with --braking on or off"],
       [["--hours", "169"], "less than or equal to 168"],

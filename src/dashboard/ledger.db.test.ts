@@ -7,7 +7,7 @@ import { afterAll, expect, it, onTestFinished } from "vitest";
 import { createDashboardClient } from "../client/dashboard-client.ts";
 import { makePayment, openTables } from "../dev/testing/dashboard/payment-rows.ts";
 import { forFile } from "../dev/testing/for-file.ts";
-import { runCommand } from "../dev/testing/run-command.ts";
+import { runCommandHere } from "../dev/testing/run-command-here.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { startDashboardFixture } from "./dashboard.fixture.ts";
 
@@ -30,7 +30,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const exportTo = async (file: string, days: string[] = ["--day", "2026-03-04"]) => {
   const args = [...days, "--output", join(folder, file), "--grpc-address", dashboard.address];
-  return runCommand(["ledger", "export", ...args, "--merchant", dashboard.merchantId], {
+  return runCommandHere(["ledger", "export", ...args, "--merchant", dashboard.merchantId], {
     env: { SWITCHYARD_OPERATOR_TOKEN: (await dashboard.hireOperator("ada")).expose() },
   });
 };

@@ -14,6 +14,7 @@ import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
 import { type MadePayment, makePayment, openTables } from "../dev/testing/dashboard/payment-rows.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { runCommand } from "../dev/testing/run-command.ts";
+import { runCommandHere } from "../dev/testing/run-command-here.ts";
 import { switchGuards } from "../migrations/switch-guards.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { startDashboardFixture } from "./dashboard.fixture.ts";
@@ -389,13 +390,12 @@ describe("a member's daily limit", () => {
 });
 
 describe("switchyard refund", () => {
-  const run = (...args: string[]) =>
-    runCommand(["refund", ...args, "--grpc-address", operators.address, "--merchant", operators.merchantId], {
-      env: { SWITCHYARD_OPERATOR_TOKEN: ada.expose() },
-    });
+  const env = { SWITCHYARD_OPERATOR_TOKEN: ada.expose() };
+  const at = ["--grpc-address", operators.address, "--merchant", operators.merchantId];
+  const run = (...args: string[]) => runCommandHere(["refund", ...args, ...at], { env });
 
   it("makes, lists, shows and exports refunds, and an operator has no limit", async () => {
-    const none = await run("list");
+    const none = await runCommand(["refund", "list", ...at], { env });
     expect(none).toMatchObject({ code: 0, out: "There are no refunds yet.\n" });
     const { sessionId } = await paid({ orderRef: "order-7" }, operators);
     const limits = await run("limits", "--role", "owner", "--set", "0.01EUR", "0USD");

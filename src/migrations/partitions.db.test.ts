@@ -3,6 +3,7 @@ import { v7 } from "uuid";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../dev/testing/postgres.ts";
 import { runCommand } from "../dev/testing/run-command.ts";
+import { runCommandHere } from "../dev/testing/run-command-here.ts";
 import { opening, refused, submitted } from "./payment-rows.fixture.ts";
 import { setRetention } from "./retention.ts";
 
@@ -235,7 +236,7 @@ describe("how long rows are kept", () => {
     const command = ["retention", "--url", database.ownerUrl, "--json"];
     const set = await runCommand([...command, "--payments-months", "84", "--delivery-log-days", "90"]);
     expect(JSON.parse(set.out)).toEqual({ paymentsMonths: 84, deliveryLogDays: 90 });
-    const lifted = await runCommand([...command, "--payments-months", "forever"]);
+    const lifted = await runCommandHere([...command, "--payments-months", "forever"]);
     expect(JSON.parse(lifted.out)).toEqual({ paymentsMonths: null, deliveryLogDays: 90 });
     expect(await setRetention(database.ownerUrl, { deliveryLogDays: null })).toMatchObject({ deliveryLogDays: null });
   });

@@ -1,7 +1,7 @@
 import { Client, Pool } from "pg";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../dev/testing/postgres.ts";
-import { runCommand } from "../dev/testing/run-command.ts";
+import { runCommandHere } from "../dev/testing/run-command-here.ts";
 import { Database } from "../platform/database.ts";
 import { migrate } from "./migrate.ts";
 import { SchemaCheck } from "./schema-check.ts";
@@ -54,7 +54,7 @@ describe("SchemaCheck", () => {
     await expect(migrated).rejects.toThrow(new SchemaError(`This database ${sentence}`));
     const command = ["migrate", "--kind", "vault", "--url", testDatabase.ownerUrl, "--runtime-role", "vault_runtime"];
     const said = sentence.replace("`switchyard", "`npx switchyard");
-    expect(await runCommand(command)).toEqual({ code: 1, out: "", err: `This database ${said}\n` });
+    expect(await runCommandHere(command)).toEqual({ code: 1, out: "", err: `This database ${said}\n` });
   });
 
   it("refuses a database in which nothing says what was applied", async () => {

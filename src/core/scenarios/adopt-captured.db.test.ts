@@ -1,7 +1,7 @@
 /** After a restore, a person adopts money that no gateway reports: the session is paid once, and nothing is sent. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { forFile } from "../../dev/testing/for-file.ts";
-import { runCommand } from "../../dev/testing/run-command.ts";
+import { runCommandHere } from "../../dev/testing/run-command-here.ts";
 import { adoptCaptured, declareRestore } from "../../oversight/declare-restore.ts";
 import { raiseAlarmsOnce } from "../../oversight/raise-alarms.ts";
 import { decodeId, encodeId } from "../../platform/ids.ts";
@@ -30,7 +30,7 @@ const statusesAt = async (reference: string) =>
   (await fixture.sandbox.authorizations(reference)).map(({ status }) => status);
 const refusing = () => withAnswers(fixture.core, { void: async () => ({ type: "accepted" }) });
 const adopt = (session: PaymentSession, attempt: string, reference = "PSP1", amount: readonly string[] = []) =>
-  runCommand([
+  runCommandHere([
     ...["restore", "adopt", "--url", String(fixture.asOwner.pool.options.connectionString)],
     ...["--session", encodeId("ps", session.id), "--attempt", attempt, "--captured", reference, ...amount],
     ...["--by", "ada", "--note", "captured at SANDBOX_B"],

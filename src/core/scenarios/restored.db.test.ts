@@ -4,7 +4,7 @@
  */
 import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { forFile } from "../../dev/testing/for-file.ts";
-import { runCommand } from "../../dev/testing/run-command.ts";
+import { runCommandHere } from "../../dev/testing/run-command-here.ts";
 import {
   declareRestore,
   findUnconfirmedTimeline,
@@ -275,12 +275,12 @@ describe("a session that was being paid at the moment of the backup", () => {
       encodeId("ps", session.id),
     ];
     const command = ["restore", "release", ...names, "--by", "ada", "--note", "seen"];
-    const refused = await runCommand(command);
+    const refused = await runCommandHere(command);
     expect([refused.code > 0, refused.err]).toEqual([
       true,
       expect.stringMatching(/att_\S+ at SANDBOX_A .*--may-capture/s),
     ]);
-    expect(await runCommand([...command, "--may-capture"])).toMatchObject({ code: 0 });
+    expect(await runCommandHere([...command, "--may-capture"])).toMatchObject({ code: 0 });
     expect(await release({ mayCapture: true })).toBeUndefined();
   });
 
