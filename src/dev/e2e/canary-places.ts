@@ -25,10 +25,12 @@ export function readDatabaseFiles(demo: TestDemo): Leftover[] {
   return filesUnder(demo.postgresDataFolder).filter(({ where }) => !where.includes("/pg_wal/"));
 }
 
-/** Reads every row of every table of the four databases, as their owner. */
-export async function dumpDatabases(demo: TestDemo): Promise<Leftover[]> {
+const databases = ["switchyard_test", "switchyard_live", "switchyard_accounts", "switchyard_vault"];
+
+/** Reads every row of every table of the four databases, or of some of them, as their owner. */
+export async function dumpDatabases(demo: TestDemo, names: readonly string[] = databases): Promise<Leftover[]> {
   const leftovers: Leftover[] = [];
-  for (const database of ["switchyard_test", "switchyard_live", "switchyard_accounts", "switchyard_vault"]) {
+  for (const database of names) {
     const url = new URL(demo.postgresUrl);
     url.pathname = `/${database}`;
     const client = new Client({ connectionString: url.href });

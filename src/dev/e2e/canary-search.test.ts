@@ -6,6 +6,7 @@ import {
   tracesOfNumber,
   tracesOfParts,
   tracesOfText,
+  withoutLongZeros,
 } from "./canary-search.ts";
 
 const number = "378282246310005";
@@ -48,6 +49,17 @@ describe("findTraces() of other things", () => {
       expect(findTraces(text, traces)).not.toEqual([]);
     }
     expect(findTraces('{"port":7391,"cvc":"****","at":17391}', traces)).toEqual([]);
+  });
+
+  it("finds the same in text without long runs of zeros", () => {
+    const zeros = (count: number) => "\0".repeat(count);
+    const shortened = withoutLongZeros(
+      `${zeros(9_000)}${[...number].join(zeros(3))}${zeros(9_000)}cvc${zeros(24)}7391`,
+    );
+    expect(shortened.length).toBeLessThan(200);
+    expect(findTraces(shortened, [...tracesOfNumber(number), ...tracesOfCvc("7391")])).toHaveLength(2);
+    // What was too far apart stays so.
+    expect(findTraces(withoutLongZeros(`cvc${zeros(9_000)}7391`), tracesOfCvc("7391"))).toEqual([]);
   });
 
   it("finds a text in any encoding", () => {

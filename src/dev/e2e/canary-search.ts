@@ -61,6 +61,14 @@ export function tracesOfText(what: string, text: string): Trace[] {
   ];
 }
 
+// More than any form spans: see `tracesOfCvc`.
+const zerosKept = "\0".repeat(32);
+
+/** Shortens long runs of zeros, of which the files of a database mostly consist, so that every form is still found. */
+export function withoutLongZeros(text: string): string {
+  return text.replace(/\0{33,}/g, zerosKept);
+}
+
 /** Returns the forms in which any of the traces occurs in the text. */
 export function findTraces(text: string, traces: readonly Trace[]): string[] {
   return [...new Set(traces.filter(({ pattern }) => pattern.test(text)).map(({ form }) => form))];

@@ -8,6 +8,7 @@ import type { CardFrameOptions } from "../../../widget/vault-sdk/sdk.ts";
 import { startVaultFixture, testCard } from "../../vault/vault.fixture.ts";
 import { launchBrowser } from "../testing/browser.ts";
 import { forFile } from "../testing/for-file.ts";
+import { longOnly } from "../testing/long-only.ts";
 
 let page: Page;
 /** Everything that could leak: requested addresses, their referrers, console lines. */
@@ -124,16 +125,18 @@ describe("the card frame", () => {
     expect(await frame.locator("#number-problem").textContent()).toContain("test cards");
   });
 
-  it("uses the page's language and colours, but no address in a colour", async () => {
-    const frame = await mount([shopOrigin], {
-      locale: "de-AT",
-      appearance: { theme: "dark", variables: { colorPrimary: "#0a0", colorText: "url(https://evil.example)" } },
+  longOnly(() => {
+    it("uses the page's language and colours, but no address in a colour", async () => {
+      const frame = await mount([shopOrigin], {
+        locale: "de-AT",
+        appearance: { theme: "dark", variables: { colorPrimary: "#0a0", colorText: "url(https://evil.example)" } },
+      });
+      await ready();
+      expect(await frame.getByLabel("Kartennummer").count()).toBe(1);
+      const style = await frame.locator("html").getAttribute("style");
+      expect(style).toContain("--color-primary: #0a0");
+      expect(style).not.toContain("evil");
     });
-    await ready();
-    expect(await frame.getByLabel("Kartennummer").count()).toBe(1);
-    const style = await frame.locator("html").getAttribute("style");
-    expect(style).toContain("--color-primary: #0a0");
-    expect(style).not.toContain("evil");
   });
 
   it("reports Enter to the page, and accepts no input while disabled", async () => {
@@ -145,57 +148,59 @@ describe("the card frame", () => {
     await expect.poll(() => frame.getByLabel("Card number").isEditable()).toBe(false);
   });
 
-  it("has its height from the start, and grows with its messages", async () => {
-    const frame = await mount();
-    const heightOf = () => page.locator("iframe").evaluate((iframe) => iframe.getBoundingClientRect().height);
-    const first = await heightOf();
-    await ready();
-    expect(await frame.locator("body").evaluate((body) => body.scrollHeight)).toBe(first);
-    await tokenize(await fixture.grant("ps_tall"));
-    await expect.poll(heightOf).toBeGreaterThan(first);
-  });
+  longOnly(() => {
+    it("has its height from the start, and grows with its messages", async () => {
+      const frame = await mount();
+      const heightOf = () => page.locator("iframe").evaluate((iframe) => iframe.getBoundingClientRect().height);
+      const first = await heightOf();
+      await ready();
+      expect(await frame.locator("body").evaluate((body) => body.scrollHeight)).toBe(first);
+      await tokenize(await fixture.grant("ps_tall"));
+      await expect.poll(heightOf).toBeGreaterThan(first);
+    });
 
-  it("starts again when the page moves it, and keeps its settings", async () => {
-    const frame = await mount();
-    await ready();
-    await page.evaluate("frame.setDisabled(true)");
-    await expect.poll(() => frame.getByLabel("Card number").isEditable()).toBe(false);
-    await page.evaluate("document.body.append(document.querySelector('#card'))");
-    await frame.getByLabel("Card number").waitFor();
-    await expect.poll(() => frame.getByLabel("Card number").isEditable()).toBe(false);
-    await page.evaluate("frame.setDisabled(false)");
-    await expect.poll(() => frame.getByLabel("Card number").isEditable()).toBe(true);
-    await enterCard(frame);
-    expect(await tokenize(await fixture.grant("ps_moved"))).toMatchObject({ last4: "4242" });
-  });
+    it("starts again when the page moves it, and keeps its settings", async () => {
+      const frame = await mount();
+      await ready();
+      await page.evaluate("frame.setDisabled(true)");
+      await expect.poll(() => frame.getByLabel("Card number").isEditable()).toBe(false);
+      await page.evaluate("document.body.append(document.querySelector('#card'))");
+      await frame.getByLabel("Card number").waitFor();
+      await expect.poll(() => frame.getByLabel("Card number").isEditable()).toBe(false);
+      await page.evaluate("frame.setDisabled(false)");
+      await expect.poll(() => frame.getByLabel("Card number").isEditable()).toBe(true);
+      await enterCard(frame);
+      expect(await tokenize(await fixture.grant("ps_moved"))).toMatchObject({ last4: "4242" });
+    });
 
-  it("loses the card under way when the page moves it, and reports it", async () => {
-    const frame = await mount();
-    await ready();
-    await enterCard(frame);
-    const requested = page.waitForRequest("**/tokens");
-    await page.route("**/tokens", () => undefined);
-    const answer = tokenize(await fixture.grant("ps_lost"));
-    await requested;
-    const movedAt = performance.now();
-    await page.evaluate("document.body.append(document.querySelector('#card'))");
-    expect(await answer).toEqual({ code: "vault_unavailable" });
-    // One that only fell silent would be waited for until 25 s have passed.
-    expect(performance.now() - movedAt).toBeLessThan(20_000);
-  });
+    it("loses the card under way when the page moves it, and reports it", async () => {
+      const frame = await mount();
+      await ready();
+      await enterCard(frame);
+      const requested = page.waitForRequest("**/tokens");
+      await page.route("**/tokens", () => undefined);
+      const answer = tokenize(await fixture.grant("ps_lost"));
+      await requested;
+      const movedAt = performance.now();
+      await page.evaluate("document.body.append(document.querySelector('#card'))");
+      expect(await answer).toEqual({ code: "vault_unavailable" });
+      // One that only fell silent would be waited for until 25 s have passed.
+      expect(performance.now() - movedAt).toBeLessThan(20_000);
+    });
 
-  it("answers a tokenize after destroy, and one that the frame never answers", async () => {
-    await page.clock.install();
-    const frame = await mount();
-    await ready();
-    await enterCard(frame);
-    const grant = await fixture.grant("ps_gone");
-    await page.evaluate("document.querySelector('iframe').remove()");
-    const silent = tokenize(grant);
-    await page.clock.runFor(26_000);
-    expect(await silent).toEqual({ code: "vault_unavailable" });
-    await page.evaluate("frame.destroy()");
-    expect(await tokenize(grant)).toEqual({ code: "destroyed" });
+    it("answers a tokenize after destroy, and one that the frame never answers", async () => {
+      await page.clock.install();
+      const frame = await mount();
+      await ready();
+      await enterCard(frame);
+      const grant = await fixture.grant("ps_gone");
+      await page.evaluate("document.querySelector('iframe').remove()");
+      const silent = tokenize(grant);
+      await page.clock.runFor(26_000);
+      expect(await silent).toEqual({ code: "vault_unavailable" });
+      await page.evaluate("frame.destroy()");
+      expect(await tokenize(grant)).toEqual({ code: "destroyed" });
+    });
   });
 
   it("does not appear on a page that its policy does not name", async () => {

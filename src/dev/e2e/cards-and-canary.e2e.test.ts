@@ -30,6 +30,7 @@ import {
   tracesOfNumber,
   tracesOfParts,
   tracesOfText,
+  withoutLongZeros,
 } from "./canary-search.ts";
 import { cardTimeoutMs, closedAfterS, quickS, runCard } from "./card-run.ts";
 import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
@@ -174,7 +175,9 @@ function secretTraces(): Trace[] {
 
 function expectNothingIn(leftovers: readonly Leftover[]): void {
   const traces = [...cardTraces(), ...secretTraces()];
-  const found = leftovers.flatMap(({ where, text }) => findTraces(text, traces).map((form) => `${form} in ${where}`));
+  // The catalogs of a server's databases are mostly copies of one.
+  const distinct = new Map(leftovers.map(({ where, text }) => [withoutLongZeros(text), where]));
+  const found = [...distinct].flatMap(([text, where]) => findTraces(text, traces).map((form) => `${form} in ${where}`));
   expect(found).toEqual([]);
 }
 
@@ -198,7 +201,7 @@ describe("after payments by a canary card, there is nothing of it or of its sess
 
   it("the vault's table of cards, which has forgotten every session that ended", async () => {
     const cards = async () =>
-      (await dumpDatabases(demo)).find(({ where }) => /^switchyard_vault .*"card"$/.test(where));
+      (await dumpDatabases(demo, ["switchyard_vault"])).find(({ where }) => /"card"$/.test(where));
     await expect.poll(async () => (await cards())?.text).toBe("");
   });
 

@@ -2,6 +2,7 @@ import type { BrowserContext, Page } from "playwright-core";
 import { afterEach, describe, expect, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
 import { forFile } from "../testing/for-file.ts";
+import { longOnly } from "../testing/long-only.ts";
 import { recordNoise } from "./dashboard-page.ts";
 import { joinTestDemo } from "./shared-demo.fixture.ts";
 
@@ -89,64 +90,67 @@ describe("the dashboard in a browser", () => {
     expect(await page.content()).not.toContain(key!);
   });
 
-  it("makes a restricted key, rolls it so that both work, and revokes the old one and then the new one", async () => {
-    const page = await openPage(merchantPath("keys"));
-    await signIn(page);
-    const card = page.getByRole("region", { name: "Restricted keys" });
-    const press = (name: string) => card.getByRole("button", { name, exact: true }).click();
-    const confirm = (name: string) => page.getByRole("alertdialog").getByRole("button", { name, exact: true }).click();
-    await press("Create restricted key");
-    await card.getByLabel("Name").fill("Reports");
-    await card.getByRole("checkbox", { name: /sessions\.read/ }).check();
-    await press("Create key");
-    const shown = card.locator("code").filter({ hasText: /_rk_\w{38}$/ });
-    const key = (await shown.textContent())!;
-    await press("Roll");
-    await page.getByRole("dialog").getByRole("button", { name: "Roll key" }).click();
-    await expect.poll(() => shown.textContent()).not.toBe(key);
-    const next = (await shown.textContent())!;
-    expect(await Promise.all([key, next].map(statusOf))).toEqual([200, 200]);
-    await press("Revoke old key");
-    await confirm("Revoke old key");
-    await expect.poll(() => Promise.all([key, next].map(statusOf))).toEqual([401, 200]);
-    const headers = {
-      authorization: `Bearer ${next}`,
-      "Idempotency-Key": "return-1",
-      "content-type": "application/json",
-    };
-    const path = `${demo.file.restBase}/payment-sessions/ps_01h455vb4pex5vsknk084sn02q/refunds`;
-    const refused = await fetch(path, { method: "POST", headers, body: "{}" });
-    expect(await refused.json()).toMatchObject({ status: 403, code: "right_not_granted" });
-    await press("Revoke");
-    await confirm("Revoke");
-    await card.getByText("There are none.").waitFor();
-    expect(await statusOf(next)).toBe(401);
-  });
+  longOnly(() => {
+    it("makes a restricted key, rolls it so that both work, and revokes the old one and then the new one", async () => {
+      const page = await openPage(merchantPath("keys"));
+      await signIn(page);
+      const card = page.getByRole("region", { name: "Restricted keys" });
+      const press = (name: string) => card.getByRole("button", { name, exact: true }).click();
+      const confirm = (name: string) =>
+        page.getByRole("alertdialog").getByRole("button", { name, exact: true }).click();
+      await press("Create restricted key");
+      await card.getByLabel("Name").fill("Reports");
+      await card.getByRole("checkbox", { name: /sessions\.read/ }).check();
+      await press("Create key");
+      const shown = card.locator("code").filter({ hasText: /_rk_\w{38}$/ });
+      const key = (await shown.textContent())!;
+      await press("Roll");
+      await page.getByRole("dialog").getByRole("button", { name: "Roll key" }).click();
+      await expect.poll(() => shown.textContent()).not.toBe(key);
+      const next = (await shown.textContent())!;
+      expect(await Promise.all([key, next].map(statusOf))).toEqual([200, 200]);
+      await press("Revoke old key");
+      await confirm("Revoke old key");
+      await expect.poll(() => Promise.all([key, next].map(statusOf))).toEqual([401, 200]);
+      const headers = {
+        authorization: `Bearer ${next}`,
+        "Idempotency-Key": "return-1",
+        "content-type": "application/json",
+      };
+      const path = `${demo.file.restBase}/payment-sessions/ps_01h455vb4pex5vsknk084sn02q/refunds`;
+      const refused = await fetch(path, { method: "POST", headers, body: "{}" });
+      expect(await refused.json()).toMatchObject({ status: 403, code: "right_not_granted" });
+      await press("Revoke");
+      await confirm("Revoke");
+      await card.getByText("There are none.").waitFor();
+      expect(await statusOf(next)).toBe(401);
+    });
 
-  it("admits a person by an invitation that was mailed to them, with the role that they were invited to", async () => {
-    const page = await openPage(merchantPath("team"));
-    await signIn(page);
-    await page.getByLabel("E-mail").fill("vera@example.com");
-    await page.getByRole("button", { name: "Invite", exact: true }).click();
-    await page.getByText("The invitation was sent to vera@example.com.").waitFor();
-    const mail = () => mailbox.mails.find(({ to }) => to.includes("vera@example.com"));
-    await expect.poll(mail).toBeDefined();
-    const path = mail()!.text.split(demo.file.dashboardOrigin)[1]!.split("\n")[0]!;
-    expect(await page.content()).not.toContain(path);
-    const guest = await openPage(path);
-    await guest.getByLabel("Your name").fill("Vera");
-    await guest.getByLabel("Choose a password").fill("seven words that belong together");
-    await guest.getByRole("button", { name: "Join" }).click();
-    await guest.getByRole("heading", { name: "Home" }).waitFor();
-    await guest.getByRole("link", { name: "API keys" }).click();
-    await guest.getByRole("heading", { name: "API keys" }).waitFor();
-    await expect(guest.getByRole("button", { name: "Regenerate" }).count()).resolves.toBe(0);
-    await page.goto(demo.file.dashboardOrigin + merchantPath("audit"));
-    await page
-      .getByRole("row")
-      .filter({ hasText: "Accept invitation" })
-      .filter({ hasText: "vera@example.com" })
-      .waitFor();
+    it("admits a person by an invitation that was mailed to them, with the role that they were invited to", async () => {
+      const page = await openPage(merchantPath("team"));
+      await signIn(page);
+      await page.getByLabel("E-mail").fill("vera@example.com");
+      await page.getByRole("button", { name: "Invite", exact: true }).click();
+      await page.getByText("The invitation was sent to vera@example.com.").waitFor();
+      const mail = () => mailbox.mails.find(({ to }) => to.includes("vera@example.com"));
+      await expect.poll(mail).toBeDefined();
+      const path = mail()!.text.split(demo.file.dashboardOrigin)[1]!.split("\n")[0]!;
+      expect(await page.content()).not.toContain(path);
+      const guest = await openPage(path);
+      await guest.getByLabel("Your name").fill("Vera");
+      await guest.getByLabel("Choose a password").fill("seven words that belong together");
+      await guest.getByRole("button", { name: "Join" }).click();
+      await guest.getByRole("heading", { name: "Home" }).waitFor();
+      await guest.getByRole("link", { name: "API keys" }).click();
+      await guest.getByRole("heading", { name: "API keys" }).waitFor();
+      await expect(guest.getByRole("button", { name: "Regenerate" }).count()).resolves.toBe(0);
+      await page.goto(demo.file.dashboardOrigin + merchantPath("audit"));
+      await page
+        .getByRole("row")
+        .filter({ hasText: "Accept invitation" })
+        .filter({ hasText: "vera@example.com" })
+        .waitFor();
+    });
   });
 });
 

@@ -4,7 +4,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { forgeries } from "../../sandbox/wallets/forgeries.ts";
 import { launchBrowser } from "../testing/browser.ts";
 import { forFile } from "../testing/for-file.ts";
-import { findViolations } from "./accessibility.ts";
+import { longOnly } from "../testing/long-only.ts";
+import { findViolations, inEachLook } from "./accessibility.ts";
 import { ApiCheckout } from "./api-checkout.ts";
 import { joinTestDemo } from "./shared-demo.fixture.ts";
 import { ShopCustomer } from "./shop-customer.ts";
@@ -16,14 +17,9 @@ let page: Page;
 
 const [demo, browser] = await Promise.all([joinTestDemo(), forFile(launchBrowser)]);
 const merchant = new ApiCheckout(demo.shopFile);
-beforeEach(async () => {
-  customer = await ShopCustomer.enter(browser, demo.file.shopUrl);
-  page = customer.page;
-});
 afterEach(async () => {
   await admin("down", { acquirer: "A", down: false });
   await admin("wallets", {});
-  await customer.leave();
 });
 
 async function admin(name: string, body: object): Promise<void> {
@@ -50,6 +46,12 @@ async function orderPageShows(...texts: string[]): Promise<void> {
 }
 
 describe("a customer with a wallet", { timeout: 90_000 }, () => {
+  beforeEach(async () => {
+    customer = await ShopCustomer.enter(browser, demo.file.shopUrl);
+    page = customer.page;
+  });
+  afterEach(() => customer.leave());
+
   it.each([
     ["Apple Pay", "apple_pay"],
     ["Google Pay", "google_pay"],
@@ -79,27 +81,29 @@ describe("a customer with a wallet", { timeout: 90_000 }, () => {
     expect(await merchant.read(sessionId)).toMatchObject({ capturedVia: "SANDBOX_B", failover: true });
   });
 
-  it("closes the sheet without a callback, and pays afterwards", async () => {
-    await customer.goToCheckout();
-    for (const title of ["Apple Pay", "Google Pay"] as const) {
-      await openSheet(title);
-      expect(await customer.cardForm.getByLabel("Card number").getAttribute("aria-disabled")).toBe("true");
-      await sheet().getByRole("button", { name: "Cancel" }).click();
-      await page.locator("#card .pay[aria-busy=false]").waitFor();
-    }
-    expect(["onSuccess", "onDeclined", "onPending"].flatMap((name) => customer.valuesOf(name))).toEqual([]);
-    expect(await page.locator("#card [role=alert]").textContent()).toBe("");
-    await payWith("Google Pay", "8302");
-    await orderPageShows("SUCCEEDED");
-  });
+  longOnly(() => {
+    it("closes the sheet without a callback, and pays afterwards", async () => {
+      await customer.goToCheckout();
+      for (const title of ["Apple Pay", "Google Pay"] as const) {
+        await openSheet(title);
+        expect(await customer.cardForm.getByLabel("Card number").getAttribute("aria-disabled")).toBe("true");
+        await sheet().getByRole("button", { name: "Cancel" }).click();
+        await page.locator("#card .pay[aria-busy=false]").waitFor();
+      }
+      expect(["onSuccess", "onDeclined", "onPending"].flatMap((name) => customer.valuesOf(name))).toEqual([]);
+      expect(await page.locator("#card [role=alert]").textContent()).toBe("");
+      await payWith("Google Pay", "8302");
+      await orderPageShows("SUCCEEDED");
+    });
 
-  it("pays after a decline in a fresh session of the same order, whose sheet is open meanwhile", async () => {
-    const { sessionId, orderRef } = await customer.goToCheckout();
-    await payWith("Apple Pay", "8344");
-    await page.locator("#card").getByText("Your card was declined").waitFor();
-    expect(await merchant.read(sessionId)).toMatchObject({ status: "DECLINED", orderRef });
-    await payWith("Apple Pay", "8302");
-    await orderPageShows("SUCCEEDED");
+    it("pays after a decline in a fresh session of the same order, whose sheet is open meanwhile", async () => {
+      const { sessionId, orderRef } = await customer.goToCheckout();
+      await payWith("Apple Pay", "8344");
+      await page.locator("#card").getByText("Your card was declined").waitFor();
+      expect(await merchant.read(sessionId)).toMatchObject({ status: "DECLINED", orderRef });
+      await payWith("Apple Pay", "8302");
+      await orderPageShows("SUCCEEDED");
+    });
   });
 
   it("confirms a card without a device at the bank", async () => {
@@ -113,29 +117,28 @@ describe("a customer with a wallet", { timeout: 90_000 }, () => {
     expect(await merchant.read(sessionId)).toMatchObject({ wallet: { type: "google_pay", credential: "PAN" } });
   });
 
-  it("reads that nothing was charged when the vault refuses a forged token", async () => {
-    await customer.goToCheckout();
-    await admin("wallets", { forgery: "root" });
-    await payWith("Apple Pay", "8302");
-    await page.locator("#card").getByText("Nothing was charged. Try again or pay by card.").waitFor();
-    await admin("wallets", {});
-    await payWith("Apple Pay", "8302");
-    await orderPageShows("SUCCEEDED");
+  longOnly(() => {
+    it("reads that nothing was charged when the vault refuses a forged token", async () => {
+      await customer.goToCheckout();
+      await admin("wallets", { forgery: "root" });
+      await payWith("Apple Pay", "8302");
+      await page.locator("#card").getByText("Nothing was charged. Try again or pay by card.").waitFor();
+      await admin("wallets", {});
+      await payWith("Apple Pay", "8302");
+      await orderPageShows("SUCCEEDED");
+    });
   });
 
   it("finds no violation of WCAG in the form with buttons, light and dark, wide and narrow", async () => {
     await customer.goToCheckout();
     await button("Google Pay").waitFor();
-    for (const [colorScheme, width] of [
+    const looks = [
       ["light", 1440],
       ["dark", 1440],
       ["light", 390],
       ["dark", 390],
-    ] as const) {
-      await page.emulateMedia({ colorScheme });
-      await page.setViewportSize({ width, height: 900 });
-      expect(await findViolations(page)).toEqual([]);
-    }
+    ] as const;
+    await inEachLook(page, looks, async (name) => expect(await findViolations(page), name).toEqual([]));
     await openSheet("Apple Pay");
     expect(await findViolations(page)).toEqual([]);
   });

@@ -1,5 +1,6 @@
 import { createHash, createPrivateKey, generateKeyPairSync, X509Certificate } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { longOnly } from "../../dev/testing/long-only.ts";
 import { bindingOf, orderHashOf } from "../../platform/wallets.ts";
 import { AppleAuthority, type ApplePayment, type TokenChange } from "../../sandbox/wallets/apple-authority.ts";
 import { appleRoot } from "./apple-root.ts";
@@ -68,12 +69,15 @@ describe.each([
     expect(codeOf(() => openAppleToken(text, { ...check, order: euros }))).toBe("wallet_amount_mismatch");
   });
 
-  it("opens with no byte changed", () => {
-    const changed = findAcceptedChanges(text, (candidate) => openAppleToken(candidate, check));
-    expect(changed.accepted).toEqual([]);
-    const { header, data, signature } = paymentData;
-    const encoded = [data, signature, header.ephemeralPublicKey, header.publicKeyHash, header.transactionId];
-    expect(changed.tried).toBeGreaterThan(text.length + encoded.join("").length / 2);
+  const defines = vector === basisTheoryVisaNew ? (define: () => void) => define() : longOnly;
+  defines(() => {
+    it("opens with no byte changed", () => {
+      const changed = findAcceptedChanges(text, (candidate) => openAppleToken(candidate, check));
+      expect(changed.accepted).toEqual([]);
+      const { header, data, signature } = paymentData;
+      const encoded = [data, signature, header.ephemeralPublicKey, header.publicKeyHash, header.transactionId];
+      expect(changed.tried).toBeGreaterThan(text.length + encoded.join("").length / 2);
+    });
   });
 });
 
