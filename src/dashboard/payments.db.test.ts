@@ -292,7 +292,7 @@ describe("a payment", () => {
       "Merchant: Created the session",
       "Customer: Submitted a card (Visa ending in 4242)",
       "Switchyard: Sent the authorization to SANDBOX_A",
-      "SANDBOX_A: Declined after 500 ms: insufficient_funds, its code 51",
+      "SANDBOX_A: Declined after 500 ms: insufficient funds, its code 51",
       "Switchyard: Sent the authorization to SANDBOX_B",
       "SANDBOX_B: Authorized after 500 ms, reference SANDBOX_B-x",
       "Switchyard: Sent the capture to SANDBOX_B",

@@ -99,6 +99,7 @@ describe("the page of a link", () => {
       200,
       {
         ...{ state: "open", merchantName: "Example Shop", amountMinor: 900, currency: "EUR" },
+        orderRef: valid.orderRef,
         ...{ text: "Charged each month.", card: { brand: "visa", last4: "4242" } },
         session: {
           sessionId: expect.stringMatching(/^ps_/),
@@ -189,7 +190,7 @@ describe("the page of a link", () => {
     const meanwhile = await open(token);
     await edge.core.sandbox.release({});
     expect((await charging).json.status).toBe("SUCCEEDED");
-    const shown = { merchantName: "Example Shop", amountMinor: 900, currency: "EUR" };
+    const shown = { merchantName: "Example Shop", amountMinor: 900, currency: "EUR", orderRef: valid.orderRef };
     expect(meanwhile.json).toEqual({ state: "beingPaid", ...shown });
     expect((await open(token)).json).toEqual({ state: "paid", ...shown });
   });

@@ -146,8 +146,8 @@ function noLink(): DomainError {
 /** Returns what the page's script gets. Of a link that is over, it says only whose it was. */
 function toBody({ session, refused, ...link }: OpenedLink, merchantName: string) {
   const state = refused === undefined ? "open" : states[refused];
-  const { amountMinor, currency, text, card, returnTo } = link;
-  const shown = { merchantName, amountMinor, currency, returnTo };
+  const { amountMinor, currency, orderRef, text, card, returnTo } = link;
+  const shown = { merchantName, amountMinor, currency, orderRef, returnTo };
   if (state === "over") return { state, merchantName };
   if (session === undefined) return { state, ...shown };
   const { sessionId, clientSecret, vault } = session;

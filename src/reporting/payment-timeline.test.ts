@@ -141,3 +141,25 @@ it("names the case of the rule that planned a payment, and those that could not 
     "Rule version 3 plans STRIPE by its case “Debit”. The case “Danish” could not be checked. Unknown: the card’s issuing country.",
   );
 });
+
+it("writeTimeline() says why a payment was declined in words, not as a code", () => {
+  const lists = [
+    "authentications",
+    "events",
+    "deliveries",
+    "refunds",
+    "workItems",
+    "orphanedAuthorizations",
+    "decisions",
+  ];
+  const empty = Object.fromEntries(lists.map((name) => [name, []]));
+  const declineCode = "fraud_suspected";
+  const attempt = { gateway: "STRIPE", status: "DECLINED", failureKind: "FRAUD", declineCode, gatewayCode: "20" };
+  const session = { status: "DECLINED", settledAt: answeredAt, declineCode };
+  const details = { session, attempts: [{ ...attempt, startedAt, answeredAt }], ...empty };
+  expect(writeTimeline(details as unknown as PaymentDetails).map(({ step }) => step)).toEqual([
+    "Sent the authorization to STRIPE",
+    "Declined after 10002 ms: fraud suspected, its code 20",
+    "The payment is declined: fraud suspected",
+  ]);
+});

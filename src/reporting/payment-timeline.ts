@@ -362,7 +362,7 @@ function answerStep(attempt: Attempt, at: Date | null | undefined, took = ""): M
     case "FRAUD": {
       const raw = gatewayCode ? `, its code ${gatewayCode}` : "";
       const tone = attempt.nextAction === "failover" || attempt.nextAction === "retry" ? "WARN" : "BAD";
-      return { at, actor, step: `Declined${took}: ${attempt.declineCode}${raw}`, why, tone };
+      return { at, actor, step: `Declined${took}: ${inWords(attempt.declineCode)}${raw}`, why, tone };
     }
     default:
       return unreachable(failureKind);
@@ -388,11 +388,16 @@ function ending(session: PaymentSession): Moment[] {
     case "DECLINED":
     case "DEGRADED": {
       const step = status === "DECLINED" ? "The payment is declined" : "The payment has ended without a usable answer";
-      return [pending, { at: settledAt, actor: us, step: `${step}: ${declineCode}`, tone: "BAD" }];
+      return [pending, { at: settledAt, actor: us, step: `${step}: ${inWords(declineCode)}`, tone: "BAD" }];
     }
     default:
       return unreachable(status);
   }
+}
+
+/** Returns `fraud suspected` for `fraud_suspected`. */
+function inWords(declineCode: string | null | undefined): string {
+  return (declineCode ?? "").replaceAll("_", " ");
 }
 
 function expiryInWords({ expiredBecause, replacedBy }: PaymentSession): Pick<Moment, "step" | "why"> {

@@ -72,19 +72,19 @@ describe("describeAuthentication()", () => {
   it("names the gateways that run it and those that do not, and what cannot be known", () => {
     const [own, none, unknown, ...others] = describeAuthentication(planOf("AS_NEEDED"), "AS_NEEDED");
     expect(own).toBe("Deciding for each payment whether to authenticate: STRIPE.");
-    expect(none).toMatch(/^Without authentication: PAYPAL\. .* ends with authentication_required\.$/);
-    expect(unknown).toMatch(/cannot be known in advance/);
+    expect(none).toMatch(/^Without authentication: PAYPAL\. .* ends as declined \(authentication required\)\.$/);
+    expect(unknown).toMatch(/cannot be known in advance.*declined \(authentication failed\)/);
     expect(others).toEqual([]);
     const always = describeAuthentication(planOf("ALWAYS"), "ALWAYS");
     expect(always[0]).toBe("Told to authenticate each payment: STRIPE.");
-    expect(always.at(-1)).toMatch(/sends no data of its browser is declined with authentication_required/);
+    expect(always.at(-1)).toMatch(/sends no data of its browser is declined \(authentication required\)/);
     expect(describeAuthentication(planOf("ALWAYS"), "ALWAYS", "PAY").at(-1)).toMatch(/is made without authentication/);
   });
 
   it("says that a bank which insists ends the payment where no gateway may ask", () => {
     expect(describeAuthentication(planOf("NEVER"), "NEVER")).toEqual([
       "No gateway may ask for the customer.",
-      "If a bank requires authentication, it declines, and the payment ends with authentication_required.",
+      "If a bank requires authentication, it declines, and the payment ends as declined (authentication required).",
     ]);
   });
 });

@@ -94,7 +94,7 @@ export function describeAuthentication(
   if (rule === "NEVER") {
     return [
       "No gateway may ask for the customer.",
-      "If a bank requires authentication, it declines, and the payment ends with authentication_required.",
+      "If a bank requires authentication, it declines, and the payment ends as declined (authentication required).",
     ];
   }
   const provided = plan.filter(({ provider }) => provider !== undefined);
@@ -109,11 +109,13 @@ export function describeAuthentication(
     ...(own === "" ? [] : [`${asked}: ${own}.`]),
     ...(none === ""
       ? []
-      : [`Without authentication: ${none}. If a bank requires it, the payment ends with authentication_required.`]),
+      : [
+          `Without authentication: ${none}. If a bank requires it, the payment ends as declined (authentication required).`,
+        ]),
     ...(own === "" && name === undefined
       ? []
       : [
-          "Whether a bank asks, and whether its customer passes, cannot be known in advance. A customer who fails, cancels or does not finish ends the payment with authentication_failed.",
+          "Whether a bank asks, and whether its customer passes, cannot be known in advance. A customer who fails, cancels or does not finish ends the payment as declined (authentication failed).",
         ]),
     ...(rule === "ALWAYS" ? [withoutBrowserInWords[withoutBrowser]] : []),
   ];
@@ -121,7 +123,7 @@ export function describeAuthentication(
 
 const withoutBrowserInWords: Record<WithoutBrowser, string> = {
   DECLINE:
-    "A payment whose page sends no data of its browser is declined with authentication_required, and no gateway is called.",
+    "A payment whose page sends no data of its browser is declined (authentication required), and no gateway is called.",
   PAY: "A payment whose page sends no data of its browser is made without authentication.",
 };
 

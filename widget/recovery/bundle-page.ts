@@ -46,5 +46,5 @@ function bodyOf(texts: Texts, { expired, back }: { readonly expired: string; rea
   const messages = Object.entries(states).map(
     ([state, text]) => `<p id="${state}"${state === "loading" ? "" : " hidden"}>${text}</p>`,
   );
-  return `<main><h1><bdi id="merchant"></bdi></h1><p id="amount"></p><p id="card" dir="ltr"></p><div id="pay"></div><div id="states" role="status">${messages.join("")}</div><button type="button" id="again" hidden>${texts.tryAgain}</button><a id="back" hidden>${back}</a></main>`;
+  return `<main><h1><bdi id="merchant"></bdi></h1><p id="amount"></p><p><bdi id="order"></bdi></p><p id="card" dir="ltr"></p><div id="pay"></div><div id="states" role="status">${messages.join("")}</div><button type="button" id="again" hidden>${texts.tryAgain}</button><a id="back" hidden>${back}</a></main>`;
 }

@@ -12,6 +12,7 @@ type Opened = {
   readonly merchantName?: string;
   readonly amountMinor?: number;
   readonly currency?: string;
+  readonly orderRef?: string;
   readonly card?: { readonly brand: string; readonly last4: string };
   readonly returnTo?: string;
   readonly session?: SessionOptions;
@@ -58,7 +59,7 @@ async function open(): Promise<Opened> {
 }
 
 function show(opened: Opened): void {
-  const { state, merchantName, amountMinor, currency, card, returnTo, session } = opened;
+  const { state, merchantName, amountMinor, currency, orderRef = "", card, returnTo, session } = opened;
   for (const message of byId("states").children) (message as HTMLElement).hidden = message.id !== state;
   byId("again").hidden = state !== "unreachable";
   if (merchantName !== undefined) {
@@ -67,6 +68,7 @@ function show(opened: Opened): void {
   }
   if (amountMinor !== undefined && currency !== undefined)
     byId("amount").textContent = amountText({ amountMinor, currency }, language);
+  byId("order").textContent = orderRef;
   byId("card").textContent = card && state === "open" ? `${nameOf(card.brand)} •••• ${card.last4}` : "";
   if (state === "paid") offerBack(returnTo);
   if (state === "open" && session) mount(session, returnTo);

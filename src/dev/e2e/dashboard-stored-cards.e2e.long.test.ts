@@ -69,7 +69,7 @@ describe("stored cards in the dashboard", () => {
     await expect.poll(() => cards.count()).toBe(3);
     await cards.filter({ hasText: "The bank or the card network has stopped it" }).waitFor();
     await page.getByRole("link", { name: "november" }).first().waitFor();
-    await page.getByText("Recurring, at least 28 days apart, until 2099-12-31, at most €12.00").first().waitFor();
+    await page.getByText("Recurring, at least 28 days apart, until 31 Dec 2099, at most €12.00").first().waitFor();
     await expectSoundEverywhere(page);
     await page.close();
   });

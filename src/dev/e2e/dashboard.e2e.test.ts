@@ -122,7 +122,7 @@ describe("the dashboard in a browser", () => {
       expect(await refused.json()).toMatchObject({ status: 403, code: "right_not_granted" });
       await press("Revoke");
       await confirm("Revoke");
-      await card.getByText("There are none.").waitFor();
+      await card.getByText("No restricted key yet.").waitFor();
       expect(await statusOf(next)).toBe(401);
     });
 

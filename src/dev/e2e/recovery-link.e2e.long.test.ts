@@ -68,6 +68,7 @@ describe("the link to a declined renewal", () => {
     const { page, orderUrl, problems } = await openLink();
     expect(await page.getByRole("heading", { level: 1 }).textContent()).not.toBe("");
     expect(await page.locator("#amount").textContent()).toBe("€12.00");
+    expect(await page.locator("#order").textContent()).toMatch(/^\S+$/);
     expect(await page.locator("main > #card").textContent()).toBe("Visa •••• 7288");
     expect(page.url()).toContain("#rl_");
     await inEachLook(page, looks, async (name) => {

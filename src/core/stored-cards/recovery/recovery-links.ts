@@ -69,6 +69,8 @@ export type OpenedLink = {
   readonly merchantId: MerchantId;
   readonly amountMinor: number;
   readonly currency: string;
+  /** The merchant's reference of what is paid, such as its invoice. */
+  readonly orderRef: string;
   /** What the customer has agreed to. */
   readonly text: string;
   /** The agreement's card. */
@@ -97,7 +99,8 @@ type Row = Omit<OpenedLink, "card" | "returnTo" | "session" | "refused"> & {
 const selectLink: Statement = {
   name: "select_recovery_link",
   text: `
-    SELECT l.merchant_id AS "merchantId", l.amount_minor AS "amountMinor", l.currency, a.text, m.brand, m.last4, l.return_to AS "returnTo",
+    SELECT l.merchant_id AS "merchantId", l.amount_minor AS "amountMinor", l.currency, l.order_ref AS "orderRef", a.text, m.brand, m.last4,
+      l.return_to AS "returnTo",
       CASE WHEN l.version <> $2 THEN 'link_expired' ELSE c.reason END AS refused, c.other IS NOT DISTINCT FROM l.session_id AS "isOwn",
       s.publishable_key AS "publishableKey"
     FROM recovery_link l JOIN agreement a ON a.id = l.agreement_id JOIN merchant_settings s ON s.merchant_id = l.merchant_id

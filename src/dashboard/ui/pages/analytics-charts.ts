@@ -282,7 +282,7 @@ function declineCharts({ points, total }: GetAnalyticsResponse): ChartData[] {
       title: "Decline codes",
       caption: "The most frequent.",
       lines: codes.map((code) => ({
-        name: code,
+        name: code.replaceAll("_", " "),
         values: points.map((point) => number(point.declineCodes.find((each) => each.declineCode === code)?.attempts)),
       })),
       format: orDash(formatCount),

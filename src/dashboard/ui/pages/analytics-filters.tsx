@@ -76,12 +76,12 @@ export function AnalyticsFilters({
         onChange={(to) => onChange({ currency: to })}
       />
       <Choice
-        label="Count by"
+        label="Also count by"
         value={by}
         onChange={(value) => onChange({ by: (value || undefined) as AnalyticsSearch["by"] })}
       >
-        <option value="">Gateway and card</option>
-        <option value="initiator">Who made them, too</option>
+        <option value="">Nothing else</option>
+        <option value="initiator">Who made it</option>
       </Choice>
     </search>
   );

@@ -15,7 +15,7 @@ import { CsvDays } from "../parts/csv-button.tsx";
 import { CurrencyChoice } from "../parts/currency-choice.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { NoZone } from "../parts/no-zone.tsx";
-import { formatMinor } from "../parts/numbers.ts";
+import { dayInWords, formatMinor } from "../parts/numbers.ts";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { ownZone } from "../parts/time-zones.ts";
 import { useScope } from "../scope.ts";
@@ -90,15 +90,10 @@ export function AnalyticsPage() {
   );
 }
 
-const dayFormat = new Intl.DateTimeFormat(undefined, {
-  ...{ day: "numeric", month: "short", year: "numeric", timeZone: "UTC" },
-});
-
 /** Returns the days in words. The last one is not over if it is today. */
 function inWords({ first, last }: DayRange, zone: string): string {
-  const format = (day: string) => dayFormat.format(new Date(day));
   const soFar = last >= todayIn(zone) ? " (so far)" : "";
-  return first === last ? `on ${format(last)}${soFar}` : `from ${format(first)} to ${format(last)}${soFar}`;
+  return first === last ? `on ${dayInWords(last)}${soFar}` : `from ${dayInWords(first)} to ${dayInWords(last)}${soFar}`;
 }
 
 function Results(props: {

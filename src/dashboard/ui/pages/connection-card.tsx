@@ -13,7 +13,7 @@ import { Gateway } from "../parts/brand.tsx";
 import { Button } from "../parts/button.tsx";
 import { nameOfBrand } from "../parts/card-brand.ts";
 import { Confirm } from "../parts/confirm.tsx";
-import { visible } from "../parts/copied-text.tsx";
+import { CopiedText, visible } from "../parts/copied-text.tsx";
 import { CopyLine } from "../parts/copy-line.tsx";
 import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
 import { Refusal } from "../parts/refusal.tsx";
@@ -103,7 +103,7 @@ export function ConnectionCard({ connection, offered, health, alerts, isHealthKn
         <CopyLine
           label="Notification address"
           text={offered.notificationUrlPrefix + connectionId}
-          hint={`${nameOfGateway(name)} sends its notifications to this address. Enter it in the gateway's own settings.`}
+          hint={`${nameOfGateway(name)} sends its notifications to this address. Enter it in the gateway’s own settings.`}
         />
       )}
     </section>
@@ -135,7 +135,9 @@ function CardTitle({ connection }: { connection: GatewayConnection }) {
       </h2>
       <div className="row">
         <State connection={connection} />
-        <code className="soft small">{connectionId}</code>
+        <span className="soft small">
+          <CopiedText label={`the id of ${nameOfGateway(gateway)} ${account}`} text={connectionId} />
+        </span>
       </div>
     </div>
   );

@@ -80,27 +80,29 @@ function KeyCard({ apiKey, rolled, onChange }: CardProps) {
           <h2 id={`key-${kind}`}>{name}</h2>
           <p>{use}</p>
         </div>
-        {role >= Role.OWNER && kind === ApiKey_Kind.SECRET && !rolled && (
-          <RollKey
-            keyId={keyId}
-            title={`A new secret key for ${environmentName}?`}
-            onRolled={(next) => {
-              setMade(next);
-              return onChange();
-            }}
-          />
-        )}
         {role >= Role.OWNER && (
-          <Confirm
-            action="Regenerate"
-            title={`A new ${name.toLowerCase()} for ${environmentName}?`}
-            onConfirm={() => regenerate.mutate()}
-            isPending={regenerate.isPending}
-          >
-            {kind === ApiKey_Kind.SECRET
-              ? "The current key stops working immediately, and so does one that a roll has left. Be ready to replace it."
-              : "The current key stops working immediately. So does every checkout form that is open, unless your cards are in an external vault: its customer has to reload your page. Payments that were submitted go on."}
-          </Confirm>
+          <div className="row">
+            {kind === ApiKey_Kind.SECRET && !rolled && (
+              <RollKey
+                keyId={keyId}
+                title={`A new secret key for ${environmentName}?`}
+                onRolled={(next) => {
+                  setMade(next);
+                  return onChange();
+                }}
+              />
+            )}
+            <Confirm
+              action="Regenerate"
+              title={`A new ${name.toLowerCase()} for ${environmentName}?`}
+              onConfirm={() => regenerate.mutate()}
+              isPending={regenerate.isPending}
+            >
+              {kind === ApiKey_Kind.SECRET
+                ? "The current key stops working immediately, and so does one that a roll has left. Be ready to replace it."
+                : "The current key stops working immediately. So does every checkout form that is open, unless your cards are in an external vault: its customer has to reload your page. Payments that were submitted go on."}
+            </Confirm>
+          </div>
         )}
       </div>
       {role < Role.OWNER && <p className="small">Owners can replace it.</p>}

@@ -79,7 +79,7 @@ function RefundFacts({ refund }: { refund: Refund }) {
       {reason && <Fact name="Reason">{reason.replaceAll("_", " ")}</Fact>}
       {refundRef && (
         <Fact name="Your reference">
-          <bdi>{visible(refundRef)}</bdi>
+          <CopiedText label="your reference of the refund" text={refundRef} />
         </Fact>
       )}
       <Fact name="Requested by">

@@ -7,7 +7,7 @@ import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import type { BillingAddress } from "../../../../gen/payments/v1/payment_session_pb.ts";
 import { capturedInPart, formatAmount } from "../parts/amount.tsx";
 import { CardFace } from "../parts/brand.tsx";
-import { CopiedText, visible } from "../parts/copied-text.tsx";
+import { CopiedText, CopyButton, visible } from "../parts/copied-text.tsx";
 import { Fact } from "../parts/fact.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { PaymentState } from "../parts/payment-state.tsx";
@@ -148,14 +148,16 @@ function Facts({ payment }: { payment: Payment }) {
           <Fact name="Customer">
             <ScopeLink to="./payments/customer" search={{ email: customerEmail }}>
               <bdi>{visible(customerEmail)}</bdi>
-            </ScopeLink>
+            </ScopeLink>{" "}
+            <CopyButton label="the customer’s address" text={customerEmail} />
           </Fact>
         )}
         {payment.customerRef && (
           <Fact name="Customer reference">
             <ScopeLink to="./payments/customer" search={{ customer: payment.customerRef }}>
               <bdi>{visible(payment.customerRef)}</bdi>
-            </ScopeLink>
+            </ScopeLink>{" "}
+            <CopyButton label="the customer reference" text={payment.customerRef} />
           </Fact>
         )}
         {customerName && (

@@ -4,6 +4,7 @@ import { PaymentSession_Status } from "../../../../gen/payments/v1/payment_sessi
 import { Amount, capturedInPart } from "../parts/amount.tsx";
 import { CardFace, Gateway } from "../parts/brand.tsx";
 import { visible } from "../parts/copied-text.tsx";
+import { OrderRef } from "../parts/order-ref.tsx";
 import { isReleased, PaymentState } from "../parts/payment-state.tsx";
 import { type RecordColumn, RecordTable } from "../parts/record-table.tsx";
 import { Moment } from "../parts/time.tsx";
@@ -29,7 +30,7 @@ export function PaymentsTable({ label, rows }: { label: string; rows: readonly P
     return [
       <>
         <ScopeLink to="./payments/$sessionId" params={{ sessionId }}>
-          <bdi title={visible(orderRef)}>{visible(orderRef)}</bdi>
+          <OrderRef orderRef={orderRef} />
         </ScopeLink>
         {note && <span className="soft small beside">{note}</span>}
       </>,

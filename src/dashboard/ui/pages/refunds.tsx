@@ -9,6 +9,7 @@ import { Gateway } from "../parts/brand.tsx";
 import { visible } from "../parts/copied-text.tsx";
 import { CsvExport } from "../parts/csv-export.tsx";
 import { TextBox } from "../parts/filter-form.tsx";
+import { OrderRef } from "../parts/order-ref.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { PagedRows, pages } from "../parts/paged-rows.tsx";
 import { type RecordColumn, RecordTable } from "../parts/record-table.tsx";
@@ -118,7 +119,7 @@ export function RefundsTable({ refunds }: { refunds: readonly Refund[] }) {
       cells: [
         <>
           <ScopeLink to="./payments/$sessionId" params={{ sessionId }}>
-            <bdi>{visible(orderRef)}</bdi>
+            <OrderRef orderRef={orderRef} />
           </ScopeLink>
           {refundRef && <bdi className="soft small beside">{visible(refundRef)}</bdi>}
         </>,

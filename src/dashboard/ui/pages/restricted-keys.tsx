@@ -50,7 +50,7 @@ export function RestrictedKeys({ keys, onChange }: Props) {
         />
       )}
       {keys.length === 0 ? (
-        <p>There are none.</p>
+        <p>No restricted key yet.</p>
       ) : (
         <KeyTable
           keys={keys}
@@ -94,7 +94,12 @@ function KeyTable({ keys, onChange, onRolled }: Props & { onRolled: (key: string
     };
   });
   return (
-    <RecordTable label="Restricted keys" columns={role < Role.OWNER ? columns.slice(0, -1) : columns} rows={rows} />
+    <RecordTable
+      label="Restricted keys"
+      columns={role < Role.OWNER ? columns.slice(0, -1) : columns}
+      rows={rows}
+      className="records keys"
+    />
   );
 }
 

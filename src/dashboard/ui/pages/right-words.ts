@@ -1,7 +1,7 @@
 /** The rights of restricted keys, with what each allows. */
 export const rightNames = [
   ["sessions.create", "Create sessions and set-ups, and cancel those that were not submitted."],
-  ["sessions.read", "Read and list sessions, and read refunds."],
+  ["sessions.read", "Read and list sessions and disputes, and read refunds."],
   ["payments.capture", "Capture and cancel held payments."],
   ["refunds.create", "Refund payments."],
   ["cards.read", "Read and list stored cards."],

@@ -7,6 +7,7 @@ import {
   AgreementTermsSchema,
   PaymentSession_Status,
 } from "../../../../gen/payments/v1/payment_session_pb.ts";
+import { dayInWords } from "../parts/numbers.ts";
 import { chainInWords, faceOfRenewal, reasonInWords, retryInWords, stopInWords, termsInWords } from "./stored-words.ts";
 
 describe("retryInWords()", () => {
@@ -28,7 +29,7 @@ describe("chainInWords()", () => {
   it.each([
     [
       { network: "visa", networkTransactionId: "123", networkDate: "2026-11-29" },
-      "By Visa’s transaction 123 of 2026-11-29.",
+      `By Visa’s transaction 123 of ${dayInWords("2026-11-29")}.`,
     ],
     [{ ownConnectionId: "gc_1", ownGateway: "STRIPE" }, "By Stripe’s own record alone."],
     [{ ownConnectionId: "gc_1" }, "By a removed gateway’s own record alone."],
@@ -42,13 +43,22 @@ describe("chainInWords()", () => {
 describe("termsInWords()", () => {
   const { RECURRING, UNSCHEDULED, INSTALMENT } = AgreementTerms_Type;
   it.each([
-    [{ type: RECURRING, everyDays: 28, endsOn: "2031-12-31" }, "Recurring, at least 28 days apart, until 2031-12-31"],
+    [
+      { type: RECURRING, everyDays: 28, endsOn: "2031-12-31" },
+      `Recurring, at least 28 days apart, until ${dayInWords("2031-12-31")}`,
+    ],
     [{ type: UNSCHEDULED }, "At no fixed time"],
     [
       { type: INSTALMENT, everyDays: 1, endsOn: "2027-02-01", instalments: 3 },
-      "3 instalments, at least a day apart, until 2027-02-01",
+      `3 instalments, at least a day apart, until ${dayInWords("2027-02-01")}`,
     ],
   ])("writes %o", (terms, words) => expect(termsInWords(create(AgreementTermsSchema, terms))).toBe(words));
+});
+
+it("writes a day without the hyphens at which it would break", () => {
+  expect(dayInWords("2031-12-31")).toMatch(/31/);
+  expect(dayInWords("2031-12-31")).toMatch(/2031/);
+  expect(dayInWords("2031-12-31")).not.toContain("-");
 });
 
 it("says the state of a renewal in a word", () => {

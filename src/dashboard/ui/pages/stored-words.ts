@@ -9,6 +9,7 @@ import {
 import { Agreement_Status as Status } from "../../../../gen/payments/v1/stored_card_pb.ts";
 import { nameOfBrand } from "../parts/card-brand.ts";
 import { nameOfGateway } from "../parts/gateway-name.ts";
+import { dayInWords } from "../parts/numbers.ts";
 
 type Face = { readonly name: string; readonly tone?: "good" | "warn" | "bad" };
 
@@ -57,11 +58,11 @@ const kinds: Readonly<Record<number, string>> = {
   [Type.INSTALMENT]: "Instalments",
 };
 
-/** Returns the terms besides their text: `Recurring, at least 28 days apart, until 2031-12-31`. */
+/** Returns the terms besides their text: `Recurring, at least 28 days apart, until 31 Dec 2031`. */
 export function termsInWords({ type, everyDays, endsOn, instalments }: AgreementTerms): string {
   const kind = instalments === undefined ? (kinds[type] ?? "") : `${instalments} instalments`;
   const apart = everyDays === undefined ? [] : [`at least ${everyDays === 1 ? "a day" : `${everyDays} days`} apart`];
-  return [kind, ...apart, ...(endsOn === undefined ? [] : [`until ${endsOn}`])].join(", ");
+  return [kind, ...apart, ...(endsOn === undefined ? [] : [`until ${dayInWords(endsOn)}`])].join(", ");
 }
 
 /** Returns `03/2031`. */
@@ -77,7 +78,7 @@ export function chainInWords({
   ownConnectionId,
   ownGateway,
 }: PaymentChain) {
-  const day = networkDate === "" ? "" : ` of ${networkDate}`;
+  const day = networkDate === "" ? "" : ` of ${dayInWords(networkDate)}`;
   const byNetwork = `${nameOfBrand(network) || "the network"}’s transaction ${networkTransactionId}${day}`;
   const own = `${nameOfGateway(ownGateway) || "a removed gateway"}’s own record`;
   if (ownConnectionId === "") return `By ${byNetwork}.`;

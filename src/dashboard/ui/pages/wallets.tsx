@@ -13,13 +13,13 @@ import {
 } from "../../../../gen/dashboard/v1/wallets_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
-import { CopiedText } from "../parts/copied-text.tsx";
+import { CopiedText, CopyButton } from "../parts/copied-text.tsx";
 import { DataForm, Field } from "../parts/field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
-import { useScope } from "../scope.ts";
+import { ScopeLink, useScope } from "../scope.ts";
 
 const kinds = [
   {
@@ -147,7 +147,7 @@ function Keys({ kind, title, use, recipient, hint, wallets, onChange }: KindProp
           <Refusal error={create.error} />
           <Field label={recipient} hint={hint} name="recipient" defaultValue={keys[0]?.recipient ?? ""} isRequired />
           <Button type="submit" isPending={create.isPending}>
-            Make a key
+            {keys.length === 0 ? "Make a key" : "Make another key"}
           </Button>
         </DataForm>
       )}
@@ -201,6 +201,7 @@ function Key({
       {signingRequest && state === State.STAGED && (
         <details>
           <summary>Signing request for Apple</summary>
+          <CopyButton label="the signing request" text={signingRequest} />
           <pre>{signingRequest}</pre>
         </details>
       )}
@@ -270,7 +271,11 @@ function Domains({ wallets, onChange }: Part) {
       )}
       <Refusal error={check.error} />
       <p role="status">{checked && `${check.variables} ${checked}`}</p>
-      {wallets.domains.length === 0 && <p>Add checkout origins in the settings first.</p>}
+      {wallets.domains.length === 0 && (
+        <p>
+          No host to check yet. <ScopeLink to="./settings">Add checkout origins</ScopeLink>
+        </p>
+      )}
       <ul>
         {wallets.domains.map(({ origin, checkedAt }) => (
           <li key={origin}>

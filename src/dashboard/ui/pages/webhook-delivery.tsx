@@ -12,7 +12,7 @@ import {
   WebhookDeliveryService,
 } from "../../../../gen/dashboard/v1/webhook_deliveries_pb.ts";
 import { Button } from "../parts/button.tsx";
-import { CopiedText, visible } from "../parts/copied-text.tsx";
+import { CopiedText, CopyButton, visible } from "../parts/copied-text.tsx";
 import { DeliveryState, isTestEvent } from "../parts/delivery-state.tsx";
 import { Fact } from "../parts/fact.tsx";
 import { Refusal } from "../parts/refusal.tsx";
@@ -76,19 +76,22 @@ function Facts({ delivery }: { delivery: WebhookDelivery }) {
         <DeliveryState delivery={delivery} />
       </Fact>
       <Fact name="Event">
-        <CopiedText label="Event id" text={eventId} />
+        <CopiedText label="the event’s id" text={eventId} />
       </Fact>
       <Fact name="Endpoint">
         <ScopeLink to="./webhooks/deliveries" search={{ endpoint: endpointId }}>
           {endpointId}
-        </ScopeLink>
+        </ScopeLink>{" "}
+        <CopyButton label="the endpoint’s id" text={endpointId} />
       </Fact>
       {!isTestEvent(delivery) && (
         <Fact name="Payment">
           <ScopeLink to="./payments/$sessionId" params={{ sessionId }}>
             <bdi>{visible(orderRef)}</bdi>
           </ScopeLink>
-          <div className="mono soft">{sessionId}</div>
+          <div className="soft">
+            <CopiedText label="the session’s id" text={sessionId} />
+          </div>
         </Fact>
       )}
       <Fact name="Occurred">

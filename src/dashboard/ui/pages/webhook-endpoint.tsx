@@ -12,7 +12,7 @@ import {
   WebhookEndpointService,
 } from "../../../../gen/dashboard/v1/webhook_endpoints_pb.ts";
 import { Button } from "../parts/button.tsx";
-import { visible } from "../parts/copied-text.tsx";
+import { CopiedText, visible } from "../parts/copied-text.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Moment } from "../parts/time.tsx";
 import { ScopeLink, useScope } from "../scope.ts";
@@ -36,7 +36,9 @@ export function EndpointCard({ endpoint, onChange }: CardProps) {
           </h2>
           <div className="row">
             <EndpointBadge status={status} />
-            <code className="soft small">{endpointId}</code>
+            <span className="soft small">
+              <CopiedText label={`the id of the endpoint ${visible(url)}`} text={endpointId} />
+            </span>
           </div>
         </div>
         <Actions endpoint={endpoint} {...actions} />

@@ -2,25 +2,36 @@
 import { useState } from "react";
 import { Button } from "react-aria-components/Button";
 
+type Props = { readonly label: string; readonly text: string };
+
 /** The text with its button; `label` names it. Foreign text is isolated, whichever direction it runs. */
-export function CopiedText({ label, text }: { label: string; text: string }) {
+export function CopiedText({ label, text }: Props) {
+  return (
+    <span className="copied-text">
+      <code>
+        <bdi>{visible(text)}</bdi>
+      </code>
+      <CopyButton label={label} text={text} />
+    </span>
+  );
+}
+
+/** The button alone, for a text that stands elsewhere. */
+export function CopyButton({ label, text }: Props) {
   const [isCopied, setCopied] = useState(false);
   const copy = async () => {
     await navigator.clipboard.writeText(text);
     setCopied(true);
   };
   return (
-    <span className="copied-text">
-      <code>
-        <bdi>{visible(text)}</bdi>
-      </code>
+    <>
       <Button className="copy" aria-label={`Copy ${label}`} onPress={() => void copy()}>
         {isCopied ? <Tick /> : <Sheets />}
       </Button>
       <span className="visually-hidden" role="status">
         {isCopied ? `${label} copied` : ""}
       </span>
-    </span>
+    </>
   );
 }
 

@@ -1,4 +1,4 @@
-/** Formats counts, rates, durations and money in the person's locale. */
+/** Formats counts, rates, durations, days and money in the person's locale. */
 import { decimalOf } from "./minor-units.ts";
 
 const count = new Intl.NumberFormat();
@@ -33,4 +33,17 @@ export function formatMinor(minor: bigint, { currency, decimals }: { currency: s
     maximumFractionDigits: decimals,
   });
   return format.format(decimalOf({ amountMinor: minor, exponent: decimals }) as `${number}`);
+}
+
+// A day is the same one in every time zone.
+const wholeDay = new Intl.DateTimeFormat(undefined, {
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  timeZone: "UTC",
+});
+
+/** Returns `31 Dec 2031` for `2031-12-31`. */
+export function dayInWords(day: string): string {
+  return wholeDay.format(new Date(`${day}T00:00:00Z`));
 }
