@@ -32,6 +32,7 @@ import {
   type StoredCardJson,
   StoredCardService,
 } from "../../gen/dashboard/v1/stored_cards_pb.ts";
+import { type WalletsJson, WalletsService } from "../../gen/dashboard/v1/wallets_pb.ts";
 import { type WebhookAlertJson, WebhookAlertService } from "../../gen/dashboard/v1/webhook_alerts_pb.ts";
 import {
   type WebhookAttemptJson,
@@ -56,6 +57,7 @@ export type RefundView = RefundJson;
 export type StoredCardView = StoredCardJson;
 export type StoredAgreementView = StoredAgreementJson;
 export type RefundLimitsView = RefundLimitsJson;
+export type WalletsView = WalletsJson;
 export type EventView = WebhookEventJson;
 export type AttemptView = WebhookAttemptJson;
 export type AnalyticsView = GetAnalyticsResponseJson;
@@ -114,6 +116,7 @@ export function createDashboardClient(address: string, operatorToken: Secret, ce
     storedCards: clientOf(StoredCardService),
     ledger: clientOf(LedgerService),
     home: clientOf(HomeService),
+    wallets: clientOf(WalletsService),
     workQueue: clientOf(WorkQueueService),
     reconciliation: clientOf(ReconciliationService),
     close: () => {

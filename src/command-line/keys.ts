@@ -2,6 +2,7 @@
 import { resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { recordDemoKey } from "../demo/demo-file.ts";
+import { parseAmount } from "./amounts.ts";
 import { administer, isDemo, type MerchantOptions, merchantCommand, scopeOf } from "./attachment.ts";
 import { table } from "./output.ts";
 import { parseTime } from "./times.ts";
@@ -45,14 +46,14 @@ function createCommand(): Command {
   return merchantCommand("create", {
     description: "create a restricted key, whose rights never change; it is shown only once (docs/keys-and-rights.md)",
     example:
-      'switchyard keys create --name "Back office" --rights refunds.create --refund-cap EUR=50000 --environment live',
+      'switchyard keys create --name "Back office" --rights refunds.create --refund-cap 500.00EUR --environment live',
   })
     .requiredOption("--name <name>", "name of the system that uses it")
     .requiredOption("--rights <rights>", "comma-separated rights, such as refunds.create,sessions.read")
     .option("--expires <time>", "when the key ends, such as 2027-06-30T00:00:00Z (default: never)", parseTime)
     .option(
       "--refund-cap <caps>",
-      "what it may refund per day (UTC) in minor units, such as EUR=50000,USD=20000",
+      "what it may refund per day (UTC), such as 500.00EUR,200.00USD (default: no limit)",
       parseCaps,
     )
     .action(async (options: MerchantOptions & CreateOptions) => {
@@ -80,11 +81,10 @@ type CreateOptions = {
 };
 
 function parseCaps(text: string): { currency: string; amountMinor: string }[] {
-  return text.split(",").map((cap) => {
-    const [, currency, amountMinor] = /^([A-Z]{3})=([1-9][0-9]*)$/.exec(cap) ?? [];
-    if (currency === undefined || amountMinor === undefined)
-      throw new InvalidArgumentError("It must be like EUR=50000,USD=20000, in minor units.");
-    return { currency, amountMinor };
+  // A comma after a currency: others are of an amount, as in 1.234,50EUR.
+  return text.split(/(?<=[A-Za-z]{3}\s*),/).map((cap) => {
+    const { currency, amountMinor } = parseAmount(cap);
+    return { currency, amountMinor: String(amountMinor) };
   });
 }
 

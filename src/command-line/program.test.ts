@@ -125,6 +125,13 @@ const known = [
   "session show",
   "settings set",
   "settings show",
+  "wallet check-domain",
+  "wallet create-key",
+  "wallet erase-key",
+  "wallet set-country",
+  "wallet set-domain-file",
+  "wallet show",
+  "wallet use-key",
   "work-queue close",
   "work-queue list",
 ];

@@ -79,6 +79,11 @@ const rows: readonly CommandRow[] = [
     "origins of pages that may show a merchant's checkout",
     async () => (await import("./origins.ts")).originsCommand(),
   ],
+  [
+    "wallet",
+    "Apple Pay and Google Pay of a merchant: country, keys and domains",
+    async () => (await import("./wallet.ts")).walletCommand(),
+  ],
   ["settings", "checkout settings of a merchant", async () => (await import("./settings.ts")).settingsCommand()],
   ["customer", "stored data of a merchant's customers", async () => (await import("./customer.ts")).customerCommand()],
   [

@@ -182,6 +182,40 @@ describe("switchyard origins", () => {
   });
 });
 
+describe("switchyard wallet", () => {
+  it("sets the country, and makes, uses and erases a key", async () => {
+    await ours("wallet", "set-country", "de");
+    const made = await ours("wallet", "create-key", "--kind", "google", "--recipient", "BCR2DN4T263K6XYZ");
+    const [{ id, publicKey }] = made.wallets.keys;
+    expect(publicKey).toMatch(/^[A-Za-z0-9+/]+=*$/);
+    expect((await ours("wallet", "use-key", id)).wallets.offered).toEqual(["google_pay"]);
+    const shown = await onDemo("wallet", "show", "--merchant", merchantId);
+    expect(shown.out).toMatch(new RegExp(`Offered: google_pay\nCountry: DE\n.*\n${id} +google +in use +BCR2DN4T263K6XYZ`));
+    expect((await ours("wallet", "erase-key", id)).wallets).toMatchObject({ offered: [], keys: [] });
+    const again = await onDemo("wallet", "erase-key", id, "--merchant", merchantId);
+    expect(again).toMatchObject({ code: 1, err: expect.stringContaining(`no key ${id}`) });
+  });
+
+  it("prints the request for Apple, and stores the domain file", async () => {
+    const made = ["wallet", "create-key", "--kind", "apple-payment", "--recipient", "merchant.com.example"];
+    expect((await onDemo(...made, "--merchant", merchantId)).out).toMatch(/\n-----BEGIN CERTIFICATE REQUEST-----\n/);
+    const file = join(folder, "domain-file");
+    writeFileSync(file, "7B227073");
+    expect((await ours("wallet", "set-domain-file", file)).wallets.domainFile).toBe("7B227073");
+  });
+});
+
+describe("a daily cap of a restricted key", () => {
+  it("is given in major units, for each currency", async () => {
+    const create = ["keys", "create", "--name", "Back office", "--rights", "refunds.create"];
+    const { apiKey } = await ours(...create, "--refund-cap", "500.00EUR,1000JPY");
+    expect(apiKey.refundCap).toMatchObject([
+      { currency: "EUR", amountMinor: "50000" },
+      { currency: "JPY", amountMinor: "1000" },
+    ]);
+  });
+});
+
 describe("switchyard endpoint", () => {
   it("registers an endpoint, verifies it by a signed event, and lists it", async () => {
     const { endpoint, signingSecret } = await ours(

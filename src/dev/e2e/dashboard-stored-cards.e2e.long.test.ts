@@ -69,6 +69,9 @@ describe("stored cards in the dashboard", () => {
     await expect.poll(() => cards.count()).toBe(3);
     await cards.filter({ hasText: "The bank or the card network has stopped it" }).waitFor();
     await page.getByRole("link", { name: "november" }).first().waitFor();
+    const stopped = page.getByRole("article").filter({ hasText: "september" });
+    await stopped.getByText("Its card is stopped, so no gateway is called for it.").waitFor();
+    expect(await stopped.getByText("can charge it").count()).toBe(0);
     await page.getByText("Recurring, at least 28 days apart, until 31 Dec 2099, at most €12.00").first().waitFor();
     await expectSoundEverywhere(page);
     await page.close();

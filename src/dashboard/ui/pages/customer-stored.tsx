@@ -167,7 +167,7 @@ function Agreement({ agreement, cards }: { agreement: StoredAgreement; cards: re
           <CopiedText label="the agreement’s id" text={agreementId} />
         </Fact>
       </dl>
-      {goesOn(agreement) && <Gateways gateways={agreement.gateways} />}
+      {goesOn(agreement) && <Gateways gateways={agreement.gateways} isStopped={Boolean(card?.stoppedBecause)} />}
       {renewals.length > 0 && <Renewals {...{ renewals, renewalCount, agreementId }} />}
       {goesOn(agreement) && (
         <div>
@@ -187,9 +187,15 @@ function Agreement({ agreement, cards }: { agreement: StoredAgreement; cards: re
   );
 }
 
-/** The merchant's gateways, and why each cannot charge the agreement. */
-function Gateways({ gateways }: { gateways: readonly AgreementGateway[] }) {
+/** The merchant's gateways, and why each cannot charge the agreement. A stopped card is charged by none. */
+function Gateways({ gateways, isStopped }: { gateways: readonly AgreementGateway[]; isStopped: boolean }) {
   const canCharge = gateways.some(({ because }) => because === undefined);
+  if (isStopped)
+    return (
+      <p className="banner" data-tone="bad">
+        Its card is stopped, so no gateway is called for it. Its customer has to pay once more with another card.
+      </p>
+    );
   return (
     <>
       {!canCharge && (
