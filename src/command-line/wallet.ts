@@ -84,7 +84,8 @@ function createKeyCommand(): Command {
 function useKeyCommand(): Command {
   return merchantCommand("use-key", {
     description: "use a key from now on, or its renewed certificate; its wallet is then offered",
-    example: "switchyard wallet use-key 01a2295c-e443-7099-a4ca-9fe233efe2e4 --certificate apple_pay.cer --environment live",
+    example:
+      "switchyard wallet use-key 01a2295c-e443-7099-a4ca-9fe233efe2e4 --certificate apple_pay.cer --environment live",
   })
     .argument("<key>", "id of the key")
     .option("--certificate <file>", "Apple’s certificate, as downloaded or in PEM; none for Google")

@@ -7,6 +7,7 @@ import { WebhookEndpointService } from "../../../../gen/dashboard/v1/webhook_end
 import { visible } from "../parts/copied-text.tsx";
 import { DeliveryState, isTestEvent, LastAnswer } from "../parts/delivery-state.tsx";
 import { News } from "../parts/news.tsx";
+import { OrderRef } from "../parts/order-ref.tsx";
 import { PagedRows, pages } from "../parts/paged-rows.tsx";
 import { type RecordColumn, RecordTable } from "../parts/record-table.tsx";
 import { Empty } from "../parts/states.tsx";
@@ -106,9 +107,9 @@ function DeliveryTable({ deliveries, urls }: TableProps) {
           </ScopeLink>
           <div className="mono soft wide-only">{eventId}</div>
         </>,
-        <bdi key="order" className={isTestEvent(delivery) ? "soft" : undefined}>
-          {isTestEvent(delivery) ? "Test event" : visible(orderRef)}
-        </bdi>,
+        <div key="order" className={isTestEvent(delivery) ? "soft" : undefined}>
+          {isTestEvent(delivery) ? "Test event" : <OrderRef orderRef={orderRef} />}
+        </div>,
         <DeliveryState key="state" delivery={delivery} />,
         <LastAnswer key="answer" delivery={delivery} />,
         scheduledAttempts,
