@@ -71,15 +71,21 @@ describe("the dashboard in a browser", () => {
     await page.keyboard.type(demo.file.member.password);
     await page.keyboard.press("Enter");
     await page.getByRole("button", { name: "Regenerate" }).first().waitFor();
+    const focused = () => page.evaluate(() => document.activeElement?.textContent);
     await page.keyboard.press("Tab");
-    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe("Skip to content");
+    await expect.poll(focused).toBe("Skip to content");
     await page.keyboard.press("Enter");
-    await page.keyboard.press("Tab");
-    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe("Regenerate");
-    await page.keyboard.press("Enter");
-    await page.getByRole("alertdialog").waitFor();
-    await page.keyboard.press("Escape");
-    await page.getByRole("alertdialog").waitFor({ state: "detached" });
-    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe("Regenerate");
+    for (const [button, role] of [
+      ["Roll", "dialog"],
+      ["Regenerate", "alertdialog"],
+    ] as const) {
+      await page.keyboard.press("Tab");
+      await expect.poll(focused).toBe(button);
+      await page.keyboard.press("Enter");
+      await page.getByRole(role).waitFor();
+      await page.keyboard.press("Escape");
+      await page.getByRole(role).waitFor({ state: "detached" });
+      await expect.poll(focused).toBe(button);
+    }
   });
 });
