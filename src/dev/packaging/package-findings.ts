@@ -1,9 +1,13 @@
 /** Returns the findings of publint and attw (Are the Types Wrong?) for an npm package in a folder. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { checkPackage, Package, type Problem } from "@arethetypeswrong/core";
+import type { Problem } from "@arethetypeswrong/core";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
+
+// By its file: in Vitest the package's name leads to its sources in TypeScript, which Node refuses below node_modules.
+const attw = join(import.meta.dirname, "../../../node_modules/@arethetypeswrong/core/dist/index.js");
+const { checkPackage, Package }: typeof import("@arethetypeswrong/core") = await import(attw);
 
 /** Returns a line for each finding; none for a package that users' tools read correctly. */
 export async function findPackageProblems(folder: string): Promise<string[]> {
