@@ -190,7 +190,9 @@ describe("switchyard wallet", () => {
     expect(publicKey).toMatch(/^[A-Za-z0-9+/]+=*$/);
     expect((await ours("wallet", "use-key", id)).wallets.offered).toEqual(["google_pay"]);
     const shown = await onDemo("wallet", "show", "--merchant", merchantId);
-    expect(shown.out).toMatch(new RegExp(`Offered: google_pay\nCountry: DE\n.*\n${id} +google +in use +BCR2DN4T263K6XYZ`));
+    expect(shown.out).toMatch(
+      new RegExp(`Offered: google_pay\nCountry: DE\n.*\n${id} +google +in use +BCR2DN4T263K6XYZ`),
+    );
     expect((await ours("wallet", "erase-key", id)).wallets).toMatchObject({ offered: [], keys: [] });
     const again = await onDemo("wallet", "erase-key", id, "--merchant", merchantId);
     expect(again).toMatchObject({ code: 1, err: expect.stringContaining(`no key ${id}`) });

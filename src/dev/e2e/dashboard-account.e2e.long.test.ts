@@ -5,11 +5,8 @@ import { Secret } from "../../platform/secrets.ts";
 import { findViolations, type Look } from "./accessibility.ts";
 import { expectSound, openDashboard } from "./dashboard-page.ts";
 
-// So that a failure names the step and not the test; a busy machine takes seconds for some.
-const stepMs = 15_000;
-
-// Axe looks at every page in every look, on a machine that may have much else to do.
-const patienceMs = 60_000;
+// So that a failure names the step and not the test; a busy machine takes many seconds for some.
+const stepMs = 60_000;
 
 // Every card of a page is loaded by then, on a busy machine too.
 const pageWaitMs = 30_000;
@@ -180,7 +177,7 @@ describe("the settings page", () => {
 });
 
 describe("the pages of the account and the settings", () => {
-  it("break no rule of WCAG 2.2 AA and scroll one way", { timeout: patienceMs }, async () => {
+  it("break no rule of WCAG 2.2 AA and scroll one way", async () => {
     const page = await open("/account");
     for (const path of [urlOf("/account"), urlOf("settings", "live"), urlOf(await resetPath())]) {
       await page.goto(path);
@@ -211,24 +208,6 @@ async function resetPath(): Promise<string> {
   client.close();
   return link!.slice(dashboardOrigin.length);
 }
-
-describe("an installation that sends no mail", () => {
-  it("shows an invitation's link once to the owner, and the link lets the invited person in", async () => {
-    const page = await open("team");
-    await page.getByLabel("E-mail").fill("grace@example.com");
-    await page.getByRole("button", { name: "Invite", exact: true }).click();
-    const line = page.locator(".field").filter({ hasText: "Invitation link for grace@example.com" });
-    const link = await line.locator("code").textContent();
-    await page.reload();
-    await page.getByText("grace@example.com").first().waitFor();
-    expect(await page.content()).not.toContain(link!);
-    const guest = await browser.newContext();
-    const join = await open(new URL(link!).pathname + new URL(link!).hash, guest);
-    await join.getByRole("heading", { name: /^Join / }).waitFor();
-    await guest.close();
-    await page.close();
-  });
-});
 
 describe("the home page of an environment that is not set up", () => {
   it("names what is missing, with a link to each step", async () => {
