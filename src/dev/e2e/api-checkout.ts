@@ -66,11 +66,12 @@ export class ApiCheckout {
     return ((await expectOk(response)) as { checkout: CheckoutState }).checkout;
   }
 
-  /** Looks at the session as the widget does when it is mounted. */
-  async look({ sessionId, clientSecret }: OpenedSession): Promise<CheckoutState> {
+  /** Looks at the session as the widget does when it is mounted, in a page of this origin if one is given. */
+  async look({ sessionId, clientSecret }: OpenedSession, origin?: string): Promise<CheckoutState> {
+    const page = origin === undefined ? {} : { origin };
     const response = await fetch(`${this.#file.connectOrigin}/payments.v1.CheckoutService/GetCheckout`, {
       method: "POST",
-      headers: { authorization: `Bearer ${clientSecret}`, "content-type": "application/json" },
+      headers: { ...page, authorization: `Bearer ${clientSecret}`, "content-type": "application/json" },
       body: JSON.stringify({ sessionId }),
     });
     return ((await expectOk(response)) as { checkout: CheckoutState }).checkout;

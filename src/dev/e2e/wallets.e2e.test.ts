@@ -148,7 +148,7 @@ describe("every forgery", () => {
   const pairs = Object.entries(forgeries).flatMap(([type, names]) => names.map((name) => [type, name] as const));
   it.each(pairs)("of %s is refused: %s", async (type, forgery) => {
     const opened = await merchant.open();
-    const { wallets = [] } = await merchant.look(opened);
+    const { wallets = [] } = await merchant.look(opened, new URL(demo.file.shopUrl).origin);
     const offered = wallets.find((one) => one.type === type)!;
     const isApple = type === "apple_pay";
     const asked = isApple
