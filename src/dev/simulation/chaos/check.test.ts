@@ -292,6 +292,15 @@ describe("findViolations()", () => {
     expect(kindsOf(made)).toEqual([]);
   });
 
+  it("leaves a dispute of money that was refunded to a person, and no other", () => {
+    const made = sound();
+    const item = { sessionId: "ps_1", kind: "PAID_BACK_TWICE", detail: "", resolved: false };
+    made.workItems.push(item);
+    expect(kindsOf(made)).toEqual(["work_item"]);
+    refunded(made);
+    expect(kindsOf(made)).toEqual([]);
+  });
+
   it("leaves a capture that failed because its hold had ended to a person, if the work queue says so", () => {
     const made = sound();
     made.authorizations[1] = { ...authorization("auth_2", "att_2", "voided"), hold: "ends_early" };

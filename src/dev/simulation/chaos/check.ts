@@ -88,6 +88,7 @@ export function findViolations(records: Records): Violation[] {
   });
   const left = new Set(cases.filter(isLeftToPerson).map(({ session }) => session.sessionId));
   const secondCaptures = new Set(records.workItems.filter(isSecondCapture).map(({ sessionId }) => sessionId));
+  const refunded = new Set(cases.filter(isRefunded).map(({ session }) => session.sessionId));
   const unanswered = new Set([...refundsLeftToPerson(records).values()].map(({ sessionId }) => sessionId));
   const strangers = records.authorizations.filter(({ reference }) => !attempts.has(reference));
   return [
@@ -98,7 +99,10 @@ export function findViolations(records: Records): Violation[] {
     ...findRefundViolations(records),
     ...records.audit.map(({ sessionId, rule }) => violation("audit", sessionId, rule)),
     ...records.workItems
-      .filter((item) => !(item.resolved && mayBeInWorkQueue.has(item.kind)) && !isExplained(item, secondCaptures))
+      .filter(
+        (item) =>
+          !(item.resolved && mayBeInWorkQueue.has(item.kind)) && !isExplained(item, { secondCaptures, refunded }),
+      )
       .filter(
         ({ sessionId, kind }) => !left.has(sessionId) && !(kind === "REFUND_UNANSWERED" && unanswered.has(sessionId)),
       )
@@ -120,8 +124,19 @@ function isSecondCapture({ kind, detail }: Records["workItems"][number]): boolea
   return kind === "RECORD_MISMATCH" && / as failed, but .* of the whole amount as done/.test(detail);
 }
 
-/** The failure of the second capture may be reported before the first one's success: then both rows exist. */
-function isExplained(item: Records["workItems"][number], secondCaptures: ReadonlySet<string>): boolean {
+function isRefunded({ money }: Case): boolean {
+  return money.some(({ authorization }) => authorization.refunds.length > 0);
+}
+
+/**
+ * The failure of the second capture may be reported before the first one's success: then both rows exist. Money that an acquirer has
+ * refunded may be disputed, by the test cards of disputes.
+ */
+function isExplained(
+  item: Records["workItems"][number],
+  { secondCaptures, refunded }: Readonly<Record<"secondCaptures" | "refunded", ReadonlySet<string>>>,
+): boolean {
+  if (item.kind === "PAID_BACK_TWICE") return refunded.has(item.sessionId);
   return isSecondCapture(item) || (item.kind === "CAPTURE_FAILED" && secondCaptures.has(item.sessionId));
 }
 
