@@ -7,7 +7,7 @@ import { submissionsInFlightMax, submitPollMs, submitWaitMs } from "../limits.ts
 import { type CardFingerprint, credentialOf } from "../platform/card-token.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError, unreachable } from "../platform/errors.ts";
-import { encodeId, type RequestId, type SessionId } from "../platform/ids.ts";
+import { encodeId, type SessionId } from "../platform/ids.ts";
 import { type Secret, sha256 } from "../platform/secrets.ts";
 import { providerBefore } from "./authentication/after-provider.ts";
 import { openProvider } from "./authentication/authenticated-attempts.ts";
@@ -24,7 +24,7 @@ import {
 import { renewBlocked } from "./card-testing/blocked.ts";
 import { type BrakedPlan, planPastNetwork, planWhileBraking } from "./card-testing/braked-plan.ts";
 import { brakedPlan, ClaimRefused, countRefused } from "./card-testing/card-counts.ts";
-import type { Core, KnownCheckout } from "./core.ts";
+import type { Core, Submission } from "./core.ts";
 import { because, leftOut } from "./decide/because.ts";
 import { nextStep } from "./decide/next-step.ts";
 import { planAsked, planRoute, type Route } from "./decide/plan-route.ts";
@@ -34,7 +34,7 @@ import { adoptIfHeld, captureWinner, markUnknown, tryGateway, voidHold } from ".
 import { emitCaptureDue, lookAtHold } from "./execute/held-payments.ts";
 import { findUnrecorded } from "./execute/unrecorded-attempts.ts";
 import { commitAndReload, type Reloaded, type Work } from "./execute/work.ts";
-import { endingOf, type Payer, recordPayer } from "./orders/order-winner.ts";
+import { endingOf, recordPayer } from "./orders/order-winner.ts";
 import { recordCaptureOrdered, voidUnknown } from "./record/attempts.ts";
 import {
   type Lease,
@@ -56,7 +56,6 @@ import { closeSession, emitPending, settleSession } from "./record/settle.ts";
 import type { PaymentSession, RoutedBy } from "./rows/entities.ts";
 import { isAuthenticatedFirst } from "./rows/payment.ts";
 import {
-  type Consent,
   claimAndStore,
   prepareStoring,
   recordStoring,
@@ -64,27 +63,6 @@ import {
   takeFirst,
 } from "./stored-cards/claim-stored.ts";
 import { planWallet, routeOfPan } from "./wallets/plan-wallet.ts";
-
-/**
- * A customer's card token for a session. `signal` fires when the customer's page no longer waits.
- */
-export type Submission = {
-  readonly session: Omit<KnownCheckout["session"], "expiresAt"> & Partial<Pick<PaymentSession, "namedBy">>;
-  readonly vaultToken: Secret;
-  readonly signal: AbortSignal;
-  /** Id of the API request, for support. */
-  readonly requestId?: RequestId | undefined;
-  /** The session that has the order, where the merchant refuses repeated orders. */
-  readonly payer?: Payer | undefined;
-  /** Sent to the gateways and not stored: a process that takes the session over does not have it. */
-  readonly shopper?: Shopper | undefined;
-  /** The sentence about storing the card that the customer has agreed to. */
-  readonly consent?: Consent | undefined;
-  /** The customer's network as limits count it (`CountedClient`); undefined where they count no address. */
-  readonly network?: string | undefined;
-  /** The settings that allowed the page (`settingsOf`), where the session was not read for this call. */
-  readonly settings?: string | undefined;
-};
 
 /**
  * Submits a payment and waits up to 20 s for its end, or until the customer has to act; the payment goes on even when the caller stops waiting. A repeat

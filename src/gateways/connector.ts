@@ -14,10 +14,11 @@ import type {
   Exemption,
 } from "./authentication.ts";
 import type { Declined } from "./declines.ts";
-import type { DisputeNotice } from "./dispute-notice.ts";
 import type { NetworkTokens } from "./network-tokens.ts";
+import type { NotificationReading, RawNotification } from "./notification.ts";
 import type { StoredAnswer, StoredCardUse, StoredMethod } from "./stored-cards.ts";
 
+export type { Notification, NotificationKind, NotificationReading, RawNotification } from "./notification.ts";
 export type { Chain, StoredAnswer, StoredCardUse, StoredPurpose } from "./stored-cards.ts";
 
 /** Every gateway that has a connector; the same literals are public in `gateway` and `capturedVia`. */
@@ -386,56 +387,6 @@ export type VerifyRow = {
   /** Of `credentials`: the gateway's own name of the account that they open. Absent where they may not read it. */
   readonly account?: string | undefined;
 };
-
-/**
- * The event that a notification reports. `already_captured`, `void_refused` and `absent` answer a void; `other` is
- * stored and ignored.
- */
-export type NotificationKind =
-  | "held"
-  | "declined"
-  | "captured"
-  | "capture_failed"
-  | "voided"
-  | "already_captured"
-  | "void_refused"
-  | "absent"
-  | "refunded"
-  | "refund_failed"
-  | "dispute"
-  | "test"
-  | "other";
-
-/** A gateway's signed notification in our terms. `amount` is absent if its currency or value is not valid here. */
-export type Notification = {
-  /** Unique within this connection; a repeat carries the same one. */
-  readonly notificationId: string;
-  readonly kind: NotificationKind;
-  /** Empty if a refund's notification does not name the attempt; `gatewayReference` does. */
-  readonly attemptReference: string;
-  /** Our refund id, if a refund's notification names it. */
-  readonly refundReference?: string | undefined;
-  /** The reference of the authorization, also in notifications about its capture, void or refund. */
-  readonly gatewayReference: string;
-  /** The own reference of the capture, void, refund or dispute: two captures of one authorization differ in it. Absent where the gateway gives none. */
-  readonly modificationReference?: string | undefined;
-  readonly amount?: Amount | undefined;
-  /** Only with kind `declined`. */
-  readonly declined?: Declined | undefined;
-  /** Only with kind `dispute`. */
-  readonly dispute?: DisputeNotice | undefined;
-};
-
-/** A notification exactly as received. */
-export type RawNotification = {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array;
-};
-
-/** `authentic` only if every notification in the body is signed with this connection's secret. */
-export type NotificationReading =
-  | { readonly type: "authentic"; readonly notifications: readonly Notification[] }
-  | { readonly type: "refused"; readonly reason: string };
 
 /**
  * One gateway, as the payment flow sees it. Calls never throw and never repeat themselves: every failure is in the
