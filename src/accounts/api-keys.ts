@@ -70,7 +70,7 @@ function checksumOf(random: string): string {
   return text;
 }
 
-/** What the key of a call may do. */
+/** The rights and the refund cap of a caller's key. */
 export type KeyRights = {
   /** Of the key and of those that replace it in turn. */
   readonly keyId: KeyId | null;
@@ -125,7 +125,7 @@ export async function recordKey(tx: Tx, key: NewKey & { kind: Exclude<KeyKind, "
   await addKey(tx, { ...key, keyId: key.id });
 }
 
-/** What a restricted key is made with, which never changes. */
+/** The parts of a restricted key that never change. */
 export type Restrictions = {
   readonly name: string;
   readonly rights: readonly string[];

@@ -1,4 +1,4 @@
-/** What merchants have set up for Apple Pay and Google Pay in one environment, as it is stored. */
+/** Stores merchants' set-up of Apple Pay and Google Pay in one environment. */
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import type { MerchantId } from "../platform/ids.ts";
 import { type KeyRing, type Secret, seal, unseal } from "../platform/secrets.ts";

@@ -1,4 +1,4 @@
-/** What a restricted key or an internal service may do: each method of `payments.v1` names the rights that allow it. */
+/** Rights of restricted keys and internal services. Each method of `payments.v1` names the rights that allow it. */
 import { DomainError } from "../platform/errors.ts";
 
 export const rights = [
@@ -15,7 +15,7 @@ export const rights = [
 ] as const;
 export type Right = (typeof rights)[number];
 
-/** What charges a stored card, or changes what is charged, without the customer's security code. */
+/** The right to charge a stored card, or to change what is charged, without the customer's security code. */
 export const chargesStoredCards: Right = "agreements.charge";
 
 /** Rights of a caller; null stands for all of them, which a merchant's secret key has. */
