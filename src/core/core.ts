@@ -5,23 +5,21 @@
 import type { CardVault } from "../card-vault/card-vault.ts";
 import type { OutboxContext } from "../events/outbox.ts";
 import type { AuthenticationProvider } from "../gateways/authentication-provider.ts";
-import type { Connector, Credentials, Shopper } from "../gateways/connector.ts";
+import type { Connector, Credentials } from "../gateways/connector.ts";
 import { timingBounds } from "../limits.ts";
 import type { Database } from "../platform/database.ts";
 import type { Hold } from "../platform/hold.ts";
-import type { AttemptId, AuthenticationId, ConnectionId, MerchantId, RequestId, SessionId } from "../platform/ids.ts";
+import type { AttemptId, AuthenticationId, ConnectionId, MerchantId, SessionId } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import type { Runtime } from "../platform/runtime.ts";
-import type { KeyRing, Secret } from "../platform/secrets.ts";
+import type { KeyRing } from "../platform/secrets.ts";
 import type { Tracing } from "../platform/telemetry.ts";
 import type { ClientSecretKeys } from "./client-secret.ts";
 import type { CircuitBreaker } from "./execute/circuit-breaker.ts";
 import type { GatewaySlots } from "./execute/gateway-slots.ts";
-import type { Payer } from "./orders/order-winner.ts";
 import type { PageTokenKeys } from "./page-token.ts";
 import type { PaymentSession } from "./rows/entities.ts";
 import type { Payment } from "./rows/payment.ts";
-import type { Consent } from "./stored-cards/claim-stored.ts";
 
 type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 /** A JSON object that the core passes on without reading it. */
@@ -80,27 +78,6 @@ export type KnownCheckout = {
   >;
   readonly checkoutOrigins: readonly string[];
   readonly publishableKey: string;
-};
-
-/**
- * A customer's card token for a session. `signal` fires when the customer's page no longer waits.
- */
-export type Submission = {
-  readonly session: Omit<KnownCheckout["session"], "expiresAt"> & Partial<Pick<PaymentSession, "namedBy">>;
-  readonly vaultToken: Secret;
-  readonly signal: AbortSignal;
-  /** Id of the API request, for support. */
-  readonly requestId?: RequestId | undefined;
-  /** The session that has the order, where the merchant refuses repeated orders. */
-  readonly payer?: Payer | undefined;
-  /** Sent to the gateways and not stored: a process that takes the session over does not have it. */
-  readonly shopper?: Shopper | undefined;
-  /** The sentence about storing the card that the customer has agreed to. */
-  readonly consent?: Consent | undefined;
-  /** The customer's network as limits count it (`CountedClient`); undefined where they count no address. */
-  readonly network?: string | undefined;
-  /** The settings that allowed the page (`settingsOf`), where the session was not read for this call. */
-  readonly settings?: string | undefined;
 };
 
 /** One environment's core. It does not know which environment it is, and the other one is not reachable from it. */

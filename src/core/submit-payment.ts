@@ -24,7 +24,7 @@ import {
 import { renewBlocked } from "./card-testing/blocked.ts";
 import { type BrakedPlan, planPastNetwork, planWhileBraking } from "./card-testing/braked-plan.ts";
 import { brakedPlan, ClaimRefused, countRefused } from "./card-testing/card-counts.ts";
-import type { Core, Submission } from "./core.ts";
+import type { Core } from "./core.ts";
 import { because, leftOut } from "./decide/because.ts";
 import { nextStep } from "./decide/next-step.ts";
 import { planAsked, planRoute, type Route } from "./decide/plan-route.ts";
@@ -62,6 +62,7 @@ import {
   type StoringClaim,
   takeFirst,
 } from "./stored-cards/claim-stored.ts";
+import type { Submission } from "./submission.ts";
 import { planWallet, routeOfPan } from "./wallets/plan-wallet.ts";
 
 /**

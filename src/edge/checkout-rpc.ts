@@ -17,7 +17,7 @@ import {
 } from "../../gen/payments/v1/checkout_pb.ts";
 import { PaymentSession_ExpiredBecause, PaymentSession_Status } from "../../gen/payments/v1/payment_session_pb.ts";
 import { findMerchant, type Merchant } from "../accounts/merchants.ts";
-import type { Core, KnownCheckout, Submission } from "../core/core.ts";
+import type { Core, KnownCheckout } from "../core/core.ts";
 import { cancelAction, findBankMessage, findOpenAction, openAction } from "../core/customer-actions.ts";
 import type { Payer } from "../core/orders/order-winner.ts";
 import { loadSession } from "../core/record/load-session.ts";
@@ -27,6 +27,7 @@ import type { PaymentSession } from "../core/rows/entities.ts";
 import { isFailover, isProcessing } from "../core/rows/payment.ts";
 import { findCheckout, keepKnown, settingsOf, takeKnown } from "../core/sessions.ts";
 import { listStoredCards, useStoredCard } from "../core/stored-cards/use-stored-card.ts";
+import type { Submission } from "../core/submission.ts";
 import { resumeSession, submitPayment } from "../core/submit-payment.ts";
 import type { Shopper } from "../gateways/connector.ts";
 import { clientSecretReadMs } from "../limits.ts";

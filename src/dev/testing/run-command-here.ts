@@ -3,6 +3,7 @@ import { Console } from "node:console";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { type Command, CommanderError } from "commander";
+import { vi } from "vitest";
 import { presentHelp } from "../../command-line/present-help.ts";
 import { createProgram } from "../../command-line/program.ts";
 import { reportFailure } from "../../command-line/report-failure.ts";
@@ -11,7 +12,7 @@ import type { FinishedCommand } from "./run-command.ts";
 const main = join(import.meta.dirname, "../../main.mjs");
 
 /**
- * `switchyard …`, with only these environment variables. One at a time: meanwhile, what the process prints is the
+ * `switchyard …`, with these environment variables. One at a time: meanwhile, what the process prints is the
  * command's. That a real process begins and ends is tested by `runCommand`.
  */
 export async function runCommandHere(
@@ -19,10 +20,10 @@ export async function runCommandHere(
   { env = {} }: { env?: Record<string, string> } = {},
 ): Promise<FinishedCommand> {
   const [out, err] = [new Output(), new Output()];
-  const ours = { console, argv: process.argv, env: process.env };
+  const ours = { console, argv: process.argv };
   globalThis.console = new Console(out, err);
   process.argv = [process.execPath, main, ...parts];
-  process.env = { ...env };
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
   process.exitCode = undefined;
   try {
     const code = await codeOf(parts, out, err);
@@ -30,7 +31,7 @@ export async function runCommandHere(
   } finally {
     globalThis.console = ours.console;
     process.argv = ours.argv;
-    process.env = ours.env;
+    vi.unstubAllEnvs();
     process.exitCode = undefined;
   }
 }
