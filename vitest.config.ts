@@ -1,5 +1,5 @@
 import { defineConfig } from "vitest/config";
-import { filesThatShareDemo, LongestFirst } from "./src/dev/testing/longest-first.ts";
+import { LongestFirst } from "./src/dev/testing/longest-first.ts";
 import { compileCache } from "./src/dev/testing/test-run.ts";
 
 // What each --mode runs: none is "npm test", long is "npm run test:long", contract is "npm run test:contract", screenshots
@@ -21,25 +21,15 @@ const whole = [
 // Computes all the while, in processes of its own.
 const simulation = ["src/dev/simulation/simulation.test.ts"];
 
-// One worker, so that one demo starts, which takes as long as the tests of a file in it. The types are checked meanwhile.
-const sharing = filesThatShareDemo();
-const alone = { exclude: never, maxWorkers: 1, isolate: false, sequence: { groupOrder: 0 } };
-
 // Four keep two cores busy: they wait for browsers, silent gateways and slow clients half of the time. Vitest requires
 // one number of the projects of a group; in groups of their own, each would end with one file and an idle core.
-const together = { exclude: [...never, ...sharing], maxWorkers: 4, isolate: false, sequence: { groupOrder: 1 } };
+const together = { exclude: never, maxWorkers: 4, isolate: false };
 
 const projects = [
-  { ...alone, name: "shared demo", include: sharing },
-  { ...together, name: "whole", include: whole },
-  {
-    ...together,
-    name: "parts",
-    include: ["{src,widget,integrations}/**/*.test.ts"],
-    exclude: [...never, ...whole, ...simulation],
-  },
-  { ...together, name: "simulation", include: simulation },
-].map((test) => ({ extends: true as const, test }));
+  { name: "whole", include: whole },
+  { name: "parts", include: ["{src,widget,integrations}/**/*.test.ts"], exclude: [...never, ...whole, ...simulation] },
+  { name: "simulation", include: simulation },
+].map((project) => ({ extends: true as const, test: { ...together, ...project } }));
 
 export default defineConfig(({ mode }) => ({
   test: {

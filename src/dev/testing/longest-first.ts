@@ -1,9 +1,9 @@
-/** Vitest's order of files, but the longest first. */
-import { readdirSync, readFileSync } from "node:fs";
+/** Vitest's order of files, but the longest first, and those that share a demo last. */
+import { readFileSync } from "node:fs";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 // The simulation computes in the time in which the parts wait, and the smallest parts fill the end.
-const projects = ["shared demo", "whole", "simulation", "parts"];
+const projects = ["whole", "simulation", "parts"];
 
 // Vitest orders files by an earlier run, which a fresh checkout does not have, and then by their sizes. A long file that
 // begins last would run alone at the end.
@@ -20,7 +20,10 @@ const longest = [
   "rolling-upgrade",
 ];
 
-/** One project after the other, for a worker serves one only: its longest files, then the others as Vitest orders them. */
+/**
+ * One project after the other, for a worker serves one only: its longest files, then the others as Vitest orders them. A
+ * shared demo runs no longer than it is used.
+ */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
@@ -33,13 +36,10 @@ export class LongestFirst extends BaseSequencer {
 
 function rankOf({ moduleId, project }: TestSpecification): number {
   const index = longest.findIndex((name) => new RegExp(`/${name}(\\.e2e|\\.db|\\.long)?\\.test\\.ts$`).test(moduleId));
-  const within = index === -1 ? longest.length : index;
-  return projects.indexOf(project.name) * (longest.length + 1) + within;
+  const within = index === -1 ? longest.length + (sharesDemo(moduleId) ? 1 : 0) : index;
+  return projects.indexOf(project.name) * (longest.length + 2) + within;
 }
 
-/** The end-to-end tests that only read and pay, of which `joinTestDemo` makes a demo's merchants. */
-export function filesThatShareDemo(): string[] {
-  const joins = /\b(?:joinTestDemo|openChallengeShop)\(/;
-  const files = readdirSync("src/dev/e2e").filter((name) => name.endsWith(".e2e.test.ts"));
-  return files.map((name) => `src/dev/e2e/${name}`).filter((file) => joins.test(readFileSync(file, "utf8")));
+function sharesDemo(file: string): boolean {
+  return readFileSync(file, "utf8").includes("joinTestDemo(");
 }
