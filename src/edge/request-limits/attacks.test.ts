@@ -41,8 +41,9 @@ async function tick(): Promise<void> {
   await new Promise(setImmediate);
 }
 
-type Heard = { calls: number; admitted: number; slowestMs: number };
-const nothing = (): Heard => ({ calls: 0, admitted: 0, slowestMs: 0 });
+/** `reads` are the queries that found out whom to charge. */
+type Heard = { calls: number; reads: number; admitted: number; slowestMs: number };
+const nothing = (): Heard => ({ calls: 0, reads: 0, admitted: 0, slowestMs: 0 });
 
 async function call(
   limits: RequestLimits,
@@ -52,7 +53,10 @@ async function call(
   merchantId = "mer",
 ): Promise<void> {
   const customer = { sessionId, client };
-  const find = async (): Promise<ChargedSession> => ({ merchantId, isSubmitted: submitted.has(sessionId) });
+  const find = async (): Promise<ChargedSession> => {
+    heard.reads++;
+    return { merchantId, isSubmitted: submitted.has(sessionId) };
+  };
   const calledAtMs = nowMs;
   heard.calls++;
   try {
@@ -145,6 +149,14 @@ describe("ten networks of twelve sessions at their full rate", () => {
     expect(others.calls).toBeGreaterThan(900);
     expect(others.admitted).toBe(others.calls);
     expect(others.slowestMs).toBeLessThanOrEqual(tickMs);
+  });
+
+  it("cost a query for one call in sixteen at most, although nearly all of their calls are refused", async () => {
+    const limits = openLimits();
+    const attackers = nothing();
+    await pass((tickNumber) => attack(limits, tickNumber, attackers));
+    expect(attackers.calls).toBeGreaterThan(20_000);
+    expect(attackers.reads).toBeLessThan(attackers.calls / 16);
   });
 
   it("keep nobody waiting who has submitted, also through another edge", async () => {

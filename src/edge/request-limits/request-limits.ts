@@ -21,8 +21,9 @@ import {
 import { retryAfterSeconds } from "../error-mapping.ts";
 
 // Time for which a session that was not submitted is taken for such while calls wait: it may have been submitted
-// through another edge since, and its page looks for the outcome 0.8 s after that at the earliest.
-const unsubmittedForMs = 500;
+// through another edge since, and its page looks for the outcome 0.8 s after that at the earliest. It doubles with each
+// read in sequence that finds it unsubmitted: otherwise sessions that call all the time cost a query for each refusal.
+const unsubmittedForMs = { first: 500, most: 8_000 };
 
 export type SetLimitHeaders = (fields: LimitFields) => void;
 
@@ -33,7 +34,10 @@ export type RequestLimitsParts = Pick<CounterParts, "nowMs" | "reportFailure"> &
   readonly pause: (ms: number) => Promise<unknown>;
 };
 
-type Counted = Bucket & { readonly counter: RequestCounter; readonly readAtMs: number };
+/** The time at which it was read whose session it is, and how long that holds while calls wait. */
+type Read = { readonly readAtMs: number; readonly validForMs: number };
+
+type Counted = Bucket & Read & { readonly counter: RequestCounter };
 
 export type Customer = { readonly sessionId: SessionId; readonly client: CountedClient | undefined };
 
@@ -96,27 +100,39 @@ export class RequestLimits {
   ): Promise<void> {
     const known = this.#byCredential.get(sessionId);
     const isKnown = known !== undefined && !this.#mayBeSubmitted(known);
-    const found = isKnown ? undefined : await find();
-    if (!isKnown && found === undefined) return;
-    const counted = found
-      ? this.#remember(sessionId, { merchantId: found.merchantId, name: found.isSubmitted ? "submitted" : "checkout" })
-      : this.#remember(sessionId, known!, known!.readAtMs);
+    const found = isKnown ? known : await this.#find(find, known);
+    if (found === undefined) return;
+    const counted = this.#remember(sessionId, found, found);
     const caller: Caller = { network: client?.network, session: sessionId };
     this.#judge(counted, await counted.counter.count(caller), setLimitHeaders);
   }
 
-  #mayBeSubmitted({ name, counter, readAtMs }: Counted): boolean {
+  #mayBeSubmitted({ name, counter, readAtMs, validForMs }: Counted): boolean {
     const nowMs = this.#parts.nowMs();
-    return name === "checkout" && nowMs - readAtMs >= unsubmittedForMs && counter.isContended(nowMs);
+    return name === "checkout" && nowMs - readAtMs >= validForMs && counter.isContended(nowMs);
   }
 
-  #remember(credential: string, { name, merchantId }: Bucket, readAtMs = this.#parts.nowMs()): Counted {
+  async #find(find: () => Promise<ChargedSession | undefined>, known?: Counted): Promise<(Bucket & Read) | undefined> {
+    const found = await find();
+    if (found === undefined) return undefined;
+    const readAtMs = this.#parts.nowMs();
+    const isInSequence = known !== undefined && readAtMs - known.readAtMs < 2 * known.validForMs;
+    const validForMs = isInSequence ? Math.min(2 * known.validForMs, unsubmittedForMs.most) : unsubmittedForMs.first;
+    const name = found.isSubmitted ? "submitted" : "checkout";
+    return { merchantId: found.merchantId, name, readAtMs, validForMs };
+  }
+
+  #remember(credential: string, { name, merchantId }: Bucket, read = this.#readNow()): Counted {
     const key = `${name} ${merchantId}`;
     const counter = this.#buckets.get(key) ?? this.#counterOf({ name, merchantId });
     keepNewest(this.#buckets, [key, counter], requestBucketsMax);
-    const counted = { name, merchantId, counter, readAtMs };
+    const counted = { name, merchantId, counter, readAtMs: read.readAtMs, validForMs: read.validForMs };
     keepNewest(this.#byCredential, [credential, counted], requestCredentialsMax);
     return counted;
+  }
+
+  #readNow(): Read {
+    return { readAtMs: this.#parts.nowMs(), validForMs: unsubmittedForMs.first };
   }
 
   /** Counts a customer's call for its session, and for its client if the session admits it. Throws `rate_limited`. */
