@@ -87,7 +87,7 @@ export const authenticationRules: readonly Rule[] = [
       withoutGuard("nothing is completed while the session is in doubt"),
       withoutGuard("an attempt in doubt is not declined by giving up"),
     ],
-    seenAt: 2_918,
+    seenAt: 3_135,
   },
   {
     id: "doubt-asks-all-rounds",

@@ -16,7 +16,7 @@ export const providerRules: readonly Rule[] = [
       withoutGuard("a session waits exactly while an action is open"),
     ],
     harm: "while the customer is asked",
-    seenAt: 14,
+    seenAt: 26,
   },
   {
     id: "provider-refusal-ends-payment",

@@ -66,7 +66,7 @@ export const turnRules: readonly Rule[] = [
       withText("renew_lease", " AND lease_epoch = epoch"),
     ],
     coveredBy: ["conditional-move", "winner-once"],
-    seenAt: 204,
+    seenAt: 10_921,
   },
   {
     id: "conditional-move",
@@ -81,7 +81,7 @@ export const turnRules: readonly Rule[] = [
       withoutGuard("illegal attempt transition "),
     ],
     coveredBy: ["lease-epoch", "winner-once"],
-    seenAt: 204,
+    seenAt: 10_921,
   },
   {
     id: "session-locked-first",
