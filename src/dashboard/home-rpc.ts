@@ -15,6 +15,7 @@ import { auditedClosing, closeWorkItem, mayMerchantClose } from "../core/record/
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { type Alerts, loadAlerts, loadSetUp, type SetUp } from "../reporting/alerts.ts";
+import { countOpenDisputes, type OpenDisputes } from "../reporting/open-disputes.ts";
 import { shownOrderRef } from "../reporting/shown-order-ref.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { scopedContextOf } from "./rpc-context.ts";
@@ -27,14 +28,15 @@ export function createHomeService({
     async getHome(_request, context) {
       const { merchantId, environment } = scopedContextOf(context);
       const now = runtime.now();
-      const [alerts, braking, setUp, { unconfirmed }] = await Promise.all([
+      const [alerts, disputes, braking, setUp, { unconfirmed }] = await Promise.all([
         loadAlerts(environment.database, { merchantId, now }),
+        countOpenDisputes(environment.database, { merchantId, now }),
         loadBraking(environment.database, merchantId),
         loadSetUp(environment.database, merchantId),
         loadAlertAddresses(environment.database, merchantId),
       ]);
       return create(GetHomeResponseSchema, {
-        alerts: [...brakingItems(braking), ...itemsOf(alerts)],
+        alerts: [...brakingItems(braking), ...disputeItems(disputes), ...itemsOf(alerts)],
         alertsCut: alerts.isCut,
         missing: missingOf(setUp, environment.name),
         unconfirmedAddresses: mailer === undefined ? [] : [...unconfirmed],
@@ -98,6 +100,14 @@ function itemsOf({ alarms, paidTwice, cardNumbers, open, endpoints, degraded }: 
     ...open.map(openItem),
     ...(degraded.count === 0 ? [] : [degradedItem(degraded)]),
   ];
+}
+
+/** The disputes that wait for an answer, as one item. */
+function disputeItems({ count, respondBy, sessionId }: OpenDisputes): Item[] {
+  if (sessionId === null) return [];
+  const text = count === 1 ? "1 dispute needs a response." : `${count} disputes need a response.`;
+  const dueBy = respondBy && { dueBy: timestampFromDate(respondBy) };
+  return [{ kind: AlertItem_Kind.DISPUTES_OPEN, text, sessionId: encodeId("ps", sessionId), ...dueBy }];
 }
 
 /** Braking, or a hold that prevents it. */

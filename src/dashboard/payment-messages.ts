@@ -20,12 +20,15 @@ import {
   Authentication_Liability,
   Authentication_Status,
   Challenge_EndedBy,
+  Dispute_Stage,
+  Dispute_Status,
   Initiator,
   PaymentSession_Status,
   SavedCard_Status,
 } from "../../gen/payments/v1/payment_session_pb.ts";
 import { challengeOf } from "../core/authentication/after-authentication.ts";
 import { decisionsOpen, type RecordedDecision } from "../core/execute/decisions.ts";
+import { disputeStatuses } from "../core/rows/disputes.ts";
 import { type Attempt, type Authentication, sessionStatuses } from "../core/rows/entities.ts";
 import { capturedOf, isHeld, isProcessing, refundedMinor } from "../core/rows/payment.ts";
 import { retryOfUnpaid, savedCardOf } from "../core/stored-cards/shown-state.ts";
@@ -71,6 +74,15 @@ export function summaryMessage(payment: ListedPayment): MessageInitShape<typeof 
     ...(payment.refundedMinor > 0 && { amountRefunded: amountMessage(payment.refundedMinor, currency) }),
     customer: payment.customer ?? "",
     challenged: payment.challenged,
+    ...(payment.dispute && disputeMark(payment.dispute)),
+  };
+}
+
+function disputeMark({ stage, status, respondBy }: NonNullable<ListedPayment["dispute"]>) {
+  return {
+    disputeStage: Dispute_Stage[stage],
+    disputeStatus: Dispute_Status[status],
+    ...(respondBy !== null && { disputeRespondBy: timestampFromDate(new Date(respondBy)) }),
   };
 }
 
@@ -91,6 +103,8 @@ export function paymentMessage(details: PaymentDetails): MessageInitShape<typeof
       refundedMinor: refundedMinor(details),
       customer: session.details?.customerName ?? session.customerEmail ?? null,
       challenged: details.authentications.some(({ flow }) => flow !== "FRICTIONLESS"),
+      // The payment's own page has them all.
+      dispute: null,
     }),
     customerEmail: session.customerEmail ?? "",
     customerRef: session.customerRef ?? "",
@@ -233,6 +247,7 @@ function stepMessage({ at, actor, step, why, tone, attemptId, eventId, endpointI
 export function filterOf(message: PaymentFilterMessage | undefined): PaymentFilter {
   if (message === undefined) return {};
   const { processing, held, released, failover, gateway, orderRef, customerEmail, customerRef, cardLast4 } = message;
+  const disputeStatus = disputeStatuses.find((name) => Dispute_Status[name] === message.disputeStatus);
   return {
     ...moneyFilterOf(message),
     ...{ processing, held, released, failover },
@@ -242,5 +257,7 @@ export function filterOf(message: PaymentFilterMessage | undefined): PaymentFilt
     customerEmail: customerEmail || undefined,
     customerRef: customerRef || undefined,
     cardLast4: cardLast4 || undefined,
+    disputed: message.disputed ?? (disputeStatus && true),
+    disputeStatus,
   };
 }

@@ -143,10 +143,12 @@ const columns = [
   "gateway_reference",
   "amount_captured",
   "amount_refunded",
+  "dispute_status",
+  "dispute_respond_by",
 ];
 
 function csvOf(payment: ListedPayment): string {
-  const { amountMinor, capturedMinor, refundedMinor, currency, status } = payment;
+  const { amountMinor, capturedMinor, refundedMinor, currency, status, dispute } = payment;
   const exponent = isoExponent(currency);
   return csvLine([
     encodeId("ps", payment.id),
@@ -168,5 +170,7 @@ function csvOf(payment: ListedPayment): string {
     payment.gatewayReference ?? "",
     capturedMinor === null ? "" : decimalOf(capturedMinor, exponent),
     decimalOf(refundedMinor, exponent),
+    dispute?.status ?? "",
+    dispute?.respondBy ? new Date(dispute.respondBy).toISOString() : "",
   ]);
 }

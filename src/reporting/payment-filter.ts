@@ -3,6 +3,7 @@
  * checked for.
  */
 
+import type { DisputeStatus } from "../core/rows/disputes.ts";
 import type { PaymentSession, SessionStatus } from "../core/rows/entities.ts";
 import { heldInSql, processingInSql } from "../core/rows/payment.ts";
 import { isReleased } from "./analytics/counted-facts.ts";
@@ -28,6 +29,10 @@ export type PaymentFilter = MoneyFilter & {
   readonly cardLast4?: string | undefined;
   /** True for payments that another gateway than the first captured. */
   readonly failover?: boolean | undefined;
+  /** True for payments with a dispute, whatever became of it; a network's report of fraud counts. */
+  readonly disputed?: boolean | undefined;
+  /** Of the disputes that were looked for, those with this status. */
+  readonly disputeStatus?: DisputeStatus | undefined;
   /** True for set-ups, which store a card without a payment. A list has payments alone if absent. */
   readonly isSetUp?: boolean | undefined;
   /** The wallet that paid. */
@@ -80,6 +85,12 @@ export function rowConditions(filter: PaymentFilter): Condition[] {
     [filter.cardLast4, (wanted) => `s.card_last4 = ${wanted}`],
     [filter.failover, (wanted) => `s.failover = ${wanted}::boolean`],
     [filter.wallet, (wanted) => `s.wallet = ${wanted}`],
+    [filter.disputed, (wanted) => `(s.disputes > 0) = ${wanted}::boolean`],
+    [
+      filter.disputeStatus,
+      (wanted) =>
+        `s.disputes > 0 AND (SELECT true FROM dispute d WHERE d.session_id = s.id AND d.status = ${wanted} LIMIT 1) IS TRUE`,
+    ],
     [filter.isSetUp ?? false, (wanted) => `(s.amount_minor = 0) = ${wanted}::boolean`],
   ];
 }

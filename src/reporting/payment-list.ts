@@ -1,5 +1,6 @@
 /** Lists a merchant's payments: filtered, newest first, at a cost that grows with neither the table nor the filter. */
 
+import type { Dispute } from "../core/rows/disputes.ts";
 import { type PaymentSession, PaymentSessionEntity } from "../core/rows/entities.ts";
 import { columnsOf } from "../platform/columns.ts";
 import { type Queryable, unnamed } from "../platform/database.ts";
@@ -46,6 +47,13 @@ export type ListedPayment = Pick<PaymentSession, (typeof shown)[number]> & {
   readonly customer: string | null;
   /** True if a bank offered the customer a challenge. */
   readonly challenged: boolean;
+  /** The dispute that matters most; null without one. */
+  readonly dispute: ListedDispute | null;
+};
+
+type ListedDispute = Pick<Dispute, "stage" | "status"> & {
+  /** ISO 8601. */
+  readonly respondBy: string | null;
 };
 
 // Most payments have no refund, and read none.
@@ -53,12 +61,18 @@ export type ListedPayment = Pick<PaymentSession, (typeof shown)[number]> & {
 export const returnedMinor = `CASE WHEN s.refunds = 0 THEN 0 ELSE coalesce((SELECT sum(r.amount_minor) FROM refund r
   WHERE r.session_id = s.id AND r.status <> 'FAILED'), 0)::bigint END`;
 
+// Most payments have no dispute, and read none. Of several, one to answer comes first, the sooner the better.
+const firstDispute = `CASE WHEN s.disputes > 0 THEN (
+    SELECT json_build_object('stage', d.stage, 'status', d.status, 'respondBy', d.respond_by) FROM dispute d WHERE d.session_id = s.id
+    ORDER BY d.stage = 'FRAUD_WARNING', array_position('{NEEDS_RESPONSE,UNDER_REVIEW,LOST,ACCEPTED,WON,CLOSED}'::text[], d.status), d.respond_by, d.created_at DESC
+    LIMIT 1) END`;
+
 /** SQL: the columns of a listed payment, of the row `s` of payment_session. */
 export const listedColumns = `${columnsOf(PaymentSessionEntity, "s", shown)},
   CASE WHEN s.status = 'SUCCEEDED' THEN ${takenMinor} END AS "capturedMinor", ${returnedMinor} AS "refundedMinor",
   (SELECT a.gateway_reference FROM attempt a WHERE a.session_id = s.id AND a.id = s.winner_attempt_id) AS "gatewayReference",
   ARRAY(SELECT a.gateway FROM attempt a WHERE a.session_id = s.id ORDER BY a.sequence) AS gateways,
-  coalesce(s.details ->> 'customerName', s.customer_email) AS customer, ${isChallenged} AS challenged`;
+  coalesce(s.details ->> 'customerName', s.customer_email) AS customer, ${isChallenged} AS challenged, ${firstDispute} AS dispute`;
 
 type Wanted = {
   readonly merchantId: MerchantId;
@@ -138,19 +152,21 @@ async function planWalk(queryable: Queryable, wanted: Omit<Wanted, "count">): Pr
 }
 
 /**
- * Finds the payments whose order reference begins with the text, or whose card ends in the digits; undefined where they
- * are too many to be checked separately.
+ * Finds the payments with a dispute, whose order reference begins with the text, or whose card ends in the digits; undefined
+ * where they are too many to be checked separately.
  */
 async function findAmong(
   queryable: Queryable,
-  { merchantId, filter: { orderRef, cardLast4 } }: Pick<Wanted, "merchantId" | "filter">,
+  { merchantId, filter: { orderRef, cardLast4, disputed, disputeStatus } }: Pick<Wanted, "merchantId" | "filter">,
 ): Promise<string[] | undefined> {
   const count = matchesMax + 1;
-  const found = orderRef?.isPrefix
-    ? await findByOrderRefPrefix(queryable, { merchantId, text: orderRef.text, count })
-    : cardLast4 !== undefined && orderRef === undefined
-      ? await findByCardLast4(queryable, { merchantId, cardLast4, count })
-      : undefined;
+  const found = disputed
+    ? await findDisputed(queryable, { merchantId, disputeStatus, count })
+    : orderRef?.isPrefix
+      ? await findByOrderRefPrefix(queryable, { merchantId, text: orderRef.text, count })
+      : cardLast4 !== undefined && orderRef === undefined
+        ? await findByCardLast4(queryable, { merchantId, cardLast4, count })
+        : undefined;
   return found && found.length > matchesMax ? undefined : found;
 }
 
@@ -178,6 +194,17 @@ export async function findByCardLast4(
     },
     [merchantId, cardLast4, count],
   );
+  return rows.map(({ id }) => id);
+}
+
+async function findDisputed(
+  queryable: Queryable,
+  { merchantId, disputeStatus, count }: { merchantId: MerchantId; disputeStatus: string | undefined; count: number },
+): Promise<string[]> {
+  const text = `SELECT DISTINCT session_id AS id FROM dispute
+    WHERE merchant_id = $1 AND ($2::text IS NULL OR status = $2) LIMIT $3`;
+  const values = [merchantId, disputeStatus ?? null, count];
+  const rows = await queryable.query<{ id: SessionId }>({ name: "find_disputed_payments", text }, values);
   return rows.map(({ id }) => id);
 }
 

@@ -12,10 +12,26 @@ import {
 
 describe("readPaymentSearch()", () => {
   it("keeps filters and drops everything else", () => {
-    const search = { status: "declined", gateway: "STRIPE", order: " o=1 ", from: 49, to: 50.25, failover: true };
+    const search = {
+      status: "declined",
+      gateway: "STRIPE",
+      order: " o=1 ",
+      from: 49,
+      to: 50.25,
+      failover: true,
+      dispute: "lost",
+    };
     expect(readPaymentSearch(search)).toEqual({ ...search, order: "o=1" });
     expect(
-      readPaymentSearch({ status: "x", gateway: "a b", from: "-1", after: "soon", q: " ", failover: "no" }),
+      readPaymentSearch({
+        status: "x",
+        dispute: "y",
+        gateway: "a b",
+        from: "-1",
+        after: "soon",
+        q: " ",
+        failover: "no",
+      }),
     ).toEqual({});
   });
 });

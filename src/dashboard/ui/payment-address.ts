@@ -18,6 +18,7 @@ export type PaymentSearch = {
   readonly after?: string;
   readonly before?: string;
   readonly failover?: boolean;
+  readonly dispute?: DisputeState;
 };
 
 /**
@@ -36,8 +37,12 @@ export const paymentStates = [
 ] as const;
 type PaymentState = (typeof paymentStates)[number];
 
+/** The states of disputes to filter by; `any` has them all. */
+export const disputeStates = ["any", "needs_response", "under_review", "won", "lost", "accepted", "closed"] as const;
+type DisputeState = (typeof disputeStates)[number];
+
 // An address may be typed by hand or from another version: invalid filters are dropped.
-const shapes: Readonly<Record<Exclude<keyof PaymentSearch, "failover" | "status">, RegExp>> = {
+const shapes: Readonly<Record<Exclude<keyof PaymentSearch, "failover" | "status" | "dispute">, RegExp>> = {
   q: /^.{1,255}$/su,
   gateway: /^[A-Z][A-Z0-9_]{0,49}$/,
   order: /^.{1,255}$/su,
@@ -60,9 +65,11 @@ function readShapes(wanted: Readonly<Record<string, RegExp>>, given: Readonly<Re
 
 export function readPaymentSearch(given: Readonly<Record<string, unknown>>): PaymentSearch {
   const status = paymentStates.find((state) => state === given.status);
+  const dispute = disputeStates.find((state) => state === given.dispute);
   return {
     ...readShapes(shapes, given),
     ...(status && { status }),
+    ...(dispute && { dispute }),
     ...((given.failover === true || given.failover === "true") && { failover: true }),
   };
 }

@@ -95,6 +95,7 @@ function Alerts({ items, isCut }: { items: readonly AlertItem[]; isCut: boolean 
 
 const titles: Readonly<Record<number, { title: string; tone: "bad" | "warn" }>> = {
   [AlertItem_Kind.PAID_TWICE]: { title: "Paid more than once", tone: "bad" },
+  [AlertItem_Kind.DISPUTES_OPEN]: { title: "Disputes", tone: "bad" },
   [AlertItem_Kind.PAYMENT_ALARM]: { title: "Alarm about a payment", tone: "bad" },
   [AlertItem_Kind.ENDPOINT_DISABLED]: { title: "Webhook endpoint disabled", tone: "bad" },
   [AlertItem_Kind.ORDER_REF_LIKE_CARD]: { title: "An order reference looks like a card number", tone: "bad" },
@@ -132,6 +133,12 @@ function Item({ item }: { item: AlertItem }) {
             </>
           )}
           <bdi>{visible(nameGatewaysIn(item.text))}</bdi>
+          {item.dueBy && (
+            <>
+              {" "}
+              The first is due <Moment at={item.dueBy} />.
+            </>
+          )}
         </p>
         {item.since && (
           <p className="soft small">
@@ -176,6 +183,12 @@ function ItemLink({ item }: { item: AlertItem }) {
             <CloseAlarm workItemId={item.workItemId} about={item.sessionId} count={item.count} />
           )}
         </div>
+      );
+    case AlertItem_Kind.DISPUTES_OPEN:
+      return (
+        <ScopeLink to="./payments" search={{ dispute: "needs_response" }}>
+          See the payments
+        </ScopeLink>
       );
     case AlertItem_Kind.ORDER_REF_LIKE_CARD:
       return <PaymentLink item={item} />;

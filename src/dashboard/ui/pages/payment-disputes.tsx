@@ -3,6 +3,7 @@ import type { Payment, PaymentDispute } from "../../../../gen/dashboard/v1/payme
 import { Dispute_Stage as Stage, Dispute_Status as Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
 import { formatAmount } from "../parts/amount.tsx";
 import { CopiedText } from "../parts/copied-text.tsx";
+import { isOver, nameOfDispute, toneOfDispute } from "../parts/dispute-state.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { Moment } from "../parts/time.tsx";
 
@@ -11,7 +12,7 @@ export function PaymentDisputes({ payment }: { payment: Payment }) {
   return (
     <section className="stack" aria-label="Disputes">
       {payment.disputes.map((dispute) => (
-        <div className="banner" data-tone={toneOf(dispute)} key={dispute.disputeId}>
+        <div className="banner" data-tone={toneOfDispute(dispute)} key={dispute.disputeId}>
           <p>
             <strong>{titleOf(dispute)}</strong> {dispute.amount && formatAmount(dispute.amount)} at{" "}
             {nameOfGateway(dispute.gateway)}: {claims[dispute.reason] ?? "another reason"}. {adviceOf(dispute)}{" "}
@@ -40,25 +41,9 @@ export function PaymentDisputes({ payment }: { payment: Payment }) {
 
 const isToAnswer = ({ status }: PaymentDispute) => status === Status.NEEDS_RESPONSE;
 
-function toneOf({ status }: PaymentDispute): "good" | "bad" | undefined {
-  if (status === Status.WON) return "good";
-  return status === Status.CLOSED || status === Status.UNDER_REVIEW ? undefined : "bad";
-}
-
-function titleOf({ stage, status }: PaymentDispute): string {
-  if (stage === Stage.FRAUD_WARNING) return "Reported as fraud:";
-  switch (status) {
-    case Status.WON:
-      return "Dispute won:";
-    case Status.LOST:
-      return "Dispute lost:";
-    case Status.ACCEPTED:
-      return "Dispute accepted:";
-    case Status.CLOSED:
-      return "Inquiry ended:";
-    default:
-      return stage === Stage.INQUIRY ? "The bank asks about" : "Disputed:";
-  }
+function titleOf(dispute: PaymentDispute): string {
+  const name = nameOfDispute(dispute);
+  return name === "Inquiry" ? "The bank asks about" : `${name}:`;
 }
 
 function adviceOf({ stage, status }: PaymentDispute): string {

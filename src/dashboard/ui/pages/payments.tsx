@@ -7,15 +7,15 @@ import { useSearch } from "@tanstack/react-router";
 import { Fragment, useState } from "react";
 import { Switch } from "react-aria-components/Switch";
 import { type PaymentFilterSchema, PaymentMatch_By, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
-import { PaymentSession_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
+import { Dispute_Status, PaymentSession_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
 import { Amount } from "../parts/amount.tsx";
 import { visible } from "../parts/copied-text.tsx";
 import { CsvExport } from "../parts/csv-export.tsx";
-import { TextBox } from "../parts/filter-form.tsx";
+import { Choice, TextBox } from "../parts/filter-form.tsx";
 import { PagedRows, pages } from "../parts/paged-rows.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
-import { type PaymentSearch, paymentStates, readPaymentSearch } from "../payment-address.ts";
+import { disputeStates, type PaymentSearch, paymentStates, readPaymentSearch } from "../payment-address.ts";
 import { ScopeLink, useScope } from "../scope.ts";
 import { type Chip, ListBar, useMoneyFilter } from "./list-bar.tsx";
 import { SearchBox } from "./payment-search.tsx";
@@ -35,6 +35,7 @@ const chips: readonly Chip<PaymentSearch>[] = [
   ["Processing", { status: "processing" }],
   ["Held", { status: "held" }],
   ["Released", { status: "released" }],
+  ["Disputed", { dispute: "any" }],
   ["Saved by failover", { failover: true }],
 ];
 
@@ -84,6 +85,12 @@ function Listed({ search }: { search: PaymentSearch }) {
           pattern="\d{4}"
           maxLength={4}
           title="The last four digits of the card"
+        />
+        <Choice
+          label="Dispute"
+          name="dispute"
+          value={search.dispute}
+          values={disputeStates.map((state) => [state, nameOfState(state)])}
         />
         <label className="tick">
           <input type="checkbox" name="failover" defaultChecked={search.failover ?? false} /> Saved by failover
@@ -243,7 +250,20 @@ const statuses: Readonly<Record<string, PaymentSession_Status>> = {
   created: PaymentSession_Status.CREATED,
 };
 
-function ownFilterOf({ status, order, card, failover }: PaymentSearch) {
+const disputeStatuses: Readonly<Record<string, Dispute_Status>> = {
+  needs_response: Dispute_Status.NEEDS_RESPONSE,
+  under_review: Dispute_Status.UNDER_REVIEW,
+  won: Dispute_Status.WON,
+  lost: Dispute_Status.LOST,
+  accepted: Dispute_Status.ACCEPTED,
+  closed: Dispute_Status.CLOSED,
+};
+
+function nameOfState(state: string): string {
+  return state === "any" ? "Disputed" : state.charAt(0).toUpperCase() + state.slice(1).replaceAll("_", " ");
+}
+
+function ownFilterOf({ status, order, card, failover, dispute }: PaymentSearch) {
   return {
     ...(status === "processing" && { processing: true }),
     ...(status === "held" && { held: true }),
@@ -253,5 +273,7 @@ function ownFilterOf({ status, order, card, failover }: PaymentSearch) {
     ...(order && { orderRef: order, orderRefPrefix: true }),
     ...(card && { cardLast4: card }),
     ...(failover && { failover }),
+    ...(dispute && { disputed: true }),
+    ...(dispute && disputeStatuses[dispute] && { disputeStatus: disputeStatuses[dispute] }),
   };
 }

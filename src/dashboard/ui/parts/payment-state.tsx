@@ -1,6 +1,7 @@
 /** The state of a payment, in a word that does not depend on its colour. */
 import type { PaymentSummary } from "../../../../gen/dashboard/v1/payments_pb.ts";
-import { PaymentSession_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
+import { Dispute_Stage, PaymentSession_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
+import { DisputeMark } from "./dispute-state.tsx";
 
 const faces: Readonly<Record<number, { name: string; tone?: "good" | "warn" | "bad" }>> = {
   [PaymentSession_Status.CREATED]: { name: "Created" },
@@ -26,6 +27,9 @@ type Shown = Pick<
   | "heldUntil"
   | "amountCaptured"
   | "amountRefunded"
+  | "disputeStage"
+  | "disputeStatus"
+  | "disputeRespondBy"
 >;
 
 export function PaymentState({ payment }: { payment: Shown }) {
@@ -40,6 +44,9 @@ export function PaymentState({ payment }: { payment: Shown }) {
       <span className="badge" data-tone={tone}>
         {name}
       </span>
+      {payment.disputeStage !== Dispute_Stage.STAGE_UNSPECIFIED && (
+        <DisputeMark stage={payment.disputeStage} status={payment.disputeStatus} respondBy={payment.disputeRespondBy} />
+      )}
       {refunded && <span className="badge">{refunded}</span>}
       {payment.awaitingCustomer && <span className="badge">Awaiting customer</span>}
       {payment.failover && (

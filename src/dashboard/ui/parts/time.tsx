@@ -6,18 +6,26 @@ const minute = { day: "numeric", month: "short", hour: "2-digit", minute: "2-dig
 const thisYear = new Intl.DateTimeFormat(undefined, minute);
 const anyYear = new Intl.DateTimeFormat(undefined, { ...minute, year: "numeric" });
 
-/** A time, or a dash if there is none. */
-export function Moment({ at }: { at: Timestamp | undefined }) {
+const day = { day: "numeric", month: "short" } as const;
+const dayThisYear = new Intl.DateTimeFormat(undefined, day);
+const dayAnyYear = new Intl.DateTimeFormat(undefined, { ...day, year: "numeric" });
+
+/** A time, or a dash if there is none; with `isDay` its day alone. */
+export function Moment({ at, isDay = false }: { at: Timestamp | undefined; isDay?: boolean }) {
   if (at === undefined) return <span className="soft">–</span>;
   const date = timestampDate(at);
   return (
     <time dateTime={date.toISOString()} title={`${exact.format(date)} – ${date.toISOString()}`}>
-      {momentInWords(date)}
+      {isDay ? inWords(date, dayThisYear, dayAnyYear) : momentInWords(date)}
     </time>
   );
 }
 
 /** Returns `2 Dec, 14:05`, with the year unless it is this one. */
 export function momentInWords(date: Date): string {
-  return (date.getFullYear() === new Date().getFullYear() ? thisYear : anyYear).format(date);
+  return inWords(date, thisYear, anyYear);
+}
+
+function inWords(date: Date, inThisYear: Intl.DateTimeFormat, inAnyYear: Intl.DateTimeFormat): string {
+  return (date.getFullYear() === new Date().getFullYear() ? inThisYear : inAnyYear).format(date);
 }

@@ -1,5 +1,6 @@
 /** Payments as rows, made by hand with the times and outcomes that a test wants to see. */
 import { v7 } from "uuid";
+import type { DisputeStage, DisputeStatus } from "../../../core/rows/disputes.ts";
 import type { DashboardFixture } from "../../../dashboard/dashboard.fixture.ts";
 import { switchGuards } from "../../../migrations/switch-guards.ts";
 import { decodeId, encodeId } from "../../../platform/ids.ts";
@@ -117,6 +118,27 @@ export async function makeHeld(dashboard: DashboardFixture, made: MadePayment = 
     [sessionUuid],
   );
   return sessionId;
+}
+
+type MadeDispute = {
+  readonly stage?: DisputeStage;
+  readonly status?: DisputeStatus;
+  readonly amountMinor?: number;
+  readonly respondBy?: Date | undefined;
+};
+
+/** Records a dispute of a captured payment. The guards must be on: they count it. */
+export async function makeDispute(
+  { rows }: DashboardFixture,
+  sessionId: string,
+  made: MadeDispute = {},
+): Promise<void> {
+  const { stage = "CHARGEBACK", status = "NEEDS_RESPONSE", amountMinor = 4000, respondBy } = made;
+  await rows(
+    `SELECT FROM app.record_dispute($1, $2, (SELECT winner_attempt_id FROM payment_session WHERE id = $1),
+       (SELECT connection_id FROM attempt WHERE session_id = $1 AND status = 'CAPTURED'), 'SANDBOX_A', $3, $4, $5, $6, 'EUR', 'not_received', '13.1', 'visa', $7, '[]')`,
+    [decodeId("ps", sessionId), v7(), `D-${v7()}`, stage, status, amountMinor, respondBy ?? null],
+  );
 }
 
 type MadeCard = {
