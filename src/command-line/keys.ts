@@ -4,7 +4,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { recordDemoKey } from "../demo/demo-file.ts";
 import { parseAmount } from "./amounts.ts";
 import { administer, isDemo, type MerchantOptions, merchantCommand, scopeOf } from "./attachment.ts";
-import { table } from "./output.ts";
+import { amountOf, table } from "./output.ts";
 import { parseTime } from "./times.ts";
 
 export function keysCommand(): Command {
@@ -18,7 +18,8 @@ export function keysCommand(): Command {
 
 function listCommand(): Command {
   return merchantCommand("list", {
-    description: "list the keys: the publishable one whole, others by their last four characters; with rights and ends",
+    description:
+      "list the keys: the publishable one whole, others by their last four characters; with rights, caps and ends",
     example: "switchyard keys list --environment live",
   }).action(async (options: MerchantOptions) => {
     await administer(
@@ -26,13 +27,14 @@ function listCommand(): Command {
       ({ apiKeys }) => apiKeys.listApiKeys(scopeOf(options)),
       ({ apiKeys = [] }) =>
         table(
-          ["ID", "KIND", "NAME", "KEY", "RIGHTS", "SINCE", "ENDS"],
+          ["ID", "KIND", "NAME", "KEY", "RIGHTS", "REFUNDS A DAY", "SINCE", "ENDS"],
           apiKeys.map(({ keyId = "", kind = "", name = "", rights = [], createdAt = "", ...key }) => [
             keyId,
             key.endsAt ? `${kind} (rolled)` : kind,
             name,
             key.key || `${key.prefix}…${key.last4}`,
             kind === "SECRET" ? "all" : rights.join(", "),
+            kind === "RESTRICTED" && rights.includes("refunds.create") ? capOf(key) : "",
             createdAt,
             key.endsAt ?? key.expiresAt ?? "",
           ]),
@@ -40,6 +42,11 @@ function listCommand(): Command {
         ),
     );
   });
+}
+
+/** Returns what a key that refunds may refund per day. */
+function capOf({ refundCap = [] }: { readonly refundCap?: readonly Parameters<typeof amountOf>[0][] }): string {
+  return refundCap.length === 0 ? "no limit" : refundCap.map(amountOf).join(", ");
 }
 
 function createCommand(): Command {

@@ -425,4 +425,17 @@ describe("switchyard refund", () => {
     expect((await run("export", "--output", file)).out).toBe(`Exported 1 refunds to ${file}.\n`);
     expect(readFileSync(file, "utf8")).toContain(`${refundId},${sessionId},order-7,7.00,700,EUR,PENDING,SANDBOX_A,`);
   }, 120_000);
+
+  it("shows what each restricted key may refund per day", async () => {
+    const key = (...args: string[]) => runCommandHere(["keys", ...args, ...at], { env });
+    const rights = ["--rights", "refunds.create,sessions.read"];
+    await key("create", "--name", "Capped", ...rights, "--refund-cap", "500.00EUR,200JPY");
+    await key("create", "--name", "Free", ...rights);
+    await key("create", "--name", "Reader", "--rights", "sessions.read");
+    const { out } = await key("list");
+    expect(out).toMatch(/ RIGHTS +REFUNDS A DAY +SINCE/);
+    expect(out).toMatch(/ Capped .* refunds\.create, sessions\.read +500\.00 EUR, 200 JPY +20/);
+    expect(out).toMatch(/ Free .* refunds\.create, sessions\.read +no limit +20/);
+    expect(out).toMatch(/ Reader .* sessions\.read +20/);
+  });
 });

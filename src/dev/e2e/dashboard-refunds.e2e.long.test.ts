@@ -230,11 +230,11 @@ describe("the pages about refunds", () => {
     expect((await checkout.refund(sessionId!, "ledger", { amountMinor: 345 })).status).toBe(201);
     await moveToDay("2026-03-04", "ledger-%");
     const page = await open("ledger?day=2026-03-03");
-    await page.getByRole("heading", { name: "No money moved on 2026-03-03" }).waitFor();
+    await page.getByRole("heading", { name: "No money moved on 3 Mar 2026" }).waitFor();
     await expectSound(page, looks);
     await page.getByLabel("To, included (UTC)").fill("2026-03-04");
     await page.getByRole("button", { name: "Show" }).click();
-    await page.getByRole("heading", { name: "Totals of 2026-03-03 to 2026-03-04" }).waitFor();
+    await page.getByRole("heading", { name: "Totals of 3 Mar 2026 to 4 Mar 2026" }).waitFor();
     expect(await page.getByRole("row").allTextContents()).toEqual([
       "GatewayCurrencyCapturedRefundedNet",
       "Sandbox AEUR€123.451 entry€3.451 entry€120.00",

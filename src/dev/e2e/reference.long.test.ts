@@ -155,6 +155,34 @@ describe("the guides", () => {
     await page.locator("h1", { hasText: "Going live" }).waitFor();
   });
 
+  it("copy a block of code by a button, which says so", async () => {
+    const { page, complaints } = await open("/docs/integration", {
+      permissions: ["clipboard-read", "clipboard-write"],
+    });
+    const [block, button] = [page.locator("main pre").first(), page.getByRole("button", { name: "Copy" }).first()];
+    await block.focus();
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.getByRole("status").getByText("The code is copied.").waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(await block.textContent());
+    expect(await findViolations(page)).toEqual([]);
+    await button.waitFor();
+    const blocks = await page.locator("main pre").count();
+    expect(await page.getByRole("button", { name: "Copy" }).count()).toBe(blocks);
+    expect(complaints).toEqual([]);
+  });
+
+  it("select the code where the browser refuses its clipboard", async () => {
+    const { page } = await open("/docs/integration");
+    await page.evaluate(() => {
+      navigator.clipboard.writeText = () => Promise.reject(new Error("refused"));
+    });
+    await page.getByRole("button", { name: "Copy" }).first().click();
+    await page.getByRole("status").getByText("The code is selected.").waitFor();
+    const selected = await page.evaluate(() => String(getSelection()));
+    expect(selected.trim()).toBe((await page.locator("main pre").first().textContent())?.trim());
+  });
+
   it("show their pictures", async () => {
     const { page } = await open("/docs/appearance");
     const pictures = page.locator("main img");

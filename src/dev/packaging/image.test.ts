@@ -104,7 +104,7 @@ describe("deploy/Dockerfile", () => {
       ...pictures,
       "docs/openapi.json",
       "vendor/inter/inter-latin-wght-normal.woff2",
-      ...["docs.css", "api.css", "reference.js", "search.js"].map((name) => `src/edge/reference/${name}`),
+      ...["docs.css", "api.css", "reference.js", "search.js", "copy.js"].map((name) => `src/edge/reference/${name}`),
       "widget/released.json",
     ];
     const frame = ["widget/vault-sdk/card-frame.html", "widget/vault-sdk/card-frame.css", "deploy/healthcheck.mjs"];

@@ -15,6 +15,7 @@ export const referencePaths = {
   font: "/docs/inter.woff2",
   apiScript: "/docs/reference.js",
   searchScript: "/docs/search.js",
+  copyScript: "/docs/copy.js",
 } as const;
 
 /** The page of the OpenAPI document, which sends calls with a test key to the installation that serves it. */
@@ -72,11 +73,11 @@ export function guidePage(guide: Guide, markdown: string): string {
   <main id="main">${html}</main>
   <nav id="contents" aria-label="Guides">${lists.join("\n")}</nav>
 </div>`,
-    { here: guide.path },
+    { script: referencePaths.copyScript, here: guide.path },
   );
 }
 
-function page(title: string, body: string, { script, here }: { script?: string; here: string }): string {
+function page(title: string, body: string, { script, here }: { script: string; here: string }): string {
   const links = [
     [referencePaths.guides, "Guides"],
     [referencePaths.api, "API reference"],
@@ -92,7 +93,8 @@ function page(title: string, body: string, { script, here }: { script?: string; 
   <meta name="color-scheme" content="light dark">
   <title>${escapeHtml(title)} · Switchyard</title>
   <link rel="icon" href="${iconUrl}">
-  <link rel="stylesheet" href="${referencePaths.style}">${script ? `\n  <script src="${script}" type="module"></script>` : ""}
+  <link rel="stylesheet" href="${referencePaths.style}">
+  <script src="${script}" type="module"></script>
 </head>
 <body>
   <header>

@@ -13,10 +13,11 @@ import { searchSections } from "./search-sections.ts";
 const moving = "public, max-age=300";
 const immutable = "public, max-age=31536000, immutable";
 
-// Only our own files, and only what they need. Guides have no script.
+// Only our own files, and only what they need. The script of guides calls nothing, and makes no HTML of text.
 const nothing = "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
-const guidePolicy = `${nothing}; style-src 'self'; font-src 'self'; img-src 'self' data:`;
-const scriptPolicy = `${guidePolicy}; script-src 'self'; connect-src 'self'`;
+const filePolicy = `${nothing}; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:`;
+const guidePolicy = `${filePolicy}; require-trusted-types-for 'script'; trusted-types 'none'`;
+const scriptPolicy = `${filePolicy}; connect-src 'self'`;
 
 const checkout = join(import.meta.dirname, "..", "..", "..");
 
@@ -46,7 +47,7 @@ export function serveReference(): (request: IncomingMessage, response: ServerRes
         ),
     ],
     [referencePaths.font, () => file(read(fontPath), "font/woff2", immutable)],
-    ...[referencePaths.apiScript, referencePaths.searchScript].map(
+    ...[referencePaths.apiScript, referencePaths.searchScript, referencePaths.copyScript].map(
       (path) =>
         [
           path,

@@ -136,7 +136,7 @@ function Item({ item }: { item: AlertItem }) {
           {item.dueBy && (
             <>
               {" "}
-              The first is due <Moment at={item.dueBy} />.
+              Next deadline: <Moment at={item.dueBy} />.
             </>
           )}
         </p>

@@ -10,6 +10,7 @@ import { Gateway } from "../parts/brand.tsx";
 import { Button } from "../parts/button.tsx";
 import { CsvExport } from "../parts/csv-export.tsx";
 import { TextBox } from "../parts/filter-form.tsx";
+import { dayInWords } from "../parts/numbers.ts";
 import { PageHead } from "../parts/page-head.tsx";
 import { RecordTable } from "../parts/record-table.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
@@ -81,10 +82,12 @@ function Totals({ days }: { days: Days }) {
   if (error) return <Failure error={error} onRetry={refetch} />;
   if (!data) return <Loading what="The ledger" />;
   const { from, to } = days;
-  const name = from === to ? from : `${from} to ${to}`;
+  const file = from === to ? from : `${from}-to-${to}`;
+  const [first, last] = [dayInWords(from), dayInWords(to)];
+  const name = from === to ? first : `${first} to ${last}`;
   if (data.totals.length === 0)
     return (
-      <Empty title={from === to ? `No money moved on ${from}` : `No money moved from ${name}`}>
+      <Empty title={from === to ? `No money moved on ${name}` : `No money moved from ${name}`}>
         <p>Nothing was captured, refunded, voided or charged back then in {environmentName}. Choose other days.</p>
       </Empty>
     );
@@ -93,7 +96,7 @@ function Totals({ days }: { days: Days }) {
       <div className="page-head">
         <h2 id="totals">Totals of {name}</h2>
         <CsvExport
-          file={`ledger-${environmentName}-${name.replaceAll(" ", "-")}.csv`}
+          file={`ledger-${environmentName}-${file}.csv`}
           what="entries"
           action="Download every entry (CSV)"
           loadPage={async (pageToken, options) => {

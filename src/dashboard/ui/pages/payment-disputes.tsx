@@ -18,7 +18,10 @@ export function PaymentDisputes({ payment }: { payment: Payment }) {
             {nameOfGateway(dispute.gateway)}: {claims[dispute.reason] ?? "another reason"}. {adviceOf(dispute)}{" "}
             {isToAnswer(dispute) && dispute.respondBy && (
               <>
-                Answer it at {nameOfGateway(dispute.gateway)} before <Moment at={dispute.respondBy} />.
+                {isOver(dispute.respondBy)
+                  ? "The time for an answer ended "
+                  : `Answer it at ${nameOfGateway(dispute.gateway)} before `}
+                <Moment at={dispute.respondBy} />.
               </>
             )}
           </p>

@@ -39,12 +39,16 @@ export function PaymentState({ payment }: { payment: Shown }) {
       ? { name: "Held", tone: "warn" }
       : faceOf(payment);
   const refunded = refundedInWords(payment);
+  // Of captured money it says more than that it was captured.
+  const isDisputed = payment.disputeStage !== Dispute_Stage.STAGE_UNSPECIFIED;
   return (
     <span className="states">
-      <span className="badge" data-tone={tone}>
-        {name}
-      </span>
-      {payment.disputeStage !== Dispute_Stage.STAGE_UNSPECIFIED && (
+      {!(isDisputed && payment.status === PaymentSession_Status.SUCCEEDED) && (
+        <span className="badge" data-tone={tone}>
+          {name}
+        </span>
+      )}
+      {isDisputed && (
         <DisputeMark stage={payment.disputeStage} status={payment.disputeStatus} respondBy={payment.disputeRespondBy} />
       )}
       {refunded && <span className="badge">{refunded}</span>}

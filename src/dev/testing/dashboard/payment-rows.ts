@@ -120,6 +120,7 @@ export async function makeHeld(dashboard: DashboardFixture, made: MadePayment = 
   return sessionId;
 }
 
+type Rows = { readonly rows: (text: string, values: unknown[]) => Promise<unknown> };
 type MadeDispute = {
   readonly stage?: DisputeStage;
   readonly status?: DisputeStatus;
@@ -128,11 +129,7 @@ type MadeDispute = {
 };
 
 /** Records a dispute of a captured payment. The guards must be on: they count it. */
-export async function makeDispute(
-  { rows }: DashboardFixture,
-  sessionId: string,
-  made: MadeDispute = {},
-): Promise<void> {
+export async function makeDispute({ rows }: Rows, sessionId: string, made: MadeDispute = {}): Promise<void> {
   const { stage = "CHARGEBACK", status = "NEEDS_RESPONSE", amountMinor = 4000, respondBy } = made;
   await rows(
     `SELECT FROM app.record_dispute($1, $2, (SELECT winner_attempt_id FROM payment_session WHERE id = $1),

@@ -1,0 +1,73 @@
+/** Disputed payments in the dashboard, in Chromium over a whole demo: counted at home, filtered and marked in the list. */
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { makeDispute } from "../testing/dashboard/payment-rows.ts";
+import { withClient } from "../testing/with-client.ts";
+import type { Look } from "./accessibility.ts";
+import { expectSound, openDashboard } from "./dashboard-page.ts";
+
+// Axe looks at every state in each look, on a machine that may have much else to do.
+const patienceMs = 120_000;
+const looks: Look[] = [
+  ["light", 1440],
+  ["dark", 390],
+];
+
+const { demo, checkout, open } = await openDashboard({ locale: "en-GB" });
+const url = Object.assign(new URL(demo.postgresUrl), { pathname: "/switchyard_test" }).href;
+const database = {
+  rows: (text: string, values: unknown[]) => withClient(url, (client) => client.query(text, values)),
+};
+const inDays = (days: number) => new Date(Date.now() + days * 86_400_000);
+const pay = async (orderRef: string) => (await checkout.pay("4242424242424242", { orderRef })).sessionId!;
+const rowsOf = (page: Page) => page.getByRole("rowheader").allTextContents();
+const dayOf = (date: Date) => date.toLocaleDateString("en-GB", { day: "numeric", month: "short" });
+
+describe("disputed payments in the browser", () => {
+  it("are counted at home with the next deadline, and marked in the list, which has them alone by a filter", {
+    timeout: patienceMs,
+  }, async () => {
+    const [soon, late, over] = [inDays(6), inDays(17), inDays(-3)];
+    const asked = await pay("asked");
+    await makeDispute(database, asked, { stage: "INQUIRY", respondBy: soon });
+    await makeDispute(database, await pay("charged"), { respondBy: late });
+    await makeDispute(database, await pay("reviewed"), { status: "UNDER_REVIEW" });
+    await makeDispute(database, await pay("won"), { status: "WON" });
+    await makeDispute(database, await pay("overdue"), { respondBy: over });
+    await makeDispute(database, await pay("warned"), { stage: "FRAUD_WARNING", status: "CLOSED" });
+    await pay("undisputed");
+    const page = await open("home");
+    const alert = page.getByRole("listitem").filter({ hasText: "2 disputes need a response." });
+    await alert.getByText(`Next deadline: ${dayOf(soon)}`).waitFor();
+    await page.getByRole("region", { name: "Newest payments" }).getByText("Reported as fraud").waitFor();
+    await expectSound(page, looks);
+    await alert.getByRole("link", { name: "See the payments" }).click();
+    await expect.poll(() => rowsOf(page)).toEqual(["overdue", "charged", "asked"]);
+    await page.getByText("Filters").first().click();
+    expect(await page.getByLabel("Dispute", { exact: true }).inputValue()).toBe("needs_response");
+    await page.getByRole("link", { name: "Disputed", exact: true }).click();
+    await page.getByRole("link", { name: "won" }).waitFor();
+    expect(new URL(page.url()).search).toBe("?dispute=any");
+    const marks = await page.getByRole("row").locator(".states").allTextContents();
+    expect(marks).toEqual([
+      "Reported as fraud",
+      `Disputed, was due ${dayOf(over)}`,
+      "Dispute won",
+      "Disputed, under review",
+      `Disputed, due ${dayOf(late)}`,
+      `Inquiry, due ${dayOf(soon)}`,
+    ]);
+    await expectSound(page, looks);
+    await page.setViewportSize({ width: 1280, height: 900 });
+    const table = page.getByRole("region", { name: "Payments" }).last();
+    const { scrollWidth, clientWidth } = await table.evaluate(({ scrollWidth, clientWidth }) => ({
+      scrollWidth,
+      clientWidth,
+    }));
+    expect(scrollWidth).toBeLessThanOrEqual(clientWidth);
+    await page.getByRole("link", { name: "overdue" }).click();
+    await page.getByText("The time for an answer ended").waitFor();
+    await expectSound(page, looks);
+    await page.close();
+  });
+});
