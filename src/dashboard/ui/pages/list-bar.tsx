@@ -68,39 +68,41 @@ export function ListBar<Search extends MoneySearch>(props: {
           />
         ))}
       </nav>
-      <nav className="presets" aria-label="Days">
-        {periods.map(([name, daysBack]) => {
-          const after = dayOf(new Date(), daysBack);
-          const isChosen = search.after === after && search.before === undefined;
-          const days = (isChosen ? {} : { after }) as Partial<Search>;
-          const wanted = withChosen(search, ["after", "before"], days);
-          return <ChipLink key={name} name={name} search={wanted} isChosen={isChosen} />;
-        })}
-      </nav>
-      <FilterForm used={used} onApply={(fields) => go(read(fields))} onClear={() => go({})}>
-        <Choice
-          label="State"
-          name="status"
-          value={search.status}
-          values={states.map((state) => [state, state.charAt(0).toUpperCase() + state.slice(1)])}
-        />
-        <Choice
-          label="Gateway"
-          name="gateway"
-          value={search.gateway}
-          values={gateways.map((gateway) => [gateway, nameOfGateway(gateway)])}
-        />
-        {children}
-        <AmountFields currencies={currencies} currency={search.currency} from={search.from} to={search.to} />
-        <TextBox
-          label={`${happened} on or after`}
-          name="after"
-          value={search.after}
-          type="date"
-          max={dayOf(new Date())}
-        />
-        <TextBox label={`${happened} on or before`} name="before" value={search.before} type="date" />
-      </FilterForm>
+      <div className="list-ends">
+        <nav className="presets" aria-label="Days">
+          {periods.map(([name, daysBack]) => {
+            const after = dayOf(new Date(), daysBack);
+            const isChosen = search.after === after && search.before === undefined;
+            const days = (isChosen ? {} : { after }) as Partial<Search>;
+            const wanted = withChosen(search, ["after", "before"], days);
+            return <ChipLink key={name} name={name} search={wanted} isChosen={isChosen} />;
+          })}
+        </nav>
+        <FilterForm used={used} onApply={(fields) => go(read(fields))} onClear={() => go({})}>
+          <Choice
+            label="State"
+            name="status"
+            value={search.status}
+            values={states.map((state) => [state, state.charAt(0).toUpperCase() + state.slice(1)])}
+          />
+          <Choice
+            label="Gateway"
+            name="gateway"
+            value={search.gateway}
+            values={gateways.map((gateway) => [gateway, nameOfGateway(gateway)])}
+          />
+          {children}
+          <AmountFields currencies={currencies} currency={search.currency} from={search.from} to={search.to} />
+          <TextBox
+            label={`${happened} on or after`}
+            name="after"
+            value={search.after}
+            type="date"
+            max={dayOf(new Date())}
+          />
+          <TextBox label={`${happened} on or before`} name="before" value={search.before} type="date" />
+        </FilterForm>
+      </div>
     </div>
   );
 }
