@@ -33,6 +33,7 @@ type FilterOptions = AmountOptions & {
   readonly after?: string;
   readonly before?: string;
   readonly failover?: boolean;
+  readonly disputed?: boolean;
 };
 
 const noMatch = "No payment matches the filters.";
@@ -51,11 +52,12 @@ function addFilter(command: Command): Command {
     .option("--card-last4 <digits>", "only payments whose card ends in these four digits")
     .option("--after <time>", "only payments created at or after this time, such as 2026-11-01T08:00:00Z", parseTime)
     .option("--before <time>", "only payments created before this time", parseTime)
-    .option("--failover", "only payments that another gateway than the first captured");
+    .option("--failover", "only payments that another gateway than the first captured")
+    .option("--disputed", "only payments with a dispute, whatever became of it");
 }
 
 function filterOf(options: FilterOptions): Filter {
-  const { status, order, orderPrefix, cardLast4, after, before, failover } = options;
+  const { status, order, orderPrefix, cardLast4, after, before, failover, disputed } = options;
   const isProcessing = status === "processing";
   const isHeld = status === "held";
   const isReleased = status === "released";
@@ -73,6 +75,7 @@ function filterOf(options: FilterOptions): Filter {
     ...(after !== undefined && { createdAfter: after }),
     ...(before !== undefined && { createdBefore: before }),
     ...(failover && { failover }),
+    ...(disputed && { disputed }),
   };
 }
 

@@ -86,7 +86,7 @@ describe("the list of payments", () => {
     expect(await refsOf({ disputed: true, createdBefore: timestampFromDate(inDays(1)) })).toEqual(all);
   });
 
-  it("marks a row with the dispute to answer next, or the furthest, and its deadline", async () => {
+  it("marks a row with its dispute to answer next, or the one that is still open, and the deadline", async () => {
     const rows = await list({});
     const marks = rows.map(({ orderRef, disputeStage, disputeStatus, disputeRespondBy }) => [
       orderRef,

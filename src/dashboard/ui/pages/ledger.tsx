@@ -87,7 +87,7 @@ function Totals({ days }: { days: Days }) {
   const name = from === to ? first : `${first} to ${last}`;
   if (data.totals.length === 0)
     return (
-      <Empty title={from === to ? `No money moved on ${name}` : `No money moved from ${name}`}>
+      <Empty title={`No money moved ${from === to ? "on" : "from"} ${name}`}>
         <p>Nothing was captured, refunded, voided or charged back then in {environmentName}. Choose other days.</p>
       </Empty>
     );
