@@ -143,6 +143,23 @@ describe("the list of payments", () => {
       SET session_replication_role = origin`);
     expect(await refsOf({ disputed: true })).toEqual(all);
     expect(await refsOf({ disputeStatus: Status.WON })).toEqual([]);
+    await dashboard.rows(`
+      SET session_replication_role = replica;
+      DELETE FROM dispute WHERE merchant_id = '${merchantId}' AND amount_minor = 1;
+      SET session_replication_role = origin`);
+  });
+
+  it("has the disputed payments at once, whatever number of others is newer", async () => {
+    await openTables(dashboard);
+    await dashboard.rows(
+      `INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, created_at, expires_at)
+       SELECT (lpad(to_hex($2::bigint + i), 12, '0') || '70008' || lpad(to_hex(i), 15, '0'))::uuid, $1, 4900, 'EUR', 'newer', 1, now(), now() + interval '1 h'
+       FROM generate_series(1, 10001) i`,
+      [decodeId("mer", dashboard.merchantId), Date.now() + 1_000],
+    );
+    await dashboard.rows(switchGuards("ENABLE"));
+    expect(await refsOf({ disputed: true })).toEqual(all);
+    expect(await refsOf({ disputeStatus: Status.LOST })).toEqual(["twice"]);
   });
 });
 
