@@ -86,7 +86,9 @@ it("a flood changes another merchant's p95 by at most a tenth", { timeout: 300_0
     const quietMs = p95Of(await run(processes.customers, customers, { perSecond: 50 }));
     const admittedMs = await p95Beside(limit.perSecond);
     const floodedMs = await p95Beside(720);
-    console.info(`p95 alone ${quietMs.toFixed(1)} ms, beside 100/s ${admittedMs.toFixed(1)} ms, beside 720/s ${floodedMs.toFixed(1)} ms`);
+    console.info(
+      `p95 alone ${quietMs.toFixed(1)} ms, beside 100/s ${admittedMs.toFixed(1)} ms, beside 720/s ${floodedMs.toFixed(1)} ms`,
+    );
     within.push(floodedMs / admittedMs);
     alone.push(floodedMs / quietMs);
   }
