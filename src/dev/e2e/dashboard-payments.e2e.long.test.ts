@@ -175,9 +175,11 @@ describe("the payments pages", () => {
     await page.setViewportSize({ width: 1440, height: 900 });
     const row = page.getByRole("row").filter({ hasText: "saved-1" });
     // The demo has two gateways: each is shown once more.
-    await row
-      .locator(".gateways")
-      .evaluate((gateways) => gateways.append(...[...gateways.children].map((each) => each.cloneNode(true))));
+    await row.locator(".gateways").evaluate((gateways) => {
+      gateways.append(...[...gateways.children].map((each) => each.cloneNode(true)));
+      // As the page does for more than two.
+      gateways.setAttribute("data-many", "true");
+    });
     const heights = await page.locator("tbody tr").evaluateAll((all) => all.map((each) => each.clientHeight));
     expect(new Set(heights)).toEqual(new Set([44]));
     const table = await page.getByRole("region", { name: "Payments" }).last().evaluate(widthsOf);
