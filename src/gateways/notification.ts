@@ -1,4 +1,4 @@
-/** What a gateway's notifications say, in our terms. */
+/** A gateway's notification in the product's terms. */
 import type { Amount } from "./amounts.ts";
 import type { Declined } from "./declines.ts";
 import type { DisputeNotice } from "./dispute-notice.ts";
