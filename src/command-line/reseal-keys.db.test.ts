@@ -51,12 +51,13 @@ const credentialsOf = (credentialVersion: number) =>
 
 it("leaves nothing that only the dropped key could open, and keeps every secret", async () => {
   const context = {
-    ...{ database, runtime: systemRuntime, egress: new Egress(loopback), environmentName: "test" },
-    ...{
-      log: createStrictLog(),
-      sealing: ring(),
-      signingSecretPrefix: "switchyard_test_whsec_",
-    },
+    database,
+    runtime: systemRuntime,
+    egress: new Egress(loopback),
+    environmentName: "test",
+    log: createStrictLog(),
+    sealing: ring(),
+    signingSecretPrefix: "switchyard_test_whsec_",
   };
   await database.transaction((tx) =>
     recordConnection(tx, { id: connectionId, merchantId, gateway: "SANDBOX_A", account: "one" }),

@@ -210,10 +210,8 @@ async function adoptAttempt(
     actor,
     action: "AdoptCapturedPayment",
     subject: session,
-    ...{
-      after: { attempt, gateway, reference, ...captured, note },
-      requestId: "",
-    },
+    after: { attempt, gateway, reference, ...captured, note },
+    requestId: "",
   });
   return gateway;
 }

@@ -40,7 +40,8 @@ it("drops no key of the ring that a wallet's key needs, and leaves none that onl
   expect(await rotate("use")).toMatchObject({ code: 0 });
   expect(await rotate("drop")).toMatchObject({ code: 1, err: expect.stringContaining("--url") });
   expect(await rotate("drop", ...owner)).toMatchObject({
-    ...{ code: 1, err: expect.stringContaining("wallet-test-1 still seals keys of wallets") },
+    code: 1,
+    err: expect.stringContaining("wallet-test-1 still seals keys of wallets"),
   });
   const resealed = await run([
     ...["server-keys", "reseal-wallet-keys", "--environment", "test", "--vault-keys", file, ...owner, "--json"],

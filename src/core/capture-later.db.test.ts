@@ -324,7 +324,9 @@ describe("a payment that is captured later", () => {
     const silent = withAnswers(fixture.core, { capture: () => new Promise(() => {}) });
     const gone = new AbortController();
     const left = captureHeld(silent, {
-      ...{ sessionId: session.id, merchantId: session.merchantId, amountMinor: 1_000 },
+      sessionId: session.id,
+      merchantId: session.merchantId,
+      amountMinor: 1_000,
       signal: gone.signal,
     });
     await expect.poll(async () => (await fixture.loadSession(session)).session.captureAskedAt).not.toBeNull();

@@ -172,8 +172,10 @@ const endedOf = ({ succeeded, released, declined, degraded }: Outcomes) => succe
 
 function outcomesMessage({ succeeded, released, declined, degraded }: Outcomes) {
   return {
-    ...{ succeeded: BigInt(succeeded), released: BigInt(released) },
-    ...{ declined: BigInt(declined), degraded: BigInt(degraded) },
+    succeeded: BigInt(succeeded),
+    released: BigInt(released),
+    declined: BigInt(declined),
+    degraded: BigInt(degraded),
   };
 }
 

@@ -20,14 +20,19 @@ await storeSettled({ query: dashboard.rows }, decodeId("mer", dashboard.merchant
     attempts: [{ gateway: "A", status: "CAPTURED", ms: 300 }],
   },
   {
-    ...{ settledAt, amountMinor: 700, currency: "JPY", seconds: 2 },
+    settledAt,
+    amountMinor: 700,
+    currency: "JPY",
+    seconds: 2,
     attempts: [
       { gateway: "A", status: "VOIDED", kind: "TIMEOUT", ms: 10_000 },
       { gateway: "B", status: "CAPTURED", ms: 300 },
     ],
   },
   {
-    ...{ settledAt, status: "DECLINED", seconds: 2 },
+    settledAt,
+    status: "DECLINED",
+    seconds: 2,
     attempts: [{ gateway: "A", status: "DECLINED", kind: "HARD_DECLINE", code: "card_expired", ms: 300 }],
   },
   { settledAt, status: "EXPIRED", attempts: [] },
@@ -53,7 +58,10 @@ describe("the splits of GetAnalytics", () => {
     const [one = 0, two = 0, , ofOtherShare = 0] = versions;
     const settledAt = "2026-03-20T12:00:00Z";
     const paid = (arm: "A" | "B", ruleVersion: number, gateway: string) => ({
-      ...{ settledAt, seconds: 2, amountMinor: 1_000, followed: { arm, ruleVersion } },
+      settledAt,
+      seconds: 2,
+      amountMinor: 1_000,
+      followed: { arm, ruleVersion },
       attempts: [{ gateway, status: "CAPTURED" as const }],
     });
     const declined = { attempts: [{ gateway: "A", status: "DECLINED" as const, kind: "HARD_DECLINE" as const }] };
@@ -68,7 +76,9 @@ describe("the splits of GetAnalytics", () => {
     expect(uncounted).toMatchObject([
       { percent: 10, ruleVersions: [ofOtherShare], b: { succeeded: "1" } },
       {
-        ...{ percent: 50, ruleVersions: [one, two], isSignificant: false },
+        percent: 50,
+        ruleVersions: [one, two],
+        isSignificant: false,
         a: { succeeded: "2", declined: "1", plan: ["A connection"] },
         b: { succeeded: "1", costs: [{ gateway: "B", attempts: "1", captured: "1", capturedMinor: "1000" }] },
         verdict: expect.stringMatching(/^Chance alone may explain it: the approval rate of variant B is between/),
@@ -77,7 +87,12 @@ describe("the splits of GetAnalytics", () => {
     expect(uncounted?.[1]?.a?.approval?.value).toBeCloseTo(2 / 3);
     expect(uncounted?.[1]?.a?.costs).toEqual([
       {
-        ...{ gateway: "A", currency: "EUR", decimals: 2, attempts: "3", captured: "2", voided: "0" },
+        gateway: "A",
+        currency: "EUR",
+        decimals: 2,
+        attempts: "3",
+        captured: "2",
+        voided: "0",
         capturedMinor: "2000",
       },
     ]);

@@ -27,11 +27,15 @@ await Promise.all([openTables(live), openTables(test)]);
 
 const anHourAgo = () => new Date(Date.now() - 3_600_000);
 const unanswered = (): MadePayment => ({
-  ...{ status: "CREATED", processing: true, createdAt: anHourAgo() },
+  status: "CREATED",
+  processing: true,
+  createdAt: anHourAgo(),
   attempts: [{ gateway: "SANDBOX_A", became: "CAPTURING", gatewayReference: `ch_${Math.random()}` }],
 });
 const voiding = (): MadePayment => ({
-  ...{ status: "DEGRADED", processing: true, createdAt: anHourAgo() },
+  status: "DEGRADED",
+  processing: true,
+  createdAt: anHourAgo(),
   attempts: [{ gateway: "SANDBOX_A", became: "VOIDING" }],
 });
 async function made(payment: MadePayment, at = live) {
@@ -69,8 +73,10 @@ describe("a decision in live", () => {
     expect(await trailOf(of.attemptId)).toMatchObject([
       { action: "DecideAttempt", before: null, after: { ...record, confirmedBy: null } },
       {
-        ...{ action: "ConfirmAttemptDecision", actor: expect.stringMatching(/^olive@/) },
-        ...{ before: { ...record, confirmedBy: null }, after: { confirmedBy: expect.stringMatching(/^olive@/) } },
+        action: "ConfirmAttemptDecision",
+        actor: expect.stringMatching(/^olive@/),
+        before: { ...record, confirmedBy: null },
+        after: { confirmedBy: expect.stringMatching(/^olive@/) },
       },
     ]);
     const { payment } = await pages.payments(cookies.viv).getPayment(of);
@@ -191,7 +197,8 @@ describe("switchyard payment end-attempt", () => {
     const other = await made(voiding(), test);
     const givenUp = ["--given-up", "--none-kept", "--reason", "Seen there.", "--amount", "9.00EUR"];
     expect(await run("end-attempt", other, ...givenUp)).toMatchObject({
-      ...{ code: 1, err: expect.stringContaining("--amount with --captured only") },
+      code: 1,
+      err: expect.stringContaining("--amount with --captured only"),
     });
   });
 });

@@ -136,7 +136,9 @@ describe("a customer", () => {
     const asked = {
       merchantId: decodeId("mer", dashboard.merchantId)!,
       filters: { customerEmail: "ADA@shop.example" },
-      ...{ pageSize: 2, keys: [new Secret("page")] as const, now: new Date() },
+      pageSize: 2,
+      keys: [new Secret("page")] as const,
+      now: new Date(),
     };
     const first = await listSessions([dashboard.database], asked);
     const second = await listSessions([dashboard.database], { ...asked, pageToken: first.nextPageToken });

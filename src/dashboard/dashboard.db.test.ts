@@ -165,7 +165,8 @@ describe("the dashboard's rpcs", () => {
     }
     const filter = { orderRef: "a\0" };
     await expect(call(methodNamed("ListPayments"), { ...scope, filter }, operator)).rejects.toMatchObject({
-      ...{ code: "invalid_field", param: "filter.orderRef" },
+      code: "invalid_field",
+      param: "filter.orderRef",
     });
   });
 

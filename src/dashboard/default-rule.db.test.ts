@@ -43,7 +43,8 @@ describe("in test", () => {
     const inForce = await ruleIn(test);
     const first = [2, 0, 1, 3, 4].map((index) => ids[index]);
     expect(inForce).toMatchObject({
-      ...{ connectionIds: first, failoverOn: ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] },
+      connectionIds: first,
+      failoverOn: ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"],
       authentication: "AS_NEEDED",
     });
     expect([inForce?.version ?? 0, inForce?.createdAt]).toEqual([0, undefined]);

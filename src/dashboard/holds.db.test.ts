@@ -119,7 +119,11 @@ async function capturedByHand(capturedMinor: number) {
       idempotencyKey: attemptReference,
     },
     {
-      ...{ amountMinor: 4_900, currency: "EUR", attemptReference, sessionId: of.sessionId, orderRef: "order-1042" },
+      amountMinor: 4_900,
+      currency: "EUR",
+      attemptReference,
+      sessionId: of.sessionId,
+      orderRef: "order-1042",
       vaultToken: new Secret("tok_held"),
     },
   );

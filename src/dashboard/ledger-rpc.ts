@@ -44,8 +44,13 @@ export const ledgerService: ServiceImpl<typeof LedgerService> = {
 
 // How an entry changes the merchant's balance at the gateway.
 const signs = {
-  ...{ CAPTURED: 1, CAPTURE_FAILED: -1, VOIDED: 0, REFUNDED: -1, REFUND_FAILED: 1 },
-  ...{ CHARGEBACK: -1, CHARGEBACK_REVERSED: 1 },
+  CAPTURED: 1,
+  CAPTURE_FAILED: -1,
+  VOIDED: 0,
+  REFUNDED: -1,
+  REFUND_FAILED: 1,
+  CHARGEBACK: -1,
+  CHARGEBACK_REVERSED: 1,
 } as const;
 
 function totalMessage(place: readonly LedgerTotal[]) {

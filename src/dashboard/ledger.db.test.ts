@@ -87,11 +87,15 @@ it("totals the day by gateway and currency, and refuses a day that is not over",
   const jpy = (amountMinor: string) => ({ amountMinor, currency: "JPY", exponent: 0 });
   expect((await client.ledger.getLedgerTotals({ ...scope, day: "2026-03-04" })).totals).toEqual([
     {
-      ...{ gateway: "SANDBOX_A", currency: "EUR", net: { amountMinor: "0", currency: "EUR", exponent: 2 } },
+      gateway: "SANDBOX_A",
+      currency: "EUR",
+      net: { amountMinor: "0", currency: "EUR", exponent: 2 },
       voided: { entries: 1, amount: { amountMinor: "4900", currency: "EUR", exponent: 2 } },
     },
     {
-      ...{ gateway: "SANDBOX_B", currency: "JPY", net: jpy("670") },
+      gateway: "SANDBOX_B",
+      currency: "JPY",
+      net: jpy("670"),
       captured: { entries: 2, amount: jpy("1020") },
       refunded: { entries: 2, amount: jpy("350") },
     },

@@ -222,7 +222,9 @@ export function decisionMessage(decided: RecordedDecision): MessageInitShape<typ
     kind: AttemptDecision_Kind[decision],
     gatewayReference: reference ?? "",
     ...(amountMinor !== null && { amount: amountMessage(amountMinor, decided.currency) }),
-    ...{ reason, decidedBy, takesTwo },
+    reason,
+    decidedBy,
+    takesTwo,
     decidedAt: timestampFromDate(decidedAt),
     confirmedBy: confirmedBy ?? "",
     ...(confirmedAt && { confirmedAt: timestampFromDate(confirmedAt) }),
@@ -250,7 +252,10 @@ export function filterOf(message: PaymentFilterMessage | undefined): PaymentFilt
   const disputeStatus = disputeStatuses.find((name) => Dispute_Status[name] === message.disputeStatus);
   return {
     ...moneyFilterOf(message),
-    ...{ processing, held, released, failover },
+    processing,
+    held,
+    released,
+    failover,
     status: sessionStatuses.find((name) => PaymentSession_Status[name] === message.status),
     gateway: gateway || undefined,
     orderRef: orderRef === "" ? undefined : { text: orderRef, isPrefix: message.orderRefPrefix },

@@ -80,7 +80,8 @@ export function createPaymentService({ runtime }: DashboardParts): ServiceImpl<t
       const totals = await loadCustomerTotals(environment.reads, merchantId, named);
       return {
         totals: totals.map(({ payments, succeeded, currency, capturedMinor, refundedMinor }) => ({
-          ...{ payments, succeeded },
+          payments,
+          succeeded,
           captured: amountMessage(BigInt(capturedMinor), currency),
           refunded: amountMessage(BigInt(refundedMinor), currency),
         })),

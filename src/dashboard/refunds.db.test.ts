@@ -78,7 +78,7 @@ describe("RefundPayment", () => {
     const fields = { amountMinor: 900n, reason: "duplicate", refundRef: "return-1" };
     const { refund: made, replayed } = await refund(cookies.dora, of, fields);
     expect(replayed).toBe(false);
-    expect(made).toMatchObject({ ...{ sessionId: of.sessionId, gateway: "SANDBOX_A", status: Status.PENDING } });
+    expect(made).toMatchObject({ sessionId: of.sessionId, gateway: "SANDBOX_A", status: Status.PENDING });
     expect(made).toMatchObject({
       reason: "duplicate",
       refundRef: "return-1",
@@ -164,7 +164,8 @@ describe("GetPayment", () => {
     };
     expect([payment.summary, await listed()]).toMatchObject([whole, whole]);
     expect(payment).toMatchObject({
-      ...{ amountRefunded: { amountMinor: 4900n }, amountRefundable: { amountMinor: 0n, currency: "EUR" } },
+      amountRefunded: { amountMinor: 4900n },
+      amountRefundable: { amountMinor: 0n, currency: "EUR" },
       notRefundableBecause: expect.stringMatching(/^Nothing is left to refund/),
       refunds: [
         { refundId: part!.refundId, status: Status.FAILED, failureCode: "no", doubt: "" },
@@ -216,7 +217,9 @@ describe("DecideRefund", () => {
     expect(await trailOf(of.refundId)).toMatchObject([
       { action: "RefundPayment" },
       {
-        ...{ action: "DecideRefund", actor: expect.stringMatching(/^olive@/), before: { status: "REQUESTED" } },
+        action: "DecideRefund",
+        actor: expect.stringMatching(/^olive@/),
+        before: { status: "REQUESTED" },
         after: { sessionId: of.sessionId, type: "succeeded", gatewayReference: "re_77", reason },
       },
     ]);

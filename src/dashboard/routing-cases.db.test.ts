@@ -145,7 +145,8 @@ describe("the cases of a rule", () => {
     await expect(set({ list: [one!, one!] })).rejects.toMatchObject({ code: "invalid_field" });
     const connectionIds = ["gc_01h455vb4pex5vsknk084sn02q"];
     await expect(set({ list: [{ ...one!, connectionIds }] })).rejects.toMatchObject({
-      ...{ code: "invalid_field", message: "Case “one”: One of the gateway connections does not exist." },
+      code: "invalid_field",
+      message: "Case “one”: One of the gateway connections does not exist.",
     });
   });
 });
@@ -206,8 +207,12 @@ describe("a test of a route", () => {
     const draft = { connectionIds: [a, b], cases: withOne(whole) };
     const payment = { ...dashboard.scope, draft, amountMinor: "4900", currency: "EUR" };
     const facts = {
-      ...{ cardBrand: "visa", cardType: "DEBIT" as const, issuingCountry: "DK", billingCountry: "DE" },
-      ...{ metadata: { tier: "gold" }, at: "2026-07-06T10:00:00Z" },
+      cardBrand: "visa",
+      cardType: "DEBIT" as const,
+      issuingCountry: "DK",
+      billingCountry: "DE",
+      metadata: { tier: "gold" },
+      at: "2026-07-06T10:00:00Z",
     };
     const met = await rules.testRoute({ ...payment, facts });
     expect(met).toMatchObject({ case: "one", plan: [{ gateway: "SANDBOX_B" }] });

@@ -94,7 +94,9 @@ describe("the versions of a routing rule", () => {
 
   it("keep the policies of the newest one unless they name others, and restore those of an older one", async () => {
     const policy = {
-      ...{ exemptions: ["LOW_VALUE"], stopsIfUnavailable: true, forbidsSecondChallenge: false },
+      exemptions: ["LOW_VALUE"],
+      stopsIfUnavailable: true,
+      forbidsSecondChallenge: false,
       withoutBrowser: "PAY",
     } as const;
     await set(ada, [a, b], { policy: { ...policy, exemptions: ["LOW_VALUE"] } });
@@ -103,7 +105,9 @@ describe("the versions of a routing rule", () => {
     expect((await newest())?.policy).toEqual(policy);
     await set(bob, [a, b], { policy: {} });
     expect((await newest())?.policy).toEqual({
-      ...{ exemptions: [], stopsIfUnavailable: false, forbidsSecondChallenge: false },
+      exemptions: [],
+      stopsIfUnavailable: false,
+      forbidsSecondChallenge: false,
       withoutBrowser: "DECLINE",
     });
     const { versions = [] } = await ada.listRoutingRuleVersions(dashboard.scope);

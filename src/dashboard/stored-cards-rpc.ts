@@ -148,7 +148,9 @@ function agreementMessage({
 function renewalMessage(renewal: ShownRenewal): MessageInitShape<typeof StoredRenewalSchema> {
   const { renewalRef, tries, sessionId, isPaid, customerNeeded, createdAt, amountMinor, currency, status } = renewal;
   return {
-    ...{ renewalRef: shownOrderRef(renewalRef), tries, customerNeeded },
+    renewalRef: shownOrderRef(renewalRef),
+    tries,
+    customerNeeded,
     sessionId: sessionId === null ? "" : encodeId("ps", sessionId),
     paid: isPaid,
     createdAt: timestampFromDate(createdAt),

@@ -171,7 +171,9 @@ function keyMessage(key: WalletKey) {
   const isApple = key.wallet === "apple_pay";
   const { id, recipient, signingRequest, createdAt, retiresAt, certificateEndsAt } = key;
   return {
-    ...{ id, recipient, signingRequest },
+    id,
+    recipient,
+    signingRequest,
     kind: isApple ? WalletKeyKind.APPLE_PAYMENT : WalletKeyKind.GOOGLE,
     state: MerchantWalletKey_State[key.state],
     publicKey: isApple ? "" : key.publicKey,
@@ -183,7 +185,9 @@ function keyMessage(key: WalletKey) {
 
 function identityMessage({ id, merchantIdentifier, signingRequest, createdAt, endsAt }: AppleIdentity) {
   return {
-    ...{ id, recipient: merchantIdentifier, signingRequest },
+    id,
+    recipient: merchantIdentifier,
+    signingRequest,
     kind: WalletKeyKind.APPLE_IDENTITY,
     state: endsAt ? MerchantWalletKey_State.ACTIVE : MerchantWalletKey_State.STAGED,
     createdAt: timestampFromDate(new Date(createdAt)),

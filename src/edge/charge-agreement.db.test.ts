@@ -28,8 +28,14 @@ describe("POST /api/v1/agreements/{agreementId}/payment-sessions", () => {
     expect([status, json]).toMatchObject([
       201,
       {
-        ...{ status: "SUCCEEDED", initiator: "MERCHANT", agreementId: of, renewalRef: "march", amountMinor: 900 },
-        ...{ metadata: { a: "b" }, capturedVia: "SANDBOX_A", card: { brand: "visa", last4: "4242" } },
+        status: "SUCCEEDED",
+        initiator: "MERCHANT",
+        agreementId: of,
+        renewalRef: "march",
+        amountMinor: 900,
+        metadata: { a: "b" },
+        capturedVia: "SANDBOX_A",
+        card: { brand: "visa", last4: "4242" },
       },
     ]);
     for (const name of ["clientSecret", "vault", "retry"]) expect(json).not.toHaveProperty(name);

@@ -26,6 +26,7 @@ import { loadCardBrands } from "../core/record/routing-rules.ts";
 import type { PaymentSession } from "../core/rows/entities.ts";
 import { isFailover, isProcessing } from "../core/rows/payment.ts";
 import { findCheckout, keepKnown, settingsOf, takeKnown } from "../core/sessions.ts";
+import type { PaymentMethod } from "../core/stored-cards/stored-rows.ts";
 import { listStoredCards, useStoredCard } from "../core/stored-cards/use-stored-card.ts";
 import type { Submission } from "../core/submission.ts";
 import { resumeSession, submitPayment } from "../core/submit-payment.ts";
@@ -114,10 +115,7 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
         return create(ListStoredCardsResponseSchema, {});
       const { cards, needsSecurityCode, saving } = await listStoredCards(environment.core, session);
       return create(ListStoredCardsResponseSchema, {
-        storedCards: cards.map(({ id, brand, last4, expMonth, expYear }) => ({
-          paymentMethodId: encodeId("pm", id),
-          ...{ brand, last4, expMonth, expYear },
-        })),
+        storedCards: cards.map(toStoredCard),
         securityCodeRequired: needsSecurityCode,
         ...(saving && { saving }),
       });
@@ -168,6 +166,10 @@ export function createCheckoutService(parts: CheckoutParts): ServiceImpl<typeof 
       return create(CancelActionResponseSchema, { checkout: await toCheckout(merchant, environment, cancelled) });
     },
   };
+}
+
+function toStoredCard({ id, brand, last4, expMonth, expYear }: PaymentMethod) {
+  return { paymentMethodId: encodeId("pm", id), brand, last4, expMonth, expYear };
 }
 
 function isPayable({ status, submittedAt }: PaymentSession): boolean {

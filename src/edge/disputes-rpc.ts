@@ -23,7 +23,11 @@ export const disputeService: ServiceImpl<typeof DisputeService> = {
     const { merchantId, keys, now, databases } = callOf(context);
     const { gateway, orderRef, pageSize, pageToken, respondBefore, createdAfter, createdBefore } = request;
     const { disputes, nextPageToken } = await listDisputes(databases, {
-      ...{ merchantId, keys, now, pageSize, pageToken },
+      merchantId,
+      keys,
+      now,
+      pageSize,
+      pageToken,
       filters: {
         gateway,
         orderRef,

@@ -38,12 +38,24 @@ describe("a disputed payment", () => {
     });
     const one = await edge.call("GET", `/disputes/${encodeId("dsp", id)}`);
     expect(one.json).toEqual({
-      ...{ disputeId: encodeId("dsp", id), sessionId: encodeId("ps", session.id), orderRef: session.orderRef },
-      ...{ attemptId: json.attempts[0].attemptId, gateway: "SANDBOX_A", gatewayReference: `DSP-${session.id}` },
-      ...{ stage: "CHARGEBACK", status: "NEEDS_RESPONSE", amountMinor: 4900, currency: "EUR", heldMinor: 4900 },
-      ...{ reason: "not_received", networkReasonCode: "13.1", network: "visa", respondBy: notice.respondBy },
+      disputeId: encodeId("dsp", id),
+      sessionId: encodeId("ps", session.id),
+      orderRef: session.orderRef,
+      attemptId: json.attempts[0].attemptId,
+      gateway: "SANDBOX_A",
+      gatewayReference: `DSP-${session.id}`,
+      stage: "CHARGEBACK",
+      status: "NEEDS_RESPONSE",
+      amountMinor: 4900,
+      currency: "EUR",
+      heldMinor: 4900,
+      reason: "not_received",
+      networkReasonCode: "13.1",
+      network: "visa",
+      respondBy: notice.respondBy,
       movements: [{ type: "CHARGEBACK", amountMinor: 4900, currency: "EUR", recordedAt: expect.any(String) }],
-      ...{ createdAt: expect.any(String), updatedAt: expect.any(String) },
+      createdAt: expect.any(String),
+      updatedAt: expect.any(String),
     });
     expect(json.disputes).toEqual([one.json]);
     const refused = await refund(session, "return-1");

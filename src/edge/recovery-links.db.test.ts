@@ -85,8 +85,11 @@ describe("the page of a link", () => {
       ...["frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types switchyard"],
     ]);
     expect(Object.fromEntries(page.headers)).toMatchObject({
-      ...{ "referrer-policy": "no-referrer", "x-robots-tag": "noindex", "cache-control": "no-store" },
-      ...{ "x-content-type-options": "nosniff", "content-type": "text/html; charset=utf-8" },
+      "referrer-policy": "no-referrer",
+      "x-robots-tag": "noindex",
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+      "content-type": "text/html; charset=utf-8",
     });
     expect((await fetch(`${base}/recover`, { method: "POST" })).status).toBe(405);
     expect((await fetch(`${base}/recover/open`)).status).toBe(405);
@@ -98,9 +101,13 @@ describe("the page of a link", () => {
     expect([opened.status, opened.json]).toEqual([
       200,
       {
-        ...{ state: "open", merchantName: "Example Shop", amountMinor: 900, currency: "EUR" },
+        state: "open",
+        merchantName: "Example Shop",
+        amountMinor: 900,
+        currency: "EUR",
         orderRef: valid.orderRef,
-        ...{ text: "Charged each month.", card: { brand: "visa", last4: "4242" } },
+        text: "Charged each month.",
+        card: { brand: "visa", last4: "4242" },
         session: {
           sessionId: expect.stringMatching(/^ps_/),
           clientSecret: expect.stringMatching(/^ps_.*_secret_t1_/),

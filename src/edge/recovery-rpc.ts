@@ -21,7 +21,13 @@ export function createRecoveryService(
       const { amountMinor, currency, orderRef, renewalRef, returnTo, expiresInHours } = request;
       if (returnTo !== undefined) requireReturnTo(environment, returnTo);
       const { token, expiresAt } = await createRecoveryLink(environment.core, {
-        ...{ merchantId: holder.merchantId, agreementId, currency, orderRef, renewalRef, returnTo, expiresInHours },
+        merchantId: holder.merchantId,
+        agreementId,
+        currency,
+        orderRef,
+        renewalRef,
+        returnTo,
+        expiresInHours,
         amountMinor: Number(amountMinor),
       });
       return create(CreateRecoveryLinkResponseSchema, {

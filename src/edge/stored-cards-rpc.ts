@@ -34,7 +34,10 @@ export const paymentMethodService: ServiceImpl<typeof PaymentMethodService> = {
     const agreementId = request.agreementId === undefined ? undefined : decodeId("agr", request.agreementId);
     if (request.agreementId !== undefined && agreementId === undefined) throw noSuchAgreement();
     const setUp = {
-      ...{ customerRef, currency, agreementId, requestId: decodeId("req", context.values.get(requestIdKey)) },
+      customerRef,
+      currency,
+      agreementId,
+      requestId: decodeId("req", context.values.get(requestIdKey)),
       saveCard: saveCard && { agreement: saveCard.agreement && termsOf(saveCard.agreement) },
     };
     const key = readIdempotencyKey(context.requestHeader);

@@ -120,8 +120,12 @@ describe("a session that has stored its card", () => {
   it("names the card and the agreement", async () => {
     const { customerRef, created, session } = await agreed();
     expect(session).toMatchObject({
-      ...{ status: "SUCCEEDED", initiator: "CUSTOMER", customerRef, savedCard: { status: "SAVED" } },
-      ...{ agreementId: created.agreementId, paymentMethodId: expect.stringMatching(/^pm_/) },
+      status: "SUCCEEDED",
+      initiator: "CUSTOMER",
+      customerRef,
+      savedCard: { status: "SAVED" },
+      agreementId: created.agreementId,
+      paymentMethodId: expect.stringMatching(/^pm_/),
     });
     const { json } = await edge.call("GET", "/payment-sessions?pageSize=1");
     expect(json.paymentSessions[0]).toMatchObject({ customerRef });
@@ -136,7 +140,10 @@ describe("/api/v1/payment-methods", () => {
     const { json: method } = await edge.call("GET", path);
     expect(page).toEqual({ paymentMethods: [method] });
     expect(method).toMatchObject({
-      ...{ paymentMethodId: session.paymentMethodId, customerRef, status: "ACTIVE", expired: false },
+      paymentMethodId: session.paymentMethodId,
+      customerRef,
+      status: "ACTIVE",
+      expired: false,
       card: { brand: "visa", last4: "4242", expMonth: 4, expYear: 2031 },
     });
     for (let times = 0; times < 2; times++) expect((await edge.call("DELETE", path)).status).toBe(200);
@@ -176,8 +183,13 @@ describe("/api/v1/agreements", () => {
     const path = `/agreements/${session.agreementId}`;
     const { json: agreement } = await edge.call("GET", path);
     expect(agreement).toMatchObject({
-      ...{ agreementId: session.agreementId, customerRef, status: "ACTIVE", terms: monthly, currency: "EUR" },
-      ...{ paymentMethodId: session.paymentMethodId, renewals: [] },
+      agreementId: session.agreementId,
+      customerRef,
+      status: "ACTIVE",
+      terms: monthly,
+      currency: "EUR",
+      paymentMethodId: session.paymentMethodId,
+      renewals: [],
     });
     expect(agreement.gateways).toHaveLength(2);
     const { json: page } = await edge.call("GET", `/agreements?customerRef=${customerRef}`);

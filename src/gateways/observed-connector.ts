@@ -51,7 +51,10 @@ export function observeProvider(provider: AuthenticationProvider, observer: Gate
   const { gateway, credentialFields, forwardFeatures, readReturn } = provider;
   const seen = observeCalls(gateway, observer);
   return {
-    ...{ gateway, credentialFields, forwardFeatures, readReturn },
+    gateway,
+    credentialFields,
+    forwardFeatures,
+    readReturn,
     prepare: (...asked) => seen("prepare", provider.prepare(...asked), byType),
     authenticate: (...asked) => seen("authenticate", provider.authenticate(...asked), byType),
     result: (...asked) => seen("result", provider.result(...asked), byType),

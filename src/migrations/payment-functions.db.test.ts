@@ -44,18 +44,26 @@ async function authorizing(): Promise<Run> {
 
 const creating = (change: Record<string, string> = {}) => {
   const given = {
-    ...{
-      id: "$session",
-      merchant: `'${v7()}'`,
-      amount: "4900",
-      currency: "'EUR'",
-      reference: "'o'",
-      email: "NULL",
-      secret: "1",
-    },
-    ...{ life: "3600000", request: "NULL", details: "NULL", later: "false", by: "NULL", repeated: "false" },
-    ...{ customer: "NULL", storing: "NULL" },
-    ...{ key: "NULL", hash: "NULL", answer: "NULL", keyLife: "86400000", ...change },
+    id: "$session",
+    merchant: `'${v7()}'`,
+    amount: "4900",
+    currency: "'EUR'",
+    reference: "'o'",
+    email: "NULL",
+    secret: "1",
+    life: "3600000",
+    request: "NULL",
+    details: "NULL",
+    later: "false",
+    by: "NULL",
+    repeated: "false",
+    customer: "NULL",
+    storing: "NULL",
+    key: "NULL",
+    hash: "NULL",
+    answer: "NULL",
+    keyLife: "86400000",
+    ...change,
   };
   return `SELECT id, phase, status FROM app.create_session(${Object.values(given).join(", ")})`;
 };

@@ -359,7 +359,11 @@ async function startLoops(
   };
   const onAttempt = (seen: SeenAttempt) => figures.countAttempt(label, seen);
   const webhooks = startWebhookWorker({
-    ...{ ...endpoints, nats, stream, onAttempt, observeLoop },
+    ...endpoints,
+    nats,
+    stream,
+    onAttempt,
+    observeLoop,
     idleMs: dueLoopIdleMs,
   });
   const loops = [

@@ -106,15 +106,13 @@ async function recordNew(tx: Tx, core: Core, listing: Listing, one: ListedRefund
   const completedAt = end.status === "PENDING" ? null : loaded.readAt;
   const { connectionId, gateway, currency } = captured;
   insertRefund(tx, {
-    ...{
-      sessionId: session.id,
-      id,
-      attemptId: captured.id,
-      connectionId,
-      gateway,
-      amountMinor: one.amountMinor,
-      currency,
-    },
+    sessionId: session.id,
+    id,
+    attemptId: captured.id,
+    connectionId,
+    gateway,
+    amountMinor: one.amountMinor,
+    currency,
     status: end.status,
     origin: "GATEWAY",
     gatewayReference: one.gatewayReference,

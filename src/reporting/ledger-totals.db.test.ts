@@ -61,12 +61,17 @@ const totals = async (days: number, database: Queryable = fixture.core.database)
 
 async function addedUp(days: number): Promise<LedgerTotal[]> {
   const { entries } = await readLedger([fixture.core.database], {
-    ...{ merchantId: fixture.owner.merchantId, days: { day: dayAfter(days) }, count: 1_000, pageToken: undefined },
+    merchantId: fixture.owner.merchantId,
+    days: { day: dayAfter(days) },
+    count: 1_000,
+    pageToken: undefined,
     keys: [new Secret("page")],
   });
   const byPlace = Map.groupBy(entries, ({ type, gateway, currency }) => [type, gateway, currency].join());
   const added = [...byPlace.values()].map((of) => ({
-    ...{ type: of[0]!.type, gateway: of[0]!.gateway, currency: of[0]!.currency },
+    type: of[0]!.type,
+    gateway: of[0]!.gateway,
+    currency: of[0]!.currency,
     amountMinor: of.reduce((sum, { amountMinor }) => sum + amountMinor, 0),
     entries: of.length,
   }));

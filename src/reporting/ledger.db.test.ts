@@ -64,8 +64,12 @@ type Options = { count?: number; pageToken?: string; merchantId?: string };
 const read = (day: string, options: Options = {}) => readDays({ day }, options);
 const readDays = (days: LedgerDays, options: Options = {}) =>
   readLedger([fixture.core.database], {
-    ...{ merchantId: fixture.owner.merchantId, count: 100, pageToken: undefined, keys: [new Secret("page")] },
-    ...{ days, ...options },
+    merchantId: fixture.owner.merchantId,
+    count: 100,
+    pageToken: undefined,
+    keys: [new Secret("page")],
+    days,
+    ...options,
   });
 const dayAfter = (days: number) => new Date(Date.parse(today) + days * dayMs).toISOString().slice(0, 10);
 const setNoonAfter = (days: number) =>

@@ -94,12 +94,10 @@ export async function listPastSessions(
       ...row,
       ...(arm && ruleVersion && { followed: { ruleVersion, arm, case: caseName ?? undefined } }),
       facts: {
-        ...{
-          amountMinor: orderedMinor,
-          currency: row.currency,
-          at: submittedAt ?? row.createdAt,
-          draw: drawOf(row.id),
-        },
+        amountMinor: orderedMinor,
+        currency: row.currency,
+        at: submittedAt ?? row.createdAt,
+        draw: drawOf(row.id),
         billingCountry: country ?? undefined,
         metadata: metadata ?? undefined,
         card: { ...(cardBrand && cardBrand !== "unknown" && { brand: cardBrand }), ...card },

@@ -79,7 +79,12 @@ describe("an attempt whose customer was asked", () => {
       session: { status: "CREATED" },
       attempts: [{ ...attempt, nextBecause: null, captureRefusalCode: null, ...ofAttempt }],
       authentications: [{ ...authentication, ...ofAuthentication }],
-      ...{ events: [], deliveries: [], refunds: [], workItems: [], orphanedAuthorizations: [], decisions: [] },
+      events: [],
+      deliveries: [],
+      refunds: [],
+      workItems: [],
+      orphanedAuthorizations: [],
+      decisions: [],
     };
     return writeTimeline(details as unknown as PaymentDetails).map(({ step }) => step);
   }

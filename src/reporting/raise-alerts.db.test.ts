@@ -27,14 +27,22 @@ let chatSecret: Secret;
 const log = { warn: vi.fn(), error: vi.fn() };
 
 const context = () => ({
-  ...{ database, log, egress, runtime: systemRuntime, environmentName: "test" },
+  database,
+  log,
+  egress,
+  runtime: systemRuntime,
+  environmentName: "test",
   sealing: { current: "k1", keys: { k1: new Uint8Array(32).fill(7) } },
   signingSecretPrefix: "switchyard_test_whsec_",
   dashboardOrigin: "https://dashboard.example.com",
   nameGatewaysIn,
   connectorOf: () => undefined,
   mailer: new Mailer({
-    ...{ host: "127.0.0.1", port: mailbox.port, tls: "if_offered", login: undefined, from: "pay@example.com" },
+    host: "127.0.0.1",
+    port: mailbox.port,
+    tls: "if_offered",
+    login: undefined,
+    from: "pay@example.com",
   }),
 });
 

@@ -4,15 +4,34 @@ import { doubtOf, refundSteps } from "./refund-timeline.ts";
 
 const at = (minute: number) => new Date(Date.UTC(2026, 2, 4, 12, minute));
 const requested = {
-  ...{ gateway: "SANDBOX_A", amountMinor: 700, currency: "EUR", status: "REQUESTED", origin: "MERCHANT" },
-  ...{ reason: null, refundRef: null, madeBy: null, gatewayReference: null, failureCode: null, sends: 0 },
-  ...{ firstSentAt: null, pendingEventAt: null, clearedAt: null, decision: null, decidedBy: null },
-  ...{ decisionReason: null, createdAt: at(0), completedAt: null, succeededAt: null },
+  gateway: "SANDBOX_A",
+  amountMinor: 700,
+  currency: "EUR",
+  status: "REQUESTED",
+  origin: "MERCHANT",
+  reason: null,
+  refundRef: null,
+  madeBy: null,
+  gatewayReference: null,
+  failureCode: null,
+  sends: 0,
+  firstSentAt: null,
+  pendingEventAt: null,
+  clearedAt: null,
+  decision: null,
+  decidedBy: null,
+  decisionReason: null,
+  createdAt: at(0),
+  completedAt: null,
+  succeededAt: null,
 } as Partial<Refund> as Refund;
 const sent: Refund = { ...requested, sends: 1, firstSentAt: at(1) };
 const succeeded: Refund = {
   ...sent,
-  ...{ status: "SUCCEEDED", gatewayReference: "re_1", completedAt: at(2), succeededAt: at(2) },
+  status: "SUCCEEDED",
+  gatewayReference: "re_1",
+  completedAt: at(2),
+  succeededAt: at(2),
 };
 const stepsOf = (refund: Refund) =>
   refundSteps(refund).flatMap(({ at: when, actor, step }) => (when ? [`${actor}: ${step}`] : []));

@@ -45,12 +45,18 @@ describe("a gateway that refuses", () => {
     const attempts = await attemptsOf(await pay());
     expect(attempts).toMatchObject([
       {
-        ...{ gateway: "SANDBOX_A", status: "FAILED", failureKind: "GATEWAY_ERROR", refusal: "CREDENTIALS" },
+        gateway: "SANDBOX_A",
+        status: "FAILED",
+        failureKind: "GATEWAY_ERROR",
+        refusal: "CREDENTIALS",
         gatewayCode: "raw_cards_not_allowed",
         nextBecause: `Rule version ${version} fails over to SANDBOX_B after SANDBOX_A refused the credentials (raw_cards_not_allowed).`,
       },
       {
-        ...{ gateway: "SANDBOX_B", status: "FAILED", refusal: "CREDENTIALS", gatewayCode: "raw_cards_not_allowed" },
+        gateway: "SANDBOX_B",
+        status: "FAILED",
+        refusal: "CREDENTIALS",
+        gatewayCode: "raw_cards_not_allowed",
         nextBecause: `The plan of rule version ${version} has no gateway left after SANDBOX_B refused the credentials (raw_cards_not_allowed).`,
       },
     ]);

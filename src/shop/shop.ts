@@ -273,7 +273,9 @@ async function openSession(
   const idempotencyKey = `${replaced ?? orderRef}-${amountMinor}`;
   const { agreement } = product;
   const wanted = {
-    ...{ orderRef, amountMinor, currency },
+    orderRef,
+    amountMinor,
+    currency,
     ...(replaced !== undefined && { replaces: replaced }),
     // Only of a customer who is signed in: whoever has the session can pay with the customer's cards.
     ...(customer && { customerRef: customer.customerRef, saveCard: { ...(agreement && { agreement }) } }),

@@ -99,8 +99,13 @@ it("ends the call of a known caller whose body does not arrive", async () => {
 const bytes = toBinary(
   ForwardRequestSchema,
   create(ForwardRequestSchema, {
-    ...{ connector: "SANDBOX_A", operation: "authorize", token: "tok_1", sessionId: "ps_1", timeoutMs: 1_000 },
-    ...{ origin: "http://127.0.0.1:1", body: Buffer.from("card[number]={{card.number}}&card[cvc]={{card.cvc}}") },
+    connector: "SANDBOX_A",
+    operation: "authorize",
+    token: "tok_1",
+    sessionId: "ps_1",
+    timeoutMs: 1_000,
+    origin: "http://127.0.0.1:1",
+    body: Buffer.from("card[number]={{card.number}}&card[cvc]={{card.cvc}}"),
   }),
 );
 const message = frameMessage(bytes);

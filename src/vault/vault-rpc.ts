@@ -309,10 +309,16 @@ function toWalletKey({ publicKey, createdAt, ...key }: WalletKey): MessageInitSh
     (moment) => (moment === null ? undefined : timestampFromDate(moment)),
   );
   return {
-    ...{ id: key.id, recipient: key.recipient, wallet: wallets[key.wallet], state: WalletKey_State[key.state] },
+    id: key.id,
+    recipient: key.recipient,
+    wallet: wallets[key.wallet],
+    state: WalletKey_State[key.state],
     publicKey: publicKey.subarray(-pointBytes).toString("base64"),
     signingRequest: key.signingRequest ?? "",
-    ...{ createdAt: timestampFromDate(createdAt), activatedAt, retiresAt, certificateEndsAt },
+    createdAt: timestampFromDate(createdAt),
+    activatedAt,
+    retiresAt,
+    certificateEndsAt,
   };
 }
 

@@ -154,11 +154,19 @@ it("knows a wallet by what its token says where an older vault does not, and tak
   ];
   onTestFinished(() => [knowing, asking].forEach((client) => void client.close()));
   await knowing.forward({
-    ...{ connector: "SANDBOX_A", operation: "authorize", sessionId, token, origin: "https://gateway.example" },
-    ...{ pathVariables: {}, headers: {}, body: "", timeoutMs: 1_000 },
+    connector: "SANDBOX_A",
+    operation: "authorize",
+    sessionId,
+    token,
+    origin: "https://gateway.example",
+    pathVariables: {},
+    headers: {},
+    body: "",
+    timeoutMs: 1_000,
   });
   expect(await knowing.checkToken({ sessionId, token })).toMatchObject({
-    ...{ state: "unused", wallet: { ...wallet, network: "visa" } },
+    state: "unused",
+    wallet: { ...wallet, network: "visa" },
   });
   expect(await asking.checkToken({ sessionId, token })).toMatchObject({ state: "unknown" });
   expect(await asking.checkToken({ sessionId, token: plain })).toMatchObject({ state: "unused" });

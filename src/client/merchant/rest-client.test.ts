@@ -99,7 +99,8 @@ describe("createSession()", () => {
     [
       "the field that comes first, and how many others",
       {
-        ...{ detail: "A required field is missing.", param: "orderRef" },
+        detail: "A required field is missing.",
+        param: "orderRef",
         errors: [
           { param: "amountMinor", code: "invalid_field", detail: "must be a whole number" },
           { param: "orderRef", code: "missing_field", detail: "is required" },

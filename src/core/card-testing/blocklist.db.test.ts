@@ -69,7 +69,12 @@ describe("a payment by what its merchant has blocked", () => {
     const { session, attempts } = await pay();
     const { status, phase, declineCode, vaultToken, plan, skipped } = session;
     expect({ status, phase, declineCode, vaultToken, plan, attempts }).toEqual({
-      ...{ status: "DECLINED", phase: "DONE", declineCode: "blocked", vaultToken: null, plan: [], attempts: [] },
+      status: "DECLINED",
+      phase: "DONE",
+      declineCode: "blocked",
+      vaultToken: null,
+      plan: [],
+      attempts: [],
     });
     const because = "The card is on the block list, so no gateway gets the payment: “Tried 30 codes”.";
     expect(skipped?.map((one) => one.because)).toEqual([because, because]);

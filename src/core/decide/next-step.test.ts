@@ -209,7 +209,9 @@ describe("decideNext() of a gateway that asks to try again", () => {
 
   it("repeats the payment there, where the rule says so", () => {
     expect(decideNext(asked, rule, left)).toEqual({
-      ...{ action: "retry", to: plan[0], round: 2 },
+      action: "retry",
+      to: plan[0],
+      round: 2,
       because: "SANDBOX_A asked to try again, which rule version 3 does once.",
     });
     expect(decideNext(asked, { ...rule, failoverOn: [] }, left).action).toBe("retry");

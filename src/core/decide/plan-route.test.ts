@@ -197,8 +197,12 @@ describe("planAsked()", () => {
     const asked = planAsked({ ...rule, candidates: [asking, candidate({ connectionId: "d" })] }, { canAsk: true });
     expect(asked?.plan).toEqual([
       {
-        ...{ priority: 1, gateway: "SANDBOX_A", connectionId: "c", credentialVersion: 1 },
-        ...{ authentication: "always", onlyFirstChallenge: true },
+        priority: 1,
+        gateway: "SANDBOX_A",
+        connectionId: "c",
+        credentialVersion: 1,
+        authentication: "always",
+        onlyFirstChallenge: true,
       },
     ]);
   });

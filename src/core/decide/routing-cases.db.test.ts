@@ -54,7 +54,9 @@ describe("a payment by a rule with cases", () => {
     const version = await setCases(debitAtB());
     const loaded = await pay(visa);
     expect(loaded.session).toMatchObject({
-      ...{ status: "SUCCEEDED", capturedVia: "SANDBOX_B", ruleVersion: version },
+      status: "SUCCEEDED",
+      capturedVia: "SANDBOX_B",
+      ruleVersion: version,
       routedBy: { case: "Danish debit", card: { brand: "visa", country: "DK", type: "DEBIT" } },
     });
     expect(loaded.session.plan?.map(({ priority, gateway }) => [priority, gateway])).toEqual([

@@ -109,7 +109,10 @@ describe("a capture of which a person captured another amount at the gateway", (
     await turn(core);
     expect(await stateOf(session)).toMatchObject({ status: "SUCCEEDED", phase: "DONE" });
     expect(await firstOf(session)).toMatchObject({
-      ...{ status: "CAPTURED", capturedAmountMinor: 1_900, orderedAmountMinor: 4_900, nextAction: "stop" },
+      status: "CAPTURED",
+      capturedAmountMinor: 1_900,
+      orderedAmountMinor: 4_900,
+      nextAction: "stop",
       nextBecause: "A person has seen the capture of 19.00 EUR, and 49.00 EUR was ordered. What was captured counts.",
     });
     await report(await firstOf(session), "captured", { amountMinor: 1_900 });

@@ -291,8 +291,20 @@ function unrecordedAttempt(core: Core, session: PaymentSession, lost: Lost): gat
   };
   const plan = { sequence: 0, priority: 0, because: "", round, authenticationId: null };
   return {
-    ...{ sessionId, id, amountMinor, currency, status: "UNKNOWN" as const, isUnrecorded: true },
-    ...{ ...connection, ...nothing, ...undecided, ...unasked, ...open, ...began, ...plan, ...uncaptured },
+    sessionId,
+    id,
+    amountMinor,
+    currency,
+    status: "UNKNOWN" as const,
+    isUnrecorded: true,
+    ...connection,
+    ...nothing,
+    ...undecided,
+    ...unasked,
+    ...open,
+    ...began,
+    ...plan,
+    ...uncaptured,
   };
 }
 

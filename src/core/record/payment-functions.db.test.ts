@@ -23,14 +23,17 @@ describe("the rows that the functions of a payment return", () => {
       const { core, connectionIds } = fixture;
       const { id: sessionId, amountMinor, currency } = await fixture.newSession();
       const [first, second] = connectionIds.map((connectionId, index) => ({
-        ...{
-          sessionId,
-          id: systemRuntime.uuid(),
-          gateway: `SANDBOX_${"AB"[index]}`,
-          connectionId,
-          credentialVersion: 1,
-        },
-        ...{ priority: index + 1, because: "The plan.", amountMinor, currency, round: 0, authenticationId: null },
+        sessionId,
+        id: systemRuntime.uuid(),
+        gateway: `SANDBOX_${"AB"[index]}`,
+        connectionId,
+        credentialVersion: 1,
+        priority: index + 1,
+        because: "The plan.",
+        amountMinor,
+        currency,
+        round: 0,
+        authenticationId: null,
         latestExecutionMs: 60_000,
       }));
       const plan = {
@@ -78,22 +81,18 @@ describe("the rows that the functions of a payment return", () => {
       core.database,
       { sessionId, ...claim },
       {
-        ...{
-          sessionId,
-          id: systemRuntime.uuid(),
-          gateway: "SANDBOX_A",
-          connectionId: connectionIds[0]!,
-          credentialVersion: 1,
-          priority: 1,
-        },
-        ...{
-          because: "First of the plan.",
-          amountMinor,
-          currency,
-          round: 0,
-          authenticationId: null,
-          latestExecutionMs: 60_000,
-        },
+        sessionId,
+        id: systemRuntime.uuid(),
+        gateway: "SANDBOX_A",
+        connectionId: connectionIds[0]!,
+        credentialVersion: 1,
+        priority: 1,
+        because: "First of the plan.",
+        amountMinor,
+        currency,
+        round: 0,
+        authenticationId: null,
+        latestExecutionMs: 60_000,
       },
     );
     await expectStored(claimed);

@@ -128,13 +128,14 @@ export async function loadRoute(
 async function loadDefaultRoute(core: Core, merchantId: MerchantId): Promise<RouteRow[]> {
   const connections = await loadDefaultConnections(core, core.database, merchantId);
   const rule = {
-    ...{
-      version: defaultRuleVersion,
-      failoverOn: [...defaultFailover],
-      authentication: "AS_NEEDED" as const,
-      policy: null,
-    },
-    ...{ connectionIds: connections.map(({ id }) => id), cases: null, split: null, provider: null },
+    version: defaultRuleVersion,
+    failoverOn: [...defaultFailover],
+    authentication: "AS_NEEDED" as const,
+    policy: null,
+    connectionIds: connections.map(({ id }) => id),
+    cases: null,
+    split: null,
+    provider: null,
     cryptogramResend: defaultResend,
   };
   return connections.map(({ id: connectionId, ...connection }) => ({ ...rule, ...connection, connectionId }));

@@ -218,8 +218,11 @@ describe("a session that was being paid at the moment of the backup", () => {
     await declare();
     const found = await fixture.asOwner.transaction((tx) =>
       adoptCaptured(tx, {
-        ...{ sessionId: session.id, attemptId: decodeId("att", attempt)!, reference: "PSP2" },
-        ...{ by: "ada", note: "seen" },
+        sessionId: session.id,
+        attemptId: decodeId("att", attempt)!,
+        reference: "PSP2",
+        by: "ada",
+        note: "seen",
       }),
     );
     expect(found).toMatchObject({ type: "adopted", gateway: "SANDBOX_B" });

@@ -65,7 +65,10 @@ async function setRule({ authentication, by = "own", policy, cases: ruled }: Rul
   const { owner, connectionIds } = fixture.base;
   await core.database.transaction((tx) =>
     recordRoutingRule(tx, {
-      ...{ merchantId: owner.merchantId, connectionIds, authentication, cases: ruled },
+      merchantId: owner.merchantId,
+      connectionIds,
+      authentication,
+      cases: ruled,
       failoverOn: ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"],
       policy: { exemptions: [], stopsIfUnavailable: false, forbidsSecondChallenge: false, ...policy },
       providerId: by === "provider" ? providerId : null,
@@ -102,8 +105,13 @@ describe.each(["provider", "own"] as const)("by %s", (by) => {
         const { id, status, phase, declineCode, plan, skipped, vaultToken } = session;
         const end = { status, phase, declineCode, plan, attempts, authentications, vaultToken };
         expect(end, card).toEqual({
-          ...{ status: "DECLINED", phase: "DONE", declineCode: "authentication_required" },
-          ...{ plan: [], attempts: [], authentications: [], vaultToken: null },
+          status: "DECLINED",
+          phase: "DONE",
+          declineCode: "authentication_required",
+          plan: [],
+          attempts: [],
+          authentications: [],
+          vaultToken: null,
         });
         expect(skipped?.map(({ because }) => because)).toEqual(
           Array(2).fill(expect.stringMatching(/no data of a brow/)),

@@ -190,7 +190,11 @@ export class AuthenticationFixture {
     const { outcome } = await connector.authorize(
       { credentials, timeoutMs: 5_000, idempotencyKey: reference },
       {
-        ...{ amountMinor, currency, orderRef, attemptReference: reference, sessionId: encodeId("ps", session.id) },
+        amountMinor,
+        currency,
+        orderRef,
+        attemptReference: reference,
+        sessionId: encodeId("ps", session.id),
         vaultToken: new Secret("tok_1"),
         authentication: { wish: "as_needed", browser, returnUrl: "https://shop.example/back" },
       },

@@ -50,7 +50,9 @@ describe.each(["STRIPE", "PAYPAL", "SANDBOX_A", "SANDBOX_B", "ADYEN"] as const)(
     const words = `${gateway} has captured 19.00 EUR, and 49.00 EUR was ordered.`;
     expect(loaded.attempts).toMatchObject([
       {
-        ...{ status: "CAPTURED", capturedAmountMinor: 1_900, orderedAmountMinor: 4_900 },
+        status: "CAPTURED",
+        capturedAmountMinor: 1_900,
+        orderedAmountMinor: 4_900,
         nextBecause: expect.stringContaining(words),
       },
     ]);

@@ -135,7 +135,11 @@ describe("a card whose security code is guessed", () => {
     const { session, attempts } = await pay(wrongCode);
     const { status, phase, vaultToken, plan, skipped } = session;
     expect({ status, phase, vaultToken, plan, attempts }).toEqual({
-      ...{ status: "DECLINED", phase: "DONE", vaultToken: null, plan: [], attempts: [] },
+      status: "DECLINED",
+      phase: "DONE",
+      vaultToken: null,
+      plan: [],
+      attempts: [],
     });
     expect(skipped?.map(({ because }) => because)).toEqual(Array(2).fill(expect.stringMatching(/declined too often/)));
     expect(await fixture.eventTypes(session)).toEqual(["payment_session.declined"]);

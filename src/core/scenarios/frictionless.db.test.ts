@@ -27,8 +27,17 @@ describe("an authentication without the customer", () => {
     expect(paid).toMatchObject({ status: "SUCCEEDED", authentications: 1, awaitingSince: null });
     expect(authentications).toEqual([
       expect.objectContaining({
-        ...{ flow: "FRICTIONLESS", status, eci, liability, transStatus: frictionless, version: "2.2.0" },
-        ...{ sequence: 1, attemptId: attempts[0]!.id, shownCount: 0, answeredAt: null, cancelAskedAt: null },
+        flow: "FRICTIONLESS",
+        status,
+        eci,
+        liability,
+        transStatus: frictionless,
+        version: "2.2.0",
+        sequence: 1,
+        attemptId: attempts[0]!.id,
+        shownCount: 0,
+        answeredAt: null,
+        cancelAskedAt: null,
         dsTransactionId: expect.stringMatching(/^[\w-]{36}$/),
         because: "SANDBOX_A authenticated without the customer.",
       }),

@@ -43,7 +43,10 @@ it.each([
   const call = { credentials, timeoutMs: 5_000, idempotencyKey: reference };
   fixture.useCard(cards.approved);
   const { outcome } = await connector.authorize(call, {
-    ...{ ...named, orderRef, sessionId: encodeId("ps", session.id), vaultToken: new Secret("tok_1") },
+    ...named,
+    orderRef,
+    sessionId: encodeId("ps", session.id),
+    vaultToken: new Secret("tok_1"),
   });
   if (outcome.type !== "held") throw new Error(`expected a hold, got ${outcome.type}`);
   const { gatewayReference } = outcome;

@@ -17,7 +17,11 @@ it("the routes of a rule are the default plan, the cases, and the arms B of all 
     split: { percent: 50, connectionIds: ["d", "c"] },
   };
   const rule: CasedRoute = {
-    ...{ version: 1, failoverOn: [], all, candidates: [all[0]!], cases: { list: [euro], cardRanges: [] } },
+    version: 1,
+    failoverOn: [],
+    all,
+    candidates: [all[0]!],
+    cases: { list: [euro], cardRanges: [] },
     split: { percent: 20, connectionIds: ["b", "a"] },
   };
   const plans = routesOf(rule).map(({ candidates }) => candidates.map(({ connectionId }) => connectionId).join());

@@ -47,7 +47,11 @@ export async function createSetUp(
       : await goOnWith(core, owner, agreementId);
   const session: NewSession = {
     ...about,
-    ...{ amountMinor: 0, orderRef, allowRepeatedOrder: true, setUp: { agreementId }, requestId },
+    amountMinor: 0,
+    orderRef,
+    allowRepeatedOrder: true,
+    setUp: { agreementId },
+    requestId,
   };
   for (const cell of idempotencyKey === undefined ? [] : [...former, ...(refusal ? [core] : [])]) {
     const created = await findCreatedSession(cell, owner, session, idempotencyKey!);
@@ -66,15 +70,21 @@ async function goOnWith(core: Core, { merchantId }: SessionOwner, agreementId: A
   const over = status === "ENDED" ? "ended" : isOver ? "over" : undefined;
   const reason = customerRef == null || status === "CANCELLED" ? "cancelled" : over;
   return {
-    ...{ customerRef: customerRef ?? "", currency, saveCard: { agreement: termsOf(agreement) } },
+    customerRef: customerRef ?? "",
+    currency,
+    saveCard: { agreement: termsOf(agreement) },
     refusal: reason && refusalError({ reason, other: null, until: null }),
   };
 }
 
 function termsOf({ type, text, everyDays, endsOn, instalments, maxAmountMinor }: Agreement): AgreementTerms {
   return {
-    ...{ type, text, everyDays: everyDays ?? undefined, endsOn: endsOn ?? undefined },
-    ...{ instalments: instalments ?? undefined, maxAmountMinor: maxAmountMinor ?? undefined },
+    type,
+    text,
+    everyDays: everyDays ?? undefined,
+    endsOn: endsOn ?? undefined,
+    instalments: instalments ?? undefined,
+    maxAmountMinor: maxAmountMinor ?? undefined,
   };
 }
 

@@ -156,7 +156,9 @@ describe("the mail of an endpoint alert", () => {
       url: "https://hooks.example.com/",
       since: new Date(),
       missedSince: new Date(),
-      ...{ gateway: null, detail: null, overAt: null },
+      gateway: null,
+      detail: null,
+      overAt: null,
     };
     const alert = { ...about, kind: "DISABLED_GONE", statusCode: 410, noAnswer: null } as const;
     const { text } = writeMessage(alert, { environmentName: "live", nameGatewaysIn: String });

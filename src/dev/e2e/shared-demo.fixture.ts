@@ -72,7 +72,11 @@ async function startKeptDemo() {
   });
   const receiver = await acceptWebhooks();
   return {
-    ...{ demo, installation, receiver, sandbox, mailbox },
+    demo,
+    installation,
+    receiver,
+    sandbox,
+    mailbox,
     async close() {
       receiver.closeAllConnections();
       receiver.close();

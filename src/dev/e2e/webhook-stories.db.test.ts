@@ -33,7 +33,12 @@ beforeAll(async () => {
   egress = new Egress(loopback);
   const { database, runtime, log, sealing } = fixture.core;
   const context: EndpointContext = {
-    ...{ database, runtime, log, sealing, egress, environmentName: "test" },
+    database,
+    runtime,
+    log,
+    sealing,
+    egress,
+    environmentName: "test",
     signingSecretPrefix: "switchyard_test_whsec_",
   };
   const { merchantId } = fixture.owner;

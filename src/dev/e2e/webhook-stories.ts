@@ -54,8 +54,13 @@ function losingRefunds(core: Core): Core {
 }
 
 const setUp = {
-  ...{ amountMinor: 0, orderRef: "setup", customerEmail: undefined, allowRepeatedOrder: true },
-  ...{ customerRef: "customer-8", saveCard: {}, setUp: {} },
+  amountMinor: 0,
+  orderRef: "setup",
+  customerEmail: undefined,
+  allowRepeatedOrder: true,
+  customerRef: "customer-8",
+  saveCard: {},
+  setUp: {},
 };
 
 async function expireAll(fixture: CoreFixture): Promise<void> {

@@ -17,7 +17,10 @@ import type { ProviderWorld } from "./simulated-provider.ts";
 
 // In the words of every gateway and bank.
 const madeUp = {
-  ...{ redirectResult: "made up", resultCode: "Authorised", redirect_status: "succeeded", PayerID: "made up" },
+  redirectResult: "made up",
+  resultCode: "Authorised",
+  redirect_status: "succeeded",
+  PayerID: "made up",
   cres: Buffer.from(JSON.stringify({ messageType: "CRes", transStatus: "Y" })).toString("base64url"),
 };
 

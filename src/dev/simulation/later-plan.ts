@@ -47,7 +47,8 @@ function drawOrders(dice: Dice, { heldMs, priceMinor }: { heldMs: number; priceM
   const soon = () => Math.max(0, afterMs + dice.between(0, dice.pick([5, 40, 2_000, minuteMs])));
   const part = () => dice.between(1, priceMinor);
   const capture = (atMs: number, amountMinor?: number): PlannedOrder => ({
-    ...{ type: "capture", afterMs: Math.max(0, atMs) },
+    type: "capture",
+    afterMs: Math.max(0, atMs),
     ...(amountMinor !== undefined && { amountMinor }),
   });
   const cancel = (atMs: number): PlannedOrder => ({ type: "cancel", afterMs: Math.max(0, atMs) });

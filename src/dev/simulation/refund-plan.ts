@@ -61,7 +61,8 @@ function drawRequests(dice: Dice, priceMinor: number): PlannedRefund[] {
   const afterMs = dice.between(0, dice.pick([10, 5_000, minuteMs]));
   const part = () => dice.between(1, priceMinor);
   const request = (key: string, atMs: number, amountMinor?: number): PlannedRefund => ({
-    ...{ key, afterMs: atMs },
+    key,
+    afterMs: atMs,
     ...(amountMinor !== undefined && { amountMinor }),
   });
   const later = () => afterMs + dice.between(1, dice.pick([100, minuteMs, 2 * refundKeyLifeMs]));

@@ -11,6 +11,7 @@ import { Braking } from "./braking.ts";
 import { Callers } from "./callers.ts";
 import { Customer } from "./customer.ts";
 import { Dice } from "./dice.ts";
+import { newSessionOf, ownerOf } from "./drawn-session.ts";
 import { Faults } from "./faults.ts";
 import { History } from "./history.ts";
 import { findUnfinished, findViolation, holdsToVoid, type Moment } from "./invariants.ts";
@@ -39,7 +40,7 @@ import { restoreLater } from "./session-backup.ts";
 import { Shop, successorsOf } from "./shop.ts";
 import { type GatewayWorld, type Sent, SimulatedConnector } from "./simulated-connector.ts";
 import { createSimulatedCore, type LoggedError, simulatedRuntime } from "./simulated-core.ts";
-import { type Authorization, SimulatedGateway } from "./simulated-gateway.ts";
+import { SimulatedGateway } from "./simulated-gateway.ts";
 import { SimulatedPool } from "./simulated-pool.ts";
 import type { SimulatedProcess, Stage } from "./simulated-process.ts";
 import { noProvider, ProviderWorld, SimulatedProvider } from "./simulated-provider.ts";
@@ -82,6 +83,8 @@ class Run implements GatewayWorld {
   readonly #epochMs: number;
   readonly #stage: Stage;
   readonly #schedule: Schedule;
+  readonly #owner: SessionOwner;
+  readonly #newSession: NewSession;
   readonly #runtime: Runtime;
   readonly #members: readonly Member[];
   readonly #gateways: readonly SimulatedGateway[];
@@ -115,6 +118,8 @@ class Run implements GatewayWorld {
     const timeline = new Timeline(dice);
     this.#stage = { dice, timeline, faults: new Faults(dice), history: new History({ keep: keepHistory }) };
     this.#schedule = drawSchedule(dice, seed);
+    this.#owner = ownerOf(this.#schedule, database.merchantId);
+    this.#newSession = newSessionOf(this.#schedule, seed);
     this.#runtime = simulatedRuntime({ seed, epochMs: this.#epochMs, stage: this.#stage });
     this.#provider = new ProviderWorld(this.#schedule.authentication?.provider ?? noProvider, (violation) =>
       this.#violate(violation),
@@ -126,56 +131,60 @@ class Run implements GatewayWorld {
     const restoredMs = this.#schedule.restore?.atMs ?? 0;
     this.#calmAtMs = this.#stage.faults.endMs + Math.max(longestMs, unheardCapturesMs, authorizeAgainMs, restoredMs);
     this.#gateways = accounts.map(({ gateway }, index) => this.#createGateway(gateway, index));
-    this.#customer = new Customer({
+    const common = {
       stage: this.#stage,
       members: this.#members,
-      gatewayOf: (connectionId) => this.gatewayOf(connectionId),
+      server: database.server,
+      epochMs: this.#epochMs,
+      seed,
+      merchantId: database.merchantId,
+      owner: this.#owner,
+      direct: () => this.#directCore(),
+      gatewayOf: (connectionId: string) => this.gatewayOf(connectionId),
+      observed: () => this.#observed!,
+      onByHand: () => this.onExecuted(),
+      violate: (violation: string | undefined) => this.#violate(violation),
+    };
+    this.#customer = new Customer({
+      ...common,
       provider: this.#provider,
       plans: this.#schedule.authentication?.customers ?? [],
       forgesAtMs: this.#schedule.authentication?.forgesAtMs ?? [],
     });
     this.#later = new LaterMerchant({
-      ...{ stage: this.#stage, members: this.#members, plan: this.#schedule.later },
-      merchantId: database.merchantId,
-      gatewayOf: (connectionId) => this.gatewayOf(connectionId),
-      observed: () => this.#observed!,
+      ...common,
+      plan: this.#schedule.later,
       isRestored: () => this.#isRestored,
-      violate: (violation) => this.#violate(violation),
-      onByHand: () => this.onExecuted(),
     });
     this.#order = new OneOrder({
-      ...{ server: database.server, timeline, epochMs: this.#epochMs, merchantId: database.merchantId },
-      ...{ plan: this.#schedule.rival, orderRef: this.#newSession.orderRef, core: () => this.#directCore() },
-      authorizations: () => this.#authorizations(),
+      ...common,
+      timeline,
+      plan: this.#schedule.rival,
+      orderRef: this.#newSession.orderRef,
+      core: () => this.#directCore(),
+      authorizations: () => this.#others.withoutOthers(),
       refundsMade: () => this.#gateways.flatMap(({ refunds }) => refunds.made),
       note: (what) => this.#note(() => what),
-      violate: (violation) => this.#violate(violation),
     });
     this.#shop = new Shop({
-      ...{ stage: this.#stage, members: this.#members, plan: this.#schedule.shop },
-      ...{ owner: this.#owner, order: this.#newSession },
-      observed: () => this.#observed!,
-      violate: (violation) => this.#violate(violation),
+      ...common,
+      plan: this.#schedule.shop,
+      order: this.#newSession,
     });
     this.#others = new OtherPayments({
-      ...{ stage: this.#stage, members: this.#members, server: database.server, direct: () => this.#directCore() },
-      ...{ owner: this.#owner, connectionIds: database.connectionIds, seed, schedule: this.#schedule },
+      ...common,
+      connectionIds: database.connectionIds,
+      schedule: this.#schedule,
       authorizations: () => this.#gateways.flatMap(({ authorizations }) => authorizations),
-      violate: (violation) => this.#violate(violation),
     });
     this.#braking = new Braking({
-      ...{ stage: this.#stage, members: this.#members, server: database.server, direct: () => this.#directCore() },
-      ...{ epochMs: this.#epochMs, merchantId: database.merchantId, seed, plan: this.#schedule.braking },
+      ...common,
+      plan: this.#schedule.braking,
       submittedAtMs: this.#schedule.submissions[0]!.atMs,
-      violate: (violation) => this.#violate(violation),
     });
     this.#merchant = new Merchant({
-      stage: this.#stage,
-      members: this.#members,
-      merchantId: database.merchantId,
+      ...common,
       plan: this.#schedule.refunds,
-      gatewayOf: (connectionId) => this.gatewayOf(connectionId),
-      onByHand: () => this.onExecuted(),
     });
   }
 
@@ -263,7 +272,7 @@ class Run implements GatewayWorld {
     ) {
       return false;
     }
-    return holdsToVoid(this.#authorizations()).length === 0;
+    return holdsToVoid(this.#others.withoutOthers()).length === 0;
   }
 
   #isRefunding(): boolean {
@@ -349,7 +358,8 @@ class Run implements GatewayWorld {
     return new SimulatedGateway(shapes[gateway], this.#schedule.behaviours[index]!, {
       nowMs: () => this.#stage.timeline.nowMs,
       asks: this.#schedule.authentication?.asks[index] ?? "never",
-      ...{ asksAgain: this.#schedule.retry?.asks[index] ?? 0, network: this.#schedule.network },
+      asksAgain: this.#schedule.retry?.asks[index] ?? 0,
+      network: this.#schedule.network,
       report: (...notification) => this.#notifications.report(connectionId, ...notification),
       refunds: this.#schedule.refunds?.behaviours[index] ?? noRefunds,
       after: (ms, run) => this.#stage.timeline.after(ms, run),
@@ -366,18 +376,6 @@ class Run implements GatewayWorld {
     await this.#others.start();
     this.#braking.start();
     await this.#look(await this.#read());
-  }
-
-  get #owner(): SessionOwner {
-    const { sessionLifetimeMs } = this.#schedule;
-    const settings = { sessionLifetimeMs, checkoutOrigins: [], statementDescriptor: null };
-    return { merchantId: this.#database.merchantId, publishableKey: "switchyard_test_pk_1", ...settings };
-  }
-
-  get #newSession(): NewSession {
-    const { later, rival } = this.#schedule;
-    const orderRef = `order of seed ${this.#seed}`;
-    return { ...price, orderRef, ...(later && { capture: "manual" }), allowRepeatedOrder: rival?.allowed === "own" };
   }
 
   async #look(read: QueryResult): Promise<void> {
@@ -402,15 +400,18 @@ class Run implements GatewayWorld {
 
   #moment(): Moment {
     return {
-      ...{ observed: this.#observed!, authorizations: this.#authorizations() },
+      observed: this.#observed!,
+      authorizations: this.#others.withoutOthers(),
       refundsMade: this.#gateways.flatMap(({ refunds }) => refunds.made),
-      ...{ refundReferenceOf: referenceOf, askedMinor: this.#later.askedMinor },
+      refundReferenceOf: referenceOf,
+      askedMinor: this.#later.askedMinor,
       capturesOnTheirWay: this.#requests.capturesOnTheirWay,
       referenceOf: (attemptId) => encodeId("att", attemptId),
       isReportedCaptured: (attempt) =>
         isReportedCaptured(encodeId("att", attempt.id), this.#gateways, this.#notifications),
       voidSentAt: ({ id }) => this.#requests.voidsSentAt.get(encodeId("att", id)),
-      ...{ isRestored: this.#isRestored, network: this.#schedule.network },
+      isRestored: this.#isRestored,
+      network: this.#schedule.network,
       isRefusalLost: this.#lostRefusals.some((reference) => isRefused(reference, this.#gateways)),
       isReportLost: (hold) =>
         isReportLost(hold, this.#gateways, { stored: this.#notifications.stored, restore: this.#schedule.restore }),
@@ -424,10 +425,6 @@ class Run implements GatewayWorld {
   #hasPassed({ id, attempt_id, connection_id, provider }: Observed["authentications"][number]): boolean {
     if (provider !== null) return this.#provider.statusOf(id) === "Y";
     return this.gatewayOf(connection_id).ask(encodeId("att", attempt_id!)).state === "passed";
-  }
-
-  #authorizations(): readonly Authorization[] {
-    return this.#others.withoutOthers();
   }
 
   gatewayOf(connectionId: string): SimulatedGateway {

@@ -269,7 +269,10 @@ export class SimulatedConnector implements Connector {
     const { refundReference, amountMinor, currency } = refund;
     const reached = await this.#exchange<RefundReply>({
       sent: {
-        ...{ type: "refund", attemptReference, refundReference, key: call.idempotencyKey },
+        type: "refund",
+        attemptReference,
+        refundReference,
+        key: call.idempotencyKey,
         isFirstVersion: call.credentials.version === undefined,
       },
       timeoutMs: call.timeoutMs,

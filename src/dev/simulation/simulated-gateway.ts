@@ -165,8 +165,12 @@ export class SimulatedGateway {
   ) {
     const { canRead } = shape;
     this.refunds = new SimulatedRefunds(parts.refunds, {
-      ...{ canRead, authorizations: this.authorizations, nowMs: parts.nowMs, report: parts.reportRefund },
-      ...{ after: parts.after, onChanged: parts.onRefundChanged },
+      canRead,
+      authorizations: this.authorizations,
+      nowMs: parts.nowMs,
+      report: parts.reportRefund,
+      after: parts.after,
+      onChanged: parts.onRefundChanged,
     });
     this.shape = shape;
     this.#asks = parts.asks;

@@ -147,7 +147,9 @@ export class SimulatedRefunds {
     this.#parts.report({
       kind,
       ...(refundReference ? { attemptReference: "", refundReference } : { attemptReference }),
-      ...{ gatewayReference: payment, modificationReference: gatewayReference, amount: { amountMinor, currency } },
+      gatewayReference: payment,
+      modificationReference: gatewayReference,
+      amount: { amountMinor, currency },
     });
   }
 

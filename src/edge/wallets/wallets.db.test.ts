@@ -98,7 +98,10 @@ describe("a rule with cases", () => {
   const setCases = (list: RoutingCases["list"], authentication: "AS_NEEDED" | "NEVER" = "NEVER") =>
     edge.core.core.database.transaction((tx) =>
       recordRoutingRule(tx, {
-        ...{ merchantId, connectionIds, failoverOn: [], authentication },
+        merchantId,
+        connectionIds,
+        failoverOn: [],
+        authentication,
         cases: { list, cardRanges: [] },
       }),
     );
@@ -107,7 +110,9 @@ describe("a rule with cases", () => {
     conditions: RouteConditions,
     connectionIds: RoutingCases["list"][number]["connectionIds"],
   ) => ({
-    ...{ name, conditions, connectionIds },
+    name,
+    conditions,
+    connectionIds,
   });
   afterAll(() => edge.core.setRule([]));
 

@@ -100,7 +100,13 @@ function readEnd(json: Json, kept: Kept): ProviderEnd {
     ...(isSuccess &&
       isWhole && {
         proof: {
-          ...{ version, transStatus, directoryStatus, eci, cryptogram, dsTransactionId, challengeIndicator },
+          version,
+          transStatus,
+          directoryStatus,
+          eci,
+          cryptogram,
+          dsTransactionId,
+          challengeIndicator,
           ...cartesBancairesOf(threeDS2Result),
         },
       }),

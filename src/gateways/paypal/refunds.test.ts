@@ -25,7 +25,9 @@ const issueAnswer = (issue: string) =>
 
 describe("readRefund() and readRefundRecord()", () => {
   const made = (change: object = {}) => ({
-    ...{ id: "1JU08902781691411", status: "COMPLETED", invoice_id: "ref_1" },
+    id: "1JU08902781691411",
+    status: "COMPLETED",
+    invoice_id: "ref_1",
     amount: { currency_code: "EUR", value: "12.50" },
     ...change,
   });

@@ -116,7 +116,7 @@ describe("StripeConnector", () => {
   afterAll(() => harness.close());
 
   it("forbids a challenge of Stripe's where it gets a proof", async () => {
-    const proof = { ...{ version: "2.2.0", transStatus: "Y", directoryStatus: "Y", eci: "05" }, cryptogram: "c" };
+    const proof = { version: "2.2.0", transStatus: "Y", directoryStatus: "Y", eci: "05", cryptogram: "c" };
     const payment = harness.newPayment({ proof: { ...proof, dsTransactionId: "d", challengeIndicator: "01" } });
     await harness.connector.authorize(harness.call(payment.attemptReference), payment);
     const confirm = harness.middle.requests.findLast(({ path }) => path.endsWith("/confirm"))!;

@@ -43,7 +43,8 @@ export function heldIn(intent: PaymentIntent): Held {
   const { capture_before: end } = card;
   const saysEnd = typeof end === "number" && Number.isSafeInteger(end) && end > 0;
   return {
-    ...{ type: "held", gatewayReference },
+    type: "held",
+    gatewayReference,
     ...transactionIn(card),
     ...(saysEnd && { heldUntil: new Date(end * 1_000) }),
     ...(typeof customer === "string" && storedIn(intent, transactionIn(card))),

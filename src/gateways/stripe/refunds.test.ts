@@ -152,7 +152,8 @@ describe("StripeRefunds", () => {
     const lookUp = () => refundsOf().lookUpRefund(harness.call(""), payment, ours);
     expect(await lookUp()).toEqual({ type: "succeeded", gatewayReference });
     harness.spoilWith(({ status, headers, body }) => ({
-      ...{ status, headers },
+      status,
+      headers,
       body: body.replace('"has_more":false', '"has_more":true'),
     }));
     expect(await lookUp()).toMatchObject({ type: "cannotTell" });

@@ -53,7 +53,10 @@ describe("the answers of Cartes Bancaires", () => {
 
   it("are kept over a challenge, after which the result has its own algorithm", () => {
     const ares = reply({
-      ...{ messageType: "ARes", transStatus: "C", acsURL: "https://bank.example/", acsTransID: "a" },
+      messageType: "ARes",
+      transStatus: "C",
+      acsURL: "https://bank.example/",
+      acsTransID: "a",
       messageExtension: cartesBancaires,
     });
     const asked = readAres(ares, kept, "01");

@@ -108,7 +108,13 @@ function readEnd(
     ...(isProven &&
       directoryStatus && {
         proof: {
-          ...{ version, transStatus, directoryStatus, eci, cryptogram, dsTransactionId, challengeIndicator },
+          version,
+          transStatus,
+          directoryStatus,
+          eci,
+          cryptogram,
+          dsTransactionId,
+          challengeIndicator,
           ...cartesBancairesOf(json, kept),
         },
       }),

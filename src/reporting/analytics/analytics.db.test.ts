@@ -6,6 +6,7 @@ import { openTestDatabase } from "../../dev/testing/postgres.ts";
 import { type AskedRange, cutRange, periodBefore } from "./analytics-range.ts";
 import { countSettledOnce } from "./count-settled.ts";
 import { countedMinutes, timeAtBankUnit } from "./counted-facts.ts";
+import { asked, capturedLater, oneOfEach, provided } from "./every-ending.fixture.ts";
 import { percentileMs } from "./latency-histogram.ts";
 import { loadArms, loadCounts } from "./load-counts.ts";
 import { forgetCounts, type SettledRow, storeSettled } from "./settled-rows.fixture.ts";
@@ -34,140 +35,6 @@ async function succeededBy(asked: AskedRange) {
 const paid = (settledAt: string): SettledRow => ({ settledAt, attempts: [{ gateway: "A", status: "CAPTURED" }] });
 const utc = (firstDay: string, lastDay = firstDay) => ({ firstDay, lastDay, timeZone: "UTC" });
 
-const at = "2026-03-10T12:00:00Z";
-const oneOfEach: readonly SettledRow[] = [
-  { settledAt: at, amountMinor: 1000, seconds: 1, attempts: [{ gateway: "A", status: "CAPTURED", ms: 100 }] },
-  {
-    ...{ settledAt: at, amountMinor: 2500, seconds: 2 },
-    attempts: [
-      { gateway: "A", status: "DECLINED", kind: "HARD_DECLINE", code: "card_declined", ms: 200 },
-      { gateway: "B", status: "CAPTURED", ms: 400 },
-    ],
-  },
-  {
-    ...{ settledAt: at, amountMinor: 700, currency: "USD", seconds: 11 },
-    attempts: [
-      { gateway: "A", status: "VOIDED", kind: "TIMEOUT", ms: 10_000 },
-      { gateway: "B", status: "CAPTURED", ms: 400 },
-    ],
-  },
-  {
-    ...{ settledAt: at, status: "DECLINED", seconds: 1 },
-    attempts: [{ gateway: "A", status: "DECLINED", kind: "FRAUD", code: "fraud_suspected", ms: 100 }],
-  },
-  {
-    ...{ settledAt: at, status: "DECLINED", seconds: 1 },
-    attempts: [
-      { gateway: "A", status: "DECLINED", kind: "SOFT_DECLINE", code: "insufficient_funds", ms: 100 },
-      { gateway: "B", status: "DECLINED", kind: "SOFT_DECLINE", code: "insufficient_funds", ms: 100 },
-    ],
-  },
-  {
-    ...{ settledAt: at, status: "DEGRADED", seconds: 4 },
-    attempts: [
-      { gateway: "A", status: "FAILED", kind: "GATEWAY_ERROR", ms: 50 },
-      { gateway: "B", status: "VOIDING", kind: "GATEWAY_ERROR", ms: 50 },
-    ],
-  },
-  { settledAt: at, status: "EXPIRED", attempts: [] },
-];
-
-const wanting = { kind: "SOFT_DECLINE", code: "authentication_required", stop: "authentication_required" } as const;
-const unfinished = { code: "authentication_failed", stop: "authentication_failed" } as const;
-const passed = (shownMs: number) => ({ status: "AUTHENTICATED", shownMs }) as const;
-/** Payments that were held: captured, cancelled, not captured in time, and declined before any hold. */
-const capturedLater: readonly SettledRow[] = [
-  { settledAt: at, amountMinor: 900, attempts: [{ gateway: "A", status: "CAPTURED" }] },
-  {
-    ...{ settledAt: at, amountMinor: 900, status: "DECLINED", declineCode: "capture_cancelled" },
-    attempts: [
-      { gateway: "A", status: "DECLINED", kind: "HARD_DECLINE", code: "card_declined" },
-      { gateway: "B", status: "VOIDED" },
-    ],
-  },
-  {
-    ...{ settledAt: at, amountMinor: 900, status: "DECLINED", declineCode: "capture_expired" },
-    attempts: [{ gateway: "A", status: "VOIDING" }],
-  },
-  {
-    ...{ settledAt: at, amountMinor: 900, status: "DECLINED" },
-    attempts: [{ gateway: "A", status: "DECLINED", kind: "HARD_DECLINE", code: "card_declined" }],
-  },
-];
-
-/** Payments with a provider: a failover with one proof, a proof that no capture used, an exemption and a refusal. */
-const provided: readonly SettledRow[] = [
-  {
-    ...{ settledAt: at, seconds: 60 },
-    provided: { status: "AUTHENTICATED", flow: "CHALLENGE", shownMs: 40_000, issuerLiable: true },
-    attempts: [
-      { gateway: "A", status: "DECLINED", kind: "HARD_DECLINE", code: "card_declined", imported: true },
-      { gateway: "B", status: "CAPTURED", imported: true },
-    ],
-  },
-  {
-    settledAt: at,
-    provided: { status: "AUTHENTICATED", flow: "FRICTIONLESS", issuerLiable: true },
-    attempts: [{ gateway: "A", status: "CAPTURED" }],
-  },
-  {
-    settledAt: at,
-    provided: { status: "EXEMPTED", flow: "FRICTIONLESS" },
-    attempts: [{ gateway: "A", status: "CAPTURED", imported: true }],
-  },
-  {
-    ...{ settledAt: at, status: "DECLINED" },
-    provided: { status: "REJECTED", flow: "CHALLENGE", shownMs: 1_000 },
-    attempts: [],
-  },
-];
-
-/** Payments whose customer was asked, one for each end and one that was repeated. */
-const asked: readonly SettledRow[] = [
-  {
-    ...{ settledAt: at, seconds: 65 },
-    attempts: [{ gateway: "A", status: "CAPTURED", ms: 64_000, asked: passed(40_000) }],
-  },
-  {
-    ...{ settledAt: at, seconds: 65 },
-    attempts: [
-      { gateway: "A", status: "DECLINED", ...wanting },
-      { gateway: "A", status: "CAPTURED", round: 1, ms: 64_000, asked: passed(10_000) },
-    ],
-  },
-  {
-    ...{ settledAt: at, status: "DECLINED", seconds: 65 },
-    attempts: [
-      {
-        gateway: "A",
-        status: "DECLINED",
-        kind: "SOFT_DECLINE",
-        ...unfinished,
-        asked: { status: "FAILED", shownMs: 9_000 },
-      },
-    ],
-  },
-  // B may have held, so these two were voided.
-  {
-    ...{ settledAt: at, status: "DECLINED", seconds: 65 },
-    attempts: [
-      { gateway: "A", status: "DECLINED", ...wanting },
-      { gateway: "B", status: "VOIDED", ...unfinished, asked: { status: "CANCELLED", shownMs: 9_000 } },
-    ],
-  },
-  {
-    ...{ settledAt: at, status: "DECLINED", seconds: 65 },
-    attempts: [
-      { gateway: "A", status: "DECLINED", ...wanting },
-      { gateway: "B", status: "VOIDED", ...unfinished, asked: { status: "ABANDONED" } },
-    ],
-  },
-  {
-    ...{ settledAt: at, seconds: 65 },
-    attempts: [{ gateway: "B", status: "CAPTURED", ms: 64_000, asked: { status: "UNAVAILABLE", shownMs: 9_000 } }],
-  },
-];
-
 // Every count is tested twice: from the payments themselves, and from stored counts.
 describe.each([
   ["counted on demand", async () => {}],
@@ -180,45 +47,71 @@ describe.each([
     const bare = ({ latency, ...row }: (typeof found.payments)[number]) => ({ ...row, timed: sum(latency) });
     expect(found.payments.map(bare).toSorted((one, other) => (one.currency < other.currency ? -1 : 1))).toEqual([
       {
-        ...{
-          point: 12,
-          currency: "EUR",
-          succeeded: 2,
-          released: 0,
-          declined: 2,
-          degraded: 1,
-          expired: 1,
-          saved: 1,
-          timed: 5,
-        },
-        ...{ challenged: 0, challengedAgain: 0, authenticated: 0, savedAuthenticated: 0 },
-        ...{ volumeMinor: 3500n, savedMinor: 2500n, issuerMinor: 0n },
+        point: 12,
+        currency: "EUR",
+        succeeded: 2,
+        released: 0,
+        declined: 2,
+        degraded: 1,
+        expired: 1,
+        saved: 1,
+        timed: 5,
+        challenged: 0,
+        challengedAgain: 0,
+        authenticated: 0,
+        savedAuthenticated: 0,
+        volumeMinor: 3500n,
+        savedMinor: 2500n,
+        issuerMinor: 0n,
       },
       {
-        ...{
-          point: 12,
-          currency: "USD",
-          succeeded: 1,
-          released: 0,
-          declined: 0,
-          degraded: 0,
-          expired: 0,
-          saved: 1,
-          timed: 1,
-        },
-        ...{ challenged: 0, challengedAgain: 0, authenticated: 0, savedAuthenticated: 0 },
-        ...{ volumeMinor: 700n, savedMinor: 700n, issuerMinor: 0n },
+        point: 12,
+        currency: "USD",
+        succeeded: 1,
+        released: 0,
+        declined: 0,
+        degraded: 0,
+        expired: 0,
+        saved: 1,
+        timed: 1,
+        challenged: 0,
+        challengedAgain: 0,
+        authenticated: 0,
+        savedAuthenticated: 0,
+        volumeMinor: 700n,
+        savedMinor: 700n,
+        issuerMinor: 0n,
       },
     ]);
     const attempts = found.attempts.map(({ latency, ...row }) => ({ ...row, timed: sum(latency) }));
     expect(attempts.toSorted((one, other) => (one.gateway < other.gateway ? -1 : 1))).toEqual([
       {
-        ...{ point: 12, gateway: "A", approved: 1, hardDeclined: 1, softDeclined: 1, fraudDeclined: 1 },
-        ...{ timeouts: 1, gatewayErrors: 1, unknown: 1, authenticationRequired: 0, recovered: 0, timed: 6 },
+        point: 12,
+        gateway: "A",
+        approved: 1,
+        hardDeclined: 1,
+        softDeclined: 1,
+        fraudDeclined: 1,
+        timeouts: 1,
+        gatewayErrors: 1,
+        unknown: 1,
+        authenticationRequired: 0,
+        recovered: 0,
+        timed: 6,
       },
       {
-        ...{ point: 12, gateway: "B", approved: 2, hardDeclined: 0, softDeclined: 1, fraudDeclined: 0 },
-        ...{ timeouts: 0, gatewayErrors: 1, unknown: 1, authenticationRequired: 0, recovered: 0, timed: 4 },
+        point: 12,
+        gateway: "B",
+        approved: 2,
+        hardDeclined: 0,
+        softDeclined: 1,
+        fraudDeclined: 0,
+        timeouts: 0,
+        gatewayErrors: 1,
+        unknown: 1,
+        authenticationRequired: 0,
+        recovered: 0,
+        timed: 4,
       },
     ]);
     expect(found.declines).toHaveLength(4);
@@ -241,12 +134,32 @@ describe.each([
     const found = authentications.map(({ latency, ...row }) => ({ ...row, timed: sum(latency) }));
     expect(found.toSorted((one, other) => (one.gateway < other.gateway ? -1 : 1))).toEqual([
       {
-        ...{ point: 12, gateway: "A", passed: 2, failed: 1, cancelled: 0, abandoned: 0, unavailable: 0 },
-        ...{ exempted: 0, frictionless: 0, issuerLiable: 0, neverShown: 0, timed: 3 },
+        point: 12,
+        gateway: "A",
+        passed: 2,
+        failed: 1,
+        cancelled: 0,
+        abandoned: 0,
+        unavailable: 0,
+        exempted: 0,
+        frictionless: 0,
+        issuerLiable: 0,
+        neverShown: 0,
+        timed: 3,
       },
       {
-        ...{ point: 12, gateway: "B", passed: 0, failed: 0, cancelled: 1, abandoned: 1, unavailable: 1 },
-        ...{ exempted: 0, frictionless: 0, issuerLiable: 0, neverShown: 1, timed: 1 },
+        point: 12,
+        gateway: "B",
+        passed: 0,
+        failed: 0,
+        cancelled: 1,
+        abandoned: 1,
+        unavailable: 1,
+        exempted: 0,
+        frictionless: 0,
+        issuerLiable: 0,
+        neverShown: 1,
+        timed: 1,
       },
     ]);
     const ofA = authentications.find(({ gateway }) => gateway === "A")!;
@@ -272,8 +185,15 @@ describe.each([
     const { payments, authentications } = await counts(utc("2026-03-10"));
     expect(payments).toMatchObject([
       {
-        ...{ succeeded: 3, declined: 1, saved: 1, challenged: 2, challengedAgain: 0 },
-        ...{ authenticated: 2, savedAuthenticated: 1, volumeMinor: 300n, issuerMinor: 100n },
+        succeeded: 3,
+        declined: 1,
+        saved: 1,
+        challenged: 2,
+        challengedAgain: 0,
+        authenticated: 2,
+        savedAuthenticated: 1,
+        volumeMinor: 300n,
+        issuerMinor: 100n,
       },
     ]);
     // Forty seconds of the slowest are the customer's, and three the provider's.
@@ -281,7 +201,13 @@ describe.each([
     const [only, ...others] = authentications;
     expect(others).toEqual([]);
     expect(only).toMatchObject({
-      ...{ gateway: "SANDBOX_3DS", passed: 2, exempted: 1, failed: 1, frictionless: 2, neverShown: 0, issuerLiable: 2 },
+      gateway: "SANDBOX_3DS",
+      passed: 2,
+      exempted: 1,
+      failed: 1,
+      frictionless: 2,
+      neverShown: 0,
+      issuerLiable: 2,
     });
     expect((percentileMs(only!.latency, 1)! * timeAtBankUnit) / 40_000).toBeCloseTo(1, 0);
   });
@@ -477,7 +403,9 @@ describe("cutRange()", () => {
   ] as const)("refuses %s", async (_what, change, param) => {
     const asked = { ...utc("2026-02-01", "2026-02-28"), ...change };
     await expect(cutRange(database, asked)).rejects.toMatchObject({
-      ...{ code: "invalid_field", message: expect.stringMatching(`^${param} `), problems: [{ param }] },
+      code: "invalid_field",
+      message: expect.stringMatching(`^${param} `),
+      problems: [{ param }],
     });
   });
 });

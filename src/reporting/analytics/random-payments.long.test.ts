@@ -46,7 +46,9 @@ function randomPayment({ below, oneOf }: ReturnType<typeof seeded>, from: number
   const isApproved = status === "SUCCEEDED" || status === "RELEASED";
   const arm = oneOf(["A", "B", undefined] as const);
   return {
-    ...{ settledAt, currency, amountMinor: 1 + below(1_000_000_000_000) },
+    settledAt,
+    currency,
+    amountMinor: 1 + below(1_000_000_000_000),
     ...(status === "RELEASED"
       ? { status: "DECLINED", declineCode: oneOf(["capture_cancelled", "capture_expired"]) }
       : { status }),
@@ -125,8 +127,11 @@ async function sumAnalytics(merchantId: string, asked: AskedRange, currency: str
     for (const name of outcomes) add(sums, `${row.fact} ${at(row.point)} ${row.value} ${name}`, row[name]);
   for (const row of counts.attempts) {
     const kinds = {
-      ...{ approved: row.approved, HARD_DECLINE: row.hardDeclined, SOFT_DECLINE: row.softDeclined },
-      ...{ TIMEOUT: row.timeouts, GATEWAY_ERROR: row.gatewayErrors },
+      approved: row.approved,
+      HARD_DECLINE: row.hardDeclined,
+      SOFT_DECLINE: row.softDeclined,
+      TIMEOUT: row.timeouts,
+      GATEWAY_ERROR: row.gatewayErrors,
     };
     for (const [kind, count] of Object.entries(kinds))
       add(sums, `attempt ${at(row.point)} ${row.gateway} ${kind}`, count);

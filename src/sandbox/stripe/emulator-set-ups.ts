@@ -50,16 +50,17 @@ export class EmulatorSetUps {
     const usage = form.get("usage") ?? "";
     if (!/^(on|off)_session$/.test(usage)) return refusal(400, undefined, { param: "usage" });
     const intent: Intent = {
-      ...{ id: newId("seti"), account: account.id, customer, livemode: account.environment === "live" },
-      ...{
-        value: 0,
-        currency: "",
-        created: seconds(),
-        isManual: false,
-        usage,
-        metadata: metadataIn(form),
-        isCancelled: false,
-      },
+      id: newId("seti"),
+      account: account.id,
+      customer,
+      livemode: account.environment === "live",
+      value: 0,
+      currency: "",
+      created: seconds(),
+      isManual: false,
+      usage,
+      metadata: metadataIn(form),
+      isCancelled: false,
     };
     this.#intents.set(intent.id, intent);
     return shown(intent);
@@ -100,7 +101,10 @@ export class EmulatorSetUps {
       account: account.id,
       reference: metadata.attempt_id ?? "",
       orderRef: method.metadata.order_ref ?? "",
-      ...{ number: method.number, value, currency: intent.currency, proof: proofOf(asked) },
+      number: method.number,
+      value,
+      currency: intent.currency,
+      proof: proofOf(asked),
       ...stored,
     };
     const result = await this.#parts.issuer.authorizeOrAsk(payment, askingOf(asked), (decided) =>
@@ -133,7 +137,14 @@ function setUpView(intent: Intent) {
   const isUnauthenticated = authorization === undefined && /^(failed|cancelled)$/.test(asked?.challenge.state ?? "");
   const status = setUpStatus(intent);
   return {
-    ...{ id, object: "setup_intent", created, customer: customer ?? null, livemode, usage, metadata, status },
+    id,
+    object: "setup_intent",
+    created,
+    customer: customer ?? null,
+    livemode,
+    usage,
+    metadata,
+    status,
     last_setup_error: isUnauthenticated
       ? { ...authenticationFailure, code: "setup_intent_authentication_failure" }
       : declined,

@@ -88,7 +88,10 @@ it("has a root whose fingerprint is Apple's", () => {
 
 it("does not support the tokens of RSA_v1", () => {
   const check: AppleCheck = {
-    ...{ roots: [appleRoot], keys: [], now: new Date(), binding: undefined },
+    roots: [appleRoot],
+    keys: [],
+    now: new Date(),
+    binding: undefined,
     order: { amountMinor: 100, currency: "USD" },
   };
   expect(codeOf(() => openAppleToken(JSON.stringify(basisTheoryRsa.paymentData), check))).toBe("wallet_not_supported");
@@ -100,14 +103,21 @@ describe("a token of an authority of our own", async () => {
   const recipient = "merchant.example";
   const order = { hash: orderHashOf("mer_1", "order-1"), amountMinor: 1_999, currency: "EUR" };
   const payment: ApplePayment = {
-    ...{ publicKey, recipient, number: "4895370012003478", eci: "7" },
-    ...{ currencyCode: "978", amountMinor: 1_999, binding: bindingOf(order) },
+    publicKey,
+    recipient,
+    number: "4895370012003478",
+    eci: "7",
+    currencyCode: "978",
+    amountMinor: 1_999,
+    binding: bindingOf(order),
   };
   const spki = publicKey.export({ format: "der", type: "spki" });
   const check = (): AppleCheck => ({
     roots: [appleRoot, new X509Certificate(authority.rootPem)],
     keys: [{ recipient, publicKey: spki, privateKey }],
-    ...{ now: new Date(), binding: bindingOf(order), order },
+    now: new Date(),
+    binding: bindingOf(order),
+    order,
   });
   const open = (text: string, change: Partial<AppleCheck> = {}) =>
     codeOf(() => openAppleToken(text, { ...check(), ...change }));

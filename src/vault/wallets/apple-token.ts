@@ -89,7 +89,12 @@ export function readAppleToken(text: string) {
   if (!data || !signature || !ephemeralPublicKey || !publicKeyHash || !transactionId || !isBound) throw refused("form");
   const signed = [ephemeralPublicKey, data, transactionId, ...(applicationData ? [applicationData] : [])];
   return {
-    ...{ data, signature, ephemeralPublicKey, publicKeyHash, transactionId, applicationData },
+    data,
+    signature,
+    ephemeralPublicKey,
+    publicKeyHash,
+    transactionId,
+    applicationData,
     signedContent: Buffer.concat(signed),
   };
 }

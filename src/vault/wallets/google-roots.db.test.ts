@@ -15,7 +15,9 @@ beforeEach(() => pool.query("UPDATE wallet_root SET body = '{}'"));
 const hour = 3_600_000;
 const [first, second] = [new GoogleAuthority(), new GoogleAuthority()];
 const answer = (body: object | string, status = 200): GatewayReply => ({
-  ...{ type: "answer", status, headers: {} },
+  type: "answer",
+  status,
+  headers: {},
   body: Buffer.from(typeof body === "string" ? body : JSON.stringify(body)),
 });
 const silent: GatewayReply = { type: "noAnswer", timedOut: true, reason: "no answer" };

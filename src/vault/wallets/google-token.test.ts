@@ -45,7 +45,10 @@ describe.each([
   it("opens, up to Google's test root", () => {
     const { pan: number, expirationMonth: expMonth, expirationYear: expYear } = expected.paymentMethodDetails;
     expect(openGoogleToken(rawToken, check)).toEqual({
-      ...{ credential: "PAN", number, expMonth, expYear },
+      credential: "PAN",
+      number,
+      expMonth,
+      expYear,
       messageId: expected.messageId,
       messageEndsAt: new Date(messageEndsAt),
     });

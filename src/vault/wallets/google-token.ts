@@ -96,7 +96,10 @@ export function readGoogleToken(text: string) {
       expiresAt,
     },
     signedMessage: token.signedMessage as string,
-    ...{ signature, encrypted, ephemeralPublicKey, tag },
+    signature,
+    encrypted,
+    ephemeralPublicKey,
+    tag,
   };
 }
 

@@ -44,7 +44,11 @@ const forms = {
 const forward = (of: { sessionId: string; token: string }, operation: string, body: string) =>
   rpc.forward(
     {
-      ...{ connector: "SANDBOX_A", operation, ...of, origin: gateway.url, timeoutMs: 5_000 },
+      connector: "SANDBOX_A",
+      operation,
+      ...of,
+      origin: gateway.url,
+      timeoutMs: 5_000,
       body: Buffer.from(body),
     },
     options(),
@@ -94,14 +98,12 @@ describe("Forward", () => {
     const send = (operation: string, wallet: string, number: string) =>
       rpc.forward(
         {
-          ...{
-            connector: "PAYPAL",
-            operation,
-            ...ofApple,
-            origin: gateway.url,
-            timeoutMs: 5_000,
-            pathVariables: { id: "1" },
-          },
+          connector: "PAYPAL",
+          operation,
+          ...ofApple,
+          origin: gateway.url,
+          timeoutMs: 5_000,
+          pathVariables: { id: "1" },
           body: Buffer.from(
             JSON.stringify({ payment_source: { [wallet]: { decrypted_token: number } } }).replace(
               '"number"',
@@ -135,8 +137,15 @@ describe("Forward", () => {
     }
     expect(gateway.requests).toHaveLength(sent);
     const { reply } = await asking.forward({
-      ...{ connector: "SANDBOX_A", operation: "authorize", sessionId: ofDevice.sessionId, origin: gateway.url },
-      ...{ token: new Secret(ofDevice.token), pathVariables: {}, headers: {}, body: forms.card, timeoutMs: 5_000 },
+      connector: "SANDBOX_A",
+      operation: "authorize",
+      sessionId: ofDevice.sessionId,
+      origin: gateway.url,
+      token: new Secret(ofDevice.token),
+      pathVariables: {},
+      headers: {},
+      body: forms.card,
+      timeoutMs: 5_000,
     });
     expect(reply).toMatchObject({ type: "neverSent", cause: "request_refused" });
   });
@@ -166,8 +175,15 @@ it("sends no device's number in a demo's live, whose gateways are emulators", as
     { number: device, expMonth: 12, expYear: 2040, wallet: { name: "apple_pay", eci: undefined, ...of } },
   );
   const request = {
-    ...{ connector: "SANDBOX_A", operation: "network_token", sessionId: "ps_demo", token: kept.token.expose() },
-    ...{ origin: gateway.url, pathVariables: {}, headers: {}, body: Buffer.from(forms.device), timeoutMs: 5_000 },
+    connector: "SANDBOX_A",
+    operation: "network_token",
+    sessionId: "ps_demo",
+    token: kept.token.expose(),
+    origin: gateway.url,
+    pathVariables: {},
+    headers: {},
+    body: Buffer.from(forms.device),
+    timeoutMs: 5_000,
   };
   const http = { send: () => Promise.reject(new Error("a device's number was sent")) } as unknown as GatewayHttp;
   // As a gateway's row, which a demo's emulator stands in for.
@@ -184,7 +200,8 @@ describe("CheckToken", () => {
     ] as const) {
       const of = await tokenOf(wallet, token);
       const expected = {
-        ...{ state: "unused", card: { brand: "visa", firstDigits } },
+        state: "unused",
+        card: { brand: "visa", firstDigits },
         wallet: { name: wallet, credential, network: "visa" },
       };
       for (const client of [asking, knowing])

@@ -40,8 +40,13 @@ function call(environment: VaultEnvironment, body: object, reply = silent, chang
   const request = Object.assign(Readable.from([Buffer.from(JSON.stringify(body))]), { headers, method: "POST" });
   const callCounts = { countCall: () => {}, charge: async () => {} } as unknown as CallCounts;
   const tokenizer = {
-    ...{ ...fixture.config, environments: [environment], clientOf: () => undefined, callCounts },
-    ...{ http: { send: async () => reply }, logger: createStrictLog(), ...change },
+    ...fixture.config,
+    environments: [environment],
+    clientOf: () => undefined,
+    callCounts,
+    http: { send: async () => reply },
+    logger: createStrictLog(),
+    ...change,
   };
   return takeWalletToken(tokenizer, request as unknown as IncomingMessage);
 }
@@ -55,7 +60,8 @@ describe("POST /wallet-tokens", () => {
     const answer = await response.json();
     expect(answer).toEqual({
       token: expect.stringMatching(/^wnt_[\w-]{100,251}$/),
-      ...{ brand: "visa", last4: device.slice(-4) },
+      brand: "visa",
+      last4: device.slice(-4),
       expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
     });
     const { rows } = await fixture.database.pool.query("SELECT * FROM card WHERE session_id = $1", [session]);
@@ -150,10 +156,12 @@ describe("POST /wallet-tokens", () => {
 
   it("accepts a listed test card only, and none that has expired", async () => {
     expect(await posted("google_pay", googleToken({}, { number: "5555555555554444" }))).toMatchObject({
-      ...{ status: 400, code: "test_card_required" },
+      status: 400,
+      code: "test_card_required",
     });
     expect(await posted("google_pay", googleToken({ details: { expirationYear: 2020 } }))).toMatchObject({
-      ...{ status: 422, code: "wallet_not_supported" },
+      status: 422,
+      code: "wallet_not_supported",
     });
   });
 
@@ -252,7 +260,9 @@ describe("W2: a test root", () => {
       code: "wallet_unavailable",
     });
     const stranger: GatewayReply = {
-      ...{ type: "answer", status: 200, headers: {} },
+      type: "answer",
+      status: 200,
+      headers: {},
       body: Buffer.from(JSON.stringify(new GoogleAuthority().keys)),
     };
     const fresh = { ...misled };
@@ -319,10 +329,12 @@ describe("W3: Apple's token", () => {
 
   it("pays what the customer has authorized, and nothing else", async () => {
     expect(await posted("apple_pay", await appleToken({}, { amountMinor: 1 }))).toMatchObject({
-      ...{ status: 422, code: "wallet_amount_mismatch" },
+      status: 422,
+      code: "wallet_amount_mismatch",
     });
     expect(await posted("apple_pay", await appleToken({}, { currencyCode: "840" }))).toMatchObject({
-      ...{ status: 422, code: "wallet_amount_mismatch" },
+      status: 422,
+      code: "wallet_amount_mismatch",
     });
     const unbound = await appleToken({}, { binding: undefined });
     expect(await posted("apple_pay", unbound)).toMatchObject({ status: 400, code: "wallet_token_invalid" });

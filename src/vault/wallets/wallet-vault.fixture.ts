@@ -67,12 +67,23 @@ export async function startWalletVault(): Promise<WalletVault> {
   await activate(test, "google_pay");
   let calls = 0;
   return {
-    ...{ fixture, test, live, apple, google, lines, activate },
+    fixture,
+    test,
+    live,
+    apple,
+    google,
+    lines,
+    activate,
     appleToken: (change, of, by = apple) =>
       by.makeToken(
         {
-          ...{ publicKey: keys.get("apple_pay")!, recipient: recipients.apple_pay, number: device, eci: "5" },
-          ...{ currencyCode: "978", amountMinor: order.amountMinor, binding: bindingOf(order) },
+          publicKey: keys.get("apple_pay")!,
+          recipient: recipients.apple_pay,
+          number: device,
+          eci: "5",
+          currencyCode: "978",
+          amountMinor: order.amountMinor,
+          binding: bindingOf(order),
           ...of,
         },
         change,

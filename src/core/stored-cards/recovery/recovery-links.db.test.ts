@@ -31,13 +31,11 @@ describe("a declined renewal, by its link", () => {
     const before = (await fixture.agreement(agreementId)).agreement;
     const opened = await open(await linkOf(agreementId, { returnTo: "https://shop.example/" }));
     expect(opened).toMatchObject({
-      ...{
-        amountMinor: 900,
-        currency: "EUR",
-        text: before.text,
-        returnTo: "https://shop.example/",
-        refused: undefined,
-      },
+      amountMinor: 900,
+      currency: "EUR",
+      text: before.text,
+      returnTo: "https://shop.example/",
+      refused: undefined,
       card: { brand: "visa", last4: "7296" },
       session: { vault: { storedCards: true } },
     });
@@ -114,7 +112,9 @@ describe("a declined renewal, by its link", () => {
     await fixture.settled();
     expect(await fixture.base.loadSession(session)).toMatchObject({ session: { status: "SUCCEEDED" } });
     expect((await fixture.agreement(agreementId)).agreement).toMatchObject({
-      ...{ status: "ACTIVE", chainVersion: 2, methodId: listed[0]!.id },
+      status: "ACTIVE",
+      chainVersion: 2,
+      methodId: listed[0]!.id,
     });
     const next = await fixture.charge(agreementId, { renewalRef: "next" });
     expect(next.payment.session.status).toBe("SUCCEEDED");
@@ -153,7 +153,8 @@ describe("a declined renewal, by its link", () => {
       code: "consent_required",
     });
     expect(await fixture.base.submitWith(session, { ...given, consent })).toMatchObject({
-      ...{ status: "DECLINED", declineCode: "authentication_required" },
+      status: "DECLINED",
+      declineCode: "authentication_required",
     });
     expect(await renewalsOf(agreementId)).toMatchObject([{ paidSessionId: null }]);
   });

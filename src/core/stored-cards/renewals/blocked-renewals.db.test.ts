@@ -17,7 +17,11 @@ const { merchantId } = fixture.base.owner;
 const block = (blockable: Blockable) =>
   database.transaction((tx) =>
     addEntry(tx, merchantId, {
-      ...{ ...blockable, id: systemRuntime.uuid(), reason: "Disputed twice", addedBy: "Dora", endsAt: null },
+      ...blockable,
+      id: systemRuntime.uuid(),
+      reason: "Disputed twice",
+      addedBy: "Dora",
+      endsAt: null,
     }),
   );
 const end = ({ id }: { readonly id: string }) => database.transaction((tx) => endEntry(tx, merchantId, id));
@@ -31,7 +35,12 @@ it("declines the renewal of a blocked card before a gateway, in one commit, and 
   const { payment } = await fixture.charge(agreementId);
   const { status, phase, declineCode, vaultToken, plan, skipped } = payment.session;
   expect({ status, phase, declineCode, vaultToken, plan, attempts: payment.attempts }).toEqual({
-    ...{ status: "DECLINED", phase: "DONE", declineCode: "blocked", vaultToken: null, plan: [], attempts: [] },
+    status: "DECLINED",
+    phase: "DONE",
+    declineCode: "blocked",
+    vaultToken: null,
+    plan: [],
+    attempts: [],
   });
   const because = "The card is on the block list, so no gateway gets the payment: “Disputed twice”.";
   expect(skipped?.map((one) => one.because)).toEqual([because, because]);
@@ -46,7 +55,9 @@ it.each([
 ] as const)("declines the renewal of a customer whose $kind is blocked", async (blockable) => {
   const shopper = { shopperIp: "93.184.216.34" };
   const agreementId = await fixture.agree({
-    ...{ storedAs: newNumber(), shopper, order: { customerEmail: "mallory@example.com" } },
+    storedAs: newNumber(),
+    shopper,
+    order: { customerEmail: "mallory@example.com" },
   });
   const other = await fixture.agree({ storedAs: newNumber() });
   const entry = await block(blockable);

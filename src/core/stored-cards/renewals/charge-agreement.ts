@@ -164,7 +164,13 @@ function keyedCharge({ merchantId, statementDescriptor }: SessionOwner, charge: 
   const { agreementId, amountMinor, currency, orderRef, renewalRef = orderRef, metadata } = charge;
   const asked = detailsOf(charge);
   return {
-    ...{ merchantId, agreementId, renewalRef, amountMinor, currency, orderRef, requestId: charge.requestId },
+    merchantId,
+    agreementId,
+    renewalRef,
+    amountMinor,
+    currency,
+    orderRef,
+    requestId: charge.requestId,
     details: detailsOf({
       metadata,
       statementDescriptor: charge.statementDescriptor ?? statementDescriptor ?? undefined,
@@ -223,8 +229,13 @@ async function takeWithCard(
   if (token === undefined || methodId == null)
     return { type: "refused", refusal: { reason: "needs_card", other: null, until: null } };
   const planned = {
-    ...{ ...charge, ...(await plan(core, found, charge, { sessionId, token })), sessionId, methodId, token },
-    ...{ secretVersion: core.clientSecretKeys.current, sessionLifetimeMs: owner.sessionLifetimeMs },
+    ...charge,
+    ...(await plan(core, found, charge, { sessionId, token })),
+    sessionId,
+    methodId,
+    token,
+    secretVersion: core.clientSecretKeys.current,
+    sessionLifetimeMs: owner.sessionLifetimeMs,
     submissionBudgetMs: core.timing.submissionBudgetMs,
   };
   const free = await takeRenewal(core.database, planned);

@@ -42,12 +42,14 @@ it("ends with its last instalment, of which the first payment is the first", asy
     await fixture.charge(agreementId, { renewalRef });
   }
   await expect(fixture.charge(agreementId, { renewalRef: "fourth" })).rejects.toMatchObject({
-    ...{ code: "agreement_not_active", state: { status: "ENDED" } },
+    code: "agreement_not_active",
+    state: { status: "ENDED" },
   });
   await endAgreementsOnce(core);
   expect(await stateOf(agreementId)).toEqual({ status: "ENDED", statusBecause: "instalments_paid", updates: 2 });
   await expect(fixture.charge(agreementId, { renewalRef: "fourth" })).rejects.toMatchObject({
-    ...{ code: "agreement_not_active", state: { status: "ENDED" } },
+    code: "agreement_not_active",
+    state: { status: "ENDED" },
   });
 });
 

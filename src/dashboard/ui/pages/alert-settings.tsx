@@ -210,7 +210,9 @@ function Topics({ settings }: { settings: AlertSettings }) {
             {topics.map(([topic, name, detail]) => (
               <li key={topic}>
                 <Switch
-                  {...{ name, detail, isDisabled }}
+                  name={name}
+                  detail={detail}
+                  isDisabled={isDisabled}
                   isOn={!muted.includes(topic)}
                   onChange={(isOn) => onText(textOf(isOn ? muted.filter((each) => each !== topic) : [...muted, topic]))}
                 />

@@ -49,7 +49,13 @@ export function AnalyticsPage() {
   const { data, error, refetch, isPlaceholderData } = useQuery(
     AnalyticsService.method.getAnalytics,
     {
-      ...{ merchantId, environment, firstDay, lastDay, timeZone: zone, gateway, currency },
+      merchantId,
+      environment,
+      firstDay,
+      lastDay,
+      timeZone: zone,
+      gateway,
+      currency,
       pointLength: points ? lengths[points] : PointLength.UNSPECIFIED,
       withPeriodBefore: search.first === undefined,
       withInitiators: search.by === "initiator",
@@ -79,7 +85,8 @@ export function AnalyticsPage() {
           <CsvDays value={`${firstDay}_${lastDay}`}>
             <Results
               answer={data}
-              {...{ zone, gateway }}
+              zone={zone}
+              gateway={gateway}
               money={currency || search.money}
               onMoney={(money) => void navigate({ search: (before) => ({ ...before, money }), resetScroll: false })}
             />
@@ -126,7 +133,7 @@ function Results(props: {
         </p>
       )}
       <div className="charts">
-        {volume && <Captured {...{ answer: shown, points, volume, onMoney }} />}
+        {volume && <Captured answer={shown} points={points} volume={volume} onMoney={onMoney} />}
         {charts.map((chart) => (
           <ChartCard key={chart.id} {...chart} {...points} />
         ))}

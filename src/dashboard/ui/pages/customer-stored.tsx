@@ -24,7 +24,9 @@ import { expiryOf, faceOfAgreement, faceOfRenewal, reasonInWords, stopInWords, t
 export function CustomerStored({ customerRef }: { customerRef: string }) {
   const { merchantId, environment } = useScope();
   const { data, error, refetch } = useQuery(StoredCardService.method.getStoredCards, {
-    ...{ merchantId, environment, customerRef },
+    merchantId,
+    environment,
+    customerRef,
   });
   if (error && !data) return <Failure error={error} onRetry={refetch} />;
   if (!data) return <Loading what="The stored cards" />;
@@ -168,7 +170,7 @@ function Agreement({ agreement, cards }: { agreement: StoredAgreement; cards: re
         </Fact>
       </dl>
       {goesOn(agreement) && <Gateways gateways={agreement.gateways} isStopped={Boolean(card?.stoppedBecause)} />}
-      {renewals.length > 0 && <Renewals {...{ renewals, renewalCount, agreementId }} />}
+      {renewals.length > 0 && <Renewals renewals={renewals} renewalCount={renewalCount} agreementId={agreementId} />}
       {goesOn(agreement) && (
         <div>
           <StoredAction

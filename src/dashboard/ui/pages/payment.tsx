@@ -109,7 +109,7 @@ function Details({ payment, onChange }: { payment: Payment; onChange: () => unkn
       <PaymentDisputes payment={payment} />
       <div className="payment-columns">
         <div className="stack">
-          {attempts.length > 0 && <PaymentAttempts attempts={attempts} {...{ summary, onChange }} />}
+          {attempts.length > 0 && <PaymentAttempts attempts={attempts} summary={summary} onChange={onChange} />}
           {payment.stored && <PaymentStored stored={payment.stored} customerRef={payment.customerRef} />}
           <PaymentRefunds payment={payment} onChange={onChange} />
           <PaymentTimeline steps={timeline} />

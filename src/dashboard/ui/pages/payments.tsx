@@ -71,7 +71,9 @@ function Listed({ search }: { search: PaymentSearch }) {
   return (
     <>
       <ListBar
-        {...{ search, chips, currencies }}
+        search={search}
+        chips={chips}
+        currencies={currencies}
         states={paymentStates}
         happened="Created"
         read={(fields) => readPaymentSearch({ ...fields, failover: fields.failover === "on" })}
@@ -103,7 +105,7 @@ function Listed({ search }: { search: PaymentSearch }) {
           rowsOf={(page) => page.payments}
           head={(rows) => (
             <div className="page-head">
-              <Count {...{ search, filter, isLive }} />
+              <Count search={search} filter={filter} isLive={isLive} />
               <div className="row">
                 <Switch className="toggle" isSelected={isLive} onChange={setLive}>
                   <span className="toggle-track" /> Keep up to date

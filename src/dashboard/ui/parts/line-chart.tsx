@@ -86,11 +86,9 @@ function optionsOf(element: HTMLElement, drawn: Drawn): uPlot.Options {
         values: (_, splits) => splits.map((split) => names[split] ?? ""),
       },
       {
-        ...{
-          ...axis,
-          size: (_: uPlot, labels: string[] | null) => axisWidthOf(labels, size === "wide" ? 62 : 46),
-          values: (_: uPlot, splits: number[]) => splits.map((split) => formatAxis(split)),
-        },
+        ...axis,
+        size: (_: uPlot, labels: string[] | null) => axisWidthOf(labels, size === "wide" ? 62 : 46),
+        values: (_: uPlot, splits: number[]) => splits.map((split) => formatAxis(split)),
         ...(isWhole && { incrs: wholeSteps }),
         ...(isRate && { incrs: rateSteps }),
         ...(size !== "wide" && { space: 26 }),

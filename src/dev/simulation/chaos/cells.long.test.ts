@@ -35,7 +35,12 @@ it("goes on paying in one cell while the PostgreSQL of the other is killed", { t
     const cards = testCards.filter(({ group }) => group === "approved").map(({ number }) => number);
     const { edgeOrigins: edges, vaultOrigin, ownerUrls } = site;
     const shop = {
-      ...{ browser, tally, secretKey, edges, vaultOrigin, cards },
+      browser,
+      tally,
+      secretKey,
+      edges,
+      vaultOrigin,
+      cards,
       later: () => {},
       expireIn: expireIn(ownerUrls[cell - 1]!),
     };

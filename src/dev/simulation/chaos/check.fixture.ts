@@ -7,7 +7,9 @@ export function sound() {
     sessions: [
       {
         sessionId: "ps_1",
-        ...{ orderRef: "order-1", key: "order-1", allowsRepeat: false },
+        orderRef: "order-1",
+        key: "order-1",
+        allowsRepeat: false,
         status: "SUCCEEDED",
         phase: "DONE",
         winnerAttemptId: "att_2" as string | undefined,
@@ -37,7 +39,11 @@ export function sound() {
     refunds: [] as Refunded[],
     orders: [
       {
-        ...{ orderRef: "order-1", key: "order-1", created: ["ps_1", "ps_1"], submitted: true, heard: ["SUCCEEDED"] },
+        orderRef: "order-1",
+        key: "order-1",
+        created: ["ps_1", "ps_1"],
+        submitted: true,
+        heard: ["SUCCEEDED"],
         refunded: [] as string[],
         heldVia: undefined as string | undefined,
         captures: [] as number[],
@@ -53,11 +59,22 @@ type Refunded = { -readonly [Key in keyof Records["refunds"][number]]: Records["
 /** Adds a sound refund of 9.00 to the sound session, and returns it here and at the gateway. */
 export function refunded({ refunds, authorizations, orders }: Made) {
   const here: Refunded = {
-    ...{ sessionId: "ps_1", refundId: "ref_1", attemptId: "att_2", status: "SUCCEEDED", origin: "MERCHANT" },
-    ...{ failureCode: undefined, value: 900, sends: 2, keys: 1 },
+    sessionId: "ps_1",
+    refundId: "ref_1",
+    attemptId: "att_2",
+    status: "SUCCEEDED",
+    origin: "MERCHANT",
+    failureCode: undefined,
+    value: 900,
+    sends: 2,
+    keys: 1,
   };
   const there: Records["authorizations"][number]["refunds"][number] = {
-    ...{ id: "re_1", reference: "ref_1", value: 900, openedAt: "2026-01-01T00:00:04.000Z", status: "succeeded" },
+    id: "re_1",
+    reference: "ref_1",
+    value: 900,
+    openedAt: "2026-01-01T00:00:04.000Z",
+    status: "succeeded",
   };
   refunds.push(here);
   authorizations[1]!.refunds.push(there);

@@ -66,7 +66,9 @@ export async function pay(shop: Shop, dice: Dice, order: Order): Promise<void> {
 async function create(shop: Shop, dice: Dice, order: Order): Promise<Session | undefined> {
   const isManual = dice.chance(capturedLater);
   const body = {
-    ...{ amountMinor: dice.between(1, 200_000), currency: dice.pick(currencies), orderRef: order.orderRef },
+    amountMinor: dice.between(1, 200_000),
+    currency: dice.pick(currencies),
+    orderRef: order.orderRef,
     ...(isManual && fieldsOfLater()),
     ...(order.key.endsWith(secondTab) && {
       metadata: { tab: secondTab },
@@ -88,8 +90,11 @@ async function create(shop: Shop, dice: Dice, order: Order): Promise<Session | u
       const { sdkAuthorization } = first.vault as { sdkAuthorization: string };
       const { amountMinor } = body;
       return {
-        ...{ sessionId: String(first.sessionId), clientSecret: String(first.clientSecret) },
-        ...{ sdkAuthorization, amountMinor, isManual },
+        sessionId: String(first.sessionId),
+        clientSecret: String(first.clientSecret),
+        sdkAuthorization,
+        amountMinor,
+        isManual,
       };
     }
     await pause(dice.between(100, 2_000));

@@ -184,11 +184,9 @@ function toRefund({
     ...row,
     failureCode: row.failureCode ?? undefined,
     value: valueAt(row, row.amountMinor),
-    ...{
-      sessionId: encodeId("ps", row.sessionId),
-      refundId: encodeId("ref", id),
-      attemptId: encodeId("att", row.attemptId),
-    },
+    sessionId: encodeId("ps", row.sessionId),
+    refundId: encodeId("ref", id),
+    attemptId: encodeId("att", row.attemptId),
   };
 }
 

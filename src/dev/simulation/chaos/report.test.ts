@@ -23,7 +23,9 @@ function verdictWith(violations: readonly Violation[], kept: readonly string[] =
     orders: [],
   };
   const session = {
-    ...{ orderRef: "o", key: "o", allowsRepeat: false },
+    orderRef: "o",
+    key: "o",
+    allowsRepeat: false,
     status: "EXPIRED",
     phase: "DONE",
     winnerAttemptId: undefined,

@@ -45,7 +45,9 @@ export const withoutGuard = (reason: string): SchemaRemoval => ({ type: "refusal
 /** A function of payments (payment-functions.sql), or one that has a copy for each month or none, with another text in place of this one. */
 export const withText = (of: string, text: string, instead = ""): SchemaRemoval => ({
   type: "text",
-  ...{ of, text, instead },
+  of,
+  text,
+  instead,
 });
 
 export const withoutConstraint = (name: string): SchemaRemoval => ({ type: "constraint", name });

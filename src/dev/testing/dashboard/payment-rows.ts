@@ -166,7 +166,10 @@ export async function makeStoredCard(dashboard: DashboardFixture, made: MadeCard
     SELECT '${merchantId}', '${fingerprint}', now(), '${stoppedBecause}' WHERE ${stoppedBecause !== undefined};
     SET session_replication_role = origin`);
   return {
-    ...{ customerRef, methodUuid: methodId, agreementUuid: agreementId, fingerprint },
+    customerRef,
+    methodUuid: methodId,
+    agreementUuid: agreementId,
+    fingerprint,
     paymentMethodId: encodeId("pm", methodId),
     agreementId: encodeId("agr", agreementId),
   };
