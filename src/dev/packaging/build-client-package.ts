@@ -78,9 +78,3 @@ async function writeManifest(folder: string): Promise<void> {
   };
   await writeFile(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
 }
-
-if (import.meta.main) {
-  const folder = process.argv[2] ?? join(root, ".switchyard", "client-package");
-  await buildClientPackage(folder);
-  console.log(`Wrote the package @switchyard/client to ${folder}. Publish it with "npm publish" in that folder.`);
-}

