@@ -16,6 +16,12 @@ import { AnalyticsService, type GetAnalyticsResponseJson } from "../../gen/dashb
 import { ApiKeyService } from "../../gen/dashboard/v1/api_keys_pb.ts";
 import { AuditService } from "../../gen/dashboard/v1/audit_pb.ts";
 import { type BlocklistEntryJson, BlocklistService } from "../../gen/dashboard/v1/blocklist_pb.ts";
+import {
+  type ConfigurationChangeJson,
+  type ConfigurationJson,
+  ConfigurationService,
+  type PlanConfigurationResponseJson,
+} from "../../gen/dashboard/v1/configuration_pb.ts";
 import { GatewayConnectionService } from "../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { GatewayService } from "../../gen/dashboard/v1/gateways_pb.ts";
 import { HomeService } from "../../gen/dashboard/v1/home_pb.ts";
@@ -46,6 +52,9 @@ import type { Secret } from "../platform/secrets.ts";
 import { RpcError } from "./rpc-error.ts";
 
 export type RoutingRuleView = RoutingRuleJson;
+export type ConfigurationView = ConfigurationJson;
+export type ChangeView = ConfigurationChangeJson;
+export type PlanView = PlanConfigurationResponseJson;
 export type SettingsView = SettingsJson;
 export type BlocklistEntryView = BlocklistEntryJson;
 export type WorkItemView = WorkItemJson;
@@ -103,6 +112,7 @@ export function createDashboardClient(address: string, operatorToken: Secret, ce
     connections: clientOf(GatewayConnectionService),
     gateways: clientOf(GatewayService),
     routingRules: clientOf(RoutingRuleService),
+    configuration: clientOf(ConfigurationService),
     endpoints: clientOf(WebhookEndpointService),
     deliveries: clientOf(WebhookDeliveryService),
     alerts: clientOf(WebhookAlertService),
@@ -129,6 +139,11 @@ export type DashboardClient = ReturnType<typeof createDashboardClient>;
 
 function isServiceError(error: unknown): error is ServiceError {
   return error instanceof Error && "code" in error && "details" in error;
+}
+
+/** Loads the schema of a configuration, which few commands need. */
+export function loadConfigurationSchema() {
+  return import("../../gen/dashboard/v1/configuration_pb.ts");
 }
 
 /** Loads the schemas of a rule's cases, which few commands need. */

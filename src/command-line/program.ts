@@ -75,6 +75,21 @@ const rows: readonly CommandRow[] = [
     async () => (await import("./routing.ts")).routingCommand(),
   ],
   [
+    "export",
+    "a merchant's configuration as a file for a repository (docs/configuration-as-code.md)",
+    async () => (await import("./configuration-file.ts")).exportCommand(),
+  ],
+  [
+    "plan",
+    "the changes that a configuration file would make",
+    async () => (await import("./configuration-file.ts")).planCommand(),
+  ],
+  [
+    "apply",
+    "make a merchant's configuration what a file says",
+    async () => (await import("./configuration-file.ts")).applyCommand(),
+  ],
+  [
     "origins",
     "origins of pages that may show a merchant's checkout",
     async () => (await import("./origins.ts")).originsCommand(),

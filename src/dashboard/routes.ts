@@ -6,6 +6,7 @@ import { AnalyticsService } from "../../gen/dashboard/v1/analytics_pb.ts";
 import { ApiKeyService } from "../../gen/dashboard/v1/api_keys_pb.ts";
 import { AuditService } from "../../gen/dashboard/v1/audit_pb.ts";
 import { BlocklistService } from "../../gen/dashboard/v1/blocklist_pb.ts";
+import { ConfigurationService } from "../../gen/dashboard/v1/configuration_pb.ts";
 import { GatewayConnectionService } from "../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { GatewayService } from "../../gen/dashboard/v1/gateways_pb.ts";
 import { HomeService } from "../../gen/dashboard/v1/home_pb.ts";
@@ -30,6 +31,7 @@ import { createAnalyticsService } from "./analytics-rpc.ts";
 import { createApiKeyService } from "./api-keys-rpc.ts";
 import { createAuditService } from "./audit-rpc.ts";
 import { createBlocklistService } from "./blocklist-rpc.ts";
+import { configurationService } from "./configuration/configuration-rpc.ts";
 import type { ServedParts } from "./dashboard-parts.ts";
 import { createGatewayConnectionService } from "./gateway-connections-rpc.ts";
 import { createGatewayService } from "./gateways-rpc.ts";
@@ -59,6 +61,7 @@ export const dashboardServices: readonly DescService[] = [
   GatewayConnectionService,
   GatewayService,
   RoutingRuleService,
+  ConfigurationService,
   WebhookEndpointService,
   WebhookDeliveryService,
   WebhookAlertService,
@@ -92,6 +95,7 @@ export function createDashboardRoutes(parts: ServedParts): (router: ConnectRoute
     router.service(GatewayConnectionService, createGatewayConnectionService(parts), guarded);
     router.service(GatewayService, createGatewayService(parts), guarded);
     router.service(RoutingRuleService, createRoutingRuleService(parts), guarded);
+    router.service(ConfigurationService, configurationService, guarded);
     router.service(WebhookEndpointService, createWebhookEndpointService(), guarded);
     router.service(WebhookDeliveryService, createWebhookDeliveryService(parts), guarded);
     router.service(WebhookAlertService, createWebhookAlertService(parts), guarded);

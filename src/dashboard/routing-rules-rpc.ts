@@ -15,7 +15,7 @@ import {
 } from "../core/record/routing-rules.ts";
 import type { RoutingCase, RoutingRule, Split } from "../core/rows/entities.ts";
 import { listConnections } from "../gateways/connections.ts";
-import type { Tx } from "../platform/database.ts";
+import type { Queryable, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { type ConnectionId, encodeId, type MerchantId } from "../platform/ids.ts";
 import { describeRuleChanges } from "../reporting/rule-changes.ts";
@@ -111,47 +111,62 @@ async function setRule(
     const before = await findRoutingRule(tx, merchantId);
     requireVersion(before, expected);
     const { restoredFrom, ...content } = await wanted({ tx, merchantId, before });
-    const requireAll = (named: readonly string[], field: string) =>
-      requireVerified(tx, { core, merchantId, connectionIds: named, field });
-    const verifiedSplit = async (named: Split | null | undefined, field: string) =>
-      named && { ...named, connectionIds: await requireAll(named.connectionIds, `${field}.connectionIds`) };
-    const connectionIds = await requireAll(content.connectionIds, "connectionIds");
-    const list: RoutingCase[] = [];
-    for (const [index, one] of (content.cases?.list ?? []).entries()) {
-      const field = `cases.list[${index}]`;
-      try {
-        const verified = await requireAll(one.connectionIds, `${field}.connectionIds`);
-        const split = await verifiedSplit(one.split, `${field}.split`);
-        list.push({ ...one, connectionIds: verified, ...(split && { split }) });
-      } catch (error) {
-        throw inCase(one.name, error);
-      }
-    }
-    const split = await verifiedSplit(content.split, "split");
-    const providerId = content.providerId
-      ? await requireProvider(tx, { core, merchantId, id: content.providerId })
-      : null;
-    const origin = restoredFrom === undefined ? {} : { restoredFrom };
-    await recordRoutingRule(tx, {
-      ...content,
-      merchantId,
-      connectionIds,
-      cases: content.cases && { ...content.cases, list },
-      split,
-      providerId,
-      setBy: rpcContext.actor,
-      ...origin,
-    });
-    const after = await findRoutingRule(tx, merchantId);
-    const subject = `${encodeId("mer", merchantId)}/routing-rule`;
-    await rpcContext.audit(tx, {
-      subject,
-      before: before && showRule(before),
-      after: { ...showRule(after!), ...origin },
-    });
-    return after!;
+    const rule = await verifiedRule(tx, { merchantId, core }, content);
+    return saveRule(tx, { merchantId, rpcContext }, { before, rule, restoredFrom });
   });
   return ruleMessage(rule);
+}
+
+/** Returns a rule whose connections have public ids with their ids. Throws `invalid_field` for one that is not verified. */
+export async function verifiedRule(
+  queryable: Queryable,
+  { merchantId, core }: { readonly merchantId: MerchantId; readonly core: Providers },
+  content: RuleContent,
+): Promise<RuleContent> {
+  const requireAll = (named: readonly string[], field: string) =>
+    requireVerified(queryable, { core, merchantId, connectionIds: named, field });
+  const verifiedSplit = async (named: Split | null | undefined, field: string) =>
+    named && { ...named, connectionIds: await requireAll(named.connectionIds, `${field}.connectionIds`) };
+  const connectionIds = await requireAll(content.connectionIds, "connectionIds");
+  const list: RoutingCase[] = [];
+  for (const [index, one] of (content.cases?.list ?? []).entries()) {
+    const field = `cases.list[${index}]`;
+    try {
+      const verified = await requireAll(one.connectionIds, `${field}.connectionIds`);
+      const split = await verifiedSplit(one.split, `${field}.split`);
+      list.push({ ...one, connectionIds: verified, ...(split && { split }) });
+    } catch (error) {
+      throw inCase(one.name, error);
+    }
+  }
+  const split = await verifiedSplit(content.split, "split");
+  const providerId = content.providerId
+    ? await requireProvider(queryable, { core, merchantId, id: content.providerId })
+    : null;
+  return { ...content, connectionIds, cases: content.cases && { ...content.cases, list }, split, providerId };
+}
+
+/** Saves a rule as the newest version, with its audit row. */
+export async function saveRule(
+  tx: Tx,
+  { merchantId, rpcContext }: Pick<ScopedContext, "merchantId" | "rpcContext">,
+  saved: {
+    readonly before: RoutingRule | undefined;
+    readonly rule: RuleContent;
+    readonly restoredFrom?: number | undefined;
+  },
+): Promise<RoutingRule> {
+  const { before, rule, restoredFrom } = saved;
+  const origin = restoredFrom === undefined ? {} : { restoredFrom };
+  await recordRoutingRule(tx, { ...rule, merchantId, setBy: rpcContext.actor, ...origin });
+  const after = await findRoutingRule(tx, merchantId);
+  const subject = `${encodeId("mer", merchantId)}/routing-rule`;
+  await rpcContext.audit(tx, {
+    subject,
+    before: before && showRule(before),
+    after: { ...showRule(after!), ...origin },
+  });
+  return after!;
 }
 
 function requireVersion(before: RoutingRule | undefined, expected: number | undefined): void {
@@ -168,10 +183,10 @@ type Providers = Pick<DashboardEnvironment["core"], "providerOf">;
 
 /** Returns the id of a verified connection of a provider. Throws `invalid_field` for any other. */
 async function requireProvider(
-  tx: Tx,
+  queryable: Queryable,
   { core, merchantId, id: publicId }: { core: Providers; merchantId: MerchantId; id: string },
 ): Promise<ConnectionId> {
-  const found = (await listConnections(tx, merchantId)).find(({ id }) => encodeId("gc", id) === publicId);
+  const found = (await listConnections(queryable, merchantId)).find(({ id }) => encodeId("gc", id) === publicId);
   if (found?.credentialVersion && core.providerOf(found.gateway)) return found.id;
   throw new DomainError("invalid_field", "This is no verified connection of a provider of authentication.", {
     field: "providerId",
@@ -185,11 +200,11 @@ function inCase(name: string, error: unknown): unknown {
 }
 
 async function requireVerified(
-  tx: Tx,
+  queryable: Queryable,
   asked: { core: Providers; merchantId: MerchantId; connectionIds: readonly ConnectionId[]; field: string },
 ): Promise<ConnectionId[]> {
   const { core, merchantId, connectionIds, field } = asked;
-  const connections = await listConnections(tx, merchantId);
+  const connections = await listConnections(queryable, merchantId);
   return connectionIds.map((publicId) => {
     const { id, credentialVersion, gateway, account } = connectionOf(connections, publicId, field);
     if (core.providerOf(gateway) !== undefined) {

@@ -23,21 +23,21 @@ import {
   recordRepeatedOrders,
 } from "../core/orders/repeated-orders.ts";
 import { requireCell } from "../platform/cells.ts";
-import type { Queryable } from "../platform/database.ts";
+import type { Queryable, Tx } from "../platform/database.ts";
 import { DomainError, type FieldProblem } from "../platform/errors.ts";
 import { decodeId, encodeId, type MerchantId } from "../platform/ids.ts";
 import { isPageOrigin } from "../platform/page-origin.ts";
 import { eraseByReference, eraseCustomer, eraseFromSession, hashOfErased } from "../retention/erase-customer.ts";
 import { brakingMessage } from "./braking-messages.ts";
 import type { DashboardEnvironment } from "./dashboard-parts.ts";
-import { scopedContextOf } from "./rpc-context.ts";
+import { type ScopedContext, scopedContextOf } from "./rpc-context.ts";
 import { requireRevision, revisionOf } from "./settings-revision.ts";
 
 export function createSettingsService(): ServiceImpl<typeof SettingsService> {
   return {
     async getSettings(_request, context) {
       const { merchantId, environment } = scopedContextOf(context);
-      const settings = await loadAll(environment.database, merchantId);
+      const settings = await loadAllSettings(environment.database, merchantId);
       return create(GetSettingsResponseSchema, {
         settings: toMessage(environment, settings),
         cells: environment.cells ? [...(await cellsOf(environment, settings))] : [],
@@ -89,7 +89,7 @@ export function createSettingsService(): ServiceImpl<typeof SettingsService> {
         const subject = `${encodeId("mer", merchantId)}/settings`;
         await rpcContext.audit(tx, { subject, before: auditedHold(before), after: auditedHold(after) });
       });
-      const settings = toMessage(environment, await loadAll(environment.database, merchantId));
+      const settings = toMessage(environment, await loadAllSettings(environment.database, merchantId));
       return { settings };
     },
 
@@ -166,36 +166,52 @@ function auditedHold(hold: BrakingState["hold"]): object {
     : { braking: "BY_DECLINED_CARDS" };
 }
 
-type AllSettings = MerchantSettings & { readonly repeatedOrders: RepeatedOrders; readonly braking: BrakingState };
-type Change = Partial<
+export type AllSettings = MerchantSettings & {
+  readonly repeatedOrders: RepeatedOrders;
+  readonly braking: BrakingState;
+};
+export type SettingsChange = Partial<
   Pick<AllSettings, "checkoutOrigins" | "sessionLifetimeMs" | "statementDescriptor" | "repeatedOrders">
 >;
 
-async function loadAll(queryable: Queryable, merchantId: MerchantId): Promise<AllSettings & MerchantCells> {
+export async function loadAllSettings(
+  queryable: Queryable,
+  merchantId: MerchantId,
+): Promise<AllSettings & MerchantCells> {
   const settings = await loadSettings(queryable, merchantId);
   const repeatedOrders = await loadRepeatedOrders(queryable, merchantId);
   return { ...settings, repeatedOrders, braking: await loadBraking(queryable, merchantId) };
 }
 
-async function changeSettings(context: HandlerContext, revision: string | undefined, wanted: Change) {
+async function changeSettings(context: HandlerContext, revision: string | undefined, wanted: SettingsChange) {
   const { merchantId, environment, rpcContext, change } = scopedContextOf(context);
   const after = await change(async (tx) => {
-    const before = await loadAll(tx, merchantId);
+    const before = await loadAllSettings(tx, merchantId);
     // Saved once more after `fillOrders` gave up: the page still has the revision from before.
     const isRepeated = wanted.repeatedOrders !== undefined && wanted.repeatedOrders === before.repeatedOrders;
-    if (!isRepeated) requireRevision(revision, revised(before));
-    const changed = { ...before, ...wanted };
-    await recordSettings(tx, changed);
-    if (wanted.repeatedOrders) await recordRepeatedOrders(tx, merchantId, wanted.repeatedOrders);
-    const earlier = Object.fromEntries(Object.keys(wanted).map((name) => [name, before[name as keyof Change]]));
-    const subject = `${encodeId("mer", merchantId)}/settings`;
-    await rpcContext.audit(tx, { subject, before: earlier, after: wanted });
-    return changed;
+    if (!isRepeated) requireRevision(revision, revisedSettings(before));
+    return saveSettings(tx, rpcContext, { before, wanted });
   });
   return toMessage(environment, after);
 }
 
-function requireOrigins(origins: readonly string[]): void {
+/** Writes the wanted settings and their audit row. */
+export async function saveSettings<Before extends AllSettings>(
+  tx: Tx,
+  rpcContext: Pick<ScopedContext["rpcContext"], "audit">,
+  { before, wanted }: { readonly before: Before; readonly wanted: SettingsChange },
+): Promise<Before> {
+  const { merchantId } = before;
+  const changed = { ...before, ...wanted };
+  await recordSettings(tx, changed);
+  if (wanted.repeatedOrders) await recordRepeatedOrders(tx, merchantId, wanted.repeatedOrders);
+  const earlier = Object.fromEntries(Object.keys(wanted).map((name) => [name, before[name as keyof SettingsChange]]));
+  const subject = `${encodeId("mer", merchantId)}/settings`;
+  await rpcContext.audit(tx, { subject, before: earlier, after: wanted });
+  return changed;
+}
+
+export function requireOrigins(origins: readonly string[]): void {
   const rule = "An origin is a scheme, a host and, unless it is the default, a port, such as https://shop.example.com.";
   const problems = origins.flatMap((origin, index): FieldProblem[] => {
     if (isPageOrigin(origin)) return [];
@@ -205,7 +221,12 @@ function requireOrigins(origins: readonly string[]): void {
   if (problems.length > 0) throw new DomainError("invalid_field", rule, { field: "checkoutOrigins", problems });
 }
 
-function revised({ checkoutOrigins, sessionLifetimeMs, statementDescriptor, repeatedOrders }: AllSettings) {
+export function revisedSettings({
+  checkoutOrigins,
+  sessionLifetimeMs,
+  statementDescriptor,
+  repeatedOrders,
+}: AllSettings) {
   return [checkoutOrigins, sessionLifetimeMs, statementDescriptor, repeatedOrders];
 }
 
@@ -217,7 +238,7 @@ function toMessage({ core }: DashboardEnvironment, settings: AllSettings) {
     statementDescriptor: statementDescriptor ?? "",
     repeatedOrders: RepeatedOrdersMessage[repeatedOrders],
     braking: brakingMessage(settings.braking),
-    revision: revisionOf(revised(settings)),
+    revision: revisionOf(revisedSettings(settings)),
     ...core.timing,
   };
 }

@@ -44,6 +44,7 @@ export const guideGroups: readonly { readonly readers: string; readonly guides: 
       guide("recovery-links.md", "Recovery links", "Let the customer pay a renewal that was declined, by a link."),
       guide("ledger.md", "Ledger", "Compare captures, refunds, voids and chargebacks of past days with statements."),
       guide("keys-and-rights.md", "Keys and rights", "Give each system a key that can do only what it needs."),
+      guide("configuration-as-code.md", "Configuration in git", "Review routing and settings in a file, and apply it."),
       guide("typed-client.md", "Clients", "Call the API from TypeScript, Python and PHP."),
       guide("medusa.md", "Medusa", "Take payments in a Medusa shop."),
       guide("grpc.md", "gRPC", "Call the service from internal services."),

@@ -134,10 +134,19 @@ function routingRequests({ scope, ids, call }: RequestParts): AnsweredRequests {
       await call("SetRoutingRule", { ...scope, connectionIds: connectionIds() });
       return { ...scope, version: 1 };
     },
+    GetConfiguration: () => scope,
+    PlanConfiguration: () => ({ ...scope, desired: { webhooks: {} } }),
+    ApplyConfiguration: () => ({ ...scope, desired: { checkout: configuredCheckout }, allowRemovals: true }),
     TestRoute: () => ({ ...scope, amountMinor: 4900, currency: "EUR" }),
     WhatIf: () => ({ ...scope, draft: { connectionIds: connectionIds() } }),
   };
 }
+
+const configuredCheckout = {
+  sessionLifetimeSeconds: 1_200,
+  statementDescriptor: "Acme Books",
+  repeatedOrders: "REPEATED_ORDERS_WARN",
+};
 
 function endpointRequests({ scope, ids, receiverUrl }: RequestParts): AnsweredRequests {
   const endpoint = () => ({ ...scope, endpointId: ids.endpointId });

@@ -24,6 +24,7 @@ export function restOf(method: DescMethod): Record<string, JsonValue> {
     workItemId: "wi_01h455vb4pex5vsknk084sn02q",
     alertId: "ntc_01h455vb4pex5vsknk084sn02q",
     note: "looked at",
+    desired: {},
     email: "ada@example.com",
     paymentMethodId: "pm_01h455vb4pex5vsknk084sn02q",
     agreementId: "agr_01h455vb4pex5vsknk084sn02q",
