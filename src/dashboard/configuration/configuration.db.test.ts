@@ -94,7 +94,7 @@ describe("a configuration", () => {
 
   it("leaves out sections that are absent", async () => {
     const { changes } = await apply({
-      checkout: { ...checkout, origins: ["https://other.example.com", ...checkout.origins] },
+      checkout: { ...checkout, origins: ["https://other.example.com", ...(checkout.origins ?? [])] },
     });
     expect(changes).toMatchObject([{ path: "checkout.origins", removes: false }]);
     expect(await held()).toMatchObject({ routing, webhooks: { endpoints: [{}, {}] } });

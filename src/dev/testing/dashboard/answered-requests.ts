@@ -143,6 +143,7 @@ function routingRequests({ scope, ids, call }: RequestParts): AnsweredRequests {
 }
 
 const configuredCheckout = {
+  origins: ["https://shop.example.com"],
   sessionLifetimeSeconds: 1_200,
   statementDescriptor: "Acme Books",
   repeatedOrders: "REPEATED_ORDERS_WARN",
