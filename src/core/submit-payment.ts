@@ -54,7 +54,7 @@ import { type ByWallet, type Claim, claimSession, SettingsChanged } from "./reco
 import { defaultResend, factsOf, loadRoute } from "./record/routing-rules.ts";
 import { closeSession, emitPending, settleSession } from "./record/settle.ts";
 import type { PaymentSession, RoutedBy } from "./rows/entities.ts";
-import { isAuthenticatedFirst } from "./rows/payment.ts";
+import { hasCryptogram, isAuthenticatedFirst } from "./rows/payment.ts";
 import {
   claimAndStore,
   prepareStoring,
@@ -130,7 +130,7 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
   const byWallet = credential && { credential, resend: route.cryptogramResend ?? defaultResend, wallet: wallet?.name };
   // A device has authenticated its customer.
   const braked =
-    rule.isBraking && counted && credential !== "NETWORK_TOKEN"
+    rule.isBraking && counted && !hasCryptogram({ walletCredential: credential })
       ? await planWhileBraking(core, credential === "PAN" ? routeOfPan(route) : route, {
           merchantId: session.merchantId,
           card: counted,
@@ -212,7 +212,7 @@ async function claimAs(
       plan,
       brakes,
     };
-    const isAuthenticated = byWallet?.credential === "NETWORK_TOKEN";
+    const isAuthenticated = hasCryptogram({ walletCredential: byWallet?.credential });
     const past =
       by !== "network" ? undefined : isAuthenticated ? { plan, brakes } : await planPastNetwork(core, route, paying);
     if (past) return claimAs(core, submission, { ...planned, ...past, isPastNetwork: true });

@@ -9,7 +9,7 @@ import type { AuthenticationStep } from "../authentication/after-authentication.
 import { isRefusedByProvider, isStoppedUnavailable, type ProviderStep } from "../authentication/after-provider.ts";
 import { stepBeforePlan, stepOfAuthentication } from "../authentication/next-authentication-step.ts";
 import type { Attempt, FailoverSwitch, FailureKind, PaymentSession, PlannedConnection } from "../rows/entities.ts";
-import { isHeld, type Payment } from "../rows/payment.ts";
+import { hasCryptogram, isHeld, type Payment } from "../rows/payment.ts";
 import { beforeSecondUse, decideForCryptogram } from "../wallets/second-use.ts";
 import { because } from "./because.ts";
 import type { FailoverDecision, FailoverRule, Failure } from "./failover.ts";
@@ -108,7 +108,7 @@ function stepOfPlan(loaded: Payment, moment: Moment): Step {
     const first = authentications.length > 0 || to?.providerFirst ? stepBeforePlan(loaded, to) : undefined;
     if (first) return first;
     if (to && last === undefined) return { type: "open", to, because: because.first(session) };
-    const second = session.walletCredential === "NETWORK_TOKEN" ? beforeSecondUse(session, attempts) : undefined;
+    const second = hasCryptogram(session) ? beforeSecondUse(session, attempts) : undefined;
     if (second?.lookUp) return { type: "lookUp", attempt: second.lookUp };
     if (to && last?.nextAction === "failover" && !second?.isRefused)
       return { type: "open", to, because: last.nextBecause ?? "" };
@@ -116,7 +116,7 @@ function stepOfPlan(loaded: Payment, moment: Moment): Step {
   // Nothing follows a fraud decline, not even a hold that an earlier gateway may turn out to have.
   const isFraud = attempts.some((attempt) => attempt.failureKind === "FRAUD" || attempt.stop === "fraud");
   // A look-up before a second use of a cryptogram is not the one at the end.
-  const since = session.walletCredential === "NETWORK_TOKEN" ? last?.startedAt : undefined;
+  const since = hasCryptogram(session) ? last?.startedAt : undefined;
   const unknown = attempts.filter(
     ({ status, lookedUpAt }) => status === "UNKNOWN" && !(lookedUpAt && (!since || lookedUpAt >= since)),
   );
@@ -162,8 +162,7 @@ export function decideAfterFailure(work: Payment, failure: Failure, rule: Failov
     work.session.brakes?.includes("NEW_CARD")
   )
     return { action: "stop", because: because.newCardDeclined(failure) };
-  if (work.session.walletCredential === "NETWORK_TOKEN")
-    return decideForCryptogram(work.session, failure, rule, decided);
+  if (hasCryptogram(work.session)) return decideForCryptogram(work.session, failure, rule, decided);
   return decided;
 }
 

@@ -24,6 +24,7 @@ import { type FailedOver, recordFailedAndOpened } from "../record/payment-functi
 import { loadFailoverRule } from "../record/routing-rules.ts";
 import { countUnclassified } from "../record/unclassified-codes.ts";
 import type { Attempt } from "../rows/entities.ts";
+import { hasCryptogram } from "../rows/payment.ts";
 import { actOnDecline, whyNoFurtherTry } from "../stored-cards/renewals/record-decline.ts";
 import type { Changed, Reloaded, Work } from "./work.ts";
 
@@ -39,7 +40,7 @@ export async function failOver(
   const { core, lease, loaded } = work;
   if (outcome.type === "held" || outcome.type === "actionNeeded" || loaded.authentications.length > 0) return undefined;
   // The decline of a stored card says more, and a cryptogram is sent again by a rule of its own.
-  if (loaded.session.stored || loaded.session.walletCredential === "NETWORK_TOKEN") return undefined;
+  if (loaded.session.stored || hasCryptogram(loaded.session)) return undefined;
   if (outcome.type === "unknown" && outcome.gatewayReference !== undefined) return undefined;
   // A repeat with authentication follows a stop, and a gateway may have authenticated the customer of a declined payment.
   if (authenticated !== undefined || loaded.attempts.some(({ stop }) => stop !== null)) return undefined;

@@ -31,7 +31,7 @@ import { emitEvent, settleSession } from "../record/settle.ts";
 import { countUnclassified } from "../record/unclassified-codes.ts";
 import { openWorkItem } from "../record/work-items.ts";
 import type { Attempt, PaymentSession } from "../rows/entities.ts";
-import { exemptionOf, isAuthenticatedFirst, type Payment, plannedAt } from "../rows/payment.ts";
+import { exemptionOf, hasCryptogram, isAuthenticatedFirst, type Payment, plannedAt } from "../rows/payment.ts";
 import { gatewayUse } from "../stored-cards/gateway-use.ts";
 import { releaseCard } from "../stored-cards/keep-card.ts";
 import { actOnDecline } from "../stored-cards/renewals/record-decline.ts";
@@ -124,8 +124,8 @@ export async function adoptIfHeld({ core, lease, loaded }: Work, attempt: Attemp
     // An answer that names another attempt's hold says nothing about this attempt.
     const isTaken = answer.type === "held" && (await isReferenceTaken(tx, attempt, answer.gatewayReference));
     const known = isTaken ? ({ type: "inconclusive", reason: "another attempt has this reference" } as const) : answer;
-    const isToken = session.walletCredential === "NETWORK_TOKEN";
-    const next = isToken ? await decideAfterLookUp(tx, { ...loaded, session, readAt: now }, attempt, known) : undefined;
+    const payment = { ...loaded, session, readAt: now };
+    const next = hasCryptogram(session) ? await decideAfterLookUp(tx, payment, attempt, known) : undefined;
     await recordLookUp(tx, core, { session, attempt, payerId, next }, known);
   };
   await inOrder((payerId) => core.database.transaction((tx) => change(tx, payerId)));

@@ -23,6 +23,7 @@ import type {
 } from "../../gateways/connector.ts";
 import { withoutAction } from "../../gateways/unanswered.ts";
 import { followUpTimeoutMs, gatewayReferenceCharactersMax } from "../../limits.ts";
+import { isNetworkToken } from "../../platform/card-token.ts";
 import type { Queryable } from "../../platform/database.ts";
 import { unreachable } from "../../platform/errors.ts";
 import { encodeId } from "../../platform/ids.ts";
@@ -87,9 +88,7 @@ export async function authorize(
     ...answered,
     outcome: extras.authentication ? outcome : withoutAction(outcome),
     // What a gateway says about a customer who is not there, or whom a device has authenticated, is no authentication.
-    ...((extras.storedCard?.type === "renewal" || extras.wallet?.credential === "NETWORK_TOKEN") && {
-      authenticated: undefined,
-    }),
+    ...((extras.storedCard?.type === "renewal" || isNetworkToken(extras)) && { authenticated: undefined }),
   };
   const health = classifyHealth(answer.outcome, connector);
   core.circuitBreaker.record(attempt.connectionId, health, core.runtime.now(), attempt.gateway);

@@ -1,6 +1,7 @@
 /** A payment as its rows describe it, and questions that they answer alone. PURE. */
 
 import type { Exemption } from "../../gateways/authentication.ts";
+import type { WalletCredential } from "../../platform/card-token.ts";
 import type { AuthenticationId } from "../../platform/ids.ts";
 import type { StoredPayment } from "../stored-cards/stored-rows.ts";
 import type { Dispute } from "./disputes.ts";
@@ -77,6 +78,18 @@ export function heldMinor(disputes: readonly Pick<Dispute, "heldMinor">[]): numb
 export function capturedOf({ session, attempts }: Pick<Payment, "session" | "attempts">): Attempt | undefined {
   if (session.status !== "SUCCEEDED") return undefined;
   return attempts.find(({ id }) => id === session.winnerAttemptId);
+}
+
+/**
+ * Reports whether a wallet gave a device's number with a cryptogram: the device has authenticated the customer, and a second use follows
+ * `../wallets/second-use.ts`. Stands here, so that a card's payment enters no file of wallets.
+ */
+export function hasCryptogram({
+  walletCredential,
+}: {
+  readonly walletCredential?: WalletCredential | null | undefined;
+}): boolean {
+  return walletCredential === "NETWORK_TOKEN";
 }
 
 /** Reports whether a payment is held and its capture was not ordered yet: the merchant decides, and no gateway is at work. */
