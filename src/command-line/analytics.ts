@@ -13,7 +13,7 @@ type AnalyticsOptions = MerchantOptions & {
   readonly points?: "hour" | "day" | "week";
   readonly gateway?: string;
   readonly currency?: string;
-  readonly by?: "initiator";
+  readonly by?: "initiator" | "wallet";
 };
 
 const pointLengths = { hour: "POINT_LENGTH_HOUR", day: "POINT_LENGTH_DAY", week: "POINT_LENGTH_WEEK" } as const;
@@ -42,9 +42,9 @@ function showCommand(): Command {
     .option("--gateway <gateway>", "count attempts and declines at this gateway only")
     .option("--currency <code>", "count payments in this currency only")
     .addOption(
-      new Option("--by <part>", "count the payments by who made them, customer or merchant, too").choices([
-        "initiator",
-      ]),
+      new Option("--by <part>", "count the payments by who made them, customer or merchant, or by wallet, too").choices(
+        ["initiator", "wallet"],
+      ),
     )
     .action(async (options: AnalyticsOptions) => {
       const { by, points, timeZone, gateway = "", currency = "" } = options;
@@ -59,6 +59,7 @@ function showCommand(): Command {
         currency,
         ...(pointLength && { pointLength }),
         withInitiators: by === "initiator",
+        withWallets: by === "wallet",
       };
       await administer(
         options,
@@ -83,7 +84,7 @@ type Cards = NonNullable<Point["cardBrands"]>[number];
 type Authentications = NonNullable<Point["authentications"]>;
 
 function linesOf(answer: AnalyticsView, timeZone: string): string[] {
-  const { total, to, points = [], declines = [], splits = [], initiators = [] } = answer;
+  const { total, to, points = [], declines = [], splits = [], initiators = [], wallets = [] } = answer;
   const at = new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short", timeStyle: "short" });
   const now = new Date();
   const begun = points.filter(({ startsAt }) => new Date(String(startsAt)) <= now);
@@ -153,6 +154,9 @@ function linesOf(answer: AnalyticsView, timeZone: string): string[] {
       "Nothing was captured.",
     ),
     ...(initiators.length === 0 ? [] : ["", ...table(cardHeadings("MADE BY"), initiators.map(initiatorCells), "")]),
+    ...(wallets.length === 0
+      ? []
+      : ["", ...table([...cardHeadings("WALLET"), "RESENDS APPROVED", "REFUSED"], wallets.map(walletCells), "")]),
     ...splits.flatMap(splitLines),
   ];
 }
@@ -242,6 +246,11 @@ function cardCells(row: Cards): string[] {
 
 function initiatorCells({ initiator, ...row }: NonNullable<AnalyticsView["initiators"]>[number]): string[] {
   return cardCells({ ...row, value: initiator === "MERCHANT" ? "merchant" : "customer" });
+}
+
+function walletCells(row: NonNullable<AnalyticsView["wallets"]>[number]): string[] {
+  const { wallet, resendsApproved, resendsRefused, ...counts } = row;
+  return [...cardCells({ ...counts, value: wallet || "card" }), String(resendsApproved), String(resendsRefused)];
 }
 
 function authenticationCells(row: Authentications): string[] {

@@ -12,6 +12,7 @@ import {
   type InitiatorCountsSchema,
   type PaymentCountsSchema,
   PointLength,
+  type WalletCountsSchema,
 } from "../../gen/dashboard/v1/analytics_pb.ts";
 import { Initiator } from "../../gen/payments/v1/payment_session_pb.ts";
 import { listBraking } from "../core/card-testing/held-braking.ts";
@@ -29,7 +30,9 @@ import {
   loadCounts,
   loadPayments,
   loadRenewals,
+  loadWalletCounts,
   type PaymentCounts,
+  type WalletCounts,
 } from "../reporting/analytics/load-counts.ts";
 import { loadComparisons } from "../reporting/analytics/split-comparisons.ts";
 import { periodMessage } from "./braking-messages.ts";
@@ -50,18 +53,22 @@ export function createAnalyticsService({
   runtime: Pick<Runtime, "now">;
 }): ServiceImpl<typeof AnalyticsService> {
   return {
-    async getAnalytics({ pointLength, gateway, currency, withPeriodBefore, withInitiators, ...days }, context) {
+    async getAnalytics(
+      { pointLength, gateway, currency, withPeriodBefore, withInitiators, withWallets, ...days },
+      context,
+    ) {
       const { merchantId, environment } = scopedContextOf(context);
       const { reads } = environment;
       const range = await cutRange(reads, { ...days, pointLength: lengths[pointLength] });
       const before = withPeriodBefore ? await periodBefore(reads, days, { range, now: runtime.now() }) : undefined;
       const asked = { merchantId, range, currency: currency || undefined };
-      const [counts, comparisons, paymentsBefore, braking, renewals] = await Promise.all([
+      const [counts, comparisons, paymentsBefore, braking, renewals, wallets] = await Promise.all([
         loadCounts(reads, asked),
         loadComparisons(reads, asked),
         before && loadPayments(reads, { ...asked, range: before }),
         listBraking(reads, { merchantId, from: range.startsAt[0]!, to: range.endsAt }),
         withInitiators ? loadRenewals(reads, asked) : undefined,
+        withWallets ? loadWalletCounts(reads, asked) : undefined,
       ]);
       const nameOf = comparisons.length === 0 ? String : nameIn(await listConnections(reads, merchantId));
       const isAsked = (row: { readonly gateway: string }) => gateway === "" || row.gateway === gateway;
@@ -100,6 +107,7 @@ export function createAnalyticsService({
         latencyErrorMost: latencyErrorMax,
         braking: braking.map(periodMessage),
         initiators: renewals ? initiatorMessages(payments, renewals) : [],
+        wallets: wallets ? walletMessages(payments, wallets) : [],
         splits: comparisons.map((comparison) => comparisonMessage(comparison, nameOf)),
         ...(before &&
           paymentsBefore && {
@@ -209,13 +217,31 @@ function initiatorMessages(payments: readonly PaymentCounts[], renewals: readonl
 }
 
 function initiatorMessage(initiator: Initiator, sum: (name: keyof Made) => number) {
+  return { initiator, ...madeMessage(sum) } satisfies MessageInitShape<typeof InitiatorCountsSchema>;
+}
+
+function madeMessage(sum: (name: keyof Made) => number) {
   const ends = outcomesOf(sum);
   return {
-    initiator,
     ...outcomesMessage(ends),
     savedByFailover: BigInt(sum("saved")),
     ...rate("approvalRate", ends.succeeded + ends.released, endedOf(ends)),
-  } satisfies MessageInitShape<typeof InitiatorCountsSchema>;
+  };
+}
+
+/** Returns the payments by each wallet, by name, and those with a card, which are all others. */
+function walletMessages(payments: readonly PaymentCounts[], wallets: readonly WalletCounts[]) {
+  const [all, byWallets] = [sumOf<Made>(payments), sumOf<Made>(wallets)];
+  const ofWallets = wallets.map(({ wallet, resendsApproved, resendsRefused, ...row }) => ({
+    wallet: wallet || "unknown",
+    ...madeMessage((name) => row[name]),
+    resendsApproved: BigInt(resendsApproved),
+    resendsRefused: BigInt(resendsRefused),
+  }));
+  return [
+    ...ofWallets.toSorted((left, right) => (left.wallet < right.wallet ? -1 : 1)),
+    { wallet: "", ...madeMessage((name) => all(name) - byWallets(name)) },
+  ] satisfies MessageInitShape<typeof WalletCountsSchema>[];
 }
 
 /** Adds up declines by a key, the most frequent first. */

@@ -5,7 +5,7 @@ import { recordRoutingRule } from "../core/record/routing-rules.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { decodeId } from "../platform/ids.ts";
 import { countSettledOnce } from "../reporting/analytics/count-settled.ts";
-import { storeSettled } from "../reporting/analytics/settled-rows.fixture.ts";
+import { forgetCounts, storeSettled } from "../reporting/analytics/settled-rows.fixture.ts";
 import { startDashboardFixture } from "./dashboard.fixture.ts";
 
 const dashboard = await forFile(startDashboardFixture);
@@ -184,4 +184,47 @@ describe("GetAnalytics", () => {
     expect(yen.total?.attempts).toMatchObject({ attempts: "2", timeouts: "1" });
     expect(yen.currencies).toEqual(["EUR", "JPY"]);
   });
+});
+
+it("counts payments by wallet, if it is asked for, with the second uses of cryptograms", async () => {
+  await forgetCounts({ query: dashboard.rows });
+  const [day, settledAt] = ["2026-04-10", "2026-04-10T12:00:00Z"];
+  const captured = { gateway: "B", status: "CAPTURED" } as const;
+  const [declined, silent] = [
+    { gateway: "A", status: "DECLINED", kind: "HARD_DECLINE" },
+    { gateway: "A", status: "VOIDED", kind: "TIMEOUT" },
+  ] as const;
+  const failed = { gateway: "A", status: "FAILED", kind: "GATEWAY_ERROR" } as const;
+  const [token, card] = [{ credential: "NETWORK_TOKEN" }, { name: "google_pay", credential: "PAN" }] as const;
+  const apple = { ...token, name: "apple_pay" } as const;
+  const refused = { ...declined, gateway: "B" };
+  await storeSettled({ query: dashboard.rows }, decodeId("mer", dashboard.merchantId)!, [
+    { settledAt, attempts: [captured] },
+    { settledAt, wallet: apple, attempts: [captured] },
+    // Nothing was sent before.
+    { settledAt, wallet: apple, attempts: [failed, captured] },
+    { settledAt, wallet: apple, attempts: [silent, captured] },
+    { settledAt, wallet: apple, status: "DECLINED", attempts: [silent, refused] },
+    { settledAt, wallet: apple, status: "DEGRADED", attempts: [silent, { ...silent, gateway: "B" }] },
+    { settledAt, wallet: card, attempts: [declined, captured] },
+    { settledAt, wallet: token, attempts: [captured] },
+    { settledAt, wallet: apple, status: "EXPIRED", attempts: [] },
+  ]);
+  const scope = { merchantId: dashboard.merchantId, environment: "ENVIRONMENT_TEST" } as const;
+  const asked = { ...scope, firstDay: day, lastDay: day, timeZone: "UTC" };
+  const none = { declined: "0", degraded: "0", released: "0", resendsApproved: "0", resendsRefused: "0" };
+  const wallets = [
+    {
+      ...{ wallet: "apple_pay", succeeded: "3", declined: "1", degraded: "1", released: "0", savedByFailover: "2" },
+      ...{ approvalRate: 0.6, resendsApproved: "1", resendsRefused: "1" },
+    },
+    { wallet: "google_pay", ...none, succeeded: "1", savedByFailover: "1", approvalRate: 1 },
+    { wallet: "unknown", ...none, succeeded: "1", savedByFailover: "0", approvalRate: 1 },
+    { wallet: "", ...none, succeeded: "1", savedByFailover: "0", approvalRate: 1 },
+  ];
+  const counted = async () => (await client.analytics.getAnalytics({ ...asked, withWallets: true })).wallets;
+  expect(await counted()).toEqual(wallets);
+  await countSettledOnce(dashboard.database);
+  expect(await counted()).toEqual(wallets);
+  expect((await client.analytics.getAnalytics(asked)).wallets).toEqual([]);
 });

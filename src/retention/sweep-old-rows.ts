@@ -52,6 +52,7 @@ const kept: readonly Kept[] = [
   { table: "analytics_decline", since: "starts_at", forMs: countsRetentionMs },
   { table: "analytics_card", since: "starts_at", forMs: countsRetentionMs },
   { table: "analytics_renewal", since: "starts_at", forMs: countsRetentionMs },
+  { table: "analytics_wallet", since: "starts_at", forMs: countsRetentionMs },
   { table: "analytics_authentication", since: "starts_at", forMs: countsRetentionMs },
   { table: "analytics_arm", since: "starts_at", forMs: countsRetentionMs },
   { table: "analytics_arm_cost", since: "starts_at", forMs: countsRetentionMs },

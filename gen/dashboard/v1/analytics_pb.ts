@@ -20,7 +20,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/analytics.proto.
  */
 export const file_dashboard_v1_analytics: GenFile = /*@__PURE__*/
-  fileDesc("ChxkYXNoYm9hcmQvdjEvYW5hbHl0aWNzLnByb3RvEgxkYXNoYm9hcmQudjEi6AIKE0dldEFuYWx5dGljc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGQoJZmlyc3RfZGF5GAMgASgJQga6SAPIAQESGAoIbGFzdF9kYXkYBCABKAlCBrpIA8gBARIdCgl0aW1lX3pvbmUYBSABKAlCCrpIB8gBAXICGEASOQoMcG9pbnRfbGVuZ3RoGAYgASgOMhkuZGFzaGJvYXJkLnYxLlBvaW50TGVuZ3RoQgi6SAWCAQIQARIYCgdnYXRld2F5GAcgASgJQge6SARyAhhAEhkKCGN1cnJlbmN5GAggASgJQge6SARyAhgDEhoKEndpdGhfcGVyaW9kX2JlZm9yZRgJIAEoCBIXCg93aXRoX2luaXRpYXRvcnMYCiABKAgilgUKFEdldEFuYWx5dGljc1Jlc3BvbnNlEigKBGZyb20YASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKAnRvGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgxwb2ludF9sZW5ndGgYAyABKA4yGS5kYXNoYm9hcmQudjEuUG9pbnRMZW5ndGgSKwoFdG90YWwYBCABKAsyHC5kYXNoYm9hcmQudjEuQW5hbHl0aWNzUG9pbnQSLAoGcG9pbnRzGAUgAygLMhwuZGFzaGJvYXJkLnYxLkFuYWx5dGljc1BvaW50EiwKCGRlY2xpbmVzGAYgAygLMhouZGFzaGJvYXJkLnYxLkRlY2xpbmVDb3VudBIQCghnYXRld2F5cxgHIAMoCRISCgpjdXJyZW5jaWVzGAggAygJEhoKEmxhdGVuY3lfZXJyb3JfbW9zdBgJIAEoARItCgZzcGxpdHMYCiADKAsyHS5kYXNoYm9hcmQudjEuU3BsaXRDb21wYXJpc29uEjIKDXBlcmlvZF9iZWZvcmUYCyABKAsyGy5kYXNoYm9hcmQudjEuUGF5bWVudENvdW50cxI2ChJwZXJpb2RfYmVmb3JlX2Zyb20YDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjQKEHBlcmlvZF9iZWZvcmVfdG8YDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKB2JyYWtpbmcYDiADKAsyGy5kYXNoYm9hcmQudjEuQnJha2luZ1BlcmlvZBIxCgppbml0aWF0b3JzGA8gAygLMh0uZGFzaGJvYXJkLnYxLkluaXRpYXRvckNvdW50cyLlAwoOQW5hbHl0aWNzUG9pbnQSLQoJc3RhcnRzX2F0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCghwYXltZW50cxgCIAEoCzIbLmRhc2hib2FyZC52MS5QYXltZW50Q291bnRzEi0KCGF0dGVtcHRzGAMgASgLMhsuZGFzaGJvYXJkLnYxLkF0dGVtcHRDb3VudHMSLQoIZ2F0ZXdheXMYBCADKAsyGy5kYXNoYm9hcmQudjEuQXR0ZW1wdENvdW50cxI7Cg9hdXRoZW50aWNhdGlvbnMYBSABKAsyIi5kYXNoYm9hcmQudjEuQXV0aGVudGljYXRpb25Db3VudHMSQwoXYXV0aGVudGljYXRpbmdfZ2F0ZXdheXMYBiADKAsyIi5kYXNoYm9hcmQudjEuQXV0aGVudGljYXRpb25Db3VudHMSLQoLY2FyZF9icmFuZHMYByADKAsyGC5kYXNoYm9hcmQudjEuQ2FyZENvdW50cxIzChFpc3N1aW5nX2NvdW50cmllcxgIIAMoCzIYLmRhc2hib2FyZC52MS5DYXJkQ291bnRzEjEKDWRlY2xpbmVfY29kZXMYCSADKAsyGi5kYXNoYm9hcmQudjEuRGVjbGluZUNvdW50Iq0BCgpDYXJkQ291bnRzEg0KBXZhbHVlGAEgASgJEhEKCXN1Y2NlZWRlZBgCIAEoAxIQCghkZWNsaW5lZBgDIAEoAxIQCghkZWdyYWRlZBgEIAEoAxIZChFzYXZlZF9ieV9mYWlsb3ZlchgFIAEoAxIaCg1hcHByb3ZhbF9yYXRlGAYgASgBSACIAQESEAoIcmVsZWFzZWQYByABKANCEAoOX2FwcHJvdmFsX3JhdGUizgEKD0luaXRpYXRvckNvdW50cxIpCglpbml0aWF0b3IYASABKA4yFi5wYXltZW50cy52MS5Jbml0aWF0b3ISEQoJc3VjY2VlZGVkGAIgASgDEhAKCGRlY2xpbmVkGAMgASgDEhAKCGRlZ3JhZGVkGAQgASgDEhkKEXNhdmVkX2J5X2ZhaWxvdmVyGAUgASgDEhoKDWFwcHJvdmFsX3JhdGUYBiABKAFIAIgBARIQCghyZWxlYXNlZBgHIAEoA0IQCg5fYXBwcm92YWxfcmF0ZSLjAwoNUGF5bWVudENvdW50cxIRCglzdWNjZWVkZWQYASABKAMSEAoIZGVjbGluZWQYAiABKAMSEAoIZGVncmFkZWQYAyABKAMSDwoHZXhwaXJlZBgEIAEoAxIZChFzYXZlZF9ieV9mYWlsb3ZlchgFIAEoAxIaCg1hcHByb3ZhbF9yYXRlGAYgASgBSACIAQESEwoGcDUwX21zGAcgASgBSAGIAQESEwoGcDk1X21zGAggASgBSAKIAQESJQoHdm9sdW1lcxgJIAMoCzIULmRhc2hib2FyZC52MS5Wb2x1bWUSEgoKY2hhbGxlbmdlZBgKIAEoAxIbCg5jaGFsbGVuZ2VfcmF0ZRgLIAEoAUgDiAEBEhUKDWF1dGhlbnRpY2F0ZWQYDCABKAMSHwoSYXV0aGVudGljYXRlZF9yYXRlGA0gASgBSASIAQESGwoTc2F2ZWRfYXV0aGVudGljYXRlZBgOIAEoAxIYChBjaGFsbGVuZ2VkX2FnYWluGA8gASgDEhAKCHJlbGVhc2VkGBAgASgDQhAKDl9hcHByb3ZhbF9yYXRlQgkKB19wNTBfbXNCCQoHX3A5NV9tc0IRCg9fY2hhbGxlbmdlX3JhdGVCFQoTX2F1dGhlbnRpY2F0ZWRfcmF0ZSKJAQoGVm9sdW1lEhAKCGN1cnJlbmN5GAEgASgJEhAKCGRlY2ltYWxzGAIgASgFEhYKDmNhcHR1cmVkX21pbm9yGAMgASgDEhMKC3NhdmVkX21pbm9yGAQgASgDEhEKCXN1Y2NlZWRlZBgFIAEoAxIbChNpc3N1ZXJfbGlhYmxlX21pbm9yGAYgASgDIqcDCg1BdHRlbXB0Q291bnRzEg8KB2dhdGV3YXkYASABKAkSEAoIYXR0ZW1wdHMYAiABKAMSEAoIYXBwcm92ZWQYAyABKAMSFQoNaGFyZF9kZWNsaW5lZBgEIAEoAxIVCg1zb2Z0X2RlY2xpbmVkGAUgASgDEhYKDmZyYXVkX2RlY2xpbmVkGAYgASgDEhAKCHRpbWVvdXRzGAcgASgDEhYKDmdhdGV3YXlfZXJyb3JzGAggASgDEg8KB3Vua25vd24YCSABKAMSGgoNYXBwcm92YWxfcmF0ZRgKIAEoAUgAiAEBEiMKFnRlY2huaWNhbF9mYWlsdXJlX3JhdGUYCyABKAFIAYgBARITCgZwNTBfbXMYDCABKAFIAogBARITCgZwOTVfbXMYDSABKAFIA4gBARIfChdhdXRoZW50aWNhdGlvbl9yZXF1aXJlZBgOIAEoAxIRCglyZWNvdmVyZWQYDyABKANCEAoOX2FwcHJvdmFsX3JhdGVCGQoXX3RlY2huaWNhbF9mYWlsdXJlX3JhdGVCCQoHX3A1MF9tc0IJCgdfcDk1X21zIuUCChRBdXRoZW50aWNhdGlvbkNvdW50cxIPCgdnYXRld2F5GAEgASgJEhcKD2F1dGhlbnRpY2F0aW9ucxgCIAEoAxIOCgZwYXNzZWQYAyABKAMSDgoGZmFpbGVkGAQgASgDEhEKCWNhbmNlbGxlZBgFIAEoAxIRCglhYmFuZG9uZWQYBiABKAMSEwoLdW5hdmFpbGFibGUYByABKAMSEwoLbmV2ZXJfc2hvd24YCCABKAMSEwoGcDUwX21zGAkgASgBSACIAQESEwoGcDk1X21zGAogASgBSAGIAQESEAoIZXhlbXB0ZWQYCyABKAMSFAoMZnJpY3Rpb25sZXNzGAwgASgDEh4KEWZyaWN0aW9ubGVzc19yYXRlGA0gASgBSAKIAQESFQoNaXNzdWVyX2xpYWJsZRgOIAEoA0IJCgdfcDUwX21zQgkKB19wOTVfbXNCFAoSX2ZyaWN0aW9ubGVzc19yYXRlIkcKDERlY2xpbmVDb3VudBIPCgdnYXRld2F5GAEgASgJEhQKDGRlY2xpbmVfY29kZRgCIAEoCRIQCghhdHRlbXB0cxgDIAEoAyKjAgoPU3BsaXRDb21wYXJpc29uEhEKBGNhc2UYASABKAlIAIgBARIPCgdwZXJjZW50GAIgASgFEhUKDXJ1bGVfdmVyc2lvbnMYAyADKAUSIgoBYRgEIAEoCzIXLmRhc2hib2FyZC52MS5Bcm1Db3VudHMSIgoBYhgFIAEoCzIXLmRhc2hib2FyZC52MS5Bcm1Db3VudHMSMwoKZGlmZmVyZW5jZRgGIAEoCzIaLmRhc2hib2FyZC52MS5SYXRlRXN0aW1hdGVIAYgBARIWCg5pc19zaWduaWZpY2FudBgHIAEoCBIPCgd2ZXJkaWN0GAggASgJEhcKD3BheW1lbnRzX25lZWRlZBgJIAEoBUIHCgVfY2FzZUINCgtfZGlmZmVyZW5jZSI4CgxSYXRlRXN0aW1hdGUSDQoFdmFsdWUYASABKAESCwoDbG93GAIgASgBEgwKBGhpZ2gYAyABKAEiowIKCUFybUNvdW50cxIMCgRwbGFuGAEgAygJEhEKCXN1Y2NlZWRlZBgCIAEoAxIQCghkZWNsaW5lZBgDIAEoAxIQCghkZWdyYWRlZBgEIAEoAxIZChFzYXZlZF9ieV9mYWlsb3ZlchgFIAEoAxIxCghhcHByb3ZhbBgGIAEoCzIaLmRhc2hib2FyZC52MS5SYXRlRXN0aW1hdGVIAIgBARITCgZwNTBfbXMYByABKAFIAYgBARITCgZwOTVfbXMYCCABKAFIAogBARIkCgVjb3N0cxgJIAMoCzIVLmRhc2hib2FyZC52MS5Bcm1Db3N0EhAKCHJlbGVhc2VkGAogASgDQgsKCV9hcHByb3ZhbEIJCgdfcDUwX21zQgkKB19wOTVfbXMiigEKB0FybUNvc3QSDwoHZ2F0ZXdheRgBIAEoCRIQCghjdXJyZW5jeRgCIAEoCRIQCghkZWNpbWFscxgDIAEoBRIQCghhdHRlbXB0cxgEIAEoAxIQCghjYXB0dXJlZBgFIAEoAxIOCgZ2b2lkZWQYBiABKAMSFgoOY2FwdHVyZWRfbWlub3IYByABKAMqbwoLUG9pbnRMZW5ndGgSHAoYUE9JTlRfTEVOR1RIX1VOU1BFQ0lGSUVEEAASFQoRUE9JTlRfTEVOR1RIX0hPVVIQARIUChBQT0lOVF9MRU5HVEhfREFZEAISFQoRUE9JTlRfTEVOR1RIX1dFRUsQAzJyChBBbmFseXRpY3NTZXJ2aWNlEl4KDEdldEFuYWx5dGljcxIhLmRhc2hib2FyZC52MS5HZXRBbmFseXRpY3NSZXF1ZXN0GiIuZGFzaGJvYXJkLnYxLkdldEFuYWx5dGljc1Jlc3BvbnNlIgeQAgGouxgBYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_braking, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp, file_payments_v1_payment_session]);
+  fileDesc("ChxkYXNoYm9hcmQvdjEvYW5hbHl0aWNzLnByb3RvEgxkYXNoYm9hcmQudjEi/gIKE0dldEFuYWx5dGljc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGQoJZmlyc3RfZGF5GAMgASgJQga6SAPIAQESGAoIbGFzdF9kYXkYBCABKAlCBrpIA8gBARIdCgl0aW1lX3pvbmUYBSABKAlCCrpIB8gBAXICGEASOQoMcG9pbnRfbGVuZ3RoGAYgASgOMhkuZGFzaGJvYXJkLnYxLlBvaW50TGVuZ3RoQgi6SAWCAQIQARIYCgdnYXRld2F5GAcgASgJQge6SARyAhhAEhkKCGN1cnJlbmN5GAggASgJQge6SARyAhgDEhoKEndpdGhfcGVyaW9kX2JlZm9yZRgJIAEoCBIXCg93aXRoX2luaXRpYXRvcnMYCiABKAgSFAoMd2l0aF93YWxsZXRzGAsgASgIIsMFChRHZXRBbmFseXRpY3NSZXNwb25zZRIoCgRmcm9tGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBImCgJ0bxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoMcG9pbnRfbGVuZ3RoGAMgASgOMhkuZGFzaGJvYXJkLnYxLlBvaW50TGVuZ3RoEisKBXRvdGFsGAQgASgLMhwuZGFzaGJvYXJkLnYxLkFuYWx5dGljc1BvaW50EiwKBnBvaW50cxgFIAMoCzIcLmRhc2hib2FyZC52MS5BbmFseXRpY3NQb2ludBIsCghkZWNsaW5lcxgGIAMoCzIaLmRhc2hib2FyZC52MS5EZWNsaW5lQ291bnQSEAoIZ2F0ZXdheXMYByADKAkSEgoKY3VycmVuY2llcxgIIAMoCRIaChJsYXRlbmN5X2Vycm9yX21vc3QYCSABKAESLQoGc3BsaXRzGAogAygLMh0uZGFzaGJvYXJkLnYxLlNwbGl0Q29tcGFyaXNvbhIyCg1wZXJpb2RfYmVmb3JlGAsgASgLMhsuZGFzaGJvYXJkLnYxLlBheW1lbnRDb3VudHMSNgoScGVyaW9kX2JlZm9yZV9mcm9tGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI0ChBwZXJpb2RfYmVmb3JlX3RvGA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCgdicmFraW5nGA4gAygLMhsuZGFzaGJvYXJkLnYxLkJyYWtpbmdQZXJpb2QSMQoKaW5pdGlhdG9ycxgPIAMoCzIdLmRhc2hib2FyZC52MS5Jbml0aWF0b3JDb3VudHMSKwoHd2FsbGV0cxgQIAMoCzIaLmRhc2hib2FyZC52MS5XYWxsZXRDb3VudHMi5QMKDkFuYWx5dGljc1BvaW50Ei0KCXN0YXJ0c19hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoIcGF5bWVudHMYAiABKAsyGy5kYXNoYm9hcmQudjEuUGF5bWVudENvdW50cxItCghhdHRlbXB0cxgDIAEoCzIbLmRhc2hib2FyZC52MS5BdHRlbXB0Q291bnRzEi0KCGdhdGV3YXlzGAQgAygLMhsuZGFzaGJvYXJkLnYxLkF0dGVtcHRDb3VudHMSOwoPYXV0aGVudGljYXRpb25zGAUgASgLMiIuZGFzaGJvYXJkLnYxLkF1dGhlbnRpY2F0aW9uQ291bnRzEkMKF2F1dGhlbnRpY2F0aW5nX2dhdGV3YXlzGAYgAygLMiIuZGFzaGJvYXJkLnYxLkF1dGhlbnRpY2F0aW9uQ291bnRzEi0KC2NhcmRfYnJhbmRzGAcgAygLMhguZGFzaGJvYXJkLnYxLkNhcmRDb3VudHMSMwoRaXNzdWluZ19jb3VudHJpZXMYCCADKAsyGC5kYXNoYm9hcmQudjEuQ2FyZENvdW50cxIxCg1kZWNsaW5lX2NvZGVzGAkgAygLMhouZGFzaGJvYXJkLnYxLkRlY2xpbmVDb3VudCKtAQoKQ2FyZENvdW50cxINCgV2YWx1ZRgBIAEoCRIRCglzdWNjZWVkZWQYAiABKAMSEAoIZGVjbGluZWQYAyABKAMSEAoIZGVncmFkZWQYBCABKAMSGQoRc2F2ZWRfYnlfZmFpbG92ZXIYBSABKAMSGgoNYXBwcm92YWxfcmF0ZRgGIAEoAUgAiAEBEhAKCHJlbGVhc2VkGAcgASgDQhAKDl9hcHByb3ZhbF9yYXRlIs4BCg9Jbml0aWF0b3JDb3VudHMSKQoJaW5pdGlhdG9yGAEgASgOMhYucGF5bWVudHMudjEuSW5pdGlhdG9yEhEKCXN1Y2NlZWRlZBgCIAEoAxIQCghkZWNsaW5lZBgDIAEoAxIQCghkZWdyYWRlZBgEIAEoAxIZChFzYXZlZF9ieV9mYWlsb3ZlchgFIAEoAxIaCg1hcHByb3ZhbF9yYXRlGAYgASgBSACIAQESEAoIcmVsZWFzZWQYByABKANCEAoOX2FwcHJvdmFsX3JhdGUi4wEKDFdhbGxldENvdW50cxIOCgZ3YWxsZXQYASABKAkSEQoJc3VjY2VlZGVkGAIgASgDEhAKCGRlY2xpbmVkGAMgASgDEhAKCGRlZ3JhZGVkGAQgASgDEhkKEXNhdmVkX2J5X2ZhaWxvdmVyGAUgASgDEhoKDWFwcHJvdmFsX3JhdGUYBiABKAFIAIgBARIQCghyZWxlYXNlZBgHIAEoAxIYChByZXNlbmRzX2FwcHJvdmVkGAggASgDEhcKD3Jlc2VuZHNfcmVmdXNlZBgJIAEoA0IQCg5fYXBwcm92YWxfcmF0ZSLjAwoNUGF5bWVudENvdW50cxIRCglzdWNjZWVkZWQYASABKAMSEAoIZGVjbGluZWQYAiABKAMSEAoIZGVncmFkZWQYAyABKAMSDwoHZXhwaXJlZBgEIAEoAxIZChFzYXZlZF9ieV9mYWlsb3ZlchgFIAEoAxIaCg1hcHByb3ZhbF9yYXRlGAYgASgBSACIAQESEwoGcDUwX21zGAcgASgBSAGIAQESEwoGcDk1X21zGAggASgBSAKIAQESJQoHdm9sdW1lcxgJIAMoCzIULmRhc2hib2FyZC52MS5Wb2x1bWUSEgoKY2hhbGxlbmdlZBgKIAEoAxIbCg5jaGFsbGVuZ2VfcmF0ZRgLIAEoAUgDiAEBEhUKDWF1dGhlbnRpY2F0ZWQYDCABKAMSHwoSYXV0aGVudGljYXRlZF9yYXRlGA0gASgBSASIAQESGwoTc2F2ZWRfYXV0aGVudGljYXRlZBgOIAEoAxIYChBjaGFsbGVuZ2VkX2FnYWluGA8gASgDEhAKCHJlbGVhc2VkGBAgASgDQhAKDl9hcHByb3ZhbF9yYXRlQgkKB19wNTBfbXNCCQoHX3A5NV9tc0IRCg9fY2hhbGxlbmdlX3JhdGVCFQoTX2F1dGhlbnRpY2F0ZWRfcmF0ZSKJAQoGVm9sdW1lEhAKCGN1cnJlbmN5GAEgASgJEhAKCGRlY2ltYWxzGAIgASgFEhYKDmNhcHR1cmVkX21pbm9yGAMgASgDEhMKC3NhdmVkX21pbm9yGAQgASgDEhEKCXN1Y2NlZWRlZBgFIAEoAxIbChNpc3N1ZXJfbGlhYmxlX21pbm9yGAYgASgDIqcDCg1BdHRlbXB0Q291bnRzEg8KB2dhdGV3YXkYASABKAkSEAoIYXR0ZW1wdHMYAiABKAMSEAoIYXBwcm92ZWQYAyABKAMSFQoNaGFyZF9kZWNsaW5lZBgEIAEoAxIVCg1zb2Z0X2RlY2xpbmVkGAUgASgDEhYKDmZyYXVkX2RlY2xpbmVkGAYgASgDEhAKCHRpbWVvdXRzGAcgASgDEhYKDmdhdGV3YXlfZXJyb3JzGAggASgDEg8KB3Vua25vd24YCSABKAMSGgoNYXBwcm92YWxfcmF0ZRgKIAEoAUgAiAEBEiMKFnRlY2huaWNhbF9mYWlsdXJlX3JhdGUYCyABKAFIAYgBARITCgZwNTBfbXMYDCABKAFIAogBARITCgZwOTVfbXMYDSABKAFIA4gBARIfChdhdXRoZW50aWNhdGlvbl9yZXF1aXJlZBgOIAEoAxIRCglyZWNvdmVyZWQYDyABKANCEAoOX2FwcHJvdmFsX3JhdGVCGQoXX3RlY2huaWNhbF9mYWlsdXJlX3JhdGVCCQoHX3A1MF9tc0IJCgdfcDk1X21zIuUCChRBdXRoZW50aWNhdGlvbkNvdW50cxIPCgdnYXRld2F5GAEgASgJEhcKD2F1dGhlbnRpY2F0aW9ucxgCIAEoAxIOCgZwYXNzZWQYAyABKAMSDgoGZmFpbGVkGAQgASgDEhEKCWNhbmNlbGxlZBgFIAEoAxIRCglhYmFuZG9uZWQYBiABKAMSEwoLdW5hdmFpbGFibGUYByABKAMSEwoLbmV2ZXJfc2hvd24YCCABKAMSEwoGcDUwX21zGAkgASgBSACIAQESEwoGcDk1X21zGAogASgBSAGIAQESEAoIZXhlbXB0ZWQYCyABKAMSFAoMZnJpY3Rpb25sZXNzGAwgASgDEh4KEWZyaWN0aW9ubGVzc19yYXRlGA0gASgBSAKIAQESFQoNaXNzdWVyX2xpYWJsZRgOIAEoA0IJCgdfcDUwX21zQgkKB19wOTVfbXNCFAoSX2ZyaWN0aW9ubGVzc19yYXRlIkcKDERlY2xpbmVDb3VudBIPCgdnYXRld2F5GAEgASgJEhQKDGRlY2xpbmVfY29kZRgCIAEoCRIQCghhdHRlbXB0cxgDIAEoAyKjAgoPU3BsaXRDb21wYXJpc29uEhEKBGNhc2UYASABKAlIAIgBARIPCgdwZXJjZW50GAIgASgFEhUKDXJ1bGVfdmVyc2lvbnMYAyADKAUSIgoBYRgEIAEoCzIXLmRhc2hib2FyZC52MS5Bcm1Db3VudHMSIgoBYhgFIAEoCzIXLmRhc2hib2FyZC52MS5Bcm1Db3VudHMSMwoKZGlmZmVyZW5jZRgGIAEoCzIaLmRhc2hib2FyZC52MS5SYXRlRXN0aW1hdGVIAYgBARIWCg5pc19zaWduaWZpY2FudBgHIAEoCBIPCgd2ZXJkaWN0GAggASgJEhcKD3BheW1lbnRzX25lZWRlZBgJIAEoBUIHCgVfY2FzZUINCgtfZGlmZmVyZW5jZSI4CgxSYXRlRXN0aW1hdGUSDQoFdmFsdWUYASABKAESCwoDbG93GAIgASgBEgwKBGhpZ2gYAyABKAEiowIKCUFybUNvdW50cxIMCgRwbGFuGAEgAygJEhEKCXN1Y2NlZWRlZBgCIAEoAxIQCghkZWNsaW5lZBgDIAEoAxIQCghkZWdyYWRlZBgEIAEoAxIZChFzYXZlZF9ieV9mYWlsb3ZlchgFIAEoAxIxCghhcHByb3ZhbBgGIAEoCzIaLmRhc2hib2FyZC52MS5SYXRlRXN0aW1hdGVIAIgBARITCgZwNTBfbXMYByABKAFIAYgBARITCgZwOTVfbXMYCCABKAFIAogBARIkCgVjb3N0cxgJIAMoCzIVLmRhc2hib2FyZC52MS5Bcm1Db3N0EhAKCHJlbGVhc2VkGAogASgDQgsKCV9hcHByb3ZhbEIJCgdfcDUwX21zQgkKB19wOTVfbXMiigEKB0FybUNvc3QSDwoHZ2F0ZXdheRgBIAEoCRIQCghjdXJyZW5jeRgCIAEoCRIQCghkZWNpbWFscxgDIAEoBRIQCghhdHRlbXB0cxgEIAEoAxIQCghjYXB0dXJlZBgFIAEoAxIOCgZ2b2lkZWQYBiABKAMSFgoOY2FwdHVyZWRfbWlub3IYByABKAMqbwoLUG9pbnRMZW5ndGgSHAoYUE9JTlRfTEVOR1RIX1VOU1BFQ0lGSUVEEAASFQoRUE9JTlRfTEVOR1RIX0hPVVIQARIUChBQT0lOVF9MRU5HVEhfREFZEAISFQoRUE9JTlRfTEVOR1RIX1dFRUsQAzJyChBBbmFseXRpY3NTZXJ2aWNlEl4KDEdldEFuYWx5dGljcxIhLmRhc2hib2FyZC52MS5HZXRBbmFseXRpY3NSZXF1ZXN0GiIuZGFzaGJvYXJkLnYxLkdldEFuYWx5dGljc1Jlc3BvbnNlIgeQAgGouxgBYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_braking, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp, file_payments_v1_payment_session]);
 
 /**
  * @generated from message dashboard.v1.GetAnalyticsRequest
@@ -91,6 +91,13 @@ export type GetAnalyticsRequest = Message<"dashboard.v1.GetAnalyticsRequest"> & 
    * @generated from field: bool with_initiators = 10;
    */
   withInitiators: boolean;
+
+  /**
+   * Whether to count the payments by wallet, too.
+   *
+   * @generated from field: bool with_wallets = 11;
+   */
+  withWallets: boolean;
 };
 
 /**
@@ -162,6 +169,13 @@ export type GetAnalyticsRequestJson = {
    * @generated from field: bool with_initiators = 10;
    */
   withInitiators?: boolean;
+
+  /**
+   * Whether to count the payments by wallet, too.
+   *
+   * @generated from field: bool with_wallets = 11;
+   */
+  withWallets?: boolean;
 };
 
 /**
@@ -275,6 +289,13 @@ export type GetAnalyticsResponse = Message<"dashboard.v1.GetAnalyticsResponse"> 
    * @generated from field: repeated dashboard.v1.InitiatorCounts initiators = 15;
    */
   initiators: InitiatorCounts[];
+
+  /**
+   * If asked for: the payments that were submitted by each wallet, and those with a card. Filtered by currency.
+   *
+   * @generated from field: repeated dashboard.v1.WalletCounts wallets = 16;
+   */
+  wallets: WalletCounts[];
 };
 
 /**
@@ -381,6 +402,13 @@ export type GetAnalyticsResponseJson = {
    * @generated from field: repeated dashboard.v1.InitiatorCounts initiators = 15;
    */
   initiators?: InitiatorCountsJson[];
+
+  /**
+   * If asked for: the payments that were submitted by each wallet, and those with a card. Filtered by currency.
+   *
+   * @generated from field: repeated dashboard.v1.WalletCounts wallets = 16;
+   */
+  wallets?: WalletCountsJson[];
 };
 
 /**
@@ -734,6 +762,133 @@ export const InitiatorCountsSchema: GenMessage<InitiatorCounts, {jsonType: Initi
   messageDesc(file_dashboard_v1_analytics, 4);
 
 /**
+ * Payments by one wallet, or without any. The counts of all rows add up to those of all payments.
+ *
+ * @generated from message dashboard.v1.WalletCounts
+ */
+export type WalletCounts = Message<"dashboard.v1.WalletCounts"> & {
+  /**
+   * `apple_pay` or `google_pay`, `unknown` where the vault could not be asked, and empty for a card.
+   *
+   * @generated from field: string wallet = 1;
+   */
+  wallet: string;
+
+  /**
+   * @generated from field: int64 succeeded = 2;
+   */
+  succeeded: bigint;
+
+  /**
+   * @generated from field: int64 declined = 3;
+   */
+  declined: bigint;
+
+  /**
+   * @generated from field: int64 degraded = 4;
+   */
+  degraded: bigint;
+
+  /**
+   * @generated from field: int64 saved_by_failover = 5;
+   */
+  savedByFailover: bigint;
+
+  /**
+   * Succeeded and released, of all; absent where there are none.
+   *
+   * @generated from field: optional double approval_rate = 6;
+   */
+  approvalRate?: number | undefined;
+
+  /**
+   * As in PaymentCounts.
+   *
+   * @generated from field: int64 released = 7;
+   */
+  released: bigint;
+
+  /**
+   * Attempts with a cryptogram that a network may have seen before, by the gateway's answer.
+   *
+   * @generated from field: int64 resends_approved = 8;
+   */
+  resendsApproved: bigint;
+
+  /**
+   * @generated from field: int64 resends_refused = 9;
+   */
+  resendsRefused: bigint;
+};
+
+/**
+ * Payments by one wallet, or without any. The counts of all rows add up to those of all payments.
+ *
+ * @generated from message dashboard.v1.WalletCounts
+ */
+export type WalletCountsJson = {
+  /**
+   * `apple_pay` or `google_pay`, `unknown` where the vault could not be asked, and empty for a card.
+   *
+   * @generated from field: string wallet = 1;
+   */
+  wallet?: string;
+
+  /**
+   * @generated from field: int64 succeeded = 2;
+   */
+  succeeded?: string;
+
+  /**
+   * @generated from field: int64 declined = 3;
+   */
+  declined?: string;
+
+  /**
+   * @generated from field: int64 degraded = 4;
+   */
+  degraded?: string;
+
+  /**
+   * @generated from field: int64 saved_by_failover = 5;
+   */
+  savedByFailover?: string;
+
+  /**
+   * Succeeded and released, of all; absent where there are none.
+   *
+   * @generated from field: optional double approval_rate = 6;
+   */
+  approvalRate?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * As in PaymentCounts.
+   *
+   * @generated from field: int64 released = 7;
+   */
+  released?: string;
+
+  /**
+   * Attempts with a cryptogram that a network may have seen before, by the gateway's answer.
+   *
+   * @generated from field: int64 resends_approved = 8;
+   */
+  resendsApproved?: string;
+
+  /**
+   * @generated from field: int64 resends_refused = 9;
+   */
+  resendsRefused?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.WalletCounts.
+ * Use `create(WalletCountsSchema)` to create a new message.
+ */
+export const WalletCountsSchema: GenMessage<WalletCounts, {jsonType: WalletCountsJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_analytics, 5);
+
+/**
  * Payments: sessions with an outcome. A session that expired without a submission is in no rate.
  *
  * @generated from message dashboard.v1.PaymentCounts
@@ -970,7 +1125,7 @@ export type PaymentCountsJson = {
  * Use `create(PaymentCountsSchema)` to create a new message.
  */
 export const PaymentCountsSchema: GenMessage<PaymentCounts, {jsonType: PaymentCountsJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_analytics, 5);
+  messageDesc(file_dashboard_v1_analytics, 6);
 
 /**
  * What was captured in one currency.
@@ -1063,7 +1218,7 @@ export type VolumeJson = {
  * Use `create(VolumeSchema)` to create a new message.
  */
 export const VolumeSchema: GenMessage<Volume, {jsonType: VolumeJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_analytics, 6);
+  messageDesc(file_dashboard_v1_analytics, 7);
 
 /**
  * Attempts of settled payments, at one gateway or at all.
@@ -1270,7 +1425,7 @@ export type AttemptCountsJson = {
  * Use `create(AttemptCountsSchema)` to create a new message.
  */
 export const AttemptCountsSchema: GenMessage<AttemptCounts, {jsonType: AttemptCountsJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_analytics, 7);
+  messageDesc(file_dashboard_v1_analytics, 8);
 
 /**
  * Customer authentications (3-D Secure) of settled payments, at one gateway or provider, or at all. Each has one of six
@@ -1477,7 +1632,7 @@ export type AuthenticationCountsJson = {
  * Use `create(AuthenticationCountsSchema)` to create a new message.
  */
 export const AuthenticationCountsSchema: GenMessage<AuthenticationCounts, {jsonType: AuthenticationCountsJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_analytics, 8);
+  messageDesc(file_dashboard_v1_analytics, 9);
 
 /**
  * Attempts that a gateway declined for one reason.
@@ -1536,7 +1691,7 @@ export type DeclineCountJson = {
  * Use `create(DeclineCountSchema)` to create a new message.
  */
 export const DeclineCountSchema: GenMessage<DeclineCount, {jsonType: DeclineCountJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_analytics, 9);
+  messageDesc(file_dashboard_v1_analytics, 10);
 
 /**
  * The two plans of a split, compared. The same share of the same two plans in the same case is one comparison, over all
@@ -1679,7 +1834,7 @@ export type SplitComparisonJson = {
  * Use `create(SplitComparisonSchema)` to create a new message.
  */
 export const SplitComparisonSchema: GenMessage<SplitComparison, {jsonType: SplitComparisonJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_analytics, 10);
+  messageDesc(file_dashboard_v1_analytics, 11);
 
 /**
  * A rate, or a difference of two, and the ends of its interval of 95 %: of 20 such intervals, 19 contain the true value.
@@ -1730,7 +1885,7 @@ export type RateEstimateJson = {
  * Use `create(RateEstimateSchema)` to create a new message.
  */
 export const RateEstimateSchema: GenMessage<RateEstimate, {jsonType: RateEstimateJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_analytics, 11);
+  messageDesc(file_dashboard_v1_analytics, 12);
 
 /**
  * Payments of one variant of a split, and what its gateways charge for.
@@ -1871,7 +2026,7 @@ export type ArmCountsJson = {
  * Use `create(ArmCountsSchema)` to create a new message.
  */
 export const ArmCountsSchema: GenMessage<ArmCounts, {jsonType: ArmCountsJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_analytics, 12);
+  messageDesc(file_dashboard_v1_analytics, 13);
 
 /**
  * What one gateway charges for.
@@ -1970,7 +2125,7 @@ export type ArmCostJson = {
  * Use `create(ArmCostSchema)` to create a new message.
  */
 export const ArmCostSchema: GenMessage<ArmCost, {jsonType: ArmCostJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_analytics, 13);
+  messageDesc(file_dashboard_v1_analytics, 14);
 
 /**
  * The length of a point, in the calendar of the range's time zone. A day with a clock change has 23 or 25 hours.

@@ -129,6 +129,25 @@ CREATE TABLE analytics_renewal (
   saved             int NOT NULL,
   PRIMARY KEY (merchant_id, minutes, starts_at, currency)
 );
+-- Payments by a wallet. All others were made with a card.
+CREATE TABLE analytics_wallet (
+  merchant_id       uuid NOT NULL,
+  minutes           int NOT NULL CHECK (minutes IN (15, 60, 360, 1440)),
+  starts_at         timestamptz NOT NULL,
+  currency          text NOT NULL,
+  -- Empty if the vault could not be asked for it.
+  wallet            text NOT NULL,
+  succeeded         int NOT NULL,
+  -- Approved, and then cancelled by the merchant or not captured in time.
+  released          int NOT NULL,
+  declined          int NOT NULL,
+  degraded          int NOT NULL,
+  saved             int NOT NULL,
+  -- Attempts with a cryptogram that a network may have seen before.
+  resends_approved  int NOT NULL,
+  resends_refused   int NOT NULL,
+  PRIMARY KEY (merchant_id, minutes, starts_at, currency, wallet)
+);
 -- Payments of split plans: that of a case, or, with an empty name, the default plan of a version of the rule.
 CREATE TABLE analytics_arm (
   merchant_id       uuid NOT NULL,
@@ -170,6 +189,7 @@ CREATE INDEX analytics_attempt_by_age ON analytics_attempt USING brin (starts_at
 CREATE INDEX analytics_decline_by_age ON analytics_decline USING brin (starts_at);
 CREATE INDEX analytics_card_by_age ON analytics_card USING brin (starts_at);
 CREATE INDEX analytics_renewal_by_age ON analytics_renewal USING brin (starts_at);
+CREATE INDEX analytics_wallet_by_age ON analytics_wallet USING brin (starts_at);
 CREATE INDEX analytics_authentication_by_age ON analytics_authentication USING brin (starts_at);
 CREATE INDEX analytics_arm_by_age ON analytics_arm USING brin (starts_at);
 CREATE INDEX analytics_arm_cost_by_age ON analytics_arm_cost USING brin (starts_at);

@@ -199,6 +199,22 @@ CREATE TABLE analytics_walk (
   counted_until timestamp with time zone NOT NULL
 );
 
+-- table analytics_wallet
+CREATE TABLE analytics_wallet (
+  merchant_id uuid NOT NULL,
+  minutes integer NOT NULL,
+  starts_at timestamp with time zone NOT NULL,
+  currency text NOT NULL,
+  wallet text NOT NULL,
+  succeeded integer NOT NULL,
+  released integer NOT NULL,
+  declined integer NOT NULL,
+  degraded integer NOT NULL,
+  saved integer NOT NULL,
+  resends_approved integer NOT NULL,
+  resends_refused integer NOT NULL
+);
+
 -- table api_key
 CREATE TABLE api_key (
   id uuid NOT NULL,
@@ -1052,7 +1068,7 @@ ALTER TABLE alert ADD CONSTRAINT alert_endpoint_id_fkey FOREIGN KEY (endpoint_id
 ALTER TABLE alert ADD CONSTRAINT alert_endpoint_id_kind_since_key UNIQUE (endpoint_id, kind, since);
 
 -- constraint alert.alert_kind_check
-ALTER TABLE alert ADD CONSTRAINT alert_kind_check CHECK ((kind = ANY (ARRAY['FAILING_24_HOURS'::text, 'FAILING_72_HOURS'::text, 'DISABLED_FAILING'::text, 'DISABLED_GONE'::text, 'GATEWAY_UNHEALTHY'::text, 'CREDENTIALS_REFUSED'::text, 'APPROVAL_RATE_LOW'::text, 'GATEWAY_UNVERIFIED'::text, 'ENDPOINT_UNVERIFIED'::text, 'HOLDS_EXPIRING'::text, 'PAID_MORE_THAN_ONCE'::text, 'CARD_TESTING'::text, 'AGREEMENTS_UNCHARGEABLE'::text, 'RENEWALS_STOPPED'::text, 'CARDS_NOT_ERASED'::text])));
+ALTER TABLE alert ADD CONSTRAINT alert_kind_check CHECK ((kind = ANY (ARRAY['FAILING_24_HOURS'::text, 'FAILING_72_HOURS'::text, 'DISABLED_FAILING'::text, 'DISABLED_GONE'::text, 'GATEWAY_UNHEALTHY'::text, 'CREDENTIALS_REFUSED'::text, 'APPROVAL_RATE_LOW'::text, 'GATEWAY_UNVERIFIED'::text, 'ENDPOINT_UNVERIFIED'::text, 'HOLDS_EXPIRING'::text, 'PAID_MORE_THAN_ONCE'::text, 'CARD_TESTING'::text, 'AGREEMENTS_UNCHARGEABLE'::text, 'RENEWALS_STOPPED'::text, 'CARDS_NOT_ERASED'::text, 'APPLE_PAY_ENDING'::text])));
 
 -- constraint alert.alert_pkey
 ALTER TABLE alert ADD CONSTRAINT alert_pkey PRIMARY KEY (id);
@@ -1119,6 +1135,12 @@ ALTER TABLE analytics_walk ADD CONSTRAINT analytics_walk_only_one_check CHECK (o
 
 -- constraint analytics_walk.analytics_walk_pkey
 ALTER TABLE analytics_walk ADD CONSTRAINT analytics_walk_pkey PRIMARY KEY (only_one);
+
+-- constraint analytics_wallet.analytics_wallet_minutes_check
+ALTER TABLE analytics_wallet ADD CONSTRAINT analytics_wallet_minutes_check CHECK ((minutes = ANY (ARRAY[15, 60, 360, 1440])));
+
+-- constraint analytics_wallet.analytics_wallet_pkey
+ALTER TABLE analytics_wallet ADD CONSTRAINT analytics_wallet_pkey PRIMARY KEY (merchant_id, minutes, starts_at, currency, wallet);
 
 -- constraint api_key.api_key_check
 ALTER TABLE api_key ADD CONSTRAINT api_key_check CHECK ((((kind = 'restricted'::text) = (name IS NOT NULL)) AND ((kind = 'restricted'::text) = (rights IS NOT NULL))));
@@ -1409,7 +1431,7 @@ ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_check1 CHECK (((a
 ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_moved_to_check CHECK (((moved_to >= 1) AND (moved_to <= 61)));
 
 -- constraint merchant_settings.merchant_settings_muted_alerts_check
-ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_muted_alerts_check CHECK ((muted_alerts <@ ARRAY['GATEWAY_UNHEALTHY'::text, 'CREDENTIALS_REFUSED'::text, 'APPROVAL_RATE'::text, 'ENDPOINT_FAILING'::text, 'UNVERIFIED'::text, 'HOLDS_EXPIRING'::text, 'PAID_MORE_THAN_ONCE'::text, 'CARD_TESTING'::text, 'AGREEMENTS_UNCHARGEABLE'::text, 'RENEWALS_STOPPED'::text, 'CARDS_NOT_ERASED'::text]));
+ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_muted_alerts_check CHECK ((muted_alerts <@ ARRAY['GATEWAY_UNHEALTHY'::text, 'CREDENTIALS_REFUSED'::text, 'APPROVAL_RATE'::text, 'ENDPOINT_FAILING'::text, 'UNVERIFIED'::text, 'HOLDS_EXPIRING'::text, 'PAID_MORE_THAN_ONCE'::text, 'CARD_TESTING'::text, 'AGREEMENTS_UNCHARGEABLE'::text, 'RENEWALS_STOPPED'::text, 'CARDS_NOT_ERASED'::text, 'APPLE_PAY_ENDING'::text]));
 
 -- constraint merchant_settings.merchant_settings_pkey
 ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_pkey PRIMARY KEY (merchant_id);
@@ -1836,6 +1858,9 @@ CREATE INDEX analytics_payment_by_age ON analytics_payment USING brin (starts_at
 
 -- index analytics_renewal_by_age
 CREATE INDEX analytics_renewal_by_age ON analytics_renewal USING brin (starts_at);
+
+-- index analytics_wallet_by_age
+CREATE INDEX analytics_wallet_by_age ON analytics_wallet USING brin (starts_at);
 
 -- index api_key_of_merchant
 CREATE INDEX api_key_of_merchant ON api_key USING btree (merchant_id, key_id);
@@ -7678,6 +7703,9 @@ GRANT DELETE, INSERT, SELECT, UPDATE ON analytics_renewal TO the runtime role;
 
 -- privileges analytics_walk to the runtime role
 GRANT INSERT, SELECT, UPDATE ON analytics_walk TO the runtime role;
+
+-- privileges analytics_wallet to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON analytics_wallet TO the runtime role;
 
 -- privileges api_key to the runtime role
 GRANT INSERT, SELECT, UPDATE ON api_key TO the runtime role;

@@ -11,6 +11,7 @@ import {
   countedMinutes,
   countedPayments,
   countedRenewals,
+  countedWallets,
   isPayment,
 } from "./counted-facts.ts";
 
@@ -50,7 +51,7 @@ const countInto = ({ table, keys, sums, facts }: CountedTable): Statement => {
 
 const countedTables = [
   ...[countedPayments, countedAttempts, countedDeclines, countedAuthentications],
-  ...[countedCards, countedRenewals, countedArms, countedArmCosts],
+  ...[countedCards, countedRenewals, countedWallets, countedArms, countedArmCosts],
 ];
 const counts = countedTables.map(countInto);
 

@@ -18,6 +18,7 @@ export type CountedTable = {
     | "analytics_authentication"
     | "analytics_card"
     | "analytics_renewal"
+    | "analytics_wallet"
     | "analytics_arm"
     | "analytics_arm_cost";
   /** Key columns besides merchant, granularity and time. */
@@ -135,6 +136,30 @@ export const countedRenewals: CountedTable = {
       FROM payment_session s CROSS JOIN f
       WHERE ${where} AND s.stored AND s.status <> 'EXPIRED' AND (SELECT p.role = 'RENEWAL' FROM stored_payment p WHERE p.session_id = s.id) ${fence}) s
     GROUP BY 1, 2, 3, 4`,
+};
+
+// Of a payment without a cryptogram no row is read. A network has seen a cryptogram for certain in no attempt that FAILED.
+const resendsOf = `
+  SELECT count(*) FILTER (WHERE a.failure_kind IS NULL) AS approved,
+    count(*) FILTER (WHERE a.failure_kind IN ('HARD_DECLINE', 'SOFT_DECLINE', 'FRAUD')) AS refused
+  FROM attempt a WHERE s.wallet_credential = 'NETWORK_TOKEN' AND a.session_id = s.id
+    AND EXISTS (SELECT FROM attempt b WHERE b.session_id = s.id AND b.sequence < a.sequence AND b.status <> 'FAILED')`;
+
+/** Counts of payments that were submitted by a wallet, and of the second uses of their cryptograms. */
+export const countedWallets: CountedTable = {
+  table: "analytics_wallet",
+  keys: ["currency", "wallet"],
+  sums: [...outcomeSums, "saved", "resends_approved", "resends_refused"],
+  facts: (where) => `
+    SELECT s.merchant_id, s.minutes, s.starts_at, s.currency, s.wallet, ${outcomes},
+      count(*) FILTER (WHERE s.status = 'SUCCEEDED' AND s.failover) AS saved,
+      sum(s.approved) AS resends_approved, sum(s.refused) AS resends_refused
+    FROM (
+      SELECT s.merchant_id, f.minutes, ${when}, s.currency, s.status, ${isReleased} AS released, s.failover,
+        coalesce(s.wallet, '') AS wallet, resent.approved, resent.refused
+      FROM payment_session s CROSS JOIN LATERAL (${resendsOf} ${fence}) resent CROSS JOIN f
+      WHERE ${where} AND s.wallet_credential IS NOT NULL ${fence}) s
+    GROUP BY 1, 2, 3, 4, 5`,
 };
 
 // Finds attempts by their key, however many others there are.

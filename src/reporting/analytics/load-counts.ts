@@ -18,6 +18,7 @@ import {
   countedMinutes,
   countedPayments,
   countedRenewals,
+  countedWallets,
   fence,
   isPayment,
 } from "./counted-facts.ts";
@@ -89,6 +90,14 @@ export type CardCounts = {
 
 /** Settled payments that their merchant made without the customer. */
 export type RenewalCounts = Pick<CardCounts, "succeeded" | "released" | "declined" | "degraded" | "saved">;
+
+/** Settled payments by one wallet, and the second uses of their cryptograms. */
+export type WalletCounts = RenewalCounts & {
+  /** Empty if the vault could not be asked for it. */
+  readonly wallet: string;
+  readonly resendsApproved: number;
+  readonly resendsRefused: number;
+};
 
 /** Authentications of settled payments at one gateway or provider, in one point. */
 export type AuthenticationCounts = {
@@ -183,6 +192,7 @@ const selectDeclines = selectCounts(countedDeclines, ["point", "gateway", "decli
 const selectAuthentications = selectCounts(countedAuthentications, ["point", "gateway"]);
 const selectCards = selectCounts(countedCards, ["point", "fact", "value"]);
 const selectRenewals = selectCounts(countedRenewals, ["point"]);
+const selectWallets = selectCounts(countedWallets, ["wallet"]);
 const ofArm = ["rule_version", "case_name", "arm"];
 const selectArms = selectCounts(countedArms, ofArm);
 const selectArmCosts = selectCounts(countedArmCosts, [...ofArm, "gateway", "currency"]);
@@ -262,6 +272,12 @@ function wholeOf({ startsAt, endsAt }: Times) {
 export async function loadRenewals(reads: Reads, asked: AskedCounts): Promise<RenewalCounts[]> {
   const values = [...valuesOf(asked.merchantId, wholeOf(asked.range)), asked.currency ?? null];
   return load<RenewalCounts>(reads, selectRenewals, values);
+}
+
+/** Loads the counts of a range's payments by each wallet; where `currency` is given, only of those in it. */
+export async function loadWalletCounts(reads: Reads, asked: AskedCounts): Promise<WalletCounts[]> {
+  const values = [...valuesOf(asked.merchantId, wholeOf(asked.range)), asked.currency ?? null];
+  return load<WalletCounts>(reads, selectWallets, values);
 }
 
 /** Loads the counts of split plans in a range; where `currency` is given, only of payments in it. */

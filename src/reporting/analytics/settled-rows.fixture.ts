@@ -12,6 +12,7 @@ import type {
   Stop,
 } from "../../core/rows/entities.ts";
 import { switchGuards } from "../../migrations/switch-guards.ts";
+import type { WalletCredential, WalletName } from "../../platform/card-token.ts";
 
 /** One payment. By default it succeeded at the attempt that is captured. */
 export type SettledRow = {
@@ -38,6 +39,8 @@ export type SettledRow = {
     /** True if it got the proof of the provider's authentication. */
     readonly imported?: boolean;
   }[];
+  /** What paid in place of a card; without a name where the vault could not be asked. */
+  readonly wallet?: { readonly credential: WalletCredential; readonly name?: WalletName };
   /** The provider's authentication, before the attempts. */
   readonly provided?: Provided;
   /** The arm of a split, and the version of the rule, by which it was planned. */
@@ -76,6 +79,8 @@ const insert = `
   FROM jsonb_to_recordset($13)
     AS a(id uuid, sequence int, gateway text, status text, kind text, code text, ms int, stop text, round int)`;
 
+const setWallet = "UPDATE payment_session SET wallet_credential = $2, wallet = $3 WHERE id = $1";
+
 // The provider took its last three seconds before the customer was shown anything.
 const insertProvided = `
   WITH authentication AS (
@@ -98,7 +103,7 @@ const insertAsked = `
 
 /** Resets the counts, because rows of the past are inserted after that time was counted. */
 export async function forgetCounts(owner: Owner): Promise<void> {
-  const tables = ["payment", "attempt", "decline", "authentication", "card", "renewal", "arm", "arm_cost"];
+  const tables = ["payment", "attempt", "decline", "authentication", "card", "renewal", "wallet", "arm", "arm_cost"];
   const empty = tables.map((each) => `DELETE FROM analytics_${each}`);
   await owner.query([...empty, "UPDATE analytics_walk SET counted_until = '-infinity'"].join(";"));
 }
@@ -123,6 +128,7 @@ export async function storeSettled(owner: Owner, merchantId: string, rows: reado
       JSON.stringify(row.card ?? {}),
       ...[row.followed?.ruleVersion ?? null, routedBy && JSON.stringify(routedBy)],
     ]);
+    if (row.wallet) await owner.query(setWallet, [id, row.wallet.credential, row.wallet.name ?? null]);
     if (row.provided) {
       const { flow, status: end, shownMs = 0, issuerLiable } = row.provided;
       const importing = attempts.filter(({ imported }) => imported).map(({ sequence }) => sequence);

@@ -82,6 +82,7 @@ export function AnalyticsFilters({
       >
         <option value="">Nothing else</option>
         <option value="initiator">Who made it</option>
+        <option value="wallet">Wallet</option>
       </Choice>
     </search>
   );

@@ -13,7 +13,7 @@ export type AnalyticsSearch = {
   readonly gateway?: string;
   readonly currency?: string;
   /** Counts the payments by this, too. */
-  readonly by?: "initiator";
+  readonly by?: "initiator" | "wallet";
   /** The currency whose captured money is drawn; the one with the most payments by default. */
   readonly money?: string;
 };
@@ -70,7 +70,7 @@ export function readAnalyticsSearch(search: Readonly<Record<string, unknown>>): 
     ...text("points", /^(hour|day|week)$/),
     ...text("gateway", /^[A-Z0-9_]{1,64}$/),
     ...text("currency", /^[A-Z]{3}$/),
-    ...text("by", /^initiator$/),
+    ...text("by", /^(initiator|wallet)$/),
     ...text("money", /^[A-Z]{3}$/),
   };
 }

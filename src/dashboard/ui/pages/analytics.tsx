@@ -19,6 +19,7 @@ import { dayInWords, formatMinor } from "../parts/numbers.ts";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { ownZone } from "../parts/time-zones.ts";
 import { useScope } from "../scope.ts";
+import { InitiatorTable, WalletTable } from "./analytics-also-by.tsx";
 import { AuthenticationTable } from "./analytics-authentications.tsx";
 import { CardTables } from "./analytics-cards.tsx";
 import {
@@ -32,7 +33,6 @@ import {
 } from "./analytics-charts.ts";
 import { DeclineTable, Figures, GatewayTable, Meanings } from "./analytics-figures.tsx";
 import { AnalyticsFilters } from "./analytics-filters.tsx";
-import { InitiatorTable } from "./analytics-initiators.tsx";
 import { type DayRange, daysOf, todayIn } from "./analytics-search.ts";
 import { Splits } from "./analytics-splits.tsx";
 import { BrakingPeriods } from "./braking.tsx";
@@ -59,6 +59,7 @@ export function AnalyticsPage() {
       pointLength: points ? lengths[points] : PointLength.UNSPECIFIED,
       withPeriodBefore: search.first === undefined,
       withInitiators: search.by === "initiator",
+      withWallets: search.by === "wallet",
     },
     { placeholderData: keepPreviousData },
   );
@@ -146,6 +147,7 @@ function Results(props: {
         <AuthenticationTable total={total} />
         <CardTables total={total} />
         <InitiatorTable rows={answer.initiators} />
+        <WalletTable rows={answer.wallets} />
         <Meanings />
       </div>
     </>

@@ -11,6 +11,7 @@ import {
   type Wallets,
   WalletsService,
 } from "../../../../gen/dashboard/v1/wallets_pb.ts";
+import { walletNames } from "../parts/brand.tsx";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { CopiedText, CopyButton } from "../parts/copied-text.tsx";
@@ -45,8 +46,6 @@ const kinds = [
   },
 ] as const;
 
-const names: Readonly<Record<string, string>> = { apple_pay: "Apple Pay", google_pay: "Google Pay" };
-
 const states: Readonly<Record<State, string>> = {
   [State.UNSPECIFIED]: "",
   [State.STAGED]: "Not used yet",
@@ -60,7 +59,7 @@ export function WalletsPage() {
   const asked = { merchantId, environment };
   const { data, error, refetch } = useQuery(WalletsService.method.getWallets, asked);
   const wallets = data?.wallets;
-  const offered = wallets?.offered.map((name) => names[name] ?? name).join(" and ");
+  const offered = wallets?.offered.map((name) => walletNames[name] ?? name).join(" and ");
   return (
     <>
       <PageHead title="Wallets">

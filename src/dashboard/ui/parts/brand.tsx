@@ -17,9 +17,9 @@ export function Gateway({ gateway }: { gateway: string }) {
   );
 }
 
-/** A card's brand and last digits. The marks are those of the card form: the page has them as symbols. */
-const walletNames: Readonly<Record<string, string>> = { apple_pay: "Apple Pay", google_pay: "Google Pay" };
+export const walletNames: Readonly<Record<string, string>> = { apple_pay: "Apple Pay", google_pay: "Google Pay" };
 
+/** A card's brand and last digits. The marks are those of the card form: the page has them as symbols. */
 export function CardFace({ brand, last4, wallet = "" }: { brand: string; last4: string; wallet?: string }) {
   return (
     <span className="card-face">
