@@ -40,7 +40,14 @@ import type { DashboardParts } from "./dashboard-parts.ts";
 import { momentOf } from "./paging.ts";
 import { amountMessage } from "./payment-messages.ts";
 import { casesOf, splitOf } from "./routing-case-messages.ts";
-import { authenticationOf, connectionOf, failoverOf, nameIn, policyOf } from "./routing-messages.ts";
+import {
+  authenticationOf,
+  connectionOf,
+  cryptogramResendOf,
+  failoverOf,
+  nameIn,
+  policyOf,
+} from "./routing-messages.ts";
 import { type Scope, scopedContextOf } from "./rpc-context.ts";
 
 // Sessions that one call of the what-if reads: some tens of milliseconds, so the page shows progress.
@@ -109,9 +116,10 @@ export function createRouteTests({
       ]);
       const measured = measuredBy(comparisons, content);
       const replayed = sessions.filter(isPayment).map((session) => {
-        const plan = planDraft(environment.core, { ...content, version, connections }, session.facts);
-        const { attempts, customerAsked, followed } = session;
-        const payment = { succeeded: session.status === "SUCCEEDED" || session.released, attempts, customerAsked };
+        const plan = planDraft(environment.core, { ...content, version, connections }, session.facts, session.wallet);
+        const { attempts, customerAsked, followed, wallet } = session;
+        const succeeded = session.status === "SUCCEEDED" || session.released;
+        const payment = { succeeded, attempts, customerAsked, wallet };
         const known = followed && plan.routedBy?.unknown === undefined && measured(followed, plan.connectionIds);
         const replay = known ? replayMeasured(plan, known) : replayPayment(payment, plan, { ...content, version });
         return { session, replay, counts: compareReplay(payment, replay) };
@@ -149,6 +157,7 @@ async function loadRule({ merchantId, environment: { core, database } }: Scope, 
     cases: draftCases(draft, newest, connections),
     split: draftSplit(draft, newest, connections),
     retriesSameGateway: draft?.retriesSameGateway ?? newest?.retriesSameGateway ?? false,
+    cryptogramResend: cryptogramResendOf(draft?.cryptogramResend, newest),
   };
   return { connections, newest, content, version: (newest?.version ?? 0) + (draft === undefined ? 0 : 1) };
 }

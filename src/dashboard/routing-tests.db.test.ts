@@ -5,6 +5,7 @@ import type { FailoverSwitch } from "../core/rows/entities.ts";
 import { cards } from "../core/scenarios/core.fixture.ts";
 import { startPayingDashboard } from "../dev/testing/dashboard/paying-dashboard.ts";
 import { forFile } from "../dev/testing/for-file.ts";
+import { walletCards } from "../gateways/sandbox/wallet-cards.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 
 const all: FailoverSwitch[] = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"];
@@ -77,8 +78,8 @@ describe("TestRoute", () => {
 });
 
 describe("WhatIf", () => {
-  const wholeOf = async (connectionIds: string[], failoverOn: FailoverSwitch[]) => {
-    const request = { ...dashboard.scope, draft: { connectionIds, failoverOn } };
+  const wholeOf = async (connectionIds: string[], failoverOn: FailoverSwitch[], more: object = {}) => {
+    const request = { ...dashboard.scope, draft: { connectionIds, failoverOn, ...more } };
     const slices = [await rules.whatIf(request)];
     while (slices.at(-1)?.nextPageToken) {
       slices.push(await rules.whatIf({ ...request, pageToken: slices.at(-1)!.nextPageToken! }));
@@ -116,6 +117,31 @@ describe("WhatIf", () => {
       ["SUCCEEDS", "SANDBOX_B held the amount."],
       ["CANNOT_KNOW", "SANDBOX_B was not called then, so its answer is unknown."],
     ]);
+  });
+
+  it("plans a payment by a wallet as one, and follows the draft's rule for its cryptogram", async () => {
+    await set([a, b]);
+    const { payments } = dashboard;
+    const [approved, , , , declinedAtFirst] = walletCards.map(({ number }) => number) as string[];
+    for (const [index, number] of [approved!, declinedAtFirst!].entries()) {
+      const session = await payments.newSession();
+      await payments.submitWith(session, { number, token: `wnt_${String(index).padStart(24, "9")}`, shopper: {} });
+      await Promise.all(payments.core.inFlight);
+      const { session: paid } = await payments.loadSession(session);
+      expect(paid.walletCredential).toBe("NETWORK_TOKEN");
+    }
+    // The device has authenticated the customer, whatever the draft says.
+    const ends = async (more: object) => {
+      const [{ counts, examples = [] } = {}] = await wholeOf([a, b], all, { authentication: "ALWAYS", ...more });
+      return { examples: examples.slice(0, 1).map(({ end, because }) => [end, because]), same: counts!.same };
+    };
+    const { same } = await ends({});
+    expect(await ends({ cryptogramResend: "DECLINED" })).toEqual({
+      same: same! - 1,
+      examples: [["CANNOT_KNOW", "SANDBOX_B was not called then, so its answer is unknown."]],
+    });
+    const { changes } = await test({ draft: { connectionIds: [a, b], failoverOn: all, cryptogramResend: "DECLINED" } });
+    expect(changes).toEqual(["A wallet’s cryptogram goes to another gateway also after a decline."]);
   });
 
   it("walks many sessions in slices, each once, and counts only paid ones", async () => {

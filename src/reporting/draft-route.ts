@@ -3,6 +3,7 @@
 import { candidatesIn, type Plan, planRoute } from "../core/decide/plan-route.ts";
 import { type CasedRoute, followCases, type PaymentFacts } from "../core/decide/routing-cases.ts";
 import { candidateOf, providerOfRule, type RouteParts, type RuleContent } from "../core/record/routing-rules.ts";
+import { type PayingWallet, planWallet } from "../core/wallets/plan-wallet.ts";
 import type { Connection } from "../gateways/connections.ts";
 import type { ConnectionId } from "../platform/ids.ts";
 
@@ -15,12 +16,13 @@ export type DraftPlan = Plan &
 
 /**
  * Returns the plan that a payment would get. Circuit breakers are ignored: each serving process has its own, and their
- * state changes by the second. A connection that is not the merchant's is not in the plan.
+ * state changes by the second. `wallet` paid in place of a card. A connection that is not the merchant's is not in the plan.
  */
 export function planDraft(
   parts: RouteParts,
   draft: RuleContent & { readonly version: number; readonly connections: readonly Connection[] },
   payment: PaymentFacts,
+  wallet?: PayingWallet,
 ): DraftPlan {
   const all = draft.connections.map((connection) => candidateOf(parts, connection, payment));
   const candidates = candidatesIn(all, draft.connectionIds);
@@ -28,5 +30,6 @@ export function planDraft(
   const cased: CasedRoute = { ...draft, candidates, all, provider: provider && providerOfRule(parts, provider) };
   const { route, routedBy } = followCases(cased, payment);
   const connectionIds = route.candidates.map(({ connectionId }) => connectionId);
-  return { ...planRoute(route), connectionIds, ...(routedBy && { routedBy }) };
+  const plan = wallet ? planWallet(route, wallet, { canAsk: true }) : planRoute(route);
+  return { ...plan, connectionIds, ...(routedBy && { routedBy }) };
 }

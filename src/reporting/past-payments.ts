@@ -4,7 +4,9 @@ import { noCardBeginnings } from "../core/decide/because.ts";
 import type { PaymentFacts } from "../core/decide/routing-cases.ts";
 import { drawOf } from "../core/record/routing-rules.ts";
 import type { Arm, CardFacts, FailureKind, PlannedConnection, SessionStatus, Stop } from "../core/rows/entities.ts";
+import type { PayingWallet } from "../core/wallets/plan-wallet.ts";
 import { allowsAgain } from "../gateways/allows-again.ts";
+import type { WalletCredential, WalletName } from "../platform/card-token.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import type { ConnectionId, MerchantId, SessionId } from "../platform/ids.ts";
 import { isChallenged, isReleased, takenMinor } from "./analytics/counted-facts.ts";
@@ -28,6 +30,8 @@ export type PastSession = {
   readonly attempts: readonly PastAttempt[];
   /** The recorded facts, for the conditions of cases. */
   readonly facts: PaymentFacts;
+  /** Absent if a card paid. */
+  readonly wallet?: PayingWallet | undefined;
   /** Absent if its plan was not split. */
   readonly followed?: FollowedArm | undefined;
 };
@@ -44,7 +48,7 @@ type AttemptRow = {
   round: number;
 };
 
-type PastRow = Omit<PastSession, "attempts" | "facts" | "followed"> & {
+type PastRow = Omit<PastSession, "attempts" | "facts" | "followed" | "wallet"> & {
   ruleVersion: number | null;
   arm: Arm | null;
   caseName: string | null;
@@ -56,6 +60,8 @@ type PastRow = Omit<PastSession, "attempts" | "facts" | "followed"> & {
   country: string | null;
   metadata: Readonly<Record<string, string>> | null;
   card: CardFacts | null;
+  walletName: WalletName | null;
+  walletCredential: WalletCredential | null;
 };
 
 // By the merchant's index from the newest id down; each session's attempts by their key. The work depends on the
@@ -65,6 +71,7 @@ const selectPast: Statement = {
   text: `
     SELECT s.id, (${takenMinor}) AS "amountMinor", s.amount_minor AS "orderedMinor", s.currency, s.status,
       s.submitted_at IS NOT NULL AS submitted, s.created_at AS "createdAt", ${isChallenged} AS "customerAsked", ${isReleased} AS released, s.plan,
+      s.wallet AS "walletName", s.wallet_credential AS "walletCredential",
       s.submitted_at AS "submittedAt", s.card_brand AS "cardBrand", s.routed_by->'card' AS card,
       s.rule_version AS "ruleVersion", s.routed_by->'split'->>'arm' AS arm, s.routed_by->>'case' AS "caseName",
       s.details->'billingAddress'->>'country' AS country, s.details->'metadata' AS metadata,
@@ -89,10 +96,12 @@ export async function listPastSessions(
   const rows = await queryable.query<PastRow>(selectPast, values);
   return rows.map((whole) => {
     const { plan, customerAsked, orderedMinor, submittedAt, cardBrand, country, metadata, card, ...rest } = whole;
-    const { ruleVersion, arm, caseName, ...row } = rest;
+    const { ruleVersion, arm, caseName, walletName, walletCredential: credential, ...row } = rest;
+    const brand = cardBrand && cardBrand !== "unknown" ? cardBrand : undefined;
     return {
       ...row,
       ...(arm && ruleVersion && { followed: { ruleVersion, arm, case: caseName ?? undefined } }),
+      ...(credential && { wallet: { credential, name: walletName ?? undefined, network: brand } }),
       facts: {
         amountMinor: orderedMinor,
         currency: row.currency,
@@ -100,7 +109,7 @@ export async function listPastSessions(
         draw: drawOf(row.id),
         billingCountry: country ?? undefined,
         metadata: metadata ?? undefined,
-        card: { ...(cardBrand && cardBrand !== "unknown" && { brand: cardBrand }), ...card },
+        card: { ...(brand && { brand }), ...card },
       },
       // A repeat with authentication asked the customer, even if the customer was not needed.
       customerAsked: customerAsked || row.attempts.some(({ round }) => round === 1),
@@ -134,7 +143,14 @@ function answerOf(attempt: AttemptRow, { released }: Pick<PastSession, "released
   if (captureRefusalCode !== null) return { type: "failed", kind: "GATEWAY_ERROR", captureRefused: true };
   if (failureKind !== null) {
     const again = !stop && status === "DECLINED" && allowsAgain(gateway, gatewayCode);
-    return { type: "failed", kind: failureKind, ...(stop && { stop }), ...(again && { allowsAgain: true }) };
+    const mayHaveActed = (failureKind === "TIMEOUT" || failureKind === "GATEWAY_ERROR") && status !== "FAILED";
+    return {
+      type: "failed",
+      kind: failureKind,
+      mayHaveActed,
+      ...(stop && { stop }),
+      ...(again && { allowsAgain: true }),
+    };
   }
   if (released && (status === "VOIDING" || status === "VOIDED")) return { type: "held" };
   const isHeld = status === "CAPTURED" || status === "AUTHORIZED";

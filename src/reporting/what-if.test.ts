@@ -78,6 +78,31 @@ describe("replayPayment() by a rule that retries at the same gateway", () => {
   });
 });
 
+describe("replayPayment() of a wallet's cryptogram", () => {
+  const silent: PastAnswer = { type: "failed", kind: "TIMEOUT", mayHaveActed: true };
+  const unsent: PastAnswer = { type: "failed", kind: "GATEWAY_ERROR" };
+  const plan = ["a", "b"].map((id, index) => ({
+    ...{ priority: index + 1, gateway: id, connectionId: id, credentialVersion: 1 },
+  }));
+  const endsUnder = (answer: PastAnswer, credential: "NETWORK_TOKEN" | "PAN" = "NETWORK_TOKEN") =>
+    ([undefined, "NOT_SENT", "UNANSWERED", "DECLINED"] as const).map((cryptogramResend) => {
+      const payment = { ...past("a", answer, "b", held), wallet: { credential } };
+      return replayPayment(payment, { plan }, { version: 2, failoverOn: all, cryptogramResend }).end;
+    });
+
+  it.each<[string, PastAnswer, string[]]>([
+    ["what was not sent", unsent, ["succeeds", "succeeds", "succeeds", "succeeds"]],
+    ["silence", silent, ["succeeds", "fails", "succeeds", "succeeds"]],
+    ["a decline", declined, ["fails", "fails", "fails", "succeeds"]],
+  ])("goes on after %s as the rule says", (_, answer, ends) => {
+    expect(endsUnder(answer)).toEqual(ends);
+  });
+
+  it("is of no concern to a wallet's card", () => {
+    expect(endsUnder(declined, "PAN")).toEqual(["succeeds", "succeeds", "succeeds", "succeeds"]);
+  });
+});
+
 describe("replayPayment() of customer authentication", () => {
   type Wish = "as_needed" | "always" | undefined;
   const required: PastAnswer = { type: "failed", kind: "SOFT_DECLINE", stop: "authentication_required" };

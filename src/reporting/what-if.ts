@@ -2,7 +2,10 @@
 
 import type { FailoverDecision, FailoverRule, Failure } from "../core/decide/failover.ts";
 import { decideNext } from "../core/decide/next-step.ts";
-import type { PlannedConnection } from "../core/rows/entities.ts";
+import type { CryptogramResend, PlannedConnection } from "../core/rows/entities.ts";
+import { hasCryptogram } from "../core/rows/payment.ts";
+import type { PayingWallet } from "../core/wallets/plan-wallet.ts";
+import { decideForCryptogram } from "../core/wallets/second-use.ts";
 import type { ConnectionId } from "../platform/ids.ts";
 import type { DraftPlan } from "./draft-route.ts";
 import type { MeasuredPlan } from "./measured-plans.ts";
@@ -31,6 +34,8 @@ export type PastPayment = {
   readonly attempts: readonly PastAttempt[];
   /** True if a gateway asked for the customer: the end depended on them. */
   readonly customerAsked?: boolean;
+  /** Absent if a card paid. */
+  readonly wallet?: Pick<PayingWallet, "credential"> | undefined;
 };
 
 export type ReplayEnd = "succeeds" | "fails" | "cannotKnow";
@@ -69,8 +74,9 @@ export function replayMeasured({ plan }: Pick<DraftPlan, "plan">, measured: Meas
 export function replayPayment(
   payment: PastPayment,
   { plan, routedBy }: Pick<DraftPlan, "plan" | "routedBy">,
-  rule: FailoverRule,
+  rule: FailoverRule & { readonly cryptogramResend?: CryptogramResend | undefined },
 ): Replay {
+  const { cryptogramResend = null } = rule;
   const [unknown] = routedBy?.unknown ?? [];
   if (unknown !== undefined) {
     const because = `Whether the case “${unknown.case}” would apply cannot be known. ${unknown.because}`;
@@ -99,8 +105,14 @@ export function replayPayment(
     if (unknown !== undefined) return { asked, end: "cannotKnow", because: unknown };
     if (attempt.answer.type === "held") return { asked, end: "succeeds", because: `${gateway} held the amount.` };
     const left = { plan: plan.slice(index + 1), withinBudget: true };
-    const decide = ({ type: _, allowsAgain, ...failure }: Failed, again?: PlannedConnection) =>
-      decideNext({ gateway, ...failure, again }, rule, left);
+    const decide = ({ type: _, allowsAgain, ...answer }: Failed, again?: PlannedConnection) => {
+      const failure = { gateway, ...answer, again };
+      const decided = decideNext(failure, rule, left);
+      // A silent gateway was looked up then, if another one was called after it.
+      return hasCryptogram({ walletCredential: payment.wallet?.credential })
+        ? decideForCryptogram({ cryptogramResend }, failure, rule, decided)
+        : decided;
+    };
     const isRetried = asked.some(
       (one, place) => asked.findIndex(({ connectionId: id }) => id === one.connectionId) < place,
     );

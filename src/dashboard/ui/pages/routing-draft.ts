@@ -5,6 +5,7 @@ import { useState } from "react";
 import type { AcquirerExemption_Kind } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 import {
   type CardRange_Type,
+  RoutingRule_CryptogramResend as CryptogramResend,
   RoutingRule_FailoverSwitch as FailoverSwitch,
   type RoutingRule,
   RoutingRule_Authentication,
@@ -33,6 +34,7 @@ export type RuleContent = {
   readonly cases?: CasesContent | undefined;
   readonly split?: SplitContent | undefined;
   readonly retriesSameGateway?: boolean | undefined;
+  readonly cryptogramResend?: CryptogramResend | undefined;
 };
 
 export type Policy = {
@@ -77,6 +79,7 @@ export function useRuleDraft(rule: RoutingRule | undefined): RuleDraft {
     cases: keyed(rule, discards),
     split: rule?.split,
     retriesSameGateway: rule?.retriesSameGateway ?? false,
+    cryptogramResend: resendOf(rule),
     base: rule?.version ?? 0,
   };
   const current = changed ?? saved;
@@ -119,11 +122,23 @@ function saysSame(one: RuleContent, other: RuleContent): boolean {
   const textOfSplit = ({ split }: RuleContent) => JSON.stringify(splitContentOf(split));
   const isSameCases = textOfCases(one.cases) === textOfCases(other.cases) && textOfSplit(one) === textOfSplit(other);
   const isSameRetry = (one.retriesSameGateway ?? false) === (other.retriesSameGateway ?? false);
-  return isSameOrder && isSameRetry && switches(one) === switches(other) && isSameAuthentication && isSameCases;
+  const isSameResend = resendOf(one) === resendOf(other);
+  return (
+    isSameOrder &&
+    isSameRetry &&
+    isSameResend &&
+    switches(one) === switches(other) &&
+    isSameAuthentication &&
+    isSameCases
+  );
 }
 
 function wordsOf({ exemptions, stopsIfUnavailable, forbidsSecondChallenge, withoutBrowser } = noPolicy): string {
   return [[...exemptions].sort().join(), stopsIfUnavailable, forbidsSecondChallenge, withoutBrowser].join(" ");
+}
+
+export function resendOf(content: Pick<RuleContent, "cryptogramResend"> | undefined): CryptogramResend {
+  return content?.cryptogramResend || CryptogramResend.UNANSWERED;
 }
 
 export function contentOf(content: RuleContent) {
@@ -132,6 +147,7 @@ export function contentOf(content: RuleContent) {
     cases: casesContentOf(cases),
     split: splitContentOf(content.split),
     retriesSameGateway: content.retriesSameGateway ?? false,
+    cryptogramResend: resendOf(content),
     connectionIds: [...connectionIds],
     failoverOn: [...failoverOn],
     authentication,

@@ -18,6 +18,7 @@ import type { Connections } from "./routing-order.tsx";
 import { RoutingSave } from "./routing-save.tsx";
 import { RoutingSwitches } from "./routing-switches.tsx";
 import { RoutingTester } from "./routing-tester.tsx";
+import { RoutingWallets } from "./routing-wallets.tsx";
 import { RoutingWhatIf } from "./routing-what-if.tsx";
 
 export function RoutingPage() {
@@ -130,6 +131,7 @@ function Editor({ rule, connections }: { rule: RoutingRule | undefined; connecti
                 <>
                   <RoutingDefaultPlan draft={draft} connections={gateways} mayChange={mayChange} />
                   <RoutingSwitches draft={draft} mayChange={mayChange} />
+                  <RoutingWallets draft={draft} mayChange={mayChange} />
                 </>
               )}
               {tab === "cases" && <RoutingCases draft={draft} connections={gateways} mayChange={mayChange} />}
