@@ -15,8 +15,8 @@ export class AddressNotAllowed extends Error {
 /** CIDR blocks that are allowed although they are not public, and the look-up of names. */
 export type Guard = { readonly openings: readonly string[]; readonly findAddresses: FindAddresses };
 
-/** What proves to the server who connects, in PEM. */
-type ClientCertificate = { readonly cert: string; readonly key: string };
+/** What proves to the server who connects, in PEM, and the authority of the server if it is no public one. */
+type ClientCertificate = { readonly cert: string; readonly key: string; readonly ca?: string | undefined };
 
 /**
  * Creates a connector that checks every address: a literal in the URL (which has no look-up), each result of a look-up,

@@ -42,6 +42,8 @@ function recordEverything(metrics: ProcessMetrics, values: readonly string[]): v
     metrics.vault.tokenized(value);
     metrics.vault.forwarded(value, value, 5);
     metrics.vault.setHeld(value, 1);
+    metrics.vault.walletToken(value, value, value);
+    metrics.appleSession(value, value, 5);
   }
 }
 

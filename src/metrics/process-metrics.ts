@@ -4,6 +4,7 @@ import type { RecoveryFigures } from "../oversight/recovery-figures.ts";
 import type { Database } from "../platform/database.ts";
 import type { LoopObserver } from "../platform/loop.ts";
 import type { ReadReplica } from "../platform/read-replica.ts";
+import { walletChecks, walletRefusals } from "../platform/wallets.ts";
 import { closedLabel, createMetricMaker, type MetricMaker } from "./metric-maker.ts";
 import { createPaymentMetrics } from "./payment-metrics.ts";
 import { createRecoveryMetrics } from "./recovery-metrics.ts";
@@ -51,6 +52,7 @@ export function createProcessMetrics(brand: string) {
     meterOf: createRequestMetrics(make),
     observeEnvironment: createPaymentMetrics(make),
     vault: createVaultMetrics(make),
+    appleSession: createAppleSessionMetrics(make),
     showDatabase: createDatabaseMetrics(make),
     showReplica: createReplicaMetrics(make),
     observeLoop: createLoopMetrics(make),
@@ -177,10 +179,19 @@ const bucketsSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 7.5, 10, 14];
 const shownEnvironment = closedLabel(["test", "live"]);
 const results = [...["2xx", "3xx", "4xx", "5xx"], ...["never_sent", "timed_out", "no_answer", "no_card", "refused"]];
 const shownResult = closedLabel(results);
+const shownWallet = closedLabel(["apple_pay", "google_pay"]);
+const shownWalletResult = closedLabel(["taken", ...walletChecks, ...walletRefusals]);
 
 /** Registers the metrics; returns the observer of the vault's events, and shows the number of cards kept. */
 function createVaultMetrics({ counter, histogram, gauge }: MetricMaker) {
   const tokenized = counter("cards_tokenized_total", "Cards that were tokenized.", "environment");
+  const wallets = counter(
+    "wallet_tokens_total",
+    "Tokens of wallets by result: taken, or the check that refused the token.",
+    "environment",
+    "wallet",
+    "result",
+  );
   const forwarded = counter(
     "vault_forwards_total",
     "Requests with a card by result: the gateway's status, or the reason why there is none.",
@@ -206,6 +217,10 @@ function createVaultMetrics({ counter, histogram, gauge }: MetricMaker) {
       }
     },
     tokenized: (environment: string) => tokenized.inc({ environment: shownEnvironment(environment) }),
+    walletToken(environment: string, wallet: string, result: string): void {
+      const shown = { environment: shownEnvironment(environment), wallet: shownWallet(wallet) };
+      wallets.inc({ ...shown, result: shownWalletResult(result) });
+    },
     forwarded(environment: string, result: string, durationMs: number): void {
       const shown = shownEnvironment(environment);
       forwarded.inc({ environment: shown, result: shownResult(result) });
@@ -214,4 +229,18 @@ function createVaultMetrics({ counter, histogram, gauge }: MetricMaker) {
     setHeld: (environment: string, cards: number) => held.set({ environment: shownEnvironment(environment) }, cards),
     forgetHeld: () => held.reset(),
   };
+}
+
+/** Registers the metric; returns a function that records one sheet of Apple Pay. */
+function createAppleSessionMetrics({ histogram }: MetricMaker) {
+  const duration = histogram(
+    "apple_session_duration_seconds",
+    "Time until Apple gave the session that opens a sheet, or refused it, or did not answer.",
+    [0.1, 0.25, 0.5, 1, 2, 3, 5],
+    "environment",
+    "end",
+  );
+  const shownEnd = closedLabel(["given", "refused", "no_answer"]);
+  return (environment: string, end: string, durationMs: number): void =>
+    duration.observe({ environment: shownEnvironment(environment), end: shownEnd(end) }, durationMs / 1_000);
 }

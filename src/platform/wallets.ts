@@ -55,3 +55,34 @@ export function orderHashOf(merchantId: string, orderRef: string): string {
 export function bindingOf({ hash, amountMinor, currency }: WalletOrder): Buffer {
   return Buffer.from(`${hash} ${amountMinor} ${currency}`);
 }
+
+/** The checks of a wallet's token, by the names in which the vault logs and counts them. */
+export const walletChecks = [
+  "form",
+  "version",
+  "signers",
+  "leaf",
+  "intermediate",
+  "intermediate_expiry",
+  "chain",
+  "root",
+  "signature",
+  "signing_time",
+  "application_data",
+  "key",
+  "tag",
+  "content",
+  "message_expiry",
+  "payment_method",
+  "auth_method",
+] as const;
+
+export type WalletCheck = (typeof walletChecks)[number];
+
+/** What refuses a token that passed its checks. */
+export const walletRefusals = [
+  "wallet_amount_mismatch",
+  "wallet_not_supported",
+  "test_card_required",
+  "wallet_token_used",
+] as const;

@@ -237,7 +237,7 @@ async function edgeParts(installation: Installation, readiness: Readiness): Prom
   const { config, environments, accounts, log } = installation;
   const served = byName(environments);
   const { apiOrigin, sandboxOrigin } = config.service;
-  const appleSessions = new AppleSessions({ sandboxOrigin });
+  const appleSessions = new AppleSessions({ sandboxOrigin, observe: installation.metrics.appleSession });
   const checkout = createCheckoutService({ accounts, apiOrigin, appleSessions });
   const [files, authenticationPages, recoveryPage] = await Promise.all([
     bundleWidget(),

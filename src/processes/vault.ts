@@ -110,6 +110,7 @@ function observeVault({ environments }: VaultRoleConfig, database: Database, met
   return {
     requests: metrics.meterOf("vault", vaultRoutes),
     tokenized: vault.tokenized,
+    walletToken: vault.walletToken,
     forwarded: vault.forwarded,
     swept: metrics.observeLoop("vault", "vault-sweeper", sweepIntervalMs),
   };

@@ -1,4 +1,5 @@
 /** The vault's configuration. A plain object: only src/config/config.ts reads the process's environment. */
+import type { WalletName } from "../platform/card-token.ts";
 import type { Database } from "../platform/database.ts";
 import type { Logger } from "../platform/log.ts";
 import type { LoopObserver } from "../platform/loop.ts";
@@ -15,6 +16,8 @@ export type VaultObserver = {
   /** The requests of the public port. */
   readonly requests: RequestMeter;
   tokenized(environment: EnvironmentName): void;
+  /** Records a wallet's token that was read: `taken`, or the check that it failed. */
+  walletToken(environment: EnvironmentName, wallet: WalletName, result: string): void;
   /** Records the end of a request with a card: the first digit of the gateway's status, or why there is none. */
   forwarded(environment: EnvironmentName, result: ForwardEnd, durationMs: number): void;
   readonly swept: LoopObserver;

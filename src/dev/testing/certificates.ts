@@ -33,8 +33,8 @@ export class TestAuthority {
     this.certFile = this.#write("authority.pem", this.cert);
   }
 
-  /** Issues a certificate for a server on loopback or a client; a later one of the same name replaces its files. */
-  issue(name: string, { isOver = false } = {}): IssuedCertificate {
+  /** Issues a certificate for a server on loopback, under the name `host`, or a client; a later one of the same name replaces its files. */
+  issue(name: string, { isOver = false, host = "localhost" } = {}): IssuedCertificate {
     const keys = forge.pki.rsa.generateKeyPair(keyBits);
     const extensions = [
       { name: "extKeyUsage", serverAuth: true, clientAuth: true },
@@ -42,7 +42,7 @@ export class TestAuthority {
         name: "subjectAltName",
         altNames: [
           { type: 7, ip: "127.0.0.1" },
-          { type: 2, value: "localhost" },
+          { type: 2, value: host },
         ],
       },
     ];

@@ -6,7 +6,7 @@ import { Agent, request } from "undici";
 import { loadWallets, unsealIdentity } from "../../accounts/merchant-wallets.ts";
 import type { Core } from "../../core/core.ts";
 import { guardedConnector } from "../../events/egress-connect.ts";
-import { createFindAddresses, type FindAddresses } from "../../events/find-addresses.ts";
+import { createFindAddresses } from "../../events/find-addresses.ts";
 import { DomainError } from "../../platform/errors.ts";
 import type { MerchantId, SessionId } from "../../platform/ids.ts";
 import { parseJsonObject } from "../../platform/outbound-http.ts";
@@ -25,8 +25,13 @@ const nameCharactersMax = 64;
 type AppleParts = {
   /** The origin of the sandbox, which stands in for Apple in test alone. */
   readonly sandboxOrigin: string | undefined;
-  readonly findAddresses?: FindAddresses | undefined;
+  /** Connects to Apple, only over public addresses by default. */
+  readonly connectorOf?: typeof guardedConnector | undefined;
+  /** Records how long Apple took. Must not throw. */
+  readonly observe?: ((environment: "test" | "live", end: AppleEnd, durationMs: number) => void) | undefined;
 };
+
+type AppleEnd = "given" | "refused" | "no_answer";
 
 type Asked = {
   readonly sessionId: SessionId;
@@ -62,15 +67,18 @@ export class AppleSessions {
     if (merchantIdentifier === undefined || (!emulator && identity === undefined)) {
       throw new DomainError("wallet_not_enabled", "The merchant takes no payments by Apple Pay.");
     }
+    const { connectorOf = guardedConnector } = this.#parts;
     const connect = emulator
       ? undefined
-      : guardedConnector({
+      : connectorOf({
           openings: [],
-          findAddresses: this.#parts.findAddresses ?? createFindAddresses(),
+          findAddresses: createFindAddresses(),
           timeoutMs,
           tls: { cert: identity!.certificate!, key: unsealIdentity(core.sealing, merchantId, identity!).expose() },
         });
     const agent = new Agent({ allowH2: false, maxResponseSize: answerBytesMax, ...(connect && { connect }) });
+    const startedAt = performance.now();
+    let end: AppleEnd = "no_answer";
     try {
       const answer = await request(`${origin}${path}`, {
         method: "POST",
@@ -85,11 +93,13 @@ export class AppleSessions {
         signal: AbortSignal.timeout(timeoutMs),
       });
       const body = await answer.body.bytes();
-      if (answer.statusCode === 200 && parseJsonObject(body)) return Buffer.from(body).toString();
+      end = answer.statusCode === 200 && parseJsonObject(body) ? "given" : "refused";
+      if (end === "given") return Buffer.from(body).toString();
       core.log.warn({ status: answer.statusCode }, "Apple gave no session for a sheet");
     } catch (error) {
       core.log.warn({ reason: (error as Error).name }, "Apple gave no session for a sheet");
     } finally {
+      this.#parts.observe?.(name, end, performance.now() - startedAt);
       await agent.destroy();
     }
     throw new DomainError("wallet_unavailable", "Apple Pay cannot be used at the moment.");

@@ -5,6 +5,7 @@
  */
 import { verify, X509Certificate } from "node:crypto";
 import { sha256 } from "../../platform/secrets.ts";
+import type { WalletCheck } from "../../platform/wallets.ts";
 import { derOf, derOfOid, type Element, encodeElement, readElement } from "./ber.ts";
 import { RefusedToken } from "./token-parts.ts";
 
@@ -182,6 +183,6 @@ function orMalformed<Result>(read: () => Result): Result {
   }
 }
 
-function refused(check: string): RefusedToken {
+function refused(check: WalletCheck): RefusedToken {
   return new RefusedToken("apple_pay", check);
 }

@@ -7,7 +7,7 @@ import { DomainError } from "../../platform/errors.ts";
 import { currencyNumber } from "../../platform/iso-numbers.ts";
 import { isCurrency, isoExponent } from "../../platform/money.ts";
 import { sha256 } from "../../platform/secrets.ts";
-import type { WalletOrder } from "../../platform/wallets.ts";
+import type { WalletCheck, WalletOrder } from "../../platform/wallets.ts";
 import { verifyAppleSignature } from "./apple-signature.ts";
 import {
   type DecryptionKey,
@@ -138,6 +138,6 @@ function notSupported(): DomainError {
   return new DomainError("wallet_not_supported", "This kind of Apple Pay token is not supported.");
 }
 
-function refused(check: string): RefusedToken {
+function refused(check: WalletCheck): RefusedToken {
   return new RefusedToken("apple_pay", check);
 }

@@ -12,6 +12,7 @@ import {
   verify,
 } from "node:crypto";
 import { equalInConstantTime } from "../../platform/secrets.ts";
+import type { WalletCheck } from "../../platform/wallets.ts";
 import type { GoogleRoot } from "./google-roots.ts";
 import {
   type DecryptionKey,
@@ -178,6 +179,6 @@ function isExpiry({ expMonth, expYear }: { expMonth: number; expYear: number }):
   return isMonth && Number.isInteger(expYear) && expYear >= 2_000 && expYear < 2_100;
 }
 
-function refused(check: string): RefusedToken {
+function refused(check: WalletCheck): RefusedToken {
   return new RefusedToken("google_pay", check);
 }

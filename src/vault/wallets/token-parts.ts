@@ -1,6 +1,7 @@
 /** Reads what wallets send, strictly: one spelling of each value counts. */
 import type { KeyObject } from "node:crypto";
 import type { WalletCredential, WalletName } from "../../platform/card-token.ts";
+import type { WalletCheck } from "../../platform/wallets.ts";
 
 /** The content of a wallet's token, once every check has passed. */
 export type OpenedToken = {
@@ -30,9 +31,9 @@ export type DecryptionKey = {
 export class RefusedToken extends Error {
   override readonly name = "RefusedToken";
   readonly wallet: WalletName;
-  readonly check: string;
+  readonly check: WalletCheck;
 
-  constructor(wallet: WalletName, check: string) {
+  constructor(wallet: WalletName, check: WalletCheck) {
     super(`a token of ${wallet} fails the check ${check}`);
     this.wallet = wallet;
     this.check = check;

@@ -9,7 +9,8 @@ import type { Logger } from "../../platform/log.ts";
 import type { GatewayHttp } from "../../platform/outbound-http.ts";
 import { sha256 } from "../../platform/secrets.ts";
 import type { SessionGrant } from "../../platform/service-token.ts";
-import { bindingOf, type WalletOrder } from "../../platform/wallets.ts";
+import type { EnvironmentName } from "../../platform/signed-claims.ts";
+import { bindingOf, type WalletOrder, walletRefusals } from "../../platform/wallets.ts";
 import { type Card, findCardProblems, shownOf } from "../card.ts";
 import { parseWalletJson } from "../card-json.ts";
 import { type KeptCard, keepCard } from "../card-store.ts";
@@ -52,32 +53,29 @@ export async function takeWalletToken(
     refuseRealCard(card, environment);
     const kept = await keepOnce(tokenizer, { grant, environment, wallet, opened, card });
     tokenizer.observer?.tokenized(grant.environment);
+    tokenizer.observer?.walletToken(grant.environment, wallet, "taken");
     return { token: kept.token.expose(), ...shownOf(card), expiresAt: kept.expiresAt.toISOString() };
   } catch (error) {
-    logRefusal(tokenizer.logger, { environment: grant.environment, kind: wallet }, error);
+    noteRefusal(tokenizer, { environment: grant.environment, kind: wallet }, error);
     if (!(error instanceof RefusedToken)) throw error;
     throw new DomainError("wallet_token_invalid", "The wallet's token is not valid for this payment.");
   }
 }
 
 // Of a token that was read, beside the checks that it failed.
-const loggedCodes = new Set([
-  "wallet_amount_mismatch",
-  "wallet_not_supported",
-  "test_card_required",
-  "wallet_token_used",
-]);
+const loggedCodes: ReadonlySet<string> = new Set(walletRefusals);
 const loggedAt = new WeakMap<Logger, Map<string, number>>();
 
-/** Logs what refuses a token, without anything of its content, and seldom: strangers cannot fill the disk. */
-function logRefusal(
-  logger: Logger,
-  of: { readonly environment: string; readonly kind: WalletName },
+/** Counts and logs what refuses a token, without anything of its content. The log is seldom: strangers cannot fill the disk. */
+function noteRefusal(
+  { logger, observer }: Pick<WalletTokenizer, "logger" | "observer">,
+  of: { readonly environment: EnvironmentName; readonly kind: WalletName },
   error: unknown,
 ): void {
   const code = error instanceof DomainError && loggedCodes.has(error.code) ? error.code : undefined;
   const rule = error instanceof RefusedToken ? error.check : code;
   if (rule === undefined) return;
+  observer?.walletToken(of.environment, of.kind, rule);
   const known = loggedAt.get(logger) ?? new Map<string, number>();
   loggedAt.set(logger, known);
   const [key, now] = [`${of.environment} ${of.kind} ${rule}`, performance.now()];
