@@ -15,6 +15,7 @@ import { examineDisk, examineMail } from "./machine-checks.ts";
 import { examineNats } from "./nats-checks.ts";
 import { examineCertificateFiles, examineOrigins } from "./origin-checks.ts";
 import { examineStoredCards } from "./stored-card-checks.ts";
+import { examineWalletKeys, examineWallets } from "./wallet-checks.ts";
 import { examineWork } from "./work-checks.ts";
 
 const second = 1_000;
@@ -196,15 +197,20 @@ function listDatabases(service: Config | undefined, vault: Config | undefined): 
     examinationOf(
       { area: "database vault", variable: "SWITCHYARD_VAULT_DATABASE_URL", kind: "vault", url: vaultUrl },
       { pools: [vaultUrl], database: vault?.database },
-      (database) => examineStoreRings(vault?.vault, database),
+      (database) => examineRings(vault?.vault, database),
     ),
   ];
 }
 
-async function examineStoreRings(vault: Config["vault"], database: Database): Promise<Finding[]> {
+async function examineRings(vault: Config["vault"], database: Database): Promise<Finding[]> {
   // Of a file that cannot be read only the name is there, and the settings have reported it.
   const known = (vault?.environments ?? []).filter(({ verification }) => verification !== undefined);
-  const findings = await Promise.all(known.map(({ name, storeRing }) => examineStoreRing(name, storeRing, database)));
+  const findings = await Promise.all(
+    known.map(async ({ name, storeRing, walletRing }) => [
+      ...(await examineStoreRing(name, storeRing, database)),
+      ...(await examineWalletKeys(name, walletRing, database)),
+    ]),
+  );
   return findings.flat();
 }
 
@@ -217,6 +223,7 @@ async function examineContents(
     ...(await examineKeys(name, keys, database)),
     ...(await examineWork(name, database)),
     ...(await examineStoredCards(name, database)),
+    ...(await examineWallets(name, database)),
     ...(await examineConfigured(name, database)),
   ];
   return isAlone ? findings : findings.map((finding) => inCells(finding, { name, cell }));

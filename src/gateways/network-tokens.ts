@@ -4,6 +4,9 @@ import type { WalletName } from "../platform/card-token.ts";
 /** What a gateway takes of devices' numbers: the wallets, and the networks by their names in the vault. */
 export type NetworkTokens = { readonly wallets: readonly WalletName[]; readonly networks: readonly string[] };
 
+/** The gateways whose connectors take them, for those who have no connector. */
+export const gatewaysOfNetworkTokens: readonly string[] = ["ADYEN", "PAYPAL", "SANDBOX_A", "SANDBOX_B"];
+
 /** The networks of which both Apple Pay and Google Pay give cryptograms. What an account takes may be less; then it declines. */
 export const ofBothWallets: NetworkTokens = {
   wallets: ["apple_pay", "google_pay"],

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { TestForwarder } from "../dev/testing/forwarder.ts";
+import { gatewaysOfNetworkTokens } from "../gateways/network-tokens.ts";
 import { GatewayHttp } from "../platform/outbound-http.ts";
 import { buildConnectors, buildProviders } from "./connectors.ts";
 
@@ -55,5 +56,11 @@ describe("buildConnectors()", () => {
     ["test", "test", { sandboxOrigin, emulatorOrigins }, ["SANDBOX_A", "SANDBOX_B", "STRIPE", "ADYEN", "PAYPAL"]],
   ] as const)("has the gateways of %s", (_, environment, installation, names) => {
     expect([...buildConnectors(environment, installation, ways).keys()]).toEqual(names);
+  });
+
+  it("names for the doctor the gateways that take device numbers", () => {
+    const connectors = buildConnectors("test", { sandboxOrigin, emulatorOrigins }, ways);
+    const taking = [...connectors].flatMap(([name, { acceptsNetworkToken }]) => (acceptsNetworkToken ? [name] : []));
+    expect(taking.toSorted()).toEqual(gatewaysOfNetworkTokens);
   });
 });
