@@ -176,6 +176,8 @@ function headlineOf({ kind, gateway, endpointId }: DescribedMatter): string {
       return `Many renewals are stopped at ${named}`;
     case "CARDS_NOT_ERASED":
       return "Deleted cards are not erased yet";
+    case "APPLE_PAY_ENDING":
+      return "A certificate of Apple Pay ends";
     case "FAILING_24_HOURS":
     case "FAILING_72_HOURS":
     case "DISABLED_FAILING":
@@ -218,6 +220,8 @@ function stepOf(kind: DescribedMatter["kind"]): string {
       return "Compare the declined renewals on the page Payments, and ask the gateway: an account that is set up wrongly makes banks stop cards that are well. Charge nothing more there until you know. An operator can lift the stop of a card.";
     case "CARDS_NOT_ERASED":
       return "Ask your operator why the vault does not answer. It is asked again until it does, and nobody can pay with these cards.";
+    case "APPLE_PAY_ENDING":
+      return "On the page Wallets, make a new key of this kind, have Apple issue its certificate, and upload it. The page replaces the key that ends.";
     case "FAILING_24_HOURS":
     case "FAILING_72_HOURS":
       return "Correct the receiver: it must answer 2xx within 15 seconds.";
@@ -248,6 +252,8 @@ function linkTo({ kind, merchantId, gateway }: DescribedMatter, sender: Sender):
       return pageOf(sender, merchantId, "gateways");
     case "CARDS_NOT_ERASED":
       return pageOf(sender, merchantId, "");
+    case "APPLE_PAY_ENDING":
+      return pageOf(sender, merchantId, "wallets");
     case "ENDPOINT_UNVERIFIED":
     case "FAILING_24_HOURS":
     case "FAILING_72_HOURS":

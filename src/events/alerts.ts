@@ -22,6 +22,7 @@ export const alertTopics = [
   "AGREEMENTS_UNCHARGEABLE",
   "RENEWALS_STOPPED",
   "CARDS_NOT_ERASED",
+  "APPLE_PAY_ENDING",
 ] as const;
 export type AlertTopic = (typeof alertTopics)[number];
 
@@ -37,7 +38,8 @@ export type MatterKind =
   | "CARD_TESTING"
   | "AGREEMENTS_UNCHARGEABLE"
   | "RENEWALS_STOPPED"
-  | "CARDS_NOT_ERASED";
+  | "CARDS_NOT_ERASED"
+  | "APPLE_PAY_ENDING";
 
 export function topicOf(kind: AlertKind | MatterKind): AlertTopic {
   switch (kind) {
@@ -49,6 +51,7 @@ export function topicOf(kind: AlertKind | MatterKind): AlertTopic {
     case "AGREEMENTS_UNCHARGEABLE":
     case "RENEWALS_STOPPED":
     case "CARDS_NOT_ERASED":
+    case "APPLE_PAY_ENDING":
       return kind;
     case "APPROVAL_RATE_LOW":
       return "APPROVAL_RATE";
@@ -74,11 +77,11 @@ export type Matter = {
   readonly gateway: string | null;
 };
 
-export type OpenMatter = Matter & { readonly id: AlertId };
+export type OpenMatter = Matter & { readonly id: AlertId; readonly since: Date };
 
 const selectOpen: Statement = {
   name: "select_open_matters",
-  text: `SELECT id, merchant_id AS "merchantId", kind, endpoint_id AS "endpointId", connection_id AS "connectionId", gateway
+  text: `SELECT id, merchant_id AS "merchantId", kind, endpoint_id AS "endpointId", connection_id AS "connectionId", gateway, since
          FROM alert WHERE over_at IS NULL AND detail IS NOT NULL ORDER BY id`,
 };
 
@@ -124,6 +127,16 @@ const endAlerts: Statement = {
   text: `UPDATE alert n SET over_at = app.clock(), send_attempts = 0, send_at = ${endSentAt}
          WHERE id = ANY ($1::uuid[]) AND over_at IS NULL`,
 };
+
+const endSilently: Statement = {
+  name: "replace_alerts",
+  text: "UPDATE alert SET over_at = app.clock(), send_at = NULL WHERE id = ANY ($1::uuid[]) AND over_at IS NULL",
+};
+
+/** Ends alerts in silence: another one of the same matter opens once their pause is over. */
+export async function replaceAlerts(queryable: Queryable, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0) await queryable.query(endSilently, [ids]);
+}
 
 export async function endAlertsOf(queryable: Queryable, ids: readonly string[]): Promise<void> {
   if (ids.length > 0) await queryable.query(endAlerts, [ids]);

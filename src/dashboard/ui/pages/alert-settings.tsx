@@ -186,6 +186,11 @@ const topics = [
     "Banks have stopped the cards of more than 1 % of a day’s renewals at a gateway.",
   ],
   [AlertTopic.CARDS_NOT_ERASED, "Deleted cards not erased", "The vault has not erased deleted cards for an hour."],
+  [
+    AlertTopic.APPLE_PAY_ENDING,
+    "Apple Pay ends",
+    "A certificate of Apple’s ends in 60, 30 or 7 days, or has ended: no checkout then offers Apple Pay.",
+  ],
 ] as const;
 
 function Topics({ settings }: { settings: AlertSettings }) {
