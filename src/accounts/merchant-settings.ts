@@ -37,6 +37,7 @@ export const settingsColumns = `s.merchant_id AS "merchantId", s.session_lifetim
       s.checkout_origins AS "checkoutOrigins", s.publishable_key AS "publishableKey",
       s.statement_descriptor AS "statementDescriptor", s.wallets`;
 
+// An origin that is left out has to pass the check of Apple Pay's domain file once more when it comes back.
 const upsertSettings: Statement = {
   name: "upsert_merchant_settings",
   text: `
@@ -44,7 +45,10 @@ const upsertSettings: Statement = {
     VALUES ($1, $2, $3, $4, $5)
     ON CONFLICT (merchant_id) DO UPDATE
       SET session_lifetime_ms = EXCLUDED.session_lifetime_ms, checkout_origins = EXCLUDED.checkout_origins,
-          publishable_key = EXCLUDED.publishable_key, statement_descriptor = EXCLUDED.statement_descriptor`,
+          publishable_key = EXCLUDED.publishable_key, statement_descriptor = EXCLUDED.statement_descriptor,
+          wallets = CASE WHEN merchant_settings.wallets ? 'domains' THEN jsonb_set(merchant_settings.wallets, '{domains}', (
+            SELECT coalesce(jsonb_object_agg(d.key, d.value), '{}') FROM jsonb_each(merchant_settings.wallets->'domains') d
+            WHERE d.key = ANY (EXCLUDED.checkout_origins))) ELSE merchant_settings.wallets END`,
 };
 
 export async function recordSettings(tx: Tx, settings: MerchantSettings): Promise<void> {

@@ -12,6 +12,7 @@ import type { DashboardEnvironment } from "./dashboard-parts.ts";
 import { type Scope, scopedContextOf } from "./rpc-context.ts";
 import {
   activateIdentity,
+  arePublished,
   createIdentity,
   dropIdentity,
   type KeyKind,
@@ -62,10 +63,8 @@ export function createWalletsService(): ServiceImpl<typeof WalletsService> {
       if (named === "apple_identity") {
         await changeAudited(context, after, (tx) => activateIdentity(tx, parts, { id, certificate }));
       } else {
-        const keys = requireKeys(parts);
-        await keys.activate({ merchantId, id, certificate });
-        const listed = await keys.list(merchantId);
-        await changeAudited(context, after, (tx) => publishKeys(tx, parts, listed));
+        await requireKeys(parts).activate({ merchantId, id, certificate });
+        await publish(context, after);
       }
       return { wallets: await describe(scope) };
     },
@@ -78,11 +77,10 @@ export function createWalletsService(): ServiceImpl<typeof WalletsService> {
       const after = { kind: named, key: id, state: "DROPPED" };
       if (named === "apple_identity") await changeAudited(context, after, (tx) => dropIdentity(tx, parts, id));
       else {
-        const keys = requireKeys(parts);
-        const listed = await keys.list(merchantId);
         // No checkout may offer a wallet whose key is gone.
-        await changeAudited(context, after, (tx) => publishKeys(tx, parts, listed, id));
-        await keys.drop({ merchantId, id });
+        await publish(context, after, { without: id });
+        await requireKeys(parts).drop({ merchantId, id });
+        await publish(context, after, { ifOther: true });
       }
       return { wallets: await describe(scope) };
     },
@@ -104,10 +102,13 @@ export function createWalletsService(): ServiceImpl<typeof WalletsService> {
       }
       const { setUp } = await loadWallets(environment.database, merchantId);
       if (setUp.domainFile === undefined) throw new DomainError("state_conflict", "Paste the domain file first.");
+      const { domainFile: checked } = setUp;
       const served = await environment.endpoints.egress.get(`${origin}${domainFilePath}`);
-      const passed = served?.equals(Buffer.from(setUp.domainFile)) === true;
-      await changeAudited(context, { origin, passed }, (tx, parts) => noteDomain(tx, parts, { origin, passed }));
-      return { wallets: await describe(scope), passed };
+      const after = { origin, passed: served?.equals(Buffer.from(checked)) === true };
+      await changeAudited(context, after, async (tx, parts) => {
+        after.passed = await noteDomain(tx, parts, { ...after, checked });
+      });
+      return { wallets: await describe(scope), passed: after.passed };
     },
   };
 }
@@ -135,6 +136,30 @@ async function changeAudited(
     await work(tx, partsOf(scope));
     await scope.rpcContext.audit(tx, { subject: `${encodeId("mer", scope.merchantId)}/wallets`, after });
   });
+}
+
+// Each turn was overtaken by another call that changed the merchant's keys.
+const turnsMax = 5;
+
+/**
+ * Writes the public halves of the vault's keys into what checkouts read. The vault is asked outside of the transaction, so it is asked
+ * again afterwards, until checkouts read what it has. With `ifOther` nothing is written where they do.
+ */
+async function publish(
+  context: HandlerContext,
+  after: object,
+  { without, ifOther = false }: { readonly without?: string; readonly ifOther?: boolean } = {},
+): Promise<void> {
+  const scope = scopedContextOf(context);
+  const { merchantId, environment } = scope;
+  const keys = requireKeys(partsOf(scope));
+  for (let turn = 1; turn <= turnsMax; turn++) {
+    const listed = await keys.list(merchantId);
+    const { wallets } = await loadWallets(environment.database, merchantId);
+    if ((turn > 1 || ifOther) && arePublished(wallets, listed, without)) return;
+    await changeAudited(context, after, (tx, parts) => publishKeys(tx, parts, listed, without));
+  }
+  throw new DomainError("state_conflict", "Others change this merchant's keys at the same time. Try again.");
 }
 
 /** Returns everything that the page shows. While the vault does not answer, its keys are missing, and the call fails. */

@@ -50,7 +50,7 @@ export function createPublicServer(parts: EdgeParts): Server {
     createNotificationIntake(parts.environments, parts.clientOf),
     createAuthenticationRoutes(parts.environments, parts.authenticationPages, parts.clientOf),
     createRecoveryRoutes(parts),
-    createDomainFileRoute(parts.environments),
+    createDomainFileRoute(parts.environments, parts.clientOf),
     answerProbes(parts.isReady, parts.forwardingOf),
   ];
   return createHttpServer({

@@ -1,6 +1,7 @@
 /** Tests what the set-up of wallets writes into a merchant's settings, and the certificates that it refuses. */
 
 import { beforeEach, describe, expect, it } from "vitest";
+import { recordSettings } from "../../accounts/merchant-settings.ts";
 import { loadWallets, recordWallets, resealIdentities, unsealIdentity } from "../../accounts/merchant-wallets.ts";
 import type { WalletKey } from "../../card-vault/card-vault.ts";
 import { forFile } from "../../dev/testing/for-file.ts";
@@ -137,16 +138,30 @@ describe("the identity at Apple", () => {
 describe("domains", () => {
   const origin = "https://shop.example";
 
+  const settings = { ...edge.core.owner, checkoutOrigins: [origin], statementDescriptor: null };
+  const passed = async () => Object.keys((await found()).wallets.domains ?? {});
+  beforeEach(() => inOne((tx) => recordSettings(tx, settings)));
+
   it("have passed until another file is stored, or a check fails", async () => {
-    const passed = async () => Object.keys((await found()).wallets.domains ?? {});
     await inOne((tx) => setDomainFile(tx, parts, "7b22"));
-    await inOne((tx) => noteDomain(tx, parts, { origin, passed: true }));
+    await inOne((tx) => noteDomain(tx, parts, { origin, passed: true, checked: "7b22" }));
     await inOne((tx) => setDomainFile(tx, parts, "7b22"));
     expect(await passed()).toEqual([origin]);
     await inOne((tx) => setDomainFile(tx, parts, "7b23"));
     expect(await passed()).toEqual([]);
-    await inOne((tx) => noteDomain(tx, parts, { origin, passed: true }));
-    await inOne((tx) => noteDomain(tx, parts, { origin, passed: false }));
+    await inOne((tx) => noteDomain(tx, parts, { origin, passed: true, checked: "7b23" }));
+    await inOne((tx) => noteDomain(tx, parts, { origin, passed: false, checked: "7b23" }));
+    expect(await passed()).toEqual([]);
+  });
+
+  it("do not pass with a file that was replaced during the check, nor as an origin that was left out", async () => {
+    await inOne((tx) => setDomainFile(tx, parts, "7b22"));
+    const note = (checked: string) => inOne((tx) => noteDomain(tx, parts, { origin, passed: true, checked }));
+    expect([await note("7b21"), await passed()]).toEqual([false, []]);
+    expect([await note("7b22"), await passed()]).toEqual([true, [origin]]);
+    await inOne((tx) => recordSettings(tx, { ...settings, checkoutOrigins: [] }));
+    expect([await passed(), await note("7b22")]).toEqual([[], false]);
+    await inOne((tx) => recordSettings(tx, settings));
     expect(await passed()).toEqual([]);
   });
 });

@@ -3,6 +3,7 @@
  * that a repeat of a call that broke off completes it.
  */
 
+import { loadSettings } from "../../accounts/merchant-settings.ts";
 import {
   type AppleIdentity,
   loadWallets,
@@ -102,38 +103,61 @@ export async function setDomainFile(tx: Tx, { merchantId }: WalletParts, domainF
   await recordWallets(tx, merchantId, { wallets: kept, setUp: domainFile === "" ? others : { ...others, domainFile } });
 }
 
-/** Notes whether a checkout origin serves the domain file. */
+/**
+ * Notes whether a checkout origin serves the domain file `checked`, and returns whether it has passed: if meanwhile another file was
+ * stored, or the origin left out, it has not.
+ */
 export async function noteDomain(
   tx: Tx,
   { merchantId, now }: WalletParts,
-  { origin, passed }: { readonly origin: string; readonly passed: boolean },
-): Promise<void> {
-  const { wallets, setUp } = await loadWallets(tx, merchantId);
+  { origin, passed, checked }: { readonly origin: string; readonly passed: boolean; readonly checked: string },
+): Promise<boolean> {
+  const [{ wallets, setUp }, { checkoutOrigins }] = [
+    await loadWallets(tx, merchantId),
+    await loadSettings(tx, merchantId),
+  ];
+  const holds = passed && setUp.domainFile === checked && checkoutOrigins.includes(origin);
   const { [origin]: _, ...others } = wallets.domains ?? {};
-  const domains = passed ? { ...others, [origin]: now.toISOString() } : others;
+  const domains = holds ? { ...others, [origin]: now.toISOString() } : others;
   await recordWallets(tx, merchantId, { wallets: { ...wallets, domains }, setUp });
+  return holds;
 }
 
 /** Writes the public halves of the vault's keys, but for `without`, into what checkouts read. */
 export async function publishKeys(tx: Tx, parts: WalletParts, keys: readonly WalletKey[], without?: string) {
   const { wallets, setUp } = await loadWallets(tx, parts.merchantId);
+  const { apple: _apple, google: _google, ...others } = wallets;
+  await recordSetUp(tx, parts, { setUp, wallets: { ...others, ...publicHalves(keys, without) } });
+}
+
+/** Reports whether checkouts read the public halves of these keys. */
+export function arePublished(
+  { apple, google }: MerchantWallets,
+  keys: readonly WalletKey[],
+  without?: string,
+): boolean {
+  const active = publicHalves(keys, without);
+  // By their values: PostgreSQL orders the members of an object otherwise.
+  const valuesOf = (of: typeof active) => [
+    ...[of.apple?.merchantIdentifier, of.apple?.endsAt],
+    ...[of.google?.merchantId, of.google?.publicKey],
+  ];
+  return valuesOf({ apple, google }).join("\n") === valuesOf(active).join("\n");
+}
+
+function publicHalves(
+  keys: readonly WalletKey[],
+  without: string | undefined,
+): Pick<MerchantWallets, "apple" | "google"> {
   const active = (name: WalletName) =>
     keys.find(({ id, wallet, state }) => wallet === name && state === "ACTIVE" && id !== without);
   const [apple, google] = [active("apple_pay"), active("google_pay")];
-  const { apple: _apple, google: _google, ...others } = wallets;
-  await recordSetUp(tx, parts, {
-    setUp,
-    wallets: {
-      ...others,
-      ...(apple?.certificateEndsAt && {
-        apple: {
-          merchantIdentifier: apple.recipient,
-          endsAt: apple.certificateEndsAt.toISOString(),
-        },
-      }),
-      ...(google && { google: { merchantId: google.recipient, publicKey: google.publicKey } }),
-    },
-  });
+  return {
+    ...(apple?.certificateEndsAt && {
+      apple: { merchantIdentifier: apple.recipient, endsAt: apple.certificateEndsAt.toISOString() },
+    }),
+    ...(google && { google: { merchantId: google.recipient, publicKey: google.publicKey } }),
+  };
 }
 
 async function recordSetUp(

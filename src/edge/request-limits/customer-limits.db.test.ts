@@ -172,6 +172,18 @@ describe("callers whom this process does not know", () => {
     expect((await page("93.184.219.9")).status).toBe(200);
   });
 
+  it("count for their address when they read a merchant's domain file of Apple Pay", async () => {
+    const path = `/.well-known/apple-developer-merchantid-domain-association?environment=test&merchant=`;
+    const read = (address: string) =>
+      fetch(`${limited.publicOrigin}${path}${encodeId("mer", systemRuntime.uuid())}`, { headers: from(address) });
+    const before = limited.statements.length;
+    const statuses = await statusesOf(burstOf.address + 10, () => read("93.184.221.1"));
+    expect(countsOf(statuses)).toEqual({ 404: burstOf.address, 429: 10 });
+    const loads = limited.statements.slice(before).filter((name) => name === "select_merchant_wallets");
+    expect(loads).toHaveLength(burstOf.address);
+    expect((await read("93.184.221.2")).status).toBe(404);
+  });
+
   it("count for their address when they post notifications, until one of the connection was accepted", async () => {
     const notify = (connection: string, address: string) =>
       fetch(`${limited.publicOrigin}/gateway-notifications/test/${connection}`, {
