@@ -20,21 +20,25 @@ class FakeKeys implements WalletKeyVault {
   afterList: (() => Promise<unknown>) | undefined;
 
   async list(): Promise<WalletKey[]> {
-    const listed = [...this.states].map(([id, state]) => ({
-      ...{ id, wallet: "google_pay" as const, state, recipient: "BCR2DN4T263K6XYZ", publicKey: `key ${id}` },
-      ...{ signingRequest: "", createdAt: new Date(), retiresAt: undefined, certificateEndsAt: undefined },
-    }));
+    const listed = [...this.states].map(([id, state]) => this.#keyOf(id, state));
     const after = this.afterList;
     this.afterList = undefined;
     await after?.();
     return listed;
   }
-  async activate({ id }: { readonly id: string }): Promise<void> {
+  async activate({ id }: { readonly id: string }): Promise<WalletKey> {
     for (const [other, state] of this.states) if (state === "ACTIVE") this.states.set(other, "RETIRING");
     this.states.set(id, "ACTIVE");
+    return this.#keyOf(id, "ACTIVE");
   }
   async drop({ id }: { readonly id: string }): Promise<void> {
     this.states.set(id, "DROPPED");
+  }
+  #keyOf(id: string, state: WalletKey["state"]): WalletKey {
+    return {
+      ...{ id, wallet: "google_pay", state, recipient: "BCR2DN4T263K6XYZ", publicKey: `key ${id}` },
+      ...{ signingRequest: "", createdAt: new Date(), retiresAt: undefined, certificateEndsAt: undefined },
+    };
   }
   async create(): Promise<never> {
     throw new Error("no key is made here");

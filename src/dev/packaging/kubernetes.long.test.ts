@@ -111,7 +111,8 @@ describe("deploy/helm", () => {
     expect(variablesOf("vault")).toHaveProperty("SWITCHYARD_VAULT_GRPC_TLS_CERT_FILE");
     expect(variablesOf("vault")).toHaveProperty("SWITCHYARD_VAULT_GRPC_TLS_CLIENT_CA_FILE");
     for (const role of ["edge", "worker", "dashboard"] as const) {
-      expect(variablesOf(role)).toHaveProperty("SWITCHYARD_VAULT_GRPC_TLS_CLIENT_CERT_FILE");
+      const file = `/vault-${role === "dashboard" ? "dashboard" : "client"}.crt`;
+      expect(variablesOf(role).SWITCHYARD_VAULT_GRPC_TLS_CLIENT_CERT_FILE?.endsWith(file)).toBe(true);
       expect(variablesOf(role)).toHaveProperty("SWITCHYARD_VAULT_GRPC_TLS_CA_FILE");
     }
   });
