@@ -223,6 +223,8 @@ function ItemLink({ item }: { item: AlertItem }) {
       return <ScopeLink to="./gateways">See the gateway</ScopeLink>;
     case AlertItem_Kind.AGREEMENTS_UNCHARGEABLE:
       return <ScopeLink to="./gateways">See the gateways</ScopeLink>;
+    case AlertItem_Kind.APPLE_PAY_ENDING:
+      return <ScopeLink to="./wallets">See the certificate</ScopeLink>;
     case AlertItem_Kind.RENEWALS_STOPPED:
       return (
         <ScopeLink to="./payments" search={{ status: "declined", gateway: item.gateway }}>
