@@ -116,6 +116,8 @@ export type AttemptAtGateway = Amount & {
   readonly orderRef?: string | undefined;
   /** That of the authorize: the creation is repeated with it, and a record read for the names of its chain. */
   readonly storedCard?: StoredCardUse | undefined;
+  /** Given with a void: no chain goes on from this attempt, so a card that the gateway has attached with it is erased there, too. */
+  readonly forgetsCard?: true | undefined;
 };
 
 /**

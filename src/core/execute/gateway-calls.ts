@@ -36,7 +36,7 @@ import { loadSession } from "../record/load-session.ts";
 import { findEndInNotifications, lookUpInNotifications } from "../record/stored-notifications.ts";
 import type { Attempt, Authentication, PaymentSession } from "../rows/entities.ts";
 import type { Payment } from "../rows/payment.ts";
-import { gatewayUse } from "../stored-cards/gateway-use.ts";
+import { voidedUse } from "../stored-cards/gateway-use.ts";
 import { classifyHealth } from "./circuit-breaker.ts";
 
 /** An attempt to look up, including one whose row is lost. */
@@ -270,8 +270,8 @@ export async function voidHold(
   if (isDeclined && isVoidTakenOn) return { type: "absent" };
   const key = `${encodeId("att", attempt.id)}_void${attempt.retries + 1}`;
   const call = { credentials, timeoutMs: followUpTimeoutMs, idempotencyKey: key };
-  const storedCard = stored && gatewayUse(core, stored, attempt);
-  const named = { ...atGateway(attempt), ageMs: ageOf(attempt, readAt), orderRef: session.orderRef, storedCard };
+  const use = stored && voidedUse(core, { session, stored }, attempt);
+  const named = { ...atGateway(attempt), ageMs: ageOf(attempt, readAt), orderRef: session.orderRef, ...use };
   const answer = await sendWithRoom(core, attempt, () => connector.void(call, named));
   return isDeclined && answer.type === "refused" ? { type: "absent" } : answer;
 }

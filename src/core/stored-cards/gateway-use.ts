@@ -1,9 +1,10 @@
 /** What a payment with `stored` tells its gateway about the card, and what it records of the answer. */
+import type { AttemptAtGateway } from "../../gateways/connector.ts";
 import type { StoredAnswer, StoredCardUse, StoredPurpose } from "../../gateways/stored-cards.ts";
 import type { Statement, Tx } from "../../platform/database.ts";
 import type { Core } from "../core.ts";
 import { usable } from "../record/payment-functions.ts";
-import type { Attempt } from "../rows/entities.ts";
+import type { Attempt, PaymentSession } from "../rows/entities.ts";
 import type { Payment } from "../rows/payment.ts";
 import { pseudonymOf } from "./load-stored.ts";
 import { chainAt } from "./renewals/plan-renewal.ts";
@@ -33,6 +34,23 @@ export function gatewayUse(
   if (saves && terms) return { type: "save", customer, purpose: purposes[terms.type], terms: termsForGateway(terms) };
   if (openedTokenHash != null) return { type: "customer", customer };
   return saves ? { type: "save", customer, purpose: "customer" } : undefined;
+}
+
+/**
+ * Returns what a void tells its gateway. The chain of a payment that stores its card is that of its winner, or of its hold, so what the
+ * gateway has attached with any other attempt is erased there.
+ */
+export function voidedUse(
+  core: Parameters<typeof gatewayUse>[0],
+  {
+    session,
+    stored,
+  }: { readonly session: Pick<PaymentSession, "winnerAttemptId" | "heldAt">; readonly stored: StoredPayment },
+  attempt: Pick<Attempt, "id" | "connectionId" | "gateway">,
+): Pick<AttemptAtGateway, "storedCard" | "forgetsCard"> {
+  const storedCard = gatewayUse(core, stored, attempt);
+  const isChain = session.winnerAttemptId === attempt.id || session.heldAt != null;
+  return { storedCard, ...(storedCard?.type === "save" && !isChain && { forgetsCard: true }) };
 }
 
 function termsForGateway({ everyDays, endsOn, instalments }: AgreementTerms) {

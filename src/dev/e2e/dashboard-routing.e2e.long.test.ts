@@ -261,3 +261,23 @@ describe("both pages", () => {
     patienceMs,
   );
 });
+
+describe("the rule for wallets' cryptograms", () => {
+  it(
+    "is chosen and saved as a new version",
+    async () => {
+      await page.goto(urlOf("routing"));
+      const choice = page.getByRole("radio", { name: /Also after a decline/ });
+      await choice.click();
+      await unsaved(page).getByText("goes to another gateway also after a decline").waitFor();
+      await unsaved(page)
+        .getByRole("button", { name: /^Save as version/ })
+        .click();
+      await unsaved(page).waitFor({ state: "detached" });
+      await page.reload();
+      await choice.waitFor();
+      expect(await choice.isChecked()).toBe(true);
+    },
+    patienceMs,
+  );
+});

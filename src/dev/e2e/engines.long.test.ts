@@ -120,6 +120,26 @@ describe.each(engines)("the widget in %s", (_name, start) => {
     expect(card).toEqual({ brand: "cartes_bancaires", last4: "1001" });
   });
 
+  it.each([
+    ["Apple Pay", "apple_pay"],
+    ["Google Pay", "google_pay"],
+  ])("pays by the emulator of %s", async (title, type) => {
+    const { session, url } = await shop.sell({}, demo.sandbox.origin);
+    await page.open(url);
+    const button = `[...${form}.querySelectorAll("button")]
+      .find((one) => (one.getAttribute("aria-label") ?? one.textContent).includes("${title}"))`;
+    const sheet = '[...document.body.children].map((host) => host.shadowRoot?.querySelector("dialog")).find(Boolean)';
+    await expect.poll(() => page.run(`Boolean(${button})`), polling).toBe(true);
+    // The emulator opens its sheet inside a person's press only, as Safari does.
+    await page.run('void Object.defineProperty(navigator, "userActivation", { value: undefined })');
+    await page.run(`void ${button}.click()`);
+    await expect.poll(() => page.run(`Boolean(${sheet})`), polling).toBe(true);
+    await page.run(`void ${sheet}.querySelector("button.pay").click()`);
+    await expect.poll(() => resultsOf(session).map(({ name }) => name), polling).toEqual(["onSuccess"]);
+    expect(await shop.api.read(session.sessionId)).toMatchObject({ wallet: { type, credential: "NETWORK_TOKEN" } });
+    expect(await capturesOf(session.sessionId)).toBe(1);
+  });
+
   it("stores a card by the box, and pays again by its code alone", async () => {
     const signedIn = { customerRef: `customer-${randomUUID()}`, saveCard: {} };
     const first = await enterCard(page, "4242424242424242", signedIn);

@@ -20,7 +20,7 @@ const pageScript = `
   const report = (name) => (result = null) => post(JSON.stringify({ load, number: ++number, name, result }));
   const names = ["onReady", "onError", "onPending", "onSuccess", "onDeclined", "onExpired"];
   const callbacks = Object.fromEntries(names.map((name) => [name, report(name)]));
-  const start = () => Switchyard.mount({ container: "#card", wallets: [], ...options, ...callbacks });
+  const start = () => Switchyard.mount({ container: "#card", ...options, ...callbacks });
   let widget = location.search === "?later" ? undefined : start();
 `;
 
@@ -29,7 +29,7 @@ export class PlainShop {
   readonly api: ApiCheckout;
   readonly #apiBase: string;
   readonly #server: Server;
-  readonly #sessions = new Map<string, OpenedSession>();
+  readonly #sessions = new Map<string, OpenedSession & { readonly walletOrigin: string | undefined }>();
   readonly #callbacks = new Map<string, SentCallback[]>();
 
   private constructor(file: DemoFile, apiBase: string) {
@@ -50,9 +50,13 @@ export class PlainShop {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  async sell(fields: object = {}): Promise<{ readonly session: OpenedSession; readonly url: string }> {
+  /** With the origin of the wallets' emulators, the page has their buttons, too. */
+  async sell(
+    fields: object = {},
+    walletOrigin?: string,
+  ): Promise<{ readonly session: OpenedSession; readonly url: string }> {
     const session = await this.api.open(fields);
-    this.#sessions.set(session.sessionId, session);
+    this.#sessions.set(session.sessionId, { ...session, walletOrigin });
     this.#callbacks.set(session.sessionId, []);
     return { session, url: `${this.origin}/${session.sessionId}` };
   }
@@ -92,11 +96,19 @@ export class PlainShop {
     }
   }
 
-  #page({ sessionId, clientSecret, vault }: OpenedSession): string {
+  #page({
+    sessionId,
+    clientSecret,
+    vault,
+    walletOrigin,
+  }: OpenedSession & { readonly walletOrigin: string | undefined }): string {
     const apiBase = this.#apiBase;
-    const options = JSON.stringify({ apiBase, sessionId, clientSecret, vault }).replaceAll("<", "\\u003c");
+    const wallets = walletOrigin === undefined ? [] : ["apple_pay", "google_pay"];
+    const emulators = walletOrigin === undefined ? [] : ["apple-pay", "google-pay"];
+    const scripts = emulators.map((name) => `<script src="${walletOrigin}/wallets/${name}.js"></script>`).join("");
+    const options = JSON.stringify({ apiBase, sessionId, clientSecret, vault, wallets }).replaceAll("<", "\\u003c");
     return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
       <title>Shop</title><div id="card"></div><script type="application/json" id="options">${options}</script>
-      <script src="${apiBase}/widget/v1/widget.js"></script><script src="/page.js"></script></html>`;
+      ${scripts}<script src="${apiBase}/widget/v1/widget.js"></script><script src="/page.js"></script></html>`;
   }
 }

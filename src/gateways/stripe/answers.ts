@@ -162,13 +162,19 @@ export function readCapture(reply: GatewayReply, hold: AttemptAtGateway & Pick<H
  */
 export function readVoid(reply: GatewayReply, attempt: AttemptAtGateway): VoidAnswer {
   if (reply.type !== "answer") return unansweredChange(reply);
+  if (voidedIn(reply, attempt)) return { type: "done" };
   const json = readJsonObject(reply);
   const intent = intentIn(reply.status, json);
-  if (isFor(intent, attempt) && intent.status === "canceled") return { type: "done" };
   // A partial manual capture, or one of another amount, pays no session: a person has to resolve it.
   const isOurs = isFor(intent, attempt) && isSameMoney(intent, attempt);
   if (reply.status !== 200 && isOurs && isCapturedWhole(intent)) return { type: "alreadyCaptured" };
   return refusedOrUnknown(reply.status, json, attempt);
+}
+
+/** Returns the cancelled payment intent in the answer to a void, also to a repeated one. */
+export function voidedIn(reply: GatewayReply, attempt: AttemptAtGateway): PaymentIntent | undefined {
+  const intent = reply.type === "answer" ? intentIn(reply.status, readJsonObject(reply)) : undefined;
+  return isFor(intent, attempt) && intent.status === "canceled" ? intent : undefined;
 }
 
 /** Reports whether the whole amount was captured. */

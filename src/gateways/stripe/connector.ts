@@ -41,6 +41,7 @@ import {
   readNewIntent,
   readPaymentMethod,
   readVoid,
+  voidedIn,
   whyUnconfirmed,
 } from "./answers.ts";
 import { type Form, intentPath, StripeApi, type StripeParts } from "./api.ts";
@@ -311,11 +312,17 @@ export class StripeConnector implements Connector {
 
   async #cancel(call: ChangingCall, attempt: AttemptAtGateway, id: string): Promise<VoidAnswer> {
     // A search may find several under one reference, and a key is for one request only.
-    const request = { key: `${call.idempotencyKey}_${id}`, form: { cancellation_reason: "abandoned" } };
-    return readVoid(await this.#api.post(call, intentPath(id, "cancel"), request), {
-      ...attempt,
-      gatewayReference: id,
-    });
+    const key = `${call.idempotencyKey}_${id}`;
+    const left = this.#api.sharedDeadline(call);
+    const request = { key, form: { cancellation_reason: "abandoned" } };
+    const reply = await this.#api.post(call, intentPath(id, "cancel"), request);
+    const named = { ...attempt, gatewayReference: id };
+    // The hold has attached the payment method to its customer, where it stays.
+    const method = attempt.forgetsCard && voidedIn(reply, named)?.payment_method;
+    if (typeof method !== "string") return readVoid(reply, named);
+    const kept = { customer: "", method, isLast: false };
+    const erased = await eraseMethod(this.#api, { ...left(), idempotencyKey: key }, kept);
+    return erased.type === "unknown" ? erased : { type: "done" };
   }
 
   #read(call: GatewayCall, id: string): Promise<GatewayReply> {

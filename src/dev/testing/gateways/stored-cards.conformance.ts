@@ -234,6 +234,22 @@ function describeChains(payments: StoredPayments): void {
     if (payments.kind === "own") expect(completed.outcome).toHaveProperty("stored.own.method");
   });
 
+  it("erases with a void what no chain goes on from, and nothing else", async () => {
+    const { connector, call, sandbox } = payments.harness;
+    // Others attach nothing before a capture, or are told of no void.
+    if (!connector.keepsSetUps) return;
+    const voided = async (forgetsCard?: true) => {
+      const payment = payments.harness.newPayment({ storedCard: saving });
+      const { gatewayReference, stored } = await payments.pay(saving, payment);
+      const { attemptReference, amountMinor, currency, storedCard, orderRef } = payment;
+      const attempt = { attemptReference, amountMinor, currency, storedCard, orderRef, gatewayReference, forgetsCard };
+      for (const key of ["void_1", "void_2"])
+        expect((await connector.void(call(`${attemptReference}_${key}`), attempt)).type).toBe("done");
+      return (await sandbox.savedCards()).some(({ method }) => method === stored!.own!.method);
+    };
+    expect([await voided(), await voided(true)]).toEqual([true, false]);
+  });
+
   it("continues a chain with each renewal, and names it again", async () => {
     const chain = await payments.begin();
     for (const purpose of purposes) {
