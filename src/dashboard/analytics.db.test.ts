@@ -215,8 +215,15 @@ it("counts payments by wallet, if it is asked for, with the second uses of crypt
   const none = { declined: "0", degraded: "0", released: "0", resendsApproved: "0", resendsRefused: "0" };
   const wallets = [
     {
-      ...{ wallet: "apple_pay", succeeded: "3", declined: "1", degraded: "1", released: "0", savedByFailover: "2" },
-      ...{ approvalRate: 0.6, resendsApproved: "1", resendsRefused: "1" },
+      wallet: "apple_pay",
+      succeeded: "3",
+      declined: "1",
+      degraded: "1",
+      released: "0",
+      savedByFailover: "2",
+      approvalRate: 0.6,
+      resendsApproved: "1",
+      resendsRefused: "1",
     },
     { wallet: "google_pay", ...none, succeeded: "1", savedByFailover: "1", approvalRate: 1 },
     { wallet: "unknown", ...none, succeeded: "1", savedByFailover: "0", approvalRate: 1 },

@@ -36,8 +36,15 @@ class FakeKeys implements WalletKeyVault {
   }
   #keyOf(id: string, state: WalletKey["state"]): WalletKey {
     return {
-      ...{ id, wallet: "google_pay", state, recipient: "BCR2DN4T263K6XYZ", publicKey: `key ${id}` },
-      ...{ signingRequest: "", createdAt: new Date(), retiresAt: undefined, certificateEndsAt: undefined },
+      id,
+      wallet: "google_pay",
+      state,
+      recipient: "BCR2DN4T263K6XYZ",
+      publicKey: `key ${id}`,
+      signingRequest: "",
+      createdAt: new Date(),
+      retiresAt: undefined,
+      certificateEndsAt: undefined,
     };
   }
   async create(): Promise<never> {

@@ -82,7 +82,10 @@ describe("replayPayment() of a wallet's cryptogram", () => {
   const silent: PastAnswer = { type: "failed", kind: "TIMEOUT", mayHaveActed: true };
   const unsent: PastAnswer = { type: "failed", kind: "GATEWAY_ERROR" };
   const plan = ["a", "b"].map((id, index) => ({
-    ...{ priority: index + 1, gateway: id, connectionId: id, credentialVersion: 1 },
+    priority: index + 1,
+    gateway: id,
+    connectionId: id,
+    credentialVersion: 1,
   }));
   const endsUnder = (answer: PastAnswer, credential: "NETWORK_TOKEN" | "PAN" = "NETWORK_TOKEN") =>
     ([undefined, "NOT_SENT", "UNANSWERED", "DECLINED"] as const).map((cryptogramResend) => {

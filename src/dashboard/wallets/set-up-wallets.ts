@@ -112,10 +112,8 @@ export async function noteDomain(
   { merchantId, now }: WalletParts,
   { origin, passed, checked }: { readonly origin: string; readonly passed: boolean; readonly checked: string },
 ): Promise<boolean> {
-  const [{ wallets, setUp }, { checkoutOrigins }] = [
-    await loadWallets(tx, merchantId),
-    await loadSettings(tx, merchantId),
-  ];
+  const { wallets, setUp } = await loadWallets(tx, merchantId);
+  const { checkoutOrigins } = await loadSettings(tx, merchantId);
   const holds = passed && setUp.domainFile === checked && checkoutOrigins.includes(origin);
   const { [origin]: _, ...others } = wallets.domains ?? {};
   const domains = holds ? { ...others, [origin]: now.toISOString() } : others;
@@ -138,11 +136,9 @@ export function arePublished(
 ): boolean {
   const active = publicHalves(keys, without);
   // By their values: PostgreSQL orders the members of an object otherwise.
-  const valuesOf = (of: typeof active) => [
-    ...[of.apple?.merchantIdentifier, of.apple?.endsAt],
-    ...[of.google?.merchantId, of.google?.publicKey],
-  ];
-  return valuesOf({ apple, google }).join("\n") === valuesOf(active).join("\n");
+  const valuesOf = (of: typeof active) =>
+    [of.apple?.merchantIdentifier, of.apple?.endsAt, of.google?.merchantId, of.google?.publicKey].join("\n");
+  return valuesOf({ apple, google }) === valuesOf(active);
 }
 
 function publicHalves(

@@ -50,14 +50,17 @@ function PartTable(props: {
   const { id, title, heading, rows, more = [] } = props;
   if (rows.length === 0) return null;
   const all = rows.reduce((sum, { counts }) => sum + endedOf(counts), 0n);
-  const countsOf = ({ counts: { succeeded, released, declined, degraded, savedByFailover } }: Part) => [
-    ...[succeeded, released, declined, degraded, savedByFailover],
-  ];
+  const countsOf = ({ counts, more: own }: Part) => {
+    const { succeeded, released, declined, degraded, savedByFailover } = counts;
+    return [succeeded, released, declined, degraded, savedByFailover, ...own];
+  };
   const csv = () => [
     [heading, ...headings, ...more],
     ...rows.map((row) => [
-      ...[row.name, Number(endedOf(row.counts)), row.counts.approvalRate ?? ""],
-      ...[...countsOf(row), ...row.more].map((count) => (count === undefined ? "" : Number(count))),
+      row.name,
+      Number(endedOf(row.counts)),
+      row.counts.approvalRate ?? "",
+      ...countsOf(row).map((count) => (count === undefined ? "" : Number(count))),
     ]),
   ];
   return (
@@ -72,7 +75,7 @@ function PartTable(props: {
             row.name,
             formatCount(endedOf(row.counts)),
             formatRate(row.counts.approvalRate),
-            ...[...countsOf(row), ...row.more].map((count) => (count === undefined ? "–" : formatCount(count))),
+            ...countsOf(row).map((count) => (count === undefined ? "–" : formatCount(count))),
             <Share key="share" part={Number(endedOf(row.counts))} of={Number(all)} />,
           ],
         }))}
