@@ -10,9 +10,11 @@ import { type AttemptId, type ConnectionId, decodeId, encodeId, type SessionId }
 import { recordNotice } from "./dispute-rows.ts";
 
 /** A stored notification of kind `dispute`. */
-export type DisputeReport = {
+export type DisputeReport = DisputedPayment & { readonly notificationId: string };
+
+/** A payment as a gateway names it; each name may be empty. */
+type DisputedPayment = {
   readonly connectionId: ConnectionId;
-  readonly notificationId: string;
   readonly attemptReference: string;
   readonly gatewayReference: string;
 };
@@ -45,7 +47,7 @@ type ReportRow = {
   receivedAt: Date;
   isOld: boolean;
 };
-type Found = { readonly sessionId: SessionId; readonly attemptId: AttemptId; readonly isForeign?: boolean };
+export type Found = { readonly sessionId: SessionId; readonly attemptId: AttemptId; readonly isForeign?: boolean };
 
 // Time for which a notice waits for the one that opens its dispute, which gateways repeat for days, or for a restore of its payment.
 const waitMs = 3 * 24 * 60 * 60_000;
@@ -87,9 +89,9 @@ export async function recordDisputeReport(core: Core, report: DisputeReport): Pr
 }
 
 /** Returns the payment that a notice is about; `unknown` if it names none, or one of ours that has no row. `isForeign`: it names ours and another one. */
-async function findPayment(
+export async function findPayment(
   core: Core,
-  { connectionId, gatewayReference, attemptReference }: DisputeReport,
+  { connectionId, gatewayReference, attemptReference }: DisputedPayment,
   disputeReference: string,
 ): Promise<Found | "unknown" | undefined> {
   const find = async (statement: Statement, value: string) =>
@@ -107,7 +109,7 @@ async function findPayment(
 }
 
 /** Alarms a person about a dispute of a payment that is not captured here, once that is certain. */
-async function recordUncaptured(
+export async function recordUncaptured(
   tx: Tx,
   core: Core,
   { loaded, found, gatewayReference }: { loaded: Payment; found: Found; gatewayReference: string },

@@ -9,10 +9,12 @@ import type { Dispute, DisputeStatus, ReportedNotice } from "../core/rows/disput
 import type { Attempt } from "../core/rows/entities.ts";
 import { leftRefunds, type Payment } from "../core/rows/payment.ts";
 import type { EventType } from "../events/outbox.ts";
+import type { DisputeReading, Taken } from "../gateways/dispute-readings.ts";
+import { disputeReasonOf } from "../gateways/dispute-reasons.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { type DisputeId, encodeId, type SessionId } from "../platform/ids.ts";
 import { amountInWords } from "../platform/money.ts";
-import { type FoldedDispute, foldDispute, type Taken } from "./fold-dispute.ts";
+import { type FoldedDispute, foldDispute } from "./fold-dispute.ts";
 
 // A gateway reports a dispute in a dozen notices. Whoever holds its secret can sign more.
 const noticesMax = 100;
@@ -33,7 +35,7 @@ export type Reported = {
 const recordStatement: Statement = {
   name: "record_dispute",
   partitionKey: 1,
-  text: "SELECT id FROM app.record_dispute($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
+  text: "SELECT id FROM app.record_dispute($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)",
 };
 
 /** Records a notice. `unknown`: it is a remark about a dispute that is not known. A notice that tells nothing new changes nothing. */
@@ -48,22 +50,74 @@ export async function recordNotice(tx: Tx, core: Core, reported: Reported): Prom
   const reportedSoFar = [...notices, alike.length > 0 ? { ...notice, isRepeat: true as const } : notice];
   const folded = foldDispute(reportedSoFar);
   if (folded === undefined) return "unknown";
-  // Without an amount that is valid here, all that was captured may be at stake.
-  const { amountMinor, currency } = folded.amount ?? {
-    amountMinor: captured.capturedAmountMinor ?? captured.amountMinor,
-    currency: captured.currency,
-  };
-  const { stage, status, reason, networkReasonCode, network } = folded;
+  const change = { loaded, captured, gatewayReference, id, known };
   const respondBy = deadlineOf(folded, known);
-  await tx.query(recordStatement, [
-    ...[session.id, id, captured.id, captured.connectionId, captured.gateway, gatewayReference, stage, status],
-    ...[amountMinor, currency, reason, networkReasonCode ?? null, network ?? null, respondBy],
-    JSON.stringify(reportedSoFar),
-  ]);
-  await recordMovements(tx, { sessionId: session.id, id, known, taken: folded.taken });
+  await recordDispute(tx, { ...change, state: { ...folded, respondBy, notices: reportedSoFar } });
   if (alike.length > 0) await reportRepeat(tx, core, reported);
   await emitNews(tx, core, { loaded: await loadSession(tx, session.id), id, known });
   return undefined;
+}
+
+/** What a gateway's own record says about a dispute of a locked session, and when it was asked for. */
+export type Read = {
+  readonly loaded: Payment;
+  readonly captured: Attempt;
+  readonly reading: DisputeReading;
+  readonly askedAt: Date;
+};
+
+/** Records what was read. What was asked for earlier than the record changes nothing. */
+export async function recordReading(tx: Tx, core: Core, { loaded, captured, reading, askedAt }: Read): Promise<void> {
+  const { session } = loaded;
+  const { gatewayReference, unknownStatus, networkReasonCode } = reading;
+  const id = disputeIdOf(session.id, gatewayReference, reading.stage === "FRAUD_WARNING");
+  const known = loaded.disputes?.find((one) => one.id === id);
+  // rule:dispute-asked
+  if (known?.askedAt && known.askedAt >= askedAt) return;
+  const named = reading.reason ?? "other";
+  const reason = named === "other" ? disputeReasonOf(networkReasonCode) : named;
+  const kept = unknownStatus !== undefined && known ? { stage: known.stage, status: known.status } : {};
+  const { openedAt, respondBy = null } = reading;
+  const state = { ...reading, ...kept, reason, respondBy, openedAt, askedAt, notices: [] };
+  await recordDispute(tx, { loaded, captured, gatewayReference, id, known, state });
+  if (unknownStatus !== undefined) {
+    const { sessionId, id: attemptId } = captured;
+    const detail = `The gateway gives the dispute ${gatewayReference.slice(0, 100)} a status that is not known here: ${unknownStatus.slice(0, 40)}.`;
+    await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId, attemptId, rule: gatewayReference, detail });
+  }
+  await emitNews(tx, core, { loaded: await loadSession(tx, session.id), id, known });
+}
+
+type DisputeState = Omit<FoldedDispute, "respondBy"> & {
+  readonly respondBy: Date | null;
+  readonly notices: readonly ReportedNotice[];
+  readonly askedAt?: Date;
+  readonly openedAt?: Date | undefined;
+};
+
+/** Writes the rows of a dispute as it is now. */
+async function recordDispute(
+  tx: Tx,
+  given: Pick<Reported, "loaded" | "captured" | "gatewayReference"> & {
+    readonly id: DisputeId;
+    readonly known: Dispute | undefined;
+    readonly state: DisputeState;
+  },
+): Promise<void> {
+  const { loaded, captured, gatewayReference, id, known, state } = given;
+  const sessionId = loaded.session.id;
+  // Without an amount that is valid here, all that was captured may be at stake.
+  const { amountMinor, currency } = state.amount ?? {
+    amountMinor: captured.capturedAmountMinor ?? captured.amountMinor,
+    currency: captured.currency,
+  };
+  await tx.query(recordStatement, [
+    ...[sessionId, id, captured.id, captured.connectionId, captured.gateway, gatewayReference],
+    ...[state.stage, state.status, amountMinor, currency, state.reason, state.networkReasonCode ?? null],
+    ...[state.network ?? null, state.respondBy, JSON.stringify(state.notices)],
+    ...[state.askedAt ?? null, state.openedAt ?? null],
+  ]);
+  await recordMovements(tx, { sessionId, id, known, taken: state.taken });
 }
 
 /** Alarms a person about money that was moved twice by the same amount, or once: only a day that is not signed tells. It may raise what is held, and never lowers it. */

@@ -2,11 +2,9 @@
 
 import type { DisputeStage, DisputeStatus, ReportedNotice } from "../core/rows/disputes.ts";
 import type { DisputeEvent } from "../gateways/dispute-notice.ts";
+import type { Taken } from "../gateways/dispute-readings.ts";
 import { type DisputeReason, disputeReasonOf } from "../gateways/dispute-reasons.ts";
 import { unreachable } from "../platform/errors.ts";
-
-/** What was taken from the merchant in one currency, and returned: never more. */
-export type Taken = { readonly currency: string; readonly takenMinor: number; readonly returnedMinor: number };
 
 export type FoldedDispute = {
   readonly stage: DisputeStage;

@@ -14,6 +14,7 @@ import type {
   Exemption,
 } from "./authentication.ts";
 import type { Declined } from "./declines.ts";
+import type { DisputePage, DisputeQuery, DisputeReading } from "./dispute-readings.ts";
 import type { NetworkTokens } from "./network-tokens.ts";
 import type { NotificationReading, RawNotification } from "./notification.ts";
 import type { StoredAnswer, StoredCardUse, StoredMethod } from "./stored-cards.ts";
@@ -340,6 +341,15 @@ export interface GatewayRefunds {
     | undefined;
 }
 
+/** The part of a connector whose gateway lists its disputes. Calls never throw and never repeat themselves. */
+export interface GatewayDisputes {
+  /** What a list is bounded by: when a dispute was opened, or when it changed. */
+  readonly listedBy: "opened" | "changed";
+  listDisputes(call: GatewayCall, query: DisputeQuery): Promise<DisputePage>;
+  /** Reads every dispute of one payment; undefined if that fails. */
+  disputesOf(call: GatewayCall, captured: CapturedPayment): Promise<readonly DisputeReading[] | undefined>;
+}
+
 /** The part of a connector whose gateway runs authentication itself. */
 export interface GatewayAuthenticator {
   /** True if a hold appears only after our completing request. */
@@ -380,6 +390,7 @@ export type VerifyRow = {
     | "notification_secret"
     | "acquirer_data"
     | "return_address"
+    | "disputes"
     | "test_notification";
   /** `pending`: requested; settled when the test notification arrives through the notification intake. */
   readonly state: "passed" | "failed" | "pending";
@@ -448,6 +459,8 @@ export interface Connector {
   readonly holdLifeMs?: number | undefined;
   /** Absent where the connector refunds nothing. */
   readonly refunds?: GatewayRefunds | undefined;
+  /** Absent where disputes cannot be read: notifications report them. */
+  readonly disputes?: GatewayDisputes | undefined;
   /** The chains whose renewals it sends; absent where it stores and continues none. */
   readonly storedCards?: "own" | "network" | undefined;
   /** True if it stores a card with a payment of 0, of which nothing is captured or voided. */

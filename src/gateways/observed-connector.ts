@@ -8,7 +8,7 @@ import type { CompletionAnswer, Connector, Gateway, VerifyRow } from "./connecto
 
 export const gatewayOperations = [
   ...(["authorize", "capture", "void", "look_up", "complete", "ask_action", "verify"] as const),
-  ...(["refund", "look_up_refund", "list_refunds", "erase_method"] as const),
+  ...(["refund", "look_up_refund", "list_refunds", "list_disputes", "erase_method"] as const),
   ...(["prepare", "authenticate", "result"] as const),
 ] as const;
 type GatewayOperation = (typeof gatewayOperations)[number];
@@ -42,6 +42,8 @@ function observeCalls(gateway: SeenCall["gateway"], observer: GatewayObserver) {
 
 const byType = ({ type }: { readonly type: string }) => ({ outcome: type, reason: "none" });
 
+const byFound = (found: readonly unknown[] | undefined) => ({ outcome: found ? "done" : "unknown", reason: "none" });
+
 const byRows = (rows: readonly VerifyRow[]) => ({
   outcome: rows.some(({ state }) => state === "failed") ? "refused" : "done",
   reason: "none",
@@ -63,7 +65,7 @@ export function observeProvider(provider: AuthenticationProvider, observer: Gate
 }
 
 export function observeConnector(connector: Connector, observer: GatewayObserver): Connector {
-  const { gateway, readNotification, authentication, refunds } = connector;
+  const { gateway, readNotification, authentication, refunds, disputes } = connector;
   const seen = observeCalls(gateway, observer);
   const authorized = ({ outcome }: CompletionAnswer) => ({ outcome: outcome.type, reason: becauseOf(outcome) });
   return {
@@ -105,12 +107,13 @@ export function observeConnector(connector: Connector, observer: GatewayObserver
       refund: (...asked) => seen("refund", refunds.refund(...asked), byType),
       lookUpRefund: (...asked) => seen("look_up_refund", refunds.lookUpRefund(...asked), byType),
       ...(refunds.listRefunds && {
-        listRefunds: (...asked) =>
-          seen("list_refunds", refunds.listRefunds!(...asked), (found) => ({
-            outcome: found ? "done" : "unknown",
-            reason: "none",
-          })),
+        listRefunds: (...asked) => seen("list_refunds", refunds.listRefunds!(...asked), byFound),
       }),
+    },
+    disputes: disputes && {
+      listedBy: disputes.listedBy,
+      listDisputes: (...asked) => seen("list_disputes", disputes.listDisputes(...asked), byType),
+      disputesOf: (...asked) => seen("list_disputes", disputes.disputesOf(...asked), byFound),
     },
     ...(readNotification && { readNotification: (...sent) => readNotification.apply(connector, sent) }),
     // What is forgotten here would be missing from every process.

@@ -7,7 +7,16 @@ const { owner, service } = await connectWithService();
 
 type Columns = Partial<
   Record<
-    "stage" | "status" | "amount" | "currency" | "reference" | "reason" | "respondBy" | "notices" | "gateway",
+    | "stage"
+    | "status"
+    | "amount"
+    | "currency"
+    | "reference"
+    | "reason"
+    | "respondBy"
+    | "notices"
+    | "gateway"
+    | "askedAt",
     string
   >
 >;
@@ -23,9 +32,9 @@ function recorded(columns: Columns = {}) {
     currency = "EUR",
     reference = "D1",
   } = columns;
-  const { reason = "other", respondBy = "NULL", notices = "[]", gateway = "SANDBOX_A" } = columns;
+  const { reason = "other", respondBy = "NULL", notices = "[]", gateway = "SANDBOX_A", askedAt = "NULL" } = columns;
   return `SELECT FROM app.record_dispute($session, ${idOf(reference)}, $attempt, (SELECT connection_id FROM attempt WHERE id = $attempt),
-    '${gateway}', '${reference}', '${stage}', '${status}', ${amount}, '${currency}', '${reason}', NULL, NULL, ${respondBy}, '${notices}')`;
+    '${gateway}', '${reference}', '${stage}', '${status}', ${amount}, '${currency}', '${reason}', NULL, NULL, ${respondBy}, '${notices}', ${askedAt}, NULL)`;
 }
 const moved = (type: string, amount: number, currency = "EUR") =>
   `SELECT FROM app.insert_dispute_movement($session, ${idOf()}, '${type}', ${amount}, '${currency}')`;
@@ -134,6 +143,8 @@ describe("a dispute", () => {
       /moves a deadline earlier only/,
     ],
     ["D6: no deadline", { respondBy: "'2026-12-01'" }, {}, /moves a deadline earlier only/],
+    ["D5: an older reading", { askedAt: "'2026-12-02'" }, { askedAt: "'2026-12-01'" }, /an older reading of a dispute/],
+    ["D5: a notice over a reading", { askedAt: "'2026-12-02'" }, {}, /an older reading of a dispute/],
     ["D5: fewer notices", { notices: '[{"event":"charged"}]' }, {}, /what a gateway has reported stays/],
     [
       "D2: the end of a warning",
@@ -143,6 +154,27 @@ describe("a dispute", () => {
     ],
   ])("never gets %s", async (_, before, after, wall) => {
     await refused(service, await disputed(recorded(before)), recorded(after), wall);
+  });
+
+  it("D6: has the deadline that is read, also a later one", async () => {
+    const run = await disputed(recorded({ respondBy: "'2026-12-01'", askedAt: "'2026-11-01'" }));
+    await run(recorded({ respondBy: "'2026-12-05'", askedAt: "'2026-11-02'" }));
+    const { rows } = await run("SELECT respond_by::date::text AS by FROM dispute WHERE session_id = $session");
+    expect(rows).toEqual([{ by: "2026-12-05" }]);
+  });
+
+  it("changes when what is read differs, and is marked once for each deadline", async () => {
+    const run = await disputed(recorded({ askedAt: "'2026-11-01'" }));
+    const changedAt = async () =>
+      (await run("SELECT updated_at::text AS at FROM dispute WHERE session_id = $session")).rows[0].at;
+    const marked = async () => (await run(`SELECT app.mark_dispute_due($session, ${idOf()})`)).rowCount;
+    const before = await changedAt();
+    await run(recorded({ askedAt: "'2026-11-02'" }));
+    expect(await changedAt()).toBe(before);
+    expect([await marked(), await marked()]).toEqual([1, 0]);
+    await run(recorded({ askedAt: "'2026-11-03'", stage: "PRE_ARBITRATION" }));
+    expect(await changedAt()).not.toBe(before);
+    expect(await marked()).toBe(1);
   });
 
   it("D6: gets an earlier deadline, and another one in another stage", async () => {

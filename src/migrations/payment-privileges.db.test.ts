@@ -37,6 +37,7 @@ const guarded = [
     "look_at_hold_later",
     "look_at_provider",
     "look_soon",
+    "mark_dispute_due",
   ],
   ...["move_attempt", "move_refund", "name_successor", "name_winner", "open_attempt", "park_session"],
   "record_dispute",

@@ -3,6 +3,7 @@
  */
 import { unreachable } from "../platform/errors.ts";
 import { isoCurrencies } from "../platform/money.ts";
+import { listDisputes } from "./a-disputes.ts";
 import {
   authorizationAnswer,
   declineView,
@@ -54,6 +55,7 @@ export function sandboxARoutes(parts: SandboxAParts): readonly Route[] {
     route("GET", `${held}/(?<id>[^/]+)/refunds`, "a.list-refunds", (request, account) =>
       listRefunds(parts, request, account),
     ),
+    route("GET", "/a/v1/disputes", "a.list-disputes", (request, account) => listDisputes(parts, request, account)),
     route("GET", "/a/v1/refunds/(?<id>[^/]+)", "a.read-refund", (request, account) =>
       readRefund(parts, request, account),
     ),

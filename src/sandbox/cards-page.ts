@@ -33,7 +33,7 @@ const groupNotes: Readonly<Record<CardGroup, string>> = {
   refunds:
     "Each payment is captured; the card decides what a refund of it meets. A refund of any other card is made at once at `SANDBOX_A`, and received and then reported at `SANDBOX_B`.",
   disputes:
-    "Each payment is captured. `SANDBOX_B` and Adyen report the dispute, with `dispute.created` and the webhooks that follow; `SANDBOX_A` reports none yet, so put `SANDBOX_B` first in the routing rule.",
+    "Each payment is captured, and `dispute.created` and the webhooks that follow are sent. `SANDBOX_B` and Adyen report the dispute at once; `SANDBOX_A`, Stripe and PayPal are asked every ten minutes, so put `SANDBOX_B` first in the routing rule to see it sooner.",
   later:
     "The outcome is that of a payment captured at once. A hold of any other card ends by itself after seven days at `SANDBOX_A`, which says so with the hold, and after five days at `SANDBOX_B`, which reports it.",
   stored:

@@ -41,8 +41,8 @@ const disputePlans: Readonly<Record<DisputeBehaviour, DisputePlan>> = {
   during_refund: { begins: "refundTaken", steps: [{ afterMs: 0, report: "CHARGEBACK" }] },
 };
 
-/** The dispute of a payment: when its plan began, and how many of its reports were made. */
-export type Disputed = { readonly fromMs: number; readonly made: number };
+/** The dispute of a payment: when its plan began, how many of its steps are over, and the reports that were made. */
+export type Disputed = { readonly fromMs: number; readonly made: number; readonly reports?: readonly DisputeReport[] };
 
 /** Reports whether a payment's dispute begins with this change. */
 export function beginsDispute(behaviour: DisputeBehaviour | undefined, change: DisputePlan["begins"]): boolean {
@@ -50,7 +50,7 @@ export function beginsDispute(behaviour: DisputeBehaviour | undefined, change: D
 }
 
 /** Returns the next report of a dispute, and its time; undefined after the last one. */
-export function nextReport(behaviour: DisputeBehaviour, { fromMs, made }: Disputed) {
+export function nextReport(behaviour: DisputeBehaviour, { fromMs, made }: Pick<Disputed, "fromMs" | "made">) {
   const step = disputePlans[behaviour].steps[made];
   return step && { ...step, timeMs: fromMs + step.afterMs };
 }
@@ -64,4 +64,48 @@ export function disputeFacts(report: DisputeReport, { fromMs }: Disputed): Reado
       : { chargebackReasonCode: "13.1", chargebackSchemeCode: "visa" }),
     ...(asks && { defensePeriodEndsAt: new Date(fromMs + 18 * day).toISOString() }),
   };
+}
+
+/** A dispute as an acquirer that is read has it. What was charged back a second time is a dispute of its own. */
+export type DisputeRecord = {
+  readonly id: string;
+  readonly stage: "fraud_warning" | "inquiry" | "chargeback";
+  readonly status: "needs_response" | "under_review" | "won" | "lost" | "closed";
+  readonly openedMs: number;
+  readonly respondByMs: number;
+  readonly isTaken: boolean;
+  readonly isReturned: boolean;
+};
+
+/** Returns the disputes of a payment, from the reports that were made; the newest first. */
+export function disputeRecords(
+  id: string,
+  behaviour: DisputeBehaviour | undefined,
+  disputed: Disputed | undefined,
+): readonly DisputeRecord[] {
+  const { fromMs, made, reports = [] } = disputed ?? { fromMs: 0, made: 0 };
+  if (behaviour === undefined || reports.length === 0) return [];
+  const { steps } = disputePlans[behaviour];
+  const has = (report: DisputeReport) => reports.includes(report);
+  const at = (report: DisputeReport) => fromMs + (steps.find((step) => step.report === report)?.afterMs ?? 0);
+  const openedMs = fromMs + steps[0]!.afterMs;
+  const times = { openedMs, respondByMs: fromMs + 18 * day };
+  const none = { isTaken: false, isReturned: false };
+  if (has("NOTIFICATION_OF_FRAUD")) return [{ id, stage: "fraud_warning", status: "closed", ...times, ...none }];
+  if (!has("CHARGEBACK")) {
+    const status = made < steps.length ? "needs_response" : "closed";
+    return [{ id, stage: "inquiry", status, ...times, ...none }];
+  }
+  const [isReturned, isAnswered] = [has("CHARGEBACK_REVERSED"), has("INFORMATION_SUPPLIED")];
+  const status = isReturned ? "won" : isAnswered ? "under_review" : "needs_response";
+  const first = { id, stage: "chargeback", status, ...times, isTaken: true, isReturned } as const;
+  if (!has("SECOND_CHARGEBACK")) return [first];
+  const again = {
+    ...first,
+    id: `${id}_again`,
+    status: "lost",
+    openedMs: at("SECOND_CHARGEBACK"),
+    isReturned: false,
+  } as const;
+  return [again, first];
 }

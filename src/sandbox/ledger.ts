@@ -10,7 +10,14 @@ import type {
 import type { SandboxClock } from "../gateways/sandbox/clock.ts";
 import { unreachable } from "../platform/errors.ts";
 import type { Book, Books } from "./books.ts";
-import { beginsDispute, type Disputed, type DisputeReport, nextReport } from "./disputes.ts";
+import {
+  beginsDispute,
+  type Disputed,
+  type DisputeRecord,
+  type DisputeReport,
+  disputeRecords,
+  nextReport,
+} from "./disputes.ts";
 
 /** SANDBOX_A, SANDBOX_B, and the emulators of real gateways. */
 export const acquirerNames = ["A", "B", "STRIPE", "ADYEN", "PAYPAL"] as const;
@@ -214,6 +221,19 @@ export class Ledger {
     return authorization && refund && { authorization, refund };
   }
 
+  /** Returns an account's disputes, the newest first, with their payments. */
+  disputes(acquirer: AcquirerName, account: string): readonly (DisputeRecord & { readonly payment: Authorization })[] {
+    return this.all()
+      .filter((one) => one.disputed !== undefined && one.acquirer === acquirer && one.account === account)
+      .flatMap((payment) =>
+        disputeRecords(`dispute_${payment.id}`, payment.dispute, payment.disputed).map((record) => ({
+          ...record,
+          payment,
+        })),
+      )
+      .toSorted((left, right) => right.openedMs - left.openedMs || right.id.localeCompare(left.id));
+  }
+
   all(): readonly Authorization[] {
     return this.#authorizations.values();
   }
@@ -327,10 +347,12 @@ export class Ledger {
     const next = dispute && disputed && nextReport(dispute, disputed);
     if (next === undefined) return;
     this.#clock.at(next.timeMs, () => {
-      authorization.disputed = { ...disputed!, made: disputed!.made + 1 };
-      this.save(authorization);
       const { report, unlessRefunded } = next;
-      if (!unlessRefunded || refundedValue(authorization) < authorization.capturedValue)
+      const isMade = !unlessRefunded || refundedValue(authorization) < authorization.capturedValue;
+      const reports = [...(disputed!.reports ?? []), ...(isMade ? [report] : [])];
+      authorization.disputed = { ...disputed!, made: disputed!.made + 1, reports };
+      this.save(authorization);
+      if (isMade)
         this.#report(authorization, { type: "disputed", report, reference: `dispute_${id}`, disputed: disputed! });
       this.#scheduleDispute(authorization);
     });

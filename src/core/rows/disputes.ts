@@ -1,13 +1,17 @@
 /** The rows of disputes, as the database has them. */
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import type { DisputeNotice } from "../../gateways/dispute-notice.ts";
+import type { DisputeStage, DisputeStatus } from "../../gateways/dispute-readings.ts";
 import type { DisputeReason } from "../../gateways/dispute-reasons.ts";
 import type { AttemptId, ConnectionId, DisputeId, MerchantId, SessionId } from "../../platform/ids.ts";
 
-export const disputeStages = ["FRAUD_WARNING", "INQUIRY", "CHARGEBACK", "PRE_ARBITRATION"] as const;
-export type DisputeStage = (typeof disputeStages)[number];
-export const disputeStatuses = ["NEEDS_RESPONSE", "UNDER_REVIEW", "WON", "LOST", "ACCEPTED", "CLOSED"] as const;
-export type DisputeStatus = (typeof disputeStatuses)[number];
+export {
+  type DisputeStage,
+  type DisputeStatus,
+  disputeStages,
+  disputeStatuses,
+} from "../../gateways/dispute-readings.ts";
+
 /** What a gateway has reported, with the amount if it is valid here, and when it arrived. */
 export type ReportedNotice = DisputeNotice & {
   readonly amountMinor?: number | undefined;
@@ -42,6 +46,9 @@ export const DisputeEntity = defineEntity({
     network: p.text().nullable(),
     respondBy: p.datetime().nullable(),
     notices: p.json<readonly ReportedNotice[]>(),
+    askedAt: p.datetime().nullable(),
+    openedAt: p.datetime().nullable(),
+    dueSoonAt: p.datetime().nullable(),
     createdAt: p.datetime(),
     updatedAt: p.datetime(),
     closedAt: p.datetime().nullable(),

@@ -20,6 +20,7 @@ import type {
   Connector,
   GatewayAuthenticator,
   GatewayCall,
+  GatewayDisputes,
   GatewayRefunds,
   Hold,
   LookUpAnswer,
@@ -43,6 +44,7 @@ import { authorizationPath, capturePath, orderPath, PayPalApi, type PayPalParts 
 import { askingFields, isCancelled, readAction, readAuthenticated } from "./authentication.ts";
 import { billingFields } from "./billing.ts";
 import { toMoney, whyNotPayable } from "./currencies.ts";
+import { PayPalDisputes } from "./disputes.ts";
 import { mayBeForgotten } from "./key-life.ts";
 import {
   captureIn,
@@ -96,11 +98,13 @@ export class PayPalConnector implements Connector {
     },
   };
   readonly refunds: GatewayRefunds;
+  readonly disputes: GatewayDisputes;
   readonly #api: PayPalApi;
 
   constructor(parts: PayPalParts) {
     this.#api = new PayPalApi(parts);
     this.refunds = new PayPalRefunds(this.#api);
+    this.disputes = new PayPalDisputes(this.#api);
   }
 
   whyNotPayable(amount: Amount): string | undefined {

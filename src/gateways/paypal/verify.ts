@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import { probe } from "../../card-vault/card-vault.ts";
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
 import type { AttemptAtGateway, CredentialField, GatewayCall, GatewayOutcome, VerifyRow } from "../connector.ts";
+import { disputesRow } from "../disputes-row.ts";
 import { readAuthorized, readNewOrder } from "./answers.ts";
 import { authorizationPath, orderPath, type PayPalApi } from "./api.ts";
 import { toMoney } from "./currencies.ts";
@@ -66,6 +67,10 @@ export async function verifyAccount(api: PayPalApi, call: GatewayCall): Promise<
       order.id !== undefined,
       "An order can be created. PayPal reports with each payment whether the account accepts its currency.",
       `No order could be created (${order.reason}).`,
+    ),
+    disputesRow(
+      await api.get(call, "/v1/customer/disputes?page_size=1"),
+      "Turn on Disputes among the features of the app; until then, disputes are seen at PayPal only.",
     ),
   ];
 }

@@ -15,7 +15,7 @@ import { declines } from "./declines.ts";
 const subject = {
   connect: (parts: StripeParts) => new StripeConnector(parts),
   credentials: { secretKey: new Secret("sk_test_conformance") },
-  specs: ["stripe"],
+  specs: ["stripe", "stripe-disputes"],
 } as const;
 
 describeConformance({

@@ -19,6 +19,7 @@ import type {
   EraseAnswer,
   GatewayAuthenticator,
   GatewayCall,
+  GatewayDisputes,
   GatewayOutcome,
   GatewayRefunds,
   Hold,
@@ -49,6 +50,7 @@ import { readAction, readAuthenticated } from "./authentication.ts";
 import { billingForm } from "./billing.ts";
 import { whyNotPayable } from "./currencies.ts";
 import { declines } from "./declines.ts";
+import { StripeDisputes } from "./disputes.ts";
 import { askingForm, captureForm, cardForm, creationForm, creationKey, everyCreationForm } from "./forms.ts";
 import { judgeDecline } from "./judge-decline.ts";
 import { mayBeForgotten } from "./key-life.ts";
@@ -93,11 +95,13 @@ export class StripeConnector implements Connector {
         : readAction(await this.#read(call, attempt.gatewayReference ?? ""), attempt),
   };
   readonly refunds: GatewayRefunds;
+  readonly disputes: GatewayDisputes;
   readonly #api: StripeApi;
 
   constructor(parts: StripeParts) {
     this.#api = new StripeApi(parts);
     this.refunds = new StripeRefunds(this.#api);
+    this.disputes = new StripeDisputes(this.#api);
     this.credentialFields = [secretKeyField(parts.environment)];
   }
 

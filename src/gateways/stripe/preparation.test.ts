@@ -11,7 +11,7 @@ import { StripeConnector } from "./connector.ts";
 const subject = {
   connect: (parts: StripeParts) => new StripeConnector(parts),
   credentials: { secretKey: new Secret("sk_test_conformance") },
-  specs: ["stripe"],
+  specs: ["stripe", "stripe-disputes"],
 } as const;
 
 const yesterday = () => new Date(Date.now() - 25 * 60 * 60 * 1_000);

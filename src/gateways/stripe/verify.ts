@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import { probe } from "../../card-vault/card-vault.ts";
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
 import type { CredentialField, GatewayCall, VerifyRow } from "../connector.ts";
+import { disputesRow } from "../disputes-row.ts";
 import { errorOf } from "./answers.ts";
 import { intentPath, type StripeApi } from "./api.ts";
 import { codeOf, type Json } from "./judge-decline.ts";
@@ -48,11 +49,12 @@ export async function verifyAccount(api: StripeApi, call: GatewayCall): Promise<
   const unopened = whyUnopened(created);
   if (unopened !== undefined) return unchecked(unopened);
   const intent = intentOf(created);
-  const [account, isCancelled, unreadable, rawCards] = await Promise.all([
+  const [account, isCancelled, unreadable, rawCards, disputes] = await Promise.all([
     api.get(call, "/v1/account"),
     isCancelTaken(api, call, intent),
     whyChargesUnreadable(api, call, intent),
     probeRawCards(api, call),
+    api.get(call, "/v1/disputes", { limit: "1" }),
   ]);
   const { environment } = api;
   return [
@@ -78,6 +80,10 @@ export async function verifyAccount(api: StripeApi, call: GatewayCall): Promise<
       intent !== undefined,
       "The account accepts payments.",
       `No payment could be prepared (${codeIn(created)}); complete the account in Stripe's dashboard.`,
+    ),
+    disputesRow(
+      disputes,
+      "Give the restricted key read access to disputes; until then, disputes are seen at Stripe only.",
     ),
   ];
 }

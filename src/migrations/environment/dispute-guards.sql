@@ -30,8 +30,12 @@ BEGIN
        IS DISTINCT FROM (NEW.session_id, NEW.id, NEW.merchant_id, NEW.attempt_id, NEW.connection_id, NEW.gateway, NEW.gateway_reference, NEW.created_at,
         NEW.stage = 'FRAUD_WARNING') THEN
       PERFORM app.refuse('what a dispute is about never changes'); END IF;
-    -- A deadline is not signed. Another stage has its own.
-    IF OLD.stage = NEW.stage AND OLD.respond_by IS NOT NULL AND (NEW.respond_by <= OLD.respond_by) IS NOT TRUE THEN PERFORM app.refuse('a notification moves a deadline earlier only'); END IF;
+    -- rule:dispute-asked
+    IF NEW.asked_at IS DISTINCT FROM OLD.asked_at AND (NEW.asked_at > OLD.asked_at) IS NOT TRUE THEN PERFORM app.refuse('an older reading of a dispute changes nothing'); END IF;
+    -- Another stage has its own.
+    IF OLD.stage <> NEW.stage THEN NEW.due_soon_at := NULL; END IF;
+    -- A deadline that is notified is not signed. One that is read counts.
+    IF NEW.asked_at IS NULL AND OLD.stage = NEW.stage AND OLD.respond_by IS NOT NULL AND (NEW.respond_by <= OLD.respond_by) IS NOT TRUE THEN PERFORM app.refuse('a notification moves a deadline earlier only'); END IF;
     IF NOT NEW.notices @> OLD.notices THEN PERFORM app.refuse('what a gateway has reported stays'); END IF;
   END IF;
   IF NEW.stage NOT IN ('FRAUD_WARNING','INQUIRY','CHARGEBACK','PRE_ARBITRATION') THEN PERFORM app.refuse('no dispute has such a stage'); END IF;

@@ -32,6 +32,11 @@ CREATE TABLE dispute (
   respond_by          timestamptz,
   -- What the gateway has reported, each once: its event code, amount and currency, and when it arrived.
   notices             jsonb NOT NULL,
+  -- Of a dispute that is read: when the gateway was asked for what stands here, and when it opened the dispute by its own clock.
+  asked_at            timestamptz,
+  opened_at           timestamptz,
+  -- When the merchant was notified that the deadline of this stage is near.
+  due_soon_at         timestamptz,
   created_at          timestamptz NOT NULL DEFAULT app.clock(),
   updated_at          timestamptz NOT NULL DEFAULT app.clock(),
   -- When it got a status that needs nobody any more; null again if the status turns.
@@ -43,6 +48,9 @@ CREATE INDEX dispute_by_reference ON dispute (connection_id, gateway_reference);
 CREATE INDEX dispute_by_id ON dispute (id);
 -- The list of a merchant's disputes.
 CREATE INDEX dispute_of_merchant ON dispute (merchant_id, created_at, id);
+
+-- The few that are not over, for their deadlines.
+CREATE INDEX dispute_open ON dispute (respond_by) WHERE closed_at IS NULL;
 
 -- What was taken from the merchant for a dispute, and returned. Append-only.
 CREATE TABLE dispute_movement (

@@ -30,3 +30,29 @@ CREATE INDEX gateway_notification_of_attempt ON gateway_notification (connection
 CREATE INDEX gateway_notification_to_process ON gateway_notification (next_try_at) WHERE processed_at IS NULL;
 -- Finds old rows, which lie in the order of their times.
 CREATE INDEX gateway_notification_by_age ON gateway_notification USING brin (received_at);
+
+-- What is read of an account besides its payments, page by page. A row is made when an account is read first.
+CREATE TABLE gateway_feed (
+  connection_id      uuid NOT NULL REFERENCES connection (id),
+  kind               text NOT NULL CHECK (kind = 'disputes'),
+  -- When the next page is read: also the end of a worker's lease.
+  next_read_at       timestamptz NOT NULL,
+  lease_token        uuid,
+  -- The reading that is under way: when it began, what it goes back to, the page where it goes on, and whether a part of it could not be
+  -- recorded.
+  begun_at           timestamptz,
+  since              timestamptz,
+  page               text,
+  is_partial         boolean NOT NULL DEFAULT false,
+  -- The beginnings of the last reading that came to its end, and of the last one that went back as far as possible.
+  read_at            timestamptz,
+  read_whole_at      timestamptz,
+  -- Disputes of payments that were not made here, in the last reading of all.
+  not_ours           int NOT NULL DEFAULT 0,
+  -- Why the gateway refuses the reading, since when, and the credentials that it refuses.
+  blocked_reason     text,
+  blocked_at         timestamptz,
+  credential_version int,
+  PRIMARY KEY (connection_id, kind),
+  CHECK ((blocked_reason IS NULL) = (blocked_at IS NULL))
+);

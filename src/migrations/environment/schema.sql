@@ -514,6 +514,9 @@ CREATE TABLE dispute (
   network text,
   respond_by timestamp with time zone,
   notices jsonb NOT NULL,
+  asked_at timestamp with time zone,
+  opened_at timestamp with time zone,
+  due_soon_at timestamp with time zone,
   created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
   updated_at timestamp with time zone DEFAULT app.clock() NOT NULL,
   closed_at timestamp with time zone
@@ -562,6 +565,24 @@ CREATE TABLE event_todo (
   fanned_out boolean DEFAULT false NOT NULL,
   publish_count integer DEFAULT 1 NOT NULL
 ) WITH (fillfactor=20, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_scale_factor=0);
+
+-- table gateway_feed
+CREATE TABLE gateway_feed (
+  connection_id uuid NOT NULL,
+  kind text NOT NULL,
+  next_read_at timestamp with time zone NOT NULL,
+  lease_token uuid,
+  begun_at timestamp with time zone,
+  since timestamp with time zone,
+  page text,
+  is_partial boolean DEFAULT false NOT NULL,
+  read_at timestamp with time zone,
+  read_whole_at timestamp with time zone,
+  not_ours integer DEFAULT 0 NOT NULL,
+  blocked_reason text,
+  blocked_at timestamp with time zone,
+  credential_version integer
+);
 
 -- table gateway_notification
 CREATE TABLE gateway_notification (
@@ -1391,6 +1412,18 @@ ALTER TABLE endpoint ADD CONSTRAINT endpoint_url_check CHECK (((char_length(url)
 -- constraint event_todo.event_todo_pkey
 ALTER TABLE event_todo ADD CONSTRAINT event_todo_pkey PRIMARY KEY (session_id, sequence);
 
+-- constraint gateway_feed.gateway_feed_check
+ALTER TABLE gateway_feed ADD CONSTRAINT gateway_feed_check CHECK (((blocked_reason IS NULL) = (blocked_at IS NULL)));
+
+-- constraint gateway_feed.gateway_feed_connection_id_fkey
+ALTER TABLE gateway_feed ADD CONSTRAINT gateway_feed_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id);
+
+-- constraint gateway_feed.gateway_feed_kind_check
+ALTER TABLE gateway_feed ADD CONSTRAINT gateway_feed_kind_check CHECK ((kind = 'disputes'::text));
+
+-- constraint gateway_feed.gateway_feed_pkey
+ALTER TABLE gateway_feed ADD CONSTRAINT gateway_feed_pkey PRIMARY KEY (connection_id, kind);
+
 -- constraint gateway_notification.gateway_notification_connection_id_credential_version_fkey
 ALTER TABLE gateway_notification ADD CONSTRAINT gateway_notification_connection_id_credential_version_fkey FOREIGN KEY (connection_id, credential_version) REFERENCES connection_credential(connection_id, version);
 
@@ -1957,6 +1990,9 @@ CREATE INDEX dispute_movement_recorded ON ONLY dispute_movement USING btree (mer
 
 -- index dispute_of_merchant
 CREATE INDEX dispute_of_merchant ON ONLY dispute USING btree (merchant_id, created_at, id);
+
+-- index dispute_open
+CREATE INDEX dispute_open ON ONLY dispute USING btree (respond_by) WHERE (closed_at IS NULL);
 
 -- index endpoint_failing
 CREATE INDEX endpoint_failing ON endpoint USING btree (failing_since) WHERE ((failing_since IS NOT NULL) AND (status = 'ENABLED'::text));
@@ -4108,6 +4144,16 @@ BEGIN
   PERFORM app.grant_as_whole(of_kind, suffix);
 END $function$;
 
+-- function app.mark_dispute_due(of_session uuid, of_dispute uuid)
+CREATE OR REPLACE FUNCTION app.mark_dispute_due(of_session uuid, of_dispute uuid)
+ RETURNS SETOF uuid
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE dispute d SET due_soon_at = app.clock()
+  WHERE d.session_id = of_session AND d.id = of_dispute AND d.due_soon_at IS NULL AND d.status = 'NEEDS_RESPONSE' RETURNING d.id $function$;
+
 -- function app.may_have_lost_renewals(made_at timestamp with time zone)
 CREATE OR REPLACE FUNCTION app.may_have_lost_renewals(made_at timestamp with time zone)
  RETURNS boolean
@@ -4369,8 +4415,8 @@ CREATE OR REPLACE FUNCTION app.record_capture_due(of_session uuid)
 AS $function$
   UPDATE payment_session SET capture_due_at = NULL WHERE id = of_session AND capture_due_at IS NOT NULL RETURNING * $function$;
 
--- function app.record_dispute(of_session uuid, of_dispute uuid, of_attempt uuid, connection uuid, at_gateway text, reference text, as_stage text, as_status text, minor bigint, in_currency text, why text, network_code text, by_network text, until timestamp with time zone, reported jsonb)
-CREATE OR REPLACE FUNCTION app.record_dispute(of_session uuid, of_dispute uuid, of_attempt uuid, connection uuid, at_gateway text, reference text, as_stage text, as_status text, minor bigint, in_currency text, why text, network_code text, by_network text, until timestamp with time zone, reported jsonb)
+-- function app.record_dispute(of_session uuid, of_dispute uuid, of_attempt uuid, connection uuid, at_gateway text, reference text, as_stage text, as_status text, minor bigint, in_currency text, why text, network_code text, by_network text, until timestamp with time zone, reported jsonb, asked timestamp with time zone, opened timestamp with time zone)
+CREATE OR REPLACE FUNCTION app.record_dispute(of_session uuid, of_dispute uuid, of_attempt uuid, connection uuid, at_gateway text, reference text, as_stage text, as_status text, minor bigint, in_currency text, why text, network_code text, by_network text, until timestamp with time zone, reported jsonb, asked timestamp with time zone, opened timestamp with time zone)
  RETURNS SETOF dispute
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -4378,14 +4424,16 @@ CREATE OR REPLACE FUNCTION app.record_dispute(of_session uuid, of_dispute uuid, 
 AS $function$
 BEGIN
   UPDATE dispute d
-  SET (stage, status, amount_minor, currency, reason, network_reason_code, network, respond_by, notices, updated_at)
-    = (as_stage, as_status, minor, in_currency, why, network_code, by_network, until, reported, app.clock())
+  SET (stage, status, amount_minor, currency, reason, network_reason_code, network, respond_by, notices, asked_at, opened_at, updated_at)
+    = (as_stage, as_status, minor, in_currency, why, network_code, by_network, until, reported, asked, coalesce(opened, d.opened_at),
+      CASE WHEN (d.stage, d.status, d.amount_minor, d.currency, d.reason, d.respond_by, d.notices)
+          IS DISTINCT FROM (as_stage, as_status, minor, in_currency, why, until, reported) THEN app.clock() ELSE d.updated_at END)
   WHERE d.session_id = of_session AND d.id = of_dispute;
   IF NOT FOUND THEN
     INSERT INTO dispute (session_id, id, attempt_id, connection_id, gateway, gateway_reference, stage, status, amount_minor, currency,
-      reason, network_reason_code, network, respond_by, notices)
+      reason, network_reason_code, network, respond_by, notices, asked_at, opened_at)
     VALUES (of_session, of_dispute, of_attempt, connection, at_gateway, reference, as_stage, as_status, minor, in_currency, why, network_code, by_network,
-      until, reported);
+      until, reported, asked, opened);
   END IF;
   UPDATE dispute d SET overlap_minor = 0 WHERE d.session_id = of_session AND d.id <> of_dispute;
   RETURN QUERY SELECT d.* FROM dispute d WHERE d.session_id = of_session AND d.id = of_dispute;
@@ -6167,8 +6215,12 @@ BEGIN
        IS DISTINCT FROM (NEW.session_id, NEW.id, NEW.merchant_id, NEW.attempt_id, NEW.connection_id, NEW.gateway, NEW.gateway_reference, NEW.created_at,
         NEW.stage = 'FRAUD_WARNING') THEN
       PERFORM app.refuse('what a dispute is about never changes'); END IF;
-    -- A deadline is not signed. Another stage has its own.
-    IF OLD.stage = NEW.stage AND OLD.respond_by IS NOT NULL AND (NEW.respond_by <= OLD.respond_by) IS NOT TRUE THEN PERFORM app.refuse('a notification moves a deadline earlier only'); END IF;
+    -- rule:dispute-asked
+    IF NEW.asked_at IS DISTINCT FROM OLD.asked_at AND (NEW.asked_at > OLD.asked_at) IS NOT TRUE THEN PERFORM app.refuse('an older reading of a dispute changes nothing'); END IF;
+    -- Another stage has its own.
+    IF OLD.stage <> NEW.stage THEN NEW.due_soon_at := NULL; END IF;
+    -- A deadline that is notified is not signed. One that is read counts.
+    IF NEW.asked_at IS NULL AND OLD.stage = NEW.stage AND OLD.respond_by IS NOT NULL AND (NEW.respond_by <= OLD.respond_by) IS NOT TRUE THEN PERFORM app.refuse('a notification moves a deadline earlier only'); END IF;
     IF NOT NEW.notices @> OLD.notices THEN PERFORM app.refuse('what a gateway has reported stays'); END IF;
   END IF;
   IF NEW.stage NOT IN ('FRAUD_WARNING','INQUIRY','CHARGEBACK','PRE_ARBITRATION') THEN PERFORM app.refuse('no dispute has such a stage'); END IF;
@@ -6950,6 +7002,16 @@ AS $function$
     RETURNING next_retry_at)
   UPDATE partitions.payment_session_rest s SET lease_until = least(s.lease_until, soon.next_retry_at) FROM soon WHERE s.id = of_session RETURNING s.* $function$;
 
+-- function partitions.mark_dispute_due(of_session uuid, of_dispute uuid)
+CREATE OR REPLACE FUNCTION partitions.mark_dispute_due_rest(of_session uuid, of_dispute uuid)
+ RETURNS SETOF uuid
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.dispute_rest d SET due_soon_at = app.clock()
+  WHERE d.session_id = of_session AND d.id = of_dispute AND d.due_soon_at IS NULL AND d.status = 'NEEDS_RESPONSE' RETURNING d.id $function$;
+
 -- function partitions.move_attempt(of_session uuid, of_attempt uuid, from_status text, changes jsonb, stamps text[])
 CREATE OR REPLACE FUNCTION partitions.move_attempt_rest(of_session uuid, of_attempt uuid, from_status text, changes jsonb, stamps text[])
  RETURNS SETOF attempt
@@ -7129,8 +7191,8 @@ CREATE OR REPLACE FUNCTION partitions.record_capture_due_rest(of_session uuid)
 AS $function$
   UPDATE partitions.payment_session_rest SET capture_due_at = NULL WHERE id = of_session AND capture_due_at IS NOT NULL RETURNING * $function$;
 
--- function partitions.record_dispute(of_session uuid, of_dispute uuid, of_attempt uuid, connection uuid, at_gateway text, reference text, as_stage text, as_status text, minor bigint, in_currency text, why text, network_code text, by_network text, until timestamp with time zone, reported jsonb)
-CREATE OR REPLACE FUNCTION partitions.record_dispute_rest(of_session uuid, of_dispute uuid, of_attempt uuid, connection uuid, at_gateway text, reference text, as_stage text, as_status text, minor bigint, in_currency text, why text, network_code text, by_network text, until timestamp with time zone, reported jsonb)
+-- function partitions.record_dispute(of_session uuid, of_dispute uuid, of_attempt uuid, connection uuid, at_gateway text, reference text, as_stage text, as_status text, minor bigint, in_currency text, why text, network_code text, by_network text, until timestamp with time zone, reported jsonb, asked timestamp with time zone, opened timestamp with time zone)
+CREATE OR REPLACE FUNCTION partitions.record_dispute_rest(of_session uuid, of_dispute uuid, of_attempt uuid, connection uuid, at_gateway text, reference text, as_stage text, as_status text, minor bigint, in_currency text, why text, network_code text, by_network text, until timestamp with time zone, reported jsonb, asked timestamp with time zone, opened timestamp with time zone)
  RETURNS SETOF dispute
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -7138,14 +7200,16 @@ CREATE OR REPLACE FUNCTION partitions.record_dispute_rest(of_session uuid, of_di
 AS $function$
 BEGIN
   UPDATE partitions.dispute_rest d
-  SET (stage, status, amount_minor, currency, reason, network_reason_code, network, respond_by, notices, updated_at)
-    = (as_stage, as_status, minor, in_currency, why, network_code, by_network, until, reported, app.clock())
+  SET (stage, status, amount_minor, currency, reason, network_reason_code, network, respond_by, notices, asked_at, opened_at, updated_at)
+    = (as_stage, as_status, minor, in_currency, why, network_code, by_network, until, reported, asked, coalesce(opened, d.opened_at),
+      CASE WHEN (d.stage, d.status, d.amount_minor, d.currency, d.reason, d.respond_by, d.notices)
+          IS DISTINCT FROM (as_stage, as_status, minor, in_currency, why, until, reported) THEN app.clock() ELSE d.updated_at END)
   WHERE d.session_id = of_session AND d.id = of_dispute;
   IF NOT FOUND THEN
     INSERT INTO partitions.dispute_rest (session_id, id, attempt_id, connection_id, gateway, gateway_reference, stage, status, amount_minor, currency,
-      reason, network_reason_code, network, respond_by, notices)
+      reason, network_reason_code, network, respond_by, notices, asked_at, opened_at)
     VALUES (of_session, of_dispute, of_attempt, connection, at_gateway, reference, as_stage, as_status, minor, in_currency, why, network_code, by_network,
-      until, reported);
+      until, reported, asked, opened);
   END IF;
   UPDATE partitions.dispute_rest d SET overlap_minor = 0 WHERE d.session_id = of_session AND d.id <> of_dispute;
   RETURN QUERY SELECT d.* FROM partitions.dispute_rest d WHERE d.session_id = of_session AND d.id = of_dispute;
@@ -7784,6 +7848,9 @@ GRANT INSERT, SELECT, UPDATE ON endpoint TO the runtime role;
 
 -- privileges event_todo to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON event_todo TO the runtime role;
+
+-- privileges gateway_feed to the runtime role
+GRANT INSERT, SELECT, UPDATE ON gateway_feed TO the runtime role;
 
 -- privileges gateway_notification to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON gateway_notification TO the runtime role;

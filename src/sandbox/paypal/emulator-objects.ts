@@ -264,7 +264,7 @@ export function refusal(status: number, issue?: string): Exclude<SandboxAnswer, 
   return { status, body: { name, message, debug_id: "90957fca61718", ...details } };
 }
 
-function money({ value, currency }: { value: number; currency: string }): Fields {
+export function money({ value, currency }: { value: number; currency: string }): Fields {
   const decimals = currencies[currency] ?? 2;
   return { currency_code: currency, value: (value / 10 ** decimals).toFixed(decimals) };
 }
@@ -274,7 +274,7 @@ function cardView({ number, expiry }: { number: string; expiry: string }): Field
   return { last_digits: number.slice(-4), expiry, brand, type: "CREDIT" };
 }
 
-function link({ account }: Order, rel: string, path: string, method: string): Fields {
+export function link({ account }: Order, rel: string, path: string, method: string): Fields {
   const host = account.environment === "test" ? "api-m.sandbox.paypal.com" : "api-m.paypal.com";
   return { href: `https://${host}${path}`, rel, method };
 }

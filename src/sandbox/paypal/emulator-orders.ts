@@ -74,6 +74,11 @@ export class EmulatorOrders {
     return this.#orderOfCapture.get(captureId ?? "");
   }
 
+  /** Finds the order of an authorization of the ledger's. */
+  orderOfRecord(recordId: string): Order | undefined {
+    return this.#orderOfRecord.get(recordId);
+  }
+
   create(asked: Asked): Executed {
     const body = bodyOf(asked);
     const units: readonly unknown[] = Array.isArray(body.purchase_units) ? body.purchase_units : [];

@@ -7,6 +7,7 @@ import type { SandboxClock } from "../../gateways/sandbox/clock.ts";
 import type { Account, Accounts } from "../accounts.ts";
 import type { Book } from "../books.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "../routes.ts";
+import { EmulatorDisputes } from "./emulator-disputes.ts";
 import { type Executed, PayPalKeys, refundKeyLifeMs } from "./emulator-keys.ts";
 import { refusal } from "./emulator-objects.ts";
 import { type Asked, EmulatorOrders, type OrderParts } from "./emulator-orders.ts";
@@ -26,6 +27,7 @@ const tokensMax = 10_000;
 export function paypalRoutes(parts: PayPalEmulatorParts): readonly Route[] {
   const emulator = new EmulatorOrders(parts);
   const refunds = new EmulatorRefunds(parts, emulator);
+  const disputes = new EmulatorDisputes(parts, emulator);
   const keys = new PayPalKeys(parts.clock, parts.books);
   const tokens: Book<Account> = parts.books.open("paypal token", tokensMax);
   const route = (
@@ -76,6 +78,8 @@ export function paypalRoutes(parts: PayPalEmulatorParts): readonly Route[] {
       route("POST", "/v2/payments/captures/(?<id>[^/]+)/refund", "refund", (asked) => refunds.create(asked)),
     ),
     route("GET", "/v2/payments/refunds/(?<id>[^/]+)", "read_refund", (asked) => refunds.read(asked)),
+    route("GET", "/v1/customer/disputes", "list_disputes", (asked) => disputes.list(asked)),
+    route("GET", "/v1/customer/disputes/(?<id>[^/]+)", "read_dispute", (asked) => disputes.read(asked)),
   ];
 }
 

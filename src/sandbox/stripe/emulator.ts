@@ -7,6 +7,7 @@ import type { SandboxClock } from "../../gateways/sandbox/clock.ts";
 import type { Account, Accounts } from "../accounts.ts";
 import type { Faults } from "../faults.ts";
 import type { Route, SandboxRequest } from "../routes.ts";
+import { EmulatorDisputes } from "./emulator-disputes.ts";
 import { EmulatorIntents } from "./emulator-intents.ts";
 import { type Executed, StripeKeys } from "./emulator-keys.ts";
 import { type Answered, type Asked, refusal } from "./emulator-objects.ts";
@@ -28,6 +29,7 @@ const oneIntent = `${intents}/(?<id>pi_[^/]+)`;
 export function stripeRoutes(parts: StripeEmulatorParts): readonly Route[] {
   const emulator = new EmulatorIntents(parts);
   const refunds = new EmulatorRefunds(parts, emulator);
+  const disputes = new EmulatorDisputes(parts, emulator);
   const keys = new StripeKeys(parts.clock, parts.books);
   const route = (
     method: "GET" | "POST" | "DELETE",
@@ -80,6 +82,8 @@ export function stripeRoutes(parts: StripeEmulatorParts): readonly Route[] {
       route("POST", "/v1/refunds", "refund", (asked) => refunds.create(asked)),
     ),
     route("GET", "/v1/refunds", "list_refunds", (asked) => refunds.list(asked)),
+    route("GET", "/v1/disputes", "list_disputes", (asked) => disputes.list(asked)),
+    route("GET", "/v1/radar/early_fraud_warnings", "list_warnings", (asked) => disputes.listWarnings(asked)),
     route("GET", "/v1/refunds/(?<id>[^/]+)", "read_refund", (asked) => refunds.read(asked)),
     route("POST", setUps, "create_set_up", (asked) => emulator.setUps.create(asked)),
     route("GET", oneSetUp, "read_set_up", (asked) => emulator.setUps.read(asked)),

@@ -20,7 +20,7 @@ import { join } from "node:path";
 import { Operation, type SpecDocument, type SpecRequest } from "./spec-operation.ts";
 import { supplemented } from "./spec-supplements.ts";
 
-export type SpecName = "stripe" | "adyen" | "paypal-orders" | "paypal-payments";
+export type SpecName = "stripe" | "adyen" | "paypal-orders" | "paypal-payments" | "stripe-disputes" | "paypal-disputes";
 
 export type SpecAnswer = {
   readonly method: string;
@@ -30,11 +30,16 @@ export type SpecAnswer = {
 };
 
 const folder = join(import.meta.dirname, "../../../../../shared/gateways");
+// The files about disputes lie beside the others, under their own names.
+const elsewhere: Readonly<Record<string, string>> = {
+  "stripe-disputes": "../disputes/stripe-supplement",
+  "paypal-disputes": "../disputes/paypal-customer-disputes-v1",
+};
 const reportedMissing = new Set<string>();
 
 /** Reads a JSON file of ../shared/gateways by its name; undefined, with a printed reason, if absent. */
 function readShared(name: string): unknown {
-  const file = join(folder, `${name}.json`);
+  const file = join(folder, `${elsewhere[name] ?? name}.json`);
   if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8"));
   if (!reportedMissing.has(name)) {
     console.warn(`Skipped the checks against ../shared/gateways/${name}.json, because the file does not exist.`);

@@ -7,7 +7,7 @@ import { closeObjects, type Json, spellOutNull } from "./spec-schemas.ts";
 
 export type SpecDocument = {
   readonly openapi: string;
-  readonly servers: readonly { readonly url: string }[];
+  readonly servers?: readonly { readonly url: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, SpecEntry>>>>;
   readonly components: Readonly<Record<string, Readonly<Record<string, Json>>>>;
 };
@@ -49,7 +49,7 @@ export class Operation {
     document: SpecDocument,
     compile: Compile,
   ) {
-    const base = new URL(document.servers[0]?.url ?? "http://none/").pathname.replace(/\/$/, "");
+    const base = new URL(document.servers?.[0]?.url ?? "http://none/").pathname.replace(/\/$/, "");
     this.method = operation.method.toUpperCase();
     this.variables = operation.path.split("{").length - 1;
     this.#title = `${this.method} ${operation.path}`;

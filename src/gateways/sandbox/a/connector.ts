@@ -15,6 +15,7 @@ import type {
   EraseAnswer,
   GatewayAuthenticator,
   GatewayCall,
+  GatewayDisputes,
   GatewayRefunds,
   Hold,
   LookUpAnswer,
@@ -35,6 +36,7 @@ import {
   readVoid,
 } from "./answers.ts";
 import { currencies } from "./currencies.ts";
+import { readDisputes } from "./disputes.ts";
 import { readListedRefunds, readRefund, readRefundRecord, readRefundRecords } from "./refund-answers.ts";
 import { readErased, renewalFields, savingFields } from "./stored-cards.ts";
 
@@ -102,6 +104,18 @@ export class SandboxAConnector implements Connector {
     },
     listRefunds: async (call, captured) =>
       readListedRefunds(await this.#get(call, `${pathOf(captured.gatewayReference)}/refunds`), captured),
+  };
+  readonly disputes: GatewayDisputes = {
+    listedBy: "opened",
+    listDisputes: async (call, { since, page }) => {
+      const created = String(Math.floor(since.getTime() / 1_000));
+      const query = new URLSearchParams({ created_from: created, ...(page !== undefined && { after: page }) });
+      return readDisputes(await this.#get(call, `/a/v1/disputes?${query}`));
+    },
+    disputesOf: async (call, { gatewayReference: authorization }) => {
+      const page = readDisputes(await this.#get(call, `/a/v1/disputes?${new URLSearchParams({ authorization })}`));
+      return page.type === "page" && page.next === undefined ? page.disputes : undefined;
+    },
   };
   readonly #http: GatewayHttp;
   readonly #forwarder: CardForwarder;

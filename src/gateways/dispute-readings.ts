@@ -1,0 +1,46 @@
+/** A gateway's record of disputes, and the pages in which it is read. */
+import type { Amount } from "./amounts.ts";
+import type { DisputeReason } from "./dispute-reasons.ts";
+
+export const disputeStages = ["FRAUD_WARNING", "INQUIRY", "CHARGEBACK", "PRE_ARBITRATION"] as const;
+export type DisputeStage = (typeof disputeStages)[number];
+export const disputeStatuses = ["NEEDS_RESPONSE", "UNDER_REVIEW", "WON", "LOST", "ACCEPTED", "CLOSED"] as const;
+export type DisputeStatus = (typeof disputeStatuses)[number];
+
+/** What was taken from the merchant in one currency, and returned: never more. */
+export type Taken = { readonly currency: string; readonly takenMinor: number; readonly returnedMinor: number };
+
+/** A gateway's record of one dispute of one payment, at the time when it was asked. */
+export type DisputeReading = {
+  readonly gatewayReference: string;
+  /** The gateway's reference for the payment, or for its capture, and the attempt that the record names. */
+  readonly paymentReference?: string | undefined;
+  readonly captureReference?: string | undefined;
+  readonly attemptReference?: string | undefined;
+  readonly stage: DisputeStage;
+  readonly status: DisputeStatus;
+  /** The gateway's own status, if it means nothing here. */
+  readonly unknownStatus?: string | undefined;
+  /** Absent if it is not valid here. */
+  readonly amount?: Amount | undefined;
+  /** By the gateway's own word; absent or `other` where that says nothing. */
+  readonly reason?: DisputeReason | undefined;
+  readonly networkReasonCode?: string | undefined;
+  readonly network?: string | undefined;
+  readonly respondBy?: Date | undefined;
+  readonly openedAt?: Date | undefined;
+  readonly taken: readonly Taken[];
+};
+
+/** A page of the list. `refused`: the credentials may not read disputes. `unknown`: nothing could be read. */
+export type DisputePage =
+  | { readonly type: "page"; readonly disputes: readonly DisputeReading[]; readonly next?: string | undefined }
+  | { readonly type: "refused"; readonly reason: string }
+  | { readonly type: "unknown"; readonly reason: string };
+
+/** What to read: the disputes since then, from this page on. `askedAt` returns when a dispute was read last. */
+export type DisputeQuery = {
+  readonly since: Date;
+  readonly page?: string | undefined;
+  readonly askedAt: (gatewayReference: string) => Promise<Date | undefined>;
+};
