@@ -133,7 +133,7 @@ export async function makeDispute({ rows }: Rows, sessionId: string, made: MadeD
   const { stage = "CHARGEBACK", status = "NEEDS_RESPONSE", amountMinor = 4000, respondBy } = made;
   await rows(
     `SELECT FROM app.record_dispute($1, $2, (SELECT winner_attempt_id FROM payment_session WHERE id = $1),
-       (SELECT connection_id FROM attempt WHERE session_id = $1 AND status = 'CAPTURED'), 'SANDBOX_A', $3, $4, $5, $6, 'EUR', 'not_received', '13.1', 'visa', $7, '[]')`,
+       (SELECT connection_id FROM attempt WHERE session_id = $1 AND status = 'CAPTURED'), 'SANDBOX_A', $3, $4, $5, $6, 'EUR', 'not_received', '13.1', 'visa', $7, '[]', NULL, NULL)`,
     [decodeId("ps", sessionId), v7(), `D-${v7()}`, stage, status, amountMinor, respondBy ?? null],
   );
 }
