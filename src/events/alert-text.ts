@@ -176,8 +176,12 @@ function headlineOf({ kind, gateway, endpointId }: DescribedMatter): string {
       return `Many renewals are stopped at ${named}`;
     case "CARDS_NOT_ERASED":
       return "Deleted cards are not erased yet";
-    case "APPLE_PAY_ENDING":
-      return "A certificate of Apple Pay ends";
+    case "DISPUTE_OPENED":
+      return `A payment is disputed at ${named}`;
+    case "DISPUTE_DUE":
+      return `A dispute at ${named} must be answered within 72 hours`;
+    case "DISPUTES_UNREADABLE":
+      return `The disputes at ${named} cannot be read`;
     case "FAILING_24_HOURS":
     case "FAILING_72_HOURS":
     case "DISABLED_FAILING":
@@ -220,8 +224,11 @@ function stepOf(kind: DescribedMatter["kind"]): string {
       return "Compare the declined renewals on the page Payments, and ask the gateway: an account that is set up wrongly makes banks stop cards that are well. Charge nothing more there until you know. An operator can lift the stop of a card.";
     case "CARDS_NOT_ERASED":
       return "Ask your operator why the vault does not answer. It is asked again until it does, and nobody can pay with these cards.";
-    case "APPLE_PAY_ENDING":
-      return "On the page Wallets, make a new key of this kind, have Apple issue its certificate, and upload it. The page replaces the key that ends.";
+    case "DISPUTE_OPENED":
+    case "DISPUTE_DUE":
+      return "Stop the shipment, and answer the dispute on the gateway’s own pages.";
+    case "DISPUTES_UNREADABLE":
+      return "Give the key or the app the right to read disputes, or enter other credentials on the page Gateways. Until then disputes are seen at the gateway only.";
     case "FAILING_24_HOURS":
     case "FAILING_72_HOURS":
       return "Correct the receiver: it must answer 2xx within 15 seconds.";
@@ -248,7 +255,11 @@ function linkTo({ kind, merchantId, gateway }: DescribedMatter, sender: Sender):
     case "CARD_TESTING":
     case "RENEWALS_STOPPED":
       return pageOf(sender, merchantId, "payments?status=declined");
+    case "DISPUTE_OPENED":
+    case "DISPUTE_DUE":
+      return pageOf(sender, merchantId, "payments?dispute=needs_response");
     case "AGREEMENTS_UNCHARGEABLE":
+    case "DISPUTES_UNREADABLE":
       return pageOf(sender, merchantId, "gateways");
     case "CARDS_NOT_ERASED":
       return pageOf(sender, merchantId, "");

@@ -6,7 +6,7 @@
 import { alertPauseMs } from "../limits.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
-import type { AlertId, ConnectionId, EndpointId, MerchantId } from "../platform/ids.ts";
+import type { AlertId, ConnectionId, DisputeId, EndpointId, MerchantId } from "../platform/ids.ts";
 import type { AlertKind } from "./endpoint-alerts.ts";
 
 /** Topics, which a merchant may mute: every alert has one. */
@@ -22,7 +22,7 @@ export const alertTopics = [
   "AGREEMENTS_UNCHARGEABLE",
   "RENEWALS_STOPPED",
   "CARDS_NOT_ERASED",
-  "APPLE_PAY_ENDING",
+  "DISPUTES",
 ] as const;
 export type AlertTopic = (typeof alertTopics)[number];
 
@@ -39,7 +39,9 @@ export type MatterKind =
   | "AGREEMENTS_UNCHARGEABLE"
   | "RENEWALS_STOPPED"
   | "CARDS_NOT_ERASED"
-  | "APPLE_PAY_ENDING";
+  | "DISPUTE_OPENED"
+  | "DISPUTE_DUE"
+  | "DISPUTES_UNREADABLE";
 
 export function topicOf(kind: AlertKind | MatterKind): AlertTopic {
   switch (kind) {
@@ -53,6 +55,10 @@ export function topicOf(kind: AlertKind | MatterKind): AlertTopic {
     case "CARDS_NOT_ERASED":
     case "APPLE_PAY_ENDING":
       return kind;
+    case "DISPUTE_OPENED":
+    case "DISPUTE_DUE":
+    case "DISPUTES_UNREADABLE":
+      return "DISPUTES";
     case "APPROVAL_RATE_LOW":
       return "APPROVAL_RATE";
     case "GATEWAY_UNVERIFIED":
@@ -75,13 +81,16 @@ export type Matter = {
   readonly endpointId: EndpointId | null;
   readonly connectionId: ConnectionId | null;
   readonly gateway: string | null;
+  /** Of one dispute alone. */
+  readonly disputeId?: DisputeId | null;
 };
 
 export type OpenMatter = Matter & { readonly id: AlertId; readonly since: Date };
 
 const selectOpen: Statement = {
   name: "select_open_matters",
-  text: `SELECT id, merchant_id AS "merchantId", kind, endpoint_id AS "endpointId", connection_id AS "connectionId", gateway, since
+  text: `SELECT id, merchant_id AS "merchantId", kind, endpoint_id AS "endpointId", connection_id AS "connectionId", gateway,
+           dispute_id AS "disputeId"
          FROM alert WHERE over_at IS NULL AND detail IS NOT NULL ORDER BY id`,
 };
 
@@ -90,15 +99,16 @@ export async function loadOpenMatters(queryable: Queryable): Promise<OpenMatter[
   return queryable.query<OpenMatter>(selectOpen, []);
 }
 
-// A matter that comes and goes opens at most one alert in the pause after the one before.
+// A matter that comes and goes opens at most one alert in the pause after the one before, and a dispute one of each kind.
 const insertAlert: Statement = {
   name: "open_alert",
-  text: `INSERT INTO alert (id, merchant_id, kind, endpoint_id, connection_id, gateway, since, detail, covers_until)
-         SELECT $1, $2, $3, $4, $5, $6, coalesce($7::timestamptz, app.clock()), $8, $9
+  text: `INSERT INTO alert (id, merchant_id, kind, endpoint_id, connection_id, gateway, since, detail, covers_until, dispute_id)
+         SELECT $1, $2, $3, $4, $5, $6, coalesce($7::timestamptz, app.clock()), $8, $9, $10
          WHERE NOT EXISTS (
            SELECT FROM alert x WHERE x.merchant_id = $2 AND x.kind = $3 AND x.endpoint_id IS NOT DISTINCT FROM $4::uuid
              AND x.connection_id IS NOT DISTINCT FROM $5::uuid AND x.gateway IS NOT DISTINCT FROM $6::text
-             AND x.over_at > (SELECT app.clock()) - ${alertPauseMs} * interval '1 ms')
+             AND x.dispute_id IS NOT DISTINCT FROM $10::uuid
+             AND ($10::uuid IS NOT NULL OR x.over_at > (SELECT app.clock()) - ${alertPauseMs} * interval '1 ms'))
          ON CONFLICT DO NOTHING RETURNING id`,
 };
 
@@ -110,9 +120,10 @@ export async function openAlert(
   queryable: Queryable,
   opened: Matter & { id: AlertId; detail: string; since?: Date; coversUntil?: Date },
 ): Promise<boolean> {
-  const { id, merchantId, kind, endpointId, connectionId, gateway, since, detail, coversUntil } = opened;
+  const { id, merchantId, kind, endpointId, connectionId, gateway, since, detail, coversUntil, disputeId } = opened;
   const subject = [merchantId, kind, endpointId, connectionId, gateway];
-  return (await queryable.query(insertAlert, [id, ...subject, since ?? null, detail, coversUntil ?? null])).length > 0;
+  const values = [id, ...subject, since ?? null, detail, coversUntil ?? null, disputeId ?? null];
+  return (await queryable.query(insertAlert, values)).length > 0;
 }
 
 /**

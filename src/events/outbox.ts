@@ -25,6 +25,7 @@ export const eventTypes = [
   "refund.pending",
   "dispute.created",
   "dispute.updated",
+  "dispute.due_soon",
   "dispute.closed",
   "payment_method.saved",
   "agreement.updated",

@@ -21,6 +21,7 @@ import { recoverSessionsOnce } from "../core/submit-payment.ts";
 import type { ServedParts } from "../dashboard/dashboard-parts.ts";
 import { createDashboardRoutes, dashboardServices } from "../dashboard/routes.ts";
 import { nameGatewaysIn } from "../dashboard/ui/parts/gateway-name.ts";
+import { emitDueDisputesOnce } from "../disputes/due-disputes.ts";
 import { readFeedOnce } from "../disputes/gateway-feeds.ts";
 import { createAuthenticate } from "../edge/authenticate.ts";
 import { requestIdKey } from "../edge/caller.ts";
@@ -380,7 +381,10 @@ async function startLoops(
     loop("alerts", everyMinuteMs, () => raiseAlertsOnce({ ...endpoints, connectorOf: core.connectorOf })),
     loop("send-alerts", everyTenSecondsMs, (closing) => sendAlertsOnce(alerting, closing)),
     loop("reconcile", everyMinuteMs, (closing) => reconcileOnce(core, closing, readings)),
-    loop("gateway-feeds", everyTenSecondsMs, (closing) => readFeedOnce(core, closing)),
+    loop("gateway-feeds", everyTenSecondsMs, async (closing) => {
+      await emitDueDisputesOnce(core);
+      return readFeedOnce(core, closing);
+    }),
     loop("partitions", everyTenMinutesMs, () => keepPartitionsOnce(database, log).then(() => false)),
     loop("audit", everyMinuteMs, () => auditOnce(core).then(() => false)),
     loop("stream-watch", everyMinuteMs, () => streamWatch.checkOnce().then(() => false)),

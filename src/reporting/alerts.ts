@@ -37,7 +37,10 @@ type PaidTwice = { readonly orderRef: string; readonly lastAt: Date; readonly la
 
 /** An open alert about a gateway, a verification, holds, or an endpoint that fails and is not disabled yet. */
 type OpenAlert = {
-  readonly kind: Exclude<MatterKind, "PAID_MORE_THAN_ONCE" | "CARD_TESTING"> | "FAILING_24_HOURS" | "FAILING_72_HOURS";
+  readonly kind:
+    | Exclude<MatterKind, "PAID_MORE_THAN_ONCE" | "CARD_TESTING" | "DISPUTE_OPENED" | "DISPUTE_DUE">
+    | "FAILING_24_HOURS"
+    | "FAILING_72_HOURS";
   /** Null for an endpoint that fails. */
   readonly detail: string | null;
   readonly since: Date;
@@ -135,12 +138,12 @@ const selectDegraded: Statement = {
 };
 
 // Of an endpoint that fails only the newest alert, and none once it is disabled: that is an alert of its own.
-// The orders that were paid more than once, and braking, have lines of their own.
+// The orders that were paid more than once, braking, and the disputes that need a response have lines of their own.
 const selectOpenAlerts: Statement = {
   name: "select_open_alerts",
   text: `SELECT n.kind, n.detail, n.since, n.gateway, n.connection_id AS "connectionId", n.endpoint_id AS "endpointId", e.url
          FROM alert n LEFT JOIN endpoint e ON e.id = n.endpoint_id
-         WHERE n.merchant_id = $1 AND n.over_at IS NULL AND n.kind NOT IN ('PAID_MORE_THAN_ONCE','CARD_TESTING') AND (n.detail IS NOT NULL
+         WHERE n.merchant_id = $1 AND n.over_at IS NULL AND n.kind NOT IN ('PAID_MORE_THAN_ONCE','CARD_TESTING','DISPUTE_OPENED','DISPUTE_DUE') AND (n.detail IS NOT NULL
            OR n.kind NOT LIKE 'DISABLED%' AND e.status IN ('ENABLED', 'PAUSED') AND e.failing_since = n.since
              AND NOT EXISTS (SELECT FROM alert later
                              WHERE later.endpoint_id = n.endpoint_id AND later.since = n.since AND later.id > n.id))

@@ -17,6 +17,7 @@ export type SessionEventType =
   | "refund.pending"
   | "dispute.created"
   | "dispute.updated"
+  | "dispute.due_soon"
   | "dispute.closed"
   | "payment_method.saved"
   | "agreement.updated"
@@ -115,6 +116,7 @@ const knownTypes: Readonly<Record<(SessionEvent | EndpointTestEvent)["type"], tr
   "refund.pending": true,
   "dispute.created": true,
   "dispute.updated": true,
+  "dispute.due_soon": true,
   "dispute.closed": true,
   "payment_method.saved": true,
   "agreement.updated": true,

@@ -14,6 +14,7 @@ export const eventNames = [
   ["refund.pending", "A refund has had no answer for an hour."],
   ["dispute.created", "A cardholder’s bank disputes a payment."],
   ["dispute.updated", "A dispute has changed."],
+  ["dispute.due_soon", "A dispute must be answered within 72 hours."],
   ["dispute.closed", "A dispute was won, lost or ended otherwise."],
   ["payment_method.saved", "The card of an approved payment is stored."],
   ["agreement.updated", "An agreement has begun, needs another card, was cancelled or has ended."],

@@ -76,6 +76,7 @@ function emittedAfterMs(type: string, settledMs: number): number {
       return settledMs + day + 3_600 * second;
     case "dispute.created":
     case "dispute.updated":
+    case "dispute.due_soon":
     case "dispute.closed":
       return settledMs + 9 * day;
     case "payment_method.saved":

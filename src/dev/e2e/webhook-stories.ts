@@ -9,6 +9,7 @@ import { cards } from "../../core/scenarios/core.fixture.ts";
 import { drain, replaced } from "../../core/scenarios/recovery.fixture.ts";
 import { recoverSessionsOnce } from "../../core/submit-payment.ts";
 import { dispute } from "../../disputes/disputes.fixture.ts";
+import { emitDueDispute } from "../../disputes/due-disputes.ts";
 import type { EventType } from "../../events/outbox.ts";
 import { noSetUpCard } from "../../gateways/sandbox/stored-cards.ts";
 import { testCards } from "../../gateways/sandbox/test-cards.ts";
@@ -167,12 +168,13 @@ export const stories: readonly Story[] = [
   },
   {
     name: "disputed and won",
-    events: ["payment_session.succeeded", "dispute.created", "dispute.updated", "dispute.closed"],
+    events: ["payment_session.succeeded", "dispute.created", "dispute.due_soon", "dispute.updated", "dispute.closed"],
     async play(fixture, session) {
       await fixture.submit(session, cards.approved);
       await Promise.all(fixture.core.inFlight);
       const claim = { reasonCode: "13.1", network: "visa", respondBy: "2026-03-23T22:00:00.000Z" };
-      await dispute(fixture.core, session, { event: "chargebackOpened", ...claim }, "D-1077");
+      const { id } = await dispute(fixture.core, session, { event: "chargebackOpened", ...claim }, "D-1077");
+      await emitDueDispute(fixture.core, { sessionId: session.id, id });
       await dispute(fixture.core, session, { event: "charged" }, "D-1077");
       await dispute(fixture.core, session, { event: "returned" }, "D-1077");
     },

@@ -74,6 +74,11 @@ const occasions: Readonly<Record<WebhookType, { readonly summary: string; readon
     summary: "Dispute changed",
     description: "Read its `status`, `heldMinor` and `respondBy`. `disputeId` names the dispute.",
   },
+  "dispute.due_soon": {
+    summary: "Dispute due soon",
+    description:
+      "The dispute needs a response, and its deadline is within 72 hours: answer before `respondBy`. Once for each stage of it. `disputeId` names the dispute.",
+  },
   "dispute.closed": {
     summary: "Dispute ended",
     description:

@@ -46,6 +46,7 @@ CREATE TABLE alert (
   endpoint_id uuid,
   connection_id uuid,
   gateway text,
+  dispute_id uuid,
   since timestamp with time zone NOT NULL,
   detail text,
   covers_until timestamp with time zone,
@@ -1077,7 +1078,10 @@ ALTER TABLE alert ADD CONSTRAINT alert_check1 CHECK (((kind = 'HOLDS_EXPIRING'::
 ALTER TABLE alert ADD CONSTRAINT alert_check2 CHECK (((kind = ANY (ARRAY['FAILING_24_HOURS'::text, 'FAILING_72_HOURS'::text, 'DISABLED_FAILING'::text, 'DISABLED_GONE'::text])) = (detail IS NULL)));
 
 -- constraint alert.alert_check3
-ALTER TABLE alert ADD CONSTRAINT alert_check3 CHECK (((acknowledged_at IS NULL) = (acknowledged_by IS NULL)));
+ALTER TABLE alert ADD CONSTRAINT alert_check3 CHECK (((kind = ANY (ARRAY['DISPUTE_OPENED'::text, 'DISPUTE_DUE'::text])) = (dispute_id IS NOT NULL)));
+
+-- constraint alert.alert_check4
+ALTER TABLE alert ADD CONSTRAINT alert_check4 CHECK (((acknowledged_at IS NULL) = (acknowledged_by IS NULL)));
 
 -- constraint alert.alert_detail_check
 ALTER TABLE alert ADD CONSTRAINT alert_detail_check CHECK (((char_length(detail) >= 1) AND (char_length(detail) <= 1000)));
@@ -1089,7 +1093,7 @@ ALTER TABLE alert ADD CONSTRAINT alert_endpoint_id_fkey FOREIGN KEY (endpoint_id
 ALTER TABLE alert ADD CONSTRAINT alert_endpoint_id_kind_since_key UNIQUE (endpoint_id, kind, since);
 
 -- constraint alert.alert_kind_check
-ALTER TABLE alert ADD CONSTRAINT alert_kind_check CHECK ((kind = ANY (ARRAY['FAILING_24_HOURS'::text, 'FAILING_72_HOURS'::text, 'DISABLED_FAILING'::text, 'DISABLED_GONE'::text, 'GATEWAY_UNHEALTHY'::text, 'CREDENTIALS_REFUSED'::text, 'APPROVAL_RATE_LOW'::text, 'GATEWAY_UNVERIFIED'::text, 'ENDPOINT_UNVERIFIED'::text, 'HOLDS_EXPIRING'::text, 'PAID_MORE_THAN_ONCE'::text, 'CARD_TESTING'::text, 'AGREEMENTS_UNCHARGEABLE'::text, 'RENEWALS_STOPPED'::text, 'CARDS_NOT_ERASED'::text, 'APPLE_PAY_ENDING'::text])));
+ALTER TABLE alert ADD CONSTRAINT alert_kind_check CHECK ((kind = ANY (ARRAY['FAILING_24_HOURS'::text, 'FAILING_72_HOURS'::text, 'DISABLED_FAILING'::text, 'DISABLED_GONE'::text, 'GATEWAY_UNHEALTHY'::text, 'CREDENTIALS_REFUSED'::text, 'APPROVAL_RATE_LOW'::text, 'GATEWAY_UNVERIFIED'::text, 'ENDPOINT_UNVERIFIED'::text, 'HOLDS_EXPIRING'::text, 'PAID_MORE_THAN_ONCE'::text, 'CARD_TESTING'::text, 'AGREEMENTS_UNCHARGEABLE'::text, 'RENEWALS_STOPPED'::text, 'CARDS_NOT_ERASED'::text, 'DISPUTE_OPENED'::text, 'DISPUTE_DUE'::text, 'DISPUTES_UNREADABLE'::text])));
 
 -- constraint alert.alert_pkey
 ALTER TABLE alert ADD CONSTRAINT alert_pkey PRIMARY KEY (id);
@@ -1464,7 +1468,7 @@ ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_check1 CHECK (((a
 ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_moved_to_check CHECK (((moved_to >= 1) AND (moved_to <= 61)));
 
 -- constraint merchant_settings.merchant_settings_muted_alerts_check
-ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_muted_alerts_check CHECK ((muted_alerts <@ ARRAY['GATEWAY_UNHEALTHY'::text, 'CREDENTIALS_REFUSED'::text, 'APPROVAL_RATE'::text, 'ENDPOINT_FAILING'::text, 'UNVERIFIED'::text, 'HOLDS_EXPIRING'::text, 'PAID_MORE_THAN_ONCE'::text, 'CARD_TESTING'::text, 'AGREEMENTS_UNCHARGEABLE'::text, 'RENEWALS_STOPPED'::text, 'CARDS_NOT_ERASED'::text, 'APPLE_PAY_ENDING'::text]));
+ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_muted_alerts_check CHECK ((muted_alerts <@ ARRAY['GATEWAY_UNHEALTHY'::text, 'CREDENTIALS_REFUSED'::text, 'APPROVAL_RATE'::text, 'ENDPOINT_FAILING'::text, 'UNVERIFIED'::text, 'HOLDS_EXPIRING'::text, 'PAID_MORE_THAN_ONCE'::text, 'CARD_TESTING'::text, 'AGREEMENTS_UNCHARGEABLE'::text, 'RENEWALS_STOPPED'::text, 'CARDS_NOT_ERASED'::text, 'DISPUTES'::text]));
 
 -- constraint merchant_settings.merchant_settings_pkey
 ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_pkey PRIMARY KEY (merchant_id);
@@ -1800,7 +1804,7 @@ ALTER TABLE work_item ADD CONSTRAINT work_item_kind_check CHECK ((kind = ANY (AR
 ALTER TABLE work_item ADD CONSTRAINT work_item_pkey PRIMARY KEY (id);
 
 -- unique index alert_one_open
-CREATE UNIQUE INDEX alert_one_open ON alert USING btree (merchant_id, kind, endpoint_id, connection_id, gateway) NULLS NOT DISTINCT WHERE ((over_at IS NULL) AND (detail IS NOT NULL));
+CREATE UNIQUE INDEX alert_one_open ON alert USING btree (merchant_id, kind, endpoint_id, connection_id, gateway, dispute_id) NULLS NOT DISTINCT WHERE ((over_at IS NULL) AND (detail IS NOT NULL));
 
 -- unique index api_key_one_current
 CREATE UNIQUE INDEX api_key_one_current ON api_key USING btree (merchant_id, key_id) WHERE ((revoked_at IS NULL) AND (replaced_at IS NULL));
@@ -1858,6 +1862,9 @@ CREATE INDEX agreement_of_customer ON agreement USING btree (merchant_id, custom
 
 -- index agreement_of_method
 CREATE INDEX agreement_of_method ON agreement USING btree (method_id) WHERE (method_id IS NOT NULL);
+
+-- index alert_of_dispute
+CREATE INDEX alert_of_dispute ON alert USING btree (dispute_id, kind) WHERE (dispute_id IS NOT NULL);
 
 -- index alert_of_merchant
 CREATE INDEX alert_of_merchant ON alert USING btree (merchant_id, id);
