@@ -9,6 +9,7 @@ import type { Dispute, DisputeStatus, ReportedNotice } from "../core/rows/disput
 import type { Attempt } from "../core/rows/entities.ts";
 import { leftRefunds, type Payment } from "../core/rows/payment.ts";
 import type { EventType } from "../events/outbox.ts";
+import type { DisputeEvent } from "../gateways/dispute-notice.ts";
 import type { DisputeReading, Taken } from "../gateways/dispute-readings.ts";
 import { disputeReasonOf } from "../gateways/dispute-reasons.ts";
 import type { Statement, Tx } from "../platform/database.ts";
@@ -16,7 +17,7 @@ import { type DisputeId, encodeId, type SessionId } from "../platform/ids.ts";
 import { amountInWords } from "../platform/money.ts";
 import { type FoldedDispute, foldDispute } from "./fold-dispute.ts";
 
-// A gateway reports a dispute in a dozen notices. Whoever holds its secret can sign more.
+// A gateway reports a dispute in a dozen notices. Whoever holds its secret can sign more: of those, only what changes something is kept.
 const noticesMax = 100;
 
 /** Returns the id of a gateway's dispute, or of a network's warning of fraud, which may bear the reference of the dispute that follows. */
@@ -46,10 +47,14 @@ export async function recordNotice(tx: Tx, core: Core, reported: Reported): Prom
   const known = loaded.disputes?.find((one) => one.id === id);
   const notices = known?.notices ?? [];
   const alike = notices.filter((one) => isSame(one, notice));
-  if (alike.length > 1 || alike.some((one) => one.id === notice.id) || notices.length >= noticesMax) return undefined;
+  if (alike.length > 1 || alike.some((one) => one.id === notice.id)) return undefined;
   const reportedSoFar = [...notices, alike.length > 0 ? { ...notice, isRepeat: true as const } : notice];
-  const folded = foldDispute(reportedSoFar);
+  const whole = { amountMinor: captured.capturedAmountMinor ?? captured.amountMinor, currency: captured.currency };
+  const folded = foldDispute(reportedSoFar, whole);
   if (folded === undefined) return "unknown";
+  const isFull = notices.length >= noticesMax && (alike.length === 0 || !movesMoney(notice.event));
+  // rule:dispute-notices
+  if (isFull && JSON.stringify(folded) === JSON.stringify(foldDispute(notices, whole))) return undefined;
   const change = { loaded, captured, gatewayReference, id, known };
   const respondBy = deadlineOf(folded, known);
   await recordDispute(tx, { ...change, state: { ...folded, respondBy, notices: reportedSoFar } });
@@ -122,11 +127,15 @@ async function recordDispute(
 
 /** Alarms a person about money that was moved twice by the same amount, or once: only a day that is not signed tells. It may raise what is held, and never lowers it. */
 async function reportRepeat(tx: Tx, core: Core, { captured, gatewayReference, notice }: Reported): Promise<void> {
-  if (notice.event !== "charged" && notice.event !== "chargedAgain" && notice.event !== "returned") return;
+  if (!movesMoney(notice.event)) return;
   const { sessionId, id: attemptId } = captured;
   const what = notice.event === "returned" ? "a reversal" : "a chargeback";
   const detail = `The gateway reports ${what} of the same amount a second time for the dispute ${gatewayReference.slice(0, 100)}. If it is another one, it is not counted here.`;
   await openWorkItem(tx, core, { kind: "RECORD_MISMATCH", sessionId, attemptId, rule: gatewayReference, detail });
+}
+
+function movesMoney(event: DisputeEvent): boolean {
+  return event === "charged" || event === "chargedAgain" || event === "returned";
 }
 
 // The signed fields. A repeat may differ in the others.

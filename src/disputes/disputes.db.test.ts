@@ -29,6 +29,30 @@ describe("a refund of a disputed payment", () => {
     expect(await fixture.refund(session)).toMatchObject({ status: "SUCCEEDED", amountMinor: 4900 });
   });
 
+  it("D2: keeps what two partial chargebacks have taken together", async () => {
+    const session = await fixture.pay();
+    await dispute(core, session, { amountMinor: 2000 });
+    const both = await dispute(core, session, { amountMinor: 1500 });
+    expect(both).toMatchObject({
+      amountMinor: 3500,
+      heldMinor: 3500,
+      movements: [{ amountMinor: 2000 }, { amountMinor: 1500 }],
+    });
+    await expect(fixture.refund(session, { amountMinor: 1401 })).rejects.toMatchObject(disputed);
+    expect(await fixture.refund(session, { amountMinor: 1400 })).toMatchObject({ status: "SUCCEEDED" });
+  });
+
+  it("D5: is held by a chargeback after more notices than are kept", async () => {
+    const session = await fixture.pay();
+    await dispute(core, session, { event: "inquiryOpened" });
+    for (let amountMinor = 1; amountMinor <= 110; amountMinor++)
+      await dispute(core, session, { event: "remark", amountMinor });
+    expect(await dispute(core, session, { event: "remark" })).toMatchObject({ heldMinor: 0, notices: { length: 100 } });
+    expect(await dispute(core, session)).toMatchObject({ stage: "CHARGEBACK", heldMinor: 4900, movements: [{}] });
+    const repeated = await dispute(core, session, { event: "charged", id: "again" });
+    expect(repeated.notices.at(-1)).toMatchObject({ event: "charged", isRepeat: true });
+  });
+
   it.each<[DisputeEvent, number, string, number][]>([
     [
       ["charged", 4900, "NEEDS_RESPONSE", 4900],

@@ -75,7 +75,7 @@ describe("a dispute", () => {
       networkReasonCode: "10.4",
       network: "visa",
       respondBy: new Date("2026-12-18T00:00:00Z"),
-      taken: [{ currency: "EUR", takenMinor: 9500, returnedMinor: 4700 }],
+      taken: [{ currency: "EUR", takenMinor: 10_500, returnedMinor: 4700 }],
     });
   });
 
@@ -114,6 +114,37 @@ describe("a dispute", () => {
     for (const notices of permutations([noticeOf("charged"), ...reversals]))
       expect(foldDispute(notices)?.taken).toEqual([{ currency: "EUR", takenMinor: 4900, returnedMinor }]);
   });
+
+  const paid = { amountMinor: 4900, currency: "EUR" };
+  it.each([
+    ["two parts", [2000, 1500], [], 3500, 3500, 0],
+    ["two parts, one of them twice", [2000, 1500, 2000], [], 3500, 3500, 0],
+    ["two parts that came back", [2000, 1500], [1500, 2000], 3500, 3500, 3500],
+    ["two parts of which one came back", [2000, 1500], [1500], 3500, 3500, 1500],
+    ["an amount and its correction", [4800, 4900], [4900], 4900, 4900, 4900],
+    ["more than was captured", [5000], [5000], 5000, 5000, 5000],
+  ])(
+    "that was charged %s counts them, in any order",
+    (_, charged, returned, amountMinor, takenMinor, returnedMinor) => {
+      const notices = [
+        ...charged.map((one) => noticeOf("charged", { amountMinor: one })),
+        ...returned.map((one) => noticeOf("returned", { amountMinor: one })),
+      ];
+      for (const order of permutations(notices)) {
+        let [taken, back] = [0, 0];
+        for (let count = 1; count <= order.length; count++) {
+          const [sums] = foldDispute(order.slice(0, count), paid)!.taken;
+          expect(sums!.takenMinor).toBeGreaterThanOrEqual(taken);
+          expect(sums!.returnedMinor).toBeGreaterThanOrEqual(back);
+          [taken, back] = [sums!.takenMinor, sums!.returnedMinor];
+        }
+        expect(foldDispute(order, paid)).toMatchObject({
+          amount: { amountMinor, currency: "EUR" },
+          taken: [{ currency: "EUR", takenMinor, returnedMinor }],
+        });
+      }
+    },
+  );
 
   it.each<[string | undefined, ReportedNotice[]]>([
     ["2026-12-01", [noticeOf("inquiryOpened", { respondBy: "2026-12-01" })]],

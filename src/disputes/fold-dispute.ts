@@ -1,6 +1,7 @@
 /** Folds everything that a gateway has reported about a dispute into what the dispute is. The order of arrival means nothing. PURE. */
 
 import type { DisputeStage, DisputeStatus, ReportedNotice } from "../core/rows/disputes.ts";
+import type { Amount } from "../gateways/amounts.ts";
 import type { DisputeEvent } from "../gateways/dispute-notice.ts";
 import type { Taken } from "../gateways/dispute-readings.ts";
 import { type DisputeReason, disputeReasonOf } from "../gateways/dispute-reasons.ts";
@@ -39,13 +40,13 @@ const order: readonly DisputeEvent[] = [
   ] as const),
 ];
 
-/** Returns what a dispute is; undefined while nothing but remarks is known. */
-export function foldDispute(notices: readonly ReportedNotice[]): FoldedDispute | undefined {
+/** Returns what a dispute of a payment is; undefined while nothing but remarks is known. `captured` is all that can be at stake. */
+export function foldDispute(notices: readonly ReportedNotice[], captured?: Amount): FoldedDispute | undefined {
   const ranked = notices.toSorted(byRank);
   if (ranked[0] === undefined || ranked[0].event === "remark") return undefined;
   const stage = stageOf(ranked);
   const counted = countedOf(ranked, stage);
-  const valued = amountsFirst(ranked).find(({ event, amountMinor }) => event !== "remark" && amountMinor !== undefined);
+  const amount = amountOf(ranked, captured);
   const first = ranked.filter(({ isRepeat }) => !isRepeat);
   const named = first.find(({ reasonCode }) => reasonCode !== undefined);
   const by = first.find(({ network }) => network)?.network;
@@ -55,12 +56,12 @@ export function foldDispute(notices: readonly ReportedNotice[]): FoldedDispute |
   return {
     stage,
     status: statusOf(counted[0]!.event, stage),
-    ...(valued && { amount: { amountMinor: valued.amountMinor!, currency: valued.currency! } }),
+    ...(amount && { amount }),
     reason: stage === "FRAUD_WARNING" ? "fraudulent" : disputeReasonOf(named?.reasonCode),
     ...(named && { networkReasonCode: named.reasonCode }),
     ...(by && { network: by }),
     ...(deadlines.length > 0 && { respondBy: new Date(deadlines.toSorted()[0]!) }),
-    taken: takenOf(ranked),
+    taken: takenOf(ranked, captured),
   };
 }
 
@@ -73,10 +74,26 @@ function byRank(left: ReportedNotice, right: ReportedNotice): number {
   );
 }
 
-// What is disputed is what the bank takes. An answer, or a part that came back, may be over less.
-function amountsFirst(ranked: readonly ReportedNotice[]): ReportedNotice[] {
+/** Returns what is disputed: what the bank takes. An answer, or a part that came back, may be over less. */
+function amountOf(ranked: readonly ReportedNotice[], captured: Amount | undefined): Amount | undefined {
   const events: readonly DisputeEvent[] = ["chargebackOpened", "charged", "chargedAgain"];
-  return ranked.toSorted((left, right) => events.indexOf(right.event) - events.indexOf(left.event));
+  const valued = ranked
+    .toSorted((left, right) => events.indexOf(right.event) - events.indexOf(left.event))
+    .find(({ event, amountMinor }) => event !== "remark" && amountMinor !== undefined);
+  if (valued === undefined) return undefined;
+  const currency = valued.currency!;
+  const isTaken = valued.event === "charged" || valued.event === "chargedAgain";
+  if (!isTaken) return { amountMinor: valued.amountMinor!, currency };
+  const parts = ranked.filter((one) => one.event === valued.event && one.currency === currency);
+  return { amountMinor: sumOfParts(parts, currency, captured), currency };
+}
+
+/** Adds up notices of different amounts, which are about parts. Together they are about no more than was captured. */
+function sumOfParts(notices: readonly ReportedNotice[], currency: string, captured: Amount | undefined): number {
+  const parts = new Set(notices.map(({ amountMinor = 0 }) => amountMinor));
+  const sum = [...parts].reduce((total, part) => total + part, 0);
+  // rule:dispute-parts
+  return captured?.currency === currency ? Math.min(sum, Math.max(captured.amountMinor, ...parts)) : sum;
 }
 
 function contentOf({ at: _, ...content }: ReportedNotice): string {
@@ -133,19 +150,18 @@ function statusOf(event: DisputeEvent, stage: DisputeStage): DisputeStatus {
 
 /**
  * Adds up what was taken and returned. Each sum only rises with every notice: what comes back was taken before, and what is taken a
- * second time came back, also where that was never reported. Reversals of different amounts are parts.
+ * second time came back, also where that was never reported. Notices of different amounts are about parts.
  */
-function takenOf(notices: readonly ReportedNotice[]): Taken[] {
+function takenOf(notices: readonly ReportedNotice[], captured: Amount | undefined): Taken[] {
   const moved = notices.filter(({ event }) => event === "charged" || event === "returned" || event === "chargedAgain");
   const currencies = [...new Set(moved.map(({ currency }) => currency).filter((one) => one !== undefined))].toSorted();
   return currencies.map((currency) => {
-    const amountsOf = (...events: DisputeEvent[]) =>
-      moved
-        .filter((one) => one.currency === currency && events.includes(one.event))
-        .map(({ amountMinor = 0 }) => amountMinor);
-    const most = (...events: DisputeEvent[]) => Math.max(0, ...amountsOf(...events));
-    const takenMinor = most("charged", "returned", "chargedAgain") + most("chargedAgain");
-    const parts = [...new Set(amountsOf("returned"))].reduce((sum, part) => sum + part, 0);
-    return { currency, takenMinor, returnedMinor: Math.min(takenMinor, Math.max(parts, most("chargedAgain"))) };
+    const of = (event: DisputeEvent) => moved.filter((one) => one.event === event && one.currency === currency);
+    const sum = (event: DisputeEvent) => sumOfParts(of(event), currency, captured);
+    const again = sum("chargedAgain");
+    const returned = of("returned").map(({ amountMinor = 0 }) => amountMinor);
+    const takenMinor = Math.max(sum("charged"), again, ...returned) + again;
+    const parts = [...new Set(returned)].reduce((total, part) => total + part, 0);
+    return { currency, takenMinor, returnedMinor: Math.min(takenMinor, Math.max(parts, again)) };
   });
 }
