@@ -2,12 +2,13 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { PaymentSession } from "../core/rows/entities.ts";
 import { startCoreFixture } from "../core/scenarios/core.fixture.ts";
-import { itemsOf, replaced } from "../core/scenarios/recovery.fixture.ts";
+import { drain, itemsOf, replaced } from "../core/scenarios/recovery.fixture.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { setConnectionPaused } from "../gateways/connections.ts";
 import type { Connector, GatewayDisputes } from "../gateways/connector.ts";
 import type { DisputePage, DisputeQuery, DisputeReading } from "../gateways/dispute-readings.ts";
 import { disputeCards } from "../gateways/sandbox/dispute-cards.ts";
+import { createRefundTurn } from "../refunds/refund-once.ts";
 import { requestRefund } from "../refunds/request-refund.ts";
 import { readFeedOnce } from "./gateway-feeds.ts";
 
@@ -183,6 +184,46 @@ describe("a dispute at a gateway that is read", () => {
     await fixture.setClockAhead(12);
     await readFeedOnce(answering([page(foreign)]));
     expect(await feed()).toMatchObject({ notOurs: 2 });
+  });
+});
+
+describe("a refund at a gateway that is read", () => {
+  const ask = async ({ id: sessionId, merchantId }: PaymentSession, gateway = core) => {
+    await requestRefund(gateway, { sessionId, merchantId, key: "back" });
+    await drain(createRefundTurn(gateway));
+    return (await fixture.loadSession({ id: sessionId })).refunds[0]!;
+  };
+
+  it("D3: is never sent if the gateway has a dispute that is not known here yet", async () => {
+    const session = await paid();
+    await fixture.sandbox.setClockAhead(6 * second);
+    expect(await ask(session)).toMatchObject({ status: "FAILED", failureCode: "payment_disputed", sends: 0 });
+    expect(await disputesOf(session)).toMatchObject([{ status: "NEEDS_RESPONSE", heldMinor: 4900, overlapMinor: 0 }]);
+  });
+
+  it("D3: is sent where the disputes cannot be read", async () => {
+    const session = await paid("Fraud warning");
+    const blind = listing({ disputesOf: async () => undefined });
+    expect(await ask(session, blind)).toMatchObject({ status: "SUCCEEDED" });
+  });
+
+  it("D3: that is refused for a dispute lets the account be read at once", async () => {
+    const session = await paid("Fraud warning");
+    await readFeedOnce(answering([page()]));
+    const refusing = listing({ disputesOf: async () => [] });
+    const bind: typeof core.bind = async (...asked) => {
+      const bound = await refusing.bind(...asked);
+      const refund = async () => ({ type: "refused", definitive: true, gatewayCode: "charge_disputed" }) as const;
+      return (
+        bound && {
+          ...bound,
+          connector: replaced(bound.connector, { refunds: { ...bound.connector.refunds!, refund } }),
+        }
+      );
+    };
+    expect((await feed()).dueInMinutes).toBeGreaterThan(1);
+    expect(await ask(session, { ...refusing, bind })).toMatchObject({ failureCode: "charge_disputed" });
+    expect((await feed()).dueInMinutes).toBeLessThan(1);
   });
 });
 

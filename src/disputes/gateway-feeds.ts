@@ -79,6 +79,18 @@ const postponeFeed: Statement = {
     WHERE connection_id = $1 AND kind = 'disputes' AND lease_token = $2`,
 };
 
+const hurry: Statement = {
+  name: "hurry_feed",
+  text: `
+    UPDATE gateway_feed SET next_read_at = app.clock()
+    WHERE connection_id = $1 AND kind = 'disputes' AND lease_token IS NULL AND blocked_reason IS NULL AND next_read_at > app.clock()`,
+};
+
+/** Lets an account be read at once. */
+export async function hurryFeed(core: Core, connectionId: ConnectionId): Promise<void> {
+  await core.database.query(hurry, [connectionId]);
+}
+
 /** Reads one page of one account that is due. Returns true if there was one. */
 export async function readFeedOnce(core: Core, closing?: AbortSignal): Promise<boolean> {
   const readable = gateways.filter((gateway) => core.connectorOf(gateway)?.disputes !== undefined);

@@ -10,7 +10,9 @@ import { loadSession, lockSession } from "../core/record/load-session.ts";
 import { openWorkItem } from "../core/record/work-items.ts";
 import type { Refund } from "../core/rows/entities.ts";
 import { capturedOf } from "../core/rows/payment.ts";
-import type { GatewayCall, GatewayRefunds } from "../gateways/connector.ts";
+import { recordReading } from "../disputes/dispute-rows.ts";
+import { hurryFeed } from "../disputes/gateway-feeds.ts";
+import type { GatewayCall, GatewayDisputes, GatewayRefunds } from "../gateways/connector.ts";
 import { followUpTimeoutMs, leaseMs } from "../limits.ts";
 import { isDatabaseDown, type Statement, type Tx } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
@@ -57,7 +59,11 @@ export function createRefundTurn(core: Core): Turn {
   });
 }
 
-type Bound = RefundWork & { readonly refunds: GatewayRefunds; readonly credentials: BoundConnector["credentials"] };
+type Bound = RefundWork & {
+  readonly refunds: GatewayRefunds;
+  readonly disputes: GatewayDisputes | undefined;
+  readonly credentials: BoundConnector["credentials"];
+};
 
 /** Takes a refund that this process has taken up a step further. */
 export async function runStep(core: Core, name: RefundName): Promise<void> {
@@ -155,7 +161,8 @@ async function loadWork(core: Core, { sessionId, id }: RefundName): Promise<Boun
     canRead: connector.canRead,
   };
   const restoredAt = connected.restoredAt ?? undefined;
-  return { refund, loaded, captured, traits, restoredAt, refunds: refunds!, credentials };
+  const { disputes } = connector;
+  return { refund, loaded, captured, traits, restoredAt, refunds: refunds!, disputes, credentials };
 }
 
 /** Runs a change under the session's lock, on the rows as they stand then. */
@@ -171,13 +178,15 @@ async function inTransaction(
   });
 }
 
-/** Sends a refund, after its payment's refunds were read where the gateway lets them be read. */
+/** Sends a refund, after its payment's refunds and disputes were read where the gateway lets them be read. */
 async function send(core: Core, work: Bound, key: 1 | 2): Promise<void> {
   const { refund, refunds } = work;
   const call = callOf(work);
   const isNew = key > refund.keys;
   // rule:refund-list-first
   const listed = isNew && refunds.listRefunds ? await refunds.listRefunds(call, capturedAtGateway(work.captured)) : [];
+  // rule:refund-disputes-first
+  const disputed = isNew ? await work.disputes?.disputesOf(call, capturedAtGateway(work.captured)) : undefined;
   if (listed === undefined) {
     return inTransaction(core, refund, (tx, current) => repeatIn(tx, core, current, pauseMs(current.refund)));
   }
@@ -185,6 +194,10 @@ async function send(core: Core, work: Bound, key: 1 | 2): Promise<void> {
   const begunAt = core.runtime.now();
   await inTransaction(core, refund, async (tx, current) => {
     await recordListed(tx, core, { ...current, captured: work.captured, traits: work.traits, listed });
+    for (const reading of disputed ?? []) {
+      const found = { loaded: await loadSession(tx, refund.sessionId), captured: work.captured, reading };
+      await recordReading(tx, core, { ...found, askedAt: work.loaded.readAt });
+    }
     const loaded = await loadSession(tx, refund.sessionId);
     const fresh = loaded.refunds.find(({ id }) => id === refund.id)!;
     const step = nextRefundStep(workNow(work, { loaded, refund: fresh }));
@@ -197,8 +210,12 @@ async function send(core: Core, work: Bound, key: 1 | 2): Promise<void> {
   if (!isSent || core.runtime.now().getTime() - begunAt.getTime() > leaseMs) return;
   const idempotencyKey = key === 1 ? encodeId("ref", refund.id) : `${encodeId("ref", refund.id)}_2`;
   const answer = await refunds.refund({ ...call, idempotencyKey }, capturedAtGateway(work.captured), atGateway(refund));
+  // What the gateway knows of a dispute is read at once.
+  if (answer.type === "refused" && namesDispute.test(answer.gatewayCode)) await hurryFeed(core, refund.connectionId);
   await inTransaction(core, refund, (tx, current) => recordAnswer(tx, core, { ...current, work, answer, key }));
 }
+
+const namesDispute = /disput|chargeback/i;
 
 /** Ends a refund that its gateway has over another amount: a restore has lost what its key stood for. */
 async function recordOtherContent(tx: Tx, core: Core, { loaded, refund }: Current): Promise<void> {

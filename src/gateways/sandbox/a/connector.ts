@@ -114,7 +114,10 @@ export class SandboxAConnector implements Connector {
     },
     disputesOf: async (call, { gatewayReference: authorization }) => {
       const page = readDisputes(await this.#get(call, `/a/v1/disputes?${new URLSearchParams({ authorization })}`));
-      return page.type === "page" && page.next === undefined ? page.disputes : undefined;
+      const isWhole = page.type === "page" && page.next === undefined;
+      return isWhole && page.disputes.every((one) => one.paymentReference === authorization)
+        ? page.disputes
+        : undefined;
     },
   };
   readonly #http: GatewayHttp;
