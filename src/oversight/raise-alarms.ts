@@ -1,5 +1,5 @@
 /**
- * Finds voids and captures that a gateway leaves unanswered or unreported, and customers who are asked for too long. It goes by time alone, so it also finds an
+ * Finds voids and captures that a gateway leaves unanswered or unreported, customers who are asked for too long, and disputes without news. It goes by time alone, so it also finds an
  * attempt that cannot be looked up.
  */
 
@@ -17,6 +17,7 @@ import type { Statement } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
 import { type AttemptId, encodeId, type SessionId } from "../platform/ids.ts";
 import { findUnconfirmedTimeline } from "./declare-restore.ts";
+import { alarmSilentDisputesOnce } from "./silent-disputes.ts";
 
 // A void before the latest execution time ends nothing yet. The clock is a subselect, because the volatile function itself gives an index no bound.
 const selectUnanswered: Statement = {
@@ -127,6 +128,7 @@ export async function raiseAlarmsOnce(core: Core): Promise<boolean> {
   await database.query(resolveAnswered, []);
   await database.query(resolveAuthenticated, []);
   await database.query(resolveReported, []);
+  await alarmSilentDisputesOnce(core);
   const bounds = [voidAlarmMs, captureAlarmMs, batch, workItemQuietMs, actionAlarmMs, holdAlarmMs];
   const unanswered = await database.query<Unanswered>(selectUnanswered, bounds);
   const unconfirmed = await database.query<Unanswered>(selectUnconfirmed, [confirmationAlarmMs, batch]);

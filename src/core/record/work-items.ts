@@ -22,6 +22,7 @@ export const workItemKinds = [
   "REFUND_UNANSWERED",
   "PAID_MORE_THAN_ONCE",
   "PAID_BACK_TWICE",
+  "DISPUTE_SILENT",
   "INVARIANT_VIOLATED",
 ] as const;
 /** The kind of one row of the work queue. */
@@ -119,6 +120,8 @@ function alarmOf(kind: WorkItemKind): string {
       return "alarm: an order that may be paid once was paid by two sessions";
     case "PAID_BACK_TWICE":
       return "alarm: a dispute takes money that was refunded";
+    case "DISPUTE_SILENT":
+      return "alarm: nothing has been heard of an open dispute";
     case "INVARIANT_VIOLATED":
       return "alarm: the database violates an invariant";
     default:

@@ -1780,7 +1780,7 @@ ALTER TABLE vault_session ADD CONSTRAINT vault_session_pkey PRIMARY KEY (session
 ALTER TABLE vault_session ADD CONSTRAINT vault_session_vault_session_check CHECK (((char_length(vault_session) >= 1) AND (char_length(vault_session) <= 128)));
 
 -- constraint work_item.work_item_check
-ALTER TABLE work_item ADD CONSTRAINT work_item_check CHECK (((kind = 'RECORD_MISMATCH'::text) OR ((kind = ANY (ARRAY['INVARIANT_VIOLATED'::text, 'REFUND_UNANSWERED'::text, 'PAID_BACK_TWICE'::text])) = (rule IS NOT NULL))));
+ALTER TABLE work_item ADD CONSTRAINT work_item_check CHECK (((kind = 'RECORD_MISMATCH'::text) OR ((kind = ANY (ARRAY['INVARIANT_VIOLATED'::text, 'REFUND_UNANSWERED'::text, 'PAID_BACK_TWICE'::text, 'DISPUTE_SILENT'::text])) = (rule IS NOT NULL))));
 
 -- constraint work_item.work_item_check1
 ALTER TABLE work_item ADD CONSTRAINT work_item_check1 CHECK (((closed_at IS NULL) = (closed_by IS NULL)));
@@ -1798,7 +1798,7 @@ ALTER TABLE work_item ADD CONSTRAINT work_item_closed_by_check CHECK ((char_leng
 ALTER TABLE work_item ADD CONSTRAINT work_item_detail_check CHECK (((char_length(detail) >= 1) AND (char_length(detail) <= 500)));
 
 -- constraint work_item.work_item_kind_check
-ALTER TABLE work_item ADD CONSTRAINT work_item_kind_check CHECK ((kind = ANY (ARRAY['VOID_UNANSWERED'::text, 'CAPTURE_UNANSWERED'::text, 'CAPTURE_UNCONFIRMED'::text, 'ACTION_OVERDUE'::text, 'HOLD_OVERDUE'::text, 'ORPHANED_AUTHORIZATION'::text, 'RECORD_MISMATCH'::text, 'CAPTURE_FAILED'::text, 'REFUND_UNANSWERED'::text, 'PAID_MORE_THAN_ONCE'::text, 'PAID_BACK_TWICE'::text, 'INVARIANT_VIOLATED'::text])));
+ALTER TABLE work_item ADD CONSTRAINT work_item_kind_check CHECK ((kind = ANY (ARRAY['VOID_UNANSWERED'::text, 'CAPTURE_UNANSWERED'::text, 'CAPTURE_UNCONFIRMED'::text, 'ACTION_OVERDUE'::text, 'HOLD_OVERDUE'::text, 'ORPHANED_AUTHORIZATION'::text, 'RECORD_MISMATCH'::text, 'CAPTURE_FAILED'::text, 'REFUND_UNANSWERED'::text, 'PAID_MORE_THAN_ONCE'::text, 'PAID_BACK_TWICE'::text, 'DISPUTE_SILENT'::text, 'INVARIANT_VIOLATED'::text])));
 
 -- constraint work_item.work_item_pkey
 ALTER TABLE work_item ADD CONSTRAINT work_item_pkey PRIMARY KEY (id);
