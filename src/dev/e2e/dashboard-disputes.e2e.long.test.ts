@@ -70,4 +70,38 @@ describe("disputed payments in the browser", () => {
     await expectSound(page, looks);
     await page.close();
   });
+
+  it("that cannot be read are an alert at home and a topic of the settings", {
+    timeout: patienceMs,
+  }, async () => {
+    // The demo's worker ends an alert whose account can be read.
+    await database.rows(
+      `INSERT INTO gateway_feed (connection_id, kind, next_read_at, blocked_reason, blocked_at, credential_version)
+       SELECT id, 'disputes', app.clock() + interval '1 day', 'the key is not valid', app.clock(), credential_version
+       FROM connection WHERE gateway = 'SANDBOX_A'
+       ON CONFLICT (connection_id, kind) DO UPDATE
+         SET next_read_at = EXCLUDED.next_read_at, blocked_reason = EXCLUDED.blocked_reason, blocked_at = EXCLUDED.blocked_at`,
+      [],
+    );
+    await database.rows(
+      `INSERT INTO alert (id, merchant_id, kind, connection_id, gateway, since, detail, send_at)
+       SELECT gen_random_uuid(), merchant_id, 'DISPUTES_UNREADABLE', id, gateway, app.clock(), $1, NULL
+       FROM connection WHERE gateway = 'SANDBOX_A' ON CONFLICT DO NOTHING`,
+      [
+        "SANDBOX_A does not let the disputes of this connection be read: the key is not valid. It is tried again once a day.",
+      ],
+    );
+    const page = await open("home");
+    const alert = page.getByRole("listitem").filter({ hasText: "Disputes cannot be read" });
+    await alert.getByText("Sandbox A does not let the disputes").waitFor();
+    await expectSound(page, looks);
+    await alert.getByRole("link", { name: "See the gateway" }).click();
+    await page.getByText("does not let the disputes").first().waitFor();
+    await page.close();
+    const settings = await open("settings");
+    const topic = settings.getByText("A payment is disputed, an answer is due");
+    await topic.waitFor();
+    await expectSound(settings, looks);
+    await settings.close();
+  });
 });
