@@ -63,7 +63,7 @@ export class StripeDisputes implements GatewayDisputes {
 type Refused = GatewayReply & { readonly type: "answer" };
 
 /** Reports whether a key may not read disputes: https://docs.stripe.com/error-low-level#error-types (2026). */
-export function isRefused(reply: GatewayReply): reply is Refused {
+function isRefused(reply: GatewayReply): reply is Refused {
   return reply.type === "answer" && (reply.status === 401 || reply.status === 403);
 }
 
