@@ -382,6 +382,8 @@ export const databaseSilenceMs = 20 * second;
  * its locks must not block others.
  */
 export const idleInTransactionMs = 10 * second;
+/** Longest transaction: ours take milliseconds, and events are read by time within this bound (src/events/feed). */
+export const transactionTimeoutMs = 5 * minute;
 
 assert(requestTimeoutMs > headersTimeoutMs, "the headers are a part of the request");
 assert(

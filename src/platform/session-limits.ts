@@ -3,7 +3,7 @@
  * itself; a pooler passes nothing on, so behind one they are the role's, which `migrate` sets.
  */
 import type { Pool } from "pg";
-import { idempotencyWaitMs, idleInTransactionMs, statementTimeoutMs } from "../limits.ts";
+import { idempotencyWaitMs, idleInTransactionMs, statementTimeoutMs, transactionTimeoutMs } from "../limits.ts";
 import type { Database } from "./database.ts";
 import type { Logger } from "./log.ts";
 
@@ -12,6 +12,7 @@ export const sessionLimits = {
   statement_timeout: statementTimeoutMs,
   lock_timeout: idempotencyWaitMs,
   idle_in_transaction_session_timeout: idleInTransactionMs,
+  transaction_timeout: transactionTimeoutMs,
 } as const;
 
 /** Returns SQL that gives a role, already quoted, these limits; the user who runs it must administer the role. */

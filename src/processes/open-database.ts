@@ -30,7 +30,9 @@ const lasting = {
 export function openDatabase(url: Secret, { pooler, connectionsMax }: DatabaseWay = straight) {
   const isPooled = pooler === "transaction";
   // The URL is passed in parts: the driver interprets `sslmode` in a URL differently.
-  const login = { ...databaseLogin(url.expose()), ...(isPooled ? {} : sessionLimits) };
+  // The driver has no name of its own for the last one.
+  const options = `-c transaction_timeout=${sessionLimits.transaction_timeout}`;
+  const login = { ...databaseLogin(url.expose()), ...(isPooled ? {} : { ...sessionLimits, options }) };
   const pool = new Pool({ ...login, ...lasting, max: connectionsMax, pipeline: true });
   // An idle connection is replaced. The holder of a connection gets the error with its next statement. Without a
   // listener of its own, the error of a connection that breaks meanwhile would end the process.
