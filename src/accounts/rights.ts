@@ -12,6 +12,7 @@ export const rights = [
   "agreements.cancel",
   "agreements.charge",
   "ledger.read",
+  "events.read",
 ] as const;
 export type Right = (typeof rights)[number];
 

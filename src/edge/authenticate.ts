@@ -2,6 +2,7 @@
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
 import { DisputeService } from "../../gen/payments/v1/dispute_pb.ts";
+import { EventService } from "../../gen/payments/v1/event_pb.ts";
 import { LedgerService } from "../../gen/payments/v1/ledger_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { RefundService } from "../../gen/payments/v1/refund_pb.ts";
@@ -32,9 +33,10 @@ export type Authenticate = (
 ) => Promise<Caller>;
 
 const merchantServices: ReadonlySet<string> = new Set(
-  [PaymentSessionService, RefundService, DisputeService, PaymentMethodService, AgreementService, LedgerService].map(
-    ({ typeName }) => typeName,
-  ),
+  [
+    ...[PaymentSessionService, RefundService, DisputeService, PaymentMethodService, AgreementService, LedgerService],
+    EventService,
+  ].map(({ typeName }) => typeName),
 );
 
 /** Reports whether a merchant's backend calls this service, with its secret key. */
@@ -87,7 +89,12 @@ async function authenticateMerchant(
     throw refusal;
   }
   await environment.requestLimits?.count(credential, holder.merchantId, setLimitHeaders);
-  return { type: "merchant", environment, holder };
+  const again = async (): Promise<Caller> => {
+    const found = await findHolder(first, hash);
+    requireMethodRight(method, found.holder.rights);
+    return { type: "merchant", ...found };
+  };
+  return { type: "merchant", environment, holder, again };
 }
 
 /** Throws `right_not_granted` unless the caller has one of the rights that the method names. */

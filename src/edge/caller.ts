@@ -2,6 +2,7 @@
 import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
 import { createContextKey, type HandlerContext } from "@connectrpc/connect";
 import type { KeyHolder } from "../accounts/api-keys.ts";
+import type { InternalService } from "../accounts/services-file.ts";
 import type { Core } from "../core/core.ts";
 import type { RawNotification, Shopper } from "../gateways/connector.ts";
 import { cellOf, findCell } from "../platform/cells.ts";
@@ -31,9 +32,24 @@ export type EdgeEnvironment = {
 /** The environments of this edge, each by its first cell: both in the demo, one in a live installation. */
 export type EdgeEnvironments = Readonly<Partial<Record<"test" | "live", EdgeEnvironment>>>;
 
-/** A merchant's backend with its secret key, a customer's widget with a client secret, or an anonymous caller. */
+/**
+ * A merchant's backend with its key, an internal service for no merchant in particular, a customer's widget with a client secret,
+ * or an anonymous caller.
+ */
 export type Caller =
-  | { readonly type: "merchant"; readonly environment: EdgeEnvironment; readonly holder: KeyHolder }
+  | {
+      readonly type: "merchant";
+      readonly environment: EdgeEnvironment;
+      readonly holder: KeyHolder;
+      /** Authenticates the same credential again, without counting it. Throws if it ended. */
+      readonly again?: () => Promise<Caller>;
+    }
+  | {
+      readonly type: "service";
+      readonly environment: EdgeEnvironment;
+      readonly service: InternalService;
+      readonly again: () => Promise<Caller>;
+    }
   | {
       readonly type: "customer";
       readonly environment: EdgeEnvironment;
@@ -49,6 +65,9 @@ export const callerKey = createContextKey<Caller>({ type: "anonymous" }, { descr
 
 /** The customer's browser, on the port that browsers reach; undefined everywhere else. */
 export const shopperKey = createContextKey<Shopper | undefined>(undefined, { description: "shopper" });
+
+/** Ends the call without an answer, for a client that takes none. */
+export const hangUpKey = createContextKey<() => void>(() => {}, { description: "hang up" });
 
 /** The request's id, also in its Request-Id header and in every log line about it. */
 export const requestIdKey = createContextKey("", { description: "request id" });

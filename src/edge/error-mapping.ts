@@ -39,6 +39,7 @@ export const appearances = {
   not_found: looks(404, Code.NotFound, "Not found"),
   token_not_found: looks(404, Code.NotFound, "The vault does not know this token"),
   token_expired: looks(410, Code.FailedPrecondition, "The vault token has expired"),
+  cursor_not_found: looks(410, Code.OutOfRange, "The event of the cursor is not there"),
   method_not_allowed: looks(405, Code.Unimplemented, "The path does not have this method"),
   request_timeout: looks(408, Code.DeadlineExceeded, "The request did not arrive in time"),
   payload_too_large: looks(413, Code.ResourceExhausted, "The body is too large"),

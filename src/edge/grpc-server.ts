@@ -13,6 +13,7 @@ import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
 import { DisputeService } from "../../gen/payments/v1/dispute_pb.ts";
+import { EventService } from "../../gen/payments/v1/event_pb.ts";
 import { LedgerService } from "../../gen/payments/v1/ledger_pb.ts";
 import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
@@ -25,6 +26,7 @@ import { type ConnectionBounds, Http2Sessions, stopSendingWhenAnswered } from ".
 import type { TlsFiles } from "../platform/tls-files.ts";
 import { disputeService } from "./disputes-rpc.ts";
 import type { EdgeParts } from "./edge-parts.ts";
+import { createEventService, type StreamTiming } from "./events-rpc.ts";
 import { createHealthService } from "./health-rpc.ts";
 import { ledgerService } from "./ledger-rpc.ts";
 import { meterRequest } from "./meter-request.ts";
@@ -42,6 +44,7 @@ export type GrpcOptions = {
   /** If absent, the port is in the clear. */
   readonly tls?: TlsFiles | undefined;
   readonly connections?: ConnectionBounds;
+  readonly eventStreams?: StreamTiming;
 };
 
 /** The internal port, with or without TLS. */
@@ -55,7 +58,7 @@ export type GrpcServer = {
 
 const always = [
   ...[PaymentSessionService, RefundService, DisputeService, PaymentMethodService, AgreementService, LedgerService],
-  ...[CheckoutService, MetaService, Health],
+  ...[EventService, CheckoutService, MetaService, Health],
 ];
 
 /** Creates the internal server; the caller listens and closes. */
@@ -83,7 +86,7 @@ export function createGrpcServer(parts: EdgeParts, options: GrpcOptions): GrpcSe
   };
 }
 
-function route(parts: EdgeParts, { reflection }: GrpcOptions, router: ConnectRouter): void {
+function route(parts: EdgeParts, { reflection, eventStreams }: GrpcOptions, router: ConnectRouter): void {
   const served = [...always, ...parts.guestServices.services];
   router.service(PaymentSessionService, paymentSessionService);
   router.service(RefundService, refundService);
@@ -91,6 +94,7 @@ function route(parts: EdgeParts, { reflection }: GrpcOptions, router: ConnectRou
   router.service(PaymentMethodService, paymentMethodService);
   router.service(AgreementService, createAgreementService(parts.apiOrigin));
   router.service(LedgerService, ledgerService);
+  router.service(EventService, createEventService(parts, eventStreams));
   router.service(MetaService, createMetaService(parts.meta));
   parts.routeCheckout(router);
   parts.guestServices.route(router);

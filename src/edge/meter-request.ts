@@ -6,6 +6,7 @@ import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
 import { DisputeService } from "../../gen/payments/v1/dispute_pb.ts";
+import { EventService } from "../../gen/payments/v1/event_pb.ts";
 import { LedgerService } from "../../gen/payments/v1/ledger_pb.ts";
 import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
@@ -21,6 +22,7 @@ const services = [
   PaymentMethodService,
   AgreementService,
   LedgerService,
+  EventService,
   CheckoutService,
   MetaService,
   Health,

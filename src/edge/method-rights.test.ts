@@ -1,6 +1,7 @@
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
+import { EventService } from "../../gen/payments/v1/event_pb.ts";
 import { LedgerService } from "../../gen/payments/v1/ledger_pb.ts";
 import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
@@ -10,7 +11,9 @@ import { AgreementService, PaymentMethodService } from "../../gen/payments/v1/st
 import { rights } from "../accounts/rights.ts";
 import { requireMethodRight } from "./authenticate.ts";
 
-const ofMerchants = [PaymentSessionService, RefundService, PaymentMethodService, AgreementService, LedgerService];
+const ofMerchants = [
+  ...[PaymentSessionService, RefundService, PaymentMethodService, AgreementService, LedgerService, EventService],
+];
 const methods: DescMethod[] = ofMerchants.flatMap((service): DescMethod[] => [...service.methods]);
 const rightsOf = (method: DescMethod) => getOption(method, rightOption);
 

@@ -3,6 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { createServiceImplSpec } from "@connectrpc/connect";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
 import { DisputeService } from "../../gen/payments/v1/dispute_pb.ts";
+import { EventService } from "../../gen/payments/v1/event_pb.ts";
 import { LedgerService } from "../../gen/payments/v1/ledger_pb.ts";
 import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
@@ -20,6 +21,7 @@ import { callerKey, requestIdKey } from "./caller.ts";
 import { disputeService } from "./disputes-rpc.ts";
 import type { EdgeParts } from "./edge-parts.ts";
 import { renderError, toDomainError } from "./error-mapping.ts";
+import { createEventService } from "./events-rpc.ts";
 import { createNotificationIntake } from "./gateway-notifications.ts";
 import { ledgerService } from "./ledger-rpc.ts";
 import { meterRequest, noteMethod } from "./meter-request.ts";
@@ -108,6 +110,7 @@ function createRest(parts: EdgeParts): Transcoder {
       createServiceImplSpec<typeof PaymentMethodService>(PaymentMethodService, paymentMethodService),
       createServiceImplSpec<typeof AgreementService>(AgreementService, createAgreementService(parts.apiOrigin)),
       createServiceImplSpec<typeof LedgerService>(LedgerService, ledgerService),
+      createServiceImplSpec<typeof EventService>(EventService, createEventService(parts)),
       createServiceImplSpec<typeof MetaService>(MetaService, createMetaService(parts.meta)),
     ],
     limits: { bodyBytesMax, bodyTimeoutMs: requestTimeoutMs },

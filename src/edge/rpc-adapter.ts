@@ -2,6 +2,7 @@
  * Connects Connect's handlers to node's servers, of HTTP/1.1 and HTTP/2: like Connect's own adapter, with strict bodies
  * and deadlines, and a shorter path for unary gRPC and the widget's calls.
  */
+import { constants } from "node:http2";
 import { type DescMethod, type DescService, getOption, hasOption } from "@bufbuild/protobuf";
 import {
   Code,
@@ -12,6 +13,7 @@ import {
   createContextValues,
   createServiceImplSpec,
   type Interceptor,
+  type StreamRequest,
   type UnaryRequest,
 } from "@connectrpc/connect";
 import {
@@ -28,7 +30,7 @@ import { DomainError, problemsInWords } from "../platform/errors.ts";
 import { composeInvoke, type Target } from "../transcoder/call.ts";
 import { findProblems, readJsonMessage, refuseBody } from "../transcoder/connect-json.ts";
 import { callLimits, frameOf, offerCompressions, readCallBody } from "./call-body.ts";
-import { type Caller, callerKey, requestIdKey, shopperKey } from "./caller.ts";
+import { type Caller, callerKey, hangUpKey, requestIdKey, shopperKey } from "./caller.ts";
 import { Deadline, timeoutOf } from "./deadline.ts";
 import type { EdgeParts } from "./edge-parts.ts";
 import { leadingCode, toConnectError, toDomainError } from "./error-mapping.ts";
@@ -107,7 +109,7 @@ export function createRpcAdapter(
       await universalResponseToNodeResponse(await runCall(call, request, response), response as never);
     } catch (error) {
       // The client disconnected while its answer was written.
-      if (error instanceof ConnectError && error.code === Code.Aborted) return true;
+      if (isGone(error)) return true;
       const domainError = toDomainError(error);
       if (response.headersSent) throw error;
       parts.meter?.refused(domainError.code);
@@ -118,6 +120,16 @@ export function createRpcAdapter(
     }
     return true;
   };
+}
+
+/** Reports whether an answer could not be written, because its client has disconnected. */
+function isGone(error: unknown): boolean {
+  if (error instanceof ConnectError && error.code === Code.Aborted) return true;
+  const cause = error instanceof ConnectError ? error.cause : error;
+  const { code } = (cause ?? {}) as NodeJS.ErrnoException;
+  return /^ERR_(HTTP2_INVALID_STREAM|HTTP2_STREAM_(CANCEL|ERROR)|STREAM_(DESTROYED|WRITE_AFTER_END))$|^ECANCELED$/.test(
+    code ?? "",
+  );
 }
 
 /** Returns a router that also records the targets of the unary calls of guarded services. */
@@ -144,7 +156,12 @@ function recordingTargets(
 const consumedHeaders = ["grpc-timeout", "connect-timeout-ms", "grpc-encoding", "content-length"];
 
 function runCall(call: Call, request: AnyRequest, response: AnyResponse): ReturnType<UniversalHandler> {
-  const values = createContextValues().set(requestIdKey, requestIdOf(request)).set(shopperKey, call.shopper);
+  const values = createContextValues()
+    .set(requestIdKey, requestIdOf(request))
+    .set(shopperKey, call.shopper)
+    .set(hangUpKey, () =>
+      "stream" in response ? response.stream?.close(constants.NGHTTP2_CANCEL) : response.destroy(),
+    );
   const plain = universalRequestFromNodeRequest(request as never, response as never, undefined, values);
   for (const name of consumedHeaders) plain.header.delete(name);
   if (call.form === "proto") plain.header.delete("content-encoding");
@@ -199,9 +216,10 @@ function createRpcGuard(options: EdgeParts): Interceptor {
     };
     try {
       if (!request.stream) requireNoProblems(request);
+      const checked = request.stream ? withoutProblems(request) : request;
       // The deadline has passed: nothing is begun for a caller that no longer waits.
       if (request.signal.reason instanceof DomainError) throw request.signal.reason;
-      const response = await next(request);
+      const response = await next(checked);
       return response.stream ? { ...response, message: guarded(response.message, refusal) } : response;
     } catch (error) {
       throw refusal(error);
@@ -217,11 +235,29 @@ async function* guarded<Message>(
   try {
     yield* messages;
   } catch (error) {
+    // The client disconnected between two messages.
+    if (isGone(error)) throw error;
     throw refusal(error);
   }
 }
 
-function requireNoProblems({ method, message, contextValues }: UnaryRequest): void {
+type CheckedRequest = Pick<UnaryRequest, "message" | "contextValues"> & { readonly method: DescMethod };
+
+/** Checks the message of a stream as it is read: Connect reads one before a handler that answers by a stream begins. */
+function withoutProblems(request: StreamRequest): StreamRequest {
+  async function* checked() {
+    let isMissing = true;
+    for await (const message of request.message) {
+      isMissing = false;
+      requireNoProblems({ method: request.method, contextValues: request.contextValues, message });
+      yield message;
+    }
+    if (isMissing) throw new DomainError("invalid_field", "The call has no message.");
+  }
+  return request.method.methodKind === "server_streaming" ? { ...request, message: checked() } : request;
+}
+
+function requireNoProblems({ method, message, contextValues }: CheckedRequest): void {
   const found = findProblems(method.input, message, contextValues, orderRules);
   if (found.length === 0) return;
   const problems = takesParameters(method)

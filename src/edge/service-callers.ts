@@ -1,4 +1,6 @@
 /** Admits internal services on the gRPC port: their token replaces the merchant's secret key. */
+import type { DescMethod } from "@bufbuild/protobuf";
+import { EventService } from "../../gen/payments/v1/event_pb.ts";
 import { withoutKey } from "../accounts/api-keys.ts";
 import { findSettings } from "../accounts/merchant-settings.ts";
 import { findMerchant } from "../accounts/merchants.ts";
@@ -7,13 +9,16 @@ import { firstCell, requireCell } from "../platform/cells.ts";
 import type { Queryable } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId } from "../platform/ids.ts";
-import { verifyInternalServiceToken } from "../platform/internal-service-token.ts";
+import { type VerifiedServiceClaim, verifyInternalServiceToken } from "../platform/internal-service-token.ts";
 import { type Authenticate, isMerchantService, requireMethodRight } from "./authenticate.ts";
 import { type Caller, type EdgeEnvironments, invalidKeyDetail } from "./caller.ts";
 
 type ServedMerchants = { readonly environments: EdgeEnvironments; readonly accounts: Queryable };
 
-/** Authenticates like `others`, and a service's token as the merchant that it names, with the service's rights. */
+/**
+ * Authenticates like `others`, and a service's token as the merchant that it names, with the service's rights. For events a
+ * token may name none: it stands for all of the service's merchants.
+ */
 export function createServiceAuthenticate(
   others: Authenticate,
   { environments, accounts }: ServedMerchants,
@@ -25,27 +30,43 @@ export function createServiceAuthenticate(
     if (token === undefined || !isMerchantService(method.parent.typeName)) {
       return others(method, authorization, setLimitHeaders, client);
     }
-    const caller = await callerOf({ environments, accounts }, services(), token);
-    if (caller === undefined) throw new DomainError("invalid_key", invalidKeyDetail);
-    const { environment, holder } = caller;
-    const { merchantId } = holder;
-    requireMethodRight(method, holder.rights);
-    await environment.requestLimits?.count(`service ${merchantId}`, merchantId, setLimitHeaders);
+    const claim = verifyInternalServiceToken(services(), token);
+    const admit = async (): Promise<Caller> => {
+      const caller = claim && (await callerOf({ environments, accounts }, services(), { claim, method }));
+      if (caller === undefined) throw new DomainError("invalid_key", invalidKeyDetail);
+      requireMethodRight(method, caller.type === "service" ? caller.service.rights : caller.holder.rights);
+      return { ...caller, again: admit };
+    };
+    const caller = await admit();
+    if (caller.type === "merchant") {
+      const { environment, holder } = caller;
+      const { merchantId } = holder;
+      await environment.requestLimits?.count(`service ${merchantId}`, merchantId, setLimitHeaders);
+    }
     return caller;
   };
 }
 
+type Admitted = Extract<Caller, { type: "merchant" | "service" }>;
+
 async function callerOf(
   { environments, accounts }: ServedMerchants,
   services: readonly InternalService[],
-  token: string,
-): Promise<Extract<Caller, { type: "merchant" }> | undefined> {
-  const claim = verifyInternalServiceToken(services, token);
-  const named = claim && environments[claim.environment];
-  const merchantId = claim && decodeId("mer", claim.merchant);
-  const service = services.find(({ kid, environment }) => kid === claim?.service && environment === claim.environment);
-  if (!service || !merchantId || !(service.merchants === "*" || service.merchants.includes(merchantId)))
-    return undefined;
+  { claim, method }: { claim: VerifiedServiceClaim; method: DescMethod },
+): Promise<
+  | Omit<Extract<Admitted, { type: "merchant" }>, "again">
+  | Omit<Extract<Admitted, { type: "service" }>, "again">
+  | undefined
+> {
+  const named = environments[claim.environment];
+  const service = services.find(({ kid, environment }) => kid === claim.service && environment === claim.environment);
+  if (!service) return undefined;
+  if (claim.merchant === undefined) {
+    const isForAll = named !== undefined && method.parent.typeName === EventService.typeName;
+    return isForAll ? { type: "service", environment: named, service } : undefined;
+  }
+  const merchantId = decodeId("mer", claim.merchant);
+  if (!merchantId || !(service.merchants === "*" || service.merchants.includes(merchantId))) return undefined;
   const merchant = named?.cells ? await findMerchant(accounts, merchantId) : undefined;
   const environment = named && requireCell(named, merchant?.cells[named.name] ?? firstCell);
   const settings = environment && (await findSettings(environment.database, merchantId));

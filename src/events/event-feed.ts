@@ -23,7 +23,7 @@ const newestFirst = "ORDER BY feed_position DESC, sequence DESC, id DESC";
 
 // A position that no transaction can have reached yet comes from another server, whose dump was restored here.
 const rankRestored: Statement = {
-  name: "rank_restored_events",
+  name: "rank_restored_events_of_merchant",
   text: `UPDATE outbox_event SET feed_position = '0'
          WHERE merchant_id = $1 AND feed_position >= pg_snapshot_xmax(pg_current_snapshot())`,
 };

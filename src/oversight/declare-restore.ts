@@ -87,6 +87,13 @@ const setRestored: Statement = {
   text: "UPDATE replica_mark SET restored_at = app.clock(), restores = restores + 1",
 };
 
+// A position that no transaction can have reached yet comes from another server, whose dump was restored here: until this one
+// has counted as far, nobody would read the event.
+const rankRestored: Statement = {
+  name: "rank_restored_events",
+  text: "UPDATE outbox_event SET feed_position = '0' WHERE feed_position >= pg_snapshot_xmax(pg_current_snapshot())",
+};
+
 const setTimeline: Statement = {
   name: "confirm_timeline",
   text: `UPDATE replica_mark SET timeline = app.timeline(), system_identifier = app.system_identifier()
@@ -99,6 +106,7 @@ const setTimeline: Statement = {
  * that timeline, or undefined when it was confirmed before.
  */
 export async function confirmTimeline(asOwner: Queryable): Promise<string | undefined> {
+  await asOwner.query(rankRestored, []);
   const [row] = await asOwner.query<{ timeline: string }>(setTimeline, []);
   return row?.timeline;
 }

@@ -4,8 +4,8 @@ import { type EnvironmentName, type VerificationKey, verifyClaims } from "./sign
 
 type InternalServiceClaim = {
   readonly environment: EnvironmentName;
-  /** The merchant's public id, `mer_…`. */
-  readonly merchant: string;
+  /** The merchant's public id, `mer_…`. Without one, the token is for the events of all merchants of the service. */
+  readonly merchant?: string | undefined;
 };
 
 /** A claim with the name of the service that signed it. */
@@ -37,7 +37,9 @@ export function verifyInternalServiceToken(
   token: string,
 ): VerifiedServiceClaim | undefined {
   const verified = verifyClaims(token, { keys, typ, audienceOf, ageMaxSeconds: lifetimeSeconds });
-  if (verified.refused !== undefined || typeof verified.claims.merchant !== "string") return undefined;
+  if (verified.refused !== undefined) return undefined;
+  const { merchant } = verified.claims;
+  if (merchant !== undefined && typeof merchant !== "string") return undefined;
   const { environment, kid: service } = verified.key;
-  return { environment, service, merchant: verified.claims.merchant };
+  return { environment, service, merchant };
 }

@@ -8,6 +8,7 @@ import { describe, expect, it } from "vitest";
 import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import { CheckoutService } from "../../../gen/payments/v1/checkout_pb.ts";
 import { DisputeService } from "../../../gen/payments/v1/dispute_pb.ts";
+import { EventService } from "../../../gen/payments/v1/event_pb.ts";
 import { LedgerService } from "../../../gen/payments/v1/ledger_pb.ts";
 import { PaymentSessionService } from "../../../gen/payments/v1/payment_session_pb.ts";
 import { RefundService } from "../../../gen/payments/v1/refund_pb.ts";
@@ -16,8 +17,10 @@ import { encodeId } from "../../platform/ids.ts";
 import { ApiCheckout } from "./api-checkout.ts";
 import { joinTestDemo } from "./shared-demo.fixture.ts";
 
-const services = [PaymentSessionService, RefundService, DisputeService, LedgerService, CheckoutService];
-const everyRpc = services.flatMap((service) => service.methods.map((method) => nameOf(method)));
+const services = [PaymentSessionService, RefundService, DisputeService, LedgerService, EventService, CheckoutService];
+const everyRpc = services.flatMap((service) =>
+  service.methods.filter(({ methodKind }) => methodKind === "unary").map((method) => nameOf(method)),
+);
 
 const orderRef = `order-${randomUUID()}`;
 const unknownId = encodeId("ps", v7());
@@ -83,6 +86,7 @@ const requests: Readonly<Record<string, () => object>> = {
   "DisputeService.ListDisputes": () => ({ orderRef }),
   "DisputeService.GetDispute": () => ({ disputeId: encodeId("dsp", v7()) }),
   "LedgerService.ListLedgerEntries": () => ({ day: "2026-03-04" }),
+  "EventService.ListEvents": () => ({ eventTypes: ["payment_session.succeeded"] }),
   "CheckoutService.GetCheckout": () => ({ sessionId: session.sessionId }),
   "CheckoutService.SubmitPayment": () => ({ sessionId: session.sessionId, vaultToken: "tok_x" }),
   "CheckoutService.ListStoredCards": () => ({ sessionId: session.sessionId }),

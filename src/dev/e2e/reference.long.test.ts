@@ -60,7 +60,16 @@ describe("/docs/api", () => {
     const names = await page.locator("nav#contents a").allTextContents();
     const wanted = [
       ...["Payment sessions", "Create a session", "Read a session", "Capture a payment", "Cancel a payment"],
-      ...["List sessions", "Refunds", "Create a refund", "Read a refund", "Ledger", "List ledger entries"],
+      ...[
+        "List sessions",
+        "Refunds",
+        "Create a refund",
+        "Read a refund",
+        "Ledger",
+        "List ledger entries",
+        "Events",
+        "List events",
+      ],
       ...["Service", "Webhooks", "Payment captured"],
     ];
     expect(names.filter((name) => wanted.includes(name))).toEqual(wanted);

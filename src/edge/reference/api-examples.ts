@@ -274,6 +274,22 @@ export const recoveryLinkResponse = {
   expiresAt: "2026-04-11T08:15:30.000Z",
 };
 
+export const eventsResponse = {
+  events: [
+    {
+      eventId: "evt_01kn8xjk3efqs9m4q9w6m3v0q2",
+      type: "payment_session.succeeded",
+      merchantId: "mer_01h455vb4pex5vsknk084sn02q",
+      sessionId: summary.sessionId,
+      sequence: 1,
+      occurredAt: "2026-03-04T08:15:32.204Z",
+      body: `{"id":"evt_01kn8xjk3efqs9m4q9w6m3v0q2","type":"payment_session.succeeded","timestamp":"2026-03-04T08:15:32.204Z","environment":"test","data":{"sequence":1,"sessionId":"${summary.sessionId}","status":"SUCCEEDED"}}`,
+    },
+  ],
+  nextCursor: "AQGcO1p0b2X4bQGaRrCYpfubuIi3fO-YVwGc0dTQ4W2Zsmjunhj6HgEa",
+  caughtUp: true,
+};
+
 export const ledgerResponse = {
   entries: [
     {

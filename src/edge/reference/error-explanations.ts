@@ -103,6 +103,9 @@ export const explanations = {
   token_expired: resources(
     "From the widget's `SubmitPayment`: the vault no longer keeps this card. The session stays open: make a new token and submit it. The widget does so once automatically. From the vault: the stored card was chosen too long ago to take its security code.",
   ),
+  cursor_not_found: resources(
+    "The event of this cursor was erased with its payment, or the database was restored and may lack events that you have read. Continue with `since`: the time of the last event that you have processed, or some minutes before a restore. Some events come again; none is missed.",
+  ),
   method_not_allowed: resources(
     "The path exists, but not with this method. The `Allow` header lists the methods that it has.",
   ),

@@ -16,7 +16,8 @@ export type Trait =
   | "storing"
   | "charge"
   | "setUp"
-  | "link";
+  | "link"
+  | "cursor";
 
 // The operations of the REST API that can answer each code. Codes of the widget, the vault, gRPC and the dashboard have
 // none.
@@ -46,6 +47,7 @@ const traitsOf: Readonly<Record<DomainErrorCode, readonly Trait[]>> = {
   not_found: ["lookup", "idempotency"],
   token_not_found: [],
   token_expired: [],
+  cursor_not_found: ["cursor"],
   method_not_allowed: [],
   request_timeout: ["body"],
   payload_too_large: ["body"],

@@ -43,6 +43,7 @@ export const guideGroups: readonly { readonly readers: string; readonly guides: 
       ),
       guide("recovery-links.md", "Recovery links", "Let the customer pay a renewal that was declined, by a link."),
       guide("ledger.md", "Ledger", "Compare captures, refunds, voids and chargebacks of past days with statements."),
+      guide("follow-events.md", "Follow events", "Read every event in order, without gaps, from an internal service."),
       guide("keys-and-rights.md", "Keys and rights", "Give each system a key that can do only what it needs."),
       guide("configuration-as-code.md", "Configuration in git", "Review routing and settings in a file, and apply it."),
       guide("typed-client.md", "Clients", "Call the API from TypeScript, Python and PHP."),

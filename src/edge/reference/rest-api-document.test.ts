@@ -25,6 +25,7 @@ describe("restApiDocument()", () => {
       "Stored cards",
       "Agreements",
       "Ledger",
+      "Events",
       "Service",
       "Webhooks",
     ]);

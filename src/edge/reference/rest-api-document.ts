@@ -4,6 +4,7 @@
  */
 import { type DescService, getOption } from "@bufbuild/protobuf";
 import { DisputeService } from "../../../gen/payments/v1/dispute_pb.ts";
+import { EventService } from "../../../gen/payments/v1/event_pb.ts";
 import { LedgerService } from "../../../gen/payments/v1/ledger_pb.ts";
 import { MetaService } from "../../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../../gen/payments/v1/payment_session_pb.ts";
@@ -27,6 +28,7 @@ import {
   createRequest,
   createResponse,
   disputeResponse,
+  eventsResponse,
   ledgerResponse,
   listResponse,
   metaResponse,
@@ -51,6 +53,7 @@ export const restServices = [
     PaymentMethodService,
     AgreementService,
     LedgerService,
+    EventService,
     MetaService,
   ],
 ] as const;
@@ -284,6 +287,21 @@ const details: Readonly<Record<string, OperationDetails>> = {
     responseExamples: example("A capture, and a refund of a part", ledgerResponse),
     errors: errorResponses(["any", "secretKey"]),
   },
+  listEvents: {
+    summary: "List events",
+    successDescription: "The next events behind the cursor.",
+    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
+    links: {
+      nextPage: {
+        operationId: "listEvents",
+        parameters: { cursor: "$response.body#/nextCursor" },
+        description: "The events behind these.",
+      },
+    },
+    security: [withSecretKey],
+    responseExamples: example("A payment that succeeded", eventsResponse),
+    errors: errorResponses(["any", "secretKey", "cursor"]),
+  },
   getMeta: {
     summary: "Check the service",
     successDescription: "The service is there.",
@@ -379,6 +397,7 @@ const groups: Readonly<Record<string, string>> = {
   [PaymentMethodService.typeName]: "Stored cards",
   [AgreementService.typeName]: "Agreements",
   [LedgerService.typeName]: "Ledger",
+  [EventService.typeName]: "Events",
   [MetaService.typeName]: "Service",
 };
 

@@ -18,6 +18,8 @@ CREATE TABLE outbox_event (
   UNIQUE (session_id, sequence)
 ) PARTITION BY RANGE (session_id);
 CREATE INDEX outbox_event_in_order ON outbox_event (merchant_id, feed_position, sequence, id);
+-- For services that read the events of several merchants.
+CREATE INDEX outbox_event_of_all ON outbox_event (feed_position, sequence, id);
 CREATE INDEX outbox_event_by_time ON outbox_event (merchant_id, created_at, id);
 
 -- Events whose deliveries are not recorded for every endpoint: written with the event, removed with its deliveries. One that

@@ -2040,6 +2040,9 @@ CREATE INDEX outbox_event_by_time ON ONLY outbox_event USING btree (merchant_id,
 -- index outbox_event_in_order
 CREATE INDEX outbox_event_in_order ON ONLY outbox_event USING btree (merchant_id, feed_position, sequence, id);
 
+-- index outbox_event_of_all
+CREATE INDEX outbox_event_of_all ON ONLY outbox_event USING btree (feed_position, sequence, id);
+
 -- index payment_method_at_gateway
 CREATE INDEX payment_method_at_gateway ON payment_method USING btree (own_connection_id, own_customer) WHERE (own_customer IS NOT NULL);
 

@@ -10,4 +10,5 @@ export const rightNames = [
   ["agreements.cancel", "Cancel agreements."],
   ["agreements.charge", "Charge agreements, and make recovery links."],
   ["ledger.read", "List the ledger."],
+  ["events.read", "List and watch events."],
 ] as const;
