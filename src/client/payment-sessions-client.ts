@@ -39,7 +39,7 @@ export type PaymentSessionsClientOptions = {
 };
 
 /** Text of PEM files. With its own key and certificate, the client authenticates itself (mutual TLS). */
-type TlsParts = {
+export type TlsParts = {
   /** The trusted authorities, instead of the system's. */
   readonly authorities?: string;
   readonly clientKey?: string;
@@ -167,7 +167,7 @@ export class PaymentSessionsClient {
   }
 }
 
-function channelOf(tls: TlsParts | undefined): ChannelCredentials {
+export function channelOf(tls: TlsParts | undefined): ChannelCredentials {
   if (tls === undefined) return credentials.createInsecure();
   const bytesOf = (pem: string | undefined) => (pem === undefined ? null : Buffer.from(pem));
   return credentials.createSsl(bytesOf(tls.authorities), bytesOf(tls.clientKey), bytesOf(tls.clientCertificate));

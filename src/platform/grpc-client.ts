@@ -1,6 +1,7 @@
 /** A typed gRPC client for internal services, from the server's descriptors. */
 import {
   create,
+  type DescMethodServerStreaming,
   type DescMethodUnary,
   type DescService,
   fromBinary,
@@ -32,12 +33,24 @@ type UnaryMethods<Service extends DescService> = {
     : never;
 };
 
-/** A client of one service: a method for each rpc, and its connection. Calls reject with grpc-js's ServiceError. */
-export type GrpcClient<Service extends DescService> = UnaryMethods<Service> & {
-  /** Reports whether there is a connection, waiting up to `waitMs` for one. */
-  isConnected(waitMs: number): Promise<boolean>;
-  close(): void;
+type StreamMethods<Service extends DescService> = {
+  [Name in keyof Service["method"] as Service["method"][Name] extends DescMethodServerStreaming
+    ? Name
+    : never]: Service["method"][Name] extends DescMethodServerStreaming<infer Input, infer Output>
+    ? (message: MessageInitShape<Input>, options: Omit<CallOptions, "timeoutMs">) => AsyncIterable<MessageShape<Output>>
+    : never;
 };
+
+/**
+ * A client of one service: a method for each rpc that is unary or answers by a stream, and its connection. Calls reject with
+ * grpc-js's ServiceError.
+ */
+export type GrpcClient<Service extends DescService> = UnaryMethods<Service> &
+  StreamMethods<Service> & {
+    /** Reports whether there is a connection, waiting up to `waitMs` for one. */
+    isConnected(waitMs: number): Promise<boolean>;
+    close(): void;
+  };
 
 // grpc-js would wait up to two minutes between connection attempts, long after the server is back.
 const reconnect = { "grpc.initial_reconnect_backoff_ms": 100, "grpc.max_reconnect_backoff_ms": 1_000 };
@@ -65,24 +78,56 @@ export function createGrpcClient<Service extends DescService>(
   const methods = service.methods
     .filter((method): method is DescMethodUnary => method.methodKind === "unary")
     .map((method) => [method.localName, callOf(client, method)]);
+  const streams = service.methods
+    .filter((method): method is DescMethodServerStreaming => method.methodKind === "server_streaming")
+    .map((method) => [method.localName, streamOf(client, method)]);
   const isConnected = (waitMs: number) =>
     new Promise((resolve) => client.waitForReady(Date.now() + waitMs, (error) => resolve(error === undefined)));
-  return { ...Object.fromEntries(methods), isConnected, close: () => client.close() } as GrpcClient<Service>;
+  return {
+    ...Object.fromEntries([...methods, ...streams]),
+    isConnected,
+    close: () => client.close(),
+  } as GrpcClient<Service>;
+}
+
+/** How grpc-js calls a method: its path, and what writes and reads its messages. */
+function wayOf(method: DescMethodUnary | DescMethodServerStreaming) {
+  const write = (request: object) =>
+    Buffer.from(toBinary(method.input, create(method.input, request as Record<string, unknown>)));
+  const read = (bytes: Buffer) => fromBinary(method.output, bytes);
+  return [`/${method.parent.typeName}/${method.name}`, write, read] as const;
+}
+
+function metadataOf(fields: CallOptions["metadata"] = {}): Metadata {
+  const metadata = new Metadata();
+  for (const [name, value] of Object.entries(fields)) metadata.set(name, value);
+  return metadata;
+}
+
+function streamOf(client: Client, method: DescMethodServerStreaming) {
+  const way = wayOf(method);
+  return async function* stream(message: object, { metadata, signal }: Omit<CallOptions, "timeoutMs">) {
+    const call = client.makeServerStreamRequest(...way, message, metadataOf(metadata));
+    const cancel = () => call.cancel();
+    signal?.addEventListener("abort", cancel, { once: true });
+    try {
+      if (signal?.aborted) cancel();
+      yield* call;
+    } finally {
+      signal?.removeEventListener("abort", cancel);
+      cancel();
+    }
+  };
 }
 
 function callOf(client: Client, method: DescMethodUnary) {
-  const path = `/${method.parent.typeName}/${method.name}`;
+  const way = wayOf(method);
   return (message: object, options: CallOptions) =>
     new Promise((resolve, reject) => {
-      const metadata = new Metadata();
-      for (const [name, value] of Object.entries(options.metadata ?? {})) metadata.set(name, value);
       const call = client.makeUnaryRequest(
-        path,
-        (request: object) =>
-          Buffer.from(toBinary(method.input, create(method.input, request as Record<string, unknown>))),
-        (bytes) => fromBinary(method.output, bytes),
+        ...way,
         message,
-        metadata,
+        metadataOf(options.metadata),
         { deadline: Date.now() + options.timeoutMs },
         (error: ServiceError | null, answer) => {
           options.signal?.removeEventListener("abort", cancel);
