@@ -74,8 +74,10 @@ const forEach = (name: string, textOf: (ofMerchant: string) => string, all = tex
   all: { name: `${name}_of_all`, text: all },
 });
 
+// Materialized, so that the state is read once and not for each event.
 const pageText = (ofMerchant: string, isWanted: string) => `
-  SELECT k.*, e.* FROM (SELECT ${stateColumns} FROM replica_mark) k LEFT JOIN (
+  WITH k AS MATERIALIZED (SELECT ${stateColumns} FROM replica_mark)
+  SELECT k.*, e.* FROM k LEFT JOIN (
     SELECT ${keyColumns}, feed_position, type, merchant_id AS "merchantId", created_at AS "createdAt",
       CASE WHEN ${isWanted} ($5::text[] IS NULL OR type = ANY ($5)) THEN body END AS body
     FROM (SELECT * FROM outbox_event WHERE ${ofMerchant} ${isSettled} AND (${inOrder}) > ($2::xid8, $3::int, $4::uuid)
