@@ -88,7 +88,9 @@ async function authenticateMerchant(
     environment.requestLimits?.countClient(client, setLimitHeaders);
     throw refusal;
   }
-  await environment.requestLimits?.count(credential, holder.merchantId, setLimitHeaders);
+  const { merchantId, keyId, kind } = holder;
+  const restrictedKey = kind === "restricted" ? (keyId ?? undefined) : undefined;
+  await environment.requestLimits?.count(credential, { merchantId, restrictedKey }, setLimitHeaders);
   const again = async (): Promise<Caller> => {
     const found = await findHolder(first, hash);
     requireMethodRight(method, found.holder.rights);

@@ -85,8 +85,8 @@ export const invalidKeyDetail =
 /** Returns the refusal of a request without the form of a key. It tells nothing about keys. */
 export function noKeyDetail(authorization: string | null): string {
   return authorization
-    ? "The Authorization header is not of the form `Bearer <key>`, with one space and the secret key of the environment."
-    : "The request has no key. Send the secret key of the environment as `Authorization: Bearer <key>`.";
+    ? "The Authorization header is not of the form `Bearer <key>`, with one space and a secret or restricted key of the environment."
+    : "The request has no key. Send a secret or restricted key of the environment as `Authorization: Bearer <key>`.";
 }
 
 /** Returns the id of a merchant's session and the core of its cell. Throws `not_found` for an id of no cell here. */

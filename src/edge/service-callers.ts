@@ -41,7 +41,7 @@ export function createServiceAuthenticate(
     if (caller.type === "merchant") {
       const { environment, holder } = caller;
       const { merchantId } = holder;
-      await environment.requestLimits?.count(`service ${merchantId}`, merchantId, setLimitHeaders);
+      await environment.requestLimits?.count(`service ${merchantId}`, { merchantId }, setLimitHeaders);
     }
     return caller;
   };

@@ -187,6 +187,19 @@ describe("a merchant's requests", () => {
     expect((await refused).flat()).toEqual(Array(1_000).fill("rate_limited"));
   });
 
+  it("by a restricted key use up nothing of the merchant's", async () => {
+    const limited = await open(few);
+    const maker = { runtime: systemRuntime, brand: "switchyard", environment: "test" };
+    const restrictions = { name: "Report", rights: ["sessions.read"], expiresAt: null, refundCap: null };
+    const { merchantId } = edge.core.owner;
+    const { secret } = await edge.core.core.database.transaction((tx) =>
+      createRestrictedKey(tx, maker, { merchantId, ...restrictions }),
+    );
+    for (let request = 0; request < few.burst; request++) await list(limited, secret.expose());
+    expect(await list(limited, secret.expose())).toMatchObject({ status: 429 });
+    expect(await list(limited)).toMatchObject({ status: 200 });
+  });
+
   it("cost no statement once they are refused", async () => {
     const limited = await open(few);
     await useUp(limited, few);

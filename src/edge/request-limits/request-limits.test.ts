@@ -29,14 +29,14 @@ describe("RequestLimits", () => {
   it("remembers a bounded number of buckets, and forgets the one that was idle for longest", async () => {
     const limits = openLimits();
     for (let merchant = 0; merchant < requestBucketsMax; merchant++) {
-      await limits.count(`key ${merchant}`, `mer ${merchant}`, ignore);
+      await limits.count(`key ${merchant}`, { merchantId: `mer ${merchant}` }, ignore);
     }
-    await limits.count("key 0", "mer 0", ignore);
-    await limits.count("key new", "mer new", ignore);
+    await limits.count("key 0", { merchantId: "mer 0" }, ignore);
+    await limits.count("key new", { merchantId: "mer new" }, ignore);
     requested = [];
-    await limits.count("key 0", "mer 0", ignore);
+    await limits.count("key 0", { merchantId: "mer 0" }, ignore);
     expect(requested).toEqual([]);
-    await limits.count("key 1", "mer 1", ignore);
+    await limits.count("key 1", { merchantId: "mer 1" }, ignore);
     expect(requested).toEqual(["mer 1"]);
   });
 

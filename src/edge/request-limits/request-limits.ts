@@ -9,7 +9,7 @@ import { CallerCounts, ClientCounts, keepNewest } from "../../platform/caller-co
 import type { CountedClient } from "../../platform/client-address.ts";
 import type { Queryable, Statement } from "../../platform/database.ts";
 import { DomainError } from "../../platform/errors.ts";
-import type { MerchantId, SessionId } from "../../platform/ids.ts";
+import type { KeyId, MerchantId, SessionId } from "../../platform/ids.ts";
 import {
   type Caller,
   type CounterParts,
@@ -72,9 +72,16 @@ export class RequestLimits {
     if (counted !== undefined && refusal !== undefined) this.#judge(counted, refusal, setLimitHeaders);
   }
 
-  /** Counts a request of an authenticated backend. Throws `rate_limited` if its merchant has none left. */
-  async count(credential: string, merchantId: MerchantId, setLimitHeaders: SetLimitHeaders): Promise<void> {
-    const counted = this.#remember(credential, { merchantId, name: "api" });
+  /**
+   * Counts a request of an authenticated backend. Throws `rate_limited` if its merchant, or its restricted key, has none
+   * left.
+   */
+  async count(
+    credential: string,
+    caller: { readonly merchantId: MerchantId; readonly restrictedKey?: KeyId | undefined },
+    setLimitHeaders: SetLimitHeaders,
+  ): Promise<void> {
+    const counted = this.#remember(credential, { ...caller, name: "api" });
     this.#judge(counted, await counted.counter.count(), setLimitHeaders);
   }
 
@@ -122,11 +129,11 @@ export class RequestLimits {
     return { merchantId: found.merchantId, name, readAtMs, validForMs };
   }
 
-  #remember(credential: string, { name, merchantId }: Bucket, read = this.#readNow()): Counted {
-    const key = `${name} ${merchantId}`;
-    const counter = this.#buckets.get(key) ?? this.#counterOf({ name, merchantId });
+  #remember(credential: string, { name, merchantId, restrictedKey }: Bucket, read = this.#readNow()): Counted {
+    const key = `${name} ${merchantId} ${restrictedKey ?? ""}`;
+    const counter = this.#buckets.get(key) ?? this.#counterOf({ name, merchantId, restrictedKey });
     keepNewest(this.#buckets, [key, counter], requestBucketsMax);
-    const counted = { name, merchantId, counter, readAtMs: read.readAtMs, validForMs: read.validForMs };
+    const counted = { name, merchantId, restrictedKey, counter, readAtMs: read.readAtMs, validForMs: read.validForMs };
     keepNewest(this.#byCredential, [credential, counted], requestCredentialsMax);
     return counted;
   }
@@ -247,7 +254,12 @@ export const customerLimits = {
  */
 type BucketName = "api" | "checkout" | "submitted";
 
-export type Bucket = { readonly merchantId: MerchantId; readonly name: BucketName };
+export type Bucket = {
+  readonly merchantId: MerchantId;
+  readonly name: BucketName;
+  /** A restricted key has an `api` bucket of its own, so that it uses up nothing of the merchant's or of another key's. */
+  readonly restrictedKey?: KeyId | undefined;
+};
 
 // One row for each bucket, from which every process takes the requests that it admits.
 // A token bucket stored as one time: what is missing from it is what refills until `full_at`. The clock is read once
@@ -274,7 +286,14 @@ export async function takeRequests(
   options: { bucket: Bucket; limit: RequestLimit; wanted: number },
 ): Promise<Grant> {
   const { bucket, limit, wanted } = options;
-  const values = [bucket.merchantId, bucket.name, limit.perSecond, limit.burst, wanted];
+  const { merchantId, name, restrictedKey } = bucket;
+  const values = [
+    merchantId,
+    restrictedKey === undefined ? name : `${name} ${restrictedKey}`,
+    limit.perSecond,
+    limit.burst,
+    wanted,
+  ];
   const [row] = await queryable.query<{ granted: number; left: number }>(takeFromBucket, values);
   if (row === undefined) throw new Error("a bucket gave no answer");
   return { wanted, ...row };

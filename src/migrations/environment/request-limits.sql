@@ -4,7 +4,8 @@
 -- HOT updates need room in the page: a row changes many times a second and stays one row.
 CREATE UNLOGGED TABLE request_bucket (
   merchant_id uuid        NOT NULL,
-  bucket      text        NOT NULL CHECK (bucket IN ('api','checkout','submitted')),
+  -- A restricted key has one of its own: `api` and its id.
+  bucket      text        NOT NULL CHECK (bucket ~ '^(api( [0-9a-f-]{36})?|checkout|submitted)$'),
   -- When the bucket will be full if no more requests come: what is missing until then refills at the rate of the limit.
   full_at     timestamptz NOT NULL,
   -- The last number granted, and when.

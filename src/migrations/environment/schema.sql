@@ -1663,7 +1663,7 @@ ALTER TABLE replica_mark ADD CONSTRAINT replica_mark_only_one_check CHECK (only_
 ALTER TABLE replica_mark ADD CONSTRAINT replica_mark_pkey PRIMARY KEY (only_one);
 
 -- constraint request_bucket.request_bucket_bucket_check
-ALTER TABLE request_bucket ADD CONSTRAINT request_bucket_bucket_check CHECK ((bucket = ANY (ARRAY['api'::text, 'checkout'::text, 'submitted'::text])));
+ALTER TABLE request_bucket ADD CONSTRAINT request_bucket_bucket_check CHECK ((bucket ~ '^(api( [0-9a-f-]{36})?|checkout|submitted)$'::text));
 
 -- constraint request_bucket.request_bucket_pkey
 ALTER TABLE request_bucket ADD CONSTRAINT request_bucket_pkey PRIMARY KEY (merchant_id, bucket);
