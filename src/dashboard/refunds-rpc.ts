@@ -23,6 +23,7 @@ import { encodeId } from "../platform/ids.ts";
 import { decimalOf, isCurrency, isoExponent } from "../platform/money.ts";
 import {
   loadRefundLimits,
+  lockCap,
   type RefundingRole,
   type RefundLimits,
   recordRefundLimits,
@@ -47,11 +48,12 @@ import { requireId } from "./webhook-messages.ts";
 export function createRefundMethods(): Pick<ServiceImpl<typeof PaymentService>, "refundPayment" | "decideRefund"> {
   return {
     async refundPayment(request, context) {
-      const { merchantId, environment, rpcContext, change } = scopedContextOf(context);
+      const { merchantId, environment, rpcContext } = scopedContextOf(context);
       const sessionId = requireId("ps", request.sessionId, "payment");
       const { idempotencyKey: key, amountMinor, reason, refundRef } = request;
       const id = refundIdOf(sessionId, key);
-      const { replayed, refund } = await change(async (tx) => {
+      const { replayed, refund } = await rpcContext.changeEnvironment(environment, async (tx) => {
+        if (rpcContext.isMember) await lockCap(tx, rpcContext.signIn.member.id);
         const replayed = await recordRequest(
           tx,
           environment.core,

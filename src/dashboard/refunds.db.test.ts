@@ -357,6 +357,17 @@ describe("a member's daily limit", () => {
     await refund(cookies.dora, of, { amountMinor: 400n });
   });
 
+  it("is counted while a change of the configuration is under way", async () => {
+    await set(cookies.olive, Role.DEVELOPER, [{ currency: "USD", amountMinor: 100_000n }]);
+    const of = await paid(usd());
+    const client = await dashboard.database.pool.connect();
+    onTestFinished(() => client.release());
+    await client.query("BEGIN");
+    await client.query("SELECT FROM merchant_settings FOR UPDATE");
+    await refund(cookies.dora, of, { amountMinor: 600n });
+    await client.query("ROLLBACK");
+  });
+
   it("is that of the role when the refund is durable: one that began under another role is refused", async () => {
     await set(cookies.olive, Role.DEVELOPER, [{ currency: "USD", amountMinor: 100n }]);
     const { memberId } = await dashboard.addMember("Uma", "OWNER");

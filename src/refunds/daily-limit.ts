@@ -47,9 +47,22 @@ const selectRefundedToday: Statement = {
       AND right(made_by, length($2)) = $2 AND currency = $3 AND status <> 'FAILED'`,
 };
 
+const lockRefunder: Statement = {
+  name: "lock_refund_cap",
+  text: "SELECT pg_advisory_xact_lock(hashtextextended('refund cap ' || $1, 0))",
+};
+
+/**
+ * Makes the refunds of one member or key take turns, until the transaction ends. Take it before the session's lock. Renewals go
+ * on, unlike under the configuration's lock.
+ */
+export async function lockCap(tx: Tx, id: MemberId | KeyId): Promise<void> {
+  await tx.query(lockRefunder, [id]);
+}
+
 /**
  * Throws `role_not_allowed` if a member has refunded more on the refund's day than the role may. Call it after the refund
- * was recorded, in its transaction, under the lock of the merchant's configuration: so each refund counts those before it.
+ * was recorded, in its transaction, under `lockCap`: so each refund counts those before it.
  */
 export async function requireWithinLimit(
   tx: Tx,
@@ -80,16 +93,6 @@ export async function requireWithinLimit(
 
 /** The daily limit of a key, and of those that a roll makes of it. */
 export type KeyCap = { readonly keyId: KeyId; readonly amounts: RefundCap };
-
-const lockKey: Statement = {
-  name: "lock_refund_cap",
-  text: "SELECT pg_advisory_xact_lock(hashtextextended('refund cap ' || $1, 0))",
-};
-
-/** Makes the refunds of one key take turns, until the transaction ends. Renewals go on, unlike under the configuration's lock. */
-export async function lockCap(tx: Tx, { keyId }: KeyCap): Promise<void> {
-  await tx.query(lockKey, [keyId]);
-}
 
 const selectRefundedByKey: Statement = {
   name: "select_refunded_by_key",
