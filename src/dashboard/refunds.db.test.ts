@@ -357,6 +357,21 @@ describe("a member's daily limit", () => {
     await refund(cookies.dora, of, { amountMinor: 400n });
   });
 
+  it("makes the refunds of one member take turns", async () => {
+    await set(cookies.olive, Role.DEVELOPER, [{ currency: "USD", amountMinor: 100_000n }]);
+    const of = await paid(usd());
+    const [dora] = await dashboard.accountRows<{ id: string }>("SELECT id FROM member WHERE name = 'Dora'");
+    const client = await dashboard.database.pool.connect();
+    onTestFinished(() => client.release());
+    await client.query("BEGIN");
+    await client.query("SELECT pg_advisory_xact_lock(hashtextextended('refund cap ' || $1, 0))", [dora!.id]);
+    const made = refund(cookies.dora, of, { amountMinor: 600n });
+    const waiting = () => dashboard.rows("SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted");
+    await expect.poll(async () => (await waiting()).length).toBe(1);
+    await client.query("ROLLBACK");
+    await made;
+  });
+
   it("is counted while a change of the configuration is under way", async () => {
     await set(cookies.olive, Role.DEVELOPER, [{ currency: "USD", amountMinor: 100_000n }]);
     const of = await paid(usd());
