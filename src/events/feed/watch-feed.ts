@@ -14,7 +14,7 @@ export type FeedMessage = { readonly cursor: string } & (
   | { readonly type: "ending"; readonly reason: EndingReason }
 );
 
-export type EndingReason = "AGE" | "STOPPING" | "SCOPE";
+type EndingReason = "AGE" | "STOPPING" | "SCOPE";
 
 export type Watching = {
   /** The caller left, or its deadline passed. */
