@@ -176,6 +176,8 @@ function headlineOf({ kind, gateway, endpointId }: DescribedMatter): string {
       return `Many renewals are stopped at ${named}`;
     case "CARDS_NOT_ERASED":
       return "Deleted cards are not erased yet";
+    case "APPLE_PAY_ENDING":
+      return "A certificate of Apple Pay ends";
     case "DISPUTE_OPENED":
       return `A payment is disputed at ${named}`;
     case "DISPUTE_DUE":
@@ -224,6 +226,8 @@ function stepOf(kind: DescribedMatter["kind"]): string {
       return "Compare the declined renewals on the page Payments, and ask the gateway: an account that is set up wrongly makes banks stop cards that are well. Charge nothing more there until you know. An operator can lift the stop of a card.";
     case "CARDS_NOT_ERASED":
       return "Ask your operator why the vault does not answer. It is asked again until it does, and nobody can pay with these cards.";
+    case "APPLE_PAY_ENDING":
+      return "On the page Wallets, make a new key of this kind, have Apple issue its certificate, and upload it. The page replaces the key that ends.";
     case "DISPUTE_OPENED":
     case "DISPUTE_DUE":
       return "Stop the shipment, and answer the dispute on the gateway’s own pages.";

@@ -22,6 +22,7 @@ export const alertTopics = [
   "AGREEMENTS_UNCHARGEABLE",
   "RENEWALS_STOPPED",
   "CARDS_NOT_ERASED",
+  "APPLE_PAY_ENDING",
   "DISPUTES",
 ] as const;
 export type AlertTopic = (typeof alertTopics)[number];
@@ -39,6 +40,7 @@ export type MatterKind =
   | "AGREEMENTS_UNCHARGEABLE"
   | "RENEWALS_STOPPED"
   | "CARDS_NOT_ERASED"
+  | "APPLE_PAY_ENDING"
   | "DISPUTE_OPENED"
   | "DISPUTE_DUE"
   | "DISPUTES_UNREADABLE";
@@ -90,7 +92,7 @@ export type OpenMatter = Matter & { readonly id: AlertId; readonly since: Date }
 const selectOpen: Statement = {
   name: "select_open_matters",
   text: `SELECT id, merchant_id AS "merchantId", kind, endpoint_id AS "endpointId", connection_id AS "connectionId", gateway,
-           dispute_id AS "disputeId"
+           dispute_id AS "disputeId", since
          FROM alert WHERE over_at IS NULL AND detail IS NOT NULL ORDER BY id`,
 };
 

@@ -1,5 +1,5 @@
 /**
- * Opens and ends the alerts about gateways, verifications, holds, orders that were paid more than once, disputes and stored cards: each turn compares what is
+ * Opens and ends the alerts about gateways, verifications, holds, orders that were paid more than once, disputes, stored cards and certificates: each turn compares what is
  * so now with the alerts that are open.
  */
 import { heldInSql } from "../core/rows/payment.ts";
@@ -17,6 +17,7 @@ import type { Database, Queryable, Statement } from "../platform/database.ts";
 import { type AlertId, type ConnectionId, type EndpointId, encodeId, type MerchantId } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import type { Runtime } from "../platform/runtime.ts";
+import { compareCertificates } from "./certificate-alerts.ts";
 import { compareDisputes } from "./dispute-alerts.ts";
 import { loadConnectionHealth, sessionLongestMs } from "./gateway-health.ts";
 import {

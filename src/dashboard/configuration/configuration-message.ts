@@ -45,7 +45,7 @@ export function revisedParts({ connections, rule, settings, endpoints }: Held): 
 }
 
 /** Returns the name of a connection: its gateway, with the account where the merchant has several there. */
-export function connectionName(connections: readonly Connection[], { gateway, account }: Connection): string {
+function connectionName(connections: readonly Connection[], { gateway, account }: Connection): string {
   const isOnly = connections.filter((one) => one.gateway === gateway).length === 1;
   return isOnly ? gateway : `${gateway}:${account}`;
 }

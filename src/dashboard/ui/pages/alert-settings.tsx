@@ -187,6 +187,11 @@ const topics = [
   ],
   [AlertTopic.CARDS_NOT_ERASED, "Deleted cards not erased", "The vault has not erased deleted cards for an hour."],
   [
+    AlertTopic.APPLE_PAY_ENDING,
+    "Apple Pay ends",
+    "A certificate of Apple’s ends in 60, 30 or 7 days, or has ended: no checkout then offers Apple Pay.",
+  ],
+  [
     AlertTopic.DISPUTES,
     "Disputes",
     "A payment is disputed, an answer is due within 72 hours, or disputes cannot be read.",

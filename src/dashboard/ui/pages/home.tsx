@@ -110,6 +110,7 @@ const titles: Readonly<Record<number, { title: string; tone: "bad" | "warn" }>> 
   [AlertItem_Kind.AGREEMENTS_UNCHARGEABLE]: { title: "Agreement without a gateway", tone: "bad" },
   [AlertItem_Kind.RENEWALS_STOPPED]: { title: "Renewals stopped", tone: "bad" },
   [AlertItem_Kind.CARDS_NOT_ERASED]: { title: "Deleted cards not erased", tone: "warn" },
+  [AlertItem_Kind.APPLE_PAY_ENDING]: { title: "Apple Pay ends", tone: "warn" },
   [AlertItem_Kind.DISPUTES_UNREADABLE]: { title: "Disputes cannot be read", tone: "warn" },
   [AlertItem_Kind.ENDPOINT_FAILING]: { title: "Webhook endpoint failing", tone: "warn" },
 };
