@@ -117,7 +117,7 @@ describe("switchyard connection, routing", () => {
     expect(await ours("routing", "show")).toEqual(set);
     const shown = await onDemo("routing", "show", "--merchant", merchantId);
     const described = (authentication: string) =>
-      `  priority 1  ${connection.connectionId}  SANDBOX_A  tea-house\n  failover on TIMEOUT (never on fraud)\n  retry at the same gateway off\n  customer authentication ${authentication}\n`;
+      `  priority 1  ${connection.connectionId}  SANDBOX_A  tea-house\n  failover on TIMEOUT (never on fraud)\n  retry at the same gateway off\n  cryptogram resend unanswered\n  customer authentication ${authentication}\n`;
     expect(shown.out).toBe(`Version 1\n${described("as-needed")}`);
     const again = await onDemo("routing", "set", "--connections", connection.connectionId, "--merchant", merchantId);
     expect(again).toMatchObject({ code: 0, out: `Version 2\n${described("as-needed")}` });
