@@ -30,6 +30,7 @@ export const errorCodes = [
   "not_found",
   "token_not_found",
   "token_expired",
+  "cursor_not_found",
   "method_not_allowed",
   "request_timeout",
   "payload_too_large",
