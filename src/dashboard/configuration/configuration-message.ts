@@ -17,7 +17,7 @@ import { encodeId, type MerchantId } from "../../platform/ids.ts";
 import { ruleMessage } from "../routing-messages.ts";
 import { type AllSettings, loadAllSettings, revisedSettings } from "../settings-rpc.ts";
 
-/** What a merchant has: the rule that was set last, if any, and not the default rule. */
+/** A merchant's configuration as its rows hold it. `rule` is the one that was set last, never the default rule. */
 export type Held = {
   readonly connections: readonly Connection[];
   readonly rule: RoutingRule | undefined;
