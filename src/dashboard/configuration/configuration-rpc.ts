@@ -7,6 +7,7 @@ import {
   GetConfigurationResponseSchema,
   PlanConfigurationResponseSchema,
 } from "../../../gen/dashboard/v1/configuration_pb.ts";
+import { RepeatedOrders } from "../../../gen/dashboard/v1/settings_pb.ts";
 import { fillOrders } from "../../core/orders/repeated-orders.ts";
 import { removeEndpoint, updateEndpoint } from "../../events/change-endpoint.ts";
 import { registerEndpoint } from "../../events/endpoints.ts";
@@ -54,7 +55,9 @@ export const configurationService: ServiceImpl<typeof ConfigurationService> = {
     });
     const { plan, addedEndpoints, held } = applied;
     if (plan.changes.length === 0) rpcContext.leaveNoRow();
-    if (plan.settings?.repeatedOrders) await fillOrders(rpcContext.transactingIn(environment), merchantId);
+    // Also where nothing differs: an earlier call may have given up while a payment was being written.
+    if (desired!.checkout?.repeatedOrders === RepeatedOrders.REFUSE)
+      await fillOrders(rpcContext.transactingIn(environment), merchantId);
     return create(ApplyConfigurationResponseSchema, {
       changes: [...plan.changes],
       revision: revisionOf(revisedParts(held)),

@@ -179,6 +179,18 @@ describe("a configuration", () => {
     await expect(plan(desired as never)).rejects.toMatchObject({ param });
   });
 
+  it("that refuses repeated orders asks for another call while a payment is being written, also the second time", async () => {
+    const desired = { checkout: { ...checkout, repeatedOrders: "REPEATED_ORDERS_REFUSE" } } as const;
+    const writer = await dashboard.database.pool.connect();
+    await writer.query("BEGIN");
+    await writer.query("SELECT pg_current_xact_id()");
+    await expect(apply(desired)).rejects.toMatchObject({ code: "unavailable" });
+    await expect(apply(desired)).rejects.toMatchObject({ code: "unavailable" });
+    await writer.query("ROLLBACK");
+    writer.release();
+    expect((await apply(desired)).changes).toEqual([]);
+  });
+
   it("reaches no private network", async () => {
     const desired = { webhooks: { endpoints: [...webhooks.endpoints, { url: "http://10.0.0.1/hook" }] } };
     await expect(apply(desired)).rejects.toMatchObject({ code: "endpoint_not_allowed" });
