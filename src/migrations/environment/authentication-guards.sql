@@ -198,8 +198,7 @@ BEGIN
 END $$;
 
 -- Whether a stop forbids a new attempt. A decline that asks for authentication is repeated once at its connection, and then
--- stops nothing. After a restore, an attempt that a gateway has made since gets its row beside one whose customer was asked
--- at the time of the backup: that wait ended with the restore, not with the customer.
+-- stops nothing.
 CREATE FUNCTION partitions.is_stopped_rest(opened record) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   RETURN EXISTS (
@@ -207,10 +206,7 @@ BEGIN
     WHERE a.session_id = opened.session_id AND a.stop IS NOT NULL AND NOT (a.stop = 'authentication_required' AND a.round = 0 AND (
       opened.round = 1 AND opened.connection_id = a.connection_id OR EXISTS (
         SELECT FROM partitions.attempt_rest r
-        WHERE r.session_id = opened.session_id AND r.connection_id = a.connection_id AND r.round = 1)))
-      -- After a restore: the customer who was asked is given up, and the repeat with authentication may be lost.
-      AND NOT ((a.stop = 'authentication_failed' AND a.status = 'UNKNOWN' OR a.stop = 'authentication_required' AND a.round = 0) AND EXISTS (
-        SELECT FROM partitions.payment_session_rest s WHERE s.id = opened.session_id AND s.unrecorded_check_at IS NOT NULL)));
+        WHERE r.session_id = opened.session_id AND r.connection_id = a.connection_id AND r.round = 1))));
 END $$;
 
 CREATE FUNCTION partitions.guard_authenticated_session_rest(before record, after record) RETURNS void LANGUAGE plpgsql AS $$

@@ -106,9 +106,10 @@ BEGIN
   RETURN NEW;
 END $$;
 
--- An attempt that was made before a restore gets its row back after the deadline, hence `unrecorded_check_at`. A gateway may name a
--- hold otherwise than the request that made it, hence the way from UNKNOWN to AUTHORIZED: PayPal calls an order by one name and the
--- money that it authorized by another, which only a look-up shows if the answer was lost.
+-- An attempt that was made before a restore gets its row back after the deadline, hence `unrecorded_check_at`, and whatever ended the
+-- attempts that are known: a later try of the same renewal may hold money. A gateway may name a hold otherwise than the request that
+-- made it, hence the way from UNKNOWN to AUTHORIZED: PayPal calls an order by one name and the money that it authorized by another,
+-- which only a look-up shows if the answer was lost.
 CREATE FUNCTION partitions.guard_attempt_rest() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   session record;
@@ -132,7 +133,7 @@ BEGIN
     SELECT bool_or(failure_kind = 'FRAUD' OR stop = 'fraud') AS had_fraud, bool_or(stop IS NOT NULL) AS had_stop INTO earlier
     FROM partitions.attempt_rest WHERE session_id = NEW.session_id;
     IF earlier.had_fraud THEN PERFORM app.refuse('a fraud-class decline is never retried'); END IF;
-    IF earlier.had_stop AND partitions.is_stopped_rest(NEW) THEN PERFORM app.refuse('no attempt follows a stop'); END IF;
+    IF earlier.had_stop AND session.unrecorded_check_at IS NULL AND partitions.is_stopped_rest(NEW) THEN PERFORM app.refuse('no attempt follows a stop'); END IF;
     IF num_nonnulls(NEW.decision, NEW.decision_reference, NEW.decision_amount_minor, NEW.decision_reason, NEW.decided_by, NEW.decided_at, NEW.decision_takes_two,
                     NEW.decision_confirmed_by, NEW.decision_confirmed_at) > 0 THEN
       PERFORM app.refuse('nothing is decided of an attempt before it is made'); END IF;

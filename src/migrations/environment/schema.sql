@@ -5941,7 +5941,7 @@ BEGIN
     SELECT bool_or(failure_kind = 'FRAUD' OR stop = 'fraud') AS had_fraud, bool_or(stop IS NOT NULL) AS had_stop INTO earlier
     FROM partitions.attempt_rest WHERE session_id = NEW.session_id;
     IF earlier.had_fraud THEN PERFORM app.refuse('a fraud-class decline is never retried'); END IF;
-    IF earlier.had_stop AND partitions.is_stopped_rest(NEW) THEN PERFORM app.refuse('no attempt follows a stop'); END IF;
+    IF earlier.had_stop AND session.unrecorded_check_at IS NULL AND partitions.is_stopped_rest(NEW) THEN PERFORM app.refuse('no attempt follows a stop'); END IF;
     IF num_nonnulls(NEW.decision, NEW.decision_reference, NEW.decision_amount_minor, NEW.decision_reason, NEW.decided_by, NEW.decided_at, NEW.decision_takes_two,
                     NEW.decision_confirmed_by, NEW.decision_confirmed_at) > 0 THEN
       PERFORM app.refuse('nothing is decided of an attempt before it is made'); END IF;
@@ -6863,10 +6863,7 @@ BEGIN
     WHERE a.session_id = opened.session_id AND a.stop IS NOT NULL AND NOT (a.stop = 'authentication_required' AND a.round = 0 AND (
       opened.round = 1 AND opened.connection_id = a.connection_id OR EXISTS (
         SELECT FROM partitions.attempt_rest r
-        WHERE r.session_id = opened.session_id AND r.connection_id = a.connection_id AND r.round = 1)))
-      -- After a restore: the customer who was asked is given up, and the repeat with authentication may be lost.
-      AND NOT ((a.stop = 'authentication_failed' AND a.status = 'UNKNOWN' OR a.stop = 'authentication_required' AND a.round = 0) AND EXISTS (
-        SELECT FROM partitions.payment_session_rest s WHERE s.id = opened.session_id AND s.unrecorded_check_at IS NOT NULL)));
+        WHERE r.session_id = opened.session_id AND r.connection_id = a.connection_id AND r.round = 1))));
 END $function$;
 
 -- function partitions.keep_card(of_session uuid, new_method uuid, its_brand text, digits text, month integer, year integer, versions uuid[], replaced_ms double precision)

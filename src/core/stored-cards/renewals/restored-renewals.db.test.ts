@@ -176,4 +176,20 @@ describe("a renewal that was under way at the backup", () => {
     expect(await turns(payment.session)).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_B" });
     expect(await statusesAt(reference)).toEqual(["captured"]);
   });
+
+  it("is paid by the hold of a later try, where its own attempt was declined with a stop", async () => {
+    const agreementId = await fixture.agree();
+    const dying = { ...fixture.core, inFlight: new Set<Promise<unknown>>(), bind: () => new Promise<never>(() => {}) };
+    const { payment } = await fixture.charge(agreementId, { signal: AbortSignal.abort() }, dying);
+    await fixture.base.asOwner.pool.query(
+      `UPDATE attempt SET status = 'DECLINED', failure_kind = 'SOFT_DECLINE', stop = 'unclassified', decline_code = 'unclassified',
+         completed_at = app.clock() WHERE session_id = $1`,
+      [payment.session.id],
+    );
+    const reference = await chargeUnseen(agreementId, 2, 0, "held");
+    await declare();
+    expect(await turns(payment.session, 9)).toMatchObject({ status: "SUCCEEDED", phase: "DONE" });
+    expect(await attemptsOf(payment.session)).toMatchObject([{ status: "DECLINED" }, { status: "CAPTURED" }]);
+    expect(await statusesAt(reference)).toEqual(["captured"]);
+  });
 });
