@@ -1,4 +1,5 @@
 /** One order, one payment: two sessions of one order, where the merchant refuses a second payment. */
+import { Client } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import type { Transacting } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
@@ -146,20 +147,27 @@ describe("a merchant that begins to refuse repeated orders", () => {
     });
     await late.query("BEGIN");
     await late.query("DELETE FROM app.order_winner WHERE session_id = $1", [one!.id]);
-    let calls = 0;
+    let looks = 0;
     const { database } = fixture.core;
     const watched: Transacting = {
-      query: (...asked) => database.query(...asked),
-      async transaction(work) {
-        calls += 1;
-        // It has looked three times by then, unless it does not wait.
-        if (calls === 4) await late.query("COMMIT");
-        return database.transaction(work);
+      async query(...asked) {
+        looks += 1;
+        if (looks === 3) await late.query("COMMIT");
+        return database.query(...asked);
       },
+      transaction: (work) => database.transaction(work),
     };
     await fillOrders(watched, fixture.owner.merchantId);
     await late.query("COMMIT");
     expect(await ownerOf(one!)).toBe(one!.id);
+  });
+
+  it("does not wait for transactions of another database on the server", async () => {
+    const other = new Client(new URL("/postgres", fixture.asOwner.pool.options.connectionString).href);
+    await other.connect();
+    onTestFinished(() => other.end());
+    await other.query("BEGIN; SELECT pg_current_xact_id()");
+    await fillOrders(fixture.core.database, fixture.owner.merchantId);
   });
 
   it("says what to do where a transaction stays open, and has the order once it is saved again", async () => {

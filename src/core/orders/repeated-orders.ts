@@ -43,22 +43,19 @@ export async function recordRepeatedOrders(
 }
 
 const stillWriting =
-  "The setting is saved, and orders that were paid a moment ago may still be missing: a transaction on the database server has been writing for seconds. Save the setting again. If that fails too, have the operator end the oldest transaction that pg_stat_activity shows.";
+  "The setting is saved, and orders that were paid a moment ago may still be missing: a transaction of this database has been writing for seconds. Save the setting again. If that fails too, have the operator end the oldest transaction that pg_stat_activity shows.";
 
 async function fillAll(tx: Tx, merchantId: MerchantId): Promise<void> {
   await tx.query(noTimeout, []);
   await tx.query(fill, [merchantId]);
 }
 
-// Takes an id for itself, which is higher than those of all transactions that write already. The end of a snapshot is not: the newest
-// of them may lie beyond it.
-const takeTransactionId: Statement = {
-  name: "take_transaction_id",
-  text: "SELECT pg_current_xact_id()::text AS id",
-};
-const selectOldest: Statement = {
-  name: "select_oldest_writer",
-  text: "SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS id",
+// Of this database only: another one on the server, such as one that is being restored, writes no payments of this one.
+const selectWriters: Statement = {
+  name: "select_writers",
+  text: `
+    SELECT pid || '/' || backend_xid AS id FROM pg_stat_activity
+    WHERE datname = current_database() AND backend_xid IS NOT NULL AND pid <> pg_backend_pid()`,
 };
 // A payment's commits take milliseconds. Whoever saves the setting waits for the longest of all writers: for ten seconds.
 const writersPauseMs = 20;
@@ -69,14 +66,13 @@ const looksMax = 500;
  * transaction that was writing then. Throws `unavailable` where one of them is open for longer; to be called again then.
  */
 export async function fillOrders(database: Transacting, merchantId: MerchantId, looks = looksMax): Promise<void> {
-  const read = async (statement: Statement) => {
-    const [row] = await database.transaction((tx) => tx.query<{ id: string }>(statement, []));
-    return BigInt(row!.id);
-  };
-  const until = await read(takeTransactionId);
-  for (let look = 0; (await read(selectOldest)) < until; look++) {
+  const readWriters = async () => (await database.query<{ id: string }>(selectWriters, [])).map(({ id }) => id);
+  let earlier = await readWriters();
+  for (let look = 0; earlier.length > 0; look++) {
     if (look === looks) throw new DomainError("unavailable", stillWriting);
     await pause(writersPauseMs);
+    const writers = await readWriters();
+    earlier = earlier.filter((id) => writers.includes(id));
   }
   await database.transaction((tx) => fillAll(tx, merchantId));
 }
