@@ -41,6 +41,13 @@ export function withoutBrowserOption(): Option {
   ).choices(Object.keys(withoutBrowser));
 }
 
+export function whenSavingOption(): Option {
+  return new Option(
+    "--when-saving <when>",
+    "authentication of a payment that begins an agreement, and of a set-up: always, with a challenge, or as-rule (default: as in the newest version; always for the first version)",
+  ).choices(["always", "as-rule"]);
+}
+
 export function parseExemptions(text: string): Exemption[] {
   const named = text === "none" ? [] : text.split(",");
   return named.map((name) => {
@@ -52,13 +59,14 @@ export function parseExemptions(text: string): Exemption[] {
 
 /** Returns the policy of a rule in words as commands name them; empty where it is the default. */
 export function describePolicy({ policy = {} }: RoutingRuleView): string[] {
-  const { stopsIfUnavailable, forbidsSecondChallenge } = policy;
+  const { stopsIfUnavailable, forbidsSecondChallenge, savingAsRule } = policy;
   const asked = Object.entries(exemptions).filter(([, value]) => policy.exemptions?.includes(value));
   return [
     ...(asked.length > 0 ? [`exemptions ${asked.map(([word]) => word).join(",")}`] : []),
     ...(stopsIfUnavailable ? ["on-unavailable stop"] : []),
     ...(forbidsSecondChallenge ? ["second-challenge forbid"] : []),
     ...(policy.withoutBrowser === "PAY" ? ["without-browser pay"] : []),
+    ...(savingAsRule ? ["when-saving as-rule"] : []),
   ];
 }
 
@@ -146,6 +154,7 @@ export type NamedRule = {
   readonly onUnavailable?: "proceed" | "stop";
   readonly secondChallenge?: "allow" | "forbid";
   readonly withoutBrowser?: keyof typeof withoutBrowser;
+  readonly whenSaving?: "always" | "as-rule";
   readonly cases?: string;
   readonly split?: Split;
   readonly retrySameGateway?: "on" | "off";
@@ -154,14 +163,15 @@ export type NamedRule = {
 
 /** Returns the named parts of the policy over those of the newest version; undefined if none is named. */
 function policyOf(named: NamedRule, newest: Policy = {}): Policy | undefined {
-  const { exemptions: asked, onUnavailable, secondChallenge, withoutBrowser: unseen } = named;
-  if ([asked, onUnavailable, secondChallenge, unseen].every((part) => part === undefined)) return undefined;
+  const { exemptions: asked, onUnavailable, secondChallenge, withoutBrowser: unseen, whenSaving } = named;
+  if ([asked, onUnavailable, secondChallenge, unseen, whenSaving].every((part) => part === undefined)) return undefined;
   return {
     ...newest,
     ...(asked && { exemptions: asked }),
     ...(onUnavailable && { stopsIfUnavailable: onUnavailable === "stop" }),
     ...(secondChallenge && { forbidsSecondChallenge: secondChallenge === "forbid" }),
     ...(unseen && { withoutBrowser: withoutBrowser[unseen] }),
+    ...(whenSaving && { savingAsRule: whenSaving === "as-rule" }),
   };
 }
 

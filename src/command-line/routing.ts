@@ -25,6 +25,7 @@ import {
   retryOption,
   splitHelp,
   switchesHelp,
+  whenSavingOption,
   withoutBrowserOption,
 } from "./routing-draft.ts";
 import { routeTestCommand, whatIfCommand } from "./routing-trial.ts";
@@ -76,14 +77,24 @@ function setCommand(): Command {
       ]),
     )
     .addOption(withoutBrowserOption())
+    .addOption(whenSavingOption())
     .option("--cases <file>", casesHelp)
     .option("--split <share>", splitHelp, parseSplit)
     .addOption(retryOption())
     .addOption(resendOption());
   return addExpectedVersion(command).action(async (options: ExpectingOptions & NamedRule) => {
     const { expectedVersion } = options;
-    const { authentication, provider, exemptions, onUnavailable, secondChallenge, withoutBrowser } = options;
-    const ofAuthentication = [authentication, provider, exemptions, onUnavailable, secondChallenge, withoutBrowser];
+    const { authentication, provider, exemptions, onUnavailable, secondChallenge, withoutBrowser, whenSaving } =
+      options;
+    const ofAuthentication = [
+      authentication,
+      provider,
+      exemptions,
+      onUnavailable,
+      secondChallenge,
+      withoutBrowser,
+      whenSaving,
+    ];
     const { connections, failoverOn, cases, split, retrySameGateway, cryptogramResend } = options;
     const ofRule = [connections, failoverOn, cases, split, retrySameGateway, cryptogramResend, ...ofAuthentication];
     if (ofRule.every((named) => named === undefined))

@@ -120,8 +120,10 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
     rule.cases || rule.split ? followCases(rule, factsOf(core, session, rule, card)) : { route: rule };
   const canAsk = shopper?.browser !== undefined;
   const counted = fingerprint?.isCounted ? fingerprint : undefined; // rule:card-counted
-  // The customer of a link is there, and the chain begins anew: the bank is asked, whatever the rule says.
-  const authenticated = storing?.recovering ? planAsked(route, { canAsk }) : undefined;
+  // The customer is there and consents to charges without them: the bank is asked, unless the merchant leaves that to its rule. That of a
+  // link is asked whatever the rule says.
+  const isMandated = storing?.recovering ?? (storing?.isMandate && !route.policy?.savingAsRule); // rule:mandate-authenticated
+  const authenticated = isMandated ? planAsked(route, { canAsk }) : undefined;
   // By the token's prefix, also while the vault is silent.
   const credential = credentialOf(vaultToken.expose());
   const plan = credential

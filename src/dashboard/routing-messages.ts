@@ -63,13 +63,14 @@ export function policyOf(
   newest: Pick<RoutingRule, "policy"> | undefined,
 ): AuthenticationPolicy | null {
   if (message === undefined) return newest?.policy ?? null;
-  const { stopsIfUnavailable, forbidsSecondChallenge } = message;
+  const { stopsIfUnavailable, forbidsSecondChallenge, savingAsRule } = message;
   const withoutBrowser = withoutBrowserChoices.find((name) => WithoutBrowserMessage[name] === message.withoutBrowser);
   return {
     exemptions: exemptionsOf(message.exemptions),
     stopsIfUnavailable,
     forbidsSecondChallenge,
     withoutBrowser: withoutBrowser ?? "DECLINE",
+    ...(savingAsRule && { savingAsRule }),
   };
 }
 
@@ -98,6 +99,7 @@ export function ruleMessage(rule: RoutingRule) {
       ...rule.policy,
       exemptions: (rule.policy?.exemptions ?? []).map((name) => ExemptionMessage[name]),
       withoutBrowser: WithoutBrowserMessage[rule.policy?.withoutBrowser ?? "DECLINE"],
+      savingAsRule: rule.policy?.savingAsRule ?? false,
     },
     cases: casesMessage(rule.cases ?? { list: [], cardRanges: [] }),
     failoverOn: rule.failoverOn.map((name) => FailoverMessage[name]),

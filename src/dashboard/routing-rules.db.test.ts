@@ -98,6 +98,7 @@ describe("the versions of a routing rule", () => {
       stopsIfUnavailable: true,
       forbidsSecondChallenge: false,
       withoutBrowser: "PAY",
+      savingAsRule: true,
     } as const;
     await set(ada, [a, b], { policy: { ...policy, exemptions: ["LOW_VALUE"] } });
     const kept = await newest();
@@ -109,11 +110,13 @@ describe("the versions of a routing rule", () => {
       stopsIfUnavailable: false,
       forbidsSecondChallenge: false,
       withoutBrowser: "DECLINE",
+      savingAsRule: false,
     });
     const { versions = [] } = await ada.listRoutingRuleVersions(dashboard.scope);
     expect(versions[0]?.changes).toContain(
       "A payment that has to be authenticated is declined where the page sends no data of its browser.",
     );
+    expect(versions[0]?.changes).toContain("Payments that begin an agreement are always authenticated.");
     const { routingRule } = await ada.restoreRoutingRule({ ...dashboard.scope, version: kept!.version! });
     expect(routingRule?.policy).toEqual(policy);
     await set(ada, [a, b], { policy: {} });

@@ -1,7 +1,8 @@
 /** Tests customer authentication as a page meets it: over the widget's rpcs, the bank's page and its return. */
 
 import { afterAll, describe, expect, it } from "vitest";
-import { browser, challengeAt } from "../core/scenarios/authentication.fixture.ts";
+import { challengeAt } from "../core/scenarios/authentication.fixture.ts";
+import { browser } from "../core/scenarios/core.fixture.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { embeddersOf } from "./authentication-pages.ts";
 import { startEdgeFixture } from "./edge.fixture.ts";

@@ -1,7 +1,7 @@
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { recordRoutingRule } from "../core/record/routing-rules.ts";
-import { browser } from "../core/scenarios/authentication.fixture.ts";
+import { browser } from "../core/scenarios/core.fixture.ts";
 import { withAnswers } from "../core/scenarios/recovery.fixture.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import type { AuthorizeRequest } from "../gateways/connector.ts";

@@ -2,6 +2,7 @@
 import type { Amount } from "./amounts.ts";
 import type { Declined } from "./declines.ts";
 import type { DisputeNotice } from "./dispute-notice.ts";
+import type { StoredAnswer } from "./stored-cards.ts";
 
 /**
  * The event that a notification reports. `already_captured`, `void_refused` and `absent` answer a void; `other` is
@@ -40,6 +41,8 @@ export type Notification = {
   readonly declined?: Declined | undefined;
   /** Only with kind `dispute`. */
   readonly dispute?: DisputeNotice | undefined;
+  /** Only with kind `held`: the network's names for the payment, where the gateway gives any. */
+  readonly stored?: StoredAnswer | undefined;
 };
 
 /** A notification exactly as received. */

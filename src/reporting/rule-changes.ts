@@ -113,6 +113,13 @@ function describePolicy(old: AuthenticationPolicy | null | undefined, new_: Auth
         ? "A payment that has to be authenticated is made without where the page sends no data of its browser."
         : "A payment that has to be authenticated is declined where the page sends no data of its browser.",
     ),
+    ...changed(
+      before.savingAsRule ?? false,
+      after.savingAsRule ?? false,
+      after.savingAsRule
+        ? "Payments that begin an agreement are authenticated as any other."
+        : "Payments that begin an agreement are always authenticated.",
+    ),
   ];
 }
 

@@ -160,7 +160,13 @@ function reportAuthorization(parts: SandboxBParts, account: Account, authorizati
     merchantReference: authorization.reference,
     authorization,
     reason: authorization.declineCode,
+    facts: networkNames(authorization),
   });
+}
+
+function networkNames(authorization: Authorization): { readonly networkTxReference?: string } {
+  const id = networkIdOf(authorization);
+  return id === undefined ? {} : { networkTxReference: `nti_${id}` };
 }
 
 function authorizeAnswer(result: CardResult, challenged?: SecureResult): SandboxAnswer {
@@ -169,10 +175,9 @@ function authorizeAnswer(result: CardResult, challenged?: SecureResult): Sandbox
     case "declined": {
       const { id, reference, value, currency } = result.authorization;
       const secure = challenged ?? frictionlessOf(result.authorization);
-      const networkId = networkIdOf(result.authorization);
       const verdict =
         result.type === "held"
-          ? { resultCode: "Authorised", ...(networkId !== undefined && { networkTxReference: `nti_${networkId}` }) }
+          ? { resultCode: "Authorised", ...networkNames(result.authorization) }
           : { resultCode: "Refused", refusalReasonCode: result.code, ...networkFields(result.authorization) };
       const named = { pspReference: id, merchantReference: reference, amount: { value, currency } };
       const body = { ...named, ...verdict, ...(secure && { threeDSecure: secureView(secure) }) };

@@ -10,6 +10,7 @@ import type { Extras } from "../execute/gateway-calls.ts";
 import type { Work } from "../execute/work.ts";
 import type { Attempt, PlannedProvider } from "../rows/entities.ts";
 import { exemptionOf, type Payment, type Planned, plannedAt } from "../rows/payment.ts";
+import { mandateOf } from "../stored-cards/gateway-use.ts";
 import { mayAsk, mayRepeat } from "./after-authentication.ts";
 import { isLeftToProvider, providerAfter } from "./after-provider.ts";
 import { findShopper } from "./authentications.ts";
@@ -46,7 +47,7 @@ function plannedWish(
  */
 function wishFor(
   core: Core,
-  { session, authentications }: Payment,
+  { session, authentications, stored }: Payment,
   attempt: Attempt,
   shopper: Shopper | undefined,
 ): AuthenticationWish | undefined {
@@ -57,7 +58,8 @@ function wishFor(
   // An exemption and a mandate exclude each other.
   const unexempted = exemptionOf(session, attempt) === undefined ? planned : "as_needed";
   const wish = attempt.round === 1 ? "always" : unexempted;
-  return { wish, browser: shopper.browser, returnUrl: core.returnUrlOf(attempt) };
+  const mandate = wish === "always" ? mandateOf(stored) : undefined;
+  return { wish, mandate, browser: shopper.browser, returnUrl: core.returnUrlOf(attempt) };
 }
 
 /**

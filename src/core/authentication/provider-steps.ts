@@ -17,6 +17,7 @@ import type { Core } from "../core.ts";
 import { type Changed, commitAndReload, type Reloaded, type Work } from "../execute/work.ts";
 import { lockAndRenew, watchLease } from "../record/lease.ts";
 import type { Authentication, PaymentSession, PlannedConnection } from "../rows/entities.ts";
+import { mandateOf } from "../stored-cards/gateway-use.ts";
 import { endOfProvided } from "./after-provider.ts";
 import { findShopper, isGivenUp } from "./authentications.ts";
 import {
@@ -147,6 +148,7 @@ async function requestOf(
     keep: kept.keep,
     methodIndicator: kept.methodIndicator,
     isMandated: loaded.attempts.length > 0,
+    mandate: mandateOf(loaded.stored),
     browser: shopper.browser,
     returnUrl: core.returnUrlOf({ sessionId: lease.sessionId, id: authentication.id, isProvided: true }),
     purchasedAt: session.submittedAt ?? session.createdAt,

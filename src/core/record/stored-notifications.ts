@@ -1,5 +1,6 @@
 /** Reads the stored, signed notifications of a gateway that cannot be read, as the answer to a look-up. */
 import type { LookUpAnswer } from "../../gateways/connector.ts";
+import type { StoredAnswer } from "../../gateways/stored-cards.ts";
 import type { Queryable, Statement } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
 import type { Attempt } from "../rows/entities.ts";
@@ -7,7 +8,7 @@ import type { Attempt } from "../rows/entities.ts";
 const selectNotifications: Statement = {
   name: "select_notifications_of_attempt",
   text: `
-    SELECT kind, gateway_reference AS "gatewayReference", declined,
+    SELECT kind, gateway_reference AS "gatewayReference", declined, stored,
       amount_minor AS "amountMinor", kind IN ('captured','already_captured')
         AND currency = $4 AND amount_minor BETWEEN 1 AND $3 AND gateway_reference = coalesce($6, gateway_reference) AS "isPart",
       (amount_minor, currency) IS NOT DISTINCT FROM (
@@ -23,6 +24,7 @@ type NotificationRow = {
   kind: string;
   gatewayReference: string;
   declined: Extract<LookUpAnswer, { type: "declined" }> | null;
+  stored: StoredAnswer | null;
   amountMinor: string | null;
   isOurAmount: boolean;
   /** A capture of at most the held amount, by whoever made it. */
@@ -70,7 +72,11 @@ export async function lookUpInNotifications(queryable: Queryable, attempt: Attem
     case "absent":
       return { type: "absent" };
     case "held":
-      return { type: "held", gatewayReference: notification.gatewayReference };
+      return {
+        type: "held",
+        gatewayReference: notification.gatewayReference,
+        ...(notification.stored && { stored: notification.stored }),
+      };
     case "declined":
       return notification.declined ?? { type: "inconclusive", reason: "a declined notification without its code" };
     default:

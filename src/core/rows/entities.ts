@@ -91,6 +91,8 @@ export type AuthenticationPolicy = {
   readonly forbidsSecondChallenge: boolean;
   /** Absent: DECLINE. */
   readonly withoutBrowser?: WithoutBrowser | undefined;
+  /** The rule also decides about payments that begin an agreement, and set-ups; absent or false: they are always authenticated. */
+  readonly savingAsRule?: boolean | undefined;
 };
 
 /** A merchant's account at a provider of authentication, with the credentials that a payment uses. */

@@ -10,17 +10,7 @@ import { attemptIdOf } from "../record/open-attempt.ts";
 import { recordRoutingRule } from "../record/routing-rules.ts";
 import type { AuthenticationPolicy, AuthenticationRule, PaymentSession } from "../rows/entities.ts";
 import { recoverSessionsOnce, resumeSession, submitPayment } from "../submit-payment.ts";
-import { type CoreFixture, startCoreFixture } from "./core.fixture.ts";
-
-/** A browser whose page can show actions. */
-export const browser = {
-  javaEnabled: false,
-  colorDepth: 24,
-  screenWidth: 1_280,
-  screenHeight: 800,
-  timeZoneOffsetMinutes: -60,
-  language: "de-AT",
-};
+import { browser, type CoreFixture, startCoreFixture } from "./core.fixture.ts";
 
 /** The same browser, and what its call says about it. */
 export const shopper = { browser, shopperIp: "192.0.2.7", shopperUserAgent: "Mozilla/5.0" };

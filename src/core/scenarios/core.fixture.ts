@@ -42,6 +42,16 @@ import type { Consent } from "../stored-cards/claim-stored.ts";
 import { submitPayment } from "../submit-payment.ts";
 import { MemoryVault } from "./stored-vault.fixture.ts";
 
+/** A browser whose page can show actions. */
+export const browser = {
+  javaEnabled: false,
+  colorDepth: 24,
+  screenWidth: 1_280,
+  screenHeight: 800,
+  timeZoneOffsetMinutes: -60,
+  language: "de-AT",
+};
+
 /** The test cards for tests of the flow, named by the outcome of the payment. */
 export const cards = {
   approved: "4242424242424242",
@@ -141,7 +151,7 @@ export class CoreFixture {
     return this.submitWith(session, { number, token, core });
   }
 
-  /** Submits a payment as `submit` does; with `consent` its customer has agreed that the card is stored. */
+  /** Submits a payment as `submit` does; with `consent` its customer has agreed, in a browser, that the card is stored. */
   async submitWith(
     session: AnySession,
     given: {
@@ -152,7 +162,7 @@ export class CoreFixture {
       readonly shopper?: Shopper | undefined;
     },
   ): Promise<PaymentSession> {
-    const { number, token = "tok_1", core = this.core, consent, shopper } = given;
+    const { number, token = "tok_1", core = this.core, consent, shopper = consent && { browser } } = given;
     this.#forwarder.useCard(number);
     const vaultToken = new Secret(token);
     const { session: read } = await this.loadSession(session);

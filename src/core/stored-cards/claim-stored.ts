@@ -19,6 +19,8 @@ export type StoringClaim = {
   readonly values: readonly unknown[];
   /** The session whose claim takes a renewal. */
   readonly recovering: SessionId | undefined;
+  /** The merchant will charge the card: the customer begins an agreement, or stores a card without paying. */
+  readonly isMandate: boolean;
 };
 
 // Nobody can guess a handle: 192 random bits.
@@ -67,7 +69,11 @@ export async function prepareStoring(
       ]
     : Array(7).fill(null);
   const recovering = stored.role === "RECOVERY" ? session.id : undefined;
-  return { values: [session.id, ...saving, saveDueMs, cardLifeMs], recovering };
+  return {
+    values: [session.id, ...saving, saveDueMs, cardLifeMs],
+    recovering,
+    isMandate: stored.terms !== null || isSetUp,
+  };
 }
 
 /** Returns the associated data under which the token of a card that is being stored is sealed. */

@@ -6,7 +6,7 @@ import { forFile } from "../../dev/testing/for-file.ts";
 import type { AgreementId, MerchantId, MethodId } from "../../platform/ids.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
 import { eraseByReference } from "../../retention/erase-customer.ts";
-import { startCoreFixture } from "../scenarios/core.fixture.ts";
+import { browser, startCoreFixture } from "../scenarios/core.fixture.ts";
 import { cancelAgreement, findAgreement } from "./agreements.ts";
 import { eraseCardsOnce, saveDueCardsOnce } from "./keep-card.ts";
 import { deleteMethod, listMethods } from "./payment-methods.ts";
@@ -24,7 +24,7 @@ const erase = (customerRef: string) =>
 
 it("erases a customer by the merchant's reference", async () => {
   const customerRef = "customer-to-erase";
-  const shopper = { shopperIp: "198.51.100.7", shopperUserAgent: "Browser of somebody" };
+  const shopper = { browser, shopperIp: "198.51.100.7", shopperUserAgent: "Browser of somebody" };
   const session = await savingSession(fixture, { customerRef, agreement: monthly, customerEmail: "ada@example.com" });
   await fixture.submitWith(session, {
     number: "4242424242424242",

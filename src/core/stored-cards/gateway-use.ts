@@ -1,6 +1,6 @@
 /** What a payment with `stored` tells its gateway about the card, and what it records of the answer. */
 import type { AttemptAtGateway } from "../../gateways/connector.ts";
-import type { StoredAnswer, StoredCardUse, StoredPurpose } from "../../gateways/stored-cards.ts";
+import type { ChallengeMandate, StoredAnswer, StoredCardUse, StoredPurpose } from "../../gateways/stored-cards.ts";
 import type { Statement, Tx } from "../../platform/database.ts";
 import type { Core } from "../core.ts";
 import { usable } from "../record/payment-functions.ts";
@@ -15,6 +15,12 @@ const purposes = {
   UNSCHEDULED: "unscheduled",
   INSTALMENT: "instalment",
 } as const satisfies Record<AgreementType, StoredPurpose>;
+
+/** Returns the mandate for which the bank has to challenge the customer; undefined where the payment begins none. */
+export function mandateOf(stored: StoredPayment | undefined): ChallengeMandate | undefined {
+  if (stored?.terms) return { purpose: purposes[stored.terms.type], terms: termsForGateway(stored.terms) };
+  return stored?.role === "SETUP" ? { purpose: "customer" } : undefined;
+}
 
 /** Returns what a payment tells an attempt's gateway; undefined where the card is neither stored nor will be. */
 export function gatewayUse(

@@ -26,9 +26,9 @@ const create = (setUp: SetUp = {}) => {
 async function submit(session: { readonly id: string }, { number = cards.approved as string, agrees = true } = {}) {
   renewals.vault.number = number;
   const read = (await base.loadSession(session as never)).session;
-  const ended = await base.submitWith(read, { number, token: `tok_${v7()}`, ...(agrees && { consent }) });
+  const submitted = await base.submitWith(read, { number, token: `tok_${v7()}`, ...(agrees && { consent }) });
   await renewals.settled();
-  return ended;
+  return renewals.passBank(submitted);
 }
 
 const another = "4000000000007361";

@@ -14,6 +14,7 @@ import { type Json, judgeRefusal } from "./judge-decline.ts";
 import type { SignedFields } from "./notification-signature.ts";
 import { isProbe } from "./probe-reference.ts";
 import { additionalDataOf, readSignedItems } from "./signed-items.ts";
+import { storedIn } from "./stored-cards.ts";
 
 /**
  * Reads the notification items in a request body. Nothing in it counts unless every item is signed with the
@@ -60,6 +61,8 @@ function notificationOf(fields: SignedFields, item: Json): Notification {
     ...(amount === undefined ? {} : { amount }),
     ...(kind === "declined" ? { declined: judgeRefusal(refusalIn(item)) } : {}),
     ...(dispute && { dispute }),
+    // Unsigned, so it names a chain of payments and decides nothing about money.
+    ...(kind === "held" && storedIn(item)),
   };
 }
 

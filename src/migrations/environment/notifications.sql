@@ -17,6 +17,8 @@ CREATE TABLE gateway_notification (
   refund_reference  text,
   -- What a dispute's notification says beyond the other columns (DisputeNotice in src/gateways/connector.ts).
   dispute           jsonb,
+  -- The network's names for a payment that is held (StoredAnswer in src/gateways/stored-cards.ts).
+  stored            jsonb,
   -- The credentials that it was signed with, so that a test message verifies those and no others.
   credential_version int,
   received_at       timestamptz NOT NULL DEFAULT app.clock(),

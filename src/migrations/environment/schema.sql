@@ -598,6 +598,7 @@ CREATE TABLE gateway_notification (
   modification_reference text,
   refund_reference text,
   dispute jsonb,
+  stored jsonb,
   credential_version integer,
   received_at timestamp with time zone DEFAULT app.clock() NOT NULL,
   next_try_at timestamp with time zone DEFAULT app.clock() NOT NULL,

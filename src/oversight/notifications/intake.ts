@@ -20,8 +20,8 @@ const insertNotification: Statement = {
   text: `
     INSERT INTO gateway_notification
       (connection_id, notification_id, kind, attempt_reference, gateway_reference, amount_minor, currency, declined,
-       credential_version, modification_reference, refund_reference, dispute)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+       credential_version, modification_reference, refund_reference, dispute, stored)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
     ON CONFLICT (connection_id, notification_id) DO NOTHING`,
 };
 
@@ -118,6 +118,7 @@ async function storeNotifications(
         notification.modificationReference ?? null,
         notification.refundReference ?? null,
         notification.dispute ? JSON.stringify(notification.dispute) : null,
+        notification.stored ? JSON.stringify(notification.stored) : null,
       ]);
     }
   });

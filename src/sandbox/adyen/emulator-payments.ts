@@ -298,6 +298,7 @@ export class EmulatorPayments {
   #reportAuthorization(account: Account, authorization: Authorization): void {
     const { id, reference: merchantReference, declineCode } = authorization;
     const pspReference = this.#references.get(id) ?? "";
+    const networkTxReference = networkIdOf(authorization);
     this.#report(account, {
       eventCode: "AUTHORISATION",
       success: declineCode === undefined,
@@ -305,6 +306,8 @@ export class EmulatorPayments {
       merchantReference,
       authorization,
       reason: declineCode === undefined ? "" : (reasonNames[declineCode] ?? "Unknown"),
+      // The OpenAPI file of webhooks (2026), AuthorisationNotificationAdditionalData.
+      ...(networkTxReference !== undefined && { facts: { networkTxReference } }),
     });
   }
 

@@ -152,7 +152,7 @@ describe("a declined renewal, by its link", () => {
     await expect(fixture.base.submitWith(session, { ...given, shopper })).rejects.toMatchObject({
       code: "consent_required",
     });
-    expect(await fixture.base.submitWith(session, { ...given, consent })).toMatchObject({
+    expect(await fixture.base.submitWith(session, { ...given, consent, shopper: {} })).toMatchObject({
       status: "DECLINED",
       declineCode: "authentication_required",
     });

@@ -4,7 +4,7 @@ import { recordSettings } from "../../../accounts/merchant-settings.ts";
 import { type AgreementId, encodeId, type SessionId } from "../../../platform/ids.ts";
 import { systemRuntime } from "../../../platform/runtime.ts";
 import type { PaymentSession } from "../../rows/entities.ts";
-import { AuthenticationFixture, shopper } from "../../scenarios/authentication.fixture.ts";
+import { type AuthenticationFixture, shopper } from "../../scenarios/authentication.fixture.ts";
 import { cards } from "../../scenarios/core.fixture.ts";
 import { type RenewalFixture, startRenewals } from "../renewals/renewals.fixture.ts";
 import { consent } from "../stored-cards.fixture.ts";
@@ -15,7 +15,7 @@ export let fixture: RenewalFixture;
 export let bank: AuthenticationFixture;
 beforeAll(async () => {
   fixture = await startRenewals();
-  bank = new AuthenticationFixture(fixture.base);
+  bank = fixture.bank;
   const { owner, core } = fixture.base;
   await core.database.transaction((tx) => recordSettings(tx, owner));
 });

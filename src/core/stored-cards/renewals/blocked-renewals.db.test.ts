@@ -6,6 +6,7 @@ import { declareRestore } from "../../../oversight/declare-restore.ts";
 import { systemRuntime } from "../../../platform/runtime.ts";
 import { addEntry, type Blockable, endEntry, listBlocklist } from "../../card-testing/blocklist.ts";
 import type { Core } from "../../core.ts";
+import { browser } from "../../scenarios/core.fixture.ts";
 import * as restore from "../../scenarios/restore.fixture.ts";
 import { fingerprintOf } from "../../scenarios/stored-vault.fixture.ts";
 import { startRenewals } from "./renewals.fixture.ts";
@@ -53,7 +54,7 @@ it.each([
   { kind: "NETWORK", given: "93.184.216.0/24" },
   { kind: "EMAIL", given: "Mallory@example.com" },
 ] as const)("declines the renewal of a customer whose $kind is blocked", async (blockable) => {
-  const shopper = { shopperIp: "93.184.216.34" };
+  const shopper = { browser, shopperIp: "93.184.216.34" };
   const agreementId = await fixture.agree({
     storedAs: newNumber(),
     shopper,

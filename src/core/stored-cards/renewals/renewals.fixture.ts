@@ -5,6 +5,8 @@ import type { AgreementId } from "../../../platform/ids.ts";
 import { systemRuntime } from "../../../platform/runtime.ts";
 import type { Core } from "../../core.ts";
 import { createSession, type NewSession } from "../../create-session.ts";
+import type { PaymentSession } from "../../rows/entities.ts";
+import { AuthenticationFixture } from "../../scenarios/authentication.fixture.ts";
 import { type CoreFixture, cards, startCoreFixture } from "../../scenarios/core.fixture.ts";
 import type { MemoryVault } from "../../scenarios/stored-vault.fixture.ts";
 import { type AgreementDetails, findAgreement } from "../agreements.ts";
@@ -16,10 +18,12 @@ import { type Charge, type Charged, chargeAgreement } from "./charge-agreement.t
 export class RenewalFixture {
   readonly base: CoreFixture;
   readonly core: Core;
+  readonly bank: AuthenticationFixture;
 
   constructor(base: CoreFixture) {
     this.base = base;
     this.core = base.core;
+    this.bank = new AuthenticationFixture(base);
   }
 
   get vault(): MemoryVault {
@@ -54,7 +58,7 @@ export class RenewalFixture {
     };
     const { session, agreementId } = await createSession(core, base.owner, wanted);
     this.vault.number = storedAs;
-    await base.submitWith(session, { number, token: `tok_${v7()}`, consent, shopper });
+    await this.passBank(await base.submitWith(session, { number, token: `tok_${v7()}`, consent, shopper }));
     await this.settled();
     return agreementId!;
   }
@@ -64,6 +68,14 @@ export class RenewalFixture {
     const { signal } = new AbortController();
     const charge = { agreementId, amountMinor: 900, currency: "EUR", orderRef: "invoice-1", key: systemRuntime.uuid() };
     return chargeAgreement(core, this.base.owner, { ...charge, signal, ...change });
+  }
+
+  /** Has the customer pass the bank's challenge at each gateway that asks. Returns the payment's end. */
+  async passBank(session: PaymentSession): Promise<PaymentSession> {
+    if (session.awaitingSince === null) return session;
+    await this.bank.answerAndReturn(session, "pass");
+    await this.settled();
+    return this.passBank((await this.base.loadSession(session)).session);
   }
 
   async agreement(agreementId: AgreementId): Promise<AgreementDetails> {

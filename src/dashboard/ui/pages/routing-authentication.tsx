@@ -77,6 +77,12 @@ function RoutingPolicy({ draft: { policy = noPolicy, change }, mayChange }: { dr
         policy.withoutBrowser === WithoutBrowser.PAY,
         (isPaid) => set({ withoutBrowser: isPaid ? WithoutBrowser.PAY : WithoutBrowser.DECLINE }),
       )}
+      {option(
+        "Store cards without asking the bank each time",
+        "By default, a payment that begins an agreement, and storing a card alone, are always authenticated, with a challenge: banks decline more of the charges that follow an agreement without one. Europe’s rules require it.",
+        policy.savingAsRule,
+        (savingAsRule) => set({ savingAsRule }),
+      )}
     </div>
   );
 }

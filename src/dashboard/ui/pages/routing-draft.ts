@@ -42,6 +42,7 @@ export type Policy = {
   readonly stopsIfUnavailable: boolean;
   readonly forbidsSecondChallenge: boolean;
   readonly withoutBrowser: WithoutBrowser;
+  readonly savingAsRule: boolean;
 };
 
 export const noPolicy: Policy = {
@@ -49,6 +50,7 @@ export const noPolicy: Policy = {
   stopsIfUnavailable: false,
   forbidsSecondChallenge: false,
   withoutBrowser: WithoutBrowser.DECLINE,
+  savingAsRule: false,
 };
 
 export type RuleDraft = RuleContent & {
@@ -133,8 +135,11 @@ function saysSame(one: RuleContent, other: RuleContent): boolean {
   );
 }
 
-function wordsOf({ exemptions, stopsIfUnavailable, forbidsSecondChallenge, withoutBrowser } = noPolicy): string {
-  return [[...exemptions].sort().join(), stopsIfUnavailable, forbidsSecondChallenge, withoutBrowser].join(" ");
+function wordsOf(policy = noPolicy): string {
+  const { exemptions, stopsIfUnavailable, forbidsSecondChallenge, withoutBrowser, savingAsRule } = policy;
+  return [[...exemptions].sort().join(), stopsIfUnavailable, forbidsSecondChallenge, withoutBrowser, savingAsRule].join(
+    " ",
+  );
 }
 
 export function resendOf(content: Pick<RuleContent, "cryptogramResend"> | undefined): CryptogramResend {

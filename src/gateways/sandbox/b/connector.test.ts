@@ -131,6 +131,7 @@ describe("SandboxBConnector", () => {
       attemptReference,
       gatewayReference,
       amount: { amountMinor, currency },
+      stored: { network: { transactionId: expect.stringMatching(/^nti_/) } },
     });
   });
 

@@ -13,6 +13,7 @@ import type {
 import { classifyDecline } from "../../declines.ts";
 import { currencies } from "./currencies.ts";
 import { declines } from "./declines.ts";
+import { storedIn } from "./stored-cards.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -49,6 +50,7 @@ function notificationOf(fields: SignedFields, item: Json): Notification {
     ...(amount === undefined ? {} : { amount }),
     ...(kind === "declined" ? { declined: classifyDecline(declines, String(item.reason)) } : {}),
     ...(dispute && { dispute }),
+    ...(kind === "held" && storedIn(additionalDataOf(item))),
   };
 }
 
