@@ -122,7 +122,7 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
   const counted = fingerprint?.isCounted ? fingerprint : undefined; // rule:card-counted
   // The customer is there and consents to charges without them: the bank is asked, unless the merchant leaves that to its rule. That of a
   // link is asked whatever the rule says.
-  const isMandated = storing?.recovering ?? (storing?.isMandate && !route.policy?.savingAsRule); // rule:mandate-authenticated
+  const isMandated = storing?.recovering ?? (storing?.isMandate && !route.policy?.savingAsRule);
   const authenticated = isMandated ? planAsked(route, { canAsk }) : undefined;
   // By the token's prefix, also while the vault is silent.
   const credential = credentialOf(vaultToken.expose());

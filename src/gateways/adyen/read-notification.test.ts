@@ -72,6 +72,15 @@ describe("readNotification()", () => {
     for (const other of others) expect(read(bodyOf(itemOf(sample), other))).toMatchObject({ type: "refused" });
   });
 
+  it("reads the network's names of a hold, which the HMAC does not cover", () => {
+    const additionalData = { networkTxReference: "899201234567890", transactionLinkId: "" };
+    expect(notificationsIn(bodyOf(itemOf(sample, { additionalData })))).toMatchObject([
+      { kind: "held", stored: { network: { transactionId: "899201234567890" } } },
+    ]);
+    const refused = { ...sample, success: "false" };
+    expect(notificationsIn(bodyOf(itemOf(refused, { additionalData })))[0]).not.toHaveProperty("stored");
+  });
+
   it("treats a reference that is null as absent, as it is signed", () => {
     const empty = { ...sample, originalReference: "" };
     expect(notificationsIn(bodyOf(itemOf(empty, { originalReference: null })))).toMatchObject([{ kind: "held" }]);
