@@ -44,7 +44,12 @@ export function planCommand(): Command {
       const { changes = [] } = await administer(
         options,
         async ({ configuration }) => ({ ...(await configuration.planConfiguration({ ...scope, desired })), desired }),
-        (plan) => describePlan(plan, "No change: the configuration is as the file says."),
+        (plan) =>
+          describePlan(
+            plan,
+            "No change: the configuration is as the file says.",
+            "  (removes something: --allow-removals)",
+          ),
       );
       if (changes.length > 0) process.exitCode = 2;
     });
@@ -144,10 +149,10 @@ function keepSecret({ url, endpointId = "", signingSecret = "" }: NonNullable<Ad
 
 const marks: Readonly<Record<string, string>> = { ADDED: "+", CHANGED: "~", REMOVED: "-" };
 
-function describePlan({ changes = [] }: PlanView, nothing: string): readonly string[] {
+function describePlan({ changes = [] }: PlanView, nothing: string, hint = ""): readonly string[] {
   if (changes.length === 0) return [nothing];
   return changes.flatMap(({ path = "", kind = "", sentences = [], removes }) => [
-    `${marks[kind] ?? " "} ${shown(path)}${removes ? "  (removes something: --allow-removals)" : ""}`,
+    `${marks[kind] ?? " "} ${shown(path)}${removes ? hint : ""}`,
     ...sentences.map((sentence) => `    ${shown(sentence)}`),
   ]);
 }

@@ -1,14 +1,17 @@
-/** A merchant's schedulers: they charge the renewals of an agreement beside the run's session, and each fires more than once. */
+/** A merchant's schedulers: they charge the renewals of an agreement beside the run's session, and each fires more than once. Its customer pays some by links. */
 import type { SessionOwner } from "../../core/create-session.ts";
 import { because } from "../../core/decide/because.ts";
 import { attemptIdOf, deriveId } from "../../core/record/open-attempt.ts";
+import { findCheckout } from "../../core/sessions.ts";
 import { handleAssociatedData } from "../../core/stored-cards/claim-stored.ts";
+import { verifyLinkToken } from "../../core/stored-cards/recovery/link-token.ts";
+import { createRecoveryLink, openRecoveryLink } from "../../core/stored-cards/recovery/recovery-links.ts";
 import { chargeAgreement } from "../../core/stored-cards/renewals/charge-agreement.ts";
-import { recoverSessionsOnce } from "../../core/submit-payment.ts";
+import { recoverSessionsOnce, submitPayment } from "../../core/submit-payment.ts";
 import type { Declined } from "../../gateways/declines.ts";
 import { renewalTriesMax } from "../../limits.ts";
 import { encodeId } from "../../platform/ids.ts";
-import { seal, sha256 } from "../../platform/secrets.ts";
+import { Secret, seal, sha256 } from "../../platform/secrets.ts";
 import type { Dice } from "./dice.ts";
 import type { Member } from "./member.ts";
 import { sealing } from "./simulated-core.ts";
@@ -34,11 +37,14 @@ export type SchedulersPlan = {
   /** The bank stops the card with the first request of this renewal. */
   readonly stopsWith: number | undefined;
   readonly firingsAfterRestore: readonly Firing[];
+  /** The customer's payments by links, each in a tab of its own: `key` names the card. */
+  readonly links: readonly Firing[];
 };
 
 /** Share of the runs with schedulers: each plays several payments. Few runs have a restore. */
 const scheduledRuns = 0.03;
 const restoredRuns = 0.5;
+const linkedRuns = 0.5;
 
 /** Draws the schedulers of a run; none in most runs. After a restore they fire again, for they do not know what it has lost. */
 export function drawSchedulers(dice: Dice, restore: { readonly atMs: number } | undefined): SchedulersPlan | undefined {
@@ -57,6 +63,9 @@ export function drawSchedulers(dice: Dice, restore: { readonly atMs: number } | 
     hasOwnChainOnly: dice.chance(0.3),
     stopsWith: dice.chance(0.3) ? 1 : undefined,
     firingsAfterRestore: restore ? Array.from({ length: dice.between(2, 4) }, () => firing(restore.atMs + 1_000)) : [],
+    links: dice.chance(linkedRuns)
+      ? Array.from({ length: dice.between(1, 4) }, () => firing(restore && dice.chance(0.5) ? restore.atMs + 1_000 : 0))
+      : [],
   };
 }
 
@@ -83,12 +92,15 @@ type Parts = {
 
 const lookEveryMs = 10_000;
 const charge = { amountMinor: 900, currency: "EUR" };
+const consent = { template: "agreement.1", locale: "en" };
 
 /** Plays the schedulers of a run, if it has any. */
 export class Schedulers {
   readonly #parts: Parts;
   /** The renewals by the references of the attempts that may be made for them. */
   readonly #renewals = new Map<string, number>();
+  /** Those of them that a link's customer pays with another card. */
+  readonly #byLink = new Set<string>();
   readonly #agreementId: string;
   readonly #methodId: string;
   readonly #paid = new Set<number>();
@@ -124,10 +136,13 @@ export class Schedulers {
       for (let nth = 1; nth <= renewalTriesMax; nth++)
         for (const connectionId of connectionIds)
           for (const round of [0, 1, 2])
-            for (const restores of [0, 1]) {
-              const sessionId = deriveId(this.#agreementId, `renewal ${restores} ${nth} renewal ${renewal}`);
-              this.#renewals.set(encodeId("att", attemptIdOf({ sessionId, connectionId, round })), renewal);
-            }
+            for (const restores of [0, 1])
+              for (const by of ["renewal", "recovery"]) {
+                const sessionId = deriveId(this.#agreementId, `${by} ${restores} ${nth} renewal ${renewal}`);
+                const reference = encodeId("att", attemptIdOf({ sessionId, connectionId, round }));
+                this.#renewals.set(reference, renewal);
+                if (by === "recovery") this.#byLink.add(reference);
+              }
     const handle = `vc_${this.#methodId}`;
     const hash = sha256(handle);
     const { merchantId } = owner;
@@ -144,13 +159,15 @@ export class Schedulers {
         ...[this.#agreementId, plan.hasOwnChainOnly ? null : "network id", connectionIds[0]],
       ],
     });
-    for (const firing of [...plan.firings, ...plan.firingsAfterRestore]) this.#after(firing.atMs, firing);
+    for (const firing of [...plan.firings, ...plan.firingsAfterRestore])
+      this.#after(firing.atMs, () => this.#fire(firing));
+    for (const link of plan.links) this.#after(link.atMs, () => this.#payByLink(link));
     stage.timeline.after(lookEveryMs, () => this.#lookAt());
   }
 
   /** Returns the sessions of the renewals. */
   async sessionIds(): Promise<readonly string[]> {
-    const text = "SELECT session_id AS id FROM renewal_try WHERE agreement_id = $1";
+    const text = "SELECT session_id AS id FROM stored_payment WHERE agreement_id = $1";
     const { rows } = await this.#parts.server.observe({ name: "renewal_sessions", text, values: [this.#agreementId] });
     return (rows as { id: string }[]).map(({ id }) => id);
   }
@@ -170,7 +187,7 @@ export class Schedulers {
   /** Reports whether the bank has stopped the card with this renewal. */
   isStopped(attemptReference: string): boolean {
     const renewal = this.#renewals.get(attemptReference);
-    return renewal !== undefined && this.#parts.plan?.stopsWith === renewal;
+    return renewal !== undefined && this.#parts.plan?.stopsWith === renewal && !this.#byLink.has(attemptReference);
   }
 
   /** Checks what the gateways have taken for each renewal. */
@@ -195,11 +212,11 @@ export class Schedulers {
     return this.#authorizationsOf(renewal).some(({ captures, captureFailed }) => captures > 0 || captureFailed);
   }
 
-  #after(ms: number, firing: Firing): void {
+  #after(ms: number, fire: () => void): void {
     this.#toFire++;
     this.#parts.stage.timeline.after(ms, () => {
       this.#toFire--;
-      this.#fire(firing);
+      fire();
     });
   }
 
@@ -210,7 +227,9 @@ export class Schedulers {
     const { process, core } = stage.dice.pick(members);
     const again = stage.dice.between(1_000, 60_000);
     if (left > 0)
-      this.#after(again, { ...firing, left: left - 1, key: this.#ended.has(`${renewal} ${key}`) ? key + 10 : key });
+      this.#after(again, () =>
+        this.#fire({ ...firing, left: left - 1, key: this.#ended.has(`${renewal} ${key}`) ? key + 10 : key }),
+      );
     if (!process.isRunning) return;
     const gone = new AbortController();
     stage.timeline.after(patienceMs, () => gone.abort());
@@ -229,6 +248,41 @@ export class Schedulers {
         if (!this.#isTaken(renewal)) violate("a renewal is paid, and nothing was captured");
       },
       (error: Error) => process.note(() => `answers the scheduler: ${error.message}`),
+    );
+  }
+
+  /** Pays a renewal as its customer does who has got the link, and again in another tab. */
+  #payByLink(link: Firing): void {
+    const { renewal, key, patienceMs, left } = link;
+    const { stage, members, owner, seed, violate } = this.#parts;
+    const { process, core } = stage.dice.pick(members);
+    const again = stage.dice.between(0, 60_000);
+    if (left > 0) this.#after(again, () => this.#payByLink({ ...link, left: left - 1, key: key + 10 }));
+    if (!process.isRunning) return;
+    const gone = new AbortController();
+    stage.timeline.after(patienceMs, () => gone.abort());
+    const renewalRef = `renewal ${renewal}`;
+    const wasPaid = this.#paid.has(renewal);
+    process.note(() => `is to show the link of ${renewalRef}`);
+    const wanted = { merchantId: owner.merchantId, agreementId: this.#agreementId, ...charge, renewalRef };
+    const pay = async () => {
+      const { token } = await createRecoveryLink(core, { ...wanted, orderRef: `${renewalRef} of seed ${seed}` });
+      const named = verifyLinkToken(core.clientSecretKeys, token.expose())!;
+      const opened = await openRecoveryLink(core, named, { pageOrigin: "https://pay.example" });
+      if (opened?.session === undefined) return `the link is ${opened?.refused ?? "unknown"}`;
+      const found = await findCheckout(core, opened.session.sessionId);
+      if (found === undefined) return "the session is lost";
+      const vaultToken = new Secret(`link ${renewal} ${key} of seed ${seed}`);
+      const { session, payer } = found;
+      const { status } = await submitPayment(core, { session, payer, vaultToken, consent, signal: gone.signal });
+      if (status === "SUCCEEDED" && wasPaid && !this.#isRestored) violate("a paid renewal was paid again by its link");
+      if (status === "SUCCEEDED" && !this.#isTaken(renewal))
+        violate("a renewal is paid by its link, and nothing was captured");
+      return status;
+    };
+    pay().then(
+      (answer) => process.note(() => `answers the link's page: ${answer}`),
+      (error: Error) => process.note(() => `answers the link's page: ${error.message}`),
     );
   }
 
@@ -265,7 +319,7 @@ export class Schedulers {
 const removeEarlier = {
   name: "remove_earlier_agreement",
   text: `
-    WITH tries AS (DELETE FROM renewal_try WHERE agreement_id = $1), renewals AS (DELETE FROM renewal WHERE agreement_id = $1),
+    WITH tries AS (DELETE FROM renewal_try WHERE agreement_id = $1), links AS (DELETE FROM recovery_link WHERE agreement_id = $1), renewals AS (DELETE FROM renewal WHERE agreement_id = $1),
       agreements AS (DELETE FROM agreement WHERE id = $1), methods AS (DELETE FROM payment_method WHERE id = $2),
       declines AS (DELETE FROM card_decline WHERE fingerprint = $2), states AS (DELETE FROM card_state WHERE fingerprint = $2)
     UPDATE replica_mark SET restores = 0`,
@@ -276,10 +330,10 @@ const stateOf = {
   text: `
     SELECT count(DISTINCT s.id) FILTER (WHERE s.phase = 'PROCESSING')::int AS open,
       count(DISTINCT r.renewal_ref) FILTER (WHERE r.paid_session_id IS NOT NULL)::int AS paid,
-      count(*) FILTER (WHERE t.started_at > c.stopped_at AND t.because <> $2)::int AS stopped,
-      count(*) FILTER (WHERE t.connection_id <> a.own_connection_id AND a.network_transaction_id IS NULL)::int AS strayed
+      count(*) FILTER (WHERE y.role = 'RENEWAL' AND t.started_at > c.stopped_at AND t.because <> $2)::int AS stopped,
+      count(*) FILTER (WHERE y.role = 'RENEWAL' AND t.connection_id <> y.own_connection_id AND y.network_transaction_id IS NULL)::int AS strayed
     FROM agreement a JOIN payment_method m ON m.id = a.method_id JOIN renewal r ON r.agreement_id = a.id
-      JOIN renewal_try y ON y.agreement_id = a.id AND y.renewal_ref = r.renewal_ref JOIN payment_session s ON s.id = y.session_id
+      JOIN stored_payment y ON y.agreement_id = a.id AND y.renewal_ref = r.renewal_ref JOIN payment_session s ON s.id = y.session_id
       LEFT JOIN attempt t ON t.session_id = s.id LEFT JOIN card_state c ON c.merchant_id = m.merchant_id AND c.fingerprint = m.fingerprint
     WHERE a.id = $1`,
 };

@@ -62,7 +62,7 @@ const ownedBy = (role: string) => `
   GRANT INSERT, UPDATE, DELETE ON payment_session, attempt, authentication, refund, partitions.payment_session_rest, partitions.attempt_rest,
     partitions.authentication_rest, partitions.refund_rest TO ${role};
   GRANT INSERT, UPDATE, DELETE ON stored_payment, partitions.stored_payment_rest, payment_method, card_erasure, agreement, renewal, renewal_try,
-    card_state, card_decline TO ${role};
+    card_state, card_decline, recovery_link TO ${role};
   DO $$ BEGIN EXECUTE (
     SELECT string_agg(format('ALTER FUNCTION %s OWNER TO ${role}', p.oid::regprocedure), '; ')
     FROM pg_proc p JOIN app.payment_functions f ON p.proname IN (f.name, f.name || '_rest') WHERE p.prosecdef); END $$`;

@@ -86,8 +86,10 @@ export class RenewalFixture {
 
   /** Resolves when nothing of this process is under way, and every notification was processed. */
   async settled(): Promise<void> {
-    while (this.core.inFlight.size > 0) await Promise.all(this.core.inFlight);
-    await this.base.sandbox.quiet();
+    do {
+      await Promise.all(this.core.inFlight);
+      await this.base.sandbox.quiet();
+    } while (this.core.inFlight.size > 0);
   }
 
   async close(): Promise<void> {
