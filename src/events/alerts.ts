@@ -101,7 +101,8 @@ export async function loadOpenMatters(queryable: Queryable): Promise<OpenMatter[
   return queryable.query<OpenMatter>(selectOpen, []);
 }
 
-// A matter that comes and goes opens at most one alert in the pause after the one before, and a dispute one of each kind.
+// A matter that comes and goes opens at most one alert in the pause after the one before, and a dispute one of each kind. A
+// certificate's alert of a later day is due at once.
 const insertAlert: Statement = {
   name: "open_alert",
   text: `INSERT INTO alert (id, merchant_id, kind, endpoint_id, connection_id, gateway, since, detail, covers_until, dispute_id)
@@ -110,6 +111,7 @@ const insertAlert: Statement = {
            SELECT FROM alert x WHERE x.merchant_id = $2 AND x.kind = $3 AND x.endpoint_id IS NOT DISTINCT FROM $4::uuid
              AND x.connection_id IS NOT DISTINCT FROM $5::uuid AND x.gateway IS NOT DISTINCT FROM $6::text
              AND x.dispute_id IS NOT DISTINCT FROM $10::uuid
+             AND ($3 <> 'APPLE_PAY_ENDING' OR x.since >= $7::timestamptz)
              AND ($10::uuid IS NOT NULL OR x.over_at > (SELECT app.clock()) - ${alertPauseMs} * interval '1 ms'))
          ON CONFLICT DO NOTHING RETURNING id`,
 };
@@ -146,7 +148,7 @@ const endSilently: Statement = {
   text: "UPDATE alert SET over_at = app.clock(), send_at = NULL WHERE id = ANY ($1::uuid[]) AND over_at IS NULL",
 };
 
-/** Ends alerts in silence: another one of the same matter opens once their pause is over. */
+/** Ends alerts in silence: another one of the same matter opens in their place. */
 export async function replaceAlerts(queryable: Queryable, ids: readonly string[]): Promise<void> {
   if (ids.length > 0) await queryable.query(endSilently, [ids]);
 }
