@@ -34,12 +34,24 @@ it("writeTimeline() distinguishes a hold that a look-up found from an authorizat
 });
 
 it.each([
-  [undefined, "Customer: Submitted a card (Visa ending in 4242)"],
-  [{ role: "RENEWAL" }, "Merchant: Charged a stored card (Visa ending in 4242)"],
-])("writeTimeline() says who paid with %o", (stored, step) => {
+  [{}, undefined, "Customer: Submitted a card (Visa ending in 4242)"],
+  [{}, { role: "RENEWAL" }, "Merchant: Charged a stored card (Visa ending in 4242)"],
+  [
+    { wallet: "apple_pay", walletCredential: "NETWORK_TOKEN" },
+    undefined,
+    "Customer: Paid by Apple Pay (Visa, a device’s number ending in 4242)",
+  ],
+  [{ wallet: "google_pay", walletCredential: "PAN" }, undefined, "Customer: Paid by Google Pay (Visa ending in 4242)"],
+  [
+    { wallet: null, walletCredential: "NETWORK_TOKEN" },
+    undefined,
+    "Customer: Paid by a wallet (Visa, a device’s number ending in 4242)",
+  ],
+])("writeTimeline() says who paid with what: %o, %o", (paidBy, stored, step) => {
   const lists = ["attempts", "authentications", "events", "deliveries", "refunds", "workItems"];
   const empty = Object.fromEntries([...lists, "orphanedAuthorizations", "decisions"].map((name) => [name, []]));
-  const session = { status: "CREATED", submittedAt: startedAt, cardBrand: "visa", cardLast4: "4242" };
+  const card = { cardBrand: "visa", cardLast4: "4242" };
+  const session = { status: "CREATED", submittedAt: startedAt, ...card, ...paidBy };
   const steps = writeTimeline({ session, stored, ...empty } as unknown as PaymentDetails);
   expect(steps.map((one) => `${one.actor}: ${one.step}`)).toEqual([step]);
 });

@@ -65,10 +65,19 @@ export function writeTimeline(details: PaymentDetails): TimelineStep[] {
   return happened.toSorted((left, right) => left.at.getTime() - right.at.getTime());
 }
 
+function submissionOf({ wallet, walletCredential }: PaymentSession): string {
+  if (!walletCredential) return "Submitted a card";
+  return `Paid by ${wallet === null ? "a wallet" : walletNames[wallet]}`;
+}
+
+const walletNames = { apple_pay: "Apple Pay", google_pay: "Google Pay" } as const;
+
 function beginning({ session, stored }: Pick<PaymentDetails, "session" | "stored">): Moment[] {
   const isRenewal = stored?.role === "RENEWAL";
   const { cardBrand, cardLast4, plan, skipped, ruleVersion, routedBy } = session;
-  const card = cardBrand && cardLast4 ? ` (${nameOfBrand(cardBrand)} ending in ${cardLast4})` : "";
+  // A device's number ends otherwise than the customer's card.
+  const ending = session.walletCredential === "NETWORK_TOKEN" ? ", a device’s number ending in" : " ending in";
+  const card = cardBrand && cardLast4 ? ` (${nameOfBrand(cardBrand)}${ending} ${cardLast4})` : "";
   const planned = (plan ?? []).map(({ gateway }) => gateway).join(", then ");
   const byCase = routedBy?.case === undefined ? "" : ` by its case “${routedBy.case}”`;
   const { arm, percent, draw } = routedBy?.split ?? {};
@@ -91,7 +100,7 @@ function beginning({ session, stored }: Pick<PaymentDetails, "session" | "stored
     {
       at: session.submittedAt,
       actor: isRenewal ? "Merchant" : "Customer",
-      step: `${isRenewal ? "Charged a stored card" : "Submitted a card"}${card}`,
+      step: `${isRenewal ? "Charged a stored card" : submissionOf(session)}${card}`,
       why: `${ruleVersion ? `Rule version ${ruleVersion}` : "The default rule"} plans ${planned || "no gateway"}${byCase}${byArm}.${unknown.join("")}${left}${braked}`,
       requestId: session.submitRequestId ?? undefined,
     },

@@ -172,6 +172,13 @@ describe("the payments pages", () => {
 
   it("show every column of a payment that used four gateways on a wide screen, and two lines of it on a phone", async () => {
     const page = await open("payments");
+    await page.route("**/ListPayments", async (route) => {
+      const response = await route.fetch();
+      const answer = await response.json();
+      for (const payment of answer.payments) payment.wallet = "google_pay";
+      await route.fulfill({ response, json: answer });
+    });
+    await page.reload();
     await page.setViewportSize({ width: 1440, height: 900 });
     const row = page.getByRole("row").filter({ hasText: "saved-1" });
     // The demo has two gateways: each is shown once more.
@@ -182,6 +189,7 @@ describe("the payments pages", () => {
     });
     const heights = await page.locator("tbody tr").evaluateAll((all) => all.map((each) => each.clientHeight));
     expect(new Set(heights)).toEqual(new Set([44]));
+    expect(await row.getByText("Google Pay").evaluate(isWhollyShown)).toBe(true);
     const table = await page.getByRole("region", { name: "Payments" }).last().evaluate(widthsOf);
     expect(table.scrollWidth).toBeLessThanOrEqual(table.clientWidth);
     expect(table.clientWidth).toBeGreaterThan(1100);
@@ -190,6 +198,7 @@ describe("the payments pages", () => {
     await page.setViewportSize({ width: 1280, height: 900 });
     const narrower = await page.getByRole("region", { name: "Payments" }).last().evaluate(widthsOf);
     expect(narrower.scrollWidth).toBeLessThanOrEqual(narrower.clientWidth);
+    expect(await row.getByText("Google Pay").evaluate(isWhollyShown)).toBe(true);
     await page.setViewportSize({ width: 390, height: 900 });
     const lines = [
       row.getByRole("rowheader"),
@@ -272,4 +281,9 @@ function middleOf(box: { y: number; height: number } | null): number {
 
 function widthsOf({ scrollWidth, clientWidth }: Element): { scrollWidth: number; clientWidth: number } {
   return { scrollWidth, clientWidth };
+}
+
+function isWhollyShown(element: Element): boolean {
+  const [shown, cell] = [element.getBoundingClientRect(), element.closest("td")!.getBoundingClientRect()];
+  return shown.width > 0 && shown.right <= cell.right && shown.bottom <= cell.bottom;
 }

@@ -10,6 +10,7 @@ import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { PaymentSession_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
 import { ActionDialog, FocusedButton } from "../parts/action-dialog.tsx";
 import { formatAmount } from "../parts/amount.tsx";
+import { walletNames } from "../parts/brand.tsx";
 import { Button } from "../parts/button.tsx";
 import { nameOfBrand } from "../parts/card-brand.ts";
 import { DataForm, Field, SelectField } from "../parts/field.tsx";
@@ -108,7 +109,9 @@ function RefundForm(props: { payment: Payment; reason: string | undefined; onEnd
   });
   if (!summary || !left) return null;
   const gateway = nameOfGateway(summary.capturedVia);
-  const card = `${nameOfBrand(summary.cardBrand)} ending in ${summary.cardLast4}`;
+  // A device's number ends otherwise than the customer's card.
+  const { cardBrand, cardLast4, wallet } = summary;
+  const card = `${nameOfBrand(cardBrand)} ${wallet ? `of ${walletNames[wallet] ?? wallet}` : `ending in ${cardLast4}`}`;
   if (!isAsking || amountMinor === undefined)
     return (
       <DraftForm left={left} draft={draft} setDraft={setDraft} onNext={() => setAsking(true)} onCancel={() => onEnd()}>
