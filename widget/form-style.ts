@@ -57,12 +57,10 @@ p {
 }
 /* Without words it takes no room, and stays where screen readers have found it. */
 p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
-/* It keeps its line while it is empty: nothing below it moves when the service has answered. */
 .summary {
   flex-wrap: wrap;
   justify-content: space-between;
   align-items: baseline;
-  min-height: 1.75em;
   margin: 0 0 var(--spacing, 16px);
 }
 .merchant, .busy { color: var(--muted); }
@@ -72,11 +70,21 @@ p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
 /* The frame keeps 4 px around its fields for their focus rings: the fields stand in line with the button. */
 .card { position: relative; margin-inline: -4px; }
 /* The height that the card frame begins with: nothing below it moves when it comes. */
-.card[inert] { visibility: hidden; min-height: calc(var(--rows) * var(--pitch) - var(--spacing, 16px) + 8px); }
+.card[inert] { min-height: calc(var(--rows) * var(--pitch) - var(--spacing, 16px) + 8px); }
+/* Also merchant and amount: they keep their line, and what was hidden does not count as moved once it has words. */
+.card[inert], .pay[data-waiting], .summary > :empty { visibility: hidden; }
+.summary > :empty::before { padding: 0 3em; }
+.card[inert]::before, .pay[data-waiting]::before, .summary > :empty::before {
+  content: "";
+  visibility: visible;
+  background: var(--muted);
+  opacity: .2;
+  animation: wait 2s infinite;
+}
+@keyframes wait { 50% { opacity: .1; } }
 /* The card form's labels and fields until it is there; what the form has no row for is cut off. */
 .card[inert]::before {
   --bone: linear-gradient(var(--muted) 0 0);
-  visibility: visible;
   position: absolute;
   inset: 4px 4px auto;
   height: calc(100% - 8px);
@@ -93,16 +101,10 @@ p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
 }
 :host([dir="rtl"]) .card::before { transform: scaleX(-1); }
 .pay[data-waiting]::before {
-  visibility: visible;
   position: absolute;
   inset: 0;
   border-radius: inherit;
-  background: var(--muted);
 }
-.summary > :empty { width: 6em; height: 1em; background: var(--muted); }
-.card[inert]::before, .pay[data-waiting]::before { content: ""; }
-.card[inert]::before, .pay[data-waiting]::before, .summary > :empty { opacity: .2; animation: wait 2s infinite; }
-@keyframes wait { 50% { opacity: .1; } }
 .pay, .again {
   position: relative;
   width: 100%;
@@ -117,7 +119,6 @@ p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
   font-weight: 600;
   cursor: pointer;
 }
-.pay[data-waiting] { visibility: hidden; }
 :is(.pay, .again):hover { filter: brightness(1.08); }
 :is(.pay, .again):focus-visible { outline: 2px solid var(--primary); outline-offset: 2px; }
 .pay:disabled, .pay[aria-disabled="true"] { filter: none; cursor: default; }

@@ -87,6 +87,38 @@ describe("wallets in the widget", () => {
   });
 
   longOnly(() => {
+    const notReady = "google.payments.api.PaymentsClient.prototype.isReadyToPay = async () => ({ result: false });";
+    const late = `google.payments.api.PaymentsClient.prototype.isReadyToPay =
+      () => new Promise((resolve) => setTimeout(resolve, 1_000, { result: true }));`;
+    const noApple = "delete globalThis.ApplePaySession;";
+    it.each([
+      ["both", 2, "apple_pay google_pay", ""],
+      ["Apple Pay", 1, "apple_pay", ""],
+      ["Google Pay", 1, "google_pay", ""],
+      ["both, one of which is late", 2, "apple_pay google_pay", late],
+      ["both, in a browser without Apple Pay", 1, "apple_pay google_pay", noApple],
+      ["both, in a browser without Google Pay", 1, "apple_pay google_pay", notReady],
+      ["both, on a page that blocks Google's script", 1, "apple_pay google_pay", "delete globalThis.google;"],
+      ["both, in a browser that has none", 0, "apple_pay google_pay", noApple + notReady],
+      ["none, because no gateway takes one", 0, "", ""],
+    ])("move nothing on the page: %s", async (mix, buttons, offered, browser) => {
+      await offer();
+      fixture.service.checkout.wallets = [applePay(), googlePay()].filter(({ type }) => offered.includes(type));
+      await fixture.page.addInitScript(browser);
+      await fixture.page.addInitScript(`globalThis.shifts = [];
+        globalThis.shiftObserver = new PerformanceObserver((list) => shifts.push(...list.getEntries()));
+        shiftObserver.observe({ type: "layout-shift", buffered: true });`);
+      await fixture.goToCheckout();
+      const place = fixture.page.locator("#card .wallets");
+      await place.locator("p").waitFor();
+      await fixture.page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))");
+      const shift = await fixture.page.evaluate<number>(
+        "[...shifts, ...shiftObserver.takeRecords()].reduce((sum, { value }) => sum + value, 0)",
+      );
+      console.info(`layout shift with ${mix}: ${shift}`);
+      expect([shift, await place.getByRole("button").count()]).toEqual([0, buttons]);
+    });
+
     it("leave a heading in their place where the browser has none, and the page hears of no error", async () => {
       await offer("google_pay");
       await fixture.goToCheckout();
