@@ -1,12 +1,13 @@
 /**
- * A canary card goes through the whole demo; then everything that was left behind is searched for it, its CVC, its
- * holder and the session's secrets. In the same demo each test card then has its outcome, with every part of the product
+ * A canary card and a device's number with its cryptogram go through the whole demo; then everything that was left behind is
+ * searched for them, the CVC, the holder and the session's secrets. In the same demo each test card then has its outcome, with every part of the product
  * real; cards.long.test.ts has the slow ones.
  */
 import { randomUUID } from "node:crypto";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { testCards } from "../../gateways/sandbox/test-cards.ts";
+import type { WalletName } from "../../platform/card-token.ts";
 import { decodeId } from "../../platform/ids.ts";
 import { traceIdOf } from "../../platform/telemetry.ts";
 import { launchBrowser } from "../testing/browser.ts";
@@ -36,6 +37,7 @@ import { cardTimeoutMs, closedAfterS, quickS, runCard } from "./card-run.ts";
 import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
 import { ShopCustomer } from "./shop-customer.ts";
 import { orderAtShop } from "./shop-order.ts";
+import { tokenizeWallet } from "./wallet-checkout.ts";
 import { auditWebhooks } from "./webhook-audit.ts";
 
 /** Its digits repeat so little that eight of them in a row are found by no chance. */
@@ -47,6 +49,10 @@ const postalCode = "QK7-XZ94";
 const failoverCard = "4000000000000002";
 /** Declines, failover after a decline, a timeout and an error, and fraud, beside the approval. */
 const otherCards = ["4000000000009995", failoverCard, "4000000000004087", "4000000000005001", "4100000000000019"];
+
+/** A device's number, of which SANDBOX_A approves each payment, and a cryptogram for each wallet. */
+const deviceNumber = "4000000000008302";
+const cryptograms = { apple_pay: "+/vQuokkaApple/0zeld8302abE=", google_pay: "+/vQuokkaGoogle0zeld8302abE=" };
 
 /** A merchant's trace of its own calls; the flag asks for ours to be recorded. */
 const outsidersTrace = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -77,7 +83,15 @@ beforeAll(async () => {
     if (number === failoverCard) failedOver = session;
     await merchant.submit(session, await merchant.tokenize(session, number, undefined, { postalCode }));
   };
-  await Promise.all([payInBrowser(), sendMistakes(), ...otherCards.map(payByApi)]);
+  const payByWallet = async (wallet: WalletName) => {
+    const session = await merchant.open({ orderRef: `${orderRef}-${randomUUID()}` });
+    sessions.push(session);
+    const choice = { wallet, number: deviceNumber, cryptogram: cryptograms[wallet] };
+    const ended = await merchant.submit(session, await tokenizeWallet(demo, merchant, session, choice));
+    expect(ended.outcome).toHaveProperty("success");
+  };
+  const byWallets = (["apple_pay", "google_pay"] as const).map(payByWallet);
+  await Promise.all([payInBrowser(), sendMistakes(), ...otherCards.map(payByApi), ...byWallets]);
 }, 120_000);
 afterAll(async () => {
   await browser?.close();
@@ -155,10 +169,15 @@ async function sendMistakes(): Promise<void> {
 }
 
 function cardTraces(): Trace[] {
-  const numbers = [amex, wrongAmex, ...otherCards].flatMap(tracesOfNumber);
+  const numbers = [amex, wrongAmex, deviceNumber, ...otherCards].flatMap(tracesOfNumber);
+  const ofWallets = Object.values(cryptograms).flatMap((cryptogram) => [
+    ...tracesOfText("a cryptogram", cryptogram),
+    ...tracesOfText("a cryptogram's bytes", Buffer.from(cryptogram, "base64").toString("latin1")),
+  ]);
   const distinct = [...tracesOfBytes(amex), ...tracesOfParts(amex)];
   return [
     ...numbers,
+    ...ofWallets,
     ...distinct,
     ...tracesOfCvc(cvc),
     ...tracesOfText("the holder", holder),

@@ -147,21 +147,28 @@ async function appleToken(wallets: Wallets, asked: Readonly<Record<string, unkno
     currencyCode: currencyNumber(String(currency)) ?? "",
     amountMinor: Math.round(Number(amount) * 10 ** isoExponent(String(currency))),
     binding: typeof applicationData === "string" ? Buffer.from(applicationData, "base64") : undefined,
+    cryptogram: cryptogramOf(asked),
   };
   const parts = { authority, stranger: () => wallets.stranger() };
   return { status: 200, body: JSON.parse(await makeAppleToken(parts, payment, wallets.forgery)) };
 }
 
-async function googleToken(wallets: Wallets, { publicKey, number }: Readonly<Record<string, unknown>>) {
+async function googleToken(wallets: Wallets, asked: Readonly<Record<string, unknown>>) {
+  const { publicKey, number } = asked;
   const isDevice = deviceCards.some((card) => card.number === number);
   const { google } = await wallets.open();
   const payment = {
     publicKey: publicKeyOfPoint(String(publicKey)),
     recipient: googleTestRecipient,
     number: String(number),
-    ...(isDevice && { cryptogram: randomBytes(20).toString("base64"), eci: "05" }),
+    ...(isDevice && { cryptogram: cryptogramOf(asked), eci: "05" }),
   };
   return { status: 200, body: { token: makeGoogleToken(google, payment, wallets.forgery) } };
+}
+
+/** A new one, unless the request names one. */
+function cryptogramOf({ cryptogram }: Readonly<Record<string, unknown>>): string {
+  return typeof cryptogram === "string" ? cryptogram : randomBytes(20).toString("base64");
 }
 
 const sheet = readFileSync(new URL("sheet.js", import.meta.url), "utf8");
