@@ -1,6 +1,10 @@
 /** A checkout without a browser: sends the requests of shop backend, card frame and widget as plain HTTP. */
 import { randomUUID } from "node:crypto";
-import type { BrowserJson, GetCheckoutResponseJson } from "../../../gen/payments/v1/checkout_pb.ts";
+import type {
+  BrowserJson,
+  GetCheckoutResponseJson,
+  SaveCardConsentJson,
+} from "../../../gen/payments/v1/checkout_pb.ts";
 import type {
   CreatePaymentSessionResponseJson,
   PaymentSessionJson,
@@ -56,12 +60,17 @@ export class ApiCheckout {
   }
 
   /** Waits for the outcome as the widget does: up to 20 s. With a browser, until a customer has to act. */
-  async submit(session: OpenedSession, vaultToken: string, browser?: BrowserJson): Promise<CheckoutState> {
+  async submit(
+    session: OpenedSession,
+    vaultToken: string,
+    browser?: BrowserJson,
+    saveCard?: SaveCardConsentJson,
+  ): Promise<CheckoutState> {
     const { sessionId, clientSecret } = session;
     const response = await fetch(`${this.#file.connectOrigin}/payments.v1.CheckoutService/SubmitPayment`, {
       method: "POST",
       headers: { authorization: `Bearer ${clientSecret}`, "content-type": "application/json" },
-      body: JSON.stringify({ sessionId, vaultToken, browser }),
+      body: JSON.stringify({ sessionId, vaultToken, browser, saveCard }),
     });
     return ((await expectOk(response)) as { checkout: CheckoutState }).checkout;
   }
@@ -81,6 +90,20 @@ export class ApiCheckout {
     const session = await this.open(fields);
     await this.submit(session, await this.tokenize(session, number));
     return this.read(session.sessionId);
+  }
+
+  /** Charges an agreement, as a merchant's server does, under a key of its own. */
+  async charge(agreementId: string, fields: object): Promise<PaymentSessionJson> {
+    const response = await fetch(`${this.#file.restBase}/agreements/${agreementId}/payment-sessions`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${this.#secretKey}`,
+        "content-type": "application/json",
+        "idempotency-key": randomUUID(),
+      },
+      body: JSON.stringify(fields),
+    });
+    return (await expectOk(await asDocumented("POST", response))) as PaymentSessionJson;
   }
 
   /** Sends a refund request and returns the raw answer, which is as documented. */

@@ -1,0 +1,111 @@
+/**
+ * How long the charge of an agreement takes beside a payment, and a payment beside a batch of 10,000 charges. Its figures need a
+ * machine with nothing else to do.
+ */
+import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { forFile } from "../testing/for-file.ts";
+import { ApiCheckout } from "./api-checkout.ts";
+import { startTestDemo } from "./demo.fixture.ts";
+
+const pairs = 200;
+const turns = 10;
+const renewalsATurn = 1_000;
+const aloneMs = 8_000;
+const customers = 2;
+const card = "4242424242424242";
+// A card each: charges of one card wait for each other.
+const agreed = ["4242424242424242", "5555555555554444", "378282246310005", "4000002500001001", "5555552500001001"];
+const browser = {
+  javaEnabled: false,
+  colorDepth: 24,
+  screenWidth: 1280,
+  screenHeight: 800,
+  timeZoneOffsetMinutes: 0,
+  language: "en",
+};
+
+const demo = await forFile(() => startTestDemo({ SWITCHYARD_RATE_LIMIT_PER_SECOND: "off" }));
+const merchant = new ApiCheckout(demo.file);
+
+async function agree(number: string): Promise<string> {
+  const agreement = { type: "UNSCHEDULED", text: "Charged each month." };
+  const session = await merchant.open({ customerRef: randomUUID(), saveCard: { agreement } });
+  const consent = { template: "agreement", locale: "en" };
+  await merchant.submit(session, await merchant.tokenize(session, number), browser, consent);
+  const read = async () => (await merchant.read(session.sessionId)).savedCard;
+  await expect.poll(read).toEqual({ status: "SAVED" });
+  return (await merchant.read(session.sessionId)).agreementId!;
+}
+
+/** Pays with a new card, and returns how long the submission took. */
+async function pay(): Promise<number> {
+  const session = await merchant.open();
+  const token = await merchant.tokenize(session, card);
+  const begunAt = performance.now();
+  const { outcome } = await merchant.submit(session, token);
+  expect(outcome).toHaveProperty("success");
+  return performance.now() - begunAt;
+}
+
+async function renew(agreementId: string): Promise<number> {
+  const begunAt = performance.now();
+  const charged = await merchant.charge(agreementId, { amountMinor: 900, currency: "EUR", orderRef: randomUUID() });
+  expect(charged.status).toBe("SUCCEEDED");
+  return performance.now() - begunAt;
+}
+
+/** Renews so many in all, one at a time of each agreement. */
+async function renewAll(agreementIds: readonly string[], count: number): Promise<void> {
+  let left = count;
+  const one = async (agreementId: string) => {
+    while (left-- > 0) await renew(agreementId);
+  };
+  await Promise.all(agreementIds.map(one));
+}
+
+/** Has customers pay one after the other until `end`, and returns how long each submission took. */
+async function payUntil(end: Promise<unknown>): Promise<number[]> {
+  let isOver = false;
+  void end.finally(() => (isOver = true));
+  const took: number[] = [];
+  const customer = async () => {
+    while (!isOver) took.push(await pay());
+  };
+  await Promise.all([end, ...Array.from({ length: customers }, customer)]);
+  return took;
+}
+
+const shareOf = (values: readonly number[], share: number) =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length * share)]!;
+const spread = (values: readonly number[]) =>
+  `${shareOf(values, 0.5).toFixed(2)} (${Math.min(...values).toFixed(2)}–${Math.max(...values).toFixed(2)})`;
+
+it("charges agreements beside payments, 10,000 in a batch", { timeout: 3_600_000 }, async () => {
+  const agreementIds = await Promise.all(agreed.map(agree));
+  for (let warm = 0; warm < 50; warm++) await Promise.all([pay(), renew(agreementIds[0]!)]);
+
+  const [payments, renewals] = [[] as number[], [] as number[]];
+  for (let pair = 0; pair < pairs; pair++) {
+    payments.push(await pay());
+    renewals.push(await renew(agreementIds[0]!));
+  }
+  console.info(`p50 of a submission ${shareOf(payments, 0.5)} ms, of a renewal ${shareOf(renewals, 0.5)} ms`);
+
+  const [alone, beside, ratios] = [[] as number[], [] as number[], [] as number[]];
+  let perSecond = 0;
+  for (let turn = 0; turn < turns; turn++) {
+    const quietMs = shareOf(await payUntil(pause(aloneMs)), 0.95);
+    const begunAt = performance.now();
+    const busyMs = shareOf(await payUntil(renewAll(agreementIds, renewalsATurn)), 0.95);
+    perSecond += (1_000 * renewalsATurn) / (performance.now() - begunAt) / turns;
+    alone.push(quietMs);
+    beside.push(busyMs);
+    ratios.push(busyMs / quietMs);
+  }
+  console.info(
+    `p95 of a submission alone ${spread(alone)} ms, beside ${perSecond.toFixed(0)} renewals/s ${spread(beside)} ms`,
+  );
+  console.info(`ratio ${spread(ratios)}`);
+});
