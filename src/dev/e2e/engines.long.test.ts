@@ -5,7 +5,7 @@
 
 import { randomUUID } from "node:crypto";
 import { devices } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { authenticationCards } from "../../gateways/sandbox/authentication-cards.ts";
 import { providerCards } from "../../gateways/sandbox/provider-cards.ts";
 import { launchFullBrowser } from "../testing/browser.ts";
@@ -123,21 +123,36 @@ describe.each(engines)("the widget in %s", (_name, start) => {
   it.each([
     ["Apple Pay", "apple_pay"],
     ["Google Pay", "google_pay"],
-  ])("pays by the emulator of %s", async (title, type) => {
+  ])("pays by the emulator of %s with a gateway down, after a cancelled sheet and a reload", async (title, type) => {
+    await demo.sandbox.setDown("A", true);
+    onTestFinished(() => demo.sandbox.setDown("A", false));
     const { session, url } = await shop.sell({}, demo.sandbox.origin);
-    await page.open(url);
     const button = `[...${form}.querySelectorAll("button")]
       .find((one) => (one.getAttribute("aria-label") ?? one.textContent).includes("${title}"))`;
     // Apple's can be confirmed once the merchant's session is there.
     const inSheet = `[...document.body.children]
       .map((host) => host.shadowRoot?.querySelector("dialog button.pay:not(:disabled)")).find(Boolean)`;
-    await expect.poll(() => page.run(`Boolean(${button})`), polling).toBe(true);
-    // The emulator opens its sheet inside a person's press only, as Safari does.
-    await page.run('void Object.defineProperty(navigator, "userActivation", { value: undefined })');
-    await page.run(`void ${button}.click()`);
-    await expect.poll(() => page.run(`Boolean(${inSheet})`), polling).toBe(true);
+    const openSheet = async () => {
+      await expect
+        .poll(() => page.run(`Boolean(${button} && ${form}.querySelector(".pay[aria-busy=false]"))`), polling)
+        .toBe(true);
+      // The emulator opens its sheet inside a person's press only, as Safari does.
+      await page.run(
+        'void Object.defineProperty(navigator, "userActivation", { value: undefined, configurable: true })',
+      );
+      await page.run(`void ${button}.click()`);
+      await expect.poll(() => page.run(`Boolean(${inSheet})`), polling).toBe(true);
+    };
+    await page.open(url);
+    await openSheet();
+    await page.run(`void ${inSheet}.previousElementSibling.click()`);
+    await openSheet();
+    await page.reload();
+    await openSheet();
+    expect(resultsOf(session)).toEqual([]);
     await page.run(`void ${inSheet}.click()`);
-    await expect.poll(() => resultsOf(session).map(({ name }) => name), polling).toEqual(["onSuccess"]);
+    const result = { capturedVia: "SANDBOX_B", failoverUsed: true };
+    await expect.poll(() => resultsOf(session), polling).toEqual([{ name: "onSuccess", result }]);
     expect(await shop.api.read(session.sessionId)).toMatchObject({ wallet: { type, credential: "NETWORK_TOKEN" } });
     expect(await capturesOf(session.sessionId)).toBe(1);
   });

@@ -60,14 +60,18 @@ const connectorWith =
     return (options, callback) => connect({ ...options, port: String(port) }, callback);
   };
 
-const start = (connectorOf = connectorWith()) =>
-  new AppleSessions({ sandboxOrigin: undefined, connectorOf, observe }).start(
+const validationUrlOfApple = `https://${host}/paymentservices/startSession`;
+const start = (
+  connectorOf = connectorWith(),
+  { sandboxOrigin, validationUrl = validationUrlOfApple }: { sandboxOrigin?: string; validationUrl?: string } = {},
+) =>
+  new AppleSessions({ sandboxOrigin, connectorOf, observe }).start(
     { core, name: "live" },
     {
       sessionId: systemRuntime.uuid(),
       merchantId,
       merchantName: "Corner Coffee",
-      validationUrl: `https://${host}/paymentservices/startSession`,
+      validationUrl,
       origin: "https://shop.example",
     },
   );
@@ -114,4 +118,14 @@ it.each<[string, (guard: Guard) => Partial<Guard>]>([
 ])("asks %s nothing", async (_, change) => {
   await expect(start(connectorWith(change))).rejects.toMatchObject({ code: "wallet_unavailable" });
   expect([calls, observed]).toEqual([[], [["live", "no_answer", true]]]);
+});
+
+it("asks the sandbox nothing in live", async () => {
+  const sandboxOrigin = `http://127.0.0.1:${port}`;
+  const asked = start(connectorWith(), {
+    sandboxOrigin,
+    validationUrl: `${sandboxOrigin}/paymentservices/startSession`,
+  });
+  await expect(asked).rejects.toMatchObject({ code: "invalid_field" });
+  expect([calls, observed]).toEqual([[], []]);
 });

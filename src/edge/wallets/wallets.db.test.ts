@@ -8,6 +8,7 @@ import { encodeId } from "../../platform/ids.ts";
 import { systemRuntime } from "../../platform/runtime.ts";
 import { bindingOf, type MerchantWallets, orderHashOf } from "../../platform/wallets.ts";
 import { startEdgeFixture } from "../edge.fixture.ts";
+import { offeredNames } from "./offered-wallets.ts";
 
 const edge = await forFile(startEdgeFixture);
 await edge.core.setRule([]);
@@ -90,6 +91,23 @@ describe("a session of a merchant with wallets", () => {
     expect(opened.vault.wallets).toBe(named);
     const listed: { type: string }[] | undefined = await offeredTo(opened);
     expect(listed?.map(({ type }) => type)).toEqual(offered);
+  });
+});
+
+describe("live", () => {
+  const known: MerchantWallets = {
+    ...both,
+    apple: { ...apple, identityEndsAt: apple.endsAt },
+    domains: { [page.origin]: "2026-01-01T00:00:00.000Z" },
+  };
+
+  it.each<[string, MerchantWallets, string | null, string[]]>([
+    ["both on an origin that has passed the check", known, page.origin, ["apple_pay", "google_pay"]],
+    ["Google Pay alone on another origin", known, "https://other.example", ["google_pay"]],
+    ["Google Pay alone to a caller that is no page", known, null, ["google_pay"]],
+    ["Google Pay alone without an identity", { ...known, apple }, page.origin, ["google_pay"]],
+  ])("offers %s", (_, wallets, origin, offered) => {
+    expect(offeredNames(edge.core.core, wallets, { isTest: false, origin })).toEqual(offered);
   });
 });
 

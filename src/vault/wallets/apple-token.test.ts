@@ -24,7 +24,7 @@ describe.each([
   ["spreedly/gala, Mastercard", galaMastercard],
   ["Basis Theory, Visa, new", basisTheoryVisaNew],
   ["Basis Theory, Visa, old", basisTheoryVisaOld],
-])("a published token: %s", (_, vector) => {
+])("a published token: %s", (name, vector) => {
   const { paymentData, certificate, privateKey, merchantIdentifier, signingTime, expected } = vector;
   const key: DecryptionKey = {
     recipient: merchantIdentifier,
@@ -73,6 +73,7 @@ describe.each([
   defines(() => {
     it("opens with no byte changed", () => {
       const changed = findAcceptedChanges(text, (candidate) => openAppleToken(candidate, check));
+      console.info(`${name}: ${changed.tried} changes of a byte, ${changed.accepted.length} accepted`);
       expect(changed.accepted).toEqual([]);
       const { header, data, signature } = paymentData;
       const encoded = [data, signature, header.ephemeralPublicKey, header.publicKeyHash, header.transactionId];
