@@ -228,11 +228,15 @@ describe("W1: a token that fails a check", () => {
   });
 });
 
-it("is logged with its rule when it is refused, once a minute for each environment, wallet and rule", async () => {
+it("is logged with its rule when it is refused, once a minute for each environment, wallet and rule, and counted each time", async () => {
   const lines: string[] = [];
+  const counted: string[][] = [];
   const logger = createStrictLog((line) => void lines.push(line));
+  const walletToken = (...of: string[]) => void counted.push(of);
+  const observer = { tokenized: () => {}, walletToken } as unknown as WalletTokenizer["observer"];
   const used = googleToken();
-  await call(test, { wallet: "google_pay", token: used });
+  await call(test, { wallet: "google_pay", token: used }, silent, { observer });
+  expect(counted.splice(0)).toEqual([["test", "google_pay", "taken"]]);
   const refused = [
     ["apple_pay", await appleToken({}, { amountMinor: 1 }), "wallet_amount_mismatch"],
     ["apple_pay", await appleToken({ token: { version: "RSA_v1" } }), "wallet_not_supported"],
@@ -241,10 +245,15 @@ it("is logged with its rule when it is refused, once a minute for each environme
     ["google_pay", used, "wallet_token_used"],
   ] as const;
   for (const [wallet, token, code] of [...refused, ...refused])
-    await expect(call(test, { wallet, token }, silent, { logger })).rejects.toMatchObject({ code });
-  expect(lines.map((line) => JSON.parse(line)).map(({ environment, kind, rule }) => [environment, kind, rule])).toEqual(
-    refused.map(([wallet, , code]) => ["test", wallet, code === "wallet_token_invalid" ? "signing_time" : code]),
-  );
+    await expect(call(test, { wallet, token }, silent, { logger, observer })).rejects.toMatchObject({ code });
+  const rules = refused.map(([wallet, , code]) => [
+    "test",
+    wallet,
+    code === "wallet_token_invalid" ? "signing_time" : code,
+  ]);
+  const logged = lines.map((line) => JSON.parse(line));
+  expect(logged.map(({ environment, kind, rule }) => [environment, kind, rule])).toEqual(rules);
+  expect(counted).toEqual([...rules, ...rules]);
 });
 
 describe("W2: a test root", () => {
