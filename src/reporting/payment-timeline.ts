@@ -67,7 +67,7 @@ export function writeTimeline(details: PaymentDetails): TimelineStep[] {
 
 function submissionOf({ wallet, walletCredential }: PaymentSession): string {
   if (!walletCredential) return "Submitted a card";
-  return `Paid by ${wallet === null ? "a wallet" : walletNames[wallet]}`;
+  return `Paid by ${wallet ? walletNames[wallet] : "a wallet"}`;
 }
 
 const walletNames = { apple_pay: "Apple Pay", google_pay: "Google Pay" } as const;

@@ -197,6 +197,26 @@ describe("wallets in the widget", () => {
   );
 
   longOnly(() => {
+    it.each([
+      ["as paid, where the payment has succeeded", () => fixture.service.succeed(), 0],
+      ["as refused, where it was declined", () => fixture.service.decline("card_declined"), 1],
+      ["without an outcome, where that takes longer than 20 seconds", () => fixture.service.takeUp(), "abort"],
+    ])("close the sheet %s", async (_, onSubmit, end) => {
+      await offer();
+      const json = { token: "wnt_1", brand: "visa", last4: "8302", expiresAt: new Date(Date.now() + 900_000) };
+      await fixture.page.route("**/wallet-tokens", (route) => route.fulfill({ status: 201, json }));
+      fixture.service.onSubmit = onSubmit;
+      await fixture.goToCheckout();
+      await button().click();
+      await authorize();
+      await expect.poll(told, { timeout: 40_000 }).toEqual(["begin", end]);
+      expect(fixture.service.submitted).toHaveLength(1);
+      if (end !== "abort") return;
+      expect(fixture.callNames).not.toContain("onSuccess");
+      fixture.service.succeed();
+      await fixture.called("onSuccess");
+    });
+
     it("end with words where the browser opens no sheet", async () => {
       await offer();
       fixture.service.checkout.wallets = [Object.assign(applePay(), { networks: ["visa", "diners"] })];
