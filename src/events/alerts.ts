@@ -101,8 +101,7 @@ export async function loadOpenMatters(queryable: Queryable): Promise<OpenMatter[
   return queryable.query<OpenMatter>(selectOpen, []);
 }
 
-// A matter that comes and goes opens at most one alert in the pause after the one before, and a dispute one of each kind. A
-// certificate's alert of a later day is due at once.
+// A matter that comes and goes opens at most one alert in the pause after the one before, and a dispute one of each kind.
 const insertAlert: Statement = {
   name: "open_alert",
   text: `INSERT INTO alert (id, merchant_id, kind, endpoint_id, connection_id, gateway, since, detail, covers_until, dispute_id)
@@ -111,7 +110,6 @@ const insertAlert: Statement = {
            SELECT FROM alert x WHERE x.merchant_id = $2 AND x.kind = $3 AND x.endpoint_id IS NOT DISTINCT FROM $4::uuid
              AND x.connection_id IS NOT DISTINCT FROM $5::uuid AND x.gateway IS NOT DISTINCT FROM $6::text
              AND x.dispute_id IS NOT DISTINCT FROM $10::uuid
-             AND ($3 <> 'APPLE_PAY_ENDING' OR x.since >= $7::timestamptz)
              AND ($10::uuid IS NOT NULL OR x.over_at > (SELECT app.clock()) - ${alertPauseMs} * interval '1 ms'))
          ON CONFLICT DO NOTHING RETURNING id`,
 };
@@ -143,14 +141,20 @@ const endAlerts: Statement = {
          WHERE id = ANY ($1::uuid[]) AND over_at IS NULL`,
 };
 
-const endSilently: Statement = {
-  name: "replace_alerts",
-  text: "UPDATE alert SET over_at = app.clock(), send_at = NULL WHERE id = ANY ($1::uuid[]) AND over_at IS NULL",
+const replaceOpen: Statement = {
+  name: "replace_alert",
+  text: `WITH ended AS (
+           UPDATE alert SET over_at = app.clock(), send_at = NULL WHERE id = $1 AND over_at IS NULL RETURNING merchant_id, kind)
+         INSERT INTO alert (id, merchant_id, kind, since, detail) SELECT $2, merchant_id, kind, $3, $4 FROM ended RETURNING id`,
 };
 
-/** Ends alerts in silence: another one of the same matter opens in their place. */
-export async function replaceAlerts(queryable: Queryable, ids: readonly string[]): Promise<void> {
-  if (ids.length > 0) await queryable.query(endSilently, [ids]);
+/** Ends an alert of a merchant as a whole in silence, and opens another one of the same matter. Returns true if it did. */
+export async function replaceAlert(
+  queryable: Queryable,
+  replaced: AlertId,
+  { id, since, detail }: { readonly id: AlertId; readonly since: Date; readonly detail: string },
+): Promise<boolean> {
+  return (await queryable.query(replaceOpen, [replaced, id, since, detail])).length > 0;
 }
 
 export async function endAlertsOf(queryable: Queryable, ids: readonly string[]): Promise<void> {

@@ -22,8 +22,8 @@ type Ending = { readonly merchantId: MerchantId; readonly name: string; readonly
 type Found = Matter & { readonly detail: string; readonly since: Date };
 
 /**
- * Compares the first certificate of each merchant with the alerts that are open. `replaced` are those that opened for an earlier
- * day before the same end.
+ * Compares the first certificate of each merchant with the alerts that are open. `replaced` are those that opened for an
+ * earlier day before the same end, with what is so now.
  */
 export async function compareCertificates(
   database: Queryable,
@@ -31,7 +31,7 @@ export async function compareCertificates(
 ): Promise<{
   readonly found: readonly Found[];
   readonly over: readonly OpenMatter[];
-  readonly replaced: readonly AlertId[];
+  readonly replaced: readonly { readonly replaced: AlertId; readonly found: Found }[];
 }> {
   const found = (await database.query<Ending>(selectEnding, [])).map(({ merchantId, name, endsAt }): Found => {
     // The last of the days that has come.
@@ -52,6 +52,9 @@ export async function compareCertificates(
   return {
     found,
     over: ofKind.filter((alert) => foundOf(alert) === undefined),
-    replaced: ofKind.filter((alert) => (foundOf(alert)?.since ?? alert.since) > alert.since).map(({ id }) => id),
+    replaced: ofKind.flatMap((alert) => {
+      const next = foundOf(alert);
+      return next !== undefined && next.since > alert.since ? [{ replaced: alert.id, found: next }] : [];
+    }),
   };
 }

@@ -11,7 +11,7 @@ import {
   type MatterKind,
   type OpenMatter,
   openAlert,
-  replaceAlerts,
+  replaceAlert,
 } from "../events/alerts.ts";
 import type { Database, Queryable, Statement } from "../platform/database.ts";
 import { type AlertId, type ConnectionId, type EndpointId, encodeId, type MerchantId } from "../platform/ids.ts";
@@ -66,7 +66,12 @@ export async function raiseAlertsOnce(context: RaiseContext): Promise<boolean> {
   ];
   const certificates = await compareCertificates(database, { open, now: clock!.now });
   seen.push(certificates);
-  await replaceAlerts(database, certificates.replaced);
+  const note = ({ id, merchantId, kind }: Found & { readonly id: AlertId }) =>
+    log.warn({ alert: id, merchant: merchantId, kind }, "an alert of a merchant was opened");
+  for (const { replaced, found } of certificates.replaced) {
+    const opened = { id: runtime.uuid(), ...found };
+    if (await replaceAlert(database, replaced, opened)) note(opened);
+  }
   const over = seen.flatMap((each) => each.over);
   await endAlertsOf(
     database,
@@ -74,9 +79,8 @@ export async function raiseAlertsOnce(context: RaiseContext): Promise<boolean> {
   );
   await endEndpointAlertsOnce(database);
   for (const found of seen.flatMap((each) => each.found)) {
-    const id = runtime.uuid();
-    if (!(await openAlert(database, { id, ...found }))) continue;
-    log.warn({ alert: id, merchant: found.merchantId, kind: found.kind }, "an alert of a merchant was opened");
+    const opened = { id: runtime.uuid(), ...found };
+    if (await openAlert(database, opened)) note(opened);
   }
   return false;
 }
