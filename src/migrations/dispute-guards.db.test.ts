@@ -242,6 +242,88 @@ describe("a refund beside a dispute", () => {
   });
 });
 
+const answered = (type: "ACCEPT" | "EVIDENCE", id: string) =>
+  `SELECT FROM app.insert_dispute_response($session, '${id}', ${idOf()}, '${type}', NULL, '\\x00', NULL, '[]', NULL, 0)`;
+const asked = (id: string) => `SELECT * FROM app.send_dispute_response($session, '${id}', 0)`;
+const ended = (id: string, as: string, failure = "NULL") =>
+  `SELECT * FROM app.move_dispute_response($session, '${id}', '${as}', ${failure}, NULL)`;
+
+describe("a response to a dispute", () => {
+  it("D7: is the only one in effect in its stage, until it is refused", async () => {
+    const [first, second] = [v7(), v7()];
+    const run = await disputed(recorded(), answered("EVIDENCE", first));
+    await refused(service, run, answered("ACCEPT", second), /dispute_response_in_effect/);
+    await run(asked(first));
+    await run(ended(first, "REFUSED", "'no'"));
+    await run(answered("ACCEPT", second));
+    await run(recorded({ stage: "PRE_ARBITRATION" }));
+    await run(answered("EVIDENCE", v7()));
+  });
+
+  it("D7: is sent while nobody knows its end, and ends once", async () => {
+    const id = v7();
+    const run = await disputed(recorded(), answered("EVIDENCE", id), asked(id), asked(id), ended(id, "TAKEN"));
+    expect((await run(asked(id))).rows).toEqual([]);
+    expect((await run(ended(id, "REFUSED", "'no'"))).rows).toEqual([]);
+  });
+
+  it.each([
+    ["back to its beginning", "SET status = 'REQUESTED', answered_at = NULL"],
+    ["to the other end", "SET status = 'REFUSED', failure_code = 'no'"],
+    ["to other fields", "SET request_hash = '\\x01'"],
+    ["to another request", "SET sends = sends + 1"],
+  ])("D7: never goes %s", async (_, change) => {
+    const id = v7();
+    const run = await disputed(recorded(), answered("EVIDENCE", id), asked(id), ended(id, "TAKEN"));
+    const ids = (await run("SELECT $session::uuid AS session")).rows[0];
+    await expect(owner.query(`UPDATE dispute_response ${change} WHERE session_id = '${ids.session}'`)).rejects.toThrow(
+      /illegal transition|never changes|only a response that is requested/,
+    );
+  });
+
+  it("is of a dispute that needs one", async () => {
+    const run = await disputed(recorded({ status: "UNDER_REVIEW" }));
+    await refused(service, run, answered("EVIDENCE", v7()), /only a dispute that needs a response/);
+  });
+
+  it("D2: that accepts holds the amount from the commit on, until it is refused", async () => {
+    const id = v7();
+    const run = await disputed(recorded({ stage: "INQUIRY" }), answered("ACCEPT", id));
+    expect(await rowOf(run)).toMatchObject({ held: 4900 });
+    await refused(service, run, refund(1), /what a dispute holds is not refunded/);
+    await run(ended(id, "REFUSED", "'no'"));
+    expect(await rowOf(run)).toMatchObject({ held: 0 });
+    await run(refund(4900));
+  });
+
+  it("D2: accepts nothing that refunds have paid back", async () => {
+    const id = v7();
+    const run = await disputed(recorded({ stage: "INQUIRY", amount: "2000" }), refund(2901, id));
+    await refused(service, run, answered("ACCEPT", v7()), /not given up again/);
+    await run(failed(id));
+    await run(answered("ACCEPT", v7()));
+  });
+});
+
+describe("an owner's word about a dispute", () => {
+  const decided = (status: string) =>
+    `SELECT * FROM app.decide_dispute($session, ${idOf()}, '{"status":"${status}","by":"an owner","reason":"silent"}')`;
+
+  it("ends one that is open, and what was taken came back where it was won", async () => {
+    const run = await disputed(recorded({ status: "UNDER_REVIEW" }), moved("CHARGEBACK", 4900));
+    expect((await run(decided("WON"))).rows).toHaveLength(1);
+    expect(await rowOf(run)).toMatchObject({ held: 0, closed: true });
+    expect((await run(decided("LOST"))).rows).toEqual([]);
+    // A later report outweighs it.
+    await run(recorded({ status: "LOST" }));
+    expect(await rowOf(run)).toMatchObject({ held: 4900 });
+  });
+
+  it("says that it was won or lost", async () => {
+    await refused(service, await disputed(recorded()), decided("CLOSED"), /was won or lost/);
+  });
+});
+
 it("D9: keeps its month while it has changed lately, and for 240 days while it is open", async () => {
   const months =
     "SELECT suffix, from_at AS at FROM app.partition_sets WHERE kind = 'payments' ORDER BY from_at DESC LIMIT 1";

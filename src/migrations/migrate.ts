@@ -172,6 +172,7 @@ const writtenByFunctions = [
     "refund",
     "dispute",
     "dispute_movement",
+    "dispute_response",
     "orphaned_authorization",
   ],
   ...[

@@ -40,7 +40,8 @@ const guarded = [
     "mark_dispute_due",
   ],
   ...["move_attempt", "move_refund", "name_successor", "name_winner", "open_attempt", "park_session"],
-  "record_dispute",
+  ...["record_dispute", "decide_dispute"],
+  ...["insert_dispute_response", "send_dispute_response", "move_dispute_response"],
   ...["park_session_at_provider", "postpone_look", "postpone_provider_look", "record_capture_due"],
   ...[
     "record_pending_event",
@@ -79,10 +80,18 @@ const ofAllMonths = [
     "record_orphan",
     "remove_bank_messages",
   ],
-  ...["act_on_decline", "remove_old_orphans", "repeat_orphan", "take_due_orphan", "take_due_refund", "take_over_next"],
+  ...[
+    "act_on_decline",
+    "remove_old_orphans",
+    "repeat_orphan",
+    "take_due_orphan",
+    "take_due_refund",
+    "take_due_response",
+    "take_over_next",
+  ],
   ...["fill_orders", "keep_partitions", "take_order", "update_order", "write_orders"],
   ...["cancel_agreement", "delete_method", "end_agreements", "end_erasure", "erase_stored_customer", "lose_card"],
-  "read_stored_cards",
+  ...["read_stored_cards", "remove_dispute_content", "erase_dispute_content"],
   ...[
     "remove_old_card_declines",
     "remove_stored_cards",
@@ -104,7 +113,7 @@ describe("the service's own role", () => {
         WHERE has_table_privilege(c.oid, p) OR p IN ('INSERT','UPDATE','REFERENCES') AND has_any_column_privilege(c.oid, p)) AS writes
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
       WHERE n.nspname NOT IN ('pg_catalog','information_schema','pg_toast') AND c.relkind IN ('r','p','v','m','f')
-        AND (c.relname ~ '^(payment_session|attempt|authentication|refund|dispute|dispute_movement|stored_payment|payment_method|card_erasure|agreement|renewal|renewal_try|recovery_link|card_state|card_decline|orphaned_authorization)(_rest|_[0-9]{4}_[0-9]{2})?$'
+        AND (c.relname ~ '^(payment_session|attempt|authentication|refund|dispute|dispute_movement|dispute_response|stored_payment|payment_method|card_erasure|agreement|renewal|renewal_try|recovery_link|card_state|card_decline|orphaned_authorization)(_rest|_[0-9]{4}_[0-9]{2})?$'
           OR n.nspname = 'app' OR c.relkind = 'v')`);
     expect(rows.filter(({ name }) => name.startsWith("partitions.")).length).toBeGreaterThanOrEqual(4 * 3);
     expect(rows.filter(({ writes }) => writes.length > 0)).toEqual([]);
@@ -129,6 +138,7 @@ describe("the service's own role", () => {
     "DELETE FROM refund",
     "UPDATE dispute SET status = 'WON'",
     "INSERT INTO dispute_movement DEFAULT VALUES",
+    "UPDATE dispute_response SET status = 'REFUSED'",
     "UPDATE orphaned_authorization SET retries = 0",
     "DELETE FROM orphaned_authorization",
     "INSERT INTO app.order_winner DEFAULT VALUES",

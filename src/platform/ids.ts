@@ -23,7 +23,9 @@ export type IdPrefix =
   | "pm"
   | "agr"
   | "rl"
-  | "dsp";
+  | "dsp"
+  | "rsp"
+  | "file";
 
 declare const kind: unique symbol;
 
@@ -38,6 +40,10 @@ export type AuthenticationId = Id<"atn">;
 export type AttemptId = Id<"att">;
 export type RefundId = Id<"ref">;
 export type DisputeId = Id<"dsp">;
+/** Of an acceptance, or evidence. */
+export type DisputeResponseId = Id<"rsp">;
+/** Of a file for evidence. */
+export type DisputeFileId = Id<"file">;
 export type EventId = Id<"evt">;
 export type EndpointId = Id<"we">;
 /** Of an account at a gateway or a provider of authentication. */

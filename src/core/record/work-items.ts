@@ -23,6 +23,7 @@ export const workItemKinds = [
   "PAID_MORE_THAN_ONCE",
   "PAID_BACK_TWICE",
   "DISPUTE_SILENT",
+  "RESPONSE_UNANSWERED",
   "INVARIANT_VIOLATED",
 ] as const;
 /** The kind of one row of the work queue. */
@@ -122,6 +123,8 @@ function alarmOf(kind: WorkItemKind): string {
       return "alarm: a dispute takes money that was refunded";
     case "DISPUTE_SILENT":
       return "alarm: nothing has been heard of an open dispute";
+    case "RESPONSE_UNANSWERED":
+      return "alarm: an answer to a dispute has stayed unanswered";
     case "INVARIANT_VIOLATED":
       return "alarm: the database violates an invariant";
     default:

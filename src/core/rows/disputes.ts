@@ -3,7 +3,14 @@ import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import type { DisputeNotice } from "../../gateways/dispute-notice.ts";
 import type { DisputeStage, DisputeStatus } from "../../gateways/dispute-readings.ts";
 import type { DisputeReason } from "../../gateways/dispute-reasons.ts";
-import type { AttemptId, ConnectionId, DisputeId, MerchantId, SessionId } from "../../platform/ids.ts";
+import type {
+  AttemptId,
+  ConnectionId,
+  DisputeId,
+  DisputeResponseId,
+  MerchantId,
+  SessionId,
+} from "../../platform/ids.ts";
 
 export {
   type DisputeStage,
@@ -21,6 +28,14 @@ export type ReportedNotice = DisputeNotice & {
   /** Another notification had the same signed fields before. */
   readonly isRepeat?: true | undefined;
   readonly at: string;
+};
+
+/** An owner's word about a dispute of which nothing was heard any more, and its status before. */
+export type DisputeDecision = {
+  readonly status: "WON" | "LOST";
+  readonly before: DisputeStatus;
+  readonly by: string;
+  readonly reason: string;
 };
 
 /** The columns of `dispute`. */
@@ -48,6 +63,7 @@ export const DisputeEntity = defineEntity({
     notices: p.json<readonly ReportedNotice[]>(),
     askedAt: p.datetime().nullable(),
     openedAt: p.datetime().nullable(),
+    decision: p.json<DisputeDecision>().nullable(),
     dueSoonAt: p.datetime().nullable(),
     createdAt: p.datetime(),
     updatedAt: p.datetime(),
@@ -63,9 +79,36 @@ export type DisputeMovement = {
   readonly recordedAt: Date;
 };
 
+/** One of the documents of evidence. `file` names its row. */
+export type DisputeDocument = {
+  readonly file: string;
+  readonly type: string;
+  readonly name: string;
+  readonly sizeBytes: number;
+  readonly sha256: string;
+};
+
+/** What was answered to a dispute. One that is REFUSED has no effect. */
+export type DisputeResponse = {
+  readonly id: DisputeResponseId;
+  readonly type: "ACCEPT" | "EVIDENCE";
+  readonly stage: DisputeStage;
+  readonly status: "REQUESTED" | "TAKEN" | "REFUSED";
+  readonly madeBy: string | null;
+  /** Hexadecimal, as PostgreSQL writes bytes. */
+  readonly requestHash: string;
+  readonly defense: string | null;
+  readonly documents: readonly DisputeDocument[];
+  readonly sends: number;
+  readonly firstSentAt: Date | null;
+  readonly failureCode: string | null;
+  readonly createdAt: Date;
+  readonly answeredAt: Date | null;
+};
+
 type Row = InferEntity<typeof DisputeEntity>;
 
-/** One dispute of a captured payment, with its movements in their order. */
+/** One dispute of a captured payment, with its movements and responses in their order. */
 export type Dispute = Omit<Row, "sessionId" | "id" | "merchantId" | "attemptId" | "connectionId"> & {
   readonly sessionId: SessionId;
   readonly id: DisputeId;
@@ -73,4 +116,5 @@ export type Dispute = Omit<Row, "sessionId" | "id" | "merchantId" | "attemptId" 
   readonly attemptId: AttemptId;
   readonly connectionId: ConnectionId;
   readonly movements: readonly DisputeMovement[];
+  readonly responses: readonly DisputeResponse[];
 };

@@ -57,6 +57,8 @@ const stamped = new Set(["attempt.changed_at", "attempt.voiding_at"]);
 for (const column of ["card_fingerprint", "customer_network"]) stamped.add(`payment_session.${column}`);
 // For a foreign key, and for a unique index.
 for (const name of ["captured", "is_warning"]) stamped.add(`dispute.${name}`);
+// For the erasure of what is sealed.
+stamped.add("dispute.erase_at_end");
 // The times of an earlier failure and of the capture that stands since are for the ledger.
 for (const name of ["capture_failed_before_at", "capture_stands_at"]) stamped.add(`attempt.${name}`);
 // The reason and the names of a decision are for people: the flow uses the decision, its reference and its

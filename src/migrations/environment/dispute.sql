@@ -35,6 +35,10 @@ CREATE TABLE dispute (
   -- Of a dispute that is read: when the gateway was asked for what stands here, and when it opened the dispute by its own clock.
   asked_at            timestamptz,
   opened_at           timestamptz,
+  -- An owner's word about one of which nothing is heard any more, with the status before it. A later report outweighs it.
+  decision            jsonb,
+  -- What is sealed of it is erased at its end: its customer was erased before.
+  erase_at_end        boolean NOT NULL DEFAULT false,
   -- When the merchant was notified that the deadline of this stage is near.
   due_soon_at         timestamptz,
   created_at          timestamptz NOT NULL DEFAULT app.clock(),
@@ -68,3 +72,60 @@ CREATE TABLE dispute_movement (
 ) PARTITION BY RANGE (session_id);
 -- What a merchant's ledger of a day reads.
 CREATE INDEX dispute_movement_recorded ON dispute_movement (merchant_id, recorded_at);
+
+-- What we answer to a dispute: an acceptance, or evidence. Committed before a byte leaves, and one in effect for each stage.
+CREATE TABLE dispute_response (
+  session_id     uuid NOT NULL,
+  -- The gateway's key.
+  id             uuid NOT NULL,
+  dispute_id     uuid NOT NULL,
+  -- Those of the dispute, set by the guard.
+  merchant_id    uuid NOT NULL,
+  stage          text NOT NULL,
+  -- ACCEPT or EVIDENCE.
+  type           text NOT NULL,
+  -- REQUESTED, then TAKEN by the gateway, or REFUSED: then it has no effect, and another one may follow.
+  status         text NOT NULL DEFAULT 'REQUESTED',
+  -- What an acceptance gives up, in the payment's currency, set by the guard: it counts as a refund of its day.
+  amount_minor   bigint,
+  currency       text,
+  -- The member, the restricted key or the service; null for a secret key.
+  made_by        text,
+  -- SHA-256 of the request's fields: the same ones again are a repeat.
+  request_hash   bytea NOT NULL,
+  defense        text,
+  -- The file, type, name, size and hash of each document.
+  documents      jsonb NOT NULL DEFAULT '[]',
+  -- The explanation and the shipping; null without them, and once they are erased.
+  content_sealed text,
+  -- Raised and committed before each request.
+  sends          int NOT NULL DEFAULT 0,
+  first_sent_at  timestamptz,
+  failure_code   text,
+  -- When a worker takes it up again, which moves it ahead first; null when nothing is left to do.
+  next_try_at    timestamptz,
+  created_at     timestamptz NOT NULL DEFAULT app.clock(),
+  -- When it became TAKEN or REFUSED.
+  answered_at    timestamptz,
+  PRIMARY KEY (session_id, id)
+) PARTITION BY RANGE (session_id);
+CREATE UNIQUE INDEX dispute_response_in_effect ON dispute_response (session_id, dispute_id, stage) WHERE status <> 'REFUSED';
+CREATE INDEX dispute_response_due ON dispute_response (next_try_at) WHERE next_try_at IS NOT NULL;
+CREATE INDEX dispute_response_of_merchant ON dispute_response (merchant_id, created_at);
+
+-- Files for evidence, and the facts as they were sent. Removed 90 days after the dispute's end; name, size and hash stay with the response.
+CREATE TABLE dispute_file (
+  id             uuid PRIMARY KEY,
+  session_id     uuid NOT NULL,
+  dispute_id     uuid NOT NULL,
+  merchant_id    uuid NOT NULL,
+  name           text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 100),
+  content_type   text NOT NULL CHECK (content_type IN ('application/pdf','image/jpeg')),
+  size_bytes     int NOT NULL CHECK (size_bytes BETWEEN 1 AND 2097152),
+  sha256         bytea NOT NULL,
+  content_sealed text NOT NULL,
+  -- Ours, made when evidence is submitted.
+  is_facts       boolean NOT NULL DEFAULT false,
+  created_at     timestamptz NOT NULL DEFAULT app.clock()
+);
+CREATE INDEX dispute_file_of_dispute ON dispute_file (dispute_id);

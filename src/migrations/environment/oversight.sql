@@ -4,7 +4,7 @@
 CREATE TABLE work_item (
   id          uuid PRIMARY KEY,
   kind        text NOT NULL CHECK (kind IN ('VOID_UNANSWERED','CAPTURE_UNANSWERED','CAPTURE_UNCONFIRMED','ACTION_OVERDUE','HOLD_OVERDUE','ORPHANED_AUTHORIZATION',
-                                            'RECORD_MISMATCH','CAPTURE_FAILED','REFUND_UNANSWERED','PAID_MORE_THAN_ONCE','PAID_BACK_TWICE','DISPUTE_SILENT','INVARIANT_VIOLATED')),
+                                            'RECORD_MISMATCH','CAPTURE_FAILED','REFUND_UNANSWERED','PAID_MORE_THAN_ONCE','PAID_BACK_TWICE','DISPUTE_SILENT','RESPONSE_UNANSWERED','INVARIANT_VIOLATED')),
   merchant_id uuid NOT NULL,
   session_id  uuid NOT NULL,
   -- Null if it is about the session as a whole.
@@ -19,7 +19,7 @@ CREATE TABLE work_item (
   closed_at   timestamptz,
   closed_by   text CHECK (char_length(closed_by) >= 1),
   close_note  text CHECK (char_length(close_note) BETWEEN 1 AND 1000),
-  CHECK (kind = 'RECORD_MISMATCH' OR (kind IN ('INVARIANT_VIOLATED','REFUND_UNANSWERED','PAID_BACK_TWICE','DISPUTE_SILENT')) = (rule IS NOT NULL)),
+  CHECK (kind = 'RECORD_MISMATCH' OR (kind IN ('INVARIANT_VIOLATED','REFUND_UNANSWERED','PAID_BACK_TWICE','DISPUTE_SILENT','RESPONSE_UNANSWERED')) = (rule IS NOT NULL)),
   CHECK ((closed_at IS NULL) = (closed_by IS NULL)),
   CHECK ((closed_at IS NULL) = (close_note IS NULL))
 );

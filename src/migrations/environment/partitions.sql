@@ -1,7 +1,7 @@
 -- Sessions, attempts, events, deliveries and the delivery log, with a partition of each for a month: no index grows forever,
 -- and old rows are removed by dropping tables.
 --
--- All that belongs to a session lies in one set: the ten tables of one range of session ids, whose first 48 bits are a time
+-- All that belongs to a session lies in one set: the eleven tables of one range of session ids, whose first 48 bits are a time
 -- (RFC 9562, 5.7). Foreign keys between them are made within each set, because one over the whole tables would keep any
 -- partition from being dropped. Every set has what the set `rest` has, so that a wall is written down once.
 --
@@ -25,7 +25,8 @@ INSERT INTO app.partitioned VALUES
   ('payment_session', 'id', 'payments', 1), ('attempt', 'session_id', 'payments', 2),
   ('outbox_event', 'session_id', 'payments', 3), ('delivery', 'session_id', 'payments', 4),
   ('delivery_attempt', 'event_id', 'delivery_log', 5), ('authentication', 'session_id', 'payments', 6), ('refund', 'session_id', 'payments', 7),
-  ('stored_payment', 'session_id', 'payments', 8), ('dispute', 'session_id', 'payments', 9), ('dispute_movement', 'session_id', 'payments', 10);
+  ('stored_payment', 'session_id', 'payments', 8), ('dispute', 'session_id', 'payments', 9), ('dispute_movement', 'session_id', 'payments', 10),
+  ('dispute_response', 'session_id', 'payments', 11);
 CREATE TABLE app.retention (
   kind text PRIMARY KEY,
   -- Minimum time for which rows are kept; null: forever. A dispute may come up to 540 days after the payment.
@@ -149,6 +150,8 @@ ALTER TABLE partitions.dispute_rest ADD CONSTRAINT dispute_session_id_attempt_id
   FOREIGN KEY (session_id, attempt_id, captured) REFERENCES partitions.attempt_rest (session_id, id, captured);
 ALTER TABLE partitions.dispute_movement_rest ADD CONSTRAINT dispute_movement_session_id_dispute_id_fkey
   FOREIGN KEY (session_id, dispute_id) REFERENCES partitions.dispute_rest (session_id, id);
+ALTER TABLE partitions.dispute_response_rest ADD CONSTRAINT dispute_response_session_id_dispute_id_fkey
+  FOREIGN KEY (session_id, dispute_id) REFERENCES partitions.dispute_rest (session_id, id);
 -- A payment with a stored card is over exactly its session's amount.
 ALTER TABLE partitions.stored_payment_rest ADD CONSTRAINT stored_payment_session_id_amount_minor_currency_fkey
   FOREIGN KEY (session_id, amount_minor, currency) REFERENCES partitions.payment_session_rest (id, amount_minor, currency);
@@ -169,6 +172,8 @@ CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.authentication_rest F
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.refund_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_refund_rest();
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.dispute_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_dispute_rest();
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE OR DELETE ON partitions.dispute_movement_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_dispute_movement_rest();
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE OR DELETE ON partitions.dispute_response_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_dispute_response_rest();
+CREATE TRIGGER recount_disputes AFTER INSERT OR UPDATE OF status ON partitions.dispute_response_rest FOR EACH ROW EXECUTE FUNCTION partitions.recount_moved_dispute_rest();
 CREATE TRIGGER recount_disputes AFTER INSERT ON partitions.dispute_movement_rest FOR EACH ROW EXECUTE FUNCTION partitions.recount_moved_dispute_rest();
 CREATE TRIGGER recount_disputes AFTER INSERT OR UPDATE OF status ON partitions.refund_rest FOR EACH ROW
   WHEN (NEW.status = 'FAILED' OR NEW.sends = 0 AND NEW.status <> 'REQUESTED') EXECUTE FUNCTION partitions.recount_disputes_rest();
@@ -192,4 +197,5 @@ ALTER TABLE authentication ATTACH PARTITION partitions.authentication_rest DEFAU
 ALTER TABLE refund ATTACH PARTITION partitions.refund_rest DEFAULT;
 ALTER TABLE dispute ATTACH PARTITION partitions.dispute_rest DEFAULT;
 ALTER TABLE dispute_movement ATTACH PARTITION partitions.dispute_movement_rest DEFAULT;
+ALTER TABLE dispute_response ATTACH PARTITION partitions.dispute_response_rest DEFAULT;
 ALTER TABLE stored_payment ATTACH PARTITION partitions.stored_payment_rest DEFAULT;

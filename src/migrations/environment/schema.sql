@@ -517,11 +517,28 @@ CREATE TABLE dispute (
   notices jsonb NOT NULL,
   asked_at timestamp with time zone,
   opened_at timestamp with time zone,
+  decision jsonb,
+  erase_at_end boolean DEFAULT false NOT NULL,
   due_soon_at timestamp with time zone,
   created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
   updated_at timestamp with time zone DEFAULT app.clock() NOT NULL,
   closed_at timestamp with time zone
 ) PARTITION BY RANGE (session_id);
+
+-- table dispute_file
+CREATE TABLE dispute_file (
+  id uuid NOT NULL,
+  session_id uuid NOT NULL,
+  dispute_id uuid NOT NULL,
+  merchant_id uuid NOT NULL,
+  name text NOT NULL,
+  content_type text NOT NULL,
+  size_bytes integer NOT NULL,
+  sha256 bytea NOT NULL,
+  content_sealed text NOT NULL,
+  is_facts boolean DEFAULT false NOT NULL,
+  created_at timestamp with time zone DEFAULT app.clock() NOT NULL
+);
 
 -- table dispute_movement
 CREATE TABLE dispute_movement (
@@ -534,6 +551,30 @@ CREATE TABLE dispute_movement (
   amount_minor bigint NOT NULL,
   currency text NOT NULL,
   recorded_at timestamp with time zone DEFAULT app.clock() NOT NULL
+) PARTITION BY RANGE (session_id);
+
+-- table dispute_response
+CREATE TABLE dispute_response (
+  session_id uuid NOT NULL,
+  id uuid NOT NULL,
+  dispute_id uuid NOT NULL,
+  merchant_id uuid NOT NULL,
+  stage text NOT NULL,
+  type text NOT NULL,
+  status text DEFAULT 'REQUESTED'::text NOT NULL,
+  amount_minor bigint,
+  currency text,
+  made_by text,
+  request_hash bytea NOT NULL,
+  defense text,
+  documents jsonb DEFAULT '[]'::jsonb NOT NULL,
+  content_sealed text,
+  sends integer DEFAULT 0 NOT NULL,
+  first_sent_at timestamp with time zone,
+  failure_code text,
+  next_try_at timestamp with time zone,
+  created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  answered_at timestamp with time zone
 ) PARTITION BY RANGE (session_id);
 
 -- table endpoint
@@ -1372,11 +1413,29 @@ ALTER TABLE dispute ADD CONSTRAINT dispute_pkey PRIMARY KEY (session_id, id);
 -- constraint dispute.dispute_session_id_attempt_id_captured_fkey
 ALTER TABLE partitions.dispute_rest ADD CONSTRAINT dispute_session_id_attempt_id_captured_fkey FOREIGN KEY (session_id, attempt_id, captured) REFERENCES partitions.attempt_rest(session_id, id, captured);
 
+-- constraint dispute_file.dispute_file_content_type_check
+ALTER TABLE dispute_file ADD CONSTRAINT dispute_file_content_type_check CHECK ((content_type = ANY (ARRAY['application/pdf'::text, 'image/jpeg'::text])));
+
+-- constraint dispute_file.dispute_file_name_check
+ALTER TABLE dispute_file ADD CONSTRAINT dispute_file_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 100)));
+
+-- constraint dispute_file.dispute_file_pkey
+ALTER TABLE dispute_file ADD CONSTRAINT dispute_file_pkey PRIMARY KEY (id);
+
+-- constraint dispute_file.dispute_file_size_bytes_check
+ALTER TABLE dispute_file ADD CONSTRAINT dispute_file_size_bytes_check CHECK (((size_bytes >= 1) AND (size_bytes <= 2097152)));
+
 -- constraint dispute_movement.dispute_movement_pkey
 ALTER TABLE dispute_movement ADD CONSTRAINT dispute_movement_pkey PRIMARY KEY (session_id, dispute_id, ordinal);
 
 -- constraint dispute_movement.dispute_movement_session_id_dispute_id_fkey
 ALTER TABLE partitions.dispute_movement_rest ADD CONSTRAINT dispute_movement_session_id_dispute_id_fkey FOREIGN KEY (session_id, dispute_id) REFERENCES partitions.dispute_rest(session_id, id);
+
+-- constraint dispute_response.dispute_response_pkey
+ALTER TABLE dispute_response ADD CONSTRAINT dispute_response_pkey PRIMARY KEY (session_id, id);
+
+-- constraint dispute_response.dispute_response_session_id_dispute_id_fkey
+ALTER TABLE partitions.dispute_response_rest ADD CONSTRAINT dispute_response_session_id_dispute_id_fkey FOREIGN KEY (session_id, dispute_id) REFERENCES partitions.dispute_rest(session_id, id);
 
 -- constraint endpoint.endpoint_check
 ALTER TABLE endpoint ADD CONSTRAINT endpoint_check CHECK (((failures_in_row = 0) = (failing_since IS NULL)));
@@ -1781,7 +1840,7 @@ ALTER TABLE vault_session ADD CONSTRAINT vault_session_pkey PRIMARY KEY (session
 ALTER TABLE vault_session ADD CONSTRAINT vault_session_vault_session_check CHECK (((char_length(vault_session) >= 1) AND (char_length(vault_session) <= 128)));
 
 -- constraint work_item.work_item_check
-ALTER TABLE work_item ADD CONSTRAINT work_item_check CHECK (((kind = 'RECORD_MISMATCH'::text) OR ((kind = ANY (ARRAY['INVARIANT_VIOLATED'::text, 'REFUND_UNANSWERED'::text, 'PAID_BACK_TWICE'::text, 'DISPUTE_SILENT'::text])) = (rule IS NOT NULL))));
+ALTER TABLE work_item ADD CONSTRAINT work_item_check CHECK (((kind = 'RECORD_MISMATCH'::text) OR ((kind = ANY (ARRAY['INVARIANT_VIOLATED'::text, 'REFUND_UNANSWERED'::text, 'PAID_BACK_TWICE'::text, 'DISPUTE_SILENT'::text, 'RESPONSE_UNANSWERED'::text])) = (rule IS NOT NULL))));
 
 -- constraint work_item.work_item_check1
 ALTER TABLE work_item ADD CONSTRAINT work_item_check1 CHECK (((closed_at IS NULL) = (closed_by IS NULL)));
@@ -1799,7 +1858,7 @@ ALTER TABLE work_item ADD CONSTRAINT work_item_closed_by_check CHECK ((char_leng
 ALTER TABLE work_item ADD CONSTRAINT work_item_detail_check CHECK (((char_length(detail) >= 1) AND (char_length(detail) <= 500)));
 
 -- constraint work_item.work_item_kind_check
-ALTER TABLE work_item ADD CONSTRAINT work_item_kind_check CHECK ((kind = ANY (ARRAY['VOID_UNANSWERED'::text, 'CAPTURE_UNANSWERED'::text, 'CAPTURE_UNCONFIRMED'::text, 'ACTION_OVERDUE'::text, 'HOLD_OVERDUE'::text, 'ORPHANED_AUTHORIZATION'::text, 'RECORD_MISMATCH'::text, 'CAPTURE_FAILED'::text, 'REFUND_UNANSWERED'::text, 'PAID_MORE_THAN_ONCE'::text, 'PAID_BACK_TWICE'::text, 'DISPUTE_SILENT'::text, 'INVARIANT_VIOLATED'::text])));
+ALTER TABLE work_item ADD CONSTRAINT work_item_kind_check CHECK ((kind = ANY (ARRAY['VOID_UNANSWERED'::text, 'CAPTURE_UNANSWERED'::text, 'CAPTURE_UNCONFIRMED'::text, 'ACTION_OVERDUE'::text, 'HOLD_OVERDUE'::text, 'ORPHANED_AUTHORIZATION'::text, 'RECORD_MISMATCH'::text, 'CAPTURE_FAILED'::text, 'REFUND_UNANSWERED'::text, 'PAID_MORE_THAN_ONCE'::text, 'PAID_BACK_TWICE'::text, 'DISPUTE_SILENT'::text, 'RESPONSE_UNANSWERED'::text, 'INVARIANT_VIOLATED'::text])));
 
 -- constraint work_item.work_item_pkey
 ALTER TABLE work_item ADD CONSTRAINT work_item_pkey PRIMARY KEY (id);
@@ -1833,6 +1892,9 @@ CREATE UNIQUE INDEX braking_open ON braking USING btree (merchant_id) WHERE (end
 
 -- unique index dispute_gateway_reference
 CREATE UNIQUE INDEX dispute_gateway_reference_rest ON partitions.dispute_rest USING btree (connection_id, gateway_reference, is_warning);
+
+-- unique index dispute_response_in_effect
+CREATE UNIQUE INDEX dispute_response_in_effect ON ONLY dispute_response USING btree (session_id, dispute_id, stage) WHERE (status <> 'REFUSED'::text);
 
 -- unique index payment_method_of_number
 CREATE UNIQUE INDEX payment_method_of_number ON payment_method USING btree (merchant_id, customer_ref, fingerprint) WHERE (status = 'ACTIVE'::text);
@@ -1993,6 +2055,9 @@ CREATE INDEX dispute_by_id ON ONLY dispute USING btree (id);
 -- index dispute_by_reference
 CREATE INDEX dispute_by_reference ON ONLY dispute USING btree (connection_id, gateway_reference);
 
+-- index dispute_file_of_dispute
+CREATE INDEX dispute_file_of_dispute ON dispute_file USING btree (dispute_id);
+
 -- index dispute_movement_recorded
 CREATE INDEX dispute_movement_recorded ON ONLY dispute_movement USING btree (merchant_id, recorded_at);
 
@@ -2001,6 +2066,12 @@ CREATE INDEX dispute_of_merchant ON ONLY dispute USING btree (merchant_id, creat
 
 -- index dispute_open
 CREATE INDEX dispute_open ON ONLY dispute USING btree (respond_by) WHERE (closed_at IS NULL);
+
+-- index dispute_response_due
+CREATE INDEX dispute_response_due ON ONLY dispute_response USING btree (next_try_at) WHERE (next_try_at IS NOT NULL);
+
+-- index dispute_response_of_merchant
+CREATE INDEX dispute_response_of_merchant ON ONLY dispute_response USING btree (merchant_id, created_at);
 
 -- index endpoint_failing
 CREATE INDEX endpoint_failing ON endpoint USING btree (failing_since) WHERE ((failing_since IS NOT NULL) AND (status = 'ENABLED'::text));
@@ -2900,6 +2971,28 @@ CREATE OR REPLACE FUNCTION app.customer_settled_at(e card_erasure)
  STABLE
 AS $function$ SELECT e.begun_at + interval '2 days' $function$;
 
+-- function app.decide_dispute(of_session uuid, of_dispute uuid, word jsonb)
+CREATE OR REPLACE FUNCTION app.decide_dispute(of_session uuid, of_dispute uuid, word jsonb)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+BEGIN
+  UPDATE dispute d SET decision = word || jsonb_build_object('before', d.status), status = word ->> 'status', updated_at = app.clock()
+  WHERE d.session_id = of_session AND d.id = of_dispute AND d.closed_at IS NULL;
+  IF NOT FOUND THEN RETURN; END IF;
+  IF word ->> 'status' = 'WON' THEN
+    INSERT INTO dispute_movement (session_id, dispute_id, ordinal, type, amount_minor, currency)
+    SELECT of_session, of_dispute, (SELECT max(o.ordinal) FROM dispute_movement o WHERE o.session_id = of_session AND o.dispute_id = of_dispute) + row_number() OVER (ORDER BY m.currency), 'CHARGEBACK_REVERSED',
+      sum(CASE m.type WHEN 'CHARGEBACK' THEN m.amount_minor ELSE -m.amount_minor END), m.currency
+    FROM dispute_movement m WHERE m.session_id = of_session AND m.dispute_id = of_dispute
+    GROUP BY m.currency HAVING sum(CASE m.type WHEN 'CHARGEBACK' THEN m.amount_minor ELSE -m.amount_minor END) > 0;
+  END IF;
+  UPDATE dispute d SET overlap_minor = 0 WHERE d.session_id = of_session AND d.id <> of_dispute;
+  RETURN QUERY SELECT of_dispute;
+END $function$;
+
 -- function app.delete_method(of_merchant uuid, method uuid)
 CREATE OR REPLACE FUNCTION app.delete_method(of_merchant uuid, method uuid)
  RETURNS TABLE(agreement_id uuid, session_id uuid)
@@ -3105,6 +3198,19 @@ AS $function$
   SET customer_email = NULL, details = nullif(details - '{customerName,billingAddress}'::text[], '{}'), card_fingerprint = NULL, customer_network = NULL, customer_ref = NULL
   WHERE merchant_id = of_merchant AND id = ANY (those) AND lower(customer_email) = lower(email)
   RETURNING id $function$;
+
+-- function app.erase_dispute_content(of_sessions uuid[])
+CREATE OR REPLACE FUNCTION app.erase_dispute_content(of_sessions uuid[])
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+BEGIN
+  UPDATE dispute d SET erase_at_end = true WHERE d.session_id = ANY (of_sessions) AND NOT d.erase_at_end;
+  PERFORM app.remove_dispute_content(1e15, 1000);
+  RETURN QUERY SELECT d.id FROM dispute d WHERE d.session_id = ANY (of_sessions) AND d.closed_at IS NULL;
+END $function$;
 
 -- function app.erase_stored_customer(of_merchant uuid, customer text)
 CREATE OR REPLACE FUNCTION app.erase_stored_customer(of_merchant uuid, customer text)
@@ -3670,6 +3776,16 @@ AS $function$
   SELECT of_session, of_dispute, 1 + coalesce((SELECT max(m.ordinal) FROM dispute_movement m
     WHERE m.session_id = of_session AND m.dispute_id = of_dispute), 0), as_type, minor, in_currency $function$;
 
+-- function app.insert_dispute_response(of_session uuid, of_response uuid, of_dispute uuid, as_type text, person text, hash bytea, as_defense text, of_documents jsonb, content text, lease_ms double precision)
+CREATE OR REPLACE FUNCTION app.insert_dispute_response(of_session uuid, of_response uuid, of_dispute uuid, as_type text, person text, hash bytea, as_defense text, of_documents jsonb, content text, lease_ms double precision)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  INSERT INTO dispute_response (session_id, id, dispute_id, type, made_by, request_hash, defense, documents, content_sealed, next_try_at)
+  SELECT of_session, of_response, of_dispute, as_type, person, hash, as_defense, of_documents, content, app.clock() + lease_ms * interval '1 ms' $function$;
+
 -- function app.insert_frictionless(of_session uuid, of_authentication uuid, of_attempt uuid, connection uuid, why text, end_status text, of_version text, transaction_status text, by_eci text, ds_transaction text, liable text)
 CREATE OR REPLACE FUNCTION app.insert_frictionless(of_session uuid, of_authentication uuid, of_attempt uuid, connection uuid, why text, end_status text, of_version text, transaction_status text, by_eci text, ds_transaction text, liable text)
  RETURNS SETOF payment_session
@@ -3725,6 +3841,14 @@ AS $function$
         WHERE merchant_id = of_merchant AND fingerprint = card AND by_customer AND declined_at > app.clock() - interval '2 days'
         ORDER BY declined_at DESC LIMIT 5) lately
       HAVING count(*) = 5 AND max(declined_at) > app.clock() - interval '1 day' AND max(declined_at) - min(declined_at) <= interval '1 day') $function$;
+
+-- function app.is_dispute_content_old(one dispute, after_ms double precision)
+CREATE OR REPLACE FUNCTION app.is_dispute_content_old(one dispute, after_ms double precision)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT coalesce(one.closed_at < app.clock() - after_ms * interval '1 ms' OR one.closed_at IS NOT NULL AND one.erase_at_end, false) $function$;
 
 -- function app.is_last_at_gateway(e card_erasure)
 CREATE OR REPLACE FUNCTION app.is_last_at_gateway(e card_erasure)
@@ -4196,6 +4320,18 @@ AS $function$
   WHERE a.session_id = of_session AND a.id = of_attempt AND a.status = from_status
   RETURNING a.* $function$;
 
+-- function app.move_dispute_response(of_session uuid, of_response uuid, as_status text, failure text, due_ms double precision)
+CREATE OR REPLACE FUNCTION app.move_dispute_response(of_session uuid, of_response uuid, as_status text, failure text, due_ms double precision)
+ RETURNS SETOF uuid
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE dispute_response r
+  SET status = as_status, failure_code = failure, answered_at = CASE WHEN as_status <> 'REQUESTED' THEN app.clock() END,
+    next_try_at = app.clock() + due_ms * interval '1 ms'
+  WHERE r.session_id = of_session AND r.id = of_response AND r.status = 'REQUESTED' RETURNING r.id $function$;
+
 -- function app.move_refund(of_session uuid, of_refund uuid, from_status text, changes jsonb, stamps text[], is_due boolean, due_ms double precision)
 CREATE OR REPLACE FUNCTION app.move_refund(of_session uuid, of_refund uuid, from_status text, changes jsonb, stamps text[], is_due boolean, due_ms double precision)
  RETURNS SETOF refund
@@ -4550,6 +4686,27 @@ AS $function$
     LIMIT at_most FOR UPDATE SKIP LOCKED)
   RETURNING id $function$;
 
+-- function app.remove_dispute_content(after_ms double precision, at_most integer)
+CREATE OR REPLACE FUNCTION app.remove_dispute_content(after_ms double precision, at_most integer)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+BEGIN
+  RETURN QUERY WITH ended AS (
+      SELECT f.session_id, f.dispute_id FROM dispute_file f
+      WHERE NOT EXISTS (SELECT FROM dispute d WHERE d.session_id = f.session_id AND d.id = f.dispute_id AND NOT app.is_dispute_content_old(d, after_ms))
+      UNION
+      SELECT r.session_id, r.dispute_id FROM dispute_response r JOIN dispute d ON d.session_id = r.session_id AND d.id = r.dispute_id
+      WHERE r.content_sealed IS NOT NULL AND r.status <> 'REQUESTED' AND app.is_dispute_content_old(d, after_ms)
+      LIMIT at_most),
+    emptied AS (UPDATE dispute_response r SET content_sealed = NULL FROM ended e
+      WHERE r.session_id = e.session_id AND r.dispute_id = e.dispute_id AND r.content_sealed IS NOT NULL AND r.status <> 'REQUESTED'),
+    removed AS (DELETE FROM dispute_file f USING ended e WHERE f.dispute_id = e.dispute_id)
+    SELECT e.dispute_id FROM ended e;
+END $function$;
+
 -- function app.remove_old_card_declines(kept_ms double precision, at_most integer)
 CREATE OR REPLACE FUNCTION app.remove_old_card_declines(kept_ms double precision, at_most integer)
  RETURNS SETOF uuid
@@ -4737,6 +4894,17 @@ AS $function$
   UPDATE authentication SET status = 'AWAITING_CUSTOMER', answered_at = NULL, returned_sealed = NULL
   WHERE session_id = of_session AND id = of_authentication AND status = 'CONFIRMING' RETURNING * $function$;
 
+-- function app.send_dispute_response(of_session uuid, of_response uuid, lease_ms double precision)
+CREATE OR REPLACE FUNCTION app.send_dispute_response(of_session uuid, of_response uuid, lease_ms double precision)
+ RETURNS SETOF uuid
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE dispute_response r
+  SET sends = r.sends + 1, first_sent_at = coalesce(r.first_sent_at, app.clock()), next_try_at = app.clock() + lease_ms * interval '1 ms'
+  WHERE r.session_id = of_session AND r.id = of_response AND r.status = 'REQUESTED' RETURNING r.id $function$;
+
 -- function app.set_action_ticket(of_session uuid, of_authentication uuid, hash bytea)
 CREATE OR REPLACE FUNCTION app.set_action_ticket(of_session uuid, of_authentication uuid, hash bytea)
  RETURNS SETOF authentication
@@ -4885,6 +5053,18 @@ AS $function$
     SELECT session_id, id FROM refund
     WHERE next_try_at <= (SELECT app.clock()) AND connection_id <> ALL (without_connections) AND gateway <> ALL (without_gateways)
     ORDER BY next_try_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+  RETURNING * $function$;
+
+-- function app.take_due_response(lease_ms double precision)
+CREATE OR REPLACE FUNCTION app.take_due_response(lease_ms double precision)
+ RETURNS SETOF dispute_response
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE dispute_response SET next_try_at = app.clock() + lease_ms * interval '1 ms'
+  WHERE (session_id, id) = (
+    SELECT session_id, id FROM dispute_response WHERE next_try_at <= (SELECT app.clock()) ORDER BY next_try_at LIMIT 1 FOR UPDATE SKIP LOCKED)
   RETURNING * $function$;
 
 -- function app.take_due_savings(at_most integer, lease_ms double precision)
@@ -5765,6 +5945,28 @@ BEGIN
   END IF;
 END $function$;
 
+-- function partitions.decide_dispute(of_session uuid, of_dispute uuid, word jsonb)
+CREATE OR REPLACE FUNCTION partitions.decide_dispute_rest(of_session uuid, of_dispute uuid, word jsonb)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+BEGIN
+  UPDATE partitions.dispute_rest d SET decision = word || jsonb_build_object('before', d.status), status = word ->> 'status', updated_at = app.clock()
+  WHERE d.session_id = of_session AND d.id = of_dispute AND d.closed_at IS NULL;
+  IF NOT FOUND THEN RETURN; END IF;
+  IF word ->> 'status' = 'WON' THEN
+    INSERT INTO partitions.dispute_movement_rest (session_id, dispute_id, ordinal, type, amount_minor, currency)
+    SELECT of_session, of_dispute, (SELECT max(o.ordinal) FROM partitions.dispute_movement_rest o WHERE o.session_id = of_session AND o.dispute_id = of_dispute) + row_number() OVER (ORDER BY m.currency), 'CHARGEBACK_REVERSED',
+      sum(CASE m.type WHEN 'CHARGEBACK' THEN m.amount_minor ELSE -m.amount_minor END), m.currency
+    FROM partitions.dispute_movement_rest m WHERE m.session_id = of_session AND m.dispute_id = of_dispute
+    GROUP BY m.currency HAVING sum(CASE m.type WHEN 'CHARGEBACK' THEN m.amount_minor ELSE -m.amount_minor END) > 0;
+  END IF;
+  UPDATE partitions.dispute_rest d SET overlap_minor = 0 WHERE d.session_id = of_session AND d.id <> of_dispute;
+  RETURN QUERY SELECT of_dispute;
+END $function$;
+
 -- function partitions.drop_card(of_session uuid, as_saving text)
 CREATE OR REPLACE FUNCTION partitions.drop_card_rest(of_session uuid, as_saving text)
  RETURNS SETOF stored_payment
@@ -6232,6 +6434,9 @@ BEGIN
     IF OLD.stage <> NEW.stage THEN NEW.due_soon_at := NULL; END IF;
     -- A deadline that is notified is not signed. One that is read counts.
     IF NEW.asked_at IS NULL AND OLD.stage = NEW.stage AND OLD.respond_by IS NOT NULL AND (NEW.respond_by <= OLD.respond_by) IS NOT TRUE THEN PERFORM app.refuse('a notification moves a deadline earlier only'); END IF;
+    IF NEW.decision IS DISTINCT FROM OLD.decision AND NEW.decision IS NOT NULL AND (OLD.closed_at IS NOT NULL OR NEW.decision ->> 'status' NOT IN ('WON','LOST')
+        OR NEW.decision ->> 'before' IS DISTINCT FROM OLD.status OR num_nulls(NEW.decision ->> 'status', NEW.decision ->> 'by', NEW.decision ->> 'reason') > 0) THEN
+      PERFORM app.refuse('a person records that an open dispute was won or lost, and why'); END IF;
     IF NOT NEW.notices @> OLD.notices THEN PERFORM app.refuse('what a gateway has reported stays'); END IF;
   END IF;
   IF NEW.stage NOT IN ('FRAUD_WARNING','INQUIRY','CHARGEBACK','PRE_ARBITRATION') THEN PERFORM app.refuse('no dispute has such a stage'); END IF;
@@ -6245,7 +6450,11 @@ BEGIN
   NEW.held_minor := CASE
     WHEN NOT (NEW.stage IN ('CHARGEBACK','PRE_ARBITRATION') AND NEW.status NOT IN ('WON','CLOSED') OR NEW.status IN ('LOST','ACCEPTED')
       -- Perhaps taken once more. What tells a second time from a repeat is not signed, so it raises what is held only.
-      OR NEW.notices @> '[{"event":"charged","isRepeat":true}]' OR NEW.notices @> '[{"event":"chargedAgain","isRepeat":true}]') THEN 0
+      OR NEW.notices @> '[{"event":"charged","isRepeat":true}]' OR NEW.notices @> '[{"event":"chargedAgain","isRepeat":true}]'
+      -- rule:dispute-accepted
+      -- What we give up is given up once it is committed.
+      OR NEW.status NOT IN ('WON','CLOSED') AND EXISTS (SELECT FROM partitions.dispute_response_rest r
+        WHERE r.session_id = NEW.session_id AND r.dispute_id = NEW.id AND r.type = 'ACCEPT' AND r.status <> 'REFUSED')) THEN 0
     WHEN NEW.currency <> paid.currency THEN paid.captured_amount_minor
     ELSE least(NEW.amount_minor, paid.captured_amount_minor) END;
   -- rule:dispute-taken
@@ -6286,6 +6495,56 @@ BEGIN
   IF NEW.type = 'CHARGEBACK_REVERSED' AND NEW.amount_minor > before.taken THEN PERFORM app.refuse('no more comes back than was taken'); END IF;
   NEW.merchant_id := disputed.merchant_id;
   NEW.gateway := disputed.gateway;
+  RETURN NEW;
+END $function$;
+
+-- function partitions.guard_dispute_response()
+CREATE OR REPLACE FUNCTION partitions.guard_dispute_response_rest()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  disputed record;
+  paid     record;
+BEGIN
+  IF TG_OP = 'DELETE' THEN PERFORM app.refuse('responses to a dispute stay'); END IF;
+  -- As for refunds.
+  IF (TG_OP = 'INSERT' OR NEW.sends > OLD.sends) AND app.is_timeline_confirmed() IS NOT TRUE THEN
+    RAISE EXCEPTION 'the server was promoted, or is another cluster: no dispute is answered until "switchyard restore confirm" or "restore declare"'
+      USING ERRCODE = '57P03'; END IF;
+  IF TG_OP = 'INSERT' THEN
+    -- Refunds and disputes take the same lock.
+    PERFORM FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
+    SELECT merchant_id, attempt_id, stage, status, amount_minor, currency INTO disputed
+    FROM partitions.dispute_rest WHERE session_id = NEW.session_id AND id = NEW.dispute_id;
+    IF disputed.status IS DISTINCT FROM 'NEEDS_RESPONSE' THEN PERFORM app.refuse('only a dispute that needs a response is answered'); END IF;
+    IF NEW.status <> 'REQUESTED' OR NEW.sends > 0 OR num_nonnulls(NEW.first_sent_at, NEW.failure_code, NEW.answered_at) > 0 THEN
+      PERFORM app.refuse('a response is committed before a byte leaves'); END IF;
+    NEW.merchant_id := disputed.merchant_id;
+    NEW.stage := disputed.stage;
+    IF NEW.type NOT IN ('ACCEPT','EVIDENCE') THEN PERFORM app.refuse('no response has such a type'); END IF;
+    IF NEW.type = 'ACCEPT' THEN
+      SELECT currency, captured_amount_minor INTO paid FROM partitions.attempt_rest WHERE session_id = NEW.session_id AND id = disputed.attempt_id;
+      NEW.currency := paid.currency;
+      NEW.amount_minor := CASE WHEN disputed.currency <> paid.currency THEN paid.captured_amount_minor ELSE least(disputed.amount_minor, paid.captured_amount_minor) END;
+      -- rule:dispute-accept
+      IF NEW.amount_minor + coalesce((SELECT sum(r.amount_minor) FROM partitions.refund_rest r WHERE r.session_id = NEW.session_id AND r.status <> 'FAILED'), 0)
+          + coalesce((SELECT sum(d.held_minor) FROM partitions.dispute_rest d WHERE d.session_id = NEW.session_id AND d.id <> NEW.dispute_id), 0) > paid.captured_amount_minor THEN
+        PERFORM app.refuse('what refunds have paid back is not given up again'); END IF;
+    END IF;
+  ELSE
+    IF (OLD.session_id, OLD.id, OLD.dispute_id, OLD.merchant_id, OLD.stage, OLD.type, OLD.amount_minor, OLD.currency, OLD.made_by, OLD.request_hash, OLD.defense, OLD.documents, OLD.created_at)
+       IS DISTINCT FROM (NEW.session_id, NEW.id, NEW.dispute_id, NEW.merchant_id, NEW.stage, NEW.type, NEW.amount_minor, NEW.currency, NEW.made_by, NEW.request_hash, NEW.defense, NEW.documents, NEW.created_at)
+       OR NEW.content_sealed IS DISTINCT FROM OLD.content_sealed AND NEW.content_sealed IS NOT NULL AND OLD.content_sealed IS NULL THEN
+      PERFORM app.refuse('what a response says never changes'); END IF;
+    -- rule:dispute-response
+    IF NEW.status <> OLD.status AND (OLD.status <> 'REQUESTED' OR NEW.status NOT IN ('TAKEN','REFUSED')) THEN
+      PERFORM app.refuse('illegal transition of a response ' || OLD.status || ' to ' || NEW.status); END IF;
+    IF NEW.sends < OLD.sends OR NEW.sends > OLD.sends AND NEW.status <> 'REQUESTED' THEN PERFORM app.refuse('only a response that is requested is sent'); END IF;
+  END IF;
+  IF (NEW.sends > 0) <> (NEW.first_sent_at IS NOT NULL) THEN PERFORM app.refuse('a request has its time'); END IF;
+  IF (NEW.status = 'REFUSED') <> (NEW.failure_code IS NOT NULL) OR (NEW.status = 'REQUESTED') <> (NEW.answered_at IS NULL) THEN
+    PERFORM app.refuse('a response that is answered says how'); END IF;
   RETURN NEW;
 END $function$;
 
@@ -6801,6 +7060,16 @@ AS $function$
   SELECT of_session, of_dispute, 1 + coalesce((SELECT max(m.ordinal) FROM partitions.dispute_movement_rest m
     WHERE m.session_id = of_session AND m.dispute_id = of_dispute), 0), as_type, minor, in_currency $function$;
 
+-- function partitions.insert_dispute_response(of_session uuid, of_response uuid, of_dispute uuid, as_type text, person text, hash bytea, as_defense text, of_documents jsonb, content text, lease_ms double precision)
+CREATE OR REPLACE FUNCTION partitions.insert_dispute_response_rest(of_session uuid, of_response uuid, of_dispute uuid, as_type text, person text, hash bytea, as_defense text, of_documents jsonb, content text, lease_ms double precision)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  INSERT INTO partitions.dispute_response_rest (session_id, id, dispute_id, type, made_by, request_hash, defense, documents, content_sealed, next_try_at)
+  SELECT of_session, of_response, of_dispute, as_type, person, hash, as_defense, of_documents, content, app.clock() + lease_ms * interval '1 ms' $function$;
+
 -- function partitions.insert_frictionless(of_session uuid, of_authentication uuid, of_attempt uuid, connection uuid, why text, end_status text, of_version text, transaction_status text, by_eci text, ds_transaction text, liable text)
 CREATE OR REPLACE FUNCTION partitions.insert_frictionless_rest(of_session uuid, of_authentication uuid, of_attempt uuid, connection uuid, why text, end_status text, of_version text, transaction_status text, by_eci text, ds_transaction text, liable text)
  RETURNS SETOF payment_session
@@ -7042,6 +7311,18 @@ AS $function$
   WHERE a.session_id = of_session AND a.id = of_attempt AND a.status = from_status
   RETURNING a.* $function$;
 
+-- function partitions.move_dispute_response(of_session uuid, of_response uuid, as_status text, failure text, due_ms double precision)
+CREATE OR REPLACE FUNCTION partitions.move_dispute_response_rest(of_session uuid, of_response uuid, as_status text, failure text, due_ms double precision)
+ RETURNS SETOF uuid
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.dispute_response_rest r
+  SET status = as_status, failure_code = failure, answered_at = CASE WHEN as_status <> 'REQUESTED' THEN app.clock() END,
+    next_try_at = app.clock() + due_ms * interval '1 ms'
+  WHERE r.session_id = of_session AND r.id = of_response AND r.status = 'REQUESTED' RETURNING r.id $function$;
+
 -- function partitions.move_refund(of_session uuid, of_refund uuid, from_status text, changes jsonb, stamps text[], is_due boolean, due_ms double precision)
 CREATE OR REPLACE FUNCTION partitions.move_refund_rest(of_session uuid, of_refund uuid, from_status text, changes jsonb, stamps text[], is_due boolean, due_ms double precision)
  RETURNS SETOF refund
@@ -7276,6 +7557,17 @@ CREATE OR REPLACE FUNCTION partitions.resume_action_rest(of_session uuid, of_aut
 AS $function$
   UPDATE partitions.authentication_rest SET status = 'AWAITING_CUSTOMER', answered_at = NULL, returned_sealed = NULL
   WHERE session_id = of_session AND id = of_authentication AND status = 'CONFIRMING' RETURNING * $function$;
+
+-- function partitions.send_dispute_response(of_session uuid, of_response uuid, lease_ms double precision)
+CREATE OR REPLACE FUNCTION partitions.send_dispute_response_rest(of_session uuid, of_response uuid, lease_ms double precision)
+ RETURNS SETOF uuid
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+  UPDATE partitions.dispute_response_rest r
+  SET sends = r.sends + 1, first_sent_at = coalesce(r.first_sent_at, app.clock()), next_try_at = app.clock() + lease_ms * interval '1 ms'
+  WHERE r.session_id = of_session AND r.id = of_response AND r.status = 'REQUESTED' RETURNING r.id $function$;
 
 -- function partitions.set_action_ticket(of_session uuid, of_authentication uuid, hash bytea)
 CREATE OR REPLACE FUNCTION partitions.set_action_ticket_rest(of_session uuid, of_authentication uuid, hash bytea)
@@ -7620,6 +7912,12 @@ CREATE TRIGGER guard BEFORE INSERT OR DELETE OR UPDATE ON partitions.dispute_mov
 -- trigger dispute_movement.recount_disputes
 CREATE TRIGGER recount_disputes AFTER INSERT ON partitions.dispute_movement_rest FOR EACH ROW EXECUTE FUNCTION partitions.recount_moved_dispute_rest();
 
+-- trigger dispute_response.guard
+CREATE TRIGGER guard BEFORE INSERT OR DELETE OR UPDATE ON partitions.dispute_response_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_dispute_response_rest();
+
+-- trigger dispute_response.recount_disputes
+CREATE TRIGGER recount_disputes AFTER INSERT OR UPDATE OF status ON partitions.dispute_response_rest FOR EACH ROW EXECUTE FUNCTION partitions.recount_moved_dispute_rest();
+
 -- trigger merchant_settings.guard_moved
 CREATE TRIGGER guard_moved BEFORE UPDATE ON merchant_settings FOR EACH ROW WHEN ((old.moved_to IS NOT NULL)) EXECUTE FUNCTION app.guard_moved();
 
@@ -7727,6 +8025,9 @@ CREATE TABLE partitions.delivery_rest PARTITION OF delivery DEFAULT;
 
 -- partition partitions.dispute_movement_rest
 CREATE TABLE partitions.dispute_movement_rest PARTITION OF dispute_movement DEFAULT;
+
+-- partition partitions.dispute_response_rest
+CREATE TABLE partitions.dispute_response_rest PARTITION OF dispute_response DEFAULT;
 
 -- partition partitions.dispute_rest
 CREATE TABLE partitions.dispute_rest PARTITION OF dispute DEFAULT;
@@ -7848,8 +8149,14 @@ GRANT INSERT, SELECT, UPDATE ON delivery_attempt TO the runtime role;
 -- privileges dispute to the runtime role
 GRANT SELECT ON dispute TO the runtime role;
 
+-- privileges dispute_file to the runtime role
+GRANT INSERT, SELECT, UPDATE ON dispute_file TO the runtime role;
+
 -- privileges dispute_movement to the runtime role
 GRANT SELECT ON dispute_movement TO the runtime role;
+
+-- privileges dispute_response to the runtime role
+GRANT SELECT ON dispute_response TO the runtime role;
 
 -- privileges endpoint to the runtime role
 GRANT INSERT, SELECT, UPDATE ON endpoint TO the runtime role;
