@@ -10,6 +10,10 @@ const day = 24 * hour;
 
 /** Longest body of a request: a session is under 1 KiB, so 64 KiB leaves room and stops floods. */
 export const bodyBytesMax = 64 * 1024;
+/** Longest body with a file for a dispute: 2 MiB in Base64, and its names. No other body is so long. */
+export const fileBodyBytesMax = 3 * 1024 * 1024;
+/** Such bodies that a server reads at once: 12 MiB of memory. */
+export const fileBodiesMax = 4;
 /** Longest gateway notification: Adyen batches a few KiB each, and sends a refused batch again. */
 export const notificationBytesMax = 256 * 1024;
 /**

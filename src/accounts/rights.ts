@@ -6,6 +6,7 @@ export const rights = [
   "sessions.read",
   "payments.capture",
   "refunds.create",
+  "disputes.respond",
   "cards.read",
   "cards.delete",
   "agreements.read",

@@ -118,11 +118,23 @@ async function recordDispute(
   };
   await tx.query(recordStatement, [
     ...[sessionId, id, captured.id, captured.connectionId, captured.gateway, gatewayReference],
-    ...[state.stage, state.status, amountMinor, currency, state.reason, state.networkReasonCode ?? null],
+    ...[state.stage, statusBeside(known, state), amountMinor, currency, state.reason, state.networkReasonCode ?? null],
     ...[state.network ?? null, state.respondBy, JSON.stringify(state.notices)],
     ...[state.askedAt ?? null, state.openedAt ?? null],
   ]);
   await recordMovements(tx, { sessionId, id, known, taken: state.taken });
+}
+
+/** Returns the status beside what we know: one that we accepted ended by that, and an owner's word holds against what the gateway had said before. */
+function statusBeside(
+  known: Dispute | undefined,
+  { stage, status }: Pick<DisputeState, "stage" | "status">,
+): DisputeStatus {
+  const isAccepted = known?.responses.some((one) => one.type === "ACCEPT" && one.status !== "REFUSED");
+  if (status === "LOST" && isAccepted) return "ACCEPTED";
+  const { decision } = known ?? {};
+  const isOld = decision && known?.status === decision.status && known.stage === stage && status === decision.before;
+  return isOld ? decision.status : status;
 }
 
 /** Alarms a person about money that was moved twice by the same amount, or once: only a day that is not signed tells. It may raise what is held, and never lowers it. */

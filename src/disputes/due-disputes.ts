@@ -9,12 +9,17 @@ import type { DisputeId, SessionId } from "../platform/ids.ts";
 export const dueSoonHours = 72;
 const batch = 100;
 
+/** SQL: true if an answer of ours to the present stage of the dispute is in effect. */
+export const isAnswered = (d: string) =>
+  `EXISTS (SELECT FROM dispute_response r WHERE r.session_id = ${d}.session_id AND r.dispute_id = ${d}.id AND r.stage = ${d}.stage AND r.status <> 'REFUSED')`;
+
 const selectDue: Statement = {
   name: "select_disputes_due_soon",
   text: `
     SELECT session_id AS "sessionId", id FROM dispute
     WHERE closed_at IS NULL AND status = 'NEEDS_RESPONSE' AND due_soon_at IS NULL
       AND respond_by > (SELECT app.clock()) AND respond_by <= (SELECT app.clock()) + interval '${dueSoonHours} hours'
+      AND NOT ${isAnswered("dispute")}
     ORDER BY respond_by LIMIT ${batch}`,
 };
 const markDue: Statement = {

@@ -2,13 +2,25 @@
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip } from "node:zlib";
 import type { DescMessage, DescMethod, MessageShape } from "@bufbuild/protobuf";
-import { bodyBytesMax, requestTimeoutMs } from "../limits.ts";
+import { DisputeService } from "../../gen/payments/v1/dispute_pb.ts";
+import { bodyBytesMax, fileBodiesMax, fileBodyBytesMax, requestTimeoutMs } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
+import { createFileBodies } from "../platform/file-bodies.ts";
 import { decodeMessage, frameMessage, unframeMessage } from "../platform/grpc-message.ts";
 import { readBody } from "../transcoder/request-body.ts";
 import type { AnyRequest, AnyResponse } from "./request-id.ts";
 
 export const callLimits = { bodyBytesMax, bodyTimeoutMs: requestTimeoutMs } as const;
+
+const fileLimits = { ...callLimits, bodyBytesMax: fileBodyBytesMax };
+const fileBodies = createFileBodies(fileBodiesMax);
+
+/** Returns the limits of a method's body. One with a file is admitted first; call it when the caller is known. */
+export function callLimitsOf(method: DescMethod, response: Pick<AnyResponse, "once">) {
+  if (method !== DisputeService.method.addDisputeFile) return callLimits;
+  fileBodies.admit(response);
+  return fileLimits;
+}
 
 /** The headers by which each form names a message's compression, and by which an answer names the accepted ones. */
 const compressionHeaders = {
@@ -24,15 +36,21 @@ export type BinaryForm = keyof typeof compressionHeaders;
 export type CallBody = { readonly bytes: Uint8Array; readonly message: MessageShape<DescMessage> };
 
 /** Reads the body. Throws DomainError, or an error of `readBody`, for a body that is no message. */
-export async function readCallBody(method: DescMethod, request: AnyRequest, form: BinaryForm): Promise<CallBody> {
+export async function readCallBody(
+  method: DescMethod,
+  request: AnyRequest,
+  form: BinaryForm,
+  limits: typeof fileLimits = callLimits,
+): Promise<CallBody> {
   // node's HTTP/2 requests have the same shape, though not the same type.
   const plain = request as Parameters<typeof readBody>[0];
-  const body = await readBody(plain, callLimits);
+  const body = await readBody(plain, limits);
   const name = request.headers[compressionHeaders[form].of];
   const compression = typeof name === "string" ? name.trim().toLowerCase() : "identity";
   const sent = form === "proto" ? { bytes: body, isCompressed: compression !== "identity" } : unframeMessage(body);
   requireKnown(compression, sent.isCompressed);
-  const bytes = sent.isCompressed && sent.bytes.length > 0 ? await decompress(compression, sent.bytes) : sent.bytes;
+  const bytes =
+    sent.isCompressed && sent.bytes.length > 0 ? await decompress(compression, sent.bytes, limits) : sent.bytes;
   return { bytes, message: decodeMessage(method.input, bytes) };
 }
 
@@ -52,13 +70,17 @@ function requireKnown(compression: string, isCompressed: boolean): void {
 
 const inflaters = { gzip: promisify(gunzip), br: promisify(brotliDecompress) };
 
-async function decompress(compression: string, bytes: Buffer): Promise<Buffer> {
+async function decompress(
+  compression: string,
+  bytes: Buffer,
+  { bodyBytesMax: bytesMax }: typeof fileLimits,
+): Promise<Buffer> {
   try {
-    return await inflaters[compression === "br" ? "br" : "gzip"](bytes, { maxOutputLength: bodyBytesMax });
+    return await inflaters[compression === "br" ? "br" : "gzip"](bytes, { maxOutputLength: bytesMax });
   } catch (cause) {
     // A decompression bomb is stopped at the bound, so it never takes more memory than an honest message.
     if ((cause as { code?: unknown }).code === "ERR_BUFFER_TOO_LARGE") {
-      throw new DomainError("payload_too_large", `A message may have at most ${bodyBytesMax} bytes.`, { cause });
+      throw new DomainError("payload_too_large", `A message may have at most ${bytesMax} bytes.`, { cause });
     }
     throw new DomainError("invalid_field", "The message cannot be decompressed.", { cause });
   }

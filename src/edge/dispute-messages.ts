@@ -6,9 +6,11 @@ import {
   Dispute_Status,
   type Dispute as DisputeMessage,
   DisputeMovement_Type,
+  DisputeResponse_Status,
+  DisputeResponse_Type,
   DisputeSchema,
 } from "../../gen/payments/v1/payment_session_pb.ts";
-import type { Dispute } from "../core/rows/disputes.ts";
+import type { Dispute, DisputeResponse } from "../core/rows/disputes.ts";
 import { heldMinor, leftRefunds, type Payment } from "../core/rows/payment.ts";
 import { encodeId, type RefundId } from "../platform/ids.ts";
 
@@ -54,8 +56,24 @@ export function toDisputeMessage(
       currency,
       recordedAt: timestampFromDate(recordedAt),
     })),
+    responses: dispute.responses.map(responseMessage),
     createdAt: timestampFromDate(dispute.createdAt),
     updatedAt: timestampFromDate(dispute.updatedAt),
     ...(closedAt && { closedAt: timestampFromDate(closedAt) }),
   });
+}
+
+/** Of the documents the hash shows which file was sent. */
+export function responseMessage(response: DisputeResponse) {
+  const { defense, failureCode, answeredAt } = response;
+  return {
+    type: DisputeResponse_Type[response.type],
+    status: DisputeResponse_Status[response.status],
+    stage: Dispute_Stage[response.stage],
+    ...(defense !== null && { defense }),
+    documents: response.documents.map(({ type, name, sizeBytes, sha256 }) => ({ type, name, sizeBytes, sha256 })),
+    ...(failureCode !== null && { failureCode }),
+    createdAt: timestampFromDate(response.createdAt),
+    ...(answeredAt && { answeredAt: timestampFromDate(answeredAt) }),
+  };
 }

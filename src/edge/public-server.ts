@@ -9,7 +9,7 @@ import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { RefundService } from "../../gen/payments/v1/refund_pb.ts";
 import { AgreementService, PaymentMethodService } from "../../gen/payments/v1/stored_card_pb.ts";
-import { bodyBytesMax, requestTimeoutMs } from "../limits.ts";
+import { requestTimeoutMs } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
 import { requireSoundHead } from "../platform/http-head.ts";
 import { createHttpServer, transportSecurityOf } from "../platform/http-server.ts";
@@ -17,6 +17,7 @@ import { encodeId } from "../platform/ids.ts";
 import { sendAnswer } from "../transcoder/send-answer.ts";
 import { createTranscoder, type Transcoder } from "../transcoder/transcoder.ts";
 import { createAuthenticationRoutes } from "./authentication-routes.ts";
+import { callLimits, callLimitsOf } from "./call-body.ts";
 import { callerKey, requestIdKey } from "./caller.ts";
 import { disputeService } from "./disputes-rpc.ts";
 import type { EdgeParts } from "./edge-parts.ts";
@@ -113,7 +114,8 @@ function createRest(parts: EdgeParts): Transcoder {
       createServiceImplSpec<typeof EventService>(EventService, createEventService(parts)),
       createServiceImplSpec<typeof MetaService>(MetaService, createMetaService(parts.meta)),
     ],
-    limits: { bodyBytesMax, bodyTimeoutMs: requestTimeoutMs },
+    limits: callLimits,
+    limitsOf: callLimitsOf,
     rules: orderRules,
     // A client that lost its body must not refund the whole amount.
     needBody: [RefundService.method.createRefund],

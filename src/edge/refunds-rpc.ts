@@ -16,8 +16,8 @@ import { statusOverrideKey } from "../transcoder/transcoder.ts";
 import { callerKey, readIdempotencyKey, requireMerchant, requireSession } from "./caller.ts";
 import { toRefundMessage } from "./session-messages.ts";
 
-/** Returns who makes a refund, and within what limit, where that is a restricted key or a service. */
-function madeByKey({ keyId, keyName, refundCap }: KeyRights): Pick<RefundRequest, "madeBy" | "cap"> {
+/** Returns who makes a refund, or accepts a dispute, and within what limit, where that is a restricted key or a service. */
+export function madeByKey({ keyId, keyName, refundCap }: KeyRights): Pick<RefundRequest, "madeBy" | "cap"> {
   if (keyName === null) return {};
   if (keyId === null) return { madeBy: `${keyName} (service)` };
   return {

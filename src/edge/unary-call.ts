@@ -20,7 +20,7 @@ import { frameMessage } from "../platform/grpc-message.ts";
 import { type Call, type Invoke, openCall, type Target } from "../transcoder/call.ts";
 import { readJsonMessage, refuseBody } from "../transcoder/connect-json.ts";
 import { sendAnswer } from "../transcoder/send-answer.ts";
-import { callLimits, offerCompressions, readCallBody } from "./call-body.ts";
+import { callLimits, callLimitsOf, offerCompressions, readCallBody } from "./call-body.ts";
 import { type Caller, callerKey, requestIdKey, shopperKey } from "./caller.ts";
 import type { Deadline } from "./deadline.ts";
 import { type AnyRequest, type AnyResponse, requestIdOf } from "./request-id.ts";
@@ -84,7 +84,7 @@ const grpc: UnaryForm = {
   protocolName: "grpc",
   async read(method, request, response, values) {
     try {
-      return (await readCallBody(method, request, "grpc")).message;
+      return (await readCallBody(method, request, "grpc", callLimitsOf(method, response))).message;
     } catch (error) {
       offerCompressions(response, "grpc", error);
       refuseBody(values, error);

@@ -14,6 +14,7 @@ import type {
   Exemption,
 } from "./authentication.ts";
 import type { Declined } from "./declines.ts";
+import type { DisputeAtGateway, Evidence, ResponseAnswer, ResponseOptions } from "./dispute-answers.ts";
 import type { DisputePage, DisputeQuery, DisputeReading } from "./dispute-readings.ts";
 import type { NetworkTokens } from "./network-tokens.ts";
 import type { NotificationReading, RawNotification } from "./notification.ts";
@@ -341,6 +342,16 @@ export interface GatewayRefunds {
     | undefined;
 }
 
+/** The part of a connector that answers disputes. Calls never throw and never repeat themselves. */
+export interface GatewayDisputeAnswers {
+  /** False where the explanation has no field: there it is printed in the facts. */
+  readonly takesExplanation: boolean;
+  /** Returns undefined if the gateway does not say. */
+  options(call: GatewayCall, dispute: DisputeAtGateway): Promise<ResponseOptions | undefined>;
+  accept(call: ChangingCall, dispute: DisputeAtGateway): Promise<ResponseAnswer>;
+  submit(call: ChangingCall, dispute: DisputeAtGateway, evidence: Evidence): Promise<ResponseAnswer>;
+}
+
 /** The part of a connector whose gateway lists its disputes. Calls never throw and never repeat themselves. */
 export interface GatewayDisputes {
   /** What a list is bounded by: when a dispute was opened, or when it changed. */
@@ -461,6 +472,8 @@ export interface Connector {
   readonly refunds?: GatewayRefunds | undefined;
   /** Absent where disputes cannot be read: notifications report them. */
   readonly disputes?: GatewayDisputes | undefined;
+  /** Absent where disputes are answered in the gateway's own pages alone. */
+  readonly disputeAnswers?: GatewayDisputeAnswers | undefined;
   /** The chains whose renewals it sends; absent where it stores and continues none. */
   readonly storedCards?: "own" | "network" | undefined;
   /** True if it stores a card with a payment of 0, of which nothing is captured or voided. */

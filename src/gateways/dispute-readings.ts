@@ -29,6 +29,8 @@ export type DisputeReading = {
   readonly network?: string | undefined;
   readonly respondBy?: Date | undefined;
   readonly openedAt?: Date | undefined;
+  /** True if the record has an answer of ours, whatever its status says. */
+  readonly isAnswered?: boolean | undefined;
   readonly taken: readonly Taken[];
 };
 

@@ -8,7 +8,7 @@ import type { CompletionAnswer, Connector, Gateway, VerifyRow } from "./connecto
 
 export const gatewayOperations = [
   ...(["authorize", "capture", "void", "look_up", "complete", "ask_action", "verify"] as const),
-  ...(["refund", "look_up_refund", "list_refunds", "list_disputes", "erase_method"] as const),
+  ...(["refund", "look_up_refund", "list_refunds", "list_disputes", "answer_dispute", "erase_method"] as const),
   ...(["prepare", "authenticate", "result"] as const),
 ] as const;
 type GatewayOperation = (typeof gatewayOperations)[number];
@@ -44,6 +44,8 @@ const byType = ({ type }: { readonly type: string }) => ({ outcome: type, reason
 
 const byFound = (found: readonly unknown[] | undefined) => ({ outcome: found ? "done" : "unknown", reason: "none" });
 
+const byOptions = (options: object | undefined) => ({ outcome: options ? "done" : "unknown", reason: "none" });
+
 const byRows = (rows: readonly VerifyRow[]) => ({
   outcome: rows.some(({ state }) => state === "failed") ? "refused" : "done",
   reason: "none",
@@ -65,7 +67,7 @@ export function observeProvider(provider: AuthenticationProvider, observer: Gate
 }
 
 export function observeConnector(connector: Connector, observer: GatewayObserver): Connector {
-  const { gateway, readNotification, authentication, refunds, disputes } = connector;
+  const { gateway, readNotification, authentication, refunds, disputes, disputeAnswers: answers } = connector;
   const seen = observeCalls(gateway, observer);
   const authorized = ({ outcome }: CompletionAnswer) => ({ outcome: outcome.type, reason: becauseOf(outcome) });
   return {
@@ -114,6 +116,12 @@ export function observeConnector(connector: Connector, observer: GatewayObserver
       listedBy: disputes.listedBy,
       listDisputes: (...asked) => seen("list_disputes", disputes.listDisputes(...asked), byType),
       disputesOf: (...asked) => seen("list_disputes", disputes.disputesOf(...asked), byFound),
+    },
+    disputeAnswers: answers && {
+      takesExplanation: answers.takesExplanation,
+      options: (...asked) => seen("list_disputes", answers.options(...asked), byOptions),
+      accept: (...asked) => seen("answer_dispute", answers.accept(...asked), byType),
+      submit: (...asked) => seen("answer_dispute", answers.submit(...asked), byType),
     },
     ...(readNotification && { readNotification: (...sent) => readNotification.apply(connector, sent) }),
     // What is forgotten here would be missing from every process.

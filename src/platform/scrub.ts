@@ -85,3 +85,10 @@ function maskCards(run: string): string {
   }
   return parts.map((part, at) => (masked.has(at) ? (masked.has(at - 1) ? "" : mask) : part)).join("");
 }
+
+/** Reports whether a text contains the number of a card, in groups or not. */
+export function hasCardNumber(text: string): boolean {
+  return [...text.matchAll(uuidOrNumber)].some(
+    ({ groups }) => groups?.run !== undefined && maskCards(groups.run) !== groups.run,
+  );
+}

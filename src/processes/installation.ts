@@ -23,6 +23,7 @@ import { createDashboardRoutes, dashboardServices } from "../dashboard/routes.ts
 import { nameGatewaysIn } from "../dashboard/ui/parts/gateway-name.ts";
 import { emitDueDisputesOnce } from "../disputes/due-disputes.ts";
 import { readFeedOnce } from "../disputes/gateway-feeds.ts";
+import { answerDueOnce } from "../disputes/respond.ts";
 import { createAuthenticate } from "../edge/authenticate.ts";
 import { requestIdKey } from "../edge/caller.ts";
 import { createCheckoutService } from "../edge/checkout-rpc.ts";
@@ -383,7 +384,8 @@ async function startLoops(
     loop("reconcile", everyMinuteMs, (closing) => reconcileOnce(core, closing, readings)),
     loop("gateway-feeds", everyTenSecondsMs, async (closing) => {
       await emitDueDisputesOnce(core);
-      return readFeedOnce(core, closing);
+      const hasAnswered = await answerDueOnce(core);
+      return (await readFeedOnce(core, closing)) || hasAnswered;
     }),
     loop("partitions", everyTenMinutesMs, () => keepPartitionsOnce(database, log).then(() => false)),
     loop("audit", everyMinuteMs, () => auditOnce(core).then(() => false)),

@@ -4,6 +4,7 @@ import type { MemberRole } from "../accounts/members.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import {
+  type DisputeResponseId,
   encodeId,
   type KeyId,
   type MemberId,
@@ -38,13 +39,19 @@ export async function recordRefundLimits(tx: Tx, merchantId: MerchantId, limits:
   await tx.query(replaceLimits, [merchantId, JSON.stringify(limits)]);
 }
 
+/** SQL: what somebody has given back on the day, by refunds and by accepting disputes. */
+function givenBackSum(merchant: string, { at, by, currency }: { at: string; by: string; currency: string }): string {
+  const sum = (table: string, counts: string) => `
+    (SELECT coalesce(sum(d.amount_minor), 0)::float8 FROM ${table} d
+     WHERE d.merchant_id = ${merchant} AND d.created_at >= date_trunc('day', ${at} AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'
+       AND right(d.made_by, length(${by})) = ${by} AND d.currency = ${currency} AND ${counts})`;
+  return `${sum("refund", "d.status <> 'FAILED'")} + ${sum("dispute_response", "d.type = 'ACCEPT' AND d.status <> 'REFUSED'")}`;
+}
+
 // The end of `made_by` is the member's id, so a new e-mail address changes nothing.
 const selectRefundedToday: Statement = {
   name: "select_refunded_today",
-  text: `
-    SELECT coalesce(sum(amount_minor), 0)::float8 AS "refundedMinor" FROM refund
-    WHERE merchant_id = $1 AND created_at >= date_trunc('day', $4::timestamptz AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'
-      AND right(made_by, length($2)) = $2 AND currency = $3 AND status <> 'FAILED'`,
+  text: `SELECT ${givenBackSum("$1", { at: "$4::timestamptz", by: "$2", currency: "$3" })} AS "refundedMinor"`,
 };
 
 const lockRefunder: Statement = {
@@ -97,21 +104,19 @@ export type KeyCap = { readonly keyId: KeyId; readonly amounts: RefundCap };
 const selectRefundedByKey: Statement = {
   name: "select_refunded_by_key",
   text: `
-    SELECT r.currency, r.amount_minor::float8 AS "amountMinor", (
-      SELECT coalesce(sum(d.amount_minor), 0)::float8 FROM refund d
-      WHERE d.merchant_id = r.merchant_id AND d.created_at >= date_trunc('day', r.created_at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'
-        AND right(d.made_by, length($3)) = $3 AND d.currency = r.currency AND d.status <> 'FAILED') AS "refundedMinor"
-    FROM refund r WHERE r.session_id = $1 AND r.id = $2`,
+    SELECT r.currency, r.amount_minor::float8 AS "amountMinor", ${givenBackSum("r.merchant_id", { at: "r.created_at", by: "$3", currency: "r.currency" })} AS "refundedMinor"
+    FROM (SELECT merchant_id, currency, amount_minor, created_at FROM refund WHERE session_id = $1 AND id = $2
+          UNION ALL SELECT merchant_id, currency, amount_minor, created_at FROM dispute_response WHERE session_id = $1 AND id = $2) r`,
 };
 
 /**
- * Throws `refund_cap_exceeded` if a key has refunded more on the refund's day than its cap allows. Call it after the refund was recorded, in
+ * Throws `refund_cap_exceeded` if a key has refunded more on the day of a refund, or of an accepted dispute, than its cap allows. Call it after that was recorded, in
  * its transaction, under `lockCap`.
  */
 export async function requireWithinCap(
   tx: Tx,
   { keyId, amounts }: KeyCap,
-  { sessionId, id }: { sessionId: SessionId; id: RefundId },
+  { sessionId, id }: { sessionId: SessionId; id: RefundId | DisputeResponseId },
 ): Promise<void> {
   const values = [sessionId, id, `(${encodeId("key", keyId)})`];
   const [row] = await tx.query<Record<"refundedMinor" | "amountMinor", number> & { currency: string }>(

@@ -1,5 +1,5 @@
 /** Finds what matters about disputes now, for alerts: the new ones, those that are due soon, and accounts whose disputes cannot be read. */
-import { dueSoonHours } from "../disputes/due-disputes.ts";
+import { dueSoonHours, isAnswered } from "../disputes/due-disputes.ts";
 import type { Matter, OpenMatter } from "../events/alerts.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { type ConnectionId, type DisputeId, encodeId, type MerchantId, type SessionId } from "../platform/ids.ts";
@@ -20,7 +20,7 @@ const selectOpen: Statement = {
       created_at > (SELECT app.clock()) - interval '${newForDays} days' AND ${isUnsent("DISPUTE_OPENED")} AS "isNew",
       coalesce(respond_by > (SELECT app.clock()) AND respond_by <= (SELECT app.clock()) + interval '${dueSoonHours} hours', false)
         AND ${isUnsent("DISPUTE_DUE")} AS "isDue"
-    FROM dispute d WHERE closed_at IS NULL AND status = 'NEEDS_RESPONSE'`,
+    FROM dispute d WHERE closed_at IS NULL AND status = 'NEEDS_RESPONSE' AND NOT ${isAnswered("d")}`,
 };
 const selectBlocked: Statement = {
   name: "select_blocked_feeds",

@@ -1,4 +1,5 @@
 /** Counts the disputes of a merchant that wait for an answer. */
+import { isAnswered } from "../disputes/due-disputes.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import type { MerchantId, SessionId } from "../platform/ids.ts";
 
@@ -19,9 +20,9 @@ const selectOpen: Statement = {
   text: `
     SELECT count(*)::int AS count, min(respond_by) AS "respondBy",
       (array_agg(session_id ORDER BY respond_by, created_at DESC))[1] AS "sessionId"
-    FROM (SELECT session_id, status, respond_by, created_at FROM dispute WHERE merchant_id = $1
+    FROM (SELECT session_id, id, stage, status, respond_by, created_at FROM dispute WHERE merchant_id = $1
           ORDER BY created_at DESC, id DESC LIMIT ${disputesChecked}) d
-    WHERE status = 'NEEDS_RESPONSE' AND (respond_by IS NULL OR respond_by > $2)`,
+    WHERE status = 'NEEDS_RESPONSE' AND (respond_by IS NULL OR respond_by > $2) AND NOT ${isAnswered("d")}`,
 };
 
 export async function countOpenDisputes(

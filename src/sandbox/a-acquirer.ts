@@ -3,7 +3,7 @@
  */
 import { unreachable } from "../platform/errors.ts";
 import { isoCurrencies } from "../platform/money.ts";
-import { listDisputes } from "./a-disputes.ts";
+import { answering, listDisputes, readDispute } from "./a-disputes.ts";
 import {
   authorizationAnswer,
   declineView,
@@ -19,13 +19,14 @@ import { bankPageOf } from "./bank-pages.ts";
 import type { Asking, CardPayment, Challenge } from "./challenges.ts";
 import type { CardResult } from "./issuer.ts";
 import { type Authorization, isPart } from "./ledger.ts";
-import { losingCaptures, losingRefunds } from "./losing-answers.ts";
+import { losingCaptures, losingRefunds, losingResponses } from "./losing-answers.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "./routes.ts";
 import { frictionlessOf, type SecureResult, secureResult } from "./secure-results.ts";
 
 type Handle = (request: SandboxRequest, account: Account) => Promise<SandboxAnswer>;
 
 const held = "/a/v1/authorizations";
+const oneDispute = "/a/v1/disputes/(?<id>[^/]+)";
 
 export function sandboxARoutes(parts: SandboxAParts): readonly Route[] {
   const route = (method: "GET" | "POST" | "DELETE", path: string, operation: string, handle: Handle): Route => ({
@@ -37,6 +38,12 @@ export function sandboxARoutes(parts: SandboxAParts): readonly Route[] {
   const captureRoute = route("POST", `${held}/(?<id>[^/]+)/capture`, "a.capture", (request, account) =>
     capture(parts, request, account),
   );
+  const losing = (answer: Route) =>
+    losingResponses(
+      parts.ledger,
+      ({ parameters }) => parts.ledger.record(parameters.id!.replace("dispute_", "")),
+      answer,
+    );
   return [
     route("POST", held, "a.authorize", (request, account) => authorize(parts, request, account)),
     route("POST", `${held}/void`, "a.void", (request, account) => voidByReference(parts, request, account)),
@@ -56,6 +63,9 @@ export function sandboxARoutes(parts: SandboxAParts): readonly Route[] {
       listRefunds(parts, request, account),
     ),
     route("GET", "/a/v1/disputes", "a.list-disputes", (request, account) => listDisputes(parts, request, account)),
+    route("GET", oneDispute, "a.read-dispute", (request, account) => readDispute(parts, request, account)),
+    losing(route("POST", oneDispute, "a.submit-evidence", answering(parts, "evidence"))),
+    losing(route("POST", `${oneDispute}/close`, "a.accept-dispute", answering(parts, "accept"))),
     route("GET", "/a/v1/refunds/(?<id>[^/]+)", "a.read-refund", (request, account) =>
       readRefund(parts, request, account),
     ),

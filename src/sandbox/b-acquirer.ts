@@ -12,6 +12,7 @@ import { refunding } from "./b-refunds.ts";
 import { reportUnasked } from "./b-unasked.ts";
 import { bankPageOf } from "./bank-pages.ts";
 import { type Asking, asksExemption, type Challenge, cryptogramIn, proofIn } from "./challenges.ts";
+import { disputeServiceRoutes } from "./dispute-service.ts";
 import type { CardResult } from "./issuer.ts";
 import { type Authorization, isPart, networkIdOf } from "./ledger.ts";
 import { losingCaptures, losingRefunds } from "./losing-answers.ts";
@@ -47,6 +48,9 @@ export function sandboxBRoutes(parts: SandboxBParts): readonly Route[] {
     losingRefunds(parts, route("/payments/(?<id>[^/]+)/refunds", "b.refund", refunding(parts))),
     route("/payments/(?<id>[^/]+)/cancels", "b.void", (call) => cancel(parts, call, cancelLater)),
     route("/cancels", "b.void", (call) => cancelByReference(call, cancelLater)),
+    ...disputeServiceRoutes({ ledger: parts.ledger, acquirer: "B", path: "/b/disputes" }, (operation, handle) =>
+      route(`/disputes/${operation}`, `b.${operation}`, async ({ json, account }) => handle(json, account.id)),
+    ),
     route("/test-notification", "b.test-notification", async ({ account }) => {
       if (account.notificationUrl === "") return refusal(422, "notifications_not_configured");
       const pspReference = newPspReference();

@@ -4,7 +4,7 @@ import type { DisputeBehaviour } from "../gateways/sandbox/card-behaviour.ts";
 /** The reports of disputes, as Adyen names them. */
 export type DisputeReport =
   | ("NOTIFICATION_OF_FRAUD" | "REQUEST_FOR_INFORMATION" | "CHARGEBACK")
-  | ("INFORMATION_SUPPLIED" | "CHARGEBACK_REVERSED" | "SECOND_CHARGEBACK");
+  | ("INFORMATION_SUPPLIED" | "CHARGEBACK_REVERSED" | "SECOND_CHARGEBACK" | "DISPUTE_DEFENSE_PERIOD_ENDED");
 
 /** One report: the time after the plan's beginning, and whether a whole refund by then prevents it. */
 type DisputeStep = { readonly afterMs: number; readonly report: DisputeReport; readonly unlessRefunded?: true };
@@ -39,10 +39,35 @@ const disputePlans: Readonly<Record<DisputeBehaviour, DisputePlan>> = {
     ],
   },
   during_refund: { begins: "refundTaken", steps: [{ afterMs: 0, report: "CHARGEBACK" }] },
+  answers_lost: { begins: "captured", steps: [charged] },
+};
+
+/** What the merchant answered, and how the bank decides: it waits without a verdict. */
+export type DisputeAnswer = {
+  readonly type: "accept" | "evidence";
+  readonly atMs: number;
+  readonly verdict: "won" | "lost" | "none";
+  readonly isDecided?: true;
 };
 
 /** The dispute of a payment: when its plan began, how many of its steps are over, and the reports that were made. */
-export type Disputed = { readonly fromMs: number; readonly made: number; readonly reports?: readonly DisputeReport[] };
+export type Disputed = {
+  readonly fromMs: number;
+  readonly made: number;
+  readonly reports?: readonly DisputeReport[];
+  readonly answer?: DisputeAnswer;
+  /** True once the answer to a response was lost on the way. */
+  readonly answerWasLost?: true;
+};
+
+/** Time that the bank takes to decide. */
+export const verdictAfterMs = 5 * second;
+
+/** Stripe's words for tests: https://docs.stripe.com/testing#disputes (2026). All emulators take them, anywhere in what is sent. */
+export function verdictIn(evidence: string): DisputeAnswer["verdict"] {
+  if (evidence.includes("winning_evidence")) return "won";
+  return evidence.includes("losing_evidence") ? "lost" : "none";
+}
 
 /** Reports whether a payment's dispute begins with this change. */
 export function beginsDispute(behaviour: DisputeBehaviour | undefined, change: DisputePlan["begins"]): boolean {
@@ -70,7 +95,7 @@ export function disputeFacts(report: DisputeReport, { fromMs }: Disputed): Reado
 export type DisputeRecord = {
   readonly id: string;
   readonly stage: "fraud_warning" | "inquiry" | "chargeback";
-  readonly status: "needs_response" | "under_review" | "won" | "lost" | "closed";
+  readonly status: "needs_response" | "under_review" | "won" | "lost" | "accepted" | "closed";
   readonly openedMs: number;
   readonly respondByMs: number;
   readonly isTaken: boolean;
@@ -83,7 +108,7 @@ export function disputeRecords(
   behaviour: DisputeBehaviour | undefined,
   disputed: Disputed | undefined,
 ): readonly DisputeRecord[] {
-  const { fromMs, made, reports = [] } = disputed ?? { fromMs: 0, made: 0 };
+  const { fromMs, made, reports = [], answer }: Disputed = disputed ?? { fromMs: 0, made: 0 };
   if (behaviour === undefined || reports.length === 0) return [];
   const { steps } = disputePlans[behaviour];
   const has = (report: DisputeReport) => reports.includes(report);
@@ -92,12 +117,21 @@ export function disputeRecords(
   const times = { openedMs, respondByMs: fromMs + 18 * day };
   const none = { isTaken: false, isReturned: false };
   if (has("NOTIFICATION_OF_FRAUD")) return [{ id, stage: "fraud_warning", status: "closed", ...times, ...none }];
+  const decided = answer && answeredStatus(answer);
   if (!has("CHARGEBACK")) {
     const status = made < steps.length ? "needs_response" : "closed";
-    return [{ id, stage: "inquiry", status, ...times, ...none }];
+    return [
+      {
+        id,
+        stage: "inquiry",
+        status: decided === "won" || decided === "lost" ? "closed" : (decided ?? status),
+        ...times,
+        ...none,
+      },
+    ];
   }
-  const [isReturned, isAnswered] = [has("CHARGEBACK_REVERSED"), has("INFORMATION_SUPPLIED")];
-  const status = isReturned ? "won" : isAnswered ? "under_review" : "needs_response";
+  const [isReturned, isAnswered] = [has("CHARGEBACK_REVERSED") || decided === "won", has("INFORMATION_SUPPLIED")];
+  const status = decided ?? (isReturned ? "won" : isAnswered ? "under_review" : "needs_response");
   const first = { id, stage: "chargeback", status, ...times, isTaken: true, isReturned } as const;
   if (!has("SECOND_CHARGEBACK")) return [first];
   const again = {
@@ -108,4 +142,9 @@ export function disputeRecords(
     isReturned: false,
   } as const;
   return [again, first];
+}
+
+function answeredStatus({ type, verdict, isDecided }: DisputeAnswer): "accepted" | "under_review" | "won" | "lost" {
+  if (type === "accept") return "accepted";
+  return isDecided && verdict !== "none" ? verdict : "under_review";
 }

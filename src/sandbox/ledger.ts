@@ -12,11 +12,14 @@ import { unreachable } from "../platform/errors.ts";
 import type { Book, Books } from "./books.ts";
 import {
   beginsDispute,
+  type DisputeAnswer,
   type Disputed,
   type DisputeRecord,
   type DisputeReport,
   disputeRecords,
   nextReport,
+  verdictAfterMs,
+  verdictIn,
 } from "./disputes.ts";
 
 /** SANDBOX_A, SANDBOX_B, and the emulators of real gateways. */
@@ -166,6 +169,7 @@ export class Ledger {
       if (isAwaitingHand && refunds.every(({ reference }) => reference !== ""))
         this.#scheduleRefundByHand(authorization);
       this.#scheduleDispute(authorization);
+      this.#scheduleVerdict(authorization);
       for (const one of refunds) {
         if (one.status === "pending") this.makeRefund(authorization, one);
         else if (one.status === "succeeded") this.#scheduleFailure(authorization, one);
@@ -343,19 +347,63 @@ export class Ledger {
   }
 
   #scheduleDispute(authorization: Authorization): void {
-    const { dispute, disputed, id } = authorization;
+    const { dispute, disputed } = authorization;
     const next = dispute && disputed && nextReport(dispute, disputed);
     if (next === undefined) return;
     this.#clock.at(next.timeMs, () => {
       const { report, unlessRefunded } = next;
-      const isMade = !unlessRefunded || refundedValue(authorization) < authorization.capturedValue;
-      const reports = [...(disputed!.reports ?? []), ...(isMade ? [report] : [])];
-      authorization.disputed = { ...disputed!, made: disputed!.made + 1, reports };
+      const now = authorization.disputed!;
+      // What was answered changes the plan.
+      const isOver = now.answer !== undefined && (now.answer.type === "accept" || now.answer.verdict !== "none");
+      const isRefunded = unlessRefunded && refundedValue(authorization) >= authorization.capturedValue;
+      const isMade = !isOver && !isRefunded;
+      const reports = [...(now.reports ?? []), ...(isMade ? [report] : [])];
+      authorization.disputed = { ...now, made: now.made + 1, reports };
       this.save(authorization);
-      if (isMade)
-        this.#report(authorization, { type: "disputed", report, reference: `dispute_${id}`, disputed: disputed! });
+      if (isMade) this.#reportDispute(authorization, report);
       this.#scheduleDispute(authorization);
     });
+  }
+
+  /**
+   * Takes the merchant's answer to a dispute that needs one, in its time; false otherwise. Words in the evidence decide (verdictIn()).
+   */
+  answerDispute(authorization: Authorization, type: DisputeAnswer["type"], evidence = ""): boolean {
+    const { dispute, disputed, id } = authorization;
+    const now = this.#clock.nowMs();
+    const waiting = disputeRecords(id, dispute, disputed).find(({ status }) => status === "needs_response");
+    if (disputed === undefined || waiting === undefined || now > waiting.respondByMs) return false;
+    authorization.disputed = { ...disputed, answer: { type, atMs: now, verdict: verdictIn(evidence) } };
+    this.save(authorization);
+    this.#reportDispute(authorization, type === "accept" ? "DISPUTE_DEFENSE_PERIOD_ENDED" : "INFORMATION_SUPPLIED");
+    this.#scheduleVerdict(authorization);
+    return true;
+  }
+
+  /** Reports, once, that the answer to a response is lost on the way. */
+  losesAnswer(authorization: Authorization): boolean {
+    const { dispute, disputed } = authorization;
+    if (dispute !== "answers_lost" || disputed === undefined || disputed.answerWasLost) return false;
+    authorization.disputed = { ...disputed, answerWasLost: true };
+    this.save(authorization);
+    return true;
+  }
+
+  #scheduleVerdict(authorization: Authorization): void {
+    const { answer } = authorization.disputed ?? {};
+    if (answer === undefined || answer.verdict === "none" || answer.isDecided) return;
+    this.#clock.at(answer.atMs + verdictAfterMs, () => {
+      const isInquiry = authorization.disputed!.reports?.includes("CHARGEBACK") !== true;
+      authorization.disputed = { ...authorization.disputed!, answer: { ...answer, isDecided: true } };
+      this.save(authorization);
+      const ofChargeback = answer.verdict === "won" ? "CHARGEBACK_REVERSED" : "SECOND_CHARGEBACK";
+      this.#reportDispute(authorization, isInquiry ? "DISPUTE_DEFENSE_PERIOD_ENDED" : ofChargeback);
+    });
+  }
+
+  #reportDispute(authorization: Authorization, report: DisputeReport): void {
+    const { id, disputed } = authorization;
+    this.#report(authorization, { type: "disputed", report, reference: `dispute_${id}`, disputed: disputed! });
   }
 
   #scheduleEnd(authorization: Authorization): void {

@@ -1,7 +1,7 @@
 /** The connection between the merchant's side and an acquirer, on which a capture, a refund or an answer may be lost. */
 import type { Issuer } from "./issuer.ts";
-import type { Ledger } from "./ledger.ts";
-import type { Route } from "./routes.ts";
+import type { Authorization, Ledger } from "./ledger.ts";
+import type { Route, SandboxRequest } from "./routes.ts";
 
 type Parts = { readonly ledger: Ledger; readonly issuer: Issuer };
 
@@ -27,6 +27,22 @@ export function losingRefunds({ ledger, issuer }: Parts, route: Route): Route {
     async handle(request) {
       const authorization = ledger.record(request.parameters.id ?? "");
       return (await issuer.carryRefund(authorization, () => route.handle(request))) ?? "hang_up";
+    },
+  };
+}
+
+/** Wraps a route that answers a dispute: the first answer of the gateway's is lost if the card says so. */
+export function losingResponses(
+  ledger: Ledger,
+  paymentOf: (request: SandboxRequest) => Authorization | undefined,
+  route: Route,
+): Route {
+  return {
+    ...route,
+    async handle(request) {
+      const answer = await route.handle(request);
+      const payment = paymentOf(request);
+      return payment?.disputed?.answer && ledger.losesAnswer(payment) ? "hang_up" : answer;
     },
   };
 }

@@ -17,6 +17,8 @@ export type TranscoderOptions = {
   /** From connect's `createServiceImplSpec`; methods without an annotation are not served. */
   readonly services: readonly ServiceImplSpec[];
   readonly limits: BodyLimits;
+  /** Limits of methods whose bodies are longer. Called when the caller is known; throws to refuse. */
+  readonly limitsOf?: (method: DescMethod, response: ServerResponse) => BodyLimits | undefined;
   /**
    * Runs before the body is read; throws to refuse. It stores its result in `values`, for interceptors and the
    * implementation.
@@ -50,7 +52,7 @@ const defaultSingleHeaders = ["host", "authorization", "content-type", "content-
 
 /** Compiles all rules and validators. Throws HttpRuleError for a wrong rule: the process must not start with it. */
 export function createTranscoder(options: TranscoderOptions): Transcoder {
-  const { services, limits, authenticate, rules, needBody = [], renderError } = options;
+  const { services, limits, limitsOf, authenticate, rules, needBody = [], renderError } = options;
   const routes = compileRoutes(services);
   const invoke = composeInvoke(options.interceptors ?? []);
   const singleHeaders = new Set(options.singleHeaders ?? defaultSingleHeaders);
@@ -60,7 +62,7 @@ export function createTranscoder(options: TranscoderOptions): Transcoder {
     checkSingleHeaders(request, singleHeaders);
     const call = openCall(route, request, response);
     await authenticate?.(route.method, request, call.context.values);
-    const body = await receiveBody(route, request, limits);
+    const body = await receiveBody(route, request, limitsOf?.(route.method, response) ?? limits);
     if (body === undefined && needBody.includes(route.method))
       throw new TranscodingError("missing_body", "The request has no body. Send {} to leave out every field.");
     return answerCall(route, call, await invoke(call, decodeRequest(route, match, body, rules)));

@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file payments/v1/dispute.proto.
  */
 export const file_payments_v1_dispute: GenFile = /*@__PURE__*/
-  fileDesc("ChlwYXltZW50cy92MS9kaXNwdXRlLnByb3RvEgtwYXltZW50cy52MSLbBAoTTGlzdERpc3B1dGVzUmVxdWVzdBI8CgZzdGF0dXMYASABKA4yGy5wYXltZW50cy52MS5EaXNwdXRlLlN0YXR1c0IKukgHggEEEAEgAEgAiAEBEjoKBXN0YWdlGAIgASgOMhoucGF5bWVudHMudjEuRGlzcHV0ZS5TdGFnZUIKukgHggEEEAEgAEgBiAEBEh8KB2dhdGV3YXkYAyABKAlCCbpIBnIEEAEYKEgCiAEBEnwKCW9yZGVyX3JlZhgEIAEoCUJkukhhugFXChRvcmRlcl9yZWYuY2hhcmFjdGVycxIjbXVzdCBub3QgY29udGFpbiBjb250cm9sIGNoYXJhY3RlcnMaGnRoaXMubWF0Y2hlcyhyJ15cUHtDY30qJCcpcgUQARj/AUgDiAEBEjIKDnJlc3BvbmRfYmVmb3JlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg1jcmVhdGVkX2FmdGVyGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg5jcmVhdGVkX2JlZm9yZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASIQoJcGFnZV9zaXplGAggASgFQgm6SAYaBBhkKAFIBIgBARIhCgpwYWdlX3Rva2VuGAkgASgJQgi6SAVyAxiACEgFiAEBQgkKB19zdGF0dXNCCAoGX3N0YWdlQgoKCF9nYXRld2F5QgwKCl9vcmRlcl9yZWZCDAoKX3BhZ2Vfc2l6ZUINCgtfcGFnZV90b2tlbiJwChRMaXN0RGlzcHV0ZXNSZXNwb25zZRImCghkaXNwdXRlcxgBIAMoCzIULnBheW1lbnRzLnYxLkRpc3B1dGUSHAoPbmV4dF9wYWdlX3Rva2VuGAIgASgJSACIAQFCEgoQX25leHRfcGFnZV90b2tlbiInChFHZXREaXNwdXRlUmVxdWVzdBISCgpkaXNwdXRlX2lkGAEgASgJIjsKEkdldERpc3B1dGVSZXNwb25zZRIlCgdkaXNwdXRlGAEgASgLMhQucGF5bWVudHMudjEuRGlzcHV0ZTKoAgoORGlzcHV0ZVNlcnZpY2USgQEKDExpc3REaXNwdXRlcxIgLnBheW1lbnRzLnYxLkxpc3REaXNwdXRlc1JlcXVlc3QaIS5wYXltZW50cy52MS5MaXN0RGlzcHV0ZXNSZXNwb25zZSIskAIB8rsYDXNlc3Npb25zLnJlYWSC0+STAhISEC9hcGkvdjEvZGlzcHV0ZXMSkQEKCkdldERpc3B1dGUSHi5wYXltZW50cy52MS5HZXREaXNwdXRlUmVxdWVzdBofLnBheW1lbnRzLnYxLkdldERpc3B1dGVSZXNwb25zZSJCkAIB8rsYDXNlc3Npb25zLnJlYWSC0+STAihiB2Rpc3B1dGUSHS9hcGkvdjEvZGlzcHV0ZXMve2Rpc3B1dGVfaWR9YgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_payments_v1_payment_session, file_payments_v1_right]);
+  fileDesc("ChlwYXltZW50cy92MS9kaXNwdXRlLnByb3RvEgtwYXltZW50cy52MSLbBAoTTGlzdERpc3B1dGVzUmVxdWVzdBI8CgZzdGF0dXMYASABKA4yGy5wYXltZW50cy52MS5EaXNwdXRlLlN0YXR1c0IKukgHggEEEAEgAEgAiAEBEjoKBXN0YWdlGAIgASgOMhoucGF5bWVudHMudjEuRGlzcHV0ZS5TdGFnZUIKukgHggEEEAEgAEgBiAEBEh8KB2dhdGV3YXkYAyABKAlCCbpIBnIEEAEYKEgCiAEBEnwKCW9yZGVyX3JlZhgEIAEoCUJkukhhugFXChRvcmRlcl9yZWYuY2hhcmFjdGVycxIjbXVzdCBub3QgY29udGFpbiBjb250cm9sIGNoYXJhY3RlcnMaGnRoaXMubWF0Y2hlcyhyJ15cUHtDY30qJCcpcgUQARj/AUgDiAEBEjIKDnJlc3BvbmRfYmVmb3JlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg1jcmVhdGVkX2FmdGVyGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg5jcmVhdGVkX2JlZm9yZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASIQoJcGFnZV9zaXplGAggASgFQgm6SAYaBBhkKAFIBIgBARIhCgpwYWdlX3Rva2VuGAkgASgJQgi6SAVyAxiACEgFiAEBQgkKB19zdGF0dXNCCAoGX3N0YWdlQgoKCF9nYXRld2F5QgwKCl9vcmRlcl9yZWZCDAoKX3BhZ2Vfc2l6ZUINCgtfcGFnZV90b2tlbiJwChRMaXN0RGlzcHV0ZXNSZXNwb25zZRImCghkaXNwdXRlcxgBIAMoCzIULnBheW1lbnRzLnYxLkRpc3B1dGUSHAoPbmV4dF9wYWdlX3Rva2VuGAIgASgJSACIAQFCEgoQX25leHRfcGFnZV90b2tlbiInChFHZXREaXNwdXRlUmVxdWVzdBISCgpkaXNwdXRlX2lkGAEgASgJIjsKEkdldERpc3B1dGVSZXNwb25zZRIlCgdkaXNwdXRlGAEgASgLMhQucGF5bWVudHMudjEuRGlzcHV0ZSIvChlHZXRSZXNwb25zZU9wdGlvbnNSZXF1ZXN0EhIKCmRpc3B1dGVfaWQYASABKAkiSwoaR2V0UmVzcG9uc2VPcHRpb25zUmVzcG9uc2USLQoHb3B0aW9ucxgBIAEoCzIcLnBheW1lbnRzLnYxLlJlc3BvbnNlT3B0aW9ucyJkCg9SZXNwb25zZU9wdGlvbnMSDgoGYWNjZXB0GAEgASgIEiYKCGRlZmVuc2VzGAIgAygLMhQucGF5bWVudHMudjEuRGVmZW5zZRIZChF0YWtlc19leHBsYW5hdGlvbhgDIAEoCCJYCgdEZWZlbnNlEhEKBGNvZGUYASABKAlIAIgBARIxCg5kb2N1bWVudF90eXBlcxgCIAMoCzIZLnBheW1lbnRzLnYxLkRvY3VtZW50VHlwZUIHCgVfY29kZSIuCgxEb2N1bWVudFR5cGUSDAoEdHlwZRgBIAEoCRIQCghyZXF1aXJlZBgCIAEoCCIqChRBY2NlcHREaXNwdXRlUmVxdWVzdBISCgpkaXNwdXRlX2lkGAEgASgJIj4KFUFjY2VwdERpc3B1dGVSZXNwb25zZRIlCgdkaXNwdXRlGAEgASgLMhQucGF5bWVudHMudjEuRGlzcHV0ZSLVAQoVQWRkRGlzcHV0ZUZpbGVSZXF1ZXN0EhIKCmRpc3B1dGVfaWQYASABKAkSTwoEbmFtZRgCIAEoCUJBukg+yAEBcjkYZDI1XltBLVphLXowLTlfLCAtXStbLl0oW1BwXVtEZF1bRmZdfFtKal1bUHBdW0VlXT9bR2ddKSQSOAoMY29udGVudF90eXBlGAMgASgJQiK6SB9yHVIPYXBwbGljYXRpb24vcGRmUgppbWFnZS9qcGVnEh0KB2NvbnRlbnQYBCABKAxCDLpICXoHEAEYgICAASJAChZBZGREaXNwdXRlRmlsZVJlc3BvbnNlEiYKBGZpbGUYASABKAsyGC5wYXltZW50cy52MS5EaXNwdXRlRmlsZSJmCgtEaXNwdXRlRmlsZRIPCgdmaWxlX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSFAoMY29udGVudF90eXBlGAMgASgJEhIKCnNpemVfYnl0ZXMYBCABKAUSDgoGc2hhMjU2GAUgASgJIiwKFkdldERpc3B1dGVGYWN0c1JlcXVlc3QSEgoKZGlzcHV0ZV9pZBgBIAEoCSJDChdHZXREaXNwdXRlRmFjdHNSZXNwb25zZRIoCgVmYWN0cxgBIAEoCzIZLnBheW1lbnRzLnYxLkRpc3B1dGVGYWN0cyJDCgxEaXNwdXRlRmFjdHMSDAoEbmFtZRgBIAEoCRIUCgxjb250ZW50X3R5cGUYAiABKAkSDwoHY29udGVudBgDIAEoDCLjAgoVU3VibWl0RXZpZGVuY2VSZXF1ZXN0EhIKCmRpc3B1dGVfaWQYASABKAkSHwoHZGVmZW5zZRgCIAEoCUIJukgGcgQQARhkSACIAQESmwEKC2V4cGxhbmF0aW9uGAMgASgJQoABukh9ugFzChZleHBsYW5hdGlvbi5jaGFyYWN0ZXJzEjltdXN0IG5vdCBjb250YWluIGNvbnRyb2wgY2hhcmFjdGVycyBvdGhlciB0aGFuIGxpbmUgZmVlZHMaHnRoaXMubWF0Y2hlcyhyJ15bXFB7Q2N9XG5dKiQnKXIFEAEY0A9IAYgBARInCghzaGlwcGluZxgEIAEoCzIVLnBheW1lbnRzLnYxLlNoaXBwaW5nEjIKBWZpbGVzGAUgAygLMhkucGF5bWVudHMudjEuRXZpZGVuY2VGaWxlQgi6SAWSAQIQBkIKCghfZGVmZW5zZUIOCgxfZXhwbGFuYXRpb24i9AEKCFNoaXBwaW5nEnMKB2NhcnJpZXIYASABKAlCYrpIX7oBVQoSY2Fycmllci5jaGFyYWN0ZXJzEiNtdXN0IG5vdCBjb250YWluIGNvbnRyb2wgY2hhcmFjdGVycxoadGhpcy5tYXRjaGVzKHInXlxQe0NjfSokJynIAQFyAhhkEjoKD3RyYWNraW5nX251bWJlchgCIAEoCUIhukgeyAEBchkYZDIVXlshLX5dKFsgLX5dKlshLX5dKT8kEjcKCnNoaXBwZWRfb24YAyABKAlCI7pIIHIeMhxeWzAtOV17NH0tWzAtOV17Mn0tWzAtOV17Mn0kIj4KDEV2aWRlbmNlRmlsZRIUCgRmaWxlGAEgASgJQga6SAPIAQESGAoEdHlwZRgCIAEoCUIKukgHyAEBcgIYZCI/ChZTdWJtaXRFdmlkZW5jZVJlc3BvbnNlEiUKB2Rpc3B1dGUYASABKAsyFC5wYXltZW50cy52MS5EaXNwdXRlMogJCg5EaXNwdXRlU2VydmljZRKBAQoMTGlzdERpc3B1dGVzEiAucGF5bWVudHMudjEuTGlzdERpc3B1dGVzUmVxdWVzdBohLnBheW1lbnRzLnYxLkxpc3REaXNwdXRlc1Jlc3BvbnNlIiyQAgHyuxgNc2Vzc2lvbnMucmVhZILT5JMCEhIQL2FwaS92MS9kaXNwdXRlcxKRAQoKR2V0RGlzcHV0ZRIeLnBheW1lbnRzLnYxLkdldERpc3B1dGVSZXF1ZXN0Gh8ucGF5bWVudHMudjEuR2V0RGlzcHV0ZVJlc3BvbnNlIkKQAgHyuxgNc2Vzc2lvbnMucmVhZILT5JMCKGIHZGlzcHV0ZRIdL2FwaS92MS9kaXNwdXRlcy97ZGlzcHV0ZV9pZH0SvQEKEkdldFJlc3BvbnNlT3B0aW9ucxImLnBheW1lbnRzLnYxLkdldFJlc3BvbnNlT3B0aW9uc1JlcXVlc3QaJy5wYXltZW50cy52MS5HZXRSZXNwb25zZU9wdGlvbnNSZXNwb25zZSJWkAIB8rsYEGRpc3B1dGVzLnJlc3BvbmSC0+STAjliB29wdGlvbnMSLi9hcGkvdjEvZGlzcHV0ZXMve2Rpc3B1dGVfaWR9L3Jlc3BvbnNlLW9wdGlvbnMSoQEKDUFjY2VwdERpc3B1dGUSIS5wYXltZW50cy52MS5BY2NlcHREaXNwdXRlUmVxdWVzdBoiLnBheW1lbnRzLnYxLkFjY2VwdERpc3B1dGVSZXNwb25zZSJJ8rsYEGRpc3B1dGVzLnJlc3BvbmSC0+STAi9iB2Rpc3B1dGUiJC9hcGkvdjEvZGlzcHV0ZXMve2Rpc3B1dGVfaWR9L2FjY2VwdBKjAQoOQWRkRGlzcHV0ZUZpbGUSIi5wYXltZW50cy52MS5BZGREaXNwdXRlRmlsZVJlcXVlc3QaIy5wYXltZW50cy52MS5BZGREaXNwdXRlRmlsZVJlc3BvbnNlIkjyuxgQZGlzcHV0ZXMucmVzcG9uZILT5JMCLjoBKmIEZmlsZSIjL2FwaS92MS9kaXNwdXRlcy97ZGlzcHV0ZV9pZH0vZmlsZXMSpwEKD0dldERpc3B1dGVGYWN0cxIjLnBheW1lbnRzLnYxLkdldERpc3B1dGVGYWN0c1JlcXVlc3QaJC5wYXltZW50cy52MS5HZXREaXNwdXRlRmFjdHNSZXNwb25zZSJJkAIB8rsYEGRpc3B1dGVzLnJlc3BvbmSC0+STAixiBWZhY3RzEiMvYXBpL3YxL2Rpc3B1dGVzL3tkaXNwdXRlX2lkfS9mYWN0cxKpAQoOU3VibWl0RXZpZGVuY2USIi5wYXltZW50cy52MS5TdWJtaXRFdmlkZW5jZVJlcXVlc3QaIy5wYXltZW50cy52MS5TdWJtaXRFdmlkZW5jZVJlc3BvbnNlIk7yuxgQZGlzcHV0ZXMucmVzcG9uZILT5JMCNDoBKmIHZGlzcHV0ZSImL2FwaS92MS9kaXNwdXRlcy97ZGlzcHV0ZV9pZH0vZXZpZGVuY2ViBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_payments_v1_payment_session, file_payments_v1_right]);
 
 /**
  * @generated from message payments.v1.ListDisputesRequest
@@ -262,7 +262,822 @@ export const GetDisputeResponseSchema: GenMessage<GetDisputeResponse, {jsonType:
   messageDesc(file_payments_v1_dispute, 3);
 
 /**
- * Disputes of your payments at all gateways, with their deadlines.
+ * @generated from message payments.v1.GetResponseOptionsRequest
+ */
+export type GetResponseOptionsRequest = Message<"payments.v1.GetResponseOptionsRequest"> & {
+  /**
+   * As in a session, or in the list.
+   *
+   * @generated from field: string dispute_id = 1;
+   */
+  disputeId: string;
+};
+
+/**
+ * @generated from message payments.v1.GetResponseOptionsRequest
+ */
+export type GetResponseOptionsRequestJson = {
+  /**
+   * As in a session, or in the list.
+   *
+   * @generated from field: string dispute_id = 1;
+   */
+  disputeId?: string;
+};
+
+/**
+ * Describes the message payments.v1.GetResponseOptionsRequest.
+ * Use `create(GetResponseOptionsRequestSchema)` to create a new message.
+ */
+export const GetResponseOptionsRequestSchema: GenMessage<GetResponseOptionsRequest, {jsonType: GetResponseOptionsRequestJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_dispute, 4);
+
+/**
+ * @generated from message payments.v1.GetResponseOptionsResponse
+ */
+export type GetResponseOptionsResponse = Message<"payments.v1.GetResponseOptionsResponse"> & {
+  /**
+   * @generated from field: payments.v1.ResponseOptions options = 1;
+   */
+  options?: ResponseOptions | undefined;
+};
+
+/**
+ * @generated from message payments.v1.GetResponseOptionsResponse
+ */
+export type GetResponseOptionsResponseJson = {
+  /**
+   * @generated from field: payments.v1.ResponseOptions options = 1;
+   */
+  options?: ResponseOptionsJson;
+};
+
+/**
+ * Describes the message payments.v1.GetResponseOptionsResponse.
+ * Use `create(GetResponseOptionsResponseSchema)` to create a new message.
+ */
+export const GetResponseOptionsResponseSchema: GenMessage<GetResponseOptionsResponse, {jsonType: GetResponseOptionsResponseJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_dispute, 5);
+
+/**
+ * What a gateway takes as an answer to a dispute.
+ *
+ * @generated from message payments.v1.ResponseOptions
+ */
+export type ResponseOptions = Message<"payments.v1.ResponseOptions"> & {
+  /**
+   * Whether the dispute can be accepted.
+   *
+   * @generated from field: bool accept = 1;
+   */
+  accept: boolean;
+
+  /**
+   * The defenses that evidence can make; empty if the gateway takes none now.
+   *
+   * @generated from field: repeated payments.v1.Defense defenses = 2;
+   */
+  defenses: Defense[];
+
+  /**
+   * Whether an explanation is a field of its own at this gateway. Elsewhere it is the last page of the facts.
+   *
+   * @generated from field: bool takes_explanation = 3;
+   */
+  takesExplanation: boolean;
+};
+
+/**
+ * What a gateway takes as an answer to a dispute.
+ *
+ * @generated from message payments.v1.ResponseOptions
+ */
+export type ResponseOptionsJson = {
+  /**
+   * Whether the dispute can be accepted.
+   *
+   * @generated from field: bool accept = 1;
+   */
+  accept?: boolean;
+
+  /**
+   * The defenses that evidence can make; empty if the gateway takes none now.
+   *
+   * @generated from field: repeated payments.v1.Defense defenses = 2;
+   */
+  defenses?: DefenseJson[];
+
+  /**
+   * Whether an explanation is a field of its own at this gateway. Elsewhere it is the last page of the facts.
+   *
+   * @generated from field: bool takes_explanation = 3;
+   */
+  takesExplanation?: boolean;
+};
+
+/**
+ * Describes the message payments.v1.ResponseOptions.
+ * Use `create(ResponseOptionsSchema)` to create a new message.
+ */
+export const ResponseOptionsSchema: GenMessage<ResponseOptions, {jsonType: ResponseOptionsJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_dispute, 6);
+
+/**
+ * A defense, with the documents that it takes.
+ *
+ * @generated from message payments.v1.Defense
+ */
+export type Defense = Message<"payments.v1.Defense"> & {
+  /**
+   * The gateway's code; absent where it has one defense only.
+   *
+   * @generated from field: optional string code = 1;
+   */
+  code?: string | undefined;
+
+  /**
+   * The types of documents.
+   *
+   * @generated from field: repeated payments.v1.DocumentType document_types = 2;
+   */
+  documentTypes: DocumentType[];
+};
+
+/**
+ * A defense, with the documents that it takes.
+ *
+ * @generated from message payments.v1.Defense
+ */
+export type DefenseJson = {
+  /**
+   * The gateway's code; absent where it has one defense only.
+   *
+   * @generated from field: optional string code = 1;
+   */
+  code?: string;
+
+  /**
+   * The types of documents.
+   *
+   * @generated from field: repeated payments.v1.DocumentType document_types = 2;
+   */
+  documentTypes?: DocumentTypeJson[];
+};
+
+/**
+ * Describes the message payments.v1.Defense.
+ * Use `create(DefenseSchema)` to create a new message.
+ */
+export const DefenseSchema: GenMessage<Defense, {jsonType: DefenseJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_dispute, 7);
+
+/**
+ * A type of document of a gateway.
+ *
+ * @generated from message payments.v1.DocumentType
+ */
+export type DocumentType = Message<"payments.v1.DocumentType"> & {
+  /**
+   * The gateway's name of the type.
+   *
+   * @generated from field: string type = 1;
+   */
+  type: string;
+
+  /**
+   * True if the defense needs a document of it.
+   *
+   * @generated from field: bool required = 2;
+   */
+  required: boolean;
+};
+
+/**
+ * A type of document of a gateway.
+ *
+ * @generated from message payments.v1.DocumentType
+ */
+export type DocumentTypeJson = {
+  /**
+   * The gateway's name of the type.
+   *
+   * @generated from field: string type = 1;
+   */
+  type?: string;
+
+  /**
+   * True if the defense needs a document of it.
+   *
+   * @generated from field: bool required = 2;
+   */
+  required?: boolean;
+};
+
+/**
+ * Describes the message payments.v1.DocumentType.
+ * Use `create(DocumentTypeSchema)` to create a new message.
+ */
+export const DocumentTypeSchema: GenMessage<DocumentType, {jsonType: DocumentTypeJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_dispute, 8);
+
+/**
+ * @generated from message payments.v1.AcceptDisputeRequest
+ */
+export type AcceptDisputeRequest = Message<"payments.v1.AcceptDisputeRequest"> & {
+  /**
+   * As in a session, or in the list.
+   *
+   * @generated from field: string dispute_id = 1;
+   */
+  disputeId: string;
+};
+
+/**
+ * @generated from message payments.v1.AcceptDisputeRequest
+ */
+export type AcceptDisputeRequestJson = {
+  /**
+   * As in a session, or in the list.
+   *
+   * @generated from field: string dispute_id = 1;
+   */
+  disputeId?: string;
+};
+
+/**
+ * Describes the message payments.v1.AcceptDisputeRequest.
+ * Use `create(AcceptDisputeRequestSchema)` to create a new message.
+ */
+export const AcceptDisputeRequestSchema: GenMessage<AcceptDisputeRequest, {jsonType: AcceptDisputeRequestJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_dispute, 9);
+
+/**
+ * @generated from message payments.v1.AcceptDisputeResponse
+ */
+export type AcceptDisputeResponse = Message<"payments.v1.AcceptDisputeResponse"> & {
+  /**
+   * @generated from field: payments.v1.Dispute dispute = 1;
+   */
+  dispute?: Dispute | undefined;
+};
+
+/**
+ * @generated from message payments.v1.AcceptDisputeResponse
+ */
+export type AcceptDisputeResponseJson = {
+  /**
+   * @generated from field: payments.v1.Dispute dispute = 1;
+   */
+  dispute?: DisputeJson;
+};
+
+/**
+ * Describes the message payments.v1.AcceptDisputeResponse.
+ * Use `create(AcceptDisputeResponseSchema)` to create a new message.
+ */
+export const AcceptDisputeResponseSchema: GenMessage<AcceptDisputeResponse, {jsonType: AcceptDisputeResponseJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_dispute, 10);
+
+/**
+ * @generated from message payments.v1.AddDisputeFileRequest
+ */
+export type AddDisputeFileRequest = Message<"payments.v1.AddDisputeFileRequest"> & {
+  /**
+   * As in a session, or in the list.
+   *
+   * @generated from field: string dispute_id = 1;
+   */
+  disputeId: string;
+
+  /**
+   * The name that the gateway shows: letters, digits, spaces, hyphens, underscores and commas, with .pdf, .jpg or .jpeg.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * application/pdf or image/jpeg.
+   *
+   * @generated from field: string content_type = 3;
+   */
+  contentType: string;
+
+  /**
+   * At most 2 MiB, and 4 MiB and 5 files for a dispute. In JSON in Base64.
+   *
+   * @generated from field: bytes content = 4;
+   */
+  content: Uint8Array;
+};
+
+/**
+ * @generated from message payments.v1.AddDisputeFileRequest
+ */
+export type AddDisputeFileRequestJson = {
+  /**
+   * As in a session, or in the list.
+   *
+   * @generated from field: string dispute_id = 1;
+   */
+  disputeId?: string;
+
+  /**
+   * The name that the gateway shows: letters, digits, spaces, hyphens, underscores and commas, with .pdf, .jpg or .jpeg.
+   *
+   * @generated from field: string name = 2;
+   */
+  name?: string;
+
+  /**
+   * application/pdf or image/jpeg.
+   *
+   * @generated from field: string content_type = 3;
+   */
+  contentType?: string;
+
+  /**
+   * At most 2 MiB, and 4 MiB and 5 files for a dispute. In JSON in Base64.
+   *
+   * @generated from field: bytes content = 4;
+   */
+  content?: string;
+};
+
+/**
+ * Describes the message payments.v1.AddDisputeFileRequest.
+ * Use `create(AddDisputeFileRequestSchema)` to create a new message.
+ */
+export const AddDisputeFileRequestSchema: GenMessage<AddDisputeFileRequest, {jsonType: AddDisputeFileRequestJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_dispute, 11);
+
+/**
+ * @generated from message payments.v1.AddDisputeFileResponse
+ */
+export type AddDisputeFileResponse = Message<"payments.v1.AddDisputeFileResponse"> & {
+  /**
+   * @generated from field: payments.v1.DisputeFile file = 1;
+   */
+  file?: DisputeFile | undefined;
+};
+
+/**
+ * @generated from message payments.v1.AddDisputeFileResponse
+ */
+export type AddDisputeFileResponseJson = {
+  /**
+   * @generated from field: payments.v1.DisputeFile file = 1;
+   */
+  file?: DisputeFileJson;
+};
+
+/**
+ * Describes the message payments.v1.AddDisputeFileResponse.
+ * Use `create(AddDisputeFileResponseSchema)` to create a new message.
+ */
+export const AddDisputeFileResponseSchema: GenMessage<AddDisputeFileResponse, {jsonType: AddDisputeFileResponseJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_dispute, 12);
+
+/**
+ * A file for evidence. Its content is never returned.
+ *
+ * @generated from message payments.v1.DisputeFile
+ */
+export type DisputeFile = Message<"payments.v1.DisputeFile"> & {
+  /**
+   * Names the file in the evidence.
+   *
+   * @generated from field: string file_id = 1;
+   */
+  fileId: string;
+
+  /**
+   * As it was sent.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * As it was sent.
+   *
+   * @generated from field: string content_type = 3;
+   */
+  contentType: string;
+
+  /**
+   * Its size.
+   *
+   * @generated from field: int32 size_bytes = 4;
+   */
+  sizeBytes: number;
+
+  /**
+   * SHA-256 of its content, in hexadecimal digits.
+   *
+   * @generated from field: string sha256 = 5;
+   */
+  sha256: string;
+};
+
+/**
+ * A file for evidence. Its content is never returned.
+ *
+ * @generated from message payments.v1.DisputeFile
+ */
+export type DisputeFileJson = {
+  /**
+   * Names the file in the evidence.
+   *
+   * @generated from field: string file_id = 1;
+   */
+  fileId?: string;
+
+  /**
+   * As it was sent.
+   *
+   * @generated from field: string name = 2;
+   */
+  name?: string;
+
+  /**
+   * As it was sent.
+   *
+   * @generated from field: string content_type = 3;
+   */
+  contentType?: string;
+
+  /**
+   * Its size.
+   *
+   * @generated from field: int32 size_bytes = 4;
+   */
+  sizeBytes?: number;
+
+  /**
+   * SHA-256 of its content, in hexadecimal digits.
+   *
+   * @generated from field: string sha256 = 5;
+   */
+  sha256?: string;
+};
+
+/**
+ * Describes the message payments.v1.DisputeFile.
+ * Use `create(DisputeFileSchema)` to create a new message.
+ */
+export const DisputeFileSchema: GenMessage<DisputeFile, {jsonType: DisputeFileJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_dispute, 13);
+
+/**
+ * @generated from message payments.v1.GetDisputeFactsRequest
+ */
+export type GetDisputeFactsRequest = Message<"payments.v1.GetDisputeFactsRequest"> & {
+  /**
+   * As in a session, or in the list.
+   *
+   * @generated from field: string dispute_id = 1;
+   */
+  disputeId: string;
+};
+
+/**
+ * @generated from message payments.v1.GetDisputeFactsRequest
+ */
+export type GetDisputeFactsRequestJson = {
+  /**
+   * As in a session, or in the list.
+   *
+   * @generated from field: string dispute_id = 1;
+   */
+  disputeId?: string;
+};
+
+/**
+ * Describes the message payments.v1.GetDisputeFactsRequest.
+ * Use `create(GetDisputeFactsRequestSchema)` to create a new message.
+ */
+export const GetDisputeFactsRequestSchema: GenMessage<GetDisputeFactsRequest, {jsonType: GetDisputeFactsRequestJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_dispute, 14);
+
+/**
+ * @generated from message payments.v1.GetDisputeFactsResponse
+ */
+export type GetDisputeFactsResponse = Message<"payments.v1.GetDisputeFactsResponse"> & {
+  /**
+   * @generated from field: payments.v1.DisputeFacts facts = 1;
+   */
+  facts?: DisputeFacts | undefined;
+};
+
+/**
+ * @generated from message payments.v1.GetDisputeFactsResponse
+ */
+export type GetDisputeFactsResponseJson = {
+  /**
+   * @generated from field: payments.v1.DisputeFacts facts = 1;
+   */
+  facts?: DisputeFactsJson;
+};
+
+/**
+ * Describes the message payments.v1.GetDisputeFactsResponse.
+ * Use `create(GetDisputeFactsResponseSchema)` to create a new message.
+ */
+export const GetDisputeFactsResponseSchema: GenMessage<GetDisputeFactsResponse, {jsonType: GetDisputeFactsResponseJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_dispute, 15);
+
+/**
+ * The facts of a payment as a PDF of at most four pages.
+ *
+ * @generated from message payments.v1.DisputeFacts
+ */
+export type DisputeFacts = Message<"payments.v1.DisputeFacts"> & {
+  /**
+   * The name of the file.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * application/pdf.
+   *
+   * @generated from field: string content_type = 2;
+   */
+  contentType: string;
+
+  /**
+   * The file; in JSON in Base64.
+   *
+   * @generated from field: bytes content = 3;
+   */
+  content: Uint8Array;
+};
+
+/**
+ * The facts of a payment as a PDF of at most four pages.
+ *
+ * @generated from message payments.v1.DisputeFacts
+ */
+export type DisputeFactsJson = {
+  /**
+   * The name of the file.
+   *
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+
+  /**
+   * application/pdf.
+   *
+   * @generated from field: string content_type = 2;
+   */
+  contentType?: string;
+
+  /**
+   * The file; in JSON in Base64.
+   *
+   * @generated from field: bytes content = 3;
+   */
+  content?: string;
+};
+
+/**
+ * Describes the message payments.v1.DisputeFacts.
+ * Use `create(DisputeFactsSchema)` to create a new message.
+ */
+export const DisputeFactsSchema: GenMessage<DisputeFacts, {jsonType: DisputeFactsJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_dispute, 16);
+
+/**
+ * @generated from message payments.v1.SubmitEvidenceRequest
+ */
+export type SubmitEvidenceRequest = Message<"payments.v1.SubmitEvidenceRequest"> & {
+  /**
+   * As in a session, or in the list.
+   *
+   * @generated from field: string dispute_id = 1;
+   */
+  disputeId: string;
+
+  /**
+   * One of the options, where they have codes.
+   *
+   * @generated from field: optional string defense = 2;
+   */
+  defense?: string | undefined;
+
+  /**
+   * Why the claim is wrong, for the bank. No card number.
+   *
+   * @generated from field: optional string explanation = 3;
+   */
+  explanation?: string | undefined;
+
+  /**
+   * How the order was shipped.
+   *
+   * @generated from field: payments.v1.Shipping shipping = 4;
+   */
+  shipping?: Shipping | undefined;
+
+  /**
+   * The documents, each once.
+   *
+   * @generated from field: repeated payments.v1.EvidenceFile files = 5;
+   */
+  files: EvidenceFile[];
+};
+
+/**
+ * @generated from message payments.v1.SubmitEvidenceRequest
+ */
+export type SubmitEvidenceRequestJson = {
+  /**
+   * As in a session, or in the list.
+   *
+   * @generated from field: string dispute_id = 1;
+   */
+  disputeId?: string;
+
+  /**
+   * One of the options, where they have codes.
+   *
+   * @generated from field: optional string defense = 2;
+   */
+  defense?: string;
+
+  /**
+   * Why the claim is wrong, for the bank. No card number.
+   *
+   * @generated from field: optional string explanation = 3;
+   */
+  explanation?: string;
+
+  /**
+   * How the order was shipped.
+   *
+   * @generated from field: payments.v1.Shipping shipping = 4;
+   */
+  shipping?: ShippingJson;
+
+  /**
+   * The documents, each once.
+   *
+   * @generated from field: repeated payments.v1.EvidenceFile files = 5;
+   */
+  files?: EvidenceFileJson[];
+};
+
+/**
+ * Describes the message payments.v1.SubmitEvidenceRequest.
+ * Use `create(SubmitEvidenceRequestSchema)` to create a new message.
+ */
+export const SubmitEvidenceRequestSchema: GenMessage<SubmitEvidenceRequest, {jsonType: SubmitEvidenceRequestJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_dispute, 17);
+
+/**
+ * How an order was shipped.
+ *
+ * @generated from message payments.v1.Shipping
+ */
+export type Shipping = Message<"payments.v1.Shipping"> & {
+  /**
+   * The carrier, such as DHL.
+   *
+   * @generated from field: string carrier = 1;
+   */
+  carrier: string;
+
+  /**
+   * The carrier's number of the parcel.
+   *
+   * @generated from field: string tracking_number = 2;
+   */
+  trackingNumber: string;
+
+  /**
+   * The day as year-month-day, such as 2026-11-30.
+   *
+   * @generated from field: string shipped_on = 3;
+   */
+  shippedOn: string;
+};
+
+/**
+ * How an order was shipped.
+ *
+ * @generated from message payments.v1.Shipping
+ */
+export type ShippingJson = {
+  /**
+   * The carrier, such as DHL.
+   *
+   * @generated from field: string carrier = 1;
+   */
+  carrier?: string;
+
+  /**
+   * The carrier's number of the parcel.
+   *
+   * @generated from field: string tracking_number = 2;
+   */
+  trackingNumber?: string;
+
+  /**
+   * The day as year-month-day, such as 2026-11-30.
+   *
+   * @generated from field: string shipped_on = 3;
+   */
+  shippedOn?: string;
+};
+
+/**
+ * Describes the message payments.v1.Shipping.
+ * Use `create(ShippingSchema)` to create a new message.
+ */
+export const ShippingSchema: GenMessage<Shipping, {jsonType: ShippingJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_dispute, 18);
+
+/**
+ * A file as a document of evidence.
+ *
+ * @generated from message payments.v1.EvidenceFile
+ */
+export type EvidenceFile = Message<"payments.v1.EvidenceFile"> & {
+  /**
+   * A file_id of this dispute, or facts.
+   *
+   * @generated from field: string file = 1;
+   */
+  file: string;
+
+  /**
+   * One of the document types of the defense.
+   *
+   * @generated from field: string type = 2;
+   */
+  type: string;
+};
+
+/**
+ * A file as a document of evidence.
+ *
+ * @generated from message payments.v1.EvidenceFile
+ */
+export type EvidenceFileJson = {
+  /**
+   * A file_id of this dispute, or facts.
+   *
+   * @generated from field: string file = 1;
+   */
+  file?: string;
+
+  /**
+   * One of the document types of the defense.
+   *
+   * @generated from field: string type = 2;
+   */
+  type?: string;
+};
+
+/**
+ * Describes the message payments.v1.EvidenceFile.
+ * Use `create(EvidenceFileSchema)` to create a new message.
+ */
+export const EvidenceFileSchema: GenMessage<EvidenceFile, {jsonType: EvidenceFileJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_dispute, 19);
+
+/**
+ * @generated from message payments.v1.SubmitEvidenceResponse
+ */
+export type SubmitEvidenceResponse = Message<"payments.v1.SubmitEvidenceResponse"> & {
+  /**
+   * @generated from field: payments.v1.Dispute dispute = 1;
+   */
+  dispute?: Dispute | undefined;
+};
+
+/**
+ * @generated from message payments.v1.SubmitEvidenceResponse
+ */
+export type SubmitEvidenceResponseJson = {
+  /**
+   * @generated from field: payments.v1.Dispute dispute = 1;
+   */
+  dispute?: DisputeJson;
+};
+
+/**
+ * Describes the message payments.v1.SubmitEvidenceResponse.
+ * Use `create(SubmitEvidenceResponseSchema)` to create a new message.
+ */
+export const SubmitEvidenceResponseSchema: GenMessage<SubmitEvidenceResponse, {jsonType: SubmitEvidenceResponseJson}> = /*@__PURE__*/
+  messageDesc(file_payments_v1_dispute, 20);
+
+/**
+ * Disputes of your payments at all gateways, with their deadlines; accept or contest them.
  *
  * @generated from service payments.v1.DisputeService
  */
@@ -286,6 +1101,58 @@ export const DisputeService: GenService<{
     methodKind: "unary";
     input: typeof GetDisputeRequestSchema;
     output: typeof GetDisputeResponseSchema;
+  },
+  /**
+   * Asks the gateway what it takes as an answer to a dispute now.
+   *
+   * @generated from rpc payments.v1.DisputeService.GetResponseOptions
+   */
+  getResponseOptions: {
+    methodKind: "unary";
+    input: typeof GetResponseOptionsRequestSchema;
+    output: typeof GetResponseOptionsResponseSchema;
+  },
+  /**
+   * Accepts a dispute: the money is given up, for good. Waits for the gateway's answer, at most 20 s. A repeat accepts nothing
+   * twice, and returns the dispute as it stands.
+   *
+   * @generated from rpc payments.v1.DisputeService.AcceptDispute
+   */
+  acceptDispute: {
+    methodKind: "unary";
+    input: typeof AcceptDisputeRequestSchema;
+    output: typeof AcceptDisputeResponseSchema;
+  },
+  /**
+   * Stores a file for the evidence of a dispute. Nothing is sent yet.
+   *
+   * @generated from rpc payments.v1.DisputeService.AddDisputeFile
+   */
+  addDisputeFile: {
+    methodKind: "unary";
+    input: typeof AddDisputeFileRequestSchema;
+    output: typeof AddDisputeFileResponseSchema;
+  },
+  /**
+   * Returns what is recorded of the payment as a file for the evidence, ready to be sent as it is.
+   *
+   * @generated from rpc payments.v1.DisputeService.GetDisputeFacts
+   */
+  getDisputeFacts: {
+    methodKind: "unary";
+    input: typeof GetDisputeFactsRequestSchema;
+    output: typeof GetDisputeFactsResponseSchema;
+  },
+  /**
+   * Contests a dispute, once in each stage. It cannot be changed afterwards. Waits for the gateway's answer, at most 20 s.
+   * The same fields again are a repeat, which submits nothing twice and returns the dispute as it stands.
+   *
+   * @generated from rpc payments.v1.DisputeService.SubmitEvidence
+   */
+  submitEvidence: {
+    methodKind: "unary";
+    input: typeof SubmitEvidenceRequestSchema;
+    output: typeof SubmitEvidenceResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_payments_v1_dispute, 0);

@@ -248,6 +248,22 @@ export type Dispute = {
     readonly currency: string;
     readonly recordedAt: string;
   }[];
+  /** What was answered, in order; absent before. */
+  readonly responses?: readonly {
+    readonly type: "ACCEPT" | "EVIDENCE";
+    readonly status: "REQUESTED" | "TAKEN" | "REFUSED";
+    readonly stage: Dispute["stage"];
+    readonly defense?: string;
+    readonly documents?: readonly {
+      readonly type: string;
+      readonly name: string;
+      readonly sizeBytes: number;
+      readonly sha256: string;
+    }[];
+    readonly failureCode?: string;
+    readonly createdAt: string;
+    readonly answeredAt?: string;
+  }[];
   readonly createdAt: string;
   readonly updatedAt: string;
   /** Absent while it is open, also again. */

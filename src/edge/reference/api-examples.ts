@@ -251,6 +251,43 @@ export const disputeResponse = {
   updatedAt: "2026-04-02T09:12:44.118Z",
 };
 
+export const responseOptions = {
+  accept: true,
+  defenses: [{ documentTypes: [{ type: "receipt", required: false }, { type: "uncategorized_file", required: false }] }],
+  takesExplanation: true,
+};
+
+/** Base64 of `%PDF-1.4`: an example is no whole file. */
+export const disputeFileRequest = { name: "receipt.pdf", contentType: "application/pdf", content: "JVBERi0xLjQ=" };
+
+const file = { name: "receipt.pdf", sizeBytes: 8, sha256: "c3ad8a7f11b3a7b5c1f0a0c2d3bfa4b9d7d0f6a2a9d8c8e7f6a5b4c3d2e1f0a9" };
+export const disputeFileResponse = { fileId: "file_01m7yf98y0ffn9t7q13cv6rysk", contentType: "application/pdf", ...file };
+export const disputeFactsResponse = { name: "payment-facts.pdf", contentType: "application/pdf", content: "JVBERi0xLjQ=" };
+
+export const evidenceRequest = {
+  explanation: "The parcel was delivered and signed for on March 4.",
+  shipping: { carrier: "DHL", trackingNumber: "00340434161094042557", shippedOn: "2026-03-02" },
+  files: [
+    { file: "facts", type: "uncategorized_file" },
+    { file: disputeFileResponse.fileId, type: "receipt" },
+  ],
+};
+
+const answered = { stage: "CHARGEBACK", status: "TAKEN", createdAt: "2026-04-03T10:00:00.000Z", answeredAt: "2026-04-03T10:00:01.200Z" };
+export const answeredDisputeResponse = {
+  ...disputeResponse,
+  status: "UNDER_REVIEW",
+  responses: [{ type: "EVIDENCE", ...answered, documents: [{ type: "receipt", ...file }] }],
+  updatedAt: "2026-04-03T10:00:01.400Z",
+};
+export const acceptedDisputeResponse = {
+  ...disputeResponse,
+  status: "ACCEPTED",
+  responses: [{ type: "ACCEPT", ...answered }],
+  updatedAt: "2026-04-03T10:00:01.400Z",
+  closedAt: "2026-04-03T10:00:01.400Z",
+};
+
 /** The body of a charge without the customer. */
 export const chargeRequest = { amountMinor: 4900, currency: "EUR", orderRef: "order-1107", renewalRef: "2026-04" };
 

@@ -186,6 +186,18 @@ export const explanations = {
   payment_disputed: state(
     "The refund would fit if the bank were not taking the money back already: what a chargeback holds is not refunded, or the money would be lost twice. Read `disputes` and `amountRefundableMinor` of the session. Answer the dispute; once it is won, the amount can be refunded again.",
   ),
+  response_closed: state(
+    "The dispute takes no answer: `state.status` says what it is, or `param` is `respondBy`, whose time is over. Until the gateway's deadline a dispute that is `NEEDS_RESPONSE` can be answered; after it the gateway decides, and this is its refusal.",
+  ),
+  evidence_already_submitted: state(
+    "This stage of the dispute has another answer already, and an answer is final. Read `responses` of the dispute.",
+  ),
+  payment_refunded: state(
+    "Refunds have paid back what the dispute is about, so accepting it would pay it back twice. Submit the refund as evidence: the facts begin with it.",
+  ),
+  not_offered: meaning(
+    "The gateway does not take this acceptance, defense or type of document: `param` names it. Read `response-options` of the dispute. Without `param` the gateway refused the answer itself, which has no effect.",
+  ),
   vault_cannot_store: meaning(
     "This installation uses a card vault that stores no cards, so a session cannot ask for it, no set-up is possible, and no agreement can be charged. Leave `saveCard` out.",
   ),

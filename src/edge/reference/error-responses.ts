@@ -13,6 +13,7 @@ export type Trait =
   | "held"
   | "cancel"
   | "refund"
+  | "dispute"
   | "storing"
   | "charge"
   | "setUp"
@@ -41,7 +42,7 @@ const traitsOf: Readonly<Record<DomainErrorCode, readonly Trait[]>> = {
   role_not_allowed: [],
   key_type_not_allowed: ["secretKey"],
   right_not_granted: ["secretKey"],
-  refund_cap_exceeded: ["refund"],
+  refund_cap_exceeded: ["refund", "dispute"],
   roll_in_progress: [],
   origin_not_allowed: [],
   not_found: ["lookup", "idempotency"],
@@ -75,6 +76,10 @@ const traitsOf: Readonly<Record<DomainErrorCode, readonly Trait[]>> = {
   not_refundable: ["refund"],
   amount_exceeds_refundable: ["refund"],
   payment_disputed: ["refund"],
+  response_closed: ["dispute"],
+  evidence_already_submitted: ["dispute"],
+  payment_refunded: ["dispute"],
+  not_offered: ["dispute"],
   missing_idempotency_key: ["refund", "idempotency", "charge"],
   state_conflict: [],
   idempotency_key_reused: ["idempotency", "refund", "charge"],

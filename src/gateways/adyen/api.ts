@@ -6,6 +6,7 @@ import type { CardForwarder, ForwardReply, ForwardRequest } from "../../card-vau
 import type { GatewayHttp, GatewayReply } from "../../platform/outbound-http.ts";
 import type { CardOfRequest, ChangingCall, GatewayCall } from "../connector.ts";
 import { clear } from "./credentials.ts";
+import type { DisputeOperation } from "./dispute-answers.ts";
 
 export type AdyenParts = {
   readonly http: GatewayHttp;
@@ -24,6 +25,10 @@ export type AdyenParts = {
  * Origin of the test environment, for all accounts: https://docs.adyen.com/api-explorer/Checkout/72/overview (2026).
  */
 export const adyenTestOrigin = "https://checkout-test.adyen.com";
+
+/** Origins of the Disputes API, and its path: `servers` of the OpenAPI file of DisputeService v30 (2026); live by the docs of the same name. */
+const disputesOrigins = { test: "https://ca-test.adyen.com", live: "https://ca-live.adyen.com" } as const;
+export const disputesPath = "/ca/services/DisputeService/v30";
 
 /** The version whose OpenAPI file our tests check against; part of every path. */
 export const apiVersion = "v72";
@@ -68,6 +73,20 @@ export class AdyenApi {
       url: this.#originFor(call) + pathIn(this.environment, path),
       headers: { ...headersOf(call), "content-type": "application/json" },
       body: JSON.stringify({ merchantAccount: clear(call.credentials, "merchantAccount"), ...body }),
+      timeoutMs,
+      signal,
+    });
+  }
+
+  /** Sends a request about a dispute. An emulator stands for both of Adyen's hosts. */
+  postDispute(call: Call, operation: DisputeOperation, body: object): Promise<GatewayReply> {
+    const { timeoutMs, signal } = call;
+    const origin = this.#origin === adyenTestOrigin ? disputesOrigins[this.environment] : this.#origin;
+    return this.#http.send({
+      method: "POST",
+      url: `${origin}${disputesPath}/${operation}`,
+      headers: { "x-api-key": clear(call.credentials, "apiKey"), "content-type": "application/json" },
+      body: JSON.stringify({ merchantAccountCode: clear(call.credentials, "merchantAccount"), ...body }),
       timeoutMs,
       signal,
     });

@@ -16,6 +16,7 @@ import type {
   Credentials,
   GatewayAuthenticator,
   GatewayCall,
+  GatewayDisputeAnswers,
   GatewayRefunds,
   Hold,
   LookUpAnswer,
@@ -33,6 +34,7 @@ import { billingFields } from "./billing.ts";
 import { askingFields, cardFields, customerFields, exemptionFields, importFields, tokenFields } from "./card-fields.ts";
 import { credentialFields } from "./credentials.ts";
 import { currencies, whyNotPayable } from "./currencies.ts";
+import { AdyenDisputeAnswers } from "./dispute-answers.ts";
 import { readNotification } from "./read-notification.ts";
 import { AdyenRefunds } from "./refunds.ts";
 import { mandatedFields, storedFields } from "./stored-cards.ts";
@@ -83,11 +85,13 @@ export class AdyenConnector implements Connector {
     },
   };
   readonly refunds: GatewayRefunds;
+  readonly disputeAnswers: GatewayDisputeAnswers;
   readonly #api: AdyenApi;
 
   constructor(parts: AdyenParts) {
     this.#api = new AdyenApi(parts);
     this.refunds = new AdyenRefunds(this.#api);
+    this.disputeAnswers = new AdyenDisputeAnswers((...asked) => this.#api.postDispute(...asked));
     this.credentialFields = credentialFields(parts.environment);
   }
 

@@ -4,7 +4,8 @@
  */
 import type { CardForwarder, ForwardReply } from "../../card-vault/card-vault.ts";
 import type { WalletName } from "../../platform/card-token.ts";
-import type { GatewayHttp, GatewayReply } from "../../platform/outbound-http.ts";
+import { type FormPart, writeForm } from "../../platform/multipart.ts";
+import type { GatewayHttp, GatewayReply, GatewayRequest } from "../../platform/outbound-http.ts";
 import type { CardOfRequest, GatewayCall } from "../connector.ts";
 import { AccessTokens, type TokenAnswer } from "./access-token.ts";
 import { isTokenRefused } from "./refusals.ts";
@@ -78,15 +79,30 @@ export class PayPalApi {
     return reply;
   }
 
-  async post(call: GatewayCall, path: string, change: Change): Promise<GatewayReply> {
-    const { reply } = await this.#signedIn(call, async ({ timeoutMs }, authorization) => ({
+  post(call: GatewayCall, path: string, change: Change): Promise<GatewayReply> {
+    const body = change.body && JSON.stringify(change.body);
+    return this.#post(call, path, { headers: { ...changeHeaders(change), "content-type": "application/json" }, body });
+  }
+
+  /** Sends a form with files. */
+  postForm(call: GatewayCall, path: string, { key, parts }: { key: string; parts: readonly FormPart[] }) {
+    const { body, contentType } = writeForm(parts);
+    return this.#post(call, path, { headers: { ...changeHeaders({ key }), "content-type": contentType }, body });
+  }
+
+  async #post(
+    call: GatewayCall,
+    path: string,
+    { headers, body }: Pick<GatewayRequest, "headers" | "body">,
+  ): Promise<GatewayReply> {
+    const { reply } = await this.#signedIn(call, async ({ timeoutMs, signal }, authorization) => ({
       reply: await this.#http.send({
         method: "POST",
         url: this.#origin + path,
-        headers: { authorization, ...changeHeaders(change), "content-type": "application/json" },
-        body: change.body && JSON.stringify(change.body),
+        headers: { authorization, ...headers },
+        body,
         timeoutMs,
-        signal: call.signal,
+        signal,
       }),
     }));
     return reply;

@@ -20,6 +20,7 @@ import type {
   Connector,
   GatewayAuthenticator,
   GatewayCall,
+  GatewayDisputeAnswers,
   GatewayDisputes,
   GatewayRefunds,
   Hold,
@@ -44,6 +45,7 @@ import { authorizationPath, capturePath, orderPath, PayPalApi, type PayPalParts 
 import { askingFields, isCancelled, readAction, readAuthenticated } from "./authentication.ts";
 import { billingFields } from "./billing.ts";
 import { toMoney, whyNotPayable } from "./currencies.ts";
+import { PayPalDisputeAnswers } from "./dispute-answers.ts";
 import { PayPalDisputes } from "./disputes.ts";
 import { mayBeForgotten } from "./key-life.ts";
 import {
@@ -99,12 +101,14 @@ export class PayPalConnector implements Connector {
   };
   readonly refunds: GatewayRefunds;
   readonly disputes: GatewayDisputes;
+  readonly disputeAnswers: GatewayDisputeAnswers;
   readonly #api: PayPalApi;
 
   constructor(parts: PayPalParts) {
     this.#api = new PayPalApi(parts);
     this.refunds = new PayPalRefunds(this.#api);
     this.disputes = new PayPalDisputes(this.#api);
+    this.disputeAnswers = new PayPalDisputeAnswers(this.#api);
   }
 
   whyNotPayable(amount: Amount): string | undefined {

@@ -132,7 +132,9 @@ export type DisputeBehaviour =
   /** Charges it back, loses, and charges it back again. */
   | "charged_again"
   /** Charges it back while a refund is being made. */
-  | "during_refund";
+  | "during_refund"
+  /** Charges it back; the answer to the first response is lost. */
+  | "answers_lost";
 
 export type CardGroup =
   | "approved"

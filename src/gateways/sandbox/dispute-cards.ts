@@ -55,4 +55,12 @@ export const disputeCards: readonly TestCard[] = [
     "during_refund",
     "slow",
   ),
+  disputeCard(
+    [
+      "4000000000007460",
+      "Disputed, and answers are lost",
+      "Five seconds after the capture, the bank charges it back; the gateway's answer to the first acceptance or evidence is lost.",
+    ],
+    "answers_lost",
+  ),
 ];

@@ -3,6 +3,7 @@
  * sent.
  */
 import type { CardForwarder, ForwardReply } from "../../card-vault/card-vault.ts";
+import { type FormPart, writeForm } from "../../platform/multipart.ts";
 import type { GatewayHttp, GatewayReply } from "../../platform/outbound-http.ts";
 import type { CardOfRequest, GatewayCall } from "../connector.ts";
 
@@ -25,6 +26,9 @@ export const apiVersion = "2023-08-16";
 
 /** Origin of Stripe's API, in test mode and in live mode: https://docs.stripe.com/api (2026). */
 export const stripeOrigin = "https://api.stripe.com";
+
+/** "Note that you need to use files.stripe.com": https://docs.stripe.com/file-upload (2026). */
+const stripeFilesOrigin = "https://files.stripe.com";
 
 /** Sends single requests and never repeats one. */
 export class StripeApi {
@@ -66,6 +70,15 @@ export class StripeApi {
       timeoutMs,
       signal,
     });
+  }
+
+  /** Uploads a file; an emulator stands for both of Stripe's hosts. */
+  postFile(call: GatewayCall, { key, parts }: { key: string; parts: readonly FormPart[] }): Promise<GatewayReply> {
+    const { timeoutMs, signal } = call;
+    const origin = this.#origin === stripeOrigin ? stripeFilesOrigin : this.#origin;
+    const { body, contentType } = writeForm(parts);
+    const headers = { ...headersOf(call), "idempotency-key": key, "content-type": contentType };
+    return this.#http.send({ method: "POST", url: `${origin}/v1/files`, headers, body, timeoutMs, signal });
   }
 
   delete(call: GatewayCall, path: string, { key }: { key: string }): Promise<GatewayReply> {

@@ -19,6 +19,7 @@ import type {
   EraseAnswer,
   GatewayAuthenticator,
   GatewayCall,
+  GatewayDisputeAnswers,
   GatewayDisputes,
   GatewayOutcome,
   GatewayRefunds,
@@ -50,6 +51,7 @@ import { readAction, readAuthenticated } from "./authentication.ts";
 import { billingForm } from "./billing.ts";
 import { whyNotPayable } from "./currencies.ts";
 import { declines } from "./declines.ts";
+import { StripeDisputeAnswers } from "./dispute-answers.ts";
 import { StripeDisputes } from "./disputes.ts";
 import { askingForm, captureForm, cardForm, creationForm, creationKey, everyCreationForm } from "./forms.ts";
 import { judgeDecline } from "./judge-decline.ts";
@@ -96,12 +98,14 @@ export class StripeConnector implements Connector {
   };
   readonly refunds: GatewayRefunds;
   readonly disputes: GatewayDisputes;
+  readonly disputeAnswers: GatewayDisputeAnswers;
   readonly #api: StripeApi;
 
   constructor(parts: StripeParts) {
     this.#api = new StripeApi(parts);
     this.refunds = new StripeRefunds(this.#api);
     this.disputes = new StripeDisputes(this.#api);
+    this.disputeAnswers = new StripeDisputeAnswers(this.#api);
     this.credentialFields = [secretKeyField(parts.environment)];
   }
 

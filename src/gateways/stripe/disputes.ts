@@ -19,6 +19,7 @@ import { readPage } from "./refund-answers.ts";
 // "Limit can range between 1 and 100": https://docs.stripe.com/api/disputes/list (2026).
 const pageMax = "100";
 const disputesPath = "/v1/disputes";
+export const disputePath = (id: string) => `${disputesPath}/${encodeURIComponent(id)}`;
 const warningsPath = "/v1/radar/early_fraud_warnings";
 
 // Begins the place of a page of warnings, which follow the disputes.
@@ -120,7 +121,7 @@ const known = <Value>(table: Readonly<Record<string, Value>>, name: unknown): Va
   typeof name === "string" && Object.hasOwn(table, name) ? table[name] : undefined;
 
 /** Reads a dispute; undefined for one that names no payment intent, which no payment of ours lacks. */
-function disputeIn(record: Json): DisputeReading | undefined {
+export function disputeIn(record: Json): DisputeReading | undefined {
   const { id, status, created, network_reason_code: networkCode } = record;
   const paymentReference = nameIn(record.payment_intent);
   if (record.object !== "dispute" || typeof id !== "string" || paymentReference === undefined) return undefined;
@@ -129,7 +130,9 @@ function disputeIn(record: Json): DisputeReading | undefined {
   const amount = fromGatewayAmount(currencies, record.amount, upperCase(record.currency));
   const details = isObject(record.payment_method_details) ? record.payment_method_details.card : undefined;
   const card: Json = isObject(details) ? details : {};
-  const dueBy = isObject(record.evidence_details) ? record.evidence_details.due_by : undefined;
+  const { due_by: dueBy, submission_count: submissions } = isObject(record.evidence_details)
+    ? record.evidence_details
+    : {};
   const isValid = amount !== undefined && amount.amountMinor > 0;
   return {
     gatewayReference: id,
@@ -143,6 +146,7 @@ function disputeIn(record: Json): DisputeReading | undefined {
     network: textIn(card.brand),
     respondBy: timeIn(dueBy),
     openedAt: timeIn(created),
+    isAnswered: typeof submissions === "number" && submissions > 0,
     taken: isValid ? takenIn(record.balance_transactions, amount) : [],
   };
 }

@@ -3,10 +3,11 @@
  * front of the test bank.
  */
 
-import { apiVersion } from "../../gateways/adyen/api.ts";
+import { apiVersion, disputesPath } from "../../gateways/adyen/api.ts";
 import type { SandboxClock } from "../../gateways/sandbox/clock.ts";
 import { parseJsonObject } from "../../platform/outbound-http.ts";
 import type { Account, Accounts } from "../accounts.ts";
+import { disputeServiceRoutes } from "../dispute-service.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "../routes.ts";
 import { AdyenKeys, type Answered, type Executed, refusal } from "./emulator-keys.ts";
 import { type Asked, EmulatorPayments, type PaymentParts } from "./emulator-payments.ts";
@@ -67,6 +68,14 @@ export function adyenRoutes(parts: AdyenEmulatorParts): readonly Route[] {
     ),
     route(`${onePayment}/cancels`, "void", (asked) => emulator.cancel(asked)),
     route("/cancels", "void", (asked) => emulator.cancelByReference(asked)),
+    ...disputeServiceRoutes({ ledger: parts.ledger, acquirer: "ADYEN", path: disputesPath }, (operation, handle) => ({
+      operation: `adyen.${operation}`,
+      async handle(request) {
+        if (!isKeyFormed(request)) return refusal(401, "000", "security");
+        const json = parseJsonObject(Buffer.from(request.body));
+        return json === undefined ? refusal(400, "702") : handle(json, String(json.merchantAccountCode));
+      },
+    })),
   ];
 }
 

@@ -1,5 +1,6 @@
 /** Disputes at PayPal's emulator, as its OpenAPI file has them: a list of summaries, and each by its id. */
-import type { Ledger } from "../ledger.ts";
+import { verdictAfterMs } from "../disputes.ts";
+import { type Authorization, type Ledger, refundedValue } from "../ledger.ts";
 import type { Executed } from "./emulator-keys.ts";
 import { link, money, type Order, refusal } from "./emulator-objects.ts";
 import type { Asked, EmulatorOrders } from "./emulator-orders.ts";
@@ -49,6 +50,30 @@ export class EmulatorDisputes {
     return { answer: { status: 200, body: viewOf(found) } };
   }
 
+  /**
+   * Takes `accept-claim` or `provide-evidence`. Of an inquiry that is accepted, "PayPal automatically refunds money to the customer": the
+   * OpenAPI file.
+   */
+  answer(asked: Asked, type: "accept" | "evidence"): Executed {
+    const { body } = asked.request;
+    const found = this.#of(asked).find((one) => idOf(one) === asked.request.parameters.id);
+    if (found === undefined) return { answer: refusal(404) };
+    const field = type === "accept" ? '"accept_claim_type":"REFUND"' : '"evidences":[';
+    if (!body.includes('name="input"') || !body.includes(field))
+      return { answer: refusal(400, "MISSING_REQUIRED_PARAMETER") };
+    if (!this.#ledger.answerDispute(found.payment, type, body))
+      return { answer: refusal(422, "DISPUTE_NOT_ANSWERABLE") };
+    const left = found.payment.capturedValue - refundedValue(found.payment);
+    if (type === "accept" && !found.isTaken && left > 0) this.#ledger.refundByHand(found.payment, left);
+    return {
+      answer: { status: 200, body: { links: [link(found.order, "self", `${disputesPath}/${idOf(found)}`, "GET")] } },
+    };
+  }
+
+  paymentOf(id: string | undefined): Authorization | undefined {
+    return this.#ledger.all().find((one) => one.disputed && idOf({ id: `dispute_${one.id}` }) === id);
+  }
+
   #of({ account }: Asked): readonly Found[] {
     return this.#ledger.disputes("PAYPAL", account.id).flatMap((found): Found[] => {
       const order = this.#orders.orderOfRecord(found.payment.id);
@@ -59,7 +84,9 @@ export class EmulatorDisputes {
 
 /** Returns when a dispute changed last: the plan of a card changes it within its first day. */
 function changedMs({ payment, openedMs }: Pick<Found, "payment" | "openedMs">): number {
-  return openedMs + (payment.disputed?.made ?? 0) * 1_000;
+  const { made = 0, answer } = payment.disputed ?? {};
+  const answeredMs = answer ? answer.atMs + (answer.isDecided ? verdictAfterMs : 0) : 0;
+  return Math.max(openedMs + made * 1_000, answeredMs);
 }
 
 // "^[A-Za-z0-9-]+$", as PayPal writes them: PP-D-12345.
@@ -76,9 +103,15 @@ const statuses = {
   under_review: "UNDER_REVIEW",
   won: "RESOLVED",
   lost: "RESOLVED",
+  accepted: "RESOLVED",
   closed: "RESOLVED",
 } as const;
-const outcomes = { won: "RESOLVED_SELLER_FAVOUR", lost: "RESOLVED_BUYER_FAVOUR", closed: "CANCELED_BY_BUYER" } as const;
+const outcomes = {
+  won: "RESOLVED_SELLER_FAVOUR",
+  lost: "RESOLVED_BUYER_FAVOUR",
+  accepted: "ACCEPTED",
+  closed: "CANCELED_BY_BUYER",
+} as const;
 
 function summaryOf(found: Found): Fields {
   const { order, payment, stage, status, openedMs, respondByMs } = found;
@@ -93,7 +126,12 @@ function summaryOf(found: Found): Fields {
     dispute_life_cycle_stage: stage === "chargeback" ? "CHARGEBACK" : "INQUIRY",
     dispute_channel: stage === "fraud_warning" ? "ALERT" : "EXTERNAL",
     ...(status === "needs_response" && { seller_response_due_date: timeOf(respondByMs) }),
-    links: [link(order, "self", `${disputesPath}/${id}`, "GET")],
+    links: [
+      link(order, "self", `${disputesPath}/${id}`, "GET"),
+      ...(status === "needs_response" ? ["accept-claim", "provide-evidence"] : []).map((action) =>
+        link(order, action.replace("-", "_"), `${disputesPath}/${id}/${action}`, "POST"),
+      ),
+    ],
   };
 }
 
@@ -121,8 +159,14 @@ function viewOf(found: Found): Fields {
       },
     ],
     ...(stage === "chargeback" && { external_reason_code: "13.1" }),
-    ...((status === "won" || status === "lost" || status === "closed") && {
-      dispute_outcome: { outcome_code: outcomes[status] },
+    ...(status !== "needs_response" &&
+      status !== "under_review" && { dispute_outcome: { outcome_code: outcomes[status] } }),
+    ...(status === "needs_response" && {
+      allowed_response_options: { accept_claim: { accept_claim_types: ["REFUND"] } },
+      evidences: ["PROOF_OF_FULFILLMENT", "OTHER"].map((type) => ({
+        evidence_type: type,
+        source: "REQUESTED_FROM_SELLER",
+      })),
     }),
     ...(isTaken && { money_movements: [moved("DEBIT"), fee, ...(isReturned ? [moved("CREDIT")] : [])] }),
   };

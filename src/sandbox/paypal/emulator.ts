@@ -6,6 +6,7 @@ import { randomBytes } from "node:crypto";
 import type { SandboxClock } from "../../gateways/sandbox/clock.ts";
 import type { Account, Accounts } from "../accounts.ts";
 import type { Book } from "../books.ts";
+import { losingResponses } from "../losing-answers.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "../routes.ts";
 import { EmulatorDisputes } from "./emulator-disputes.ts";
 import { type Executed, PayPalKeys, refundKeyLifeMs } from "./emulator-keys.ts";
@@ -17,6 +18,7 @@ export type PayPalEmulatorParts = OrderParts & { readonly accounts: Accounts; re
 
 const orders = "/v2/checkout/orders";
 const oneOrder = `${orders}/(?<id>[^/]+)`;
+const oneDispute = "/v1/customer/disputes/(?<id>[^/]+)";
 const oneAuthorization = "/v2/payments/authorizations/(?<id>[^/]+)";
 
 // Like PayPal's: a few minutes short of nine hours.
@@ -50,6 +52,8 @@ export function paypalRoutes(parts: PayPalEmulatorParts): readonly Route[] {
       return keys.once(isKeyed ? `${account.id} ${operation} ${key}` : undefined, execute, lifeMs);
     },
   });
+  const losing = (answer: Route) =>
+    losingResponses(parts.ledger, ({ parameters }) => disputes.paymentOf(parameters.id), answer);
   return [
     {
       method: "POST",
@@ -79,7 +83,11 @@ export function paypalRoutes(parts: PayPalEmulatorParts): readonly Route[] {
     ),
     route("GET", "/v2/payments/refunds/(?<id>[^/]+)", "read_refund", (asked) => refunds.read(asked)),
     route("GET", "/v1/customer/disputes", "list_disputes", (asked) => disputes.list(asked)),
-    route("GET", "/v1/customer/disputes/(?<id>[^/]+)", "read_dispute", (asked) => disputes.read(asked)),
+    route("GET", oneDispute, "read_dispute", (asked) => disputes.read(asked)),
+    losing(route("POST", `${oneDispute}/accept-claim`, "accept_dispute", (asked) => disputes.answer(asked, "accept"))),
+    losing(
+      route("POST", `${oneDispute}/provide-evidence`, "submit_evidence", (asked) => disputes.answer(asked, "evidence")),
+    ),
   ];
 }
 

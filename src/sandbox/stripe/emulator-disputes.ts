@@ -1,5 +1,6 @@
 /** Disputes and early fraud warnings at Stripe's emulator, in the form of API version 2023-08-16. */
-import type { Ledger } from "../ledger.ts";
+import { sha256 } from "../../platform/secrets.ts";
+import type { Authorization, Ledger } from "../ledger.ts";
 import type { EmulatorIntents } from "./emulator-intents.ts";
 import { type Answered, type Asked, type Intent, refusal } from "./emulator-objects.ts";
 
@@ -23,6 +24,41 @@ export class EmulatorDisputes {
   /** Lists the networks' reports: https://docs.stripe.com/api/radar/early_fraud_warnings/list (2026). */
   listWarnings(asked: Asked): Answered {
     return page(asked, { path: "/v1/radar/early_fraud_warnings", all: this.#of(asked, true), view: warningView });
+  }
+
+  read({ account, request }: Asked): Answered {
+    const found = this.#find(account.id, request.parameters.id);
+    return found ? { status: 200, body: disputeView(found) } : refusal(404, "resource_missing", { param: "dispute" });
+  }
+
+  /** Takes evidence with `submit`, or an acceptance: https://docs.stripe.com/api/disputes/update and …/close (2026). */
+  answer({ account, request, form }: Asked, type: "accept" | "evidence"): Answered {
+    const found = this.#find(account.id, request.parameters.id);
+    if (found === undefined) return refusal(404, "resource_missing", { param: "dispute" });
+    const mayAccept = type === "evidence" || found.stage === "chargeback";
+    const evidence = [...form].filter(([name]) => name.startsWith("evidence[")).map(([, value]) => value);
+    const isTaken = mayAccept && this.#ledger.answerDispute(found.payment, type, evidence.join());
+    return isTaken ? this.read({ account, request, form }) : refusal(400, undefined, { param: "dispute" });
+  }
+
+  /** Keeps the name of a file: https://docs.stripe.com/api/files/create (2026). */
+  addFile({ request }: Asked): Answered {
+    const isEvidence = /name="purpose"\r\n\r\ndispute_evidence\r\n/.test(request.body);
+    if (!isEvidence || !request.body.includes('name="file"; filename="')) return refusal(400, "parameter_missing");
+    const hash = sha256(request.body).toString("hex").slice(0, 24);
+    const body = { id: `file_${hash}`, object: "file", purpose: "dispute_evidence", size: request.body.length };
+    return { status: 200, body: { ...body, created: seconds(Date.now()), type: "pdf" } };
+  }
+
+  paymentOf(id: string | undefined): Authorization | undefined {
+    return this.#ledger.all().find((one) => one.disputed && idOf("dp", `dispute_${one.id}`) === id);
+  }
+
+  #find(account: string, id: string | undefined): Listed | undefined {
+    return this.#ledger.disputes("STRIPE", account).flatMap((found): Listed[] => {
+      const intent = this.#intents.findByAuthorization(found.payment);
+      return intent && found.stage !== "fraud_warning" && idOf("dp", found.id) === id ? [{ ...found, intent }] : [];
+    })[0];
   }
 
   #of({ account, request }: Asked, areWarnings: boolean): readonly Listed[] {
@@ -106,7 +142,7 @@ function disputeView({ id, intent, payment, stage, status, openedMs, ...record }
     payment_intent: intent.id,
     payment_method_details: { card: { brand: payment.network, network_reason_code: "13.1" }, type: "card" },
     reason: "product_not_received",
-    status: stage === "inquiry" ? `warning_${status}` : status,
+    status: stage === "inquiry" ? `warning_${status}` : status === "accepted" ? "lost" : status,
   };
 }
 

@@ -6,6 +6,7 @@
 import type { SandboxClock } from "../../gateways/sandbox/clock.ts";
 import type { Account, Accounts } from "../accounts.ts";
 import type { Faults } from "../faults.ts";
+import { losingResponses } from "../losing-answers.ts";
 import type { Route, SandboxRequest } from "../routes.ts";
 import { EmulatorDisputes } from "./emulator-disputes.ts";
 import { EmulatorIntents } from "./emulator-intents.ts";
@@ -25,6 +26,7 @@ const oneMethod = "/v1/payment_methods/(?<id>pm_[^/]+)";
 const setUps = "/v1/setup_intents";
 const oneSetUp = `${setUps}/(?<id>seti_[^/]+)`;
 const oneIntent = `${intents}/(?<id>pi_[^/]+)`;
+const oneDispute = "/v1/disputes/(?<id>dp_[^/]+)";
 
 export function stripeRoutes(parts: StripeEmulatorParts): readonly Route[] {
   const emulator = new EmulatorIntents(parts);
@@ -60,6 +62,8 @@ export function stripeRoutes(parts: StripeEmulatorParts): readonly Route[] {
       );
     },
   });
+  const losing = (answer: Route) =>
+    losingResponses(parts.ledger, ({ parameters }) => disputes.paymentOf(parameters.id), answer);
   return [
     route("POST", "/v1/payment_methods", "payment_method", (asked) => emulator.createMethod(asked)),
     route("POST", intents, "create", (asked) => emulator.create(asked)),
@@ -83,6 +87,10 @@ export function stripeRoutes(parts: StripeEmulatorParts): readonly Route[] {
     ),
     route("GET", "/v1/refunds", "list_refunds", (asked) => refunds.list(asked)),
     route("GET", "/v1/disputes", "list_disputes", (asked) => disputes.list(asked)),
+    route("GET", oneDispute, "read_dispute", (asked) => disputes.read(asked)),
+    losing(route("POST", oneDispute, "submit_evidence", (asked) => disputes.answer(asked, "evidence"))),
+    losing(route("POST", `${oneDispute}/close`, "accept_dispute", (asked) => disputes.answer(asked, "accept"))),
+    route("POST", "/v1/files", "file", (asked) => disputes.addFile(asked)),
     route("GET", "/v1/radar/early_fraud_warnings", "list_warnings", (asked) => disputes.listWarnings(asked)),
     route("GET", "/v1/refunds/(?<id>[^/]+)", "read_refund", (asked) => refunds.read(asked)),
     route("POST", setUps, "create_set_up", (asked) => emulator.setUps.create(asked)),

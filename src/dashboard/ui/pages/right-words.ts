@@ -4,6 +4,7 @@ export const rightNames = [
   ["sessions.read", "Read and list sessions and disputes, and read refunds."],
   ["payments.capture", "Capture and cancel held payments."],
   ["refunds.create", "Refund payments."],
+  ["disputes.respond", "Accept disputes and submit evidence."],
   ["cards.read", "Read and list stored cards."],
   ["cards.delete", "Delete stored cards."],
   ["agreements.read", "Read and list agreements."],

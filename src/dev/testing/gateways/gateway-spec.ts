@@ -20,7 +20,9 @@ import { join } from "node:path";
 import { Operation, type SpecDocument, type SpecRequest } from "./spec-operation.ts";
 import { supplemented } from "./spec-supplements.ts";
 
-export type SpecName = "stripe" | "adyen" | "paypal-orders" | "paypal-payments" | "stripe-disputes" | "paypal-disputes";
+export type SpecName =
+  | ("stripe" | "adyen" | "paypal-orders" | "paypal-payments")
+  | ("stripe-disputes" | "paypal-disputes" | "adyen-disputes");
 
 export type SpecAnswer = {
   readonly method: string;
@@ -34,6 +36,7 @@ const folder = join(import.meta.dirname, "../../../../../shared/gateways");
 const elsewhere: Readonly<Record<string, string>> = {
   "stripe-disputes": "../disputes/stripe-supplement",
   "paypal-disputes": "../disputes/paypal-customer-disputes-v1",
+  "adyen-disputes": "../disputes/adyen-DisputeService-v30",
 };
 const reportedMissing = new Set<string>();
 

@@ -29,6 +29,7 @@ export type SpecRequest = {
 
 const form = "application/x-www-form-urlencoded";
 const json = "application/json";
+const multipart = "multipart/form-data";
 
 // Deeper and longer than any request here; qs otherwise cuts silently.
 const formBounds = { depth: 10, arrayLimit: 100, parameterLimit: 1_000 };
@@ -100,6 +101,7 @@ export class Operation {
     if (body === "") return described?.required === true && this.method !== "GET" ? ["the body is missing"] : [];
     const schema = content?.[type ?? ""]?.schema;
     if (schema === undefined) return [`no body of type ${type} is documented`];
+    if (type === multipart) return this.#problems(schema, parseParts(body), "form");
     return type === form
       ? this.#problems(schema, parse(body, formBounds), "form")
       : this.#problems(schema, parseJson(body), "json");
@@ -173,6 +175,12 @@ function absolute(schema: Json, name: string): Json {
       key === "$ref" && typeof value === "string" && value.startsWith("#") ? name + value : value,
     ),
   ) as Json;
+}
+
+/** Returns the parts of a form by their names; the content of a file is left out. */
+function parseParts(body: string): Json {
+  const parts = body.matchAll(/name="([^"]+)"(; filename=)?.*\r\n(?:.+\r\n)*\r\n([^\r]*)/g);
+  return Object.fromEntries([...parts].map(([, name = "", isFile, text]) => [name, isFile ? "" : text]));
 }
 
 function parseJson(body: string): unknown {

@@ -9,6 +9,8 @@ type Supplement = {
   /** The names that lead to the schema from the top of the file. */
   readonly within: readonly string[];
   readonly property: string;
+  /** Where the property is added; `properties` by default. */
+  readonly in?: "responses";
   readonly is: Json;
   readonly source: string;
 };
@@ -18,6 +20,26 @@ const cardOptions = ["properties", "payment_method_options", "properties", "card
 const string = { type: "string" };
 
 const supplements: Readonly<Record<string, readonly Supplement[]>> = {
+  "paypal-disputes": [
+    ["paths", "/v1/customer/disputes/{id}/accept-claim", "post", "requestBody"],
+    ["components", "requestBodies", "evidences"],
+  ].map((within) => ({
+    within: [...within, "content", "multipart/form-data", "schema"],
+    property: "input",
+    is: string,
+    source:
+      "the JSON of a call, for which the file has no part: https://www.volcengine.com/article/1135360 (2026), as in PayPal's own examples; not confirmed by PayPal",
+  })),
+  "stripe-disputes": [
+    ["/v1/disputes/{dispute}", "post"],
+    ["/v1/disputes/{dispute}/close", "post"],
+  ].map((within) => ({
+    within: ["paths", ...within],
+    property: "default",
+    in: "responses",
+    is: { content: { "application/json": { schema: { type: "object", required: ["error"] } } } },
+    source: "https://docs.stripe.com/api/errors (2026)",
+  })),
   stripe: [
     {
       within: ["paths", "/v1/payment_intents/{intent}/confirm", "post", ...form, ...cardOptions],
@@ -175,15 +197,15 @@ function withOperations(name: string, document: SpecDocument): SpecDocument {
 /** Returns a file with the operations and properties that it lacks. Throws for one that it has by now. */
 export function supplemented(name: string, document: SpecDocument): SpecDocument {
   return (supplements[name] ?? []).reduce<SpecDocument>(
-    (file, { within, property, is }) => {
+    (file, { within, property, is, in: place = "properties" }) => {
       const title = `${name}.json: ${within.join("/")}.${property}`;
-      return withProperty(file as unknown as Json, within, { property, is, title }) as unknown as SpecDocument;
+      return withProperty(file as unknown as Json, within, { property, is, place, title }) as unknown as SpecDocument;
     },
     withOperations(name, document),
   );
 }
 
-type Added = Pick<Supplement, "property" | "is"> & { readonly title: string };
+type Added = Pick<Supplement, "property" | "is"> & { readonly place: string; readonly title: string };
 
 /** Returns a copy with one more property of a schema in it; only what leads there is copied. */
 function withProperty(node: Json, [next, ...rest]: readonly string[], added: Added): Json {
@@ -193,8 +215,8 @@ function withProperty(node: Json, [next, ...rest]: readonly string[], added: Add
     const changed = withProperty(child, rest, added);
     return (Array.isArray(node) ? node.with(Number(next), changed) : { ...node, [next]: changed }) as Json;
   }
-  const { properties } = node as { readonly properties?: Json };
+  const properties = node[added.place] as Json | undefined;
   if (properties === undefined || added.property in properties)
     throw new Error(`${added.title}: remove the supplement`);
-  return { ...node, properties: { ...properties, [added.property]: added.is } };
+  return { ...node, [added.place]: { ...properties, [added.property]: added.is } };
 }

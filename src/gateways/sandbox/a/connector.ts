@@ -15,6 +15,7 @@ import type {
   EraseAnswer,
   GatewayAuthenticator,
   GatewayCall,
+  GatewayDisputeAnswers,
   GatewayDisputes,
   GatewayRefunds,
   Hold,
@@ -36,6 +37,7 @@ import {
   readVoid,
 } from "./answers.ts";
 import { currencies } from "./currencies.ts";
+import { disputePath, fieldsOf, readAnswer, readOptions } from "./dispute-answers.ts";
 import { readDisputes } from "./disputes.ts";
 import { readListedRefunds, readRefund, readRefundRecord, readRefundRecords } from "./refund-answers.ts";
 import { readErased, renewalFields, savingFields } from "./stored-cards.ts";
@@ -119,6 +121,15 @@ export class SandboxAConnector implements Connector {
         ? page.disputes
         : undefined;
     },
+  };
+  readonly disputeAnswers: GatewayDisputeAnswers = {
+    takesExplanation: true,
+    options: async (call, { gatewayReference }) =>
+      readOptions(await this.#get(call, disputePath(gatewayReference)), gatewayReference),
+    accept: async (call, { gatewayReference }) =>
+      readAnswer(await this.#post(call, `${disputePath(gatewayReference)}/close`, {}), gatewayReference),
+    submit: async (call, { gatewayReference }, evidence) =>
+      readAnswer(await this.#post(call, disputePath(gatewayReference), fieldsOf(evidence)), gatewayReference),
   };
   readonly #http: GatewayHttp;
   readonly #forwarder: CardForwarder;

@@ -16,7 +16,7 @@ export function readDisputes(reply: GatewayReply): DisputePage {
   return { type: "page", disputes, next };
 }
 
-function readingIn(record: Readonly<Record<string, unknown>>): DisputeReading {
+export function readingIn(record: Readonly<Record<string, unknown>>): DisputeReading {
   const { amount_taken: taken, amount_returned: returned, respond_by: respondBy } = record;
   const inMinor = (value: unknown) => fromGatewayAmount(currencies, value, record.currency)?.amountMinor ?? 0;
   const amount = fromGatewayAmount(currencies, record.amount, record.currency);
@@ -32,6 +32,7 @@ function readingIn(record: Readonly<Record<string, unknown>>): DisputeReading {
     network: typeof record.network === "string" ? record.network : undefined,
     respondBy: typeof respondBy === "number" ? new Date(respondBy * 1_000) : undefined,
     openedAt: new Date(Number(record.created) * 1_000),
+    isAnswered: record.answered === true,
     taken: takenMinor > 0 ? [{ currency: String(record.currency), takenMinor, returnedMinor }] : [],
   };
 }

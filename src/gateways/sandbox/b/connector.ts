@@ -6,6 +6,7 @@
 import { type CardForwarder, withoutPlaceholders } from "../../../card-vault/card-vault.ts";
 import { isNetworkToken } from "../../../platform/card-token.ts";
 import type { GatewayHttp, GatewayReply } from "../../../platform/outbound-http.ts";
+import { AdyenDisputeAnswers } from "../../adyen/dispute-answers.ts";
 import { type Amount, capturedAmountOf, toGatewayAmount } from "../../amounts.ts";
 import { redirectResultIn } from "../../authentication.ts";
 import type {
@@ -20,6 +21,7 @@ import type {
   Credentials,
   GatewayAuthenticator,
   GatewayCall,
+  GatewayDisputeAnswers,
   GatewayRefunds,
   Hold,
   LookUpAnswer,
@@ -112,6 +114,9 @@ export class SandboxBConnector implements Connector {
       reason: "SANDBOX_B cannot be read; its notifications report the result",
     }),
   };
+  readonly disputeAnswers: GatewayDisputeAnswers = new AdyenDisputeAnswers((call, operation, body) =>
+    this.#post(call, `/b/disputes/${operation}`, body),
+  );
   readonly #http: GatewayHttp;
   readonly #forwarder: CardForwarder;
   readonly #origin: string;
