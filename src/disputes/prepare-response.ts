@@ -66,9 +66,10 @@ export async function prepareResponse(
   requireAnswerable(loaded, dispute, request);
   if (request.type === "EVIDENCE") requireContent(request);
   const options = await askOptions(core, dispute);
+  const deadline = { respondBy: dispute.respondBy, now: loaded.readAt };
   if (request.type === "ACCEPT") {
     if (!options.accept)
-      throw notOffered(dispute, "accept", "The gateway does not take an acceptance of this dispute now.");
+      throw notOffered(deadline, "accept", "The gateway does not take an acceptance of this dispute now.");
     return { request, requestHash, documents: [] };
   }
   const { files } = request;
@@ -156,7 +157,7 @@ function requireOffered(deadline: Deadline, { defenses, takesExplanation }: Opti
   for (const [place, { type }] of files.entries()) {
     if (defense.documentTypes.some((one) => one.type === type)) continue;
     throw notOffered(
-      dispute,
+      deadline,
       `files[${place}].type`,
       "The gateway does not take a document of this type for this defense.",
     );
@@ -178,7 +179,8 @@ type Deadline = { readonly respondBy: Date | null; readonly now: Date };
 
 /** Of a gateway that takes nothing any more because the time for an answer is over, the deadline is the reason. */
 function notOffered({ respondBy, now }: Deadline, field: string | undefined, message: string): DomainError {
-  if (!respondBy || respondBy > now) return new DomainError("not_offered", message, field === undefined ? {} : { field });
+  if (!respondBy || respondBy > now)
+    return new DomainError("not_offered", message, field === undefined ? {} : { field });
   const rule = `respondBy, the gateway's deadline, was ${respondBy.toISOString()}, and the gateway takes no answer after it.`;
   return new DomainError("response_closed", rule, { field: "respondBy" });
 }
@@ -189,7 +191,11 @@ export function refusedByGateway(
   { code, now }: { readonly code: string | null; readonly now: Date },
 ): DomainError {
   if (status !== "NEEDS_RESPONSE") return responseClosed(status);
-  return notOffered({ ...dispute, now }, undefined, `The gateway refused the answer (${code ?? "without a reason"}). It has no effect.`);
+  return notOffered(
+    { ...dispute, now },
+    undefined,
+    `The gateway refused the answer (${code ?? "without a reason"}). It has no effect.`,
+  );
 }
 
 function documentOf(stored: readonly DisputeFile[], file: string, type: string, place: number): DisputeDocument {

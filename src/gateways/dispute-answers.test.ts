@@ -92,7 +92,12 @@ describe.each(rows)("answers to disputes at $gateway", ({ gateway, defense, docu
     ...(answers().takesExplanation && { explanation: "The parcel was delivered." }),
     shipping: { carrier: "DHL", trackingNumber: "00340434161094042557", shippedOn: "2026-03-02" },
     documents: [
-      { type: document, name: "receipt.pdf", contentType: "application/pdf", content: Buffer.from("%PDF-1.4 \xff\x00") },
+      {
+        type: document,
+        name: "receipt.pdf",
+        contentType: "application/pdf",
+        content: Buffer.from("%PDF-1.4 \xff\x00"),
+      },
     ],
     refundReferences: [],
     ...more,

@@ -86,6 +86,13 @@ const deleteCardDeclines: Statement = {
   text: "SELECT 1 AS removed FROM app.remove_old_card_declines($1, $2)",
 };
 
+// Files and explanations: banks may come back to a dispute for some weeks.
+const disputeContentKeptMs = 90 * day;
+const removeDisputeContent: Statement = {
+  name: "sweep_dispute_file",
+  text: "SELECT 1 AS removed FROM app.remove_dispute_content($1, $2)",
+};
+
 // A session is submitted within a day of its creation, and then counts for a day; its id begins with the time of creation.
 const cardCountsKeptMs = 2 * day;
 const deleteCardCounts: Statement = {
@@ -116,6 +123,7 @@ export async function sweepOldRowsOnce(database: Database): Promise<boolean> {
     { statement: deleteMessages, forMs: clientSecretReadMs },
     { statement: deleteOrphans, forMs: orphanedAuthorizationRetentionMs },
     { statement: deleteCardDeclines, forMs: cardDeclinesKeptMs },
+    { statement: removeDisputeContent, forMs: disputeContentKeptMs },
     { statement: deleteCardCounts, forMs: cardCountsKeptMs },
     { statement: forgetNetworks, forMs: cardCountsKeptMs },
   ];

@@ -253,16 +253,35 @@ export const disputeResponse = {
 
 export const responseOptions = {
   accept: true,
-  defenses: [{ documentTypes: [{ type: "receipt", required: false }, { type: "uncategorized_file", required: false }] }],
+  defenses: [
+    {
+      documentTypes: [
+        { type: "receipt", required: false },
+        { type: "uncategorized_file", required: false },
+      ],
+    },
+  ],
   takesExplanation: true,
 };
 
 /** Base64 of `%PDF-1.4`: an example is no whole file. */
 export const disputeFileRequest = { name: "receipt.pdf", contentType: "application/pdf", content: "JVBERi0xLjQ=" };
 
-const file = { name: "receipt.pdf", sizeBytes: 8, sha256: "c3ad8a7f11b3a7b5c1f0a0c2d3bfa4b9d7d0f6a2a9d8c8e7f6a5b4c3d2e1f0a9" };
-export const disputeFileResponse = { fileId: "file_01m7yf98y0ffn9t7q13cv6rysk", contentType: "application/pdf", ...file };
-export const disputeFactsResponse = { name: "payment-facts.pdf", contentType: "application/pdf", content: "JVBERi0xLjQ=" };
+const file = {
+  name: "receipt.pdf",
+  sizeBytes: 8,
+  sha256: "c3ad8a7f11b3a7b5c1f0a0c2d3bfa4b9d7d0f6a2a9d8c8e7f6a5b4c3d2e1f0a9",
+};
+export const disputeFileResponse = {
+  fileId: "file_01m7yf98y0ffn9t7q13cv6rysk",
+  contentType: "application/pdf",
+  ...file,
+};
+export const disputeFactsResponse = {
+  name: "payment-facts.pdf",
+  contentType: "application/pdf",
+  content: "JVBERi0xLjQ=",
+};
 
 export const evidenceRequest = {
   explanation: "The parcel was delivered and signed for on March 4.",
@@ -273,7 +292,12 @@ export const evidenceRequest = {
   ],
 };
 
-const answered = { stage: "CHARGEBACK", status: "TAKEN", createdAt: "2026-04-03T10:00:00.000Z", answeredAt: "2026-04-03T10:00:01.200Z" };
+const answered = {
+  stage: "CHARGEBACK",
+  status: "TAKEN",
+  createdAt: "2026-04-03T10:00:00.000Z",
+  answeredAt: "2026-04-03T10:00:01.200Z",
+};
 export const answeredDisputeResponse = {
   ...disputeResponse,
   status: "UNDER_REVIEW",

@@ -16,8 +16,10 @@ import { describeApi } from "../../transcoder/openapi/describe-api.ts";
 import type { OperationDetails } from "../../transcoder/openapi/describe-operation.ts";
 import type { Schema } from "../../transcoder/openapi/value-schema.ts";
 import {
+  acceptedDisputeResponse,
   agreementResponse,
   agreementsResponse,
+  answeredDisputeResponse,
   cancelledAgreementResponse,
   cancelledResponse,
   capturedResponse,
@@ -27,15 +29,12 @@ import {
   createRefundRequest,
   createRequest,
   createResponse,
-  acceptedDisputeResponse,
-  answeredDisputeResponse,
   disputeFactsResponse,
   disputeFileRequest,
   disputeFileResponse,
   disputeResponse,
-  evidenceRequest,
-  responseOptions,
   eventsResponse,
+  evidenceRequest,
   ledgerResponse,
   listResponse,
   metaResponse,
@@ -44,6 +43,7 @@ import {
   recoveryLinkRequest,
   recoveryLinkResponse,
   refundResponse,
+  responseOptions,
   sessionResponse,
   setUpRequest,
   setUpResponse,
@@ -297,6 +297,7 @@ const details: Readonly<Record<string, OperationDetails>> = {
   },
   addDisputeFile: {
     summary: "Store a file for a dispute",
+    successStatus: 201,
     successDescription: "The file, whose id names it in the evidence.",
     successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
     security: [withSecretKey],
@@ -314,6 +315,7 @@ const details: Readonly<Record<string, OperationDetails>> = {
   },
   submitEvidence: {
     summary: "Submit evidence for a dispute",
+    successStatus: 201,
     successDescription: "The dispute. The same fields again return it as it stands.",
     successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
     security: [withSecretKey],
