@@ -2,9 +2,11 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { Code, ConnectError, type ConnectRouter, createConnectRouter, createContextValues } from "@connectrpc/connect";
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
-import { bodyBytesMax, requestTimeoutMs } from "../limits.ts";
+import { DisputeService } from "../../gen/dashboard/v1/disputes_pb.ts";
+import { bodyBytesMax, fileBodiesMax, fileBodyBytesMax, requestTimeoutMs } from "../limits.ts";
 import type { ClientAddressOf } from "../platform/client-address.ts";
 import { DomainError } from "../platform/errors.ts";
+import { createFileBodies } from "../platform/file-bodies.ts";
 import { requireSoundHead } from "../platform/http-head.ts";
 import { createHttpServer, transportSecurityOf } from "../platform/http-server.ts";
 import { encodeId } from "../platform/ids.ts";
@@ -134,11 +136,15 @@ function createCalls({ route, addressOf }: DashboardServerParts) {
   const router = createConnectRouter({ grpc: false, grpcWeb: false });
   route(router);
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
+  const fileBodies = createFileBodies(fileBodiesMax);
   return async (request: IncomingMessage, response: ServerResponse, requestId: string): Promise<void> => {
     const handler = handlers.get(request.url?.split("?", 1)[0] ?? "");
     if (handler === undefined) throw new DomainError("not_found", "This rpc does not exist.");
     checkBodyHeaders(request);
-    const bytes = await readBody(request, { bodyBytesMax, bodyTimeoutMs: requestTimeoutMs });
+    const hasFile = handler.method === DisputeService.method.addDisputeFile;
+    if (hasFile) fileBodies.admit(response);
+    const bytesMax = hasFile ? fileBodyBytesMax : bodyBytesMax;
+    const bytes = await readBody(request, { bodyBytesMax: bytesMax, bodyTimeoutMs: requestTimeoutMs });
     const values = createContextValues().set(requestFactsKey, { requestId, address: addressOf(request) });
     const json = decodeJsonMessage(handler.method, bytes, values);
     const answered = await handler(universalRequestFromNodeRequest(request, response, json, values));

@@ -1,11 +1,22 @@
 /** Maps the disputes of a payment to the dashboard's messages. */
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { Dispute_Stage, Dispute_Status } from "../../gen/payments/v1/payment_session_pb.ts";
+import {
+  Dispute_Stage,
+  Dispute_Status,
+  DisputeResponse_Status,
+  DisputeResponse_Type,
+} from "../../gen/payments/v1/payment_session_pb.ts";
+import type { Core } from "../core/core.ts";
+import type { DisputeResponse } from "../core/rows/disputes.ts";
+import { isSilent } from "../disputes/decide-dispute.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { PaymentDetails } from "../reporting/payment-details.ts";
 import { amountMessage } from "./payment-messages.ts";
 
-export function disputeFields({ session, disputes = [] }: PaymentDetails) {
+export function disputeFields(
+  { session, disputes = [] }: PaymentDetails,
+  { connectorOf, now }: Pick<Core, "connectorOf"> & { readonly now: Date },
+) {
   return {
     disputes: disputes.map((dispute) => ({
       disputeId: encodeId("dsp", dispute.id),
@@ -18,6 +29,23 @@ export function disputeFields({ session, disputes = [] }: PaymentDetails) {
       ...(dispute.heldMinor > 0 && { held: amountMessage(dispute.heldMinor, session.currency) }),
       ...(dispute.overlapMinor > 0 && { overlap: amountMessage(dispute.overlapMinor, session.currency) }),
       ...(dispute.respondBy && { respondBy: timestampFromDate(dispute.respondBy) }),
+      responses: dispute.responses.map(responseMessage),
+      answerable: connectorOf(dispute.gateway)?.disputeAnswers !== undefined,
+      silent: isSilent(dispute, now),
+      ...(dispute.decision && { decidedBy: dispute.decision.by, decisionReason: dispute.decision.reason }),
     })),
+  };
+}
+
+function responseMessage(response: DisputeResponse) {
+  const { type, status, stage, failureCode, createdAt, answeredAt, documents } = response;
+  return {
+    type: DisputeResponse_Type[type],
+    status: DisputeResponse_Status[status],
+    stage: Dispute_Stage[stage],
+    documents: documents.map(({ type: of, name, sizeBytes }) => ({ type: of, name, sizeBytes })),
+    ...(failureCode !== null && { failureCode }),
+    createdAt: timestampFromDate(createdAt),
+    ...(answeredAt && { answeredAt: timestampFromDate(answeredAt) }),
   };
 }

@@ -94,8 +94,9 @@ export function createPaymentService({ runtime }: DashboardParts): ServiceImpl<t
       const payment = await loadPayment(environment.database, { merchantId, sessionId });
       if (payment === undefined) throw new DomainError("not_found", "This payment does not exist.");
       const refunded = refundFields(payment, whyNotRefundable(environment.core, payment));
+      const disputing = { connectorOf: environment.core.connectorOf, now: runtime.now() };
       const message: MessageInitShape<typeof PaymentSchema> = paymentMessage(payment);
-      return { payment: Object.assign(message, refunded, payment.disputes && disputeFields(payment)) };
+      return { payment: Object.assign(message, refunded, payment.disputes && disputeFields(payment, disputing)) };
     },
 
     ...createRefundMethods(),

@@ -104,8 +104,12 @@ export function createRefundMethods(): Pick<ServiceImpl<typeof PaymentService>, 
   };
 }
 
-/** Applies a member's daily limit to the refund that was recorded last. Operators have none. */
-async function requireRoleLimit(tx: Tx, context: HandlerContext, refund: Refund): Promise<void> {
+/** Applies a member's daily limit to the refund, or the accepted dispute, that was recorded last. Operators have none. */
+export async function requireRoleLimit(
+  tx: Tx,
+  context: HandlerContext,
+  refund: Pick<Refund, "amountMinor" | "currency" | "createdAt">,
+): Promise<void> {
   const { merchantId, rpcContext } = scopedContextOf(context);
   if (!rpcContext.isMember) return;
   const { member, memberships } = rpcContext.signIn;

@@ -7,6 +7,7 @@ import { ApiKeyService } from "../../gen/dashboard/v1/api_keys_pb.ts";
 import { AuditService } from "../../gen/dashboard/v1/audit_pb.ts";
 import { BlocklistService } from "../../gen/dashboard/v1/blocklist_pb.ts";
 import { ConfigurationService } from "../../gen/dashboard/v1/configuration_pb.ts";
+import { DisputeService } from "../../gen/dashboard/v1/disputes_pb.ts";
 import { GatewayConnectionService } from "../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { GatewayService } from "../../gen/dashboard/v1/gateways_pb.ts";
 import { HomeService } from "../../gen/dashboard/v1/home_pb.ts";
@@ -33,6 +34,7 @@ import { createAuditService } from "./audit-rpc.ts";
 import { createBlocklistService } from "./blocklist-rpc.ts";
 import { configurationService } from "./configuration/configuration-rpc.ts";
 import type { ServedParts } from "./dashboard-parts.ts";
+import { disputeService } from "./disputes-rpc.ts";
 import { createGatewayConnectionService } from "./gateway-connections-rpc.ts";
 import { createGatewayService } from "./gateways-rpc.ts";
 import { createGuard } from "./guard.ts";
@@ -73,6 +75,7 @@ export const dashboardServices: readonly DescService[] = [
   AuditService,
   PaymentService,
   RefundService,
+  DisputeService,
   StoredCardService,
   LedgerService,
   HomeService,
@@ -107,6 +110,7 @@ export function createDashboardRoutes(parts: ServedParts): (router: ConnectRoute
     router.service(AuditService, createAuditService(parts, auditedMethods), guarded);
     router.service(PaymentService, createPaymentService(parts), guarded);
     router.service(RefundService, createRefundService(parts), guarded);
+    router.service(DisputeService, disputeService, guarded);
     router.service(StoredCardService, createStoredCardService(parts), guarded);
     router.service(LedgerService, ledgerService, guarded);
     router.service(HomeService, createHomeService(parts), guarded);

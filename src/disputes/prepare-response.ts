@@ -27,6 +27,22 @@ export type ResponseRequest =
       readonly files: readonly { readonly file: string; readonly type: string }[];
     };
 
+/** Returns the fields of evidence in their order, by which a repeat is known. */
+export function evidenceOf(given: Omit<EvidenceRequest, "type">): ResponseRequest {
+  const { defense, explanation, shipping, files } = given;
+  return {
+    type: "EVIDENCE",
+    defense,
+    explanation,
+    shipping: shipping && {
+      carrier: shipping.carrier,
+      trackingNumber: shipping.trackingNumber,
+      shippedOn: shipping.shippedOn,
+    },
+    files: files.map(({ file, type }) => ({ file, type })),
+  };
+}
+
 /** An answer that the gateway takes. `facts` is the file that is stored with it. */
 export type PreparedResponse = {
   readonly request: ResponseRequest;
@@ -175,7 +191,7 @@ function requireOffered(deadline: Deadline, { defenses, takesExplanation }: Opti
   throw new DomainError("invalid_field", message, { field });
 }
 
-type Deadline = { readonly respondBy: Date | null; readonly now: Date };
+type Deadline = { readonly respondBy?: Date | null | undefined; readonly now: Date };
 
 /** Of a gateway that takes nothing any more because the time for an answer is over, the deadline is the reason. */
 function notOffered({ respondBy, now }: Deadline, field: string | undefined, message: string): DomainError {

@@ -26,6 +26,12 @@ import { bindAnswers, inEffect, type PreparedResponse, requireAnswerable } from 
 /** A response as work: its session and its id. */
 export type ResponseName = { readonly sessionId: SessionId; readonly id: DisputeResponseId };
 
+type RecordedResponse = ResponseName & {
+  readonly type: DisputeResponse["type"];
+  /** What an acceptance gives up. */
+  readonly amount: { readonly amountMinor: number; readonly currency: string; readonly createdAt: Date } | undefined;
+};
+
 // Uploads take longer than a look-up, and each answer has some.
 const answerLeaseMs = 60_000;
 const sendTimeoutMs = 12_000;
@@ -61,7 +67,7 @@ export async function recordResponse(
   core: Pick<Core, "sealing" | "runtime">,
   name: DisputeName,
   { prepared, madeBy, isTaken }: { prepared: PreparedResponse; madeBy?: string | undefined; isTaken: boolean },
-): Promise<ResponseName | undefined> {
+): Promise<RecordedResponse | undefined> {
   const { sessionId } = name;
   const { request, requestHash, facts } = prepared;
   const loaded = (await lockSession(tx, sessionId))!;
@@ -86,7 +92,10 @@ export async function recordResponse(
       isTaken ? answerLeaseMs : 0,
     ],
   ]);
-  return { sessionId, id };
+  const recorded = findResponse(await loadSession(tx, sessionId), { id })!.response;
+  const { type, amountMinor, currency, createdAt } = recorded;
+  const amount = amountMinor !== null && currency !== null ? { amountMinor, currency, createdAt } : undefined;
+  return { sessionId, id, type, amount };
 }
 
 /** Takes one answer that is due a step further. Returns true if there was one. */

@@ -9,7 +9,6 @@ import {
   GetDisputeResponseSchema,
   GetResponseOptionsResponseSchema,
   ListDisputesResponseSchema,
-  type SubmitEvidenceRequest,
   SubmitEvidenceResponseSchema,
 } from "../../gen/payments/v1/dispute_pb.ts";
 import { Dispute_Stage, Dispute_Status } from "../../gen/payments/v1/payment_session_pb.ts";
@@ -17,6 +16,7 @@ import { disputeStages as stages, disputeStatuses as statuses } from "../core/ro
 import { addFile, type DisputeFile } from "../disputes/dispute-files.ts";
 import { factsName } from "../disputes/facts.ts";
 import {
+  evidenceOf,
   loadFacts,
   loadOptions,
   prepareResponse,
@@ -97,23 +97,7 @@ export const disputeService: ServiceImpl<typeof DisputeService> = {
   },
 };
 
-/** Returns the fields of evidence, in their order: a repeat has the same ones. */
-export function evidenceOf(given: Omit<SubmitEvidenceRequest, "disputeId" | "$typeName">): ResponseRequest {
-  const { defense, explanation, shipping, files } = given;
-  return {
-    type: "EVIDENCE",
-    defense,
-    explanation,
-    shipping: shipping && {
-      carrier: shipping.carrier,
-      trackingNumber: shipping.trackingNumber,
-      shippedOn: shipping.shippedOn,
-    },
-    files: files.map(({ file, type }) => ({ file, type })),
-  };
-}
-
-export function optionsMessage({ accept, defenses, takesExplanation }: Awaited<ReturnType<typeof loadOptions>>) {
+function optionsMessage({ accept, defenses, takesExplanation }: Awaited<ReturnType<typeof loadOptions>>) {
   return {
     accept,
     takesExplanation,
@@ -121,7 +105,7 @@ export function optionsMessage({ accept, defenses, takesExplanation }: Awaited<R
   };
 }
 
-export function fileMessage({ id, ...file }: DisputeFile) {
+function fileMessage({ id, ...file }: DisputeFile) {
   return { fileId: encodeId("file", id), ...file };
 }
 

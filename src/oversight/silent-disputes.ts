@@ -1,14 +1,9 @@
 /** Alarms a person about disputes that are open and of which nothing has been heard for too long. */
 import type { Core } from "../core/core.ts";
 import { openWorkItem } from "../core/record/work-items.ts";
+import { silentSql } from "../disputes/decide-dispute.ts";
 import type { Statement } from "../platform/database.ts";
 import { type AttemptId, type DisputeId, encodeId, type SessionId } from "../platform/ids.ts";
-
-// Gateways end a dispute that nobody answers within days, and banks decide within four months.
-const silentSql = `d.closed_at IS NULL AND (SELECT app.clock()) > CASE
-  WHEN d.status = 'UNDER_REVIEW' THEN d.updated_at + interval '180 days'
-  WHEN d.respond_by IS NULL THEN d.updated_at + interval '60 days'
-  ELSE greatest(d.updated_at, d.respond_by) + interval '30 days' END`;
 
 const isAbout =
   "w.session_id = d.session_id AND w.kind = 'DISPUTE_SILENT' AND strpos(w.detail, left(d.gateway_reference, 100)) > 0";
@@ -47,7 +42,7 @@ export async function alarmSilentDisputesOnce(core: Core): Promise<void> {
   for (const found of await core.database.query<Silent>(selectSilent, [])) {
     const { sessionId, attemptId, id, gateway, gatewayReference, status, updatedAt } = found;
     const since = updatedAt.toISOString().slice(0, 10);
-    const detail = `${gateway} has reported nothing about the dispute ${gatewayReference.slice(0, 100)} since ${since}; it is ${status} here. Look it up there.`;
+    const detail = `${gateway} has reported nothing about the dispute ${gatewayReference.slice(0, 100)} since ${since}; it is ${status} here. Look it up there; an owner can record its end.`;
     await openWorkItem(core.database, core, {
       kind: "DISPUTE_SILENT",
       sessionId,

@@ -9,7 +9,8 @@ export const disputeColumns = `${columnsOf(DisputeEntity, "d")},
       coalesce((SELECT json_agg(json_build_object('type', m.type, 'amountMinor', m.amount_minor, 'currency', m.currency, 'recordedAt', m.recorded_at)
                 ORDER BY m.ordinal)
                 FROM dispute_movement m WHERE m.session_id = d.session_id AND m.dispute_id = d.id), '[]') AS movements,
-      coalesce((SELECT json_agg(json_build_object('id', r.id, 'type', r.type, 'stage', r.stage, 'status', r.status, 'madeBy', r.made_by, 'requestHash', r.request_hash,
+      coalesce((SELECT json_agg(json_build_object('id', r.id, 'type', r.type, 'stage', r.stage, 'status', r.status, 'amountMinor', r.amount_minor,
+                  'currency', r.currency, 'madeBy', r.made_by, 'requestHash', r.request_hash,
                   'defense', r.defense, 'documents', r.documents, 'sends', r.sends, 'firstSentAt', r.first_sent_at, 'failureCode', r.failure_code,
                   'createdAt', r.created_at, 'answeredAt', r.answered_at) ORDER BY r.created_at, r.id)
                 FROM dispute_response r WHERE r.session_id = d.session_id AND r.dispute_id = d.id), '[]') AS responses`;

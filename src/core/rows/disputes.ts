@@ -94,6 +94,9 @@ export type DisputeResponse = {
   readonly type: "ACCEPT" | "EVIDENCE";
   readonly stage: DisputeStage;
   readonly status: "REQUESTED" | "TAKEN" | "REFUSED";
+  /** What an acceptance gives up, in the payment's currency. */
+  readonly amountMinor: number | null;
+  readonly currency: string | null;
   readonly madeBy: string | null;
   /** Hexadecimal, as PostgreSQL writes bytes. */
   readonly requestHash: string;

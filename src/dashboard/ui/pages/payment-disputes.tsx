@@ -1,13 +1,18 @@
 /** The disputes of a payment, each in a banner: what the bank claims, until when it is answered, and what it holds. */
 import type { Payment, PaymentDispute } from "../../../../gen/dashboard/v1/payments_pb.ts";
-import { Dispute_Stage as Stage, Dispute_Status as Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
+import {
+  DisputeResponse_Status,
+  Dispute_Stage as Stage,
+  Dispute_Status as Status,
+} from "../../../../gen/payments/v1/payment_session_pb.ts";
 import { formatAmount } from "../parts/amount.tsx";
 import { CopiedText } from "../parts/copied-text.tsx";
 import { isOver, nameOfDispute, toneOfDispute } from "../parts/dispute-state.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { Moment } from "../parts/time.tsx";
+import { DisputeAnswer } from "./dispute-answer.tsx";
 
-export function PaymentDisputes({ payment }: { payment: Payment }) {
+export function PaymentDisputes({ payment, onChange }: { payment: Payment; onChange: () => unknown }) {
   if (payment.disputes.length === 0) return null;
   return (
     <section className="stack" aria-label="Disputes">
@@ -20,7 +25,9 @@ export function PaymentDisputes({ payment }: { payment: Payment }) {
               <>
                 {isOver(dispute.respondBy)
                   ? "The time for an answer ended "
-                  : `Answer it at ${nameOfGateway(dispute.gateway)} before `}
+                  : dispute.answerable
+                    ? "Answer it before "
+                    : `Answer it at ${nameOfGateway(dispute.gateway)} before `}
                 <Moment at={dispute.respondBy} />.
               </>
             )}
@@ -32,6 +39,7 @@ export function PaymentDisputes({ payment }: { payment: Payment }) {
               with the refund.
             </p>
           )}
+          <DisputeAnswer dispute={dispute} sessionId={payment.summary?.sessionId ?? ""} onChange={onChange} />
           <p className="small">
             The gateway’s reference:{" "}
             <CopiedText label="the gateway’s reference of the dispute" text={dispute.gatewayReference} />
@@ -42,7 +50,9 @@ export function PaymentDisputes({ payment }: { payment: Payment }) {
   );
 }
 
-const isToAnswer = ({ status }: PaymentDispute) => status === Status.NEEDS_RESPONSE;
+const isToAnswer = ({ status, stage, responses }: PaymentDispute) =>
+  status === Status.NEEDS_RESPONSE &&
+  !responses.some((one) => one.stage === stage && one.status !== DisputeResponse_Status.REFUSED);
 
 function titleOf(dispute: PaymentDispute): string {
   const name = nameOfDispute(dispute);

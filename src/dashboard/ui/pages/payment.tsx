@@ -4,7 +4,7 @@ import { useQuery } from "@connectrpc/connect-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { type Payment, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
-import type { BillingAddress } from "../../../../gen/payments/v1/payment_session_pb.ts";
+import { type BillingAddress, DisputeResponse_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
 import { capturedInPart, formatAmount } from "../parts/amount.tsx";
 import { CardFace } from "../parts/brand.tsx";
 import { CopiedText, CopyButton, visible } from "../parts/copied-text.tsx";
@@ -32,7 +32,7 @@ const pendingRefundMs = 5 * 60_000;
 
 /**
  * Reports whether the payment or a new refund of it has not ended, or a worker has yet to apply a decision about an
- * attempt.
+ * attempt, or to send the answer to a dispute.
  */
 function isUnderWay(payment: Payment | undefined): boolean {
   const isDecided = payment?.attempts.some(({ decision, completedAt }) => decision?.confirmedAt && !completedAt);
@@ -40,7 +40,10 @@ function isUnderWay(payment: Payment | undefined): boolean {
     ({ createdAt, completedAt }) =>
       createdAt && !completedAt && Date.now() - timestampDate(createdAt).getTime() < pendingRefundMs,
   );
-  return payment?.summary?.processing === true || isDecided === true || isRefunding === true;
+  const isAnswering = payment?.disputes.some(({ responses }) =>
+    responses.some(({ status }) => status === DisputeResponse_Status.REQUESTED),
+  );
+  return payment?.summary?.processing === true || isDecided === true || isRefunding === true || isAnswering === true;
 }
 
 export function PaymentPage() {
@@ -106,7 +109,7 @@ function Details({ payment, onChange }: { payment: Payment; onChange: () => unkn
         <PaymentActions payment={payment} refundReason={refund} onChange={onRefund} />
       </header>
       {summary.awaitingCustomer && <Awaiting attempts={attempts} />}
-      <PaymentDisputes payment={payment} />
+      <PaymentDisputes payment={payment} onChange={onChange} />
       <div className="payment-columns">
         <div className="stack">
           {attempts.length > 0 && <PaymentAttempts attempts={attempts} summary={summary} onChange={onChange} />}

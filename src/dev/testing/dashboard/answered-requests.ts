@@ -6,6 +6,7 @@ import { v7 } from "uuid";
 import type { DashboardFixture } from "../../../dashboard/dashboard.fixture.ts";
 import { decodeId, encodeId } from "../../../platform/ids.ts";
 import { AppleAuthority } from "../../../sandbox/wallets/apple-authority.ts";
+import { makeDisputed } from "./disputed-payment.ts";
 import { makeHeld, makePayment, makeStoredCard, openTables } from "./payment-rows.ts";
 
 export type KnownIds = { connectionId: string; endpointId: string; invitationId: string };
@@ -201,11 +202,18 @@ async function watchRequests({ dashboard, scope }: RequestParts): Promise<Answer
   };
 }
 
+const receipt = { name: "receipt.pdf", contentType: "application/pdf", content: "JVBERi0xLjQ=" };
+
 async function paymentRequests({ dashboard, scope, call }: RequestParts): Promise<AnsweredRequests> {
   const { sessionId } = await dashboard.emitEvent();
   const refundable = await makeRefundable(dashboard);
   const held = await Promise.all([1, 2].map(() => makeHeld(dashboard)));
   const stored = await makeStoredCard(dashboard, { stoppedBecause: "lost_or_stolen" });
+  const [accepted, contested, silent] = [
+    await makeDisputed(dashboard),
+    await makeDisputed(dashboard),
+    await makeDisputed(dashboard, { silent: true }),
+  ];
   const [decided, confirmed, withdrawn] = await Promise.all([1, 2, 3].map(() => makeVoiding(dashboard)));
   return {
     ListPayments: () => scope,
@@ -229,6 +237,12 @@ async function paymentRequests({ dashboard, scope, call }: RequestParts): Promis
       const { sessionId: refunded } = refundable;
       return { ...scope, sessionId: refunded, idempotencyKey: "return-1", amountMinor: "100" };
     },
+    GetDisputeOptions: () => ({ ...scope, ...accepted }),
+    GetDisputeFacts: () => ({ ...scope, ...accepted }),
+    AddDisputeFile: () => ({ ...scope, ...contested, file: receipt }),
+    AcceptDispute: () => ({ ...scope, ...accepted }),
+    SubmitEvidence: () => ({ ...scope, ...contested, evidence: { explanation: "It was delivered." } }),
+    DecideDispute: () => ({ ...scope, ...silent, won: true, reason: "looked at" }),
     CapturePayment: () => ({ ...scope, sessionId: held[0], reason: "shipped", amountMinor: "100" }),
     CancelPayment: () => ({ ...scope, sessionId: held[1], reason: "out of stock" }),
     DecideRefund: () => ({ ...scope, ...refundable, decision: "NEVER_MADE", reason: "looked at" }),

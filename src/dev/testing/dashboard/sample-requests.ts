@@ -57,6 +57,9 @@ export function restOf(method: DescMethod): Record<string, JsonValue> {
     // The reason of a refund is one of a list.
     reason: method.name === "RefundPayment" ? "duplicate" : "looked at",
     idempotencyKey: "return-1",
+    disputeId: "dsp_01h455vb4pex5vsknk084sn02q",
+    file: { name: "receipt.pdf", contentType: "application/pdf", content: "JVBERi0xLjQ=" },
+    evidence: { explanation: "It was delivered." },
     refundId: "ref_01h455vb4pex5vsknk084sn02q",
     decision: "NEVER_MADE",
     text: "order-1042",

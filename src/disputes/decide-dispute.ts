@@ -1,0 +1,56 @@
+/** The end of a dispute of which nothing is heard any more, as an owner records it. A later report of the gateway outweighs it. */
+import { lockSession } from "../core/record/load-session.ts";
+import type { Dispute, DisputeDecision } from "../core/rows/disputes.ts";
+import type { Statement, Tx } from "../platform/database.ts";
+import { DomainError } from "../platform/errors.ts";
+import type { DisputeName } from "./dispute-files.ts";
+import { type EmittingCore, emitNews } from "./dispute-rows.ts";
+
+const day = 24 * 60 * 60_000;
+// Gateways end a dispute that nobody answers within days, and banks decide within four months.
+const silentDays = { underReview: 180, withoutDeadline: 60, afterDeadline: 30 } as const;
+
+/** SQL: true of a dispute `d` that is open, and of which nothing has been heard for too long. */
+export const silentSql = `d.closed_at IS NULL AND (SELECT app.clock()) > CASE
+  WHEN d.status = 'UNDER_REVIEW' THEN d.updated_at + interval '${silentDays.underReview} days'
+  WHEN d.respond_by IS NULL THEN d.updated_at + interval '${silentDays.withoutDeadline} days'
+  ELSE greatest(d.updated_at, d.respond_by) + interval '${silentDays.afterDeadline} days' END`;
+
+/** As `silentSql`. */
+export function isSilent({ closedAt, status, updatedAt, respondBy }: Dispute, now: Date): boolean {
+  if (closedAt !== null) return false;
+  const since = (from: Date) => (now.getTime() - from.getTime()) / day;
+  if (status === "UNDER_REVIEW") return since(updatedAt) > silentDays.underReview;
+  if (!respondBy) return since(updatedAt) > silentDays.withoutDeadline;
+  return since(respondBy > updatedAt ? respondBy : updatedAt) > silentDays.afterDeadline;
+}
+
+const decide: Statement = {
+  name: "decide_dispute",
+  partitionKey: 1,
+  text: "SELECT * FROM app.decide_dispute($1, $2, $3)",
+};
+
+/**
+ * Records that a silent dispute was won or lost. What was taken of one that was won came back. Returns the status before. Throws
+ * `not_found`, and `state_conflict` for one that its gateway still reports.
+ */
+export async function decideDispute(
+  tx: Tx,
+  core: EmittingCore,
+  { merchantId, sessionId, id }: DisputeName,
+  word: Pick<DisputeDecision, "status" | "by" | "reason">,
+): Promise<Pick<Dispute, "status">> {
+  const loaded = await lockSession(tx, sessionId);
+  const known = loaded?.disputes?.find((one) => one.id === id && one.merchantId === merchantId);
+  if (loaded === undefined || known === undefined)
+    throw new DomainError("not_found", "There is no dispute with this id.");
+  if (!isSilent(known, loaded.readAt)) {
+    const message =
+      "An end is recorded only for a dispute that is open, and of which its gateway has reported nothing for long (DISPUTE_SILENT).";
+    throw new DomainError("state_conflict", message, { state: { status: known.status } });
+  }
+  await tx.query(decide, [sessionId, id, JSON.stringify(word)]);
+  await emitNews(tx, core, { sessionId, id, known });
+  return known;
+}
