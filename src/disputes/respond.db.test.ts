@@ -9,6 +9,7 @@ import type { Connector, GatewayDisputeAnswers } from "../gateways/connector.ts"
 import { disputeCards } from "../gateways/sandbox/dispute-cards.ts";
 import { encodeId } from "../platform/ids.ts";
 import { requestRefund } from "../refunds/request-refund.ts";
+import { eraseFromSession } from "../retention/erase-customer.ts";
 import { sweepOldRowsOnce } from "../retention/sweep-old-rows.ts";
 import { addFile } from "./dispute-files.ts";
 import { readFeedOnce } from "./gateway-feeds.ts";
@@ -298,6 +299,19 @@ describe("an answer without an answer of the gateway", () => {
     expect(now.responses).toMatchObject([{ status: "REFUSED", failureCode: "not_now" }]);
     expect(await answer(dispute, evidence())).toMatchObject({ status: "UNDER_REVIEW" });
   });
+});
+
+it("erases the files of a customer's disputes at once, those of an open one at its end", async () => {
+  const [ended, open] = [await disputed(), await disputed()];
+  const files = [{ file: "facts", type: "other" }];
+  await answer(ended.dispute, evidence({ explanation: "losing_evidence", files }));
+  await fixture.sandbox.setClockAhead(20 * second);
+  await readAll();
+  await answer(open.dispute, evidence({ files }));
+  for (const { merchantId, sessionId } of [ended.dispute, open.dispute])
+    await core.database.transaction((tx) => eraseFromSession(tx, { merchantId, sessionId }));
+  expect(await sealed(ended.dispute)).toEqual({ files: 0, contents: 0 });
+  expect(await sealed(open.dispute)).toEqual({ files: 1, contents: 1 });
 });
 
 it("keeps files and explanations for 90 days after the dispute's end, then names, sizes and hashes alone", async () => {

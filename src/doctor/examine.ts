@@ -9,6 +9,7 @@ import { parseDatabaseAddress } from "../platform/database-address.ts";
 import type { KeyRing, Secret } from "../platform/secrets.ts";
 import { examineConfigured } from "./configured-checks.ts";
 import { type ExaminedDatabase, examineDatabase } from "./database-checks.ts";
+import { examineDisputes } from "./dispute-checks.ts";
 import { type Finding, ok, problem, warning, wordsOf } from "./finding.ts";
 import { examineAccounts, examineKeys, examineStoreRing } from "./key-checks.ts";
 import { examineDisk, examineMail } from "./machine-checks.ts";
@@ -223,6 +224,7 @@ async function examineContents(
     ...(await examineKeys(name, keys, database)),
     ...(await examineWork(name, database)),
     ...(await examineStoredCards(name, database)),
+    ...(await examineDisputes(name, database)),
     ...(await examineWallets(name, database)),
     ...(await examineConfigured(name, database)),
   ];

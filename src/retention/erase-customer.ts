@@ -25,6 +25,9 @@ const uncounted = `
     no_network AS (UPDATE card_submission SET network = NULL WHERE session_id IN (SELECT id FROM erased)),
     no_test AS (DELETE FROM tested_payment WHERE session_id IN (SELECT id FROM erased))`;
 
+// Files and explanations of disputes: at once, those of an open one at its end. A function that is not read would not be called.
+const openDisputes = `(SELECT count(*)::int FROM app.erase_dispute_content(ARRAY(SELECT id FROM erased))) AS "openDisputes"`;
+
 // Slice by slice over all of the merchant's sessions: an order reference or metadata of any of them may contain the address.
 const eraseSlice: Statement = {
   name: "erase_customer_email",
@@ -37,7 +40,7 @@ const eraseSlice: Statement = {
     erased AS (
       SELECT id FROM app.erase_customers($1, ARRAY(SELECT id FROM slice WHERE lower(customer_email) = lower($3)), $3) AS id),${uncounted}
     SELECT (SELECT count(*) FROM slice) AS "lookedAt", (SELECT id FROM slice ORDER BY id DESC LIMIT 1) AS last,
-      (SELECT count(*) FROM erased) AS sessions,
+      (SELECT count(*) FROM erased) AS sessions, ${openDisputes},
       (SELECT count(*) FROM slice WHERE strpos(lower(kept), lower($3)) > 0) AS "orderReferences"`,
 };
 
@@ -46,14 +49,14 @@ const eraseOne: Statement = {
   partitionKey: 2,
   text: `
     WITH erased AS (SELECT id FROM app.erase_customer($1, $2)),${uncounted}
-    SELECT id FROM erased`,
+    SELECT id, ${openDisputes} FROM erased`,
 };
 
 const eraseByRef: Statement = {
   name: "erase_customer_by_reference",
   text: `
     WITH erased AS (SELECT id FROM app.erase_stored_customer($1, $2) AS id),${uncounted}
-    SELECT id FROM erased`,
+    SELECT id, ${openDisputes} FROM erased`,
 };
 
 /**
