@@ -190,7 +190,9 @@ describe("the dashboard's rpcs", () => {
       expect(await lastRow(), method.name).toMatchObject({
         actor: expect.stringMatching(/^ada \(op_\w{26}\)$/),
         action: method.name,
-        subject: expect.stringMatching(/^((mer|key|gc|we|wi|ntc|mbr|inv|att|ps|ref|blk|pm|agr)_\w{26}|installation)/),
+        subject: expect.stringMatching(
+          /^((mer|key|gc|we|wi|ntc|mbr|inv|att|ps|ref|dsp|blk|pm|agr)_\w{26}|installation)/,
+        ),
         requestId: expect.stringMatching(/^req_\w{26}$/),
       });
       const token = String(answer.link).split("#")[1];

@@ -1,11 +1,14 @@
 /** Refunds beside disputes: what is refused, what ends, and what a person is told. The titles name the rules of docs/disputes.md. */
 import { afterEach, describe, expect, it } from "vitest";
-import { refundableMinor } from "../core/rows/payment.ts";
+import { lockSession } from "../core/record/load-session.ts";
+import { capturedOf, refundableMinor } from "../core/rows/payment.ts";
 import { itemsOf } from "../core/scenarios/recovery.fixture.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import type { DisputeEvent } from "../gateways/dispute-notice.ts";
 import { decideRefund } from "../refunds/decide-refund.ts";
+import { recordListed } from "../refunds/listed-refunds.ts";
 import { startRefundFixture } from "../refunds/refunds.fixture.ts";
+import { decideDispute } from "./decide-dispute.ts";
 import { dispute, racePairs } from "./disputes.fixture.ts";
 
 const fixture = await forFile(startRefundFixture);
@@ -252,4 +255,73 @@ it("D2: sends no refund of what a dispute holds, and loses no dispute, in 50 pai
   expect({ disputes, sentAfter, unnamed }).toEqual({ disputes: 50, sentAfter: 0, unnamed: 0 });
   expect(refunds + refusals.length).toBe(50);
   expect(new Set(refusals)).toEqual(new Set(["payment_disputed"]));
+});
+
+describe("a dispute that PayPal settles by a refund of its own", () => {
+  async function atPayPal() {
+    const session = await fixture.pay();
+    await base.asOwner.pool.query(`DO $$ BEGIN
+      SET LOCAL session_replication_role = replica;
+      UPDATE attempt SET gateway = 'PAYPAL' WHERE session_id = '${session.id}';
+    END $$`);
+    return session;
+  }
+  const found = ({ id }: { id: string }, amountMinor: number) =>
+    core.database.transaction(async (tx) => {
+      const loaded = (await lockSession(tx, id))!;
+      const listed = [{ gatewayReference: `R-${id}`, amountMinor, currency: "EUR", status: "succeeded" }] as const;
+      await recordListed(tx, core, { loaded, captured: capturedOf(loaded)!, traits: { canRead: true }, listed });
+    });
+  const twice = async (session: Parameters<typeof itemsOf>[1]) =>
+    (await itemsOf(base, session)).filter(({ kind, resolvedAt }) => kind === "PAID_BACK_TWICE" && resolvedAt === null);
+
+  it.each<[string, DisputeEvent, number, number]>([
+    ["of the same amount after a loss", "answerTimeOver", 4900, 0],
+    ["of another amount", "answerTimeOver", 900, 1],
+    ["before its end", "remark", 4900, 1],
+  ])(
+    "D10: has one %s counted, and shown as paid back twice only where it is not the settlement",
+    async (_, event, minor, open) => {
+      const session = await atPayPal();
+      await dispute(core, session);
+      await dispute(core, session, { event });
+      await found(session, minor);
+      expect((await base.loadSession(session)).disputes).toMatchObject([{ overlapMinor: minor }]);
+      expect(await twice(session)).toHaveLength(open);
+    },
+  );
+});
+
+describe("an owner's word about a silent dispute", () => {
+  const decided = async (session: { id: string; merchantId: string }, status: "WON" | "LOST") => {
+    const { id } = (await base.loadSession(session)).disputes![0]!;
+    const name = { merchantId: session.merchantId, sessionId: session.id, id };
+    return core.database.transaction((tx) => decideDispute(tx, core, name, { status, by: "an owner", reason: "seen" }));
+  };
+  const now = async (session: { id: string }) => (await base.loadSession(session)).disputes![0]!;
+
+  it("is recorded once it is silent, and frees the money of a won one", async () => {
+    const session = await fixture.pay();
+    await dispute(core, session);
+    await expect(decided(session, "WON")).rejects.toMatchObject({ code: "state_conflict" });
+    await base.setClockAhead(61 * 24 * 60);
+    await decided(session, "WON");
+    expect(await now(session)).toMatchObject({ status: "WON", heldMinor: 0, movements: [{}, { amountMinor: 4900 }] });
+    expect(await base.eventTypes(session)).toContain("dispute.closed");
+    expect(await fixture.refund(session)).toMatchObject({ amountMinor: 4900 });
+  });
+
+  it("holds against what the gateway had said before, and against nothing newer", async () => {
+    const session = await fixture.pay();
+    await dispute(core, session);
+    await base.setClockAhead(61 * 24 * 60);
+    await decided(session, "LOST");
+    await dispute(core, session, { event: "remark" });
+    expect(await now(session)).toMatchObject({
+      status: "LOST",
+      decision: { before: "NEEDS_RESPONSE", by: "an owner" },
+    });
+    await dispute(core, session, { event: "returned" });
+    expect(await now(session)).toMatchObject({ status: "WON", heldMinor: 0 });
+  });
 });

@@ -90,7 +90,7 @@ describe("the facts", () => {
     const pdf = writeFacts(payment, dispute);
     expect(writeFacts(payment, dispute).equals(pdf)).toBe(true);
     expect(pdf.subarray(0, 8).toString()).toBe("%PDF-1.4");
-    expect(textOf(pdf)).toContain("Name: Ada Lovelace \\(Jing \\)");
+    expect(textOf(pdf)).toContain("Name: Ada Lovelace \\(Jing\\)");
   });
 
   it("have an explanation as their end, on four pages at most", () => {

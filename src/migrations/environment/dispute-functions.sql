@@ -106,6 +106,6 @@ CREATE FUNCTION app.erase_dispute_content(of_sessions uuid[]) RETURNS SETOF uuid
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   UPDATE dispute d SET erase_at_end = true WHERE d.session_id = ANY (of_sessions) AND NOT d.erase_at_end;
-  PERFORM app.remove_dispute_content(1e15, 1000);
+  PERFORM app.remove_dispute_content(1e14, 1000);
   RETURN QUERY SELECT d.id FROM dispute d WHERE d.session_id = ANY (of_sessions) AND d.closed_at IS NULL;
 END $$;

@@ -7,7 +7,7 @@ import { apiVersion, disputesPath } from "../../gateways/adyen/api.ts";
 import type { SandboxClock } from "../../gateways/sandbox/clock.ts";
 import { parseJsonObject } from "../../platform/outbound-http.ts";
 import type { Account, Accounts } from "../accounts.ts";
-import { disputeServiceRoutes } from "../dispute-service.ts";
+import { disputeServiceRoutes } from "../adyen-disputes.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "../routes.ts";
 import { AdyenKeys, type Answered, type Executed, refusal } from "./emulator-keys.ts";
 import { type Asked, EmulatorPayments, type PaymentParts } from "./emulator-payments.ts";
