@@ -20,6 +20,13 @@ const database = {
 };
 const inDays = (days: number) => new Date(Date.now() + days * 86_400_000);
 const pay = async (orderRef: string) => (await checkout.pay("4242424242424242", { orderRef })).sessionId!;
+/** Pays with a card whose payment SANDBOX_A disputes after five seconds. */
+const payDisputed = async (orderRef: string) => (await checkout.pay("4000000000007403", { orderRef })).sessionId!;
+/** Has the worker read the disputes of all accounts now, once the payments are disputed. */
+async function readDisputes(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 6_000));
+  await database.rows("UPDATE gateway_feed SET next_read_at = app.clock()", []);
+}
 const rowsOf = (page: Page) => page.getByRole("rowheader").allTextContents();
 const dayOf = (date: Date) => date.toLocaleDateString("en-GB", { day: "numeric", month: "short" });
 
@@ -69,6 +76,39 @@ describe("disputed payments in the browser", () => {
     await page.getByText("The time for an answer ended").waitFor();
     await expectSound(page, looks);
     await page.close();
+  });
+
+  it("are answered on the page of the payment: evidence with a file, and an acceptance", {
+    timeout: patienceMs,
+  }, async () => {
+    const [contested, accepted] = [await payDisputed("contested"), await payDisputed("accepted")];
+    await readDisputes();
+    const page = await open(`payments/${contested}`);
+    await page.getByRole("button", { name: "Submit evidence" }).waitFor({ timeout: 30_000 });
+    await expectSound(page, looks);
+    await page.getByRole("button", { name: "Submit evidence" }).click();
+    await page.getByLabel("Explanation for the bank").fill("winning_evidence");
+    const mimeType = "application/pdf";
+    await page
+      .getByLabel("Add a file")
+      .setInputFiles({ name: "receipt.pdf", mimeType, buffer: Buffer.from("%PDF-1.4 receipt") });
+    await page.getByLabel("receipt.pdf").selectOption("receipt");
+    await page.getByLabel("Facts of the payment").selectOption("other");
+    await expectSound(page, looks);
+    await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByText("Evidence is final").waitFor();
+    await expectSound(page, looks);
+    await page.getByRole("button", { name: "Submit for good" }).click();
+    await page.getByText("The evidence is on its way").or(page.getByText("has the evidence since")).waitFor();
+    await page.getByText("has the evidence since").waitFor({ timeout: 40_000 });
+    await page.close();
+    const other = await open(`payments/${accepted}`);
+    await other.getByRole("button", { name: "Accept", exact: true }).click();
+    await other.getByText("You give up €49.00 for good").waitFor();
+    await expectSound(other, looks);
+    await other.getByRole("button", { name: "Give up €49.00" }).click();
+    await other.getByText("Dispute accepted").first().waitFor({ timeout: 40_000 });
+    await other.close();
   });
 
   it("that cannot be read are an alert at home and a topic of the settings", {
