@@ -216,47 +216,45 @@ function EvidenceFields(props: FormProps & { options: GetDisputeOptionsResponse;
       </>
     );
   return (
-    <>
-      <DataForm validationBehavior="aria" onData={() => setAsking(true)}>
-        {defenses.length > 1 && (
-          <SelectField
-            label="Defense"
-            value={code}
-            values={defenses.map((one) => [one.code ?? "", one.code ?? ""])}
-            onChange={({ target }) => setCode(target.value)}
-          />
-        )}
-        <Explanation
-          text={explanation}
-          isPrinted={options.options?.takesExplanation === false}
-          onChange={(text) => set({ explanation: text })}
+    <DataForm validationBehavior="aria" onData={() => setAsking(true)}>
+      {defenses.length > 1 && (
+        <SelectField
+          label="Defense"
+          value={code}
+          values={defenses.map((one) => [one.code ?? "", one.code ?? ""])}
+          onChange={({ target }) => setCode(target.value)}
         />
-        <Field label="Carrier" value={carrier} maxLength={100} onChange={(text) => set({ carrier: text })} />
-        <Field
-          label="Tracking number"
-          value={trackingNumber}
-          maxLength={100}
-          onChange={(text) => set({ trackingNumber: text })}
-        />
-        <Field label="Shipped on" type="date" value={shippedOn} onChange={(text) => set({ shippedOn: text })} />
-        {stored.map(({ fileId, name }) => (
-          <SelectField
-            key={fileId}
-            label={name}
-            value={types[fileId] ?? ""}
-            values={[["", "Not sent"], ...documentTypes.map(({ type }): [string, string] => [type, nameOfType(type)])]}
-            onChange={({ target }) => setTypes((before) => ({ ...before, [fileId]: target.value }))}
-          />
-        ))}
-        <div className="row">
-          <Button kind="main" type="submit">
-            Continue
-          </Button>
-          <Button onPress={onEnd}>Cancel</Button>
-        </div>
-      </DataForm>
+      )}
+      <Explanation
+        text={explanation}
+        isPrinted={options.options?.takesExplanation === false}
+        onChange={(text) => set({ explanation: text })}
+      />
+      <Field label="Carrier" value={carrier} maxLength={100} onChange={(text) => set({ carrier: text })} />
+      <Field
+        label="Tracking number"
+        value={trackingNumber}
+        maxLength={100}
+        onChange={(text) => set({ trackingNumber: text })}
+      />
+      <Field label="Shipped on" type="date" value={shippedOn} onChange={(text) => set({ shippedOn: text })} />
       <Files {...props} reload={reload} />
-    </>
+      {stored.map(({ fileId, name }) => (
+        <SelectField
+          key={fileId}
+          label={name}
+          value={types[fileId] ?? ""}
+          values={[["", "Not sent"], ...documentTypes.map(({ type }): [string, string] => [type, nameOfType(type)])]}
+          onChange={({ target }) => setTypes((before) => ({ ...before, [fileId]: target.value }))}
+        />
+      ))}
+      <div className="row">
+        <Button kind="main" type="submit">
+          Continue
+        </Button>
+        <Button onPress={onEnd}>Cancel</Button>
+      </div>
+    </DataForm>
   );
 }
 
