@@ -161,12 +161,12 @@ type ResealOptions = OutputOptions &
   };
 
 /**
- * Seals gateways' credentials, signing secrets and the handles of stored cards with the current key. Stored idempotent answers expire by themselves.
+ * Seals gateways' credentials, signing secrets, the handles of stored cards and the files of disputes with the current key. Stored idempotent answers expire by themselves.
  */
 export function resealCommand(): Command {
   const command = describedCommand("reseal", {
     description:
-      "seal gateways' credentials, webhook secrets and the handles of stored cards again with the current key, before the old key is dropped",
+      "seal gateways' credentials, webhook secrets, the handles of stored cards and the files of disputes again with the current key, before the old key is dropped",
     example:
       "switchyard server-keys reseal --environment live --keys keys-live.json --url postgres://owner@db/switchyard_live",
   });
@@ -180,6 +180,7 @@ export function resealCommand(): Command {
       const { sealing } = parseKeyFile(readFileSync(keys, "utf8"), environmentName);
       const { resealIdentities } = await import("../accounts/merchant-wallets.ts");
       const { resealHandles } = await import("../core/stored-cards/reseal-handles.ts");
+      const { resealDisputes } = await import("../disputes/reseal-contents.ts");
       const { resealAlertChats } = await import("../events/alert-settings.ts");
       const { resealSigningSecrets } = await import("../events/signing-secrets.ts");
       const { resealCredentials } = await import("../gateways/reseal-credentials.ts");
@@ -190,11 +191,13 @@ export function resealCommand(): Command {
         const endpoints = await resealSigningSecrets(database, { sealing, environmentName });
         const chats = await resealAlertChats(database, { sealing, environmentName });
         const cards = await resealHandles(database, sealing);
+        const disputes = await resealDisputes(database, sealing);
         const identities = await database.transaction((tx) => resealIdentities(tx, sealing));
-        print(options, { credentials, endpoints, chats, cards, identities }, () => [
+        print(options, { credentials, endpoints, chats, cards, disputes, identities }, () => [
           `Sealed ${credentials} credentials and the secrets of ${endpoints} endpoints with ${sealing.current}.`,
           ...(chats > 0 ? [`Sealed ${chats} chats for alerts with ${sealing.current}.`] : []),
           ...(cards > 0 ? [`Sealed the handles of ${cards} stored cards with ${sealing.current}.`] : []),
+          ...(disputes > 0 ? [`Sealed ${disputes} files and explanations of disputes with ${sealing.current}.`] : []),
           ...(identities > 0 ? [`Sealed ${identities} identities at Apple with ${sealing.current}.`] : []),
         ]);
       } finally {

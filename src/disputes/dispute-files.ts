@@ -7,7 +7,7 @@ import { type DisputeFileId, type DisputeId, encodeId, type MerchantId, type Ses
 import { type KeyRing, seal, sha256, unseal } from "../platform/secrets.ts";
 
 /** All three gateways take a few files of some MB: at Adyen a PDF has 2 MB. */
-export const fileBounds = { files: 5, bytes: 2 * 1024 * 1024, bytesTogether: 4 * 1024 * 1024 } as const;
+const fileBounds = { files: 5, bytes: 2 * 1024 * 1024, bytesTogether: 4 * 1024 * 1024 } as const;
 
 export type DisputeFile = {
   readonly id: DisputeFileId;
@@ -112,7 +112,7 @@ export function responseClosed(status: string): DomainError {
   return new DomainError("response_closed", message, { state: { status } });
 }
 
-/** SQL and seal know a file by this name. */
+/** `seal` knows a file by this name. */
 export function placeOf(id: DisputeFileId): string {
   return `dispute_file ${encodeId("file", id)}`;
 }

@@ -21,7 +21,7 @@ export function writeFacts(payment: Payment, dispute: Dispute, given: Given = {}
 }
 
 /** The lines of the file. Each call returns the same ones for the same rows. */
-export function factsOf(payment: Payment, dispute: Dispute, { explanation, shipping }: Given = {}): PdfLine[] {
+function factsOf(payment: Payment, dispute: Dispute, { explanation, shipping }: Given = {}): PdfLine[] {
   const { session, attempts, authentications } = payment;
   const captured = capturedOf(payment);
   const refunds = leftRefunds(payment);

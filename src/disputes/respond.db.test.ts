@@ -14,6 +14,7 @@ import { sweepOldRowsOnce } from "../retention/sweep-old-rows.ts";
 import { addFile } from "./dispute-files.ts";
 import { readFeedOnce } from "./gateway-feeds.ts";
 import { prepareResponse, type ResponseRequest } from "./prepare-response.ts";
+import { resealDisputes } from "./reseal-contents.ts";
 import { answerDueOnce, recordResponse, runResponse } from "./respond.ts";
 
 const fixture = await forFile(startCoreFixture);
@@ -299,6 +300,18 @@ describe("an answer without an answer of the gateway", () => {
     expect(now.responses).toMatchObject([{ status: "REFUSED", failureCode: "not_now" }]);
     expect(await answer(dispute, evidence())).toMatchObject({ status: "UNDER_REVIEW" });
   });
+});
+
+it("seals files and explanations again with a new key, which sends them too", async () => {
+  const { dispute } = await disputed();
+  const files = [{ file: "facts", type: "other" }];
+  await record(dispute, evidence({ files }));
+  const second = { ...core.sealing.keys, k2: Buffer.alloc(32, 9) };
+  expect(await resealDisputes(fixture.asOwner, { current: "k2", keys: second })).toBeGreaterThanOrEqual(2);
+  expect(await resealDisputes(fixture.asOwner, { current: "k2", keys: second })).toBe(0);
+  await fixture.setClockAhead(2);
+  await work({ ...core, sealing: { current: "k2", keys: { k2: second.k2! } } });
+  expect((await disputesOf({ id: dispute.sessionId }))[0]).toMatchObject({ responses: [{ status: "TAKEN" }] });
 });
 
 it("erases the files of a customer's disputes at once, those of an open one at its end", async () => {

@@ -252,7 +252,7 @@ function itemOf({ sessionId, attemptId, id }: Dispute) {
   return { kind: "RESPONSE_UNANSWERED", sessionId, attemptId, rule: encodeId("dsp", id) } as const;
 }
 
-export function findResponse(loaded: Payment, { id }: Pick<ResponseName, "id">) {
+function findResponse(loaded: Payment, { id }: Pick<ResponseName, "id">) {
   for (const dispute of loaded.disputes ?? []) {
     const response = dispute.responses.find((one) => one.id === id);
     if (response) return { dispute, response };
@@ -260,6 +260,7 @@ export function findResponse(loaded: Payment, { id }: Pick<ResponseName, "id">) 
   return undefined;
 }
 
-function placeOf(id: DisputeResponseId): string {
+/** `seal` knows what is sealed of a response by this name. */
+export function placeOf(id: DisputeResponseId): string {
   return `dispute_response ${encodeId("rsp", id)}`;
 }

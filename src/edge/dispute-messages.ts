@@ -64,7 +64,7 @@ export function toDisputeMessage(
 }
 
 /** Of the documents the hash shows which file was sent. */
-export function responseMessage(response: DisputeResponse) {
+function responseMessage(response: DisputeResponse) {
   const { defense, failureCode, answeredAt } = response;
   return {
     type: DisputeResponse_Type[response.type],

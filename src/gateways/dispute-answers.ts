@@ -21,7 +21,7 @@ export type Shipping = {
   readonly shippedOn: string;
 };
 
-export type EvidenceDocument = {
+type EvidenceDocument = {
   readonly type: string;
   readonly name: string;
   readonly contentType: string;

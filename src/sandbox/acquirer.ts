@@ -41,8 +41,13 @@ type Served = {
   readonly books: Books;
 };
 
-// The connectors' requests are under 4 KiB, but evidence of a dispute has files of 4 MiB together, in Base64 at some.
-const bodyBytesMax = 8 * 1024 * 1024;
+// The connectors' requests are under 4 KiB, but for the files of evidence: 4 MiB together, in Base64 at some.
+const bodyBytesMax = 64 * 1024;
+const fileBodyBytesMax = 8 * 1024 * 1024;
+const takingFiles: ReadonlySet<string> = new Set([
+  ...["a.submit-evidence", "b.supplyDefenseDocument", "adyen.supplyDefenseDocument"],
+  ...["stripe.file", "paypal.submit_evidence"],
+]);
 
 /**
  * Creates the server without listening. `close` releases every pause and the port. With `recordsFile` the next server
@@ -108,7 +113,7 @@ async function serve(
   const found = findRoute(routes, method, url.pathname);
   if (found === undefined) return reply(response, { status: 404, body: { error: "no such path" } });
   const { route, parameters } = found;
-  const body = await readBody(request);
+  const body = await readBody(request, takingFiles.has(route.operation) ? fileBodyBytesMax : bodyBytesMax);
   if (body === undefined) return reply(response, { status: 413, body: { error: "the body is too large" } });
   if (requests.isDown(route.operation)) return response.destroy();
   await pauses.gate(`${route.operation}.arrival`, "");
@@ -126,12 +131,12 @@ async function serve(
   return reply(response, answer);
 }
 
-async function readBody(request: IncomingMessage): Promise<string | undefined> {
+async function readBody(request: IncomingMessage, bytesMax: number): Promise<string | undefined> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of request) {
     bytes += chunk.length;
-    if (bytes > bodyBytesMax) return undefined;
+    if (bytes > bytesMax) return undefined;
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");
