@@ -1,6 +1,7 @@
 import { type DescMethod, getOption } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
+import { DisputeService } from "../../gen/payments/v1/dispute_pb.ts";
 import { EventService } from "../../gen/payments/v1/event_pb.ts";
 import { LedgerService } from "../../gen/payments/v1/ledger_pb.ts";
 import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
@@ -12,7 +13,8 @@ import { rights } from "../accounts/rights.ts";
 import { requireMethodRight } from "./authenticate.ts";
 
 const ofMerchants = [
-  ...[PaymentSessionService, RefundService, PaymentMethodService, AgreementService, LedgerService, EventService],
+  ...[PaymentSessionService, RefundService, DisputeService, PaymentMethodService],
+  ...[AgreementService, LedgerService, EventService],
 ];
 const methods: DescMethod[] = ofMerchants.flatMap((service): DescMethod[] => [...service.methods]);
 const rightsOf = (method: DescMethod) => getOption(method, rightOption);
