@@ -1,6 +1,7 @@
 /** Disputed payments in the dashboard, in Chromium over a whole demo: counted at home, filtered and marked in the list. */
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
+import { decodeId } from "../../platform/ids.ts";
 import { makeDispute } from "../testing/dashboard/payment-rows.ts";
 import { withClient } from "../testing/with-client.ts";
 import type { Look } from "./accessibility.ts";
@@ -22,10 +23,14 @@ const inDays = (days: number) => new Date(Date.now() + days * 86_400_000);
 const pay = async (orderRef: string) => (await checkout.pay("4242424242424242", { orderRef })).sessionId!;
 /** Pays with a card whose payment SANDBOX_A disputes after five seconds. */
 const payDisputed = async (orderRef: string) => (await checkout.pay("4000000000007403", { orderRef })).sessionId!;
-/** Has the worker read the disputes of all accounts now, once the payments are disputed. */
-async function readDisputes(): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, 6_000));
-  await database.rows("UPDATE gateway_feed SET next_read_at = app.clock()", []);
+/** Has the worker read the disputes of all accounts until it knows those of these payments. */
+async function readDisputes(...sessionIds: string[]): Promise<void> {
+  const count = "SELECT id FROM dispute WHERE session_id = ANY ($1::uuid[])";
+  const read = async () => {
+    await database.rows("UPDATE gateway_feed SET next_read_at = app.clock() WHERE lease_token IS NULL", []);
+    return (await database.rows(count, [sessionIds.map((id) => decodeId("ps", id))])).rows;
+  };
+  await expect.poll(read, { timeout: 60_000, interval: 2_000 }).toHaveLength(sessionIds.length);
 }
 const rowsOf = (page: Page) => page.getByRole("rowheader").allTextContents();
 const dayOf = (date: Date) => date.toLocaleDateString("en-GB", { day: "numeric", month: "short" });
@@ -82,7 +87,7 @@ describe("disputed payments in the browser", () => {
     timeout: patienceMs,
   }, async () => {
     const [contested, accepted] = [await payDisputed("contested"), await payDisputed("accepted")];
-    await readDisputes();
+    await readDisputes(contested, accepted);
     const page = await open(`payments/${contested}`);
     await page.getByRole("button", { name: "Submit evidence" }).waitFor({ timeout: 30_000 });
     await expectSound(page, looks);
