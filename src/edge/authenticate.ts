@@ -15,6 +15,7 @@ import { findChargedSession } from "../core/sessions.ts";
 import { cellOf, findCell, requireCell } from "../platform/cells.ts";
 import type { CountedClient } from "../platform/client-address.ts";
 import { DomainError } from "../platform/errors.ts";
+import type { SessionId } from "../platform/ids.ts";
 import { sha256 } from "../platform/secrets.ts";
 import { type Caller, type EdgeEnvironment, type EdgeEnvironments, invalidKeyDetail, noKeyDetail } from "./caller.ts";
 import type { Customer, SetLimitHeaders } from "./request-limits/request-limits.ts";
@@ -118,21 +119,31 @@ async function findHolder(first: EdgeEnvironment, hash: Buffer) {
   }
 }
 
-async function authenticateCustomer(
+/** Returns the session that a client secret opens, and its cell; undefined for any other header. */
+export function findCustomer(
   environments: EdgeEnvironments,
-  { authorization, setLimitHeaders, client }: Presented,
-): Promise<Caller> {
-  const clientSecret = bearerToken(authorization) ?? "";
+  authorization: string | null | undefined,
+): { readonly environment: EdgeEnvironment; readonly sessionId: SessionId } | undefined {
+  const clientSecret = bearerToken(authorization ?? null) ?? "";
   const named = environmentNamed(environments, letterOf(clientSecret) === "l" ? "live" : "test");
   // The cells of an environment have the same keys.
   const sessionId = named && verifyClientSecret(named.core.clientSecretKeys, clientSecret);
   const environment = named && sessionId !== undefined ? findCell(named, cellOf(sessionId)) : undefined;
-  if (!environment || sessionId === undefined) {
+  return environment && sessionId !== undefined ? { environment, sessionId } : undefined;
+}
+
+async function authenticateCustomer(
+  environments: EdgeEnvironments,
+  { authorization, setLimitHeaders, client }: Presented,
+): Promise<Caller> {
+  const found = findCustomer(environments, authorization);
+  if (found === undefined) {
     throw new DomainError(
       "invalid_client_secret",
       "Send the session's client secret as `Authorization: Bearer <clientSecret>`, exactly as session creation gave it.",
     );
   }
+  const { environment, sessionId } = found;
   const customer: Customer = { sessionId, client };
   environment.requestLimits?.countCustomer(customer, setLimitHeaders);
   const charge = async () => chargeCustomer(environment, customer, setLimitHeaders);

@@ -34,6 +34,7 @@ import { serveReference } from "./reference/serve-reference.ts";
 import { refundService } from "./refunds-rpc.ts";
 import { type AnyRequest, beginRequest, requestIdOf, setAnswerHeaders } from "./request-id.ts";
 import type { LimitFields } from "./request-limits/request-limits.ts";
+import { createRefuseAtOnce } from "./request-limits/refuse-at-once.ts";
 import { createRpcAdapter } from "./rpc-adapter.ts";
 import { createAgreementService, paymentMethodService } from "./stored-cards-rpc.ts";
 import { createDomainFileRoute } from "./wallets/domain-file.ts";
@@ -58,6 +59,7 @@ export function createPublicServer(parts: EdgeParts): Server {
   ];
   return createHttpServer({
     requestTimeoutMs,
+    refuseAtOnce: createRefuseAtOnce(parts, corsHeaders),
     handle: (request, response) => void answer(parts, handlers, request, response),
     refuse: (error) => {
       parts.meter?.refused(error.code);
@@ -155,13 +157,20 @@ const requestHeaders =
 const exposedHeaders =
   "request-id, retry-after, ratelimit, ratelimit-policy, grpc-status, grpc-message, grpc-status-details-bin";
 
+function corsHeaders({ headers: { origin } }: IncomingMessage): readonly (readonly [string, string])[] {
+  if (origin === undefined) return [];
+  return [
+    ["access-control-allow-origin", origin],
+    ["vary", "origin"],
+    ["access-control-expose-headers", exposedHeaders],
+  ];
+}
+
 /** Sets the CORS headers for a call from a page; answers a preflight and then returns true. */
 function answerCors(request: IncomingMessage, response: ServerResponse): boolean {
-  const { origin } = request.headers;
-  if (typeof origin !== "string") return false;
-  response.setHeader("access-control-allow-origin", origin);
-  response.setHeader("vary", "origin");
-  response.setHeader("access-control-expose-headers", exposedHeaders);
+  const headers = corsHeaders(request);
+  if (headers.length === 0) return false;
+  for (const [name, value] of headers) response.setHeader(name, value);
   if (request.method !== "OPTIONS") return false;
   response.writeHead(204, {
     "access-control-allow-methods": "POST",

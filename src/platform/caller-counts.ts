@@ -20,8 +20,19 @@ export class CallerCounts {
   /** Counts one call at a time of a monotonic clock. A refused call takes nothing from the bucket. */
   count(caller: string, nowMs: number): Verdict {
     const { granted, left } = this.take(caller, 1, nowMs);
-    if (granted > 0) return { admitted: true, counted: true, remaining: Math.floor(left), waitMs: 0 };
-    return { admitted: false, counted: true, remaining: 0, waitMs: this.#refillMs() - this.#roomMs(caller, nowMs) };
+    return granted > 0
+      ? { admitted: true, counted: true, remaining: Math.floor(left), waitMs: 0 }
+      : this.#refuse(this.#roomMs(caller, nowMs));
+  }
+
+  /** Returns the refusal that a call would get now. */
+  refusal(caller: string, nowMs: number): Verdict | undefined {
+    const roomMs = this.#roomMs(caller, nowMs);
+    return roomMs < this.#refillMs() ? this.#refuse(roomMs) : undefined;
+  }
+
+  #refuse(roomMs: number): Verdict {
+    return { admitted: false, counted: true, remaining: 0, waitMs: this.#refillMs() - roomMs };
   }
 
   take(caller: string, wanted: number, nowMs: number): Grant {
@@ -57,6 +68,14 @@ export class ClientCounts {
   constructor(limits: { readonly address: RequestLimit; readonly network: RequestLimit }, copies?: () => number) {
     this.#addresses = new CallerCounts(limits.address, copies);
     this.#networks = new CallerCounts(limits.network, copies);
+  }
+
+  /** Returns the refusal that a call would get now. */
+  refusal({ address, network }: CountedClient, nowMs: number): Counted | undefined {
+    const ofAddress = this.#addresses.refusal(address, nowMs);
+    if (ofAddress) return { name: "address", limit: this.#addresses.limit, verdict: ofAddress };
+    const ofNetwork = this.#networks.refusal(network, nowMs);
+    return ofNetwork && { name: "network", limit: this.#networks.limit, verdict: ofNetwork };
   }
 
   /** Returns the first refusal; otherwise what the address has left. */

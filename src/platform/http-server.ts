@@ -8,6 +8,8 @@ import { closeGently, closeUnread, type HttpAnswer, refuseOnResponse, refuseOnSo
 export type HttpServerParts = {
   /** Limit from the first byte of a request to its last. */
   readonly requestTimeoutMs: number;
+  /** Answers a request that is refused by its head alone, before anything is prepared for it; false for any other. */
+  readonly refuseAtOnce?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
   /** Answers a request; must catch its own errors. */
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
   /** Renders a refusal of a request that never reached `handle`, with every header of an answer. */
@@ -30,7 +32,7 @@ class LastWhenUnread extends ServerResponse<IncomingMessage> {
 }
 
 /** Creates a server without listening. A body that waits for `100 Continue` is requested when it is read. */
-export function createHttpServer({ requestTimeoutMs, handle, refuse }: HttpServerParts): Server {
+export function createHttpServer({ requestTimeoutMs, refuseAtOnce, handle, refuse }: HttpServerParts): Server {
   const exchanges = new WeakMap<Socket, Exchange>();
   const take = (request: IncomingMessage, response: ServerResponse): void => {
     const exchange = exchangeOf(exchanges, request.socket);
@@ -39,9 +41,10 @@ export function createHttpServer({ requestTimeoutMs, handle, refuse }: HttpServe
     exchange.latest = response;
     exchange.unanswered++;
     response.once("close", () => exchange.unanswered--);
+    if (exchange.unanswered > limits.pipelinedRequestsMax) return refuseOnResponse(response, refuse(tooManyAtOnce));
+    if (refuseAtOnce?.(request, response)) return;
     response.setHeader("X-Content-Type-Options", "nosniff");
-    if (exchange.unanswered <= limits.pipelinedRequestsMax) handle(request, response);
-    else refuseOnResponse(response, refuse(tooManyAtOnce));
+    handle(request, response);
   };
   const server = createServer(
     {

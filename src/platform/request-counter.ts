@@ -80,6 +80,20 @@ export class RequestCounter {
     return isWorthWaiting ? undefined : this.#refuse(nowMs, 0);
   }
 
+  /**
+   * Returns the refusal of a call that is certain to be refused at once, and counts the call for the fair order. Returns
+   * undefined, with nothing counted, for any other call.
+   */
+  refuse(caller: Caller): Verdict | undefined {
+    const nowMs = this.#parts.nowMs();
+    if ((this.#queue.size === 0 && this.#stock.holds(nowMs)) || nowMs < this.#uncountedUntilMs) return undefined;
+    const refused = this.refusal(nowMs);
+    if (refused !== undefined || !this.#stock.isDry(nowMs)) return refused;
+    if (!this.#queue.isBehind(caller, nowMs, waitingRequestsMax + this.#stock.held)) return undefined;
+    this.#queue.note(caller, nowMs);
+    return this.#refuse(nowMs);
+  }
+
   #admit(nowMs: number): Verdict {
     return { admitted: true, counted: true, remaining: this.#stock.remaining(nowMs), waitMs: 0 };
   }
@@ -259,14 +273,39 @@ export class FairQueue<Verdict> {
   }
 
   /** Adds a call. Calls that have waited keep their counts when a window ends. */
-  join({ network, session }: Caller, nowMs: number, answer: (verdict: Verdict) => void): void {
-    if (nowMs >= this.#windowEndsAtMs || this.#sessions.size >= sessionsMax) {
+  join(caller: Caller, nowMs: number, answer: (verdict: Verdict) => void): void {
+    this.#waiting.push({ answer, sinceMs: nowMs, ...this.note(caller, nowMs) });
+  }
+
+  /** Counts a call, whether or not it waits. */
+  note({ network, session }: Caller, nowMs: number): { readonly network: Calls; readonly session: Calls } {
+    if (this.#isWindowOver(nowMs)) {
       this.#networks.clear();
       this.#sessions.clear();
       this.#windowEndsAtMs = nowMs + windowMs;
     }
-    const counted = { network: countIn(this.#networks, network), session: countIn(this.#sessions, session) };
-    this.#waiting.push({ answer, sinceMs: nowMs, ...counted });
+    return { network: countIn(this.#networks, network), session: countIn(this.#sessions, session) };
+  }
+
+  #isWindowOver(nowMs: number): boolean {
+    return nowMs >= this.#windowEndsAtMs || this.#sessions.size >= sessionsMax;
+  }
+
+  /** Reports whether at least `count` calls would be before this one if it joined; counts nothing. */
+  isBehind({ network, session }: Caller, nowMs: number, count: number): boolean {
+    if (this.#waiting.length < count || this.#isWindowOver(nowMs)) return false;
+    const ofNetwork = this.#networks.get(network);
+    const ofSession = this.#sessions.get(session);
+    const networkCalls = (ofNetwork?.count ?? 0) + 1;
+    const sessionCalls = (ofSession?.count ?? 0) + 1;
+    let before = 0;
+    for (const waiting of this.#waiting) {
+      // This call counts for those of its network and session that wait.
+      const byNetwork = networkCalls - waiting.network.count - (waiting.network === ofNetwork ? 1 : 0);
+      const bySession = sessionCalls - waiting.session.count - (waiting.session === ofSession ? 1 : 0);
+      if (byNetwork > 0 || (byNetwork === 0 && bySession >= 0)) before++;
+    }
+    return before >= count;
   }
 
   /** Removes and returns the first `count` calls. */

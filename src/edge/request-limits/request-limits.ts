@@ -24,6 +24,8 @@ import { retryAfterSeconds } from "../error-mapping.ts";
 // through another edge since, and its page looks for the outcome 0.8 s after that at the earliest. It doubles with each
 // read in sequence that finds it unsubmitted: otherwise sessions that call all the time cost a query for each refusal.
 const unsubmittedForMs = { first: 500, most: 8_000 };
+// Time after a refusal in which calls are checked for being refused at once.
+const refusingForMs = 1_000;
 
 export type SetLimitHeaders = (fields: LimitFields) => void;
 
@@ -33,6 +35,9 @@ export type RequestLimitsParts = Pick<CounterParts, "nowMs" | "reportFailure"> &
   readonly take: (bucket: Bucket, wanted: number) => Promise<Grant>;
   readonly pause: (ms: number) => Promise<unknown>;
 };
+
+/** A decision, and the count that has made it. */
+export type Judged = { readonly name: CountedName; readonly limit: RequestLimit; readonly verdict: Verdict };
 
 /** The time at which it was read whose session it is, and how long that holds while calls wait. */
 type Read = { readonly readAtMs: number; readonly validForMs: number };
@@ -55,6 +60,7 @@ export class RequestLimits {
   readonly #returns = new CallerCounts(customerLimits.return);
   readonly #notifications = new CallerCounts(customerLimits.notification);
   readonly #connections = new Map<string, true>();
+  #refusedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: RequestLimitsParts) {
     this.#parts = parts;
@@ -69,7 +75,7 @@ export class RequestLimits {
     const counted = this.#byCredential.get(credential);
     if (counted === undefined) this.countClient(client, setLimitHeaders);
     const refusal = counted?.counter.refusal();
-    if (counted !== undefined && refusal !== undefined) this.#judge(counted, refusal, setLimitHeaders);
+    if (counted !== undefined && refusal !== undefined) this.#judge(this.#judged(counted, refusal), setLimitHeaders);
   }
 
   /**
@@ -82,7 +88,7 @@ export class RequestLimits {
     setLimitHeaders: SetLimitHeaders,
   ): Promise<void> {
     const counted = this.#remember(credential, { ...caller, name: "api" });
-    this.#judge(counted, await counted.counter.count(), setLimitHeaders);
+    this.#judge(this.#judged(counted, await counted.counter.count()), setLimitHeaders);
   }
 
   /** Remembers the merchant of a session that was just created, so that its customer's first call need not read it. */
@@ -111,7 +117,42 @@ export class RequestLimits {
     if (found === undefined) return;
     const counted = this.#remember(sessionId, found, found);
     const caller: Caller = { network: client?.network, session: sessionId };
-    this.#judge(counted, await counted.counter.count(caller), setLimitHeaders);
+    this.#judge(this.#judged(counted, await counted.counter.count(caller)), setLimitHeaders);
+  }
+
+  /** Reports whether a call was refused a moment ago: only then `refuse` is worth its while. */
+  get isRefusing(): boolean {
+    return this.#parts.nowMs() - this.#refusedAtMs < refusingForMs;
+  }
+
+  /**
+   * Refuses a customer's call that is certain to be refused by what this process knows, and counts it as `countCustomer`
+   * and `charge` would. Returns undefined, with nothing counted, for any other call.
+   */
+  refuse({ sessionId, client }: Customer): Judged | undefined {
+    const nowMs = this.#parts.nowMs();
+    const ofSession = this.#sessions.refusal(sessionId, nowMs);
+    if (ofSession) return this.#note({ name: "session", limit: customerLimits.session, verdict: ofSession });
+    const ofClient = client && this.#clients.refusal(client, nowMs);
+    const refusal = ofClient ?? this.#refuseCharge(sessionId, client);
+    if (refusal === undefined) return undefined;
+    this.#sessions.count(sessionId, nowMs);
+    if (client) this.#clients.count(client, nowMs);
+    return this.#note(refusal);
+  }
+
+  #refuseCharge(sessionId: SessionId, client: CountedClient | undefined): Judged | undefined {
+    const known = this.#byCredential.get(sessionId);
+    if (known === undefined || this.#mayBeSubmitted(known)) return undefined;
+    const verdict = known.counter.refuse({ network: client?.network, session: sessionId });
+    if (verdict === undefined) return undefined;
+    this.#remember(sessionId, known, known);
+    return this.#judged(known, verdict);
+  }
+
+  #note(refusal: Judged): Judged {
+    this.#refusedAtMs = this.#parts.nowMs();
+    return refusal;
   }
 
   #mayBeSubmitted({ name, counter, readAtMs, validForMs }: Counted): boolean {
@@ -145,15 +186,14 @@ export class RequestLimits {
   /** Counts a customer's call for its session, and for its client if the session admits it. Throws `rate_limited`. */
   countCustomer({ sessionId, client }: Customer, setLimitHeaders: SetLimitHeaders): void {
     const verdict = this.#sessions.count(sessionId, this.#parts.nowMs());
-    judge("session", customerLimits.session, verdict, setLimitHeaders);
+    this.#judge({ name: "session", limit: customerLimits.session, verdict }, setLimitHeaders);
     this.countClient(client, setLimitHeaders);
   }
 
   /** Counts a request for its address and network, if they are known. Throws `rate_limited`. */
   countClient(client: CountedClient | undefined, setLimitHeaders: SetLimitHeaders): void {
     if (client === undefined) return;
-    const { name, limit, verdict } = this.#clients.count(client, this.#parts.nowMs());
-    judge(name, limit, verdict, setLimitHeaders);
+    this.#judge(this.#clients.count(client, this.#parts.nowMs()), setLimitHeaders);
   }
 
   /**
@@ -162,7 +202,7 @@ export class RequestLimits {
    */
   countReturn(token: string, setLimitHeaders: SetLimitHeaders): void {
     const verdict = this.#returns.count(token, this.#parts.nowMs());
-    judge("return", customerLimits.return, verdict, setLimitHeaders);
+    this.#judge({ name: "return", limit: customerLimits.return, verdict }, setLimitHeaders);
   }
 
   /**
@@ -172,7 +212,7 @@ export class RequestLimits {
   countNotification(connectionId: string, client: CountedClient | undefined, setLimitHeaders: SetLimitHeaders): void {
     if (!this.#connections.has(connectionId)) this.countClient(client, setLimitHeaders);
     const verdict = this.#notifications.count(connectionId, this.#parts.nowMs());
-    judge("notification", customerLimits.notification, verdict, setLimitHeaders);
+    this.#judge({ name: "notification", limit: customerLimits.notification, verdict }, setLimitHeaders);
   }
 
   /** Remembers a connection whose notification was accepted. */
@@ -190,18 +230,21 @@ export class RequestLimits {
     });
   }
 
-  #judge({ name }: Bucket, verdict: Verdict, setLimitHeaders: SetLimitHeaders): void {
-    judge(name, this.#parts.limit, verdict, setLimitHeaders);
+  #judged({ name }: Bucket, verdict: Verdict): Judged {
+    return { name, limit: this.#parts.limit, verdict };
+  }
+
+  /** Sets the fields of what is left; throws `rate_limited` if nothing is. */
+  #judge(judged: Judged, setLimitHeaders: SetLimitHeaders): void {
+    setLimitHeaders(limitFields(judged.name, judged.limit, judged.verdict));
+    if (!judged.verdict.admitted) throw refusalError(this.#note(judged));
   }
 }
 
 const waits: Readonly<Record<BucketName, boolean>> = { api: false, checkout: true, submitted: true };
 
-/** Sets the fields of what is left; throws `rate_limited` if nothing is. */
-function judge(name: CountedName, limit: RequestLimit, verdict: Verdict, setLimitHeaders: SetLimitHeaders): void {
-  setLimitHeaders(limitFields(name, limit, verdict));
-  if (verdict.admitted) return;
-  throw new DomainError("rate_limited", "There were too many requests; repeat this one after the given time.", {
+export function refusalError({ verdict }: Judged): DomainError {
+  return new DomainError("rate_limited", "There were too many requests; repeat this one after the given time.", {
     retryAfterMs: verdict.waitMs,
   });
 }

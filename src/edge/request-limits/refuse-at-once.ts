@@ -1,0 +1,109 @@
+/**
+ * Answers the widget's calls that the limits refuse, by their head alone: in a flood nearly all calls are, and each takes
+ * the one thread from other customers. The answer is that of the longer way, which takes all other calls.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { errorToJson } from "@connectrpc/connect/protocol-connect";
+import { CheckoutService } from "../../../gen/payments/v1/checkout_pb.ts";
+import { requireSoundHead } from "../../platform/http-head.ts";
+import { transportSecurityOf } from "../../platform/http-server.ts";
+import { encodeId } from "../../platform/ids.ts";
+import { findCustomer } from "../authenticate.ts";
+import type { EdgeParts } from "../edge-parts.ts";
+import { type ErrorStyle, toConnectError } from "../error-mapping.ts";
+import { type Judged, limitFields, refusalError } from "./request-limits.ts";
+
+type Headers = readonly (readonly [string, string])[];
+
+// Connect's unary calls, whose refusals are JSON in both forms.
+const takenTypes = /^application\/(json[ \t]*(;|$)|proto$)/i;
+// Refusals differ in the request's id and in the wait, of at most some thousand milliseconds.
+const textsMax = 2_000;
+
+export function createRefuseAtOnce(
+  { environments, runtime, clientOf, apiOrigin, style, meter }: EdgeParts,
+  corsHeaders: (request: IncomingMessage) => Headers,
+): ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined {
+  const { typeName, methods } = CheckoutService;
+  const names = new Map(methods.map(({ name }) => [`/${typeName}/${name}`, name]));
+  const cells = Object.values(environments).flatMap((first) => [...(first.cells?.values() ?? [first])]);
+  const limits = cells.flatMap(({ requestLimits }) => requestLimits ?? []);
+  if (limits.length === 0) return undefined;
+  const texts = new Map<string, (requestId: string) => string>();
+  const constantHeaders = Object.entries({
+    ...transportSecurityOf(apiOrigin),
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    "content-type": "application/json",
+  }).flat();
+
+  function textOf(judged: Judged): (requestId: string) => string {
+    const key = String(Math.ceil(judged.verdict.waitMs));
+    const known = texts.get(key);
+    if (known !== undefined) return known;
+    if (texts.size >= textsMax) texts.clear();
+    const text = refusalText(style, judged);
+    texts.set(key, text);
+    return text;
+  }
+
+  return (request, response) => {
+    if (!limits.some(({ isRefusing }) => isRefusing)) return false;
+    const name = names.get(pathOf(request));
+    if (name === undefined || !isTaken(request)) return false;
+    const found = findCustomer(environments, request.headers.authorization);
+    const refused = found?.environment.requestLimits?.refuse({
+      sessionId: found.sessionId,
+      client: clientOf(request),
+    });
+    if (refused === undefined) return false;
+    meter?.refused("rate_limited");
+    const end = meter?.begin();
+    const requestId = encodeId("req", runtime.uuid());
+    const body = textOf(refused)(requestId);
+    const headers = [...constantHeaders, "request-id", requestId, "content-length", String(Buffer.byteLength(body))];
+    for (const [field, value] of Object.entries(limitFields(refused.name, refused.limit, refused.verdict)))
+      headers.push(field, value);
+    for (const [field, value] of corsHeaders(request)) headers.push(field, value);
+    // The parser has handed over the head only: a body that came with it is read by then, and the connection stays.
+    setImmediate(() => {
+      if (!response.destroyed) response.writeHead(429, headers).end(body);
+      end?.(name, response.destroyed ? "gone" : "4xx");
+    });
+    return true;
+  };
+}
+
+function pathOf({ url = "" }: IncomingMessage): string {
+  const query = url.indexOf("?");
+  return query < 0 ? url : url.slice(0, query);
+}
+
+/** Reports whether the longer way would refuse the call by its limits first. */
+function isTaken(request: IncomingMessage): boolean {
+  if (request.method !== "POST" || !takenTypes.test(request.headers["content-type"] ?? "")) return false;
+  try {
+    requireSoundHead(request);
+  } catch {
+    return false;
+  }
+  return true;
+}
+
+// As long as every id, so that a text's parts can be found.
+const anyId = encodeId("req", "00000000-0000-0000-0000-000000000000");
+
+/** Returns a function that writes the error with the id of a request, which it has twice: in clear, and in the bytes of a detail. */
+function refusalText(style: ErrorStyle, judged: Judged): (requestId: string) => string {
+  const error = errorToJson(toConnectError(style, refusalError(judged), anyId), undefined);
+  const text = JSON.stringify(error);
+  const encoded = /"value":"([\w+/]+)"/.exec(text)![1]!;
+  const bytes = Buffer.from(encoded, "base64");
+  const at = bytes.indexOf(anyId);
+  const whole = at - (at % 3);
+  const [before, after] = [bytes.latin1Slice(whole, at), bytes.latin1Slice(at + anyId.length)];
+  const [start, end] = text.split(encoded) as [string, string];
+  const [first, second] = start.split(anyId) as [string, string];
+  const unchanged = encoded.slice(0, (whole / 3) * 4);
+  return (id) => `${first}${id}${second}${unchanged}${btoa(before + id + after).replace(/=+$/, "")}${end}`;
+}
