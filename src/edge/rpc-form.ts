@@ -39,8 +39,14 @@ export function requireForm(method: DescMethod, request: AnyRequest, servesGrpc:
 }
 
 /** Answers a call with an error without Connect's handler. Nothing may have been written before. */
-export function sendRefusal(style: ErrorStyle, request: AnyRequest, response: AnyResponse, error: DomainError): void {
-  const connectError = toConnectError(style, error, requestIdOf(request));
+export function sendRefusal(
+  style: ErrorStyle,
+  request: AnyRequest,
+  response: AnyResponse,
+  error: DomainError,
+  requestId = requestIdOf(request),
+): void {
+  const connectError = toConnectError(style, error, requestId);
   const [, web] = /^application\/grpc(-web)?\b/i.exec(request.headers["content-type"] ?? "") ?? ["none"];
   const { status } = appearances[error.code];
   const send = (code: number, headers: Record<string, string>, body?: string) =>

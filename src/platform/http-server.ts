@@ -41,10 +41,11 @@ export function createHttpServer({ requestTimeoutMs, refuseAtOnce, handle, refus
     exchange.latest = response;
     exchange.unanswered++;
     response.once("close", () => exchange.unanswered--);
-    if (exchange.unanswered > limits.pipelinedRequestsMax) return refuseOnResponse(response, refuse(tooManyAtOnce));
-    if (refuseAtOnce?.(request, response)) return;
-    response.setHeader("X-Content-Type-Options", "nosniff");
-    handle(request, response);
+    if (exchange.unanswered > limits.pipelinedRequestsMax) refuseOnResponse(response, refuse(tooManyAtOnce));
+    else if (!refuseAtOnce?.(request, response)) {
+      response.setHeader("X-Content-Type-Options", "nosniff");
+      handle(request, response);
+    }
   };
   const server = createServer(
     {

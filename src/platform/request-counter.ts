@@ -88,7 +88,7 @@ export class RequestCounter {
     const nowMs = this.#parts.nowMs();
     if ((this.#queue.size === 0 && this.#stock.holds(nowMs)) || nowMs < this.#uncountedUntilMs) return undefined;
     const refused = this.refusal(nowMs);
-    if (refused !== undefined || !this.#stock.isDry(nowMs)) return refused;
+    if (refused !== undefined) return refused;
     if (!this.#queue.isBehind(caller, nowMs, waitingRequestsMax + this.#stock.held)) return undefined;
     this.#queue.note(caller, nowMs);
     return this.#refuse(nowMs);
@@ -252,6 +252,10 @@ type Waiting<Verdict> = {
 
 type Calls = { count: number };
 
+// Callers with about as many calls would displace each other all the time, and a call that has waited costs much more
+// than one that is refused at once.
+const clearly = 3 / 4;
+
 // Calls are compared over this time: an honest page makes a few calls in it, and what a network did earlier is forgotten.
 const windowMs = 10_000;
 // Sessions of one window, some hundred bytes each; beyond this number a new window begins.
@@ -291,7 +295,7 @@ export class FairQueue<Verdict> {
     return nowMs >= this.#windowEndsAtMs || this.#sessions.size >= sessionsMax;
   }
 
-  /** Reports whether at least `count` calls would be before this one if it joined; counts nothing. */
+  /** Reports whether `count` calls wait that this one would not clearly be before; counts nothing. */
   isBehind({ network, session }: Caller, nowMs: number, count: number): boolean {
     if (this.#waiting.length < count || this.#isWindowOver(nowMs)) return false;
     const ofNetwork = this.#networks.get(network);
@@ -301,9 +305,10 @@ export class FairQueue<Verdict> {
     let before = 0;
     for (const waiting of this.#waiting) {
       // This call counts for those of its network and session that wait.
-      const byNetwork = networkCalls - waiting.network.count - (waiting.network === ofNetwork ? 1 : 0);
-      const bySession = sessionCalls - waiting.session.count - (waiting.session === ofSession ? 1 : 0);
-      if (byNetwork > 0 || (byNetwork === 0 && bySession >= 0)) before++;
+      const network = waiting.network.count + (waiting.network === ofNetwork ? 1 : 0);
+      const session = waiting.session.count + (waiting.session === ofSession ? 1 : 0);
+      const isAhead = networkCalls < clearly * network || (networkCalls <= network && sessionCalls < clearly * session);
+      if (!isAhead) before++;
     }
     return before >= count;
   }

@@ -41,9 +41,9 @@ async function tick(): Promise<void> {
   await new Promise(setImmediate);
 }
 
-/** `reads` are the queries that found out whom to charge. */
-type Heard = { calls: number; reads: number; admitted: number; slowestMs: number };
-const nothing = (): Heard => ({ calls: 0, reads: 0, admitted: 0, slowestMs: 0 });
+/** `reads` are the queries that found out whom to charge; `refusedAtOnce` the calls that nothing was prepared for. */
+type Heard = { calls: number; reads: number; refusedAtOnce: number; admitted: number; slowestMs: number };
+const nothing = (): Heard => ({ calls: 0, reads: 0, refusedAtOnce: 0, admitted: 0, slowestMs: 0 });
 
 async function call(
   limits: RequestLimits,
@@ -59,6 +59,10 @@ async function call(
   };
   const calledAtMs = nowMs;
   heard.calls++;
+  if (limits.isRefusing && limits.refuse(customer)) {
+    heard.refusedAtOnce++;
+    return;
+  }
   try {
     limits.countCustomer(customer, () => {});
     await limits.charge(customer, find, () => {});
@@ -151,12 +155,27 @@ describe("ten networks of twelve sessions at their full rate", () => {
     expect(others.slowestMs).toBeLessThanOrEqual(tickMs);
   });
 
-  it("cost a query for one call in sixteen at most, although nearly all of their calls are refused", async () => {
+  it("cost a query for one call in sixteen at most, and nearly all of their calls nothing but the refusal", async () => {
     const limits = openLimits();
     const attackers = nothing();
     await pass((tickNumber) => attack(limits, tickNumber, attackers));
     expect(attackers.calls).toBeGreaterThan(20_000);
     expect(attackers.reads).toBeLessThan(attackers.calls / 16);
+    expect(attackers.refusedAtOnce / (attackers.calls - attackers.admitted)).toBeGreaterThan(0.8);
+  });
+
+  it("do not displace each other all the time, in whatever order they call", async () => {
+    const limits = openLimits();
+    const attackers = nothing();
+    let random = 1;
+    await pass(() => {
+      for (let calls = 0; calls < 7; calls++) {
+        random = (random * 16_807) % 0x7f_ff_ff_ff;
+        const session = random % 120;
+        void call(limits, `attack ${session}`, clientOf(`attack ${session % 10}`, session), attackers);
+      }
+    });
+    expect(attackers.refusedAtOnce / (attackers.calls - attackers.admitted)).toBeGreaterThan(0.65);
   });
 
   it("keep nobody waiting who has submitted, also through another edge", async () => {

@@ -2,21 +2,33 @@
  * Answers the widget's calls that the limits refuse, by their head alone: in a flood nearly all calls are, and each takes
  * the one thread from other customers. The answer is that of the longer way, which takes all other calls.
  */
+import { hash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { errorToJson } from "@connectrpc/connect/protocol-connect";
 import { CheckoutService } from "../../../gen/payments/v1/checkout_pb.ts";
+import { requestCredentialsMax } from "../../limits.ts";
+import { keepNewest } from "../../platform/caller-counts.ts";
 import { requireSoundHead } from "../../platform/http-head.ts";
 import { transportSecurityOf } from "../../platform/http-server.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { findCustomer } from "../authenticate.ts";
 import type { EdgeParts } from "../edge-parts.ts";
 import { type ErrorStyle, toConnectError } from "../error-mapping.ts";
+import { sendRefusal } from "../rpc-form.ts";
 import { type Judged, limitFields, refusalError } from "./request-limits.ts";
 
 type Headers = readonly (readonly [string, string])[];
 
-// Connect's unary calls, whose refusals are JSON in both forms.
-const takenTypes = /^application\/(json[ \t]*(;|$)|proto$)/i;
+type Answering = {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly requestId: string;
+  readonly headers: Headers;
+};
+
+const isWeb = /^application\/grpc-web(\+proto)?$/i;
+// The other two are Connect's unary calls, whose refusals are JSON in both forms.
+const takenTypes = new RegExp(`${isWeb.source}|^application/(json[ \\t]*(;|$)|proto$)`, "i");
 // Refusals differ in the request's id and in the wait, of at most some thousand milliseconds.
 const textsMax = 2_000;
 
@@ -29,13 +41,14 @@ export function createRefuseAtOnce(
   const cells = Object.values(environments).flatMap((first) => [...(first.cells?.values() ?? [first])]);
   const limits = cells.flatMap(({ requestLimits }) => requestLimits ?? []);
   if (limits.length === 0) return undefined;
+  // Those who were refused, by the hash of their secret: to verify it takes longer than all the rest.
+  const customers = new Map<string, NonNullable<ReturnType<typeof findCustomer>>>();
   const texts = new Map<string, (requestId: string) => string>();
-  const constantHeaders = Object.entries({
+  const constantHeaders = {
     ...transportSecurityOf(apiOrigin),
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
-    "content-type": "application/json",
-  }).flat();
+  };
 
   function textOf(judged: Judged): (requestId: string) => string {
     const key = String(Math.ceil(judged.verdict.waitMs));
@@ -47,27 +60,39 @@ export function createRefuseAtOnce(
     return text;
   }
 
+  function send(refused: Judged, { request, response, requestId, headers }: Answering): void {
+    if (isWeb.test(request.headers["content-type"] ?? "")) {
+      for (const [field, value] of headers) response.setHeader(field, value);
+      sendRefusal(style, request, response, refusalError(refused), requestId);
+      return;
+    }
+    const body = textOf(refused)(requestId);
+    const lines = ["content-type", "application/json", "content-length", String(Buffer.byteLength(body))];
+    for (const [field, value] of headers) lines.push(field, value);
+    response.writeHead(429, lines).end(body);
+  }
+
   return (request, response) => {
     if (!limits.some(({ isRefusing }) => isRefusing)) return false;
     const name = names.get(pathOf(request));
     if (name === undefined || !isTaken(request)) return false;
-    const found = findCustomer(environments, request.headers.authorization);
-    const refused = found?.environment.requestLimits?.refuse({
-      sessionId: found.sessionId,
-      client: clientOf(request),
-    });
+    const credential = hash("sha256", request.headers.authorization ?? "", "base64");
+    const found = customers.get(credential) ?? findCustomer(environments, request.headers.authorization);
+    const limit = found?.environment.requestLimits;
+    const refused = limit?.refuse({ sessionId: found!.sessionId, client: clientOf(request) });
     if (refused === undefined) return false;
+    keepNewest(customers, [credential, found!], requestCredentialsMax);
     meter?.refused("rate_limited");
     const end = meter?.begin();
     const requestId = encodeId("req", runtime.uuid());
-    const body = textOf(refused)(requestId);
-    const headers = [...constantHeaders, "request-id", requestId, "content-length", String(Buffer.byteLength(body))];
-    for (const [field, value] of Object.entries(limitFields(refused.name, refused.limit, refused.verdict)))
-      headers.push(field, value);
-    for (const [field, value] of corsHeaders(request)) headers.push(field, value);
+    const fields = limitFields(refused.name, refused.limit, refused.verdict);
+    const headers = [
+      ...Object.entries({ ...constantHeaders, "request-id": requestId, ...fields }),
+      ...corsHeaders(request),
+    ];
     // The parser has handed over the head only: a body that came with it is read by then, and the connection stays.
     setImmediate(() => {
-      if (!response.destroyed) response.writeHead(429, headers).end(body);
+      if (!response.destroyed) send(refused, { request, response, requestId, headers });
       end?.(name, response.destroyed ? "gone" : "4xx");
     });
     return true;
