@@ -2,7 +2,7 @@
  * Connects Connect's handlers to node's servers, of HTTP/1.1 and HTTP/2: like Connect's own adapter, with strict bodies
  * and deadlines, and a shorter path for unary gRPC and the widget's calls.
  */
-import { constants } from "node:http2";
+import { constants, type Http2ServerResponse } from "node:http2";
 import { type DescMethod, type DescService, getOption, hasOption } from "@bufbuild/protobuf";
 import {
   Code,
@@ -39,6 +39,7 @@ import { orderRules } from "./order-rules.ts";
 import { type AnyRequest, type AnyResponse, requestIdOf, setAnswerHeaders } from "./request-id.ts";
 import type { LimitFields } from "./request-limits/request-limits.ts";
 import { type RpcForm, requireForm, sendRefusal } from "./rpc-form.ts";
+import { answerStream } from "./stream-call.ts";
 import { answerUnary } from "./unary-call.ts";
 
 /** Answers a call; false, with nothing read or written, if there is no such rpc. */
@@ -78,7 +79,7 @@ export function createRpcAdapter(
     shutdownSignal: parts.stopping,
   });
   const guarded = new Set(options.guarded.map((service) => service.typeName));
-  const targets = new Map<string, Target>();
+  const targets: Targets = { unary: new Map(), stream: new Map() };
   options.route(recordingTargets(router, targets, guarded));
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
   const invoke = composeInvoke([guard]);
@@ -100,11 +101,23 @@ export function createRpcAdapter(
         return parts.authenticate(handler.method, authorization, setLimitHeaders, options.clientOf?.(request));
       };
       const shopper = options.shopperOf?.(request);
-      const target = targets.get(path);
+      const target = targets.unary.get(path);
+      const streamed = targets.stream.get(path);
       // Answers in JSON on the internal port may be long lists, which Connect compresses.
       if (target !== undefined && (form === "grpc" || (form === "json" && !options.grpc))) {
         const { stopping } = parts;
         await answerUnary({ target, form, authenticate, invoke, request, response, deadline, stopping, shopper });
+        return true;
+      }
+      if (streamed !== undefined && form === "grpc") {
+        const answering = { target: streamed, authenticate, deadline, stopping: parts.stopping, request };
+        const refusal = (error: unknown) => refusalOf(parts, error, requestIdOf(request));
+        await answerStream({
+          ...answering,
+          response: response as Http2ServerResponse,
+          check: requireNoProblems,
+          refusal,
+        });
         return true;
       }
       const call = { handler, authenticate, form, deadline, shopper };
@@ -134,19 +147,20 @@ function isGone(error: unknown): boolean {
   );
 }
 
-/** Returns a router that also records the targets of the unary calls of guarded services. */
-function recordingTargets(
-  router: ConnectRouter,
-  targets: Map<string, Target>,
-  guarded: ReadonlySet<string>,
-): ConnectRouter {
+/** By path. */
+type Targets = { readonly unary: Map<string, Target>; readonly stream: Map<string, Target> };
+
+/** Returns a router that also records the targets of guarded services. */
+function recordingTargets(router: ConnectRouter, targets: Targets, guarded: ReadonlySet<string>): ConnectRouter {
   return {
     ...router,
     service(service, implementation, options) {
       const { methods } = createServiceImplSpec(service, implementation);
       for (const { kind, method, impl } of guarded.has(service.typeName) ? Object.values(methods) : []) {
-        if (kind !== "unary") continue;
-        targets.set(`/${service.typeName}/${method.name}`, { service, method, implementation: impl });
+        // A stream's implementation returns its messages; only its caller needs that type.
+        const target = { service, method, implementation: impl } as unknown as Target;
+        if (kind === "unary") targets.unary.set(`/${service.typeName}/${method.name}`, target);
+        if (kind === "server_streaming") targets.stream.set(`/${service.typeName}/${method.name}`, target);
       }
       router.service(service, implementation, options);
       return this;
@@ -210,12 +224,7 @@ async function* bodyOf(request: AnyRequest): AsyncIterable<Uint8Array> {
 function createRpcGuard(options: EdgeParts): Interceptor {
   return (next) => async (request) => {
     const requestId = request.contextValues.get(requestIdKey);
-    const refusal = (error: unknown) => {
-      const domainError = toDomainError(error);
-      options.meter?.refused(domainError.code);
-      if (domainError.code === "internal") options.reportBug(error, requestId);
-      return toConnectError(options.style, domainError, requestId);
-    };
+    const refusal = (error: unknown) => refusalOf(options, error, requestId);
     try {
       if (!request.stream) requireNoProblems(request);
       const checked = request.stream ? withoutProblems(request) : request;
@@ -227,6 +236,13 @@ function createRpcGuard(options: EdgeParts): Interceptor {
       throw refusal(error);
     }
   };
+}
+
+function refusalOf({ meter, reportBug, style }: EdgeParts, error: unknown, requestId: string): ConnectError {
+  const domainError = toDomainError(error);
+  meter?.refused(domainError.code);
+  if (domainError.code === "internal") reportBug(error, requestId);
+  return toConnectError(style, domainError, requestId);
 }
 
 /** Reports a failure in the middle of a stream like any other. */

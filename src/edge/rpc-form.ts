@@ -77,6 +77,6 @@ export function sendGrpcStatus(response: Http2ServerResponse, error: ConnectErro
   response.stream.respond({ ...headers, ...statusOf(error) }, { endStream: true });
 }
 
-function statusOf(error: ConnectError): Record<string, string> {
+export function statusOf(error: ConnectError): Record<string, string> {
   return Object.fromEntries(setTrailerStatus(new Headers(), error));
 }

@@ -80,7 +80,7 @@ type UnaryForm = {
   refuse(response: AnyResponse, error: ConnectError): void;
 };
 
-const grpc: UnaryForm = {
+export const grpc: UnaryForm = {
   protocolName: "grpc",
   async read(method, request, response, values) {
     try {

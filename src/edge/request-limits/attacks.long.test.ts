@@ -4,6 +4,8 @@
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -55,9 +57,13 @@ async function browsersOf(count: number, addressOf: (number: number) => string):
 async function run(
   caller: ChildProcess,
   browsers: readonly CallingBrowser[],
-  { perSecond, durationMs = windowMs }: { perSecond: number; durationMs?: number },
+  {
+    perSecond,
+    durationMs = windowMs,
+    origin = limited.publicOrigin,
+  }: { perSecond: number; durationMs?: number; origin?: string },
 ): Promise<CallingResult> {
-  const order: CallingOrder = { origin: limited.publicOrigin, browsers, perSecond, durationMs };
+  const order: CallingOrder = { origin, browsers, perSecond, durationMs };
   caller.send(order);
   const [result] = (await once(caller, "message")) as [CallingResult];
   return result;
@@ -94,4 +100,30 @@ it("a flood changes another merchant's p95 by at most a tenth", { timeout: 300_0
   }
   console.info(`beside what is admitted ${medianOf(within).toFixed(2)}, beside nothing ${medianOf(alone).toFixed(2)}`);
   expect(medianOf(alone)).toBeLessThanOrEqual(1.1);
+});
+
+it("a refused call takes at most 60 µs more of the edge's thread than of a bare server's", async () => {
+  const bare = createServer((_, response) => response.writeHead(429, { "content-type": "application/json" }).end("{}"));
+  await new Promise<void>((resolve) => bare.listen(0, "127.0.0.1", resolve));
+  const [attacker] = await browsersOf(1, attackerOf);
+  const microsecondsAt = async (origin: string) => {
+    const before = process.threadCpuUsage();
+    const { statuses } = await run(processes.attackers, [attacker!], { perSecond: 720, origin });
+    const { user, system } = process.threadCpuUsage(before);
+    const calls = Object.values(statuses).reduce((sum, count) => sum + count, 0);
+    expect(statuses[429]).toBeGreaterThan(0.9 * calls);
+    return (user + system) / calls;
+  };
+  const bareOrigin = `http://127.0.0.1:${(bare.address() as AddressInfo).port}`;
+  const measured: { edge: number; bare: number }[] = [];
+  for (let pair = -1; pair < pairs; pair++) {
+    const both = { edge: await microsecondsAt(limited.publicOrigin), bare: await microsecondsAt(bareOrigin) };
+    // The first pair warms up.
+    if (pair >= 0) measured.push(both);
+  }
+  bare.closeAllConnections();
+  await new Promise((resolve) => bare.close(resolve));
+  const [ofEdge, ofBare] = [medianOf(measured.map(({ edge }) => edge)), medianOf(measured.map(({ bare }) => bare))];
+  console.info(`a refusal: ${ofEdge.toFixed(0)} µs of the edge's thread, ${ofBare.toFixed(0)} µs of a bare server's`);
+  expect(medianOf(measured.map(({ edge, bare }) => edge - bare))).toBeLessThanOrEqual(60);
 });

@@ -7,6 +7,7 @@ import {
   beginning,
   type EventKey,
   type FeedEvent,
+  type FeedPage,
   type FeedScope,
   type Place,
   readPage,
@@ -50,6 +51,8 @@ class CellReader {
   #settled: Settled;
   #place: Place;
   #last: EventKey | undefined;
+  /** The page behind the place, which is read while a stream sends the one before. */
+  #ahead: Promise<FeedPage> | undefined;
   isCaughtUp = false;
 
   constructor(
@@ -86,12 +89,22 @@ class CellReader {
         return followed.events.map((event) => (isWanted(this.#scope, event) ? event : { ...event, body: null }));
       }
     }
-    const page = await whenFree(() => readPage(this.#database, this.#scope, this.#place));
+    const page = await (this.#ahead ?? this.#read());
+    this.#ahead = undefined;
     if (page.settled.mark !== this.#settled.mark) throw changedServer();
     this.#settled = page.settled;
     this.#place = page.end;
     this.isCaughtUp = page.isLast;
+    if (follower !== undefined && !page.isLast) {
+      this.#ahead = this.#read();
+      // The next call throws it.
+      this.#ahead.catch(() => {});
+    }
     return page.events;
+  }
+
+  #read(): Promise<FeedPage> {
+    return whenFree(() => readPage(this.#database, this.#scope, this.#place));
   }
 }
 

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { openEventsHarness } from "../../dev/testing/events/events-harness.ts";
 import { forFile } from "../../dev/testing/for-file.ts";
 import { confirmTimeline } from "../../oversight/declare-restore.ts";
+import type { Queryable } from "../../platform/database.ts";
 import { type EventType, recordEvent, writeEventBody } from "../outbox.ts";
 import { encodeCursor } from "./cursor.ts";
 import { FeedReader, type FeedStart } from "./feed-reader.ts";
@@ -247,6 +248,28 @@ describe("watching", () => {
     await stream.stop();
     const { cursor } = stream.messages.filter(({ type }) => type === "event").at(-2)!;
     expect(await listFrom(cursor)).toEqual(more.slice(-1));
+  });
+
+  it("reads the next page while one is sent", async () => {
+    await emit(250);
+    const pages: Promise<unknown>[] = [];
+    const counting: Queryable = {
+      query: (statement, values) => {
+        const rows = database.query(statement, values);
+        if (statement.name.startsWith("select_feed_page")) pages.push(rows);
+        return rows as never;
+      },
+    };
+    const reader = await FeedReader.open([{ cell: 1, database: counting, tail: new FeedTail(database) }], scopeOf(), {
+      cursor: fromBeginning,
+      since: undefined,
+    });
+    const follower = { wake: () => {} };
+    expect(await reader.cells[0]!.next(follower)).toHaveLength(100);
+    expect(pages).toHaveLength(2);
+    expect(await reader.cells[0]!.next(follower)).toHaveLength(100);
+    expect(await reader.cells[0]!.next(follower)).toHaveLength(50);
+    expect([pages.length, reader.isCaughtUp]).toEqual([3, true]);
   });
 
   it("hands over events of the scope alone from the shared memory", async () => {

@@ -54,7 +54,7 @@ class Waker {
   }
 }
 
-/** Yields until the stream ends. Reads a page when the last one was taken, so at most one is in memory. */
+/** Yields until the stream ends. At most two pages are in memory: the one that is taken, and the next. */
 export async function* watchFeed(reader: FeedReader, watching: Watching): AsyncGenerator<FeedMessage> {
   const { signal, draining, ageMs, heartbeatMs } = watching;
   const waker = new Waker();
