@@ -15,7 +15,6 @@ import {
 import { addKey, generateKey } from "../accounts/api-keys.ts";
 import { addService, parseServices } from "../accounts/services-file.ts";
 import { forFile } from "../dev/testing/for-file.ts";
-import { encodeCursor } from "../events/feed/cursor.ts";
 import { recordEvent, writeEventBody } from "../events/outbox.ts";
 import { frameMessage } from "../platform/grpc-message.ts";
 import { encodeId } from "../platform/ids.ts";
@@ -212,28 +211,6 @@ describe("WatchEvents", () => {
       }
     };
     await retry();
-  });
-
-  it("writes the events of a backlog together", async () => {
-    const ids = await Promise.all(Array.from({ length: 30 }, () => emit()));
-    const session = connect(baseUrl);
-    onTestFinished(() => session.close());
-    const stream = session.request({
-      ":method": "POST",
-      ":path": "/payments.v1.EventService/WatchEvents",
-      "content-type": "application/grpc+proto",
-      te: "trailers",
-      authorization: `Bearer ${edge.keys.secret}`,
-    });
-    onTestFinished(() => stream.close(constants.NGHTTP2_CANCEL));
-    stream.end(
-      frameMessage(toBinary(WatchEventsRequestSchema, create(WatchEventsRequestSchema, { cursor: encodeCursor([]) }))),
-    );
-    const frames: string[] = [];
-    stream.on("data", (frame: Buffer) => frames.push(frame.toString("latin1")));
-    await expect.poll(() => ids.filter((id) => !frames.join("").includes(id))).toEqual([]);
-    const withEvents = frames.filter((frame) => frame.includes("evt_"));
-    expect(withEvents.length).toBeLessThan(ids.length / 3);
   });
 
   it("hangs up on a client that takes nothing, and keeps no place for it", async () => {
