@@ -11,6 +11,10 @@ const networkPrefixBits = { ipv4: 24, ipv6: 48 } as const;
 // An address of either family, and the number of its leading bits that count.
 const rangeShape = /^([0-9a-f.:]+?)(?:\/(\d{1,3}))?$/i;
 
+// A few proxies' addresses, in some hundred kilobytes.
+const knownCharactersMax = 120;
+const knownMax = 2_000;
+
 type AddressedRequest = Pick<IncomingMessage, "headers" | "socket">;
 
 export type ClientAddressOf = (request: AddressedRequest) => string;
@@ -53,9 +57,19 @@ export function createPublicAddressOf(
 /** Creates the function that limits use, on public addresses only as `createPublicAddressOf`. */
 export function createCountedClientOf(trustedProxies: readonly string[]): CountedClientOf {
   const hopOf = createHopOf(trustedProxies);
+  // By what decides it, because parsing takes a third of the time of a refusal.
+  const known = new Map<string, CountedClient | undefined>();
   return (request) => {
+    const came = `${request.socket.remoteAddress} ${request.headers["x-forwarded-for"] ?? ""}`;
+    if (known.has(came)) return known.get(came);
     const address = publicAddress(hopOf(request));
-    return address && { address: lineOf(address), network: prefixOf(address, networkPrefixBits[address.kind()]) };
+    const client = address && {
+      address: lineOf(address),
+      network: prefixOf(address, networkPrefixBits[address.kind()]),
+    };
+    if (known.size >= knownMax) known.clear();
+    if (came.length <= knownCharactersMax) known.set(came, client);
+    return client;
   };
 }
 

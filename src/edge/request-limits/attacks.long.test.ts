@@ -102,7 +102,7 @@ it("a flood changes another merchant's p95 by at most a tenth", { timeout: 300_0
   expect(medianOf(alone)).toBeLessThanOrEqual(1.1);
 });
 
-it("a refused call takes at most 60 µs more of the edge's thread than of a bare server's", async () => {
+it("a refused call takes at most twice as much of the edge's thread as of a bare server's", async () => {
   const bare = createServer((_, response) => response.writeHead(429, { "content-type": "application/json" }).end("{}"));
   await new Promise<void>((resolve) => bare.listen(0, "127.0.0.1", resolve));
   const [attacker] = await browsersOf(1, attackerOf);
@@ -125,5 +125,5 @@ it("a refused call takes at most 60 µs more of the edge's thread than of a bare
   await new Promise((resolve) => bare.close(resolve));
   const [ofEdge, ofBare] = [medianOf(measured.map(({ edge }) => edge)), medianOf(measured.map(({ bare }) => bare))];
   console.info(`a refusal: ${ofEdge.toFixed(0)} µs of the edge's thread, ${ofBare.toFixed(0)} µs of a bare server's`);
-  expect(medianOf(measured.map(({ edge, bare }) => edge - bare))).toBeLessThanOrEqual(60);
+  expect(medianOf(measured.map(({ edge, bare }) => edge / bare))).toBeLessThanOrEqual(2);
 });
