@@ -1,7 +1,7 @@
 /**
  * A process that follows events by several streams, for tests that measure the server alone: `node event-follower.ts ADDRESS KEY
- * CURSOR COUNT STREAMS`. It sends "following" once each has its first message, and after COUNT events of each the
- * events' ids with the times of their arrival.
+ * CURSOR COUNT STREAMS`. It sends "following" once each has its first message, "followed" after COUNT events of
+ * each, and when it is asked then the events' ids with the times of their arrival.
  */
 import { watchEvents } from "../../../client/watch-events.ts";
 
@@ -23,4 +23,5 @@ async function follow(): Promise<void> {
 }
 
 await Promise.all(Array.from({ length: Number(streams) }, follow));
-process.send?.(arrived, () => process.exit(0));
+process.send?.("followed");
+process.once("message", () => process.send?.(arrived, () => process.exit(0)));
