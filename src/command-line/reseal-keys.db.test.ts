@@ -113,7 +113,14 @@ it("leaves nothing that only the dropped key could open, and keeps every secret"
   rotate("use");
   // Rows that the new key has sealed stay unchanged.
   const fourth = await stage({ apiKey: "three" });
-  expect(JSON.parse((await reseal()).out)).toEqual({ credentials: 2, endpoints: 1, chats: 1, identities: 0, cards: 2 });
+  expect(JSON.parse((await reseal()).out)).toEqual({
+    credentials: 2,
+    endpoints: 1,
+    chats: 1,
+    identities: 0,
+    cards: 2,
+    disputes: 0,
+  });
   rotate("drop");
   expect(Object.keys(ring().keys)).toEqual(["sealing-test-2"]);
 

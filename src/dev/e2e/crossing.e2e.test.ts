@@ -73,6 +73,7 @@ const notFound = { refused: "NotFound", reason: "NOT_FOUND" };
 const authenticationId = encodeId("atn", randomUUID());
 const paymentMethodId = encodeId("pm", randomUUID());
 const refundId = encodeId("ref", v7());
+const disputeId = encodeId("dsp", v7());
 
 /** A request of each rpc about our session. A new rpc has no row here, and the first test fails until it has one. */
 const requests: Readonly<Record<string, () => object>> = {
@@ -84,7 +85,17 @@ const requests: Readonly<Record<string, () => object>> = {
   "RefundService.CreateRefund": () => ({ sessionId: session.sessionId }),
   "RefundService.GetRefund": () => ({ sessionId: session.sessionId, refundId }),
   "DisputeService.ListDisputes": () => ({ orderRef }),
-  "DisputeService.GetDispute": () => ({ disputeId: encodeId("dsp", v7()) }),
+  "DisputeService.GetDispute": () => ({ disputeId }),
+  "DisputeService.GetResponseOptions": () => ({ disputeId }),
+  "DisputeService.AcceptDispute": () => ({ disputeId }),
+  "DisputeService.AddDisputeFile": () => ({
+    disputeId,
+    name: "receipt.pdf",
+    contentType: "application/pdf",
+    content: Buffer.from("%PDF-"),
+  }),
+  "DisputeService.GetDisputeFacts": () => ({ disputeId }),
+  "DisputeService.SubmitEvidence": () => ({ disputeId, evidence: { explanation: "Delivered." } }),
   "LedgerService.ListLedgerEntries": () => ({ day: "2026-03-04" }),
   "EventService.ListEvents": () => ({ eventTypes: ["payment_session.succeeded"] }),
   "CheckoutService.GetCheckout": () => ({ sessionId: session.sessionId }),
