@@ -37,11 +37,11 @@ async function replayed(seed: number): Promise<string> {
 
 // The end of one run, when only its last seeds are played, leaves a core to another.
 describe.concurrent("npm run sim", { timeout: timeoutMs }, () => {
-  it("finds no violation in sixty seeds", async ({ expect }) => {
-    const { code, output } = await simulate("--seeds", "60", "--processes", "2");
-    expect(output).toMatch(/^60 seeds, \d+ steps, 0 violations,/m);
+  it("finds no violation in forty seeds", async ({ expect }) => {
+    const { code, output } = await simulate("--seeds", "40", "--processes", "2");
+    expect(output).toMatch(/^40 seeds, \d+ steps, 0 violations,/m);
     // Seeds in which hardly anyone pays show nothing.
-    expect(Number(/SUCCEEDED (\d+)/.exec(output)?.[1])).toBeGreaterThan(15);
+    expect(Number(/SUCCEEDED (\d+)/.exec(output)?.[1])).toBeGreaterThan(10);
     expect(code).toBe(0);
   });
 
