@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { AxeResults } from "axe-core";
 import type { Frame, Page } from "playwright-core";
+import type { EnginePage } from "./engine.ts";
 
 // The minified one: each document that is checked compiles it.
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -14,6 +15,18 @@ const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 export async function findViolations(page: Page): Promise<string[]> {
   const found = await Promise.all(page.frames().map(violationsIn));
   return found.flat();
+}
+
+/** The same of the widget's page and its card frame in any engine, in the look that the engine has. */
+export async function findViolationsIn(page: EnginePage, cardFrame: string): Promise<string[]> {
+  const ground = await page.run(`(${readGround})(${cardFrame})`);
+  await page.runInFrame(`(${paint})(${JSON.stringify(ground)})`);
+  const found: string[] = [];
+  for (const run of [page.run, page.runInFrame]) {
+    await run(`(() => {${axeSource}\n})()`);
+    found.push(...(await run<string[]>(`(${runAxe})(${JSON.stringify(tags)})`)));
+  }
+  return found;
 }
 
 /** The looks in which `inEachLook` draws: the last one, or all. */
@@ -44,16 +57,20 @@ async function violationsIn(frame: Frame): Promise<string[]> {
   // By the debugger's access, which no content security policy blocks; once for each load.
   if (!(await frame.evaluate("'axe' in globalThis"))) await frame.evaluate(axeSource);
   await frame.evaluate(`(${paintFilledText})(document)`);
-  const { violations, passes } = await frame.evaluate((values) => {
-    const runner = (globalThis as unknown as { axe: AxeRunner }).axe;
-    // Each frame is checked separately.
-    // Two regions of one name are no violation of WCAG, but cannot be told apart in a list of them.
-    const rules = { "landmark-unique": { enabled: true } };
-    const runOnly = { type: "tag", values };
-    // Of what passes only one element is listed, which takes a part of the time.
-    return runner.run(document, { runOnly, rules, iframes: false, resultTypes: ["violations"] });
-  }, tags);
-  if (passes.length === 0) throw new Error(`axe-core found nothing to check in ${frame.url()}`);
+  return frame.evaluate(runAxe, tags);
+}
+
+/** In the page. */
+async function runAxe(values: readonly string[]): Promise<string[]> {
+  const runner = (globalThis as unknown as { axe: AxeRunner }).axe;
+  // Each frame is checked separately.
+  // Two regions of one name are no violation of WCAG, but cannot be told apart in a list of them.
+  const rules = { "landmark-unique": { enabled: true } };
+  const runOnly = { type: "tag", values };
+  // Of what passes only one element is listed, which takes a part of the time.
+  const options = { runOnly, rules, iframes: false, resultTypes: ["violations"] };
+  const { violations, passes } = await runner.run(document, options);
+  if (passes.length === 0) throw new Error(`axe-core found nothing to check in ${location.href}`);
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
   );
@@ -62,15 +79,17 @@ async function violationsIn(frame: Frame): Promise<string[]> {
 /** A transparent frame shows the ground of the page around it, which axe-core takes for white. */
 async function groundOf(frame: Frame): Promise<string> {
   const element = await frame.frameElement();
-  return element.evaluate((start) => {
-    for (let node: Element | null = start as Element; node; ) {
-      const { backgroundColor } = getComputedStyle(node);
-      if (backgroundColor !== "rgba(0, 0, 0, 0)") return backgroundColor;
-      const root = node.getRootNode();
-      node = node.parentElement ?? (root instanceof ShadowRoot ? root.host : null);
-    }
-    return "Canvas";
-  });
+  return element.evaluate(readGround);
+}
+
+function readGround(start: Node): string {
+  for (let node: Element | null = start as Element; node; ) {
+    const { backgroundColor } = getComputedStyle(node);
+    if (backgroundColor !== "rgba(0, 0, 0, 0)") return backgroundColor;
+    const root = node.getRootNode();
+    node = node.parentElement ?? (root instanceof ShadowRoot ? root.host : null);
+  }
+  return "Canvas";
 }
 
 function paint(ground: string): void {

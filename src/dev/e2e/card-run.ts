@@ -64,7 +64,7 @@ export async function runCard(demo: TestDemo, card: TestCard, expect: ExpectStat
   console.info(`${card.name}: ${outcome.status} after ${seconds(settledMs)}, closed after ${seconds(closedMs)}`);
 }
 
-function expectedSession({ outcome }: TestCard): PaymentSessionJson {
+export function expectedSession({ outcome }: TestCard): PaymentSessionJson {
   const { status } = outcome;
   const capturedVia = gatewaysOf(outcome).find((_, index) => outcome.attempts[index]?.status === "CAPTURED");
   const failover = outcome.attempts.findIndex((attempt) => attempt.status === "CAPTURED") > 0;

@@ -4,46 +4,21 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { devices } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { authenticationCards } from "../../gateways/sandbox/authentication-cards.ts";
 import { providerCards } from "../../gateways/sandbox/provider-cards.ts";
-import { launchFullBrowser } from "../testing/browser.ts";
 import { forFile } from "../testing/for-file.ts";
 import { startTestDemo } from "./demo.fixture.ts";
-import type { EnginePage, StartEngine } from "./engine.ts";
-import { startFirefox } from "./firefox-engine.ts";
+import type { EnginePage } from "./engine.ts";
+import { confirmAtBank, engines, form, openSheet, payInSheet, polling } from "./engines.ts";
 import { openLosingLine } from "./losing-line.ts";
 import { PlainShop } from "./plain-shop.ts";
-import { startWebKit } from "./webkit-engine.ts";
 
-/** Chromium with a phone's screen, touch and user agent. */
-async function startPhone(): Promise<EnginePage> {
-  const browser = await launchFullBrowser();
-  const page = await browser.newPage({ ...devices["Pixel 7"] });
-  return {
-    open: async (url) => void (await page.goto(url)),
-    reload: async () => void (await page.reload()),
-    run: (expression) => page.evaluate(expression),
-    runInFrame: (expression) => page.frames()[1]!.evaluate(expression),
-    runInLastFrame: (expression) => page.frames().at(-1)!.evaluate(expression),
-    close: () => browser.close(),
-  };
-}
-
-const engines: readonly [string, StartEngine][] = [
-  ["Firefox", startFirefox],
-  ["WebKit", startWebKit],
-  ["Chromium on a phone", startPhone],
-];
 // The card whose bank's page stays blank has nothing to confirm: it has a test of its own.
 const askedCards = [
   ...authenticationCards,
   ...providerCards.filter(({ onDirectory }) => onDirectory?.answer !== "blank"),
 ];
-// A busy machine starts a browser slowly, and a service too.
-const polling = { timeout: 60_000, interval: 250 };
-
 const demo = await forFile(startTestDemo);
 const shop = await forFile(() => PlainShop.start(demo.file));
 
@@ -67,13 +42,6 @@ const fill = (page: EnginePage, field: string, text: string) =>
     input.dispatchEvent(new InputEvent("input", { bubbles: true }));
   })(document.querySelector("#${field}"))`);
 
-const confirmAtBank = `((code) => {
-  if (!code || code.value) return;
-  code.value = "123456";
-  code.form.querySelector("button").click();
-})(document.querySelector("input[name=code]"))`;
-
-const form = 'document.querySelector("#card > div").shadowRoot';
 const readForm = `${form}.textContent`;
 const cancelInWidget = `void [...${form}.querySelectorAll(".action button")]
   .find(({ textContent }) => textContent === "Cancel payment")?.click()`;
@@ -127,30 +95,14 @@ describe.each(engines)("the widget in %s", (_name, start) => {
     await demo.sandbox.setDown("A", true);
     onTestFinished(() => demo.sandbox.setDown("A", false));
     const { session, url } = await shop.sell({}, demo.sandbox.origin);
-    const button = `[...${form}.querySelectorAll("button")]
-      .find((one) => (one.getAttribute("aria-label") ?? one.textContent).includes("${title}"))`;
-    // Apple's can be confirmed once the merchant's session is there.
-    const inSheet = `[...document.body.children]
-      .map((host) => host.shadowRoot?.querySelector("dialog button.pay:not(:disabled)")).find(Boolean)`;
-    const openSheet = async () => {
-      await expect
-        .poll(() => page.run(`Boolean(${button} && ${form}.querySelector(".pay[aria-busy=false]"))`), polling)
-        .toBe(true);
-      // The emulator opens its sheet inside a person's press only, as Safari does.
-      await page.run(
-        'void Object.defineProperty(navigator, "userActivation", { value: undefined, configurable: true })',
-      );
-      await page.run(`void ${button}.click()`);
-      await expect.poll(() => page.run(`Boolean(${inSheet})`), polling).toBe(true);
-    };
     await page.open(url);
-    await openSheet();
-    await page.run(`void ${inSheet}.previousElementSibling.click()`);
-    await openSheet();
+    await openSheet(page, title);
+    await page.run(`void ${payInSheet}.previousElementSibling.click()`);
+    await openSheet(page, title);
     await page.reload();
-    await openSheet();
+    await openSheet(page, title);
     expect(resultsOf(session)).toEqual([]);
-    await page.run(`void ${inSheet}.click()`);
+    await page.run(`void ${payInSheet}.click()`);
     const result = { capturedVia: "SANDBOX_B", failoverUsed: true };
     await expect.poll(() => resultsOf(session), polling).toEqual([{ name: "onSuccess", result }]);
     expect(await shop.api.read(session.sessionId)).toMatchObject({ wallet: { type, credential: "NETWORK_TOKEN" } });

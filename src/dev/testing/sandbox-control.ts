@@ -103,6 +103,11 @@ export class SandboxControl {
     await this.#ask("PUT", "directory", { number, behaviour });
   }
 
+  /** Has the wallets' emulators forge their tokens at one of the vault's checks; without a name, no longer. */
+  async forgeWalletTokens(forgery = ""): Promise<void> {
+    await this.#ask("PUT", "wallets", { forgery });
+  }
+
   async setAccount(account: string, settings: Partial<Omit<Account, "id" | "environment">>): Promise<void> {
     await this.#ask("PUT", "accounts", { account, ...settings });
   }
