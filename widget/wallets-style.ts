@@ -3,7 +3,7 @@
 /** The style sheet; the bundle holds it minified. */
 export const walletsStyle = `
 .wallets { display: flex; flex-direction: column; justify-content: space-between; padding-bottom: 16px; }
-.wallets:has(~ .pay:is([aria-busy="true"], :disabled)) .row { opacity: .5; pointer-events: none; }
+.row[aria-disabled="true"] { opacity: .5; pointer-events: none; }
 :host(:is([data-action], [data-formless], [data-paid])) .wallets { display: none; }
 .row { display: grid; grid-auto-flow: column; grid-auto-columns: minmax(0, 1fr); gap: 8px; height: 48px; }
 .row button { width: 100%; height: 48px; }

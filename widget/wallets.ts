@@ -45,6 +45,9 @@ export function openWallets(...[form, names, locale, apiBase, pay]: Given): Wall
   return new Buttons({ form, names, locale, apiBase, pay });
 }
 
+const payButtonOf = (place: HTMLElement) => place.parentNode!.querySelector<HTMLButtonElement>(".pay")!;
+const cannotPress = ({ ariaBusy, disabled }: HTMLButtonElement) => ariaBusy === "true" || disabled;
+
 class Buttons implements WalletButtons {
   readonly #parts: Parts;
   readonly #texts;
@@ -89,6 +92,11 @@ class Buttons implements WalletButtons {
     if (drawn.length === 0) return place.replaceChildren(line);
     const row = document.createElement("div");
     row.className = "row";
+    row.role = "group";
+    const button = payButtonOf(place);
+    const follow = () => (row.ariaDisabled = `${cannotPress(button)}`);
+    new MutationObserver(follow).observe(button, { attributeFilter: ["aria-busy", "disabled"] });
+    follow();
     for (const one of drawn) {
       const { type } = one.offer;
       const slot = document.createElement("span");
@@ -105,9 +113,8 @@ class Buttons implements WalletButtons {
   #press(type: string, slot: HTMLElement): void {
     const { form, pay } = this.#parts;
     const shown = this.#find(type);
-    const button = form.wallets.parentNode!.querySelector<HTMLButtonElement>(".pay")!;
     // As the pay button, which keeps the focus while it cannot be pressed.
-    if (!shown || button.ariaBusy === "true" || button.disabled) return;
+    if (!shown || cannotPress(payButtonOf(form.wallets))) return;
     let open!: (session: CheckedSession) => void;
     const opened = new Promise<CheckedSession>((resolve) => (open = resolve));
     // Before anything else: a browser opens a sheet only inside the press.

@@ -143,10 +143,12 @@ describe("wallets in the widget", () => {
       applicationData: "b3JkZXI=",
     });
     await fixture.page.locator("#card .pay[aria-busy=true]").waitFor();
+    expect(await button().isDisabled()).toBe(true);
     await button().dispatchEvent("click");
     expect(await told()).toEqual(["begin"]);
     await fixture.page.evaluate("sheet.oncancel()");
     await fixture.page.locator("#card .pay[aria-busy=false]").waitFor();
+    expect(await button().isDisabled()).toBe(false);
     expect(fixture.callNames).toEqual(["onReady"]);
     expect(await alert().textContent()).toBe("");
     expect(fixture.service.submitted).toEqual([]);
