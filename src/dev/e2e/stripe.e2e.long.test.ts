@@ -4,6 +4,7 @@ import { runCommand } from "../testing/run-command.ts";
 import { ApiCheckout } from "./api-checkout.ts";
 import { HeldPayment } from "./held-payment.ts";
 import { joinTestDemo } from "./shared-demo.fixture.ts";
+import { tokenizeWallet } from "./wallet-checkout.ts";
 
 const demo = await joinTestDemo();
 const checkout = new ApiCheckout(demo.file);
@@ -68,6 +69,22 @@ describe("a payment with STRIPE at priority 1", () => {
     expect(attempt).toMatchObject({ status: "CAPTURED", gatewayReference: expect.stringMatching(/^pi_/) });
     const authorizations = await demo.sandbox.authorizations(attempt!.attemptId!);
     expect(authorizations).toMatchObject([{ acquirer: "STRIPE", status: "captured", orderRef: session.orderRef }]);
+  });
+
+  it.each(["apple_pay", "google_pay"] as const)("goes past STRIPE with a device's number of %s", async (wallet) => {
+    const session = await checkout.open();
+    const token = await tokenizeWallet(demo, checkout, session, { wallet, number: "4000000000008302" });
+    await checkout.submit(session, token);
+    expect(await checkout.read(session.sessionId)).toMatchObject({
+      status: "SUCCEEDED",
+      capturedVia: "SANDBOX_B",
+      wallet: { type: wallet, credential: "NETWORK_TOKEN" },
+      attempts: [{ gateway: "SANDBOX_B", status: "CAPTURED" }],
+      routing: {
+        plan: [{ gateway: "SANDBOX_B" }],
+        skipped: [{ gateway: "STRIPE", because: "STRIPE takes no device’s number from a wallet." }],
+      },
+    });
   });
 
   it("is refunded at STRIPE, a part and then the rest", async () => {

@@ -41,7 +41,7 @@ describe.each(engines)("a customer with a wallet in %s", (_name, start) => {
   it.each([
     ...deviceCards.map((card) => ["Apple Pay", "apple_pay", "NETWORK_TOKEN", card] as const),
     ...walletPanCards.map((card) => ["Google Pay", "google_pay", "PAN", card] as const),
-  ])("ends as the table says for a card in the sheet of %s: $3.name", async (title, type, credential, card) => {
+  ])("ends as the table says for a card in the sheet of $0: $3.name", async (title, type, credential, card) => {
     const { status, declineCode, attempts } = card.outcome;
     const { orderRef, sessionId } = await goToCheckout();
     await openSheet(page, title);
