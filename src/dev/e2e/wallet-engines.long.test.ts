@@ -39,9 +39,9 @@ describe.each(engines)("a customer with a wallet in %s", (_name, start) => {
     expect.poll(() => page.run("location.pathname"), polling).toBe(`/orders/${orderRef}`);
 
   it.each([
-    ...deviceCards.map((card) => ["Apple Pay", "apple_pay", "NETWORK_TOKEN", card] as const),
-    ...walletPanCards.map((card) => ["Google Pay", "google_pay", "PAN", card] as const),
-  ])("ends as the table says for a card in the sheet of $0: $3.name", async (title, type, credential, card) => {
+    ...deviceCards.map((card) => [card.name, "Apple Pay", "apple_pay", "NETWORK_TOKEN", card] as const),
+    ...walletPanCards.map((card) => [card.name, "Google Pay", "google_pay", "PAN", card] as const),
+  ])("ends as the table says for a card in a sheet: %s", async (_card, title, type, credential, card) => {
     const { status, declineCode, attempts } = card.outcome;
     const { orderRef, sessionId } = await goToCheckout();
     await openSheet(page, title);
