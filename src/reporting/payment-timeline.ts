@@ -16,9 +16,9 @@ import type { SessionDelivery } from "../events/delivery-log.ts";
 import { unreachable } from "../platform/errors.ts";
 import { type AttemptId, type EndpointId, type EventId, encodeId, type RequestId } from "../platform/ids.ts";
 import { amountInWords, decimalOf, isoExponent } from "../platform/money.ts";
-import { nameOfBrand } from "./card-brand-name.ts";
 import type { HeldOrder, OrphanedAuthorization, PaymentDetails } from "./payment-details.ts";
 import { refundSteps } from "./refund-timeline.ts";
+import { submissionOf, submittedCard } from "./submitted-card.ts";
 
 export type TimelineStep = {
   readonly at: Date;
@@ -65,19 +65,10 @@ export function writeTimeline(details: PaymentDetails): TimelineStep[] {
   return happened.toSorted((left, right) => left.at.getTime() - right.at.getTime());
 }
 
-function submissionOf({ wallet, walletCredential }: PaymentSession): string {
-  if (!walletCredential) return "Submitted a card";
-  return `Paid by ${wallet ? walletNames[wallet] : "a wallet"}`;
-}
-
-const walletNames = { apple_pay: "Apple Pay", google_pay: "Google Pay" } as const;
-
 function beginning({ session, stored }: Pick<PaymentDetails, "session" | "stored">): Moment[] {
   const isRenewal = stored?.role === "RENEWAL";
-  const { cardBrand, cardLast4, plan, skipped, ruleVersion, routedBy } = session;
-  // A device's number ends otherwise than the customer's card.
-  const ending = session.walletCredential === "NETWORK_TOKEN" ? ", a device’s number ending in" : " ending in";
-  const card = cardBrand && cardLast4 ? ` (${nameOfBrand(cardBrand)}${ending} ${cardLast4})` : "";
+  const { plan, skipped, ruleVersion, routedBy } = session;
+  const card = submittedCard(session);
   const planned = (plan ?? []).map(({ gateway }) => gateway).join(", then ");
   const byCase = routedBy?.case === undefined ? "" : ` by its case “${routedBy.case}”`;
   const { arm, percent, draw } = routedBy?.split ?? {};
