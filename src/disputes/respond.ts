@@ -28,7 +28,7 @@ export type ResponseName = { readonly sessionId: SessionId; readonly id: Dispute
 
 type RecordedResponse = ResponseName & {
   readonly type: DisputeResponse["type"];
-  /** What an acceptance gives up. */
+  /** The money that an acceptance gives up. */
   readonly amount: { readonly amountMinor: number; readonly currency: string; readonly createdAt: Date } | undefined;
 };
 

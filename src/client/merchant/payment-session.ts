@@ -248,7 +248,7 @@ export type Dispute = {
     readonly currency: string;
     readonly recordedAt: string;
   }[];
-  /** What was answered, in order; absent before. */
+  /** The merchant's answers, oldest first; absent if there are none. */
   readonly responses?: readonly {
     readonly type: "ACCEPT" | "EVIDENCE";
     readonly status: "REQUESTED" | "TAKEN" | "REFUSED";

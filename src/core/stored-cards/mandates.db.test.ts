@@ -1,4 +1,4 @@
-/** Tests that the bank is asked of a customer who begins an agreement, unless the merchant leaves that to its rule. */
+/** Tests that a customer who begins an agreement is authenticated, unless the merchant leaves that to the routing rule. */
 import { v7 } from "uuid";
 import { expect, it } from "vitest";
 import { forFile } from "../../dev/testing/for-file.ts";
@@ -23,7 +23,7 @@ async function setRule(savingAsRule: boolean) {
   await core.database.transaction((tx) => recordRoutingRule(tx, rule));
 }
 
-/** Submits a payment, and returns what the first gateway is asked. */
+/** Submits a payment, and returns the request that the first gateway gets. */
 async function ask(saveCard: object, given: object = { consent }): Promise<AuthorizeRequest | undefined> {
   const requests: AuthorizeRequest[] = [];
   const watched = withAnswers(core, {
