@@ -7,6 +7,7 @@ import { LedgerService } from "../../gen/payments/v1/ledger_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { RefundService } from "../../gen/payments/v1/refund_pb.ts";
 import { right } from "../../gen/payments/v1/right_pb.ts";
+import { SettlementService } from "../../gen/payments/v1/settlement_pb.ts";
 import { AgreementService, PaymentMethodService } from "../../gen/payments/v1/stored_card_pb.ts";
 import { findKeyHolder, parseKey } from "../accounts/api-keys.ts";
 import { type HeldRights, requireAnyRight } from "../accounts/rights.ts";
@@ -36,7 +37,7 @@ export type Authenticate = (
 const merchantServices: ReadonlySet<string> = new Set(
   [
     ...[PaymentSessionService, RefundService, DisputeService, PaymentMethodService, AgreementService, LedgerService],
-    EventService,
+    ...[SettlementService, EventService],
   ].map(({ typeName }) => typeName),
 );
 

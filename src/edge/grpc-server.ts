@@ -18,6 +18,7 @@ import { LedgerService } from "../../gen/payments/v1/ledger_pb.ts";
 import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { RefundService } from "../../gen/payments/v1/refund_pb.ts";
+import { SettlementService } from "../../gen/payments/v1/settlement_pb.ts";
 import { AgreementService, PaymentMethodService } from "../../gen/payments/v1/stored_card_pb.ts";
 import { internalConnections, internalHttp2 } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
@@ -36,6 +37,7 @@ import { refundService } from "./refunds-rpc.ts";
 import { beginRequest } from "./request-id.ts";
 import { createRpcAdapter, type RpcAdapter } from "./rpc-adapter.ts";
 import { sendRefusal } from "./rpc-form.ts";
+import { settlementService } from "./settlement-rpc.ts";
 import { createAgreementService, paymentMethodService } from "./stored-cards-rpc.ts";
 
 export type GrpcOptions = {
@@ -58,7 +60,7 @@ export type GrpcServer = {
 
 const always = [
   ...[PaymentSessionService, RefundService, DisputeService, PaymentMethodService, AgreementService, LedgerService],
-  ...[EventService, CheckoutService, MetaService, Health],
+  ...[SettlementService, EventService, CheckoutService, MetaService, Health],
 ];
 
 /** Creates the internal server; the caller listens and closes. */
@@ -94,6 +96,7 @@ function route(parts: EdgeParts, { reflection, eventStreams }: GrpcOptions, rout
   router.service(PaymentMethodService, paymentMethodService);
   router.service(AgreementService, createAgreementService(parts.apiOrigin));
   router.service(LedgerService, ledgerService);
+  router.service(SettlementService, settlementService);
   router.service(EventService, createEventService(parts, eventStreams));
   router.service(MetaService, createMetaService(parts.meta));
   parts.routeCheckout(router);

@@ -35,7 +35,7 @@ export const ledgerService: ServiceImpl<typeof LedgerService> = {
   },
 };
 
-function entryMessage({ refundId, disputeId, gatewayReference, ...entry }: LedgerEntry) {
+export function entryMessage({ refundId, disputeId, gatewayReference, ...entry }: LedgerEntry) {
   return {
     ...entry,
     type: LedgerEntry_Type[entry.type],

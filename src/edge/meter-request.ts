@@ -11,6 +11,7 @@ import { LedgerService } from "../../gen/payments/v1/ledger_pb.ts";
 import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { RefundService } from "../../gen/payments/v1/refund_pb.ts";
+import { SettlementService } from "../../gen/payments/v1/settlement_pb.ts";
 import { AgreementService, PaymentMethodService } from "../../gen/payments/v1/stored_card_pb.ts";
 import { meterResponse, type RequestEnd, type RequestMeter, requestEndOf } from "../platform/request-meter.ts";
 import type { AnyRequest, AnyResponse } from "./request-id.ts";
@@ -22,6 +23,7 @@ const services = [
   PaymentMethodService,
   AgreementService,
   LedgerService,
+  SettlementService,
   EventService,
   CheckoutService,
   MetaService,

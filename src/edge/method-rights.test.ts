@@ -8,13 +8,14 @@ import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { RefundService } from "../../gen/payments/v1/refund_pb.ts";
 import { right as rightOption } from "../../gen/payments/v1/right_pb.ts";
+import { SettlementService } from "../../gen/payments/v1/settlement_pb.ts";
 import { AgreementService, PaymentMethodService } from "../../gen/payments/v1/stored_card_pb.ts";
 import { rights } from "../accounts/rights.ts";
 import { requireMethodRight } from "./authenticate.ts";
 
 const ofMerchants = [
   ...[PaymentSessionService, RefundService, DisputeService, PaymentMethodService],
-  ...[AgreementService, LedgerService, EventService],
+  ...[AgreementService, LedgerService, SettlementService, EventService],
 ];
 const methods: DescMethod[] = ofMerchants.flatMap((service): DescMethod[] => [...service.methods]);
 const rightsOf = (method: DescMethod) => getOption(method, rightOption);

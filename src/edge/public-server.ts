@@ -8,6 +8,7 @@ import { LedgerService } from "../../gen/payments/v1/ledger_pb.ts";
 import { MetaService } from "../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../gen/payments/v1/payment_session_pb.ts";
 import { RefundService } from "../../gen/payments/v1/refund_pb.ts";
+import { SettlementService } from "../../gen/payments/v1/settlement_pb.ts";
 import { AgreementService, PaymentMethodService } from "../../gen/payments/v1/stored_card_pb.ts";
 import { requestTimeoutMs } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
@@ -36,6 +37,7 @@ import { type AnyRequest, beginRequest, requestIdOf, setAnswerHeaders } from "./
 import { createRefuseAtOnce } from "./request-limits/refuse-at-once.ts";
 import type { LimitFields } from "./request-limits/request-limits.ts";
 import { createRpcAdapter } from "./rpc-adapter.ts";
+import { settlementService } from "./settlement-rpc.ts";
 import { createAgreementService, paymentMethodService } from "./stored-cards-rpc.ts";
 import { createDomainFileRoute } from "./wallets/domain-file.ts";
 import { serveWidget } from "./widget-files.ts";
@@ -113,6 +115,7 @@ function createRest(parts: EdgeParts): Transcoder {
       createServiceImplSpec<typeof PaymentMethodService>(PaymentMethodService, paymentMethodService),
       createServiceImplSpec<typeof AgreementService>(AgreementService, createAgreementService(parts.apiOrigin)),
       createServiceImplSpec<typeof LedgerService>(LedgerService, ledgerService),
+      createServiceImplSpec<typeof SettlementService>(SettlementService, settlementService),
       createServiceImplSpec<typeof EventService>(EventService, createEventService(parts)),
       createServiceImplSpec<typeof MetaService>(MetaService, createMetaService(parts.meta)),
     ],

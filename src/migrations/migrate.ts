@@ -37,6 +37,7 @@ const deletable: Record<DatabaseKind, readonly string[]> = {
     ...["audit_entry", "analytics_payment", "analytics_attempt", "analytics_decline"],
     ...["analytics_authentication", "analytics_card", "analytics_arm", "analytics_arm_cost", "analytics_renewal"],
     "analytics_wallet",
+    "analytics_cost",
   ],
   accounts: [
     ...["membership", "passkey", "passkey_challenge", "sign_in_failures", "member_action"],

@@ -24,6 +24,7 @@ export type IdPrefix =
   | "agr"
   | "rl"
   | "dsp"
+  | "pout"
   | "rsp"
   | "file";
 
@@ -40,6 +41,7 @@ export type AuthenticationId = Id<"atn">;
 export type AttemptId = Id<"att">;
 export type RefundId = Id<"ref">;
 export type DisputeId = Id<"dsp">;
+export type PayoutId = Id<"pout">;
 /** Of an acceptance, or evidence. */
 export type DisputeResponseId = Id<"rsp">;
 /** Of a file for evidence. */

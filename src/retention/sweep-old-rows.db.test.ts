@@ -72,6 +72,10 @@ const environmentRows: Record<string, [days: number, insert: (since: string) => 
     31,
     (since) => `VALUES (${id()}, ${id()}, 'NETWORK', '8.8.8.0/24', NULL, NULL, 'x', 'x', ${since}, ${since})`,
   ],
+  analytics_cost: [
+    1_098,
+    (since) => `VALUES (${id()}, (${since})::date, 'A', 'CAPTURED', '', 0, '', '', 'EUR', 'EUR', 1, 100, 1)`,
+  ],
   analytics_arm_cost: [1_098, (since) => `VALUES (${id()}, 15, ${since}, 1, '', 'A', 'B', 'EUR', 1, 0, 0, 0)`],
 };
 const accountsRows: Record<string, [days: number, insert: (since: string) => string]> = {

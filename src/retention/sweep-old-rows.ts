@@ -56,6 +56,7 @@ const kept: readonly Kept[] = [
   { table: "analytics_authentication", since: "starts_at", forMs: countsRetentionMs },
   { table: "analytics_arm", since: "starts_at", forMs: countsRetentionMs },
   { table: "analytics_arm_cost", since: "starts_at", forMs: countsRetentionMs },
+  { table: "analytics_cost", since: "month", forMs: countsRetentionMs },
 ];
 
 // The clock is a subselect, so an index over the column has a bound.

@@ -12,12 +12,16 @@ import { EventService } from "../../../gen/payments/v1/event_pb.ts";
 import { LedgerService } from "../../../gen/payments/v1/ledger_pb.ts";
 import { PaymentSessionService } from "../../../gen/payments/v1/payment_session_pb.ts";
 import { RefundService } from "../../../gen/payments/v1/refund_pb.ts";
+import { SettlementService } from "../../../gen/payments/v1/settlement_pb.ts";
 import type { DemoCredentials } from "../../demo/demo-file.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { ApiCheckout } from "./api-checkout.ts";
 import { joinTestDemo } from "./shared-demo.fixture.ts";
 
-const services = [PaymentSessionService, RefundService, DisputeService, LedgerService, EventService, CheckoutService];
+const services = [
+  ...[PaymentSessionService, RefundService, DisputeService, LedgerService, SettlementService],
+  ...[EventService, CheckoutService],
+];
 const everyRpc = services.flatMap((service) =>
   service.methods.filter(({ methodKind }) => methodKind === "unary").map((method) => nameOf(method)),
 );
@@ -97,6 +101,10 @@ const requests: Readonly<Record<string, () => object>> = {
   "DisputeService.GetDisputeFacts": () => ({ disputeId }),
   "DisputeService.SubmitEvidence": () => ({ disputeId, evidence: { explanation: "Delivered." } }),
   "LedgerService.ListLedgerEntries": () => ({ day: "2026-03-04" }),
+  "SettlementService.ListPayouts": () => ({}),
+  "SettlementService.GetPayout": () => ({ payoutId: encodeId("pout", v7()) }),
+  "SettlementService.ListPayoutLines": () => ({}),
+  "SettlementService.ListSettlements": () => ({}),
   "EventService.ListEvents": () => ({ eventTypes: ["payment_session.succeeded"] }),
   "CheckoutService.GetCheckout": () => ({ sessionId: session.sessionId }),
   "CheckoutService.SubmitPayment": () => ({ sessionId: session.sessionId, vaultToken: "tok_x" }),

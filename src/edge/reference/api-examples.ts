@@ -379,6 +379,59 @@ export const ledgerResponse = {
   ],
 };
 
+export const payoutResponse = {
+  payoutId: "pout_01jnfq3h2mex5s5n4v0t7r8k9c",
+  gateway: "SANDBOX_B",
+  connectionId: "gc_01jnfq0c5bexg9k3w2m7y4t8dn",
+  gatewayReference: "12",
+  status: "PAID",
+  amountMinor: 4806,
+  currency: "EUR",
+  arrivesOn: "2026-03-05",
+  remainderMinor: 0,
+  completeAt: "2026-03-05T04:00:12.431Z",
+};
+
+const [captureEntry, refundEntry] = ledgerResponse.entries;
+
+export const payoutLinesResponse = {
+  lines: [
+    {
+      kind: "CAPTURE",
+      status: "MATCHED",
+      grossMinor: 4900,
+      currency: "EUR",
+      settledGrossMinor: 4900,
+      feeMinor: 94,
+      netMinor: 4806,
+      settlementCurrency: "EUR",
+      gatewayType: "Settled",
+      gatewayReference: "B-P-8120",
+      sessionId: summary.sessionId,
+      entryType: "CAPTURED",
+      entryId: captureEntry?.attemptId,
+      payoutId: payoutResponse.payoutId,
+      gateway: "SANDBOX_B",
+      connectionId: payoutResponse.connectionId,
+      recordedAt: "2026-03-05T04:00:11.905Z",
+    },
+  ],
+};
+
+export const settlementsResponse = {
+  settlements: [
+    {
+      entry: captureEntry,
+      state: "PAID",
+      payoutId: payoutResponse.payoutId,
+      feeMinor: 94,
+      netMinor: 4806,
+      settlementCurrency: "EUR",
+    },
+    { entry: refundEntry, state: "OPEN", ageDays: 1, reason: "not_due" },
+  ],
+};
+
 export const listResponse = {
   paymentSessions: [summary],
   nextPageToken: "eyJjcmVhdGVkQmVmb3JlIjoiMjAyNi0wMy0wMiJ9.c2lnbmVk",

@@ -25,6 +25,7 @@ describe("restApiDocument()", () => {
       "Stored cards",
       "Agreements",
       "Ledger",
+      "Payouts and settlement",
       "Events",
       "Service",
       "Webhooks",

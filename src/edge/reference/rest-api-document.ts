@@ -10,6 +10,7 @@ import { MetaService } from "../../../gen/payments/v1/meta_pb.ts";
 import { PaymentSessionService } from "../../../gen/payments/v1/payment_session_pb.ts";
 import { RefundService } from "../../../gen/payments/v1/refund_pb.ts";
 import { right } from "../../../gen/payments/v1/right_pb.ts";
+import { SettlementService } from "../../../gen/payments/v1/settlement_pb.ts";
 import { AgreementService, PaymentMethodService } from "../../../gen/payments/v1/stored_card_pb.ts";
 import type { CommentOf } from "../../transcoder/openapi/component-schemas.ts";
 import { describeApi } from "../../transcoder/openapi/describe-api.ts";
@@ -49,6 +50,7 @@ import {
   setUpResponse,
 } from "./api-examples.ts";
 import { errorExamples, errorResponses, errorSchema, fieldErrorSchema, limitHeaders } from "./error-responses.ts";
+import { settlementOperations } from "./settlement-operations.ts";
 import { describeWebhooks, webhookParameters, webhookSchemas, webhookTag } from "./webhook-operations.ts";
 
 /** The services that the REST API serves, in the order of the reference. */
@@ -60,6 +62,7 @@ export const restServices = [
     PaymentMethodService,
     AgreementService,
     LedgerService,
+    SettlementService,
     EventService,
     MetaService,
   ],
@@ -338,6 +341,7 @@ const details: Readonly<Record<string, OperationDetails>> = {
     responseExamples: example("A capture, and a refund of a part", ledgerResponse),
     errors: errorResponses(["any", "secretKey"]),
   },
+  ...settlementOperations,
   listEvents: {
     summary: "List events",
     successDescription: "The next events behind the cursor.",
@@ -448,6 +452,7 @@ const groups: Readonly<Record<string, string>> = {
   [PaymentMethodService.typeName]: "Stored cards",
   [AgreementService.typeName]: "Agreements",
   [LedgerService.typeName]: "Ledger",
+  [SettlementService.typeName]: "Payouts and settlement",
   [EventService.typeName]: "Events",
   [MetaService.typeName]: "Service",
 };

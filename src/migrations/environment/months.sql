@@ -56,7 +56,7 @@ BEGIN
   END LOOP;
   FOR one IN
     SELECT s.kind, s.suffix, string_agg(format('partitions.%I', p.parent || s.suffix), ', ') AS tables,
-      app.first_id_at(min(s.from_at)) AS from_id, app.first_id_at(min(s.until_at)) AS to_id
+      app.first_id_at(min(s.from_at)) AS from_id, app.first_id_at(min(s.until_at)) AS to_id, min(s.until_at) AS until_at
     FROM app.partition_sets s JOIN app.retention r ON r.kind = s.kind AND s.until_at <= app.clock() - r.keep
       JOIN app.partitioned p ON p.kind = s.kind
     GROUP BY s.kind, s.suffix ORDER BY s.suffix
@@ -71,6 +71,11 @@ BEGIN
     IF one.kind = 'payments' THEN
       -- Afterwards: the DROP has waited for sums that were being made of these rows.
       DELETE FROM ledger_sum WHERE month = to_date(one.suffix, '_YYYY_MM');
+      -- Lines of the month's payments, and those of no payment that are as old.
+      DELETE FROM payout_line WHERE session_id >= one.from_id AND session_id < one.to_id;
+      DELETE FROM payout_line WHERE session_id IS NULL AND recorded_at < one.until_at;
+      DELETE FROM payout p WHERE p.created_at < one.until_at AND p.complete_at IS NOT NULL AND NOT EXISTS (SELECT FROM payout_line l WHERE l.payout_id = p.id);
+      DELETE FROM settlement_report WHERE read_at < one.until_at;
       EXECUTE (SELECT string_agg('DROP FUNCTION ' || oid::regprocedure, '; ') FROM pg_proc
                WHERE pronamespace = 'partitions'::regnamespace AND right(proname, length(one.suffix)) = one.suffix);
     END IF;

@@ -36,7 +36,7 @@ CREATE INDEX gateway_notification_by_age ON gateway_notification USING brin (rec
 -- What is read of an account besides its payments, page by page. A row is made when an account is read first.
 CREATE TABLE gateway_feed (
   connection_id      uuid NOT NULL REFERENCES connection (id),
-  kind               text NOT NULL CHECK (kind = 'disputes'),
+  kind               text NOT NULL CHECK (kind IN ('disputes','settlement')),
   -- When the next page is read: also the end of a worker's lease.
   next_read_at       timestamptz NOT NULL,
   lease_token        uuid,
@@ -49,6 +49,8 @@ CREATE TABLE gateway_feed (
   -- The beginnings of the last reading that came to its end, and of the last one that went back as far as possible.
   read_at            timestamptz,
   read_whole_at      timestamptz,
+  -- The 95th percentile of the time from a movement of money to its line, over 90 days; null before 20 lines are known.
+  usual_delay_ms     bigint,
   -- Disputes of payments that were not made here, in the last reading of all.
   not_ours           int NOT NULL DEFAULT 0,
   -- Why the gateway refuses the reading, since when, and the credentials that it refuses.

@@ -148,6 +148,23 @@ CREATE TABLE analytics_card (
   saved integer NOT NULL
 );
 
+-- table analytics_cost
+CREATE TABLE analytics_cost (
+  merchant_id uuid NOT NULL,
+  month date NOT NULL,
+  gateway text NOT NULL,
+  type text NOT NULL,
+  card_brand text NOT NULL,
+  rule_version integer NOT NULL,
+  case_name text NOT NULL,
+  arm text NOT NULL,
+  currency text NOT NULL,
+  settlement_currency text NOT NULL,
+  lines integer NOT NULL,
+  settled_gross_minor bigint NOT NULL,
+  fee_minor bigint NOT NULL
+);
+
 -- table analytics_decline
 CREATE TABLE analytics_decline (
   merchant_id uuid NOT NULL,
@@ -620,6 +637,7 @@ CREATE TABLE gateway_feed (
   is_partial boolean DEFAULT false NOT NULL,
   read_at timestamp with time zone,
   read_whole_at timestamp with time zone,
+  usual_delay_ms bigint,
   not_ours integer DEFAULT 0 NOT NULL,
   blocked_reason text,
   blocked_at timestamp with time zone,
@@ -815,6 +833,52 @@ END) STORED,
   named_by uuid
 ) PARTITION BY RANGE (id);
 
+-- table payout
+CREATE TABLE payout (
+  id uuid NOT NULL,
+  merchant_id uuid NOT NULL,
+  connection_id uuid NOT NULL,
+  gateway text NOT NULL,
+  gateway_reference text NOT NULL,
+  status text NOT NULL,
+  amount_minor bigint NOT NULL,
+  currency text NOT NULL,
+  arrives_on date,
+  complete_at timestamp with time zone,
+  remainder_minor bigint,
+  created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  day date GENERATED ALWAYS AS (COALESCE(arrives_on, ((created_at AT TIME ZONE 'UTC'::text))::date)) STORED NOT NULL
+);
+
+-- table payout_line
+CREATE TABLE payout_line (
+  connection_id uuid NOT NULL,
+  line_id text NOT NULL,
+  digest bytea NOT NULL,
+  merchant_id uuid NOT NULL,
+  gateway text NOT NULL,
+  payout_id uuid,
+  kind text NOT NULL,
+  status text NOT NULL,
+  reason text,
+  gross_minor bigint,
+  currency text,
+  settled_gross_minor bigint,
+  fee_minor bigint,
+  net_minor bigint,
+  settlement_currency text,
+  gateway_type text NOT NULL,
+  gateway_reference text NOT NULL,
+  names jsonb DEFAULT '{}'::jsonb NOT NULL,
+  session_id uuid,
+  entry_type text,
+  entry_id uuid,
+  entry_ordinal smallint,
+  entry_at timestamp with time zone,
+  next_try_at timestamp with time zone,
+  recorded_at timestamp with time zone DEFAULT app.clock() NOT NULL
+);
+
 -- table reconciliation_run
 CREATE TABLE reconciliation_run (
   id uuid NOT NULL,
@@ -961,6 +1025,15 @@ CREATE TABLE routing_rule (
   created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
   set_by text,
   restored_from integer
+);
+
+-- table settlement_report
+CREATE TABLE settlement_report (
+  connection_id uuid NOT NULL,
+  name text NOT NULL,
+  announced_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  rows_read integer DEFAULT 0 NOT NULL,
+  read_at timestamp with time zone
 );
 
 -- table stored_payment
@@ -1178,6 +1251,12 @@ ALTER TABLE analytics_card ADD CONSTRAINT analytics_card_minutes_check CHECK ((m
 
 -- constraint analytics_card.analytics_card_pkey
 ALTER TABLE analytics_card ADD CONSTRAINT analytics_card_pkey PRIMARY KEY (merchant_id, minutes, starts_at, currency, fact, value);
+
+-- constraint analytics_cost.analytics_cost_pkey
+ALTER TABLE analytics_cost ADD CONSTRAINT analytics_cost_pkey PRIMARY KEY (merchant_id, month, gateway, type, card_brand, rule_version, case_name, arm, currency, settlement_currency);
+
+-- constraint analytics_cost.analytics_cost_type_check
+ALTER TABLE analytics_cost ADD CONSTRAINT analytics_cost_type_check CHECK ((type = ANY (ARRAY['CAPTURED'::text, 'REFUNDED'::text, 'REFUND_FAILED'::text, 'CHARGEBACK'::text, 'CHARGEBACK_REVERSED'::text, 'ACCOUNT'::text])));
 
 -- constraint analytics_decline.analytics_decline_minutes_check
 ALTER TABLE analytics_decline ADD CONSTRAINT analytics_decline_minutes_check CHECK ((minutes = ANY (ARRAY[15, 60, 360, 1440])));
@@ -1483,7 +1562,7 @@ ALTER TABLE gateway_feed ADD CONSTRAINT gateway_feed_check CHECK (((blocked_reas
 ALTER TABLE gateway_feed ADD CONSTRAINT gateway_feed_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id);
 
 -- constraint gateway_feed.gateway_feed_kind_check
-ALTER TABLE gateway_feed ADD CONSTRAINT gateway_feed_kind_check CHECK ((kind = 'disputes'::text));
+ALTER TABLE gateway_feed ADD CONSTRAINT gateway_feed_kind_check CHECK ((kind = ANY (ARRAY['disputes'::text, 'settlement'::text])));
 
 -- constraint gateway_feed.gateway_feed_pkey
 ALTER TABLE gateway_feed ADD CONSTRAINT gateway_feed_pkey PRIMARY KEY (connection_id, kind);
@@ -1632,6 +1711,73 @@ ALTER TABLE payment_session ADD CONSTRAINT payment_session_pkey PRIMARY KEY (id)
 -- constraint payment_session.payment_session_winner
 ALTER TABLE partitions.payment_session_rest ADD CONSTRAINT payment_session_winner FOREIGN KEY (id, winner_attempt_id, pinned) REFERENCES partitions.attempt_rest(session_id, id, holds) DEFERRABLE INITIALLY DEFERRED;
 
+-- constraint payout.payout_check
+ALTER TABLE payout ADD CONSTRAINT payout_check CHECK (((complete_at IS NULL) = (remainder_minor IS NULL)));
+
+-- constraint payout.payout_connection_id_fkey
+ALTER TABLE payout ADD CONSTRAINT payout_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id);
+
+-- constraint payout.payout_connection_id_gateway_reference_key
+ALTER TABLE payout ADD CONSTRAINT payout_connection_id_gateway_reference_key UNIQUE (connection_id, gateway_reference);
+
+-- constraint payout.payout_connection_id_id_key
+ALTER TABLE payout ADD CONSTRAINT payout_connection_id_id_key UNIQUE (connection_id, id);
+
+-- constraint payout.payout_gateway_reference_check
+ALTER TABLE payout ADD CONSTRAINT payout_gateway_reference_check CHECK (((char_length(gateway_reference) >= 1) AND (char_length(gateway_reference) <= 255)));
+
+-- constraint payout.payout_pkey
+ALTER TABLE payout ADD CONSTRAINT payout_pkey PRIMARY KEY (id);
+
+-- constraint payout.payout_status_check
+ALTER TABLE payout ADD CONSTRAINT payout_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'PAID'::text, 'FAILED'::text])));
+
+-- constraint payout_line.payout_line_check
+ALTER TABLE payout_line ADD CONSTRAINT payout_line_check CHECK (((next_try_at IS NULL) OR (status = 'UNMATCHED'::text)));
+
+-- constraint payout_line.payout_line_connection_id_fkey
+ALTER TABLE payout_line ADD CONSTRAINT payout_line_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id);
+
+-- constraint payout_line.payout_line_connection_id_payout_id_fkey
+ALTER TABLE payout_line ADD CONSTRAINT payout_line_connection_id_payout_id_fkey FOREIGN KEY (connection_id, payout_id) REFERENCES payout(connection_id, id);
+
+-- constraint payout_line.payout_line_gateway_reference_check
+ALTER TABLE payout_line ADD CONSTRAINT payout_line_gateway_reference_check CHECK ((char_length(gateway_reference) <= 255));
+
+-- constraint payout_line.payout_line_gateway_type_check
+ALTER TABLE payout_line ADD CONSTRAINT payout_line_gateway_type_check CHECK ((char_length(gateway_type) <= 255));
+
+-- constraint payout_line.payout_line_kind_check
+ALTER TABLE payout_line ADD CONSTRAINT payout_line_kind_check CHECK ((kind = ANY (ARRAY['CAPTURE'::text, 'REFUND'::text, 'REFUND_FAILED'::text, 'CHARGEBACK'::text, 'CHARGEBACK_REVERSED'::text, 'FEE'::text, 'RESERVE'::text, 'CONVERSION'::text, 'ADJUSTMENT'::text, 'PAYOUT'::text, 'OTHER'::text])));
+
+-- constraint payout_line.payout_line_line_id_check
+ALTER TABLE payout_line ADD CONSTRAINT payout_line_line_id_check CHECK (((char_length(line_id) >= 1) AND (char_length(line_id) <= 255)));
+
+-- constraint payout_line.payout_line_pkey
+ALTER TABLE payout_line ADD CONSTRAINT payout_line_pkey PRIMARY KEY (connection_id, line_id);
+
+-- constraint payout_line.payout_line_status
+ALTER TABLE payout_line ADD CONSTRAINT payout_line_status CHECK (
+CASE status
+    WHEN 'MATCHED'::text THEN ((reason IS NULL) AND (num_nulls(session_id, entry_type, entry_id, entry_ordinal, entry_at) = 0) AND (entry_type =
+    CASE kind
+        WHEN 'CAPTURE'::text THEN 'CAPTURED'::text
+        WHEN 'REFUND'::text THEN 'REFUNDED'::text
+        WHEN 'REFUND_FAILED'::text THEN 'REFUND_FAILED'::text
+        WHEN 'CHARGEBACK'::text THEN 'CHARGEBACK'::text
+        WHEN 'CHARGEBACK_REVERSED'::text THEN 'CHARGEBACK_REVERSED'::text
+        ELSE ''::text
+    END))
+    WHEN 'ACCOUNT'::text THEN ((reason IS NULL) AND (num_nonnulls(session_id, entry_type, entry_id, entry_ordinal, entry_at) = 0) AND (kind = ANY (ARRAY['FEE'::text, 'RESERVE'::text, 'CONVERSION'::text, 'ADJUSTMENT'::text, 'PAYOUT'::text])))
+    ELSE (COALESCE((reason = ANY (ARRAY['not_ours'::text, 'not_found'::text, 'already_paid'::text, 'amount_differs'::text, 'unknown_type'::text, 'unreadable'::text])), false) AND (num_nonnulls(entry_type, entry_id, entry_ordinal, entry_at) = 0) AND ((reason = 'unreadable'::text) OR ((kind = 'OTHER'::text) = (reason = 'unknown_type'::text))) AND ((reason = 'unreadable'::text) OR (kind <> ALL (ARRAY['FEE'::text, 'RESERVE'::text, 'CONVERSION'::text, 'ADJUSTMENT'::text, 'PAYOUT'::text]))))
+END);
+
+-- constraint payout_line.payout_line_status_check
+ALTER TABLE payout_line ADD CONSTRAINT payout_line_status_check CHECK ((status = ANY (ARRAY['MATCHED'::text, 'UNMATCHED'::text, 'ACCOUNT'::text])));
+
+-- constraint payout_line.payout_line_sum
+ALTER TABLE payout_line ADD CONSTRAINT payout_line_sum CHECK (((NOT (reason IS DISTINCT FROM 'unreadable'::text)) OR ((num_nulls(gross_minor, currency, settled_gross_minor, fee_minor, net_minor, settlement_currency) = 0) AND ((settled_gross_minor - fee_minor) = net_minor))));
+
 -- constraint reconciliation_run.reconciliation_run_check
 ALTER TABLE reconciliation_run ADD CONSTRAINT reconciliation_run_check CHECK ((window_from < window_to));
 
@@ -1745,6 +1891,18 @@ ALTER TABLE routing_rule ADD CONSTRAINT routing_rule_pkey PRIMARY KEY (merchant_
 
 -- constraint routing_rule.routing_rule_version_check
 ALTER TABLE routing_rule ADD CONSTRAINT routing_rule_version_check CHECK ((version >= 1));
+
+-- constraint settlement_report.settlement_report_connection_id_fkey
+ALTER TABLE settlement_report ADD CONSTRAINT settlement_report_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id);
+
+-- constraint settlement_report.settlement_report_name_check
+ALTER TABLE settlement_report ADD CONSTRAINT settlement_report_name_check CHECK ((name ~ '^settlement_detail_report_[A-Za-z0-9_-]{1,100}[.]csv$'::text));
+
+-- constraint settlement_report.settlement_report_pkey
+ALTER TABLE settlement_report ADD CONSTRAINT settlement_report_pkey PRIMARY KEY (connection_id, name);
+
+-- constraint settlement_report.settlement_report_rows_read_check
+ALTER TABLE settlement_report ADD CONSTRAINT settlement_report_rows_read_check CHECK ((rows_read >= 0));
 
 -- constraint stored_payment.stored_payment_check
 ALTER TABLE stored_payment ADD CONSTRAINT stored_payment_check CHECK (((role = 'SETUP'::text) = (amount_minor = 0)));
@@ -1898,6 +2056,9 @@ CREATE UNIQUE INDEX dispute_response_in_effect ON ONLY dispute_response USING bt
 
 -- unique index payment_method_of_number
 CREATE UNIQUE INDEX payment_method_of_number ON payment_method USING btree (merchant_id, customer_ref, fingerprint) WHERE (status = 'ACTIVE'::text);
+
+-- unique index payout_line_of_entry
+CREATE UNIQUE INDEX payout_line_of_entry ON payout_line USING btree (session_id, entry_type, entry_id, entry_ordinal) WHERE (status = 'MATCHED'::text);
 
 -- unique index reconciliation_run_one_at_a_time
 CREATE UNIQUE INDEX reconciliation_run_one_at_a_time ON reconciliation_run USING btree ((true)) WHERE (finished_at IS NULL);
@@ -2169,6 +2330,33 @@ CREATE INDEX payment_session_to_recover ON ONLY payment_session USING btree (lea
 -- index payment_session_unconfirmed
 CREATE INDEX payment_session_unconfirmed ON ONLY payment_session USING btree (settled_at) WHERE (NOT capture_confirmed);
 
+-- index payout_incomplete
+CREATE INDEX payout_incomplete ON payout USING btree (connection_id) WHERE (complete_at IS NULL);
+
+-- index payout_line_by_age
+CREATE INDEX payout_line_by_age ON payout_line USING brin (recorded_at);
+
+-- index payout_line_of_merchant
+CREATE INDEX payout_line_of_merchant ON payout_line USING btree (merchant_id, recorded_at, line_id);
+
+-- index payout_line_of_payout
+CREATE INDEX payout_line_of_payout ON payout_line USING btree (payout_id) WHERE (payout_id IS NOT NULL);
+
+-- index payout_line_of_session
+CREATE INDEX payout_line_of_session ON payout_line USING btree (session_id) WHERE ((session_id IS NOT NULL) AND (status = 'UNMATCHED'::text));
+
+-- index payout_line_to_match
+CREATE INDEX payout_line_to_match ON payout_line USING btree (next_try_at) WHERE (next_try_at IS NOT NULL);
+
+-- index payout_line_unmatched
+CREATE INDEX payout_line_unmatched ON payout_line USING btree (merchant_id, recorded_at, line_id) WHERE (status = 'UNMATCHED'::text);
+
+-- index payout_of_merchant
+CREATE INDEX payout_of_merchant ON payout USING btree (merchant_id, day, id);
+
+-- index payout_with_remainder
+CREATE INDEX payout_with_remainder ON payout USING btree (merchant_id) WHERE (remainder_minor <> 0);
+
 -- index reconciliation_run_by_start
 CREATE INDEX reconciliation_run_by_start ON reconciliation_run USING btree (started_at);
 
@@ -2186,6 +2374,9 @@ CREATE INDEX refund_returned ON ONLY refund USING btree (merchant_id, completed_
 
 -- index refund_succeeded
 CREATE INDEX refund_succeeded ON ONLY refund USING btree (merchant_id, succeeded_at) WHERE (succeeded_at IS NOT NULL);
+
+-- index settlement_report_unread
+CREATE INDEX settlement_report_unread ON settlement_report USING btree (connection_id, announced_at) WHERE (read_at IS NULL);
 
 -- index stored_payment_due
 CREATE INDEX stored_payment_due ON ONLY stored_payment USING btree (save_due_at) WHERE (saving = 'REQUESTED'::text);
@@ -3529,6 +3720,65 @@ BEGIN
   RETURN NEW;
 END $function$;
 
+-- function app.guard_payout()
+CREATE OR REPLACE FUNCTION app.guard_payout()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    IF NEW.complete_at IS NOT NULL THEN PERFORM app.refuse('a payout is complete once its lines are known'); END IF;
+    SELECT merchant_id, gateway INTO NEW.merchant_id, NEW.gateway FROM connection WHERE id = NEW.connection_id;
+    RETURN NEW;
+  END IF;
+  IF (OLD.id, OLD.merchant_id, OLD.connection_id, OLD.gateway, OLD.gateway_reference, OLD.created_at)
+     IS DISTINCT FROM (NEW.id, NEW.merchant_id, NEW.connection_id, NEW.gateway, NEW.gateway_reference, NEW.created_at) THEN
+    PERFORM app.refuse('what a payout is about never changes'); END IF;
+  -- rule:settlement-complete
+  IF OLD.complete_at IS NOT NULL THEN
+    IF (OLD.amount_minor, OLD.currency, OLD.complete_at, OLD.remainder_minor)
+       IS DISTINCT FROM (NEW.amount_minor, NEW.currency, NEW.complete_at, NEW.remainder_minor) THEN
+      PERFORM app.refuse('the amounts of a complete payout never change'); END IF;
+  ELSIF NEW.complete_at IS NOT NULL THEN
+    NEW.complete_at := app.clock();
+    NEW.remainder_minor := NEW.amount_minor - (
+      SELECT coalesce(sum(net_minor), 0) FROM payout_line WHERE payout_id = NEW.id AND kind <> 'PAYOUT');
+  ELSE
+    NEW.remainder_minor := NULL;
+  END IF;
+  RETURN NEW;
+END $function$;
+
+-- function app.guard_payout_line()
+CREATE OR REPLACE FUNCTION app.guard_payout_line()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE paid record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    SELECT merchant_id, gateway INTO NEW.merchant_id, NEW.gateway FROM connection WHERE id = NEW.connection_id;
+  ELSE
+    IF (OLD.connection_id, OLD.line_id, OLD.digest, OLD.merchant_id, OLD.gateway, OLD.kind, OLD.gross_minor, OLD.currency, OLD.settled_gross_minor,
+        OLD.fee_minor, OLD.net_minor, OLD.settlement_currency, OLD.gateway_type, OLD.gateway_reference, OLD.names, OLD.recorded_at)
+       IS DISTINCT FROM (NEW.connection_id, NEW.line_id, NEW.digest, NEW.merchant_id, NEW.gateway, NEW.kind, NEW.gross_minor, NEW.currency, NEW.settled_gross_minor,
+        NEW.fee_minor, NEW.net_minor, NEW.settlement_currency, NEW.gateway_type, NEW.gateway_reference, NEW.names, NEW.recorded_at) THEN
+      PERFORM app.refuse('what a gateway''s statement says never changes'); END IF;
+    IF OLD.payout_id IS NOT NULL AND NEW.payout_id IS DISTINCT FROM OLD.payout_id THEN PERFORM app.refuse('a line stays in its payout'); END IF;
+    IF OLD.status <> 'UNMATCHED' AND (OLD.status, OLD.session_id, OLD.entry_type, OLD.entry_id, OLD.entry_ordinal, OLD.entry_at)
+       IS DISTINCT FROM (NEW.status, NEW.session_id, NEW.entry_type, NEW.entry_id, NEW.entry_ordinal, NEW.entry_at) THEN
+      PERFORM app.refuse('a line that is matched stays so'); END IF;
+  END IF;
+  IF NEW.payout_id IS NOT NULL AND (TG_OP = 'INSERT' OR OLD.payout_id IS NULL) THEN
+    -- Waits for what completes the payout.
+    SELECT complete_at, currency INTO paid FROM payout WHERE id = NEW.payout_id FOR SHARE;
+    -- rule:settlement-fixed
+    IF paid.complete_at IS NOT NULL THEN PERFORM app.refuse('the lines of a complete payout are fixed'); END IF;
+    IF NEW.settlement_currency <> paid.currency THEN PERFORM app.refuse('a line is in the currency of its payout'); END IF;
+  END IF;
+  RETURN NEW;
+END $function$;
+
 -- function app.guard_recovery_link()
 CREATE OR REPLACE FUNCTION app.guard_recovery_link()
  RETURNS trigger
@@ -4031,7 +4281,7 @@ BEGIN
   END LOOP;
   FOR one IN
     SELECT s.kind, s.suffix, string_agg(format('partitions.%I', p.parent || s.suffix), ', ') AS tables,
-      app.first_id_at(min(s.from_at)) AS from_id, app.first_id_at(min(s.until_at)) AS to_id
+      app.first_id_at(min(s.from_at)) AS from_id, app.first_id_at(min(s.until_at)) AS to_id, min(s.until_at) AS until_at
     FROM app.partition_sets s JOIN app.retention r ON r.kind = s.kind AND s.until_at <= app.clock() - r.keep
       JOIN app.partitioned p ON p.kind = s.kind
     GROUP BY s.kind, s.suffix ORDER BY s.suffix
@@ -4046,6 +4296,11 @@ BEGIN
     IF one.kind = 'payments' THEN
       -- Afterwards: the DROP has waited for sums that were being made of these rows.
       DELETE FROM ledger_sum WHERE month = to_date(one.suffix, '_YYYY_MM');
+      -- Lines of the month's payments, and those of no payment that are as old.
+      DELETE FROM payout_line WHERE session_id >= one.from_id AND session_id < one.to_id;
+      DELETE FROM payout_line WHERE session_id IS NULL AND recorded_at < one.until_at;
+      DELETE FROM payout p WHERE p.created_at < one.until_at AND p.complete_at IS NOT NULL AND NOT EXISTS (SELECT FROM payout_line l WHERE l.payout_id = p.id);
+      DELETE FROM settlement_report WHERE read_at < one.until_at;
       EXECUTE (SELECT string_agg('DROP FUNCTION ' || oid::regprocedure, '; ') FROM pg_proc
                WHERE pronamespace = 'partitions'::regnamespace AND right(proname, length(one.suffix)) = one.suffix);
     END IF;
@@ -4584,6 +4839,63 @@ BEGIN
   END IF;
   UPDATE dispute d SET overlap_minor = 0 WHERE d.session_id = of_session AND d.id <> of_dispute;
   RETURN QUERY SELECT d.* FROM dispute d WHERE d.session_id = of_session AND d.id = of_dispute;
+END $function$;
+
+-- function app.record_matches(lines payout_line[])
+CREATE OR REPLACE FUNCTION app.record_matches(lines payout_line[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  -- rule:settlement-match
+  IF EXISTS (
+    SELECT FROM unnest(lines) l WHERE l.status = 'MATCHED' AND CASE l.kind
+      WHEN 'CAPTURE' THEN (SELECT true FROM attempt a WHERE a.session_id = l.session_id AND a.id = l.entry_id AND a.captured
+        AND a.connection_id = l.connection_id AND a.captured_amount_minor = l.gross_minor AND a.currency = l.currency LIMIT 1)
+      WHEN 'REFUND' THEN (SELECT true FROM refund r WHERE r.session_id = l.session_id AND r.id = l.entry_id AND (r.status <> 'FAILED' OR r.succeeded_at IS NOT NULL)
+        AND r.connection_id = l.connection_id AND -r.amount_minor = l.gross_minor AND r.currency = l.currency LIMIT 1)
+      WHEN 'REFUND_FAILED' THEN (SELECT true FROM refund r WHERE r.session_id = l.session_id AND r.id = l.entry_id AND r.status = 'FAILED'
+        AND r.connection_id = l.connection_id AND r.amount_minor = l.gross_minor AND r.currency = l.currency LIMIT 1)
+      ELSE (SELECT true FROM dispute_movement m JOIN dispute d ON d.session_id = m.session_id AND d.id = m.dispute_id
+        WHERE m.session_id = l.session_id AND m.dispute_id = l.entry_id AND m.ordinal = l.entry_ordinal AND d.connection_id = l.connection_id
+          AND m.type = l.entry_type AND m.currency = l.currency
+          AND CASE m.type WHEN 'CHARGEBACK' THEN -m.amount_minor ELSE m.amount_minor END = l.gross_minor LIMIT 1) END IS NOT TRUE) THEN
+    PERFORM app.refuse('a line pays an entry of the same account, amount and currency'); END IF;
+  INSERT INTO analytics_cost AS c (merchant_id, month, gateway, type, card_brand, rule_version, case_name, arm, currency, settlement_currency,
+    lines, settled_gross_minor, fee_minor)
+  SELECT l.merchant_id, coalesce(s.month, date_trunc('month', l.recorded_at AT TIME ZONE 'UTC')::date), l.gateway, coalesce(l.entry_type, 'ACCOUNT'),
+    coalesce(s.brand, ''), coalesce(s.version, 0), coalesce(s.case_name, ''), coalesce(s.arm, ''), l.currency, l.settlement_currency,
+    count(*), sum(l.settled_gross_minor), sum(CASE WHEN l.status = 'ACCOUNT' THEN -l.net_minor ELSE l.fee_minor END)
+  FROM unnest(lines) l LEFT JOIN LATERAL (
+    SELECT date_trunc('month', p.settled_at AT TIME ZONE 'UTC')::date AS month, p.card_brand AS brand,
+      CASE WHEN p.routed_by ? 'split' THEN p.rule_version END AS version,
+      CASE WHEN p.routed_by ? 'split' THEN p.routed_by ->> 'case' END AS case_name, p.routed_by -> 'split' ->> 'arm' AS arm
+    FROM payment_session p WHERE p.id = l.session_id LIMIT 1) s ON true
+  WHERE l.status = 'MATCHED' OR l.kind = 'FEE' AND l.status = 'ACCOUNT'
+  GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+  ON CONFLICT (merchant_id, month, gateway, type, card_brand, rule_version, case_name, arm, currency, settlement_currency) DO UPDATE
+    SET lines = c.lines + EXCLUDED.lines, settled_gross_minor = c.settled_gross_minor + EXCLUDED.settled_gross_minor, fee_minor = c.fee_minor + EXCLUDED.fee_minor;
+END $function$;
+
+-- function app.record_moved_lines()
+CREATE OR REPLACE FUNCTION app.record_moved_lines()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM app.record_matches(array_agg(ROW(n.*)::payout_line)) FROM now_lines n JOIN then_lines t USING (connection_id, line_id)
+  WHERE t.status = 'UNMATCHED' AND n.status <> 'UNMATCHED' HAVING count(*) > 0;
+  RETURN NULL;
+END $function$;
+
+-- function app.record_new_lines()
+CREATE OR REPLACE FUNCTION app.record_new_lines()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM app.record_matches(array_agg(ROW(n.*)::payout_line)) FROM now_lines n HAVING count(*) > 0;
+  RETURN NULL;
 END $function$;
 
 -- function app.record_orphan(of_session uuid, of_attempt uuid, reference text, finder text)
@@ -7948,6 +8260,18 @@ CREATE TRIGGER require_timeline BEFORE UPDATE OF lease_epoch, phase ON payment_s
 -- trigger payment_session.whole
 CREATE CONSTRAINT TRIGGER whole AFTER UPDATE ON partitions.payment_session_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((CURRENT_USER = SESSION_USER) OR (current_setting('search_path'::text) <> 'public, partitions, pg_temp'::text))) EXECUTE FUNCTION partitions.check_whole_session_rest();
 
+-- trigger payout.guard
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON payout FOR EACH ROW EXECUTE FUNCTION app.guard_payout();
+
+-- trigger payout_line.guard
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON payout_line FOR EACH ROW EXECUTE FUNCTION app.guard_payout_line();
+
+-- trigger payout_line.matched
+CREATE TRIGGER matched AFTER INSERT ON payout_line REFERENCING NEW TABLE AS now_lines FOR EACH STATEMENT EXECUTE FUNCTION app.record_new_lines();
+
+-- trigger payout_line.matched_later
+CREATE TRIGGER matched_later AFTER UPDATE ON payout_line REFERENCING OLD TABLE AS then_lines NEW TABLE AS now_lines FOR EACH STATEMENT EXECUTE FUNCTION app.record_moved_lines();
+
 -- trigger recovery_link.guard
 CREATE TRIGGER guard BEFORE UPDATE ON recovery_link FOR EACH ROW WHEN (((CURRENT_USER = SESSION_USER) OR (current_setting('search_path'::text) <> 'public, partitions, pg_temp'::text))) EXECUTE FUNCTION app.guard_recovery_link();
 
@@ -8064,6 +8388,9 @@ GRANT DELETE, INSERT, SELECT, UPDATE ON analytics_authentication TO the runtime 
 
 -- privileges analytics_card to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON analytics_card TO the runtime role;
+
+-- privileges analytics_cost to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON analytics_cost TO the runtime role;
 
 -- privileges analytics_decline to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON analytics_decline TO the runtime role;
@@ -8197,6 +8524,12 @@ GRANT SELECT ON payment_method TO the runtime role;
 -- privileges payment_session to the runtime role
 GRANT SELECT ON payment_session TO the runtime role;
 
+-- privileges payout to the runtime role
+GRANT INSERT, SELECT, UPDATE ON payout TO the runtime role;
+
+-- privileges payout_line to the runtime role
+GRANT INSERT, SELECT, UPDATE ON payout_line TO the runtime role;
+
 -- privileges reconciliation_run to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON reconciliation_run TO the runtime role;
 
@@ -8229,6 +8562,9 @@ GRANT USAGE ON SCHEMA app TO PUBLIC;
 
 -- privileges schema partitions to the runtime role
 GRANT USAGE ON SCHEMA partitions TO the runtime role;
+
+-- privileges settlement_report to the runtime role
+GRANT INSERT, SELECT, UPDATE ON settlement_report TO the runtime role;
 
 -- privileges stored_payment to the runtime role
 GRANT SELECT ON stored_payment TO the runtime role;
