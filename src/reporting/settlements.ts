@@ -57,7 +57,7 @@ function selectSource(source: LedgerSource): string {
     FROM ${from}
     WHERE ${of} ${stands} AND ${merchantIn(source)} = $1 AND ${at} >= greatest($2::timestamptz, $4::timestamptz) AND ${at} < $3::timestamptz
       AND ($4::timestamptz IS NULL OR (${at}, '${type}', ${id}, ${ordinal}) > ($4::timestamptz, $5::text COLLATE "C", $6::uuid, $7::int))
-    ORDER BY ${at}, ${id}, ${ordinal} LIMIT $8)`;
+    ORDER BY ${at}, ${id}${ordinal === "0" ? "" : `, ${ordinal}`} LIMIT $8)`;
 }
 
 // The last movement that was looked at is returned too, so that the next page begins after it.
