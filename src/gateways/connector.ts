@@ -18,6 +18,7 @@ import type { DisputeAtGateway, Evidence, ResponseAnswer, ResponseOptions } from
 import type { DisputePage, DisputeQuery, DisputeReading } from "./dispute-readings.ts";
 import type { NetworkTokens } from "./network-tokens.ts";
 import type { NotificationReading, RawNotification } from "./notification.ts";
+import type { GatewayStatements } from "./statements.ts";
 import type { StoredAnswer, StoredCardUse, StoredMethod } from "./stored-cards.ts";
 
 export type { Notification, NotificationKind, NotificationReading, RawNotification } from "./notification.ts";
@@ -402,6 +403,7 @@ export type VerifyRow = {
     | "acquirer_data"
     | "return_address"
     | "disputes"
+    | "settlement"
     | "test_notification";
   /** `pending`: requested; settled when the test notification arrives through the notification intake. */
   readonly state: "passed" | "failed" | "pending";
@@ -472,6 +474,8 @@ export interface Connector {
   readonly refunds?: GatewayRefunds | undefined;
   /** Absent where disputes cannot be read: notifications report them. */
   readonly disputes?: GatewayDisputes | undefined;
+  /** Absent where no statement says what was paid out. */
+  readonly statements?: GatewayStatements | undefined;
   /** Absent where disputes are answered in the gateway's own pages alone. */
   readonly disputeAnswers?: GatewayDisputeAnswers | undefined;
   /** The chains whose renewals it sends; absent where it stores and continues none. */

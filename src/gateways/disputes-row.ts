@@ -1,4 +1,4 @@
-/** The check of a connection that says whether its disputes can be read. Payments need it not. */
+/** The checks of a connection that say whether its disputes and its statements can be read. Payments need neither. */
 import type { GatewayReply } from "../platform/outbound-http.ts";
 import type { VerifyRow } from "./connector.ts";
 
@@ -10,5 +10,16 @@ export function disputesRow(reply: GatewayReply, remedy: string): VerifyRow {
     state: isRead ? "passed" : "failed",
     required: false,
     detail: isRead ? "The disputes of the account can be read." : `The disputes could not be read (${why}). ${remedy}`,
+  };
+}
+
+export function statementsRow(reply: GatewayReply, remedy: string): VerifyRow {
+  const isRead = reply.type === "answer" && reply.status === 200;
+  const why = reply.type === "answer" ? `HTTP ${reply.status}` : reply.reason;
+  return {
+    check: "settlement",
+    state: isRead ? "passed" : "failed",
+    required: false,
+    detail: isRead ? "The payouts of the account can be read." : `The payouts could not be read (${why}). ${remedy}`,
   };
 }

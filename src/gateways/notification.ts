@@ -20,6 +20,8 @@ export type NotificationKind =
   | "refunded"
   | "refund_failed"
   | "dispute"
+  /** A report can be fetched; `modificationReference` is its name. */
+  | "report"
   | "test"
   | "other";
 

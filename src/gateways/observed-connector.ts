@@ -5,10 +5,11 @@
 import { unreachable } from "../platform/errors.ts";
 import type { AuthenticationProvider, ProviderName } from "./authentication-provider.ts";
 import type { CompletionAnswer, Connector, Gateway, VerifyRow } from "./connector.ts";
+import type { GatewayStatements } from "./statements.ts";
 
 export const gatewayOperations = [
   ...(["authorize", "capture", "void", "look_up", "complete", "ask_action", "verify"] as const),
-  ...(["refund", "look_up_refund", "list_refunds", "list_disputes", "answer_dispute", "erase_method"] as const),
+  ...(["refund", "look_up_refund", "list_refunds", "list_disputes", "answer_dispute", "read_statements", "erase_method"] as const),
   ...(["prepare", "authenticate", "result"] as const),
 ] as const;
 type GatewayOperation = (typeof gatewayOperations)[number];
@@ -67,7 +68,7 @@ export function observeProvider(provider: AuthenticationProvider, observer: Gate
 }
 
 export function observeConnector(connector: Connector, observer: GatewayObserver): Connector {
-  const { gateway, readNotification, authentication, refunds, disputes, disputeAnswers: answers } = connector;
+  const { gateway, readNotification, authentication, refunds, disputes, disputeAnswers: answers, statements } = connector;
   const seen = observeCalls(gateway, observer);
   const authorized = ({ outcome }: CompletionAnswer) => ({ outcome: outcome.type, reason: becauseOf(outcome) });
   return {
@@ -117,6 +118,7 @@ export function observeConnector(connector: Connector, observer: GatewayObserver
       listDisputes: (...asked) => seen("list_disputes", disputes.listDisputes(...asked), byType),
       disputesOf: (...asked) => seen("list_disputes", disputes.disputesOf(...asked), byFound),
     },
+    statements: statements && observeStatements(statements, seen),
     disputeAnswers: answers && {
       takesExplanation: answers.takesExplanation,
       options: (...asked) => seen("list_disputes", answers.options(...asked), byOptions),
@@ -143,4 +145,16 @@ function becauseOf(outcome: CompletionAnswer["outcome"]): string {
     default:
       return unreachable(outcome);
   }
+}
+
+function observeStatements(statements: GatewayStatements, seen: ReturnType<typeof observeCalls>): GatewayStatements {
+  if (statements.type === "reported") {
+    return { ...statements, openReport: (...asked) => seen("read_statements", statements.openReport(...asked), byType) };
+  }
+  const { readPayouts } = statements;
+  return {
+    ...statements,
+    readLines: (...asked) => seen("read_statements", statements.readLines(...asked), byType),
+    ...(readPayouts && { readPayouts: (...asked) => seen("read_statements", readPayouts(...asked), byType) }),
+  };
 }

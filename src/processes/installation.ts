@@ -24,6 +24,8 @@ import { nameGatewaysIn } from "../dashboard/ui/parts/gateway-name.ts";
 import { emitDueDisputesOnce } from "../disputes/due-disputes.ts";
 import { readFeedOnce } from "../disputes/gateway-feeds.ts";
 import { answerDueOnce } from "../disputes/respond.ts";
+import { matchLinesOnce } from "../settlement/record-lines.ts";
+import { readStatementsOnce } from "../settlement/statement-feed.ts";
 import { createAuthenticate } from "../edge/authenticate.ts";
 import { requestIdKey } from "../edge/caller.ts";
 import { createCheckoutService } from "../edge/checkout-rpc.ts";
@@ -385,7 +387,8 @@ async function startLoops(
     loop("gateway-feeds", everyTenSecondsMs, async (closing) => {
       await emitDueDisputesOnce(core);
       const hasAnswered = await answerDueOnce(core);
-      return (await readFeedOnce(core, closing)) || hasAnswered;
+      const hasMatched = await matchLinesOnce(core);
+      return (await readFeedOnce(core, closing)) || (await readStatementsOnce(core, closing)) || hasAnswered || hasMatched;
     }),
     loop("partitions", everyTenMinutesMs, () => keepPartitionsOnce(database, log).then(() => false)),
     loop("audit", everyMinuteMs, () => auditOnce(core).then(() => false)),

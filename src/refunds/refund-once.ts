@@ -11,8 +11,8 @@ import { openWorkItem } from "../core/record/work-items.ts";
 import type { Refund } from "../core/rows/entities.ts";
 import { capturedOf } from "../core/rows/payment.ts";
 import { recordReading } from "../disputes/dispute-rows.ts";
-import { hurryFeed } from "../disputes/gateway-feeds.ts";
 import type { GatewayCall, GatewayDisputes, GatewayRefunds } from "../gateways/connector.ts";
+import { hurryFeed } from "../gateways/feed-rows.ts";
 import { followUpTimeoutMs, leaseMs } from "../limits.ts";
 import { isDatabaseDown, type Statement, type Tx } from "../platform/database.ts";
 import { unreachable } from "../platform/errors.ts";
@@ -211,7 +211,7 @@ async function send(core: Core, work: Bound, key: 1 | 2): Promise<void> {
   const idempotencyKey = key === 1 ? encodeId("ref", refund.id) : `${encodeId("ref", refund.id)}_2`;
   const answer = await refunds.refund({ ...call, idempotencyKey }, capturedAtGateway(work.captured), atGateway(refund));
   // What the gateway knows of a dispute is read at once.
-  if (answer.type === "refused" && namesDispute.test(answer.gatewayCode)) await hurryFeed(core, refund.connectionId);
+  if (answer.type === "refused" && namesDispute.test(answer.gatewayCode)) await hurryFeed(core.database, refund.connectionId, "disputes");
   await inTransaction(core, refund, (tx, current) => recordAnswer(tx, core, { ...current, work, answer, key }));
 }
 

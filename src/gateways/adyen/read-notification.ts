@@ -1,4 +1,5 @@
 /** Reads Adyen's notifications. */
+import { isReportName } from "./settlement.ts";
 import { fromGatewayAmount } from "../amounts.ts";
 import type {
   Credentials,
@@ -104,6 +105,8 @@ function kindOf(fields: SignedFields, item: Json): NotificationKind {
       const { "modification.action": action } = additionalDataOf(item);
       return action === "cancel" ? "voided" : action === "refund" ? "refunded" : "other";
     }
+    case "REPORT_AVAILABLE":
+      return succeeded && isReportName(fields.pspReference) ? "report" : "other";
     default:
       return "other";
   }

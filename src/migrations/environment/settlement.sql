@@ -11,6 +11,8 @@ CREATE TABLE payout (
   amount_minor      bigint NOT NULL,
   currency          text NOT NULL,
   arrives_on        date,
+  -- The gateway knows all its lines, and they can be read.
+  lines_known       boolean NOT NULL DEFAULT false,
   -- When its lines were all known, and what they do not explain of its amount. The guard computes it.
   complete_at       timestamptz,
   remainder_minor   bigint,
@@ -22,7 +24,7 @@ CREATE TABLE payout (
   CHECK ((complete_at IS NULL) = (remainder_minor IS NULL))
 );
 CREATE INDEX payout_of_merchant ON payout (merchant_id, day, id);
-CREATE INDEX payout_incomplete ON payout (connection_id) WHERE complete_at IS NULL;
+CREATE INDEX payout_incomplete ON payout (connection_id) WHERE lines_known AND complete_at IS NULL;
 -- Those that do not add up, for the alert.
 CREATE INDEX payout_with_remainder ON payout (merchant_id) WHERE remainder_minor <> 0;
 

@@ -11,6 +11,7 @@ import { repeatFirstMs } from "../../limits.ts";
 import type { Statement } from "../../platform/database.ts";
 import { type AttemptId, type ConnectionId, decodeId } from "../../platform/ids.ts";
 import { recordRefundReport } from "../../refunds/refund-reports.ts";
+import { recordReportNotice } from "../../settlement/statement-feed.ts";
 import { hurryOrphan, recordOrphan, recordUnrecordedHold } from "../orphaned-authorizations.ts";
 
 export const waitingNotifications =
@@ -90,6 +91,7 @@ async function act(core: Core, notification: StoredNotification): Promise<"later
   if (notification.kind === "refunded" || notification.kind === "refund_failed")
     return recordRefundReport(core, notification);
   if (notification.kind === "dispute") return recordDisputeReport(core, notification);
+  if (notification.kind === "report") return recordReportNotice(core, notification);
   const attemptId = decodeId("att", notification.attemptReference);
   if (attemptId === undefined) return;
   const values = [attemptId, notification.connectionId];

@@ -1,4 +1,5 @@
 /** Reads SANDBOX_B's notifications. */
+import { isReportName } from "../../adyen/settlement.ts";
 import { disputeNoticeOf, disputeNotificationIdOf } from "../../adyen/disputes.ts";
 import type { SignedFields } from "../../adyen/notification-signature.ts";
 import { additionalDataOf, readSignedItems } from "../../adyen/signed-items.ts";
@@ -54,7 +55,8 @@ function notificationOf(fields: SignedFields, item: Json): Notification {
   };
 }
 
-function kindOf({ eventCode, success, originalReference }: SignedFields, item: Json): NotificationKind {
+function kindOf(fields: SignedFields, item: Json): NotificationKind {
+  const { eventCode, success, originalReference } = fields;
   const succeeded = success === "true";
   switch (eventCode) {
     case "AUTHORISATION":
@@ -76,6 +78,8 @@ function kindOf({ eventCode, success, originalReference }: SignedFields, item: J
       return "voided";
     case "TEST":
       return "test";
+    case "REPORT_AVAILABLE":
+      return isReportName(fields.pspReference) ? "report" : "other";
     default:
       return "other";
   }

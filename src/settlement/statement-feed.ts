@@ -1,0 +1,251 @@
+/** Reads the statements of accounts: lists page by page, and reports row by row. */
+import type { BoundConnector, Core } from "../core/core.ts";
+import { gateways } from "../gateways/connector.ts";
+import { feedLeaseMs, hurryFeed, jitter, postponeFeed, type TakenFeed, takeFeed, updateFeed } from "../gateways/feed-rows.ts";
+import {
+  type GatewayStatements,
+  type ListedStatements,
+  type ReportedStatements,
+  type ReportRow,
+  StatementError,
+  type StatementFailure,
+} from "../gateways/statements.ts";
+import { followUpTimeoutMs } from "../limits.ts";
+import type { Statement } from "../platform/database.ts";
+import { type ConnectionId, encodeId, type PayoutId } from "../platform/ids.ts";
+import { LineChanged, recordComplete, recordLines, recordPayout } from "./record-lines.ts";
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+const readEveryMs = hourMs;
+const blockedMs = dayMs;
+// What an account has paid out before it was connected is of no payment here; a restore may bring payments back.
+const firstReachMs = 90 * dayMs;
+// A payout is listed by its creation, and its lines are known days later.
+const payoutsReachMs = 35 * dayMs;
+// Rows that are recorded together: half a second.
+const rowsAtOnce = 1_000;
+const reportTimeoutMs = 4 * minuteMs;
+
+const selectIncomplete: Statement = {
+  name: "select_incomplete_payout",
+  text: `
+    SELECT id, gateway_reference AS "gatewayReference" FROM payout
+    WHERE connection_id = $1 AND lines_known AND complete_at IS NULL AND ($2::text IS NULL OR gateway_reference > $2) ORDER BY gateway_reference LIMIT 1`,
+};
+const selectPayout: Statement = {
+  name: "select_payout_by_reference",
+  text: "SELECT id FROM payout WHERE connection_id = $1 AND gateway_reference = $2",
+};
+// Of the newest lines, so that an account with very many costs no more.
+const updateDelay: Statement = {
+  name: "update_usual_delay",
+  text: `
+    UPDATE gateway_feed SET usual_delay_ms = (
+      SELECT CASE WHEN count(*) >= 20 THEN (1000 * percentile_disc(0.95) WITHIN GROUP (ORDER BY extract(epoch FROM recorded_at - entry_at)))::bigint END
+      FROM (SELECT recorded_at, entry_at FROM payout_line l JOIN connection c ON c.id = l.connection_id AND c.merchant_id = l.merchant_id
+        WHERE l.connection_id = $1 AND l.status = 'MATCHED' AND l.recorded_at > app.clock() - interval '90 days'
+        ORDER BY l.recorded_at DESC LIMIT 10000) newest)
+    WHERE connection_id = $1 AND kind = 'settlement'`,
+};
+
+/** Reads a part of the statements of one account that is due. Returns true if there was one. */
+export async function readStatementsOnce(core: Core, closing?: AbortSignal): Promise<boolean> {
+  const readable = gateways.filter((gateway) => core.connectorOf(gateway)?.statements !== undefined);
+  const feed = await takeFeed(core, "settlement", readable);
+  if (feed === undefined) return false;
+  const bound = await core.bind(feed.connectionId, feed.gateway, feed.credentialVersion);
+  const statements = bound?.connector.statements;
+  if (bound === undefined || statements === undefined) {
+    await postponeFeed(core, feed, readEveryMs);
+    return true;
+  }
+  const reader = { feed, credentials: bound.credentials, closing, everyMs: statements.everyMs ?? readEveryMs };
+  const failure = await readPart(core, reader, statements).catch((error: unknown) => {
+    if (error instanceof LineChanged) return { type: "refused", reason: error.message } as const;
+    if (error instanceof StatementError) return error.failure;
+    throw error;
+  });
+  if (failure) await recordFailure(core, reader, failure);
+  return true;
+}
+
+type Reader = {
+  readonly feed: TakenFeed;
+  readonly credentials: BoundConnector["credentials"];
+  readonly closing: AbortSignal | undefined;
+  readonly everyMs: number;
+};
+
+async function readPart(core: Core, reader: Reader, statements: GatewayStatements): Promise<StatementFailure | undefined> {
+  return statements.type === "listed" ? readListed(core, reader, statements) : readReport(core, reader, statements);
+}
+
+async function recordFailure(core: Core, { feed, everyMs }: Reader, { type, reason }: StatementFailure): Promise<void> {
+  const account = encodeId("gc", feed.connectionId);
+  core.log.warn({ reason: `${account}: ${reason}` }, "the statements of an account could not be read");
+  if (type === "unknown") return postponeFeed(core, feed, everyMs);
+  return updateFeed(core, feed, { nextInMs: blockedMs, blockedReason: reason.slice(0, 200) });
+}
+
+/** The place where a list goes on: a stage, the payout whose lines are read, and the gateway's own place. */
+type Place = { readonly stage: "lines" | "payouts" | "of"; readonly payout: string; readonly page: string | undefined };
+
+const separator = "|";
+function placeIn(text: string | null): Place {
+  const [stage = "lines", payout = "", ...page] = (text ?? `lines${separator}`).split(separator);
+  const known = stage === "payouts" || stage === "of" ? stage : "lines";
+  return { stage: known, payout, page: page.join(separator) || undefined };
+}
+const textOf = ({ stage, payout, page = "" }: Place) => [stage, payout, page].join(separator);
+
+/** Reads one page: first the lines by time, then the payouts, then the lines of each payout that is not complete here. */
+async function readListed(
+  core: Core,
+  { feed, credentials, closing, everyMs }: Reader,
+  statements: ListedStatements,
+): Promise<StatementFailure | undefined> {
+  const { connectionId } = feed;
+  const begunAt = feed.begunAt ?? feed.now;
+  const reach = feed.readAt ? statements.lagMs + hourMs : firstReachMs;
+  const since = feed.since ?? new Date((feed.readAt ?? begunAt).getTime() - reach);
+  const call = { credentials, timeoutMs: followUpTimeoutMs, signal: closing };
+  const place = placeIn(feed.page);
+  let next: Place | undefined;
+  if (place.stage === "payouts") {
+    const payoutsSince = new Date(begunAt.getTime() - (feed.readAt ? payoutsReachMs : firstReachMs));
+    const page = await statements.readPayouts!(call, { since: payoutsSince, page: place.page });
+    if (page.type !== "page") return page;
+    for (const payout of page.records) await recordPayout(core, connectionId, payout);
+    next = page.next === undefined ? await nextIncomplete(core, connectionId) : { ...place, page: page.next };
+  } else {
+    const payout = place.stage === "of" ? place.payout : undefined;
+    const page = await statements.readLines(call, { since, until: begunAt, payout, page: place.page });
+    if (page.type !== "page") return page;
+    const payouts = new Map<string, PayoutId>();
+    const id = payout && (await payoutIdOf(core, connectionId, payout));
+    if (payout && id) payouts.set(payout, id);
+    await recordLines(core, connectionId, { lines: page.records, payouts });
+    if (page.next !== undefined) next = { ...place, page: page.next };
+    else if (payout === undefined) next = statements.readPayouts && { stage: "payouts", payout: "", page: undefined };
+    else {
+      if (id) await recordComplete(core, id);
+      next = await nextIncomplete(core, connectionId, payout);
+    }
+  }
+  if (next !== undefined) {
+    await updateFeed(core, feed, { nextInMs: 0, under: { begunAt, since, page: textOf(next), isPartial: false } });
+    return undefined;
+  }
+  await core.database.query(updateDelay, [connectionId]);
+  await updateFeed(core, feed, { nextInMs: everyMs * jitter(core), readAt: begunAt, readWholeAt: begunAt });
+  return undefined;
+}
+
+async function nextIncomplete(core: Core, connectionId: ConnectionId, after?: string): Promise<Place | undefined> {
+  type Row = { gatewayReference: string };
+  const [row] = await core.database.query<Row>(selectIncomplete, [connectionId, after ?? null]);
+  return row && { stage: "of", payout: row.gatewayReference, page: undefined };
+}
+
+async function payoutIdOf(core: Core, connectionId: ConnectionId, reference: string): Promise<PayoutId | undefined> {
+  const [row] = await core.database.query<{ id: PayoutId }>(selectPayout, [connectionId, reference]);
+  return row?.id;
+}
+
+const insertReport: Statement = {
+  name: "insert_settlement_report",
+  text: `
+    INSERT INTO settlement_report (connection_id, name)
+    SELECT connection_id, modification_reference FROM gateway_notification WHERE connection_id = $1 AND notification_id = $2 AND modification_reference IS NOT NULL
+    ON CONFLICT (connection_id, name) DO NOTHING`,
+};
+
+/** Has a report read that a signed notification announces, under its signed name. */
+export async function recordReportNotice(
+  core: Pick<Core, "database">,
+  { connectionId, notificationId }: { readonly connectionId: ConnectionId; readonly notificationId: string },
+): Promise<undefined> {
+  await core.database.query(insertReport, [connectionId, notificationId]);
+  await hurryFeed(core.database, connectionId, "settlement");
+}
+
+const selectUnread: Statement = {
+  name: "select_unread_report",
+  text: `
+    SELECT name, rows_read AS "rowsRead" FROM settlement_report WHERE connection_id = $1 AND read_at IS NULL ORDER BY announced_at, name LIMIT 1`,
+};
+const updateRowsRead: Statement = {
+  name: "update_settlement_report",
+  text: `
+    UPDATE settlement_report SET rows_read = $3, read_at = CASE WHEN $4 THEN app.clock() END WHERE connection_id = $1 AND name = $2`,
+};
+const completeAll: Statement = {
+  name: "complete_payouts_of_report",
+  text: "UPDATE payout SET complete_at = app.clock() WHERE connection_id = $1 AND complete_at IS NULL",
+};
+
+/** Reads the oldest report that is not read yet, from the row where an earlier reading stopped. */
+async function readReport(core: Core, reader: Reader, statements: ReportedStatements): Promise<StatementFailure | undefined> {
+  const { feed, credentials, closing, everyMs } = reader;
+  const { connectionId } = feed;
+  if (!statements.canRead(credentials)) {
+    // As if it had never been read: an account without such credentials has no statements.
+    await postponeFeed(core, feed, everyMs);
+    return undefined;
+  }
+  const [report] = await core.database.query<{ name: string; rowsRead: number }>(selectUnread, [connectionId]);
+  if (report === undefined) {
+    await updateFeed(core, feed, { nextInMs: everyMs * jitter(core), readAt: feed.now, readWholeAt: feed.now });
+    return undefined;
+  }
+  const { name, rowsRead } = report;
+  const opened = await statements.openReport({ credentials, timeoutMs: reportTimeoutMs, signal: closing }, { name, fromRow: rowsRead });
+  if (opened.type !== "report") return opened;
+  const stopsAtMs = performance.now() + Math.min(reportTimeoutMs, feedLeaseMs - minuteMs);
+  const payouts = new Map<string, PayoutId>();
+  let rows: ReportRow[] = [];
+  const record = async () => {
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    await recordRows(core, connectionId, { rows, payouts });
+    await core.database.query(updateRowsRead, [connectionId, name, last.row + 1, false]);
+    rows = [];
+  };
+  for await (const row of opened.rows) {
+    rows.push(row);
+    if (rows.length < rowsAtOnce) continue;
+    await record();
+    if (performance.now() < stopsAtMs) continue;
+    // Goes on at its row in another turn, under another lease.
+    await updateFeed(core, feed, { nextInMs: 0 });
+    return undefined;
+  }
+  const total = rows.at(-1)?.row;
+  await record();
+  await core.database.query(completeAll, [connectionId]);
+  await core.database.query(updateRowsRead, [connectionId, name, total === undefined ? rowsRead : total + 1, true]);
+  await core.database.query(updateDelay, [connectionId]);
+  await updateFeed(core, feed, { nextInMs: 0, readAt: feed.now, readWholeAt: feed.now });
+  return undefined;
+}
+
+async function recordRows(
+  core: Core,
+  connectionId: ConnectionId,
+  { rows, payouts }: { readonly rows: readonly ReportRow[]; readonly payouts: Map<string, PayoutId> },
+): Promise<void> {
+  for (const { line, payout } of rows) {
+    const { payoutReference, settled } = line;
+    if (payout) payouts.set(payout.gatewayReference, await recordPayout(core, connectionId, payout));
+    if (payouts.has(payoutReference) || settled === undefined) continue;
+    const known = await payoutIdOf(core, connectionId, payoutReference);
+    // Until the row that says what is paid out.
+    const begun = { gatewayReference: payoutReference, amountMinor: 0, currency: settled.currency };
+    const id = known ?? (await recordPayout(core, connectionId, { ...begun, status: "PENDING", isComplete: false }));
+    payouts.set(payoutReference, id);
+  }
+  await recordLines(core, connectionId, { lines: rows.map(({ line }) => line), payouts });
+}
