@@ -13,8 +13,9 @@ export function findCredentialProblems(
     code,
     detail,
   });
-  const known = fields.flatMap(({ name, shape, hint, mistakes = [] }) => {
+  const known = fields.flatMap(({ name, shape, hint, isOptional, mistakes = [] }) => {
     const value = entered[name];
+    if (isOptional && !value) return [];
     if (value === undefined || value === "") return [problem(name, "missing_field", hint)];
     if (shape.test(value)) return [];
     const mistake = mistakes.find((known) => known.shape.test(value));

@@ -40,6 +40,8 @@ export type CredentialField = {
   readonly shape: RegExp;
   /** One sentence for the person entering it: where to find the value, and everything that its shape requires. */
   readonly hint: string;
+  /** True if the account works without it. */
+  readonly isOptional?: true;
   /** Values that are plainly something else, with the message that says what they are. */
   readonly mistakes?: readonly { readonly shape: RegExp; readonly detail: string }[];
 };

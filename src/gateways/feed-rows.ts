@@ -76,12 +76,20 @@ const hurry: Statement = {
 };
 
 /** Lets an account be read at once. */
-export async function hurryFeed(database: Pick<Database, "query">, connectionId: ConnectionId, kind: FeedKind): Promise<void> {
+export async function hurryFeed(
+  database: Pick<Database, "query">,
+  connectionId: ConnectionId,
+  kind: FeedKind,
+): Promise<void> {
   await database.query(hurry, [connectionId, kind]);
 }
 
 /** Takes an account of one of these gateways that is due. */
-export async function takeFeed(parts: FeedParts, kind: FeedKind, gateways: readonly string[]): Promise<TakenFeed | undefined> {
+export async function takeFeed(
+  parts: FeedParts,
+  kind: FeedKind,
+  gateways: readonly string[],
+): Promise<TakenFeed | undefined> {
   const [feed] = await parts.database.query<TakenFeed>(takeRow, [gateways, parts.runtime.uuid(), feedLeaseMs, kind]);
   return feed;
 }
@@ -112,7 +120,11 @@ export async function updateFeed(
 }
 
 /** Begins the reading anew, after a pause. */
-export async function postponeFeed(parts: FeedParts, { connectionId, leaseToken, kind }: TakenFeed, pauseMs: number): Promise<void> {
+export async function postponeFeed(
+  parts: FeedParts,
+  { connectionId, leaseToken, kind }: TakenFeed,
+  pauseMs: number,
+): Promise<void> {
   await parts.database.query(postponeRow, [connectionId, leaseToken, Math.round(pauseMs * jitter(parts)), kind]);
 }
 

@@ -9,7 +9,15 @@ import type { GatewayStatements } from "./statements.ts";
 
 export const gatewayOperations = [
   ...(["authorize", "capture", "void", "look_up", "complete", "ask_action", "verify"] as const),
-  ...(["refund", "look_up_refund", "list_refunds", "list_disputes", "answer_dispute", "read_statements", "erase_method"] as const),
+  ...([
+    "refund",
+    "look_up_refund",
+    "list_refunds",
+    "list_disputes",
+    "answer_dispute",
+    "read_statements",
+    "erase_method",
+  ] as const),
   ...(["prepare", "authenticate", "result"] as const),
 ] as const;
 type GatewayOperation = (typeof gatewayOperations)[number];
@@ -68,7 +76,15 @@ export function observeProvider(provider: AuthenticationProvider, observer: Gate
 }
 
 export function observeConnector(connector: Connector, observer: GatewayObserver): Connector {
-  const { gateway, readNotification, authentication, refunds, disputes, disputeAnswers: answers, statements } = connector;
+  const {
+    gateway,
+    readNotification,
+    authentication,
+    refunds,
+    disputes,
+    disputeAnswers: answers,
+    statements,
+  } = connector;
   const seen = observeCalls(gateway, observer);
   const authorized = ({ outcome }: CompletionAnswer) => ({ outcome: outcome.type, reason: becauseOf(outcome) });
   return {
@@ -149,7 +165,10 @@ function becauseOf(outcome: CompletionAnswer["outcome"]): string {
 
 function observeStatements(statements: GatewayStatements, seen: ReturnType<typeof observeCalls>): GatewayStatements {
   if (statements.type === "reported") {
-    return { ...statements, openReport: (...asked) => seen("read_statements", statements.openReport(...asked), byType) };
+    return {
+      ...statements,
+      openReport: (...asked) => seen("read_statements", statements.openReport(...asked), byType),
+    };
   }
   const { readPayouts } = statements;
   return {

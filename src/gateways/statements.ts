@@ -1,6 +1,14 @@
 /** A gateway's statements: what it paid out, line by line, as it is read. */
+
+import type { Secret } from "../platform/secrets.ts";
 import type { Amount } from "./amounts.ts";
-import type { GatewayCall } from "./connector.ts";
+
+// As in connector.ts, which imports this file.
+type GatewayCall = {
+  readonly credentials: Readonly<Record<string, Secret>>;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+};
 
 /** What a line is about. `OTHER`: a type that we do not know. */
 export type LineKind =
@@ -75,7 +83,12 @@ export type ListedStatements = {
   /** Lists lines of this time, or of one payout. */
   readonly readLines: (
     call: GatewayCall,
-    query: { readonly since: Date; readonly until: Date; readonly payout?: string | undefined; readonly page?: string | undefined },
+    query: {
+      readonly since: Date;
+      readonly until: Date;
+      readonly payout?: string | undefined;
+      readonly page?: string | undefined;
+    },
   ) => Promise<StatementPage<StatementLine>>;
   /** Absent where the lines of a payout are not known. */
   readonly readPayouts?: (
@@ -85,9 +98,7 @@ export type ListedStatements = {
 };
 
 /** A report that is read from its beginning, and what it comes to. */
-export type StatementReport =
-  | { readonly type: "report"; readonly rows: AsyncIterable<StatementLine | StatementPayout> }
-  | StatementFailure;
+export type StatementReport = { readonly type: "report"; readonly rows: AsyncIterable<ReportRow> } | StatementFailure;
 
 /** A row of a report, with the payout of its batch; `payout` once the row says what the batch pays out. */
 export type ReportRow = {
@@ -104,7 +115,10 @@ export type ReportedStatements = {
   /** False if the account has no credentials for reports. */
   readonly canRead: (credentials: GatewayCall["credentials"]) => boolean;
   /** Iterating throws a `StatementError` for a report that breaks off, or has another form. Rows before `fromRow` are left out. */
-  readonly openReport: (call: GatewayCall, report: { readonly name: string; readonly fromRow: number }) => Promise<StatementReport>;
+  readonly openReport: (
+    call: GatewayCall,
+    report: { readonly name: string; readonly fromRow: number },
+  ) => Promise<StatementReport>;
 };
 
 export type GatewayStatements = ListedStatements | ReportedStatements;

@@ -2,6 +2,7 @@
  * Sends one HTTP request to a gateway and reports exactly how far it got, for connectors and for the vault. No retries,
  * no redirects, no proxy; knows no gateway.
  */
+import type { Readable } from "node:stream";
 import { Agent, buildConnector, request } from "undici";
 import { gatewayHeaders } from "./gateway-facts.ts";
 
@@ -112,10 +113,45 @@ export class GatewayHttp {
     }
   }
 
+  /**
+   * Downloads a file of at most so many bytes, which are passed on as they arrive. Iterating throws if it breaks off, is larger, or
+   * takes longer than the request's limit.
+   */
+  async download(outbound: GatewayRequest, bytesMax: number): Promise<GatewayDownload> {
+    const deadline = AbortSignal.timeout(outbound.timeoutMs);
+    // A file is rare: it has a connection of its own.
+    const agent = new Agent({
+      allowH2: false,
+      maxResponseSize: bytesMax,
+      connect: { timeout: this.#options.connectTimeoutMs },
+    });
+    try {
+      const { statusCode: status, body } = await request(outbound.url, {
+        dispatcher: agent,
+        method: outbound.method,
+        headers: { ...outbound.headers, ...gatewayHeaders },
+        signal: outbound.signal ? AbortSignal.any([deadline, outbound.signal]) : deadline,
+      });
+      body.once("close", () => void agent.destroy());
+      if (status === 200) return { type: "download", body };
+      body.destroy();
+      return { type: "refused", status };
+    } catch (error) {
+      await agent.destroy();
+      return { type: "noAnswer", reason: `the file did not arrive (${codeOf(error)})` };
+    }
+  }
+
   async close(): Promise<void> {
     await this.#agent.destroy();
   }
 }
+
+/** A file that arrives. `refused`: any status but 200, also a redirect, which is not followed. */
+export type GatewayDownload =
+  | { readonly type: "download"; readonly body: Readable }
+  | { readonly type: "refused"; readonly status: number }
+  | { readonly type: "noAnswer"; readonly reason: string };
 
 // RFC 9110 section 8.3 and RFC 6839 section 3.1; an answer without a type is judged by its bytes.
 const jsonType = /^application\/([\w.-]+\+)?json\s*(;|$)/i;

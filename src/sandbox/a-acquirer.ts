@@ -22,6 +22,8 @@ import { type Authorization, isPart } from "./ledger.ts";
 import { losingCaptures, losingRefunds, losingResponses } from "./losing-answers.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "./routes.ts";
 import { frictionlessOf, type SecureResult, secureResult } from "./secure-results.ts";
+import type { StatementLine } from "./statements.ts";
+import { listPayouts, listTransactions } from "./stripe-statements.ts";
 
 type Handle = (request: SandboxRequest, account: Account) => Promise<SandboxAnswer>;
 
@@ -66,6 +68,16 @@ export function sandboxARoutes(parts: SandboxAParts): readonly Route[] {
     route("GET", oneDispute, "a.read-dispute", (request, account) => readDispute(parts, request, account)),
     losing(route("POST", oneDispute, "a.submit-evidence", answering(parts, "evidence"))),
     losing(route("POST", `${oneDispute}/close`, "a.accept-dispute", answering(parts, "accept"))),
+    route("GET", "/a/v1/balance_transactions", "a.list-transactions", async ({ query }, account) =>
+      listTransactions(query, {
+        lines: parts.statements.lines("A", account.id),
+        payouts: parts.statements.payouts("A", account.id),
+        sourceOf,
+      }),
+    ),
+    route("GET", "/a/v1/payouts", "a.list-payouts", async ({ query }, account) =>
+      listPayouts(query, parts.statements.payouts("A", account.id)),
+    ),
     route("GET", "/a/v1/refunds/(?<id>[^/]+)", "a.read-refund", (request, account) =>
       readRefund(parts, request, account),
     ),
@@ -94,6 +106,34 @@ export function sandboxARoutes(parts: SandboxAParts): readonly Route[] {
       },
     })),
   ];
+}
+
+/** Shows what a line is about with Stripe's names: an authorization is an intent and its charge in one. */
+function sourceOf({
+  type,
+  payment,
+  refund,
+  dispute,
+  gross,
+  currency,
+}: StatementLine): Readonly<Record<string, unknown>> {
+  const named = { payment_intent: payment.id, currency: currency.toLowerCase(), amount: Math.abs(gross) };
+  if (refund)
+    return {
+      ...named,
+      object: "refund",
+      id: refund.id,
+      metadata: { ...(refund.reference && { refund_id: refund.reference }) },
+    };
+  if (type === "capture")
+    return {
+      ...named,
+      object: "charge",
+      id: payment.id,
+      amount_captured: gross,
+      metadata: { attempt_id: payment.reference },
+    };
+  return { ...named, object: "dispute", id: dispute! };
 }
 
 type RouteOf = (method: "POST" | "DELETE", path: string, operation: string, handle: Handle) => Route;

@@ -6,6 +6,7 @@ import type { Issuer } from "./issuer.ts";
 import { type Authorization, type Ledger, networkIdOf } from "./ledger.ts";
 import type { SandboxAnswer } from "./routes.ts";
 import type { SavedCards } from "./saved-cards.ts";
+import type { Statements } from "./statements.ts";
 
 export type SandboxAParts = {
   readonly accounts: Accounts;
@@ -14,6 +15,7 @@ export type SandboxAParts = {
   readonly idempotency: IdempotencyStore<SandboxAnswer>;
   readonly challenges: Challenges;
   readonly savedCards: SavedCards;
+  readonly statements: Statements;
 };
 
 export function authorizationAnswer(status: number, authorization: Authorization): SandboxAnswer {

@@ -26,6 +26,7 @@ import { paypalRoutes } from "./paypal/emulator.ts";
 import { RequestLog } from "./request-log.ts";
 import { findRoute, type Route, type SandboxAnswer } from "./routes.ts";
 import { SavedCards } from "./saved-cards.ts";
+import { Statements } from "./statements.ts";
 import { stripeRoutes } from "./stripe/emulator.ts";
 import { Tasks } from "./tasks.ts";
 import { Directory, threeDSecureRoutes } from "./three-d-secure.ts";
@@ -49,11 +50,13 @@ const takingFiles: ReadonlySet<string> = new Set([
   ...["stripe.file", "paypal.submit_evidence"],
 ]);
 
+type AcquirerOptions = { readonly recordsFile?: string | undefined; readonly payoutEveryMs?: number | undefined };
+
 /**
  * Creates the server without listening. `close` releases every pause and the port. With `recordsFile` the next server
  * finds every record of this one in that file; without it they are in memory alone.
  */
-export function createAcquirer(delays: Delays, recordsFile?: string): Acquirer {
+export function createAcquirer(delays: Delays, { recordsFile, payoutEveryMs }: AcquirerOptions = {}): Acquirer {
   const http = new GatewayHttp();
   const books = new Books(recordsFile, isTestCard);
   const tasks = new Tasks(books);
@@ -69,20 +72,22 @@ export function createAcquirer(delays: Delays, recordsFile?: string): Acquirer {
   const issuer = new Issuer({ ledger, pauses, delays, challenges, directory, savedCards, clock, books });
   const idempotency = new IdempotencyStore<SandboxAnswer>(books);
   const notifications = new NotificationSender({ http, pauses, faults, tasks });
+  const statements = new Statements({ ledger, accounts, clock, books, everyMs: payoutEveryMs });
   const shared = { accounts, ledger, issuer, challenges, directory, savedCards, pauses, faults, clock, books, tasks };
   const routes = [
-    ...sandboxARoutes({ ...shared, idempotency }),
-    ...sandboxBRoutes({ ...shared, idempotency, notifications }),
+    ...sandboxARoutes({ ...shared, idempotency, statements }),
+    ...sandboxBRoutes({ ...shared, idempotency, notifications, statements }),
     ...bankRoutes(challenges),
     ...threeDSecureRoutes({ directory, accounts }),
-    ...adyenRoutes({ ...shared, notifications }),
-    ...stripeRoutes({ ...shared, searchLagMs: delays.searchLagMs }),
-    ...paypalRoutes(shared),
+    ...adyenRoutes({ ...shared, notifications, statements }),
+    ...stripeRoutes({ ...shared, searchLagMs: delays.searchLagMs, statements }),
+    ...paypalRoutes({ ...shared, statements }),
     ...walletRoutes(new Wallets(books)),
-    ...adminRoutes({ ...shared, notifications, requests }),
+    ...adminRoutes({ ...shared, notifications, requests, statements }),
   ];
   ledger.resume();
   tasks.resume();
+  statements.resume();
   const server = createServer((request, response) => {
     response.setHeader("x-content-type-options", "nosniff");
     serve({ routes, pauses, faults, requests, books }, request, response).then(undefined, (error: Error) =>

@@ -15,6 +15,7 @@ import type { PauseFilter, Pauses } from "./pauses.ts";
 import type { RequestLog } from "./request-log.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "./routes.ts";
 import type { SavedCards } from "./saved-cards.ts";
+import type { Statements } from "./statements.ts";
 import type { Directory } from "./three-d-secure.ts";
 
 export type AdminParts = {
@@ -28,6 +29,7 @@ export type AdminParts = {
   readonly requests: RequestLog;
   readonly clock: SandboxClock;
   readonly savedCards: SavedCards;
+  readonly statements: Statements;
 };
 
 /**
@@ -35,6 +37,7 @@ export type AdminParts = {
  * GET  /admin/requests?reference=         number of requests for each operation
  * GET  /admin/pauses?operation=&reference=  waits until a matching request is paused
  * GET  /admin/quiet                       waits until no notification is under way
+ * POST /admin/payout                     pays out what every account has
  * POST /admin/hold {operation}            holds back that operation's answers from now on; with `.arrival` behind
  *                                         its name, its requests before they are executed
  * POST /admin/release {operation?, reference?}  releases every matching pause
@@ -52,7 +55,7 @@ export type AdminParts = {
  * PUT  /admin/accounts {account, …settings}  notificationUrl, hmacKey, rawCards, manualCapture, readsCharges
  */
 export function adminRoutes(parts: AdminParts): readonly Route[] {
-  const { ledger, issuer, directory, notifications, pauses, faults, requests, clock, savedCards } = parts;
+  const { ledger, issuer, directory, notifications, pauses, faults, requests, clock, savedCards, statements } = parts;
   return [
     route("GET", "authorizations", ({ query }) => {
       const reference = query.get("reference");
@@ -92,6 +95,10 @@ export function adminRoutes(parts: AdminParts): readonly Route[] {
       const left = found.capturedValue - refundedValue(found);
       const refund = ledger.refundByHand(found, typeof value === "number" ? value : left);
       return typeof refund === "string" ? { refused: refund } : { refund };
+    }),
+    route("POST", "payout", () => {
+      statements.payOut();
+      return {};
     }),
     route("PUT", "faults", ({ body }) => {
       const { seed, rates, lateMsMax } = jsonOf(body);

@@ -2,11 +2,13 @@
  * SANDBOX_B's wire protocol: Adyen-like JSON; captures and cancellations are only "received", notifications report the
  * results, nothing can be read.
  */
+
 import { unreachable } from "../platform/errors.ts";
 import { isoCurrencies } from "../platform/money.ts";
 import { isObject, parseJsonObject } from "../platform/outbound-http.ts";
 import type { Account } from "./accounts.ts";
 import { disputeServiceRoutes } from "./adyen-disputes.ts";
+import { batchOf, csv, type ReportNames, reportContent, reportOf } from "./adyen-report.ts";
 import { newPspReference } from "./b-notifications.ts";
 import { type Call, type Json, refusal, type SandboxBParts } from "./b-parts.ts";
 import { refunding } from "./b-refunds.ts";
@@ -20,6 +22,7 @@ import { networkFields } from "./network-fields.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "./routes.ts";
 import { storedUseIn } from "./saved-cards.ts";
 import { frictionlessOf, type SecureResult, secureResult } from "./secure-results.ts";
+import type { StatementLine } from "./statements.ts";
 
 export function sandboxBRoutes(parts: SandboxBParts): readonly Route[] {
   const route = (path: string, operation: string, handle: (call: Call) => Promise<SandboxAnswer>): Route => ({
@@ -36,6 +39,10 @@ export function sandboxBRoutes(parts: SandboxBParts): readonly Route[] {
   parts.ledger.onUnasked((authorization, change) => {
     if (authorization.acquirer === "B") void reportUnasked(parts, authorization, change);
   });
+  parts.statements.onBatch((acquirer, account, batch) => {
+    if (acquirer === "B")
+      void parts.notifications.send(account, reportContent(account, { batch, origin: "/b/reports" }));
+  });
   const captureLater = parts.tasks.define<OwedCapture>("b.capture", (owed) => makeCapture(parts, owed));
   const cancelLater = parts.tasks.define<OwedCancel>("b.cancel", (owed) => makeCancel(parts, owed));
   return [
@@ -51,6 +58,20 @@ export function sandboxBRoutes(parts: SandboxBParts): readonly Route[] {
     ...disputeServiceRoutes({ ledger: parts.ledger, acquirer: "B", path: "/b/disputes" }, (operation, handle) =>
       route(`/disputes/${operation}`, `b.${operation}`, async ({ json, account }) => handle(json, account.id)),
     ),
+    {
+      method: "GET",
+      path: /^\/b\/reports\/(?<account>[^/]+)\/(?<name>[^/]+)$/,
+      operation: "b.download-report",
+      async handle({ headers, parameters }) {
+        const account = parts.accounts.openedBy(String(headers["x-api-key"]));
+        if (account === undefined || account.id !== parameters.account) return refusal(401, "unauthorized");
+        const payouts = parts.statements
+          .payouts("B", account.id)
+          .filter(({ batch }) => batch === batchOf(parameters.name!));
+        if (payouts.length === 0) return refusal(404, "report_not_found");
+        return csv(reportOf(account.id, payouts, reportNamesOf));
+      },
+    },
     route("/test-notification", "b.test-notification", async ({ account }) => {
       if (account.notificationUrl === "") return refusal(422, "notifications_not_configured");
       const pspReference = newPspReference();
@@ -74,6 +95,12 @@ export function sandboxBRoutes(parts: SandboxBParts): readonly Route[] {
       },
     })),
   ];
+}
+
+/** SANDBOX_B's own ids; a dispute that is charged back again keeps its reference. */
+function reportNamesOf({ type, payment, refund, dispute }: StatementLine): ReportNames {
+  const modification = refund?.id ?? (type === "capture" ? payment.captureId! : dispute!.replace(/_again$/, ""));
+  return { payment: payment.id, modification };
 }
 
 async function signedIn(

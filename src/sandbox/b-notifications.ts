@@ -16,7 +16,7 @@ import type { Tasks } from "./tasks.ts";
 export type NotificationContent = {
   readonly eventCode:
     | ("AUTHORISATION" | "CAPTURE" | "CAPTURE_FAILED" | "CANCELLATION" | "TECHNICAL_CANCEL")
-    | ("REFUND" | "REFUND_FAILED" | "REFUNDED_REVERSED" | "EXPIRE" | "TEST")
+    | ("REFUND" | "REFUND_FAILED" | "REFUNDED_REVERSED" | "EXPIRE" | "TEST" | "REPORT_AVAILABLE")
     | DisputeReport;
   readonly success: boolean;
   /** Reference of this event: the authorization's own for AUTHORISATION, that of the capture or cancel otherwise. */

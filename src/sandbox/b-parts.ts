@@ -1,4 +1,5 @@
 /** Names the parts that SANDBOX_B's routes share, and the form of its refusals. */
+
 import type { Account, Accounts } from "./accounts.ts";
 import type { NotificationSender } from "./b-notifications.ts";
 import type { Challenges } from "./challenges.ts";
@@ -9,6 +10,7 @@ import type { Ledger } from "./ledger.ts";
 import type { Pauses } from "./pauses.ts";
 import type { SandboxAnswer, SandboxRequest } from "./routes.ts";
 import type { SavedCards } from "./saved-cards.ts";
+import type { Statements } from "./statements.ts";
 import type { Tasks } from "./tasks.ts";
 
 /** The parts that SANDBOX_B shares with the other acquirer, and the sender of its notifications. */
@@ -23,6 +25,7 @@ export type SandboxBParts = {
   readonly challenges: Challenges;
   readonly savedCards: SavedCards;
   readonly tasks: Tasks;
+  readonly statements: Statements;
 };
 
 export type Json = Readonly<Record<string, unknown>>;

@@ -34,6 +34,8 @@ const groupNotes: Readonly<Record<CardGroup, string>> = {
     "Each payment is captured; the card decides what a refund of it meets. A refund of any other card is made at once at `SANDBOX_A`, and received and then reported at `SANDBOX_B`.",
   disputes:
     "Each payment is captured, and `dispute.created` and the webhooks that follow are sent. `SANDBOX_B` and Adyen report the dispute at once; `SANDBOX_A`, Stripe and PayPal are asked every ten minutes, so put `SANDBOX_B` first in the routing rule to see it sooner.",
+  settlement:
+    "Each payment is captured; the card decides how the gateway pays it out. Every sandbox gateway keeps 1.4 % and 0.25 of a payment, takes 15.00 for a dispute, and pays out once a day, in the demo after two minutes.",
   later:
     "The outcome is that of a payment captured at once. A hold of any other card ends by itself after seven days at `SANDBOX_A`, which says so with the hold, and after five days at `SANDBOX_B`, which reports it.",
   stored:

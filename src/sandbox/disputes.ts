@@ -56,9 +56,29 @@ export type Disputed = {
   readonly made: number;
   readonly reports?: readonly DisputeReport[];
   readonly answer?: DisputeAnswer;
+  /** What the bank took and returned, under the dispute's reference. */
+  readonly moved?: readonly DisputeMoved[];
   /** True once the answer to a response was lost on the way. */
   readonly answerWasLost?: true;
 };
+
+/** Money that a report took or returned; RFC 3339. */
+export type DisputeMoved = {
+  readonly at: string;
+  readonly report: "CHARGEBACK" | "CHARGEBACK_REVERSED" | "SECOND_CHARGEBACK";
+  readonly dispute: string;
+};
+
+/** Returns what a report moves; a second chargeback only takes what was returned. */
+export function movedBy(
+  report: DisputeReport,
+  { moved = [] }: Disputed,
+  id: string,
+): Omit<DisputeMoved, "at"> | undefined {
+  const isReturned = moved.at(-1)?.report === "CHARGEBACK_REVERSED";
+  if (report === "SECOND_CHARGEBACK") return isReturned ? { report, dispute: `dispute_${id}_again` } : undefined;
+  return report === "CHARGEBACK" || report === "CHARGEBACK_REVERSED" ? { report, dispute: `dispute_${id}` } : undefined;
+}
 
 /** Time that the bank takes to decide. */
 export const verdictAfterMs = 5 * second;

@@ -298,10 +298,11 @@ function approvalOf(behaviour: Extract<CardBehaviour, { act: "approve" }>) {
     capture = "at_once",
     refund = "at_once",
     dispute,
+    settles,
     frictionless,
     givesNoNetworkId,
   } = behaviour;
-  return { hold, capture, refund, dispute, frictionless, ...(givesNoNetworkId && { hasNoNetworkId: true }) };
+  return { hold, capture, refund, dispute, settles, frictionless, ...(givesNoNetworkId && { hasNoNetworkId: true }) };
 }
 
 /** Returns the behaviour where the request does not permit authentication. */

@@ -6,6 +6,7 @@ import type {
   Frictionless,
   HoldBehaviour,
   RefundBehaviour,
+  SettlementBehaviour,
 } from "../gateways/sandbox/card-behaviour.ts";
 import type { SandboxClock } from "../gateways/sandbox/clock.ts";
 import { unreachable } from "../platform/errors.ts";
@@ -17,6 +18,7 @@ import {
   type DisputeRecord,
   type DisputeReport,
   disputeRecords,
+  movedBy,
   nextReport,
   verdictAfterMs,
   verdictIn,
@@ -46,6 +48,7 @@ export type Authorization = {
   readonly capture: CaptureBehaviour;
   readonly refund: RefundBehaviour;
   readonly dispute?: DisputeBehaviour | undefined;
+  readonly settles?: SettlementBehaviour | undefined;
   readonly declineCode?: string;
   /** The bank's own code for a decline, and Mastercard's advice. */
   readonly networkCode?: string | undefined;
@@ -63,6 +66,8 @@ export type Authorization = {
   status: "held" | "captured" | "voided" | "declined";
   capturedValue: number;
   captureId?: string;
+  /** RFC 3339. */
+  capturedAt?: string;
   /** True once a request for its capture, or the answer, was lost on the way. */
   captureWasLost?: boolean;
   /** Every refund of it, oldest first. */
@@ -80,6 +85,9 @@ export type Refund = {
   readonly value: number;
   readonly openedAt: string;
   status: "pending" | "succeeded" | "failed";
+  /** RFC 3339: when it was made, and when the bank returned it. */
+  madeAt?: string;
+  failedAt?: string;
 };
 
 /** A reason not to refund. */
@@ -249,6 +257,7 @@ export class Ledger {
     authorization.status = "captured";
     authorization.capturedValue = value;
     authorization.captureId = `cap_${randomUUID()}`;
+    authorization.capturedAt = this.#now();
     this.save(authorization);
     if (authorization.refund === "by_hand") this.#scheduleRefundByHand(authorization);
     this.#beginDispute(authorization, "captured");
@@ -282,6 +291,7 @@ export class Ledger {
   makeRefund(authorization: Authorization, refund: Refund): void {
     if (refund.status !== "pending") return;
     refund.status = "succeeded";
+    refund.madeAt = this.#now();
     this.save(authorization);
     this.#scheduleFailure(authorization, refund);
     this.#beginDispute(authorization, "refundMade");
@@ -334,6 +344,7 @@ export class Ledger {
     if (authorization.refund !== "fail_later") return;
     this.#clock.at(Date.parse(refund.openedAt) + failsAfterMs, () => {
       refund.status = "failed";
+      refund.failedAt = this.#now();
       this.save(authorization);
       this.#report(authorization, { type: "refundFailed", refund });
     });
@@ -401,8 +412,17 @@ export class Ledger {
     });
   }
 
+  #now(): string {
+    return new Date(this.#clock.nowMs()).toISOString();
+  }
+
   #reportDispute(authorization: Authorization, report: DisputeReport): void {
-    const { id, disputed } = authorization;
+    const { id, disputed: before } = authorization;
+    const moved = movedBy(report, before!, id);
+    if (moved)
+      authorization.disputed = { ...before!, moved: [...(before!.moved ?? []), { ...moved, at: this.#now() }] };
+    if (moved) this.save(authorization);
+    const { disputed } = authorization;
     this.#report(authorization, { type: "disputed", report, reference: `dispute_${id}`, disputed: disputed! });
   }
 

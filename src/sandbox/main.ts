@@ -10,6 +10,8 @@ export type SandboxOptions = Partial<Delays> & {
   readonly host?: string | undefined;
   /** The file of the gateways' records; without it they are in memory alone, and a stop forgets them. */
   readonly recordsFile?: string | undefined;
+  /** The time between two payouts; a day if absent. */
+  readonly payoutEveryMs?: number | undefined;
 };
 
 export type Sandbox = { readonly origin: string; close(): Promise<void> };
@@ -31,9 +33,10 @@ export async function startSandbox({
   port,
   host = "127.0.0.1",
   recordsFile,
+  payoutEveryMs,
   ...delays
 }: SandboxOptions): Promise<Sandbox> {
-  const acquirer = createAcquirer({ ...defaultDelays, ...delays }, recordsFile);
+  const acquirer = createAcquirer({ ...defaultDelays, ...delays }, { recordsFile, payoutEveryMs });
   await new Promise<void>((resolve, reject) => {
     acquirer.server.once("error", reject).listen(port, host, resolve);
   });

@@ -66,7 +66,8 @@ export async function recordLines(
     payoutReference === undefined ? undefined : payouts.get(payoutReference);
   for (const line of given) {
     const before = known.get(line.lineId);
-    if (before && before.digest !== line.digest) throw new LineChanged(`the line ${line.lineId.slice(0, 100)} says something else than before`);
+    if (before && before.digest !== line.digest)
+      throw new LineChanged(`the line ${line.lineId.slice(0, 100)} says something else than before`);
   }
   const assigned = given.filter((line) => known.get(line.lineId)?.payoutId === null && payoutOf(line) !== undefined);
   if (assigned.length > 0) {
@@ -116,7 +117,10 @@ async function recordRefund(core: Core, sessionId: SessionId, { names, gross }: 
   return core.database.transaction(async (tx) => {
     const loaded = await lockSession(tx, sessionId);
     const captured = loaded && capturedOf(loaded);
-    if (!loaded || !captured || captured.gatewayReference !== names.payment) return false;
+    const isForeign =
+      (names.payment ?? captured?.gatewayReference) !== captured?.gatewayReference ||
+      (names.capture ?? captured?.captureReference ?? undefined) !== (captured?.captureReference ?? names.capture);
+    if (!loaded || !captured || isForeign) return false;
     return recordListed(tx, core, { loaded, captured, traits: { canRead: false }, listed: [refund] });
   });
 }
@@ -149,8 +153,16 @@ function columnsOf(match: LineMatch) {
 }
 
 /** What a line says of money: its state at the gateway may change from one reading to the next. */
-function digestOf({ kind, gatewayType, gross, settled }: StatementLine): string {
-  const said = [kind, gatewayType, gross?.amountMinor, gross?.currency, settled?.grossMinor, settled?.feeMinor];
+function digestOf({ kind, gatewayType, gatewayReference, gross, settled }: StatementLine): string {
+  const said = [
+    kind,
+    gatewayType,
+    gatewayReference,
+    gross?.amountMinor,
+    gross?.currency,
+    settled?.grossMinor,
+    settled?.feeMinor,
+  ];
   return sha256(JSON.stringify([...said, settled?.netMinor, settled?.currency])).toString("hex");
 }
 

@@ -1,7 +1,15 @@
 /** Reads the statements of accounts: lists page by page, and reports row by row. */
 import type { BoundConnector, Core } from "../core/core.ts";
 import { gateways } from "../gateways/connector.ts";
-import { feedLeaseMs, hurryFeed, jitter, postponeFeed, type TakenFeed, takeFeed, updateFeed } from "../gateways/feed-rows.ts";
+import {
+  feedLeaseMs,
+  hurryFeed,
+  jitter,
+  postponeFeed,
+  type TakenFeed,
+  takeFeed,
+  updateFeed,
+} from "../gateways/feed-rows.ts";
 import {
   type GatewayStatements,
   type ListedStatements,
@@ -79,7 +87,11 @@ type Reader = {
   readonly everyMs: number;
 };
 
-async function readPart(core: Core, reader: Reader, statements: GatewayStatements): Promise<StatementFailure | undefined> {
+async function readPart(
+  core: Core,
+  reader: Reader,
+  statements: GatewayStatements,
+): Promise<StatementFailure | undefined> {
   return statements.type === "listed" ? readListed(core, reader, statements) : readReport(core, reader, statements);
 }
 
@@ -188,7 +200,11 @@ const completeAll: Statement = {
 };
 
 /** Reads the oldest report that is not read yet, from the row where an earlier reading stopped. */
-async function readReport(core: Core, reader: Reader, statements: ReportedStatements): Promise<StatementFailure | undefined> {
+async function readReport(
+  core: Core,
+  reader: Reader,
+  statements: ReportedStatements,
+): Promise<StatementFailure | undefined> {
   const { feed, credentials, closing, everyMs } = reader;
   const { connectionId } = feed;
   if (!statements.canRead(credentials)) {
@@ -202,16 +218,19 @@ async function readReport(core: Core, reader: Reader, statements: ReportedStatem
     return undefined;
   }
   const { name, rowsRead } = report;
-  const opened = await statements.openReport({ credentials, timeoutMs: reportTimeoutMs, signal: closing }, { name, fromRow: rowsRead });
+  const opened = await statements.openReport(
+    { credentials, timeoutMs: reportTimeoutMs, signal: closing },
+    { name, fromRow: rowsRead },
+  );
   if (opened.type !== "report") return opened;
   const stopsAtMs = performance.now() + Math.min(reportTimeoutMs, feedLeaseMs - minuteMs);
   const payouts = new Map<string, PayoutId>();
   let rows: ReportRow[] = [];
+  let read = rowsRead;
   const record = async () => {
-    const last = rows.at(-1);
-    if (last === undefined) return;
     await recordRows(core, connectionId, { rows, payouts });
-    await core.database.query(updateRowsRead, [connectionId, name, last.row + 1, false]);
+    read = (rows.at(-1)?.row ?? read - 1) + 1;
+    await core.database.query(updateRowsRead, [connectionId, name, read, false]);
     rows = [];
   };
   for await (const row of opened.rows) {
@@ -223,10 +242,9 @@ async function readReport(core: Core, reader: Reader, statements: ReportedStatem
     await updateFeed(core, feed, { nextInMs: 0 });
     return undefined;
   }
-  const total = rows.at(-1)?.row;
   await record();
   await core.database.query(completeAll, [connectionId]);
-  await core.database.query(updateRowsRead, [connectionId, name, total === undefined ? rowsRead : total + 1, true]);
+  await core.database.query(updateRowsRead, [connectionId, name, read, true]);
   await core.database.query(updateDelay, [connectionId]);
   await updateFeed(core, feed, { nextInMs: 0, readAt: feed.now, readWholeAt: feed.now });
   return undefined;

@@ -3,8 +3,8 @@
  * what is sent.
  */
 import type { CardForwarder, ForwardReply, ForwardRequest } from "../../card-vault/card-vault.ts";
-import type { GatewayHttp, GatewayReply } from "../../platform/outbound-http.ts";
-import type { CardOfRequest, ChangingCall, GatewayCall } from "../connector.ts";
+import type { GatewayDownload, GatewayHttp, GatewayReply } from "../../platform/outbound-http.ts";
+import type { CardOfRequest, ChangingCall, Credentials, GatewayCall } from "../connector.ts";
 import { clear } from "./credentials.ts";
 import type { DisputeOperation } from "./dispute-answers.ts";
 
@@ -26,8 +26,10 @@ export type AdyenParts = {
  */
 export const adyenTestOrigin = "https://checkout-test.adyen.com";
 
-/** Origins of the Disputes API, and its path: `servers` of the OpenAPI file of DisputeService v30 (2026); live by the docs of the same name. */
+/** Origins of the Disputes API and of the reports; the path of the first: `servers` of the OpenAPI file of DisputeService v30 (2026); live by the docs of the same name. */
 const disputesOrigins = { test: "https://ca-test.adyen.com", live: "https://ca-live.adyen.com" } as const;
+/** Of a merchant account's reports: https://docs.adyen.com/reporting/automatically-get-reports (2026). */
+export const reportsPath = "/reports/download/MerchantAccount";
 export const disputesPath = "/ca/services/DisputeService/v30";
 
 /** The version whose OpenAPI file our tests check against; part of every path. */
@@ -92,6 +94,18 @@ export class AdyenApi {
     });
   }
 
+  /** Fetches a report by its name, under this account: the path is fixed, and no redirect is followed. */
+  downloadReport(call: Call, name: string, bytesMax: number): Promise<GatewayDownload> {
+    const { credentials, timeoutMs, signal } = call;
+    const origin = this.#origin === adyenTestOrigin ? disputesOrigins[this.environment] : this.#origin;
+    const account = encodeURIComponent(clear(credentials, "merchantAccount"));
+    const url = `${origin}${reportsPath}/${account}/${encodeURIComponent(name)}`;
+    return this.#http.download(
+      { method: "GET", url, headers: reportHeaders(credentials), timeoutMs, signal },
+      bytesMax,
+    );
+  }
+
   /** Sends a request that carries a card, through the vault, whose row fixes its path; a live account has its own. */
   async postCard(
     call: Call,
@@ -143,6 +157,13 @@ const nowhere = {
   cause: "request_refused",
   reason: "a live account needs its live URL prefix",
 } as const;
+
+function reportHeaders(credentials: Credentials): Record<string, string> {
+  const key = clear(credentials, "reportApiKey");
+  if (key !== "") return { "x-api-key": key };
+  const user = `${clear(credentials, "reportUser")}:${clear(credentials, "reportPassword")}`;
+  return { authorization: `Basic ${Buffer.from(user).toString("base64")}` };
+}
 
 function headersOf(call: Call): Record<string, string> {
   return {

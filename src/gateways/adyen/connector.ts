@@ -27,6 +27,7 @@ import type {
 } from "../connector.ts";
 import { ofBothWallets } from "../network-tokens.ts";
 import { chainOf } from "../renewal-chains.ts";
+import type { GatewayStatements } from "../statements.ts";
 import { notAnswered, withoutAction } from "../unanswered.ts";
 import { isKeptError, readAuthenticated, readAuthorize, readCapture, readCompletion, readVoid } from "./answers.ts";
 import { AdyenApi, type AdyenParts, paymentPath } from "./api.ts";
@@ -37,6 +38,7 @@ import { currencies, whyNotPayable } from "./currencies.ts";
 import { AdyenDisputeAnswers } from "./dispute-answers.ts";
 import { readNotification } from "./read-notification.ts";
 import { AdyenRefunds } from "./refunds.ts";
+import { adyenStatements } from "./settlement.ts";
 import { mandatedFields, storedFields } from "./stored-cards.ts";
 import { verifyAccount } from "./verify.ts";
 
@@ -86,12 +88,14 @@ export class AdyenConnector implements Connector {
   };
   readonly refunds: GatewayRefunds;
   readonly disputeAnswers: GatewayDisputeAnswers;
+  readonly statements: GatewayStatements;
   readonly #api: AdyenApi;
 
   constructor(parts: AdyenParts) {
     this.#api = new AdyenApi(parts);
     this.refunds = new AdyenRefunds(this.#api);
     this.disputeAnswers = new AdyenDisputeAnswers((...asked) => this.#api.postDispute(...asked));
+    this.statements = adyenStatements({ download: (...asked) => this.#api.downloadReport(...asked) });
     this.credentialFields = credentialFields(parts.environment);
   }
 

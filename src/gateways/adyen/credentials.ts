@@ -3,7 +3,7 @@ import type { CredentialField, Credentials } from "../connector.ts";
 
 /** Returns the fields of an environment: only a live account has separate addresses. */
 export function credentialFields(environment: "test" | "live"): readonly CredentialField[] {
-  return environment === "test" ? common : [...common, liveUrlPrefix];
+  return [...common, ...(environment === "test" ? [] : [liveUrlPrefix]), ...reportFields];
 }
 
 const common: readonly CredentialField[] = [
@@ -29,9 +29,34 @@ const common: readonly CredentialField[] = [
   },
 ];
 
+// A report user's credentials: https://docs.adyen.com/reporting/automatically-get-reports (2026). Without them no statement is read.
+const reportFields: readonly CredentialField[] = [
+  {
+    name: "reportUser",
+    label: "Report user",
+    isOptional: true,
+    shape: /^[\x21-\x39\x3b-\x7e]{1,100}$/,
+    hint: "Optional. Adyen Customer Area, Developers, API credentials: the name of a report user, such as report@Company.YourCompany. It needs its password below.",
+  },
+  {
+    name: "reportPassword",
+    label: "Report user's password",
+    isOptional: true,
+    shape: /^[\x20-\x7e]{1,200}$/,
+    hint: "Optional. The password of the report user.",
+  },
+  {
+    name: "reportApiKey",
+    label: "Report service user's API key",
+    isOptional: true,
+    shape: /^[\x21-\x7e]{20,512}$/,
+    hint: "Optional, in place of a report user: the API key of a report service user, at least 20 characters without a space.",
+  },
+];
+
 /** Returns the fields of authentication alone, which needs no notifications. */
 export function authenticationCredentialFields(environment: "test" | "live"): readonly CredentialField[] {
-  const shared = credentialFields(environment).filter(({ name }) => name !== "hmacKey");
+  const shared = credentialFields(environment).filter(({ name, isOptional }) => name !== "hmacKey" && !isOptional);
   return [...shared, requestorId, requestorName];
 }
 

@@ -1,5 +1,5 @@
 /** Reads Adyen's notifications. */
-import { isReportName } from "./settlement.ts";
+
 import { fromGatewayAmount } from "../amounts.ts";
 import type {
   Credentials,
@@ -14,6 +14,7 @@ import { disputeNoticeOf, disputeNotificationIdOf } from "./disputes.ts";
 import { type Json, judgeRefusal } from "./judge-decline.ts";
 import type { SignedFields } from "./notification-signature.ts";
 import { isProbe } from "./probe-reference.ts";
+import { isReportName } from "./settlement.ts";
 import { additionalDataOf, readSignedItems } from "./signed-items.ts";
 import { storedIn } from "./stored-cards.ts";
 

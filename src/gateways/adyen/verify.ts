@@ -11,6 +11,7 @@ import type { AdyenApi } from "./api.ts";
 import { cardFields } from "./card-fields.ts";
 import { clear } from "./credentials.ts";
 import { probePrefix } from "./probe-reference.ts";
+import { checkReports } from "./settlement.ts";
 
 // An account need not accept each, and does not report which it accepts; one of these is nearly always among them.
 const probeCurrencies = ["EUR", "USD", "GBP", "AUD", "BRL", "SGD"];
@@ -48,6 +49,7 @@ export async function verifyAccount(api: AdyenApi, call: GatewayCall): Promise<r
       "The account accepts no cards; ask Adyen to add them as a payment method.",
     ),
     ...notificationRows(call),
+    await checkReports((...asked) => api.downloadReport(...asked), call),
   ];
 }
 

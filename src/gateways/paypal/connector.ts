@@ -4,6 +4,7 @@
  * An order is created without money first, so that it has a name before anything can be held, and then authorized with
  * the card. If the name is lost, the same creation is repeated: for six hours its key names one order.
  */
+
 import { randomUUID } from "node:crypto";
 import { withoutPlaceholders } from "../../card-vault/card-vault.ts";
 import { isNetworkToken } from "../../platform/card-token.ts";
@@ -30,6 +31,7 @@ import type {
 } from "../connector.ts";
 import { ofBothWallets } from "../network-tokens.ts";
 import { chainOf } from "../renewal-chains.ts";
+import type { GatewayStatements } from "../statements.ts";
 import { unansweredChange, untrusted } from "../unanswered.ts";
 import {
   captureByRecord,
@@ -63,6 +65,7 @@ import {
 } from "./order.ts";
 import { PayPalRefunds } from "./refunds.ts";
 import { issueOf, refusedOrUnknown } from "./refusals.ts";
+import { paypalStatements } from "./settlement.ts";
 import { inNetworksWords, storedFields } from "./stored-cards.ts";
 import { credentialFields, verifyAccount } from "./verify.ts";
 
@@ -102,6 +105,7 @@ export class PayPalConnector implements Connector {
   readonly refunds: GatewayRefunds;
   readonly disputes: GatewayDisputes;
   readonly disputeAnswers: GatewayDisputeAnswers;
+  readonly statements: GatewayStatements;
   readonly #api: PayPalApi;
 
   constructor(parts: PayPalParts) {
@@ -109,6 +113,7 @@ export class PayPalConnector implements Connector {
     this.refunds = new PayPalRefunds(this.#api);
     this.disputes = new PayPalDisputes(this.#api);
     this.disputeAnswers = new PayPalDisputeAnswers(this.#api);
+    this.statements = paypalStatements(this.#api);
   }
 
   whyNotPayable(amount: Amount): string | undefined {

@@ -12,6 +12,7 @@ import { authorizationPath, orderPath, type PayPalApi } from "./api.ts";
 import { toMoney } from "./currencies.ts";
 import { parseName, readOrder } from "./order.ts";
 import { issueOf } from "./refusals.ts";
+import { checkStatements } from "./settlement.ts";
 
 /**
  * The fields that PayPal's developer dashboard shows of an app, the same in the sandbox and in live: only PayPal can
@@ -72,6 +73,7 @@ export async function verifyAccount(api: PayPalApi, call: GatewayCall): Promise<
       await api.get(call, "/v1/customer/disputes?page_size=1"),
       "Turn on Disputes among the features of the app; until then, disputes are seen at PayPal only.",
     ),
+    await checkStatements(api, call, new Date()),
   ];
 }
 

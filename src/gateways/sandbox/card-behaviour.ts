@@ -8,6 +8,7 @@ export type CardBehaviour =
       readonly capture?: CaptureBehaviour;
       readonly refund?: RefundBehaviour;
       readonly dispute?: DisputeBehaviour;
+      readonly settles?: SettlementBehaviour;
       readonly frictionless?: Frictionless | undefined;
       /** True if the answer lacks the network's name for the payment. */
       readonly givesNoNetworkId?: true;
@@ -119,6 +120,11 @@ export type RefundBehaviour =
   /** Some seconds after the capture, half of it is refunded by hand at the gateway. */
   | "by_hand";
 
+/** How a captured payment is paid out; as it was captured if absent. */
+export type SettlementBehaviour =
+  /** With one minor unit less than was captured. */
+  "other_amount" | "never";
+
 /** What the bank does about a captured payment; without one nothing. */
 export type DisputeBehaviour =
   /** Charges it back. */
@@ -144,6 +150,7 @@ export type CardGroup =
   | "nasty"
   | "refunds"
   | "disputes"
+  | "settlement"
   | "later"
   | "stored"
   | "wallets";

@@ -10,6 +10,7 @@ export const groupTitles: Readonly<Record<CardGroup, string>> = {
   nasty: "Nasty",
   refunds: "Refunds",
   disputes: "Disputes",
+  settlement: "Settlement",
   later: "Capture later",
   stored: "Stored cards",
   wallets: "Wallets",

@@ -24,6 +24,9 @@ export const cardBrands = ["visa", "mastercard", "amex", "discover", "diners", "
 /** Both take devices' numbers of each wallet and network. */
 export const networkTokens: NetworkTokens = { wallets: ["apple_pay", "google_pay"], networks: cardBrands };
 
+/** The sandbox acquirers pay out within minutes, so their statements are read more often than others. */
+export const statementsEveryMs = 60_000;
+
 /** An account as the acquirer describes it, or why it could not be read. */
 export type AccountReading =
   | {

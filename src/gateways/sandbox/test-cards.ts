@@ -8,6 +8,7 @@ import { laterCards } from "./later-cards.ts";
 import { nastyCards } from "./nasty-cards.ts";
 import { plainCards } from "./plain-cards.ts";
 import { refundCards } from "./refund-cards.ts";
+import { settlementCards } from "./settlement-cards.ts";
 
 /**
  * Numbers that others publish for the same purpose (https://docs.stripe.com/testing, 2026) if there are any; the rest
@@ -18,5 +19,6 @@ export const testCards: readonly TestCard[] = [
   ...nastyCards,
   ...refundCards,
   ...disputeCards,
+  ...settlementCards,
   ...laterCards,
 ];

@@ -5,6 +5,7 @@
  * the card. If the name is lost, it is searched for, or the same creation is repeated: for a day its key names one
  * payment.
  */
+
 import { randomUUID } from "node:crypto";
 import type { GatewayReply } from "../../platform/outbound-http.ts";
 import { type Amount, capturedAmountOf } from "../amounts.ts";
@@ -30,6 +31,7 @@ import type {
 } from "../connector.ts";
 import { classifyDecline } from "../declines.ts";
 import { chainOf, type Renewal } from "../renewal-chains.ts";
+import type { GatewayStatements } from "../statements.ts";
 import type { StoredMethod } from "../stored-cards.ts";
 import { untrusted } from "../unanswered.ts";
 import {
@@ -49,7 +51,7 @@ import {
 import { type Form, intentPath, StripeApi, type StripeParts } from "./api.ts";
 import { readAction, readAuthenticated } from "./authentication.ts";
 import { billingForm } from "./billing.ts";
-import { whyNotPayable } from "./currencies.ts";
+import { currencies, whyNotPayable } from "./currencies.ts";
 import { declines } from "./declines.ts";
 import { StripeDisputeAnswers } from "./dispute-answers.ts";
 import { StripeDisputes } from "./disputes.ts";
@@ -59,6 +61,7 @@ import { mayBeForgotten } from "./key-life.ts";
 import { foundIntents, isFor, readRecord, readSearch } from "./payment-intent.ts";
 import { StripeRefunds } from "./refunds.ts";
 import { askSetUp, completeSetUp, lookUpSetUp, setUp, undoSetUp } from "./set-up.ts";
+import { stripeStatements } from "./settlement.ts";
 import { customerOf, eraseMethod, renewalForm, savingForm } from "./stored-cards.ts";
 import { secretKeyField, verifyAccount } from "./verify.ts";
 
@@ -99,6 +102,7 @@ export class StripeConnector implements Connector {
   readonly refunds: GatewayRefunds;
   readonly disputes: GatewayDisputes;
   readonly disputeAnswers: GatewayDisputeAnswers;
+  readonly statements: GatewayStatements;
   readonly #api: StripeApi;
 
   constructor(parts: StripeParts) {
@@ -106,6 +110,7 @@ export class StripeConnector implements Connector {
     this.refunds = new StripeRefunds(this.#api);
     this.disputes = new StripeDisputes(this.#api);
     this.disputeAnswers = new StripeDisputeAnswers(this.#api);
+    this.statements = stripeStatements((...asked) => this.#api.get(...asked), currencies);
     this.credentialFields = [secretKeyField(parts.environment)];
   }
 

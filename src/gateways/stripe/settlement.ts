@@ -20,22 +20,23 @@ const pageMax = "100";
 const linesPath = "/v1/balance_transactions";
 const payoutsPath = "/v1/payouts";
 
-type Get = (call: GatewayCall, path: string, query: Readonly<Record<string, string | undefined>>) => Promise<GatewayReply>;
+type Get = (call: GatewayCall, path: string, query: Readonly<Record<string, string>>) => Promise<GatewayReply>;
 
 /** A balance transaction exists at once; the overlap is for clocks that differ. */
 const lagMs = 60 * 60_000;
 
-export function stripeStatements(get: Get, currencies: CurrencyTable): ListedStatements {
+export function stripeStatements(get: Get, currencies: CurrencyTable, everyMs?: number): ListedStatements {
   return {
     type: "listed",
+    everyMs,
     lagMs,
     async readLines(call, { since, payout, page }) {
-      const within = payout === undefined ? { "created[gte]": secondsOf(since) } : { payout };
-      const query = { ...within, limit: pageMax, "expand[0]": "data.source", starting_after: page };
+      const within: Record<string, string> = payout === undefined ? { "created[gte]": secondsOf(since) } : { payout };
+      const query = { ...within, limit: pageMax, "expand[0]": "data.source", ...(page && { starting_after: page }) };
       return pageIn(await get(call, linesPath, query), (record) => lineIn(record, { currencies, payout }));
     },
     async readPayouts(call, { since, page }) {
-      const query = { "created[gte]": secondsOf(since), limit: pageMax, starting_after: page };
+      const query = { "created[gte]": secondsOf(since), limit: pageMax, ...(page && { starting_after: page }) };
       return pageIn(await get(call, payoutsPath, query), (record) => payoutIn(record, currencies));
     },
   };
@@ -68,13 +69,23 @@ const kinds: Readonly<Record<string, LineKind>> = {
   ...{ stripe_fee: "FEE", stripe_fx_fee: "FEE", tax_fee: "FEE", application_fee: "FEE" },
   ...{ reserve_transaction: "RESERVE", reserved_funds: "RESERVE" },
   ...{ payout: "PAYOUT", payout_failure: "PAYOUT", payout_cancel: "PAYOUT" },
-  ...{ adjustment: "ADJUSTMENT", advance: "ADJUSTMENT", advance_funding: "ADJUSTMENT", anticipation_repayment: "ADJUSTMENT" },
+  ...{
+    adjustment: "ADJUSTMENT",
+    advance: "ADJUSTMENT",
+    advance_funding: "ADJUSTMENT",
+    anticipation_repayment: "ADJUSTMENT",
+  },
   ...{ application_fee_refund: "ADJUSTMENT", connect_collection_transfer: "ADJUSTMENT", contribution: "ADJUSTMENT" },
   ...{ obligation_outbound: "ADJUSTMENT", obligation_reversal_inbound: "ADJUSTMENT", payment_reversal: "ADJUSTMENT" },
   ...{ payment_unreconciled: "ADJUSTMENT", topup: "ADJUSTMENT", topup_reversal: "ADJUSTMENT", transfer: "ADJUSTMENT" },
   ...{ transfer_cancel: "ADJUSTMENT", transfer_failure: "ADJUSTMENT", transfer_refund: "ADJUSTMENT" },
   ...{ climate_order_purchase: "ADJUSTMENT", climate_order_refund: "ADJUSTMENT" },
-  ...{ issuing_authorization_hold: "ADJUSTMENT", issuing_authorization_release: "ADJUSTMENT", issuing_dispute: "ADJUSTMENT", issuing_transaction: "ADJUSTMENT" },
+  ...{
+    issuing_authorization_hold: "ADJUSTMENT",
+    issuing_authorization_release: "ADJUSTMENT",
+    issuing_dispute: "ADJUSTMENT",
+    issuing_transaction: "ADJUSTMENT",
+  },
 };
 
 function lineIn(
@@ -95,7 +106,9 @@ function lineIn(
     isExact && grossMinor - feeMinor === netMinor && currency !== undefined
       ? { grossMinor, feeMinor, netMinor, currency }
       : undefined;
-  const gross = settled && grossOf(source, { currencies, settled: { amountMinor: settled.grossMinor, currency: settled.currency } });
+  const gross =
+    settled &&
+    grossOf(source, { currencies, settled: { amountMinor: settled.grossMinor, currency: settled.currency } });
   const reference = typeof record.source === "string" ? record.source : source.id;
   return {
     lineId: id,

@@ -10,6 +10,7 @@ import { disputesRow } from "../disputes-row.ts";
 import { errorOf } from "./answers.ts";
 import { intentPath, type StripeApi } from "./api.ts";
 import { codeOf, type Json } from "./judge-decline.ts";
+import { checkStatements } from "./settlement.ts";
 
 type Environment = "test" | "live";
 
@@ -49,12 +50,13 @@ export async function verifyAccount(api: StripeApi, call: GatewayCall): Promise<
   const unopened = whyUnopened(created);
   if (unopened !== undefined) return unchecked(unopened);
   const intent = intentOf(created);
-  const [account, isCancelled, unreadable, rawCards, disputes] = await Promise.all([
+  const [account, isCancelled, unreadable, rawCards, disputes, settlement] = await Promise.all([
     api.get(call, "/v1/account"),
     isCancelTaken(api, call, intent),
     whyChargesUnreadable(api, call, intent),
     probeRawCards(api, call),
     api.get(call, "/v1/disputes", { limit: "1" }),
+    checkStatements((...asked) => api.get(...asked), call),
   ]);
   const { environment } = api;
   return [
@@ -85,6 +87,7 @@ export async function verifyAccount(api: StripeApi, call: GatewayCall): Promise<
       disputes,
       "Give the restricted key read access to disputes; until then, disputes are seen at Stripe only.",
     ),
+    settlement,
   ];
 }
 

@@ -114,6 +114,11 @@ export class EmulatorPayments {
     });
   }
 
+  /** Returns the pspReference of an authorization or a refund of the ledger. */
+  referenceOf(id: string): string {
+    return this.#references.get(id) ?? "";
+  }
+
   find(pspReference: string | undefined): Authorization | undefined {
     return this.#payments.get(pspReference ?? "");
   }

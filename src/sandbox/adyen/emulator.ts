@@ -3,18 +3,20 @@
  * front of the test bank.
  */
 
-import { apiVersion, disputesPath } from "../../gateways/adyen/api.ts";
+import { apiVersion, disputesPath, reportsPath } from "../../gateways/adyen/api.ts";
 import type { SandboxClock } from "../../gateways/sandbox/clock.ts";
 import { parseJsonObject } from "../../platform/outbound-http.ts";
 import type { Account, Accounts } from "../accounts.ts";
 import { disputeServiceRoutes } from "../adyen-disputes.ts";
+import { batchOf, csv, reportContent, reportOf } from "../adyen-report.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "../routes.ts";
+import type { Statements } from "../statements.ts";
 import { AdyenKeys, type Answered, type Executed, refusal } from "./emulator-keys.ts";
 import { type Asked, EmulatorPayments, type PaymentParts } from "./emulator-payments.ts";
 import { isStandalone, StandaloneAuthentications, type StandaloneParts } from "./emulator-standalone.ts";
 
 export type AdyenEmulatorParts = PaymentParts &
-  StandaloneParts & { readonly accounts: Accounts; readonly clock: SandboxClock };
+  StandaloneParts & { readonly accounts: Accounts; readonly clock: SandboxClock; readonly statements: Statements };
 
 const onePayment = "/payments/(?<id>[A-Z0-9]+)";
 
@@ -48,8 +50,38 @@ export function adyenRoutes(parts: AdyenEmulatorParts): readonly Route[] {
     operation: "admin.kept-errors",
     handle: async () => ({ status: 200, body: { keys: keys.keptErrors().map((name) => name.split(" ").at(-1)) } }),
   };
+  parts.statements.onBatch((acquirer, account, batch) => {
+    if (acquirer !== "ADYEN") return;
+    const origin = `ca-test.adyen.com${reportsPath}`;
+    void parts.notifications.send(account, reportContent(account, { batch, origin, from: "adyen" }));
+  });
   return [
     keptErrors,
+    {
+      method: "GET",
+      path: new RegExp(`^${reportsPath}/(?<account>[\\w.-]+)/(?<name>[^/]+)$`),
+      operation: "adyen.download_report",
+      async handle({ headers, parameters }) {
+        // A report user's password, or a report service user's key: any will do.
+        const isKnown = /^Basic \S+$/.test(String(headers.authorization)) || headers["x-api-key"] !== undefined;
+        if (!isKnown) return refusal(401, "000", "security");
+        const account = parts.accounts.find(parameters.account!);
+        const payouts = parts.statements
+          .payouts("ADYEN", account.id)
+          .filter(({ batch }) => batch === batchOf(parameters.name!));
+        if (payouts.length === 0) return refusal(404, "000");
+        return csv(
+          reportOf(account.id, payouts, ({ type, payment, refund, dispute }) => ({
+            payment: emulator.referenceOf(payment.id),
+            modification: refund
+              ? emulator.referenceOf(refund.id)
+              : type === "capture"
+                ? payment.captureId!
+                : dispute!.replace(/_again$/, ""),
+          })),
+        );
+      },
+    },
     route("/paymentMethods", "methods", () => methods),
     route("/cardDetails", "card-details", (asked) => standalone.cardDetails(asked)),
     route("/payments", "authorize", (asked) =>

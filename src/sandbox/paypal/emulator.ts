@@ -8,13 +8,19 @@ import type { Account, Accounts } from "../accounts.ts";
 import type { Book } from "../books.ts";
 import { losingResponses } from "../losing-answers.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "../routes.ts";
+import type { Statements } from "../statements.ts";
 import { EmulatorDisputes } from "./emulator-disputes.ts";
 import { type Executed, PayPalKeys, refundKeyLifeMs } from "./emulator-keys.ts";
 import { refusal } from "./emulator-objects.ts";
 import { type Asked, EmulatorOrders, type OrderParts } from "./emulator-orders.ts";
 import { EmulatorRefunds, losingRefunds } from "./emulator-refunds.ts";
+import { searchTransactions } from "./emulator-statements.ts";
 
-export type PayPalEmulatorParts = OrderParts & { readonly accounts: Accounts; readonly clock: SandboxClock };
+export type PayPalEmulatorParts = OrderParts & {
+  readonly accounts: Accounts;
+  readonly clock: SandboxClock;
+  readonly statements: Statements;
+};
 
 const orders = "/v2/checkout/orders";
 const oneOrder = `${orders}/(?<id>[^/]+)`;
@@ -82,6 +88,9 @@ export function paypalRoutes(parts: PayPalEmulatorParts): readonly Route[] {
       route("POST", "/v2/payments/captures/(?<id>[^/]+)/refund", "refund", (asked) => refunds.create(asked)),
     ),
     route("GET", "/v2/payments/refunds/(?<id>[^/]+)", "read_refund", (asked) => refunds.read(asked)),
+    route("GET", "/v1/reporting/transactions", "search_transactions", (asked) =>
+      searchTransactions(asked, { statements: parts.statements, orders: emulator }),
+    ),
     route("GET", "/v1/customer/disputes", "list_disputes", (asked) => disputes.list(asked)),
     route("GET", oneDispute, "read_dispute", (asked) => disputes.read(asked)),
     losing(route("POST", `${oneDispute}/accept-claim`, "accept_dispute", (asked) => disputes.answer(asked, "accept"))),

@@ -1,8 +1,9 @@
 /** Disputes and early fraud warnings at Stripe's emulator, in the form of API version 2023-08-16. */
 import { sha256 } from "../../platform/secrets.ts";
 import type { Authorization, Ledger } from "../ledger.ts";
+import type { StatementLine } from "../statements.ts";
 import type { EmulatorIntents } from "./emulator-intents.ts";
-import { type Answered, type Asked, type Intent, refusal } from "./emulator-objects.ts";
+import { type Answered, type Asked, type Intent, refundView, refusal } from "./emulator-objects.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 type Listed = ReturnType<Ledger["disputes"]>[number] & { readonly intent: Intent };
@@ -50,6 +51,16 @@ export class EmulatorDisputes {
     return { status: 200, body: { ...body, created: seconds(Date.now()), type: "pdf" } };
   }
 
+  /** Shows what a line of a statement is about. */
+  sourceOf({ type, payment, refund, dispute }: StatementLine): Fields | undefined {
+    const intent = this.#intents.findByAuthorization(payment);
+    if (intent === undefined) return undefined;
+    if (refund) return refundView(intent, refund);
+    if (type === "capture") return chargeView(intent, payment);
+    const found = this.#ledger.disputes("STRIPE", payment.account).find(({ id }) => id === dispute);
+    return found && disputeView({ ...found, intent });
+  }
+
   paymentOf(id: string | undefined): Authorization | undefined {
     return this.#ledger.all().find((one) => one.disputed && idOf("dp", `dispute_${one.id}`) === id);
   }
@@ -88,6 +99,19 @@ function page(
     url: path,
   };
   return { status: 200, body };
+}
+
+/** The members that are read, of https://docs.stripe.com/api/charges/object (2026). */
+function chargeView(intent: Intent, { value, capturedValue }: Authorization): Fields {
+  return {
+    id: intent.chargeId ?? null,
+    object: "charge",
+    amount: value,
+    amount_captured: capturedValue,
+    currency: intent.currency.toLowerCase(),
+    metadata: intent.metadata,
+    payment_intent: intent.id,
+  };
 }
 
 const idOf = (prefix: string, id: string) =>

@@ -8,6 +8,8 @@ import type { Account, Accounts } from "../accounts.ts";
 import type { Faults } from "../faults.ts";
 import { losingResponses } from "../losing-answers.ts";
 import type { Route, SandboxRequest } from "../routes.ts";
+import type { Statements } from "../statements.ts";
+import { listPayouts, listTransactions } from "../stripe-statements.ts";
 import { EmulatorDisputes } from "./emulator-disputes.ts";
 import { EmulatorIntents } from "./emulator-intents.ts";
 import { type Executed, StripeKeys } from "./emulator-keys.ts";
@@ -19,6 +21,7 @@ export type StripeEmulatorParts = IntentParts & {
   readonly accounts: Accounts;
   readonly faults: Faults;
   readonly clock: SandboxClock;
+  readonly statements: Statements;
 };
 
 const intents = "/v1/payment_intents";
@@ -86,6 +89,16 @@ export function stripeRoutes(parts: StripeEmulatorParts): readonly Route[] {
       route("POST", "/v1/refunds", "refund", (asked) => refunds.create(asked)),
     ),
     route("GET", "/v1/refunds", "list_refunds", (asked) => refunds.list(asked)),
+    route("GET", "/v1/balance_transactions", "list_transactions", ({ account, request }) =>
+      listTransactions(request.query, {
+        lines: parts.statements.lines("STRIPE", account.id),
+        payouts: parts.statements.payouts("STRIPE", account.id),
+        sourceOf: (line) => disputes.sourceOf(line),
+      }),
+    ),
+    route("GET", "/v1/payouts", "list_payouts", ({ account, request }) =>
+      listPayouts(request.query, parts.statements.payouts("STRIPE", account.id)),
+    ),
     route("GET", "/v1/disputes", "list_disputes", (asked) => disputes.list(asked)),
     route("GET", oneDispute, "read_dispute", (asked) => disputes.read(asked)),
     losing(route("POST", oneDispute, "submit_evidence", (asked) => disputes.answer(asked, "evidence"))),

@@ -25,8 +25,16 @@ import type {
 } from "../../connector.ts";
 import { chainOf, type Renewal } from "../../renewal-chains.ts";
 import type { StoredMethod } from "../../stored-cards.ts";
+import { stripeStatements } from "../../stripe/settlement.ts";
 import { withoutAction } from "../../unanswered.ts";
-import { accountChecks, type ConnectorParts, cardBrands, executionLimitMs, networkTokens } from "../connector-parts.ts";
+import {
+  accountChecks,
+  type ConnectorParts,
+  cardBrands,
+  executionLimitMs,
+  networkTokens,
+  statementsEveryMs,
+} from "../connector-parts.ts";
 import {
   readAccount,
   readAction,
@@ -122,6 +130,11 @@ export class SandboxAConnector implements Connector {
         : undefined;
     },
   };
+  readonly statements = stripeStatements(
+    (call, path, query) => this.#get(call, `/a${path}?${new URLSearchParams(query)}`),
+    currencies,
+    statementsEveryMs,
+  );
   readonly disputeAnswers: GatewayDisputeAnswers = {
     takesExplanation: true,
     options: async (call, { gatewayReference }) =>

@@ -7,6 +7,7 @@ import { type CardForwarder, withoutPlaceholders } from "../../../card-vault/car
 import { isNetworkToken } from "../../../platform/card-token.ts";
 import type { GatewayHttp, GatewayReply } from "../../../platform/outbound-http.ts";
 import { AdyenDisputeAnswers } from "../../adyen/dispute-answers.ts";
+import { adyenStatements } from "../../adyen/settlement.ts";
 import { type Amount, capturedAmountOf, toGatewayAmount } from "../../amounts.ts";
 import { redirectResultIn } from "../../authentication.ts";
 import type {
@@ -32,7 +33,14 @@ import type {
 } from "../../connector.ts";
 import { chainOf } from "../../renewal-chains.ts";
 import { notAnswered, withoutAction } from "../../unanswered.ts";
-import { accountChecks, type ConnectorParts, cardBrands, executionLimitMs, networkTokens } from "../connector-parts.ts";
+import {
+  accountChecks,
+  type ConnectorParts,
+  cardBrands,
+  executionLimitMs,
+  networkTokens,
+  statementsEveryMs,
+} from "../connector-parts.ts";
 import {
   notificationChecks,
   readAccount,
@@ -117,6 +125,15 @@ export class SandboxBConnector implements Connector {
   readonly disputeAnswers: GatewayDisputeAnswers = new AdyenDisputeAnswers((call, operation, body) =>
     this.#post(call, `/b/disputes/${operation}`, body),
   );
+  readonly statements = adyenStatements({
+    download: ({ credentials, timeoutMs, signal }, name, bytesMax) => {
+      const url = `${this.#origin}/b/reports/${merchantAccountOf(credentials)}/${name}`;
+      const headers = { "x-api-key": credentials.apiKey?.expose() ?? "" };
+      return this.#http.download({ method: "GET", url, headers, timeoutMs, signal }, bytesMax);
+    },
+    canRead: () => true,
+    everyMs: statementsEveryMs,
+  });
   readonly #http: GatewayHttp;
   readonly #forwarder: CardForwarder;
   readonly #origin: string;

@@ -1,7 +1,8 @@
 /** Reads SANDBOX_B's notifications. */
-import { isReportName } from "../../adyen/settlement.ts";
+
 import { disputeNoticeOf, disputeNotificationIdOf } from "../../adyen/disputes.ts";
 import type { SignedFields } from "../../adyen/notification-signature.ts";
+import { isReportName } from "../../adyen/settlement.ts";
 import { additionalDataOf, readSignedItems } from "../../adyen/signed-items.ts";
 import { fromGatewayAmount } from "../../amounts.ts";
 import type {
