@@ -37,6 +37,7 @@ type Row = LedgerEntry & {
   readonly differs: boolean;
   readonly position: string;
   readonly place: number;
+  readonly ageMs: number;
 };
 
 // A void moves nothing, and neither does a capture that failed. One that failed and stands is listed once.
@@ -77,6 +78,7 @@ const selectSettlements: Statement = {
       attempt_id AS "attemptId", refund_id AS "refundId", dispute_id AS "disputeId", order_ref AS "orderRef", amount_minor::float8 AS "amountMinor",
       currency, gateway, gateway_reference AS "gatewayReference", connection_id AS "connectionId", is_unconfirmed AS "isUnconfirmed", state,
       payout_id AS "payoutId", fee_minor::float8 AS "feeMinor", net_minor::float8 AS "netMinor", settlement_currency AS "settlementCurrency", place::int,
+      (1000 * extract(epoch FROM (SELECT app.clock()) - at))::float8 AS "ageMs",
       to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '|' || type || '|' || id || '|' || ordinal AS position,
       state = 'OPEN' AND EXISTS (SELECT FROM payout_line d WHERE d.status = 'UNMATCHED' AND d.session_id = found.session_id AND d.reason = 'amount_differs') AS differs
     FROM found WHERE $9::text IS NULL OR state = $9 OR place = $8 ORDER BY place LIMIT $10::int + 1`,
@@ -143,21 +145,17 @@ export async function listSettlements(
   const isMore = matching.length > count || until !== undefined;
   const lastId = matching.length > count ? shown.at(-1)?.position : until;
   return {
-    settlements: shown.map((row) => settlementOf(row, { accounts, now })),
+    settlements: shown.map((row) => settlementOf(row, accounts)),
     nextPageToken: isMore && lastId ? signPageToken(keys, { scope, lastId, now }) : undefined,
   };
 }
 
-function settlementOf(
-  row: Row,
-  { accounts, now }: { readonly accounts: ReadonlyMap<ConnectionId, AccountStatements>; readonly now: Date },
-): ListedSettlement {
+function settlementOf(row: Row, accounts: ReadonlyMap<ConnectionId, AccountStatements>): ListedSettlement {
   const { state, payoutId, feeMinor, netMinor, settlementCurrency, connectionId, isUnconfirmed, differs, ...rest } =
     row;
-  const { position: _, place: __, ...entry } = rest;
+  const { position: _, place: __, ageMs, ...entry } = rest;
   const listed = { entry, state, payoutId, feeMinor, netMinor, settlementCurrency };
   if (state !== "OPEN") return listed;
-  const ageMs = Math.max(0, now.getTime() - Date.parse(entry.recordedAt));
   const reason = whyUnsettled({ ageMs, isUnconfirmed, differs }, accounts.get(connectionId));
   return { ...listed, open: { ageDays: Math.floor(ageMs / day), reason } };
 }

@@ -86,6 +86,10 @@ export class SandboxControl {
   }
 
   /** Sets the acquirers' clock this far ahead of the true time. */
+  async payOut(): Promise<void> {
+    await this.#ask("POST", "payout", {});
+  }
+
   async setClockAhead(aheadMs: number): Promise<void> {
     await this.#ask("PUT", "clock", { aheadMs });
   }

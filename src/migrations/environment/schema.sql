@@ -844,6 +844,7 @@ CREATE TABLE payout (
   amount_minor bigint NOT NULL,
   currency text NOT NULL,
   arrives_on date,
+  lines_known boolean DEFAULT false NOT NULL,
   complete_at timestamp with time zone,
   remainder_minor bigint,
   created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
@@ -2331,7 +2332,7 @@ CREATE INDEX payment_session_to_recover ON ONLY payment_session USING btree (lea
 CREATE INDEX payment_session_unconfirmed ON ONLY payment_session USING btree (settled_at) WHERE (NOT capture_confirmed);
 
 -- index payout_incomplete
-CREATE INDEX payout_incomplete ON payout USING btree (connection_id) WHERE (complete_at IS NULL);
+CREATE INDEX payout_incomplete ON payout USING btree (connection_id) WHERE (lines_known AND (complete_at IS NULL));
 
 -- index payout_line_by_age
 CREATE INDEX payout_line_by_age ON payout_line USING brin (recorded_at);
