@@ -29,7 +29,7 @@ const rows: readonly Row[] = [
   {
     gateway: "PAYPAL",
     connect: (parts) => new PayPalConnector(parts),
-    specs: ["paypal-orders", "paypal-payments", "paypal-disputes"],
+    specs: ["paypal-orders", "paypal-payments", "paypal-disputes", "paypal-reporting"],
     unlisted: [/^POST \/v1\/oauth2\/token$/],
   },
 ];

@@ -133,6 +133,8 @@ export class GatewayHttp {
         signal: outbound.signal ? AbortSignal.any([deadline, outbound.signal]) : deadline,
       });
       body.once("close", () => void agent.destroy());
+      // Its reader gets the error; without a reader nobody does.
+      body.on("error", () => undefined);
       if (status === 200) return { type: "download", body };
       body.destroy();
       return { type: "refused", status };

@@ -24,7 +24,10 @@ afterEach(() => fixture.setClockAhead(0));
 
 // The acquirers' clock never goes back: what moved would be in a payout that was made before.
 let aheadMs = 0;
-const wait = (ms: number) => fixture.sandbox.setClockAhead((aheadMs += ms));
+const wait = (ms: number) => {
+  aheadMs += ms;
+  return fixture.sandbox.setClockAhead(aheadMs);
+};
 
 async function paid(number: string): Promise<PaymentSession> {
   const session = await fixture.newSession();

@@ -94,6 +94,7 @@ type Row = Readonly<Record<(typeof columns)[number], string>> & { readonly [ourR
 async function* rowsOf(body: Readable, fromRow: number): AsyncGenerator<ReportRow> {
   const parser = parse({ bom: true, max_record_size: rowBytesMax, columns: requireColumns });
   body.once("error", (error) => parser.destroy(error));
+  parser.on("error", () => undefined);
   try {
     let row = 0;
     for await (const record of body.pipe(parser)) {

@@ -18,7 +18,7 @@ const subject = {
     clientId: new Secret("ClientOfConformance_test_conformance"),
     clientSecret: new Secret("SecretOfConformance0"),
   },
-  specs: ["paypal-orders", "paypal-payments", "paypal-disputes"],
+  specs: ["paypal-orders", "paypal-payments", "paypal-disputes", "paypal-reporting"],
   unlisted: [/^POST \/v1\/oauth2\/token$/],
 } as const;
 

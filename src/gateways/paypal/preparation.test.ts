@@ -16,7 +16,7 @@ const subject = {
     clientId: new Secret("ClientOfPreparation_test_preparation"),
     clientSecret: new Secret("SecretOfPreparation0"),
   },
-  specs: ["paypal-orders", "paypal-payments", "paypal-disputes"],
+  specs: ["paypal-orders", "paypal-payments", "paypal-disputes", "paypal-reporting"],
   unlisted: [/^POST \/v1\/oauth2\/token$/],
 } as const;
 

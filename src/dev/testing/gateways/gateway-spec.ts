@@ -22,7 +22,7 @@ import { supplemented } from "./spec-supplements.ts";
 
 export type SpecName =
   | ("stripe" | "adyen" | "paypal-orders" | "paypal-payments")
-  | ("stripe-disputes" | "paypal-disputes" | "adyen-disputes");
+  | ("stripe-disputes" | "paypal-disputes" | "paypal-reporting" | "adyen-disputes");
 
 export type SpecAnswer = {
   readonly method: string;
@@ -36,6 +36,7 @@ const folder = join(import.meta.dirname, "../../../../../shared/gateways");
 const elsewhere: Readonly<Record<string, string>> = {
   "stripe-disputes": "../disputes/stripe-supplement",
   "paypal-disputes": "../disputes/paypal-customer-disputes-v1",
+  "paypal-reporting": "../disputes/paypal-reporting-transactions-v1",
   "adyen-disputes": "../disputes/adyen-DisputeService-v30",
 };
 const reportedMissing = new Set<string>();

@@ -50,7 +50,9 @@ export class Operation {
     document: SpecDocument,
     compile: Compile,
   ) {
-    const base = new URL(document.servers?.[0]?.url ?? "http://none/").pathname.replace(/\/$/, "");
+    const server = new URL(document.servers?.[0]?.url ?? "http://none/").pathname.replace(/\/$/, "");
+    // PayPal's file of reporting has the server's path in its own paths too.
+    const base = operation.path.startsWith(`${server}/`) ? "" : server;
     this.method = operation.method.toUpperCase();
     this.variables = operation.path.split("{").length - 1;
     this.#title = `${this.method} ${operation.path}`;
