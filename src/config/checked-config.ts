@@ -105,6 +105,11 @@ export type Config = {
   readonly dashboard: DashboardSettings | undefined;
   readonly vault: VaultRoleConfig | undefined;
   readonly sandbox:
-    | { readonly host: string; readonly port: number; readonly recordsFile: string | undefined }
+    | {
+        readonly host: string;
+        readonly port: number;
+        readonly recordsFile: string | undefined;
+        readonly payoutEveryMs: number;
+      }
     | undefined;
 };

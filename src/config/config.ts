@@ -207,5 +207,6 @@ function readSandbox(reader: SettingReader): Config["sandbox"] {
     host: reader.read(everyRoleSettings.host),
     port: reader.read(sandboxSettings.port),
     recordsFile: reader.read(sandboxSettings.recordsFile),
+    payoutEveryMs: reader.read(sandboxSettings.payoutSeconds) * 1_000,
   };
 }

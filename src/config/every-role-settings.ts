@@ -109,6 +109,12 @@ export const sandboxSettings = {
       "where the sandbox gateways keep their records, so that a restart finds them; without it they are in memory alone",
     example: "/var/lib/switchyard/sandbox.sqlite",
   }),
+  payoutSeconds: withDefault("SWITCHYARD_SANDBOX_PAYOUT_SECONDS", "86400", {
+    roles: ["sandbox"],
+    kind: wholeNumber("seconds", { min: 10, max: 86_400 }),
+    about: "time between two payouts of the sandbox gateways",
+    example: "120",
+  }),
 } as const;
 
 /** Settings that only the command line reads. */

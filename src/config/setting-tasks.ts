@@ -80,7 +80,7 @@ export const settingTasks: readonly SettingTask[] = [
     task: "try things without real gateways",
     settings: [
       ...[service.sandboxOrigin, service.emulators, service.liveEmulators, service.loopbackWebhooks],
-      ...[sandboxSettings.port, sandboxSettings.recordsFile, vault.walletTestRoots],
+      ...[sandboxSettings.port, sandboxSettings.recordsFile, sandboxSettings.payoutSeconds, vault.walletTestRoots],
     ],
   },
 ];

@@ -51,6 +51,8 @@ export function roleVariables(
     SWITCHYARD_VAULT_GRPC_PORT: String(ports.vaultGrpc),
     SWITCHYARD_SANDBOX_PORT: String(ports.sandbox),
     SWITCHYARD_SANDBOX_RECORDS_FILE: join(stateFolder, "sandbox.sqlite"),
+    // Two minutes, so that a payout can be seen at once.
+    SWITCHYARD_SANDBOX_PAYOUT_SECONDS: "120",
     SWITCHYARD_API_ORIGIN: addresses.apiOrigin,
     SWITCHYARD_VAULT_ORIGIN: addresses.vaultOrigin,
     SWITCHYARD_VAULT_GRPC_ADDRESS: addresses.vaultGrpcAddress,

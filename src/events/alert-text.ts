@@ -184,6 +184,12 @@ function headlineOf({ kind, gateway, endpointId }: DescribedMatter): string {
       return `A dispute at ${named} must be answered within 72 hours`;
     case "DISPUTES_UNREADABLE":
       return `The disputes at ${named} cannot be read`;
+    case "SETTLEMENT_OVERDUE":
+      return `Payments at ${named} are not paid out`;
+    case "PAYOUT_REMAINDER":
+      return `A payout of ${named} does not add up`;
+    case "SETTLEMENT_UNREADABLE":
+      return `The payouts of ${named} cannot be read`;
     case "FAILING_24_HOURS":
     case "FAILING_72_HOURS":
     case "DISABLED_FAILING":
@@ -233,6 +239,12 @@ function stepOf(kind: DescribedMatter["kind"]): string {
       return "Stop the shipment, and answer the dispute on the gateway’s own pages.";
     case "DISPUTES_UNREADABLE":
       return "Give the key or the app the right to read disputes, or enter other credentials on the page Gateways. Until then disputes are seen at the gateway only.";
+    case "SETTLEMENT_OVERDUE":
+      return "See the open payments on the page Settlement, and ask the gateway for the oldest of them.";
+    case "PAYOUT_REMAINDER":
+      return "See the lines of the payout on the page Payouts, and ask the gateway what the rest is.";
+    case "SETTLEMENT_UNREADABLE":
+      return "Give the key or the app the right to read payouts, or enter other credentials on the page Gateways. Until then payouts are seen at the gateway only.";
     case "FAILING_24_HOURS":
     case "FAILING_72_HOURS":
       return "Correct the receiver: it must answer 2xx within 15 seconds.";
@@ -264,7 +276,12 @@ function linkTo({ kind, merchantId, gateway }: DescribedMatter, sender: Sender):
       return pageOf(sender, merchantId, "payments?dispute=needs_response");
     case "AGREEMENTS_UNCHARGEABLE":
     case "DISPUTES_UNREADABLE":
+    case "SETTLEMENT_UNREADABLE":
       return pageOf(sender, merchantId, "gateways");
+    case "SETTLEMENT_OVERDUE":
+      return pageOf(sender, merchantId, "settlement");
+    case "PAYOUT_REMAINDER":
+      return pageOf(sender, merchantId, "payouts");
     case "CARDS_NOT_ERASED":
       return pageOf(sender, merchantId, "");
     case "APPLE_PAY_ENDING":

@@ -24,6 +24,7 @@ export const alertTopics = [
   "CARDS_NOT_ERASED",
   "APPLE_PAY_ENDING",
   "DISPUTES",
+  "SETTLEMENT",
 ] as const;
 export type AlertTopic = (typeof alertTopics)[number];
 
@@ -43,7 +44,10 @@ export type MatterKind =
   | "APPLE_PAY_ENDING"
   | "DISPUTE_OPENED"
   | "DISPUTE_DUE"
-  | "DISPUTES_UNREADABLE";
+  | "DISPUTES_UNREADABLE"
+  | "SETTLEMENT_OVERDUE"
+  | "PAYOUT_REMAINDER"
+  | "SETTLEMENT_UNREADABLE";
 
 export function topicOf(kind: AlertKind | MatterKind): AlertTopic {
   switch (kind) {
@@ -61,6 +65,10 @@ export function topicOf(kind: AlertKind | MatterKind): AlertTopic {
     case "DISPUTE_DUE":
     case "DISPUTES_UNREADABLE":
       return "DISPUTES";
+    case "SETTLEMENT_OVERDUE":
+    case "PAYOUT_REMAINDER":
+    case "SETTLEMENT_UNREADABLE":
+      return "SETTLEMENT";
     case "APPROVAL_RATE_LOW":
       return "APPROVAL_RATE";
     case "GATEWAY_UNVERIFIED":

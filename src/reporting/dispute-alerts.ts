@@ -26,7 +26,7 @@ const selectBlocked: Statement = {
   name: "select_blocked_feeds",
   text: `
     SELECT c.merchant_id AS "merchantId", c.id AS "connectionId", c.gateway, f.blocked_reason AS reason, f.blocked_at AS since
-    FROM gateway_feed f JOIN connection c ON c.id = f.connection_id WHERE f.blocked_reason IS NOT NULL`,
+    FROM gateway_feed f JOIN connection c ON c.id = f.connection_id WHERE f.kind = 'disputes' AND f.blocked_reason IS NOT NULL`,
 };
 
 type OpenDispute = {

@@ -32,6 +32,7 @@ import {
 } from "./gateway-rules.ts";
 import { comparePaidOrders } from "./paid-more-than-once.ts";
 import { firstIdAt } from "./past-payments.ts";
+import { compareSettlement } from "./settlement-alerts.ts";
 import { type ConnectorOf, compareStoredCards } from "./stored-card-alerts.ts";
 
 const hourMs = 60 * 60_000;
@@ -62,6 +63,7 @@ export async function raiseAlertsOnce(context: RaiseContext): Promise<boolean> {
     await compareHolds(database, open),
     await comparePaidOrders(database, open),
     await compareDisputes(database, open),
+    await compareSettlement(database, open),
     await compareStoredCards(context, { open, now: clock!.now }),
   ];
   const certificates = await compareCertificates(database, { open, now: clock!.now });

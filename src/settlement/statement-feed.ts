@@ -22,6 +22,7 @@ import { followUpTimeoutMs } from "../limits.ts";
 import type { Statement } from "../platform/database.ts";
 import { type ConnectionId, encodeId, type PayoutId } from "../platform/ids.ts";
 import { LineChanged, recordComplete, recordLines, recordPayout } from "./record-lines.ts";
+import { firstDelayMs } from "./why-unsettled.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -46,6 +47,21 @@ const selectIncomplete: Statement = {
 const selectPayout: Statement = {
   name: "select_payout_by_reference",
   text: "SELECT id FROM payout WHERE connection_id = $1 AND gateway_reference = $2",
+};
+// Captures of the last month, of which the newest are looked at. A capture that is not confirmed, or has failed, is no one's debt yet.
+const updateOverdue: Statement = {
+  name: "update_overdue_captures",
+  text: `
+    UPDATE gateway_feed f SET overdue = (
+      SELECT count(*) FROM (
+        SELECT a.session_id, a.id FROM payment_session s JOIN attempt a ON a.session_id = s.id AND a.id = s.captured_attempt_id
+        WHERE s.settled_at >= app.clock() - interval '30 days' - delay.is AND s.settled_at < app.clock() - delay.is AND s.amount_minor > 0
+          AND s.capture_confirmed AND a.connection_id = $1 AND a.capture_failed_at IS NULL
+        ORDER BY s.settled_at DESC LIMIT 10000) due
+      WHERE (SELECT true FROM payout_line l WHERE l.status = 'MATCHED' AND l.session_id = due.session_id AND l.entry_type = 'CAPTURED'
+        AND l.entry_id = due.id LIMIT 1) IS NULL)
+    FROM (SELECT coalesce(usual_delay_ms, ${firstDelayMs}) * interval '1 ms' AS is FROM gateway_feed WHERE connection_id = $1 AND kind = 'settlement') delay
+    WHERE f.connection_id = $1 AND f.kind = 'settlement'`,
 };
 // Of the newest lines, so that an account with very many costs no more.
 const updateDelay: Statement = {
@@ -151,9 +167,15 @@ async function readListed(
     await updateFeed(core, feed, { nextInMs: 0, under: { begunAt, since, page: textOf(next), isPartial: false } });
     return undefined;
   }
-  await core.database.query(updateDelay, [connectionId]);
+  await updateFigures(core, connectionId);
   await updateFeed(core, feed, { nextInMs: everyMs * jitter(core), readAt: begunAt, readWholeAt: begunAt });
   return undefined;
+}
+
+/** Counts anew what is usual, and what is overdue by it. */
+async function updateFigures(core: Core, connectionId: ConnectionId): Promise<void> {
+  await core.database.query(updateDelay, [connectionId]);
+  await core.database.query(updateOverdue, [connectionId]);
 }
 
 async function nextIncomplete(core: Core, connectionId: ConnectionId, after?: string): Promise<Place | undefined> {
@@ -214,6 +236,7 @@ async function readReport(
   }
   const [report] = await core.database.query<{ name: string; rowsRead: number }>(selectUnread, [connectionId]);
   if (report === undefined) {
+    await updateFigures(core, connectionId);
     await updateFeed(core, feed, { nextInMs: everyMs * jitter(core), readAt: feed.now, readWholeAt: feed.now });
     return undefined;
   }
@@ -245,7 +268,6 @@ async function readReport(
   await record();
   await core.database.query(completeAll, [connectionId]);
   await core.database.query(updateRowsRead, [connectionId, name, read, true]);
-  await core.database.query(updateDelay, [connectionId]);
   await updateFeed(core, feed, { nextInMs: 0, readAt: feed.now, readWholeAt: feed.now });
   return undefined;
 }

@@ -151,7 +151,7 @@ describe("PayPalConnector.verify()", () => {
   it("sends its test card through the vault, voids the sandbox's approval, and reports a vault that does not send", async () => {
     const sent = harness.forwarder.requests.length;
     const rows = await harness.connector.verify(harness.call(""));
-    expect(rows.map(({ state }) => state)).toEqual(Array(6).fill("passed"));
+    expect(rows.map(({ state }) => state)).toEqual(Array(7).fill("passed"));
     const [probe] = harness.forwarder.requests.slice(sent);
     expect(JSON.parse(probe!.body).payment_source.card.number).toBe("{{card.number}}");
     const sentCard = harness.middle.requests.findLast(({ path }) => path.endsWith("/authorize"));

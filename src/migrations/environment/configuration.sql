@@ -47,7 +47,7 @@ CREATE TABLE merchant_settings (
   alert_address_removals int NOT NULL DEFAULT 0,
   muted_alerts       text[] NOT NULL DEFAULT '{}'
     CHECK (muted_alerts <@ ARRAY['GATEWAY_UNHEALTHY','CREDENTIALS_REFUSED','APPROVAL_RATE','ENDPOINT_FAILING','UNVERIFIED','HOLDS_EXPIRING','PAID_MORE_THAN_ONCE','CARD_TESTING',
-      'AGREEMENTS_UNCHARGEABLE','RENEWALS_STOPPED','CARDS_NOT_ERASED','APPLE_PAY_ENDING','DISPUTES']),
+      'AGREEMENTS_UNCHARGEABLE','RENEWALS_STOPPED','CARDS_NOT_ERASED','APPLE_PAY_ENDING','DISPUTES','SETTLEMENT']),
   -- The incoming address of a chat with the secret that signs its messages, sealed; and the host to show.
   alert_chat_sealed  text,
   alert_chat_host    text,

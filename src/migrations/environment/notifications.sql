@@ -51,6 +51,8 @@ CREATE TABLE gateway_feed (
   read_whole_at      timestamptz,
   -- The 95th percentile of the time from a movement of money to its line, over 90 days; null before 20 lines are known.
   usual_delay_ms     bigint,
+  -- Captures that are in no statement although the usual time has passed, after the last reading.
+  overdue            int NOT NULL DEFAULT 0,
   -- Disputes of payments that were not made here, in the last reading of all.
   not_ours           int NOT NULL DEFAULT 0,
   -- Why the gateway refuses the reading, since when, and the credentials that it refuses.

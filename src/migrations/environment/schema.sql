@@ -638,6 +638,7 @@ CREATE TABLE gateway_feed (
   read_at timestamp with time zone,
   read_whole_at timestamp with time zone,
   usual_delay_ms bigint,
+  overdue integer DEFAULT 0 NOT NULL,
   not_ours integer DEFAULT 0 NOT NULL,
   blocked_reason text,
   blocked_at timestamp with time zone,
@@ -1209,7 +1210,7 @@ ALTER TABLE alert ADD CONSTRAINT alert_endpoint_id_fkey FOREIGN KEY (endpoint_id
 ALTER TABLE alert ADD CONSTRAINT alert_endpoint_id_kind_since_key UNIQUE (endpoint_id, kind, since);
 
 -- constraint alert.alert_kind_check
-ALTER TABLE alert ADD CONSTRAINT alert_kind_check CHECK ((kind = ANY (ARRAY['FAILING_24_HOURS'::text, 'FAILING_72_HOURS'::text, 'DISABLED_FAILING'::text, 'DISABLED_GONE'::text, 'GATEWAY_UNHEALTHY'::text, 'CREDENTIALS_REFUSED'::text, 'APPROVAL_RATE_LOW'::text, 'GATEWAY_UNVERIFIED'::text, 'ENDPOINT_UNVERIFIED'::text, 'HOLDS_EXPIRING'::text, 'PAID_MORE_THAN_ONCE'::text, 'CARD_TESTING'::text, 'AGREEMENTS_UNCHARGEABLE'::text, 'RENEWALS_STOPPED'::text, 'CARDS_NOT_ERASED'::text, 'APPLE_PAY_ENDING'::text, 'DISPUTE_OPENED'::text, 'DISPUTE_DUE'::text, 'DISPUTES_UNREADABLE'::text])));
+ALTER TABLE alert ADD CONSTRAINT alert_kind_check CHECK ((kind = ANY (ARRAY['FAILING_24_HOURS'::text, 'FAILING_72_HOURS'::text, 'DISABLED_FAILING'::text, 'DISABLED_GONE'::text, 'GATEWAY_UNHEALTHY'::text, 'CREDENTIALS_REFUSED'::text, 'APPROVAL_RATE_LOW'::text, 'GATEWAY_UNVERIFIED'::text, 'ENDPOINT_UNVERIFIED'::text, 'HOLDS_EXPIRING'::text, 'PAID_MORE_THAN_ONCE'::text, 'CARD_TESTING'::text, 'AGREEMENTS_UNCHARGEABLE'::text, 'RENEWALS_STOPPED'::text, 'CARDS_NOT_ERASED'::text, 'APPLE_PAY_ENDING'::text, 'DISPUTE_OPENED'::text, 'DISPUTE_DUE'::text, 'DISPUTES_UNREADABLE'::text, 'SETTLEMENT_OVERDUE'::text, 'PAYOUT_REMAINDER'::text, 'SETTLEMENT_UNREADABLE'::text])));
 
 -- constraint alert.alert_pkey
 ALTER TABLE alert ADD CONSTRAINT alert_pkey PRIMARY KEY (id);
@@ -1608,7 +1609,7 @@ ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_check1 CHECK (((a
 ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_moved_to_check CHECK (((moved_to >= 1) AND (moved_to <= 61)));
 
 -- constraint merchant_settings.merchant_settings_muted_alerts_check
-ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_muted_alerts_check CHECK ((muted_alerts <@ ARRAY['GATEWAY_UNHEALTHY'::text, 'CREDENTIALS_REFUSED'::text, 'APPROVAL_RATE'::text, 'ENDPOINT_FAILING'::text, 'UNVERIFIED'::text, 'HOLDS_EXPIRING'::text, 'PAID_MORE_THAN_ONCE'::text, 'CARD_TESTING'::text, 'AGREEMENTS_UNCHARGEABLE'::text, 'RENEWALS_STOPPED'::text, 'CARDS_NOT_ERASED'::text, 'APPLE_PAY_ENDING'::text, 'DISPUTES'::text]));
+ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_muted_alerts_check CHECK ((muted_alerts <@ ARRAY['GATEWAY_UNHEALTHY'::text, 'CREDENTIALS_REFUSED'::text, 'APPROVAL_RATE'::text, 'ENDPOINT_FAILING'::text, 'UNVERIFIED'::text, 'HOLDS_EXPIRING'::text, 'PAID_MORE_THAN_ONCE'::text, 'CARD_TESTING'::text, 'AGREEMENTS_UNCHARGEABLE'::text, 'RENEWALS_STOPPED'::text, 'CARDS_NOT_ERASED'::text, 'APPLE_PAY_ENDING'::text, 'DISPUTES'::text, 'SETTLEMENT'::text]));
 
 -- constraint merchant_settings.merchant_settings_pkey
 ALTER TABLE merchant_settings ADD CONSTRAINT merchant_settings_pkey PRIMARY KEY (merchant_id);

@@ -196,6 +196,11 @@ const topics = [
     "Disputes",
     "A payment is disputed, an answer is due within 72 hours, or disputes cannot be read.",
   ],
+  [
+    AlertTopic.SETTLEMENT,
+    "Settlement",
+    "Payments are not paid out in the usual time, a payout does not add up, or payouts cannot be read.",
+  ],
 ] as const;
 
 function Topics({ settings }: { settings: AlertSettings }) {

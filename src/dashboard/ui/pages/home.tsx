@@ -112,6 +112,9 @@ const titles: Readonly<Record<number, { title: string; tone: "bad" | "warn" }>> 
   [AlertItem_Kind.CARDS_NOT_ERASED]: { title: "Deleted cards not erased", tone: "warn" },
   [AlertItem_Kind.APPLE_PAY_ENDING]: { title: "Apple Pay ends", tone: "warn" },
   [AlertItem_Kind.DISPUTES_UNREADABLE]: { title: "Disputes cannot be read", tone: "warn" },
+  [AlertItem_Kind.SETTLEMENT_OVERDUE]: { title: "Payments not paid out", tone: "warn" },
+  [AlertItem_Kind.PAYOUT_REMAINDER]: { title: "Payout does not add up", tone: "warn" },
+  [AlertItem_Kind.SETTLEMENT_UNREADABLE]: { title: "Payouts cannot be read", tone: "warn" },
   [AlertItem_Kind.ENDPOINT_FAILING]: { title: "Webhook endpoint failing", tone: "warn" },
 };
 
@@ -222,6 +225,9 @@ function ItemLink({ item }: { item: AlertItem }) {
     case AlertItem_Kind.CREDENTIALS_REFUSED:
     case AlertItem_Kind.GATEWAY_UNVERIFIED:
     case AlertItem_Kind.DISPUTES_UNREADABLE:
+    case AlertItem_Kind.SETTLEMENT_UNREADABLE:
+    case AlertItem_Kind.SETTLEMENT_OVERDUE:
+    case AlertItem_Kind.PAYOUT_REMAINDER:
       return <ScopeLink to="./gateways">See the gateway</ScopeLink>;
     case AlertItem_Kind.AGREEMENTS_UNCHARGEABLE:
       return <ScopeLink to="./gateways">See the gateways</ScopeLink>;
