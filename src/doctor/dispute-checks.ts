@@ -10,7 +10,7 @@ const selectFeeds = {
     SELECT f.connection_id AS "connectionId", c.gateway, f.blocked_reason AS reason,
       f.blocked_reason IS NULL AND coalesce(f.read_at, '-infinity') < (SELECT app.clock()) - interval '1 hour'
         AND f.next_read_at < (SELECT app.clock()) - interval '1 hour' AS late
-    FROM gateway_feed f JOIN connection c ON c.id = f.connection_id ORDER BY f.blocked_at, f.connection_id`,
+    FROM gateway_feed f JOIN connection c ON c.id = f.connection_id WHERE f.kind = 'disputes' ORDER BY f.blocked_at, f.connection_id`,
 };
 const selectUnanswered = {
   name: "examine_dispute_responses",

@@ -1,4 +1,5 @@
 /** The whole examination: all checks run at once, and findings are reported in order of dependency. */
+
 import { setTimeout as pause } from "node:timers/promises";
 import type { Config, EnvironmentConfig, Role } from "../config/checked-config.ts";
 import { inspectConfig } from "../config/config.ts";
@@ -15,6 +16,7 @@ import { examineAccounts, examineKeys, examineStoreRing } from "./key-checks.ts"
 import { examineDisk, examineMail } from "./machine-checks.ts";
 import { examineNats } from "./nats-checks.ts";
 import { examineCertificateFiles, examineOrigins } from "./origin-checks.ts";
+import { examineSettlement } from "./settlement-checks.ts";
 import { examineStoredCards } from "./stored-card-checks.ts";
 import { examineWalletKeys, examineWallets } from "./wallet-checks.ts";
 import { examineWork } from "./work-checks.ts";
@@ -225,6 +227,7 @@ async function examineContents(
     ...(await examineWork(name, database)),
     ...(await examineStoredCards(name, database)),
     ...(await examineDisputes(name, database)),
+    ...(await examineSettlement(name, database)),
     ...(await examineWallets(name, database)),
     ...(await examineConfigured(name, database)),
   ];

@@ -4,7 +4,7 @@ import type { ImportFact, SourceFacts } from "./source-facts.ts";
 const foundation = ["brand", "limits", "platform"];
 const capabilities = [...foundation, "card-vault", "gateways", "events", "accounts"];
 const flow = [...capabilities, "core"];
-const payment = [...flow, "disputes", "refunds", "oversight", "reporting", "retention"];
+const payment = [...flow, "disputes", "refunds", "settlement", "oversight", "reporting", "retention"];
 const surfaces = [...payment, "config", "version", "edge", "dashboard", "metrics", "transcoder"];
 const product = [
   ...surfaces,
@@ -37,8 +37,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   retention: flow,
   disputes: flow,
   refunds: [...flow, "disputes"],
-  oversight: [...flow, "disputes", "refunds", "retention"],
-  reporting: [...flow, "disputes", "refunds"],
+  settlement: [...flow, "disputes", "refunds"],
+  oversight: [...flow, "disputes", "refunds", "settlement", "retention"],
+  reporting: [...flow, "disputes", "refunds", "settlement"],
   metrics: payment,
   edge: [...payment, "transcoder"],
   dashboard: [...payment, "transcoder"],
