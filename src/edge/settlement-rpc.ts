@@ -78,7 +78,7 @@ export const settlementService: ServiceImpl<typeof SettlementService> = {
   },
 };
 
-export function payoutMessage(payout: ListedPayout) {
+function payoutMessage(payout: ListedPayout) {
   const { id, status, connectionId, amountMinor, arrivesOn, remainderMinor, completeAt, ...rest } = payout;
   return {
     ...rest,
@@ -94,7 +94,7 @@ export function payoutMessage(payout: ListedPayout) {
 
 const entryPrefixes = { CAPTURED: "att", REFUNDED: "ref", REFUND_FAILED: "ref" } as const;
 
-export function lineMessage(line: ListedLine) {
+function lineMessage(line: ListedLine) {
   const { kind, status, gateway, gatewayType, gatewayReference, connectionId, recordedAt } = line;
   const { reason, currency, settlementCurrency, sessionId, entryType, entryId, payoutId } = line;
   const { grossMinor, settledGrossMinor, feeMinor, netMinor } = line;
@@ -119,7 +119,7 @@ export function lineMessage(line: ListedLine) {
   };
 }
 
-export function settlementMessage(settlement: ListedSettlement) {
+function settlementMessage(settlement: ListedSettlement) {
   const { entry, state, payoutId, feeMinor, netMinor, settlementCurrency, open } = settlement;
   return {
     entry: entryMessage(entry),

@@ -6,9 +6,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { emulatorAccounts } from "../dev/testing/emulator-accounts.ts";
 import { type GatewayHarness, holdPayment, startGatewayHarness } from "../dev/testing/gateway-harness.ts";
 import type { SpecName } from "../dev/testing/gateways/gateway-spec.ts";
+import { GatewayHttp } from "../platform/outbound-http.ts";
 import { Secret } from "../platform/secrets.ts";
 import { AdyenConnector } from "./adyen/connector.ts";
-import { adyenStatements, isReportName, minorOf } from "./adyen/settlement.ts";
+import { signNotification } from "./adyen/notification-signature.ts";
+import { adyenStatements, isReportName } from "./adyen/settlement.ts";
 import type { CapturedPayment, Connector } from "./connector.ts";
 import { PayPalConnector } from "./paypal/connector.ts";
 import { SandboxAConnector } from "./sandbox/a/connector.ts";
@@ -184,6 +186,32 @@ describe.each(rows)("the statements of $gateway", ({ gateway, more, ...subject }
     for (const line of lines) expect(line.payoutReference).toBe(newest!.gatewayReference);
   });
 
+  it("S5: are fetched from the gateway's own host, under the account, by their name, and no redirect is followed", async () => {
+    if (harness.connector.statements!.type === "listed") return;
+    const before = harness.middle.requests.length;
+    harness.replaceWith(() => ({ status: 302, headers: { location: `${harness.middle.url}/elsewhere` }, body: "" }));
+    const answer = await harness.connector.statements!.openReport(call(), { name: nameOf(1), fromRow: 0 });
+    expect(answer).toEqual({ type: "unknown", reason: "the report is not there (HTTP 302)" });
+    const [request, ...others] = harness.middle.requests.slice(before);
+    expect(others).toEqual([]);
+    const account = call().credentials.merchantAccount!.expose();
+    expect(request!.path).toBe(
+      gateway === "ADYEN"
+        ? `/reports/download/MerchantAccount/${account}/${nameOf(1)}`
+        : `/b/reports/${account}/${nameOf(1)}`,
+    );
+    for (const name of [
+      "../secret.csv",
+      "payments_report_1.csv",
+      "https://example.com/settlement_detail_report_1.csv",
+    ]) {
+      expect(await harness.connector.statements!.openReport(call(), { name, fromRow: 0 })).toMatchObject({
+        type: "refused",
+      });
+    }
+    expect(harness.middle.requests.slice(before)).toHaveLength(1);
+  });
+
   it.each([401, 403])("are refused with HTTP %i", async (status) => {
     harness.replaceWith(() => ({ status, body: "{}" }));
     const { statements } = harness.connector;
@@ -265,16 +293,55 @@ describe("Adyen's settlement detail report", () => {
     expect(await failure(`${text}a,b\n`)).toMatchObject({ type: "refused", reason: expect.stringContaining("row 9") });
   });
 
-  it("keeps an amount that is not exact as unreadable", async () => {
-    const [row] = await readCsv(text.replace("48.31", "48.315"));
-    expect(row!.line).toMatchObject({ kind: "CAPTURE" });
-    expect(row!.line).not.toHaveProperty("settled");
-    expect([minorOf("4900", "JPY"), minorOf("49.10", "JPY"), minorOf("49.1", "EUR"), minorOf("49.100", "EUR")]).toEqual(
-      [...[4900, undefined, 4910, 4910]],
-    );
-    expect([minorOf("1e3", "EUR"), minorOf("", "EUR"), minorOf("1", "XXX"), minorOf("-2.5", "EUR")]).toEqual([
-      ...[undefined, undefined, undefined, -250],
+  it.each([
+    ["48.3", 4830],
+    ["48.300", 4830],
+    ["48", 4800],
+    ["48.315", undefined],
+    ["4.8e1", undefined],
+    ["48,31", undefined],
+    ["1234567890123456", undefined],
+  ])("reads the amount %s as %s minor units", async (decimal, minor) => {
+    const [row] = await readCsv(text.replace("48.31", `"${decimal}"`));
+    expect([row!.line.kind, row!.line.settled?.netMinor, row!.line.gross?.amountMinor]).toEqual([
+      ...["CAPTURE", minor, minor && 4900],
     ]);
+  });
+
+  it("reads no amount of a currency that it does not know, or with more decimals than the currency", async () => {
+    const [row] = await readCsv(text.replace("EUR,,49.00", "XXX,,49.00"));
+    expect(row!.line).not.toHaveProperty("settled");
+    const [, yen] = await readCsv(text.replace("JPY,,4900,", "JPY,,4900.5,"));
+    expect(yen!.line).not.toHaveProperty("settled");
+  });
+
+  it("S5: is announced under its signed name; the address beside it is not signed, and not read", async () => {
+    const hmacKey = "AB".repeat(32);
+    const credentials = { hmacKey: new Secret(hmacKey), merchantAccount: new Secret("YourCompanyECOM") };
+    const http = new GatewayHttp();
+    const forwarder = { forward: () => Promise.reject(new Error("no card is sent")) };
+    const connector = new AdyenConnector({ http, forwarder, origin: "http://none", environment: "test" });
+    const read = async (pspReference: string, signed = pspReference) => {
+      const fields = {
+        ...{ pspReference, originalReference: "", merchantAccountCode: "YourCompanyECOM", merchantReference: "" },
+        ...{ value: 0, currency: "EUR", eventCode: "REPORT_AVAILABLE", success: "true" },
+      };
+      const { value, currency, ...named } = fields;
+      const additionalData = { hmacSignature: signNotification(hmacKey, { ...fields, pspReference: signed }) };
+      const item = { ...named, amount: { value, currency }, reason: "https://evil.example/report.csv", additionalData };
+      const body = { live: "false", notificationItems: [{ NotificationRequestItem: item }] };
+      return connector.readNotification(credentials, { headers: {}, body: Buffer.from(JSON.stringify(body)) });
+    };
+    const name = "settlement_detail_report_batch_12.csv";
+    const answer = await read(name);
+    expect(answer).toMatchObject({
+      type: "authentic",
+      notifications: [{ kind: "report", modificationReference: name }],
+    });
+    expect(JSON.stringify(answer)).not.toContain("evil");
+    expect(await read(name, "settlement_detail_report_batch_11.csv")).toMatchObject({ type: "refused" });
+    expect(await read("received_payments_report.csv")).toMatchObject({ notifications: [{ kind: "other" }] });
+    await http.close();
   });
 
   it("S5: is fetched by a name of its own form alone", () => {

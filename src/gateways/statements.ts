@@ -98,7 +98,7 @@ export type ListedStatements = {
 };
 
 /** A report that is read from its beginning, and what it comes to. */
-export type StatementReport = { readonly type: "report"; readonly rows: AsyncIterable<ReportRow> } | StatementFailure;
+type StatementReport = { readonly type: "report"; readonly rows: AsyncIterable<ReportRow> } | StatementFailure;
 
 /** A row of a report, with the payout of its batch; `payout` once the row says what the batch pays out. */
 export type ReportRow = {

@@ -196,3 +196,41 @@ async function listen(server: Server): Promise<{ url: string; close(): Promise<v
     },
   };
 }
+
+describe("GatewayHttp.download()", () => {
+  let http: GatewayHttp;
+  let gateway: Receiver;
+  beforeEach(async () => {
+    http = new GatewayHttp();
+    gateway = await Receiver.start();
+  });
+  afterEach(() => Promise.all([http.close(), gateway.close()]));
+
+  const get = (bytesMax: number, timeoutMs = 5_000) =>
+    http.download({ method: "GET", url: gateway.url, headers: {}, timeoutMs }, bytesMax);
+  const bytesOf = async (reply: Awaited<ReturnType<typeof get>>) => {
+    if (reply.type !== "download") throw new Error(reply.type);
+    let bytes = 0;
+    for await (const chunk of reply.body) bytes += chunk.length;
+    return bytes;
+  };
+
+  it("passes a file on, of at most so many bytes", async () => {
+    gateway.answerWith({ status: 200, body: "x".repeat(1_000) });
+    expect(await bytesOf(await get(1_000))).toBe(1_000);
+    await expect(get(999).then(bytesOf)).rejects.toThrow();
+  });
+
+  it("follows no redirect, and reports every other status", async () => {
+    gateway.answerWith({ status: 302, headers: { location: `${gateway.url}/other` }, body: "" });
+    expect(await get(10)).toEqual({ type: "refused", status: 302 });
+    gateway.answerWith({ status: 403, body: "no" });
+    expect(await get(10)).toEqual({ type: "refused", status: 403 });
+    expect(gateway.requests).toHaveLength(2);
+  });
+
+  it("reports a file that does not arrive", async () => {
+    gateway.answerWith("reset");
+    expect(await get(10)).toMatchObject({ type: "noAnswer" });
+  });
+});

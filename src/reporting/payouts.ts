@@ -5,16 +5,15 @@ import { type Queryable, type Statement, unnamed } from "../platform/database.ts
 import type { ConnectionId, MerchantId, PayoutId, SessionId } from "../platform/ids.ts";
 import type { LedgerSource } from "./ledger-sources.ts";
 
-export const payoutStatuses = ["PENDING", "PAID", "FAILED"] as const;
 export const lineStatuses = ["MATCHED", "UNMATCHED", "ACCOUNT"] as const;
-export type LineStatus = (typeof lineStatuses)[number];
+type LineStatus = (typeof lineStatuses)[number];
 
 export type ListedPayout = {
   readonly id: PayoutId;
   readonly gateway: string;
   readonly connectionId: ConnectionId;
   readonly gatewayReference: string;
-  readonly status: (typeof payoutStatuses)[number];
+  readonly status: "PENDING" | "PAID" | "FAILED";
   readonly amountMinor: number;
   readonly currency: string;
   /** As year-month-day. */

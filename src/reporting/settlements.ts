@@ -10,7 +10,7 @@ import { amountIn, idsIn, type LedgerSource, ledgerSources, merchantIn } from ".
 import { rowsWalked } from "./list-walk.ts";
 
 export const settlementStates = ["PAID", "IN_BALANCE", "OPEN"] as const;
-export type SettlementState = (typeof settlementStates)[number];
+type SettlementState = (typeof settlementStates)[number];
 
 const day = 24 * 60 * 60_000;
 const daysBefore = 30;

@@ -28,13 +28,7 @@ export type Named = {
   readonly entries: readonly Entry[];
 };
 
-export type UnmatchedReason =
-  | "not_ours"
-  | "not_found"
-  | "already_paid"
-  | "amount_differs"
-  | "unknown_type"
-  | "unreadable";
+type UnmatchedReason = "not_ours" | "not_found" | "already_paid" | "amount_differs" | "unknown_type" | "unreadable";
 
 export type LineMatch =
   | { readonly status: "MATCHED"; readonly entry: Entry }
@@ -68,7 +62,7 @@ export function entryTypeOf(kind: LineKind): EntryType | "account" | "unknown" {
 const isTaken = (type: EntryType) => type === "REFUNDED" || type === "CHARGEBACK";
 
 /** Matches one line, by reference, exact amount and currency: never by amount and date. */
-export function matchLine(line: StatementLine, { sessionId, hasOurName, entries }: Named): LineMatch {
+function matchLine(line: StatementLine, { sessionId, hasOurName, entries }: Named): LineMatch {
   const { kind, gross, settled } = line;
   const unmatched = (reason: UnmatchedReason) =>
     ({ status: "UNMATCHED", reason, ...(sessionId && { sessionId }) }) as const;
@@ -89,7 +83,7 @@ export function matchLine(line: StatementLine, { sessionId, hasOurName, entries 
   return unmatched(exact.length > 0 ? "already_paid" : "amount_differs");
 }
 
-export const keyOf = ({ sessionId, type, id, ordinal }: Entry) => `${sessionId} ${type} ${id} ${ordinal}`;
+const keyOf = ({ sessionId, type, id, ordinal }: Entry) => `${sessionId} ${type} ${id} ${ordinal}`;
 
 /** Matches the lines of one reading in their order: no two of them pay one movement. */
 export function matchLines(lines: readonly StatementLine[], named: readonly Named[]): readonly LineMatch[] {

@@ -49,7 +49,7 @@ it.for(languages)(
     const samples = calls.map((call) => codeSamples(call)[language]);
     const variables = [`API_ORIGIN=${origin}`, "SECRET_KEY=switchyard_test_sk_1"];
     await run("env", [...variables, tool, ...args, joined(samples)]);
-    expect(calls).toHaveLength(26);
+    expect(calls).toHaveLength(30);
     expect(received.splice(0)).toEqual(
       calls.map(({ method, path, needsKey, headers, body }) => ({
         method,

@@ -210,7 +210,7 @@ function differenceIn(credit: string, debit: string, currency: string): number |
 }
 
 /** Returns a decimal in minor units; undefined if it has more decimals than the currency. Moves digits, never rounds. */
-export function minorOf(decimal: string, currency: string): number | undefined {
+function minorOf(decimal: string, currency: string): number | undefined {
   const found = /^(-?)(\d{1,15})(?:\.(\d*?)0*)?$/.exec(decimal);
   if (!found || !isCurrency(currency)) return undefined;
   const [, sign = "", whole = "", fraction = ""] = found;

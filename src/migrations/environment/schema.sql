@@ -3736,7 +3736,7 @@ BEGIN
   IF (OLD.id, OLD.merchant_id, OLD.connection_id, OLD.gateway, OLD.gateway_reference, OLD.created_at)
      IS DISTINCT FROM (NEW.id, NEW.merchant_id, NEW.connection_id, NEW.gateway, NEW.gateway_reference, NEW.created_at) THEN
     PERFORM app.refuse('what a payout is about never changes'); END IF;
-  -- rule:settlement-complete
+  -- S4.
   IF OLD.complete_at IS NOT NULL THEN
     IF (OLD.amount_minor, OLD.currency, OLD.complete_at, OLD.remainder_minor)
        IS DISTINCT FROM (NEW.amount_minor, NEW.currency, NEW.complete_at, NEW.remainder_minor) THEN
@@ -3774,7 +3774,7 @@ BEGIN
   IF NEW.payout_id IS NOT NULL AND (TG_OP = 'INSERT' OR OLD.payout_id IS NULL) THEN
     -- Waits for what completes the payout.
     SELECT complete_at, currency INTO paid FROM payout WHERE id = NEW.payout_id FOR SHARE;
-    -- rule:settlement-fixed
+    -- S4.
     IF paid.complete_at IS NOT NULL THEN PERFORM app.refuse('the lines of a complete payout are fixed'); END IF;
     IF NEW.settlement_currency <> paid.currency THEN PERFORM app.refuse('a line is in the currency of its payout'); END IF;
   END IF;
@@ -4849,7 +4849,7 @@ CREATE OR REPLACE FUNCTION app.record_matches(lines payout_line[])
  LANGUAGE plpgsql
 AS $function$
 BEGIN
-  -- rule:settlement-match
+  -- S3.
   IF EXISTS (
     SELECT FROM unnest(lines) l WHERE l.status = 'MATCHED' AND CASE l.kind
       WHEN 'CAPTURE' THEN (SELECT true FROM attempt a WHERE a.session_id = l.session_id AND a.id = l.entry_id AND a.captured

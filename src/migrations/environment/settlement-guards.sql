@@ -10,7 +10,7 @@ BEGIN
   IF (OLD.id, OLD.merchant_id, OLD.connection_id, OLD.gateway, OLD.gateway_reference, OLD.created_at)
      IS DISTINCT FROM (NEW.id, NEW.merchant_id, NEW.connection_id, NEW.gateway, NEW.gateway_reference, NEW.created_at) THEN
     PERFORM app.refuse('what a payout is about never changes'); END IF;
-  -- rule:settlement-complete
+  -- S4.
   IF OLD.complete_at IS NOT NULL THEN
     IF (OLD.amount_minor, OLD.currency, OLD.complete_at, OLD.remainder_minor)
        IS DISTINCT FROM (NEW.amount_minor, NEW.currency, NEW.complete_at, NEW.remainder_minor) THEN
@@ -45,7 +45,7 @@ BEGIN
   IF NEW.payout_id IS NOT NULL AND (TG_OP = 'INSERT' OR OLD.payout_id IS NULL) THEN
     -- Waits for what completes the payout.
     SELECT complete_at, currency INTO paid FROM payout WHERE id = NEW.payout_id FOR SHARE;
-    -- rule:settlement-fixed
+    -- S4.
     IF paid.complete_at IS NOT NULL THEN PERFORM app.refuse('the lines of a complete payout are fixed'); END IF;
     IF NEW.settlement_currency <> paid.currency THEN PERFORM app.refuse('a line is in the currency of its payout'); END IF;
   END IF;
@@ -57,7 +57,7 @@ CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON payout_line FOR EACH ROW EXECUTE
 -- their gateway keeps of them: with the match, or not at all. Each look-up is a scalar, so that no plan reads whole tables.
 CREATE FUNCTION app.record_matches(lines payout_line[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  -- rule:settlement-match
+  -- S3.
   IF EXISTS (
     SELECT FROM unnest(lines) l WHERE l.status = 'MATCHED' AND CASE l.kind
       WHEN 'CAPTURE' THEN (SELECT true FROM attempt a WHERE a.session_id = l.session_id AND a.id = l.entry_id AND a.captured

@@ -28,7 +28,7 @@ CREATE INDEX payout_incomplete ON payout (connection_id) WHERE lines_known AND c
 -- Those that do not add up, for the alert.
 CREATE INDEX payout_with_remainder ON payout (merchant_id) WHERE remainder_minor <> 0;
 
--- rule:settlement-once
+-- Rules S1 to S6 of docs/settlement.md: S1 is the primary key.
 CREATE TABLE payout_line (
   connection_id       uuid NOT NULL REFERENCES connection (id),
   -- The gateway's own name of the line, or its place in the report.
@@ -66,10 +66,10 @@ CREATE TABLE payout_line (
   recorded_at         timestamptz NOT NULL DEFAULT app.clock(),
   PRIMARY KEY (connection_id, line_id),
   FOREIGN KEY (connection_id, payout_id) REFERENCES payout (connection_id, id),
-  -- rule:settlement-sum
+  -- S2.
   CONSTRAINT payout_line_sum CHECK (reason IS NOT DISTINCT FROM 'unreadable' OR
     num_nulls(gross_minor, currency, settled_gross_minor, fee_minor, net_minor, settlement_currency) = 0 AND settled_gross_minor - fee_minor = net_minor),
-  -- rule:settlement-listed
+  -- S6.
   CONSTRAINT payout_line_status CHECK (CASE status
     WHEN 'MATCHED' THEN reason IS NULL AND num_nulls(session_id, entry_type, entry_id, entry_ordinal, entry_at) = 0 AND entry_type = CASE kind
       WHEN 'CAPTURE' THEN 'CAPTURED' WHEN 'REFUND' THEN 'REFUNDED' WHEN 'REFUND_FAILED' THEN 'REFUND_FAILED'
@@ -81,7 +81,7 @@ CREATE TABLE payout_line (
       AND (reason = 'unreadable' OR kind NOT IN ('FEE','RESERVE','CONVERSION','ADJUSTMENT','PAYOUT')) END),
   CHECK (next_try_at IS NULL OR status = 'UNMATCHED')
 );
--- An entry of the ledger is paid once.
+-- S3: an entry of the ledger is paid once.
 CREATE UNIQUE INDEX payout_line_of_entry ON payout_line (session_id, entry_type, entry_id, entry_ordinal) WHERE status = 'MATCHED';
 CREATE INDEX payout_line_of_payout ON payout_line (payout_id) WHERE payout_id IS NOT NULL;
 CREATE INDEX payout_line_of_merchant ON payout_line (merchant_id, recorded_at, line_id);
