@@ -22,6 +22,8 @@ describe("ListGateways", () => {
     const ofEmulators = gateways.map(({ emulatorAccepts }) => emulatorAccepts);
     expect(ofEmulators).toEqual([expect.stringContaining("AQEanyKey"), undefined, undefined, undefined, undefined]);
     expect(notificationUrlPrefix).toBe("https://pay.example.com/gateway-notifications/test/");
+    const optional = gateways[0]!.credentialFields!.filter(({ isOptional }) => isOptional).map(({ name }) => name);
+    expect(optional).toEqual(["reportUser", "reportPassword", "reportApiKey"]);
     const [apiKey] = gateways[1]!.credentialFields!;
     expect(apiKey).toMatchObject({ name: "apiKey", label: "API key", hint: expect.stringContaining("sandbox_test_") });
     const pattern = new RegExp(apiKey!.pattern!);

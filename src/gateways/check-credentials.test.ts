@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { credentialFields } from "./adyen/credentials.ts";
 import { findCredentialProblems } from "./check-credentials.ts";
 import { secretKeyField } from "./stripe/verify.ts";
 
@@ -21,6 +22,16 @@ describe("findCredentialProblems()", () => {
     const [detail] = detailOf(key, environment);
     expect(detail).toContain(`invalid_field: ${expected} Stripe dashboard, `);
     expect(detail).not.toContain(key);
+  });
+
+  it("misses no value that is optional, and checks it where it is given", () => {
+    const given = { apiKey: "a".repeat(20), merchantAccount: "Shop", hmacKey: "AB".repeat(32) };
+    const problemsOf = (more: object) => findCredentialProblems(credentialFields("test"), { ...given, ...more });
+    expect([problemsOf({}), problemsOf({ reportUser: "", reportPassword: "" })]).toEqual([[], []]);
+    expect(problemsOf({ reportUser: "report@Company.Shop", reportPassword: "secret" })).toEqual([]);
+    expect(problemsOf({ reportUser: "with:colon" })).toMatchObject([
+      { param: "credentials.reportUser", code: "invalid_field" },
+    ]);
   });
 
   it("names what is missing and every unknown credential", () => {

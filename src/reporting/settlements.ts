@@ -45,8 +45,13 @@ const moved = ledgerSources.filter(
   ({ type, at }) => type !== "VOIDED" && type !== "CAPTURE_FAILED" && at !== "m.capture_stands_at",
 );
 
+// A scalar look-up for each session: a join would be planned as one of whole tables, because few attempts seem to fit.
+const capturedFrom = `payment_session s CROSS JOIN LATERAL (
+      SELECT * FROM attempt m WHERE m.session_id = s.id AND m.id = s.captured_attempt_id LIMIT 1) m`;
+
 function selectSource(source: LedgerSource): string {
-  const { type, from, at, of, table } = source;
+  const { type, at, of, table } = source;
+  const from = type === "CAPTURED" ? capturedFrom : source.from;
   const { id, attempt, refund, dispute, row } = idsIn(source);
   const ordinal = table === "dispute_movement" ? "m.ordinal" : "0";
   const account = table === "dispute_movement" ? "d.connection_id" : "m.connection_id";

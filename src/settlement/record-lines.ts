@@ -5,7 +5,7 @@ import { capturedOf } from "../core/rows/payment.ts";
 import type { LineKind, LineNames, StatementLine, StatementPayout } from "../gateways/statements.ts";
 import { gatewayReferenceCharactersMax } from "../limits.ts";
 import type { Statement } from "../platform/database.ts";
-import type { ConnectionId, PayoutId, SessionId } from "../platform/ids.ts";
+import { type ConnectionId, decodeId, type PayoutId, type SessionId } from "../platform/ids.ts";
 import { sha256 } from "../platform/secrets.ts";
 import { recordListed } from "../refunds/listed-refunds.ts";
 import { findNamedEntries } from "./find-entries.ts";
@@ -121,6 +121,10 @@ async function recordRefund(core: Core, sessionId: SessionId, { names, gross }: 
       (names.payment ?? captured?.gatewayReference) !== captured?.gatewayReference ||
       (names.capture ?? captured?.captureReference ?? undefined) !== (captured?.captureReference ?? names.capture);
     if (!loaded || !captured || isForeign) return false;
+    // One that has failed stays so: what the bank returned has a line of its own.
+    const ours = decodeId("ref", names.ourRefund ?? "");
+    if (loaded.refunds.some(({ id, gatewayReference }) => gatewayReference === names.refund || id === ours))
+      return false;
     return recordListed(tx, core, { loaded, captured, traits: { canRead: false }, listed: [refund] });
   });
 }

@@ -6,6 +6,7 @@ import { drain } from "../core/scenarios/recovery.fixture.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { readFeedOnce } from "../disputes/gateway-feeds.ts";
 import { disputeCards } from "../gateways/sandbox/dispute-cards.ts";
+import { refundCards } from "../gateways/sandbox/refund-cards.ts";
 import { settlementCards } from "../gateways/sandbox/settlement-cards.ts";
 import { createRefundTurn } from "../refunds/refund-once.ts";
 import { requestRefund } from "../refunds/request-refund.ts";
@@ -158,6 +159,25 @@ describe.each([
       { kind: "CHARGEBACK_REVERSED", status: "MATCHED", grossMinor: 4900, feeMinor: 0 },
     ]);
     expect((await settlementOf(session)).map(({ state }) => state)).toEqual(["PAID", "PAID", "PAID"]);
+  });
+
+  it("has a refund and its return by the bank, which the refund stays", async () => {
+    const session = await paid(refundCards.find(({ name }) => name === "Refund fails a day later")!.number);
+    await refunded(session);
+    await wait(25 * 60 * 60 * second);
+    await fixture.setClockAhead(25 * 60);
+    const failed = async () => {
+      await drain(createRefundTurn(core));
+      return (await fixture.loadSession(session)).refunds.map(({ status }) => status);
+    };
+    await expect.poll(failed).toEqual(["FAILED"]);
+    await payOut();
+    expect((await linesOf(session)).map(({ kind, status, grossMinor }) => [kind, status, grossMinor])).toEqual([
+      ["CAPTURE", "MATCHED", 4900],
+      ["REFUND", "MATCHED", -900],
+      ["REFUND_FAILED", "MATCHED", 900],
+    ]);
+    expect(await failed()).toEqual(["FAILED"]);
   });
 
   it("S6: has a refund that was made at the gateway, which is recorded", async () => {

@@ -1,4 +1,4 @@
-/** The credentials that a gateway requires: entered, never shown again. */
+/** The credentials that a gateway takes: entered, never shown again. */
 import type { CredentialField } from "../../../../gen/dashboard/v1/gateways_pb.ts";
 import { Field } from "../parts/field.tsx";
 
@@ -7,7 +7,7 @@ const prefix = "credentials.";
 
 /** Form fields, one for each credential. The input is hidden like a password; the service validates it. */
 export function CredentialFields({ fields }: { fields: readonly CredentialField[] }) {
-  return fields.map(({ name, label, hint }) => (
+  return fields.map(({ name, label, hint, isOptional }) => (
     <Field
       key={name}
       name={prefix + name}
@@ -16,7 +16,7 @@ export function CredentialFields({ fields }: { fields: readonly CredentialField[
       type="password"
       // Not the member's own password: browsers should neither fill in theirs nor store this one.
       autoComplete="one-time-code"
-      isRequired
+      isRequired={!isOptional}
     />
   ));
 }
