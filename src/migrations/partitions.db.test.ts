@@ -183,6 +183,15 @@ describe("app.keep_partitions()", () => {
     const todo =
       "INSERT INTO event_todo (session_id, sequence, created_at, due_at, fanned_out) VALUES ($1, 1, now(), now(), true)";
     await runtime.query(todo, [unsent]);
+    await owner.query("INSERT INTO connection (id, merchant_id, gateway, account) VALUES ($1, $1, 'A', 'a')", [done]);
+    await owner.query(
+      `INSERT INTO payout_line (connection_id, line_id, digest, merchant_id, gateway, kind, status, reason, gateway_type, gateway_reference, session_id, recorded_at)
+       SELECT $1, line, '', $1, 'A', 'CAPTURE', 'UNMATCHED', 'unreadable', 't', '', session, at FROM (VALUES ('of the month', $1::uuid, now()),
+         ('of another', $2, now() - interval '2 years'), ('of none', NULL, now() - interval '2 years'), ('new', NULL, now())) AS lines (line, session, at)`,
+      [done, waiting],
+    );
+    const lines = async () =>
+      (await rowsOf<{ id: string }>("SELECT line_id AS id FROM payout_line ORDER BY 1")).map(({ id }) => id);
     expect(await keep()).toEqual([]);
     await setRetention(database.ownerUrl, { paymentsMonths: 18, deliveryLogDays: 30 });
     const dropped = await keep();
@@ -194,6 +203,7 @@ describe("app.keep_partitions()", () => {
       [done, waiting, looked, unsent],
     ]);
     expect(left.map(({ id }) => id)).toEqual([waiting, looked, unsent]);
+    expect(await lines()).toEqual(["new", "of another"]);
     await owner.query(
       "UPDATE work_item SET closed_at = now(), closed_by = 'op', close_note = 'seen' WHERE session_id = $1",
       [looked],

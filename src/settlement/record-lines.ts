@@ -2,6 +2,7 @@
 import type { Core } from "../core/core.ts";
 import { lockSession } from "../core/record/load-session.ts";
 import { capturedOf } from "../core/rows/payment.ts";
+import { recordNotice } from "../disputes/dispute-rows.ts";
 import type { LineKind, LineNames, StatementLine, StatementPayout } from "../gateways/statements.ts";
 import { gatewayReferenceCharactersMax } from "../limits.ts";
 import type { Statement } from "../platform/database.ts";
@@ -16,6 +17,8 @@ const dayMs = 24 * 60 * minuteMs;
 /** Time for which the movement of a line is looked for: a notification may be late, or a restore bring it back. */
 const lookedForMs = 7 * dayMs;
 const lookedForEveryMs = 30 * minuteMs;
+// Gateways repeat a notification for days until it is taken.
+const noticeLostMs = 3 * dayMs;
 
 const selectKnown: Statement = {
   name: "select_known_lines",
@@ -206,7 +209,8 @@ const takeUnmatched: Statement = {
       SELECT connection_id, line_id FROM payout_line WHERE next_try_at <= (SELECT app.clock()) ORDER BY next_try_at LIMIT $3 FOR UPDATE SKIP LOCKED)
     RETURNING connection_id AS "connectionId", line_id AS "lineId", kind, names, gateway_type AS "gatewayType", gateway_reference AS "gatewayReference",
       gross_minor::float8 AS "grossMinor", currency, settled_gross_minor::float8 AS "settledMinor", fee_minor::float8 AS "feeMinor",
-      net_minor::float8 AS "netMinor", settlement_currency AS "settlementCurrency"`,
+      net_minor::float8 AS "netMinor", settlement_currency AS "settlementCurrency", gateway, recorded_at AS "recordedAt",
+      recorded_at < app.clock() - $4 * interval '1 ms' AS "isOld"`,
 };
 const matchLater: Statement = {
   name: "match_payout_line",
@@ -237,15 +241,50 @@ type Unmatched = {
   readonly feeMinor: number;
   readonly netMinor: number;
   readonly settlementCurrency: string;
+  readonly gateway: string;
+  readonly recordedAt: Date;
+  readonly isOld: boolean;
 };
+
+/**
+ * Records a chargeback that a statement has and no notification has reported for days, where the gateway's disputes cannot be read: the
+ * notification is lost.
+ */
+async function recordChargeback(core: Core, row: Unmatched, { kind, names, gross }: StatementLine): Promise<void> {
+  const isOfDispute = kind === "CHARGEBACK" || kind === "CHARGEBACK_REVERSED";
+  if (!isOfDispute || names.dispute === undefined || !gross || core.connectorOf(row.gateway)?.disputes) return;
+  const gatewayReference = names.dispute;
+  const [found] = await findNamedEntries(core.database, row.connectionId, [{ kind, names }]);
+  if (found?.sessionId === undefined || found.entries.length > 0) return;
+  const { sessionId } = found;
+  await core.database.transaction(async (tx) => {
+    const loaded = await lockSession(tx, sessionId);
+    const captured = loaded && capturedOf(loaded);
+    if (!loaded || !captured || captured.gatewayReference !== names.payment) return;
+    const notice = {
+      event: kind === "CHARGEBACK" ? ("charged" as const) : ("returned" as const),
+      amountMinor: Math.abs(gross.amountMinor),
+      currency: gross.currency,
+      id: `statement ${row.lineId}`,
+      at: row.recordedAt.toISOString(),
+    };
+    await recordNotice(tx, core, { loaded, captured, gatewayReference, notice });
+  });
+}
 
 /** Looks once more for the movements of lines that named one of ours. Returns true if there may be more to look for. */
 export async function matchLinesOnce(core: Core): Promise<boolean> {
-  const taken = await core.database.query<Unmatched>(takeUnmatched, [lookedForEveryMs, lookedForMs, retriedAtOnce]);
+  const taken = await core.database.query<Unmatched>(takeUnmatched, [
+    lookedForEveryMs,
+    lookedForMs,
+    retriedAtOnce,
+    noticeLostMs,
+  ]);
   for (const row of taken) {
     const { connectionId, lineId, grossMinor, currency, settledMinor, feeMinor, netMinor } = row;
     const settled = { grossMinor: settledMinor, feeMinor, netMinor, currency: row.settlementCurrency };
     const line: StatementLine = { ...row, gross: { amountMinor: grossMinor, currency }, settled };
+    if (row.isOld) await recordChargeback(core, row, line);
     const [match] = await matchAgain(core, connectionId, [line]);
     if (match?.status === "MATCHED") {
       const { sessionId, type, id, ordinal, at } = match.entry;

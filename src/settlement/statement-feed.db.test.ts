@@ -1,6 +1,6 @@
 /** How the statements of an account are read: in parts that may break off, be refused, or say something else. */
 import { beforeEach, describe, expect, it } from "vitest";
-import { startCoreFixture } from "../core/scenarios/core.fixture.ts";
+import { cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
 import { replaced } from "../core/scenarios/recovery.fixture.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import type { Connector } from "../gateways/connector.ts";
@@ -12,6 +12,8 @@ import {
   type StatementFailure,
   type StatementLine,
 } from "../gateways/statements.ts";
+import { encodeId } from "../platform/ids.ts";
+import { matchLinesOnce } from "./record-lines.ts";
 import { readStatementsOnce, recordReportNotice } from "./statement-feed.ts";
 
 const fixture = await forFile(startCoreFixture);
@@ -174,6 +176,39 @@ describe("a report", () => {
     })();
     expect(await feed()).toMatchObject({ isRead: false, blockedReason: null });
   });
+});
+
+describe("a chargeback that a report has and no notification", () => {
+  it.each(["CHARGEBACK", "CHARGEBACK_REVERSED"] as const)(
+    "is recorded as a dispute after three days: %s",
+    async (kind) => {
+      const session = await fixture.newSession();
+      await fixture.submit(session, cards.approved);
+      await Promise.all(core.inFlight);
+      const { id, gatewayReference } = (await fixture.loadSession(session)).attempts[0]!;
+      const minor = kind === "CHARGEBACK" ? -4900 : 4900;
+      const names = { payment: gatewayReference!, attempt: encodeId("att", id), dispute: `DSP-${kind}` };
+      await announce();
+      await reading(
+        reported(async function* () {
+          yield { row: 0, line: { ...fee("1:0", minor, { kind, names }), payoutReference: "1-EUR" } };
+        }),
+      )();
+      const states = () => run("SELECT status, reason, entry_type AS type FROM payout_line");
+      const later = async (hours: number) => {
+        await fixture.setClockAhead(hours * 60);
+        await matchLinesOnce(core);
+        return states();
+      };
+      const waiting = [{ status: "UNMATCHED", reason: "not_found", type: null }];
+      expect([await states(), await later(71)]).toEqual([waiting, waiting]);
+      expect((await fixture.loadSession(session)).disputes).toBeUndefined();
+      expect(await later(73)).toEqual([{ status: "MATCHED", reason: null, type: kind }]);
+      const [dispute] = (await fixture.loadSession(session)).disputes!;
+      expect(dispute).toMatchObject({ gatewayReference: names.dispute, stage: "CHARGEBACK" });
+      expect(dispute!.status).toBe(kind === "CHARGEBACK" ? "NEEDS_RESPONSE" : "WON");
+    },
+  );
 });
 
 describe("a list", () => {
