@@ -42,6 +42,7 @@ const order: readonly DisputeEvent[] = [
 
 /** Returns what a dispute of a payment is; undefined while nothing but remarks is known. `captured` is all that can be at stake. */
 export function foldDispute(notices: readonly ReportedNotice[], captured?: Amount): FoldedDispute | undefined {
+  // rule:dispute-order
   const ranked = notices.toSorted(byRank);
   if (ranked[0] === undefined || ranked[0].event === "remark") return undefined;
   const stage = stageOf(ranked);

@@ -113,6 +113,7 @@ export function inEffect({ responses, stage }: Dispute, requestHash: Buffer): "s
 
 /** Throws unless a dispute can be answered so, as its rows stand. */
 export function requireAnswerable(loaded: Payment, dispute: Dispute, { type }: Pick<ResponseRequest, "type">): void {
+  // rule:dispute-one-answer
   if (dispute.responses.some((one) => one.stage === dispute.stage && one.status !== "REFUSED")) {
     const message = "This stage of the dispute has another answer already, and an answer is final.";
     throw new DomainError("evidence_already_submitted", message);

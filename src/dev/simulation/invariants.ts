@@ -1,4 +1,5 @@
 /** The promises of docs/safety.md as a program checks them, after every step of a run and at its end. PURE. */
+import { type DisputeMoment, findDisputeViolation, findUnfinishedDispute } from "./dispute-invariants.ts";
 import { findHoldViolation, type HoldMoment } from "./hold-invariants.ts";
 import type { Observed, ObservedAttempt, ObservedAuthentication, ObservedSession, Shown } from "./observed.ts";
 import { findRefundViolation, findUnfinishedRefund } from "./refund-invariants.ts";
@@ -7,6 +8,7 @@ import { findWalletViolation, type WalletMoment } from "./wallets.ts";
 
 /** The whole state at one moment: our rows, and the gateways' own records by attempt id. */
 export type Moment = HoldMoment &
+  DisputeMoment &
   WalletMoment & {
     /** Captures that were sent and may still be executed, by the attempt's public id. */
     readonly capturesOnTheirWay: ReadonlyMap<string, number>;
@@ -53,6 +55,7 @@ export function findViolation(now: Moment, before: Observed | undefined): string
     findLeftOut(now) ??
     findBelievedTooEarly(now) ??
     findRefundViolation(now) ??
+    findDisputeViolation(now, before) ??
     findHoldViolation(now, before) ??
     findWalletViolation(now, before)
   );
@@ -396,6 +399,8 @@ export function findUnfinished(moment: Moment): string | undefined {
   if (events.some(({ sequence }, index) => sequence !== index + 1)) return "the events' sequence has a gap";
   const unfinished = findUnfinishedRefund(moment);
   if (unfinished !== undefined) return unfinished;
+  const undisputed = findUnfinishedDispute(moment);
+  if (undisputed !== undefined) return undisputed;
   // Reports that the lost database received are not repeated.
   if (moment.isRestored) return undefined;
   const emitted = events.filter(({ type }) => type === "payment_attempt.capture_failed").length;

@@ -3,6 +3,8 @@
 import type { Core } from "../../core/core.ts";
 import { expireOnce } from "../../core/expire-sessions.ts";
 import { recoverSessionsOnce } from "../../core/submit-payment.ts";
+import { readFeedOnce } from "../../disputes/gateway-feeds.ts";
+import { answerDueOnce } from "../../disputes/respond.ts";
 import { reconciliationEveryMs } from "../../limits.ts";
 import { processNotificationsOnce } from "../../oversight/notifications/process-notifications.ts";
 import { createOrphanTurn } from "../../oversight/orphaned-authorizations.ts";
@@ -42,6 +44,8 @@ export class Member {
   #refundsAtMs = Number.POSITIVE_INFINITY;
   #isVoidingOrphans = false;
   #isProcessingNotifications = false;
+  #isReadingFeeds = false;
+  #isAnsweringDisputes = false;
 
   constructor(name: string, parts: MemberParts) {
     this.#parts = parts;
@@ -58,6 +62,8 @@ export class Member {
       this.#refundsAtMs = Number.POSITIVE_INFINITY;
       this.#isVoidingOrphans = false;
       this.#isProcessingNotifications = false;
+      this.#isReadingFeeds = false;
+      this.#isAnsweringDisputes = false;
       this.start();
     };
   }
@@ -78,6 +84,8 @@ export class Member {
     this.#processNotificationsWhenDue();
     this.#voidOrphansWhenDue();
     this.#refundWhenDue();
+    this.#readFeedsWhenDue();
+    this.#answerDisputesWhenDue();
   }
 
   abandon(): Promise<void> {
@@ -147,6 +155,28 @@ export class Member {
       this.#voidOrphansWhenDue();
     };
     this.#inTurn(this.#delayUntil(dueAt), () => void this.#loops.orphans(neverClosing).then(again, again));
+  }
+
+  #readFeedsWhenDue(): void {
+    const dueAt = this.#parts.observed()?.feedDueAt;
+    if (dueAt == null || this.#isReadingFeeds) return;
+    this.#isReadingFeeds = true;
+    const again = () => {
+      this.#isReadingFeeds = false;
+      this.#readFeedsWhenDue();
+    };
+    this.#inTurn(this.#delayUntil(dueAt), () => void readFeedOnce(this.#core).then(again, again));
+  }
+
+  #answerDisputesWhenDue(): void {
+    const dueAt = this.#parts.observed()?.responseDueAt;
+    if (dueAt == null || this.#isAnsweringDisputes) return;
+    this.#isAnsweringDisputes = true;
+    const again = () => {
+      this.#isAnsweringDisputes = false;
+      this.#answerDisputesWhenDue();
+    };
+    this.#inTurn(this.#delayUntil(dueAt), () => void answerDueOnce(this.#core).then(again, again));
   }
 
   #reconcileHourly(): void {

@@ -52,6 +52,24 @@ export type ObservedRefund = {
   readonly succeeded_at: string | null;
 };
 
+/** One dispute with what was taken, returned and answered. */
+export type ObservedDispute = {
+  readonly id: string;
+  readonly gateway_reference: string;
+  readonly stage: string;
+  readonly status: string;
+  readonly amount_minor: number;
+  readonly held_minor: number;
+  readonly asked_at: string | null;
+  readonly movements: readonly { readonly type: string; readonly amount_minor: number }[];
+  readonly responses: readonly {
+    readonly id: string;
+    readonly type: string;
+    readonly status: string;
+    readonly sends: number;
+  }[];
+};
+
 export type ObservedSession = {
   readonly id: string;
   readonly status: string;
@@ -116,6 +134,11 @@ export type Observed = {
   readonly alarms: readonly string[];
   /** When a refund is taken up next; null if none is. */
   readonly refundDueAt: string | null;
+  /** Empty in a run without disputes. */
+  readonly disputes: readonly ObservedDispute[];
+  /** When an answer to a dispute is taken up next, and when an account's disputes are read next; null in a run without disputes. */
+  readonly responseDueAt: string | null;
+  readonly feedDueAt: string | null;
   /** The time of the next void of an orphaned authorization; null if there is none. */
   readonly orphanDueAt: string | null;
   /** When a notification of the database, which has one session, is processed next; null if all are. */
@@ -193,6 +216,19 @@ const selectKept = (merchant: string, order: string, session: string) => `
           AND a.capture_failed_at IS NULL AND a.captured_amount_minor > (
             SELECT coalesce(sum(r.amount_minor), 0) FROM refund r WHERE r.session_id = p.id AND r.status = 'SUCCEEDED'))) k`;
 
+const selectDisputes = `
+    SELECT json_agg(json_build_object('id', d.id, 'gateway_reference', d.gateway_reference, 'stage', d.stage, 'status', d.status,
+      'amount_minor', d.amount_minor, 'held_minor', d.held_minor, 'asked_at', d.asked_at,
+      'movements', coalesce((SELECT json_agg(m ORDER BY m.ordinal) FROM dispute_movement m WHERE m.session_id = d.session_id AND m.dispute_id = d.id), '[]'),
+      'responses', coalesce((SELECT json_agg(json_build_object('id', r.id, 'type', r.type, 'status', r.status, 'sends', r.sends) ORDER BY r.created_at, r.id)
+        FROM dispute_response r WHERE r.session_id = d.session_id AND r.dispute_id = d.id), '[]')) ORDER BY d.id)
+    FROM dispute d WHERE d.session_id = s.id`;
+// An account that was never read is due at once.
+const selectFeedDueAt = `
+    SELECT to_json(min(coalesce(f.next_read_at, app.clock())))
+    FROM connection c LEFT JOIN gateway_feed f ON f.connection_id = c.id
+    WHERE c.gateway IN ('STRIPE', 'PAYPAL') AND s.status IN ('CREATED', 'SUCCEEDED') AND s.phase <> 'IDLE'`;
+
 /** Returns the statement that reads an order by itself. */
 export function keptQuery(merchantId: string, orderRef: string) {
   return { name: "kept_of_order", text: selectKept("$1", "$2", "NULL"), values: [merchantId, orderRef] };
@@ -200,14 +236,14 @@ export function keptQuery(merchantId: string, orderRef: string) {
 
 /**
  * Returns the statement that reads the session with this id, the bodies of the events after this many, and its order where
- * another session has the same one. The tables have many more columns than are read: to write them as JSON took half of its time.
+ * another session has the same one, and its disputes where it may have some. The tables have many more columns than are read: to write them as JSON took half of its time.
  */
 export function observedQuery(
   sessionId: string,
-  { eventsSeen = 0, hasRival }: { eventsSeen?: number; hasRival: boolean },
+  { eventsSeen = 0, hasRival, hasDisputes }: { eventsSeen?: number; hasRival: boolean; hasDisputes: boolean },
 ) {
   return {
-    name: hasRival ? "observe_with_order" : "observe",
+    name: `observe${hasRival ? "_with_order" : ""}${hasDisputes ? "_with_disputes" : ""}`,
     text: `
       SELECT (SELECT to_json(o) FROM (SELECT ${listed(sessionColumns)}) o) AS session,
         coalesce((SELECT json_agg(o) FROM (SELECT ${listed(attemptColumns)} FROM attempt a WHERE a.session_id = s.id ORDER BY a.sequence) o), '[]') AS attempts,
@@ -221,6 +257,9 @@ export function observedQuery(
         CASE WHEN s.refunds > 0 THEN (SELECT to_json(min(r.next_try_at)) FROM refund r WHERE r.session_id = s.id) END AS "refundDueAt",
         (SELECT to_json(min(h.next_retry_at)) FROM orphaned_authorization h WHERE h.session_id = s.id AND h.ended_at IS NULL) AS "orphanDueAt",
         (SELECT to_json(min(n.next_try_at)) FROM gateway_notification n WHERE n.processed_at IS NULL) AS "notificationDueAt",
+        ${hasDisputes ? `coalesce((${selectDisputes}), '[]')` : "'[]'::json"} AS disputes,
+        ${hasDisputes ? "(SELECT to_json(min(r.next_try_at)) FROM dispute_response r WHERE r.session_id = s.id)" : "NULL"} AS "responseDueAt",
+        ${hasDisputes ? `(${selectFeedDueAt})` : "NULL"} AS "feedDueAt",
         ${hasRival ? `(SELECT to_json(o) FROM (${selectKept("s.merchant_id", "s.order_ref", "s.id")}) o)` : "NULL"} AS kept
       FROM payment_session s WHERE s.id = $1`,
     values: [sessionId, eventsSeen],
@@ -236,7 +275,8 @@ export function describeEnd({ session: { status, phase } }: Observed, violation:
   return phase === "DONE" || violation !== undefined ? status : `${status} and left to a person`;
 }
 
-export function describeObserved({ session, attempts, authentications, events, refunds }: Observed): string {
+export function describeObserved(observed: Observed): string {
+  const { session, attempts, authentications, events, refunds, disputes } = observed;
   const steps = attempts.map((attempt) => {
     const ordered = attempt.capture_ordered_at === null ? "" : " capture ordered";
     const asked = authentications.find(({ attempt_id }) => attempt_id === attempt.id);
@@ -248,6 +288,10 @@ export function describeObserved({ session, attempts, authentications, events, r
   if (provided) steps.push(`provider ${provided.status}${provided.cancel_asked_at === null ? "" : ", cancelled"}`);
   for (const { status, amount_minor, sends, keys, origin } of refunds)
     steps.push(`refund ${amount_minor} ${origin} ${status} ${sends}/${keys}`);
+  for (const { stage, status, held_minor, responses } of disputes) {
+    const answers = responses.map(({ type, status, sends }) => ` ${type} ${status} ${sends}`);
+    steps.push(`dispute ${stage} ${status} holds ${held_minor}${answers.join()}`);
+  }
   const emitted = events.length > 0 ? `; emitted: ${events.map(({ type }) => type).join(", ")}` : "";
   return `= ${session.status} ${session.phase}, epoch ${session.lease_epoch} [${steps.join(", ")}]${emitted}`;
 }

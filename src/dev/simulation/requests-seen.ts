@@ -1,7 +1,7 @@
 /** Records every request sent to a gateway in a run, and finds those that must not be sent. */
 import { encodeId } from "../../platform/ids.ts";
+import type { Sent } from "./gateway-world.ts";
 import type { Observed } from "./observed.ts";
-import type { Sent } from "./simulated-connector.ts";
 import type { Timeline } from "./timeline.ts";
 
 /** The requests of one run, by the attempt's reference. */
@@ -12,6 +12,8 @@ export class RequestsSeen {
   readonly #authorized = new Set<string>();
   readonly #completions = new Map<string, number>();
   readonly #refunds = new Map<string, number>();
+  /** The readings of disputes of each payment, without those that a refund was sent after. */
+  readonly #readings = new Map<string, number>();
   #toRepeat = 0;
 
   /** True while a request is still to be executed again. */
@@ -46,12 +48,23 @@ export class RequestsSeen {
     return asked.cancel_asked_at === null ? undefined : "a payment was completed after the customer gave up";
   }
 
-  /** A refund is sent only as often as is committed, and under no other key. */
-  #addRefund(refundReference: string, key: string, observed: Observed | undefined): string | undefined {
+  #readingsOf(attemptReference: string): number {
+    return this.#readings.get(attemptReference) ?? 0;
+  }
+
+  /** A refund is sent only as often as is committed, under no other key, and first after its payment's disputes were read. */
+  #addRefund(
+    { refundReference, key, attemptReference, readsDisputes }: Extract<Sent, { type: "refund" }>,
+    observed: Observed | undefined,
+  ): string | undefined {
     const refund = observed?.refunds.find(({ id }) => encodeId("ref", id) === refundReference);
     const sent = (this.#refunds.get(refundReference) ?? 0) + 1;
     this.#refunds.set(refundReference, sent);
     if (refund === undefined) return "a refund was sent before it was committed";
+    const readings = this.#readingsOf(attemptReference);
+    if (sent === 1 && readsDisputes && readings === 0)
+      return "a refund was sent before its payment's disputes were read";
+    if (sent === 1) this.#readings.set(attemptReference, readings - 1);
     const keys = [refundReference, `${refundReference}_2`].slice(0, refund.keys);
     return keys.includes(key) ? undefined : "a refund was sent before its key was committed";
   }
@@ -61,7 +74,10 @@ export class RequestsSeen {
     { observed, isRestored, now }: { observed: Observed | undefined; isRestored: boolean; now: Date },
   ): string | undefined {
     const { type, attemptReference } = sent;
-    if (sent.type === "refund") return this.#addRefund(sent.refundReference, sent.key, observed);
+    if (sent.type === "answerDispute") return findUncommitted(sent.responseReference, observed);
+    if (sent.type === "readDisputes") this.#readings.set(attemptReference, this.#readingsOf(attemptReference) + 1);
+    if (sent.type === "readDisputes") return undefined;
+    if (sent.type === "refund") return this.#addRefund(sent, observed);
     if (type === "void") this.voidsSentAt.set(attemptReference, now);
     if (type === "authorize" && this.#authorized.has(attemptReference)) return "one attempt requested money twice";
     if (type === "authorize") this.#authorized.add(attemptReference);
@@ -75,4 +91,11 @@ export class RequestsSeen {
     const isOrdered = type !== "capture" || attempt?.capture_ordered_at !== null;
     return isOrdered ? undefined : "a capture was sent before it was ordered";
   }
+}
+
+/** An answer to a dispute is sent only after it is committed. */
+function findUncommitted(responseReference: string, observed: Observed | undefined): string | undefined {
+  const responses = observed?.disputes.flatMap((one) => one.responses) ?? [];
+  const isCommitted = responses.some(({ id, sends }) => encodeId("rsp", id) === responseReference && sends > 0);
+  return isCommitted ? undefined : "an answer to a dispute was sent before that was committed";
 }

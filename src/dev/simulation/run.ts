@@ -7,22 +7,19 @@ import { declareRestore } from "../../oversight/declare-restore.ts";
 import { Database } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
 import type { Runtime } from "../../platform/runtime.ts";
-import { Braking } from "./braking.ts";
+import { type Actors, createActors } from "./actors.ts";
 import { Callers } from "./callers.ts";
-import { Customer } from "./customer.ts";
 import { Dice } from "./dice.ts";
+import { findUnfinishedDispute } from "./dispute-invariants.ts";
 import { newSessionOf, ownerOf } from "./drawn-session.ts";
 import { Faults } from "./faults.ts";
+import type { GatewayWorld, Sent } from "./gateway-world.ts";
 import { History } from "./history.ts";
 import { findUnfinished, findViolation, holdsToVoid, type Moment } from "./invariants.ts";
-import { LaterMerchant } from "./later-merchant.ts";
 import { isRefused, lostRefusals } from "./lost-refusals.ts";
 import { Member } from "./member.ts";
-import { Merchant } from "./merchant.ts";
 import { isReportedCaptured, isReportLost, NotificationCarrier } from "./notifications.ts";
 import { describeEnd, describeObserved, type Observed, observedOf, observedQuery } from "./observed.ts";
-import { OneOrder } from "./one-order.ts";
-import { OtherPayments } from "./other-payments.ts";
 import { openRefunds } from "./refund-invariants.ts";
 import { noRefunds } from "./refund-plan.ts";
 import { RequestsSeen } from "./requests-seen.ts";
@@ -37,8 +34,7 @@ import {
   shapes,
 } from "./schedule.ts";
 import { restoreLater } from "./session-backup.ts";
-import { Shop, successorsOf } from "./shop.ts";
-import { type GatewayWorld, type Sent, SimulatedConnector } from "./simulated-connector.ts";
+import { SimulatedConnector } from "./simulated-connector.ts";
 import { createSimulatedCore, type LoggedError, simulatedRuntime } from "./simulated-core.ts";
 import { SimulatedGateway } from "./simulated-gateway.ts";
 import { SimulatedPool } from "./simulated-pool.ts";
@@ -46,6 +42,7 @@ import type { SimulatedProcess, Stage } from "./simulated-process.ts";
 import { noProvider, ProviderWorld, SimulatedProvider } from "./simulated-provider.ts";
 import type { SimulationDatabase } from "./simulation-database.ts";
 import { Timeline } from "./timeline.ts";
+import { Unheard } from "./unheard.ts";
 
 /** The end of a run. `refusals` are errors with which PostgreSQL refused statements of the code. */
 export type RunResult = {
@@ -90,19 +87,12 @@ class Run implements GatewayWorld {
   readonly #gateways: readonly SimulatedGateway[];
   readonly #notifications: NotificationCarrier;
   readonly #requests = new RequestsSeen();
-  readonly #customer: Customer;
-  readonly #merchant: Merchant;
-  readonly #later: LaterMerchant;
   readonly #provider: ProviderWorld;
   readonly #refusals: string[] = [];
   /** The time at which the faults are over, including those that take hours. */
   readonly #calmAtMs: number;
-  unheardCapturesUntilMs = 0;
-  unheardRefundsUntilMs = 0;
-  readonly #order: OneOrder;
-  readonly #shop: Shop;
-  readonly #others: OtherPayments;
-  readonly #braking: Braking;
+  readonly #unheard: Unheard;
+  readonly #actors: Actors;
   #sessionId = "";
   #observed: Observed | undefined;
   #isRestored = false;
@@ -118,6 +108,9 @@ class Run implements GatewayWorld {
     const timeline = new Timeline(dice);
     this.#stage = { dice, timeline, faults: new Faults(dice), history: new History({ keep: keepHistory }) };
     this.#schedule = drawSchedule(dice, seed);
+    const { longWaits, refunds, disputes } = this.#schedule;
+    const unheardMs = [longWaits.unheardCapturesMs, refunds?.unheardMs, disputes?.unheardMs];
+    this.#unheard = new Unheard({ capture: unheardMs[0], refund: unheardMs[1], answerDispute: unheardMs[2] });
     this.#owner = ownerOf(this.#schedule, database.merchantId);
     this.#newSession = newSessionOf(this.#schedule, seed);
     this.#runtime = simulatedRuntime({ seed, epochMs: this.#epochMs, stage: this.#stage });
@@ -131,60 +124,22 @@ class Run implements GatewayWorld {
     const restoredMs = this.#schedule.restore?.atMs ?? 0;
     this.#calmAtMs = this.#stage.faults.endMs + Math.max(longestMs, unheardCapturesMs, authorizeAgainMs, restoredMs);
     this.#gateways = accounts.map(({ gateway }, index) => this.#createGateway(gateway, index));
-    const common = {
-      stage: this.#stage,
-      members: this.#members,
-      server: database.server,
-      epochMs: this.#epochMs,
-      seed,
-      merchantId: database.merchantId,
-      owner: this.#owner,
+    this.#actors = createActors({
+      ...{
+        seed,
+        database,
+        epochMs: this.#epochMs,
+        stage: this.#stage,
+        schedule: this.#schedule,
+        members: this.#members,
+      },
+      ...{ owner: this.#owner, newSession: this.#newSession, gateways: this.#gateways, provider: this.#provider },
       direct: () => this.#directCore(),
-      gatewayOf: (connectionId: string) => this.gatewayOf(connectionId),
       observed: () => this.#observed!,
-      onByHand: () => this.onExecuted(),
-      violate: (violation: string | undefined) => this.#violate(violation),
-    };
-    this.#customer = new Customer({
-      ...common,
-      provider: this.#provider,
-      plans: this.#schedule.authentication?.customers ?? [],
-      forgesAtMs: this.#schedule.authentication?.forgesAtMs ?? [],
-    });
-    this.#later = new LaterMerchant({
-      ...common,
-      plan: this.#schedule.later,
       isRestored: () => this.#isRestored,
-    });
-    this.#order = new OneOrder({
-      ...common,
-      timeline,
-      plan: this.#schedule.rival,
-      orderRef: this.#newSession.orderRef,
-      core: () => this.#directCore(),
-      authorizations: () => this.#others.withoutOthers(),
-      refundsMade: () => this.#gateways.flatMap(({ refunds }) => refunds.made),
+      onByHand: () => this.onExecuted(),
+      violate: (violation) => this.#violate(violation),
       note: (what) => this.#note(() => what),
-    });
-    this.#shop = new Shop({
-      ...common,
-      plan: this.#schedule.shop,
-      order: this.#newSession,
-    });
-    this.#others = new OtherPayments({
-      ...common,
-      connectionIds: database.connectionIds,
-      schedule: this.#schedule,
-      authorizations: () => this.#gateways.flatMap(({ authorizations }) => authorizations),
-    });
-    this.#braking = new Braking({
-      ...common,
-      plan: this.#schedule.braking,
-      submittedAtMs: this.#schedule.submissions[0]!.atMs,
-    });
-    this.#merchant = new Merchant({
-      ...common,
-      plan: this.#schedule.refunds,
     });
   }
 
@@ -207,7 +162,7 @@ class Run implements GatewayWorld {
       timeline,
       server,
       session: { id: this.#sessionId, sinceMs: this.#epochMs },
-      others: this.#others,
+      others: this.#actors.others,
       stopAll: async () => {
         for (const { process } of this.#members) await process.kill("as the database is lost");
       },
@@ -225,11 +180,14 @@ class Run implements GatewayWorld {
     for (const member of this.#members) await member.abandon();
     if (this.#schedule.refunds)
       await server.observe("UPDATE refund SET next_try_at = NULL WHERE next_try_at IS NOT NULL");
+    if (this.#schedule.disputes)
+      await server.observe("UPDATE dispute_response SET next_try_at = NULL WHERE next_try_at IS NOT NULL");
     return {
       seed: this.#seed,
       violation: this.#violation,
       status: describeEnd(this.#observed!, this.#violation),
-      isDone: this.#observed?.session.phase === "DONE" && !this.#shop.opensAnother && !this.#others.hasSessions,
+      isDone:
+        this.#observed?.session.phase === "DONE" && !this.#actors.shop.opensAnother && !this.#actors.others.hasSessions,
       steps: history.steps,
       refusals: this.#refusals,
       history: history.lines,
@@ -238,13 +196,10 @@ class Run implements GatewayWorld {
 
   /** Returns the findings of the product's own audit of the session at its end, or that it has not the successors that it names. */
   async #audited(): Promise<string | undefined> {
-    if (this.#shop.opensAnother) {
-      const { merchantId, server } = this.#database;
-      const ids = [this.#sessionId, this.#order.rivalId];
-      const { rows } = await server.observe(successorsOf({ merchantId, orderRef: this.#newSession.orderRef, ids }));
-      const { replaced_by: replacedBy, status } = this.#observed!.session;
-      if (rows[0].count !== Number(replacedBy !== null) || (replacedBy !== null && status === "SUCCEEDED"))
-        return `${rows[0].count} sessions have taken the place of one that is ${status}`;
+    if (this.#actors.shop.opensAnother) {
+      const ids = [this.#sessionId, this.#actors.order.rivalId];
+      const wrong = await this.#actors.shop.findWrongSuccessors(this.#observed!.session, ids);
+      if (wrong !== undefined) return wrong;
     }
     const text = "SELECT rule FROM app.audit(ARRAY[$1::uuid])";
     const { rows } = await this.#database.server.observe({ name: "audit", text, values: [this.#sessionId] });
@@ -262,22 +217,29 @@ class Run implements GatewayWorld {
     ) {
       return false;
     }
-    const actors = [this.#customer, this.#later, this.#order, this.#shop, this.#others, this.#braking];
     if (
       this.#notifications.isCarrying ||
       this.#requests.isRepeating ||
       this.#isRefunding() ||
-      actors.some(({ isActing }) => isActing) ||
+      this.#isDisputing() ||
+      Object.values(this.#actors).some(({ isActing }) => isActing) ||
       timeline.nowMs < this.#changedAtMs + stragglersMs
     ) {
       return false;
     }
-    return holdsToVoid(this.#others.withoutOthers()).length === 0;
+    return holdsToVoid(this.#actors.others.withoutOthers()).length === 0;
   }
 
   #isRefunding(): boolean {
-    if (this.#merchant.isActing || this.#gateways.some(({ refunds }) => refunds.isChanging)) return true;
+    if (this.#gateways.some(({ refunds }) => refunds.isChanging)) return true;
     return openRefunds(this.#observed!, referenceOf).length > 0;
+  }
+
+  #isDisputing(): boolean {
+    if (this.#schedule.disputes === undefined) return false;
+    return (
+      this.#gateways.some(({ disputes }) => disputes.isChanging) || findUnfinishedDispute(this.#moment()) !== undefined
+    );
   }
 
   #createCallers(): Callers {
@@ -301,9 +263,9 @@ class Run implements GatewayWorld {
     this.#lostRefusals = lostRefusals(this.#moment(), this.#gateways);
     await server.setClock(this.#epochMs + this.#stage.timeline.nowMs);
     await declareRestore(this.#direct(), { backupTakenAt: undefined });
-    await this.#order.restore(this.#sessionId);
+    await this.#actors.order.restore(this.#sessionId);
     await this.#look(await this.#read());
-    await this.#order.start(this.#sessionId);
+    await this.#actors.order.start(this.#sessionId);
   }
 
   #read(): Promise<QueryResult> {
@@ -311,7 +273,12 @@ class Run implements GatewayWorld {
   }
 
   #observing(eventsSeen: number) {
-    return observedQuery(this.#sessionId, { eventsSeen, hasRival: this.#schedule.rival !== undefined });
+    const { rival, disputes } = this.#schedule;
+    return observedQuery(this.#sessionId, {
+      eventsSeen,
+      hasRival: rival !== undefined,
+      hasDisputes: disputes !== undefined,
+    });
   }
 
   /** Returns a database that bypasses all processes. */
@@ -347,9 +314,17 @@ class Run implements GatewayWorld {
   }
 
   #connectorsOf(process: SimulatedProcess): Map<string, SimulatedConnector> {
-    const { authentication, later, network } = this.#schedule;
+    const { authentication, later, network, disputes } = this.#schedule;
     const asks = authentication !== undefined;
-    const parts = { process, stage: this.#stage, world: this, network, asks, holdLifeMs: later?.holdLifeMs };
+    const parts = {
+      process,
+      stage: this.#stage,
+      world: this,
+      network,
+      asks,
+      holdLifeMs: later?.holdLifeMs,
+      disputesSinceMs: disputes && this.#epochMs,
+    };
     return new Map(accounts.map(({ gateway }) => [gateway, new SimulatedConnector(gateway, shapes[gateway], parts)]));
   }
 
@@ -363,8 +338,9 @@ class Run implements GatewayWorld {
       report: (...notification) => this.#notifications.report(connectionId, ...notification),
       refunds: this.#schedule.refunds?.behaviours[index] ?? noRefunds,
       after: (ms, run) => this.#stage.timeline.after(ms, run),
-      reportRefund: (notification) => this.#notifications.send(connectionId, notification),
-      onRefundChanged: () => this.onExecuted(),
+      disputes: this.#schedule.disputes,
+      reportLater: (notification) => this.#notifications.send(connectionId, notification),
+      onChanged: () => this.onExecuted(),
     });
   }
 
@@ -372,9 +348,9 @@ class Run implements GatewayWorld {
     const { session } = await createSession(this.#directCore(), this.#owner, this.#newSession);
     this.#sessionId = session.id;
     // A restore is of the run's own session alone, so the other one begins after it.
-    if (this.#schedule.restore === undefined) await this.#order.start(session.id);
-    await this.#others.start();
-    this.#braking.start();
+    if (this.#schedule.restore === undefined) await this.#actors.order.start(session.id);
+    await this.#actors.others.start();
+    this.#actors.braking.start();
     await this.#look(await this.#read());
   }
 
@@ -382,15 +358,16 @@ class Run implements GatewayWorld {
     const before = this.#observed;
     const now = observedOf(read);
     this.#see(now);
-    await this.#order.check(now);
-    await this.#braking.check(now, before);
+    await this.#actors.order.check(now);
+    await this.#actors.braking.check(now, before);
     this.#changedAtMs = this.#stage.timeline.nowMs;
     if (!before || describeObserved(now) !== describeObserved(before)) this.#note(() => describeObserved(now));
     this.#violate(findViolation(this.#moment(), before));
     for (const member of this.#members) member.onChange();
-    this.#customer.onChange(now);
-    this.#merchant.onChange(now);
-    this.#later.onChange(now);
+    this.#actors.customer.onChange(now);
+    this.#actors.merchant.onChange(now);
+    this.#actors.later.onChange(now);
+    this.#actors.disputing.onChange(now);
   }
 
   #see(now: Observed): void {
@@ -401,10 +378,11 @@ class Run implements GatewayWorld {
   #moment(): Moment {
     return {
       observed: this.#observed!,
-      authorizations: this.#others.withoutOthers(),
+      authorizations: this.#actors.others.withoutOthers(),
       refundsMade: this.#gateways.flatMap(({ refunds }) => refunds.made),
       refundReferenceOf: referenceOf,
-      askedMinor: this.#later.askedMinor,
+      disputesMade: this.#gateways.flatMap(({ disputes }) => disputes.made),
+      askedMinor: this.#actors.later.askedMinor,
       capturesOnTheirWay: this.#requests.capturesOnTheirWay,
       referenceOf: (attemptId) => encodeId("att", attemptId),
       isReportedCaptured: (attempt) =>
@@ -432,23 +410,20 @@ class Run implements GatewayWorld {
   }
 
   onSent(sent: Sent): void {
-    const { unheardCapturesMs } = this.#schedule.longWaits;
     const isOfSession = sent.type === "authorize" ? sent.sessionId : undefined;
-    if (this.#others.sees(sent.attemptReference, isOfSession)) return;
+    if (this.#actors.others.sees(sent.attemptReference, isOfSession)) return;
     if (sent.type === "authorize" && sent.isForged) this.#violate("a gateway got a proof that no bank has granted");
-    if (sent.type === "capture" && this.unheardCapturesUntilMs === 0 && unheardCapturesMs > 0) {
-      this.unheardCapturesUntilMs = this.#stage.timeline.nowMs + unheardCapturesMs;
-    }
-    const { unheardMs = 0 } = this.#schedule.refunds ?? {};
-    if (sent.type === "refund" && this.unheardRefundsUntilMs === 0) {
-      this.unheardRefundsUntilMs = this.#stage.timeline.nowMs + unheardMs;
-    }
+    this.#unheard.onSent(sent, this.#stage.timeline.nowMs);
     const { rotatedAtMs = Number.POSITIVE_INFINITY } = this.#schedule;
     if (sent.type === "refund" && sent.isFirstVersion && this.#stage.timeline.nowMs > rotatedAtMs + rotationGraceMs) {
       this.#violate("a refund was sent with credentials that had been replaced");
     }
     const observed = this.#observed;
     this.#violate(this.#requests.add(sent, { observed, isRestored: this.#isRestored, now: this.#runtime.now() }));
+  }
+
+  isUnheard(sent: Sent): boolean {
+    return this.#unheard.isOf(sent, this.#stage.timeline.nowMs);
   }
 
   authorizeAgain(execute: () => void): void {
@@ -472,11 +447,11 @@ class Run implements GatewayWorld {
   }
 
   declineOf(attemptReference: string): Declined | undefined {
-    return this.#others.declineOf(attemptReference);
+    return this.#actors.others.declineOf(attemptReference);
   }
 
   onExecuted(): void {
-    this.#others.check();
+    this.#actors.others.check();
     this.#violate(findViolation(this.#moment(), this.#observed));
   }
 

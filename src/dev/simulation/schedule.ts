@@ -5,6 +5,7 @@ import type { Declined } from "../../gateways/declines.ts";
 import { type BrakingPlan, countedTokenOf, drawBraking } from "./braking.ts";
 import { type CustomerPlan, drawCustomer } from "./customer-plan.ts";
 import { Dice } from "./dice.ts";
+import { type DisputeSchedule, drawDisputes } from "./dispute-plan.ts";
 import type { Faults } from "./faults.ts";
 import { drawLater, type LaterSchedule } from "./later-plan.ts";
 import { drawRefunds, type RefundSchedule } from "./refund-plan.ts";
@@ -91,6 +92,8 @@ export type Schedule = {
   readonly authentication: AuthenticationSchedule | undefined;
   /** Set in runs whose merchant refunds, once the payment has succeeded. */
   readonly refunds: RefundSchedule | undefined;
+  /** Set in runs whose customer disputes the payment. */
+  readonly disputes: DisputeSchedule | undefined;
   /** Set in runs whose merchant captures later. */
   readonly later: LaterSchedule | undefined;
   /** Set in runs whose rule has cases: the default plan, while `plan` is that of the case that applies. */
@@ -195,8 +198,11 @@ export function drawSchedule(dice: Dice, seed: number): Schedule {
     rotatedAtMs: refunds && rotation.chance(0.5) ? rotation.between(0, 60_000) : undefined,
   };
   const changing = new Dice((seed + shopSeeds) % 2 ** 31);
+  // A restore loses what a gateway's notices have said.
+  const disputing = new Dice((seed + disputeSeeds) % 2 ** 31);
+  const disputes = schedule.restore ? undefined : drawDisputes(disputing, refunds !== undefined);
   const shop = later || schedule.restore ? undefined : drawShop(changing, schedule.submissions[0]!.atMs);
-  const isOwn = !(refunds ?? later ?? schedule.rival ?? shop);
+  const isOwn = !(refunds ?? disputes ?? later ?? schedule.rival ?? shop);
   const isAlone = isOwn && !schedule.restore;
   const isPlain = isOwn && !authentication && !longWaits.authorizeAgainMs;
   const testers = isPlain && isAlone ? drawTesters(new Dice((seed + testerSeeds) % 2 ** 31)) : [];
@@ -212,7 +218,27 @@ export function drawSchedule(dice: Dice, seed: number): Schedule {
     if (wallet) return { ...one, token: walletTokenOf(one.token) };
     return braking ? counted(one, seed, braking) : one;
   });
-  return { ...schedule, submissions, shop, testers, schedulers, braking, wallet, network: new Network(wallet) };
+  const isPaid = disputes !== undefined && disputing.chance(paidDisputes);
+  return {
+    ...schedule,
+    ...(isPaid && { behaviours: schedule.behaviours.map(paying) }),
+    submissions,
+    disputes,
+    shop,
+    testers,
+    schedulers,
+    braking,
+    wallet,
+    network: new Network(wallet),
+  };
+}
+
+// Nothing is disputed of a payment that fails, as most of those of a run do.
+const paidDisputes = 0.8;
+
+/** Returns the behaviour of an account that takes payments. */
+function paying(behaviour: GatewayBehaviour): GatewayBehaviour {
+  return { ...behaviour, onAuthorize: "approve", onCapture: "capture", holdsDeclined: false };
 }
 
 /** Returns the submission with a card that counts. */
@@ -244,6 +270,7 @@ const testerSeeds = 1_600_000_009;
 const brakingSeeds = 1_700_000_009;
 const schedulerSeeds = 1_050_000_011;
 const walletSeeds = 1_150_000_013;
+const disputeSeeds = 1_250_000_017;
 
 function drawDemand(dice: Dice): Demand | undefined {
   if (!dice.chance(0.2)) return undefined;
@@ -387,13 +414,14 @@ export function describeSchedule(
   faults: Pick<Faults, "endMs" | "rates">,
 ): readonly string[] {
   const { plan, behaviours, failoverOn, longWaits, authentication, refunds, later, defaultPlan, retry } = schedule;
-  const { restore, hasStaleAbsents, rotatedAtMs, braking, wallet } = schedule;
+  const { restore, hasStaleAbsents, rotatedAtMs, braking, wallet, disputes } = schedule;
   return [
     `seed ${seed}; faults until ${faults.endMs / 1000} s: ${JSON.stringify(faults.rates)}`,
     ...plan.map((index) => `plan: ${accounts[index]?.gateway} ${JSON.stringify(behaviours[index])}`),
     `fails over on ${failoverOn.join(", ") || "nothing"}; ${JSON.stringify(longWaits)}`,
     ...(later ? [`captures later: ${JSON.stringify(later)}`] : []),
     ...(refunds ? [`refunds: ${JSON.stringify(refunds)}`] : []),
+    ...(disputes ? [`disputes: ${JSON.stringify(disputes)}`] : []),
     ...(defaultPlan ? ["the plan is that of a case"] : []),
     ...(restore && hasStaleAbsents ? ["reports of voids that found nothing arrive after the restore"] : []),
     ...(rotatedAtMs === undefined ? [] : [`the credentials are rotated after ${rotatedAtMs} ms`]),

@@ -7,6 +7,7 @@ import type { Dice } from "./dice.ts";
 import type { Member } from "./member.ts";
 import type { Observed } from "./observed.ts";
 import type { Stage } from "./simulated-process.ts";
+import type { SqlServer } from "./sql-server.ts";
 
 /** A change of the session, repeated until it is answered. */
 export type ShopPlan = { readonly type: "cancel" | "replace"; readonly atMs: number };
@@ -23,6 +24,7 @@ export function drawShop(dice: Dice, submittedAtMs: number): ShopPlan | undefine
 
 type Parts = {
   readonly stage: Stage;
+  readonly server: SqlServer;
   readonly members: readonly Member[];
   readonly plan: ShopPlan | undefined;
   readonly owner: SessionOwner;
@@ -50,6 +52,19 @@ export class Shop {
   /** True if it may have opened a session that is still open at the end of the run. */
   get opensAnother(): boolean {
     return this.#parts.plan?.type === "replace";
+  }
+
+  /** Checks that one session has taken the place of the run's if it says so, and none otherwise. `ids`: those of the run. */
+  async findWrongSuccessors(
+    { replaced_by: replacedBy, status }: Observed["session"],
+    ids: readonly (string | undefined)[],
+  ): Promise<string | undefined> {
+    const { server, owner, order } = this.#parts;
+    const known = ids.filter((id) => id !== undefined);
+    const { rows } = await server.observe(countSuccessors(owner.merchantId, order.orderRef, known));
+    return rows[0].count !== Number(replacedBy !== null) || (replacedBy !== null && status === "SUCCEEDED")
+      ? `${rows[0].count} sessions have taken the place of one that is ${status}`
+      : undefined;
   }
 
   #ask(count: number): void {
@@ -114,13 +129,8 @@ function findFalseRefusal(code: unknown, { session }: Observed): string | undefi
     : undefined;
 }
 
-/** Returns the statement that counts the sessions of the order that have taken the place of the run's. */
-export const successorsOf = (session: {
-  merchantId: string;
-  orderRef: string;
-  ids: readonly (string | undefined)[];
-}) => ({
+const countSuccessors = (merchantId: string, orderRef: string, ids: readonly string[]) => ({
   name: "successors",
   text: `SELECT count(*)::int AS count FROM payment_session WHERE merchant_id = $1 AND order_ref = $2 AND id <> ALL ($3::uuid[])`,
-  values: [session.merchantId, session.orderRef, session.ids.filter((id) => id !== undefined)],
+  values: [merchantId, orderRef, ids],
 });

@@ -60,7 +60,8 @@ const ownedBy = (role: string) => `
   GRANT CREATE ON SCHEMA app, partitions TO ${role};
   GRANT SELECT ON app.simulated_clock TO ${role};
   GRANT INSERT, UPDATE, DELETE ON payment_session, attempt, authentication, refund, partitions.payment_session_rest, partitions.attempt_rest,
-    partitions.authentication_rest, partitions.refund_rest TO ${role};
+    partitions.authentication_rest, partitions.refund_rest, dispute, dispute_movement, dispute_response, partitions.dispute_rest,
+    partitions.dispute_movement_rest, partitions.dispute_response_rest TO ${role};
   GRANT INSERT, UPDATE, DELETE ON stored_payment, partitions.stored_payment_rest, payment_method, card_erasure, agreement, renewal, renewal_try,
     card_state, card_decline, recovery_link TO ${role};
   DO $$ BEGIN EXECUTE (

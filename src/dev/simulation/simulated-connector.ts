@@ -12,6 +12,8 @@ import type {
   Gateway,
   GatewayAuthenticator,
   GatewayCall,
+  GatewayDisputeAnswers,
+  GatewayDisputes,
   GatewayRefunds,
   Hold,
   ListedRefund,
@@ -25,66 +27,18 @@ import type {
   VerifyRow,
   VoidAnswer,
 } from "../../gateways/connector.ts";
-import type { Declined } from "../../gateways/declines.ts";
 import type { NetworkTokens } from "../../gateways/network-tokens.ts";
 import { unreachable } from "../../platform/errors.ts";
 import { decodeId } from "../../platform/ids.ts";
 import { sha256 } from "../../platform/secrets.ts";
+import type { Exchange, ExchangeResult, GatewayWorld } from "./gateway-world.ts";
 import { soonMs } from "./notifications.ts";
 import { refundKeyLifeMs } from "./refund-plan.ts";
+import { simulatedAnswerer, simulatedReader } from "./simulated-dispute-connector.ts";
 import type { Authorization, AuthorizeReply, GatewayShape, SimulatedGateway } from "./simulated-gateway.ts";
 import type { SimulatedProcess, Stage } from "./simulated-process.ts";
 import type { RefundReply } from "./simulated-refunds.ts";
 import type { Network } from "./wallets.ts";
-
-export type Sent =
-  | {
-      readonly type: "authorize";
-      readonly attemptReference: string;
-      readonly sessionId: string;
-      /** True if it has a proof of an authentication that no bank has granted. */
-      readonly isForged: boolean;
-    }
-  | { readonly type: "complete" | "ask"; readonly attemptReference: string }
-  | { readonly type: "capture"; readonly attemptReference: string }
-  | { readonly type: "void" | "lookUp" | "readRefunds"; readonly attemptReference: string }
-  | {
-      readonly type: "refund";
-      readonly attemptReference: string;
-      readonly refundReference: string;
-      readonly key: string;
-      /** True if it has the credentials of before their rotation. */
-      readonly isFirstVersion: boolean;
-    };
-
-export type GatewayWorld = {
-  gatewayOf(connectionId: string): SimulatedGateway;
-  onSent(sent: Sent): void;
-  readonly unheardCapturesUntilMs: number;
-  /** Time until which the answers to refunds are lost. */
-  readonly unheardRefundsUntilMs: number;
-  /** Executes an authorize again hours later, in runs that do. */
-  authorizeAgain(execute: () => void): void;
-  /** Counts captures that were sent and not yet executed or lost. */
-  captureOnItsWay(attemptReference: string, change: 1 | -1): void;
-  onExecuted(): void;
-  /** True if the run's bank grants exemptions. */
-  readonly grantsExemptions: boolean;
-  /** Reports whether a proof is of an authentication that the run's bank granted. */
-  isProof(cryptogram: string): boolean;
-  /** Returns the decline of an attempt by every gateway: a card tester's, or of a card that its bank has stopped. */
-  declineOf(attemptReference: string): Declined | undefined;
-};
-
-type ExchangeResult<Reply> = { readonly type: "reply"; readonly reply: Reply } | { readonly type: "refused" } | Unknown;
-
-type Exchange<Reply> = {
-  readonly sent: Sent;
-  readonly timeoutMs: number;
-  /** Time that the gateway may take to execute it after our timeout. */
-  readonly lateMs: number;
-  readonly execute: () => Reply;
-};
 
 const timedOut: Unknown = { type: "unknown", kind: "TIMEOUT", reason: "no answer in time" };
 const broken: Unknown = { type: "unknown", kind: "GATEWAY_ERROR", reason: "no whole answer" };
@@ -104,6 +58,8 @@ export class SimulatedConnector implements Connector {
   readonly authentication: GatewayAuthenticator | undefined;
   readonly holdLifeMs: number | undefined;
   readonly refunds: GatewayRefunds;
+  readonly disputes: GatewayDisputes | undefined;
+  readonly disputeAnswers: GatewayDisputeAnswers | undefined;
   readonly storedCards: "own" | "network";
   readonly acceptsNetworkToken: NetworkTokens | undefined;
   readonly #process: SimulatedProcess;
@@ -120,10 +76,24 @@ export class SimulatedConnector implements Connector {
       asks: boolean;
       holdLifeMs: number | undefined;
       network: Network;
+      /** The time of the run's beginning, in a run with disputes. */
+      disputesSinceMs: number | undefined;
     },
   ) {
     this.authentication = parts.asks ? this.#authenticator(shape) : undefined;
     this.refunds = this.#refunder(shape);
+    if (parts.disputesSinceMs !== undefined) {
+      const disputing = {
+        epochMs: parts.disputesSinceMs,
+        at: (call: GatewayCall) => this.#at(call).disputes,
+        exchange: <Reply extends object>(exchange: Exchange<Reply>) => this.#exchange(exchange),
+        lateMs: settlingLateMs,
+      };
+      this.disputes = shape.canRead
+        ? simulatedReader(disputing, gateway === "STRIPE" ? "opened" : "changed")
+        : undefined;
+      this.disputeAnswers = simulatedAnswerer(disputing);
+    }
     this.gateway = gateway;
     this.holdLifeMs = parts.holdLifeMs;
     this.acceptsNetworkToken = parts.network.tokensOf(gateway);
@@ -274,6 +244,7 @@ export class SimulatedConnector implements Connector {
         refundReference,
         key: call.idempotencyKey,
         isFirstVersion: call.credentials.version === undefined,
+        readsDisputes: this.disputes !== undefined,
       },
       timeoutMs: call.timeoutMs,
       lateMs: settlingLateMs,
@@ -377,10 +348,7 @@ export class SimulatedConnector implements Connector {
         return timeline.after(dice.between(1, 200), () => arrive(broken));
       }
       const reply = this.#execute(exchange);
-      const isUnheard =
-        (isCapture && timeline.nowMs < this.#world.unheardCapturesUntilMs) ||
-        (sent.type === "refund" && timeline.nowMs < this.#world.unheardRefundsUntilMs);
-      if (isUnheard || strikes("loseAnswer") || isSilence(reply)) return;
+      if (this.#world.isUnheard(sent) || strikes("loseAnswer") || isSilence(reply)) return;
       timeline.after(soonMs(dice), () => arrive({ type: "reply", reply }));
     });
   }

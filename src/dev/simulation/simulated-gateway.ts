@@ -2,7 +2,9 @@
 
 import type { NotificationKind } from "../../gateways/connector.ts";
 import type { Declined } from "../../gateways/declines.ts";
+import type { DisputeSchedule } from "./dispute-plan.ts";
 import type { RefundBehaviour } from "./refund-plan.ts";
+import { SimulatedDisputes } from "./simulated-disputes.ts";
 import { type RefundParts, SimulatedRefunds } from "./simulated-refunds.ts";
 import type { Network } from "./wallets.ts";
 
@@ -130,14 +132,16 @@ export type Report = (
 
 type GatewayRefundParts = Pick<RefundParts, "after"> & {
   readonly refunds: RefundBehaviour;
-  readonly reportRefund: RefundParts["report"];
-  readonly onRefundChanged: RefundParts["onChanged"];
+  readonly disputes: DisputeSchedule | undefined;
+  readonly reportLater: RefundParts["report"];
+  readonly onChanged: RefundParts["onChanged"];
 };
 
 export class SimulatedGateway {
   readonly shape: GatewayShape;
   readonly authorizations: Authorization[] = [];
   readonly refunds: SimulatedRefunds;
+  readonly disputes: SimulatedDisputes;
   readonly #behaviour: GatewayBehaviour;
   readonly #report: Report;
   readonly #replies = new Map<string, { readonly reply: object; readonly atMs: number }>();
@@ -168,9 +172,17 @@ export class SimulatedGateway {
       canRead,
       authorizations: this.authorizations,
       nowMs: parts.nowMs,
-      report: parts.reportRefund,
+      report: parts.reportLater,
       after: parts.after,
-      onChanged: parts.onRefundChanged,
+      onChanged: parts.onChanged,
+    });
+    this.disputes = new SimulatedDisputes({
+      plan: parts.disputes,
+      canRead,
+      nowMs: parts.nowMs,
+      report: parts.reportLater,
+      after: parts.after,
+      onChanged: parts.onChanged,
     });
     this.shape = shape;
     this.#asks = parts.asks;
@@ -280,6 +292,7 @@ export class SimulatedGateway {
     authorization.captureFailed = fails;
     authorization.capturedUnder = key;
     if (captureMinor !== undefined) authorization.capturedMinor = captureMinor;
+    if (!fails) this.disputes.onCaptured(authorization);
     if (onCapture !== "fail") this.#notify("captured", authorization);
     if (fails) this.#notify("capture_failed", authorization);
     if (onCapture === "refuseLanded") return { type: "refused" };
@@ -325,6 +338,7 @@ export class SimulatedGateway {
     if (held === undefined) return false;
     if (act === "capture") Object.assign(held, { captures: 1, capturedMinor: amountMinor, isByHand: true });
     held.state = act === "capture" ? "captured" : "voided";
+    if (act === "capture") this.disputes.onCaptured(held);
     this.#notify(act === "capture" ? "captured" : "voided", held);
     return true;
   }

@@ -78,6 +78,7 @@ export async function createSimulationDatabase(
                  settings AS (INSERT INTO merchant_settings AS m (merchant_id, session_lifetime_ms, publishable_key, repeated_orders, repeated_orders_at)
                    VALUES ($1, 1800000, 'pk', $9, app.clock())
                    ON CONFLICT (merchant_id) DO UPDATE SET repeated_orders = $9, repeated_orders_at = app.clock()),
+                 feeds AS (DELETE FROM gateway_feed),
                  notifications AS (DELETE FROM gateway_notification WHERE processed_at IS NULL)
                INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on, authentication, provider_id, policy, cases,
                  retries_same_gateway, cryptogram_resend)

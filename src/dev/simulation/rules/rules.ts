@@ -2,6 +2,7 @@
 import { authenticationRules } from "./authentication.ts";
 import { captureRules } from "./captures.ts";
 import { cardTestingRules } from "./card-testing.ts";
+import { disputeRules } from "./disputes.ts";
 import { endRules } from "./ends.ts";
 import { holdRules } from "./holds.ts";
 import { orderRules } from "./orders.ts";
@@ -21,6 +22,7 @@ export const rules: readonly Rule[] = [
   ...providerRules,
   ...holdRules,
   ...refundRules,
+  ...disputeRules,
   ...orderRules,
   ...cardTestingRules,
   ...renewalRules,
