@@ -6,7 +6,7 @@ import { drain, itemsOf, replaced } from "../core/scenarios/recovery.fixture.ts"
 import { forFile } from "../dev/testing/for-file.ts";
 import { setConnectionPaused } from "../gateways/connections.ts";
 import type { Connector, GatewayDisputes } from "../gateways/connector.ts";
-import type { DisputePage, DisputeQuery, DisputeReading } from "../gateways/dispute-readings.ts";
+import type { DisputePage, DisputeQuery, DisputeReading, PaymentDisputes } from "../gateways/dispute-readings.ts";
 import { disputeCards } from "../gateways/sandbox/dispute-cards.ts";
 import { createRefundTurn } from "../refunds/refund-once.ts";
 import { requestRefund } from "../refunds/request-refund.ts";
@@ -201,10 +201,21 @@ describe("a refund at a gateway that is read", () => {
     expect(await disputesOf(session)).toMatchObject([{ status: "NEEDS_RESPONSE", heldMinor: 4900, overlapMinor: 0 }]);
   });
 
-  it("D3: is sent where the disputes cannot be read", async () => {
+  it("D3: is sent where the credentials may not read disputes", async () => {
     const session = await paid("Fraud warning");
-    const blind = listing({ disputesOf: async () => undefined });
+    const blind = listing({ disputesOf: async () => "unreadable" });
     expect(await ask(session, blind)).toMatchObject({ status: "SUCCEEDED" });
+  });
+
+  it("D3: waits while the gateway does not say whether there are disputes", async () => {
+    const session = await paid("Fraud warning");
+    let answer: PaymentDisputes;
+    const silent = listing({ disputesOf: async () => answer });
+    expect(await ask(session, silent)).toMatchObject({ status: "REQUESTED", sends: 0, nextTryAt: expect.any(Date) });
+    answer = [];
+    await fixture.asOwner.pool.query("UPDATE refund SET next_try_at = app.clock()");
+    await drain(createRefundTurn(silent));
+    expect((await fixture.loadSession(session)).refunds).toMatchObject([{ status: "SUCCEEDED", sends: 1 }]);
   });
 
   it("D3: that is refused for a dispute lets the account be read at once", async () => {

@@ -205,15 +205,16 @@ async function readDispute(
 ): Promise<DisputeReading | undefined> {
   const askedAt = (await loadSession(core.database, sessionId)).readAt;
   const call = { credentials: bound.credentials, timeoutMs: followUpTimeoutMs };
-  const readings = await bound.disputes?.disputesOf(call, capturedAtGateway(captured));
-  for (const reading of readings ?? []) {
+  const read = await bound.disputes?.disputesOf(call, capturedAtGateway(captured));
+  const readings = read === undefined || read === "unreadable" ? [] : read;
+  for (const reading of readings) {
     await core.database.transaction(async (tx) => {
       const loaded = await lockSession(tx, sessionId);
       const known = loaded && capturedOf(loaded);
       if (known) await recordReading(tx, core, { loaded, captured: known, reading, askedAt });
     });
   }
-  return readings?.find(({ gatewayReference }) => gatewayReference === dispute.gatewayReference);
+  return readings.find(({ gatewayReference }) => gatewayReference === dispute.gatewayReference);
 }
 
 function isAnsweredIn(reading: DisputeReading, { stage }: DisputeResponse): boolean {

@@ -15,7 +15,7 @@ import type {
 } from "./authentication.ts";
 import type { Declined } from "./declines.ts";
 import type { DisputeAtGateway, Evidence, ResponseAnswer, ResponseOptions } from "./dispute-answers.ts";
-import type { DisputePage, DisputeQuery, DisputeReading } from "./dispute-readings.ts";
+import type { DisputePage, DisputeQuery, PaymentDisputes } from "./dispute-readings.ts";
 import type { NetworkTokens } from "./network-tokens.ts";
 import type { NotificationReading, RawNotification } from "./notification.ts";
 import type { GatewayStatements } from "./statements.ts";
@@ -360,8 +360,8 @@ export interface GatewayDisputes {
   /** What a list is bounded by: when a dispute was opened, or when it changed. */
   readonly listedBy: "opened" | "changed";
   listDisputes(call: GatewayCall, query: DisputeQuery): Promise<DisputePage>;
-  /** Reads every dispute of one payment; undefined if that fails. */
-  disputesOf(call: GatewayCall, captured: CapturedPayment): Promise<readonly DisputeReading[] | undefined>;
+  /** Reads every dispute of one payment. */
+  disputesOf(call: GatewayCall, captured: CapturedPayment): Promise<PaymentDisputes>;
 }
 
 /** The part of a connector whose gateway runs authentication itself. */

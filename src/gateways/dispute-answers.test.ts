@@ -80,8 +80,7 @@ describe.each(rows)("answers to disputes at $gateway", ({ gateway, defense, docu
     const captureReference = answer.type === "done" ? answer.captureReference : undefined;
     const captured: CapturedPayment = { ...hold, capturedMinor: hold.amountMinor, captureReference };
     await harness.sandbox.setClockAhead(6 * second);
-    const listed = await harness.connector.disputes?.disputesOf(harness.call(""), captured);
-    const gatewayReference = listed?.[0]?.gatewayReference ?? `dispute_${await recordOf(captured)}`;
+    const gatewayReference = (await readingOf(captured))?.gatewayReference ?? `dispute_${await recordOf(captured)}`;
     return { captured, dispute: { gatewayReference, stage: "CHARGEBACK" as const } };
   };
   // Where disputes cannot be read, their notices name them.
@@ -102,8 +101,10 @@ describe.each(rows)("answers to disputes at $gateway", ({ gateway, defense, docu
     refundReferences: [],
     ...more,
   });
-  const statusOf = async (captured: CapturedPayment) =>
-    (await harness.connector.disputes?.disputesOf(harness.call(""), captured))?.[0];
+  const readingOf = async (captured: CapturedPayment) => {
+    const read = await harness.connector.disputes?.disputesOf(harness.call(""), captured);
+    return read === "unreadable" ? undefined : read?.[0];
+  };
 
   it("offers an acceptance and evidence while the dispute needs a response", async () => {
     const { dispute } = await disputed();
@@ -118,7 +119,7 @@ describe.each(rows)("answers to disputes at $gateway", ({ gateway, defense, docu
     expect(await answers().accept(newCall(), dispute)).toEqual({ type: "taken" });
     expect(await answers().accept(newCall(), dispute)).toMatchObject({ type: "refused" });
     expect(await answers().options(harness.call(""), dispute)).toEqual({ accept: false, defenses: [] });
-    const read = await statusOf(captured);
+    const read = await readingOf(captured);
     if (harness.connector.disputes) expect(["LOST", "ACCEPTED"]).toContain(read?.status);
   });
 
@@ -126,14 +127,14 @@ describe.each(rows)("answers to disputes at $gateway", ({ gateway, defense, docu
     const { captured, dispute } = await disputed();
     expect(await answers().submit(newCall(), dispute, evidence())).toEqual({ type: "taken" });
     expect(await answers().submit(newCall(), dispute, evidence())).toMatchObject({ type: "refused" });
-    if (harness.connector.disputes) expect(await statusOf(captured)).toMatchObject({ status: "UNDER_REVIEW" });
+    if (harness.connector.disputes) expect(await readingOf(captured)).toMatchObject({ status: "UNDER_REVIEW" });
   });
 
   it("repeats an answer that was lost with the same key, and looks it up where it can", async () => {
     const { captured, dispute } = await disputed("Disputed, and answers are lost");
     const call = newCall();
     expect(await answers().submit(call, dispute, evidence())).toMatchObject({ type: "unknown" });
-    if (harness.connector.disputes) expect(await statusOf(captured)).toMatchObject({ status: "UNDER_REVIEW" });
+    if (harness.connector.disputes) expect(await readingOf(captured)).toMatchObject({ status: "UNDER_REVIEW" });
     const again = await answers().submit(call, dispute, evidence());
     // Adyen and PayPal document no keys for it.
     expect(again.type).toBe(gateway === "ADYEN" || gateway === "PAYPAL" ? "refused" : "taken");

@@ -40,6 +40,9 @@ export type DisputePage =
   | { readonly type: "refused"; readonly reason: string }
   | { readonly type: "unknown"; readonly reason: string };
 
+/** The disputes of one payment. `unreadable`: the credentials may not read them, or nothing names the payment. Undefined: the gateway did not say. */
+export type PaymentDisputes = readonly DisputeReading[] | "unreadable" | undefined;
+
 /** What to read: the disputes since then, from this page on. `askedAt` returns when a dispute was read last. */
 export type DisputeQuery = {
   readonly since: Date;

@@ -130,11 +130,14 @@ describe.each(rows)("the disputes of $gateway", ({ gateway, ...subject }) => {
   });
 
   it("that the account may not read are refused, and a broken answer is none", async () => {
+    const payment = await pay("Disputed");
+    const ofPayment = () => harness.connector.disputes!.disputesOf(harness.call(""), payment);
     for (const status of [401, 403]) {
       harness.replaceWith(({ path }) =>
         path.startsWith("/v1/oauth2") ? undefined : { status, body: '{"name":"NOT_AUTHORIZED"}' },
       );
       expect(await list()).toMatchObject({ type: "refused" });
+      expect(await ofPayment()).toBe("unreadable");
     }
     for (const [status, body] of [
       [500, "{}"],
@@ -143,6 +146,7 @@ describe.each(rows)("the disputes of $gateway", ({ gateway, ...subject }) => {
     ] as const) {
       harness.replaceWith(({ path }) => (path.startsWith("/v1/oauth2") ? undefined : { status, body }));
       expect(await list()).toMatchObject({ type: "unknown" });
+      expect(await ofPayment()).toBeUndefined();
     }
   });
 });

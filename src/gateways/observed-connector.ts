@@ -51,7 +51,10 @@ function observeCalls(gateway: SeenCall["gateway"], observer: GatewayObserver) {
 
 const byType = ({ type }: { readonly type: string }) => ({ outcome: type, reason: "none" });
 
-const byFound = (found: readonly unknown[] | undefined) => ({ outcome: found ? "done" : "unknown", reason: "none" });
+const byFound = (found: readonly unknown[] | "unreadable" | undefined) => ({
+  outcome: found === "unreadable" ? "refused" : found ? "done" : "unknown",
+  reason: "none",
+});
 
 const byOptions = (options: object | undefined) => ({ outcome: options ? "done" : "unknown", reason: "none" });
 

@@ -186,15 +186,15 @@ async function send(core: Core, work: Bound, key: 1 | 2): Promise<void> {
   // rule:refund-list-first
   const listed = isNew && refunds.listRefunds ? await refunds.listRefunds(call, capturedAtGateway(work.captured)) : [];
   // rule:refund-disputes-first
-  const disputed = isNew ? await work.disputes?.disputesOf(call, capturedAtGateway(work.captured)) : undefined;
-  if (listed === undefined) {
+  const disputed = isNew && work.disputes ? await work.disputes.disputesOf(call, capturedAtGateway(work.captured)) : [];
+  if (listed === undefined || disputed === undefined) {
     return inTransaction(core, refund, (tx, current) => repeatIn(tx, core, current, pauseMs(current.refund)));
   }
   let isSent = false;
   const begunAt = core.runtime.now();
   await inTransaction(core, refund, async (tx, current) => {
     await recordListed(tx, core, { ...current, captured: work.captured, traits: work.traits, listed });
-    for (const reading of disputed ?? []) {
+    for (const reading of disputed === "unreadable" ? [] : disputed) {
       const found = { loaded: await loadSession(tx, refund.sessionId), captured: work.captured, reading };
       await recordReading(tx, core, { ...found, askedAt: work.loaded.readAt });
     }

@@ -10,6 +10,7 @@ import type {
   DisputeReading,
   DisputeStage,
   DisputeStatus,
+  PaymentDisputes,
   Taken,
 } from "../dispute-readings.ts";
 import type { DisputeReason } from "../dispute-reasons.ts";
@@ -51,10 +52,11 @@ export class PayPalDisputes implements GatewayDisputes {
   async disputesOf(
     call: GatewayCall,
     { captureReference, attemptReference }: CapturedPayment,
-  ): Promise<readonly DisputeReading[] | undefined> {
-    if (captureReference === undefined) return undefined;
+  ): Promise<PaymentDisputes> {
+    if (captureReference === undefined) return "unreadable";
     const left = this.#api.sharedDeadline(call);
     const listed = await this.#list(left(), { disputed_transaction_id: captureReference });
+    if (listed.type === "refused") return "unreadable";
     if (listed.type !== "list" || listed.next !== undefined) return undefined;
     const disputes: DisputeReading[] = [];
     for (const { id } of listed.found) {

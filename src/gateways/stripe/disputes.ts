@@ -8,6 +8,7 @@ import type {
   DisputeReading,
   DisputeStage,
   DisputeStatus,
+  PaymentDisputes,
   Taken,
 } from "../dispute-readings.ts";
 import type { DisputeReason } from "../dispute-reasons.ts";
@@ -48,12 +49,11 @@ export class StripeDisputes implements GatewayDisputes {
     return pageIn(reply, disputeIn, (last) => last ?? warningsPage);
   }
 
-  async disputesOf(
-    call: GatewayCall,
-    { gatewayReference }: CapturedPayment,
-  ): Promise<readonly DisputeReading[] | undefined> {
+  async disputesOf(call: GatewayCall, { gatewayReference }: CapturedPayment): Promise<PaymentDisputes> {
     const query = { payment_intent: gatewayReference, limit: pageMax };
-    const page = pageIn(await this.#api.get(call, disputesPath, query), disputeIn, (last) => last);
+    const reply = await this.#api.get(call, disputesPath, query);
+    if (isRefused(reply)) return "unreadable";
+    const page = pageIn(reply, disputeIn, (last) => last);
     const isWhole = page.type === "page" && page.next === undefined;
     return isWhole && page.disputes.every((one) => one.paymentReference === gatewayReference)
       ? page.disputes

@@ -12,6 +12,7 @@ export const disputeRules: readonly Rule[] = [
     code: [{ file: "src/core/rows/payment.ts", instead: ["  const held = 0;"] }],
     database: [withoutGuard("what a dispute holds is not refunded")],
     harm: refunded,
+    seenAt: 232,
   },
   {
     id: "dispute-taken",
@@ -20,6 +21,7 @@ export const disputeRules: readonly Rule[] = [
     code: [],
     database: [withText("guard_dispute", "greatest(NEW.held_minor, taken.net)", "NEW.held_minor")],
     harm: "is held for a dispute over",
+    seenAt: 3_629,
   },
   {
     id: "dispute-accepted",
@@ -28,6 +30,7 @@ export const disputeRules: readonly Rule[] = [
     code: [],
     database: [withText("guard_dispute", "r.type = 'ACCEPT' AND r.status <> 'REFUSED'", "false")],
     harm: "is held for a dispute over",
+    seenAt: 1_799,
   },
   {
     id: "dispute-send",
@@ -36,14 +39,16 @@ export const disputeRules: readonly Rule[] = [
     code: [{ file: "src/refunds/next-refund-step.ts", instead: ["  return false;"] }],
     database: [withoutGuard("nothing is sent of what a dispute holds")],
     harm: refunded,
+    seenAt: 57,
   },
   {
     id: "refund-disputes-first",
     number: "D3",
     says: "A payment's disputes are read before its first refund is sent, where the gateway lists them.",
-    code: [{ file: "src/refunds/refund-once.ts", instead: ["  const disputed = undefined as undefined | [];"] }],
+    code: [{ file: "src/refunds/refund-once.ts", instead: ["  const disputed = [];"] }],
     database: [],
     harm: "before its payment's disputes were read",
+    seenAt: 52,
   },
   {
     id: "dispute-asked",
@@ -52,6 +57,7 @@ export const disputeRules: readonly Rule[] = [
     code: [{ file: "src/disputes/dispute-rows.ts", instead: [""] }],
     database: [withoutGuard("an older reading of a dispute changes nothing")],
     harm: "an older reading of a dispute",
+    seenAt: 1_593,
   },
   {
     id: "dispute-order",
@@ -60,6 +66,7 @@ export const disputeRules: readonly Rule[] = [
     code: [{ file: "src/disputes/fold-dispute.ts", instead: ["  const ranked = notices.toReversed();"] }],
     database: [],
     harm: "at the gateway, and",
+    seenAt: 247,
   },
   {
     id: "dispute-one-answer",
@@ -68,6 +75,7 @@ export const disputeRules: readonly Rule[] = [
     code: [{ file: "src/disputes/prepare-response.ts", instead: ["  if (false) {"] }],
     database: [withoutUnique("dispute_response_in_effect")],
     harm: "took two answers",
+    seenAt: 4_969,
   },
   {
     id: "dispute-commit-first",
@@ -76,5 +84,6 @@ export const disputeRules: readonly Rule[] = [
     code: [{ file: "src/disputes/respond.ts", instead: [""] }],
     database: [],
     harm: "was sent before that was committed",
+    seenAt: 52,
   },
 ];

@@ -124,6 +124,7 @@ export class SandboxAConnector implements Connector {
     },
     disputesOf: async (call, { gatewayReference: authorization }) => {
       const page = readDisputes(await this.#get(call, `/a/v1/disputes?${new URLSearchParams({ authorization })}`));
+      if (page.type === "refused") return "unreadable";
       const isWhole = page.type === "page" && page.next === undefined;
       return isWhole && page.disputes.every((one) => one.paymentReference === authorization)
         ? page.disputes
