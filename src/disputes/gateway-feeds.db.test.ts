@@ -1,7 +1,8 @@
 /** Disputes that are read from the gateways that list them, from the card to the row. The titles name the rules of docs/disputes.md. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { captureHeld } from "../core/capture-later.ts";
 import type { PaymentSession } from "../core/rows/entities.ts";
-import { startCoreFixture } from "../core/scenarios/core.fixture.ts";
+import { cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
 import { drain, itemsOf, replaced } from "../core/scenarios/recovery.fixture.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { setConnectionPaused } from "../gateways/connections.ts";
@@ -280,6 +281,23 @@ describe("a reading", () => {
     expect(await disputesOf(broken)).toEqual([]);
     expect(await disputesOf(fine)).toHaveLength(1);
     expect((await feed()).readAt).toBeNull();
+  });
+
+  it("that has a dispute of a payment whose capture is not recorded yet counts for nothing", async () => {
+    const held = await fixture.submit(await fixture.newSession({ capture: "manual" }), cards.approved);
+    const [attempt] = (await fixture.loadSession(held)).attempts;
+    const early = await readingOf(await paid("Fraud warning"), {
+      gatewayReference: "D-early",
+      paymentReference: attempt!.gatewayReference!,
+    });
+    await readFeedOnce(answering([page(early)]));
+    expect((await feed()).readAt).toBeNull();
+    const named = { sessionId: held.id, merchantId: held.merchantId };
+    await captureHeld(core, { ...named, signal: new AbortController().signal });
+    await fixture.setClockAhead(12);
+    await readFeedOnce(answering([page(early)]));
+    expect(await disputesOf(held)).toMatchObject([{ gatewayReference: "D-early", heldMinor: 4900 }]);
+    expect((await feed()).readAt).not.toBeNull();
   });
 
   it("that the gateway refuses is tried daily, and at once with other credentials", async () => {

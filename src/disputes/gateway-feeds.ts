@@ -89,7 +89,10 @@ async function recordPage(
   let hasFailed = isPartial;
   for (const reading of disputes) {
     try {
-      if ((await recordDisputeReading(core, { connectionId, reading, askedAt })) === "notOurs") notOurs++;
+      const result = await recordDisputeReading(core, { connectionId, reading, askedAt });
+      if (result === "notOurs") notOurs++;
+      // Its capture may be recorded hours later, when no list that begins now would have it.
+      if (result === "later") hasFailed = true;
     } catch (err) {
       core.log.error({ err, reason: encodeId("gc", connectionId) }, "a dispute that was read could not be recorded");
       hasFailed = true;
