@@ -22,6 +22,7 @@ import {
   ConfigurationService,
   type PlanConfigurationResponseJson,
 } from "../../gen/dashboard/v1/configuration_pb.ts";
+import { DisputeService } from "../../gen/dashboard/v1/disputes_pb.ts";
 import { GatewayConnectionService } from "../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { GatewayService } from "../../gen/dashboard/v1/gateways_pb.ts";
 import { HomeService } from "../../gen/dashboard/v1/home_pb.ts";
@@ -110,6 +111,7 @@ export function createDashboardClient(address: string, operatorToken: Secret, ce
     members: clientOf(MemberService),
     apiKeys: clientOf(ApiKeyService),
     connections: clientOf(GatewayConnectionService),
+    disputes: clientOf(DisputeService),
     gateways: clientOf(GatewayService),
     routingRules: clientOf(RoutingRuleService),
     configuration: clientOf(ConfigurationService),
