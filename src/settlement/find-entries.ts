@@ -27,7 +27,7 @@ const paid = (session: string, type: string, id: string, ordinal: string) => `(
   SELECT true FROM payout_line l WHERE l.status = 'MATCHED' AND l.session_id = ${session} AND l.entry_type = ${type} AND l.entry_id = ${id}
     AND l.entry_ordinal = ${ordinal} LIMIT 1) IS TRUE`;
 
-// Within a session a refund or a dispute without the line's own name is no candidate, but a dispute of an unknown name may be the only one.
+// Within a session a refund or a dispute without the line's own name is no candidate. A line without a dispute's name may be any one's.
 const findEntries: Statement = {
   name: "find_entries_of_lines",
   text: `
@@ -49,8 +49,7 @@ const findEntries: Statement = {
       (SELECT m.dispute_id, m.ordinal, m.amount_minor, m.currency, m.recorded_at, ${paid("m.session_id", "q.type", "m.dispute_id", "m.ordinal")}
        FROM dispute d JOIN dispute_movement m ON m.session_id = d.session_id AND m.dispute_id = d.id
        WHERE q.type IN ('CHARGEBACK','CHARGEBACK_REVERSED') AND d.session_id = q.session AND d.connection_id = $1 AND m.type = q.type
-         AND (d.gateway_reference = q.dispute OR NOT EXISTS (
-           SELECT FROM dispute o WHERE o.session_id = q.session AND o.connection_id = $1 AND o.gateway_reference = q.dispute))
+         AND (q.dispute IS NULL OR d.gateway_reference = q.dispute)
        ORDER BY m.recorded_at, m.ordinal)) e`,
 };
 

@@ -145,8 +145,13 @@ function rowOf(
     gateway_type: line.gatewayType.slice(0, gatewayReferenceCharactersMax),
     gateway_reference: line.gatewayReference.slice(0, gatewayReferenceCharactersMax),
     ...columnsOf(match),
-    is_looked_for: match.status === "UNMATCHED" && match.reason === "not_found",
+    is_looked_for: isLookedFor(match),
   };
+}
+
+// What looks paid already may be a movement of the same amount that is not recorded yet: a second chargeback.
+function isLookedFor(match: LineMatch): boolean {
+  return match.status === "UNMATCHED" && (match.reason === "not_found" || match.reason === "already_paid");
 }
 
 function columnsOf(match: LineMatch) {
@@ -222,7 +227,7 @@ const matchLater: Statement = {
 const explainLater: Statement = {
   name: "explain_payout_line",
   text: `
-    UPDATE payout_line SET reason = $3, session_id = $4, next_try_at = CASE WHEN $3 = 'not_found' THEN next_try_at END
+    UPDATE payout_line SET reason = $3, session_id = $4, next_try_at = CASE WHEN $5 THEN next_try_at END
     WHERE connection_id = $1 AND line_id = $2 AND status = 'UNMATCHED'`,
 };
 
@@ -290,7 +295,7 @@ export async function matchLinesOnce(core: Core): Promise<boolean> {
       const { sessionId, type, id, ordinal, at } = match.entry;
       await core.database.query(matchLater, [connectionId, lineId, sessionId, type, id, ordinal, at]);
     } else if (match?.status === "UNMATCHED") {
-      const values = [connectionId, lineId, match.reason, match.sessionId ?? null];
+      const values = [connectionId, lineId, match.reason, match.sessionId ?? null, isLookedFor(match)];
       await core.database.query(explainLater, values);
     }
   }

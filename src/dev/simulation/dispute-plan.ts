@@ -30,6 +30,10 @@ export type PlannedResponse = {
 export type DisputeSchedule = {
   readonly disputes: readonly PlannedDispute[];
   readonly responses: readonly PlannedResponse[];
+  /** Gateways that are read have statements of what they moved. */
+  readonly hasStatements: boolean;
+  /** Their statements have two lines of each movement. */
+  readonly hasCopies: boolean;
   /** A gateway takes a second answer while a bank looks at the first one. */
   readonly takesAgain: boolean;
   /** Time after the first answer during which what gateways say to answers is lost. */
@@ -46,6 +50,8 @@ export function drawDisputes(dice: Dice, hasRefunds: boolean): DisputeSchedule |
   return {
     disputes: Array.from({ length: dice.pick([1, 1, 1, 2]) }, () => drawDispute(dice)),
     responses: Array.from({ length: dice.pick([0, 1, 2, 2, 3]) }, () => drawResponse(dice)),
+    hasStatements: dice.chance(0.5),
+    hasCopies: dice.chance(0.3),
     takesAgain: dice.chance(0.5),
     unheardMs: dice.chance(0.3) ? dice.between(minuteMs, 20 * minuteMs) : 0,
   };

@@ -13,7 +13,10 @@ export type Sent =
     }
   | { readonly type: "complete" | "ask"; readonly attemptReference: string }
   | { readonly type: "capture"; readonly attemptReference: string }
-  | { readonly type: "void" | "lookUp" | "readRefunds" | "readDisputes"; readonly attemptReference: string }
+  | {
+      readonly type: "void" | "lookUp" | "readRefunds" | "readDisputes" | "readStatements";
+      readonly attemptReference: string;
+    }
   | { readonly type: "answerDispute"; readonly attemptReference: ""; readonly responseReference: string }
   | {
       readonly type: "refund";

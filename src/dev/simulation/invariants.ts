@@ -3,12 +3,14 @@ import { type DisputeMoment, findDisputeViolation, findUnfinishedDispute } from 
 import { findHoldViolation, type HoldMoment } from "./hold-invariants.ts";
 import type { Observed, ObservedAttempt, ObservedAuthentication, ObservedSession, Shown } from "./observed.ts";
 import { findRefundViolation, findUnfinishedRefund } from "./refund-invariants.ts";
+import { findSettlementViolation, findUnsettled, type SettlementMoment } from "./settlement-invariants.ts";
 import type { Authorization } from "./simulated-gateway.ts";
 import { findWalletViolation, type WalletMoment } from "./wallets.ts";
 
 /** The whole state at one moment: our rows, and the gateways' own records by attempt id. */
 export type Moment = HoldMoment &
   DisputeMoment &
+  SettlementMoment &
   WalletMoment & {
     /** Captures that were sent and may still be executed, by the attempt's public id. */
     readonly capturesOnTheirWay: ReadonlyMap<string, number>;
@@ -56,6 +58,7 @@ export function findViolation(now: Moment, before: Observed | undefined): string
     findBelievedTooEarly(now) ??
     findRefundViolation(now) ??
     findDisputeViolation(now, before) ??
+    findSettlementViolation(now) ??
     findHoldViolation(now, before) ??
     findWalletViolation(now, before)
   );
@@ -399,7 +402,7 @@ export function findUnfinished(moment: Moment): string | undefined {
   if (events.some(({ sequence }, index) => sequence !== index + 1)) return "the events' sequence has a gap";
   const unfinished = findUnfinishedRefund(moment);
   if (unfinished !== undefined) return unfinished;
-  const undisputed = findUnfinishedDispute(moment);
+  const undisputed = findUnfinishedDispute(moment) ?? findUnsettled(moment);
   if (undisputed !== undefined) return undisputed;
   // Reports that the lost database received are not repeated.
   if (moment.isRestored) return undefined;

@@ -10,6 +10,8 @@ import { processNotificationsOnce } from "../../oversight/notifications/process-
 import { createOrphanTurn } from "../../oversight/orphaned-authorizations.ts";
 import { reconcileOnce } from "../../oversight/reconcile.ts";
 import { createRefundTurn } from "../../refunds/refund-once.ts";
+import { matchLinesOnce } from "../../settlement/record-lines.ts";
+import { readStatementsOnce } from "../../settlement/statement-feed.ts";
 import type { Observed } from "./observed.ts";
 import type { SimulatedPool } from "./simulated-pool.ts";
 import { SimulatedProcess, type Stage } from "./simulated-process.ts";
@@ -165,7 +167,7 @@ export class Member {
       this.#isReadingFeeds = false;
       this.#readFeedsWhenDue();
     };
-    this.#inTurn(this.#delayUntil(dueAt), () => void readFeedOnce(this.#core).then(again, again));
+    this.#inTurn(this.#delayUntil(dueAt), () => void readFeeds(this.#core).then(again, again));
   }
 
   #answerDisputesWhenDue(): void {
@@ -195,6 +197,12 @@ export class Member {
   #inTurn(delayMs: number, run: () => void): void {
     this.process.later(delayMs + this.#parts.stage.dice.between(0, turnMs), run);
   }
+}
+
+/** As the worker's loop does. */
+async function readFeeds(core: Core): Promise<void> {
+  await matchLinesOnce(core);
+  if (!(await readFeedOnce(core))) await readStatementsOnce(core);
 }
 
 async function reconcilePass(core: Core): Promise<void> {

@@ -136,6 +136,16 @@ export type Observed = {
   readonly refundDueAt: string | null;
   /** Empty in a run without disputes. */
   readonly disputes: readonly ObservedDispute[];
+  /** The lines of all statements, and the payouts; empty in a run without them. */
+  readonly lines: readonly {
+    readonly line_id: string;
+    readonly status: string;
+    readonly reason: string | null;
+    readonly in_payout: boolean;
+    /** The movement of the ledger that it pays. */
+    readonly entry: string;
+  }[];
+  readonly payouts: readonly { readonly remainder_minor: number | null }[];
   /** When an answer to a dispute is taken up next, and when an account's disputes are read next; null in a run without disputes. */
   readonly responseDueAt: string | null;
   readonly feedDueAt: string | null;
@@ -216,6 +226,9 @@ const selectKept = (merchant: string, order: string, session: string) => `
           AND a.capture_failed_at IS NULL AND a.captured_amount_minor > (
             SELECT coalesce(sum(r.amount_minor), 0) FROM refund r WHERE r.session_id = p.id AND r.status = 'SUCCEEDED'))) k`;
 
+const selectLines = `
+    SELECT json_agg(json_build_object('line_id', l.line_id, 'status', l.status, 'reason', l.reason, 'in_payout', l.payout_id IS NOT NULL,
+      'entry', concat_ws(' ', l.session_id, l.entry_type, l.entry_id, l.entry_ordinal)) ORDER BY l.line_id) FROM payout_line l`;
 const selectDisputes = `
     SELECT json_agg(json_build_object('id', d.id, 'gateway_reference', d.gateway_reference, 'stage', d.stage, 'status', d.status,
       'amount_minor', d.amount_minor, 'held_minor', d.held_minor, 'asked_at', d.asked_at,
@@ -225,8 +238,8 @@ const selectDisputes = `
     FROM dispute d WHERE d.session_id = s.id`;
 // An account that was never read is due at once.
 const selectFeedDueAt = `
-    SELECT to_json(min(coalesce(f.next_read_at, app.clock())))
-    FROM connection c LEFT JOIN gateway_feed f ON f.connection_id = c.id
+    SELECT to_json(least(min(coalesce(f.next_read_at, app.clock())), (SELECT min(l.next_try_at) FROM payout_line l)))
+    FROM connection c CROSS JOIN unnest($3::text[]) AS read (kind) LEFT JOIN gateway_feed f ON f.connection_id = c.id AND f.kind = read.kind
     WHERE c.gateway IN ('STRIPE', 'PAYPAL') AND s.status IN ('CREATED', 'SUCCEEDED') AND s.phase <> 'IDLE'`;
 
 /** Returns the statement that reads an order by itself. */
@@ -236,12 +249,13 @@ export function keptQuery(merchantId: string, orderRef: string) {
 
 /**
  * Returns the statement that reads the session with this id, the bodies of the events after this many, and its order where
- * another session has the same one, and its disputes where it may have some. The tables have many more columns than are read: to write them as JSON took half of its time.
+ * another session has the same one, and its disputes and statements where feeds are read. The tables have many more columns than are read: to write them as JSON took half of its time.
  */
 export function observedQuery(
   sessionId: string,
-  { eventsSeen = 0, hasRival, hasDisputes }: { eventsSeen?: number; hasRival: boolean; hasDisputes: boolean },
+  { eventsSeen = 0, hasRival, feeds }: { eventsSeen?: number; hasRival: boolean; feeds: readonly string[] },
 ) {
+  const hasDisputes = feeds.length > 0;
   return {
     name: `observe${hasRival ? "_with_order" : ""}${hasDisputes ? "_with_disputes" : ""}`,
     text: `
@@ -258,11 +272,13 @@ export function observedQuery(
         (SELECT to_json(min(h.next_retry_at)) FROM orphaned_authorization h WHERE h.session_id = s.id AND h.ended_at IS NULL) AS "orphanDueAt",
         (SELECT to_json(min(n.next_try_at)) FROM gateway_notification n WHERE n.processed_at IS NULL) AS "notificationDueAt",
         ${hasDisputes ? `coalesce((${selectDisputes}), '[]')` : "'[]'::json"} AS disputes,
+        ${hasDisputes ? `coalesce((${selectLines}), '[]')` : "'[]'::json"} AS lines,
+        ${hasDisputes ? "coalesce((SELECT json_agg(json_build_object('remainder_minor', p.remainder_minor)) FROM payout p), '[]')" : "'[]'::json"} AS payouts,
         ${hasDisputes ? "(SELECT to_json(min(r.next_try_at)) FROM dispute_response r WHERE r.session_id = s.id)" : "NULL"} AS "responseDueAt",
         ${hasDisputes ? `(${selectFeedDueAt})` : "NULL"} AS "feedDueAt",
         ${hasRival ? `(SELECT to_json(o) FROM (${selectKept("s.merchant_id", "s.order_ref", "s.id")}) o)` : "NULL"} AS kept
       FROM payment_session s WHERE s.id = $1`,
-    values: [sessionId, eventsSeen],
+    values: hasDisputes ? [sessionId, eventsSeen, feeds] : [sessionId, eventsSeen],
   };
 }
 

@@ -76,7 +76,7 @@ export class RequestsSeen {
     const { type, attemptReference } = sent;
     if (sent.type === "answerDispute") return findUncommitted(sent.responseReference, observed);
     if (sent.type === "readDisputes") this.#readings.set(attemptReference, this.#readingsOf(attemptReference) + 1);
-    if (sent.type === "readDisputes") return undefined;
+    if (sent.type === "readDisputes" || sent.type === "readStatements") return undefined;
     if (sent.type === "refund") return this.#addRefund(sent, observed);
     if (type === "void") this.voidsSentAt.set(attemptReference, now);
     if (type === "authorize" && this.#authorized.has(attemptReference)) return "one attempt requested money twice";

@@ -34,12 +34,14 @@ import {
   shapes,
 } from "./schedule.ts";
 import { restoreLater } from "./session-backup.ts";
+import { findUnsettled } from "./settlement-invariants.ts";
 import { SimulatedConnector } from "./simulated-connector.ts";
 import { createSimulatedCore, type LoggedError, simulatedRuntime } from "./simulated-core.ts";
 import { SimulatedGateway } from "./simulated-gateway.ts";
 import { SimulatedPool } from "./simulated-pool.ts";
 import type { SimulatedProcess, Stage } from "./simulated-process.ts";
 import { noProvider, ProviderWorld, SimulatedProvider } from "./simulated-provider.ts";
+import type { MadeLine } from "./simulated-statements.ts";
 import type { SimulationDatabase } from "./simulation-database.ts";
 import { Timeline } from "./timeline.ts";
 import { Unheard } from "./unheard.ts";
@@ -151,6 +153,7 @@ class Run implements GatewayWorld {
     for (const line of describeSchedule(this.#schedule, this.#seed, faults)) this.#note(() => line);
     await server.setClock(this.#epochMs);
     await this.#database.begin(this.#schedule);
+    if (this.#schedule.disputes) await this.#database.forgetFeeds();
     await this.#createSession();
     const callers = this.#createCallers();
     for (const submission of this.#schedule.submissions) {
@@ -238,7 +241,8 @@ class Run implements GatewayWorld {
   #isDisputing(): boolean {
     if (this.#schedule.disputes === undefined) return false;
     return (
-      this.#gateways.some(({ disputes }) => disputes.isChanging) || findUnfinishedDispute(this.#moment()) !== undefined
+      this.#gateways.some(({ disputes }) => disputes.isChanging) ||
+      (findUnfinishedDispute(this.#moment()) ?? findUnsettled(this.#moment())) !== undefined
     );
   }
 
@@ -277,7 +281,7 @@ class Run implements GatewayWorld {
     return observedQuery(this.#sessionId, {
       eventsSeen,
       hasRival: rival !== undefined,
-      hasDisputes: disputes !== undefined,
+      feeds: disputes ? ["disputes", ...(disputes.hasStatements ? ["settlement"] : [])] : [],
     });
   }
 
@@ -324,6 +328,7 @@ class Run implements GatewayWorld {
       asks,
       holdLifeMs: later?.holdLifeMs,
       disputesSinceMs: disputes && this.#epochMs,
+      hasStatements: disputes?.hasStatements === true,
     };
     return new Map(accounts.map(({ gateway }) => [gateway, new SimulatedConnector(gateway, shapes[gateway], parts)]));
   }
@@ -382,6 +387,7 @@ class Run implements GatewayWorld {
       refundsMade: this.#gateways.flatMap(({ refunds }) => refunds.made),
       refundReferenceOf: referenceOf,
       disputesMade: this.#gateways.flatMap(({ disputes }) => disputes.made),
+      linesMade: this.#linesMade(),
       askedMinor: this.#actors.later.askedMinor,
       capturesOnTheirWay: this.#requests.capturesOnTheirWay,
       referenceOf: (attemptId) => encodeId("att", attemptId),
@@ -398,6 +404,11 @@ class Run implements GatewayWorld {
       hasPassed: (challenge) => this.#hasPassed(challenge),
       isPlanned: (id) => this.#schedule.plan.some((index) => this.#database.connectionIds[index] === id),
     };
+  }
+
+  #linesMade(): readonly MadeLine[] {
+    if (this.#schedule.disputes?.hasStatements !== true) return [];
+    return this.#gateways.flatMap(({ shape, statements }) => (shape.canRead ? statements.made : []));
   }
 
   #hasPassed({ id, attempt_id, connection_id, provider }: Observed["authentications"][number]): boolean {

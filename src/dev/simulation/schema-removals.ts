@@ -6,7 +6,7 @@ import { unreachable } from "../../platform/errors.ts";
 export type SchemaRemoval =
   /** One condition of a guard: the reason that it refuses with, or the beginning of it. */
   | { readonly type: "refusal"; readonly reason: string }
-  /** A check or a foreign key; `instead` is the part of a check that stays. */
+  /** A check, a foreign key or a primary key; `instead` is the part of a check that stays. */
   | { readonly type: "constraint"; readonly name: string; readonly instead?: string }
   | { readonly type: "uniqueIndex"; readonly name: string }
   /** A text of a function of payments, in each of its copies. `app.NAME` is the one over the whole tables. */
@@ -102,14 +102,14 @@ async function statementsOf(
 
 const copyFunctions = "SELECT app.copy_functions('_rest', suffix) FROM app.partition_sets WHERE kind = 'payments'";
 
-/** A check is dropped from the whole table; a foreign key between partitions from each of them. */
+/** A check or a primary key is dropped from the whole table; a foreign key between partitions from each of them. */
 async function constraintStatements(
   client: Client,
   { name, instead }: Extract<SchemaRemoval, { type: "constraint" }>,
 ): Promise<string[]> {
   const { rows } = await client.query<{ table: string }>(
     `SELECT conrelid::regclass::text AS table FROM pg_constraint
-     WHERE conname = $1 AND contype IN ('c', 'f') AND coninhcount = 0 AND conparentid = 0`,
+     WHERE conname = $1 AND contype IN ('c', 'f', 'p') AND coninhcount = 0 AND conparentid = 0`,
     [name],
   );
   if (rows.length === 0) throw missing(`the constraint ${name}`, 0);

@@ -28,13 +28,14 @@ import type {
   VoidAnswer,
 } from "../../gateways/connector.ts";
 import type { NetworkTokens } from "../../gateways/network-tokens.ts";
+import type { GatewayStatements } from "../../gateways/statements.ts";
 import { unreachable } from "../../platform/errors.ts";
 import { decodeId } from "../../platform/ids.ts";
 import { sha256 } from "../../platform/secrets.ts";
 import type { Exchange, ExchangeResult, GatewayWorld } from "./gateway-world.ts";
 import { soonMs } from "./notifications.ts";
 import { refundKeyLifeMs } from "./refund-plan.ts";
-import { simulatedAnswerer, simulatedReader } from "./simulated-dispute-connector.ts";
+import { simulatedAnswerer, simulatedReader, simulatedStatements } from "./simulated-dispute-connector.ts";
 import type { Authorization, AuthorizeReply, GatewayShape, SimulatedGateway } from "./simulated-gateway.ts";
 import type { SimulatedProcess, Stage } from "./simulated-process.ts";
 import type { RefundReply } from "./simulated-refunds.ts";
@@ -60,6 +61,7 @@ export class SimulatedConnector implements Connector {
   readonly refunds: GatewayRefunds;
   readonly disputes: GatewayDisputes | undefined;
   readonly disputeAnswers: GatewayDisputeAnswers | undefined;
+  readonly statements: GatewayStatements | undefined;
   readonly storedCards: "own" | "network";
   readonly acceptsNetworkToken: NetworkTokens | undefined;
   readonly #process: SimulatedProcess;
@@ -76,8 +78,9 @@ export class SimulatedConnector implements Connector {
       asks: boolean;
       holdLifeMs: number | undefined;
       network: Network;
-      /** The time of the run's beginning, in a run with disputes. */
+      /** The time of the run's beginning, in a run with disputes, and whether it has statements. */
       disputesSinceMs: number | undefined;
+      hasStatements: boolean;
     },
   ) {
     this.authentication = parts.asks ? this.#authenticator(shape) : undefined;
@@ -85,7 +88,7 @@ export class SimulatedConnector implements Connector {
     if (parts.disputesSinceMs !== undefined) {
       const disputing = {
         epochMs: parts.disputesSinceMs,
-        at: (call: GatewayCall) => this.#at(call).disputes,
+        at: (call: GatewayCall) => this.#at(call),
         exchange: <Reply extends object>(exchange: Exchange<Reply>) => this.#exchange(exchange),
         lateMs: settlingLateMs,
       };
@@ -93,6 +96,7 @@ export class SimulatedConnector implements Connector {
         ? simulatedReader(disputing, gateway === "STRIPE" ? "opened" : "changed")
         : undefined;
       this.disputeAnswers = simulatedAnswerer(disputing);
+      if (parts.hasStatements && shape.canRead) this.statements = simulatedStatements(disputing, shape);
     }
     this.gateway = gateway;
     this.holdLifeMs = parts.holdLifeMs;

@@ -4,6 +4,7 @@ import type { DisputeEvent } from "../../gateways/dispute-notice.ts";
 import type { DisputeReading, DisputeStage, DisputeStatus } from "../../gateways/dispute-readings.ts";
 import { unreachable } from "../../platform/errors.ts";
 import type { BankStep, DisputeSchedule, PlannedDispute } from "./dispute-plan.ts";
+import type { Movement } from "./simulated-statements.ts";
 
 /** A payment on the gateway's record. */
 type Paid = Pick<MadeDispute, "attemptReference" | "gatewayReference" | "amountMinor" | "currency"> & {
@@ -38,6 +39,7 @@ type DisputeParts = {
   readonly nowMs: () => number;
   readonly after: (ms: number, run: () => void) => void;
   readonly report: (notification: Omit<Notification, "notificationId">) => void;
+  readonly onMoved: (movement: Movement) => void;
   /** Called after each change that no request made. */
   readonly onChanged: () => void;
 };
@@ -172,6 +174,7 @@ export class SimulatedDisputes {
       case "charged":
         made.stage = "CHARGEBACK";
         made.takenMinor += amountMinor;
+        this.#move("CHARGEBACK", made);
         break;
       case "answered":
         made.status = "UNDER_REVIEW";
@@ -186,10 +189,12 @@ export class SimulatedDisputes {
       case "returned":
         made.status = "WON";
         made.returnedMinor += amountMinor;
+        this.#move("CHARGEBACK_REVERSED", made);
         break;
       case "chargedAgain":
         made.status = "LOST";
         made.takenMinor += amountMinor;
+        this.#move("CHARGEBACK", made);
         break;
       case "preArbitrationOpened":
         made.stage = "PRE_ARBITRATION";
@@ -205,6 +210,11 @@ export class SimulatedDisputes {
         unreachable(event);
     }
     this.#notify(made, event);
+  }
+
+  #move(kind: Movement["kind"], { gatewayReference: dispute, ...made }: MadeDispute): void {
+    const { payment, attemptReference, amountMinor, currency } = made;
+    this.#parts.onMoved({ kind, payment, attemptReference, amountMinor, currency, dispute });
   }
 
   /** Only gateways that cannot be read report what happens. */

@@ -6,6 +6,7 @@ import type { DisputeSchedule } from "./dispute-plan.ts";
 import type { RefundBehaviour } from "./refund-plan.ts";
 import { SimulatedDisputes } from "./simulated-disputes.ts";
 import { type RefundParts, SimulatedRefunds } from "./simulated-refunds.ts";
+import { type Movement, SimulatedStatements } from "./simulated-statements.ts";
 import type { Network } from "./wallets.ts";
 
 /** Says when a gateway asks for the customer: `if_asked` only when the request tells it to. */
@@ -142,6 +143,7 @@ export class SimulatedGateway {
   readonly authorizations: Authorization[] = [];
   readonly refunds: SimulatedRefunds;
   readonly disputes: SimulatedDisputes;
+  readonly statements: SimulatedStatements;
   readonly #behaviour: GatewayBehaviour;
   readonly #report: Report;
   readonly #replies = new Map<string, { readonly reply: object; readonly atMs: number }>();
@@ -168,11 +170,18 @@ export class SimulatedGateway {
     } & GatewayRefundParts,
   ) {
     const { canRead } = shape;
+    this.statements = new SimulatedStatements({
+      nowMs: parts.nowMs,
+      hasCopies: parts.disputes?.hasCopies === true,
+      hasPayouts: shape.refusesVoidedReference,
+    });
+    const onMoved = (movement: Movement) => this.statements.onMoved(movement);
     this.refunds = new SimulatedRefunds(parts.refunds, {
       canRead,
       authorizations: this.authorizations,
       nowMs: parts.nowMs,
       report: parts.reportLater,
+      onMoved,
       after: parts.after,
       onChanged: parts.onChanged,
     });
@@ -181,6 +190,7 @@ export class SimulatedGateway {
       canRead,
       nowMs: parts.nowMs,
       report: parts.reportLater,
+      onMoved,
       after: parts.after,
       onChanged: parts.onChanged,
     });
@@ -292,11 +302,23 @@ export class SimulatedGateway {
     authorization.captureFailed = fails;
     authorization.capturedUnder = key;
     if (captureMinor !== undefined) authorization.capturedMinor = captureMinor;
-    if (!fails) this.disputes.onCaptured(authorization);
+    if (!fails) this.#onCaptured(authorization);
     if (onCapture !== "fail") this.#notify("captured", authorization);
     if (fails) this.#notify("capture_failed", authorization);
     if (onCapture === "refuseLanded") return { type: "refused" };
     return { type: this.shape.canRead ? "done" : "accepted" };
+  }
+
+  #onCaptured(captured: Authorization): void {
+    const {
+      gatewayReference: payment,
+      attemptReference,
+      currency,
+      amountMinor,
+      capturedMinor = amountMinor,
+    } = captured;
+    this.statements.onMoved({ kind: "CAPTURE", payment, attemptReference, currency, amountMinor: capturedMinor });
+    this.disputes.onCaptured(captured);
   }
 
   void(key: string, wanted: { attemptReference: string; gatewayReference?: string | undefined }): VoidReply {
@@ -338,7 +360,7 @@ export class SimulatedGateway {
     if (held === undefined) return false;
     if (act === "capture") Object.assign(held, { captures: 1, capturedMinor: amountMinor, isByHand: true });
     held.state = act === "capture" ? "captured" : "voided";
-    if (act === "capture") this.disputes.onCaptured(held);
+    if (act === "capture") this.#onCaptured(held);
     this.#notify(act === "capture" ? "captured" : "voided", held);
     return true;
   }

@@ -2,6 +2,7 @@
 import type { ListedRefund, Notification } from "../../gateways/connector.ts";
 import { unreachable } from "../../platform/errors.ts";
 import { type RefundBehaviour, refundKeyLifeMs } from "./refund-plan.ts";
+import type { Movement } from "./simulated-statements.ts";
 
 /** One refund on a gateway's record. `status` failed: no money left, or it came back. */
 export type MadeRefund = {
@@ -35,6 +36,7 @@ export type RefundParts = {
   readonly nowMs: () => number;
   readonly after: (ms: number, run: () => void) => void;
   readonly report: (notification: Omit<Notification, "notificationId">) => void;
+  readonly onMoved: (movement: Movement) => void;
   /** Called after each change that no request made. */
   readonly onChanged: () => void;
 };
@@ -121,14 +123,21 @@ export class SimulatedRefunds {
 
   #finish(made: MadeRefund): void {
     made.status = "succeeded";
+    this.#move("REFUND", made);
     this.#report("refunded", made);
     const { returnsAfterMs } = this.#behaviour;
     if (returnsAfterMs > 0) this.#later(returnsAfterMs, () => this.#fail(made));
   }
 
   #fail(made: MadeRefund): void {
+    if (made.status === "succeeded") this.#move("REFUND_FAILED", made);
     made.status = "failed";
     this.#report("refund_failed", made);
+  }
+
+  #move(kind: Movement["kind"], { gatewayReference: refund, refundReference: ourRefund, ...made }: MadeRefund): void {
+    const { payment, attemptReference, amountMinor, currency } = made;
+    this.#parts.onMoved({ kind, payment, attemptReference, amountMinor, currency, refund, ourRefund });
   }
 
   #later(ms: number, change: () => void): void {

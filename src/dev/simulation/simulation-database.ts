@@ -24,6 +24,8 @@ export type SimulationDatabase = {
   begin(
     schedule: Pick<Schedule, "plan" | "failoverOn" | "authentication" | "defaultPlan" | "retry" | "rival" | "wallet">,
   ): Promise<void>;
+  /** Removes what earlier runs have read of accounts. */
+  forgetFeeds(): Promise<void>;
   /** Makes the second credentials of every account those in use; `begin` makes it the first again. */
   rotateCredentials(): Promise<void>;
   /** Start time of the next run: so much later that the rows before it are too old for any window. */
@@ -78,7 +80,6 @@ export async function createSimulationDatabase(
                  settings AS (INSERT INTO merchant_settings AS m (merchant_id, session_lifetime_ms, publishable_key, repeated_orders, repeated_orders_at)
                    VALUES ($1, 1800000, 'pk', $9, app.clock())
                    ON CONFLICT (merchant_id) DO UPDATE SET repeated_orders = $9, repeated_orders_at = app.clock()),
-                 feeds AS (DELETE FROM gateway_feed),
                  notifications AS (DELETE FROM gateway_notification WHERE processed_at IS NULL)
                INSERT INTO routing_rule (merchant_id, version, connection_ids, failover_on, authentication, provider_id, policy, cases,
                  retries_same_gateway, cryptogram_resend)
@@ -96,6 +97,11 @@ export async function createSimulationDatabase(
           wallet?.resend ?? "UNANSWERED",
         ],
       });
+    },
+    async forgetFeeds() {
+      await server.observe(
+        "WITH feeds AS (DELETE FROM gateway_feed), lines AS (DELETE FROM payout_line), costs AS (DELETE FROM analytics_cost) DELETE FROM payout",
+      );
     },
     async rotateCredentials() {
       await server.observe("UPDATE connection SET credential_version = 2 WHERE acquirer IS NOT NULL");
