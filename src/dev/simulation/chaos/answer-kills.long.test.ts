@@ -46,6 +46,7 @@ let browser: Browser;
 let operator: DashboardClient;
 let routeTo: (gateway: Gateway) => Promise<void>;
 let aheadMs = 0;
+let orders = 0;
 const tally = new Tally();
 
 beforeAll(async () => {
@@ -81,7 +82,7 @@ async function call(
 
 async function pay(): Promise<string> {
   const { restBase, connectOrigin, merchants } = demo.file;
-  const order = { amountMinor: 4_900, currency: "EUR", orderRef: "order" };
+  const order = { amountMinor: 4_900, currency: "EUR", orderRef: `order-${++orders}` };
   const created = await call(`${restBase}/payment-sessions`, merchants[0]!.test.secretKey, order);
   type Opened = { sessionId: string; clientSecret: string; vault: { sdkUrl: string; sdkAuthorization: string } };
   const { sessionId, clientSecret, vault } = created as unknown as Opened;

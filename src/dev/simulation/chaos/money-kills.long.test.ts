@@ -34,6 +34,7 @@ let browser: Browser;
 let operator: DashboardClient;
 let routeTo: (gateway: Gateway) => Promise<void>;
 let aheadMs = 0;
+let orders = 0;
 const tally = new Tally();
 
 beforeAll(async () => {
@@ -70,7 +71,7 @@ async function post(
 
 async function pay(fields: object): Promise<string> {
   const { restBase, connectOrigin, merchants } = demo.file;
-  const order = { amountMinor: 4_900, currency: "EUR", orderRef: "order", ...fields };
+  const order = { amountMinor: 4_900, currency: "EUR", orderRef: `order-${++orders}`, ...fields };
   const created = await post(`${restBase}/payment-sessions`, merchants[0]!.test.secretKey, order);
   type Opened = { sessionId: string; clientSecret: string; vault: { sdkUrl: string; sdkAuthorization: string } };
   const { sessionId, clientSecret, vault } = created as unknown as Opened;
