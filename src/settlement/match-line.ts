@@ -78,6 +78,7 @@ function matchLine(line: StatementLine, { sessionId, hasOurName, entries }: Name
     ({ amountMinor, currency }) =>
       currency === gross.currency && (isTaken(type) ? -amountMinor : amountMinor) === gross.amountMinor,
   );
+  // rule:movement-once
   const [open] = exact.filter(({ isPaid }) => !isPaid);
   if (open) return { status: "MATCHED", entry: open };
   return unmatched(exact.length > 0 ? "already_paid" : "amount_differs");

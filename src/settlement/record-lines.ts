@@ -77,6 +77,7 @@ export async function recordLines(
     const values = [assigned.map(({ lineId }) => lineId), assigned.map(payoutOf)];
     await core.database.query(assignPayout, [connectionId, ...values]);
   }
+  // rule:line-once
   const added = given.filter(({ lineId }) => !known.has(lineId));
   if (added.length === 0) return;
   const matches = await matchAgain(core, connectionId, added);

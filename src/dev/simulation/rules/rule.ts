@@ -10,7 +10,7 @@ export type Removal = { readonly file: string; readonly instead: readonly string
 
 export type Rule = {
   readonly id: string;
-  /** Its number in docs/safety.md (A, O), docs/capture-refund-safety.md (C, R), docs/disputes.md (D), docs/subscriptions.md (S); T those against card testing. */
+  /** Its number in docs/safety.md (A, O), docs/capture-refund-safety.md (C, R), docs/disputes.md (D), docs/subscriptions.md and docs/settlement.md (S); T those against card testing. */
   readonly number: number | `${"A" | "C" | "D" | "O" | "R" | "S" | "T" | "W"}${number}`;
   readonly says: string;
   /** The lines by which the flow keeps it. */

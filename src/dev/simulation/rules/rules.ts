@@ -10,6 +10,7 @@ import { providerRules } from "./provider.ts";
 import { refundRules } from "./refunds.ts";
 import { renewalRules } from "./renewals.ts";
 import type { Rule } from "./rule.ts";
+import { settlementRules } from "./settlement.ts";
 import { turnRules } from "./turns.ts";
 import { walletRules } from "./wallets.ts";
 
@@ -23,6 +24,7 @@ export const rules: readonly Rule[] = [
   ...holdRules,
   ...refundRules,
   ...disputeRules,
+  ...settlementRules,
   ...orderRules,
   ...cardTestingRules,
   ...renewalRules,
