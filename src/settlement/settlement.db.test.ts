@@ -4,15 +4,17 @@ import type { PaymentSession } from "../core/rows/entities.ts";
 import { cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
 import { drain } from "../core/scenarios/recovery.fixture.ts";
 import { forFile } from "../dev/testing/for-file.ts";
+import { dispute } from "../disputes/disputes.fixture.ts";
 import { readFeedOnce } from "../disputes/gateway-feeds.ts";
 import { disputeCards } from "../gateways/sandbox/dispute-cards.ts";
 import { refundCards } from "../gateways/sandbox/refund-cards.ts";
 import { settlementCards } from "../gateways/sandbox/settlement-cards.ts";
+import type { StatementLine } from "../gateways/statements.ts";
 import { createRefundTurn } from "../refunds/refund-once.ts";
 import { requestRefund } from "../refunds/request-refund.ts";
 import { listPayoutLines, listPayouts } from "../reporting/payouts.ts";
 import { listSettlements } from "../reporting/settlements.ts";
-import { matchLinesOnce } from "./record-lines.ts";
+import { matchLinesOnce, recordLines } from "./record-lines.ts";
 import { readStatementsOnce } from "./statement-feed.ts";
 
 const fixture = await forFile(startCoreFixture);
@@ -229,4 +231,33 @@ describe("a line whose movement is not recorded yet", () => {
     await matchLinesOnce(core);
     expect((await linesOf(session))[1]).toMatchObject({ status: "UNMATCHED", reason: "not_found" });
   });
+});
+
+it("S3: matches a line to its own dispute alone, and looks again for a second chargeback", async () => {
+  const session = await paid(cards.approved);
+  const captured = (await fixture.loadSession(session)).attempts.find(({ status }) => status === "CAPTURED")!;
+  const { connectionId, gatewayReference } = captured;
+  const charged = (lineId: string, reference: string): StatementLine => ({
+    ...{ lineId, kind: "CHARGEBACK", gatewayType: lineId, gatewayReference: reference },
+    names: { payment: gatewayReference!, dispute: reference },
+    gross: { amountMinor: -4900, currency: "EUR" },
+    settled: { grossMinor: -4900, feeMinor: 0, netMinor: -4900, currency: "EUR" },
+  });
+  const statuses = async () => (await linesOf(session)).map((one) => [one.gatewayType, one.status, one.reason ?? null]);
+  await dispute(core, session, { event: "charged" }, "D-1");
+  const lines = [charged("1", "D-2"), charged("2", "D-1"), charged("3", "D-1")];
+  await recordLines(core, connectionId, { lines, payouts: new Map() });
+  expect(new Set(await statuses())).toEqual(
+    new Set([
+      ["1", "UNMATCHED", "not_found"],
+      ["2", "MATCHED", null],
+      ["3", "UNMATCHED", "already_paid"],
+    ]),
+  );
+  await dispute(core, session, { event: "charged" }, "D-2");
+  await dispute(core, session, { event: "returned" }, "D-1");
+  await dispute(core, session, { event: "chargedAgain" }, "D-1");
+  await fixture.setClockAhead(31);
+  while (await matchLinesOnce(core));
+  expect((await statuses()).map(([, status]) => status)).toEqual(["MATCHED", "MATCHED", "MATCHED"]);
 });
