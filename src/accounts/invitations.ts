@@ -4,24 +4,23 @@ import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import type { InvitationId, MerchantId } from "../platform/ids.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import { Secret, sha256 } from "../platform/secrets.ts";
-import type { MemberRole } from "./members.ts";
+import type { Roles } from "./members.ts";
 
 // Lifetime of an invitation: over a week of holidays.
 const invitationLifetimeMs = 7 * 24 * 60 * 60_000;
 
 const tokenBytes = 32;
 
-export type Invitation = {
+export type Invitation = Roles & {
   readonly id: InvitationId;
   readonly merchantId: MerchantId;
   readonly email: string;
-  readonly role: MemberRole;
   readonly invitedBy: string;
   readonly createdAt: Date;
   readonly expiresAt: Date;
 };
 
-const columns = `id, merchant_id AS "merchantId", email, role, invited_by AS "invitedBy", created_at AS "createdAt", expires_at AS "expiresAt"`;
+const columns = `id, merchant_id AS "merchantId", email, role, live_role AS "liveRole", invited_by AS "invitedBy", created_at AS "createdAt", expires_at AS "expiresAt"`;
 
 const endEarlier: Statement = {
   name: "end_earlier_invitation",
@@ -29,20 +28,21 @@ const endEarlier: Statement = {
 };
 const insert: Statement = {
   name: "insert_invitation",
-  text: `INSERT INTO invitation (id, merchant_id, email, role, token_hash, invited_by, expires_at)
-         VALUES ($1, $2, $3, $4, $5, $6, clock_timestamp() + $7 * interval '1 millisecond') RETURNING ${columns}`,
+  text: `INSERT INTO invitation (id, merchant_id, email, role, live_role, token_hash, invited_by, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, clock_timestamp() + $8 * interval '1 millisecond') RETURNING ${columns}`,
 };
 
 /** Invites an address and replaces an earlier invitation of the same address. */
 export async function invite(
   tx: Tx,
   runtime: Pick<Runtime, "randomBytes" | "uuid">,
-  whom: Pick<Invitation, "merchantId" | "email" | "role" | "invitedBy">,
+  whom: Pick<Invitation, "merchantId" | "email" | "role" | "liveRole" | "invitedBy">,
 ): Promise<{ invitation: Invitation; token: Secret }> {
-  const { merchantId, email, role, invitedBy } = whom;
+  const { merchantId, email, role, liveRole, invitedBy } = whom;
   const token = new Secret(Buffer.from(runtime.randomBytes(tokenBytes)).toString("base64url"));
   await tx.query(endEarlier, [merchantId, email]);
-  const values = [runtime.uuid(), merchantId, email, role, sha256(token.expose()), invitedBy, invitationLifetimeMs];
+  const hash = sha256(token.expose());
+  const values = [runtime.uuid(), merchantId, email, role, liveRole, hash, invitedBy, invitationLifetimeMs];
   const [invitation] = await tx.query<Invitation>(insert, values);
   return { invitation: invitation!, token };
 }

@@ -4,17 +4,34 @@ import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import type { MemberId, MerchantId } from "../platform/ids.ts";
 
 /** The roles of a member for a merchant; each includes the rights of those before it. */
-export const memberRoles = ["VIEWER", "DEVELOPER", "OWNER"] as const;
+export const memberRoles = ["VIEWER", "SUPPORT", "DEVELOPER", "OWNER"] as const;
 export type MemberRole = (typeof memberRoles)[number];
+
+export const liveRoles = ["NONE", ...memberRoles] as const;
+export type LiveRole = (typeof liveRoles)[number];
+
+export type Roles = {
+  /** In test, and for what test and live share. */
+  readonly role: MemberRole;
+  /** An owner is one in both. */
+  readonly liveRole: LiveRole;
+};
+
+export const asOwner: Roles = { role: "OWNER", liveRole: "OWNER" };
+
+/** Returns the role that counts for a call: that of the environment that the call names. */
+export function roleFor({ role, liveRole }: Roles, environment: "test" | "live" | undefined): LiveRole {
+  return environment === "live" ? liveRole : role;
+}
 
 export type Member = { readonly id: MemberId; readonly email: string; readonly name: string };
 
-export type MerchantMember = Member & {
-  readonly role: MemberRole;
-  readonly hasTotp: boolean;
-  readonly hasPasskey: boolean;
-  readonly lastSeenAt: Date | null;
-};
+export type MerchantMember = Member &
+  Roles & {
+    readonly hasTotp: boolean;
+    readonly hasPasskey: boolean;
+    readonly lastSeenAt: Date | null;
+  };
 
 const emailPattern = /^[^\s@\p{C}]{1,64}@[^\s@\p{C}]{1,189}$/u;
 
@@ -75,12 +92,17 @@ export async function changePassword(tx: Tx, memberId: MemberId, passwordHash: s
 
 const upsertMembership: Statement = {
   name: "upsert_membership",
-  text: `INSERT INTO membership (merchant_id, member_id, role) VALUES ($1, $2, $3)
-         ON CONFLICT (merchant_id, member_id) DO UPDATE SET role = excluded.role`,
+  text: `INSERT INTO membership (merchant_id, member_id, role, live_role) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (merchant_id, member_id) DO UPDATE SET role = excluded.role, live_role = excluded.live_role`,
 };
 
-export async function grantRole(tx: Tx, merchantId: MerchantId, memberId: MemberId, role: MemberRole): Promise<void> {
-  await tx.query(upsertMembership, [merchantId, memberId, role]);
+export async function grantRoles(
+  tx: Tx,
+  merchantId: MerchantId,
+  memberId: MemberId,
+  { role, liveRole }: Roles,
+): Promise<void> {
+  await tx.query(upsertMembership, [merchantId, memberId, role, liveRole]);
 }
 
 const countOwnerships: Statement = {
@@ -114,7 +136,7 @@ export async function lockTeam(tx: Tx, merchantId: MerchantId): Promise<void> {
 
 const selectTeam: Statement = {
   name: "select_team",
-  text: `SELECT m.id, m.email, m.name, s.role, m.totp_sealed IS NOT NULL AS "hasTotp",
+  text: `SELECT m.id, m.email, m.name, s.role, s.live_role AS "liveRole", m.totp_sealed IS NOT NULL AS "hasTotp",
            EXISTS (SELECT FROM passkey WHERE member_id = m.id) AS "hasPasskey",
            (SELECT max(last_seen_at) FROM sign_in WHERE member_id = m.id) AS "lastSeenAt"
          FROM membership s JOIN member m ON m.id = s.member_id

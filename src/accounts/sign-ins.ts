@@ -5,7 +5,7 @@ import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import type { MemberId, MerchantId, SignInId } from "../platform/ids.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import { Secret, sha256 } from "../platform/secrets.ts";
-import type { Member, MemberRole } from "./members.ts";
+import type { Member, Roles } from "./members.ts";
 
 const minute = 60_000;
 
@@ -69,11 +69,7 @@ function newToken({ randomBytes }: Pick<Runtime, "randomBytes">): Secret {
 export type SignIn = {
   readonly id: SignInId;
   readonly member: Member & { readonly hasTotp: boolean; readonly hasPasskey: boolean };
-  readonly memberships: readonly {
-    readonly merchantId: MerchantId;
-    readonly merchantName: string;
-    readonly role: MemberRole;
-  }[];
+  readonly memberships: readonly ({ readonly merchantId: MerchantId; readonly merchantName: string } & Roles)[];
   /** True if the proof of identity is recent enough for dangerous actions. */
   readonly isFresh: boolean;
   readonly expiresAt: Date;
@@ -97,8 +93,8 @@ const select: Statement = {
            jsonb_build_object('id', m.id, 'email', m.email, 'name', m.name, 'hasTotp', m.totp_sealed IS NOT NULL,
              'hasPasskey', EXISTS (SELECT 1 FROM passkey WHERE member_id = m.id)) AS member,
            coalesce((
-             SELECT jsonb_agg(jsonb_build_object('merchantId', s.merchant_id, 'merchantName', t.name, 'role', s.role)
-                              ORDER BY t.name, t.id)
+             SELECT jsonb_agg(jsonb_build_object('merchantId', s.merchant_id, 'merchantName', t.name, 'role', s.role,
+                                'liveRole', s.live_role) ORDER BY t.name, t.id)
              FROM membership s JOIN merchant t ON t.id = s.merchant_id WHERE s.member_id = m.id
            ), '[]') AS memberships
          FROM found JOIN member m ON m.id = found.member_id`,
@@ -122,11 +118,11 @@ const lockOpen: Statement = {
 };
 const lockMembership: Statement = {
   name: "lock_membership",
-  text: "SELECT role FROM membership WHERE member_id = $1 AND merchant_id = $2 FOR NO KEY UPDATE",
+  text: `SELECT role, live_role AS "liveRole" FROM membership WHERE member_id = $1 AND merchant_id = $2 FOR NO KEY UPDATE`,
 };
 
 /**
- * Reads a sign-in's current state again, with the member's role for one merchant: neither can be revoked until the
+ * Reads a sign-in's current state again, with the member's roles for one merchant: neither can be revoked until the
  * transaction ends. Undefined if it has ended. A sign-in whose token was replaced is no longer fresh; the time since
  * its proof counts from the beginning of the call. The locks are exclusive, so that overlapping calls cannot delay a
  * revocation without end.
@@ -139,11 +135,11 @@ export async function lockSignIn(
   const [, [open], [membership]] = await Promise.all([
     tx.query(lockMember, [memberId]),
     tx.query<{ isNewest: boolean }>(lockOpen, [signIn.id, sha256(token)]),
-    tx.query<{ role: MemberRole }>(lockMembership, [memberId, merchantId ?? null]),
+    tx.query<Roles>(lockMembership, [memberId, merchantId ?? null]),
   ]);
   if (open === undefined) return undefined;
   const memberships = signIn.memberships.flatMap((each) =>
-    each.merchantId === merchantId && membership !== undefined ? [{ ...each, role: membership.role }] : [],
+    each.merchantId === merchantId && membership !== undefined ? [{ ...each, ...membership }] : [],
   );
   return { ...signIn, memberships, isFresh: signIn.isFresh && open.isNewest };
 }

@@ -5,7 +5,16 @@
 import { userInfo } from "node:os";
 import { Command, Option } from "commander";
 import { recordAudit } from "../accounts/audit-trail.ts";
-import { grantRole, insertMember, type MemberRole, memberRoles, normalizeEmail } from "../accounts/members.ts";
+import {
+  grantRoles,
+  insertMember,
+  type LiveRole,
+  liveRoles,
+  type MemberRole,
+  memberRoles,
+  normalizeEmail,
+  type Roles,
+} from "../accounts/members.ts";
 import { findMerchant } from "../accounts/merchants.ts";
 import { findNameProblem } from "../accounts/names.ts";
 import { hashPassword } from "../accounts/passwords.ts";
@@ -24,9 +33,11 @@ import {
 import { onAccounts } from "./operator.ts";
 import { type OutputOptions, print } from "./output.ts";
 
-type InviteOptions = AttachOptions & { merchant?: string; email: string; role: Lowercase<MemberRole> };
+type RoleOptions = { role: Lowercase<MemberRole>; liveRole?: Lowercase<LiveRole> };
+type TeamOptions = AttachOptions & { merchant?: string };
+type InviteOptions = TeamOptions & RoleOptions & { email: string };
 type RecoveryOptions = AttachOptions & { email: string };
-type MemberOptions = OutputOptions & { email: string; name: string; merchant: string; role: Lowercase<MemberRole> };
+type MemberOptions = OutputOptions & RoleOptions & { email: string; name: string; merchant: string };
 
 // 128 bits. The member should change it at once, and so types it only once.
 const firstPasswordBytes = 16;
@@ -36,12 +47,80 @@ export function membersCommand(): Command {
     .addHelpText("after", "\nExample:\n  switchyard member create --email ada@example.com --name Ada --merchant mer_…")
     .addCommand(createCommand())
     .addCommand(inviteCommand())
+    .addCommand(listCommand())
+    .addCommand(setRoleCommand())
     .addCommand(resetPasswordCommand())
     .addCommand(removeSecondFactorsCommand());
 }
 
-const roleOption = () => new Option("--role <role>", "what the member may do").choices(roleNames);
-const roleNames = memberRoles.map((role) => role.toLowerCase());
+const roleOption = () =>
+  new Option("--role <role>", "what the member may do in test, and in live unless --live-role says otherwise").choices(
+    namesOf(memberRoles),
+  );
+const liveRoleOption = () =>
+  new Option("--live-role <role>", "what the member may do in live; an owner is one in both").choices(
+    namesOf(liveRoles),
+  );
+const namesOf = (roles: readonly LiveRole[]) => roles.map((role) => role.toLowerCase());
+
+function rolesOf({ role, liveRole = role }: RoleOptions): Roles {
+  if ((role === "owner") !== (liveRole === "owner")) {
+    throw new UsageError("An owner is one in test and live: give owner for --role and --live-role, or for neither.");
+  }
+  return { role: role.toUpperCase() as MemberRole, liveRole: liveRole.toUpperCase() as LiveRole };
+}
+
+/** Returns both roles as an rpc takes them. */
+function roleFields(options: RoleOptions) {
+  const { role, liveRole } = rolesOf(options);
+  return { role: `ROLE_${role}`, liveRole: `ROLE_${liveRole}` } as const;
+}
+
+const wordOf = (role = "") => role.replace(/^ROLE_/, "").toLowerCase();
+
+function listCommand(): Command {
+  const command = operatorCommand("list", {
+    description: "list a merchant's members with their roles in test and live",
+    example: "switchyard member list",
+  });
+  return addMerchant(command).action(async (options: TeamOptions) => {
+    const { merchantId } = scopeOf({ ...options, environment: "test" });
+    await administer(
+      options,
+      ({ members }) => members.listMembers({ merchantId }),
+      ({ members = [] }) =>
+        members.map(
+          ({ email, role, liveRole, hasTotp, hasPasskey }) =>
+            `${email}  test: ${wordOf(role)}  live: ${wordOf(liveRole)}  second factor: ${hasTotp || hasPasskey ? "yes" : "no"}`,
+        ),
+    );
+  });
+}
+
+function setRoleCommand(): Command {
+  const command = operatorCommand("set-role", {
+    description: "change a member's roles in test and live",
+    example: "switchyard member set-role --email grace@example.com --role developer --live-role support",
+  });
+  return addMerchant(command)
+    .requiredOption("--email <address>", "address of the member")
+    .addOption(roleOption().makeOptionMandatory())
+    .addOption(liveRoleOption())
+    .action(async ({ email, ...options }: InviteOptions) => {
+      const { merchantId } = scopeOf({ ...options, environment: "test" });
+      const wanted = roleFields(options);
+      await administer(
+        options,
+        async ({ members }) => {
+          const team = await members.listMembers({ merchantId });
+          const memberId = team.members?.find((member) => member.email === normalizeEmail(email))?.memberId;
+          if (memberId === undefined) throw new UsageError("No member has this address. See: switchyard member list");
+          return members.changeMemberRole({ merchantId, memberId, ...wanted });
+        },
+        () => [`${email} is ${wordOf(wanted.role)} in test, ${wordOf(wanted.liveRole)} in live.`],
+      );
+    });
+}
 
 function inviteCommand(): Command {
   const command = operatorCommand("invite", {
@@ -52,9 +131,10 @@ function inviteCommand(): Command {
   return addMerchant(command)
     .requiredOption("--email <address>", "address that the member signs in with")
     .addOption(roleOption().default("viewer"))
-    .action(async ({ email, role, ...options }: InviteOptions) => {
+    .addOption(liveRoleOption())
+    .action(async ({ email, ...options }: InviteOptions) => {
       const { merchantId } = scopeOf({ ...options, environment: "test" });
-      const wanted = { merchantId, email, role: `ROLE_${role.toUpperCase() as MemberRole}` as const };
+      const wanted = { merchantId, email, ...roleFields(options) };
       await administer(
         options,
         ({ members }) => members.makeInvitationLink(wanted),
@@ -109,6 +189,7 @@ function createCommand(): Command {
     .requiredOption("--name <name>", "name that colleagues see")
     .requiredOption("--merchant <id>", "merchant whose dashboard the member uses")
     .addOption(roleOption().default("owner"))
+    .addOption(liveRoleOption())
     .action(async (options: MemberOptions) => {
       const made = await onAccounts((accounts) => makeMember(accounts, options));
       print(options, made, ({ memberId, password }) => [
@@ -119,7 +200,8 @@ function createCommand(): Command {
     });
 }
 
-async function makeMember(accounts: Database, { email: given, name, merchant, role }: MemberOptions) {
+async function makeMember(accounts: Database, { email: given, name, merchant, ...options }: MemberOptions) {
+  const roles = rolesOf(options);
   const email = normalizeEmail(given);
   if (email === undefined) throw new UsageError("--email must be an address, such as ada@example.com.");
   const problem = findNameProblem(name);
@@ -136,8 +218,8 @@ async function makeMember(accounts: Database, { email: given, name, merchant, ro
     if (!(await insertMember(tx, { id, email, name }, hash))) {
       throw new UsageError("A member with this address exists already. An owner can invite it on the dashboard.");
     }
-    await grantRole(tx, merchantId, id, role.toUpperCase() as MemberRole);
-    await recordCreation(tx, { id, merchantId, after: { email, role: role.toUpperCase() } });
+    await grantRoles(tx, merchantId, id, roles);
+    await recordCreation(tx, { id, merchantId, after: { email, ...roles } });
   });
   return { memberId: encodeId("mbr", id), password: password.expose() };
 }

@@ -107,8 +107,10 @@ function decisionOf({ made, neverMade = false, send = false }: DecideOptions) {
   return { decision: send ? "SEND" : "NEVER_MADE" } as const;
 }
 
+const refundingRoles = { support: "ROLE_SUPPORT", developer: "ROLE_DEVELOPER", owner: "ROLE_OWNER" } as const;
+
 type Options = MerchantOptions & {
-  readonly role?: "developer" | "owner";
+  readonly role?: "support" | "developer" | "owner";
   readonly set?: readonly Amount[];
   readonly remove?: boolean;
 };
@@ -118,7 +120,7 @@ export function limitsCommand(): Command {
     description: "show or replace how much each member of a role may refund per day (UTC) with a sign-in",
     example: "switchyard refund limits --role developer --set 500.00EUR 500.00USD",
   })
-    .addOption(new Option("--role <role>", "role whose limits are replaced").choices(["developer", "owner"]))
+    .addOption(new Option("--role <role>", "role whose limits are replaced").choices(["support", "developer", "owner"]))
     .option("--set <limits...>", "all limits of the role, one for each currency, such as 500.00EUR", addLimit)
     .option("--remove", "remove every limit of the role")
     .action(async ({ role, set, remove = false, ...options }: Options) => {
@@ -128,7 +130,7 @@ export function limitsCommand(): Command {
         options,
         async ({ refunds }) => {
           if (role === undefined) return refunds.getRefundLimits(scopeOf(options));
-          const named = role === "owner" ? "ROLE_OWNER" : "ROLE_DEVELOPER";
+          const named = refundingRoles[role];
           const wanted = (set ?? []).map(({ amountMinor, currency }) => ({
             currency,
             amountMinor: String(amountMinor),
@@ -142,7 +144,8 @@ export function limitsCommand(): Command {
 }
 
 function lineOf({ role, amounts = [] }: RefundLimitsView): string {
-  const name = role === "ROLE_OWNER" ? "Owners" : "Developers";
+  const names: Readonly<Record<string, string>> = { ROLE_SUPPORT: "Support", ROLE_OWNER: "Owners" };
+  const name = names[role ?? ""] ?? "Developers";
   return `${name}: ${amounts.length === 0 ? "no limit" : `${amounts.map(amountOf).join(", ")} per day each`}`;
 }
 

@@ -8,7 +8,7 @@ import {
   GetInvitationResponseSchema,
 } from "../../gen/dashboard/v1/sign_in_pb.ts";
 import { acceptInvitation, findInvitation, type Invitation } from "../accounts/invitations.ts";
-import { findMemberByEmail, grantRole, insertMember, listTeam, lockTeam, type Member } from "../accounts/members.ts";
+import { findMemberByEmail, grantRoles, insertMember, listTeam, lockTeam, type Member } from "../accounts/members.ts";
 import { findMerchant } from "../accounts/merchants.ts";
 import { proveMember } from "../accounts/prove-member.ts";
 import { DomainError } from "../platform/errors.ts";
@@ -22,11 +22,12 @@ export function getInvitationRpc({ accounts }: SignInParts) {
   return async ({ token }: GetInvitationRequest) => {
     const invitation = await findInvitation(accounts, new Secret(token));
     if (invitation === undefined) throw gone();
-    const { email, role, merchantId } = invitation;
+    const { email, role, liveRole, merchantId } = invitation;
     return create(GetInvitationResponseSchema, {
       email,
       merchantName: (await findMerchant(accounts, merchantId))?.name ?? "",
       role: roleMessage(role),
+      liveRole: roleMessage(liveRole),
     });
   };
 }
@@ -68,11 +69,11 @@ export function acceptInvitationRpc(parts: SignInParts) {
       // viewer.
       const team = await listTeam(tx, accepted.merchantId);
       if (team.some(({ id }) => id === member.id)) throw gone();
-      await grantRole(tx, accepted.merchantId, member.id, accepted.role);
-      const { merchantId, role } = accepted;
+      await grantRoles(tx, accepted.merchantId, member.id, accepted);
+      const { merchantId, role, liveRole } = accepted;
       const subject = encodeId("mbr", member.id);
       const about = { merchantId, memberId: member.id, actor: memberActor(member), subject };
-      await rpcContextOf(context).audit(tx, { ...about, after: { email, role } });
+      await rpcContextOf(context).audit(tx, { ...about, after: { email, role, liveRole } });
       return isEntering ? enter(tx, parts, context, proved) : undefined;
     });
     return create(AcceptInvitationResponseSchema, signedIn && { member: signedIn });

@@ -6,7 +6,7 @@ import { createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { Pool } from "pg";
 import { openEnvironmentTo } from "../accounts/issue-keys.ts";
-import { grantRole, insertMember, type MemberRole } from "../accounts/members.ts";
+import { grantRoles, insertMember, type LiveRole, type MemberRole } from "../accounts/members.ts";
 import { createMerchant } from "../accounts/merchants.ts";
 import { generateOperatorToken, insertOperatorToken, revokeOperatorTokens } from "../accounts/operator-tokens.ts";
 import { hashPassword } from "../accounts/passwords.ts";
@@ -142,10 +142,15 @@ async function teamOf(accounts: Database, merchantId: string) {
   const passwordHash = await hashPassword(new Secret(memberPassword));
   return {
     accounts,
-    async addMember(name: string, role?: MemberRole): Promise<{ memberId: string; email: string }> {
+    async addMember(
+      name: string,
+      role?: MemberRole,
+      liveRole: LiveRole | undefined = role,
+    ): Promise<{ memberId: string; email: string }> {
       const member = { id: systemRuntime.uuid(), name, email: `${name.toLowerCase()}@example.com` };
       await insertMember(accounts, member, passwordHash);
-      if (role) await accounts.transaction((tx) => grantRole(tx, merchantId, member.id, role));
+      if (role && liveRole)
+        await accounts.transaction((tx) => grantRoles(tx, merchantId, member.id, { role, liveRole }));
       return { memberId: encodeId("mbr", member.id), email: member.email };
     },
     /** Waits until `count` statements with this text wait for a lock. */

@@ -6,16 +6,19 @@ import { CreateMerchantRequestSchema } from "../../gen/dashboard/v1/merchants_pb
 import { Access, access, fresh, Role, role as roleOption } from "../../gen/dashboard/v1/role_pb.ts";
 import { AcceptInvitationRequestSchema, OpenMerchantRequestSchema } from "../../gen/dashboard/v1/sign_in_pb.ts";
 import { countAction, type MemberAction } from "../accounts/member-actions.ts";
+import { roleFor } from "../accounts/members.ts";
 import { findNameProblem } from "../accounts/names.ts";
 import { findOperator, lockOperator, type Operator } from "../accounts/operator-tokens.ts";
 import { findSignIn, lockSignIn, type SignIn } from "../accounts/sign-ins.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import { encodeId, type MerchantId } from "../platform/ids.ts";
+import { encodeId } from "../platform/ids.ts";
 import { findProblems } from "../transcoder/connect-json.ts";
 import type { Finding } from "../transcoder/problem.ts";
 import { findNul, type MessageRules } from "../transcoder/validation.ts";
 import { type DashboardParts, isSecondFactorRequired, type ServedParts } from "./dashboard-parts.ts";
+import { roleMessage } from "./member-messages.ts";
+import { includesRole } from "./role-rank.ts";
 import { findScope, memberActor, noSuchMerchant, type RequestScope, RpcContext, rpcContextKey } from "./rpc-context.ts";
 import { readSignInCookie } from "./sign-in-cookie.ts";
 
@@ -63,7 +66,7 @@ export function createGuard(parts: ServedParts): Interceptor {
 /** Throws unless the method declares a role and `held` includes it: a method without a role is refused, not open. */
 export function requireRole(method: DescMethod, held: Role): void {
   const needed = hasOption(method, roleOption) ? getOption(method, roleOption) : Role.UNSPECIFIED;
-  if (needed === Role.UNSPECIFIED || held < needed) {
+  if (!includesRole(held, needed)) {
     throw new DomainError(
       "role_not_allowed",
       "Your role may not do this. An owner of the merchant can give you another role.",
@@ -85,8 +88,6 @@ const textRules: MessageRules = ({ typeName }, message) => {
   return [...findNul(message), ...found];
 };
 
-const memberRoles = { VIEWER: Role.VIEWER, DEVELOPER: Role.DEVELOPER, OWNER: Role.OWNER } as const;
-
 function authorize(
   parts: ServedParts,
   method: DescMethod,
@@ -94,23 +95,27 @@ function authorize(
   scope: RequestScope | undefined,
 ): void {
   if (accessOf(method) === Access.UNSPECIFIED) {
-    requireRole(method, operator === undefined ? roleIn(signIn, scope?.merchantId) : Role.OPERATOR);
+    requireRole(method, operator === undefined ? roleIn(signIn, scope) : Role.OPERATOR);
     if (scope?.environment?.name !== "test") requireSecondFactor(parts, signIn);
   }
   requireFresh(method, signIn);
 }
 
-/** Returns a member's role for a merchant. A member without one gets the error of a merchant that does not exist. */
-function roleIn(signIn: SignIn | undefined, merchantId: MerchantId | undefined): Role {
+/**
+ * Returns a member's role for a merchant in the environment that the request names. A caller who is no member gets the
+ * error of a merchant that does not exist.
+ */
+function roleIn(signIn: SignIn | undefined, scope: RequestScope | undefined): Role {
+  const merchantId = scope?.merchantId;
   const membership = signIn?.memberships.find((each) => each.merchantId === merchantId);
   if (merchantId !== undefined && membership === undefined) throw noSuchMerchant();
-  return membership === undefined ? Role.UNSPECIFIED : memberRoles[membership.role];
+  return membership === undefined ? Role.UNSPECIFIED : roleMessage(roleFor(membership, scope?.environment?.name));
 }
 
 /** Throws if a member's role was changed since the call arrived: a limit that it was checked against is the role's. */
 function requireSameRole(before: Caller, now: Caller, scope: RequestScope | undefined): void {
   if (before.signIn === undefined) return;
-  if (roleIn(before.signIn, scope?.merchantId) === roleIn(now.signIn, scope?.merchantId)) return;
+  if (roleIn(before.signIn, scope) === roleIn(now.signIn, scope)) return;
   throw new DomainError("state_conflict", "Your role was changed meanwhile. Repeat the call.");
 }
 

@@ -55,7 +55,7 @@ const untouched = { status: "CREATED", isAsked: false, capturedMinor: null };
 const actor = expect.stringMatching(/^dora@example\.com \(mbr_\w{26}\)$/);
 
 describe.each(Object.entries(orders))("%s", (action, order) => {
-  it("is for developers and owners with a fresh sign-in, who give a reason", async () => {
+  it("is for support and more with a fresh sign-in, who give a reason", async () => {
     const of = await held();
     expect(await codeOf(order(cookies.viv, of))).toBe("role_not_allowed");
     expect(await codeOf(order(cookies.stale, of))).toBe("fresh_sign_in_required");

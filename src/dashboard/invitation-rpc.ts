@@ -19,7 +19,7 @@ import { decodeId, encodeId } from "../platform/ids.ts";
 import type { Secret } from "../platform/secrets.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { writeInvitation } from "./invitation-text.ts";
-import { invitationMessage, roleOfMessage } from "./member-messages.ts";
+import { invitationMessage, rolesOfMessage } from "./member-messages.ts";
 import { merchantContextOf } from "./rpc-context.ts";
 
 // Invitations of one merchant in a day, each an unsolicited mail: a large team joins in one day.
@@ -62,7 +62,10 @@ export function invitationRpcs(parts: DashboardParts): InvitationRpcs {
       await rpcContext.changeAccounts(async (tx) => {
         const revoked = id && (await revokeInvitation(tx, merchantId, id));
         if (!revoked) throw new DomainError("not_found", "This invitation does not exist or is no longer open.");
-        await rpcContext.audit(tx, { subject: invitationId, before: { email: revoked.email, role: revoked.role } });
+        await rpcContext.audit(tx, {
+          subject: invitationId,
+          before: { email: revoked.email, role: revoked.role, liveRole: revoked.liveRole },
+        });
       });
       return {};
     },
@@ -72,16 +75,16 @@ export function invitationRpcs(parts: DashboardParts): InvitationRpcs {
 function recordInvitation(
   { runtime }: DashboardParts,
   context: HandlerContext,
-  request: { email: string; role: Role; isMailed: boolean },
+  request: { email: string; role: Role; liveRole: Role; isMailed: boolean },
 ): Promise<{ invitation: Invitation; token: Secret }> {
   const { merchantId, rpcContext } = merchantContextOf(context);
   const email = normalizeEmail(request.email);
   if (email === undefined)
     throw new DomainError("invalid_field", "`email` must be an e-mail address.", { field: "email" });
-  const role = roleOfMessage(request.role);
+  const roles = rolesOfMessage(request);
   return rpcContext.changeAccounts(async (tx) => {
     if ((await listTeam(tx, merchantId)).some((member) => member.email === email)) {
-      throw new DomainError("state_conflict", "This address is already a member. Change its role instead.");
+      throw new DomainError("state_conflict", "This address is already a member. Change its roles instead.");
     }
     const { count, ofAddress } = await countInvitationsOfADay(tx, merchantId, email);
     if (ofAddress >= invitationsOfAddressMax) {
@@ -100,8 +103,8 @@ function recordInvitation(
     }
     // Last, so that a refused invitation takes none of the mailbox's mails.
     if (request.isMailed) await countMailTo(tx, { merchantId, address: email });
-    const invited = await invite(tx, runtime, { merchantId, email, role, invitedBy: rpcContext.actor });
-    await rpcContext.audit(tx, { subject: encodeId("inv", invited.invitation.id), after: { email, role } });
+    const invited = await invite(tx, runtime, { merchantId, email, ...roles, invitedBy: rpcContext.actor });
+    await rpcContext.audit(tx, { subject: encodeId("inv", invited.invitation.id), after: { email, ...roles } });
     return invited;
   });
 }

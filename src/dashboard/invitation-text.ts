@@ -4,15 +4,22 @@
  */
 import type { Invitation } from "../accounts/invitations.ts";
 
-const roles = { VIEWER: "a viewer", DEVELOPER: "a developer", OWNER: "an owner" } as const;
+const roles = {
+  NONE: "without a role",
+  VIEWER: "as a viewer",
+  SUPPORT: "as support",
+  DEVELOPER: "as a developer",
+  OWNER: "as an owner",
+} as const;
 
 /** Returns subject and text; the link is a secret of the recipient. */
 export function writeInvitation(
-  { role, invitedBy, expiresAt }: Pick<Invitation, "role" | "invitedBy" | "expiresAt">,
+  { role, liveRole, invitedBy, expiresAt }: Pick<Invitation, "role" | "liveRole" | "invitedBy" | "expiresAt">,
   { merchantName, link }: { merchantName: string; link: string },
 ): { subject: string; text: string } {
+  const held = role === liveRole ? roles[role] : `${roles[role]} in test and ${roles[liveRole]} in live`;
   const lines = [
-    `${invitedBy.replace(/ \(\w+\)$/, "")} invites you to the payment dashboard of ${merchantName}, as ${roles[role]}.`,
+    `${invitedBy.replace(/ \(\w+\)$/, "")} invites you to the payment dashboard of ${merchantName}, ${held}.`,
     "",
     "To join, open this link:",
     "",

@@ -114,6 +114,7 @@ describe("mails that people cause", () => {
       merchantId: dashboard.merchantId,
       email: "victim@gmail.com",
       role: Role.VIEWER,
+      liveRole: Role.VIEWER,
     });
     expect(await codeOf(invited)).toBe("rate_limited");
     const { invitations = [] } = await client.members.listMembers({ merchantId: dashboard.merchantId });
@@ -122,7 +123,12 @@ describe("mails that people cause", () => {
 
   it("are not counted for an invitation that is refused", async () => {
     const olive = pages.members(await pages.enter("Olive"));
-    const invite = { merchantId: dashboard.merchantId, email: "olive@example.com", role: Role.VIEWER };
+    const invite = {
+      merchantId: dashboard.merchantId,
+      email: "olive@example.com",
+      role: Role.VIEWER,
+      liveRole: Role.VIEWER,
+    };
     for (let count = 0; count <= mailsOfMerchantMax; count++) {
       expect(await codeOf(olive.inviteMember(invite))).toBe("state_conflict");
     }

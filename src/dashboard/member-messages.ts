@@ -5,21 +5,36 @@ import { InvitationSchema, MemberSchema } from "../../gen/dashboard/v1/members_p
 import { Role } from "../../gen/dashboard/v1/role_pb.ts";
 import { SignedInMemberSchema } from "../../gen/dashboard/v1/sign_in_pb.ts";
 import type { Invitation } from "../accounts/invitations.ts";
-import type { MemberRole, MerchantMember } from "../accounts/members.ts";
+import { type LiveRole, type MemberRole, type MerchantMember, memberRoles, type Roles } from "../accounts/members.ts";
 import type { SignIn } from "../accounts/sign-ins.ts";
+import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 
-const roles = { VIEWER: Role.VIEWER, DEVELOPER: Role.DEVELOPER, OWNER: Role.OWNER } as const;
-
-export function roleMessage(role: MemberRole): Role {
-  return roles[role];
+export function roleMessage(role: LiveRole): Role {
+  return Role[role];
 }
 
 /** Returns the role of a request; validation admits no other. */
 export function roleOfMessage(role: Role): MemberRole {
-  const found = (Object.keys(roles) as MemberRole[]).find((name) => roles[name] === role);
+  const found = memberRoles.find((name) => Role[name] === role);
   if (found === undefined) throw new Error("validation admits only the roles of members");
   return found;
+}
+
+/** Returns the roles of a request. Throws `invalid_field` for an owner of one environment alone. */
+export function rolesOfMessage(wanted: { readonly role: Role; readonly liveRole: Role }): Roles {
+  const liveRole: LiveRole = wanted.liveRole === Role.NONE ? "NONE" : roleOfMessage(wanted.liveRole);
+  const roles = { role: roleOfMessage(wanted.role), liveRole };
+  if ((roles.role === "OWNER") !== (roles.liveRole === "OWNER")) {
+    const detail = "An owner is one in test and live. Choose Owner for both, or for neither.";
+    throw new DomainError("invalid_field", detail, { field: "liveRole" });
+  }
+  return roles;
+}
+
+/** Returns both roles as messages. */
+function rolesMessage({ role, liveRole }: Roles) {
+  return { role: roleMessage(role), liveRole: roleMessage(liveRole) };
 }
 
 export function memberMessage({ member, memberships }: Pick<SignIn, "member" | "memberships">) {
@@ -30,31 +45,31 @@ export function memberMessage({ member, memberships }: Pick<SignIn, "member" | "
     name,
     hasTotp,
     hasPasskey,
-    memberships: memberships.map(({ merchantId, merchantName, role }) => ({
+    memberships: memberships.map(({ merchantId, merchantName, ...roles }) => ({
       merchantId: encodeId("mer", merchantId),
       merchantName,
-      role: roleMessage(role),
+      ...rolesMessage(roles),
     })),
   });
 }
 
-export function teamMessage({ id, email, name, role, hasTotp, hasPasskey, lastSeenAt }: MerchantMember) {
+export function teamMessage({ id, email, name, hasTotp, hasPasskey, lastSeenAt, ...roles }: MerchantMember) {
   return create(MemberSchema, {
     memberId: encodeId("mbr", id),
     email,
     name,
-    role: roleMessage(role),
+    ...rolesMessage(roles),
     hasTotp,
     hasPasskey,
     ...(lastSeenAt && { lastSeenAt: timestampFromDate(lastSeenAt) }),
   });
 }
 
-export function invitationMessage({ id, email, role, invitedBy, createdAt, expiresAt }: Invitation) {
+export function invitationMessage({ id, email, invitedBy, createdAt, expiresAt, ...roles }: Invitation) {
   return create(InvitationSchema, {
     invitationId: encodeId("inv", id),
     email,
-    role: roleMessage(role),
+    ...rolesMessage(roles),
     invitedBy,
     createdAt: timestampFromDate(createdAt),
     expiresAt: timestampFromDate(expiresAt),

@@ -4,13 +4,13 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import { ListMembersResponseSchema, type MemberService } from "../../gen/dashboard/v1/members_pb.ts";
 import { dropAlertAddress } from "../accounts/alert-addresses.ts";
 import { listInvitations, revokeInvitationsOf } from "../accounts/invitations.ts";
-import { grantRole, listTeam, type MerchantMember, removeMembership } from "../accounts/members.ts";
+import { grantRoles, listTeam, type MerchantMember, type Roles, removeMembership } from "../accounts/members.ts";
 import type { Queryable } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId, type MerchantId } from "../platform/ids.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { invitationRpcs } from "./invitation-rpc.ts";
-import { invitationMessage, roleOfMessage, teamMessage } from "./member-messages.ts";
+import { invitationMessage, rolesOfMessage, teamMessage } from "./member-messages.ts";
 import { memberRecoveryRpcs } from "./member-recovery-rpc.ts";
 import { memberActor, merchantContextOf } from "./rpc-context.ts";
 
@@ -33,14 +33,15 @@ export function createMemberService(parts: DashboardParts): ServiceImpl<typeof M
     ...invitationRpcs(parts),
     ...memberRecoveryRpcs(parts),
 
-    async changeMemberRole({ memberId, role: wanted }, context) {
+    async changeMemberRole({ memberId, ...wanted }, context) {
       const { merchantId, rpcContext } = merchantContextOf(context);
-      const role = roleOfMessage(wanted);
+      const roles = rolesOfMessage(wanted);
+      const { role } = roles;
       await rpcContext.changeAccounts(async (tx) => {
         const member = await findInTeam(tx, merchantId, { memberId, staysOwner: role === "OWNER" });
-        await grantRole(tx, merchantId, member.id, role);
+        await grantRoles(tx, merchantId, member.id, roles);
         if (role !== "OWNER") await revokeInvitationsOf(tx, merchantId, memberActor(member));
-        await rpcContext.audit(tx, { subject: memberId, before: { role: member.role }, after: { role } });
+        await rpcContext.audit(tx, { subject: memberId, before: rolesOf(member), after: roles });
       });
       return {};
     },
@@ -61,11 +62,15 @@ export function createMemberService(parts: DashboardParts): ServiceImpl<typeof M
         const member = await findInTeam(tx, merchantId, { memberId, staysOwner: false });
         await removeMembership(tx, merchantId, member.id);
         await revokeInvitationsOf(tx, merchantId, memberActor(member));
-        await rpcContext.audit(tx, { subject: memberId, before: { email: member.email, role: member.role } });
+        await rpcContext.audit(tx, { subject: memberId, before: { email: member.email, ...rolesOf(member) } });
       });
       return {};
     },
   };
+}
+
+function rolesOf({ role, liveRole }: Roles): Roles {
+  return { role, liveRole };
 }
 
 /** Returns a member of the team, which a change has locked. Throws if the change would leave no owner. */

@@ -28,7 +28,7 @@ const ways: Record<string, () => Promise<{ name: string; choose: (password: stri
   "an invitation": async () => {
     const { merchantId } = dashboard;
     const inviter = pages.members(await pages.enter("Florence"));
-    await inviter.inviteMember({ merchantId, email: "marianne@example.com", role: Role.VIEWER });
+    await inviter.inviteMember({ merchantId, email: "marianne@example.com", role: Role.VIEWER, liveRole: Role.VIEWER });
     const token = pages.tokenMailedTo("marianne@example.com");
     const choose = (password: string) => signIns().acceptInvitation({ token, name: "Marianne Franklin", password });
     return { name: "marianne", choose };

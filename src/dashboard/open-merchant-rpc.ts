@@ -1,6 +1,6 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { SignInService } from "../../gen/dashboard/v1/sign_in_pb.ts";
-import { countOwned, grantRole } from "../accounts/members.ts";
+import { asOwner, countOwned, grantRoles } from "../accounts/members.ts";
 import { firstCell } from "../platform/cells.ts";
 import type { Queryable } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
@@ -25,7 +25,7 @@ export function openMerchantRpc(parts: SignInParts): ServiceImpl<typeof SignInSe
       cell: firstCell,
       also: async (tx, merchantId) => {
         await requireOwner(tx, member.id);
-        await grantRole(tx, merchantId, member.id, "OWNER");
+        await grantRoles(tx, merchantId, member.id, asOwner);
         const subject = encodeId("mer", merchantId);
         await rpcContext.audit(tx, { merchantId, subject, after: { name, owner: member.email } });
       },

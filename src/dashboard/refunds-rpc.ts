@@ -14,6 +14,7 @@ import {
   type SetRefundLimitsRequest,
 } from "../../gen/dashboard/v1/refunds_pb.ts";
 import { Role } from "../../gen/dashboard/v1/role_pb.ts";
+import { roleFor } from "../accounts/members.ts";
 import { loadSession } from "../core/record/load-session.ts";
 import type { Refund } from "../core/rows/entities.ts";
 import type { RefundReason } from "../gateways/connector.ts";
@@ -110,10 +111,11 @@ export async function requireRoleLimit(
   context: HandlerContext,
   refund: Pick<Refund, "amountMinor" | "currency" | "createdAt">,
 ): Promise<void> {
-  const { merchantId, rpcContext } = scopedContextOf(context);
+  const { merchantId, environment, rpcContext } = scopedContextOf(context);
   if (!rpcContext.isMember) return;
   const { member, memberships } = rpcContext.signIn;
-  const role = memberships.find((each) => each.merchantId === merchantId)?.role;
+  const membership = memberships.find((each) => each.merchantId === merchantId);
+  const role = membership && roleFor(membership, environment.name);
   const { amountMinor, currency, createdAt } = refund;
   await requireWithinLimit(tx, { merchantId, memberId: member.id, role, currency, amountMinor, createdAt });
 }
@@ -172,7 +174,8 @@ export function createRefundService({ runtime }: DashboardParts): ServiceImpl<ty
 
     async setRefundLimits(request, context) {
       const { merchantId, rpcContext, change } = scopedContextOf(context);
-      const role = request.role === Role.OWNER ? "OWNER" : "DEVELOPER";
+      const role = refundingRoles.find((name) => Role[name] === request.role);
+      if (role === undefined) throw new Error("validation admits only the roles that refund");
       const wanted = amountsOf(request);
       const limits = await change(async (tx) => {
         const before = await loadRefundLimits(tx, merchantId);

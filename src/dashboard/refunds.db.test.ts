@@ -327,6 +327,7 @@ describe("a member's daily limit", () => {
     await set(cookies.olive, Role.DEVELOPER, limits);
     const { limits: kept } = await pages.refunds(cookies.viv).getRefundLimits(scope());
     expect(kept).toMatchObject([
+      { role: Role.SUPPORT, amounts: [] },
       { role: Role.DEVELOPER, amounts: [{ currency: "USD", amountMinor: 1000n, exponent: 2 }] },
       { role: Role.OWNER, amounts: [] },
     ]);
@@ -334,11 +335,11 @@ describe("a member's daily limit", () => {
       { action: "SetRefundLimits", before: { DEVELOPER: {} }, after: { DEVELOPER: { USD: 1000 } } },
     ]);
     // Another owner was first, about the same role.
-    const { revision } = kept[0]!;
+    const { revision } = kept[1]!;
     await set(cookies.olive, Role.DEVELOPER, [{ currency: "USD", amountMinor: 1n }]);
     const late = pages.refunds(cookies.olive).setRefundLimits({ ...scope(), role: Role.DEVELOPER, limits, revision });
     expect(await codeOf(late)).toBe("state_conflict");
-    const ofOwners = { ...scope(), role: Role.OWNER, limits: [], revision: kept[1]!.revision };
+    const ofOwners = { ...scope(), role: Role.OWNER, limits: [], revision: kept[2]!.revision };
     await pages.refunds(cookies.olive).setRefundLimits(ofOwners);
   });
 
@@ -390,7 +391,9 @@ describe("a member's daily limit", () => {
     const client = await dashboard.accounts.pool.connect();
     onTestFinished(() => client.release());
     await client.query("BEGIN");
-    await client.query("UPDATE membership SET role = 'DEVELOPER' WHERE member_id = $1", [decodeId("mbr", memberId)]);
+    await client.query("UPDATE membership SET role = 'DEVELOPER', live_role = 'DEVELOPER' WHERE member_id = $1", [
+      decodeId("mbr", memberId),
+    ]);
     const code = codeOf(refund(cookie, of, { amountMinor: 600n }));
     await dashboard.waitForLock("FOR NO KEY UPDATE");
     await client.query("COMMIT");
@@ -430,7 +433,9 @@ describe("switchyard refund", () => {
     const { sessionId } = await paid({ orderRef: "order-7" }, operators);
     const limits = await run("limits", "--role", "owner", "--set", "0.01EUR", "0USD");
     expect(limits).toMatchObject({ code: 0, out: "Owners: 0.01 EUR, 0.00 USD per day each\n" });
-    expect((await run("limits")).out).toBe("Developers: no limit\nOwners: 0.01 EUR, 0.00 USD per day each\n");
+    expect((await run("limits")).out).toBe(
+      "Support: no limit\nDevelopers: no limit\nOwners: 0.01 EUR, 0.00 USD per day each\n",
+    );
     expect(await run("limits", "--role", "owner")).toMatchObject({ code: 1, err: expect.stringContaining("--set") });
     for (const [amount, error] of [
       ["700", "with its currency"],

@@ -10,6 +10,7 @@ import { Receiver } from "../dev/testing/receiver.ts";
 import { decodeId } from "../platform/ids.ts";
 import { memberPassword, startDashboardFixture } from "./dashboard.fixture.ts";
 import { isChanging } from "./guard.ts";
+import { includesRole } from "./role-rank.ts";
 import { dashboardServices, signInServices } from "./routes.ts";
 
 const pages = new Pages(() => dashboard);
@@ -70,18 +71,21 @@ describe("a right that is revoked while a call runs", { timeout: 180_000 }, () =
       const message = (await request()) as JsonValue;
       const before = await auditRows();
       const asOwner = () => pages.call(method, cookie, message);
-      if (getOption(method, role) <= Role.OWNER) {
+      if (includesRole(Role.OWNER, getOption(method, role))) {
         const who = [idOf(memberId)];
         const removal = await codeAfter("DELETE FROM membership WHERE member_id = $1", who, asOwner);
         expect([name, ...removal]).toEqual([name, "waits", "not_found"]);
         await dashboard.accountRows(
-          "INSERT INTO membership SELECT id, $1, 'OWNER' FROM merchant ORDER BY id LIMIT 1",
+          "INSERT INTO membership SELECT id, $1, 'OWNER', 'OWNER' FROM merchant ORDER BY id LIMIT 1",
           who,
         );
-        if (getOption(method, role) > Role.VIEWER) {
-          const demote = "UPDATE membership SET role = 'VIEWER' WHERE member_id = $1";
+        if (!includesRole(Role.VIEWER, getOption(method, role))) {
+          const demote = "UPDATE membership SET role = 'VIEWER', live_role = 'VIEWER' WHERE member_id = $1";
           expect([name, ...(await codeAfter(demote, who, asOwner))]).toEqual([name, "waits", "role_not_allowed"]);
-          await dashboard.accountRows("UPDATE membership SET role = 'OWNER' WHERE member_id = $1", who);
+          await dashboard.accountRows(
+            "UPDATE membership SET role = 'OWNER', live_role = 'OWNER' WHERE member_id = $1",
+            who,
+          );
         }
         const end = "UPDATE sign_in SET ended_at = clock_timestamp() WHERE member_id = $1";
         expect([name, ...(await codeAfter(end, who, asOwner))]).toEqual([name, "waits", "sign_in_required"]);
@@ -159,8 +163,9 @@ describe("a right that is revoked while a call runs", { timeout: 180_000 }, () =
     const { memberId } = await dashboard.addMember("Dot", "OWNER");
     const cookie = await pages.enter("Dot");
     const { merchantId } = dashboard;
-    const again = () => pages.members(cookie).changeMemberRole({ merchantId, memberId, role: Role.OWNER });
-    const demote = "UPDATE membership SET role = 'VIEWER' WHERE member_id = $1";
+    const again = () =>
+      pages.members(cookie).changeMemberRole({ merchantId, memberId, role: Role.OWNER, liveRole: Role.OWNER });
+    const demote = "UPDATE membership SET role = 'VIEWER', live_role = 'VIEWER' WHERE member_id = $1";
     expect(await codeAfter(demote, [idOf(memberId)], again)).toEqual(["waits", "role_not_allowed"]);
     const rows = await dashboard.accountRows("SELECT role FROM membership WHERE member_id = $1", [idOf(memberId)]);
     expect(rows).toEqual([{ role: "VIEWER" }]);

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
 import { Role } from "../../gen/dashboard/v1/role_pb.ts";
-import { grantRole, insertMember, lockTeam } from "../accounts/members.ts";
+import { asOwner, grantRoles, insertMember, lockTeam } from "../accounts/members.ts";
 import { createMerchant } from "../accounts/merchants.ts";
 import { hashPassword } from "../accounts/passwords.ts";
 import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
@@ -24,12 +24,18 @@ describe("a team", () => {
 
   it("admits an invited address once, with the role of the invitation", async () => {
     const owner = await enter("Olive");
-    await members(owner).inviteMember({ ...scope(), email: "New@Example.com", role: Role.DEVELOPER });
+    await members(owner).inviteMember({
+      ...scope(),
+      email: "New@Example.com",
+      role: Role.DEVELOPER,
+      liveRole: Role.DEVELOPER,
+    });
     const token = pages.tokenMailedTo("new@example.com");
     expect(await signIns().getInvitation({ token })).toMatchObject({
       email: "new@example.com",
       merchantName: "Corner Coffee",
       role: Role.DEVELOPER,
+      liveRole: Role.DEVELOPER,
     });
     const accept = () => signIns().acceptInvitation({ token, name: "Newton", password: memberPassword });
     const answers = await Promise.allSettled([accept(), accept()]);
@@ -41,7 +47,12 @@ describe("a team", () => {
 
   it("puts no name into the subject of an invitation, and takes no name with a link", async () => {
     const owner = await enter("Olive");
-    await members(owner).inviteMember({ ...scope(), email: "linus@example.com", role: Role.VIEWER });
+    await members(owner).inviteMember({
+      ...scope(),
+      email: "linus@example.com",
+      role: Role.VIEWER,
+      liveRole: Role.VIEWER,
+    });
     const mail = dashboard.mailbox.mails.findLast(({ to }) => to.includes("linus@example.com"))!;
     expect(new Map(mail.headers).get("subject")).toBe("Invitation to a payment dashboard");
     const token = pages.tokenMailedTo("linus@example.com");
@@ -57,6 +68,7 @@ describe("a team", () => {
       ...scope(),
       email: "rue@example.com",
       role: Role.VIEWER,
+      liveRole: Role.VIEWER,
     });
     const token = pages.tokenMailedTo("rue@example.com");
     const locked = Promise.withResolvers<void>();
@@ -81,7 +93,8 @@ describe("a team", () => {
 
   it("mails an invitation's link to the address only, and revokes the invitation if the mail is refused", async () => {
     const owner = await enter("Olive");
-    const invite = (email: string) => members(owner).inviteMember({ ...scope(), email, role: Role.VIEWER });
+    const invite = (email: string) =>
+      members(owner).inviteMember({ ...scope(), email, role: Role.VIEWER, liveRole: Role.VIEWER });
     const answer = await invite("lena@example.com");
     const token = pages.tokenMailedTo("lena@example.com");
     const answers = JSON.stringify([answer, await members(owner).listMembers(scope())], (_, value) =>
@@ -103,7 +116,12 @@ describe("a team", () => {
     const mailless = await startDashboardFixture({ members: true, mail: false });
     const own = new Pages(() => mailless);
     await mailless.addMember("Olive", "OWNER");
-    const request = { merchantId: mailless.merchantId, email: "new@example.com", role: Role.VIEWER };
+    const request = {
+      merchantId: mailless.merchantId,
+      email: "new@example.com",
+      role: Role.VIEWER,
+      liveRole: Role.VIEWER,
+    };
     const linkShape = /^https:\/\/dashboard\.example\.com\/invitation#[\w-]{43}$/;
     const { unmailedLink } = await own.members(await own.enter("Olive")).inviteMember(request);
     expect(unmailedLink).toMatch(linkShape);
@@ -121,7 +139,7 @@ describe("a team", () => {
     const owner = await enter("Olive");
     const answers = [];
     for (const email of ["hugo@example.com", "nobody.yet@example.com"]) {
-      await members(owner).inviteMember({ ...scope(), email, role: Role.VIEWER });
+      await members(owner).inviteMember({ ...scope(), email, role: Role.VIEWER, liveRole: Role.VIEWER });
       const token = pages.tokenMailedTo(email);
       const { $typeName: _, email: __, ...rest } = await signIns().getInvitation({ token });
       answers.push({
@@ -136,11 +154,16 @@ describe("a team", () => {
   it("makes at most fifty invitations a day", async () => {
     const owner = await enter("Olive");
     await dashboard.accountRows(
-      `INSERT INTO invitation (id, merchant_id, email, role, token_hash, invited_by, expires_at, ended_at)
-       SELECT gen_random_uuid(), merchant_id, email, role, sha256(each::text::bytea), invited_by, expires_at, created_at
+      `INSERT INTO invitation (id, merchant_id, email, role, live_role, token_hash, invited_by, expires_at, ended_at)
+       SELECT gen_random_uuid(), merchant_id, email, role, live_role, sha256(each::text::bytea), invited_by, expires_at, created_at
        FROM (SELECT * FROM invitation LIMIT 1) AS one, generate_series(1, 50) AS each`,
     );
-    const invited = members(owner).inviteMember({ ...scope(), email: "one.more@example.com", role: Role.VIEWER });
+    const invited = members(owner).inviteMember({
+      ...scope(),
+      email: "one.more@example.com",
+      role: Role.VIEWER,
+      liveRole: Role.VIEWER,
+    });
     expect(await codeOf(invited)).toBe("rate_limited");
     await dashboard.accountRows("UPDATE invitation SET created_at = created_at - interval '1 day'");
   });
@@ -148,7 +171,7 @@ describe("a team", () => {
   it("admits a member of another merchant with their own password, and with no other", async () => {
     await dashboard.addMember("Otto");
     const email = "otto@example.com";
-    await members(await enter("Olive")).inviteMember({ ...scope(), email, role: Role.VIEWER });
+    await members(await enter("Olive")).inviteMember({ ...scope(), email, role: Role.VIEWER, liveRole: Role.VIEWER });
     const token = pages.tokenMailedTo(email);
     const accept = (password: string) => signIns().acceptInvitation({ token, name: "Thief", password });
     expect(await codeOf(accept("a password of my own"))).toBe("invalid_sign_in");
@@ -157,7 +180,8 @@ describe("a team", () => {
 
   it("expires an invitation that was revoked or is a week old", async () => {
     const owner = await enter("Olive");
-    const invite = (email: string) => members(owner).inviteMember({ ...scope(), email, role: Role.VIEWER });
+    const invite = (email: string) =>
+      members(owner).inviteMember({ ...scope(), email, role: Role.VIEWER, liveRole: Role.VIEWER });
     const [revoked, old] = [await invite("revoked@example.com"), await invite("old@example.com")];
     await members(owner).revokeInvitation({ ...scope(), invitationId: revoked.invitation!.invitationId });
     await dashboard.accountRows("UPDATE invitation SET expires_at = created_at WHERE email = 'old@example.com'");
@@ -175,7 +199,7 @@ describe("a team", () => {
     const owners = ["ann", "ben"].map((name) => ({ id: systemRuntime.uuid(), name, email: `${name}@example.com` }));
     for (const owner of owners) {
       await insertMember(dashboard.accounts, owner, hash);
-      await dashboard.accounts.transaction((tx) => grantRole(tx, merchant.id, owner.id, "OWNER"));
+      await dashboard.accounts.transaction((tx) => grantRoles(tx, merchant.id, owner.id, asOwner));
     }
     const cookies = await Promise.all(owners.map(({ name }) => enter(name)));
     const leave = owners.map(({ id }, at) =>
@@ -190,14 +214,24 @@ describe("a team", () => {
   it("revokes the invitations of a member who may no longer invite, and demotes no one by an old link", async () => {
     const { memberId } = await dashboard.addMember("Una", "OWNER");
     const [una, olive] = [await enter("Una"), await enter("Olive")];
-    await members(una).inviteMember({ ...scope(), email: "una.home@example.com", role: Role.OWNER });
-    await members(olive).changeMemberRole({ ...scope(), memberId, role: Role.VIEWER });
+    await members(una).inviteMember({
+      ...scope(),
+      email: "una.home@example.com",
+      role: Role.OWNER,
+      liveRole: Role.OWNER,
+    });
+    await members(olive).changeMemberRole({ ...scope(), memberId, role: Role.VIEWER, liveRole: Role.VIEWER });
     const back = pages.tokenMailedTo("una.home@example.com");
     expect(await codeOf(signIns().getInvitation({ token: back }))).toBe("not_found");
     await dashboard.addMember("Ivy");
-    await members(olive).inviteMember({ ...scope(), email: "ivy@example.com", role: Role.VIEWER });
+    await members(olive).inviteMember({
+      ...scope(),
+      email: "ivy@example.com",
+      role: Role.VIEWER,
+      liveRole: Role.VIEWER,
+    });
     await dashboard.accountRows(
-      "INSERT INTO membership (merchant_id, member_id, role) SELECT s.merchant_id, m.id, 'OWNER' FROM membership s, member m WHERE m.email = 'ivy@example.com' LIMIT 1",
+      "INSERT INTO membership (merchant_id, member_id, role, live_role) SELECT s.merchant_id, m.id, 'OWNER', 'OWNER' FROM membership s, member m WHERE m.email = 'ivy@example.com' LIMIT 1",
     );
     const accept = signIns().acceptInvitation({
       token: pages.tokenMailedTo("ivy@example.com"),
@@ -258,7 +292,7 @@ describe("a member", () => {
     expect(keys).toMatchObject([{ secretKey: expect.stringMatching(/_test_sk_/) }]);
     const { member } = await signIns(await enter("Olive")).getCurrentSignIn({});
     expect(member?.memberships).toContainEqual(
-      expect.objectContaining({ merchantId, merchantName: "Tea House", role: Role.OWNER }),
+      expect.objectContaining({ merchantId, merchantName: "Tea House", role: Role.OWNER, liveRole: Role.OWNER }),
     );
     const owned = await dashboard.accountRows("SELECT after FROM audit_entry WHERE action = 'OpenMerchant'");
     expect(owned).toEqual([{ after: { name: "Tea House", owner: "olive@example.com" } }]);

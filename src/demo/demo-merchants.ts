@@ -1,5 +1,5 @@
 /** The demo's two merchants, created on the first start. The second serves to test tenant isolation. */
-import { grantRole, insertMember } from "../accounts/members.ts";
+import { asOwner, grantRoles, insertMember } from "../accounts/members.ts";
 import { findMerchant } from "../accounts/merchants.ts";
 import { generateOperatorToken, insertOperatorToken } from "../accounts/operator-tokens.ts";
 import { hashPassword } from "../accounts/passwords.ts";
@@ -109,7 +109,7 @@ async function makeMember({ accounts }: Installation, merchants: readonly DemoMe
   const hash = await hashPassword(new Secret(password));
   await accounts.transaction(async (tx) => {
     await insertMember(tx, member, hash);
-    for (const { merchantId } of merchants) await grantRole(tx, decodeId("mer", merchantId) ?? "", member.id, "OWNER");
+    for (const { merchantId } of merchants) await grantRoles(tx, decodeId("mer", merchantId) ?? "", member.id, asOwner);
   });
   return { email: member.email, password };
 }

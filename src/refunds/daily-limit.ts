@@ -1,6 +1,6 @@
 /** The daily limits (UTC) of refunds by members and by restricted keys, and their checks within a refund's transaction. */
 import type { RefundCap } from "../accounts/api-keys.ts";
-import type { MemberRole } from "../accounts/members.ts";
+import type { LiveRole, MemberRole } from "../accounts/members.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import {
@@ -14,7 +14,7 @@ import {
 } from "../platform/ids.ts";
 import { amountInWords } from "../platform/money.ts";
 
-export const refundingRoles = ["DEVELOPER", "OWNER"] as const satisfies readonly MemberRole[];
+export const refundingRoles = ["SUPPORT", "DEVELOPER", "OWNER"] as const satisfies readonly MemberRole[];
 export type RefundingRole = (typeof refundingRoles)[number];
 
 /** Minor units by role and currency. A currency without an amount has no limit. */
@@ -76,14 +76,14 @@ export async function requireWithinLimit(
   made: {
     merchantId: MerchantId;
     memberId: MemberId;
-    role: MemberRole | undefined;
+    role: LiveRole | undefined;
     currency: string;
     amountMinor: number;
     createdAt: Date;
   },
 ): Promise<void> {
   const { merchantId, memberId, role, currency, amountMinor, createdAt } = made;
-  const limits: Partial<Record<MemberRole, Readonly<Record<string, number>>>> = await loadRefundLimits(tx, merchantId);
+  const limits: Partial<Record<LiveRole, Readonly<Record<string, number>>>> = await loadRefundLimits(tx, merchantId);
   const limitMinor = role && limits[role]?.[currency];
   if (limitMinor === undefined) return;
   const values = [merchantId, `(${encodeId("mbr", memberId)})`, currency, createdAt];

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/members.proto.
  */
 export const file_dashboard_v1_members: GenFile = /*@__PURE__*/
-  fileDesc("ChpkYXNoYm9hcmQvdjEvbWVtYmVycy5wcm90bxIMZGFzaGJvYXJkLnYxIjEKEkxpc3RNZW1iZXJzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBImsKE0xpc3RNZW1iZXJzUmVzcG9uc2USJQoHbWVtYmVycxgBIAMoCzIULmRhc2hib2FyZC52MS5NZW1iZXISLQoLaW52aXRhdGlvbnMYAiADKAsyGC5kYXNoYm9hcmQudjEuSW52aXRhdGlvbiKDAQoTSW52aXRlTWVtYmVyUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEhwKBWVtYWlsGAIgASgJQg26SArIAQFyBRj+AWABEjEKBHJvbGUYAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZUIPukgMyAEBggEGGAEYAhgDImcKFEludml0ZU1lbWJlclJlc3BvbnNlEiwKCmludml0YXRpb24YASABKAsyGC5kYXNoYm9hcmQudjEuSW52aXRhdGlvbhIVCg11bm1haWxlZF9saW5rGAMgASgJSgQIAhADUgRsaW5rIokBChlNYWtlSW52aXRhdGlvbkxpbmtSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESHAoFZW1haWwYAiABKAlCDbpICsgBAXIFGP4BYAESMQoEcm9sZRgDIAEoDjISLmRhc2hib2FyZC52MS5Sb2xlQg+6SAzIAQGCAQYYARgCGAMiWAoaTWFrZUludml0YXRpb25MaW5rUmVzcG9uc2USLAoKaW52aXRhdGlvbhgBIAEoCzIYLmRhc2hib2FyZC52MS5JbnZpdGF0aW9uEgwKBGxpbmsYAiABKAkiVQoXUmV2b2tlSW52aXRhdGlvblJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARIdCg1pbnZpdGF0aW9uX2lkGAIgASgJQga6SAPIAQEiGgoYUmV2b2tlSW52aXRhdGlvblJlc3BvbnNlIoQBChdDaGFuZ2VNZW1iZXJSb2xlUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEhkKCW1lbWJlcl9pZBgCIAEoCUIGukgDyAEBEjEKBHJvbGUYAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZUIPukgMyAEBggEGGAEYAhgDIhoKGENoYW5nZU1lbWJlclJvbGVSZXNwb25zZSI6ChpSZXNldE1lbWJlclBhc3N3b3JkUmVxdWVzdBIcCgVlbWFpbBgBIAEoCUINukgKyAEBcgUY/gFgASJbChtSZXNldE1lbWJlclBhc3N3b3JkUmVzcG9uc2USDAoEbGluaxgBIAEoCRIuCgpleHBpcmVzX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI6ChpSZW1vdmVTZWNvbmRGYWN0b3JzUmVxdWVzdBIcCgVlbWFpbBgBIAEoCUINukgKyAEBcgUY/gFgASJhChtSZW1vdmVTZWNvbmRGYWN0b3JzUmVzcG9uc2USEAoIaGFkX3RvdHAYASABKAgSGAoQcmVtb3ZlZF9wYXNza2V5cxgCIAEoBRIWCg5lbmRlZF9zaWduX2lucxgDIAEoBSJNChNSZW1vdmVNZW1iZXJSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESGQoJbWVtYmVyX2lkGAIgASgJQga6SAPIAQEiFgoUUmVtb3ZlTWVtYmVyUmVzcG9uc2UiswEKBk1lbWJlchIRCgltZW1iZXJfaWQYASABKAkSDQoFZW1haWwYAiABKAkSDAoEbmFtZRgDIAEoCRIgCgRyb2xlGAQgASgOMhIuZGFzaGJvYXJkLnYxLlJvbGUSEAoIaGFzX3RvdHAYBSABKAgSMAoMbGFzdF9zZWVuX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgtoYXNfcGFzc2tleRgHIAEoCCLIAQoKSW52aXRhdGlvbhIVCg1pbnZpdGF0aW9uX2lkGAEgASgJEg0KBWVtYWlsGAIgASgJEiAKBHJvbGUYAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZRISCgppbnZpdGVkX2J5GAQgASgJEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wMtcGCg1NZW1iZXJTZXJ2aWNlElsKC0xpc3RNZW1iZXJzEiAuZGFzaGJvYXJkLnYxLkxpc3RNZW1iZXJzUmVxdWVzdBohLmRhc2hib2FyZC52MS5MaXN0TWVtYmVyc1Jlc3BvbnNlIgeQAgGouxgBEl8KDEludml0ZU1lbWJlchIhLmRhc2hib2FyZC52MS5JbnZpdGVNZW1iZXJSZXF1ZXN0GiIuZGFzaGJvYXJkLnYxLkludml0ZU1lbWJlclJlc3BvbnNlIgiouxgDuLsYARJtChJNYWtlSW52aXRhdGlvbkxpbmsSJy5kYXNoYm9hcmQudjEuTWFrZUludml0YXRpb25MaW5rUmVxdWVzdBooLmRhc2hib2FyZC52MS5NYWtlSW52aXRhdGlvbkxpbmtSZXNwb25zZSIEqLsYBBJnChBSZXZva2VJbnZpdGF0aW9uEiUuZGFzaGJvYXJkLnYxLlJldm9rZUludml0YXRpb25SZXF1ZXN0GiYuZGFzaGJvYXJkLnYxLlJldm9rZUludml0YXRpb25SZXNwb25zZSIEqLsYAxJrChBDaGFuZ2VNZW1iZXJSb2xlEiUuZGFzaGJvYXJkLnYxLkNoYW5nZU1lbWJlclJvbGVSZXF1ZXN0GiYuZGFzaGJvYXJkLnYxLkNoYW5nZU1lbWJlclJvbGVSZXNwb25zZSIIqLsYA7i7GAEScAoTUmVzZXRNZW1iZXJQYXNzd29yZBIoLmRhc2hib2FyZC52MS5SZXNldE1lbWJlclBhc3N3b3JkUmVxdWVzdBopLmRhc2hib2FyZC52MS5SZXNldE1lbWJlclBhc3N3b3JkUmVzcG9uc2UiBKi7GAQScAoTUmVtb3ZlU2Vjb25kRmFjdG9ycxIoLmRhc2hib2FyZC52MS5SZW1vdmVTZWNvbmRGYWN0b3JzUmVxdWVzdBopLmRhc2hib2FyZC52MS5SZW1vdmVTZWNvbmRGYWN0b3JzUmVzcG9uc2UiBKi7GAQSXwoMUmVtb3ZlTWVtYmVyEiEuZGFzaGJvYXJkLnYxLlJlbW92ZU1lbWJlclJlcXVlc3QaIi5kYXNoYm9hcmQudjEuUmVtb3ZlTWVtYmVyUmVzcG9uc2UiCKi7GAO4uxgBYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("ChpkYXNoYm9hcmQvdjEvbWVtYmVycy5wcm90bxIMZGFzaGJvYXJkLnYxIjEKEkxpc3RNZW1iZXJzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBImsKE0xpc3RNZW1iZXJzUmVzcG9uc2USJQoHbWVtYmVycxgBIAMoCzIULmRhc2hib2FyZC52MS5NZW1iZXISLQoLaW52aXRhdGlvbnMYAiADKAsyGC5kYXNoYm9hcmQudjEuSW52aXRhdGlvbiLBAQoTSW52aXRlTWVtYmVyUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEhwKBWVtYWlsGAIgASgJQg26SArIAQFyBRj+AWABEjMKBHJvbGUYAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZUIRukgOyAEBggEIGAEYBRgCGAMSOgoJbGl2ZV9yb2xlGAQgASgOMhIuZGFzaGJvYXJkLnYxLlJvbGVCE7pIEMgBAYIBChgGGAEYBRgCGAMiZwoUSW52aXRlTWVtYmVyUmVzcG9uc2USLAoKaW52aXRhdGlvbhgBIAEoCzIYLmRhc2hib2FyZC52MS5JbnZpdGF0aW9uEhUKDXVubWFpbGVkX2xpbmsYAyABKAlKBAgCEANSBGxpbmsixwEKGU1ha2VJbnZpdGF0aW9uTGlua1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARIcCgVlbWFpbBgCIAEoCUINukgKyAEBcgUY/gFgARIzCgRyb2xlGAMgASgOMhIuZGFzaGJvYXJkLnYxLlJvbGVCEbpIDsgBAYIBCBgBGAUYAhgDEjoKCWxpdmVfcm9sZRgEIAEoDjISLmRhc2hib2FyZC52MS5Sb2xlQhO6SBDIAQGCAQoYBhgBGAUYAhgDIlgKGk1ha2VJbnZpdGF0aW9uTGlua1Jlc3BvbnNlEiwKCmludml0YXRpb24YASABKAsyGC5kYXNoYm9hcmQudjEuSW52aXRhdGlvbhIMCgRsaW5rGAIgASgJIlUKF1Jldm9rZUludml0YXRpb25SZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESHQoNaW52aXRhdGlvbl9pZBgCIAEoCUIGukgDyAEBIhoKGFJldm9rZUludml0YXRpb25SZXNwb25zZSLCAQoXQ2hhbmdlTWVtYmVyUm9sZVJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARIZCgltZW1iZXJfaWQYAiABKAlCBrpIA8gBARIzCgRyb2xlGAMgASgOMhIuZGFzaGJvYXJkLnYxLlJvbGVCEbpIDsgBAYIBCBgBGAUYAhgDEjoKCWxpdmVfcm9sZRgEIAEoDjISLmRhc2hib2FyZC52MS5Sb2xlQhO6SBDIAQGCAQoYBhgBGAUYAhgDIhoKGENoYW5nZU1lbWJlclJvbGVSZXNwb25zZSI6ChpSZXNldE1lbWJlclBhc3N3b3JkUmVxdWVzdBIcCgVlbWFpbBgBIAEoCUINukgKyAEBcgUY/gFgASJbChtSZXNldE1lbWJlclBhc3N3b3JkUmVzcG9uc2USDAoEbGluaxgBIAEoCRIuCgpleHBpcmVzX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI6ChpSZW1vdmVTZWNvbmRGYWN0b3JzUmVxdWVzdBIcCgVlbWFpbBgBIAEoCUINukgKyAEBcgUY/gFgASJhChtSZW1vdmVTZWNvbmRGYWN0b3JzUmVzcG9uc2USEAoIaGFkX3RvdHAYASABKAgSGAoQcmVtb3ZlZF9wYXNza2V5cxgCIAEoBRIWCg5lbmRlZF9zaWduX2lucxgDIAEoBSJNChNSZW1vdmVNZW1iZXJSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESGQoJbWVtYmVyX2lkGAIgASgJQga6SAPIAQEiFgoUUmVtb3ZlTWVtYmVyUmVzcG9uc2Ui2gEKBk1lbWJlchIRCgltZW1iZXJfaWQYASABKAkSDQoFZW1haWwYAiABKAkSDAoEbmFtZRgDIAEoCRIgCgRyb2xlGAQgASgOMhIuZGFzaGJvYXJkLnYxLlJvbGUSEAoIaGFzX3RvdHAYBSABKAgSMAoMbGFzdF9zZWVuX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgtoYXNfcGFzc2tleRgHIAEoCBIlCglsaXZlX3JvbGUYCCABKA4yEi5kYXNoYm9hcmQudjEuUm9sZSLvAQoKSW52aXRhdGlvbhIVCg1pbnZpdGF0aW9uX2lkGAEgASgJEg0KBWVtYWlsGAIgASgJEiAKBHJvbGUYAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZRISCgppbnZpdGVkX2J5GAQgASgJEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiUKCWxpdmVfcm9sZRgHIAEoDjISLmRhc2hib2FyZC52MS5Sb2xlMtcGCg1NZW1iZXJTZXJ2aWNlElsKC0xpc3RNZW1iZXJzEiAuZGFzaGJvYXJkLnYxLkxpc3RNZW1iZXJzUmVxdWVzdBohLmRhc2hib2FyZC52MS5MaXN0TWVtYmVyc1Jlc3BvbnNlIgeQAgGouxgBEl8KDEludml0ZU1lbWJlchIhLmRhc2hib2FyZC52MS5JbnZpdGVNZW1iZXJSZXF1ZXN0GiIuZGFzaGJvYXJkLnYxLkludml0ZU1lbWJlclJlc3BvbnNlIgiouxgDuLsYARJtChJNYWtlSW52aXRhdGlvbkxpbmsSJy5kYXNoYm9hcmQudjEuTWFrZUludml0YXRpb25MaW5rUmVxdWVzdBooLmRhc2hib2FyZC52MS5NYWtlSW52aXRhdGlvbkxpbmtSZXNwb25zZSIEqLsYBBJnChBSZXZva2VJbnZpdGF0aW9uEiUuZGFzaGJvYXJkLnYxLlJldm9rZUludml0YXRpb25SZXF1ZXN0GiYuZGFzaGJvYXJkLnYxLlJldm9rZUludml0YXRpb25SZXNwb25zZSIEqLsYAxJrChBDaGFuZ2VNZW1iZXJSb2xlEiUuZGFzaGJvYXJkLnYxLkNoYW5nZU1lbWJlclJvbGVSZXF1ZXN0GiYuZGFzaGJvYXJkLnYxLkNoYW5nZU1lbWJlclJvbGVSZXNwb25zZSIIqLsYA7i7GAEScAoTUmVzZXRNZW1iZXJQYXNzd29yZBIoLmRhc2hib2FyZC52MS5SZXNldE1lbWJlclBhc3N3b3JkUmVxdWVzdBopLmRhc2hib2FyZC52MS5SZXNldE1lbWJlclBhc3N3b3JkUmVzcG9uc2UiBKi7GAQScAoTUmVtb3ZlU2Vjb25kRmFjdG9ycxIoLmRhc2hib2FyZC52MS5SZW1vdmVTZWNvbmRGYWN0b3JzUmVxdWVzdBopLmRhc2hib2FyZC52MS5SZW1vdmVTZWNvbmRGYWN0b3JzUmVzcG9uc2UiBKi7GAQSXwoMUmVtb3ZlTWVtYmVyEiEuZGFzaGJvYXJkLnYxLlJlbW92ZU1lbWJlclJlcXVlc3QaIi5kYXNoYm9hcmQudjEuUmVtb3ZlTWVtYmVyUmVzcG9uc2UiCKi7GAO4uxgBYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.ListMembersRequest
@@ -96,9 +96,18 @@ export type InviteMemberRequest = Message<"dashboard.v1.InviteMemberRequest"> & 
   email: string;
 
   /**
+   * The role in test, and for what test and live share, such as the team.
+   *
    * @generated from field: dashboard.v1.Role role = 3;
    */
   role: Role;
+
+  /**
+   * An owner is one in test and live.
+   *
+   * @generated from field: dashboard.v1.Role live_role = 4;
+   */
+  liveRole: Role;
 };
 
 /**
@@ -116,9 +125,18 @@ export type InviteMemberRequestJson = {
   email?: string;
 
   /**
+   * The role in test, and for what test and live share, such as the team.
+   *
    * @generated from field: dashboard.v1.Role role = 3;
    */
   role?: RoleJson;
+
+  /**
+   * An owner is one in test and live.
+   *
+   * @generated from field: dashboard.v1.Role live_role = 4;
+   */
+  liveRole?: RoleJson;
 };
 
 /**
@@ -184,9 +202,18 @@ export type MakeInvitationLinkRequest = Message<"dashboard.v1.MakeInvitationLink
   email: string;
 
   /**
+   * The role in test, and for what test and live share, such as the team.
+   *
    * @generated from field: dashboard.v1.Role role = 3;
    */
   role: Role;
+
+  /**
+   * An owner is one in test and live.
+   *
+   * @generated from field: dashboard.v1.Role live_role = 4;
+   */
+  liveRole: Role;
 };
 
 /**
@@ -204,9 +231,18 @@ export type MakeInvitationLinkRequestJson = {
   email?: string;
 
   /**
+   * The role in test, and for what test and live share, such as the team.
+   *
    * @generated from field: dashboard.v1.Role role = 3;
    */
   role?: RoleJson;
+
+  /**
+   * An owner is one in test and live.
+   *
+   * @generated from field: dashboard.v1.Role live_role = 4;
+   */
+  liveRole?: RoleJson;
 };
 
 /**
@@ -328,9 +364,18 @@ export type ChangeMemberRoleRequest = Message<"dashboard.v1.ChangeMemberRoleRequ
   memberId: string;
 
   /**
+   * The role in test, and for what test and live share, such as the team.
+   *
    * @generated from field: dashboard.v1.Role role = 3;
    */
   role: Role;
+
+  /**
+   * An owner is one in test and live.
+   *
+   * @generated from field: dashboard.v1.Role live_role = 4;
+   */
+  liveRole: Role;
 };
 
 /**
@@ -348,9 +393,18 @@ export type ChangeMemberRoleRequestJson = {
   memberId?: string;
 
   /**
+   * The role in test, and for what test and live share, such as the team.
+   *
    * @generated from field: dashboard.v1.Role role = 3;
    */
   role?: RoleJson;
+
+  /**
+   * An owner is one in test and live.
+   *
+   * @generated from field: dashboard.v1.Role live_role = 4;
+   */
+  liveRole?: RoleJson;
 };
 
 /**
@@ -615,6 +669,11 @@ export type Member = Message<"dashboard.v1.Member"> & {
    * @generated from field: bool has_passkey = 7;
    */
   hasPasskey: boolean;
+
+  /**
+   * @generated from field: dashboard.v1.Role live_role = 8;
+   */
+  liveRole: Role;
 };
 
 /**
@@ -655,6 +714,11 @@ export type MemberJson = {
    * @generated from field: bool has_passkey = 7;
    */
   hasPasskey?: boolean;
+
+  /**
+   * @generated from field: dashboard.v1.Role live_role = 8;
+   */
+  liveRole?: RoleJson;
 };
 
 /**
@@ -697,6 +761,11 @@ export type Invitation = Message<"dashboard.v1.Invitation"> & {
    * @generated from field: google.protobuf.Timestamp expires_at = 6;
    */
   expiresAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: dashboard.v1.Role live_role = 7;
+   */
+  liveRole: Role;
 };
 
 /**
@@ -732,6 +801,11 @@ export type InvitationJson = {
    * @generated from field: google.protobuf.Timestamp expires_at = 6;
    */
   expiresAt?: TimestampJson;
+
+  /**
+   * @generated from field: dashboard.v1.Role live_role = 7;
+   */
+  liveRole?: RoleJson;
 };
 
 /**
@@ -789,7 +863,7 @@ export const MemberService: GenService<{
     output: typeof RevokeInvitationResponseSchema;
   },
   /**
-   * Changes a member's role. The last owner cannot be demoted.
+   * Changes a member's roles in test and live. The last owner cannot be demoted.
    *
    * @generated from rpc dashboard.v1.MemberService.ChangeMemberRole
    */

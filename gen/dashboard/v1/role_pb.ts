@@ -12,10 +12,10 @@ import type { UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/role.proto.
  */
 export const file_dashboard_v1_role: GenFile = /*@__PURE__*/
-  fileDesc("ChdkYXNoYm9hcmQvdjEvcm9sZS5wcm90bxIMZGFzaGJvYXJkLnYxKmQKBFJvbGUSFAoQUk9MRV9VTlNQRUNJRklFRBAAEg8KC1JPTEVfVklFV0VSEAESEgoOUk9MRV9ERVZFTE9QRVIQAhIOCgpST0xFX09XTkVSEAMSEQoNUk9MRV9PUEVSQVRPUhAEKkcKBkFjY2VzcxIWChJBQ0NFU1NfVU5TUEVDSUZJRUQQABISCg5BQ0NFU1NfQU5ZQk9EWRABEhEKDUFDQ0VTU19NRU1CRVIQAjpICgRyb2xlEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYtYcDIAEoDjISLmRhc2hib2FyZC52MS5Sb2xlUgRyb2xlOk4KBmFjY2VzcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGLaHAyABKA4yFC5kYXNoYm9hcmQudjEuQWNjZXNzUgZhY2Nlc3M6NgoFZnJlc2gSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi3hwMgASgIUgVmcmVzaGIGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("ChdkYXNoYm9hcmQvdjEvcm9sZS5wcm90bxIMZGFzaGJvYXJkLnYxKoUBCgRSb2xlEhQKEFJPTEVfVU5TUEVDSUZJRUQQABINCglST0xFX05PTkUQBhIPCgtST0xFX1ZJRVdFUhABEhAKDFJPTEVfU1VQUE9SVBAFEhIKDlJPTEVfREVWRUxPUEVSEAISDgoKUk9MRV9PV05FUhADEhEKDVJPTEVfT1BFUkFUT1IQBCpHCgZBY2Nlc3MSFgoSQUNDRVNTX1VOU1BFQ0lGSUVEEAASEgoOQUNDRVNTX0FOWUJPRFkQARIRCg1BQ0NFU1NfTUVNQkVSEAI6SAoEcm9sZRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGLWHAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZVIEcm9sZTpOCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi2hwMgASgOMhQuZGFzaGJvYXJkLnYxLkFjY2Vzc1IGYWNjZXNzOjYKBWZyZXNoEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYt4cDIAEoCFIFZnJlc2hiBnByb3RvMw", [file_google_protobuf_descriptor]);
 
 /**
- * The rights of a caller. Each role includes the rights of the roles before it.
+ * The rights of a caller. Each role includes the rights of the roles above it here; the numbers have no order.
  *
  * @generated from enum dashboard.v1.Role
  */
@@ -26,11 +26,25 @@ export const Role = {
   UNSPECIFIED: 0,
 
   /**
+   * Nothing: a member without a role in live.
+   *
+   * @generated from enum value: ROLE_NONE = 6;
+   */
+  NONE: 6,
+
+  /**
    * Reads.
    *
    * @generated from enum value: ROLE_VIEWER = 1;
    */
   VIEWER: 1,
+
+  /**
+   * Refunds, within a daily limit, captures and cancels.
+   *
+   * @generated from enum value: ROLE_SUPPORT = 5;
+   */
+  SUPPORT: 5,
 
   /**
    * Changes how payments are routed and where events go.
@@ -55,18 +69,18 @@ export const Role = {
 } as const;
 
 /**
- * The rights of a caller. Each role includes the rights of the roles before it.
+ * The rights of a caller. Each role includes the rights of the roles above it here; the numbers have no order.
  *
  * @generated from enum dashboard.v1.Role
  */
 export type Role = (typeof Role)[keyof typeof Role] | UnknownEnum;
 
 /**
- * The rights of a caller. Each role includes the rights of the roles before it.
+ * The rights of a caller. Each role includes the rights of the roles above it here; the numbers have no order.
  *
  * @generated from enum dashboard.v1.Role
  */
-export type RoleJson = "ROLE_UNSPECIFIED" | "ROLE_VIEWER" | "ROLE_DEVELOPER" | "ROLE_OWNER" | "ROLE_OPERATOR";
+export type RoleJson = "ROLE_UNSPECIFIED" | "ROLE_NONE" | "ROLE_VIEWER" | "ROLE_SUPPORT" | "ROLE_DEVELOPER" | "ROLE_OWNER" | "ROLE_OPERATOR";
 
 /**
  * Describes the enum dashboard.v1.Role.

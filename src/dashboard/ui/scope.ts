@@ -4,7 +4,7 @@ import { Environment } from "../../../gen/dashboard/v1/environment_pb.ts";
 import { Role } from "../../../gen/dashboard/v1/role_pb.ts";
 import { useSignIn } from "./signed-in.tsx";
 
-/** Returns the fields of every request about a merchant, and the member's rights there. */
+/** Returns the fields of every request about a merchant, and the member's role there. */
 export function useScope() {
   const { environment, merchantId } = useParams({ from: "/signed-in/$environment/$merchantId" });
   const membership = useSignIn().member?.memberships.find((each) => each.merchantId === merchantId);
@@ -13,7 +13,7 @@ export function useScope() {
     environment: environment === "live" ? Environment.LIVE : Environment.TEST,
     environmentName: environment === "live" ? ("live" as const) : ("test" as const),
     merchantName: membership?.merchantName,
-    role: membership?.role ?? Role.UNSPECIFIED,
+    role: (environment === "live" ? membership?.liveRole : membership?.role) ?? Role.UNSPECIFIED,
   };
 }
 
@@ -21,11 +21,35 @@ export function useScope() {
 export const ScopeLink = getRouteApi("/signed-in/$environment/$merchantId").Link;
 
 const roleNames: Readonly<Record<number, string>> = {
+  [Role.NONE]: "No access",
   [Role.VIEWER]: "Viewer",
+  [Role.SUPPORT]: "Support",
   [Role.DEVELOPER]: "Developer",
   [Role.OWNER]: "Owner",
 };
 
 export function nameOfRole(role: Role): string {
   return roleNames[role] ?? "No role";
+}
+
+/** Returns one name where a member has the same role in test and live, otherwise both. */
+export function nameOfRoles({ role, liveRole }: { readonly role: Role; readonly liveRole: Role }): string {
+  return role === liveRole ? nameOfRole(role) : `${nameOfRole(role)} in test, ${nameOfRole(liveRole)} in live`;
+}
+
+/** The roles that a member can have in test, and those in live. */
+export const testRoles = [Role.VIEWER, Role.SUPPORT, Role.DEVELOPER, Role.OWNER] as const;
+export const liveRoles = [Role.NONE, ...testRoles] as const;
+
+/** Returns both roles after one was chosen: an owner is one in test and live. */
+export function rolesWith(
+  held: { readonly role: Role; readonly liveRole: Role },
+  changed: { readonly role?: Role; readonly liveRole?: Role },
+): { role: Role; liveRole: Role } {
+  const chosen = changed.role ?? changed.liveRole;
+  const wanted = { role: held.role, liveRole: held.liveRole, ...changed };
+  if (chosen === Role.OWNER) return { role: Role.OWNER, liveRole: Role.OWNER };
+  if (held.role !== Role.OWNER) return wanted;
+  const other = chosen === undefined || chosen === Role.NONE ? Role.VIEWER : chosen;
+  return { role: changed.role ?? other, liveRole: changed.liveRole ?? other };
 }

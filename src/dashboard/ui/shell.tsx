@@ -1,8 +1,11 @@
 /** The frame around every page about a merchant: its navigation, beside the page or in the drawer of a phone. */
+
 import { Link, Outlet } from "@tanstack/react-router";
 import { useEffect } from "react";
+import { Role } from "../../../gen/dashboard/v1/role_pb.ts";
 import { Mark } from "./parts/mark.tsx";
 import { Drawer, EnvironmentSwitch, PageLinks, usePageName } from "./parts/navigation.tsx";
+import { PageHead } from "./parts/page-head.tsx";
 import { Shortcuts } from "./parts/shortcuts.tsx";
 import { Missing } from "./parts/states.tsx";
 import { chosenCell } from "./rpc.ts";
@@ -10,7 +13,7 @@ import { useScope } from "./scope.ts";
 import { useSignIn } from "./signed-in.tsx";
 
 export function Shell() {
-  const { environmentName, merchantId, merchantName } = useScope();
+  const { environmentName, merchantId, merchantName, role } = useScope();
   const { member } = useSignIn();
   const pageName = usePageName();
   const cell = chosenCell();
@@ -50,8 +53,22 @@ export function Shell() {
         <PageLinks />
       </nav>
       <main className="main" id="main" tabIndex={-1}>
-        <Outlet />
+        {role === Role.NONE && pageName !== "Team" ? <NoRole /> : <Outlet />}
       </main>
     </div>
+  );
+}
+
+function NoRole() {
+  const { merchantId, merchantName } = useScope();
+  return (
+    <>
+      <PageHead title="No access to live">
+        You have a role at {merchantName} in test only. An owner can give you one in live, on the Team page.
+      </PageHead>
+      <Link to="/$environment/$merchantId/home" params={{ environment: "test", merchantId }}>
+        Open test
+      </Link>
+    </>
   );
 }

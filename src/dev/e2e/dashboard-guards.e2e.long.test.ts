@@ -23,8 +23,8 @@ const operator = await forFile(() => createDashboardClient(demo.file.grpcAddress
 const { merchant } = await operator.merchants.createMerchant({ name: "Corner Coffee" });
 const merchantId = merchant!.merchantId!;
 const [id, { email }] = [decodeId("mer", merchantId), demo.file.member];
-await demo.accountsQuery(`INSERT INTO membership (merchant_id, member_id, role)
-    SELECT '${id}', id, 'OWNER' FROM member WHERE email = '${email}'`);
+await demo.accountsQuery(`INSERT INTO membership (merchant_id, member_id, role, live_role)
+    SELECT '${id}', id, 'OWNER', 'OWNER' FROM member WHERE email = '${email}'`);
 
 const open = (name: string, of = merchantId) => openOf(`/test/${of}/${name}`);
 

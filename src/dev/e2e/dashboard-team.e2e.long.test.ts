@@ -27,7 +27,7 @@ describe("the dashboard in a browser", () => {
     await guest.getByRole("button", { name: "Join" }).click();
     await guest.getByRole("heading", { name: "Home" }).waitFor();
     await page.reload();
-    const roleOf = (name: string, on = page) => on.getByRole("combobox", { name: `Role of ${name}` });
+    const roleOf = (name: string, on = page) => on.getByRole("combobox", { name: `Role of ${name} in test` });
     const leave = (on: Page) => on.getByRole("button", { name: "Leave", exact: true });
     const expectOnlyOwner = async (name: string, on: Page) => {
       const row = on.getByRole("row").filter({ hasText: name });

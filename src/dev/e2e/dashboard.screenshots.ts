@@ -37,7 +37,7 @@ async function addMerchant(name: string): Promise<string> {
   const { merchant } = await client.merchants.createMerchant({ name }).finally(() => client.close());
   const merchantId = merchant!.merchantId!;
   await demo.accountsQuery(
-    `INSERT INTO membership (merchant_id, member_id, role) SELECT '${decodeId("mer", merchantId)}', id, 'OWNER' FROM member`,
+    `INSERT INTO membership (merchant_id, member_id, role, live_role) SELECT '${decodeId("mer", merchantId)}', id, 'OWNER', 'OWNER' FROM member`,
   );
   return merchantId;
 }

@@ -8,7 +8,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
-import { grantRole, insertMember } from "../../accounts/members.ts";
+import { asOwner, grantRoles, insertMember } from "../../accounts/members.ts";
 import { hashPassword } from "../../accounts/passwords.ts";
 import { readConfig } from "../../config/config.ts";
 import { type DemoFile, type DemoMerchant, settingsFileName } from "../../demo/demo-file.ts";
@@ -102,7 +102,7 @@ async function addMember({ accounts }: Installation, merchants: readonly DemoMer
   const hash = await hashPassword(new Secret(password));
   await accounts.transaction(async (tx) => {
     await insertMember(tx, member, hash);
-    for (const { merchantId } of merchants) await grantRole(tx, decodeId("mer", merchantId) ?? "", member.id, "OWNER");
+    for (const { merchantId } of merchants) await grantRoles(tx, decodeId("mer", merchantId) ?? "", member.id, asOwner);
   });
   return { email: member.email, password };
 }

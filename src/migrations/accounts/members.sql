@@ -21,9 +21,13 @@ CREATE TABLE member (
 CREATE TABLE membership (
   merchant_id uuid NOT NULL REFERENCES merchant,
   member_id   uuid NOT NULL REFERENCES member,
-  role        text NOT NULL CHECK (role IN ('VIEWER', 'DEVELOPER', 'OWNER')),
+  -- In test, and for what test and live share.
+  role        text NOT NULL CHECK (role IN ('VIEWER', 'SUPPORT', 'DEVELOPER', 'OWNER')),
+  live_role   text NOT NULL CHECK (live_role IN ('NONE', 'VIEWER', 'SUPPORT', 'DEVELOPER', 'OWNER')),
   created_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
-  PRIMARY KEY (merchant_id, member_id)
+  PRIMARY KEY (merchant_id, member_id),
+  -- An owner manages the team of both.
+  CHECK ((role = 'OWNER') = (live_role = 'OWNER'))
 );
 CREATE INDEX membership_of_member ON membership (member_id);
 
@@ -31,13 +35,15 @@ CREATE TABLE invitation (
   id           uuid PRIMARY KEY,
   merchant_id  uuid NOT NULL REFERENCES merchant,
   email        text NOT NULL CHECK (email = lower(email) AND char_length(email) BETWEEN 3 AND 254),
-  role         text NOT NULL CHECK (role IN ('VIEWER', 'DEVELOPER', 'OWNER')),
+  role         text NOT NULL CHECK (role IN ('VIEWER', 'SUPPORT', 'DEVELOPER', 'OWNER')),
+  live_role    text NOT NULL CHECK (live_role IN ('NONE', 'VIEWER', 'SUPPORT', 'DEVELOPER', 'OWNER')),
   token_hash   bytea NOT NULL UNIQUE CHECK (octet_length(token_hash) = 32),
   invited_by   text NOT NULL,
   created_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
   expires_at   timestamptz NOT NULL,
   -- Accepted or withdrawn.
-  ended_at     timestamptz
+  ended_at     timestamptz,
+  CHECK ((role = 'OWNER') = (live_role = 'OWNER'))
 );
 CREATE UNIQUE INDEX open_invitation ON invitation (merchant_id, email) WHERE ended_at IS NULL;
 

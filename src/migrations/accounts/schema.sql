@@ -21,6 +21,7 @@ CREATE TABLE invitation (
   merchant_id uuid NOT NULL,
   email text NOT NULL,
   role text NOT NULL,
+  live_role text NOT NULL,
   token_hash bytea NOT NULL,
   invited_by text NOT NULL,
   created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
@@ -54,6 +55,7 @@ CREATE TABLE membership (
   merchant_id uuid NOT NULL,
   member_id uuid NOT NULL,
   role text NOT NULL,
+  live_role text NOT NULL,
   created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
 );
 
@@ -136,8 +138,14 @@ ALTER TABLE audit_entry ADD CONSTRAINT audit_entry_member_id_fkey FOREIGN KEY (m
 -- constraint audit_entry.audit_entry_pkey
 ALTER TABLE audit_entry ADD CONSTRAINT audit_entry_pkey PRIMARY KEY (id);
 
+-- constraint invitation.invitation_check
+ALTER TABLE invitation ADD CONSTRAINT invitation_check CHECK (((role = 'OWNER'::text) = (live_role = 'OWNER'::text)));
+
 -- constraint invitation.invitation_email_check
 ALTER TABLE invitation ADD CONSTRAINT invitation_email_check CHECK (((email = lower(email)) AND ((char_length(email) >= 3) AND (char_length(email) <= 254))));
+
+-- constraint invitation.invitation_live_role_check
+ALTER TABLE invitation ADD CONSTRAINT invitation_live_role_check CHECK ((live_role = ANY (ARRAY['NONE'::text, 'VIEWER'::text, 'SUPPORT'::text, 'DEVELOPER'::text, 'OWNER'::text])));
 
 -- constraint invitation.invitation_merchant_id_fkey
 ALTER TABLE invitation ADD CONSTRAINT invitation_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES merchant(id);
@@ -146,7 +154,7 @@ ALTER TABLE invitation ADD CONSTRAINT invitation_merchant_id_fkey FOREIGN KEY (m
 ALTER TABLE invitation ADD CONSTRAINT invitation_pkey PRIMARY KEY (id);
 
 -- constraint invitation.invitation_role_check
-ALTER TABLE invitation ADD CONSTRAINT invitation_role_check CHECK ((role = ANY (ARRAY['VIEWER'::text, 'DEVELOPER'::text, 'OWNER'::text])));
+ALTER TABLE invitation ADD CONSTRAINT invitation_role_check CHECK ((role = ANY (ARRAY['VIEWER'::text, 'SUPPORT'::text, 'DEVELOPER'::text, 'OWNER'::text])));
 
 -- constraint invitation.invitation_token_hash_check
 ALTER TABLE invitation ADD CONSTRAINT invitation_token_hash_check CHECK ((octet_length(token_hash) = 32));
@@ -178,6 +186,12 @@ ALTER TABLE member_action ADD CONSTRAINT member_action_calls_check CHECK ((calls
 -- constraint member_action.member_action_pkey
 ALTER TABLE member_action ADD CONSTRAINT member_action_pkey PRIMARY KEY (subject, action);
 
+-- constraint membership.membership_check
+ALTER TABLE membership ADD CONSTRAINT membership_check CHECK (((role = 'OWNER'::text) = (live_role = 'OWNER'::text)));
+
+-- constraint membership.membership_live_role_check
+ALTER TABLE membership ADD CONSTRAINT membership_live_role_check CHECK ((live_role = ANY (ARRAY['NONE'::text, 'VIEWER'::text, 'SUPPORT'::text, 'DEVELOPER'::text, 'OWNER'::text])));
+
 -- constraint membership.membership_member_id_fkey
 ALTER TABLE membership ADD CONSTRAINT membership_member_id_fkey FOREIGN KEY (member_id) REFERENCES member(id);
 
@@ -188,7 +202,7 @@ ALTER TABLE membership ADD CONSTRAINT membership_merchant_id_fkey FOREIGN KEY (m
 ALTER TABLE membership ADD CONSTRAINT membership_pkey PRIMARY KEY (merchant_id, member_id);
 
 -- constraint membership.membership_role_check
-ALTER TABLE membership ADD CONSTRAINT membership_role_check CHECK ((role = ANY (ARRAY['VIEWER'::text, 'DEVELOPER'::text, 'OWNER'::text])));
+ALTER TABLE membership ADD CONSTRAINT membership_role_check CHECK ((role = ANY (ARRAY['VIEWER'::text, 'SUPPORT'::text, 'DEVELOPER'::text, 'OWNER'::text])));
 
 -- constraint merchant.merchant_live_cell_check
 ALTER TABLE merchant ADD CONSTRAINT merchant_live_cell_check CHECK (((live_cell >= 1) AND (live_cell <= 61)));

@@ -9,7 +9,7 @@ import { LoneFrame } from "../parts/lone-frame.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
-import { nameOfRole } from "../scope.ts";
+import { nameOfRoles } from "../scope.ts";
 import { useSignIn } from "../signed-in.tsx";
 import { AccountEvents } from "./account-events.tsx";
 import { mayCreateMerchant } from "./may-create-merchant.ts";
@@ -64,12 +64,12 @@ function Merchants() {
         {mayCreateMerchant(memberships) && <Link to="/new-merchant">Create a merchant</Link>}
       </div>
       <ul className="form">
-        {memberships.map(({ merchantId, merchantName, role }) => (
+        {memberships.map(({ merchantId, merchantName, role, liveRole }) => (
           <li key={merchantId} className="row">
             <Link to="/$environment/$merchantId/home" params={{ environment: "test", merchantId }}>
               <bdi>{merchantName}</bdi>
             </Link>
-            <span className="badge">{nameOfRole(role)}</span>
+            <span className="badge">{nameOfRoles({ role, liveRole })}</span>
           </li>
         ))}
       </ul>

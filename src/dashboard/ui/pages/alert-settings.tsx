@@ -1,4 +1,5 @@
 /** Settings of alerts: the addresses, the chat, the topics that are sent, and a test of it all. */
+
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
@@ -7,6 +8,7 @@ import { AlertService, type AlertSettings, AlertTopic } from "../../../../gen/da
 import { MemberService } from "../../../../gen/dashboard/v1/members_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { WebhookAlertService } from "../../../../gen/dashboard/v1/webhook_alerts_pb.ts";
+import { includesRole } from "../../role-rank.ts";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { Field } from "../parts/field.tsx";
@@ -60,7 +62,7 @@ function Addresses({ kept, revision, unconfirmed, members, canMail }: AddressPro
   return (
     <SettingRow
       revision={revision}
-      mayChange={role >= Role.OWNER}
+      mayChange={includesRole(role, Role.OWNER)}
       title="Alerts by mail"
       explanation={
         canMail
@@ -115,7 +117,7 @@ function Chat({ host, onChange }: { host: string; onChange: () => Promise<unknow
         )}
       </p>
       {secret !== "" && <ShownSecret label="Signing secret, to verify the messages if you want to" secret={secret} />}
-      {role >= Role.OWNER && (
+      {includesRole(role, Role.OWNER) && (
         <Form
           className="form"
           onSubmit={(event) => {
@@ -211,7 +213,7 @@ function Topics({ settings }: { settings: AlertSettings }) {
     <SettingRow
       title="Alerts that are sent"
       explanation="The others appear on the dashboard only."
-      mayChange={role >= Role.OWNER}
+      mayChange={includesRole(role, Role.OWNER)}
       kept={textOf(settings.mutedTopics)}
       save={async (text) => {
         await client.setMutedAlerts({ merchantId, environment, mutedTopics: JSON.parse(text) });
@@ -244,7 +246,7 @@ function Test({ isPossible }: { isPossible: boolean }) {
   const { merchantId, environment, role } = useScope();
   const client = createClient(AlertService, useTransport());
   const test = useMutation({ mutationFn: () => client.sendTestAlert({ merchantId, environment }) });
-  if (role < Role.DEVELOPER) return null;
+  if (!includesRole(role, Role.DEVELOPER)) return null;
   return (
     <Row
       title="Test alert"

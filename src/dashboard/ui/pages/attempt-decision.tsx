@@ -1,6 +1,7 @@
 /**
  * The manual decision about an attempt that its gateway never resolves: the decision, its confirmation, and its form.
  */
+
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
@@ -13,6 +14,7 @@ import {
   type PaymentSummary,
 } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
+import { includesRole } from "../../role-rank.ts";
 import { formatAmount } from "../parts/amount.tsx";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
@@ -30,7 +32,7 @@ export function AttemptDecisionPart({ attempt, summary, onChange }: DecisionProp
   const [isOpen, setOpen] = useState(false);
   const { role } = useScope();
   const { decision, openDecisions } = attempt;
-  const mayDecide = role >= Role.DEVELOPER && openDecisions.length > 0;
+  const mayDecide = includesRole(role, Role.DEVELOPER) && openDecisions.length > 0;
   return (
     <>
       {decision && (

@@ -1,4 +1,5 @@
 /** The block list in the settings: its entries, and a form that adds an e-mail address or a network. */
+
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
@@ -10,6 +11,7 @@ import {
   BlocklistEntry_Kind as Kind,
 } from "../../../../gen/dashboard/v1/blocklist_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
+import { includesRole } from "../../role-rank.ts";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { visible } from "../parts/copied-text.tsx";
@@ -33,7 +35,7 @@ export function Blocklist() {
       {!data && !error && <Loading what="The block list" />}
       {data?.entries.length === 0 && <p>Nothing is blocked.</p>}
       {data && data.entries.length > 0 && <Entries entries={data.entries} onChange={refetch} />}
-      {role >= Role.DEVELOPER && <AddForm onChange={refetch} />}
+      {includesRole(role, Role.DEVELOPER) && <AddForm onChange={refetch} />}
     </>
   );
 }
@@ -80,7 +82,11 @@ function Entries({ entries, onChange }: EntriesProps) {
   return (
     <>
       <Refusal error={end.error} />
-      <RecordTable label="Block list" columns={role < Role.DEVELOPER ? columns.slice(0, -1) : columns} rows={rows} />
+      <RecordTable
+        label="Block list"
+        columns={!includesRole(role, Role.DEVELOPER) ? columns.slice(0, -1) : columns}
+        rows={rows}
+      />
     </>
   );
 }

@@ -1,4 +1,5 @@
 /** Braking against card testing: its state with a person's hold, and its periods. */
+
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
@@ -6,6 +7,7 @@ import { useState } from "react";
 import type { Braking, BrakingPeriod } from "../../../../gen/dashboard/v1/braking_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { SetBrakingRequest_Hold as Hold, SettingsService } from "../../../../gen/dashboard/v1/settings_pb.ts";
+import { includesRole } from "../../role-rank.ts";
 import { Button } from "../parts/button.tsx";
 import { RecordTable } from "../parts/record-table.tsx";
 import { Refusal } from "../parts/refusal.tsx";
@@ -30,7 +32,7 @@ export function BrakingForm({ braking, onChange }: { braking: Braking | undefine
       client.setBraking({ merchantId, environment, hold, hours: hold === Hold.NONE ? 0 : hours }),
     onSuccess: onChange,
   });
-  const isDisabled = role < Role.DEVELOPER || save.isPending;
+  const isDisabled = !includesRole(role, Role.DEVELOPER) || save.isPending;
   const hold = braking?.hold;
   return (
     <Row

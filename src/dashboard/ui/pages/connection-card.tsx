@@ -1,4 +1,5 @@
 /** One account at a gateway: its state, its last hour and its actions. */
+
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
@@ -9,6 +10,7 @@ import {
 } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 import type { GatewayAlert, GatewayHealth, ListGatewaysResponse } from "../../../../gen/dashboard/v1/gateways_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
+import { includesRole } from "../../role-rank.ts";
 import { Gateway } from "../parts/brand.tsx";
 import { Button } from "../parts/button.tsx";
 import { nameOfBrand } from "../parts/card-brand.ts";
@@ -60,8 +62,8 @@ export function ConnectionCard({ connection, offered, health, alerts, isHealthKn
       <div className="page-head">
         <CardTitle connection={connection} />
         <div className="row">
-          {role >= Role.DEVELOPER && verified && <PauseButton connection={connection} pause={pause} />}
-          {role >= Role.OWNER && (
+          {includesRole(role, Role.DEVELOPER) && verified && <PauseButton connection={connection} pause={pause} />}
+          {includesRole(role, Role.OWNER) && (
             <>
               {!verified && (
                 <VerifyConnection

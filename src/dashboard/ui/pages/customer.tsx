@@ -1,4 +1,5 @@
 /** One customer, by the e-mail address or the merchant's reference: what is stored, payments, refunds and totals, and the erasure of the customer's data. */
+
 import { createClient } from "@connectrpc/connect";
 import { useInfiniteQuery, useQuery, useTransport } from "@connectrpc/connect-query";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
@@ -7,6 +8,7 @@ import { type CustomerTotals, PaymentService } from "../../../../gen/dashboard/v
 import { RefundService } from "../../../../gen/dashboard/v1/refunds_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { SettingsService } from "../../../../gen/dashboard/v1/settings_pb.ts";
+import { includesRole } from "../../role-rank.ts";
 import { Amount } from "../parts/amount.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { visible } from "../parts/copied-text.tsx";
@@ -42,7 +44,10 @@ function Customer({ named }: { named: Named }) {
   const hasPayments = (data?.totals.length ?? 0) > 0;
   return (
     <>
-      <PageHead title="Customer" actions={role >= Role.OWNER && (hasPayments || isReferred) && <Erase named={named} />}>
+      <PageHead
+        title="Customer"
+        actions={includesRole(role, Role.OWNER) && (hasPayments || isReferred) && <Erase named={named} />}
+      >
         <bdi>{visible(by.value)}</bdi>
       </PageHead>
       {error && <Failure error={error} onRetry={refetch} />}

@@ -1,4 +1,5 @@
 /** The answers to a dispute: accept it, submit evidence, or record the end of one that stays silent. */
+
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
@@ -12,6 +13,7 @@ import {
   DisputeResponse_Status,
   DisputeResponse_Type,
 } from "../../../../gen/payments/v1/payment_session_pb.ts";
+import { includesRole } from "../../role-rank.ts";
 import { ActionDialog, FocusedButton } from "../parts/action-dialog.tsx";
 import { formatAmount } from "../parts/amount.tsx";
 import { Button } from "../parts/button.tsx";
@@ -36,7 +38,7 @@ export function DisputeAnswer(props: AnswerProps) {
   const isAnswered = responses.some(({ stage, status }) => stage === dispute.stage && status !== refused);
   const mayAnswer = answerable && dispute.status === Dispute_Status.NEEDS_RESPONSE && !isAnswered && !silent;
   const needed = silent ? Role.OWNER : Role.DEVELOPER;
-  const disabled = role < needed ? { isDisabled: true, "aria-describedby": reasonId } : {};
+  const disabled = !includesRole(role, needed) ? { isDisabled: true, "aria-describedby": reasonId } : {};
   const close = () => {
     setForm(undefined);
     onChange();
@@ -68,7 +70,7 @@ export function DisputeAnswer(props: AnswerProps) {
           )}
         </div>
       )}
-      {(mayAnswer || silent) && role < needed && (
+      {(mayAnswer || silent) && !includesRole(role, needed) && (
         <p className="small" id={reasonId}>
           {silent ? "Owners can record the end of a dispute." : "Developers and owners can answer disputes."}
         </p>

@@ -1,9 +1,11 @@
 /** A merchant's accounts at gateways, with their health and actions. */
+
 import { useQuery } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { GatewayConnectionService } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { GatewayService } from "../../../../gen/dashboard/v1/gateways_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
+import { includesRole } from "../../role-rank.ts";
 import { Button } from "../parts/button.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
@@ -32,7 +34,7 @@ export function GatewaysPage() {
       <PageHead
         title="Gateways"
         actions={
-          role >= Role.OWNER &&
+          includesRole(role, Role.OWNER) &&
           offered &&
           !isConnecting && (
             <Button kind="main" onPress={() => setConnecting(true)}>
@@ -57,7 +59,7 @@ export function GatewaysPage() {
       {!error && connections.data?.connections.length === 0 && !isConnecting && (
         <Empty title="No gateway is connected yet">
           <p>
-            {role >= Role.OWNER
+            {includesRole(role, Role.OWNER)
               ? "Connect your account at a gateway. Switchyard verifies it with a real call that captures nothing. Then add it to your routing rule."
               : "An owner connects the accounts that payments are routed to."}
           </p>

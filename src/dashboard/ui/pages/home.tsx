@@ -1,8 +1,10 @@
 /** The first page of a merchant: today's payments, the alerts that need a person, and the newest payments. */
+
 import { useQuery } from "@connectrpc/connect-query";
 import { type AlertItem, AlertItem_Kind, HomeService } from "../../../../gen/dashboard/v1/home_pb.ts";
 import { PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
+import { includesRole } from "../../role-rank.ts";
 import { visible } from "../parts/copied-text.tsx";
 import { nameGatewaysIn } from "../parts/gateway-name.ts";
 import { NoZone } from "../parts/no-zone.tsx";
@@ -169,7 +171,7 @@ function ItemLink({ item }: { item: AlertItem }) {
               See the payments
             </ScopeLink>
           )}
-          {role >= Role.DEVELOPER && item.refundSessionId !== "" && (
+          {includesRole(role, Role.SUPPORT) && item.refundSessionId !== "" && (
             <ScopeLink
               to="./payments/$sessionId"
               params={{ sessionId: item.refundSessionId }}
@@ -184,7 +186,7 @@ function ItemLink({ item }: { item: AlertItem }) {
       return (
         <div className="row">
           <PaymentLink item={item} />
-          {role >= Role.DEVELOPER && item.workItemId !== "" && (
+          {includesRole(role, Role.DEVELOPER) && item.workItemId !== "" && (
             <CloseAlarm workItemId={item.workItemId} about={item.sessionId} count={item.count} />
           )}
         </div>

@@ -10,7 +10,7 @@ import { NewPasswordField } from "../parts/new-password-field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Username } from "../parts/username.tsx";
-import { nameOfRole } from "../scope.ts";
+import { nameOfRoles } from "../scope.ts";
 
 export function InvitationPage() {
   const [token] = useState(() => location.hash.slice(1));
@@ -25,7 +25,7 @@ export function InvitationPage() {
 }
 
 function AcceptForm({ token, invitation }: { token: string; invitation: GetInvitationResponse }) {
-  const { email, merchantName, role } = invitation;
+  const { email, merchantName, role, liveRole } = invitation;
   const [hasAccount, setHasAccount] = useState(false);
   const navigate = useNavigate();
   const queries = useQueryClient();
@@ -43,7 +43,7 @@ function AcceptForm({ token, invitation }: { token: string; invitation: GetInvit
     <div className="lone-box">
       <h1>Join {merchantName}</h1>
       <p>
-        You are invited as {nameOfRole(role).toLowerCase()}, with the address {email}.
+        You are invited as {nameOfRoles({ role, liveRole }).toLowerCase()}, with the address {email}.
       </p>
       <DataForm onData={(fields) => submit(fields).catch(() => {})}>
         <Refusal error={accept.error} />

@@ -2,6 +2,7 @@
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
 import { Form } from "react-aria-components/Form";
 import { type Invitation, MemberService } from "../../../../gen/dashboard/v1/members_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
@@ -9,22 +10,33 @@ import { Button } from "../parts/button.tsx";
 import { CopyLine } from "../parts/copy-line.tsx";
 import { Field, SelectField } from "../parts/field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
-import { nameOfRole, useScope } from "../scope.ts";
+import { liveRoles, nameOfRole, rolesWith, testRoles, useScope } from "../scope.ts";
+
+const firstRoles: { role: Role; liveRole: Role } = { role: Role.VIEWER, liveRole: Role.VIEWER };
 
 /** The form. The link is mailed to the address, or shown if the installation sends no mail, until it is revoked. */
 export function InviteForm({ onInvited, open }: { onInvited: () => unknown; open: readonly Invitation[] }) {
   const { merchantId } = useScope();
+  const [roles, setRoles] = useState(firstRoles);
   const client = createClient(MemberService, useTransport());
   const invite = useMutation({
-    mutationFn: (wanted: { email: string; role: Role }) => client.inviteMember({ merchantId, ...wanted }),
+    mutationFn: (wanted: { email: string; role: Role; liveRole: Role }) =>
+      client.inviteMember({ merchantId, ...wanted }),
     onSuccess: onInvited,
   });
   const isOpen = open.some(({ invitationId }) => invitationId === invite.data?.invitation?.invitationId);
   const made = isOpen ? invite.data : undefined;
   const submit = (form: HTMLFormElement) => {
     const fields = new FormData(form);
-    const wanted = { email: String(fields.get("email")), role: Number(fields.get("role")) as Role };
-    invite.mutate(wanted, { onSuccess: () => form.reset() });
+    invite.mutate(
+      { email: String(fields.get("email")), ...roles },
+      {
+        onSuccess: () => {
+          form.reset();
+          setRoles(firstRoles);
+        },
+      },
+    );
   };
   return (
     <section className="card" aria-labelledby="invite">
@@ -53,10 +65,17 @@ export function InviteForm({ onInvited, open }: { onInvited: () => unknown; open
       >
         <Field label="E-mail" name="email" type="email" isRequired autoComplete="off" />
         <SelectField
-          label="Role"
-          name="role"
-          defaultValue={Role.VIEWER}
-          values={[Role.VIEWER, Role.DEVELOPER, Role.OWNER].map((role) => [role, nameOfRole(role)] as const)}
+          label="Role in test"
+          value={roles.role}
+          onChange={({ target }) => setRoles(rolesWith(roles, { role: Number(target.value) as Role }))}
+          values={testRoles.map((role) => [role, nameOfRole(role)] as const)}
+        />
+        <SelectField
+          label="Role in live"
+          value={roles.liveRole}
+          onChange={({ target }) => setRoles(rolesWith(roles, { liveRole: Number(target.value) as Role }))}
+          values={liveRoles.map((role) => [role, nameOfRole(role)] as const)}
+          hint="An owner is one in test and live."
         />
         <div>
           <Button kind="main" type="submit" isPending={invite.isPending}>

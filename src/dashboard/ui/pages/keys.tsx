@@ -6,6 +6,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { type ApiKey, ApiKey_Kind, ApiKeyService } from "../../../../gen/dashboard/v1/api_keys_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
+import { includesRole } from "../../role-rank.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { CopiedText } from "../parts/copied-text.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -80,7 +81,7 @@ function KeyCard({ apiKey, rolled, onChange }: CardProps) {
           <h2 id={`key-${kind}`}>{name}</h2>
           <p>{use}</p>
         </div>
-        {role >= Role.OWNER && (
+        {includesRole(role, Role.OWNER) && (
           <div className="row">
             {kind === ApiKey_Kind.SECRET && !rolled && (
               <RollKey
@@ -105,7 +106,7 @@ function KeyCard({ apiKey, rolled, onChange }: CardProps) {
           </div>
         )}
       </div>
-      {role < Role.OWNER && <p className="small">Owners can replace it.</p>}
+      {!includesRole(role, Role.OWNER) && <p className="small">Owners can replace it.</p>}
       <Refusal error={regenerate.error} />
       {made && key === "" ? (
         <ShownSecret label={`The new ${name.toLowerCase()}`} secret={made} />
@@ -123,7 +124,7 @@ function KeyCard({ apiKey, rolled, onChange }: CardProps) {
           </div>
         </div>
       )}
-      {rolled && <RolledKey apiKey={rolled} mayRevoke={role >= Role.OWNER} onChange={onChange} />}
+      {rolled && <RolledKey apiKey={rolled} mayRevoke={includesRole(role, Role.OWNER)} onChange={onChange} />}
     </section>
   );
 }

@@ -1,4 +1,5 @@
 /** The actions about a payment as a whole: capture or cancel one that is held, refund one that is captured. */
+
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
@@ -8,6 +9,7 @@ import type { PaymentAmount } from "../../../../gen/dashboard/v1/payment_amount_
 import { type Payment, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { PaymentSession_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
+import { includesRole } from "../../role-rank.ts";
 import { ActionDialog, FocusedButton } from "../parts/action-dialog.tsx";
 import { formatAmount } from "../parts/amount.tsx";
 import { walletNames } from "../parts/brand.tsx";
@@ -31,8 +33,8 @@ type ActionProps = {
 /** The actions in a row, and below it why some are disabled. */
 export function PaymentActions({ payment, refundReason, onChange }: ActionProps) {
   const { role } = useScope();
-  const isAllowed = role >= Role.DEVELOPER;
-  const whyNot = isAllowed ? payment.notRefundableBecause : "Developers and owners can refund.";
+  const isAllowed = includesRole(role, Role.SUPPORT);
+  const whyNot = isAllowed ? payment.notRefundableBecause : "Support, developers and owners can refund.";
   const [isOpen, setOpen] = useState(refundReason !== undefined && whyNot === "");
   const [refunded, setRefunded] = useState<PaymentAmount>();
   const reasonId = useId();

@@ -1,4 +1,5 @@
 /** The actions about a held payment: capture it, whole or in part, or cancel it. */
+
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
@@ -7,6 +8,7 @@ import { Heading } from "react-aria-components/Dialog";
 import { type Payment, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { Attempt_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
+import { includesRole } from "../../role-rank.ts";
 import { ActionDialog, FocusedButton } from "../parts/action-dialog.tsx";
 import { formatAmount } from "../parts/amount.tsx";
 import { Button } from "../parts/button.tsx";
@@ -23,7 +25,7 @@ export function HoldActions({ payment, onChange }: { payment: Payment; onChange:
   const { role } = useScope();
   const [order, setOrder] = useState<Order>();
   const reasonId = useId();
-  const isAllowed = role >= Role.DEVELOPER;
+  const isAllowed = includesRole(role, Role.SUPPORT);
   const why = isAllowed ? {} : { "aria-describedby": reasonId };
   const close = () => {
     setOrder(undefined);
@@ -44,7 +46,7 @@ export function HoldActions({ payment, onChange }: { payment: Payment; onChange:
       </p>
       {!isAllowed && (
         <p className="small" id={reasonId}>
-          Developers and owners can capture and cancel.
+          Support, developers and owners can capture and cancel.
         </p>
       )}
       <ActionDialog isOpen={order !== undefined} onClose={close}>

@@ -1,4 +1,5 @@
 /** The refunds of a payment, what is not known about them, and the form in which an owner records the end of one. */
+
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
@@ -10,6 +11,7 @@ import {
 } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { type Refund, Refund_Status as Status } from "../../../../gen/dashboard/v1/refunds_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
+import { includesRole } from "../../role-rank.ts";
 import { Amount, formatAmount } from "../parts/amount.tsx";
 import { Button } from "../parts/button.tsx";
 import { CopiedText, visible } from "../parts/copied-text.tsx";
@@ -100,7 +102,7 @@ function RefundFacts({ refund }: { refund: Refund }) {
 function DecisionPart({ refund, onChange }: { refund: Refund; onChange: () => unknown }) {
   const [isOpen, setOpen] = useState(false);
   const { role } = useScope();
-  if (role < Role.OWNER) return <p className="small">An owner must record what the gateway did.</p>;
+  if (!includesRole(role, Role.OWNER)) return <p className="small">An owner must record what the gateway did.</p>;
   if (isOpen) return <DecisionForm refund={refund} onChange={onChange} onEnd={() => setOpen(false)} />;
   return (
     <div>

@@ -1,10 +1,12 @@
 /** One payment with its full history: everything that support staff need. */
+
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { useQuery } from "@connectrpc/connect-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { type Payment, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { type BillingAddress, DisputeResponse_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
+import { includesRole } from "../../role-rank.ts";
 import { capturedInPart, formatAmount } from "../parts/amount.tsx";
 import { CardFace } from "../parts/brand.tsx";
 import { CopiedText, CopyButton, visible } from "../parts/copied-text.tsx";
@@ -207,7 +209,7 @@ function Facts({ payment }: { payment: Payment }) {
         )}
       </dl>
       <Metadata metadata={payment.metadata} />
-      {submittedAt && role >= Role.DEVELOPER && <BlockPayment sessionId={summary?.sessionId ?? ""} />}
+      {submittedAt && includesRole(role, Role.DEVELOPER) && <BlockPayment sessionId={summary?.sessionId ?? ""} />}
     </aside>
   );
 }

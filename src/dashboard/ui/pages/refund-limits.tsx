@@ -1,16 +1,22 @@
 /** The settings of how much members may refund per day, one for each role that may. */
+
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { type RefundLimits, RefundService } from "../../../../gen/dashboard/v1/refunds_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
+import { includesRole } from "../../role-rank.ts";
 import { typedOf } from "../parts/minor-units.ts";
 import { Failure, Loading } from "../parts/states.tsx";
 import { useScope } from "../scope.ts";
 import { Amounts, SettingRow } from "./setting-row.tsx";
 import { findLimitProblem, readLimits } from "./setting-rules.ts";
 
-const names: Readonly<Record<number, string>> = { [Role.DEVELOPER]: "developers", [Role.OWNER]: "owners" };
+const names: Readonly<Record<number, string>> = {
+  [Role.SUPPORT]: "support",
+  [Role.DEVELOPER]: "developers",
+  [Role.OWNER]: "owners",
+};
 
 export function RefundLimitForms() {
   const { merchantId, environment, role } = useScope();
@@ -26,7 +32,7 @@ export function RefundLimitForms() {
   return limits.data.limits.map((limit) => (
     <SettingRow
       key={limit.role}
-      mayChange={role >= Role.OWNER}
+      mayChange={includesRole(role, Role.OWNER)}
       revision={limit.revision}
       title={`Refunds by ${names[limit.role]}`}
       explanation="How much each of them may refund per day (UTC) in the dashboard. A currency without a limit has none; 0 allows no refund. Refunds by your backend have no limit. Owners can change it."

@@ -1,4 +1,5 @@
 /** Restricted keys: their list, and the form that creates one. */
+
 import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
@@ -7,6 +8,7 @@ import { useState } from "react";
 import { type ApiKey, ApiKeyService } from "../../../../gen/dashboard/v1/api_keys_pb.ts";
 import { PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
+import { includesRole } from "../../role-rank.ts";
 import { formatAmount } from "../parts/amount.tsx";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
@@ -40,7 +42,9 @@ export function RestrictedKeys({ keys, onChange }: Props) {
           <h2 id="restricted-keys">Restricted keys</h2>
           <p>Each calls only what its rights allow. Give every system a key of its own.</p>
         </div>
-        {role >= Role.OWNER && !isOpen && <Button onPress={() => setOpen(true)}>Create restricted key</Button>}
+        {includesRole(role, Role.OWNER) && !isOpen && (
+          <Button onPress={() => setOpen(true)}>Create restricted key</Button>
+        )}
       </div>
       {shown && <ShownSecret key={shown.key} label={shown.label} secret={shown.key} />}
       {isOpen && (
@@ -84,7 +88,7 @@ function KeyTable({ keys, onChange, onRolled }: Props & { onRolled: (key: string
           <code>
             {key.prefix}…{key.last4}
           </code>
-          {rolled && <RolledKey apiKey={rolled} mayRevoke={role >= Role.OWNER} onChange={onChange} />}
+          {rolled && <RolledKey apiKey={rolled} mayRevoke={includesRole(role, Role.OWNER)} onChange={onChange} />}
         </div>,
         key.rights.join(", "),
         capOf(key),
@@ -96,7 +100,7 @@ function KeyTable({ keys, onChange, onRolled }: Props & { onRolled: (key: string
   return (
     <RecordTable
       label="Restricted keys"
-      columns={role < Role.OWNER ? columns.slice(0, -1) : columns}
+      columns={!includesRole(role, Role.OWNER) ? columns.slice(0, -1) : columns}
       rows={rows}
       className="records keys"
     />

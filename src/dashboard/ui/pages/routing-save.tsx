@@ -1,4 +1,5 @@
 /** Unsaved changes: shown and saved at the foot of the page, with a question before the page is left. */
+
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
@@ -6,6 +7,7 @@ import { Dialog, Heading } from "react-aria-components/Dialog";
 import { Modal, ModalOverlay } from "react-aria-components/Modal";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { RoutingRuleService } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
+import { includesRole } from "../../role-rank.ts";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { nameGatewaysIn } from "../parts/gateway-name.ts";
@@ -39,7 +41,7 @@ export function RoutingSave({ draft }: { draft: RuleDraft }) {
   const isDisabled = problems.length > 0;
   const saving = { isPending: save.isPending, isDisabled };
   const describedBy = isDisabled ? "unsaved-changes" : undefined;
-  const mayKeep = draft.isDefault && role >= Role.DEVELOPER;
+  const mayKeep = draft.isDefault && includesRole(role, Role.DEVELOPER);
   const isConflict = save.error !== null && codeOf(save.error) === "state_conflict";
   return (
     <>

@@ -1,10 +1,12 @@
 /** The order of a merchant's gateways, the failures after which the next one is tried, and customer authentication. */
+
 import { useQuery } from "@connectrpc/connect-query";
 import { useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { GatewayConnectionService } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { type RoutingRule, RoutingRuleService } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
+import { includesRole } from "../../role-rank.ts";
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
@@ -98,7 +100,7 @@ function Editor({ rule, connections }: { rule: RoutingRule | undefined; connecti
   const { tab } = useSearch({ from: "/signed-in/$environment/$merchantId/routing" });
   const [trial, setTrial] = useState(anyPayment);
   const draft = useRuleDraft(rule);
-  const mayChange = role >= Role.DEVELOPER;
+  const mayChange = includesRole(role, Role.DEVELOPER);
   const gateways = connections.filter(({ isProvider }) => !isProvider);
   if (gateways.length === 0) {
     return (

@@ -1,10 +1,12 @@
 /** A merchant's settings in one environment: its checkout's origins, the session lifetime, alerts and limits. */
+
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { RepeatedOrders, type Settings, SettingsService } from "../../../../gen/dashboard/v1/settings_pb.ts";
+import { includesRole } from "../../role-rank.ts";
 import { PageContents } from "../parts/page-contents.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
@@ -129,7 +131,7 @@ function Forms({ settings, onChange }: FormsProps) {
 function CheckoutRows({ settings, onChange }: FormsProps) {
   const { merchantId, environment, environmentName, role } = useScope();
   const { revision } = settings;
-  const shared = { mayChange: role >= Role.DEVELOPER, revision, sharesRevision: true };
+  const shared = { mayChange: includesRole(role, Role.DEVELOPER), revision, sharesRevision: true };
   const scope = { merchantId, environment };
   const service = createClient(SettingsService, useTransport());
   return (

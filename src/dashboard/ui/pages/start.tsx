@@ -1,6 +1,6 @@
 /** The first page: redirects to the merchant if there is one, offers a choice if there are several. */
 import { Link, Navigate } from "@tanstack/react-router";
-import { nameOfRole } from "../scope.ts";
+import { nameOfRoles } from "../scope.ts";
 import { useSignIn } from "../signed-in.tsx";
 import { mayCreateMerchant } from "./may-create-merchant.ts";
 
@@ -18,12 +18,12 @@ export function StartPage() {
         <h1>{memberships.length === 0 ? "No merchant yet" : "Choose a merchant"}</h1>
         {memberships.length === 0 && <p>Ask an owner to invite {member?.email}.</p>}
         <ul className="form">
-          {memberships.map(({ merchantId, merchantName, role }) => (
+          {memberships.map(({ merchantId, merchantName, role, liveRole }) => (
             <li key={merchantId} className="row">
               <Link to="/$environment/$merchantId/home" params={{ environment: "test", merchantId }}>
                 {merchantName}
               </Link>
-              <span className="badge">{nameOfRole(role)}</span>
+              <span className="badge">{nameOfRoles({ role, liveRole })}</span>
             </li>
           ))}
         </ul>

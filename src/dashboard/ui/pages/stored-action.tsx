@@ -1,8 +1,10 @@
 /** The deletion of a stored card and the cancellation of an agreement, for developers and owners: a button, and the question with its reason. */
+
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Heading } from "react-aria-components/Dialog";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
+import { includesRole } from "../../role-rank.ts";
 import { ActionDialog } from "../parts/action-dialog.tsx";
 import { Button } from "../parts/button.tsx";
 import { DataForm, Field } from "../parts/field.tsx";
@@ -39,7 +41,7 @@ export function StoredAction({ action, label, title, children, run, done }: Stor
     setOpen(false);
     mutation.reset();
   };
-  if (role < Role.DEVELOPER) return null;
+  if (!includesRole(role, Role.DEVELOPER)) return null;
   return (
     <>
       <Button kind="caution" aria-label={label} onPress={() => setOpen(true)}>

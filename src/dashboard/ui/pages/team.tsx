@@ -1,4 +1,5 @@
 /** A merchant's team: its members, their roles, and open invitations. */
+
 import { createClient } from "@connectrpc/connect";
 import { createConnectQueryKey, useQuery, useTransport } from "@connectrpc/connect-query";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
@@ -7,6 +8,7 @@ import { useState } from "react";
 import { type Invitation, type Member, MemberService } from "../../../../gen/dashboard/v1/members_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
+import { includesRole } from "../../role-rank.ts";
 import { Button } from "../parts/button.tsx";
 import { Confirm, ConfirmDialog } from "../parts/confirm.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -14,7 +16,7 @@ import { type RecordColumn, RecordTable } from "../parts/record-table.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
-import { nameOfRole, useScope } from "../scope.ts";
+import { liveRoles, nameOfRole, nameOfRoles, rolesWith, testRoles, useScope } from "../scope.ts";
 import { useSignIn } from "../signed-in.tsx";
 import { InviteForm } from "./invite-form.tsx";
 
@@ -24,21 +26,22 @@ export function TeamPage() {
   return (
     <>
       <PageHead title="Team">
-        Members work on {merchantName} in both test and live. Viewers read, developers change routing and webhooks,
-        owners manage keys, gateways and the team.
+        Each member of {merchantName} has a role in test and one in live. Viewers read. Support also refunds, captures
+        and cancels. Developers also change routing and webhooks. Owners also manage keys, gateways and the team.
       </PageHead>
       {error && <Failure error={error} onRetry={refetch} />}
       {!data && !error && <Loading what="The team" />}
       {data && <Members members={data.members} onChange={refetch} />}
       {data && data.invitations.length > 0 && <Invitations invitations={data.invitations} onChange={refetch} />}
-      {role >= Role.OWNER && data && <InviteForm onInvited={refetch} open={data.invitations} />}
+      {includesRole(role, Role.OWNER) && data && <InviteForm onInvited={refetch} open={data.invitations} />}
     </>
   );
 }
 
 const columns: readonly RecordColumn[] = [
   { name: "Member" },
-  { name: "Role" },
+  { name: "Role in test" },
+  { name: "Role in live" },
   { name: "Second factor" },
   { name: "Last seen" },
   { name: "Actions", isHidden: true },
@@ -55,19 +58,21 @@ function Members({ members, onChange }: { members: readonly Member[]; onChange: 
       key: member.memberId,
       cells: [
         <Name key="name" member={member} />,
-        role < Role.OWNER || isOnlyOwner ? (
-          nameOfRole(member.role)
-        ) : (
-          <RoleChoice key={`role ${member.role}`} member={member} onChange={onChange} />
+        ...(["role", "liveRole"] as const).map((part) =>
+          !includesRole(role, Role.OWNER) || isOnlyOwner ? (
+            nameOfRole(member[part])
+          ) : (
+            <RoleChoice key={`${part} ${member[part]}`} part={part} member={member} onChange={onChange} />
+          ),
         ),
         <SecondFactor key="factor" member={member} />,
         <Moment key="seen" at={member.lastSeenAt} />,
-        role >= Role.OWNER && !isOnlyOwner && <Removal key="remove" member={member} onChange={onChange} />,
+        includesRole(role, Role.OWNER) && !isOnlyOwner && <Removal key="remove" member={member} onChange={onChange} />,
       ],
     };
   });
   // Without an action in any row there is no column for them.
-  const hasActions = role >= Role.OWNER && members.length > 1;
+  const hasActions = includesRole(role, Role.OWNER) && members.length > 1;
   return <RecordTable label="Members" columns={hasActions ? columns : columns.slice(0, -1)} rows={rows} />;
 }
 
@@ -93,14 +98,18 @@ function Name({ member: { memberId, name, email } }: { member: Member }) {
   );
 }
 
-function RoleChoice({ member: { memberId, name, role: current }, onChange }: MemberProps) {
+function RoleChoice({ part, member, onChange }: MemberProps & { part: "role" | "liveRole" }) {
+  const { memberId, name } = member;
+  const current = member[part];
+  const environment = part === "role" ? "test" : "live";
   const { merchantId } = useScope();
   const client = createClient(MemberService, useTransport());
   const isSelf = useIsSelf(memberId);
   const queries = useQueryClient();
   const [wanted, setWanted] = useState<Role>();
   const change = useMutation({
-    mutationFn: (role: Role) => client.changeMemberRole({ merchantId, memberId, role }),
+    mutationFn: (role: Role) =>
+      client.changeMemberRole({ merchantId, memberId, ...rolesWith(member, { [part]: role }) }),
     // One's own rights are part of the sign-in.
     onSuccess: () => (isSelf ? queries.invalidateQueries() : onChange()),
     meta: { done: `The role of ${name} is changed.` },
@@ -108,16 +117,17 @@ function RoleChoice({ member: { memberId, name, role: current }, onChange }: Mem
   return (
     <div className="field">
       <select
-        aria-label={`Role of ${name}`}
+        aria-label={`Role of ${name} in ${environment}`}
         value={current}
         disabled={change.isPending}
         onChange={({ target }) => {
           const role = Number(target.value) as Role;
+          // Only an owner changes roles, and so gives up that of test and live at once.
           if (isSelf) setWanted(role);
           else change.mutate(role);
         }}
       >
-        {[Role.VIEWER, Role.DEVELOPER, Role.OWNER].map((each) => (
+        {(part === "role" ? testRoles : liveRoles).map((each) => (
           <option key={each} value={each}>
             {nameOfRole(each)}
           </option>
@@ -130,7 +140,7 @@ function RoleChoice({ member: { memberId, name, role: current }, onChange }: Mem
         title={`Change your own role to ${nameOfRole(wanted ?? current)}?`}
         onConfirm={() => wanted !== undefined && change.mutate(wanted)}
       >
-        You immediately lose the rights of an owner. Another owner can restore them.
+        You immediately lose the rights of an owner in test and live. Another owner can restore them.
       </ConfirmDialog>
       <Refusal error={change.error} />
     </div>
@@ -184,15 +194,15 @@ function Invitations({ invitations, onChange }: { invitations: readonly Invitati
       <h2 id="invitations">Invited</h2>
       <Refusal error={revoke.error} />
       <ul className="form">
-        {invitations.map(({ invitationId, email, role: invitedTo, expiresAt }) => (
+        {invitations.map(({ invitationId, email, expiresAt, ...invited }) => (
           <li className="page-head" key={invitationId}>
             <div>
-              {email} <span className="badge">{nameOfRole(invitedTo)}</span>
+              {email} <span className="badge">{nameOfRoles(invited)}</span>
               <div className="soft small">
                 The link works until <Moment at={expiresAt} />
               </div>
             </div>
-            {role >= Role.OWNER && (
+            {includesRole(role, Role.OWNER) && (
               <Button onPress={() => revoke.mutate(invitationId)} aria-label={`Revoke the invitation of ${email}`}>
                 Revoke
               </Button>

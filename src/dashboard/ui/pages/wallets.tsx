@@ -1,4 +1,5 @@
 /** A merchant's set-up of Apple Pay and Google Pay in one environment. */
+
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
@@ -11,6 +12,7 @@ import {
   type Wallets,
   WalletsService,
 } from "../../../../gen/dashboard/v1/wallets_pb.ts";
+import { includesRole } from "../../role-rank.ts";
 import { walletNames } from "../parts/brand.tsx";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
@@ -93,7 +95,12 @@ type Part = { readonly wallets: Wallets; readonly onChange: () => unknown };
 function useWallets(onChange: () => unknown) {
   const { merchantId, environment, role } = useScope();
   const client = createClient(WalletsService, useTransport());
-  return { client, asked: { merchantId, environment }, mayChange: role >= Role.DEVELOPER, onSuccess: onChange };
+  return {
+    client,
+    asked: { merchantId, environment },
+    mayChange: includesRole(role, Role.DEVELOPER),
+    onSuccess: onChange,
+  };
 }
 
 function Country({ wallets, onChange }: Part) {

@@ -1,4 +1,5 @@
 /** Alerts about a merchant's failing endpoints, until a person acknowledges them. */
+
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
@@ -9,6 +10,7 @@ import {
   type WebhookAlert,
   WebhookAlertService,
 } from "../../../../gen/dashboard/v1/webhook_alerts_pb.ts";
+import { includesRole } from "../../role-rank.ts";
 import { Button } from "../parts/button.tsx";
 import { visible } from "../parts/copied-text.tsx";
 import { News } from "../parts/news.tsx";
@@ -94,7 +96,7 @@ function AlertCard({ alert, onChange }: { alert: WebhookAlert; onChange: () => u
             )}
           </div>
         </div>
-        {role >= Role.DEVELOPER && !acknowledgedAt && (
+        {includesRole(role, Role.DEVELOPER) && !acknowledgedAt && (
           <Button
             isPending={acknowledge.isPending}
             onPress={() => acknowledge.mutate()}

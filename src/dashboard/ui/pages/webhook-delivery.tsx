@@ -1,4 +1,5 @@
 /** One event at one endpoint: its state, every delivery attempt with its request and response, and a manual replay. */
+
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
@@ -11,6 +12,7 @@ import {
   type WebhookDelivery,
   WebhookDeliveryService,
 } from "../../../../gen/dashboard/v1/webhook_deliveries_pb.ts";
+import { includesRole } from "../../role-rank.ts";
 import { Button } from "../parts/button.tsx";
 import { CopiedText, CopyButton, visible } from "../parts/copied-text.tsx";
 import { DeliveryState, isTestEvent } from "../parts/delivery-state.tsx";
@@ -45,7 +47,7 @@ export function WebhookDeliveryPage() {
               <h2 id="delivery" className="url">
                 {data.delivery.type}
               </h2>
-              {role >= Role.DEVELOPER && !isTestEvent(data.delivery) && (
+              {includesRole(role, Role.DEVELOPER) && !isTestEvent(data.delivery) && (
                 <Button isPending={replay.isPending} onPress={() => replay.mutate()}>
                   Resend
                 </Button>

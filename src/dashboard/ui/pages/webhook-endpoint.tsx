@@ -1,4 +1,5 @@
 /** One endpoint: its health and its everyday actions. */
+
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
 import { useTransport } from "@connectrpc/connect-query";
@@ -11,6 +12,7 @@ import {
   type WebhookEndpoint,
   WebhookEndpointService,
 } from "../../../../gen/dashboard/v1/webhook_endpoints_pb.ts";
+import { includesRole } from "../../role-rank.ts";
 import { Button } from "../parts/button.tsx";
 import { CopiedText, visible } from "../parts/copied-text.tsx";
 import { Refusal } from "../parts/refusal.tsx";
@@ -57,7 +59,7 @@ export function EndpointCard({ endpoint, onChange }: CardProps) {
           </code>
         ))}
       </p>
-      {role >= Role.DEVELOPER && <EndpointChanges endpoint={endpoint} onChange={onChange} />}
+      {includesRole(role, Role.DEVELOPER) && <EndpointChanges endpoint={endpoint} onChange={onChange} />}
     </section>
   );
 }
@@ -92,7 +94,7 @@ function Actions({ endpoint, test, pause, enable }: { endpoint: WebhookEndpoint 
       <ScopeLink to="./webhooks/deliveries" search={{ endpoint: endpointId }}>
         Deliveries
       </ScopeLink>
-      {role >= Role.DEVELOPER && (
+      {includesRole(role, Role.DEVELOPER) && (
         <>
           {status !== Status.DISABLED && (
             <Button

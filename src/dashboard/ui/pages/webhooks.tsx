@@ -1,8 +1,10 @@
 /** A merchant's webhook endpoints in one environment. */
+
 import { useQuery } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { WebhookEndpointService } from "../../../../gen/dashboard/v1/webhook_endpoints_pb.ts";
+import { includesRole } from "../../role-rank.ts";
 import { Button } from "../parts/button.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { useScope } from "../scope.ts";
@@ -22,7 +24,7 @@ export function WebhooksPage() {
   return (
     <>
       <WebhookTabs>
-        {role >= Role.DEVELOPER && data && !isAdding && (
+        {includesRole(role, Role.DEVELOPER) && data && !isAdding && (
           <Button kind="main" onPress={() => setAdding(environmentName)}>
             Register an endpoint
           </Button>
@@ -34,7 +36,7 @@ export function WebhooksPage() {
       {data?.endpoints.length === 0 && !isAdding && (
         <Empty title={`No endpoint in ${environmentName} yet`}>
           <p>
-            {role >= Role.DEVELOPER
+            {includesRole(role, Role.DEVELOPER)
               ? "Register the URL of your server to receive the outcome of every payment."
               : "A developer of your team registers the URL that events are posted to."}
           </p>

@@ -273,10 +273,10 @@ async function teamRequests({ dashboard, scope, ids }: RequestParts): Promise<An
   const team = { merchantId: scope.merchantId };
   return {
     ListMembers: () => team,
-    InviteMember: () => ({ ...team, email: "Nina@Example.com", role: "ROLE_DEVELOPER" }),
-    MakeInvitationLink: () => ({ ...team, email: "Nils@Example.com", role: "ROLE_VIEWER" }),
+    InviteMember: () => ({ ...team, email: "Nina@Example.com", role: "ROLE_DEVELOPER", liveRole: "ROLE_NONE" }),
+    MakeInvitationLink: () => ({ ...team, email: "Nils@Example.com", role: "ROLE_VIEWER", liveRole: "ROLE_VIEWER" }),
     RevokeInvitation: () => ({ ...team, invitationId: ids.invitationId }),
-    ChangeMemberRole: () => ({ ...team, memberId, role: "ROLE_OWNER" }),
+    ChangeMemberRole: () => ({ ...team, memberId, role: "ROLE_OWNER", liveRole: "ROLE_OWNER" }),
     ResetMemberPassword: () => ({ email: "Milo@example.com" }),
     RemoveSecondFactors: () => ({ email: "milo@example.com" }),
     RemoveMember: () => ({ ...team, memberId }),

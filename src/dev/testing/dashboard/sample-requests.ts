@@ -32,6 +32,7 @@ export function restOf(method: DescMethod): Record<string, JsonValue> {
     ...(method.name === "GetStoredCards" && { customerRef: "customer-7" }),
     entryId: "blk_01h455vb4pex5vsknk084sn02q",
     role: method.name === "SetRefundLimits" ? "ROLE_OWNER" : "ROLE_VIEWER",
+    liveRole: "ROLE_VIEWER",
     memberId: "mbr_01h455vb4pex5vsknk084sn02q",
     invitationId: "inv_01h455vb4pex5vsknk084sn02q",
     name: "Tea House",
