@@ -9,6 +9,7 @@ import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
 import { makePayment, openTables } from "../dev/testing/dashboard/payment-rows.ts";
 import { restOf } from "../dev/testing/dashboard/sample-requests.ts";
 import { forFile } from "../dev/testing/for-file.ts";
+import { runCommandHere } from "../dev/testing/run-command-here.ts";
 import { switchGuards } from "../migrations/switch-guards.ts";
 import { decodeId } from "../platform/ids.ts";
 import { startDashboardFixture } from "./dashboard.fixture.ts";
@@ -171,6 +172,27 @@ describe("an owner", () => {
     for (const half of ["role = 'VIEWER', live_role = 'OWNER'", "role = 'OWNER', live_role = 'VIEWER'"]) {
       await expect(dashboard.accountRows(`UPDATE ${table} SET ${half}`)).rejects.toThrow(`${table}_check`);
     }
+  });
+});
+
+describe("switchyard member", () => {
+  it("changes both roles, and lists them", async () => {
+    const operator = await dashboard.hireOperator("ada");
+    const env = { SWITCHYARD_OPERATOR_TOKEN: operator.expose() };
+    const at = ["--grpc-address", dashboard.address, "--merchant", dashboard.merchantId];
+    const run = (...args: string[]) => runCommandHere(["member", ...args, ...at], { env });
+    await dashboard.addMember("Carl", "VIEWER");
+    const named = ["set-role", "--email", "carl@example.com"];
+    const changed = await run(...named, "--role", "developer", "--live-role", "none");
+    expect(changed).toMatchObject({ code: 0, out: "carl@example.com is developer in test, none in live.\n" });
+    const listed = await run("list");
+    expect(listed.out).toContain("carl@example.com  test: developer  live: none  second factor: no\n");
+    await run(...named, "--role", "support");
+    expect((await run("list")).out).toContain("carl@example.com  test: support  live: support");
+    const half = await run(...named, "--role", "owner", "--live-role", "viewer");
+    expect(half).toMatchObject({ code: 1, err: expect.stringContaining("An owner is one in test and live") });
+    const unknown = await run("set-role", "--email", "none@example.com", "--role", "viewer");
+    expect(unknown).toMatchObject({ code: 1, err: expect.stringContaining("No member has this address") });
   });
 });
 

@@ -2,7 +2,7 @@
 import { Role } from "../../gen/dashboard/v1/role_pb.ts";
 
 // From the fewest rights to the most; a role that is not listed has none.
-const ranked = [Role.VIEWER, Role.SUPPORT, Role.DEVELOPER, Role.OWNER, Role.OPERATOR];
+const ranked: readonly Role[] = [Role.VIEWER, Role.SUPPORT, Role.DEVELOPER, Role.OWNER, Role.OPERATOR];
 
 /** Reports whether `held` has the rights of `needed`. Nothing has the rights of a role that is none. */
 export function includesRole(held: Role, needed: Role): boolean {
