@@ -1,10 +1,15 @@
 /** What members do to their own membership: change their role and leave, but never as the only owner. And a keyboard alone. */
 import type { BrowserContext, Page } from "playwright-core";
 import { afterEach, describe, expect, it } from "vitest";
-import { openDashboard } from "./dashboard-page.ts";
+import type { Look } from "./accessibility.ts";
+import { expectSound, openDashboard } from "./dashboard-page.ts";
 
 const { demo, browser, open, urlOf } = await openDashboard();
 
+const looks: Look[] = [
+  ["light", 1_440],
+  ["dark", 390],
+];
 const contexts: BrowserContext[] = [];
 afterEach(() => Promise.all(contexts.splice(0).map((context) => context.close())));
 
@@ -31,7 +36,7 @@ describe("the dashboard in a browser", () => {
     const leave = (on: Page) => on.getByRole("button", { name: "Leave", exact: true });
     const expectOnlyOwner = async (name: string, on: Page) => {
       const row = on.getByRole("row").filter({ hasText: name });
-      await row.getByRole("cell", { name: "Owner", exact: true }).waitFor();
+      await row.getByRole("cell", { name: "Owner", exact: true }).nth(1).waitFor();
       expect([await roleOf(name, on).count(), await leave(on).count()]).toEqual([0, 0]);
     };
     await expectOnlyOwner("Demo Owner", page);
@@ -50,7 +55,18 @@ describe("the dashboard in a browser", () => {
     expect(await guest.getByRole("button", { name: "Invite" }).count()).toBe(0);
     await page.reload();
     await expectOnlyOwner("Demo Owner", page);
+    const inLive = page.getByRole("combobox", { name: "Role of Vera in live" });
+    await inLive.selectOption({ label: "No access" });
+    await expect.poll(() => inLive.locator("option:checked").textContent()).toBe("No access");
+    await page.getByText("The role of Vera is changed.").first().waitFor();
+    await expectSound(page, looks);
+    await guest.goto(urlOf("payments", "live"));
+    await guest.getByRole("heading", { name: "No access to live" }).waitFor();
+    await guest.getByRole("link", { name: "Open test" }).click();
+    await guest.getByRole("heading", { name: "Home" }).waitFor();
+    await guest.goto(urlOf("team"));
     await roleOf("Vera").selectOption({ label: "Owner" });
+    await expect.poll(() => inLive.locator("option:checked").textContent()).toBe("Owner");
     await page.getByText("The role of Vera is changed.").waitFor();
     await guest.reload();
     await leave(guest).click();
