@@ -61,7 +61,7 @@ const selectById: Statement = {
          FROM passkey k JOIN member m ON m.id = k.member_id WHERE k.id = $1`,
 };
 
-export type HeldPasskey = Proved & { readonly publicKey: Buffer; readonly signCount: number };
+export type HeldPasskey = Omit<Proved, "secondFactor"> & { readonly publicKey: Buffer; readonly signCount: number };
 
 /** Returns a passkey with its member; undefined if it is unknown or removed. */
 export async function findPasskey(queryable: Queryable, id: Buffer): Promise<HeldPasskey | undefined> {

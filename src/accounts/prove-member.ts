@@ -21,6 +21,7 @@ import {
   throttledBrowser,
   throttledProofs,
 } from "./sign-in-throttle.ts";
+import type { SecondFactor } from "./sign-ins.ts";
 import { stepOfCode, type TotpContext, useCode } from "./totp.ts";
 
 export type ProofContext = TotpContext & {
@@ -39,7 +40,12 @@ export type Claim = {
   readonly requestId: string;
 };
 
-export type Proved = { readonly member: Member; readonly proofVersion: number };
+export type Proved = {
+  readonly member: Member;
+  readonly proofVersion: number;
+  /** Set if the proof included a code. */
+  readonly secondFactor?: SecondFactor;
+};
 
 /** The proved member, or the request for an app's code. */
 export type Proof = Proved | "codeNeeded";
@@ -106,7 +112,7 @@ async function check(
     if (step === undefined || !(await useCode(context.accounts, member.id, step))) return "wrong";
   }
   const { id, email, name, proofVersion } = member;
-  return { member: { id, email, name }, proofVersion };
+  return { member: { id, email, name }, proofVersion, ...(member.totpSealed !== null && { secondFactor: "CODE" }) };
 }
 
 const noteStep = {

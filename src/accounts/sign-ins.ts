@@ -25,13 +25,16 @@ const tokenBytes = 32;
 const userAgentCharactersMax = 500;
 const addressCharactersMax = 64;
 
+/** What proved a second factor: a passkey, or the code of an app beside the password. */
+export type SecondFactor = "PASSKEY" | "CODE";
+
 export type Browser = { readonly userAgent: string; readonly address: string };
 
 // The share lock waits for a new password that is being set, and then sees its version.
 const insert: Statement = {
   name: "insert_sign_in",
-  text: `INSERT INTO sign_in (id, member_id, token_hash, user_agent, address, expires_at)
-         SELECT $1, id, $3, $4, $5, clock_timestamp() + $6 * interval '1 millisecond'
+  text: `INSERT INTO sign_in (id, member_id, token_hash, user_agent, address, expires_at, second_factor)
+         SELECT $1, id, $3, $4, $5, clock_timestamp() + $6 * interval '1 millisecond', $8
          FROM member WHERE id = $2 AND proof_version = $7 FOR SHARE RETURNING id`,
 };
 
@@ -47,7 +50,12 @@ export async function startSignIn(
     proofVersion,
     userAgent,
     address,
-  }: Browser & { readonly memberId: MemberId; readonly proofVersion: number },
+    secondFactor,
+  }: Browser & {
+    readonly memberId: MemberId;
+    readonly proofVersion: number;
+    readonly secondFactor: SecondFactor | undefined;
+  },
 ): Promise<Secret | undefined> {
   const token = newToken(runtime);
   const inserted = await tx.query(insert, [
@@ -58,6 +66,7 @@ export async function startSignIn(
     address.slice(0, addressCharactersMax),
     signInLifetimeMs,
     proofVersion,
+    secondFactor ?? null,
   ]);
   return inserted.length > 0 ? token : undefined;
 }
@@ -72,6 +81,7 @@ export type SignIn = {
   readonly memberships: readonly ({ readonly merchantId: MerchantId; readonly merchantName: string } & Roles)[];
   /** True if the proof of identity is recent enough for dangerous actions. */
   readonly isFresh: boolean;
+  readonly secondFactor: SecondFactor | null;
   readonly expiresAt: Date;
 };
 
@@ -79,7 +89,7 @@ export type SignIn = {
 const select: Statement = {
   name: "select_sign_in",
   text: `WITH found AS (
-           SELECT id, member_id, proved_at, expires_at, last_seen_at, token_hash = $1 AS is_newest FROM sign_in
+           SELECT id, member_id, proved_at, expires_at, last_seen_at, second_factor, token_hash = $1 AS is_newest FROM sign_in
            WHERE (token_hash = $1 OR earlier_token_hash = $1
                   AND token_replaced_at > clock_timestamp() - $5 * interval '1 millisecond')
              AND ended_at IS NULL AND expires_at > clock_timestamp()
@@ -88,7 +98,7 @@ const select: Statement = {
            UPDATE sign_in SET last_seen_at = clock_timestamp() FROM found
            WHERE sign_in.id = found.id AND found.last_seen_at < clock_timestamp() - $3 * interval '1 millisecond'
          )
-         SELECT found.id, found.expires_at AS "expiresAt",
+         SELECT found.id, found.expires_at AS "expiresAt", found.second_factor AS "secondFactor",
            found.is_newest AND found.proved_at > clock_timestamp() - $4 * interval '1 millisecond' AS "isFresh",
            jsonb_build_object('id', m.id, 'email', m.email, 'name', m.name, 'hasTotp', m.totp_sealed IS NOT NULL,
              'hasPasskey', EXISTS (SELECT 1 FROM passkey WHERE member_id = m.id)) AS member,
@@ -113,7 +123,7 @@ const lockMember: Statement = {
 };
 const lockOpen: Statement = {
   name: "lock_open_sign_in",
-  text: `SELECT token_hash = $2 AS "isNewest" FROM sign_in
+  text: `SELECT token_hash = $2 AS "isNewest", second_factor AS "secondFactor" FROM sign_in
          WHERE id = $1 AND (token_hash = $2 OR earlier_token_hash = $2) AND ended_at IS NULL FOR NO KEY UPDATE`,
 };
 const lockMembership: Statement = {
@@ -134,20 +144,21 @@ export async function lockSignIn(
   const memberId = signIn.member.id;
   const [, [open], [membership]] = await Promise.all([
     tx.query(lockMember, [memberId]),
-    tx.query<{ isNewest: boolean }>(lockOpen, [signIn.id, sha256(token)]),
+    tx.query<{ isNewest: boolean; secondFactor: SecondFactor | null }>(lockOpen, [signIn.id, sha256(token)]),
     tx.query<Roles>(lockMembership, [memberId, merchantId ?? null]),
   ]);
   if (open === undefined) return undefined;
   const memberships = signIn.memberships.flatMap((each) =>
     each.merchantId === merchantId && membership !== undefined ? [{ ...each, ...membership }] : [],
   );
-  return { ...signIn, memberships, isFresh: signIn.isFresh && open.isNewest };
+  const { isNewest, secondFactor } = open;
+  return { ...signIn, memberships, isFresh: signIn.isFresh && isNewest, secondFactor };
 }
 
 const prove: Statement = {
   name: "prove_sign_in",
   text: `UPDATE sign_in SET proved_at = clock_timestamp(), token_hash = $2,
-           earlier_token_hash = token_hash, token_replaced_at = clock_timestamp()
+           earlier_token_hash = token_hash, token_replaced_at = clock_timestamp(), second_factor = coalesce($3, second_factor)
          WHERE id = $1 AND ended_at IS NULL RETURNING id`,
 };
 
@@ -159,10 +170,31 @@ export async function noteProof(
   tx: Tx,
   runtime: Pick<Runtime, "randomBytes">,
   signInId: SignInId,
+  secondFactor: SecondFactor | undefined,
 ): Promise<Secret | undefined> {
   const token = newToken(runtime);
-  const proved = await tx.query(prove, [signInId, sha256(token.expose())]);
+  const proved = await tx.query(prove, [signInId, sha256(token.expose()), secondFactor ?? null]);
   return proved.length > 0 ? token : undefined;
+}
+
+const markFactor: Statement = {
+  name: "mark_second_factor",
+  text: "UPDATE sign_in SET second_factor = $2 WHERE id = $1",
+};
+
+/** Records that a sign-in has just proved a second factor, by adding it. */
+export async function noteSecondFactor(tx: Tx, signInId: SignInId, secondFactor: SecondFactor): Promise<void> {
+  await tx.query(markFactor, [signInId, secondFactor]);
+}
+
+const unmarkFactor: Statement = {
+  name: "unmark_second_factor",
+  text: "UPDATE sign_in SET second_factor = NULL WHERE member_id = $1 AND second_factor = $2",
+};
+
+/** Ends what a removed app, or the last passkey, has proved in the member's sign-ins. */
+export async function forgetSecondFactor(tx: Tx, memberId: MemberId, secondFactor: SecondFactor): Promise<void> {
+  await tx.query(unmarkFactor, [memberId, secondFactor]);
 }
 
 const endByToken: Statement = {

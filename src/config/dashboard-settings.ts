@@ -9,7 +9,7 @@ export type DashboardSettings = {
   /** As browsers see it. */
   readonly origin: string;
   readonly sealing: KeyRing;
-  /** True if only members with an authenticator app or a passkey may act where live is concerned. */
+  /** True if only sign-ins with a second factor may act where live is concerned. */
   readonly requiresSecondFactor: boolean;
 };
 
@@ -28,11 +28,11 @@ export const dashboardSettings = {
     about: "written by `switchyard server-keys generate-accounts`",
     example: "/etc/switchyard/keys-accounts.json",
   }),
-  secondFactor: withDefault("SWITCHYARD_SECOND_FACTOR", "required", {
+  secondFactor: withDefault("SWITCHYARD_DASHBOARD_LIVE_SECOND_FACTOR", "required", {
     roles: ["dashboard"],
     kind: oneOf("required", "optional"),
     about:
-      "`required` or `optional`: whether a member needs an authenticator app or a passkey for live and what it shares with test",
+      "`required` or `optional`: whether a sign-in needs a second factor, an app's code or a passkey, for live and what it shares with test",
     example: "optional",
   }),
 } as const;

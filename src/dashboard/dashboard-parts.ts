@@ -77,7 +77,7 @@ export type DashboardParts = {
   readonly toConnectError: (error: unknown, requestId: string) => ConnectError;
 };
 
-/** Reports whether members need an authenticator app or a passkey for live, and for what live and test share. */
+/** Reports whether sign-ins need a second factor for live, and for what live and test share. */
 export function isSecondFactorRequired({ signIns, environments }: DashboardParts): boolean {
   return signIns?.requiresSecondFactor === true && environments.live !== undefined;
 }

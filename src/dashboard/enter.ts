@@ -7,7 +7,7 @@ import { findMemberByEmail, type Member } from "../accounts/members.ts";
 import { listPasskeys } from "../accounts/passkeys.ts";
 import { findPasswordProblem, hashPassword } from "../accounts/passwords.ts";
 import type { Claim, ProofContext, Proved } from "../accounts/prove-member.ts";
-import { endSignInByToken, findSignIn, noteProof, startSignIn } from "../accounts/sign-ins.ts";
+import { endSignInByToken, findSignIn, noteProof, type SecondFactor, startSignIn } from "../accounts/sign-ins.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import type { MemberId } from "../platform/ids.ts";
@@ -27,9 +27,11 @@ export type SignInParts = DashboardParts & {
  * Signs in the browser of a call and returns its member; the cookie is sent with the answer once the transaction is
  * durable. The browser's earlier sign-in ends. Throws `invalid_sign_in` if the password has changed since the proof.
  */
-export async function enter(tx: Tx, parts: SignInParts, context: HandlerContext, { member, proofVersion }: Proved) {
+export async function enter(tx: Tx, parts: SignInParts, context: HandlerContext, proved: Proved) {
+  const { member, proofVersion, secondFactor } = proved;
   const userAgent = context.requestHeader.get("user-agent") ?? "";
-  const browser = { memberId: member.id, proofVersion, userAgent, address: addressOf(parts, context) };
+  const address = addressOf(parts, context);
+  const browser = { memberId: member.id, proofVersion, secondFactor, userAgent, address };
   const token = await startSignIn(tx, parts.runtime, browser);
   if (token === undefined)
     throw new DomainError("invalid_sign_in", "The password was just changed. Sign in with the new one.");
@@ -85,13 +87,14 @@ export async function auditEntry(tx: Tx, parts: SignInParts, context: HandlerCon
 export async function keepProof(
   parts: SignInParts,
   context: HandlerContext,
+  secondFactor: SecondFactor | undefined,
   also: (tx: Tx) => Promise<void> = async () => {},
 ): Promise<void> {
   const rpcContext = rpcContextOf(context);
   const { id, member } = rpcContext.signIn;
   await rpcContext.changeAccounts(async (tx) => {
     await also(tx);
-    const token = await noteProof(tx, parts.runtime, id);
+    const token = await noteProof(tx, parts.runtime, id, secondFactor);
     if (token === undefined) throw new DomainError("sign_in_required", "Your sign-in has ended. Sign in again.");
     await rpcContext.auditMember(tx, member);
     tx.afterCommit(() => context.responseHeader.append("set-cookie", signInCookie(parts.brand, token)));

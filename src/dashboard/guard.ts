@@ -3,7 +3,14 @@ import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { Interceptor } from "@connectrpc/connect";
 import { CreateMerchantRequestSchema } from "../../gen/dashboard/v1/merchants_pb.ts";
-import { Access, access, fresh, Role, role as roleOption } from "../../gen/dashboard/v1/role_pb.ts";
+import {
+  Access,
+  access,
+  fresh,
+  fresh_in_live as freshInLive,
+  Role,
+  role as roleOption,
+} from "../../gen/dashboard/v1/role_pb.ts";
 import { AcceptInvitationRequestSchema, OpenMerchantRequestSchema } from "../../gen/dashboard/v1/sign_in_pb.ts";
 import { countAction, type MemberAction } from "../accounts/member-actions.ts";
 import { roleFor } from "../accounts/members.ts";
@@ -98,7 +105,7 @@ function authorize(
     requireRole(method, operator === undefined ? roleIn(signIn, scope) : Role.OPERATOR);
     if (scope?.environment?.name !== "test") requireSecondFactor(parts, signIn);
   }
-  requireFresh(method, signIn);
+  requireFresh(method, signIn, scope);
 }
 
 /**
@@ -152,19 +159,23 @@ async function throttle({ accounts }: ServedParts, method: DescMethod, { signIn 
   await countAction(accounts, accessOf(method) === Access.MEMBER ? signIn.id : signIn.member.id, action);
 }
 
-function requireFresh(method: DescMethod, signIn: SignIn | undefined): void {
-  if (getOption(method, fresh) && signIn !== undefined && !signIn.isFresh) {
+function requireFresh(method: DescMethod, signIn: SignIn | undefined, scope: RequestScope | undefined): void {
+  const isNeeded = getOption(method, fresh) || (getOption(method, freshInLive) && scope?.environment?.name === "live");
+  if (isNeeded && signIn !== undefined && !signIn.isFresh) {
     throw new DomainError("fresh_sign_in_required", "Confirm your identity again, then repeat the call.");
   }
 }
 
-/** Throws for a member without a second factor, where one is required: for live, and for what live and test share. */
+/** Throws for a sign-in without a second factor, where one is required: for live, and for what live and test share. */
 export function requireSecondFactor(parts: DashboardParts, signIn: SignIn | undefined): void {
   if (!isSecondFactorRequired(parts) || signIn === undefined) return;
-  if (signIn.member.hasTotp || signIn.member.hasPasskey) return;
+  if (signIn.secondFactor !== null) return;
+  const { hasTotp, hasPasskey } = signIn.member;
   throw new DomainError(
     "second_factor_required",
-    "This requires a second factor. Open your account, under your name, and add an authenticator app or a passkey.",
+    hasTotp || hasPasskey
+      ? "This requires a second factor. Confirm your identity with your app's code or a passkey, or sign in again with one."
+      : "This requires a second factor. Open your account, under your name, and add an authenticator app or a passkey.",
   );
 }
 

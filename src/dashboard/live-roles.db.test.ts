@@ -4,7 +4,7 @@ import { ConnectError } from "@connectrpc/connect";
 import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
 import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
-import { Role, role } from "../../gen/dashboard/v1/role_pb.ts";
+import { fresh, fresh_in_live as freshInLive, Role, role } from "../../gen/dashboard/v1/role_pb.ts";
 import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
 import { makePayment, openTables } from "../dev/testing/dashboard/payment-rows.ts";
 import { restOf } from "../dev/testing/dashboard/sample-requests.ts";
@@ -65,6 +65,32 @@ describe("the role in live", () => {
   it("does not count for what test and live share", async () => {
     const { merchantId } = dashboard;
     await pages.members(cookies.nora).listMembers({ merchantId });
+  });
+});
+
+describe("a proof of identity that is older than 15 minutes", () => {
+  const inLive = scoped.filter((method) => getOption(method, freshInLive));
+
+  it("is enough in test for rules and endpoints, but not in live", async () => {
+    const stale = await pages.enter("olive");
+    await pages.setBack("proved_at", "15 minutes", stale);
+    expect(inLive.map(({ name }) => name).sort()).toEqual([
+      "EnableWebhookEndpoint",
+      "RemoveWebhookEndpoint",
+      "RestoreRoutingRule",
+      "ResumeWebhookEndpoint",
+      "SetRoutingRule",
+    ]);
+    for (const method of inLive) {
+      expect(await refusalOf(method, stale, "LIVE"), method.name).toBe("fresh_sign_in_required");
+      expect(await refusalOf(method, stale, "TEST"), method.name).not.toBe("fresh_sign_in_required");
+      expect(await refusalOf(method, cookies.olive, "LIVE"), method.name).not.toBe("fresh_sign_in_required");
+    }
+  });
+
+  it("cannot change a rule of live by its configuration as a whole", () => {
+    const apply = scoped.find(({ name }) => name === "ApplyConfiguration")!;
+    expect(getOption(apply, fresh)).toBe(true);
   });
 });
 

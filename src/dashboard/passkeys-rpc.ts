@@ -23,7 +23,7 @@ import {
   throttledAddress,
   throttledBrowser,
 } from "../accounts/sign-in-throttle.ts";
-import { endOtherSignIns } from "../accounts/sign-ins.ts";
+import { endOtherSignIns, forgetSecondFactor, noteSecondFactor } from "../accounts/sign-ins.ts";
 import {
   type CreationAnswer,
   parseAnswer,
@@ -78,6 +78,7 @@ function addingRpcs(parts: SignInParts): Pick<PasskeyRpcs, "offerPasskey" | "add
         if (added === undefined) throw new DomainError("state_conflict", "This passkey is already registered.");
         // Those began without it.
         const endedSignIns = await endOtherSignIns(tx, member.id, id);
+        await noteSecondFactor(tx, id, "PASSKEY");
         await rpcContext.auditMember(tx, member, { after: { passkey: name, endedSignIns } });
         return added;
       });
@@ -108,8 +109,10 @@ function keepingRpcs({ accounts }: SignInParts): Pick<PasskeyRpcs, "listPasskeys
       const rpcContext = rpcContextOf(context);
       const { member } = rpcContext.signIn;
       await rpcContext.changeAccounts(async (tx) => {
+        await lockPasskeys(tx, member.id);
         const name = await removePasskey(tx, member.id, Buffer.from(passkeyId, "base64url"));
         if (name === undefined) throw unknown();
+        if ((await listPasskeys(tx, member.id)).length === 0) await forgetSecondFactor(tx, member.id, "PASSKEY");
         await rpcContext.auditMember(tx, member, { before: { passkey: name } });
       });
       return {};
@@ -137,7 +140,7 @@ function signInRpcs(parts: SignInParts): Pick<PasskeyRpcs, "beginPasskeySignIn" 
       const member = await rpcContextOf(context).changeAccounts(async (tx) => {
         await note(tx);
         await auditEntry(tx, parts, context, held.member);
-        return enter(tx, parts, context, held);
+        return enter(tx, parts, context, { ...held, secondFactor: "PASSKEY" });
       });
       return { member };
     },
@@ -171,7 +174,7 @@ function proofRpcs(parts: SignInParts): Pick<PasskeyRpcs, "beginPasskeyProof" | 
       const { member, id } = rpcContextOf(context).signIn;
       const { held, note } = await checkUse(parts, credential, { purpose: "PROVE", signInId: id });
       if (held.member.id !== member.id) throw refused();
-      await keepProof(parts, context, note);
+      await keepProof(parts, context, "PASSKEY", note);
       return {};
     },
   };

@@ -121,6 +121,53 @@ describe("a second factor that is required", () => {
     expect(await enterByPasskey(device)).toMatchObject({ name: "Petra" });
   });
 
+  it("counts for the sign-in that proved it, not for another one of the member", async () => {
+    await dashboard.addMember("Tess", "OWNER");
+    const cookie = await pages.enter("Tess");
+    const { secret } = await pages.signIns(cookie).offerTotp({});
+    const app = new TOTP({ secret: OtpSecret.fromBase32(secret) });
+    const codeAt = (period: number) => app.generate({ timestamp: Date.now() + period * 30_000 });
+    await pages.signIns(cookie).confirmTotp({ code: codeAt(-1) });
+    const device = await addPasskey(cookie);
+    const forget = () => dashboard.accountRows("UPDATE sign_in SET second_factor = NULL");
+    const state = async () => (await pages.signIns(cookie).getCurrentSignIn({})).hasSecondFactor;
+    await forget();
+    expect(await state()).toBe(false);
+    for (const [name, call] of Object.entries(calls(cookie))) {
+      expect(await codeOf(call()), name).toBe("second_factor_required");
+      await expect(call(), name).rejects.toThrow("Confirm your identity");
+    }
+    let later = cookie;
+    const onHeader = (headers: Headers) => {
+      later = headers.get("set-cookie")!.split(";")[0]!;
+    };
+    await pages.signIns(cookie).proveSignIn({ password: memberPassword, code: codeAt(0) }, { onHeader });
+    for (const call of Object.values(calls(later))) await call();
+    await forget();
+    const { options } = await pages.passkeys(later).beginPasskeyProof({});
+    await pages.passkeys(later).proveWithPasskey({ credential: device.get(options) }, { onHeader });
+    for (const call of Object.values(calls(later))) await call();
+    const entered = await pages.enter("Tess", { code: codeAt(1) });
+    for (const call of Object.values(calls(entered))) await call();
+  });
+
+  it("ends with the app, and with the last passkey, that proved it", async () => {
+    await dashboard.addMember("Rita", "OWNER");
+    const cookie = await pages.enter("Rita");
+    const { secret } = await pages.signIns(cookie).offerTotp({});
+    await pages.signIns(cookie).confirmTotp({ code: new TOTP({ secret: OtpSecret.fromBase32(secret) }).generate() });
+    await pages.signIns(cookie).removeTotp({});
+    const refused = async () => codeOf(calls(cookie)["the team"]());
+    expect(await refused()).toBe("second_factor_required");
+    await addPasskey(cookie);
+    await addPasskey(cookie);
+    const { passkeys } = await pages.passkeys(cookie).listPasskeys({});
+    await pages.passkeys(cookie).removePasskey({ passkeyId: passkeys[0]!.passkeyId });
+    await calls(cookie)["the team"]();
+    await pages.passkeys(cookie).removePasskey({ passkeyId: passkeys[1]!.passkeyId });
+    expect(await refused()).toBe("second_factor_required");
+  });
+
   it("lets a member with a passkey join another team, and sign in by the passkey then", async () => {
     await dashboard.addMember("Olga", "OWNER");
     const owner = await pages.enter("Olga");

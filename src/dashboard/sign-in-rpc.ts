@@ -57,6 +57,7 @@ export function createSignInService(parts: SignInParts): ServiceImpl<typeof Sign
         expiresAt: timestampFromDate(signIn.expiresAt),
         isFresh: signIn.isFresh,
         secondFactorRequired: isSecondFactorRequired(parts),
+        hasSecondFactor: signIn.secondFactor !== null,
       });
     },
 
@@ -70,7 +71,7 @@ export function createSignInService(parts: SignInParts): ServiceImpl<typeof Sign
         rpcContext.leaveNoRow();
       } else {
         await requirePasskeyIfAny(parts, proof);
-        await keepProof(parts, context);
+        await keepProof(parts, context, proof.secondFactor);
       }
       return { codeNeeded: proof === "codeNeeded" };
     },

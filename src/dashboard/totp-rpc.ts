@@ -2,7 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { OfferTotpResponseSchema, type SignInService } from "../../gen/dashboard/v1/sign_in_pb.ts";
-import { endOtherSignIns } from "../accounts/sign-ins.ts";
+import { endOtherSignIns, forgetSecondFactor, noteSecondFactor } from "../accounts/sign-ins.ts";
 import { confirmTotp, keepTotpOffer, offerTotp, removeTotp } from "../accounts/totp.ts";
 import { DomainError } from "../platform/errors.ts";
 import { makeBrowserKnown, type SignInParts } from "./enter.ts";
@@ -38,6 +38,7 @@ export function totpRpcs(
         makeBrowserKnown(tx, parts, context, { memberId: member.id, proofVersion });
         // Those began without the app's code.
         const endedSignIns = await endOtherSignIns(tx, member.id, id);
+        await noteSecondFactor(tx, id, "CODE");
         const after = { hasTotp: true, endedSignIns };
         await rpcContext.auditMember(tx, member, { before: { hasTotp: member.hasTotp }, after });
       });
@@ -49,6 +50,7 @@ export function totpRpcs(
       const { member } = rpcContext.signIn;
       await rpcContext.changeAccounts(async (tx) => {
         await removeTotp(tx, member.id);
+        await forgetSecondFactor(tx, member.id, "CODE");
         await rpcContext.auditMember(tx, member, { before: { hasTotp: member.hasTotp }, after: { hasTotp: false } });
       });
       return {};

@@ -44,7 +44,7 @@ export function roleVariables(
     SWITCHYARD_SHUTDOWN_GRACE_MS: "0",
     SWITCHYARD_DASHBOARD_PORT: String(ports.dashboard),
     // Nothing of the demo is real: its member signs in with the printed password alone.
-    SWITCHYARD_SECOND_FACTOR: "optional",
+    SWITCHYARD_DASHBOARD_LIVE_SECOND_FACTOR: "optional",
     SWITCHYARD_DASHBOARD_ORIGIN: addresses.dashboardOrigin,
     SWITCHYARD_ACCOUNTS_KEYS_FILE: keys.accounts,
     SWITCHYARD_VAULT_PORT: String(ports.vault),

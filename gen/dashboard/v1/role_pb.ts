@@ -12,7 +12,7 @@ import type { UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/role.proto.
  */
 export const file_dashboard_v1_role: GenFile = /*@__PURE__*/
-  fileDesc("ChdkYXNoYm9hcmQvdjEvcm9sZS5wcm90bxIMZGFzaGJvYXJkLnYxKoUBCgRSb2xlEhQKEFJPTEVfVU5TUEVDSUZJRUQQABINCglST0xFX05PTkUQBhIPCgtST0xFX1ZJRVdFUhABEhAKDFJPTEVfU1VQUE9SVBAFEhIKDlJPTEVfREVWRUxPUEVSEAISDgoKUk9MRV9PV05FUhADEhEKDVJPTEVfT1BFUkFUT1IQBCpHCgZBY2Nlc3MSFgoSQUNDRVNTX1VOU1BFQ0lGSUVEEAASEgoOQUNDRVNTX0FOWUJPRFkQARIRCg1BQ0NFU1NfTUVNQkVSEAI6SAoEcm9sZRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGLWHAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZVIEcm9sZTpOCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi2hwMgASgOMhQuZGFzaGJvYXJkLnYxLkFjY2Vzc1IGYWNjZXNzOjYKBWZyZXNoEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYt4cDIAEoCFIFZnJlc2hiBnByb3RvMw", [file_google_protobuf_descriptor]);
+  fileDesc("ChdkYXNoYm9hcmQvdjEvcm9sZS5wcm90bxIMZGFzaGJvYXJkLnYxKoUBCgRSb2xlEhQKEFJPTEVfVU5TUEVDSUZJRUQQABINCglST0xFX05PTkUQBhIPCgtST0xFX1ZJRVdFUhABEhAKDFJPTEVfU1VQUE9SVBAFEhIKDlJPTEVfREVWRUxPUEVSEAISDgoKUk9MRV9PV05FUhADEhEKDVJPTEVfT1BFUkFUT1IQBCpHCgZBY2Nlc3MSFgoSQUNDRVNTX1VOU1BFQ0lGSUVEEAASEgoOQUNDRVNTX0FOWUJPRFkQARIRCg1BQ0NFU1NfTUVNQkVSEAI6SAoEcm9sZRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGLWHAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZVIEcm9sZTpOCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi2hwMgASgOMhQuZGFzaGJvYXJkLnYxLkFjY2Vzc1IGYWNjZXNzOjYKBWZyZXNoEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYt4cDIAEoCFIFZnJlc2g6RAoNZnJlc2hfaW5fbGl2ZRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGLiHAyABKAhSC2ZyZXNoSW5MaXZlYgZwcm90bzM", [file_google_protobuf_descriptor]);
 
 /**
  * The rights of a caller. Each role includes the rights of the roles above it here; the numbers have no order.
@@ -157,4 +157,12 @@ export const access: GenExtension<MethodOptions, Access> = /*@__PURE__*/
  */
 export const fresh: GenExtension<MethodOptions, boolean> = /*@__PURE__*/
   extDesc(file_dashboard_v1_role, 2);
+
+/**
+ * The same for a call that names live.
+ *
+ * @generated from extension: bool fresh_in_live = 50104;
+ */
+export const fresh_in_live: GenExtension<MethodOptions, boolean> = /*@__PURE__*/
+  extDesc(file_dashboard_v1_role, 3);
 

@@ -27,13 +27,15 @@ function ownPath(text: string): string | undefined {
   return origin === location.origin ? pathname + search : undefined;
 }
 
+function readNext(search: Record<string, unknown>): { next?: string } {
+  const next = typeof search.next === "string" ? ownPath(search.next) : undefined;
+  return next === undefined ? {} : { next };
+}
+
 const signIn = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
-  validateSearch: (search: Record<string, unknown>): { next?: string } => {
-    const next = typeof search.next === "string" ? ownPath(search.next) : undefined;
-    return next === undefined ? {} : { next };
-  },
+  validateSearch: readNext,
   component: lazyRouteComponent(() => import("./pages/sign-in.tsx"), "SignInPage"),
 });
 
@@ -71,6 +73,13 @@ const account = createRoute({
   getParentRoute: () => signedIn,
   path: "/account",
   component: lazyRouteComponent(() => import("./pages/account.tsx"), "AccountPage"),
+});
+
+const secondFactor = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/second-factor",
+  validateSearch: readNext,
+  component: lazyRouteComponent(() => import("./pages/second-factor.tsx"), "SecondFactorPage"),
 });
 
 const newMerchant = createRoute({
@@ -222,6 +231,7 @@ export const router = createRouter({
     signedIn.addChildren([
       start,
       account,
+      secondFactor,
       newMerchant,
       scope.addChildren([
         scopeIndex,

@@ -6,6 +6,7 @@ import { Role } from "../../../gen/dashboard/v1/role_pb.ts";
 import { Mark } from "./parts/mark.tsx";
 import { Drawer, EnvironmentSwitch, PageLinks, usePageName } from "./parts/navigation.tsx";
 import { PageHead } from "./parts/page-head.tsx";
+import { SecondFactorNeeded } from "./parts/second-factor-link.tsx";
 import { Shortcuts } from "./parts/shortcuts.tsx";
 import { Missing } from "./parts/states.tsx";
 import { chosenCell } from "./rpc.ts";
@@ -13,7 +14,7 @@ import { useScope } from "./scope.ts";
 import { useSignIn } from "./signed-in.tsx";
 
 export function Shell() {
-  const { environmentName, merchantId, merchantName, role } = useScope();
+  const { environmentName, merchantId, merchantName } = useScope();
   const { member } = useSignIn();
   const pageName = usePageName();
   const cell = chosenCell();
@@ -53,10 +54,19 @@ export function Shell() {
         <PageLinks />
       </nav>
       <main className="main" id="main" tabIndex={-1}>
-        {role === Role.NONE && pageName !== "Team" ? <NoRole /> : <Outlet />}
+        <Content />
       </main>
     </div>
   );
+}
+
+/** The page, or why live is closed to the member. */
+function Content() {
+  const { environmentName, role } = useScope();
+  const { secondFactorRequired, hasSecondFactor } = useSignIn();
+  const pageName = usePageName();
+  if (environmentName === "live" && secondFactorRequired && !hasSecondFactor) return <SecondFactorNeeded />;
+  return role === Role.NONE && pageName !== "Team" ? <NoRole /> : <Outlet />;
 }
 
 function NoRole() {

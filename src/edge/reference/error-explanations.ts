@@ -74,7 +74,7 @@ export const explanations = {
     "From the dashboard: changes to keys, gateways and roles require a confirmation that is not older than 15 minutes. Enter the password again.",
   ),
   second_factor_required: credentials(
-    "From the dashboard: live, and what live and test share, require a second factor, unless the operator has set `SWITCHYARD_SECOND_FACTOR=optional`. Open your account, under your name, and add an authenticator app or a passkey.",
+    "From the dashboard: live, and what live and test share, require a second factor, unless the operator has set `SWITCHYARD_DASHBOARD_LIVE_SECOND_FACTOR=optional`. Open your account, under your name, and add an authenticator app or a passkey.",
   ),
   role_not_allowed: credentials(
     "From the dashboard: your role does not allow this. An owner of the merchant can give you the required role.",

@@ -120,6 +120,7 @@ CREATE TABLE sign_in (
   address text NOT NULL,
   created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
   last_seen_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  second_factor text,
   proved_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
   expires_at timestamp with time zone NOT NULL,
   ended_at timestamp with time zone
@@ -287,6 +288,9 @@ ALTER TABLE sign_in ADD CONSTRAINT sign_in_member_id_fkey FOREIGN KEY (member_id
 
 -- constraint sign_in.sign_in_pkey
 ALTER TABLE sign_in ADD CONSTRAINT sign_in_pkey PRIMARY KEY (id);
+
+-- constraint sign_in.sign_in_second_factor_check
+ALTER TABLE sign_in ADD CONSTRAINT sign_in_second_factor_check CHECK ((second_factor = ANY (ARRAY['PASSKEY'::text, 'CODE'::text])));
 
 -- constraint sign_in.sign_in_token_hash_check
 ALTER TABLE sign_in ADD CONSTRAINT sign_in_token_hash_check CHECK ((octet_length(token_hash) = 32));

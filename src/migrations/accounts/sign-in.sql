@@ -27,6 +27,8 @@ CREATE TABLE sign_in (
   address            text NOT NULL CHECK (char_length(address) <= 64),
   created_at         timestamptz NOT NULL DEFAULT clock_timestamp(),
   last_seen_at       timestamptz NOT NULL DEFAULT clock_timestamp(),
+  -- What proved a second factor in this sign-in. Live requires one.
+  second_factor      text CHECK (second_factor IN ('PASSKEY', 'CODE')),
   -- When its member last proved who they are; dangerous actions require a recent proof.
   proved_at          timestamptz NOT NULL DEFAULT clock_timestamp(),
   expires_at         timestamptz NOT NULL,

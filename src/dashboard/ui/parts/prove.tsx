@@ -41,6 +41,8 @@ export function Proof({ member }: { member: Member }) {
     <ModalOverlay className="overlay" isOpen={isAsking} onOpenChange={(open) => open || end(false)} isDismissable>
       <Modal className="dialog">
         <Dialog>
+          <Heading slot="title">Confirm that it is you</Heading>
+          <p className="soft">To make this change, you must have confirmed your identity within the last 15 minutes.</p>
           <ProofForm member={member} onEnd={end} />
         </Dialog>
       </Modal>
@@ -48,7 +50,7 @@ export function Proof({ member }: { member: Member }) {
   );
 }
 
-function ProofForm({ member, onEnd }: { member: Member; onEnd: (isProved: boolean) => void }) {
+export function ProofForm({ member, onEnd }: { member: Member; onEnd: (isProved: boolean) => void }) {
   const prove = useRpc(SignInService.method.proveSignIn);
   const [needsCode, setNeedsCode] = useState(false);
   const client = createClient(PasskeyService, useTransport());
@@ -66,28 +68,24 @@ function ProofForm({ member, onEnd }: { member: Member; onEnd: (isProved: boolea
     if (!answer.codeNeeded) onEnd(true);
   };
   return (
-    <>
-      <Heading slot="title">Confirm that it is you</Heading>
-      <p className="soft">To make this change, you must have confirmed your identity within the last 15 minutes.</p>
-      <DataForm onData={(fields) => submit(fields).catch(() => {})}>
-        <Refusal error={prove.error ?? byPasskey.error} />
-        <Username email={member?.email} />
-        <Field label="Password" name="password" type="password" autoComplete="current-password" isRequired autoFocus />
-        {needsCode && (
-          <Field label="Code from your app" name="code" inputMode="numeric" autoComplete="one-time-code" isRequired />
-        )}
-        <div className="row">
-          <Button kind="main" type="submit" isPending={prove.isPending}>
-            Confirm
+    <DataForm onData={(fields) => submit(fields).catch(() => {})}>
+      <Refusal error={prove.error ?? byPasskey.error} />
+      <Username email={member?.email} />
+      <Field label="Password" name="password" type="password" autoComplete="current-password" isRequired autoFocus />
+      {needsCode && (
+        <Field label="Code from your app" name="code" inputMode="numeric" autoComplete="one-time-code" isRequired />
+      )}
+      <div className="row">
+        <Button kind="main" type="submit" isPending={prove.isPending}>
+          Confirm
+        </Button>
+        {member?.hasPasskey && (
+          <Button onPress={() => byPasskey.mutate()} isPending={byPasskey.isPending}>
+            Use a passkey
           </Button>
-          {member?.hasPasskey && (
-            <Button onPress={() => byPasskey.mutate()} isPending={byPasskey.isPending}>
-              Use a passkey
-            </Button>
-          )}
-          <Button onPress={() => onEnd(false)}>Cancel</Button>
-        </div>
-      </DataForm>
-    </>
+        )}
+        <Button onPress={() => onEnd(false)}>Cancel</Button>
+      </div>
+    </DataForm>
   );
 }

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { codeOf, messageOf } from "../rpc.ts";
 import { Button } from "./button.tsx";
-import { SecondFactorLink } from "./second-factor-link.tsx";
+import { SecondFactorNeeded } from "./second-factor-link.tsx";
 
 /** Shown while data loads. Announced once to a screen reader. */
 export function Loading({ what }: { what: string }) {
@@ -18,20 +18,7 @@ export function Loading({ what }: { what: string }) {
 }
 
 export function Failure({ error, onRetry }: { error: unknown; onRetry?: (() => unknown) | undefined }) {
-  if (codeOf(error) === "second_factor_required") {
-    return (
-      <div className="card" role="alert">
-        <h2>A second factor is required</h2>
-        <p>
-          Live, the team and new merchants need an authenticator app or a passkey. The other pages of test, and your
-          account, are open without one.
-        </p>
-        <div>
-          <SecondFactorLink />
-        </div>
-      </div>
-    );
-  }
+  if (codeOf(error) === "second_factor_required") return <SecondFactorNeeded />;
   return (
     <div className="card" role="alert">
       <h2>This could not be loaded</h2>
