@@ -22,7 +22,7 @@ export function SignedIn() {
     return (
       <current.Provider value={data}>
         <Outlet />
-        <Proof member={data.member} />
+        <Proof signIn={data} />
       </current.Provider>
     );
   }

@@ -27,7 +27,8 @@ export function SecondFactorPage() {
 }
 
 function ConfirmIt() {
-  const { member } = useSignIn();
+  const signIn = useSignIn();
+  const { member } = signIn;
   const queries = useQueryClient();
   const router = useRouter();
   const end = (isProved: boolean) => (isProved ? queries.invalidateQueries() : router.history.back());
@@ -38,7 +39,7 @@ function ConfirmIt() {
         {member?.hasTotp && member.hasPasskey && ", or with a passkey"}.
       </PageHead>
       <section className="card">
-        <ProofForm member={member} onEnd={end} />
+        <ProofForm signIn={signIn} onEnd={end} />
       </section>
     </LoneFrame>
   );

@@ -14,10 +14,8 @@ import { DataForm, Field } from "./field.tsx";
 import { ProofDeclined, Refusal } from "./refusal.tsx";
 import { Username } from "./username.tsx";
 
-type Member = GetCurrentSignInResponse["member"];
-
 /** The dialog, once on the page. Every call that waits for a proof goes on with it, or ends with `ProofDeclined`. */
-export function Proof({ member }: { member: Member }) {
+export function Proof({ signIn }: { signIn: GetCurrentSignInResponse }) {
   const [isAsking, setAsking] = useState(false);
   const waiting = useRef<{ resolve: () => void; reject: (reason: unknown) => void }[]>([]);
   useEffect(() => {
@@ -43,14 +41,16 @@ export function Proof({ member }: { member: Member }) {
         <Dialog>
           <Heading slot="title">Confirm that it is you</Heading>
           <p className="soft">To make this change, you must have confirmed your identity within the last 15 minutes.</p>
-          <ProofForm member={member} onEnd={end} />
+          <ProofForm signIn={signIn} onEnd={end} />
         </Dialog>
       </Modal>
     </ModalOverlay>
   );
 }
 
-export function ProofForm({ member, onEnd }: { member: Member; onEnd: (isProved: boolean) => void }) {
+export function ProofForm({ signIn, onEnd }: { signIn: GetCurrentSignInResponse; onEnd: (isProved: boolean) => void }) {
+  const { member, secondFactorRequired } = signIn;
+  const isPasskeyOnly = secondFactorRequired && member?.hasPasskey && !member.hasTotp;
   const prove = useRpc(SignInService.method.proveSignIn);
   const [needsCode, setNeedsCode] = useState(false);
   const client = createClient(PasskeyService, useTransport());
@@ -71,16 +71,24 @@ export function ProofForm({ member, onEnd }: { member: Member; onEnd: (isProved:
     <DataForm onData={(fields) => submit(fields).catch(() => {})}>
       <Refusal error={prove.error ?? byPasskey.error} />
       <Username email={member?.email} />
-      <Field label="Password" name="password" type="password" autoComplete="current-password" isRequired autoFocus />
+      {!isPasskeyOnly && (
+        <Field label="Password" name="password" type="password" autoComplete="current-password" isRequired autoFocus />
+      )}
       {needsCode && (
         <Field label="Code from your app" name="code" inputMode="numeric" autoComplete="one-time-code" isRequired />
       )}
       <div className="row">
-        <Button kind="main" type="submit" isPending={prove.isPending}>
-          Confirm
-        </Button>
+        {!isPasskeyOnly && (
+          <Button kind="main" type="submit" isPending={prove.isPending}>
+            Confirm
+          </Button>
+        )}
         {member?.hasPasskey && (
-          <Button onPress={() => byPasskey.mutate()} isPending={byPasskey.isPending}>
+          <Button
+            {...(isPasskeyOnly && { kind: "main" })}
+            onPress={() => byPasskey.mutate()}
+            isPending={byPasskey.isPending}
+          >
             Use a passkey
           </Button>
         )}
