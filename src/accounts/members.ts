@@ -1,6 +1,7 @@
 /** The people of the dashboard, and their roles for each merchant. sign-ins.ts has their authentication. */
 
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
+import { DomainError } from "../platform/errors.ts";
 import type { MemberId, MerchantId } from "../platform/ids.ts";
 
 /** The roles of a member for a merchant; each includes the rights of those before it. */
@@ -28,6 +29,8 @@ export type Member = { readonly id: MemberId; readonly email: string; readonly n
 
 export type MerchantMember = Member &
   Roles & {
+    /** `INVITATION`, or the identity provider that sets the roles. */
+    readonly source: string;
     readonly hasTotp: boolean;
     readonly hasPasskey: boolean;
     readonly lastSeenAt: Date | null;
@@ -46,20 +49,25 @@ const insert: Statement = {
   text: "INSERT INTO member (id, email, name, password_hash) VALUES ($1, $2, $3, $4) ON CONFLICT (email) DO NOTHING RETURNING id",
 };
 
-/** Adds a person; false if the address is taken. */
-export async function insertMember(queryable: Queryable, member: Member, passwordHash: string): Promise<boolean> {
+/** Adds a person, without a password if they sign in by a provider; false if the address is taken. */
+export async function insertMember(
+  queryable: Queryable,
+  member: Member,
+  passwordHash: string | null,
+): Promise<boolean> {
   return (await queryable.query(insert, [member.id, member.email, member.name, passwordHash])).length > 0;
 }
 
 const selectByEmail: Statement = {
   name: "select_member_by_email",
   text: `SELECT id, email, name, password_hash AS "passwordHash", totp_sealed AS "totpSealed", totp_last_step AS "totpLastStep",
-           proof_version AS "proofVersion"
+           proof_version AS "proofVersion", is_break_glass AS "isBreakGlass"
          FROM member WHERE email = $1`,
 };
 
 export type MemberProofs = Member & {
-  readonly passwordHash: string;
+  readonly passwordHash: string | null;
+  readonly isBreakGlass: boolean;
   readonly totpSealed: string | null;
   readonly totpLastStep: number | null;
   /** Increments with each new password and app. */
@@ -93,16 +101,21 @@ export async function changePassword(tx: Tx, memberId: MemberId, passwordHash: s
 const upsertMembership: Statement = {
   name: "upsert_membership",
   text: `INSERT INTO membership (merchant_id, member_id, role, live_role) VALUES ($1, $2, $3, $4)
-         ON CONFLICT (merchant_id, member_id) DO UPDATE SET role = excluded.role, live_role = excluded.live_role`,
+         ON CONFLICT (merchant_id, member_id) DO UPDATE SET role = excluded.role, live_role = excluded.live_role
+         WHERE membership.source = 'INVITATION' RETURNING 1`,
 };
 
+/** Sets a member's roles. Throws `state_conflict` where an identity provider sets them. */
 export async function grantRoles(
   tx: Tx,
   merchantId: MerchantId,
   memberId: MemberId,
   { role, liveRole }: Roles,
 ): Promise<void> {
-  await tx.query(upsertMembership, [merchantId, memberId, role, liveRole]);
+  const written = await tx.query(upsertMembership, [merchantId, memberId, role, liveRole]);
+  if (written.length > 0) return;
+  const detail = "The roles of this member come from their company's identity provider. Change them there.";
+  throw new DomainError("state_conflict", detail);
 }
 
 const countOwnerships: Statement = {
@@ -136,7 +149,7 @@ export async function lockTeam(tx: Tx, merchantId: MerchantId): Promise<void> {
 
 const selectTeam: Statement = {
   name: "select_team",
-  text: `SELECT m.id, m.email, m.name, s.role, s.live_role AS "liveRole", m.totp_sealed IS NOT NULL AS "hasTotp",
+  text: `SELECT m.id, m.email, m.name, s.role, s.live_role AS "liveRole", s.source, m.totp_sealed IS NOT NULL AS "hasTotp",
            EXISTS (SELECT FROM passkey WHERE member_id = m.id) AS "hasPasskey",
            (SELECT max(last_seen_at) FROM sign_in WHERE member_id = m.id) AS "lastSeenAt"
          FROM membership s JOIN member m ON m.id = s.member_id

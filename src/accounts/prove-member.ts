@@ -104,7 +104,7 @@ async function check(
   { password, code }: Claim,
   { member, hasher }: { member: MemberProofs | undefined; hasher: Hasher },
 ): Promise<Proof | "wrong"> {
-  const isRight = await verifyPassword(password, member?.passwordHash, hasher);
+  const isRight = await verifyPassword(password, member?.passwordHash ?? undefined, hasher);
   if (!isRight || member === undefined) return "wrong";
   if (member.totpSealed !== null) {
     if (code === "") return "codeNeeded";

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { addService, parseServices, type ServiceEntry, ServicesFile } from "./services-file.ts";
+import { WatchedFile } from "../platform/watched-file.ts";
+import { addService, parseServices, type ServiceEntry } from "./services-file.ts";
 
 const orders: ServiceEntry = {
   name: "orders",
@@ -61,13 +62,13 @@ describe("ServicesFile", () => {
     const path = join(folder, "services.json");
     writeFileSync(path, "[]");
     const errors: string[] = [];
-    const services = new ServicesFile(path, { onBroken: (error) => errors.push(String(error)) });
+    const services = new WatchedFile(path, { parse: parseServices, onBroken: (error) => errors.push(String(error)) });
     const stop = services.renew(5);
     onTestFinished(() => {
       stop();
       rmSync(folder, { recursive: true });
     });
-    const names = () => services.services.map(({ kid }) => kid);
+    const names = () => services.entries.map(({ kid }) => kid);
     writeFileSync(path, file);
     await expect.poll(names).toEqual(["orders"]);
     writeFileSync(path, textWith({ rights: ["everything"] }));

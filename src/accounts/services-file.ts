@@ -1,7 +1,5 @@
 /** Internal services that may call the gRPC port: who they are, for which merchants, and with which rights. */
 import { createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { certificateLookEveryMs } from "../limits.ts";
 import { decodeId, type MerchantId } from "../platform/ids.ts";
 import type { VerificationKey } from "../platform/signed-claims.ts";
 import { rights as knownRights } from "./rights.ts";
@@ -110,47 +108,4 @@ export function addService(text: string, { name, environment, merchants, rights 
   const file = `${JSON.stringify(added, null, 2)}\n`;
   parseServices(file);
   return { file, privateKey: privateKey.export({ type: "pkcs8", format: "pem" }).toString() };
-}
-
-/** The services of a file, which is read again while the process runs. */
-export class ServicesFile {
-  readonly #path: string;
-  readonly #onBroken: (error: unknown) => void;
-  #text: string;
-  #services: readonly InternalService[];
-
-  /**
-   * `onBroken` receives the error of a file that is unusable, at every look. The services stay as they were; without a file
-   * there are none.
-   */
-  constructor(path: string, { onBroken }: { onBroken: (error: unknown) => void }) {
-    this.#path = path;
-    this.#onBroken = onBroken;
-    this.#text = readFileSync(path, "utf8");
-    this.#services = parseServices(this.#text);
-  }
-
-  get services(): readonly InternalService[] {
-    return this.#services;
-  }
-
-  /** Reads the file whenever it may have changed. Returns a function that ends this. */
-  renew(lookEveryMs = certificateLookEveryMs): () => void {
-    const timer = setInterval(() => this.#look(), lookEveryMs).unref();
-    return () => clearInterval(timer);
-  }
-
-  #look(): void {
-    try {
-      const text = readFileSync(this.#path, "utf8");
-      if (text !== this.#text) this.#services = parseServices(text);
-      this.#text = text;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") {
-        this.#services = [];
-        this.#text = "";
-      }
-      this.#onBroken(error);
-    }
-  }
 }

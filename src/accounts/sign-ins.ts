@@ -11,6 +11,8 @@ const minute = 60_000;
 
 // Longest idle time of a sign-in: a page idle over a long lunch is still signed in, one idle over an afternoon is not.
 const signInIdleMs = 3 * 60 * 60_000;
+// Longest time of a sign-in by an identity provider: a working day. Roles are read from the provider at each one.
+const providerSignInLifetimeMs = 12 * 60 * 60_000;
 // Longest age of the proof of identity for changes of keys, gateways and roles: the length of one task.
 const freshSignInMs = 15 * minute;
 // Precision of a sign-in's last use: a write for every call would not be more useful.
@@ -25,16 +27,27 @@ const tokenBytes = 32;
 const userAgentCharactersMax = 500;
 const addressCharactersMax = 64;
 
-/** What proved a second factor: a passkey, or the code of an app beside the password. */
-export type SecondFactor = "PASSKEY" | "CODE";
+/** What proved a second factor: a passkey, the code of an app beside the password, or an identity provider. */
+export type SecondFactor = "PASSKEY" | "CODE" | "PROVIDER";
+
+/** The account at an identity provider by which a sign-in began. */
+export type ProviderSession = {
+  readonly providerId: string;
+  readonly issuer: string;
+  readonly subject: string;
+  /** The provider's own session (`sid`), if it names one. */
+  readonly session: string | undefined;
+};
 
 export type Browser = { readonly userAgent: string; readonly address: string };
 
 // The share lock waits for a new password that is being set, and then sees its version.
 const insert: Statement = {
   name: "insert_sign_in",
-  text: `INSERT INTO sign_in (id, member_id, token_hash, user_agent, address, expires_at, second_factor)
-         SELECT $1, id, $3, $4, $5, clock_timestamp() + $6 * interval '1 millisecond', $8
+  text: `INSERT INTO sign_in (id, member_id, token_hash, user_agent, address, expires_at, second_factor,
+           provider_id, issuer, subject, provider_session, proved_at)
+         SELECT $1, id, $3, $4, $5, clock_timestamp() + $6 * interval '1 millisecond', $8, $9, $10, $11, $12,
+           CASE WHEN $9::text IS NULL THEN clock_timestamp() ELSE '-infinity' END
          FROM member WHERE id = $2 AND proof_version = $7 FOR SHARE RETURNING id`,
 };
 
@@ -51,10 +64,13 @@ export async function startSignIn(
     userAgent,
     address,
     secondFactor,
+    provider,
   }: Browser & {
     readonly memberId: MemberId;
     readonly proofVersion: number;
     readonly secondFactor: SecondFactor | undefined;
+    /** Such a sign-in is shorter, and not fresh: the provider's own session may be old. */
+    readonly provider?: ProviderSession;
   },
 ): Promise<Secret | undefined> {
   const token = newToken(runtime);
@@ -64,9 +80,13 @@ export async function startSignIn(
     sha256(token.expose()),
     userAgent.slice(0, userAgentCharactersMax),
     address.slice(0, addressCharactersMax),
-    signInLifetimeMs,
+    provider === undefined ? signInLifetimeMs : providerSignInLifetimeMs,
     proofVersion,
     secondFactor ?? null,
+    provider?.providerId ?? null,
+    provider?.issuer ?? null,
+    provider?.subject ?? null,
+    provider?.session ?? null,
   ]);
   return inserted.length > 0 ? token : undefined;
 }
@@ -82,6 +102,11 @@ export type SignIn = {
   /** True if the proof of identity is recent enough for dangerous actions. */
   readonly isFresh: boolean;
   readonly secondFactor: SecondFactor | null;
+  /** The identity provider by which it began, and its issuer. */
+  readonly providerId: string | null;
+  readonly issuer: string | null;
+  /** True if the provider serves single merchants: the sign-in has no others, and cannot change how the member signs in. */
+  readonly isConfined?: boolean;
   readonly expiresAt: Date;
 };
 
@@ -89,7 +114,8 @@ export type SignIn = {
 const select: Statement = {
   name: "select_sign_in",
   text: `WITH found AS (
-           SELECT id, member_id, proved_at, expires_at, last_seen_at, second_factor, token_hash = $1 AS is_newest FROM sign_in
+           SELECT id, member_id, proved_at, expires_at, last_seen_at, second_factor, provider_id, issuer,
+             token_hash = $1 AS is_newest FROM sign_in
            WHERE (token_hash = $1 OR earlier_token_hash = $1
                   AND token_replaced_at > clock_timestamp() - $5 * interval '1 millisecond')
              AND ended_at IS NULL AND expires_at > clock_timestamp()
@@ -99,6 +125,7 @@ const select: Statement = {
            WHERE sign_in.id = found.id AND found.last_seen_at < clock_timestamp() - $3 * interval '1 millisecond'
          )
          SELECT found.id, found.expires_at AS "expiresAt", found.second_factor AS "secondFactor",
+           found.provider_id AS "providerId", found.issuer,
            found.is_newest AND found.proved_at > clock_timestamp() - $4 * interval '1 millisecond' AS "isFresh",
            jsonb_build_object('id', m.id, 'email', m.email, 'name', m.name, 'hasTotp', m.totp_sealed IS NOT NULL,
              'hasPasskey', EXISTS (SELECT 1 FROM passkey WHERE member_id = m.id)) AS member,
@@ -195,6 +222,34 @@ const unmarkFactor: Statement = {
 /** Ends what a removed app, or the last passkey, has proved in the member's sign-ins. */
 export async function forgetSecondFactor(tx: Tx, memberId: MemberId, secondFactor: SecondFactor): Promise<void> {
   await tx.query(unmarkFactor, [memberId, secondFactor]);
+}
+
+const lockById: Statement = {
+  name: "lock_sign_in_by_id",
+  text: `SELECT 1 FROM sign_in WHERE id = $1 AND member_id = $2 AND ended_at IS NULL AND expires_at > clock_timestamp()
+         FOR NO KEY UPDATE`,
+};
+
+/** Locks an open sign-in of a member until the transaction ends; false if it is over. */
+export async function lockSignInById(tx: Tx, memberId: MemberId, signInId: SignInId): Promise<boolean> {
+  return (await tx.query(lockById, [signInId, memberId])).length > 0;
+}
+
+const endOfIdentity: Statement = {
+  name: "end_sign_ins_of_identity",
+  text: `UPDATE sign_in SET ended_at = clock_timestamp()
+         WHERE issuer = $1 AND ($2::text IS NULL OR subject = $2) AND ($3::text IS NULL OR provider_session = $3)
+           AND ended_at IS NULL RETURNING member_id AS "memberId"`,
+};
+
+/** Ends the sign-ins by an account at an identity provider, by one of its sessions, or by both together. */
+export async function endSignInsOfIdentity(
+  tx: Tx,
+  { issuer, subject, session }: { issuer: string; subject?: string | undefined; session?: string | undefined },
+): Promise<MemberId[]> {
+  if (subject === undefined && session === undefined) throw new Error("a logout names an account or a session");
+  const rows = await tx.query<{ memberId: MemberId }>(endOfIdentity, [issuer, subject ?? null, session ?? null]);
+  return rows.map(({ memberId }) => memberId);
 }
 
 const endByToken: Statement = {

@@ -21,6 +21,13 @@ const removeChallenges: Statement = {
            LIMIT $1 FOR UPDATE SKIP LOCKED) RETURNING 1`,
 };
 
+const removeLogoutTokens: Statement = {
+  name: "remove_old_logout_tokens",
+  text: `DELETE FROM logout_token WHERE (issuer, jti) IN (
+           SELECT issuer, jti FROM logout_token WHERE expires_at < clock_timestamp()
+           LIMIT $1 FOR UPDATE SKIP LOCKED) RETURNING 1`,
+};
+
 const removeActions: Statement = {
   name: "remove_old_member_actions",
   text: `DELETE FROM member_action WHERE (subject, action) IN (
@@ -49,7 +56,8 @@ export async function sweepSignInsOnce(accounts: Database): Promise<boolean> {
   const challenges = await accounts.query(removeChallenges, [signInSweepRows]);
   // Challenges of a sign-in are removed long before it.
   const actions = await accounts.query(removeActions, [signInSweepRows]);
-  const others = [actions, await accounts.query(removeAudit, [auditRetentionMs, signInSweepRows])];
+  const logouts = await accounts.query(removeLogoutTokens, [signInSweepRows]);
+  const others = [actions, logouts, await accounts.query(removeAudit, [auditRetentionMs, signInSweepRows])];
   for (const statement of removeEnded) {
     others.push(await accounts.query(statement, [endedSignInRetentionMs, signInSweepRows]));
   }

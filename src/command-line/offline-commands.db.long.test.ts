@@ -113,7 +113,9 @@ describe("switchyard member create", () => {
     const created = await run([...create, "--merchant", encodeId("mer", merchantId)], { env });
     const { memberId, password } = JSON.parse(created.out);
     const { passwordHash } = (await findMemberByEmail(accounts, "ada@example.com"))!;
-    expect(await verifyPassword(new Secret(password), passwordHash, { kind: "member", name: memberId })).toBe(true);
+    expect(
+      await verifyPassword(new Secret(password), passwordHash ?? undefined, { kind: "member", name: memberId }),
+    ).toBe(true);
     const rows = await listAudit(accounts, { merchantId, filter: { without: [] }, after: undefined, count: 10 });
     expect(rows).toMatchObject([
       { action: "CreateMember", subject: memberId, actor: expect.stringMatching(/^command line \(.+\)$/) },

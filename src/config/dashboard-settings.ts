@@ -1,6 +1,8 @@
 /** The settings of the dashboard's role, and the key file that only it reads. */
+import { readFileSync } from "node:fs";
+import { parseIdentityProviders } from "../accounts/identity-providers-file.ts";
 import type { KeyRing } from "../platform/secrets.ts";
-import { file, oneOf, port, required, type Setting, withDefault } from "../platform/setting.ts";
+import { file, oneOf, optional, port, required, type Setting, withDefault } from "../platform/setting.ts";
 import type { SettingReader } from "../platform/setting-reader.ts";
 import { freshKey, type RingFile, ringOf } from "./server-keys.ts";
 
@@ -11,6 +13,8 @@ export type DashboardSettings = {
   readonly sealing: KeyRing;
   /** True if only sign-ins with a second factor may act where live is concerned. */
   readonly requiresSecondFactor: boolean;
+  /** Path of the file of identity providers, whose content is valid. */
+  readonly identityProvidersFile: string | undefined;
 };
 
 type AccountsKeyFile = { sealing: RingFile };
@@ -35,6 +39,12 @@ export const dashboardSettings = {
       "`required` or `optional`: whether a sign-in needs a second factor, an app's code or a passkey, for live and what it shares with test",
     example: "optional",
   }),
+  identityProvidersFile: optional("SWITCHYARD_IDENTITY_PROVIDERS_FILE", {
+    roles: ["dashboard"],
+    kind: file("the file of identity providers"),
+    about: "the companies' [identity providers](company-sign-in.md), by which their people sign in",
+    example: "/etc/switchyard/identity-providers.json",
+  }),
 } as const;
 
 /** Reads the settings; every mistake goes to the reader's problems. `origin` is optional for the other roles. */
@@ -44,7 +54,20 @@ export function readDashboardSettings(reader: SettingReader, origin: Setting<str
     origin: reader.readNeeded(origin),
     sealing: reader.readFile(dashboardSettings.keysFile, parseAccountsKeyFile),
     requiresSecondFactor: reader.read(dashboardSettings.secondFactor) === "required",
+    identityProvidersFile: readIdentityProvidersFile(reader),
   };
+}
+
+function readIdentityProvidersFile(reader: SettingReader): string | undefined {
+  const { identityProvidersFile } = dashboardSettings;
+  const path = reader.read(identityProvidersFile);
+  if (path === undefined) return undefined;
+  try {
+    parseIdentityProviders(readFileSync(path, "utf8"));
+  } catch (error) {
+    reader.problem(`${identityProvidersFile.name}:`, error instanceof Error ? error.message : "it cannot be read");
+  }
+  return path;
 }
 
 /** Reads the dashboard's key file. Throws an Error that names the member and the rule, never a key. */

@@ -75,6 +75,7 @@ export const settingTasks: readonly SettingTask[] = [
     ],
   },
   { task: "sign in without a second factor", settings: [dashboardSettings.secondFactor] },
+  { task: "sign in by [a company's account](company-sign-in.md)", settings: [dashboardSettings.identityProvidersFile] },
   { task: "begin keys with your own word", settings: [all.brand] },
   {
     task: "try things without real gateways",

@@ -14,6 +14,7 @@ import { proveMember } from "../accounts/prove-member.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
+import { requireOwnWay } from "./company-sign-in/exclusive.ts";
 import { addressOf, claimOf, enter, hashAccepted, needsPasskey, type SignInParts } from "./enter.ts";
 import { roleMessage } from "./member-messages.ts";
 import { memberActor, rpcContextOf } from "./rpc-context.ts";
@@ -46,6 +47,7 @@ export function acceptInvitationRpc(parts: SignInParts) {
       ? undefined
       : await proveMember(parts.proving, claimOf(parts, context, { ...request, email: invitation.email }));
     if (proof === "codeNeeded") return { codeNeeded: true };
+    await requireOwnWay(parts, invitation.email);
     // They join, and then sign in with their passkey.
     const isEntering = proof === undefined || !(await needsPasskey(parts, proof));
     const proved = proof ?? { member: newMember(parts, request, invitation), proofVersion: 0 };

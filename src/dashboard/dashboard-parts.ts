@@ -7,6 +7,7 @@ import type { Database, Queryable, Reads } from "../platform/database.ts";
 import type { Mailer } from "../platform/mail.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import type { KeyRing } from "../platform/secrets.ts";
+import type { IdentityProviders } from "./company-sign-in/identity-providers.ts";
 
 export type DashboardEnvironment = {
   readonly name: "test" | "live";
@@ -70,6 +71,8 @@ export type DashboardParts = {
         readonly addressOf: (values: ContextValues) => string;
         /** The operator's setting; it has an effect only where live is served. */
         readonly requiresSecondFactor: boolean;
+        /** Of the companies whose people sign in by their own accounts. */
+        readonly identityProviders: IdentityProviders;
       }
     | undefined;
   readonly requestIdOf: (values: ContextValues) => string;

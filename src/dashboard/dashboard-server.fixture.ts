@@ -4,11 +4,12 @@ import type { AddressInfo } from "node:net";
 import { afterAll } from "vitest";
 import { renderError, toDomainError } from "../edge/error-mapping.ts";
 import { systemRuntime } from "../platform/runtime.ts";
+import { createCompanyDoor } from "./company-sign-in/door.ts";
 import type { DashboardFixture } from "./dashboard.fixture.ts";
 import { createDashboardServer } from "./dashboard-server.ts";
 
 /** Serves the RPCs of a dashboard until the file's tests are done. Returns the port. */
-export async function serveForFile({ route }: DashboardFixture, origin: string): Promise<number> {
+export async function serveForFile({ route, parts }: DashboardFixture, origin: string): Promise<number> {
   const style = { brand: "switchyard", errorDocsUrl: "https://pay.example.com/errors" };
   const server = createDashboardServer({
     runtime: systemRuntime,
@@ -16,6 +17,7 @@ export async function serveForFile({ route }: DashboardFixture, origin: string):
     route,
     files: new Map(),
     addressOf: () => "127.0.0.1",
+    companyDoor: parts.signIns && createCompanyDoor({ ...parts, signIns: parts.signIns, onRefusal: () => {} }),
     isReady: async () => true,
     renderError: (error, requestId) => renderError(style, toDomainError(error), requestId),
   });

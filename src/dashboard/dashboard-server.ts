@@ -15,6 +15,7 @@ import { type StaticFile, serveFiles } from "../platform/static-files.ts";
 import { decodeJsonMessage } from "../transcoder/connect-json.ts";
 import { checkBodyHeaders, readBody } from "../transcoder/request-body.ts";
 import { type Answer, sendAnswer } from "../transcoder/send-answer.ts";
+import type { CompanyDoor } from "./company-sign-in/door.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { requestFactsKey } from "./request-facts.ts";
 
@@ -26,6 +27,8 @@ export type DashboardServerParts = {
   /** The page's files by path; `/` is the page itself. */
   readonly files: ReadonlyMap<string, StaticFile>;
   readonly addressOf: ClientAddressOf;
+  /** Answers what identity providers send. */
+  readonly companyDoor?: CompanyDoor | undefined;
   readonly isReady: () => Promise<boolean>;
   readonly meter?: RequestMeter | undefined;
   /** Renders an error in the edge's shape. */
@@ -60,6 +63,8 @@ export function createDashboardServer(parts: DashboardServerParts): Server {
     if (request.url?.startsWith("/dashboard.v1.")) {
       requireOwnPage(origin, request);
       await call(request, response, requestId);
+    } else if (await parts.companyDoor?.(request, response, { requestId, address: parts.addressOf(request) })) {
+      return;
     } else if (!files(pageRequest(request), response)) {
       throw new DomainError("not_found", "There is nothing at this path.");
     }

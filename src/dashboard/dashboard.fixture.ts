@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { Pool } from "pg";
+import type { IdentityProvider } from "../accounts/identity-providers-file.ts";
 import { openEnvironmentTo } from "../accounts/issue-keys.ts";
 import { grantRoles, insertMember, type LiveRole, type MemberRole } from "../accounts/members.ts";
 import { createMerchant } from "../accounts/merchants.ts";
@@ -31,6 +32,7 @@ import { systemRuntime } from "../platform/runtime.ts";
 import { Secret, sha256 } from "../platform/secrets.ts";
 import { untraced } from "../platform/telemetry.ts";
 import { startSandbox } from "../sandbox/main.ts";
+import { IdentityProviders } from "./company-sign-in/identity-providers.ts";
 import type { ServedParts } from "./dashboard-parts.ts";
 import { createDashboardRoutes } from "./routes.ts";
 
@@ -45,7 +47,13 @@ export type DashboardFixture = Awaited<ReturnType<typeof startDashboardFixture>>
  * port, and mail goes to a mailbox.
  */
 export async function startDashboardFixture(
-  options: { members?: boolean; mail?: boolean; live?: boolean | "besideTest"; secondFactor?: boolean } = {},
+  options: {
+    members?: boolean;
+    mail?: boolean;
+    live?: boolean | "besideTest";
+    secondFactor?: boolean;
+    identityProviders?: IdentityProvider[];
+  } = {},
 ) {
   const harness = await openEventsHarness();
   const accountsDatabase = await createTestDatabase("accounts");
@@ -72,7 +80,7 @@ export async function startDashboardFixture(
   };
   const mailbox = await Mailbox.start();
   const mailServer = { host: "127.0.0.1", port: mailbox.port, tls: "if_offered", login: undefined } as const;
-  const server = await serveDashboard({
+  const parts: ServedParts = {
     environments: servedAs(options.live, { core, database, reads: database, endpoints: harness.context }),
     accounts,
     runtime: systemRuntime,
@@ -82,18 +90,25 @@ export async function startDashboardFixture(
     dashboardOrigin: "https://dashboard.example.com",
     mailer: options.mail === false ? undefined : new Mailer({ ...mailServer, from: "pay@example.com" }),
     signIns: options.members
-      ? { sealing, addressOf: () => "127.0.0.1", requiresSecondFactor: options.secondFactor ?? false }
+      ? {
+          sealing,
+          addressOf: () => "127.0.0.1",
+          requiresSecondFactor: options.secondFactor ?? false,
+          identityProviders: new IdentityProviders(() => options.identityProviders ?? [], http),
+        }
       : undefined,
     requestIdOf: (values) => values.get(requestIdKey),
     toConnectError: (error, requestId) =>
       toConnectError({ brand, errorDocsUrl: "https://pay.example.com/errors" }, toDomainError(error), requestId),
-  });
+  };
+  const server = await serveDashboard(parts);
   const merchant = { id: systemRuntime.uuid(), name: "Corner Coffee" };
   const maker = { runtime: systemRuntime, brand, environment: "test" };
   const { secretKey } = await database.transaction((tx) => openEnvironmentTo(tx, maker, merchant.id));
   await createMerchant(accounts, merchant);
   return {
     ...server,
+    parts,
     sandboxOrigin: sandbox.origin,
     merchantId: encodeId("mer", merchant.id),
     scope: { merchantId: encodeId("mer", merchant.id), environment: "ENVIRONMENT_TEST" as const },

@@ -12,6 +12,7 @@ import {
   role as roleOption,
 } from "../../gen/dashboard/v1/role_pb.ts";
 import { AcceptInvitationRequestSchema, OpenMerchantRequestSchema } from "../../gen/dashboard/v1/sign_in_pb.ts";
+import { serves } from "../accounts/identity-providers-file.ts";
 import { countAction, type MemberAction } from "../accounts/member-actions.ts";
 import { roleFor } from "../accounts/members.ts";
 import { findNameProblem } from "../accounts/names.ts";
@@ -52,7 +53,7 @@ export function createGuard(parts: ServedParts): Interceptor {
       await throttle(parts, method, caller);
       const who = { actor: actorOf(caller), action: method.name, requestId, signIn: caller.signIn };
       const requireRight = async (tx: Tx) => {
-        const now = await lockCaller(tx, caller, scope);
+        const now = await lockCaller(parts, tx, caller, scope);
         authorize(parts, method, now, scope);
         requireSameRole(caller, now, scope);
       };
@@ -101,6 +102,7 @@ function authorize(
   { operator, signIn }: Caller,
   scope: RequestScope | undefined,
 ): void {
+  if (signIn?.isConfined && accessOf(method) === Access.MEMBER && getOption(method, fresh)) throw confined();
   if (accessOf(method) === Access.UNSPECIFIED) {
     requireRole(method, operator === undefined ? roleIn(signIn, scope) : Role.OPERATOR);
     if (scope?.environment?.name !== "test") requireSecondFactor(parts, signIn);
@@ -203,9 +205,27 @@ async function authenticate(parts: ServedParts, method: DescMethod, headers: Hea
   }
   if (accessible === Access.ANYBODY) return {};
   const token = readSignInCookie(parts.brand, headers.get("cookie"));
-  const signIn = token === undefined ? undefined : await findSignIn(parts.accounts, token);
+  const signIn = token === undefined ? undefined : withinProvider(parts, await findSignIn(parts.accounts, token));
   if (token === undefined || signIn === undefined) throw notSignedIn();
   return { signIn, token };
+}
+
+/**
+ * Leaves a sign-in by an identity provider only the merchants that the provider serves: it could assert any of its
+ * members, and must not reach others by them. Undefined if the provider is no longer there.
+ */
+function withinProvider(parts: ServedParts, signIn: SignIn | undefined): SignIn | undefined {
+  if (signIn === undefined || signIn.providerId === null) return signIn;
+  const provider = parts.signIns?.identityProviders.find(signIn.providerId);
+  if (provider === undefined || provider.issuer !== signIn.issuer) return undefined;
+  const memberships = signIn.memberships.filter(({ merchantId }) => serves(provider, merchantId));
+  return { ...signIn, memberships, isConfined: provider.merchants !== "*" };
+}
+
+function confined(): DomainError {
+  const detail =
+    "Your company's provider signs you in at its merchants only. Sign in by password or passkey to change this.";
+  return new DomainError("role_not_allowed", detail);
 }
 
 function notSignedIn(): DomainError {
@@ -214,6 +234,7 @@ function notSignedIn(): DomainError {
 
 /** Locks the caller's current rights until the transaction ends. Throws if the caller is no longer admitted. */
 async function lockCaller(
+  parts: ServedParts,
   tx: Tx,
   { operator, signIn, token }: Caller,
   scope: RequestScope | undefined,
@@ -224,7 +245,7 @@ async function lockCaller(
     return { operator: same };
   }
   if (signIn === undefined || token === undefined) return {};
-  const open = await lockSignIn(tx, { signIn, token, merchantId: scope?.merchantId });
+  const open = withinProvider(parts, await lockSignIn(tx, { signIn, token, merchantId: scope?.merchantId }));
   if (open === undefined) throw notSignedIn();
   return { signIn: open, token };
 }

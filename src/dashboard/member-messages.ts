@@ -53,7 +53,7 @@ export function memberMessage({ member, memberships }: Pick<SignIn, "member" | "
   });
 }
 
-export function teamMessage({ id, email, name, hasTotp, hasPasskey, lastSeenAt, ...roles }: MerchantMember) {
+export function teamMessage({ id, email, name, hasTotp, hasPasskey, lastSeenAt, source, ...roles }: MerchantMember) {
   return create(MemberSchema, {
     memberId: encodeId("mbr", id),
     email,
@@ -61,6 +61,7 @@ export function teamMessage({ id, email, name, hasTotp, hasPasskey, lastSeenAt, 
     ...rolesMessage(roles),
     hasTotp,
     hasPasskey,
+    rolesFrom: source === "INVITATION" ? "" : source,
     ...(lastSeenAt && { lastSeenAt: timestampFromDate(lastSeenAt) }),
   });
 }

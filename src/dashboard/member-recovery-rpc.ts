@@ -7,7 +7,8 @@ import {
   RemoveSecondFactorsResponseSchema,
   ResetMemberPasswordResponseSchema,
 } from "../../gen/dashboard/v1/members_pb.ts";
-import { findMemberByEmail, type MemberProofs, normalizeEmail } from "../accounts/members.ts";
+import { setBreakGlass } from "../accounts/identities.ts";
+import { countOwned, findMemberByEmail, type MemberProofs, normalizeEmail } from "../accounts/members.ts";
 import { removePasskeysOf } from "../accounts/passkeys.ts";
 import { offerPasswordReset } from "../accounts/password-resets.ts";
 import { endOtherSignIns } from "../accounts/sign-ins.ts";
@@ -20,7 +21,7 @@ import { rpcContextOf } from "./rpc-context.ts";
 /** The rpcs that issue a link for a new password and remove a lost second factor. */
 export function memberRecoveryRpcs(
   parts: DashboardParts,
-): Pick<ServiceImpl<typeof MemberService>, "resetMemberPassword" | "removeSecondFactors"> {
+): Pick<ServiceImpl<typeof MemberService>, "resetMemberPassword" | "removeSecondFactors" | "setBreakGlass"> {
   const { runtime } = parts;
   return {
     async resetMemberPassword({ email }, context) {
@@ -33,6 +34,19 @@ export function memberRecoveryRpcs(
       });
       const link = linkTo(`${origin}/new-password`, token);
       return create(ResetMemberPasswordResponseSchema, { link, expiresAt: timestampFromDate(expiresAt) });
+    },
+
+    async setBreakGlass({ email, isBreakGlass }, context) {
+      const rpcContext = rpcContextOf(context);
+      const member = await findNamed(parts, email);
+      if (isBreakGlass && (await countOwned(parts.accounts, member.id)) === 0)
+        throw new DomainError("state_conflict", "Only an owner of a merchant can be a break-glass owner.");
+      await rpcContext.changeAccounts(async (tx) => {
+        await setBreakGlass(tx, member.id, isBreakGlass);
+        const [before, after] = [{ isBreakGlass: member.isBreakGlass }, { isBreakGlass }];
+        await rpcContext.auditMember(tx, member, { before, after });
+      });
+      return {};
     },
 
     async removeSecondFactors({ email }, context) {

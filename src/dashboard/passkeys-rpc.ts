@@ -37,6 +37,7 @@ import {
 import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import type { SignInId } from "../platform/ids.ts";
+import { mailBreakGlass, requireOwnWay } from "./company-sign-in/exclusive.ts";
 import { addressOf, auditEntry, browserMarkOf, enter, keepProof, type SignInParts } from "./enter.ts";
 import { rpcContextOf } from "./rpc-context.ts";
 
@@ -137,11 +138,13 @@ function signInRpcs(parts: SignInParts): Pick<PasskeyRpcs, "beginPasskeySignIn" 
       await countSignInAttempt(proving, throttled);
       const { held, note } = await checkUse(parts, credential, { purpose: "SIGN_IN" });
       await returnAttempt(proving, throttled);
+      const isBreakGlass = await requireOwnWay(parts, held.member.email);
       const member = await rpcContextOf(context).changeAccounts(async (tx) => {
         await note(tx);
         await auditEntry(tx, parts, context, held.member);
         return enter(tx, parts, context, { ...held, secondFactor: "PASSKEY" });
       });
+      if (isBreakGlass) await mailBreakGlass(parts, held.member);
       return { member };
     },
   };

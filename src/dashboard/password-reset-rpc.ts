@@ -6,6 +6,7 @@ import { forgetTries, throttledAccount } from "../accounts/sign-in-throttle.ts";
 import { endOtherSignIns } from "../accounts/sign-ins.ts";
 import { DomainError } from "../platform/errors.ts";
 import { Secret } from "../platform/secrets.ts";
+import { requireOwnWay } from "./company-sign-in/exclusive.ts";
 import { hashAccepted, type SignInParts } from "./enter.ts";
 import { memberActor, rpcContextOf } from "./rpc-context.ts";
 
@@ -26,6 +27,7 @@ export function passwordResetRpcs(
       const member = await findPasswordReset(accounts, new Secret(token));
       if (member === undefined) throw gone();
       const { email } = member;
+      await requireOwnWay(parts, email);
       const hash = await hashAccepted(newPassword, {
         owner: member,
         field: "newPassword",

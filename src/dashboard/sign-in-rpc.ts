@@ -6,12 +6,14 @@ import { GetCurrentSignInResponseSchema, type SignInService } from "../../gen/da
 import { listOwnAudit } from "../accounts/audit-trail.ts";
 import { changePassword } from "../accounts/members.ts";
 import { proveAgain, proveMember } from "../accounts/prove-member.ts";
-import { endOtherSignIns, endSignIn, listSignIns } from "../accounts/sign-ins.ts";
+import { endOtherSignIns, endSignIn, listSignIns, type SignIn } from "../accounts/sign-ins.ts";
 import { pageSizeMax } from "../limits.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { acceptInvitationRpc, getInvitationRpc } from "./accept-invitation-rpc.ts";
 import { auditEntryMessage } from "./audit-rpc.ts";
+import { companySignInRpcs } from "./company-sign-in/company-sign-in-rpc.ts";
+import { mailBreakGlass, requireOwnWay } from "./company-sign-in/exclusive.ts";
 import { confirmAlertAddressRpc } from "./confirm-alert-address.ts";
 import { isSecondFactorRequired } from "./dashboard-parts.ts";
 import {
@@ -42,15 +44,18 @@ export function createSignInService(parts: SignInParts): ServiceImpl<typeof Sign
         return { codeNeeded: true };
       }
       await requirePasskeyIfAny(parts, proof);
+      const isBreakGlass = await requireOwnWay(parts, proof.member.email);
       const member = await rpcContext.changeAccounts(async (tx) => {
         await auditEntry(tx, parts, context, proof.member);
         return enter(tx, parts, context, proof);
       });
+      if (isBreakGlass) await mailBreakGlass(parts, proof.member);
       return { member };
     },
 
     async getCurrentSignIn(_, context) {
       const signIn = rpcContextOf(context).signIn;
+      const provider = providerOf(parts, signIn);
       return create(GetCurrentSignInResponseSchema, {
         member: memberMessage(signIn),
         signInId: encodeId("sgn", signIn.id),
@@ -58,6 +63,7 @@ export function createSignInService(parts: SignInParts): ServiceImpl<typeof Sign
         isFresh: signIn.isFresh,
         secondFactorRequired: isSecondFactorRequired(parts),
         hasSecondFactor: signIn.secondFactor !== null,
+        ...(provider && { providerId: provider.id, providerName: provider.name }),
       });
     },
 
@@ -79,23 +85,31 @@ export function createSignInService(parts: SignInParts): ServiceImpl<typeof Sign
     async signOut(_, context) {
       const rpcContext = rpcContextOf(context);
       const { member, id } = rpcContext.signIn;
+      const provider = providerOf(parts, rpcContext.signIn);
       await rpcContext.changeAccounts(async (tx) => {
         await endSignIn(tx, member.id, id);
         await rpcContext.auditMember(tx, member);
       });
       context.responseHeader.append("set-cookie", goneCookie(brand));
-      return {};
+      const returnTo = `${parts.dashboardOrigin}/sign-in`;
+      const endSessionUrl = provider && (await parts.signIns.identityProviders.endSessionUrl(provider, returnTo));
+      return { endSessionUrl: endSessionUrl ?? "" };
     },
 
     ...passwordRpc(parts),
     ...listRpcs(parts),
     ...totpRpcs(parts),
     ...passwordResetRpcs(parts),
+    ...companySignInRpcs(parts),
     openMerchant: openMerchantRpc(parts),
     getInvitation: getInvitationRpc(parts),
     acceptInvitation: acceptInvitationRpc(parts),
     confirmAlertAddress: confirmAlertAddressRpc(parts),
   };
+}
+
+function providerOf({ signIns }: SignInParts, { providerId }: SignIn) {
+  return providerId === null ? undefined : signIns.identityProviders.find(providerId);
 }
 
 function passwordRpc(parts: SignInParts): Pick<ServiceImpl<typeof SignInService>, "changePassword"> {

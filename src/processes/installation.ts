@@ -9,7 +9,7 @@ import { publishWidget } from "../../widget/publish.ts";
 import { bundleRecoveryPage } from "../../widget/recovery/bundle-page.ts";
 import { findOtherBrand } from "../accounts/api-keys.ts";
 import { findMerchant } from "../accounts/merchants.ts";
-import { ServicesFile } from "../accounts/services-file.ts";
+import { type InternalService, parseServices } from "../accounts/services-file.ts";
 import type { Config, ServiceConfig } from "../config/checked-config.ts";
 import { ConfigError } from "../config/config.ts";
 import { createBrakeTurn } from "../core/card-testing/brake-merchants.ts";
@@ -63,6 +63,7 @@ import { systemRuntime } from "../platform/runtime.ts";
 import { logMissingLimits } from "../platform/session-limits.ts";
 import { type Tracing, untraced } from "../platform/telemetry.ts";
 import { TlsFiles } from "../platform/tls-files.ts";
+import { WatchedFile } from "../platform/watched-file.ts";
 import { createRefundTurn } from "../refunds/refund-once.ts";
 import { countSettledOnce } from "../reporting/analytics/count-settled.ts";
 import { countLedgerOnce } from "../reporting/ledger-totals.ts";
@@ -181,7 +182,7 @@ export async function startEdge(installation: Installation): Promise<Running> {
   const authenticate = createServiceAuthenticate(
     parts.authenticate,
     { environments: parts.environments, accounts: installation.accounts },
-    () => services?.services ?? [],
+    () => services?.entries ?? [],
   );
   const tls = tlsOf(installation);
   const grpcServer = createGrpcServer(
@@ -207,10 +208,11 @@ export async function startEdge(installation: Installation): Promise<Running> {
   };
 }
 
-function servicesOf({ config, log }: Installation): ServicesFile | undefined {
+function servicesOf({ config, log }: Installation): WatchedFile<InternalService> | undefined {
   const { servicesFile } = config.service;
   if (servicesFile === undefined) return undefined;
-  return new ServicesFile(servicesFile, {
+  return new WatchedFile(servicesFile, {
+    parse: parseServices,
     onBroken: (error) => log.error({ err: error }, "the file of internal services cannot be used"),
   });
 }

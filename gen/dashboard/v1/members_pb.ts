@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/members.proto.
  */
 export const file_dashboard_v1_members: GenFile = /*@__PURE__*/
-  fileDesc("ChpkYXNoYm9hcmQvdjEvbWVtYmVycy5wcm90bxIMZGFzaGJvYXJkLnYxIjEKEkxpc3RNZW1iZXJzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBImsKE0xpc3RNZW1iZXJzUmVzcG9uc2USJQoHbWVtYmVycxgBIAMoCzIULmRhc2hib2FyZC52MS5NZW1iZXISLQoLaW52aXRhdGlvbnMYAiADKAsyGC5kYXNoYm9hcmQudjEuSW52aXRhdGlvbiLBAQoTSW52aXRlTWVtYmVyUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEhwKBWVtYWlsGAIgASgJQg26SArIAQFyBRj+AWABEjMKBHJvbGUYAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZUIRukgOyAEBggEIGAEYBRgCGAMSOgoJbGl2ZV9yb2xlGAQgASgOMhIuZGFzaGJvYXJkLnYxLlJvbGVCE7pIEMgBAYIBChgGGAEYBRgCGAMiZwoUSW52aXRlTWVtYmVyUmVzcG9uc2USLAoKaW52aXRhdGlvbhgBIAEoCzIYLmRhc2hib2FyZC52MS5JbnZpdGF0aW9uEhUKDXVubWFpbGVkX2xpbmsYAyABKAlKBAgCEANSBGxpbmsixwEKGU1ha2VJbnZpdGF0aW9uTGlua1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARIcCgVlbWFpbBgCIAEoCUINukgKyAEBcgUY/gFgARIzCgRyb2xlGAMgASgOMhIuZGFzaGJvYXJkLnYxLlJvbGVCEbpIDsgBAYIBCBgBGAUYAhgDEjoKCWxpdmVfcm9sZRgEIAEoDjISLmRhc2hib2FyZC52MS5Sb2xlQhO6SBDIAQGCAQoYBhgBGAUYAhgDIlgKGk1ha2VJbnZpdGF0aW9uTGlua1Jlc3BvbnNlEiwKCmludml0YXRpb24YASABKAsyGC5kYXNoYm9hcmQudjEuSW52aXRhdGlvbhIMCgRsaW5rGAIgASgJIlUKF1Jldm9rZUludml0YXRpb25SZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESHQoNaW52aXRhdGlvbl9pZBgCIAEoCUIGukgDyAEBIhoKGFJldm9rZUludml0YXRpb25SZXNwb25zZSLCAQoXQ2hhbmdlTWVtYmVyUm9sZVJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARIZCgltZW1iZXJfaWQYAiABKAlCBrpIA8gBARIzCgRyb2xlGAMgASgOMhIuZGFzaGJvYXJkLnYxLlJvbGVCEbpIDsgBAYIBCBgBGAUYAhgDEjoKCWxpdmVfcm9sZRgEIAEoDjISLmRhc2hib2FyZC52MS5Sb2xlQhO6SBDIAQGCAQoYBhgBGAUYAhgDIhoKGENoYW5nZU1lbWJlclJvbGVSZXNwb25zZSI6ChpSZXNldE1lbWJlclBhc3N3b3JkUmVxdWVzdBIcCgVlbWFpbBgBIAEoCUINukgKyAEBcgUY/gFgASJbChtSZXNldE1lbWJlclBhc3N3b3JkUmVzcG9uc2USDAoEbGluaxgBIAEoCRIuCgpleHBpcmVzX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI6ChpSZW1vdmVTZWNvbmRGYWN0b3JzUmVxdWVzdBIcCgVlbWFpbBgBIAEoCUINukgKyAEBcgUY/gFgASJhChtSZW1vdmVTZWNvbmRGYWN0b3JzUmVzcG9uc2USEAoIaGFkX3RvdHAYASABKAgSGAoQcmVtb3ZlZF9wYXNza2V5cxgCIAEoBRIWCg5lbmRlZF9zaWduX2lucxgDIAEoBSJNChNSZW1vdmVNZW1iZXJSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESGQoJbWVtYmVyX2lkGAIgASgJQga6SAPIAQEiFgoUUmVtb3ZlTWVtYmVyUmVzcG9uc2Ui2gEKBk1lbWJlchIRCgltZW1iZXJfaWQYASABKAkSDQoFZW1haWwYAiABKAkSDAoEbmFtZRgDIAEoCRIgCgRyb2xlGAQgASgOMhIuZGFzaGJvYXJkLnYxLlJvbGUSEAoIaGFzX3RvdHAYBSABKAgSMAoMbGFzdF9zZWVuX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgtoYXNfcGFzc2tleRgHIAEoCBIlCglsaXZlX3JvbGUYCCABKA4yEi5kYXNoYm9hcmQudjEuUm9sZSLvAQoKSW52aXRhdGlvbhIVCg1pbnZpdGF0aW9uX2lkGAEgASgJEg0KBWVtYWlsGAIgASgJEiAKBHJvbGUYAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZRISCgppbnZpdGVkX2J5GAQgASgJEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiUKCWxpdmVfcm9sZRgHIAEoDjISLmRhc2hib2FyZC52MS5Sb2xlMtcGCg1NZW1iZXJTZXJ2aWNlElsKC0xpc3RNZW1iZXJzEiAuZGFzaGJvYXJkLnYxLkxpc3RNZW1iZXJzUmVxdWVzdBohLmRhc2hib2FyZC52MS5MaXN0TWVtYmVyc1Jlc3BvbnNlIgeQAgGouxgBEl8KDEludml0ZU1lbWJlchIhLmRhc2hib2FyZC52MS5JbnZpdGVNZW1iZXJSZXF1ZXN0GiIuZGFzaGJvYXJkLnYxLkludml0ZU1lbWJlclJlc3BvbnNlIgiouxgDuLsYARJtChJNYWtlSW52aXRhdGlvbkxpbmsSJy5kYXNoYm9hcmQudjEuTWFrZUludml0YXRpb25MaW5rUmVxdWVzdBooLmRhc2hib2FyZC52MS5NYWtlSW52aXRhdGlvbkxpbmtSZXNwb25zZSIEqLsYBBJnChBSZXZva2VJbnZpdGF0aW9uEiUuZGFzaGJvYXJkLnYxLlJldm9rZUludml0YXRpb25SZXF1ZXN0GiYuZGFzaGJvYXJkLnYxLlJldm9rZUludml0YXRpb25SZXNwb25zZSIEqLsYAxJrChBDaGFuZ2VNZW1iZXJSb2xlEiUuZGFzaGJvYXJkLnYxLkNoYW5nZU1lbWJlclJvbGVSZXF1ZXN0GiYuZGFzaGJvYXJkLnYxLkNoYW5nZU1lbWJlclJvbGVSZXNwb25zZSIIqLsYA7i7GAEScAoTUmVzZXRNZW1iZXJQYXNzd29yZBIoLmRhc2hib2FyZC52MS5SZXNldE1lbWJlclBhc3N3b3JkUmVxdWVzdBopLmRhc2hib2FyZC52MS5SZXNldE1lbWJlclBhc3N3b3JkUmVzcG9uc2UiBKi7GAQScAoTUmVtb3ZlU2Vjb25kRmFjdG9ycxIoLmRhc2hib2FyZC52MS5SZW1vdmVTZWNvbmRGYWN0b3JzUmVxdWVzdBopLmRhc2hib2FyZC52MS5SZW1vdmVTZWNvbmRGYWN0b3JzUmVzcG9uc2UiBKi7GAQSXwoMUmVtb3ZlTWVtYmVyEiEuZGFzaGJvYXJkLnYxLlJlbW92ZU1lbWJlclJlcXVlc3QaIi5kYXNoYm9hcmQudjEuUmVtb3ZlTWVtYmVyUmVzcG9uc2UiCKi7GAO4uxgBYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("ChpkYXNoYm9hcmQvdjEvbWVtYmVycy5wcm90bxIMZGFzaGJvYXJkLnYxIjEKEkxpc3RNZW1iZXJzUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBImsKE0xpc3RNZW1iZXJzUmVzcG9uc2USJQoHbWVtYmVycxgBIAMoCzIULmRhc2hib2FyZC52MS5NZW1iZXISLQoLaW52aXRhdGlvbnMYAiADKAsyGC5kYXNoYm9hcmQudjEuSW52aXRhdGlvbiLBAQoTSW52aXRlTWVtYmVyUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEhwKBWVtYWlsGAIgASgJQg26SArIAQFyBRj+AWABEjMKBHJvbGUYAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZUIRukgOyAEBggEIGAEYBRgCGAMSOgoJbGl2ZV9yb2xlGAQgASgOMhIuZGFzaGJvYXJkLnYxLlJvbGVCE7pIEMgBAYIBChgGGAEYBRgCGAMiZwoUSW52aXRlTWVtYmVyUmVzcG9uc2USLAoKaW52aXRhdGlvbhgBIAEoCzIYLmRhc2hib2FyZC52MS5JbnZpdGF0aW9uEhUKDXVubWFpbGVkX2xpbmsYAyABKAlKBAgCEANSBGxpbmsixwEKGU1ha2VJbnZpdGF0aW9uTGlua1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARIcCgVlbWFpbBgCIAEoCUINukgKyAEBcgUY/gFgARIzCgRyb2xlGAMgASgOMhIuZGFzaGJvYXJkLnYxLlJvbGVCEbpIDsgBAYIBCBgBGAUYAhgDEjoKCWxpdmVfcm9sZRgEIAEoDjISLmRhc2hib2FyZC52MS5Sb2xlQhO6SBDIAQGCAQoYBhgBGAUYAhgDIlgKGk1ha2VJbnZpdGF0aW9uTGlua1Jlc3BvbnNlEiwKCmludml0YXRpb24YASABKAsyGC5kYXNoYm9hcmQudjEuSW52aXRhdGlvbhIMCgRsaW5rGAIgASgJIlUKF1Jldm9rZUludml0YXRpb25SZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESHQoNaW52aXRhdGlvbl9pZBgCIAEoCUIGukgDyAEBIhoKGFJldm9rZUludml0YXRpb25SZXNwb25zZSLCAQoXQ2hhbmdlTWVtYmVyUm9sZVJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARIZCgltZW1iZXJfaWQYAiABKAlCBrpIA8gBARIzCgRyb2xlGAMgASgOMhIuZGFzaGJvYXJkLnYxLlJvbGVCEbpIDsgBAYIBCBgBGAUYAhgDEjoKCWxpdmVfcm9sZRgEIAEoDjISLmRhc2hib2FyZC52MS5Sb2xlQhO6SBDIAQGCAQoYBhgBGAUYAhgDIhoKGENoYW5nZU1lbWJlclJvbGVSZXNwb25zZSI6ChpSZXNldE1lbWJlclBhc3N3b3JkUmVxdWVzdBIcCgVlbWFpbBgBIAEoCUINukgKyAEBcgUY/gFgASJbChtSZXNldE1lbWJlclBhc3N3b3JkUmVzcG9uc2USDAoEbGluaxgBIAEoCRIuCgpleHBpcmVzX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI6ChpSZW1vdmVTZWNvbmRGYWN0b3JzUmVxdWVzdBIcCgVlbWFpbBgBIAEoCUINukgKyAEBcgUY/gFgASJhChtSZW1vdmVTZWNvbmRGYWN0b3JzUmVzcG9uc2USEAoIaGFkX3RvdHAYASABKAgSGAoQcmVtb3ZlZF9wYXNza2V5cxgCIAEoBRIWCg5lbmRlZF9zaWduX2lucxgDIAEoBSJMChRTZXRCcmVha0dsYXNzUmVxdWVzdBIcCgVlbWFpbBgBIAEoCUINukgKyAEBcgUY/gFgARIWCg5pc19icmVha19nbGFzcxgCIAEoCCIXChVTZXRCcmVha0dsYXNzUmVzcG9uc2UiTQoTUmVtb3ZlTWVtYmVyUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEhkKCW1lbWJlcl9pZBgCIAEoCUIGukgDyAEBIhYKFFJlbW92ZU1lbWJlclJlc3BvbnNlIu4BCgZNZW1iZXISEQoJbWVtYmVyX2lkGAEgASgJEg0KBWVtYWlsGAIgASgJEgwKBG5hbWUYAyABKAkSIAoEcm9sZRgEIAEoDjISLmRhc2hib2FyZC52MS5Sb2xlEhAKCGhhc190b3RwGAUgASgIEjAKDGxhc3Rfc2Vlbl9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLaGFzX3Bhc3NrZXkYByABKAgSJQoJbGl2ZV9yb2xlGAggASgOMhIuZGFzaGJvYXJkLnYxLlJvbGUSEgoKcm9sZXNfZnJvbRgJIAEoCSLvAQoKSW52aXRhdGlvbhIVCg1pbnZpdGF0aW9uX2lkGAEgASgJEg0KBWVtYWlsGAIgASgJEiAKBHJvbGUYAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZRISCgppbnZpdGVkX2J5GAQgASgJEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiUKCWxpdmVfcm9sZRgHIAEoDjISLmRhc2hib2FyZC52MS5Sb2xlMrcHCg1NZW1iZXJTZXJ2aWNlElsKC0xpc3RNZW1iZXJzEiAuZGFzaGJvYXJkLnYxLkxpc3RNZW1iZXJzUmVxdWVzdBohLmRhc2hib2FyZC52MS5MaXN0TWVtYmVyc1Jlc3BvbnNlIgeQAgGouxgBEl8KDEludml0ZU1lbWJlchIhLmRhc2hib2FyZC52MS5JbnZpdGVNZW1iZXJSZXF1ZXN0GiIuZGFzaGJvYXJkLnYxLkludml0ZU1lbWJlclJlc3BvbnNlIgiouxgDuLsYARJtChJNYWtlSW52aXRhdGlvbkxpbmsSJy5kYXNoYm9hcmQudjEuTWFrZUludml0YXRpb25MaW5rUmVxdWVzdBooLmRhc2hib2FyZC52MS5NYWtlSW52aXRhdGlvbkxpbmtSZXNwb25zZSIEqLsYBBJnChBSZXZva2VJbnZpdGF0aW9uEiUuZGFzaGJvYXJkLnYxLlJldm9rZUludml0YXRpb25SZXF1ZXN0GiYuZGFzaGJvYXJkLnYxLlJldm9rZUludml0YXRpb25SZXNwb25zZSIEqLsYAxJrChBDaGFuZ2VNZW1iZXJSb2xlEiUuZGFzaGJvYXJkLnYxLkNoYW5nZU1lbWJlclJvbGVSZXF1ZXN0GiYuZGFzaGJvYXJkLnYxLkNoYW5nZU1lbWJlclJvbGVSZXNwb25zZSIIqLsYA7i7GAEScAoTUmVzZXRNZW1iZXJQYXNzd29yZBIoLmRhc2hib2FyZC52MS5SZXNldE1lbWJlclBhc3N3b3JkUmVxdWVzdBopLmRhc2hib2FyZC52MS5SZXNldE1lbWJlclBhc3N3b3JkUmVzcG9uc2UiBKi7GAQScAoTUmVtb3ZlU2Vjb25kRmFjdG9ycxIoLmRhc2hib2FyZC52MS5SZW1vdmVTZWNvbmRGYWN0b3JzUmVxdWVzdBopLmRhc2hib2FyZC52MS5SZW1vdmVTZWNvbmRGYWN0b3JzUmVzcG9uc2UiBKi7GAQSXgoNU2V0QnJlYWtHbGFzcxIiLmRhc2hib2FyZC52MS5TZXRCcmVha0dsYXNzUmVxdWVzdBojLmRhc2hib2FyZC52MS5TZXRCcmVha0dsYXNzUmVzcG9uc2UiBKi7GAQSXwoMUmVtb3ZlTWVtYmVyEiEuZGFzaGJvYXJkLnYxLlJlbW92ZU1lbWJlclJlcXVlc3QaIi5kYXNoYm9hcmQudjEuUmVtb3ZlTWVtYmVyUmVzcG9uc2UiCKi7GAO4uxgBYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.ListMembersRequest
@@ -576,6 +576,62 @@ export const RemoveSecondFactorsResponseSchema: GenMessage<RemoveSecondFactorsRe
   messageDesc(file_dashboard_v1_members, 13);
 
 /**
+ * @generated from message dashboard.v1.SetBreakGlassRequest
+ */
+export type SetBreakGlassRequest = Message<"dashboard.v1.SetBreakGlassRequest"> & {
+  /**
+   * @generated from field: string email = 1;
+   */
+  email: string;
+
+  /**
+   * @generated from field: bool is_break_glass = 2;
+   */
+  isBreakGlass: boolean;
+};
+
+/**
+ * @generated from message dashboard.v1.SetBreakGlassRequest
+ */
+export type SetBreakGlassRequestJson = {
+  /**
+   * @generated from field: string email = 1;
+   */
+  email?: string;
+
+  /**
+   * @generated from field: bool is_break_glass = 2;
+   */
+  isBreakGlass?: boolean;
+};
+
+/**
+ * Describes the message dashboard.v1.SetBreakGlassRequest.
+ * Use `create(SetBreakGlassRequestSchema)` to create a new message.
+ */
+export const SetBreakGlassRequestSchema: GenMessage<SetBreakGlassRequest, {jsonType: SetBreakGlassRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_members, 14);
+
+/**
+ * @generated from message dashboard.v1.SetBreakGlassResponse
+ */
+export type SetBreakGlassResponse = Message<"dashboard.v1.SetBreakGlassResponse"> & {
+};
+
+/**
+ * @generated from message dashboard.v1.SetBreakGlassResponse
+ */
+export type SetBreakGlassResponseJson = {
+};
+
+/**
+ * Describes the message dashboard.v1.SetBreakGlassResponse.
+ * Use `create(SetBreakGlassResponseSchema)` to create a new message.
+ */
+export const SetBreakGlassResponseSchema: GenMessage<SetBreakGlassResponse, {jsonType: SetBreakGlassResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_members, 15);
+
+/**
  * @generated from message dashboard.v1.RemoveMemberRequest
  */
 export type RemoveMemberRequest = Message<"dashboard.v1.RemoveMemberRequest"> & {
@@ -610,7 +666,7 @@ export type RemoveMemberRequestJson = {
  * Use `create(RemoveMemberRequestSchema)` to create a new message.
  */
 export const RemoveMemberRequestSchema: GenMessage<RemoveMemberRequest, {jsonType: RemoveMemberRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_members, 14);
+  messageDesc(file_dashboard_v1_members, 16);
 
 /**
  * @generated from message dashboard.v1.RemoveMemberResponse
@@ -629,7 +685,7 @@ export type RemoveMemberResponseJson = {
  * Use `create(RemoveMemberResponseSchema)` to create a new message.
  */
 export const RemoveMemberResponseSchema: GenMessage<RemoveMemberResponse, {jsonType: RemoveMemberResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_members, 15);
+  messageDesc(file_dashboard_v1_members, 17);
 
 /**
  * @generated from message dashboard.v1.Member
@@ -674,6 +730,13 @@ export type Member = Message<"dashboard.v1.Member"> & {
    * @generated from field: dashboard.v1.Role live_role = 8;
    */
   liveRole: Role;
+
+  /**
+   * The identity provider that sets the roles; empty if owners do.
+   *
+   * @generated from field: string roles_from = 9;
+   */
+  rolesFrom: string;
 };
 
 /**
@@ -719,6 +782,13 @@ export type MemberJson = {
    * @generated from field: dashboard.v1.Role live_role = 8;
    */
   liveRole?: RoleJson;
+
+  /**
+   * The identity provider that sets the roles; empty if owners do.
+   *
+   * @generated from field: string roles_from = 9;
+   */
+  rolesFrom?: string;
 };
 
 /**
@@ -726,7 +796,7 @@ export type MemberJson = {
  * Use `create(MemberSchema)` to create a new message.
  */
 export const MemberSchema: GenMessage<Member, {jsonType: MemberJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_members, 16);
+  messageDesc(file_dashboard_v1_members, 18);
 
 /**
  * @generated from message dashboard.v1.Invitation
@@ -813,7 +883,7 @@ export type InvitationJson = {
  * Use `create(InvitationSchema)` to create a new message.
  */
 export const InvitationSchema: GenMessage<Invitation, {jsonType: InvitationJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_members, 17);
+  messageDesc(file_dashboard_v1_members, 19);
 
 /**
  * A merchant's team, which works in both environments.
@@ -891,6 +961,17 @@ export const MemberService: GenService<{
     methodKind: "unary";
     input: typeof RemoveSecondFactorsRequestSchema;
     output: typeof RemoveSecondFactorsResponseSchema;
+  },
+  /**
+   * Marks an owner who may sign in by password or passkey although their company's identity provider is to be used
+   * alone, such as while it fails, or ends this. Each such sign-in is mailed to the owners.
+   *
+   * @generated from rpc dashboard.v1.MemberService.SetBreakGlass
+   */
+  setBreakGlass: {
+    methodKind: "unary";
+    input: typeof SetBreakGlassRequestSchema;
+    output: typeof SetBreakGlassResponseSchema;
   },
   /**
    * Removes a member from the merchant immediately. The last owner cannot be removed.

@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/sign_in.proto.
  */
 export const file_dashboard_v1_sign_in: GenFile = /*@__PURE__*/
-  fileDesc("ChpkYXNoYm9hcmQvdjEvc2lnbl9pbi5wcm90bxIMZGFzaGJvYXJkLnYxIm8KDVNpZ25JblJlcXVlc3QSGgoFZW1haWwYASABKAlCC7pICMgBAXIDGP4BEh0KCHBhc3N3b3JkGAIgASgJQgu6SAjIAQFyAxiAARIaCgRjb2RlGAMgASgJQge6SARyAhgQSACIAQFCBwoFX2NvZGUiUwoOU2lnbkluUmVzcG9uc2USLAoGbWVtYmVyGAEgASgLMhwuZGFzaGJvYXJkLnYxLlNpZ25lZEluTWVtYmVyEhMKC2NvZGVfbmVlZGVkGAIgASgIIhkKF0dldEN1cnJlbnRTaWduSW5SZXF1ZXN0ItkBChhHZXRDdXJyZW50U2lnbkluUmVzcG9uc2USLAoGbWVtYmVyGAEgASgLMhwuZGFzaGJvYXJkLnYxLlNpZ25lZEluTWVtYmVyEhIKCnNpZ25faW5faWQYAiABKAkSLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIaXNfZnJlc2gYBCABKAgSHgoWc2Vjb25kX2ZhY3Rvcl9yZXF1aXJlZBgFIAEoCBIZChFoYXNfc2Vjb25kX2ZhY3RvchgGIAEoCCJYChJQcm92ZVNpZ25JblJlcXVlc3QSHQoIcGFzc3dvcmQYASABKAlCC7pICMgBAXIDGIABEhoKBGNvZGUYAiABKAlCB7pIBHICGBBIAIgBAUIHCgVfY29kZSIqChNQcm92ZVNpZ25JblJlc3BvbnNlEhMKC2NvZGVfbmVlZGVkGAEgASgIIhAKDlNpZ25PdXRSZXF1ZXN0IhEKD1NpZ25PdXRSZXNwb25zZSIUChJMaXN0U2lnbkluc1JlcXVlc3QiQwoTTGlzdFNpZ25JbnNSZXNwb25zZRIsCghzaWduX2lucxgBIAMoCzIaLmRhc2hib2FyZC52MS5MaXN0ZWRTaWduSW4ivQEKDExpc3RlZFNpZ25JbhISCgpzaWduX2luX2lkGAEgASgJEhIKCnVzZXJfYWdlbnQYAiABKAkSDwoHYWRkcmVzcxgDIAEoCRIuCgpjcmVhdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3NlZW5fYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmlzX2N1cnJlbnQYBiABKAgiMQoTUmV2b2tlU2lnbkluUmVxdWVzdBIaCgpzaWduX2luX2lkGAEgASgJQga6SAPIAQEiFgoUUmV2b2tlU2lnbkluUmVzcG9uc2UiOgoVQ2hhbmdlUGFzc3dvcmRSZXF1ZXN0EiEKDG5ld19wYXNzd29yZBgBIAEoCUILukgIyAEBcgMYgAEiMAoWQ2hhbmdlUGFzc3dvcmRSZXNwb25zZRIWCg5lbmRlZF9zaWduX2lucxgBIAEoBSISChBPZmZlclRvdHBSZXF1ZXN0IjAKEU9mZmVyVG90cFJlc3BvbnNlEgsKA3VyaRgBIAEoCRIOCgZzZWNyZXQYAiABKAkiLgoSQ29uZmlybVRvdHBSZXF1ZXN0EhgKBGNvZGUYASABKAlCCrpIB8gBAXICGBAiFQoTQ29uZmlybVRvdHBSZXNwb25zZSITChFSZW1vdmVUb3RwUmVxdWVzdCIUChJSZW1vdmVUb3RwUmVzcG9uc2UiGgoYTGlzdEFjY291bnRFdmVudHNSZXF1ZXN0IkYKGUxpc3RBY2NvdW50RXZlbnRzUmVzcG9uc2USKQoHZW50cmllcxgBIAMoCzIYLmRhc2hib2FyZC52MS5BdWRpdEVudHJ5IjEKE09wZW5NZXJjaGFudFJlcXVlc3QSGgoEbmFtZRgBIAEoCUIMukgJyAEBcgQQARhkImgKFE9wZW5NZXJjaGFudFJlc3BvbnNlEigKCG1lcmNoYW50GAEgASgLMhYuZGFzaGJvYXJkLnYxLk1lcmNoYW50EiYKBGtleXMYAiADKAsyGC5kYXNoYm9hcmQudjEuSXNzdWVkS2V5cyI0ChdHZXRQYXNzd29yZFJlc2V0UmVxdWVzdBIZCgV0b2tlbhgBIAEoCUIKukgHyAEBcgIYZCIpChhHZXRQYXNzd29yZFJlc2V0UmVzcG9uc2USDQoFZW1haWwYASABKAkiVAoUUmVzZXRQYXNzd29yZFJlcXVlc3QSGQoFdG9rZW4YASABKAlCCrpIB8gBAXICGGQSIQoMbmV3X3Bhc3N3b3JkGAIgASgJQgu6SAjIAQFyAxiAASIXChVSZXNldFBhc3N3b3JkUmVzcG9uc2UiMQoUR2V0SW52aXRhdGlvblJlcXVlc3QSGQoFdG9rZW4YASABKAlCCrpIB8gBAXICGGQimAEKFUdldEludml0YXRpb25SZXNwb25zZRINCgVlbWFpbBgBIAEoCRIVCg1tZXJjaGFudF9uYW1lGAIgASgJEiAKBHJvbGUYAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZRIlCglsaXZlX3JvbGUYBSABKA4yEi5kYXNoYm9hcmQudjEuUm9sZUoECAQQBVIKaGFzX21lbWJlciI4ChpDb25maXJtQWxlcnRBZGRyZXNzUmVxdWVzdBIaCgV0b2tlbhgBIAEoCUILukgIyAEBcgMY6AciRQobQ29uZmlybUFsZXJ0QWRkcmVzc1Jlc3BvbnNlEg8KB2FkZHJlc3MYASABKAkSFQoNbWVyY2hhbnRfbmFtZRgCIAEoCSKfAQoXQWNjZXB0SW52aXRhdGlvblJlcXVlc3QSGQoFdG9rZW4YASABKAlCCrpIB8gBAXICGGQSHAoEbmFtZRgCIAEoCUIJukgGcgQQARhkSACIAQESHQoIcGFzc3dvcmQYAyABKAlCC7pICMgBAXIDGIABEhoKBGNvZGUYBCABKAlCB7pIBHICGBBIAYgBAUIHCgVfbmFtZUIHCgVfY29kZSJdChhBY2NlcHRJbnZpdGF0aW9uUmVzcG9uc2USLAoGbWVtYmVyGAEgASgLMhwuZGFzaGJvYXJkLnYxLlNpZ25lZEluTWVtYmVyEhMKC2NvZGVfbmVlZGVkGAIgASgIIpYBCg5TaWduZWRJbk1lbWJlchIRCgltZW1iZXJfaWQYASABKAkSDQoFZW1haWwYAiABKAkSDAoEbmFtZRgDIAEoCRIQCghoYXNfdG90cBgEIAEoCBItCgttZW1iZXJzaGlwcxgFIAMoCzIYLmRhc2hib2FyZC52MS5NZW1iZXJzaGlwEhMKC2hhc19wYXNza2V5GAYgASgIIoEBCgpNZW1iZXJzaGlwEhMKC21lcmNoYW50X2lkGAEgASgJEhUKDW1lcmNoYW50X25hbWUYAiABKAkSIAoEcm9sZRgDIAEoDjISLmRhc2hib2FyZC52MS5Sb2xlEiUKCWxpdmVfcm9sZRgEIAEoDjISLmRhc2hib2FyZC52MS5Sb2xlMvoMCg1TaWduSW5TZXJ2aWNlEkkKBlNpZ25JbhIbLmRhc2hib2FyZC52MS5TaWduSW5SZXF1ZXN0GhwuZGFzaGJvYXJkLnYxLlNpZ25JblJlc3BvbnNlIgSwuxgBEmoKEEdldEN1cnJlbnRTaWduSW4SJS5kYXNoYm9hcmQudjEuR2V0Q3VycmVudFNpZ25JblJlcXVlc3QaJi5kYXNoYm9hcmQudjEuR2V0Q3VycmVudFNpZ25JblJlc3BvbnNlIgeQAgGwuxgCElgKC1Byb3ZlU2lnbkluEiAuZGFzaGJvYXJkLnYxLlByb3ZlU2lnbkluUmVxdWVzdBohLmRhc2hib2FyZC52MS5Qcm92ZVNpZ25JblJlc3BvbnNlIgSwuxgCEkwKB1NpZ25PdXQSHC5kYXNoYm9hcmQudjEuU2lnbk91dFJlcXVlc3QaHS5kYXNoYm9hcmQudjEuU2lnbk91dFJlc3BvbnNlIgSwuxgCElsKC0xpc3RTaWduSW5zEiAuZGFzaGJvYXJkLnYxLkxpc3RTaWduSW5zUmVxdWVzdBohLmRhc2hib2FyZC52MS5MaXN0U2lnbkluc1Jlc3BvbnNlIgeQAgGwuxgCElsKDFJldm9rZVNpZ25JbhIhLmRhc2hib2FyZC52MS5SZXZva2VTaWduSW5SZXF1ZXN0GiIuZGFzaGJvYXJkLnYxLlJldm9rZVNpZ25JblJlc3BvbnNlIgSwuxgCEmUKDkNoYW5nZVBhc3N3b3JkEiMuZGFzaGJvYXJkLnYxLkNoYW5nZVBhc3N3b3JkUmVxdWVzdBokLmRhc2hib2FyZC52MS5DaGFuZ2VQYXNzd29yZFJlc3BvbnNlIgiwuxgCuLsYARJWCglPZmZlclRvdHASHi5kYXNoYm9hcmQudjEuT2ZmZXJUb3RwUmVxdWVzdBofLmRhc2hib2FyZC52MS5PZmZlclRvdHBSZXNwb25zZSIIsLsYAri7GAESXAoLQ29uZmlybVRvdHASIC5kYXNoYm9hcmQudjEuQ29uZmlybVRvdHBSZXF1ZXN0GiEuZGFzaGJvYXJkLnYxLkNvbmZpcm1Ub3RwUmVzcG9uc2UiCLC7GAK4uxgBElkKClJlbW92ZVRvdHASHy5kYXNoYm9hcmQudjEuUmVtb3ZlVG90cFJlcXVlc3QaIC5kYXNoYm9hcmQudjEuUmVtb3ZlVG90cFJlc3BvbnNlIgiwuxgCuLsYARJtChFMaXN0QWNjb3VudEV2ZW50cxImLmRhc2hib2FyZC52MS5MaXN0QWNjb3VudEV2ZW50c1JlcXVlc3QaJy5kYXNoYm9hcmQudjEuTGlzdEFjY291bnRFdmVudHNSZXNwb25zZSIHkAIBsLsYAhJfCgxPcGVuTWVyY2hhbnQSIS5kYXNoYm9hcmQudjEuT3Blbk1lcmNoYW50UmVxdWVzdBoiLmRhc2hib2FyZC52MS5PcGVuTWVyY2hhbnRSZXNwb25zZSIIsLsYAri7GAESagoQR2V0UGFzc3dvcmRSZXNldBIlLmRhc2hib2FyZC52MS5HZXRQYXNzd29yZFJlc2V0UmVxdWVzdBomLmRhc2hib2FyZC52MS5HZXRQYXNzd29yZFJlc2V0UmVzcG9uc2UiB5ACAbC7GAESXgoNUmVzZXRQYXNzd29yZBIiLmRhc2hib2FyZC52MS5SZXNldFBhc3N3b3JkUmVxdWVzdBojLmRhc2hib2FyZC52MS5SZXNldFBhc3N3b3JkUmVzcG9uc2UiBLC7GAESYQoNR2V0SW52aXRhdGlvbhIiLmRhc2hib2FyZC52MS5HZXRJbnZpdGF0aW9uUmVxdWVzdBojLmRhc2hib2FyZC52MS5HZXRJbnZpdGF0aW9uUmVzcG9uc2UiB5ACAbC7GAEScAoTQ29uZmlybUFsZXJ0QWRkcmVzcxIoLmRhc2hib2FyZC52MS5Db25maXJtQWxlcnRBZGRyZXNzUmVxdWVzdBopLmRhc2hib2FyZC52MS5Db25maXJtQWxlcnRBZGRyZXNzUmVzcG9uc2UiBLC7GAESZwoQQWNjZXB0SW52aXRhdGlvbhIlLmRhc2hib2FyZC52MS5BY2NlcHRJbnZpdGF0aW9uUmVxdWVzdBomLmRhc2hib2FyZC52MS5BY2NlcHRJbnZpdGF0aW9uUmVzcG9uc2UiBLC7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_audit, file_dashboard_v1_merchants, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("ChpkYXNoYm9hcmQvdjEvc2lnbl9pbi5wcm90bxIMZGFzaGJvYXJkLnYxIm8KDVNpZ25JblJlcXVlc3QSGgoFZW1haWwYASABKAlCC7pICMgBAXIDGP4BEh0KCHBhc3N3b3JkGAIgASgJQgu6SAjIAQFyAxiAARIaCgRjb2RlGAMgASgJQge6SARyAhgQSACIAQFCBwoFX2NvZGUiUwoOU2lnbkluUmVzcG9uc2USLAoGbWVtYmVyGAEgASgLMhwuZGFzaGJvYXJkLnYxLlNpZ25lZEluTWVtYmVyEhMKC2NvZGVfbmVlZGVkGAIgASgIIhkKF0dldEN1cnJlbnRTaWduSW5SZXF1ZXN0IoUCChhHZXRDdXJyZW50U2lnbkluUmVzcG9uc2USLAoGbWVtYmVyGAEgASgLMhwuZGFzaGJvYXJkLnYxLlNpZ25lZEluTWVtYmVyEhIKCnNpZ25faW5faWQYAiABKAkSLgoKZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIaXNfZnJlc2gYBCABKAgSHgoWc2Vjb25kX2ZhY3Rvcl9yZXF1aXJlZBgFIAEoCBIZChFoYXNfc2Vjb25kX2ZhY3RvchgGIAEoCBITCgtwcm92aWRlcl9pZBgHIAEoCRIVCg1wcm92aWRlcl9uYW1lGAggASgJIlgKElByb3ZlU2lnbkluUmVxdWVzdBIdCghwYXNzd29yZBgBIAEoCUILukgIyAEBcgMYgAESGgoEY29kZRgCIAEoCUIHukgEcgIYEEgAiAEBQgcKBV9jb2RlIioKE1Byb3ZlU2lnbkluUmVzcG9uc2USEwoLY29kZV9uZWVkZWQYASABKAgiEAoOU2lnbk91dFJlcXVlc3QiKgoPU2lnbk91dFJlc3BvbnNlEhcKD2VuZF9zZXNzaW9uX3VybBgBIAEoCSIUChJMaXN0U2lnbkluc1JlcXVlc3QiQwoTTGlzdFNpZ25JbnNSZXNwb25zZRIsCghzaWduX2lucxgBIAMoCzIaLmRhc2hib2FyZC52MS5MaXN0ZWRTaWduSW4ivQEKDExpc3RlZFNpZ25JbhISCgpzaWduX2luX2lkGAEgASgJEhIKCnVzZXJfYWdlbnQYAiABKAkSDwoHYWRkcmVzcxgDIAEoCRIuCgpjcmVhdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3NlZW5fYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmlzX2N1cnJlbnQYBiABKAgiMQoTUmV2b2tlU2lnbkluUmVxdWVzdBIaCgpzaWduX2luX2lkGAEgASgJQga6SAPIAQEiFgoUUmV2b2tlU2lnbkluUmVzcG9uc2UiOgoVQ2hhbmdlUGFzc3dvcmRSZXF1ZXN0EiEKDG5ld19wYXNzd29yZBgBIAEoCUILukgIyAEBcgMYgAEiMAoWQ2hhbmdlUGFzc3dvcmRSZXNwb25zZRIWCg5lbmRlZF9zaWduX2lucxgBIAEoBSISChBPZmZlclRvdHBSZXF1ZXN0IjAKEU9mZmVyVG90cFJlc3BvbnNlEgsKA3VyaRgBIAEoCRIOCgZzZWNyZXQYAiABKAkiLgoSQ29uZmlybVRvdHBSZXF1ZXN0EhgKBGNvZGUYASABKAlCCrpIB8gBAXICGBAiFQoTQ29uZmlybVRvdHBSZXNwb25zZSITChFSZW1vdmVUb3RwUmVxdWVzdCIUChJSZW1vdmVUb3RwUmVzcG9uc2UiGgoYTGlzdEFjY291bnRFdmVudHNSZXF1ZXN0IkYKGUxpc3RBY2NvdW50RXZlbnRzUmVzcG9uc2USKQoHZW50cmllcxgBIAMoCzIYLmRhc2hib2FyZC52MS5BdWRpdEVudHJ5IjEKE09wZW5NZXJjaGFudFJlcXVlc3QSGgoEbmFtZRgBIAEoCUIMukgJyAEBcgQQARhkImgKFE9wZW5NZXJjaGFudFJlc3BvbnNlEigKCG1lcmNoYW50GAEgASgLMhYuZGFzaGJvYXJkLnYxLk1lcmNoYW50EiYKBGtleXMYAiADKAsyGC5kYXNoYm9hcmQudjEuSXNzdWVkS2V5cyI0ChdHZXRQYXNzd29yZFJlc2V0UmVxdWVzdBIZCgV0b2tlbhgBIAEoCUIKukgHyAEBcgIYZCIpChhHZXRQYXNzd29yZFJlc2V0UmVzcG9uc2USDQoFZW1haWwYASABKAkiVAoUUmVzZXRQYXNzd29yZFJlcXVlc3QSGQoFdG9rZW4YASABKAlCCrpIB8gBAXICGGQSIQoMbmV3X3Bhc3N3b3JkGAIgASgJQgu6SAjIAQFyAxiAASIXChVSZXNldFBhc3N3b3JkUmVzcG9uc2UiMQoUR2V0SW52aXRhdGlvblJlcXVlc3QSGQoFdG9rZW4YASABKAlCCrpIB8gBAXICGGQimAEKFUdldEludml0YXRpb25SZXNwb25zZRINCgVlbWFpbBgBIAEoCRIVCg1tZXJjaGFudF9uYW1lGAIgASgJEiAKBHJvbGUYAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZRIlCglsaXZlX3JvbGUYBSABKA4yEi5kYXNoYm9hcmQudjEuUm9sZUoECAQQBVIKaGFzX21lbWJlciI4ChpDb25maXJtQWxlcnRBZGRyZXNzUmVxdWVzdBIaCgV0b2tlbhgBIAEoCUILukgIyAEBcgMY6AciRQobQ29uZmlybUFsZXJ0QWRkcmVzc1Jlc3BvbnNlEg8KB2FkZHJlc3MYASABKAkSFQoNbWVyY2hhbnRfbmFtZRgCIAEoCSJBChxMaXN0SWRlbnRpdHlQcm92aWRlcnNSZXF1ZXN0EiEKEGludml0YXRpb25fdG9rZW4YASABKAlCB7pIBHICGGQiUgodTGlzdElkZW50aXR5UHJvdmlkZXJzUmVzcG9uc2USMQoJcHJvdmlkZXJzGAEgAygLMh4uZGFzaGJvYXJkLnYxLklkZW50aXR5UHJvdmlkZXIiNQoQSWRlbnRpdHlQcm92aWRlchITCgtwcm92aWRlcl9pZBgBIAEoCRIMCgRuYW1lGAIgASgJIncKGUJlZ2luQ29tcGFueVNpZ25JblJlcXVlc3QSHwoLcHJvdmlkZXJfaWQYASABKAlCCrpIB8gBAXICGD8SIQoQaW52aXRhdGlvbl90b2tlbhgCIAEoCUIHukgEcgIYZBIWCgRuZXh0GAMgASgJQgi6SAVyAxjQDyI3ChpCZWdpbkNvbXBhbnlTaWduSW5SZXNwb25zZRIZChFhdXRob3JpemF0aW9uX3VybBgBIAEoCSI6ChdCZWdpbkNvbXBhbnlMaW5rUmVxdWVzdBIfCgtwcm92aWRlcl9pZBgBIAEoCUIKukgHyAEBcgIYPyI1ChhCZWdpbkNvbXBhbnlMaW5rUmVzcG9uc2USGQoRYXV0aG9yaXphdGlvbl91cmwYASABKAkiMgoYQmVnaW5Db21wYW55UHJvb2ZSZXF1ZXN0EhYKBG5leHQYASABKAlCCLpIBXIDGNAPIjYKGUJlZ2luQ29tcGFueVByb29mUmVzcG9uc2USGQoRYXV0aG9yaXphdGlvbl91cmwYASABKAkiFwoVTGlzdElkZW50aXRpZXNSZXF1ZXN0InwKFkxpc3RJZGVudGl0aWVzUmVzcG9uc2USMAoKaWRlbnRpdGllcxgBIAMoCzIcLmRhc2hib2FyZC52MS5MaW5rZWRJZGVudGl0eRIwCghsaW5rYWJsZRgCIAMoCzIeLmRhc2hib2FyZC52MS5JZGVudGl0eVByb3ZpZGVyInYKDkxpbmtlZElkZW50aXR5Eg4KBmlzc3VlchgBIAEoCRIVCg1wcm92aWRlcl9uYW1lGAIgASgJEg0KBWVtYWlsGAMgASgJEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjQKFVJlbW92ZUlkZW50aXR5UmVxdWVzdBIbCgZpc3N1ZXIYASABKAlCC7pICMgBAXIDGPQDIhgKFlJlbW92ZUlkZW50aXR5UmVzcG9uc2UinwEKF0FjY2VwdEludml0YXRpb25SZXF1ZXN0EhkKBXRva2VuGAEgASgJQgq6SAfIAQFyAhhkEhwKBG5hbWUYAiABKAlCCbpIBnIEEAEYZEgAiAEBEh0KCHBhc3N3b3JkGAMgASgJQgu6SAjIAQFyAxiAARIaCgRjb2RlGAQgASgJQge6SARyAhgQSAGIAQFCBwoFX25hbWVCBwoFX2NvZGUiXQoYQWNjZXB0SW52aXRhdGlvblJlc3BvbnNlEiwKBm1lbWJlchgBIAEoCzIcLmRhc2hib2FyZC52MS5TaWduZWRJbk1lbWJlchITCgtjb2RlX25lZWRlZBgCIAEoCCKWAQoOU2lnbmVkSW5NZW1iZXISEQoJbWVtYmVyX2lkGAEgASgJEg0KBWVtYWlsGAIgASgJEgwKBG5hbWUYAyABKAkSEAoIaGFzX3RvdHAYBCABKAgSLQoLbWVtYmVyc2hpcHMYBSADKAsyGC5kYXNoYm9hcmQudjEuTWVtYmVyc2hpcBITCgtoYXNfcGFzc2tleRgGIAEoCCKBAQoKTWVtYmVyc2hpcBITCgttZXJjaGFudF9pZBgBIAEoCRIVCg1tZXJjaGFudF9uYW1lGAIgASgJEiAKBHJvbGUYAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZRIlCglsaXZlX3JvbGUYBCABKA4yEi5kYXNoYm9hcmQudjEuUm9sZTKKEgoNU2lnbkluU2VydmljZRJJCgZTaWduSW4SGy5kYXNoYm9hcmQudjEuU2lnbkluUmVxdWVzdBocLmRhc2hib2FyZC52MS5TaWduSW5SZXNwb25zZSIEsLsYARJqChBHZXRDdXJyZW50U2lnbkluEiUuZGFzaGJvYXJkLnYxLkdldEN1cnJlbnRTaWduSW5SZXF1ZXN0GiYuZGFzaGJvYXJkLnYxLkdldEN1cnJlbnRTaWduSW5SZXNwb25zZSIHkAIBsLsYAhJYCgtQcm92ZVNpZ25JbhIgLmRhc2hib2FyZC52MS5Qcm92ZVNpZ25JblJlcXVlc3QaIS5kYXNoYm9hcmQudjEuUHJvdmVTaWduSW5SZXNwb25zZSIEsLsYAhJMCgdTaWduT3V0EhwuZGFzaGJvYXJkLnYxLlNpZ25PdXRSZXF1ZXN0Gh0uZGFzaGJvYXJkLnYxLlNpZ25PdXRSZXNwb25zZSIEsLsYAhJbCgtMaXN0U2lnbklucxIgLmRhc2hib2FyZC52MS5MaXN0U2lnbkluc1JlcXVlc3QaIS5kYXNoYm9hcmQudjEuTGlzdFNpZ25JbnNSZXNwb25zZSIHkAIBsLsYAhJbCgxSZXZva2VTaWduSW4SIS5kYXNoYm9hcmQudjEuUmV2b2tlU2lnbkluUmVxdWVzdBoiLmRhc2hib2FyZC52MS5SZXZva2VTaWduSW5SZXNwb25zZSIEsLsYAhJlCg5DaGFuZ2VQYXNzd29yZBIjLmRhc2hib2FyZC52MS5DaGFuZ2VQYXNzd29yZFJlcXVlc3QaJC5kYXNoYm9hcmQudjEuQ2hhbmdlUGFzc3dvcmRSZXNwb25zZSIIsLsYAri7GAESVgoJT2ZmZXJUb3RwEh4uZGFzaGJvYXJkLnYxLk9mZmVyVG90cFJlcXVlc3QaHy5kYXNoYm9hcmQudjEuT2ZmZXJUb3RwUmVzcG9uc2UiCLC7GAK4uxgBElwKC0NvbmZpcm1Ub3RwEiAuZGFzaGJvYXJkLnYxLkNvbmZpcm1Ub3RwUmVxdWVzdBohLmRhc2hib2FyZC52MS5Db25maXJtVG90cFJlc3BvbnNlIgiwuxgCuLsYARJZCgpSZW1vdmVUb3RwEh8uZGFzaGJvYXJkLnYxLlJlbW92ZVRvdHBSZXF1ZXN0GiAuZGFzaGJvYXJkLnYxLlJlbW92ZVRvdHBSZXNwb25zZSIIsLsYAri7GAESbQoRTGlzdEFjY291bnRFdmVudHMSJi5kYXNoYm9hcmQudjEuTGlzdEFjY291bnRFdmVudHNSZXF1ZXN0GicuZGFzaGJvYXJkLnYxLkxpc3RBY2NvdW50RXZlbnRzUmVzcG9uc2UiB5ACAbC7GAISXwoMT3Blbk1lcmNoYW50EiEuZGFzaGJvYXJkLnYxLk9wZW5NZXJjaGFudFJlcXVlc3QaIi5kYXNoYm9hcmQudjEuT3Blbk1lcmNoYW50UmVzcG9uc2UiCLC7GAK4uxgBEmoKEEdldFBhc3N3b3JkUmVzZXQSJS5kYXNoYm9hcmQudjEuR2V0UGFzc3dvcmRSZXNldFJlcXVlc3QaJi5kYXNoYm9hcmQudjEuR2V0UGFzc3dvcmRSZXNldFJlc3BvbnNlIgeQAgGwuxgBEl4KDVJlc2V0UGFzc3dvcmQSIi5kYXNoYm9hcmQudjEuUmVzZXRQYXNzd29yZFJlcXVlc3QaIy5kYXNoYm9hcmQudjEuUmVzZXRQYXNzd29yZFJlc3BvbnNlIgSwuxgBEmEKDUdldEludml0YXRpb24SIi5kYXNoYm9hcmQudjEuR2V0SW52aXRhdGlvblJlcXVlc3QaIy5kYXNoYm9hcmQudjEuR2V0SW52aXRhdGlvblJlc3BvbnNlIgeQAgGwuxgBEnAKE0NvbmZpcm1BbGVydEFkZHJlc3MSKC5kYXNoYm9hcmQudjEuQ29uZmlybUFsZXJ0QWRkcmVzc1JlcXVlc3QaKS5kYXNoYm9hcmQudjEuQ29uZmlybUFsZXJ0QWRkcmVzc1Jlc3BvbnNlIgSwuxgBEnkKFUxpc3RJZGVudGl0eVByb3ZpZGVycxIqLmRhc2hib2FyZC52MS5MaXN0SWRlbnRpdHlQcm92aWRlcnNSZXF1ZXN0GisuZGFzaGJvYXJkLnYxLkxpc3RJZGVudGl0eVByb3ZpZGVyc1Jlc3BvbnNlIgeQAgGwuxgBEm0KEkJlZ2luQ29tcGFueVNpZ25JbhInLmRhc2hib2FyZC52MS5CZWdpbkNvbXBhbnlTaWduSW5SZXF1ZXN0GiguZGFzaGJvYXJkLnYxLkJlZ2luQ29tcGFueVNpZ25JblJlc3BvbnNlIgSwuxgBEmsKEEJlZ2luQ29tcGFueUxpbmsSJS5kYXNoYm9hcmQudjEuQmVnaW5Db21wYW55TGlua1JlcXVlc3QaJi5kYXNoYm9hcmQudjEuQmVnaW5Db21wYW55TGlua1Jlc3BvbnNlIgiwuxgCuLsYARJqChFCZWdpbkNvbXBhbnlQcm9vZhImLmRhc2hib2FyZC52MS5CZWdpbkNvbXBhbnlQcm9vZlJlcXVlc3QaJy5kYXNoYm9hcmQudjEuQmVnaW5Db21wYW55UHJvb2ZSZXNwb25zZSIEsLsYAhJkCg5MaXN0SWRlbnRpdGllcxIjLmRhc2hib2FyZC52MS5MaXN0SWRlbnRpdGllc1JlcXVlc3QaJC5kYXNoYm9hcmQudjEuTGlzdElkZW50aXRpZXNSZXNwb25zZSIHkAIBsLsYAhJlCg5SZW1vdmVJZGVudGl0eRIjLmRhc2hib2FyZC52MS5SZW1vdmVJZGVudGl0eVJlcXVlc3QaJC5kYXNoYm9hcmQudjEuUmVtb3ZlSWRlbnRpdHlSZXNwb25zZSIIsLsYAri7GAESZwoQQWNjZXB0SW52aXRhdGlvbhIlLmRhc2hib2FyZC52MS5BY2NlcHRJbnZpdGF0aW9uUmVxdWVzdBomLmRhc2hib2FyZC52MS5BY2NlcHRJbnZpdGF0aW9uUmVzcG9uc2UiBLC7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_audit, file_dashboard_v1_merchants, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.SignInRequest
@@ -171,6 +171,18 @@ export type GetCurrentSignInResponse = Message<"dashboard.v1.GetCurrentSignInRes
    * @generated from field: bool has_second_factor = 6;
    */
   hasSecondFactor: boolean;
+
+  /**
+   * The provider by which this sign-in began; empty if by password or passkey.
+   *
+   * @generated from field: string provider_id = 7;
+   */
+  providerId: string;
+
+  /**
+   * @generated from field: string provider_name = 8;
+   */
+  providerName: string;
 };
 
 /**
@@ -212,6 +224,18 @@ export type GetCurrentSignInResponseJson = {
    * @generated from field: bool has_second_factor = 6;
    */
   hasSecondFactor?: boolean;
+
+  /**
+   * The provider by which this sign-in began; empty if by password or passkey.
+   *
+   * @generated from field: string provider_id = 7;
+   */
+  providerId?: string;
+
+  /**
+   * @generated from field: string provider_name = 8;
+   */
+  providerName?: string;
 };
 
 /**
@@ -312,12 +336,24 @@ export const SignOutRequestSchema: GenMessage<SignOutRequest, {jsonType: SignOut
  * @generated from message dashboard.v1.SignOutResponse
  */
 export type SignOutResponse = Message<"dashboard.v1.SignOutResponse"> & {
+  /**
+   * The provider's page that ends its own session, if the sign-in began with a provider that has one.
+   *
+   * @generated from field: string end_session_url = 1;
+   */
+  endSessionUrl: string;
 };
 
 /**
  * @generated from message dashboard.v1.SignOutResponse
  */
 export type SignOutResponseJson = {
+  /**
+   * The provider's page that ends its own session, if the sign-in began with a provider that has one.
+   *
+   * @generated from field: string end_session_url = 1;
+   */
+  endSessionUrl?: string;
 };
 
 /**
@@ -1085,6 +1121,470 @@ export const ConfirmAlertAddressResponseSchema: GenMessage<ConfirmAlertAddressRe
   messageDesc(file_dashboard_v1_sign_in, 32);
 
 /**
+ * @generated from message dashboard.v1.ListIdentityProvidersRequest
+ */
+export type ListIdentityProvidersRequest = Message<"dashboard.v1.ListIdentityProvidersRequest"> & {
+  /**
+   * If given, only those by which this invitation can be accepted.
+   *
+   * @generated from field: string invitation_token = 1;
+   */
+  invitationToken: string;
+};
+
+/**
+ * @generated from message dashboard.v1.ListIdentityProvidersRequest
+ */
+export type ListIdentityProvidersRequestJson = {
+  /**
+   * If given, only those by which this invitation can be accepted.
+   *
+   * @generated from field: string invitation_token = 1;
+   */
+  invitationToken?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.ListIdentityProvidersRequest.
+ * Use `create(ListIdentityProvidersRequestSchema)` to create a new message.
+ */
+export const ListIdentityProvidersRequestSchema: GenMessage<ListIdentityProvidersRequest, {jsonType: ListIdentityProvidersRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_sign_in, 33);
+
+/**
+ * @generated from message dashboard.v1.ListIdentityProvidersResponse
+ */
+export type ListIdentityProvidersResponse = Message<"dashboard.v1.ListIdentityProvidersResponse"> & {
+  /**
+   * @generated from field: repeated dashboard.v1.IdentityProvider providers = 1;
+   */
+  providers: IdentityProvider[];
+};
+
+/**
+ * @generated from message dashboard.v1.ListIdentityProvidersResponse
+ */
+export type ListIdentityProvidersResponseJson = {
+  /**
+   * @generated from field: repeated dashboard.v1.IdentityProvider providers = 1;
+   */
+  providers?: IdentityProviderJson[];
+};
+
+/**
+ * Describes the message dashboard.v1.ListIdentityProvidersResponse.
+ * Use `create(ListIdentityProvidersResponseSchema)` to create a new message.
+ */
+export const ListIdentityProvidersResponseSchema: GenMessage<ListIdentityProvidersResponse, {jsonType: ListIdentityProvidersResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_sign_in, 34);
+
+/**
+ * @generated from message dashboard.v1.IdentityProvider
+ */
+export type IdentityProvider = Message<"dashboard.v1.IdentityProvider"> & {
+  /**
+   * @generated from field: string provider_id = 1;
+   */
+  providerId: string;
+
+  /**
+   * Such as Example Corp.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+};
+
+/**
+ * @generated from message dashboard.v1.IdentityProvider
+ */
+export type IdentityProviderJson = {
+  /**
+   * @generated from field: string provider_id = 1;
+   */
+  providerId?: string;
+
+  /**
+   * Such as Example Corp.
+   *
+   * @generated from field: string name = 2;
+   */
+  name?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.IdentityProvider.
+ * Use `create(IdentityProviderSchema)` to create a new message.
+ */
+export const IdentityProviderSchema: GenMessage<IdentityProvider, {jsonType: IdentityProviderJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_sign_in, 35);
+
+/**
+ * @generated from message dashboard.v1.BeginCompanySignInRequest
+ */
+export type BeginCompanySignInRequest = Message<"dashboard.v1.BeginCompanySignInRequest"> & {
+  /**
+   * @generated from field: string provider_id = 1;
+   */
+  providerId: string;
+
+  /**
+   * Accepts this invitation.
+   *
+   * @generated from field: string invitation_token = 2;
+   */
+  invitationToken: string;
+
+  /**
+   * The page to open afterwards: a path of the dashboard.
+   *
+   * @generated from field: string next = 3;
+   */
+  next: string;
+};
+
+/**
+ * @generated from message dashboard.v1.BeginCompanySignInRequest
+ */
+export type BeginCompanySignInRequestJson = {
+  /**
+   * @generated from field: string provider_id = 1;
+   */
+  providerId?: string;
+
+  /**
+   * Accepts this invitation.
+   *
+   * @generated from field: string invitation_token = 2;
+   */
+  invitationToken?: string;
+
+  /**
+   * The page to open afterwards: a path of the dashboard.
+   *
+   * @generated from field: string next = 3;
+   */
+  next?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.BeginCompanySignInRequest.
+ * Use `create(BeginCompanySignInRequestSchema)` to create a new message.
+ */
+export const BeginCompanySignInRequestSchema: GenMessage<BeginCompanySignInRequest, {jsonType: BeginCompanySignInRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_sign_in, 36);
+
+/**
+ * @generated from message dashboard.v1.BeginCompanySignInResponse
+ */
+export type BeginCompanySignInResponse = Message<"dashboard.v1.BeginCompanySignInResponse"> & {
+  /**
+   * @generated from field: string authorization_url = 1;
+   */
+  authorizationUrl: string;
+};
+
+/**
+ * @generated from message dashboard.v1.BeginCompanySignInResponse
+ */
+export type BeginCompanySignInResponseJson = {
+  /**
+   * @generated from field: string authorization_url = 1;
+   */
+  authorizationUrl?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.BeginCompanySignInResponse.
+ * Use `create(BeginCompanySignInResponseSchema)` to create a new message.
+ */
+export const BeginCompanySignInResponseSchema: GenMessage<BeginCompanySignInResponse, {jsonType: BeginCompanySignInResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_sign_in, 37);
+
+/**
+ * @generated from message dashboard.v1.BeginCompanyLinkRequest
+ */
+export type BeginCompanyLinkRequest = Message<"dashboard.v1.BeginCompanyLinkRequest"> & {
+  /**
+   * @generated from field: string provider_id = 1;
+   */
+  providerId: string;
+};
+
+/**
+ * @generated from message dashboard.v1.BeginCompanyLinkRequest
+ */
+export type BeginCompanyLinkRequestJson = {
+  /**
+   * @generated from field: string provider_id = 1;
+   */
+  providerId?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.BeginCompanyLinkRequest.
+ * Use `create(BeginCompanyLinkRequestSchema)` to create a new message.
+ */
+export const BeginCompanyLinkRequestSchema: GenMessage<BeginCompanyLinkRequest, {jsonType: BeginCompanyLinkRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_sign_in, 38);
+
+/**
+ * @generated from message dashboard.v1.BeginCompanyLinkResponse
+ */
+export type BeginCompanyLinkResponse = Message<"dashboard.v1.BeginCompanyLinkResponse"> & {
+  /**
+   * @generated from field: string authorization_url = 1;
+   */
+  authorizationUrl: string;
+};
+
+/**
+ * @generated from message dashboard.v1.BeginCompanyLinkResponse
+ */
+export type BeginCompanyLinkResponseJson = {
+  /**
+   * @generated from field: string authorization_url = 1;
+   */
+  authorizationUrl?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.BeginCompanyLinkResponse.
+ * Use `create(BeginCompanyLinkResponseSchema)` to create a new message.
+ */
+export const BeginCompanyLinkResponseSchema: GenMessage<BeginCompanyLinkResponse, {jsonType: BeginCompanyLinkResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_sign_in, 39);
+
+/**
+ * @generated from message dashboard.v1.BeginCompanyProofRequest
+ */
+export type BeginCompanyProofRequest = Message<"dashboard.v1.BeginCompanyProofRequest"> & {
+  /**
+   * The page to open afterwards: a path of the dashboard.
+   *
+   * @generated from field: string next = 1;
+   */
+  next: string;
+};
+
+/**
+ * @generated from message dashboard.v1.BeginCompanyProofRequest
+ */
+export type BeginCompanyProofRequestJson = {
+  /**
+   * The page to open afterwards: a path of the dashboard.
+   *
+   * @generated from field: string next = 1;
+   */
+  next?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.BeginCompanyProofRequest.
+ * Use `create(BeginCompanyProofRequestSchema)` to create a new message.
+ */
+export const BeginCompanyProofRequestSchema: GenMessage<BeginCompanyProofRequest, {jsonType: BeginCompanyProofRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_sign_in, 40);
+
+/**
+ * @generated from message dashboard.v1.BeginCompanyProofResponse
+ */
+export type BeginCompanyProofResponse = Message<"dashboard.v1.BeginCompanyProofResponse"> & {
+  /**
+   * @generated from field: string authorization_url = 1;
+   */
+  authorizationUrl: string;
+};
+
+/**
+ * @generated from message dashboard.v1.BeginCompanyProofResponse
+ */
+export type BeginCompanyProofResponseJson = {
+  /**
+   * @generated from field: string authorization_url = 1;
+   */
+  authorizationUrl?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.BeginCompanyProofResponse.
+ * Use `create(BeginCompanyProofResponseSchema)` to create a new message.
+ */
+export const BeginCompanyProofResponseSchema: GenMessage<BeginCompanyProofResponse, {jsonType: BeginCompanyProofResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_sign_in, 41);
+
+/**
+ * @generated from message dashboard.v1.ListIdentitiesRequest
+ */
+export type ListIdentitiesRequest = Message<"dashboard.v1.ListIdentitiesRequest"> & {
+};
+
+/**
+ * @generated from message dashboard.v1.ListIdentitiesRequest
+ */
+export type ListIdentitiesRequestJson = {
+};
+
+/**
+ * Describes the message dashboard.v1.ListIdentitiesRequest.
+ * Use `create(ListIdentitiesRequestSchema)` to create a new message.
+ */
+export const ListIdentitiesRequestSchema: GenMessage<ListIdentitiesRequest, {jsonType: ListIdentitiesRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_sign_in, 42);
+
+/**
+ * @generated from message dashboard.v1.ListIdentitiesResponse
+ */
+export type ListIdentitiesResponse = Message<"dashboard.v1.ListIdentitiesResponse"> & {
+  /**
+   * @generated from field: repeated dashboard.v1.LinkedIdentity identities = 1;
+   */
+  identities: LinkedIdentity[];
+
+  /**
+   * Those that can be linked.
+   *
+   * @generated from field: repeated dashboard.v1.IdentityProvider linkable = 2;
+   */
+  linkable: IdentityProvider[];
+};
+
+/**
+ * @generated from message dashboard.v1.ListIdentitiesResponse
+ */
+export type ListIdentitiesResponseJson = {
+  /**
+   * @generated from field: repeated dashboard.v1.LinkedIdentity identities = 1;
+   */
+  identities?: LinkedIdentityJson[];
+
+  /**
+   * Those that can be linked.
+   *
+   * @generated from field: repeated dashboard.v1.IdentityProvider linkable = 2;
+   */
+  linkable?: IdentityProviderJson[];
+};
+
+/**
+ * Describes the message dashboard.v1.ListIdentitiesResponse.
+ * Use `create(ListIdentitiesResponseSchema)` to create a new message.
+ */
+export const ListIdentitiesResponseSchema: GenMessage<ListIdentitiesResponse, {jsonType: ListIdentitiesResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_sign_in, 43);
+
+/**
+ * @generated from message dashboard.v1.LinkedIdentity
+ */
+export type LinkedIdentity = Message<"dashboard.v1.LinkedIdentity"> & {
+  /**
+   * @generated from field: string issuer = 1;
+   */
+  issuer: string;
+
+  /**
+   * Of the provider, or of the issuer if no provider has it any more.
+   *
+   * @generated from field: string provider_name = 2;
+   */
+  providerName: string;
+
+  /**
+   * As the provider gave it when the account was linked. May be empty.
+   *
+   * @generated from field: string email = 3;
+   */
+  email: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp created_at = 4;
+   */
+  createdAt?: Timestamp | undefined;
+};
+
+/**
+ * @generated from message dashboard.v1.LinkedIdentity
+ */
+export type LinkedIdentityJson = {
+  /**
+   * @generated from field: string issuer = 1;
+   */
+  issuer?: string;
+
+  /**
+   * Of the provider, or of the issuer if no provider has it any more.
+   *
+   * @generated from field: string provider_name = 2;
+   */
+  providerName?: string;
+
+  /**
+   * As the provider gave it when the account was linked. May be empty.
+   *
+   * @generated from field: string email = 3;
+   */
+  email?: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp created_at = 4;
+   */
+  createdAt?: TimestampJson;
+};
+
+/**
+ * Describes the message dashboard.v1.LinkedIdentity.
+ * Use `create(LinkedIdentitySchema)` to create a new message.
+ */
+export const LinkedIdentitySchema: GenMessage<LinkedIdentity, {jsonType: LinkedIdentityJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_sign_in, 44);
+
+/**
+ * @generated from message dashboard.v1.RemoveIdentityRequest
+ */
+export type RemoveIdentityRequest = Message<"dashboard.v1.RemoveIdentityRequest"> & {
+  /**
+   * @generated from field: string issuer = 1;
+   */
+  issuer: string;
+};
+
+/**
+ * @generated from message dashboard.v1.RemoveIdentityRequest
+ */
+export type RemoveIdentityRequestJson = {
+  /**
+   * @generated from field: string issuer = 1;
+   */
+  issuer?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.RemoveIdentityRequest.
+ * Use `create(RemoveIdentityRequestSchema)` to create a new message.
+ */
+export const RemoveIdentityRequestSchema: GenMessage<RemoveIdentityRequest, {jsonType: RemoveIdentityRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_sign_in, 45);
+
+/**
+ * @generated from message dashboard.v1.RemoveIdentityResponse
+ */
+export type RemoveIdentityResponse = Message<"dashboard.v1.RemoveIdentityResponse"> & {
+};
+
+/**
+ * @generated from message dashboard.v1.RemoveIdentityResponse
+ */
+export type RemoveIdentityResponseJson = {
+};
+
+/**
+ * Describes the message dashboard.v1.RemoveIdentityResponse.
+ * Use `create(RemoveIdentityResponseSchema)` to create a new message.
+ */
+export const RemoveIdentityResponseSchema: GenMessage<RemoveIdentityResponse, {jsonType: RemoveIdentityResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_sign_in, 46);
+
+/**
  * @generated from message dashboard.v1.AcceptInvitationRequest
  */
 export type AcceptInvitationRequest = Message<"dashboard.v1.AcceptInvitationRequest"> & {
@@ -1143,7 +1643,7 @@ export type AcceptInvitationRequestJson = {
  * Use `create(AcceptInvitationRequestSchema)` to create a new message.
  */
 export const AcceptInvitationRequestSchema: GenMessage<AcceptInvitationRequest, {jsonType: AcceptInvitationRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_sign_in, 33);
+  messageDesc(file_dashboard_v1_sign_in, 47);
 
 /**
  * @generated from message dashboard.v1.AcceptInvitationResponse
@@ -1180,7 +1680,7 @@ export type AcceptInvitationResponseJson = {
  * Use `create(AcceptInvitationResponseSchema)` to create a new message.
  */
 export const AcceptInvitationResponseSchema: GenMessage<AcceptInvitationResponse, {jsonType: AcceptInvitationResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_sign_in, 34);
+  messageDesc(file_dashboard_v1_sign_in, 48);
 
 /**
  * @generated from message dashboard.v1.SignedInMember
@@ -1257,7 +1757,7 @@ export type SignedInMemberJson = {
  * Use `create(SignedInMemberSchema)` to create a new message.
  */
 export const SignedInMemberSchema: GenMessage<SignedInMember, {jsonType: SignedInMemberJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_sign_in, 35);
+  messageDesc(file_dashboard_v1_sign_in, 49);
 
 /**
  * @generated from message dashboard.v1.Membership
@@ -1318,7 +1818,7 @@ export type MembershipJson = {
  * Use `create(MembershipSchema)` to create a new message.
  */
 export const MembershipSchema: GenMessage<Membership, {jsonType: MembershipJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_sign_in, 36);
+  messageDesc(file_dashboard_v1_sign_in, 50);
 
 /**
  * A member's sign-in to the dashboard. The sign-in itself is a cookie that scripts cannot read.
@@ -1486,6 +1986,67 @@ export const SignInService: GenService<{
     methodKind: "unary";
     input: typeof ConfirmAlertAddressRequestSchema;
     output: typeof ConfirmAlertAddressResponseSchema;
+  },
+  /**
+   * Lists the companies' identity providers that the sign-in page offers, or those by which an invitation can be accepted.
+   *
+   * @generated from rpc dashboard.v1.SignInService.ListIdentityProviders
+   */
+  listIdentityProviders: {
+    methodKind: "unary";
+    input: typeof ListIdentityProvidersRequestSchema;
+    output: typeof ListIdentityProvidersResponseSchema;
+  },
+  /**
+   * Begins a sign-in by a provider: returns its page, to which the browser goes. The provider's answer arrives at
+   * /company-sign-in/ID/callback. With an invitation's token, the sign-in accepts the invitation.
+   *
+   * @generated from rpc dashboard.v1.SignInService.BeginCompanySignIn
+   */
+  beginCompanySignIn: {
+    methodKind: "unary";
+    input: typeof BeginCompanySignInRequestSchema;
+    output: typeof BeginCompanySignInResponseSchema;
+  },
+  /**
+   * The same, to link the member's account at the provider.
+   *
+   * @generated from rpc dashboard.v1.SignInService.BeginCompanyLink
+   */
+  beginCompanyLink: {
+    methodKind: "unary";
+    input: typeof BeginCompanyLinkRequestSchema;
+    output: typeof BeginCompanyLinkResponseSchema;
+  },
+  /**
+   * The same, to prove the member's identity again, for a sign-in that began by a provider.
+   *
+   * @generated from rpc dashboard.v1.SignInService.BeginCompanyProof
+   */
+  beginCompanyProof: {
+    methodKind: "unary";
+    input: typeof BeginCompanyProofRequestSchema;
+    output: typeof BeginCompanyProofResponseSchema;
+  },
+  /**
+   * Lists the member's linked accounts at providers.
+   *
+   * @generated from rpc dashboard.v1.SignInService.ListIdentities
+   */
+  listIdentities: {
+    methodKind: "unary";
+    input: typeof ListIdentitiesRequestSchema;
+    output: typeof ListIdentitiesResponseSchema;
+  },
+  /**
+   * Unlinks an account, and ends the sign-ins that began with it. The only way to sign in stays.
+   *
+   * @generated from rpc dashboard.v1.SignInService.RemoveIdentity
+   */
+  removeIdentity: {
+    methodKind: "unary";
+    input: typeof RemoveIdentityRequestSchema;
+    output: typeof RemoveIdentityResponseSchema;
   },
   /**
    * Accepts an invitation and signs the member in. A new member chooses a password; an existing member enters theirs.

@@ -50,7 +50,7 @@ function secretFor(variable: string): string {
     portCertificate ??= issueOne();
     return portCertificate[variable.endsWith("_KEY_FILE") ? "key" : "cert"];
   }
-  if (variable === "SWITCHYARD_SERVICES_FILE") return "[]";
+  if (/_(SERVICES|IDENTITY_PROVIDERS)_FILE$/.test(variable)) return "[]";
   const password = randomBytes(24).toString("base64url");
   if (variable.endsWith("_SMTP_URL_FILE")) return `smtps://switchyard:${password}@mail.internal`;
   const database = variable.replace(/^SWITCHYARD_|_DATABASE_(READ_)?URL_FILE$/g, "").toLowerCase();

@@ -6,7 +6,8 @@ CREATE TABLE member (
   email             text NOT NULL UNIQUE CHECK (email = lower(email) AND char_length(email) BETWEEN 3 AND 254),
   name              text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 100),
   -- A PHC string of argon2id.
-  password_hash     text NOT NULL CHECK (password_hash LIKE '$argon2id$%'),
+  -- Absent for a member who only signs in by an identity provider or a passkey.
+  password_hash     text CHECK (password_hash LIKE '$argon2id$%'),
   -- Increases with every new password and authenticator app: only a proof of the current ones begins a sign-in.
   proof_version     integer NOT NULL DEFAULT 0,
   -- Set together, once a first code was right. The step is the last one whose code was used: none works twice.
@@ -14,6 +15,8 @@ CREATE TABLE member (
   totp_last_step    bigint,
   -- Offered, and not confirmed by a code yet.
   totp_offered      text,
+  -- An owner who may sign in by password or passkey although a provider is to be used alone. Marked by an operator.
+  is_break_glass    boolean NOT NULL DEFAULT false,
   created_at        timestamptz NOT NULL DEFAULT clock_timestamp(),
   CHECK ((totp_sealed IS NULL) = (totp_last_step IS NULL))
 );
@@ -24,6 +27,8 @@ CREATE TABLE membership (
   -- In test, and for what test and live share.
   role        text NOT NULL CHECK (role IN ('VIEWER', 'SUPPORT', 'DEVELOPER', 'OWNER')),
   live_role   text NOT NULL CHECK (live_role IN ('NONE', 'VIEWER', 'SUPPORT', 'DEVELOPER', 'OWNER')),
+  -- The only writer of the roles: people of the dashboard, or the identity provider of this id by its rules.
+  source      text NOT NULL DEFAULT 'INVITATION' CHECK (source ~ '^(INVITATION|[a-z0-9][a-z0-9-]{0,62})$'),
   created_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (merchant_id, member_id),
   -- An owner manages the team of both.

@@ -15,6 +15,15 @@ CREATE TABLE audit_entry (
   created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
 );
 
+-- table identity
+CREATE TABLE identity (
+  issuer text NOT NULL,
+  subject text NOT NULL,
+  member_id uuid NOT NULL,
+  email text,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
 -- table invitation
 CREATE TABLE invitation (
   id uuid NOT NULL,
@@ -29,16 +38,24 @@ CREATE TABLE invitation (
   ended_at timestamp with time zone
 );
 
+-- table logout_token
+CREATE TABLE logout_token (
+  issuer text NOT NULL,
+  jti text NOT NULL,
+  expires_at timestamp with time zone NOT NULL
+);
+
 -- table member
 CREATE TABLE member (
   id uuid NOT NULL,
   email text NOT NULL,
   name text NOT NULL,
-  password_hash text NOT NULL,
+  password_hash text,
   proof_version integer DEFAULT 0 NOT NULL,
   totp_sealed text,
   totp_last_step bigint,
   totp_offered text,
+  is_break_glass boolean DEFAULT false NOT NULL,
   created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
 );
 
@@ -56,6 +73,7 @@ CREATE TABLE membership (
   member_id uuid NOT NULL,
   role text NOT NULL,
   live_role text NOT NULL,
+  source text DEFAULT 'INVITATION'::text NOT NULL,
   created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
 );
 
@@ -121,6 +139,10 @@ CREATE TABLE sign_in (
   created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
   last_seen_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
   second_factor text,
+  provider_id text,
+  issuer text,
+  subject text,
+  provider_session text,
   proved_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
   expires_at timestamp with time zone NOT NULL,
   ended_at timestamp with time zone
@@ -138,6 +160,24 @@ ALTER TABLE audit_entry ADD CONSTRAINT audit_entry_member_id_fkey FOREIGN KEY (m
 
 -- constraint audit_entry.audit_entry_pkey
 ALTER TABLE audit_entry ADD CONSTRAINT audit_entry_pkey PRIMARY KEY (id);
+
+-- constraint identity.identity_email_check
+ALTER TABLE identity ADD CONSTRAINT identity_email_check CHECK ((char_length(email) <= 254));
+
+-- constraint identity.identity_issuer_check
+ALTER TABLE identity ADD CONSTRAINT identity_issuer_check CHECK (((char_length(issuer) >= 1) AND (char_length(issuer) <= 500)));
+
+-- constraint identity.identity_member_id_fkey
+ALTER TABLE identity ADD CONSTRAINT identity_member_id_fkey FOREIGN KEY (member_id) REFERENCES member(id);
+
+-- constraint identity.identity_member_id_issuer_key
+ALTER TABLE identity ADD CONSTRAINT identity_member_id_issuer_key UNIQUE (member_id, issuer);
+
+-- constraint identity.identity_pkey
+ALTER TABLE identity ADD CONSTRAINT identity_pkey PRIMARY KEY (issuer, subject);
+
+-- constraint identity.identity_subject_check
+ALTER TABLE identity ADD CONSTRAINT identity_subject_check CHECK (((char_length(subject) >= 1) AND (char_length(subject) <= 255)));
 
 -- constraint invitation.invitation_check
 ALTER TABLE invitation ADD CONSTRAINT invitation_check CHECK (((role = 'OWNER'::text) = (live_role = 'OWNER'::text)));
@@ -162,6 +202,12 @@ ALTER TABLE invitation ADD CONSTRAINT invitation_token_hash_check CHECK ((octet_
 
 -- constraint invitation.invitation_token_hash_key
 ALTER TABLE invitation ADD CONSTRAINT invitation_token_hash_key UNIQUE (token_hash);
+
+-- constraint logout_token.logout_token_jti_check
+ALTER TABLE logout_token ADD CONSTRAINT logout_token_jti_check CHECK ((char_length(jti) <= 500));
+
+-- constraint logout_token.logout_token_pkey
+ALTER TABLE logout_token ADD CONSTRAINT logout_token_pkey PRIMARY KEY (issuer, jti);
 
 -- constraint member.member_check
 ALTER TABLE member ADD CONSTRAINT member_check CHECK (((totp_sealed IS NULL) = (totp_last_step IS NULL)));
@@ -204,6 +250,9 @@ ALTER TABLE membership ADD CONSTRAINT membership_pkey PRIMARY KEY (merchant_id, 
 
 -- constraint membership.membership_role_check
 ALTER TABLE membership ADD CONSTRAINT membership_role_check CHECK ((role = ANY (ARRAY['VIEWER'::text, 'SUPPORT'::text, 'DEVELOPER'::text, 'OWNER'::text])));
+
+-- constraint membership.membership_source_check
+ALTER TABLE membership ADD CONSTRAINT membership_source_check CHECK ((source ~ '^(INVITATION|[a-z0-9][a-z0-9-]{0,62})$'::text));
 
 -- constraint merchant.merchant_live_cell_check
 ALTER TABLE merchant ADD CONSTRAINT merchant_live_cell_check CHECK (((live_cell >= 1) AND (live_cell <= 61)));
@@ -277,6 +326,12 @@ ALTER TABLE sign_in ADD CONSTRAINT sign_in_address_check CHECK ((char_length(add
 -- constraint sign_in.sign_in_check
 ALTER TABLE sign_in ADD CONSTRAINT sign_in_check CHECK (((earlier_token_hash IS NULL) = (token_replaced_at IS NULL)));
 
+-- constraint sign_in.sign_in_check1
+ALTER TABLE sign_in ADD CONSTRAINT sign_in_check1 CHECK ((num_nonnulls(provider_id, issuer, subject) = ANY (ARRAY[0, 3])));
+
+-- constraint sign_in.sign_in_check2
+ALTER TABLE sign_in ADD CONSTRAINT sign_in_check2 CHECK (((provider_id IS NOT NULL) OR ((provider_session IS NULL) AND (second_factor IS DISTINCT FROM 'PROVIDER'::text))));
+
 -- constraint sign_in.sign_in_earlier_token_hash_check
 ALTER TABLE sign_in ADD CONSTRAINT sign_in_earlier_token_hash_check CHECK ((octet_length(earlier_token_hash) = 32));
 
@@ -289,8 +344,14 @@ ALTER TABLE sign_in ADD CONSTRAINT sign_in_member_id_fkey FOREIGN KEY (member_id
 -- constraint sign_in.sign_in_pkey
 ALTER TABLE sign_in ADD CONSTRAINT sign_in_pkey PRIMARY KEY (id);
 
+-- constraint sign_in.sign_in_provider_id_check
+ALTER TABLE sign_in ADD CONSTRAINT sign_in_provider_id_check CHECK ((provider_id ~ '^[a-z0-9][a-z0-9-]{0,62}$'::text));
+
+-- constraint sign_in.sign_in_provider_session_check
+ALTER TABLE sign_in ADD CONSTRAINT sign_in_provider_session_check CHECK ((char_length(provider_session) <= 500));
+
 -- constraint sign_in.sign_in_second_factor_check
-ALTER TABLE sign_in ADD CONSTRAINT sign_in_second_factor_check CHECK ((second_factor = ANY (ARRAY['PASSKEY'::text, 'CODE'::text])));
+ALTER TABLE sign_in ADD CONSTRAINT sign_in_second_factor_check CHECK ((second_factor = ANY (ARRAY['PASSKEY'::text, 'CODE'::text, 'PROVIDER'::text])));
 
 -- constraint sign_in.sign_in_token_hash_check
 ALTER TABLE sign_in ADD CONSTRAINT sign_in_token_hash_check CHECK ((octet_length(token_hash) = 32));
@@ -322,6 +383,9 @@ CREATE INDEX audit_entry_of_member ON audit_entry USING btree (member_id, id) WH
 -- index audit_entry_of_merchant
 CREATE INDEX audit_entry_of_merchant ON audit_entry USING btree (merchant_id, id);
 
+-- index logout_token_by_age
+CREATE INDEX logout_token_by_age ON logout_token USING btree (expires_at);
+
 -- index member_action_by_age
 CREATE INDEX member_action_by_age ON member_action USING btree (window_ends);
 
@@ -339,6 +403,9 @@ CREATE INDEX passkey_of_member ON passkey USING btree (member_id);
 
 -- index sign_in_failures_by_age
 CREATE INDEX sign_in_failures_by_age ON sign_in_failures USING btree (last_at);
+
+-- index sign_in_of_identity
+CREATE INDEX sign_in_of_identity ON sign_in USING btree (issuer, subject) WHERE (issuer IS NOT NULL);
 
 -- index sign_in_of_member
 CREATE INDEX sign_in_of_member ON sign_in USING btree (member_id, created_at);
@@ -361,8 +428,14 @@ CREATE TRIGGER unchanging BEFORE DELETE OR UPDATE ON audit_entry FOR EACH ROW EX
 -- privileges audit_entry to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON audit_entry TO the runtime role;
 
+-- privileges identity to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON identity TO the runtime role;
+
 -- privileges invitation to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON invitation TO the runtime role;
+
+-- privileges logout_token to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON logout_token TO the runtime role;
 
 -- privileges member to the runtime role
 GRANT INSERT, SELECT, UPDATE ON member TO the runtime role;

@@ -28,14 +28,43 @@ CREATE TABLE sign_in (
   created_at         timestamptz NOT NULL DEFAULT clock_timestamp(),
   last_seen_at       timestamptz NOT NULL DEFAULT clock_timestamp(),
   -- What proved a second factor in this sign-in. Live requires one.
-  second_factor      text CHECK (second_factor IN ('PASSKEY', 'CODE')),
+  second_factor      text CHECK (second_factor IN ('PASSKEY', 'CODE', 'PROVIDER')),
+  -- The identity provider that it began with, the account there, and the provider's session, which a logout may name.
+  provider_id        text CHECK (provider_id ~ '^[a-z0-9][a-z0-9-]{0,62}$'),
+  issuer             text,
+  subject            text,
+  provider_session   text CHECK (char_length(provider_session) <= 500),
   -- When its member last proved who they are; dangerous actions require a recent proof.
   proved_at          timestamptz NOT NULL DEFAULT clock_timestamp(),
   expires_at         timestamptz NOT NULL,
   ended_at           timestamptz,
-  CHECK ((earlier_token_hash IS NULL) = (token_replaced_at IS NULL))
+  CHECK ((earlier_token_hash IS NULL) = (token_replaced_at IS NULL)),
+  CHECK (num_nonnulls(provider_id, issuer, subject) IN (0, 3)),
+  CHECK (provider_id IS NOT NULL OR (provider_session IS NULL AND second_factor IS DISTINCT FROM 'PROVIDER'))
 );
 CREATE INDEX sign_in_of_member ON sign_in (member_id, created_at);
+CREATE INDEX sign_in_of_identity ON sign_in (issuer, subject) WHERE issuer IS NOT NULL;
+
+-- A member's account at an identity provider. Its e-mail address is shown, and never finds a member.
+CREATE TABLE identity (
+  issuer      text NOT NULL CHECK (char_length(issuer) BETWEEN 1 AND 500),
+  -- `sub`, at most 255 characters (OpenID Connect Core, 2).
+  subject     text NOT NULL CHECK (char_length(subject) BETWEEN 1 AND 255),
+  member_id   uuid NOT NULL REFERENCES member,
+  email       text CHECK (char_length(email) <= 254),
+  created_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
+  PRIMARY KEY (issuer, subject),
+  UNIQUE (member_id, issuer)
+);
+
+-- Logout tokens that were used: each counts once.
+CREATE TABLE logout_token (
+  issuer      text NOT NULL,
+  jti         text NOT NULL CHECK (char_length(jti) <= 500),
+  expires_at  timestamptz NOT NULL,
+  PRIMARY KEY (issuer, jti)
+);
+CREATE INDEX logout_token_by_age ON logout_token (expires_at);
 
 -- Failures of one account or one address, by a hash of either, so that there is no list of people.
 CREATE TABLE sign_in_failures (

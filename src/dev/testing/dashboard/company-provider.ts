@@ -1,0 +1,125 @@
+/** A company's identity provider in this process: `oidc-provider`, whose login page signs in the account that a test names. */
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import Provider from "oidc-provider";
+
+export type CompanyAccount = Readonly<Record<string, unknown>>;
+
+const clientId = "switchyard";
+const clientSecret = "a-secret-of-at-least-32-characters";
+
+export class CompanyProvider {
+  readonly clientId = clientId;
+  readonly clientSecret = clientSecret;
+  readonly issuer: string;
+  /** Claims by subject. */
+  readonly accounts = new Map<string, CompanyAccount>();
+  /** Sends a logout token to the dashboard. */
+  deliver: (url: string, body: string) => Promise<number> = async () => 200;
+  /** Logout tokens in the order in which they were sent. */
+  readonly sent: { url: string; body: string; status: number }[] = [];
+  /** The account that the login page signs in. */
+  #account = "";
+  readonly #server: Server;
+  readonly #provider: Provider;
+
+  static async start(dashboardOrigin: string, id: string): Promise<CompanyProvider> {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    return new CompanyProvider(server, `${dashboardOrigin}/company-sign-in/${id}`, `${dashboardOrigin}/sign-in`);
+  }
+
+  private constructor(server: Server, door: string, returnTo: string) {
+    this.#server = server;
+    this.issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    this.#provider = new Provider(this.issuer, {
+      clients: [
+        {
+          client_id: clientId,
+          client_secret: clientSecret,
+          redirect_uris: [`${door}/callback`],
+          backchannel_logout_uri: `${door}/logout`,
+          backchannel_logout_session_required: true,
+          post_logout_redirect_uris: [returnTo],
+        },
+      ],
+      cookies: { keys: ["a key of the tests"] },
+      claims: { openid: ["sub", "sid"], email: ["email", "email_verified"], profile: ["name", "groups", "amr"] },
+      conformIdTokenClaims: false,
+      features: { devInteractions: { enabled: false }, backchannelLogout: { enabled: true } },
+      interactions: { url: (_, { uid }) => `/interaction/${uid}` },
+      findAccount: (_, accountId) => ({
+        accountId,
+        claims: () => ({ sub: accountId, ...this.accounts.get(accountId) }),
+      }),
+      async loadExistingGrant(context) {
+        const { provider, session } = context.oidc;
+        const grant = new provider.Grant({ clientId, accountId: session?.accountId ?? "" });
+        grant.addOIDCScope("openid email profile");
+        await grant.save();
+        return grant;
+      },
+      fetch: async (url, options) => {
+        const body = String(options?.body);
+        const status = await this.deliver(String(url), body);
+        this.sent.push({ url: String(url), body, status });
+        return new Response(null, { status });
+      },
+    });
+    const callback = this.#provider.callback();
+    server.on("request", (incoming: IncomingMessage, response: ServerResponse) => {
+      if (!incoming.url?.startsWith("/interaction/")) return void callback(incoming, response);
+      const login = { accountId: this.#account };
+      void this.#provider.interactionFinished(incoming, response, { login });
+    });
+  }
+
+  /** Follows the provider's page as a browser with these cookies does. Returns the address it leads back to. */
+  async signIn(authorizationUrl: string, account: string, cookies = new Map<string, string>()): Promise<URL> {
+    this.#account = account;
+    let url = new URL(authorizationUrl);
+    while (url.origin === this.issuer) {
+      const answer = await get(url, cookies);
+      if (answer.location === undefined) throw new Error(`the provider answers ${answer.status} at ${url.pathname}`);
+      url = new URL(answer.location, url);
+    }
+    return url;
+  }
+
+  /** Signs out at the provider, as its own page does: confirms by the form that it shows. */
+  async signOut(endSessionUrl: string, cookies: Map<string, string>): Promise<string | undefined> {
+    const { body } = await get(new URL(endSessionUrl), cookies);
+    const xsrf = /name="xsrf" value="(\w+)"/.exec(body)?.[1] ?? "";
+    const form = new URLSearchParams({ xsrf, logout: "yes" }).toString();
+    return (await get(new URL("/session/end/confirm", this.issuer), cookies, form)).location;
+  }
+
+  async close(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+      this.#server.closeAllConnections();
+    });
+  }
+}
+
+function get(url: URL, cookies: Map<string, string>, form?: string) {
+  return new Promise<{ status: number; location: string | undefined; body: string }>((resolve, reject) => {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const headers = { cookie, ...(form && { "content-type": "application/x-www-form-urlencoded" }) };
+    const outgoing = request(url, { method: form ? "POST" : "GET", headers }, (answer) => {
+      for (const line of answer.headers["set-cookie"] ?? []) {
+        const [pair = ""] = line.split(";");
+        const [name = "", value = ""] = [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)];
+        if (value === "") cookies.delete(name);
+        else cookies.set(name, value);
+      }
+      let body = "";
+      answer.on("data", (chunk: Buffer) => {
+        body += chunk.toString();
+      });
+      answer.on("end", () => resolve({ status: answer.statusCode ?? 0, location: answer.headers.location, body }));
+    });
+    outgoing.on("error", reject);
+    outgoing.end(form);
+  });
+}
