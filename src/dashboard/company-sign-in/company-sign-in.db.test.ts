@@ -1,10 +1,10 @@
 /** Sign-in by a company's identity provider: whom it finds, links and makes a member, and what ends it. */
-import { request } from "node:http";
 import { describe, expect, it } from "vitest";
 import { Environment } from "../../../gen/dashboard/v1/environment_pb.ts";
 import { Role } from "../../../gen/dashboard/v1/role_pb.ts";
 import type { IdentityProvider } from "../../accounts/identity-providers-file.ts";
 import { createMerchant } from "../../accounts/merchants.ts";
+import { type Begun, CompanyBrowser, flowName, pairOf, targetOf } from "../../dev/testing/dashboard/company-browser.ts";
 import { CompanyProvider } from "../../dev/testing/dashboard/company-provider.ts";
 import { codeOf, Pages } from "../../dev/testing/dashboard/pages.ts";
 import { forFile } from "../../dev/testing/for-file.ts";
@@ -41,59 +41,12 @@ const asDeveloper = {
   ...({ role: "DEVELOPER", liveRole: "VIEWER" } as const),
 };
 
-type Answer = { status: number; cookies: string[]; body: string };
-
-function send(path: string, { cookie = "", form }: { cookie?: string; form?: string } = {}): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const headers = {
-      host: "dashboard.example.com",
-      cookie,
-      ...(form !== undefined && { "content-type": "application/x-www-form-urlencoded" }),
-    };
-    const method = form === undefined ? "GET" : "POST";
-    const outgoing = request({ host: "127.0.0.1", port, path, method, headers }, (answer) => {
-      let body = "";
-      answer.on("data", (chunk: Buffer) => {
-        body += chunk.toString();
-      });
-      answer.on("end", () =>
-        resolve({ status: answer.statusCode ?? 0, cookies: answer.headers["set-cookie"] ?? [], body }),
-      );
-    });
-    outgoing.on("error", reject);
-    outgoing.end(form);
-  });
-}
+const { begin, beginSignIn, arriveAt, send } = new CompanyBrowser(pages, port);
 company.deliver = async (url, body) => (await send(new URL(url).pathname, { form: body })).status;
 
-const pairOf = (line: string | undefined) => line?.split(";")[0] ?? "";
-const targetOf = ({ body }: Answer) => /url=([^"]*)"/.exec(body)?.[1]?.replaceAll("&#38;", "&");
-const flowName = "__Host-switchyard_company";
-const signInName = "__Host-switchyard_sign_in";
-
-type Begin = (onHeader: (headers: Headers) => void) => Promise<{ authorizationUrl: string }>;
-
-/** Begins at the dashboard. Returns the provider's page and the browser's cookie. */
-async function begin(call: Begin) {
-  let flow = "";
-  const { authorizationUrl } = await call((headers) => {
-    flow = pairOf(headers.get("set-cookie") ?? "");
-  });
-  return { authorizationUrl, flow };
-}
-const beginSignIn = (more: object = {}, cookie?: string) =>
-  begin((onHeader) => pages.signIns(cookie).beginCompanySignIn({ providerId: "corp", ...more }, { onHeader }));
-
 /** Returns from the provider's page with the browser's cookie. */
-async function arrive(
-  { authorizationUrl, flow }: { authorizationUrl: string; flow: string },
-  account: string,
-  at?: Map<string, string>,
-) {
-  const back = await company.signIn(authorizationUrl, account, at);
-  const answer = await send(back.pathname + back.search, { cookie: flow });
-  const signIn = answer.cookies.find((line) => line.startsWith(signInName));
-  return { ...answer, back, target: targetOf(answer), cookie: signIn && pairOf(signIn) };
+async function arrive(begun: Begun, account: string, at?: Map<string, string>) {
+  return arriveAt(await company.signIn(begun.authorizationUrl, account, at), begun);
 }
 const signIn = async (account: string, more: object = {}, at?: Map<string, string>) =>
   arrive(await beginSignIn(more), account, at);

@@ -47,6 +47,7 @@ export class CompanyProvider {
       claims: { openid: ["sub", "sid"], email: ["email", "email_verified"], profile: ["name", "groups", "amr"] },
       conformIdTokenClaims: false,
       features: { devInteractions: { enabled: false }, backchannelLogout: { enabled: true } },
+      ttl: { Interaction: 3_600, Grant: 3_600, Session: 3_600, AccessToken: 3_600, IdToken: 3_600 },
       interactions: { url: (_, { uid }) => `/interaction/${uid}` },
       findAccount: (_, accountId) => ({
         accountId,
