@@ -50,7 +50,8 @@ export function membersCommand(): Command {
     .addCommand(listCommand())
     .addCommand(setRoleCommand())
     .addCommand(resetPasswordCommand())
-    .addCommand(removeSecondFactorsCommand());
+    .addCommand(removeSecondFactorsCommand())
+    .addCommand(breakGlassCommand());
 }
 
 const roleOption = () =>
@@ -174,6 +175,25 @@ function removeSecondFactorsCommand(): Command {
         ({ members }) => members.removeSecondFactors({ email }),
         ({ hadTotp, removedPasskeys, endedSignIns }) => [
           `${hadTotp ? "The authenticator app" : "No authenticator app"} and ${removedPasskeys} passkey(s) of ${email} were removed, ${endedSignIns} sign-in(s) ended.`,
+        ],
+      );
+    });
+}
+
+function breakGlassCommand(): Command {
+  return operatorCommand("break-glass", {
+    description:
+      "let an owner sign in by password or passkey although their company's identity provider is to be used alone; each such sign-in is mailed to the owners",
+    example: "switchyard member break-glass --email ada@example.com",
+  })
+    .requiredOption("--email <address>", "address of the owner")
+    .option("--end", "end it")
+    .action(async ({ email, end = false, ...options }: RecoveryOptions & { end?: boolean }) => {
+      await administer(
+        options,
+        ({ members }) => members.setBreakGlass({ email, isBreakGlass: !end }),
+        () => [
+          end ? `${email} is no longer a break-glass owner.` : `${email} may sign in without the identity provider.`,
         ],
       );
     });

@@ -72,6 +72,7 @@ const known = [
   "keys roll",
   "ledger export",
   "listen",
+  "member break-glass",
   "member create",
   "member invite",
   "member list",

@@ -2,20 +2,30 @@ import { type DescMethod, getOption, hasOption, type JsonValue } from "@bufbuild
 import { Secret as OtpSecret, TOTP } from "otpauth";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Access, access, Role, role } from "../../gen/dashboard/v1/role_pb.ts";
+import { linkIdentity } from "../accounts/identities.ts";
+import type { IdentityProvider } from "../accounts/identity-providers-file.ts";
 import { answeredRequests, type KnownIds } from "../dev/testing/dashboard/answered-requests.ts";
 import { Authenticator } from "../dev/testing/dashboard/authenticator.ts";
+import { HostileProvider } from "../dev/testing/dashboard/hostile-provider.ts";
 import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { decodeId } from "../platform/ids.ts";
+import { Secret } from "../platform/secrets.ts";
 import { memberPassword, startDashboardFixture } from "./dashboard.fixture.ts";
 import { isChanging } from "./guard.ts";
 import { includesRole } from "./role-rank.ts";
 import { dashboardServices, signInServices } from "./routes.ts";
 
 const pages = new Pages(() => dashboard);
+const company = await forFile(() => HostileProvider.start());
+const provider: IdentityProvider = {
+  ...{ id: "corp", name: "Example Corp", issuer: company.issuer, clientId: "switchyard", merchants: "*" },
+  ...{ clientSecret: new Secret("s"), privateKey: undefined, domains: ["corp.example"], isExclusive: false },
+  ...{ secondFactor: undefined, roles: undefined },
+};
 const [dashboard, receiver] = await Promise.all([
-  forFile(() => startDashboardFixture({ members: true })),
+  forFile(() => startDashboardFixture({ members: true, identityProviders: [provider] })),
   forFile(() => Receiver.start()),
 ]);
 
@@ -128,6 +138,22 @@ describe("a right that is revoked while a call runs", { timeout: 180_000 }, () =
         name: "Laptop",
         credential: new Authenticator("https://dashboard.example.com").create(await offered()),
       }),
+      BeginCompanyLink: () => ({ providerId: "corp" }),
+      BeginCompanyProof: async () => {
+        // As if it had begun there.
+        await dashboard.accountRows(
+          "UPDATE sign_in SET provider_id = 'corp', issuer = $2, subject = 'mia' WHERE member_id = $1",
+          [idOf(memberId), company.issuer],
+        );
+        return {};
+      },
+      RemoveIdentity: async () => {
+        const link = { memberId: idOf(memberId)!, email: undefined };
+        await dashboard.accounts.transaction((tx) =>
+          linkIdentity(tx, { issuer: company.issuer, subject: "mia" }, link),
+        );
+        return { issuer: company.issuer };
+      },
       RenamePasskey: () => ({ passkeyId, name: "Old phone" }),
       RemovePasskey: () => ({ passkeyId }),
       BeginPasskeyProof: () => ({}),

@@ -89,6 +89,15 @@ describe("a callback", () => {
     expect(await targetWith(() => ({}), "", "twin")).toBe("/company-sign-in?refused=expired");
   });
 
+  it("is refused with another state, whatever else is right", async () => {
+    const begun = await begin();
+    hostile.token = { claims: good(begun.nonce) };
+    for (const state of [`&state=${begun.state.slice(1)}`, "&state=", ""]) {
+      const back = new URL(`${origin}/company-sign-in/corp/callback?code=c${state}`);
+      expect((await arriveAt(back, begun)).target).toBe(refused);
+    }
+  });
+
   it("with an error signs no one in", async () => {
     const begun = await begin();
     const back = new URL(`${origin}/company-sign-in/corp/callback?error=access_denied&state=${begun.state}`);

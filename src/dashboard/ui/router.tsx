@@ -57,6 +57,13 @@ const alertAddress = createRoute({
   component: lazyRouteComponent(() => import("./pages/alert-address.tsx"), "AlertAddressPage"),
 });
 
+const companySignIn = createRoute({
+  getParentRoute: () => root,
+  path: "/company-sign-in",
+  validateSearch: (search: Record<string, unknown>): { refused: string } => ({ refused: String(search.refused ?? "") }),
+  component: lazyRouteComponent(() => import("./pages/company-sign-in.tsx"), "CompanySignInPage"),
+});
+
 const signedIn = createRoute({
   getParentRoute: () => root,
   id: "signed-in",
@@ -228,6 +235,7 @@ export const router = createRouter({
     invitation,
     newPassword,
     alertAddress,
+    companySignIn,
     signedIn.addChildren([
       start,
       account,

@@ -12,6 +12,7 @@ import { Moment } from "../parts/time.tsx";
 import { nameOfRoles } from "../scope.ts";
 import { useSignIn } from "../signed-in.tsx";
 import { AccountEvents } from "./account-events.tsx";
+import { CompanyCard } from "./company-card.tsx";
 import { mayCreateMerchant } from "./may-create-merchant.ts";
 import { PasskeysCard } from "./passkeys-card.tsx";
 import { PasswordForm } from "./password-form.tsx";
@@ -22,7 +23,8 @@ export function AccountPage() {
   const navigate = useNavigate();
   const queries = useQueryClient();
   const signOut = useMutation(SignInService.method.signOut, {
-    onSuccess: async () => {
+    onSuccess: async ({ endSessionUrl }) => {
+      if (endSessionUrl !== "") return location.assign(endSessionUrl);
       await navigate({ to: "/sign-in" });
       queries.clear();
     },
@@ -46,6 +48,7 @@ export function AccountPage() {
       <PasswordForm />
       <PasskeysCard />
       <TotpCard />
+      <CompanyCard />
       <SignIns />
       <AccountEvents />
     </LoneFrame>

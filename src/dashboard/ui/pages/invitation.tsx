@@ -5,6 +5,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { type GetInvitationResponse, SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
 import { Button } from "../parts/button.tsx";
+import { CompanyButtons } from "../parts/company-buttons.tsx";
 import { DataForm, Field } from "../parts/field.tsx";
 import { NewPasswordField } from "../parts/new-password-field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
@@ -71,6 +72,7 @@ function AcceptForm({ token, invitation }: { token: string; invitation: GetInvit
         <Button kind="main" type="submit" isPending={accept.isPending}>
           Join
         </Button>
+        <CompanyButtons invitationToken={token} />
       </DataForm>
     </div>
   );

@@ -8,6 +8,7 @@ import { PasskeyService } from "../../../../gen/dashboard/v1/passkeys_pb.ts";
 import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
 import { answerByPasskey } from "../parts/ask-passkey.ts";
 import { Button } from "../parts/button.tsx";
+import { CompanyButtons } from "../parts/company-buttons.tsx";
 import { Entrance } from "../parts/entrance.tsx";
 import { DataForm, Field } from "../parts/field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
@@ -63,6 +64,7 @@ export function SignInPage() {
         <Button onPress={() => byPasskey.mutate()} isPending={byPasskey.isPending}>
           Use a passkey
         </Button>
+        <CompanyButtons {...(next !== undefined && { next })} />
       </DataForm>
     </Entrance>
   );

@@ -59,8 +59,8 @@ function Members({ members, onChange }: { members: readonly Member[]; onChange: 
       cells: [
         <Name key="name" member={member} />,
         ...(["role", "liveRole"] as const).map((part) =>
-          !includesRole(role, Role.OWNER) || isOnlyOwner ? (
-            nameOfRole(member[part])
+          !includesRole(role, Role.OWNER) || isOnlyOwner || member.rolesFrom !== "" ? (
+            <RoleText key={part} role={member[part]} from={member.rolesFrom} />
           ) : (
             <RoleChoice key={`${part} ${member[part]}`} part={part} member={member} onChange={onChange} />
           ),
@@ -74,6 +74,15 @@ function Members({ members, onChange }: { members: readonly Member[]; onChange: 
   // Without an action in any row there is no column for them.
   const hasActions = includesRole(role, Role.OWNER) && members.length > 1;
   return <RecordTable label="Members" columns={hasActions ? columns : columns.slice(0, -1)} rows={rows} />;
+}
+
+function RoleText({ role, from }: { role: Role; from: string }) {
+  return (
+    <>
+      {nameOfRole(role)}
+      {from !== "" && <div className="soft small">Set by {from}</div>}
+    </>
+  );
 }
 
 function SecondFactor({ member: { hasTotp, hasPasskey } }: { member: Member }) {

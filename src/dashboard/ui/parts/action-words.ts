@@ -4,6 +4,11 @@ const words: Readonly<Record<string, string>> = {
   OfferTotp: "Begin to add an authenticator app",
   ConfirmTotp: "Add authenticator app",
   RemoveTotp: "Remove authenticator app",
+  SignInByCompany: "Sign in with company account",
+  SignOutByCompany: "Sign out by company",
+  ProveByCompany: "Confirm identity with company account",
+  SetRolesByCompany: "Set roles by company",
+  RemoveIdentity: "Unlink company account",
 };
 
 /** Returns `Regenerate API key` for `RegenerateApiKey`. */

@@ -53,13 +53,20 @@ export function ProofForm({ signIn, onEnd }: { signIn: GetCurrentSignInResponse;
   const isPasskeyOnly = secondFactorRequired && member?.hasPasskey && !member.hasTotp;
   const prove = useRpc(SignInService.method.proveSignIn);
   const [needsCode, setNeedsCode] = useState(false);
-  const client = createClient(PasskeyService, useTransport());
+  const transport = useTransport();
+  const client = createClient(PasskeyService, transport);
   const byPasskey = useMutation({
     mutationFn: async () => {
       const { options } = await client.beginPasskeyProof({});
       await client.proveWithPasskey({ credential: await answerByPasskey(options) });
     },
     onSuccess: () => onEnd(true),
+  });
+  const byCompany = useMutation({
+    mutationFn: async () => {
+      const next = location.pathname + location.search;
+      location.assign((await createClient(SignInService, transport).beginCompanyProof({ next })).authorizationUrl);
+    },
   });
   const submit = async (form: FormData) => {
     const code = String(form.get("code") ?? "");
@@ -69,7 +76,7 @@ export function ProofForm({ signIn, onEnd }: { signIn: GetCurrentSignInResponse;
   };
   return (
     <DataForm onData={(fields) => submit(fields).catch(() => {})}>
-      <Refusal error={prove.error ?? byPasskey.error} />
+      <Refusal error={prove.error ?? byPasskey.error ?? byCompany.error} />
       <Username email={member?.email} />
       {!isPasskeyOnly && (
         <Field label="Password" name="password" type="password" autoComplete="current-password" isRequired autoFocus />

@@ -278,6 +278,7 @@ async function teamRequests({ dashboard, scope, ids }: RequestParts): Promise<An
     RevokeInvitation: () => ({ ...team, invitationId: ids.invitationId }),
     ChangeMemberRole: () => ({ ...team, memberId, role: "ROLE_OWNER", liveRole: "ROLE_OWNER" }),
     ResetMemberPassword: () => ({ email: "Milo@example.com" }),
+    SetBreakGlass: () => ({ email: "olive@example.com", isBreakGlass: true }),
     RemoveSecondFactors: () => ({ email: "milo@example.com" }),
     RemoveMember: () => ({ ...team, memberId }),
   };

@@ -19,7 +19,7 @@ export class CompanyProvider {
   /** Logout tokens in the order in which they were sent. */
   readonly sent: { url: string; body: string; status: number }[] = [];
   /** The account that the login page signs in. */
-  #account = "";
+  account = "";
   readonly #server: Server;
   readonly #provider: Provider;
 
@@ -70,14 +70,14 @@ export class CompanyProvider {
     const callback = this.#provider.callback();
     server.on("request", (incoming: IncomingMessage, response: ServerResponse) => {
       if (!incoming.url?.startsWith("/interaction/")) return void callback(incoming, response);
-      const login = { accountId: this.#account };
+      const login = { accountId: this.account };
       void this.#provider.interactionFinished(incoming, response, { login });
     });
   }
 
   /** Follows the provider's page as a browser with these cookies does. Returns the address it leads back to. */
   async signIn(authorizationUrl: string, account: string, cookies = new Map<string, string>()): Promise<URL> {
-    this.#account = account;
+    this.account = account;
     let url = new URL(authorizationUrl);
     while (url.origin === this.issuer) {
       const answer = await get(url, cookies);
