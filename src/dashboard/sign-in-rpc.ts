@@ -43,8 +43,8 @@ export function createSignInService(parts: SignInParts): ServiceImpl<typeof Sign
         rpcContext.leaveNoRow();
         return { codeNeeded: true };
       }
-      await requirePasskeyIfAny(parts, proof);
       const isBreakGlass = await requireOwnWay(parts, proof.member.email);
+      await requirePasskeyIfAny(parts, proof);
       const member = await rpcContext.changeAccounts(async (tx) => {
         await auditEntry(tx, parts, context, proof.member);
         return enter(tx, parts, context, proof);

@@ -50,7 +50,10 @@ export function Proof({ signIn }: { signIn: GetCurrentSignInResponse }) {
 
 export function ProofForm({ signIn, onEnd }: { signIn: GetCurrentSignInResponse; onEnd: (isProved: boolean) => void }) {
   const { member, secondFactorRequired } = signIn;
+  // A member of a company may have no password.
+  const isByCompany = signIn.providerId !== "" && !member?.hasTotp;
   const isPasskeyOnly = secondFactorRequired && member?.hasPasskey && !member.hasTotp;
+  const takesPassword = !isPasskeyOnly && !isByCompany;
   const prove = useRpc(SignInService.method.proveSignIn);
   const [needsCode, setNeedsCode] = useState(false);
   const transport = useTransport();
@@ -78,14 +81,14 @@ export function ProofForm({ signIn, onEnd }: { signIn: GetCurrentSignInResponse;
     <DataForm onData={(fields) => submit(fields).catch(() => {})}>
       <Refusal error={prove.error ?? byPasskey.error ?? byCompany.error} />
       <Username email={member?.email} />
-      {!isPasskeyOnly && (
+      {takesPassword && (
         <Field label="Password" name="password" type="password" autoComplete="current-password" isRequired autoFocus />
       )}
       {needsCode && (
         <Field label="Code from your app" name="code" inputMode="numeric" autoComplete="one-time-code" isRequired />
       )}
       <div className="row">
-        {!isPasskeyOnly && (
+        {takesPassword && (
           <Button kind="main" type="submit" isPending={prove.isPending}>
             Confirm
           </Button>
@@ -97,6 +100,15 @@ export function ProofForm({ signIn, onEnd }: { signIn: GetCurrentSignInResponse;
             isPending={byPasskey.isPending}
           >
             Use a passkey
+          </Button>
+        )}
+        {signIn.providerId !== "" && (
+          <Button
+            {...(!takesPassword && { kind: "main" })}
+            onPress={() => byCompany.mutate()}
+            isPending={byCompany.isPending}
+          >
+            Sign in again at {signIn.providerName}
           </Button>
         )}
         <Button onPress={() => onEnd(false)}>Cancel</Button>

@@ -46,7 +46,11 @@ export class CompanyProvider {
       cookies: { keys: ["a key of the tests"] },
       claims: { openid: ["sub", "sid"], email: ["email", "email_verified"], profile: ["name", "groups", "amr"] },
       conformIdTokenClaims: false,
-      features: { devInteractions: { enabled: false }, backchannelLogout: { enabled: true } },
+      features: {
+        devInteractions: { enabled: false },
+        backchannelLogout: { enabled: true },
+        rpInitiatedLogout: { logoutSource },
+      },
       ttl: { Interaction: 3_600, Grant: 3_600, Session: 3_600, AccessToken: 3_600, IdToken: 3_600 },
       interactions: { url: (_, { uid }) => `/interaction/${uid}` },
       findAccount: (_, accountId) => ({
@@ -101,6 +105,12 @@ export class CompanyProvider {
       this.#server.closeAllConnections();
     });
   }
+}
+
+/** The page that asks whether to sign out; the library's own loads a font from elsewhere. */
+function logoutSource(context: { body: unknown }, form: string): void {
+  const button = `<button form="op.logoutForm" name="logout" value="yes">Yes, sign me out</button>`;
+  context.body = `<!doctype html><title>Sign out</title>${form}${button}`;
 }
 
 function get(url: URL, cookies: Map<string, string>, form?: string) {
