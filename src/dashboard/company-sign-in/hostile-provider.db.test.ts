@@ -150,6 +150,15 @@ describe("a logout token", () => {
     expect(await sent(() => ({}))).toEqual([200, "sign_in_required"]);
   });
 
+  it("makes the dashboard fetch keys once, however many are sent", async () => {
+    await sent(() => ({}));
+    const fetched = () => hostile.requested.filter((path) => path === "/keys").length;
+    const before = fetched();
+    const form = () => new URLSearchParams({ logout_token: hostile.write({ claims: {}, header: { kid: "two" } }) });
+    for (let times = 0; times < 5; times++) await send("/company-sign-in/corp/logout", { form: form().toString() });
+    expect(fetched() - before).toBeLessThanOrEqual(1);
+  });
+
   it.each<[string, object]>([
     ["iss of another provider", { iss: twin.issuer }],
     ["aud of another client", { aud: "another" }],

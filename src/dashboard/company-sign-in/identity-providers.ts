@@ -1,5 +1,6 @@
 /** Speaks OpenID Connect to the companies' identity providers: discovery, sign-in page, ID token, logout. */
 import type { KeyObject } from "node:crypto";
+import type { JWTVerifyGetKey } from "jose";
 import type { Configuration } from "openid-client";
 import type { IdentityProvider } from "../../accounts/identity-providers-file.ts";
 import type { GatewayHttp } from "../../platform/outbound-http.ts";
@@ -20,7 +21,12 @@ export type Logout = {
   readonly session: string | undefined;
 };
 
-type Client = { readonly configuration: Configuration; readonly madeAt: number };
+type Client = {
+  readonly configuration: Configuration;
+  /** The provider's keys for logout tokens; fetched again when one is unknown, but not for each token. */
+  readonly keys: JWTVerifyGetKey | undefined;
+  readonly madeAt: number;
+};
 
 export class IdentityProviders {
   readonly #providers: () => readonly IdentityProvider[];
@@ -87,11 +93,11 @@ export class IdentityProviders {
 
   /** Verifies a logout token (OpenID Connect Back-Channel Logout 1.0, 2.6). Throws for an invalid one. */
   async readLogoutToken(provider: IdentityProvider, token: string): Promise<Logout> {
-    const { createRemoteJWKSet, customFetch, jwtVerify } = await import("jose");
-    const { jwks_uri: keys } = (await this.#clientOf(provider)).configuration.serverMetadata();
+    const { jwtVerify } = await import("jose");
+    const { keys } = await this.#clientOf(provider);
     if (keys === undefined) throw new Error("the provider has no keys");
     // Its keys are public ones: the library takes neither `none` nor a shared secret.
-    const { payload } = await jwtVerify(token, createRemoteJWKSet(new URL(keys), { [customFetch]: this.#fetch }), {
+    const { payload } = await jwtVerify(token, keys, {
       issuer: provider.issuer,
       audience: provider.clientId,
       maxTokenAge: logoutTokenAge,
@@ -157,9 +163,12 @@ export class IdentityProviders {
       // Signatures are checked although the token arrives by TLS.
       execute: [oidc.enableNonRepudiationChecks, ...(url.protocol === "http:" ? [oidc.allowInsecureRequests] : [])],
     });
-    const written = configuration.serverMetadata().issuer;
+    const { createRemoteJWKSet, customFetch } = await import("jose");
+    const { issuer: written, jwks_uri: keysUrl } = configuration.serverMetadata();
     if (written !== issuer) throw new Error(`the provider writes its issuer as ${written}`);
-    return { configuration, madeAt: Date.now() };
+    const keys =
+      keysUrl === undefined ? undefined : createRemoteJWKSet(new URL(keysUrl), { [customFetch]: this.#fetch });
+    return { configuration, keys, madeAt: Date.now() };
   }
 }
 
