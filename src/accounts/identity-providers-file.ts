@@ -7,7 +7,7 @@ import { Secret } from "../platform/secrets.ts";
 import { type LiveRole, liveRoles, type MemberRole, memberRoles, type Roles } from "./members.ts";
 
 /** Members with this value of the claim get these roles. */
-export type RoleRule = Roles & {
+type RoleRule = Roles & {
   readonly claim: string;
   readonly value: string;
   readonly merchants: readonly MerchantId[];

@@ -26,7 +26,7 @@ import type { Finding } from "../transcoder/problem.ts";
 import { findNul, type MessageRules } from "../transcoder/validation.ts";
 import { type DashboardParts, isSecondFactorRequired, type ServedParts } from "./dashboard-parts.ts";
 import { roleMessage } from "./member-messages.ts";
-import { includesRole } from "./role-rank.ts";
+import { includesRole } from "./roles/role-rank.ts";
 import { findScope, memberActor, noSuchMerchant, type RequestScope, RpcContext, rpcContextKey } from "./rpc-context.ts";
 import { readSignInCookie } from "./sign-in-cookie.ts";
 

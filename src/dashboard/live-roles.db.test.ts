@@ -13,7 +13,7 @@ import { runCommandHere } from "../dev/testing/run-command-here.ts";
 import { switchGuards } from "../migrations/switch-guards.ts";
 import { decodeId } from "../platform/ids.ts";
 import { startDashboardFixture } from "./dashboard.fixture.ts";
-import { includesRole } from "./role-rank.ts";
+import { includesRole } from "./roles/role-rank.ts";
 import { dashboardServices } from "./routes.ts";
 
 const pages = new Pages(() => dashboard);

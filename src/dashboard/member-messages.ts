@@ -15,7 +15,7 @@ export function roleMessage(role: LiveRole): Role {
 }
 
 /** Returns the role of a request; validation admits no other. */
-export function roleOfMessage(role: Role): MemberRole {
+function roleOfMessage(role: Role): MemberRole {
   const found = memberRoles.find((name) => Role[name] === role);
   if (found === undefined) throw new Error("validation admits only the roles of members");
   return found;

@@ -115,7 +115,7 @@ function wantedRoles({ provider, claims }: Arrival): GrantedRoles[] | undefined 
   const granted = new Map<MerchantId, GrantedRoles>();
   for (const { claim, value, merchants, role, liveRole } of provider.roles) {
     if (!valuesOf(claims[claim]).includes(value)) continue;
-    for (const merchantId of merchants.filter((id) => serves(provider, id))) {
+    for (const merchantId of merchants) {
       const before = granted.get(merchantId);
       granted.set(merchantId, {
         merchantId,

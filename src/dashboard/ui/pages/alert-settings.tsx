@@ -8,7 +8,7 @@ import { AlertService, type AlertSettings, AlertTopic } from "../../../../gen/da
 import { MemberService } from "../../../../gen/dashboard/v1/members_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { WebhookAlertService } from "../../../../gen/dashboard/v1/webhook_alerts_pb.ts";
-import { includesRole } from "../../role-rank.ts";
+import { includesRole } from "../../roles/role-rank.ts";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { Field } from "../parts/field.tsx";

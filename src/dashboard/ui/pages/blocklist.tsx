@@ -11,7 +11,7 @@ import {
   BlocklistEntry_Kind as Kind,
 } from "../../../../gen/dashboard/v1/blocklist_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
-import { includesRole } from "../../role-rank.ts";
+import { includesRole } from "../../roles/role-rank.ts";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { visible } from "../parts/copied-text.tsx";

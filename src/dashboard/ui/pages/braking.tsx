@@ -7,7 +7,7 @@ import { useState } from "react";
 import type { Braking, BrakingPeriod } from "../../../../gen/dashboard/v1/braking_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { SetBrakingRequest_Hold as Hold, SettingsService } from "../../../../gen/dashboard/v1/settings_pb.ts";
-import { includesRole } from "../../role-rank.ts";
+import { includesRole } from "../../roles/role-rank.ts";
 import { Button } from "../parts/button.tsx";
 import { RecordTable } from "../parts/record-table.tsx";
 import { Refusal } from "../parts/refusal.tsx";

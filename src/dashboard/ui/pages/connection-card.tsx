@@ -10,7 +10,7 @@ import {
 } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 import type { GatewayAlert, GatewayHealth, ListGatewaysResponse } from "../../../../gen/dashboard/v1/gateways_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
-import { includesRole } from "../../role-rank.ts";
+import { includesRole } from "../../roles/role-rank.ts";
 import { Gateway } from "../parts/brand.tsx";
 import { Button } from "../parts/button.tsx";
 import { nameOfBrand } from "../parts/card-brand.ts";

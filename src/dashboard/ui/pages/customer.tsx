@@ -8,7 +8,7 @@ import { type CustomerTotals, PaymentService } from "../../../../gen/dashboard/v
 import { RefundService } from "../../../../gen/dashboard/v1/refunds_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { SettingsService } from "../../../../gen/dashboard/v1/settings_pb.ts";
-import { includesRole } from "../../role-rank.ts";
+import { includesRole } from "../../roles/role-rank.ts";
 import { Amount } from "../parts/amount.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { visible } from "../parts/copied-text.tsx";

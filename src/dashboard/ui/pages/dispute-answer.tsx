@@ -13,7 +13,7 @@ import {
   DisputeResponse_Status,
   DisputeResponse_Type,
 } from "../../../../gen/payments/v1/payment_session_pb.ts";
-import { includesRole } from "../../role-rank.ts";
+import { includesRole } from "../../roles/role-rank.ts";
 import { ActionDialog, FocusedButton } from "../parts/action-dialog.tsx";
 import { formatAmount } from "../parts/amount.tsx";
 import { Button } from "../parts/button.tsx";

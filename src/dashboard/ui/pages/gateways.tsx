@@ -5,7 +5,7 @@ import { useState } from "react";
 import { GatewayConnectionService } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { GatewayService } from "../../../../gen/dashboard/v1/gateways_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
-import { includesRole } from "../../role-rank.ts";
+import { includesRole } from "../../roles/role-rank.ts";
 import { Button } from "../parts/button.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";

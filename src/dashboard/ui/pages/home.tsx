@@ -4,7 +4,7 @@ import { useQuery } from "@connectrpc/connect-query";
 import { type AlertItem, AlertItem_Kind, HomeService } from "../../../../gen/dashboard/v1/home_pb.ts";
 import { PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
-import { includesRole } from "../../role-rank.ts";
+import { includesRole } from "../../roles/role-rank.ts";
 import { visible } from "../parts/copied-text.tsx";
 import { nameGatewaysIn } from "../parts/gateway-name.ts";
 import { NoZone } from "../parts/no-zone.tsx";

@@ -6,7 +6,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { type ApiKey, ApiKey_Kind, ApiKeyService } from "../../../../gen/dashboard/v1/api_keys_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
-import { includesRole } from "../../role-rank.ts";
+import { includesRole } from "../../roles/role-rank.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { CopiedText } from "../parts/copied-text.tsx";
 import { PageHead } from "../parts/page-head.tsx";

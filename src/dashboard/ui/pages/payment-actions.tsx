@@ -9,7 +9,7 @@ import type { PaymentAmount } from "../../../../gen/dashboard/v1/payment_amount_
 import { type Payment, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { PaymentSession_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
-import { includesRole } from "../../role-rank.ts";
+import { includesRole } from "../../roles/role-rank.ts";
 import { ActionDialog, FocusedButton } from "../parts/action-dialog.tsx";
 import { formatAmount } from "../parts/amount.tsx";
 import { walletNames } from "../parts/brand.tsx";

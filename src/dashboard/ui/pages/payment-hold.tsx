@@ -8,7 +8,7 @@ import { Heading } from "react-aria-components/Dialog";
 import { type Payment, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { Attempt_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
-import { includesRole } from "../../role-rank.ts";
+import { includesRole } from "../../roles/role-rank.ts";
 import { ActionDialog, FocusedButton } from "../parts/action-dialog.tsx";
 import { formatAmount } from "../parts/amount.tsx";
 import { Button } from "../parts/button.tsx";

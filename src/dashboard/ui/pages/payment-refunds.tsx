@@ -11,7 +11,7 @@ import {
 } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { type Refund, Refund_Status as Status } from "../../../../gen/dashboard/v1/refunds_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
-import { includesRole } from "../../role-rank.ts";
+import { includesRole } from "../../roles/role-rank.ts";
 import { Amount, formatAmount } from "../parts/amount.tsx";
 import { Button } from "../parts/button.tsx";
 import { CopiedText, visible } from "../parts/copied-text.tsx";

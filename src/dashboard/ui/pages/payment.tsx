@@ -6,7 +6,7 @@ import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { type Payment, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { type BillingAddress, DisputeResponse_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
-import { includesRole } from "../../role-rank.ts";
+import { includesRole } from "../../roles/role-rank.ts";
 import { capturedInPart, formatAmount } from "../parts/amount.tsx";
 import { CardFace } from "../parts/brand.tsx";
 import { CopiedText, CopyButton, visible } from "../parts/copied-text.tsx";

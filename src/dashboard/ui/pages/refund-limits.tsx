@@ -5,7 +5,7 @@ import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { type RefundLimits, RefundService } from "../../../../gen/dashboard/v1/refunds_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
-import { includesRole } from "../../role-rank.ts";
+import { includesRole } from "../../roles/role-rank.ts";
 import { typedOf } from "../parts/minor-units.ts";
 import { Failure, Loading } from "../parts/states.tsx";
 import { useScope } from "../scope.ts";

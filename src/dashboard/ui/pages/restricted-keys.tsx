@@ -8,7 +8,7 @@ import { useState } from "react";
 import { type ApiKey, ApiKeyService } from "../../../../gen/dashboard/v1/api_keys_pb.ts";
 import { PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
-import { includesRole } from "../../role-rank.ts";
+import { includesRole } from "../../roles/role-rank.ts";
 import { formatAmount } from "../parts/amount.tsx";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";

@@ -7,7 +7,7 @@ import { Dialog, Heading } from "react-aria-components/Dialog";
 import { Modal, ModalOverlay } from "react-aria-components/Modal";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { RoutingRuleService } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
-import { includesRole } from "../../role-rank.ts";
+import { includesRole } from "../../roles/role-rank.ts";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { nameGatewaysIn } from "../parts/gateway-name.ts";

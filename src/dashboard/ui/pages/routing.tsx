@@ -6,7 +6,7 @@ import { useState } from "react";
 import { GatewayConnectionService } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { type RoutingRule, RoutingRuleService } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
-import { includesRole } from "../../role-rank.ts";
+import { includesRole } from "../../roles/role-rank.ts";
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";

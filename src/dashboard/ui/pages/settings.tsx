@@ -6,7 +6,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { RepeatedOrders, type Settings, SettingsService } from "../../../../gen/dashboard/v1/settings_pb.ts";
-import { includesRole } from "../../role-rank.ts";
+import { includesRole } from "../../roles/role-rank.ts";
 import { PageContents } from "../parts/page-contents.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Failure, Loading } from "../parts/states.tsx";

@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Heading } from "react-aria-components/Dialog";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
-import { includesRole } from "../../role-rank.ts";
+import { includesRole } from "../../roles/role-rank.ts";
 import { ActionDialog } from "../parts/action-dialog.tsx";
 import { Button } from "../parts/button.tsx";
 import { DataForm, Field } from "../parts/field.tsx";

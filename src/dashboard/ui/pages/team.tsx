@@ -8,7 +8,7 @@ import { useState } from "react";
 import { type Invitation, type Member, MemberService } from "../../../../gen/dashboard/v1/members_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { SignInService } from "../../../../gen/dashboard/v1/sign_in_pb.ts";
-import { includesRole } from "../../role-rank.ts";
+import { includesRole } from "../../roles/role-rank.ts";
 import { Button } from "../parts/button.tsx";
 import { Confirm, ConfirmDialog } from "../parts/confirm.tsx";
 import { PageHead } from "../parts/page-head.tsx";

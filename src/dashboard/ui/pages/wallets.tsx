@@ -12,7 +12,7 @@ import {
   type Wallets,
   WalletsService,
 } from "../../../../gen/dashboard/v1/wallets_pb.ts";
-import { includesRole } from "../../role-rank.ts";
+import { includesRole } from "../../roles/role-rank.ts";
 import { walletNames } from "../parts/brand.tsx";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";

@@ -10,7 +10,7 @@ import {
   type WebhookAlert,
   WebhookAlertService,
 } from "../../../../gen/dashboard/v1/webhook_alerts_pb.ts";
-import { includesRole } from "../../role-rank.ts";
+import { includesRole } from "../../roles/role-rank.ts";
 import { Button } from "../parts/button.tsx";
 import { visible } from "../parts/copied-text.tsx";
 import { News } from "../parts/news.tsx";

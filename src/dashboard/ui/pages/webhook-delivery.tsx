@@ -12,7 +12,7 @@ import {
   type WebhookDelivery,
   WebhookDeliveryService,
 } from "../../../../gen/dashboard/v1/webhook_deliveries_pb.ts";
-import { includesRole } from "../../role-rank.ts";
+import { includesRole } from "../../roles/role-rank.ts";
 import { Button } from "../parts/button.tsx";
 import { CopiedText, CopyButton, visible } from "../parts/copied-text.tsx";
 import { DeliveryState, isTestEvent } from "../parts/delivery-state.tsx";

@@ -12,7 +12,7 @@ import {
   type WebhookEndpoint,
   WebhookEndpointService,
 } from "../../../../gen/dashboard/v1/webhook_endpoints_pb.ts";
-import { includesRole } from "../../role-rank.ts";
+import { includesRole } from "../../roles/role-rank.ts";
 import { Button } from "../parts/button.tsx";
 import { CopiedText, visible } from "../parts/copied-text.tsx";
 import { Refusal } from "../parts/refusal.tsx";

@@ -4,7 +4,7 @@ import { useQuery } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { WebhookEndpointService } from "../../../../gen/dashboard/v1/webhook_endpoints_pb.ts";
-import { includesRole } from "../../role-rank.ts";
+import { includesRole } from "../../roles/role-rank.ts";
 import { Button } from "../parts/button.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { useScope } from "../scope.ts";

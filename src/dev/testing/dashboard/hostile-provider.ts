@@ -2,6 +2,7 @@
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { unreachable } from "../../../platform/errors.ts";
 
 export type Token = {
   readonly header?: object;
@@ -89,8 +90,10 @@ export class HostileProvider {
           .digest();
       case "byAnotherKey":
         return byKey(another.privateKey);
-      default:
+      case undefined:
         return byKey(own.privateKey);
+      default:
+        return unreachable(signed);
     }
   }
 
