@@ -3,6 +3,7 @@
  * gRPC.
  */
 import {
+  type DescMethod,
   type DescMethodUnary,
   type DescService,
   fromJson,
@@ -86,26 +87,29 @@ const callTimeoutMs = 40_000;
  * of the merchant's own.
  */
 export function createDashboardClient(address: string, operatorToken: Secret, cell?: string) {
-  const closers: (() => void)[] = [];
-  const clientOf = <Service extends DescService>(service: Service): JsonMethods<Service> => {
+  type Calls = Record<string, (message: object, options: CallOptions) => Promise<never>>;
+  const opened = new Map<DescService, { readonly calls: Calls; readonly close: () => void }>();
+  const open = (service: DescService) => {
     const client = createGrpcClient(service, address);
-    closers.push(() => client.close());
-    const calls = client as unknown as Record<string, (message: object, options: CallOptions) => Promise<never>>;
-    const methods = service.methods.map((method) => {
-      const call = async (request: JsonValue) => {
-        const metadata = { authorization: `Bearer ${operatorToken.expose()}`, ...(cell !== undefined && { cell }) };
-        try {
-          const message = fromJson(method.input, request);
-          const answer = await calls[method.localName]!(message, { timeoutMs: callTimeoutMs, metadata });
-          return toJson(method.output, answer, { alwaysEmitImplicit: true });
-        } catch (error) {
-          throw isServiceError(error) ? new RpcError(error, address) : error;
-        }
-      };
-      return [method.localName, call] as const;
-    });
-    return Object.fromEntries(methods) as JsonMethods<Service>;
+    const one = { calls: client as unknown as Calls, close: () => client.close() };
+    opened.set(service, one);
+    return one;
   };
+  const call = async (method: DescMethod, request: JsonValue): Promise<JsonValue> => {
+    const { calls } = opened.get(method.parent) ?? open(method.parent);
+    const metadata = { authorization: `Bearer ${operatorToken.expose()}`, ...(cell !== undefined && { cell }) };
+    const message = fromJson(method.input, request);
+    try {
+      const answer = await calls[method.localName]!(message, { timeoutMs: callTimeoutMs, metadata });
+      return toJson(method.output, answer, { alwaysEmitImplicit: true });
+    } catch (error) {
+      throw isServiceError(error) ? new RpcError(error, address) : error;
+    }
+  };
+  const clientOf = <Service extends DescService>(service: Service): JsonMethods<Service> =>
+    Object.fromEntries(
+      service.methods.map((method) => [method.localName, (request: JsonValue) => call(method, request)]),
+    ) as JsonMethods<Service>;
   return {
     merchants: clientOf(MerchantService),
     members: clientOf(MemberService),
@@ -131,8 +135,10 @@ export function createDashboardClient(address: string, operatorToken: Secret, ce
     wallets: clientOf(WalletsService),
     workQueue: clientOf(WorkQueueService),
     reconciliation: clientOf(ReconciliationService),
+    /** Calls any method of the package. */
+    call,
     close: () => {
-      for (const close of closers) close();
+      for (const { close } of opened.values()) close();
     },
   };
 }

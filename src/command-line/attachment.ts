@@ -74,18 +74,28 @@ function addEnvironment(command: Command): Command {
 }
 
 /** Makes one call as an operator and prints the answer; `lines` formats it for people. */
-export async function administer<Answer extends object>(
+export function administer<Answer extends object>(
   options: AttachOptions,
   call: (dashboard: DashboardClient) => Promise<Answer>,
   lines: (answer: Answer) => readonly string[],
+): Promise<Answer> {
+  return attachedCall(options, async (dashboard) => {
+    const answer = await call(dashboard);
+    print(options, answer, lines);
+    return answer;
+  });
+}
+
+/** Makes calls as an operator. */
+export async function attachedCall<Answer>(
+  options: AttachOptions,
+  call: (dashboard: DashboardClient) => Promise<Answer>,
 ): Promise<Answer> {
   const { createDashboardClient } = await import("../client/dashboard-client.ts");
   const { grpcAddress, operatorToken } = await attach(options);
   const dashboard = createDashboardClient(grpcAddress, operatorToken, options.cell);
   try {
-    const answer = await call(dashboard);
-    print(options, answer, lines);
-    return answer;
+    return await call(dashboard);
   } catch (error) {
     throw isSilence(error) && isDemo(options) && !options.json
       ? new UsageError(`${error.message} ${isItRunning}`)

@@ -117,6 +117,7 @@ const known = [
   "routing test",
   "routing versions",
   "routing what-if",
+  "rpc",
   "serve",
   "server-keys add-service",
   "server-keys generate",

@@ -90,6 +90,11 @@ const rows: readonly CommandRow[] = [
     async () => (await import("./configuration-file.ts")).applyCommand(),
   ],
   [
+    "rpc",
+    "call any method of the dashboard: payments, refunds, gateways, webhooks, alerts and settings as JSON",
+    async () => (await import("./rpc.ts")).rpcCommand(),
+  ],
+  [
     "origins",
     "origins of pages that may show a merchant's checkout",
     async () => (await import("./origins.ts")).originsCommand(),

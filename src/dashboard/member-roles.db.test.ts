@@ -10,8 +10,7 @@ import { encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { startDashboardFixture } from "./dashboard.fixture.ts";
 import { requireRole } from "./guard.ts";
-import { includesRole } from "./roles/role-rank.ts";
-import { dashboardServices, signInServices } from "./routes.ts";
+import { dashboardServices, signInServices } from "./services.ts";
 
 const pages = new Pages(() => dashboard);
 const cookies = { owner: "", developer: "", viewer: "", expired: "", stale: "" };

@@ -1,5 +1,4 @@
 /** All services of the dashboard behind their guard, ready to be added to a server. */
-import type { DescService } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { AlertService } from "../../gen/dashboard/v1/alerts_pb.ts";
 import { AnalyticsService } from "../../gen/dashboard/v1/analytics_pb.ts";
@@ -47,6 +46,7 @@ import { createPaymentService } from "./payments-rpc.ts";
 import { createReconciliationService } from "./reconciliation-rpc.ts";
 import { createRefundService } from "./refunds-rpc.ts";
 import { createRoutingRuleService } from "./routing-rules-rpc.ts";
+import { dashboardServices, signInServices } from "./services.ts";
 import { createSettingsService } from "./settings-rpc.ts";
 import { createSignInService } from "./sign-in-rpc.ts";
 import { createStoredCardService } from "./stored-cards-rpc.ts";
@@ -55,37 +55,6 @@ import { createWebhookAlertService } from "./webhook-alerts-rpc.ts";
 import { createWebhookDeliveryService } from "./webhook-deliveries-rpc.ts";
 import { createWebhookEndpointService } from "./webhook-endpoints-rpc.ts";
 import { createWorkQueueService } from "./work-queue-rpc.ts";
-
-/** Every service of the package dashboard.v1 that operators may call. */
-export const dashboardServices: readonly DescService[] = [
-  MerchantService,
-  ApiKeyService,
-  GatewayConnectionService,
-  GatewayService,
-  RoutingRuleService,
-  ConfigurationService,
-  WebhookEndpointService,
-  WebhookDeliveryService,
-  WebhookAlertService,
-  AlertService,
-  AnalyticsService,
-  SettingsService,
-  WalletsService,
-  BlocklistService,
-  AuditService,
-  PaymentService,
-  RefundService,
-  DisputeService,
-  StoredCardService,
-  LedgerService,
-  HomeService,
-  WorkQueueService,
-  ReconciliationService,
-  MemberService,
-];
-
-/** The services that only the dashboard's page calls. */
-export const signInServices: readonly DescService[] = [SignInService, PasskeyService];
 
 const auditedMethods = [...dashboardServices, ...signInServices].flatMap(({ methods }) => methods);
 
