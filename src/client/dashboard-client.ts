@@ -12,8 +12,8 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import type { ServiceError } from "@grpc/grpc-js";
-import { AlertService, type AlertSettingsJson } from "../../gen/dashboard/v1/alerts_pb.ts";
-import { AnalyticsService, type GetAnalyticsResponseJson } from "../../gen/dashboard/v1/analytics_pb.ts";
+import { AlertService } from "../../gen/dashboard/v1/alerts_pb.ts";
+import { AnalyticsService } from "../../gen/dashboard/v1/analytics_pb.ts";
 import { ApiKeyService } from "../../gen/dashboard/v1/api_keys_pb.ts";
 import { AuditService } from "../../gen/dashboard/v1/audit_pb.ts";
 import { type BlocklistEntryJson, BlocklistService } from "../../gen/dashboard/v1/blocklist_pb.ts";
@@ -30,48 +30,27 @@ import { HomeService } from "../../gen/dashboard/v1/home_pb.ts";
 import { LedgerService } from "../../gen/dashboard/v1/ledger_pb.ts";
 import { MemberService } from "../../gen/dashboard/v1/members_pb.ts";
 import { MerchantService } from "../../gen/dashboard/v1/merchants_pb.ts";
-import { PaymentService, type PaymentSummaryJson } from "../../gen/dashboard/v1/payments_pb.ts";
+import { PaymentService } from "../../gen/dashboard/v1/payments_pb.ts";
 import { ReconciliationService } from "../../gen/dashboard/v1/reconciliation_pb.ts";
-import { type RefundJson, type RefundLimitsJson, RefundService } from "../../gen/dashboard/v1/refunds_pb.ts";
-import { type RoutingRuleJson, RoutingRuleService } from "../../gen/dashboard/v1/routing_rules_pb.ts";
-import { type SettingsJson, SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
-import {
-  type StoredAgreementJson,
-  type StoredCardJson,
-  StoredCardService,
-} from "../../gen/dashboard/v1/stored_cards_pb.ts";
+import { RefundService } from "../../gen/dashboard/v1/refunds_pb.ts";
+import { RoutingRuleService } from "../../gen/dashboard/v1/routing_rules_pb.ts";
+import { SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
+import { StoredCardService } from "../../gen/dashboard/v1/stored_cards_pb.ts";
 import { type WalletsJson, WalletsService } from "../../gen/dashboard/v1/wallets_pb.ts";
-import { type WebhookAlertJson, WebhookAlertService } from "../../gen/dashboard/v1/webhook_alerts_pb.ts";
-import {
-  type WebhookAttemptJson,
-  WebhookDeliveryService,
-  type WebhookEventJson,
-} from "../../gen/dashboard/v1/webhook_deliveries_pb.ts";
-import { type WebhookEndpointJson, WebhookEndpointService } from "../../gen/dashboard/v1/webhook_endpoints_pb.ts";
-import { type WorkItemJson, WorkQueueService } from "../../gen/dashboard/v1/work_queue_pb.ts";
+import { WebhookAlertService } from "../../gen/dashboard/v1/webhook_alerts_pb.ts";
+import { WebhookDeliveryService, type WebhookEventJson } from "../../gen/dashboard/v1/webhook_deliveries_pb.ts";
+import { WebhookEndpointService } from "../../gen/dashboard/v1/webhook_endpoints_pb.ts";
+import { WorkQueueService } from "../../gen/dashboard/v1/work_queue_pb.ts";
 import { type CallOptions, createGrpcClient } from "../platform/grpc-client.ts";
 import type { Secret } from "../platform/secrets.ts";
 import { RpcError } from "./rpc-error.ts";
 
-export type RoutingRuleView = RoutingRuleJson;
 export type ConfigurationView = ConfigurationJson;
 export type ChangeView = ConfigurationChangeJson;
 export type PlanView = PlanConfigurationResponseJson;
-export type SettingsView = SettingsJson;
 export type BlocklistEntryView = BlocklistEntryJson;
-export type WorkItemView = WorkItemJson;
-export type EndpointView = WebhookEndpointJson;
-export type AlertView = WebhookAlertJson;
-export type AlertSettingsView = AlertSettingsJson;
-export type PaymentView = PaymentSummaryJson;
-export type RefundView = RefundJson;
-export type StoredCardView = StoredCardJson;
-export type StoredAgreementView = StoredAgreementJson;
-export type RefundLimitsView = RefundLimitsJson;
 export type WalletsView = WalletsJson;
 export type EventView = WebhookEventJson;
-export type AttemptView = WebhookAttemptJson;
-export type AnalyticsView = GetAnalyticsResponseJson;
 
 type JsonMethods<Service extends DescService> = {
   [Name in keyof Service["method"]]: Service["method"][Name] extends DescMethodUnary<infer Input, infer Output>
@@ -152,9 +131,4 @@ function isServiceError(error: unknown): error is ServiceError {
 /** Loads the schema of a configuration, which few commands need. */
 export function loadConfigurationSchema() {
   return import("../../gen/dashboard/v1/configuration_pb.ts");
-}
-
-/** Loads the schemas of a rule's cases, which few commands need. */
-export function loadCaseSchemas() {
-  return import("../../gen/dashboard/v1/routing_rules_pb.ts");
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { amountFilterOf, parseAmount, parseAmountOrZero } from "./amounts.ts";
+import { parseAmount, parseAmountOrZero } from "./amounts.ts";
 
 describe("parseAmount()", () => {
   it.each([
@@ -29,15 +29,5 @@ describe("parseAmount()", () => {
 
   it("reads zero where it means something", () => {
     expect(parseAmountOrZero("0 EUR")).toEqual({ amountMinor: 0n, currency: "EUR" });
-  });
-});
-
-describe("amountFilterOf()", () => {
-  it("filters by the currency of the amounts, and by one only", () => {
-    const amountFrom = parseAmount("49 EUR");
-    expect(amountFilterOf({ amountFrom })).toEqual({ currency: "EUR", amountFrom: "4900" });
-    expect(amountFilterOf({ currency: "JPY" })).toEqual({ currency: "JPY" });
-    expect(() => amountFilterOf({ amountFrom, currency: "JPY" })).toThrow("in one currency");
-    expect(() => amountFilterOf({ amountFrom, amountTo: parseAmount("49 USD") })).toThrow("in one currency");
   });
 });

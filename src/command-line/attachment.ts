@@ -55,10 +55,6 @@ export function merchantCommand(name: string, about: { description: string; exam
   return addScope(operatorCommand(name, about));
 }
 
-export function environmentCommand(name: string, about: { description: string; example: string }): Command {
-  return addEnvironment(operatorCommand(name, about));
-}
-
 export function addScope(command: Command): Command {
   return addEnvironment(addMerchant(command));
 }

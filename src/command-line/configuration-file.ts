@@ -86,7 +86,7 @@ export function applyCommand(): Command {
           ...describePlan(applied, "No change: the configuration is as the file says."),
           ...addedEndpoints.map(
             ({ endpointId, secretIn }) =>
-              `The signing secret is in ${secretIn}. Verify the endpoint: switchyard endpoint verify ${endpointId}`,
+              `The signing secret is in ${secretIn}. Verify the endpoint: switchyard rpc WebhookEndpointService/VerifyWebhookEndpoint '{"endpointId": "${endpointId}"}'`,
           ),
         ],
       );

@@ -60,21 +60,6 @@ const rows: readonly CommandRow[] = [
     async () => (await import("./keys.ts")).keysCommand(),
   ],
   [
-    "connection",
-    "a merchant's accounts at gateways, and at providers of authentication",
-    async () => (await import("./connection.ts")).connectionCommand(),
-  ],
-  [
-    "gateway",
-    "available gateways, and the health of a merchant's accounts there",
-    async () => (await import("./gateway.ts")).gatewayCommand(),
-  ],
-  [
-    "routing",
-    "order of a merchant's gateways, and the failures that lead to the next one",
-    async () => (await import("./routing.ts")).routingCommand(),
-  ],
-  [
     "export",
     "a merchant's configuration as a file for a repository (docs/configuration-as-code.md)",
     async () => (await import("./configuration-file.ts")).exportCommand(),
@@ -95,27 +80,14 @@ const rows: readonly CommandRow[] = [
     async () => (await import("./rpc.ts")).rpcCommand(),
   ],
   [
-    "origins",
-    "origins of pages that may show a merchant's checkout",
-    async () => (await import("./origins.ts")).originsCommand(),
-  ],
-  [
     "wallet",
     "Apple Pay and Google Pay of a merchant: country, keys and domains",
     async () => (await import("./wallet.ts")).walletCommand(),
   ],
-  ["settings", "checkout settings of a merchant", async () => (await import("./settings.ts")).settingsCommand()],
-  ["customer", "stored data of a merchant's customers", async () => (await import("./customer.ts")).customerCommand()],
   [
     "blocklist",
     "cards, e-mail addresses and networks whose payments are declined before any gateway is called",
     async () => (await import("./blocklist.ts")).blocklistCommand(),
-  ],
-  ["endpoint", "webhook endpoints of a merchant", async () => (await import("./endpoint.ts")).endpointCommand()],
-  [
-    "delivery",
-    "webhook deliveries of a merchant's events, and how to send them again",
-    async () => (await import("./delivery.ts")).deliveryCommand(),
   ],
   [
     "listen",
@@ -123,49 +95,9 @@ const rows: readonly CommandRow[] = [
     async () => (await import("./listen.ts")).listenCommand(),
   ],
   [
-    "alert",
-    "alerts of a merchant: webhook endpoints that fail, and how all alerts are sent",
-    async () => (await import("./alert.ts")).alertCommand(),
-  ],
-  [
-    "analytics",
-    "outcomes of a merchant's payments over time",
-    async () => (await import("./analytics.ts")).analyticsCommand(),
-  ],
-  [
-    "audit",
-    "audit trail of changes to a merchant's configuration",
-    async () => (await import("./audit.ts")).auditCommand(),
-  ],
-  [
-    "work-queue",
-    "alarms that need a person, for all merchants of an environment",
-    async () => (await import("./work-queue.ts")).workQueueCommand(),
-  ],
-  [
-    "reconciliation",
-    "the hourly reconciliation of payments with the gateways' own records",
-    async () => (await import("./reconciliation.ts")).reconciliationCommand(),
-  ],
-  [
     "session",
     "payment sessions, over the public REST API like a merchant's backend",
     async () => (await import("./session.ts")).sessionCommand(),
-  ],
-  [
-    "payment",
-    "a merchant's payments: list, search, show, export as CSV, capture or cancel held ones, and end attempts",
-    async () => (await import("./payment.ts")).paymentCommand(),
-  ],
-  [
-    "refund",
-    "refunds of captured payments: make, list, show, export as CSV, and record the end of one",
-    async () => (await import("./refund.ts")).refundCommand(),
-  ],
-  [
-    "ledger",
-    "every capture, refund and void of past days, to compare with the gateways' statements",
-    async () => (await import("./ledger.ts")).ledgerCommand(),
   ],
 ];
 

@@ -22,7 +22,7 @@ const examples = `
 export function rpcCommand(): Command {
   return merchantCommand("rpc", {
     description: "call a method of the dashboard's services; without a method, list what can be called",
-    example: 'switchyard rpc PaymentService/GetPayment \'{"sessionId": "ps_01h455vb4pex5vsknk084sn02q"}\'',
+    example: `switchyard rpc PaymentService/GetPayment '{"sessionId": "ps_01h455vb4pex5vsknk084sn02q"}'${examples}`,
   })
     .argument("[method]", "a service to list its methods, or SERVICE/METHOD to call one")
     .argument("[request]", "the request as a JSON object; @FILE reads a file, - standard input (default: {})")

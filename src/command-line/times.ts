@@ -11,11 +11,6 @@ export function parseTime(text: string): string {
   );
 }
 
-export function parseDay(text: string): string {
-  if (isDay(text)) return text;
-  throw new InvalidArgumentError("It must be a day that exists, such as 2026-11-15.");
-}
-
 function isDay(text: string): boolean {
   return /^\d{4}-\d{2}-\d{2}$/.test(text) && readTimestamp(`${text}T00:00:00Z`).ok;
 }

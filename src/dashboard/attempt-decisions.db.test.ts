@@ -153,52 +153,38 @@ describe("a decision in live", () => {
   });
 });
 
-describe("switchyard payment end-attempt", () => {
-  const run = async (command: string, of: Awaited<ReturnType<typeof made>>, ...more: string[]) => {
+describe("a decision by rpc", () => {
+  const run = async (method: string, { merchantId, ...of }: Awaited<ReturnType<typeof made>>, more: object = {}) => {
     const token = (await test.hireOperator("ada")).expose();
-    const at = ["--grpc-address", test.address, "--merchant", of.merchantId];
-    return runCommandHere(["payment", command, of.sessionId, of.attemptId, ...more, ...at], {
+    const at = ["--grpc-address", test.address, "--merchant", merchantId];
+    const { sessionId, attemptId } = of;
+    const request = JSON.stringify({ sessionId, attemptId, ...more });
+    return runCommandHere(["rpc", `PaymentService/${method}`, request, ...at], {
       env: { SWITCHYARD_OPERATOR_TOKEN: token },
     });
   };
 
   it("ends a test attempt by one person, who states that no money is held", async () => {
     const of = await made(voiding(), test);
-    const reason = ["--reason", "Refunded there."];
-    expect(await run("end-attempt", of, ...reason)).toMatchObject({
-      code: 1,
-      err: expect.stringMatching(/either --given-up or/),
-    });
-    const silent = await run("end-attempt", of, "--given-up", ...reason);
-    expect(silent).toMatchObject({ code: 1, err: expect.stringContaining("--none-kept") });
-    const ended = await run("end-attempt", of, "--given-up", "--none-kept", ...reason);
-    expect(ended).toMatchObject({ code: 0, out: expect.stringMatching(/^Decision recorded\. A worker ends att_/) });
+    const end = (more: object) => run("DecideAttempt", of, { reason: "Refunded there.", ...more });
+    expect(await end({})).toMatchObject({ code: 1, err: expect.stringMatching(/^Correct kind: it is required/) });
+    expect(await end({ kind: "GIVEN_UP" })).toMatchObject({ code: 1, err: expect.stringContaining("noMoneyKept") });
+    expect(await end({ kind: "GIVEN_UP", noMoneyKept: true })).toMatchObject({ code: 0 });
     expect(await trailOf(of.attemptId, test)).toMatchObject([
       { actor: expect.stringMatching(/^ada \(op_/), after: { decision: "GIVEN_UP", noMoneyKept: true } },
     ]);
-    expect(await run("withdraw-end", of)).toMatchObject({ code: 1, err: expect.stringContaining("state_conflict") });
+    const withdrawn = await run("WithdrawAttemptDecision", of);
+    expect(withdrawn).toMatchObject({ code: 1, err: expect.stringContaining("state_conflict") });
   });
 
-  it("accepts the gateway's reference of a captured amount", async () => {
+  it("accepts the gateway's reference of a captured amount, and another amount than the ordered one", async () => {
+    const captured = { kind: "CAPTURED", gatewayReference: "PSP1", reason: "Seen there." };
     const of = await made(unanswered(), test);
-    const ended = await run("end-attempt", of, "--captured", "PSP1", "--reason", "Seen there.");
-    expect(ended).toMatchObject({ code: 0 });
+    expect(await run("DecideAttempt", of, captured)).toMatchObject({ code: 0 });
     const [after] = await trailOf(of.attemptId, test);
     expect(after).toMatchObject({ after: { decision: "CAPTURED", reference: "PSP1", takesTwo: false } });
-  });
-
-  it("accepts a captured amount that is not the ordered one, in the payment's currency", async () => {
-    const of = await made(unanswered(), test);
-    const end = (...amount: string[]) =>
-      run("end-attempt", of, "--captured", "PSP1", "--reason", "Seen there.", "--amount", ...amount);
-    expect(await end("9.00USD")).toMatchObject({ code: 1, err: expect.stringContaining("in EUR") });
-    expect(await end("9.00EUR")).toMatchObject({ code: 0 });
-    expect(await trailOf(of.attemptId, test)).toMatchObject([{ after: { amountMinor: 900, currency: "EUR" } }]);
-    const other = await made(voiding(), test);
-    const givenUp = ["--given-up", "--none-kept", "--reason", "Seen there.", "--amount", "9.00EUR"];
-    expect(await run("end-attempt", other, ...givenUp)).toMatchObject({
-      code: 1,
-      err: expect.stringContaining("--amount with --captured only"),
-    });
+    const other = await made(unanswered(), test);
+    expect(await run("DecideAttempt", other, { ...captured, amountMinor: "900" })).toMatchObject({ code: 0 });
+    expect(await trailOf(other.attemptId, test)).toMatchObject([{ after: { amountMinor: 900, currency: "EUR" } }]);
   });
 });

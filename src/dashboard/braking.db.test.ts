@@ -136,25 +136,25 @@ describe("a hold on braking", () => {
   });
 });
 
-describe("switchyard settings set --braking", () => {
-  it("holds it on and off and ends the hold, as the operator, with --hours where it needs them", async () => {
+describe("SetBraking by switchyard rpc", () => {
+  it("holds it on and off and ends the hold, as the operator, with hours where it needs them", async () => {
     const env = { SWITCHYARD_OPERATOR_TOKEN: (await dashboard.hireOperator("ada")).expose() };
     const at = ["--grpc-address", dashboard.address, "--merchant", dashboard.merchantId];
-    const run = (...options: string[]) => runCommandHere(["settings", "set", ...at, ...options], { env });
+    const run = (request: object) =>
+      runCommandHere(["rpc", "SettingsService/SetBraking", JSON.stringify(request), ...at], { env });
     for (const [wrong, message] of [
-      [[], "Give --hours with --braking on or off"],
-      [["--hours", "169"], "less than or equal to 168"],
+      [{}, "hours"],
+      [{ hours: 169 }, "less than or equal to 168"],
     ] as const)
-      expect(await run("--braking", "on", ...wrong)).toMatchObject({ code: 1, err: expect.stringContaining(message) });
+      expect(await run({ hold: "ON", ...wrong })).toMatchObject({ code: 1, err: expect.stringContaining(message) });
     expect(await load()).toEqual({});
-    const held = await run("--braking", "on", "--hours", "2");
-    expect(held).toMatchObject({
-      code: 0,
-      out: expect.stringMatching(/card testing: on since .*; held on until .* by ada/),
-    });
+    const held = await run({ hold: "ON", hours: 2 });
+    expect(JSON.parse(held.out).settings.braking).toMatchObject({ hold: { on: true, heldBy: ada } });
     expect(await load()).toMatchObject({ now: { begunBy: ada }, hold: { on: true, heldBy: ada } });
-    expect((await run("--braking", "off", "--hours", "1")).out).toMatch(/card testing: not braking; held off until/);
-    const ended = await run("--braking", "by-cards", "--json");
+    expect(JSON.parse((await run({ hold: "OFF", hours: 1 })).out).settings.braking).toMatchObject({
+      hold: { on: false },
+    });
+    const ended = await run({ hold: "NONE" });
     expect(JSON.parse(ended.out).settings.braking ?? {}).toEqual({});
     expect((await trail()).slice(-3)).toMatchObject([
       { actor: ada, after: { braking: "ON" } },

@@ -1,9 +1,6 @@
-/** Tests `switchyard ledger export`: past days as one CSV file, with one audit row, for its own merchant. */
+/** Tests the export of the ledger by `switchyard rpc`: past days as one CSV file, with one audit row, for its own merchant. */
 
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { createDashboardClient } from "../client/dashboard-client.ts";
 import { makePayment, openTables } from "../dev/testing/dashboard/payment-rows.ts";
 import { forFile } from "../dev/testing/for-file.ts";
@@ -13,7 +10,6 @@ import { startDashboardFixture } from "./dashboard.fixture.ts";
 
 const noon = new Date("2026-03-04T12:00:00Z");
 
-const folder = mkdtempSync(join(tmpdir(), "ledger-"));
 const dashboard = await forFile(startDashboardFixture);
 await openTables(dashboard);
 const voided = [{ gateway: "SANDBOX_A", became: "VOIDED", gatewayReference: "a-1" }] as const;
@@ -26,19 +22,17 @@ await makePayment(dashboard, { ...paid, createdAt: later, merchantUuid: systemRu
 await makePayment(dashboard, { ...paid, createdAt: new Date(noon.getTime() + 86_400_000) });
 // The guards that set it are off.
 await dashboard.rows("UPDATE attempt SET captured_amount_minor = amount_minor WHERE capture_ordered_at IS NOT NULL");
-afterAll(() => rmSync(folder, { recursive: true }));
 
-const exportTo = async (file: string, days: string[] = ["--day", "2026-03-04"]) => {
-  const args = [...days, "--output", join(folder, file), "--grpc-address", dashboard.address];
-  return runCommandHere(["ledger", "export", ...args, "--merchant", dashboard.merchantId], {
+const exportDays = async (days: object = { day: "2026-03-04" }) => {
+  const request = ["rpc", "LedgerService/ExportLedger", JSON.stringify(days), "--all-pages", "--print", "csv"];
+  return runCommandHere([...request, "--grpc-address", dashboard.address, "--merchant", dashboard.merchantId], {
     env: { SWITCHYARD_OPERATOR_TOKEN: (await dashboard.hireOperator("ada")).expose() },
   });
 };
 
 it("writes the day's entries as CSV, the same each time, with an audit row for each export", async () => {
-  const done = await exportTo("one.csv");
-  expect(done).toMatchObject({ code: 0, out: expect.stringMatching(/^Exported 2 entries of 2026-03-04 to /) });
-  const csv = readFileSync(join(folder, "one.csv"), "utf8");
+  const { code, out: csv } = await exportDays();
+  expect(code).toBe(0);
   expect(csv.split("\r\n")).toEqual([
     "type,recorded_at,session_id,attempt_id,refund_id,order_ref,amount,amount_minor,currency,gateway,gateway_reference,dispute_id",
     expect.stringMatching(
@@ -49,21 +43,16 @@ it("writes the day's entries as CSV, the same each time, with an audit row for e
     ),
     "",
   ]);
-  await exportTo("two.csv");
-  expect(readFileSync(join(folder, "two.csv"), "utf8")).toBe(csv);
+  expect((await exportDays()).out).toBe(csv);
   const rows = await dashboard.rows("SELECT actor FROM audit_entry WHERE action = 'ExportLedger'");
   expect(rows).toMatchObject([{ actor: expect.stringMatching(/^ada/) }, { actor: expect.stringMatching(/^ada/) }]);
 });
 
 it("writes a range of days as one file", async () => {
-  const done = await exportTo("range.csv", ["--from", "2026-03-04", "--to", "2026-03-05"]);
-  expect(done).toMatchObject({
-    code: 0,
-    out: expect.stringMatching(/^Exported 3 entries of 2026-03-04 to 2026-03-05 to /),
-  });
-  const [one, range] = ["one", "range"].map((name) => readFileSync(join(folder, `${name}.csv`), "utf8"));
-  expect(range!.startsWith(one!)).toBe(true);
-  expect(range!.slice(one!.length)).toMatch(/^CAPTURED,2026-03-05T12:00:\d\d\.\d{3}Z,[^\n]+\r\n$/);
+  const { out: range } = await exportDays({ from: "2026-03-04", to: "2026-03-05" });
+  const { out: one } = await exportDays();
+  expect(range.startsWith(one)).toBe(true);
+  expect(range.slice(one.length)).toMatch(/^CAPTURED,2026-03-05T12:00:\d\d\.\d{3}Z,[^\n]+\r\n$/);
 });
 
 it("totals the day by gateway and currency, and refuses a day that is not over", async () => {
@@ -106,16 +95,12 @@ it("totals the day by gateway and currency, and refuses a day that is not over",
   expect(totals).toMatchObject([{ gateway: "SANDBOX_A" }, { captured: { entries: 3, amount: jpy("1140") } }]);
 });
 
-it("overwrites no file, and names the rule for a day that is not over", async () => {
-  expect(await exportTo("one.csv")).toMatchObject({ code: 1, err: expect.stringContaining("exists already") });
+it("names the rule for a day that is not over", async () => {
   const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
-  expect(await exportTo("three.csv", ["--day", tomorrow])).toMatchObject({
-    code: 1,
-    err: expect.stringContaining("--day must be over"),
-  });
   for (const [days, rule] of [
-    ["--day yesterday", "--day must be a day of the calendar, such as 2026-03-04."],
-    ["--from 2026-03-04 --to 2026-03-03", "--to must not be before --from."],
+    [{ day: tomorrow }, "day must be over"],
+    [{ day: "yesterday" }, "day must be a day of the calendar, such as 2026-03-04."],
+    [{ from: "2026-03-04", to: "2026-03-03" }, "to must not be before from."],
   ] as const)
-    expect(await exportTo("four.csv", days.split(" "))).toMatchObject({ code: 1, err: `${rule}\n` });
+    expect(await exportDays(days)).toMatchObject({ code: 1, out: "", err: expect.stringContaining(rule) });
 });

@@ -1,11 +1,8 @@
 /** Refunds by the dashboard's rpcs and commands: roles, keys, audit rows, lists, decisions and daily limits. */
 
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { ConnectError } from "@connectrpc/connect";
 import { v7 } from "uuid";
-import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
 import { DecideRefundRequest_Decision as Decision } from "../../gen/dashboard/v1/payments_pb.ts";
 import { type RefundFilter, Refund_Status as Status } from "../../gen/dashboard/v1/refunds_pb.ts";
@@ -13,7 +10,6 @@ import { Role } from "../../gen/dashboard/v1/role_pb.ts";
 import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
 import { type MadePayment, makeDispute, makePayment, openTables } from "../dev/testing/dashboard/payment-rows.ts";
 import { forFile } from "../dev/testing/for-file.ts";
-import { runCommand } from "../dev/testing/run-command.ts";
 import { runCommandHere } from "../dev/testing/run-command-here.ts";
 import { switchGuards } from "../migrations/switch-guards.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
@@ -21,7 +17,6 @@ import { startDashboardFixture } from "./dashboard.fixture.ts";
 
 const pages = new Pages(() => dashboard);
 const cookies = { olive: "", dora: "", dan: "", viv: "", stale: "" };
-const folder = mkdtempSync(join(tmpdir(), "refunds-"));
 const [dashboard, operators] = await Promise.all([
   forFile(() => startDashboardFixture({ members: true })),
   forFile(startDashboardFixture),
@@ -37,7 +32,6 @@ cookies.viv = await pages.enter("Viv");
 cookies.stale = await pages.enter("Olive");
 await pages.setBack("proved_at", "15 minutes", cookies.stale);
 const ada = await operators.hireOperator("ada");
-afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Makes a captured payment. The guards are off only while its rows are written. */
 async function paid(payment: MadePayment = {}, at = dashboard) {
@@ -422,43 +416,33 @@ describe("a member's daily limit", () => {
   });
 });
 
-describe("switchyard refund", () => {
+describe("refunds by switchyard rpc", () => {
   const env = { SWITCHYARD_OPERATOR_TOKEN: ada.expose() };
   const at = ["--grpc-address", operators.address, "--merchant", operators.merchantId];
-  const run = (...args: string[]) => runCommandHere(["refund", ...args, ...at], { env });
+  const run = (method: string, request: object = {}, ...more: string[]) =>
+    runCommandHere(["rpc", method, JSON.stringify(request), ...at, ...more], { env });
 
-  it("makes, lists, shows and exports refunds, and an operator has no limit", async () => {
-    const none = await runCommand(["refund", "list", ...at], { env });
-    expect(none).toMatchObject({ code: 0, out: "There are no refunds yet.\n" });
+  it("are made, listed, shown and exported, and an operator has no limit", async () => {
     const { sessionId } = await paid({ orderRef: "order-7" }, operators);
-    const limits = await run("limits", "--role", "owner", "--set", "0.01EUR", "0USD");
-    expect(limits).toMatchObject({ code: 0, out: "Owners: 0.01 EUR, 0.00 USD per day each\n" });
-    expect((await run("limits")).out).toBe(
-      "Support: no limit\nDevelopers: no limit\nOwners: 0.01 EUR, 0.00 USD per day each\n",
-    );
-    expect(await run("limits", "--role", "owner")).toMatchObject({ code: 1, err: expect.stringContaining("--set") });
-    for (const [amount, error] of [
-      ["700", "with its currency"],
-      ["1.000EUR", "could be 1.00 EUR or 1000.00 EUR"],
-      ["7JPY", "The payment is in EUR"],
-    ] as const) {
-      const refused = await run("make", sessionId, "--key", "k-1", "--amount", amount);
-      expect(refused).toMatchObject({ code: 1, err: expect.stringContaining(error) });
-    }
-    const made = await run("make", sessionId, "--key", "k-1", "--amount", "7.00EUR", "--ref", "return-7");
-    expect(made.out).toMatch(/^ref_\w{26} {2}7\.00 EUR at Sandbox A\nA worker sends it within a second\.\n$/);
-    const refundId = made.out.split(" ")[0]!;
-    const listed = await run("list", "--status", "pending", "--reference", "return-7");
-    expect(listed.out).toMatch(/^REFUND +ORDER +AMOUNT +STATE +GATEWAY/);
-    expect(listed.out).toMatch(new RegExp(`${refundId} +order-7 +7\\.00 EUR +PENDING +SANDBOX_A`));
-    expect((await run("list", "--gateway", "STRIPE")).out).toBe("No refund matches the filters.\n");
-    expect((await run("show", refundId)).out).toMatch(
-      /^ref_\w{26} {2}7\.00 EUR {2}PENDING at Sandbox A\n {2}Payment: ps_\w{26}, order order-7\n {2}Requested: .*Z by ada \(op_\w{26}\)\n {2}Own reference: return-7\n {2}Not known yet: Nothing was sent to Sandbox A yet\.\n$/,
-    );
-    const file = join(folder, "refunds.csv");
-    expect((await run("export", "--output", file)).out).toBe(`Exported 1 refunds to ${file}.\n`);
-    expect(readFileSync(file, "utf8")).toContain(`${refundId},${sessionId},order-7,7.00,700,EUR,PENDING,SANDBOX_A,`);
-  }, 120_000);
+    const limits = { role: "ROLE_OWNER", limits: [{ currency: "EUR", amountMinor: "1" }] };
+    expect(await run("RefundService/SetRefundLimits", limits)).toMatchObject({ code: 0 });
+    const part = { sessionId, idempotencyKey: "k-1", amountMinor: "700", refundRef: "return-7" };
+    const made = JSON.parse((await run("PaymentService/RefundPayment", part)).out);
+    expect(made).toMatchObject({ refund: { gateway: "SANDBOX_A", amount: { amountMinor: "700" } }, replayed: false });
+    const { refundId } = made.refund;
+    const filter = { status: "PENDING", reference: "return-7" };
+    const { refunds } = JSON.parse((await run("RefundService/ListRefunds", { filter })).out);
+    expect(refunds).toMatchObject([{ refundId, orderRef: "order-7", status: "PENDING" }]);
+    expect(JSON.parse((await run("RefundService/GetRefund", { refundId })).out)).toMatchObject({
+      refund: {
+        refundId,
+        madeBy: expect.stringMatching(/^ada \(op_/),
+        doubt: expect.stringMatching(/^Nothing was sent/),
+      },
+    });
+    const { out } = await run("RefundService/ExportRefunds", {}, "--all-pages", "--print", "csv");
+    expect(out).toContain(`${refundId},${sessionId},order-7,7.00,700,EUR,PENDING,SANDBOX_A,`);
+  });
 
   it("shows what each restricted key may refund per day", async () => {
     const key = (...args: string[]) => runCommandHere(["keys", ...args, ...at], { env });

@@ -17,13 +17,11 @@ describe("whyNoTrafficBy()", () => {
       none,
     );
     expect(reason).toContain("version 4 of the routing rule names ADYEN, STRIPE,");
-    expect(reason).toContain("(`npx switchyard routing restore 2`)");
+    expect(reason).toContain("(`npx switchyard rpc RoutingRuleService/RestoreRoutingRule '{\"version\": 2}'`)");
   });
 
   it("says how to set a rule if no older version is suitable", () => {
-    expect(whyNoTrafficBy([{ version: 1, gateways: ["ADYEN"] }], none)).toContain(
-      "`npx switchyard routing set --help`",
-    );
+    expect(whyNoTrafficBy([{ version: 1, gateways: ["ADYEN"] }], none)).toContain("on the page Routing");
   });
 
   it("refuses if payments exist already, and says how to start an empty demo", () => {

@@ -40,8 +40,8 @@ export function whyNoTrafficBy(
   const known = rules.find((rule) => othersOf(rule).length === 0);
   const back =
     known === undefined
-      ? "set a rule with only the sandbox gateways (`npx switchyard routing set --help`)"
-      : `set the rule back (\`npx switchyard routing restore ${known.version}\`)`;
+      ? "set a rule with only the sandbox gateways on the page Routing"
+      : `set the rule back (\`npx switchyard rpc RoutingRuleService/RestoreRoutingRule '{"version": ${known.version}}'\`)`;
   return `No payments are made: version ${newest.version} of the routing rule names ${others.join(", ")}, and the traffic uses only the sandbox gateways. To make payments, ${back} and start again with --demo-traffic.`;
 }
 

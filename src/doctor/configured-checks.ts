@@ -48,12 +48,12 @@ export async function examineConfigured(environment: "test" | "live", database: 
         ? warning(
             webhooks,
             `the endpoint ${name} is disabled, because ${why}`,
-            `notify its owner; once it answers again: switchyard endpoint enable ${name} ${scope(merchantId)}`,
+            `notify its owner; once it answers again: switchyard rpc WebhookEndpointService/EnableWebhookEndpoint '{"endpointId": "${name}"}' ${scope(merchantId)}`,
           )
         : warning(
             webhooks,
             `the endpoint ${name} has failed for ${Math.round(failingSeconds / 60)} minutes`,
-            `see its responses: switchyard delivery list --endpoint ${name} ${scope(merchantId)}`,
+            `see its responses: switchyard rpc WebhookDeliveryService/ListWebhookDeliveries '{"endpointId": "${name}"}' ${scope(merchantId)}`,
           );
     }),
     ...(connections.length === 0 ? [ok(gateways, "every account at a gateway was verified")] : []),
@@ -61,7 +61,7 @@ export async function examineConfigured(environment: "test" | "live", database: 
       warning(
         gateways,
         `the account ${encodeId("gc", id)} at ${gateway} was never verified, and no payment uses it`,
-        `switchyard connection verify ${encodeId("gc", id)} ${scope(merchantId)}`,
+        `switchyard rpc GatewayConnectionService/VerifyGatewayConnection '{"connectionId": "${encodeId("gc", id)}"}' ${scope(merchantId)}`,
       ),
     ),
   ];

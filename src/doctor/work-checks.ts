@@ -101,7 +101,7 @@ async function examineRules(area: string, database: Queryable): Promise<Finding[
     namedMax,
   ]);
   if (broken.length === 0) return [ok(area, `the newest ${auditedSessions} sessions keep every rule of app.audit()`)];
-  const remedy = "compare the session with its gateway's record, and close its item: switchyard work-queue list";
+  const remedy = "compare the session with its gateway's record, and close its item: switchyard rpc WorkQueueService";
   return broken.map(({ rule, sessionId }) =>
     problem(area, `${encodeId("ps", sessionId)} breaks the rule ${rule}`, remedy),
   );
@@ -125,7 +125,7 @@ async function examineRecovery(area: string, environment: string, database: Quer
           warning(
             area,
             `${open} item(s) of the work queue need a person`,
-            `switchyard work-queue list --environment ${environment}`,
+            `switchyard rpc WorkQueueService/ListWorkItems --environment ${environment}`,
           ),
         ]
       : []),

@@ -387,6 +387,6 @@ export function requireAllowedOrigin(
   if (registered.length === 0 && environment.anyOriginWhenNoneRegistered) return;
   throw new DomainError(
     "origin_not_allowed",
-    "This page's origin is not among the merchant's checkout origins; register it with `switchyard origins set`.",
+    "This page's origin is not among the merchant's checkout origins; register it on the page Settings of the dashboard, or in the file of `switchyard apply`.",
   );
 }

@@ -24,11 +24,11 @@ describe("writeMessage()", () => {
     expect(subject).toMatch(/^\[live\] Webhook endpoint we_\w+ has been failing for 24 hours$/);
     expect(text).toContain("at hooks.example.com:8443 (live environment) has been failing for 24 hours.");
     expect(text).toContain("Failing since: 2026-03-02T10:15:00.000Z\nLast answer: HTTP 503\n");
-    expect(text).toContain(" --since 2026-03-02T09:30:00.000Z ");
+    expect(text).toContain('"since": "2026-03-02T09:30:00.000Z"');
     expect(text).toContain(
       "After 5 days and at least 10 delivery attempts without a 2xx response, the endpoint is disabled.",
     );
-    expect(text).not.toContain("endpoint enable");
+    expect(text).not.toContain("EnableWebhookEndpoint");
   });
 
   it("explains how to enable a disabled endpoint", () => {
@@ -36,7 +36,9 @@ describe("writeMessage()", () => {
     expect(text).toContain("was disabled after 5 days of failures.");
     expect(text).toContain("Last answer: timeout\n");
     expect(text).toContain("3. Enable the endpoint: Webhooks > Endpoints.\n");
-    expect(text).toMatch(/^switchyard endpoint enable we_\w+ --merchant mer_\w+ --environment test$/m);
+    expect(text).toMatch(
+      /^switchyard rpc WebhookEndpointService\/EnableWebhookEndpoint '{"endpointId": "we_\w+"}' --merchant mer_\w+ --environment test$/m,
+    );
   });
 
   it("shows only the host of a URL", () => {

@@ -27,9 +27,10 @@ function writeFailing(
 ): { subject: string; text: string } {
   const endpoint = encodeId("we", endpointId);
   const scope = `--merchant ${encodeId("mer", alert.merchantId)} --environment ${environmentName}`;
+  const of = `'{"endpointId": "${endpoint}"}'`;
   const isDisabled = alert.kind === "DISABLED_FAILING" || alert.kind === "DISABLED_GONE";
   const since = alert.since.toISOString();
-  const recover = `switchyard delivery recover ${endpoint} --since ${missedSince.toISOString()} ${scope}`;
+  const recover = `switchyard rpc WebhookDeliveryService/RecoverWebhookDeliveries '{"endpointId": "${endpoint}", "since": "${missedSince.toISOString()}"}' --all-pages ${scope}`;
   const steps = [
     "See what failed and why: Webhooks > Deliveries.",
     "Fix the receiver: it must answer 2xx within 15 seconds.",
@@ -38,10 +39,10 @@ function writeFailing(
     "Acknowledge this alert: Webhooks > Alerts.",
   ];
   const commands = [
-    `switchyard delivery list --endpoint ${endpoint} ${scope}`,
-    ...(isDisabled ? [`switchyard endpoint enable ${endpoint} ${scope}`] : []),
+    `switchyard rpc WebhookDeliveryService/ListWebhookDeliveries ${of} ${scope}`,
+    ...(isDisabled ? [`switchyard rpc WebhookEndpointService/EnableWebhookEndpoint ${of} ${scope}`] : []),
     recover,
-    `switchyard alert acknowledge ${encodeId("ntc", alert.id)} ${scope}`,
+    `switchyard rpc WebhookAlertService/AcknowledgeWebhookAlert '{"alertId": "${encodeId("ntc", alert.id)}"}' ${scope}`,
   ];
   const lines = [
     `The webhook endpoint ${endpoint} at ${new URL(url).host} (${environmentName} environment) ${headlines[alert.kind]}.`,

@@ -312,7 +312,7 @@ function whyNotAmount(
 
 const otherReference = "the one you named is: at PayPal it may be this payment's capture, which has a separate id";
 const waitsForConfirmation =
-  "A decision about this attempt is waiting for another person. Withdraw it with `switchyard payment withdraw-end`, then repeat this command.";
+  "A decision about this attempt is waiting for another person. Withdraw it with `switchyard rpc PaymentService/WithdrawAttemptDecision`, then repeat this command.";
 /** Returns the stored attempt, or opens a new row for it. Undefined where no connection of the merchant made it. */
 async function knownOrReopened(
   tx: Tx,

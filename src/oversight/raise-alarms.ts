@@ -151,7 +151,7 @@ function lostOrderOf(
   return (
     `A restore may have lost the order of this capture, and ${gateway} has confirmed no void since ${since.toISOString()}. Look the payment up there. ` +
     `Captured: \`switchyard restore adopt --session ${session} --attempt ${attempt} --captured REFERENCE --amount AMOUNT\`. ` +
-    `Not captured: end the attempt as abandoned, on the payment's page or by \`switchyard payment end-attempt\`.`
+    `Not captured: end the attempt as abandoned, on the payment's page or by \`switchyard rpc PaymentService/DecideAttempt\`.`
   );
 }
 

@@ -179,7 +179,7 @@ describe("a session in doubt whose capture was unanswered before the backup", ()
     await declare();
     expect(await adopt(session)).toEqual({
       type: "refused",
-      reason: expect.stringContaining("switchyard payment withdraw-end"),
+      reason: expect.stringContaining("switchyard rpc PaymentService/WithdrawAttemptDecision"),
     });
     const attempt = await of(session);
     await fixture.core.database.transaction((tx) => withdrawDecision(tx, attempt));
@@ -353,7 +353,7 @@ describe("a payment that is captured later, whose order a restore has lost", () 
     const given = { ...orderOf(session), attemptId: decodeId("att", attempt)! };
     const decide = () => fixture.core.database.transaction((tx) => decideAttempt(tx, given, givenUp));
     await expect(decide()).rejects.toMatchObject({ code: "state_conflict" });
-    expect(await overdue(session)).toContain("switchyard payment end-attempt");
+    expect(await overdue(session)).toContain("switchyard rpc PaymentService/DecideAttempt");
     await decide();
     await recover(fixture, refusing(), session);
     expect(await stateOf(session)).toMatchObject({

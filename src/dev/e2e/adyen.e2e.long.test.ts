@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { whyNoTraffic } from "../../demo/whether-traffic.ts";
 import { launchBrowser } from "../testing/browser.ts";
 import { forFile } from "../testing/for-file.ts";
-import { runCommand } from "../testing/run-command.ts";
+import { runRpc } from "../testing/run-command.ts";
 import { ApiCheckout } from "./api-checkout.ts";
 import { HeldPayment } from "./held-payment.ts";
 import { joinTestDemo } from "./shared-demo.fixture.ts";
@@ -22,16 +22,20 @@ let adyen: string;
 const [demo, browser] = await Promise.all([joinTestDemo(), forFile(launchBrowser)]);
 const checkout = new ApiCheckout(demo.shopFile);
 // Other files use the merchant of the shop, too.
-afterAll(() => run(["routing", "restore", "1"]));
+afterAll(() => call("RoutingRuleService/RestoreRoutingRule", { version: 1 }));
 
-const run = (parts: readonly string[], input?: string) =>
-  runCommand([...parts, "--demo", demo.stateFolder, "--json"], input === undefined ? {} : { input });
+const call = (method: string, request: object = {}) => runRpc(method, request, ["--demo", demo.stateFolder]);
 
 const add = (gateway: string, credentials: object) =>
-  run(
-    ["connection", "add", "--gateway", gateway, "--account", "shop", "--credentials-file", "-"],
-    JSON.stringify(credentials),
-  );
+  call("GatewayConnectionService/AddGatewayConnection", { gateway, account: "shop", credentials });
+
+const verify = (connectionId: string) => call("GatewayConnectionService/VerifyGatewayConnection", { connectionId });
+
+const route = (...connectionIds: string[]) =>
+  call("RoutingRuleService/SetRoutingRule", {
+    connectionIds,
+    failoverOn: ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"],
+  });
 
 async function pay(number: string, cvc?: string) {
   const session = await checkout.open();
@@ -39,7 +43,7 @@ async function pay(number: string, cvc?: string) {
   return checkout.read(session.sessionId);
 }
 
-describe("switchyard connection with ADYEN", () => {
+describe("a connection with ADYEN", () => {
   it("refuses a live prefix in test without repeating a credential, and verifies by a notification that Adyen sent", async () => {
     const refused = await add("ADYEN", { apiKey, merchantAccount, hmacKey, liveUrlPrefix: "0123456789abcdef-TheShop" });
     expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("apiKey, merchantAccount, hmacKey") });
@@ -47,7 +51,7 @@ describe("switchyard connection with ADYEN", () => {
     const added = JSON.parse((await add("ADYEN", { apiKey, merchantAccount, hmacKey })).out);
     adyen = added.connection.connectionId;
     await demo.sandbox.setAccount(merchantAccount, { notificationUrl: added.notificationUrl, hmacKey });
-    const { code, out } = await run(["connection", "verify", adyen]);
+    const { code, out } = await verify(adyen);
     expect({ code, answer: JSON.parse(out) }).toMatchObject({ code: 0, answer: { verified: true } });
   });
 });
@@ -56,8 +60,8 @@ describe("a payment with STRIPE at priority 1 and ADYEN at priority 2", () => {
   beforeAll(async () => {
     const added = JSON.parse((await add("STRIPE", { secretKey: "sk_test_theshopofthedemo" })).out);
     const stripe = added.connection.connectionId;
-    await run(["connection", "verify", stripe]);
-    await run(["routing", "set", "--connections", `${stripe},${adyen}`]);
+    await verify(stripe);
+    await route(stripe, adyen);
   });
 
   it("is captured at ADYEN after a decline at STRIPE, in the browser, and confirmed by its notification", async () => {
@@ -81,13 +85,15 @@ describe("a payment with STRIPE at priority 1 and ADYEN at priority 2", () => {
 
 describe("a payment with ADYEN at priority 1", () => {
   beforeAll(async () => {
-    const { connections } = JSON.parse((await run(["connection", "list"])).out);
+    const { connections } = JSON.parse((await call("GatewayConnectionService/ListGatewayConnections")).out);
     const first = connections.find(({ gateway }: { gateway: string }) => gateway === "SANDBOX_A").connectionId;
-    await run(["routing", "set", "--connections", `${adyen},${first}`]);
+    await route(adyen, first);
   });
 
   it("makes no week of payments, and says how to set the rule back", async () => {
-    expect(await whyNoTraffic(demo.shopFile)).toMatch(/ version 3 of .* names ADYEN, .* routing restore 1`/);
+    expect(await whyNoTraffic(demo.shopFile)).toMatch(
+      / version 3 of .* names ADYEN, .* RoutingRuleService\/RestoreRoutingRule '{"version": 1}'`/,
+    );
   });
 
   it.each([
@@ -107,10 +113,10 @@ describe("a payment with ADYEN at priority 1", () => {
     await expect.poll(read, { timeout: 30_000 }).toMatchObject([{ status: "SUCCEEDED", gateway: "ADYEN" }]);
   });
 
-  it("is counted beside the names of its account", async () => {
-    const { out } = await runCommand(["gateway", "health", "--demo", demo.stateFolder]);
-    expect(out).toMatch(/^CONNECTION +GATEWAY +ACCOUNT +ATTEMPTS .*\n/);
-    expect(out).toMatch(new RegExp(`^${adyen} +ADYEN +shop +4 +2 +2 `, "m"));
+  it("is counted for its account", async () => {
+    const { connections } = JSON.parse((await call("GatewayService/ListGatewayHealth")).out);
+    const counts = { attempts: "4", approved: "2", declined: "2" };
+    expect(connections).toContainEqual(expect.objectContaining({ connectionId: adyen, gateway: "ADYEN", ...counts }));
   });
 
   it("is held, captured in part at ADYEN, and refunded up to that part", async () => {

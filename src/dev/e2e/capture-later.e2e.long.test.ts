@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { RestClient } from "../../client/merchant/rest-client.ts";
 import { launchBrowser } from "../testing/browser.ts";
-import { runCommand } from "../testing/run-command.ts";
+import { runRpc } from "../testing/run-command.ts";
 import { ApiCheckout } from "./api-checkout.ts";
 import { ChallengeCustomer, ChallengeShop } from "./challenge-shop.ts";
 import { joinTestDemo } from "./shared-demo.fixture.ts";
@@ -88,14 +88,17 @@ describe("a payment that is captured later", () => {
 
   it("sends payment_session.held, and is captured and cancelled by command too", async () => {
     const [first, second] = [await hold(cards.approved), await hold(cards.approved)];
-    const list = ["delivery", "list", "--session", first.sessionId, ...demo.commandOptions, "--json"];
-    await expect.poll(async () => (await runCommand(list)).out, { timeout: 30_000 }).toContain("payment_session.held");
-    const because = ["--reason", "shipped", ...demo.commandOptions];
-    const captured = await runCommand(["payment", "capture", first.sessionId, "--amount", "7.00EUR", ...because]);
-    expect(captured.out).toContain("Capture of 7.00 EUR");
+    const { sessionId } = first;
+    const call = (method: string, request: object) => runRpc(method, request, demo.commandOptions);
+    const list = async () => (await call("WebhookDeliveryService/ListWebhookDeliveries", { sessionId })).out;
+    await expect.poll(list, { timeout: 30_000 }).toContain("payment_session.held");
+    const part = { sessionId, amountMinor: "700", reason: "shipped" };
+    const captured = await call("PaymentService/CapturePayment", part);
+    expect(JSON.parse(captured.out)).toMatchObject({ amountMinor: "700", currency: "EUR", replayed: false });
     await expect.poll(async () => (await first.ended()).amountCapturedMinor, { timeout: 30_000 }).toBe(700);
-    const cancelled = await runCommand(["payment", "cancel", second.sessionId, ...because]);
-    expect(cancelled.out).toContain("cancelled");
+    const whole = { sessionId: second.sessionId, reason: "out of stock" };
+    const cancelled = await call("PaymentService/CancelPayment", whole);
+    expect(JSON.parse(cancelled.out)).toMatchObject({ amountMinor: "4900", replayed: false });
     expect(await second.ended()).toMatchObject({ status: "DECLINED", declineCode: "capture_cancelled" });
   });
 });

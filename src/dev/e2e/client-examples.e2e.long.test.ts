@@ -10,7 +10,7 @@ import { RestClient } from "../../client/merchant/rest-client.ts";
 import { signWebhook } from "../../events/signature.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { freePortRange } from "../testing/free-port-range.ts";
-import { runCommand } from "../testing/run-command.ts";
+import { runRpc } from "../testing/run-command.ts";
 import { ApiCheckout, type OpenedSession } from "./api-checkout.ts";
 import { joinTestDemo } from "./shared-demo.fixture.ts";
 
@@ -38,17 +38,24 @@ async function said(child: ChildProcess, expected: string): Promise<void> {
   throw new Error(`it ended without "${expected}":\n${heard}`);
 }
 
-async function command(...parts: string[]) {
-  const { code, out, err } = await runCommand([...parts, ...demo.commandOptions, "--json"]);
+async function call(method: string, request: object) {
+  const { code, out, err } = await runRpc(method, request, demo.commandOptions);
   expect({ code, err }).toEqual({ code: 0, err: "" });
   return JSON.parse(out);
+}
+
+async function verify({ endpointId }: { endpointId: string }) {
+  const { verified } = await call("WebhookEndpointService/VerifyWebhookEndpoint", { endpointId });
+  expect(verified).toBe(true);
 }
 
 describe("merchant-backend.ts", () => {
   it("opens an order, which is paid when the signed webhook says so, and refuses a webhook that is not", async () => {
     const port = await freePortRange(1);
     const origin = `http://127.0.0.1:${port}`;
-    const { endpoint, signingSecret } = await command("endpoint", "add", `${origin}/webhooks`);
+    const { endpoint, signingSecret } = await call("WebhookEndpointService/AddWebhookEndpoint", {
+      url: `${origin}/webhooks`,
+    });
     const { connectOrigin } = demo.file;
     const backend = start(join(examples, "merchant-backend.ts"), {
       API_ORIGIN: connectOrigin,
@@ -57,10 +64,7 @@ describe("merchant-backend.ts", () => {
       PORT: String(port),
     });
     await said(backend, `Listening on ${origin}`);
-    await Promise.all([
-      said(backend, "webhook_endpoint.test"),
-      command("endpoint", "verify", endpoint.endpointId).then((verified) => expect(verified.verified).toBe(true)),
-    ]);
+    await Promise.all([said(backend, "webhook_endpoint.test"), verify(endpoint)]);
 
     const opened = (await (await fetch(`${origin}/orders`, { method: "POST" })).json()) as OpenedSession & {
       orderRef: string;
@@ -111,15 +115,14 @@ describe("examples/node", () => {
   it("serves a page to pay on, receives the webhook, shows the attempts, and refuses an unsigned request", async () => {
     const port = await freePortRange(1);
     const origin = `http://127.0.0.1:${port}`;
-    const { endpoint, signingSecret } = await command("endpoint", "add", `${origin}/webhooks`);
+    const { endpoint, signingSecret } = await call("WebhookEndpointService/AddWebhookEndpoint", {
+      url: `${origin}/webhooks`,
+    });
     const { connectOrigin } = demo.file;
     const settings = { API_ORIGIN: connectOrigin, SECRET_KEY: secretKey, SIGNING_SECRET: signingSecret };
     const backend = start(nodeExample, { ...settings, PORT: String(port) });
     await said(backend, `Pay at ${origin}`);
-    await Promise.all([
-      said(backend, "webhook_endpoint.test"),
-      command("endpoint", "verify", endpoint.endpointId).then((verified) => expect(verified.verified).toBe(true)),
-    ]);
+    await Promise.all([said(backend, "webhook_endpoint.test"), verify(endpoint)]);
 
     const page = await (await fetch(origin)).text();
     expect((await fetch(/<script src="([^"]+)"/.exec(page)![1]!)).status).toBe(200);
@@ -168,14 +171,13 @@ describe.each([
     await writeFile(join(folder, file), server.replaceAll("3000", String(port)));
 
     const origin = `http://127.0.0.1:${port}`;
-    const { endpoint, signingSecret } = await command("endpoint", "add", `${origin}/webhooks`);
+    const { endpoint, signingSecret } = await call("WebhookEndpointService/AddWebhookEndpoint", {
+      url: `${origin}/webhooks`,
+    });
     const settings = { API_ORIGIN: demo.file.connectOrigin, SECRET_KEY: secretKey, SIGNING_SECRET: signingSecret };
     const backend = start(join(folder, file), settings);
     await said(backend, `Pay at ${origin}`);
-    await Promise.all([
-      said(backend, "webhook_endpoint.test"),
-      command("endpoint", "verify", endpoint.endpointId).then((verified) => expect(verified.verified).toBe(true)),
-    ]);
+    await Promise.all([said(backend, "webhook_endpoint.test"), verify(endpoint)]);
 
     const page = await fetch(origin);
     expect(page.headers.get("cache-control")).toBe("no-store");
@@ -255,8 +257,8 @@ describe("the recipes of the guides", () => {
       replacedBy: changed.sessionId,
     });
 
-    const [, setting = ""] = /npx switchyard (settings set --repeated-orders refuse)/.exec(guide)!;
-    await command(...setting.split(" "));
+    const [, setting = ""] = /npx switchyard rpc SettingsService\/SetRepeatedOrders '(.*)'$/m.exec(guide)!;
+    await call("SettingsService/SetRepeatedOrders", JSON.parse(setting));
     const { orderRef } = created;
     expect(await customer.pay("4242424242424242", { orderRef })).toMatchObject({ status: "SUCCEEDED" });
     expect(await customer.pay("4242424242424242", { orderRef })).toMatchObject({ declineCode: "order_already_paid" });

@@ -8,7 +8,7 @@ import { RestClient } from "../../client/merchant/rest-client.ts";
 import { readDemoFile } from "../../demo/demo-file.ts";
 import { forFile } from "../testing/for-file.ts";
 import { Receiver } from "../testing/receiver.ts";
-import { runCommand as run } from "../testing/run-command.ts";
+import { runCommand as run, runRpc } from "../testing/run-command.ts";
 import { objectionsTo } from "../testing/stock-verifiers.ts";
 import { startTestDemo } from "./demo.fixture.ts";
 
@@ -32,13 +32,12 @@ async function json(...parts: string[]): Promise<any> {
 
 const ours = (...parts: string[]) => json(...parts, "--merchant", merchantId);
 
-const addFrom = (credentials: object, ...parts: string[]) =>
-  run(
-    ["connection", "add", ...parts, "--credentials-file", "-", "--merchant", merchantId, "--demo", demo.stateFolder],
-    {
-      input: JSON.stringify(credentials),
-    },
-  );
+// biome-ignore lint/suspicious/noExplicitAny: each method answers in its own shape, which the test checks.
+async function call(method: string, request: object = {}): Promise<any> {
+  const { code, out, err } = await runRpc(method, request, ["--merchant", merchantId, "--demo", demo.stateFolder]);
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  return JSON.parse(out);
+}
 
 describe("switchyard merchant", () => {
   it("creates a merchant that can accept payments immediately, and lists it", async () => {
@@ -86,99 +85,39 @@ describe("switchyard keys", () => {
   });
 });
 
-describe("switchyard connection, routing", () => {
+describe("switchyard rpc", () => {
   it("connects a gateway, verifies it, routes to it and shows the rule", async () => {
-    const credentialsFile = join(folder, "credentials.json");
-    writeFileSync(credentialsFile, '{"apiKey": "sandbox_test_tea-house"}');
-    const add = ["connection", "add", "--gateway", "SANDBOX_A", "--account", "tea-house"];
-    const { connection, notificationUrl } = await ours(...add, "--credentials-file", credentialsFile);
+    const request = join(folder, "account.json");
+    const account = { gateway: "SANDBOX_A", account: "tea-house", credentials: { apiKey: "sandbox_test_tea-house" } };
+    writeFileSync(request, JSON.stringify(account));
+    const { connection, notificationUrl } = await ours(
+      "rpc",
+      "GatewayConnectionService/AddGatewayConnection",
+      `@${request}`,
+    );
     expect(connection).toMatchObject({ gateway: "SANDBOX_A", account: "tea-house", verified: false });
     expect(notificationUrl).toBe(`${demo.file.connectOrigin}/gateway-notifications/test/${connection.connectionId}`);
-    const early = await onDemo("routing", "set", "--connections", connection.connectionId, "--merchant", merchantId);
-    expect(early).toMatchObject({
+    const { connectionId } = connection;
+    const rule = { connectionIds: [connectionId], failoverOn: ["TIMEOUT"] };
+    const set = ["rpc", "RoutingRuleService/SetRoutingRule", JSON.stringify(rule), "--merchant", merchantId];
+    expect(await onDemo(...set)).toMatchObject({
       code: 1,
       err: expect.stringContaining("is not verified yet. (invalid_field, req_"),
     });
-
-    const verified = await ours("connection", "verify", connection.connectionId);
-    expect(verified).toMatchObject({
+    expect(await call("GatewayConnectionService/VerifyGatewayConnection", { connectionId })).toMatchObject({
       verified: true,
       checks: expect.arrayContaining([expect.objectContaining({ passed: true })]),
     });
-    const { connections } = await ours("connection", "list");
-    expect(connections).toEqual([{ ...connection, verified: true }]);
-
-    const set = await ours("routing", "set", "--connections", connection.connectionId, "--failover-on", "TIMEOUT");
-    expect(set.routingRule).toMatchObject({
-      version: 1,
-      connectionIds: [connection.connectionId],
-      failoverOn: ["TIMEOUT"],
-    });
-    expect(await ours("routing", "show")).toEqual(set);
-    const shown = await onDemo("routing", "show", "--merchant", merchantId);
-    const described = (authentication: string) =>
-      `  priority 1  ${connection.connectionId}  SANDBOX_A  tea-house\n  failover on TIMEOUT (never on fraud)\n  retry at the same gateway off\n  cryptogram resend unanswered\n  customer authentication ${authentication}\n`;
-    expect(shown.out).toBe(`Version 1\n${described("as-needed")}`);
-    const again = await onDemo("routing", "set", "--connections", connection.connectionId, "--merchant", merchantId);
-    expect(again).toMatchObject({ code: 0, out: `Version 2\n${described("as-needed")}` });
-    const always = await onDemo("routing", "set", "--authentication", "always", "--merchant", merchantId);
-    expect(always).toMatchObject({ code: 0, out: `Version 3\n${described("always")}` });
-    const tested = await ours("routing", "test", "--amount", "49.00EUR", "--authentication", "never");
-    expect(tested.authentication[0]).toBe("No gateway may ask for the customer.");
-    expect((await ours("routing", "show")).routingRule.authentication).toBe("ALWAYS");
-
-    const casesFile = join(folder, "cases.json");
-    const conditions = { currencies: ["EUR"], amountFromMinor: 10_000, cardTypes: ["DEBIT"] };
-    const list = [{ name: "Large", conditions, connectionIds: [connection.connectionId] }];
-    writeFileSync(casesFile, JSON.stringify({ list, cardRanges: [{ digits: "457164", country: "DK" }] }));
-    const cased = await onDemo("routing", "set", "--cases", casesFile, "--merchant", merchantId);
-    expect(cased).toMatchObject({ code: 0 });
-    expect(cased.out).toContain(
-      "  case 1  Large: currency EUR, amount from 100.00 EUR, card type debit → SANDBOX_A\n  card ranges 1\n",
-    );
-    const payment = ["routing", "test", "--amount", "120.00EUR", "--merchant", merchantId];
-    expect((await onDemo(...payment, "--card-type", "debit")).out).toContain("By the case “Large”\n");
-    expect((await onDemo(...payment)).out).toContain("The case “Large” is skipped. Unknown: the card’s type.\n");
-    const none = await ours("routing", "set", "--cases", "none");
-    expect(none.routingRule.cases).toEqual({ list: [], cardRanges: [] });
-    writeFileSync(casesFile, "[]");
-    const wrong = await onDemo("routing", "set", "--cases", casesFile, "--merchant", merchantId);
-    expect(wrong.err).toContain("The cases must be one JSON object");
-    // Each of its commands is a process of its own: two dozen of them.
-  }, 180_000);
-
-  it("names the notification address for a gateway that sends notifications, and for no other", async () => {
-    const key = { apiKey: "sandbox_test_sent" };
-    const silent = await addFrom(key, "--gateway", "SANDBOX_A", "--account", "notified");
-    expect(silent.out).toMatch(
-      /^Added gc_.*\n {2}npx switchyard connection verify gc_\w+ --merchant mer_\w+ --demo \S+\n$/,
-    );
-    const sender = { ...key, merchantAccount: "test_sent", notificationHmacKey: "0F".repeat(32) };
-    const sending = await addFrom(sender, "--gateway", "SANDBOX_B", "--account", "notified");
-    expect(sending.out).toMatch(/\nConfigure the gateway to send its notifications to http:.*\/gc_\w+\n$/);
+    const { routingRule } = JSON.parse((await onDemo(...set)).out);
+    expect(routingRule).toMatchObject({ version: 1, ...rule });
+    expect((await call("RoutingRuleService/GetRoutingRule")).routingRule).toEqual(routingRule);
   });
 
-  it("reads credentials from standard input, and exits with 1 when the gateway refuses them", async () => {
-    const credentials = {
-      apiKey: "sandbox_live_nobody",
-      merchantAccount: "live_nobody",
-      notificationHmacKey: "0F".repeat(32),
-    };
-    const added = await addFrom(credentials, "--gateway", "SANDBOX_B", "--account", "refused", "--json");
-    expect(added).toMatchObject({ code: 0, err: "" });
-    const { connectionId } = JSON.parse(added.out).connection;
-    const verified = await onDemo("connection", "verify", connectionId, "--merchant", merchantId);
-    expect(verified).toMatchObject({ code: 1, out: expect.stringMatching(/FAILED .*\n[\s\S]*Not verified/) });
-  });
-});
-
-describe("switchyard origins", () => {
-  it("sets the origins and shows them", async () => {
-    const set = await ours("origins", "set", "https://shop.example.com", "http://localhost:3000");
-    expect(set.settings.checkoutOrigins).toEqual(["https://shop.example.com", "http://localhost:3000"]);
-    const shown = await onDemo("origins", "show", "--merchant", merchantId);
-    expect(shown.out).toBe("https://shop.example.com\nhttp://localhost:3000\n");
-    expect((await ours("origins", "set")).settings.checkoutOrigins).toEqual([]);
+  it("exports a configuration, which plans and applies as it stands without a change", async () => {
+    const file = join(folder, "configuration.yaml");
+    writeFileSync(file, (await onDemo("export", "--merchant", merchantId)).out);
+    expect(await onDemo("plan", file)).toMatchObject({ code: 0, out: expect.stringMatching(/^No change/) });
+    expect(await onDemo("apply", file)).toMatchObject({ code: 0, out: expect.stringMatching(/^No change/) });
   });
 });
 
@@ -218,26 +157,19 @@ describe("a daily cap of a restricted key", () => {
   });
 });
 
-describe("switchyard endpoint", () => {
-  it("registers an endpoint, verifies it by a signed event, and lists it", async () => {
-    const { endpoint, signingSecret } = await ours(
-      "endpoint",
-      "add",
-      receiver.url,
-      "--events",
-      "payment_session.succeeded",
-    );
+describe("a webhook endpoint, by rpc", () => {
+  it("is registered, verified by a signed event, and listed", async () => {
+    const added = { url: receiver.url, eventTypes: ["payment_session.succeeded"] };
+    const { endpoint, signingSecret } = await call("WebhookEndpointService/AddWebhookEndpoint", added);
     expect(signingSecret).toMatch(/^switchyard_test_whsec_/);
+    const { endpointId } = endpoint;
+    const verify = () => call("WebhookEndpointService/VerifyWebhookEndpoint", { endpointId });
     receiver.answerWith({ status: 500 });
-    const refused = await onDemo("endpoint", "verify", endpoint.endpointId, "--merchant", merchantId);
-    expect(refused).toMatchObject({
-      code: 1,
-      out: expect.stringMatching(/The endpoint answered 500 after \d+ ms\.\nNot verified/),
-    });
+    expect(await verify()).toMatchObject({ verified: false, statusCode: 500 });
     receiver.answerWith({ status: 204 });
-    expect(await ours("endpoint", "verify", endpoint.endpointId)).toMatchObject({ verified: true, statusCode: 204 });
+    expect(await verify()).toMatchObject({ verified: true, statusCode: 204 });
     expect(receiver.requests.flatMap((request) => objectionsTo(request, [signingSecret]))).toEqual([]);
-    const { endpoints } = await ours("endpoint", "list");
+    const { endpoints } = await call("WebhookEndpointService/ListWebhookEndpoints");
     expect(endpoints).toEqual([{ ...endpoint, status: "ENABLED", verifiedAt: expect.any(String) }]);
   });
 });
@@ -304,19 +236,14 @@ describe("attaching", () => {
   });
 });
 
-describe("switchyard work-queue, reconciliation", () => {
+describe("the work queue and reconciliation, by rpc", () => {
   it("shows what waits for a person and what reconciliation found, and closes only what exists", async () => {
-    expect(await json("work-queue", "list")).toEqual({ workItems: [], nextPageToken: "" });
-    const listed = await onDemo("work-queue", "list", "--environment", "live");
-    expect(listed).toMatchObject({ code: 0, out: "The work queue is empty.\n" });
-    const closed = await onDemo("work-queue", "close", "wi_01h455vb4pex5vsknk084sn02q", "--note", "seen");
+    expect(await call("WorkQueueService/ListWorkItems")).toEqual({ workItems: [], nextPageToken: "" });
+    const close = { workItemId: "wi_01h455vb4pex5vsknk084sn02q", note: "seen" };
+    const closed = await onDemo("rpc", "WorkQueueService/CloseWorkItem", JSON.stringify(close));
     expect(closed).toMatchObject({ code: 1, err: expect.stringContaining("(not_found, req_") });
-    const { reconciliationRuns } = await json("reconciliation", "list", "--count", "1");
+    const { reconciliationRuns } = await call("ReconciliationService/ListReconciliationRuns", { pageSize: 1 });
     expect(reconciliationRuns).toMatchObject([{ mismatches: 0, orphans: 0 }]);
-    const reconciled = await onDemo("reconciliation", "list");
-    expect(reconciled.out).toMatch(
-      /^STARTED +FINISHED +ATTEMPTS +READ +BY NOTIFICATIONS +INCONCLUSIVE +MISMATCHES +ORPHANED\n20/,
-    );
   });
 
   it("has the same figures for Prometheus", async () => {
@@ -327,26 +254,9 @@ describe("switchyard work-queue, reconciliation", () => {
   });
 });
 
-describe("switchyard alert", () => {
-  it("sets where alerts are mailed to, and reports the required settings", async () => {
-    const { out } = await onDemo("alert", "mail-to", "ops@example.com", "--merchant", merchantId);
-    expect(out).toMatch(
-      /^ops@example.com \(not confirmed\)\nAn address gets alerts once it has confirmed, .*\nAlerts are mailed only if .* SWITCHYARD_SMTP_URL/,
-    );
-    expect((await onDemo("alert", "mail-to", "--none", "--merchant", merchantId)).out).toMatch(/^None: /);
-  });
-
-  it("mutes topics, and shows the chat's host only", async () => {
-    const muted = await onDemo("alert", "mute", "holds-expiring", "--merchant", merchantId);
-    expect(muted.out).toBe("No chat: alerts are not posted.\nShown and not sent: holds-expiring.\n");
-    const chat = await onDemo("alert", "mute", "--none", "--merchant", merchantId);
-    expect(chat.out).toContain("Every alert is sent.");
-  });
-});
-
-describe("switchyard audit", () => {
+describe("the audit trail, by rpc", () => {
   it("shows who changed what, with the values before and after", async () => {
-    const { entries } = await ours("audit", "list", "--count", "100");
+    const { entries } = await call("AuditService/ListAuditEntries", { pageSize: 100 });
     expect(entries).toContainEqual(
       expect.objectContaining({
         actor: expect.stringMatching(/^demo \(op_/),

@@ -216,7 +216,7 @@ const faults: Readonly<Record<string, Fault>> = {
       ),
     area: "webhooks test",
     says: "is disabled, because it failed for days",
-    remedy: "switchyard endpoint enable we_",
+    remedy: 'switchyard rpc WebhookEndpointService/EnableWebhookEndpoint \'{"endpointId": "we_',
   },
   "an outbox that is not emptied": {
     plant: async () => {

@@ -57,8 +57,8 @@ describe("the pages about webhooks", () => {
   it("names commands and options that exist", () => {
     expect(inline.length + inBlocks.length).toBeGreaterThan(15);
     expect([...inline, ...inBlocks].map(findMistake).filter((mistake) => mistake !== undefined)).toEqual([]);
-    expect(findMistake("switchyard endpoint rotate we_1 --slowly")).toMatch(/has no --slowly$/);
-    expect(findMistake("switchyard endpoint paint")).toMatch(/no command "paint"$/);
+    expect(findMistake("switchyard keys roll key_1 --slowly")).toMatch(/has no --slowly$/);
+    expect(findMistake("switchyard keys paint")).toMatch(/no command "paint"$/);
   });
 
   it("has a section for each type of event", () => {

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { Gateway } from "../../gateways/connector.ts";
 import { moveClock } from "../simulation/chaos/site-database.ts";
 import { forFile } from "../testing/for-file.ts";
-import { runCommand } from "../testing/run-command.ts";
+import { runRpc } from "../testing/run-command.ts";
 import { startTestDemo } from "./demo.fixture.ts";
 import { connectFiveGateways, fiveGateways } from "./five-gateways.fixture.ts";
 import { HeldPayment } from "./held-payment.ts";
@@ -107,7 +107,7 @@ describe("payments whose time passes", () => {
       await expect.poll(() => left.books(), slowly).toEqual([`${name} voided 0 0`]);
       await expect.poll(async () => (await byHand.read()).status, slowly).toBe("SUCCEEDED");
       expect(await byHand.read()).toMatchObject({ amountCapturedMinor: 2_450, amountRefundableMinor: 2_450 });
-      const { out } = await runCommand(["work-queue", "list", "--demo", demo.stateFolder, "--json"]);
+      const { out } = await runRpc("WorkQueueService/ListWorkItems", {}, ["--demo", demo.stateFolder]);
       expect(out).toContain(byHand.sessionId);
     }
   });

@@ -2,42 +2,33 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { emulatorAccounts, notificationKey } from "../testing/emulator-accounts.ts";
-import { runCommand } from "../testing/run-command.ts";
+import { runRpc } from "../testing/run-command.ts";
 import { ApiCheckout } from "./api-checkout.ts";
 import { joinTestDemo } from "./shared-demo.fixture.ts";
 
 const demo = await joinTestDemo();
 const checkout = new ApiCheckout(demo.file, demo.file.merchants[0]!.live.secretKey);
 
-const run = (parts: readonly string[], input?: string) =>
-  runCommand(
-    [...parts, ...demo.commandOptions, "--environment", "live", "--json"],
-    input === undefined ? {} : { input },
-  );
+const call = (method: string, request: object) =>
+  runRpc(method, request, [...demo.commandOptions, "--environment", "live"]);
 
 /** Connects an account of live and routes payments to it; returns its id. */
 async function connect(gateway: "STRIPE" | "ADYEN" | "PAYPAL"): Promise<string> {
   const account = `live_shop${randomUUID().replaceAll("-", "")}`;
   const prefix = gateway === "ADYEN" ? { liveUrlPrefix: "1797a841fbb37ca7-YourCompany" } : {};
   const credentials = { ...emulatorAccounts[gateway].credentials(account), ...prefix };
-  const add = [
-    "connection",
-    "add",
-    "--gateway",
-    gateway,
-    "--account",
-    gateway.toLowerCase(),
-    "--credentials-file",
-    "-",
-  ];
-  const added = JSON.parse((await run(add, JSON.stringify(credentials))).out);
+  const request = { gateway, account: gateway.toLowerCase(), credentials };
+  const added = JSON.parse((await call("GatewayConnectionService/AddGatewayConnection", request)).out);
   const { connectionId } = added.connection;
   if (gateway === "ADYEN") {
     const notificationUrl = `${demo.file.connectOrigin}/gateway-notifications/live/${connectionId}`;
     const body = JSON.stringify({ account, hmacKey: notificationKey, notificationUrl });
     expect((await fetch(`${demo.sandbox.origin}/admin/accounts`, { method: "PUT", body })).status).toBe(200);
   }
-  const verified = await run(["connection", "verify", connectionId, "--route-payments", "yes"]);
+  const verified = await call("GatewayConnectionService/VerifyGatewayConnection", {
+    connectionId,
+    routePayments: true,
+  });
   expect({ code: verified.code, answer: JSON.parse(verified.out) }).toMatchObject({
     code: 0,
     answer: { verified: true },
@@ -52,7 +43,8 @@ describe("live of a demo", () => {
     ["ADYEN", "4242424242424242"],
   ] as const)("connects %s, and captures and refunds a payment there", async (gateway, card) => {
     const connection = await connect(gateway);
-    await run(["routing", "set", "--connections", connection]);
+    const rule = { connectionIds: [connection], failoverOn: ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] };
+    await call("RoutingRuleService/SetRoutingRule", rule);
     const paid = await checkout.pay(card);
     expect(paid).toMatchObject({ status: "SUCCEEDED", capturedVia: gateway });
     const refund = await checkout.refund(paid.sessionId!, "part", { amountMinor: 900 });

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { RestClient } from "../../client/merchant/rest-client.ts";
 import { launchBrowser } from "../testing/browser.ts";
 import { freePortRange } from "../testing/free-port-range.ts";
-import { runCommand } from "../testing/run-command.ts";
+import { runRpc } from "../testing/run-command.ts";
 import { answerBank, challengeTitle } from "./challenge-shop.ts";
 import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
 import { laterProviderId, MedusaShop } from "./medusa-shop.ts";
@@ -31,11 +31,13 @@ beforeAll(async () => {
   const apiOrigin = demo.file.connectOrigin;
   payments = new RestClient({ restBase: `${apiOrigin}/api/v1`, secretKey });
   const hook = `http://127.0.0.1:${port}/hooks/payment/switchyard_switchyard`;
-  const { endpoint, signingSecret } = await command("endpoint", "add", hook);
-  await command("settings", "set", "--repeated-orders", "refuse");
+  const { endpoint, signingSecret } = await call("WebhookEndpointService/AddWebhookEndpoint", { url: hook });
+  await call("SettingsService/SetRepeatedOrders", { repeatedOrders: "REPEATED_ORDERS_REFUSE" });
   const provider = { apiOrigin, secretKey, webhookSecret: signingSecret, capture: "automatic" };
   medusa = await MedusaShop.start({ port, storefront: pages.origin, provider });
-  expect(await command("endpoint", "verify", endpoint.endpointId)).toMatchObject({ verified: true });
+  const { endpointId } = endpoint;
+  const verified = await call("WebhookEndpointService/VerifyWebhookEndpoint", { endpointId });
+  expect(verified).toMatchObject({ verified: true });
   const guide = await readFile(join(import.meta.dirname, "../../../docs/medusa.md"), "utf8");
   const [, page = ""] = /^```html\n([\s\S]*?)^```$/m.exec(guide) ?? [];
   const body = page
@@ -52,10 +54,9 @@ afterAll(async () => {
   await demo?.close();
 });
 
-async function command(...parts: string[]) {
+async function call(method: string, request: object) {
   const merchant = demo.file.merchants[0]!.merchantId;
-  const options = ["--demo", demo.stateFolder, "--merchant", merchant, "--json"];
-  const { code, out, err } = await runCommand([...parts, ...options]);
+  const { code, out, err } = await runRpc(method, request, ["--demo", demo.stateFolder, "--merchant", merchant]);
   expect({ code, err }).toEqual({ code: 0, err: "" });
   return JSON.parse(out);
 }

@@ -1,6 +1,6 @@
 /** PAYPAL before SANDBOX_B in a whole demo: connected by command, paid through the real vault, at PayPal's emulator. */
 import { describe, expect, it } from "vitest";
-import { runCommand } from "../testing/run-command.ts";
+import { runRpc } from "../testing/run-command.ts";
 import { ApiCheckout } from "./api-checkout.ts";
 import { HeldPayment } from "./held-payment.ts";
 import { joinTestDemo } from "./shared-demo.fixture.ts";
@@ -8,26 +8,24 @@ import { joinTestDemo } from "./shared-demo.fixture.ts";
 const demo = await joinTestDemo();
 const checkout = new ApiCheckout(demo.file);
 
-const run = (parts: readonly string[], input?: string) =>
-  runCommand([...parts, ...demo.commandOptions, "--json"], input === undefined ? {} : { input });
+const ofConnections = (method: string, request: object = {}) =>
+  runRpc(`GatewayConnectionService/${method}`, request, demo.commandOptions);
 
-describe("switchyard connection with PAYPAL", () => {
+describe("a connection with PAYPAL", () => {
   it("verifies the account through the vault, and prints no secret", async () => {
     const credentials = { clientId: "ClientOfTheShop_test_shop", clientSecret: "SecretOfTheShopsOwnApp" };
-    const added = await run(
-      ["connection", "add", "--gateway", "PAYPAL", "--account", "shop", "--credentials-file", "-"],
-      JSON.stringify(credentials),
-    );
+    const added = await ofConnections("AddGatewayConnection", { gateway: "PAYPAL", account: "shop", credentials });
     const paypal = JSON.parse(added.out).connection.connectionId;
-    const verified = await run(["connection", "verify", paypal]);
+    const verified = await ofConnections("VerifyGatewayConnection", { connectionId: paypal });
     expect({ code: verified.code, answer: JSON.parse(verified.out) }).toMatchObject({
       code: 0,
       answer: { verified: true },
     });
     expect(added.out + added.err + verified.out + verified.err).not.toContain(credentials.clientSecret);
-    const { connections } = JSON.parse((await run(["connection", "list"])).out);
+    const { connections } = JSON.parse((await ofConnections("ListGatewayConnections")).out);
     const second = connections.find(({ gateway }: { gateway: string }) => gateway === "SANDBOX_B").connectionId;
-    await run(["routing", "set", "--connections", `${paypal},${second}`]);
+    const rule = { connectionIds: [paypal, second], failoverOn: ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] };
+    await runRpc("RoutingRuleService/SetRoutingRule", rule, demo.commandOptions);
   });
 });
 

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { RefundJson } from "../../../gen/payments/v1/payment_session_pb.ts";
 import { RestClient } from "../../client/merchant/rest-client.ts";
-import { runCommand } from "../testing/run-command.ts";
+import { runRpc } from "../testing/run-command.ts";
 import { ApiCheckout } from "./api-checkout.ts";
 import { joinTestDemo } from "./shared-demo.fixture.ts";
 
@@ -89,36 +89,32 @@ describe("a refund over REST", () => {
 
   it("is made by command too, once for each key, and audited", async () => {
     const { sessionId } = await checkout.pay(cards.approved);
-    const make = ["refund", "make", sessionId!, "--key", "by-command", "--amount", "7.00EUR", ...demo.commandOptions];
-    const first = await runCommand(make);
-    expect(first.out).toMatch(/^ref_\S+ {2}7\.00 EUR at Sandbox A\n/);
-    expect((await runCommand(make)).out).toContain("nothing was refunded again");
+    const call = (method: string, request: object) => runRpc(method, request, demo.commandOptions);
+    const make = () =>
+      call("PaymentService/RefundPayment", { sessionId, idempotencyKey: "by-rpc", amountMinor: "700" });
+    const first = JSON.parse((await make()).out);
+    expect(first).toMatchObject({ refund: { gateway: "SANDBOX_A", amount: { amountMinor: "700" } }, replayed: false });
+    expect(JSON.parse((await make()).out)).toMatchObject({
+      refund: { refundId: first.refund.refundId },
+      replayed: true,
+    });
     const read = async () => (await checkout.read(sessionId!)).refunds;
     await expect.poll(read, { timeout: 30_000 }).toMatchObject([{ status: "SUCCEEDED", amountMinor: 700 }]);
-    const { out } = await runCommand(["audit", "list", ...demo.commandOptions, "--json"]);
-    expect(out).toContain(first.out.split(" ")[0]);
-    const refused = await runCommand([
-      "refund",
-      "make",
-      sessionId!,
-      "--key",
-      "more",
-      "--amount",
-      "42.01EUR",
-      ...demo.commandOptions,
-    ]);
+    expect((await call("AuditService/ListAuditEntries", {})).out).toContain(first.refund.refundId);
+    const more = { sessionId, idempotencyKey: "more", amountMinor: "4201" };
+    const refused = await call("PaymentService/RefundPayment", more);
     expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("amountRefundableMinor")]);
   });
 
   it("sends refund.succeeded with the refund's id", async () => {
     const { sessionId } = await checkout.pay(cards.approved);
     const { refundId } = await refundOf(sessionId!);
-    const list = ["delivery", "list", "--session", sessionId!, ...demo.commandOptions, "--json"];
-    const sent = async () => (await runCommand(list)).out;
+    const call = (method: string, request: object) => runRpc(method, request, demo.commandOptions);
+    const sent = async () => (await call("WebhookDeliveryService/ListWebhookDeliveries", { sessionId })).out;
     await expect.poll(sent, { timeout: 30_000 }).toContain("refund.succeeded");
     const { deliveries } = JSON.parse(await sent());
     const { eventId, endpointId } = deliveries.find(({ type }: { type: string }) => type === "refund.succeeded");
-    const shown = await runCommand(["delivery", "show", eventId, endpointId, ...demo.commandOptions, "--json"]);
+    const shown = await call("WebhookDeliveryService/GetWebhookDelivery", { eventId, endpointId });
     expect(shown.out).toContain(refundId);
   });
 });

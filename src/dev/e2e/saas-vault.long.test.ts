@@ -9,7 +9,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
 import { VaultEmulatorProcess } from "../testing/external-vault/vault-emulator-process.ts";
-import { runCommand } from "../testing/run-command.ts";
+import { runRpc } from "../testing/run-command.ts";
 import { ApiCheckout } from "./api-checkout.ts";
 import { answerBank, challengeTitle } from "./challenge-shop.ts";
 import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
@@ -68,13 +68,12 @@ afterEach(async () => {
 });
 
 /** The command line, attached to the demo, for its first merchant. */
-const switchyard = (parts: readonly string[], input = "") =>
-  runCommand([...parts, "--merchant", demo.file.merchants[0]!.merchantId, "--demo", demo.stateFolder, "--json"], {
-    input,
-  });
+const call = (method: string, request: object = {}) =>
+  runRpc(method, request, ["--merchant", demo.file.merchants[0]!.merchantId, "--demo", demo.stateFolder]);
+const verify = (connectionId: string) => call("GatewayConnectionService/VerifyGatewayConnection", { connectionId });
 
 async function connections(): Promise<{ connectionId: string; gateway: string }[]> {
-  return JSON.parse((await switchyard(["connection", "list"])).out).connections;
+  return JSON.parse((await call("GatewayConnectionService/ListGatewayConnections")).out).connections;
 }
 
 /** The vault sends no forms, so failover needs a second account at SANDBOX_B. */
@@ -82,13 +81,18 @@ async function routeOverTwoAccounts(): Promise<void> {
   const account = "test_second";
   const hmacKey = "0F".repeat(32);
   const credentials = { apiKey: `sandbox_${account}`, merchantAccount: account, notificationHmacKey: hmacKey };
-  const add = ["connection", "add", "--gateway", "SANDBOX_B", "--account", account, "--credentials-file", "-"];
-  const { connection, notificationUrl } = JSON.parse((await switchyard(add, JSON.stringify(credentials))).out);
+  const added = await call("GatewayConnectionService/AddGatewayConnection", {
+    gateway: "SANDBOX_B",
+    account,
+    credentials,
+  });
+  const { connection, notificationUrl } = JSON.parse(added.out);
   await demo.sandbox.setAccount(account, { notificationUrl, hmacKey });
-  expect(await switchyard(["connection", "verify", connection.connectionId])).toMatchObject({ code: 0 });
+  expect((await verify(connection.connectionId)).out).toContain('"verified": true');
   const takesPayments = ({ gateway }: { gateway: string }) => gateway !== "SANDBOX_3DS";
-  const ids = (await connections()).filter(takesPayments).map(({ connectionId }) => connectionId);
-  expect(await switchyard(["routing", "set", "--connections", ids.join(",")])).toMatchObject({ code: 0 });
+  const connectionIds = (await connections()).filter(takesPayments).map(({ connectionId }) => connectionId);
+  const rule = { connectionIds, failoverOn: ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"] };
+  expect(await call("RoutingRuleService/SetRoutingRule", rule)).toMatchObject({ code: 0 });
 }
 
 /** Opens a fresh session on the merchant's page, whose policy frames the vault and, for 3-D Secure, the service. */
@@ -135,8 +139,8 @@ async function atGateways(sessionId: string): Promise<string[]> {
 describe("an installation that has moved to an external vault", () => {
   it("verifies no gateway that needs more than the vault can send, and says what that is", async () => {
     const byGateway = new Map((await connections()).map(({ gateway, connectionId }) => [gateway, connectionId]));
-    const { code, out } = await switchyard(["connection", "verify", byGateway.get("SANDBOX_A")!]);
-    expect(code).toBe(1);
+    const { out } = await verify(byGateway.get("SANDBOX_A")!);
+    expect(JSON.parse(out).verified).toBe(false);
     expect(JSON.parse(out).checks).toContainEqual(
       expect.objectContaining({ check: "card_vault", detail: expect.stringContaining("form-encoded bodies") }),
     );

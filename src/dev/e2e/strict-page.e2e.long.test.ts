@@ -8,7 +8,7 @@ import { startVaultFixture } from "../../vault/vault.fixture.ts";
 import { version } from "../../version.ts";
 import { launchBrowser } from "../testing/browser.ts";
 import { forFile } from "../testing/for-file.ts";
-import { runCommand } from "../testing/run-command.ts";
+import { runRpc } from "../testing/run-command.ts";
 import { ApiCheckout } from "./api-checkout.ts";
 import { documentedPolicy } from "./documented-policy.ts";
 import { MerchantPages } from "./merchant-pages.ts";
@@ -139,8 +139,9 @@ describe("a page with the documented policy", () => {
 });
 
 describe("registered checkout origins", () => {
-  const register = async (...origins: string[]) => {
-    const { code, err } = await runCommand(["origins", "set", ...origins, ...demo.commandOptions]);
+  const register = async (...checkoutOrigins: string[]) => {
+    const method = "SettingsService/SetCheckoutOrigins";
+    const { code, err } = await runRpc(method, { checkoutOrigins }, demo.commandOptions);
     expect({ code, err }).toEqual({ code: 0, err: "" });
   };
 

@@ -8,7 +8,7 @@ import { createDashboardClient } from "../../client/dashboard-client.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { forFile } from "../testing/for-file.ts";
 import { type ReceivedRequest, Receiver } from "../testing/receiver.ts";
-import { RunningCommand, runCommand } from "../testing/run-command.ts";
+import { RunningCommand, runCommand, runRpc } from "../testing/run-command.ts";
 import { objectionsTo } from "../testing/stock-verifiers.ts";
 import { ApiCheckout } from "./api-checkout.ts";
 import { joinTestDemo } from "./shared-demo.fixture.ts";
@@ -28,9 +28,9 @@ beforeEach(async () => {
 
 const onDemo = (...parts: string[]) => runCommand([...parts, ...demo.commandOptions]);
 
-// biome-ignore lint/suspicious/noExplicitAny: each command answers in its own shape, which the test checks.
-async function json(...parts: string[]): Promise<any> {
-  const { code, out, err } = await onDemo(...parts, "--json");
+// biome-ignore lint/suspicious/noExplicitAny: each method answers in its own shape, which the test checks.
+async function call(method: string, request: object): Promise<any> {
+  const { code, out, err } = await runRpc(method, request, demo.commandOptions);
   expect({ code, err }).toEqual({ code: 0, err: "" });
   return JSON.parse(out);
 }
@@ -129,7 +129,7 @@ describe("switchyard listen", () => {
   });
 });
 
-describe("switchyard endpoint, delivery", () => {
+describe("the webhooks of a merchant, by rpc", () => {
   let endpointId: string;
   let secret: string;
   beforeEach(async () => {
@@ -161,70 +161,65 @@ describe("switchyard endpoint, delivery", () => {
     expect(verified(secret, taken!).data.sessionId).toBe(sessionId);
     const eventId = String(failed.headers["webhook-id"]);
     // It is not recorded yet that it was accepted, and a delivery that is being posted is not replayed.
-    const recorded = async () => (await json("delivery", "show", eventId, endpointId)).delivery.status;
+    const recorded = async () =>
+      (await call("WebhookDeliveryService/GetWebhookDelivery", { eventId, endpointId })).delivery.status;
     await expect.poll(recorded).toBe("SUCCEEDED");
-    const replayed = await json("delivery", "replay", eventId, endpointId);
+    const replayed = await call("WebhookDeliveryService/ReplayWebhookDelivery", { eventId, endpointId });
     expect(replayed).toMatchObject({ accepted: true, attempt: { statusCode: 200 }, delivery: { status: "SUCCEEDED" } });
     const again = receiver.requests.at(-1)!;
     expect([again.headers["webhook-id"], again.body]).toEqual([eventId, failed.body]);
 
-    const { log, body } = await json("delivery", "show", eventId, endpointId);
+    const { log, body } = await call("WebhookDeliveryService/GetWebhookDelivery", { eventId, endpointId });
     expect(log.map((tried: { statusCode: number }) => tried.statusCode)).toEqual([500, 200, 200]);
     expect(log[0].answerExcerpt).toBe("not yet");
     expect(body).toBe(String(failed.body));
-    const listed = await onDemo("delivery", "list", "--session", sessionId, "--endpoint", endpointId);
-    expect(listed.out).toMatch(
-      new RegExp(`${eventId} +${endpointId} +payment_session.succeeded +\\S+ +SUCCEEDED +200 +2\n$`),
-    );
+    expect(await deliveriesOf(sessionId)).toMatchObject([{ eventId, status: "SUCCEEDED", scheduledAttempts: 2 }]);
     receiver.answerWith({ status: 404 });
-    expect(await onDemo("delivery", "replay", eventId, endpointId)).toMatchObject({
-      code: 1,
-      out: expect.stringMatching(/ {2}404 after \d+ ms\nThe delivery is SUCCEEDED\.\n$/),
+    expect(await call("WebhookDeliveryService/ReplayWebhookDelivery", { eventId, endpointId })).toMatchObject({
+      accepted: false,
+      attempt: { statusCode: 404 },
+      delivery: { status: "SUCCEEDED" },
     });
   });
 
   it("pauses and resumes: pending deliveries are sent", async () => {
-    await json("endpoint", "pause", endpointId);
-    const { endpoint: unverified } = await json("endpoint", "add", `${receiver.url}/unverified`);
+    await call("WebhookEndpointService/PauseWebhookEndpoint", { endpointId });
     const sessionId = await pay();
     await deliveriesOf(sessionId);
-    const { out } = await onDemo("delivery", "list", "--session", sessionId);
-    expect(out).toMatch(
-      new RegExp(`${endpointId} +payment_session.succeeded +\\S+ +PENDING +0 +waits until the endpoint is resumed\n`),
-    );
-    expect(out).toMatch(new RegExp(`${unverified.endpointId} +.* +PENDING +0 +waits until the endpoint is verified\n`));
-    await json("endpoint", "remove", unverified.endpointId);
-    const { deliveries } = await json("delivery", "list", "--endpoint", endpointId, "--status", "pending");
+    const { deliveries } = await call("WebhookDeliveryService/ListWebhookDeliveries", {
+      endpointId,
+      status: "PENDING",
+    });
     expect(deliveries).toMatchObject([{ sessionId, scheduledAttempts: 0 }]);
     expect(receiver.requests.filter(bringing(sessionId))).toEqual([]);
-    expect((await onDemo("endpoint", "resume", endpointId)).out).toBe("Resumed: waiting events are posted now.\n");
+    await call("WebhookEndpointService/ResumeWebhookEndpoint", { endpointId });
     await receiver.waitFor(bringing(sessionId));
   });
 
-  it("disables and enables, says what was missed and the command that sends it", async () => {
-    await json("endpoint", "disable", endpointId);
-    const shown = await onDemo("endpoint", "show", endpointId);
-    expect(shown.out).toMatch(/DISABLED .*\nevents: all\ndisabled since .*: OWNER\n$/);
+  it("disables and enables, and sends what was missed", async () => {
+    const since = new Date().toISOString();
+    const { endpoint } = await call("WebhookEndpointService/DisableWebhookEndpoint", { endpointId });
+    expect(endpoint).toMatchObject({ status: "DISABLED", disabledReason: "OWNER" });
     const sessionId = await pay();
     await deliveriesOf(sessionId);
-    const { out } = await onDemo("endpoint", "enable", endpointId);
-    const [, line] = /It has missed 1 events since .*\n {2}npx switchyard (.*)\n/.exec(out) ?? [];
-    // Unchanged: it leads to this demo from anywhere.
-    const recovered = await runCommand(line!.split(" "));
-    expect(recovered).toMatchObject({ code: 0, out: expect.stringMatching(/^1 deliveries are due now\./) });
+    await call("WebhookEndpointService/EnableWebhookEndpoint", { endpointId });
+    expect(await call("WebhookDeliveryService/RecoverWebhookDeliveries", { endpointId, since })).toMatchObject({
+      due: 1,
+    });
     await receiver.waitFor(bringing(sessionId));
   });
 
   it("rotates the secret and changes URL and types", async () => {
-    const { endpoint, signingSecret } = await json("endpoint", "rotate", endpointId, "--overlap", "1");
+    const { endpoint, signingSecret } = await call("WebhookEndpointService/RotateWebhookSecret", {
+      endpointId,
+      overlapHours: 1,
+    });
     expect(endpoint.overlapUntil).toMatch(/Z$/);
     const sessionId = await pay();
     const request = await receiver.waitFor(bringing(sessionId));
     for (const each of [secret, signingSecret]) expect(verified(each, request).data.sessionId).toBe(sessionId);
-    const updated = await onDemo("endpoint", "update", endpointId, "--url", `${receiver.url}/new`, "--events", "all");
-    expect(updated.out).toMatch(
-      /PENDING .*\/new\nevents: all\ntwo secrets sign events until .*\nNothing is posted until/,
-    );
-    expect((await onDemo("endpoint", "update", endpointId)).err).toBe("Give --url, --events, or both.\n");
+    const moved = { endpointId, url: `${receiver.url}/new`, eventTypes: { types: [] } };
+    const updated = await call("WebhookEndpointService/UpdateWebhookEndpoint", moved);
+    expect(updated.endpoint).toMatchObject({ status: "PENDING", url: moved.url, overlapUntil: endpoint.overlapUntil });
   });
 });

@@ -110,7 +110,8 @@ async function openCommandLine(edge: Container) {
   };
   const { operatorToken } = await run<{ operatorToken: string }>("none", ["operator", "create", "--label", "ada"]);
   const attached = ["--grpc-address", `127.0.0.1:${site.addresses.ports.grpc}`];
-  return <Answer>(line: string, input?: string) => run<Answer>(operatorToken, [...line.split(" "), ...attached], input);
+  return <Answer>(line: string, request?: object) =>
+    run<Answer>(operatorToken, [...line.split(" "), ...attached], request && JSON.stringify(request));
 }
 
 /** Makes a merchant by the steps of docs/going-live.md; returns its secret key and its webhooks' signing secret. */
@@ -119,15 +120,21 @@ async function makeMerchant(edge: Container, webhookUrl: string) {
   type Made = { merchant: { merchantId: string }; keys: { secretKey: string }[] };
   const { merchant, keys } = await command<Made>("merchant create --name Coffee");
   const scope = `--environment test --merchant ${merchant.merchantId}`;
-  const { connection } = await command<{ connection: { connectionId: string } }>(
-    `connection add --gateway SANDBOX_A --account image --credentials-file - ${scope}`,
-    JSON.stringify({ apiKey: "sandbox_test_image" }),
-  );
-  await command(`connection verify ${connection.connectionId} ${scope}`);
-  await command(`routing set --connections ${connection.connectionId} ${scope}`);
+  const call = <Answer>(method: string, request: object) => command<Answer>(`rpc ${method} - ${scope}`, request);
+  const account = { gateway: "SANDBOX_A", account: "image", credentials: { apiKey: "sandbox_test_image" } };
+  type Connected = { connection: { connectionId: string } };
+  const { connection } = await call<Connected>("GatewayConnectionService/AddGatewayConnection", account);
+  const { connectionId } = connection;
+  await call("GatewayConnectionService/VerifyGatewayConnection", { connectionId });
+  await call("RoutingRuleService/SetRoutingRule", {
+    connectionIds: [connectionId],
+    failoverOn: ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"],
+  });
   type Added = { endpoint: { endpointId: string }; signingSecret: string };
-  const { endpoint, signingSecret } = await command<Added>(`endpoint add ${webhookUrl} ${scope}`);
-  await command(`endpoint verify ${endpoint.endpointId} ${scope}`);
+  const { endpoint, signingSecret } = await call<Added>("WebhookEndpointService/AddWebhookEndpoint", {
+    url: webhookUrl,
+  });
+  await call("WebhookEndpointService/VerifyWebhookEndpoint", { endpointId: endpoint.endpointId });
   const secretKey = keys.map((key) => key.secretKey).find((key) => key.includes("_test_"))!;
   return { secretKey, signingSecret };
 }

@@ -25,6 +25,11 @@ export function runCommand(
   });
 }
 
+/** `switchyard rpc METHOD`, with the request on standard input. */
+export function runRpc(method: string, request: object, options: readonly string[]): Promise<FinishedCommand> {
+  return runCommand(["rpc", method, "-", ...options, "--json"], { input: JSON.stringify(request) });
+}
+
 // A signal leaves no code, and a failed start a word such as ENOENT.
 function exitCodeOf({ code }: ExecFileException): number {
   return typeof code === "number" ? code : -1;

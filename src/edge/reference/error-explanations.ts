@@ -92,7 +92,7 @@ export const explanations = {
     "From the dashboard: the key was rolled before, and the old one still works. Revoke the old key, or wait for its end, and then roll again.",
   ),
   origin_not_allowed: credentials(
-    "The page that runs the widget is not among the merchant's checkout origins. In test an empty list allows every page; in live it allows none. Register the page's origin with `switchyard origins set`. From the vault: something other than the card frame sent a card.",
+    "The page that runs the widget is not among the merchant's checkout origins. In test an empty list allows every page; in live it allows none. Register the page's origin on the page Settings of the dashboard, or in the file of `switchyard apply`. From the vault: something other than the card frame sent a card.",
   ),
   not_found: resources(
     "Nothing exists at this path, or no session has this id for this key. A key does not find sessions of another merchant or of the other environment. Check the path, the id and the key's environment.",

@@ -123,7 +123,7 @@ function Acquirer({ connection: { connectionId, acquirer } }: { connection: Gate
   ) : (
     <p className="soft small">
       Without data of its acquirer, no provider can authenticate for this account:{" "}
-      <code>switchyard connection acquirer {connectionId} --file acquirer.json</code>
+      <code>switchyard rpc GatewayConnectionService/SetAcquirerData</code> for {connectionId}
     </p>
   );
 }
