@@ -1,4 +1,4 @@
-/** Describes services, methods and fields from their compiled descriptors. PURE. */
+/** Describes services, methods and fields from their compiled descriptors. */
 import {
   type DescField,
   type DescMessage,

@@ -33,7 +33,7 @@ export function rpcCommand(): Command {
 }
 
 async function rpc(name: string | undefined, request: string | undefined, options: RpcOptions): Promise<void> {
-  const { dashboardServices } = await import("../dashboard/services.ts");
+  const { dashboardServices } = await import("../dashboard/service-list.ts");
   const described = await import("./describe-rpc.ts");
   if (name === undefined) {
     return print(options, described.describeServices(dashboardServices), described.serviceLines);

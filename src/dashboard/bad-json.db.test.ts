@@ -7,7 +7,7 @@ import { startEdgeFixture } from "../edge/edge.fixture.ts";
 import { createGrpcServer } from "../edge/grpc-server.ts";
 import { startDashboardFixture } from "./dashboard.fixture.ts";
 import { serveForFile } from "./dashboard-server.fixture.ts";
-import { dashboardServices } from "./services.ts";
+import { dashboardServices } from "./service-list.ts";
 
 const origin = "https://dashboard.example.com";
 let cookie: string;

@@ -22,7 +22,7 @@ import { Receiver } from "../dev/testing/receiver.ts";
 import { type CallOptions, createGrpcClient } from "../platform/grpc-client.ts";
 import { Secret } from "../platform/secrets.ts";
 import { startDashboardFixture } from "./dashboard.fixture.ts";
-import { dashboardServices, signInServices } from "./services.ts";
+import { dashboardServices, signInServices } from "./service-list.ts";
 
 /** Finds every service that buf generated from proto/dashboard/v1, independent of any list of ours. */
 async function generatedServices(): Promise<DescService[]> {

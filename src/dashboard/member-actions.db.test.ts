@@ -6,7 +6,7 @@ import { forFile } from "../dev/testing/for-file.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { startDashboardFixture } from "./dashboard.fixture.ts";
 import { countedAs } from "./guard.ts";
-import { dashboardServices, signInServices } from "./services.ts";
+import { dashboardServices, signInServices } from "./service-list.ts";
 
 const callsMax = { post: 20, mail: 30, password: 30 };
 

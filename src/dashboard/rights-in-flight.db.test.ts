@@ -14,7 +14,7 @@ import { decodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
 import { memberPassword, startDashboardFixture } from "./dashboard.fixture.ts";
 import { isChanging } from "./guard.ts";
-import { dashboardServices, signInServices } from "./services.ts";
+import { dashboardServices, signInServices } from "./service-list.ts";
 
 const pages = new Pages(() => dashboard);
 const company = await forFile(() => HostileProvider.start());

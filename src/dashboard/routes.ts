@@ -46,7 +46,7 @@ import { createPaymentService } from "./payments-rpc.ts";
 import { createReconciliationService } from "./reconciliation-rpc.ts";
 import { createRefundService } from "./refunds-rpc.ts";
 import { createRoutingRuleService } from "./routing-rules-rpc.ts";
-import { dashboardServices, signInServices } from "./services.ts";
+import { dashboardServices, signInServices } from "./service-list.ts";
 import { createSettingsService } from "./settings-rpc.ts";
 import { createSignInService } from "./sign-in-rpc.ts";
 import { createStoredCardService } from "./stored-cards-rpc.ts";

@@ -8,7 +8,7 @@ import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
 import { restOf } from "../dev/testing/dashboard/sample-requests.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { memberPassword, startDashboardFixture } from "./dashboard.fixture.ts";
-import { dashboardServices } from "./services.ts";
+import { dashboardServices } from "./service-list.ts";
 
 const pages = new Pages(() => dashboard);
 const dashboard = await forFile(() => startDashboardFixture({ members: true, live: "besideTest", secondFactor: true }));

@@ -10,7 +10,7 @@ import { IdentityProviders } from "../dashboard/company-sign-in/identity-provide
 import { createDashboardServer } from "../dashboard/dashboard-server.ts";
 import { requestFactsKey } from "../dashboard/request-facts.ts";
 import { createDashboardRoutes } from "../dashboard/routes.ts";
-import { dashboardServices } from "../dashboard/services.ts";
+import { dashboardServices } from "../dashboard/service-list.ts";
 import { bundlePage } from "../dashboard/ui/bundle.ts";
 import { renderError, toDomainError } from "../edge/error-mapping.ts";
 import { internalConnections } from "../limits.ts";

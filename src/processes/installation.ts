@@ -20,7 +20,7 @@ import { eraseCardsOnce, saveDueCardsOnce } from "../core/stored-cards/keep-card
 import { recoverSessionsOnce } from "../core/submit-payment.ts";
 import type { ServedParts } from "../dashboard/dashboard-parts.ts";
 import { createDashboardRoutes } from "../dashboard/routes.ts";
-import { dashboardServices } from "../dashboard/services.ts";
+import { dashboardServices } from "../dashboard/service-list.ts";
 import { nameGatewaysIn } from "../dashboard/ui/parts/gateway-name.ts";
 import { emitDueDisputesOnce } from "../disputes/due-disputes.ts";
 import { readFeedOnce } from "../disputes/gateway-feeds.ts";

@@ -2,12 +2,14 @@
  * Tests that the pages about webhooks, docs/going-live.md and docs/running.md name only commands, options, types of events, files
  * and sections that exist.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { isIPv6 } from "node:net";
 import { join } from "node:path";
+import { fromJson } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { webhookEventTypes } from "../../client/merchant/webhook-event.ts";
 import { createProgram } from "../../command-line/program.ts";
+import { dashboardServices } from "../../dashboard/service-list.ts";
 import { writeMessage } from "../../events/alert-text.ts";
 import { parseEndpointUrl } from "../../events/egress.ts";
 import { webhookPages } from "./webhook-guide.ts";
@@ -23,15 +25,32 @@ const program = await createProgram();
 function findMistake(line: string): string | undefined {
   const [, ...words] = line.split(" ");
   let command = program;
-  while (command.commands.length > 0) {
+  // A group may be named alone.
+  while (command.commands.length > 0 && words.length > 0 && words[0] !== "--help") {
     const inner = command.commands.find((one) => one.name() === words[0]);
     if (inner === undefined) return `${line}: there is no command "${words[0]}"`;
     command = inner;
     words.shift();
   }
   const options = words.filter((word) => word.startsWith("--"));
-  const unknown = options.find((option) => !command.options.some(({ long }) => long === option));
-  return unknown && `${line}: has no ${unknown}`;
+  const unknown = options.find((option) => option !== "--help" && !command.options.some(({ long }) => long === option));
+  return unknown ? `${line}: has no ${unknown}` : findWrongCall(line);
+}
+
+/** Returns the problem of a call of a method: that it does not exist, or that its request does not fit it. */
+function findWrongCall(line: string): string | undefined {
+  const [, service = "", name, , request = "{}"] =
+    /^switchyard rpc (\w+)(?:\/(\w+))?( '(\{.*?\})'(?= |$))?/.exec(line) ?? [];
+  if (service === "") return undefined;
+  const found = dashboardServices.find((one) => one.name === service);
+  const method = found?.methods.find((one) => one.name === name);
+  if (found === undefined || (name !== undefined && method === undefined)) return `${line}: there is no such method`;
+  try {
+    if (method) fromJson(method.input, JSON.parse(request));
+    return undefined;
+  } catch (error) {
+    return `${line}: ${(error as Error).message}`;
+  }
 }
 
 /** The commands of a page, `$M` being what its text says. */
@@ -52,6 +71,22 @@ function anchorsOf(page: string): string[] {
       .replaceAll(" ", "-"),
   );
 }
+
+const allPages = readdirSync(docs).filter((page) => page.endsWith(".md") && page !== "CHANGELOG.md");
+
+describe("every page", () => {
+  it("names commands, options, methods and requests that exist", () => {
+    const commands = allPages.flatMap((page) => commandsOf(page));
+    expect(commands.length).toBeGreaterThan(250);
+    expect(commands.map(findMistake).filter((mistake) => mistake !== undefined)).toEqual([]);
+    for (const [call, mistake] of [
+      ["PaymentService/Pay", "no such method"],
+      ['PaymentService/GetPayment \'{"session": "ps_1"}\'', 'key "session" is unknown'],
+      ['PaymentService/ListPayments \'{"pageSize": "x"}\'', "expected number"],
+    ])
+      expect(findMistake(`switchyard rpc ${call}`)).toContain(mistake);
+  });
+});
 
 describe("the pages about webhooks", () => {
   it("names commands and options that exist", () => {
