@@ -11,7 +11,6 @@ import {
   ExportRefundsResponseSchema,
   ListRefundsResponseSchema,
   type RefundService,
-  type SetRefundLimitsRequest,
 } from "../../gen/dashboard/v1/refunds_pb.ts";
 import { Role } from "../../gen/dashboard/v1/role_pb.ts";
 import { roleFor } from "../accounts/members.ts";
@@ -21,7 +20,7 @@ import type { RefundReason } from "../gateways/connector.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
-import { decimalOf, isCurrency, isoExponent } from "../platform/money.ts";
+import { decimalOf, isoExponent } from "../platform/money.ts";
 import {
   loadRefundLimits,
   lockCap,
@@ -40,6 +39,7 @@ import { csvLine } from "./csv.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { loadWalkedPage } from "./paging.ts";
 import { amountMessage } from "./payment-messages.ts";
+import { amountsOf } from "./refund-limit-messages.ts";
 import { refundFilterOf, refundMessage, statusOf } from "./refund-messages.ts";
 import { type Scope, scopedContextOf } from "./rpc-context.ts";
 import { requireRevision, revisionOf } from "./settings-revision.ts";
@@ -174,9 +174,8 @@ export function createRefundService({ runtime }: DashboardParts): ServiceImpl<ty
 
     async setRefundLimits(request, context) {
       const { merchantId, rpcContext, change } = scopedContextOf(context);
-      const role = refundingRoles.find((name) => Role[name] === request.role);
-      if (role === undefined) throw new Error("validation admits only the roles that refund");
-      const wanted = amountsOf(request);
+      const role = request.role === Role.OWNER ? "OWNER" : "DEVELOPER";
+      const wanted = amountsOf(request.limits);
       const limits = await change(async (tx) => {
         const before = await loadRefundLimits(tx, merchantId);
         requireRevision(request.revision, revised(role, before));
@@ -207,19 +206,6 @@ function limitsMessage(role: RefundingRole, limits: RefundLimits) {
 /** Returns the limits of a role in the order of the currencies' codes. */
 function revised(role: RefundingRole, limits: RefundLimits) {
   return Object.entries(limits[role] ?? {}).toSorted(([one], [other]) => (one < other ? -1 : 1));
-}
-
-function amountsOf({ limits }: SetRefundLimitsRequest): Record<string, number> {
-  const problems = limits.flatMap(({ currency }, index) => {
-    const isTwice = limits.findIndex((one) => one.currency === currency) < index;
-    if (isCurrency(currency) && !isTwice) return [];
-    const detail = isTwice ? "is a currency that the list has already" : "is no currency of ISO 4217 in circulation";
-    const pointer = `/limits/${index}/currency`;
-    return [{ param: `limits[${index}].currency`, pointer, code: "invalid_field", detail } as const];
-  });
-  if (problems.length > 0)
-    throw new DomainError("invalid_field", "Name each currency once, by its ISO 4217 code.", { problems });
-  return Object.fromEntries(limits.map(({ currency, amountMinor }) => [currency, Number(amountMinor)]));
 }
 
 const columns = [

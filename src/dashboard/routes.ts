@@ -31,7 +31,7 @@ import { createAnalyticsService } from "./analytics-rpc.ts";
 import { createApiKeyService } from "./api-keys-rpc.ts";
 import { createAuditService } from "./audit-rpc.ts";
 import { createBlocklistService } from "./blocklist-rpc.ts";
-import { configurationService } from "./configuration/configuration-rpc.ts";
+import { createConfigurationService } from "./configuration/configuration-rpc.ts";
 import type { ServedParts } from "./dashboard-parts.ts";
 import { disputeService } from "./disputes-rpc.ts";
 import { createGatewayConnectionService } from "./gateway-connections-rpc.ts";
@@ -67,7 +67,7 @@ export function createDashboardRoutes(parts: ServedParts): (router: ConnectRoute
     router.service(GatewayConnectionService, createGatewayConnectionService(parts), guarded);
     router.service(GatewayService, createGatewayService(parts), guarded);
     router.service(RoutingRuleService, createRoutingRuleService(parts), guarded);
-    router.service(ConfigurationService, configurationService, guarded);
+    router.service(ConfigurationService, createConfigurationService(parts), guarded);
     router.service(WebhookEndpointService, createWebhookEndpointService(), guarded);
     router.service(WebhookDeliveryService, createWebhookDeliveryService(parts), guarded);
     router.service(WebhookAlertService, createWebhookAlertService(parts), guarded);

@@ -14,8 +14,8 @@ import {
   recordRoutingRule,
 } from "../core/record/routing-rules.ts";
 import type { RoutingCase, RoutingRule, Split } from "../core/rows/entities.ts";
-import { listConnections } from "../gateways/connections.ts";
-import type { Queryable, Tx } from "../platform/database.ts";
+import { type Connection, listConnections } from "../gateways/connections.ts";
+import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { type ConnectionId, encodeId, type MerchantId } from "../platform/ids.ts";
 import { describeRuleChanges } from "../reporting/rule-changes.ts";
@@ -111,40 +111,38 @@ async function setRule(
     const before = await findRoutingRule(tx, merchantId);
     requireVersion(before, expected);
     const { restoredFrom, ...content } = await wanted({ tx, merchantId, before });
-    const rule = await verifiedRule(tx, { merchantId, core }, content);
+    const rule = verifiedRule({ connections: await listConnections(tx, merchantId), core }, content);
     return saveRule(tx, { merchantId, rpcContext }, { before, rule, restoredFrom });
   });
   return ruleMessage(rule);
 }
 
 /** Returns a rule whose connections have public ids with their ids. Throws `invalid_field` for one that is not verified. */
-export async function verifiedRule(
-  queryable: Queryable,
-  { merchantId, core }: { readonly merchantId: MerchantId; readonly core: Providers },
-  content: RuleContent,
-): Promise<RuleContent> {
-  const requireAll = (named: readonly string[], field: string) =>
-    requireVerified(queryable, { core, merchantId, connectionIds: named, field });
-  const verifiedSplit = async (named: Split | null | undefined, field: string) =>
-    named && { ...named, connectionIds: await requireAll(named.connectionIds, `${field}.connectionIds`) };
-  const connectionIds = await requireAll(content.connectionIds, "connectionIds");
-  const list: RoutingCase[] = [];
-  for (const [index, one] of (content.cases?.list ?? []).entries()) {
+export function verifiedRule(among: Among, content: RuleContent): RuleContent {
+  const requireAll = (named: readonly string[], field: string) => requireVerified(among, named, field);
+  const verifiedSplit = (named: Split | null | undefined, field: string) =>
+    named && { ...named, connectionIds: requireAll(named.connectionIds, `${field}.connectionIds`) };
+  const connectionIds = requireAll(content.connectionIds, "connectionIds");
+  const list = (content.cases?.list ?? []).map((one, index): RoutingCase => {
     const field = `cases.list[${index}]`;
     try {
-      const verified = await requireAll(one.connectionIds, `${field}.connectionIds`);
-      const split = await verifiedSplit(one.split, `${field}.split`);
-      list.push({ ...one, connectionIds: verified, ...(split && { split }) });
+      const verified = requireAll(one.connectionIds, `${field}.connectionIds`);
+      const split = verifiedSplit(one.split, `${field}.split`);
+      return { ...one, connectionIds: verified, ...(split && { split }) };
     } catch (error) {
       throw inCase(one.name, error);
     }
-  }
-  const split = await verifiedSplit(content.split, "split");
-  const providerId = content.providerId
-    ? await requireProvider(queryable, { core, merchantId, id: content.providerId })
-    : null;
+  });
+  const split = verifiedSplit(content.split, "split");
+  const providerId = content.providerId ? requireProvider(among, content.providerId) : null;
   return { ...content, connectionIds, cases: content.cases && { ...content.cases, list }, split, providerId };
 }
+
+/** The merchant's connections, and what tells a gateway from a provider of authentication. */
+type Among = {
+  readonly connections: readonly Connection[];
+  readonly core: Pick<DashboardEnvironment["core"], "providerOf">;
+};
 
 /** Saves a rule as the newest version, with its audit row. */
 export async function saveRule(
@@ -179,14 +177,9 @@ function requireVersion(before: RoutingRule | undefined, expected: number | unde
   );
 }
 
-type Providers = Pick<DashboardEnvironment["core"], "providerOf">;
-
 /** Returns the id of a verified connection of a provider. Throws `invalid_field` for any other. */
-async function requireProvider(
-  queryable: Queryable,
-  { core, merchantId, id: publicId }: { core: Providers; merchantId: MerchantId; id: string },
-): Promise<ConnectionId> {
-  const found = (await listConnections(queryable, merchantId)).find(({ id }) => encodeId("gc", id) === publicId);
+function requireProvider({ connections, core }: Among, publicId: string): ConnectionId {
+  const found = connections.find(({ id }) => encodeId("gc", id) === publicId);
   if (found?.credentialVersion && core.providerOf(found.gateway)) return found.id;
   throw new DomainError("invalid_field", "This is no verified connection of a provider of authentication.", {
     field: "providerId",
@@ -199,13 +192,8 @@ function inCase(name: string, error: unknown): unknown {
   return new DomainError(error.code, `Case “${name}”: ${error.message}`, { field: error.field ?? "cases" });
 }
 
-async function requireVerified(
-  queryable: Queryable,
-  asked: { core: Providers; merchantId: MerchantId; connectionIds: readonly ConnectionId[]; field: string },
-): Promise<ConnectionId[]> {
-  const { core, merchantId, connectionIds, field } = asked;
-  const connections = await listConnections(queryable, merchantId);
-  return connectionIds.map((publicId) => {
+function requireVerified({ connections, core }: Among, named: readonly string[], field: string): ConnectionId[] {
+  return named.map((publicId) => {
     const { id, credentialVersion, gateway, account } = connectionOf(connections, publicId, field);
     if (core.providerOf(gateway) !== undefined) {
       const detail = `No payment is routed to ${gateway}: it only authenticates customers.`;

@@ -266,6 +266,17 @@ export async function findScope(
   return { environment: inCell ?? environment, merchantId: merchant?.id };
 }
 
+/** Returns another environment that this installation serves, in the merchant's cell there. */
+export async function otherEnvironment(
+  parts: DashboardParts,
+  named: Environment,
+  merchantId: MerchantId,
+): Promise<DashboardEnvironment> {
+  const environment = environmentOf(parts, named);
+  const merchant = await findMerchant(parts.accounts, merchantId);
+  return environment.cells ? findMerchantsCell(environment, merchant, undefined) : environment;
+}
+
 export function requestedCell(header: Headers): number | undefined {
   const text = header.get("cell");
   return text === null || !/^[1-9]\d?$/.test(text) ? undefined : Number(text);

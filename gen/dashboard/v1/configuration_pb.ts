@@ -5,10 +5,14 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import type { AlertTopic, AlertTopicJson } from "./alerts_pb.ts";
+import { file_dashboard_v1_alerts } from "./alerts_pb.ts";
 import type { Environment, EnvironmentJson } from "./environment_pb.ts";
 import { file_dashboard_v1_environment } from "./environment_pb.ts";
+import type { SetRefundLimitsRequest_Limit, SetRefundLimitsRequest_LimitJson } from "./refunds_pb.ts";
+import { file_dashboard_v1_refunds } from "./refunds_pb.ts";
 import { file_dashboard_v1_role } from "./role_pb.ts";
-import type { RoutingCases, RoutingCasesJson, RoutingRule_Authentication, RoutingRule_AuthenticationJson, RoutingRule_AuthenticationPolicy, RoutingRule_AuthenticationPolicyJson, RoutingRule_CryptogramResend, RoutingRule_CryptogramResendJson, RoutingRule_FailoverSwitch, RoutingRule_FailoverSwitchJson, Split, SplitJson } from "./routing_rules_pb.ts";
+import type { RoutingCases, RoutingCasesJson, RoutingRule_Authentication, RoutingRule_AuthenticationJson, RoutingRule_AuthenticationPolicy, RoutingRule_AuthenticationPolicyJson, RoutingRule_CryptogramResend, RoutingRule_CryptogramResendJson, RoutingRule_FailoverSwitch, RoutingRule_FailoverSwitchJson, RoutingRuleDraft, RoutingRuleDraftJson, Split, SplitJson } from "./routing_rules_pb.ts";
 import { file_dashboard_v1_routing_rules } from "./routing_rules_pb.ts";
 import type { RepeatedOrders, RepeatedOrdersJson } from "./settings_pb.ts";
 import { file_dashboard_v1_settings } from "./settings_pb.ts";
@@ -18,7 +22,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/configuration.proto.
  */
 export const file_dashboard_v1_configuration: GenFile = /*@__PURE__*/
-  fileDesc("CiBkYXNoYm9hcmQvdjEvY29uZmlndXJhdGlvbi5wcm90bxIMZGFzaGJvYXJkLnYxItQBCg1Db25maWd1cmF0aW9uEjIKB3JvdXRpbmcYASABKAsyHC5kYXNoYm9hcmQudjEuUm91dGluZ1NlY3Rpb25IAIgBARI0CghjaGVja291dBgCIAEoCzIdLmRhc2hib2FyZC52MS5DaGVja291dFNlY3Rpb25IAYgBARIzCgh3ZWJob29rcxgDIAEoCzIcLmRhc2hib2FyZC52MS5XZWJob29rU2VjdGlvbkgCiAEBQgoKCF9yb3V0aW5nQgsKCV9jaGVja291dEILCglfd2ViaG9va3MilQQKDlJvdXRpbmdTZWN0aW9uEiQKDmNvbm5lY3Rpb25faWRzGAEgAygJQgy6SAmSAQYIARAUGAESUAoLZmFpbG92ZXJfb24YAiADKA4yKC5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGUuRmFpbG92ZXJTd2l0Y2hCEbpIDpIBCxgBIgeCAQQQASAAEkoKDmF1dGhlbnRpY2F0aW9uGAMgASgOMiguZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlLkF1dGhlbnRpY2F0aW9uQgi6SAWCAQIQARITCgtwcm92aWRlcl9pZBgEIAEoCRJDCgZwb2xpY3kYBSABKAsyLi5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGUuQXV0aGVudGljYXRpb25Qb2xpY3lIAIgBARIuCgVjYXNlcxgGIAEoCzIaLmRhc2hib2FyZC52MS5Sb3V0aW5nQ2FzZXNIAYgBARInCgVzcGxpdBgHIAEoCzITLmRhc2hib2FyZC52MS5TcGxpdEgCiAEBEhwKFHJldHJpZXNfc2FtZV9nYXRld2F5GAggASgIEk8KEWNyeXB0b2dyYW1fcmVzZW5kGAkgASgOMiouZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlLkNyeXB0b2dyYW1SZXNlbmRCCLpIBYIBAhABQgkKB19wb2xpY3lCCAoGX2Nhc2VzQggKBl9zcGxpdCLYAwoPQ2hlY2tvdXRTZWN0aW9uEiIKB29yaWdpbnMYASADKAlCEbpIDpIBCxBkGAEiBXIDGKwCEi4KGHNlc3Npb25fbGlmZXRpbWVfc2Vjb25kcxgCIAEoBUIMukgJGgcYgKMFKKwCEqwCChRzdGF0ZW1lbnRfZGVzY3JpcHRvchgDIAEoCUKNArpIiQK6AaUBCh9zdGF0ZW1lbnRfZGVzY3JpcHRvci5jaGFyYWN0ZXJzEk1tdXN0IGNvbnNpc3Qgb2YgbGV0dGVycywgZGlnaXRzLCBkb3RzLCBoeXBoZW5zIGFuZCBzaW5nbGUgc3BhY2VzIGJldHdlZW4gdGhlbRozdGhpcy5tYXRjaGVzKHInXltBLVphLXowLTkuLV0rKCBbQS1aYS16MC05Li1dKykqJCcpugFUChtzdGF0ZW1lbnRfZGVzY3JpcHRvci5sZXR0ZXISFW11c3QgY29udGFpbiBhIGxldHRlchoeIXRoaXMubWF0Y2hlcyhyJ15bXkEtWmEtel0qJCcp2AEBcgQQBRgWEkIKD3JlcGVhdGVkX29yZGVycxgEIAEoDjIcLmRhc2hib2FyZC52MS5SZXBlYXRlZE9yZGVyc0ILukgIyAEBggECEAEiTwoOV2ViaG9va1NlY3Rpb24SPQoJZW5kcG9pbnRzGAEgAygLMiAuZGFzaGJvYXJkLnYxLkNvbmZpZ3VyZWRFbmRwb2ludEIIukgFkgECEDIiTwoSQ29uZmlndXJlZEVuZHBvaW50EhgKA3VybBgBIAEoCUILukgIyAEBcgMYgBASHwoLZXZlbnRfdHlwZXMYAiADKAlCCrpIB5IBBBAyGAEi3wEKE0NvbmZpZ3VyYXRpb25DaGFuZ2USDAoEcGF0aBgBIAEoCRI0CgRraW5kGAIgASgOMiYuZGFzaGJvYXJkLnYxLkNvbmZpZ3VyYXRpb25DaGFuZ2UuS2luZBIOCgZiZWZvcmUYAyABKAkSDQoFYWZ0ZXIYBCABKAkSEQoJc2VudGVuY2VzGAUgAygJEg8KB3JlbW92ZXMYBiABKAgiQQoES2luZBIUChBLSU5EX1VOU1BFQ0lGSUVEEAASCQoFQURERUQQARILCgdDSEFOR0VEEAISCwoHUkVNT1ZFRBADInMKF0dldENvbmZpZ3VyYXRpb25SZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABImAKGEdldENvbmZpZ3VyYXRpb25SZXNwb25zZRIyCg1jb25maWd1cmF0aW9uGAEgASgLMhsuZGFzaGJvYXJkLnYxLkNvbmZpZ3VyYXRpb24SEAoIcmV2aXNpb24YAiABKAkiqgEKGFBsYW5Db25maWd1cmF0aW9uUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARI0CgdkZXNpcmVkGAMgASgLMhsuZGFzaGJvYXJkLnYxLkNvbmZpZ3VyYXRpb25CBrpIA8gBASJhChlQbGFuQ29uZmlndXJhdGlvblJlc3BvbnNlEjIKB2NoYW5nZXMYASADKAsyIS5kYXNoYm9hcmQudjEuQ29uZmlndXJhdGlvbkNoYW5nZRIQCghyZXZpc2lvbhgCIAEoCSLwAQoZQXBwbHlDb25maWd1cmF0aW9uUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARI0CgdkZXNpcmVkGAMgASgLMhsuZGFzaGJvYXJkLnYxLkNvbmZpZ3VyYXRpb25CBrpIA8gBARIeCghyZXZpc2lvbhgEIAEoCUIHukgEcgIYZEgAiAEBEhYKDmFsbG93X3JlbW92YWxzGAUgASgIQgsKCV9yZXZpc2lvbiKYAQoaQXBwbHlDb25maWd1cmF0aW9uUmVzcG9uc2USMgoHY2hhbmdlcxgBIAMoCzIhLmRhc2hib2FyZC52MS5Db25maWd1cmF0aW9uQ2hhbmdlEhAKCHJldmlzaW9uGAIgASgJEjQKD2FkZGVkX2VuZHBvaW50cxgDIAMoCzIbLmRhc2hib2FyZC52MS5BZGRlZEVuZHBvaW50IkkKDUFkZGVkRW5kcG9pbnQSCwoDdXJsGAEgASgJEhMKC2VuZHBvaW50X2lkGAIgASgJEhYKDnNpZ25pbmdfc2VjcmV0GAMgASgJMuQCChRDb25maWd1cmF0aW9uU2VydmljZRJqChBHZXRDb25maWd1cmF0aW9uEiUuZGFzaGJvYXJkLnYxLkdldENvbmZpZ3VyYXRpb25SZXF1ZXN0GiYuZGFzaGJvYXJkLnYxLkdldENvbmZpZ3VyYXRpb25SZXNwb25zZSIHkAIBqLsYARJtChFQbGFuQ29uZmlndXJhdGlvbhImLmRhc2hib2FyZC52MS5QbGFuQ29uZmlndXJhdGlvblJlcXVlc3QaJy5kYXNoYm9hcmQudjEuUGxhbkNvbmZpZ3VyYXRpb25SZXNwb25zZSIHkAIBqLsYARJxChJBcHBseUNvbmZpZ3VyYXRpb24SJy5kYXNoYm9hcmQudjEuQXBwbHlDb25maWd1cmF0aW9uUmVxdWVzdBooLmRhc2hib2FyZC52MS5BcHBseUNvbmZpZ3VyYXRpb25SZXNwb25zZSIIqLsYAri7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_dashboard_v1_routing_rules, file_dashboard_v1_settings]);
+  fileDesc("CiBkYXNoYm9hcmQvdjEvY29uZmlndXJhdGlvbi5wcm90bxIMZGFzaGJvYXJkLnYxIqsDCg1Db25maWd1cmF0aW9uEjIKB3JvdXRpbmcYASABKAsyHC5kYXNoYm9hcmQudjEuUm91dGluZ1NlY3Rpb25IAIgBARI0CghjaGVja291dBgCIAEoCzIdLmRhc2hib2FyZC52MS5DaGVja291dFNlY3Rpb25IAYgBARIzCgh3ZWJob29rcxgDIAEoCzIcLmRhc2hib2FyZC52MS5XZWJob29rU2VjdGlvbkgCiAEBEjkKC2Nvbm5lY3Rpb25zGAQgASgLMh8uZGFzaGJvYXJkLnYxLkNvbm5lY3Rpb25TZWN0aW9uSAOIAQESLwoGYWxlcnRzGAUgASgLMhouZGFzaGJvYXJkLnYxLkFsZXJ0U2VjdGlvbkgEiAEBEjwKDXJlZnVuZF9saW1pdHMYBiABKAsyIC5kYXNoYm9hcmQudjEuUmVmdW5kTGltaXRTZWN0aW9uSAWIAQFCCgoIX3JvdXRpbmdCCwoJX2NoZWNrb3V0QgsKCV93ZWJob29rc0IOCgxfY29ubmVjdGlvbnNCCQoHX2FsZXJ0c0IQCg5fcmVmdW5kX2xpbWl0cyJTChFDb25uZWN0aW9uU2VjdGlvbhI+CghhY2NvdW50cxgBIAMoCzIiLmRhc2hib2FyZC52MS5Db25maWd1cmVkQ29ubmVjdGlvbkIIukgFkgECEDIiiAIKFENvbmZpZ3VyZWRDb25uZWN0aW9uEoABCgdnYXRld2F5GAEgASgJQm+6SGy6AWkKDGdhdGV3YXkuZm9ybRI1bXVzdCBiZSBhIGdhdGV3YXkncyBuYW1lIGluIHVwcGVyIGNhc2Ugc3VjaCBhcyBTVFJJUEUaInRoaXMubWF0Y2hlcyhyJ15bQS1aXVtBLVowLTlfXSokJykSGgoHYWNjb3VudBgCIAEoCUIJukgGcgQQARhkEikKE2NyZWRlbnRpYWxzX3ZlcnNpb24YAyABKAVCB7pIBBoCKAFIAIgBARIOCgZwYXVzZWQYBCABKAhCFgoUX2NyZWRlbnRpYWxzX3ZlcnNpb24ieQoMQWxlcnRTZWN0aW9uEiYKCWFkZHJlc3NlcxgBIAMoCUITukgQkgENEAoYASIHcgUY/gFgARJBCgxtdXRlZF90b3BpY3MYAiADKA4yGC5kYXNoYm9hcmQudjEuQWxlcnRUb3BpY0IRukgOkgELGAEiB4IBBBABIAAipgEKElJlZnVuZExpbWl0U2VjdGlvbhJJCgpkZXZlbG9wZXJzGAEgAygLMiouZGFzaGJvYXJkLnYxLlNldFJlZnVuZExpbWl0c1JlcXVlc3QuTGltaXRCCbpIBpIBAxDIARJFCgZvd25lcnMYAiADKAsyKi5kYXNoYm9hcmQudjEuU2V0UmVmdW5kTGltaXRzUmVxdWVzdC5MaW1pdEIJukgGkgEDEMgBIpUECg5Sb3V0aW5nU2VjdGlvbhIkCg5jb25uZWN0aW9uX2lkcxgBIAMoCUIMukgJkgEGCAEQFBgBElAKC2ZhaWxvdmVyX29uGAIgAygOMiguZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlLkZhaWxvdmVyU3dpdGNoQhG6SA6SAQsYASIHggEEEAEgABJKCg5hdXRoZW50aWNhdGlvbhgDIAEoDjIoLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZS5BdXRoZW50aWNhdGlvbkIIukgFggECEAESEwoLcHJvdmlkZXJfaWQYBCABKAkSQwoGcG9saWN5GAUgASgLMi4uZGFzaGJvYXJkLnYxLlJvdXRpbmdSdWxlLkF1dGhlbnRpY2F0aW9uUG9saWN5SACIAQESLgoFY2FzZXMYBiABKAsyGi5kYXNoYm9hcmQudjEuUm91dGluZ0Nhc2VzSAGIAQESJwoFc3BsaXQYByABKAsyEy5kYXNoYm9hcmQudjEuU3BsaXRIAogBARIcChRyZXRyaWVzX3NhbWVfZ2F0ZXdheRgIIAEoCBJPChFjcnlwdG9ncmFtX3Jlc2VuZBgJIAEoDjIqLmRhc2hib2FyZC52MS5Sb3V0aW5nUnVsZS5DcnlwdG9ncmFtUmVzZW5kQgi6SAWCAQIQAUIJCgdfcG9saWN5QggKBl9jYXNlc0IICgZfc3BsaXQi2AMKD0NoZWNrb3V0U2VjdGlvbhIiCgdvcmlnaW5zGAEgAygJQhG6SA6SAQsQZBgBIgVyAxisAhIuChhzZXNzaW9uX2xpZmV0aW1lX3NlY29uZHMYAiABKAVCDLpICRoHGICjBSisAhKsAgoUc3RhdGVtZW50X2Rlc2NyaXB0b3IYAyABKAlCjQK6SIkCugGlAQofc3RhdGVtZW50X2Rlc2NyaXB0b3IuY2hhcmFjdGVycxJNbXVzdCBjb25zaXN0IG9mIGxldHRlcnMsIGRpZ2l0cywgZG90cywgaHlwaGVucyBhbmQgc2luZ2xlIHNwYWNlcyBiZXR3ZWVuIHRoZW0aM3RoaXMubWF0Y2hlcyhyJ15bQS1aYS16MC05Li1dKyggW0EtWmEtejAtOS4tXSspKiQnKboBVAobc3RhdGVtZW50X2Rlc2NyaXB0b3IubGV0dGVyEhVtdXN0IGNvbnRhaW4gYSBsZXR0ZXIaHiF0aGlzLm1hdGNoZXMocideW15BLVphLXpdKiQnKdgBAXIEEAUYFhJCCg9yZXBlYXRlZF9vcmRlcnMYBCABKA4yHC5kYXNoYm9hcmQudjEuUmVwZWF0ZWRPcmRlcnNCC7pICMgBAYIBAhABIk8KDldlYmhvb2tTZWN0aW9uEj0KCWVuZHBvaW50cxgBIAMoCzIgLmRhc2hib2FyZC52MS5Db25maWd1cmVkRW5kcG9pbnRCCLpIBZIBAhAyIk8KEkNvbmZpZ3VyZWRFbmRwb2ludBIYCgN1cmwYASABKAlCC7pICMgBAXIDGIAQEh8KC2V2ZW50X3R5cGVzGAIgAygJQgq6SAeSAQQQMhgBIvABChNDb25maWd1cmF0aW9uQ2hhbmdlEgwKBHBhdGgYASABKAkSNAoEa2luZBgCIAEoDjImLmRhc2hib2FyZC52MS5Db25maWd1cmF0aW9uQ2hhbmdlLktpbmQSDgoGYmVmb3JlGAMgASgJEg0KBWFmdGVyGAQgASgJEhEKCXNlbnRlbmNlcxgFIAMoCRIPCgdyZW1vdmVzGAYgASgIEg8KB3N1YmplY3QYByABKAkiQQoES2luZBIUChBLSU5EX1VOU1BFQ0lGSUVEEAASCQoFQURERUQQARILCgdDSEFOR0VEEAISCwoHUkVNT1ZFRBADInMKF0dldENvbmZpZ3VyYXRpb25SZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABImAKGEdldENvbmZpZ3VyYXRpb25SZXNwb25zZRIyCg1jb25maWd1cmF0aW9uGAEgASgLMhsuZGFzaGJvYXJkLnYxLkNvbmZpZ3VyYXRpb24SEAoIcmV2aXNpb24YAiABKAkiuAIKGFBsYW5Db25maWd1cmF0aW9uUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIsCgdkZXNpcmVkGAMgASgLMhsuZGFzaGJvYXJkLnYxLkNvbmZpZ3VyYXRpb24SRAoQZnJvbV9lbnZpcm9ubWVudBgEIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEIKukgHggEEEAEgAEgAiAEBEjkKB2Nob2ljZXMYBSADKAsyHi5kYXNoYm9hcmQudjEuQ29ubmVjdGlvbkNob2ljZUIIukgFkgECEDJCEwoRX2Zyb21fZW52aXJvbm1lbnQiPAoQQ29ubmVjdGlvbkNob2ljZRIUCgRmcm9tGAEgASgJQga6SAPIAQESEgoCdG8YAiABKAlCBrpIA8gBASKNAgoZUGxhbkNvbmZpZ3VyYXRpb25SZXNwb25zZRIyCgdjaGFuZ2VzGAEgAygLMiEuZGFzaGJvYXJkLnYxLkNvbmZpZ3VyYXRpb25DaGFuZ2USEAoIcmV2aXNpb24YAiABKAkSMgoFZHJhZnQYAyABKAsyHi5kYXNoYm9hcmQudjEuUm91dGluZ1J1bGVEcmFmdEgAiAEBEjEKB2Rlc2lyZWQYBCABKAsyGy5kYXNoYm9hcmQudjEuQ29uZmlndXJhdGlvbkgBiAEBEhAKCGxlZnRfb3V0GAUgAygJEhsKE3Vua25vd25fY29ubmVjdGlvbnMYBiADKAlCCAoGX2RyYWZ0QgoKCF9kZXNpcmVkIvABChlBcHBseUNvbmZpZ3VyYXRpb25SZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEjQKB2Rlc2lyZWQYAyABKAsyGy5kYXNoYm9hcmQudjEuQ29uZmlndXJhdGlvbkIGukgDyAEBEh4KCHJldmlzaW9uGAQgASgJQge6SARyAhhkSACIAQESFgoOYWxsb3dfcmVtb3ZhbHMYBSABKAhCCwoJX3JldmlzaW9uIpgBChpBcHBseUNvbmZpZ3VyYXRpb25SZXNwb25zZRIyCgdjaGFuZ2VzGAEgAygLMiEuZGFzaGJvYXJkLnYxLkNvbmZpZ3VyYXRpb25DaGFuZ2USEAoIcmV2aXNpb24YAiABKAkSNAoPYWRkZWRfZW5kcG9pbnRzGAMgAygLMhsuZGFzaGJvYXJkLnYxLkFkZGVkRW5kcG9pbnQiSQoNQWRkZWRFbmRwb2ludBILCgN1cmwYASABKAkSEwoLZW5kcG9pbnRfaWQYAiABKAkSFgoOc2lnbmluZ19zZWNyZXQYAyABKAky5AIKFENvbmZpZ3VyYXRpb25TZXJ2aWNlEmoKEEdldENvbmZpZ3VyYXRpb24SJS5kYXNoYm9hcmQudjEuR2V0Q29uZmlndXJhdGlvblJlcXVlc3QaJi5kYXNoYm9hcmQudjEuR2V0Q29uZmlndXJhdGlvblJlc3BvbnNlIgeQAgGouxgBEm0KEVBsYW5Db25maWd1cmF0aW9uEiYuZGFzaGJvYXJkLnYxLlBsYW5Db25maWd1cmF0aW9uUmVxdWVzdBonLmRhc2hib2FyZC52MS5QbGFuQ29uZmlndXJhdGlvblJlc3BvbnNlIgeQAgGouxgBEnEKEkFwcGx5Q29uZmlndXJhdGlvbhInLmRhc2hib2FyZC52MS5BcHBseUNvbmZpZ3VyYXRpb25SZXF1ZXN0GiguZGFzaGJvYXJkLnYxLkFwcGx5Q29uZmlndXJhdGlvblJlc3BvbnNlIgiouxgCuLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_alerts, file_dashboard_v1_environment, file_dashboard_v1_refunds, file_dashboard_v1_role, file_dashboard_v1_routing_rules, file_dashboard_v1_settings]);
 
 /**
  * A section that is absent stays as it is; one that is present is exact.
@@ -40,6 +44,21 @@ export type Configuration = Message<"dashboard.v1.Configuration"> & {
    * @generated from field: optional dashboard.v1.WebhookSection webhooks = 3;
    */
   webhooks?: WebhookSection | undefined;
+
+  /**
+   * @generated from field: optional dashboard.v1.ConnectionSection connections = 4;
+   */
+  connections?: ConnectionSection | undefined;
+
+  /**
+   * @generated from field: optional dashboard.v1.AlertSection alerts = 5;
+   */
+  alerts?: AlertSection | undefined;
+
+  /**
+   * @generated from field: optional dashboard.v1.RefundLimitSection refund_limits = 6;
+   */
+  refundLimits?: RefundLimitSection | undefined;
 };
 
 /**
@@ -62,6 +81,21 @@ export type ConfigurationJson = {
    * @generated from field: optional dashboard.v1.WebhookSection webhooks = 3;
    */
   webhooks?: WebhookSectionJson;
+
+  /**
+   * @generated from field: optional dashboard.v1.ConnectionSection connections = 4;
+   */
+  connections?: ConnectionSectionJson;
+
+  /**
+   * @generated from field: optional dashboard.v1.AlertSection alerts = 5;
+   */
+  alerts?: AlertSectionJson;
+
+  /**
+   * @generated from field: optional dashboard.v1.RefundLimitSection refund_limits = 6;
+   */
+  refundLimits?: RefundLimitSectionJson;
 };
 
 /**
@@ -70,6 +104,196 @@ export type ConfigurationJson = {
  */
 export const ConfigurationSchema: GenMessage<Configuration, {jsonType: ConfigurationJson}> = /*@__PURE__*/
   messageDesc(file_dashboard_v1_configuration, 0);
+
+/**
+ * Accounts at gateways and at providers of authentication. Only owners change them by a file. Their credentials are in
+ * no message: `switchyard apply` adds or rotates and verifies them before it applies the rest.
+ *
+ * @generated from message dashboard.v1.ConnectionSection
+ */
+export type ConnectionSection = Message<"dashboard.v1.ConnectionSection"> & {
+  /**
+   * One that is left out is paused.
+   *
+   * @generated from field: repeated dashboard.v1.ConfiguredConnection accounts = 1;
+   */
+  accounts: ConfiguredConnection[];
+};
+
+/**
+ * Accounts at gateways and at providers of authentication. Only owners change them by a file. Their credentials are in
+ * no message: `switchyard apply` adds or rotates and verifies them before it applies the rest.
+ *
+ * @generated from message dashboard.v1.ConnectionSection
+ */
+export type ConnectionSectionJson = {
+  /**
+   * One that is left out is paused.
+   *
+   * @generated from field: repeated dashboard.v1.ConfiguredConnection accounts = 1;
+   */
+  accounts?: ConfiguredConnectionJson[];
+};
+
+/**
+ * Describes the message dashboard.v1.ConnectionSection.
+ * Use `create(ConnectionSectionSchema)` to create a new message.
+ */
+export const ConnectionSectionSchema: GenMessage<ConnectionSection, {jsonType: ConnectionSectionJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_configuration, 1);
+
+/**
+ * @generated from message dashboard.v1.ConfiguredConnection
+ */
+export type ConfiguredConnection = Message<"dashboard.v1.ConfiguredConnection"> & {
+  /**
+   * Such as STRIPE.
+   *
+   * @generated from field: string gateway = 1;
+   */
+  gateway: string;
+
+  /**
+   * The merchant's name for the account.
+   *
+   * @generated from field: string account = 2;
+   */
+  account: string;
+
+  /**
+   * Of the credentials in use; one more rotates them. If absent, they are not managed.
+   *
+   * @generated from field: optional int32 credentials_version = 3;
+   */
+  credentialsVersion?: number | undefined;
+
+  /**
+   * @generated from field: bool paused = 4;
+   */
+  paused: boolean;
+};
+
+/**
+ * @generated from message dashboard.v1.ConfiguredConnection
+ */
+export type ConfiguredConnectionJson = {
+  /**
+   * Such as STRIPE.
+   *
+   * @generated from field: string gateway = 1;
+   */
+  gateway?: string;
+
+  /**
+   * The merchant's name for the account.
+   *
+   * @generated from field: string account = 2;
+   */
+  account?: string;
+
+  /**
+   * Of the credentials in use; one more rotates them. If absent, they are not managed.
+   *
+   * @generated from field: optional int32 credentials_version = 3;
+   */
+  credentialsVersion?: number;
+
+  /**
+   * @generated from field: bool paused = 4;
+   */
+  paused?: boolean;
+};
+
+/**
+ * Describes the message dashboard.v1.ConfiguredConnection.
+ * Use `create(ConfiguredConnectionSchema)` to create a new message.
+ */
+export const ConfiguredConnectionSchema: GenMessage<ConfiguredConnection, {jsonType: ConfiguredConnectionJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_configuration, 2);
+
+/**
+ * Only owners change it by a file.
+ *
+ * @generated from message dashboard.v1.AlertSection
+ */
+export type AlertSection = Message<"dashboard.v1.AlertSection"> & {
+  /**
+   * @generated from field: repeated string addresses = 1;
+   */
+  addresses: string[];
+
+  /**
+   * @generated from field: repeated dashboard.v1.AlertTopic muted_topics = 2;
+   */
+  mutedTopics: AlertTopic[];
+};
+
+/**
+ * Only owners change it by a file.
+ *
+ * @generated from message dashboard.v1.AlertSection
+ */
+export type AlertSectionJson = {
+  /**
+   * @generated from field: repeated string addresses = 1;
+   */
+  addresses?: string[];
+
+  /**
+   * @generated from field: repeated dashboard.v1.AlertTopic muted_topics = 2;
+   */
+  mutedTopics?: AlertTopicJson[];
+};
+
+/**
+ * Describes the message dashboard.v1.AlertSection.
+ * Use `create(AlertSectionSchema)` to create a new message.
+ */
+export const AlertSectionSchema: GenMessage<AlertSection, {jsonType: AlertSectionJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_configuration, 3);
+
+/**
+ * What each member of a role may refund per day (UTC), by currency. A currency that is left out has no limit. Only owners
+ * change it by a file.
+ *
+ * @generated from message dashboard.v1.RefundLimitSection
+ */
+export type RefundLimitSection = Message<"dashboard.v1.RefundLimitSection"> & {
+  /**
+   * @generated from field: repeated dashboard.v1.SetRefundLimitsRequest.Limit developers = 1;
+   */
+  developers: SetRefundLimitsRequest_Limit[];
+
+  /**
+   * @generated from field: repeated dashboard.v1.SetRefundLimitsRequest.Limit owners = 2;
+   */
+  owners: SetRefundLimitsRequest_Limit[];
+};
+
+/**
+ * What each member of a role may refund per day (UTC), by currency. A currency that is left out has no limit. Only owners
+ * change it by a file.
+ *
+ * @generated from message dashboard.v1.RefundLimitSection
+ */
+export type RefundLimitSectionJson = {
+  /**
+   * @generated from field: repeated dashboard.v1.SetRefundLimitsRequest.Limit developers = 1;
+   */
+  developers?: SetRefundLimitsRequest_LimitJson[];
+
+  /**
+   * @generated from field: repeated dashboard.v1.SetRefundLimitsRequest.Limit owners = 2;
+   */
+  owners?: SetRefundLimitsRequest_LimitJson[];
+};
+
+/**
+ * Describes the message dashboard.v1.RefundLimitSection.
+ * Use `create(RefundLimitSectionSchema)` to create a new message.
+ */
+export const RefundLimitSectionSchema: GenMessage<RefundLimitSection, {jsonType: RefundLimitSectionJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_configuration, 4);
 
 /**
  * The routing rule. Connections are named by their gateway, such as STRIPE, or where a merchant has several at one, by
@@ -218,7 +442,7 @@ export type RoutingSectionJson = {
  * Use `create(RoutingSectionSchema)` to create a new message.
  */
 export const RoutingSectionSchema: GenMessage<RoutingSection, {jsonType: RoutingSectionJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_configuration, 1);
+  messageDesc(file_dashboard_v1_configuration, 5);
 
 /**
  * @generated from message dashboard.v1.CheckoutSection
@@ -283,7 +507,7 @@ export type CheckoutSectionJson = {
  * Use `create(CheckoutSectionSchema)` to create a new message.
  */
 export const CheckoutSectionSchema: GenMessage<CheckoutSection, {jsonType: CheckoutSectionJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_configuration, 2);
+  messageDesc(file_dashboard_v1_configuration, 6);
 
 /**
  * @generated from message dashboard.v1.WebhookSection
@@ -310,7 +534,7 @@ export type WebhookSectionJson = {
  * Use `create(WebhookSectionSchema)` to create a new message.
  */
 export const WebhookSectionSchema: GenMessage<WebhookSection, {jsonType: WebhookSectionJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_configuration, 3);
+  messageDesc(file_dashboard_v1_configuration, 7);
 
 /**
  * @generated from message dashboard.v1.ConfiguredEndpoint
@@ -351,7 +575,7 @@ export type ConfiguredEndpointJson = {
  * Use `create(ConfiguredEndpointSchema)` to create a new message.
  */
 export const ConfiguredEndpointSchema: GenMessage<ConfiguredEndpoint, {jsonType: ConfiguredEndpointJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_configuration, 4);
+  messageDesc(file_dashboard_v1_configuration, 8);
 
 /**
  * @generated from message dashboard.v1.ConfigurationChange
@@ -394,6 +618,13 @@ export type ConfigurationChange = Message<"dashboard.v1.ConfigurationChange"> & 
    * @generated from field: bool removes = 6;
    */
   removes: boolean;
+
+  /**
+   * What the audit trail calls it, such as we_…: with it, the entries of the newest changes are found.
+   *
+   * @generated from field: string subject = 7;
+   */
+  subject: string;
 };
 
 /**
@@ -437,6 +668,13 @@ export type ConfigurationChangeJson = {
    * @generated from field: bool removes = 6;
    */
   removes?: boolean;
+
+  /**
+   * What the audit trail calls it, such as we_…: with it, the entries of the newest changes are found.
+   *
+   * @generated from field: string subject = 7;
+   */
+  subject?: string;
 };
 
 /**
@@ -444,7 +682,7 @@ export type ConfigurationChangeJson = {
  * Use `create(ConfigurationChangeSchema)` to create a new message.
  */
 export const ConfigurationChangeSchema: GenMessage<ConfigurationChange, {jsonType: ConfigurationChangeJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_configuration, 5);
+  messageDesc(file_dashboard_v1_configuration, 9);
 
 /**
  * @generated from enum dashboard.v1.ConfigurationChange.Kind
@@ -485,7 +723,7 @@ export type ConfigurationChange_KindJson = "KIND_UNSPECIFIED" | "ADDED" | "CHANG
  * Describes the enum dashboard.v1.ConfigurationChange.Kind.
  */
 export const ConfigurationChange_KindSchema: GenEnum<ConfigurationChange_Kind, ConfigurationChange_KindJson> = /*@__PURE__*/
-  enumDesc(file_dashboard_v1_configuration, 5, 0);
+  enumDesc(file_dashboard_v1_configuration, 9, 0);
 
 /**
  * @generated from message dashboard.v1.GetConfigurationRequest
@@ -522,7 +760,7 @@ export type GetConfigurationRequestJson = {
  * Use `create(GetConfigurationRequestSchema)` to create a new message.
  */
 export const GetConfigurationRequestSchema: GenMessage<GetConfigurationRequest, {jsonType: GetConfigurationRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_configuration, 6);
+  messageDesc(file_dashboard_v1_configuration, 10);
 
 /**
  * @generated from message dashboard.v1.GetConfigurationResponse
@@ -559,7 +797,7 @@ export type GetConfigurationResponseJson = {
  * Use `create(GetConfigurationResponseSchema)` to create a new message.
  */
 export const GetConfigurationResponseSchema: GenMessage<GetConfigurationResponse, {jsonType: GetConfigurationResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_configuration, 7);
+  messageDesc(file_dashboard_v1_configuration, 11);
 
 /**
  * @generated from message dashboard.v1.PlanConfigurationRequest
@@ -576,9 +814,26 @@ export type PlanConfigurationRequest = Message<"dashboard.v1.PlanConfigurationRe
   environment: Environment;
 
   /**
+   * This or `from_environment`.
+   *
    * @generated from field: dashboard.v1.Configuration desired = 3;
    */
   desired?: Configuration | undefined;
+
+  /**
+   * Plans a copy of the configuration of this environment, which is another one. Connections keep their names.
+   * Nothing of the present environment is removed, except by the routing rule, which is replaced.
+   *
+   * @generated from field: optional dashboard.v1.Environment from_environment = 4;
+   */
+  fromEnvironment?: Environment | undefined;
+
+  /**
+   * With `from_environment`: which connection takes the place of another one.
+   *
+   * @generated from field: repeated dashboard.v1.ConnectionChoice choices = 5;
+   */
+  choices: ConnectionChoice[];
 };
 
 /**
@@ -596,9 +851,26 @@ export type PlanConfigurationRequestJson = {
   environment?: EnvironmentJson;
 
   /**
+   * This or `from_environment`.
+   *
    * @generated from field: dashboard.v1.Configuration desired = 3;
    */
   desired?: ConfigurationJson;
+
+  /**
+   * Plans a copy of the configuration of this environment, which is another one. Connections keep their names.
+   * Nothing of the present environment is removed, except by the routing rule, which is replaced.
+   *
+   * @generated from field: optional dashboard.v1.Environment from_environment = 4;
+   */
+  fromEnvironment?: EnvironmentJson;
+
+  /**
+   * With `from_environment`: which connection takes the place of another one.
+   *
+   * @generated from field: repeated dashboard.v1.ConnectionChoice choices = 5;
+   */
+  choices?: ConnectionChoiceJson[];
 };
 
 /**
@@ -606,7 +878,52 @@ export type PlanConfigurationRequestJson = {
  * Use `create(PlanConfigurationRequestSchema)` to create a new message.
  */
 export const PlanConfigurationRequestSchema: GenMessage<PlanConfigurationRequest, {jsonType: PlanConfigurationRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_configuration, 8);
+  messageDesc(file_dashboard_v1_configuration, 12);
+
+/**
+ * @generated from message dashboard.v1.ConnectionChoice
+ */
+export type ConnectionChoice = Message<"dashboard.v1.ConnectionChoice"> & {
+  /**
+   * The name in the configuration that is copied, such as STRIPE.
+   *
+   * @generated from field: string from = 1;
+   */
+  from: string;
+
+  /**
+   * A name in the present environment.
+   *
+   * @generated from field: string to = 2;
+   */
+  to: string;
+};
+
+/**
+ * @generated from message dashboard.v1.ConnectionChoice
+ */
+export type ConnectionChoiceJson = {
+  /**
+   * The name in the configuration that is copied, such as STRIPE.
+   *
+   * @generated from field: string from = 1;
+   */
+  from?: string;
+
+  /**
+   * A name in the present environment.
+   *
+   * @generated from field: string to = 2;
+   */
+  to?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.ConnectionChoice.
+ * Use `create(ConnectionChoiceSchema)` to create a new message.
+ */
+export const ConnectionChoiceSchema: GenMessage<ConnectionChoice, {jsonType: ConnectionChoiceJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_configuration, 13);
 
 /**
  * @generated from message dashboard.v1.PlanConfigurationResponse
@@ -623,6 +940,36 @@ export type PlanConfigurationResponse = Message<"dashboard.v1.PlanConfigurationR
    * @generated from field: string revision = 2;
    */
   revision: string;
+
+  /**
+   * The routing rule, if it changes, for RoutingRuleService.WhatIf. Absent while it names a connection that does not
+   * exist yet.
+   *
+   * @generated from field: optional dashboard.v1.RoutingRuleDraft draft = 3;
+   */
+  draft?: RoutingRuleDraft | undefined;
+
+  /**
+   * With `from_environment`: what ApplyConfiguration needs for the changes.
+   *
+   * @generated from field: optional dashboard.v1.Configuration desired = 4;
+   */
+  desired?: Configuration | undefined;
+
+  /**
+   * With `from_environment`: what is not copied, with the reason.
+   *
+   * @generated from field: repeated string left_out = 5;
+   */
+  leftOut: string[];
+
+  /**
+   * With `from_environment`: names of connections that the present environment has not; choose for each. Without a
+   * choice, nothing is planned for the routing rule.
+   *
+   * @generated from field: repeated string unknown_connections = 6;
+   */
+  unknownConnections: string[];
 };
 
 /**
@@ -640,6 +987,36 @@ export type PlanConfigurationResponseJson = {
    * @generated from field: string revision = 2;
    */
   revision?: string;
+
+  /**
+   * The routing rule, if it changes, for RoutingRuleService.WhatIf. Absent while it names a connection that does not
+   * exist yet.
+   *
+   * @generated from field: optional dashboard.v1.RoutingRuleDraft draft = 3;
+   */
+  draft?: RoutingRuleDraftJson;
+
+  /**
+   * With `from_environment`: what ApplyConfiguration needs for the changes.
+   *
+   * @generated from field: optional dashboard.v1.Configuration desired = 4;
+   */
+  desired?: ConfigurationJson;
+
+  /**
+   * With `from_environment`: what is not copied, with the reason.
+   *
+   * @generated from field: repeated string left_out = 5;
+   */
+  leftOut?: string[];
+
+  /**
+   * With `from_environment`: names of connections that the present environment has not; choose for each. Without a
+   * choice, nothing is planned for the routing rule.
+   *
+   * @generated from field: repeated string unknown_connections = 6;
+   */
+  unknownConnections?: string[];
 };
 
 /**
@@ -647,7 +1024,7 @@ export type PlanConfigurationResponseJson = {
  * Use `create(PlanConfigurationResponseSchema)` to create a new message.
  */
 export const PlanConfigurationResponseSchema: GenMessage<PlanConfigurationResponse, {jsonType: PlanConfigurationResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_configuration, 9);
+  messageDesc(file_dashboard_v1_configuration, 14);
 
 /**
  * @generated from message dashboard.v1.ApplyConfigurationRequest
@@ -722,7 +1099,7 @@ export type ApplyConfigurationRequestJson = {
  * Use `create(ApplyConfigurationRequestSchema)` to create a new message.
  */
 export const ApplyConfigurationRequestSchema: GenMessage<ApplyConfigurationRequest, {jsonType: ApplyConfigurationRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_configuration, 10);
+  messageDesc(file_dashboard_v1_configuration, 15);
 
 /**
  * @generated from message dashboard.v1.ApplyConfigurationResponse
@@ -773,7 +1150,7 @@ export type ApplyConfigurationResponseJson = {
  * Use `create(ApplyConfigurationResponseSchema)` to create a new message.
  */
 export const ApplyConfigurationResponseSchema: GenMessage<ApplyConfigurationResponse, {jsonType: ApplyConfigurationResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_configuration, 11);
+  messageDesc(file_dashboard_v1_configuration, 16);
 
 /**
  * @generated from message dashboard.v1.AddedEndpoint
@@ -820,11 +1197,11 @@ export type AddedEndpointJson = {
  * Use `create(AddedEndpointSchema)` to create a new message.
  */
 export const AddedEndpointSchema: GenMessage<AddedEndpoint, {jsonType: AddedEndpointJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_configuration, 12);
+  messageDesc(file_dashboard_v1_configuration, 17);
 
 /**
  * A merchant's configuration as one message, which a file in a repository can hold. Keys, members, credentials of
- * gateways and signing secrets are not part of it.
+ * gateways, the chat's address and signing secrets are not part of it.
  *
  * @generated from service dashboard.v1.ConfigurationService
  */

@@ -1,21 +1,28 @@
 /** A merchant's configuration as the message that files hold: connections by name, nothing secret. */
 import { create } from "@bufbuild/protobuf";
+import { AlertTopic as TopicMessage } from "../../../gen/dashboard/v1/alerts_pb.ts";
 import {
   type Configuration,
   ConfigurationSchema,
+  type ConfiguredConnection,
+  ConfiguredConnectionSchema,
   type RoutingSection,
   RoutingSectionSchema,
 } from "../../../gen/dashboard/v1/configuration_pb.ts";
 import { RepeatedOrders as RepeatedOrdersMessage } from "../../../gen/dashboard/v1/settings_pb.ts";
+import { loadAlertAddresses } from "../../accounts/alert-addresses.ts";
 import { findRoutingRule } from "../../core/record/routing-rules.ts";
 import type { RoutingRule } from "../../core/rows/entities.ts";
+import { loadAlertSettings } from "../../events/alert-settings.ts";
 import { type Endpoint, listEndpoints } from "../../events/endpoints.ts";
 import { type Connection, listConnections } from "../../gateways/connections.ts";
 import type { Queryable } from "../../platform/database.ts";
 import { DomainError } from "../../platform/errors.ts";
 import { encodeId, type MerchantId } from "../../platform/ids.ts";
+import { loadRefundLimits, type RefundLimits } from "../../refunds/daily-limit.ts";
 import { ruleMessage } from "../routing-messages.ts";
 import { type AllSettings, loadAllSettings, revisedSettings } from "../settings-rpc.ts";
+import { type HeldAlerts, sorted } from "./plan-alerts-and-limits.ts";
 
 /** A merchant's configuration as its rows hold it. `rule` is the one that was set last, never the default rule. */
 export type Held = {
@@ -23,6 +30,8 @@ export type Held = {
   readonly rule: RoutingRule | undefined;
   readonly settings: AllSettings;
   readonly endpoints: readonly Endpoint[];
+  readonly alerts: HeldAlerts;
+  readonly limits: RefundLimits;
 };
 
 export async function loadHeld(queryable: Queryable, merchantId: MerchantId): Promise<Held> {
@@ -31,21 +40,28 @@ export async function loadHeld(queryable: Queryable, merchantId: MerchantId): Pr
     rule: await findRoutingRule(queryable, merchantId),
     settings: await loadAllSettings(queryable, merchantId),
     endpoints: await listEndpoints(queryable, merchantId),
+    alerts: {
+      addresses: (await loadAlertAddresses(queryable, merchantId)).addresses,
+      mutedTopics: (await loadAlertSettings(queryable, merchantId)).mutedTopics,
+    },
+    limits: await loadRefundLimits(queryable, merchantId),
   };
 }
 
 /** Everything that a plan depends on: it changes with each of them. */
-export function revisedParts({ connections, rule, settings, endpoints }: Held): readonly unknown[] {
+export function revisedParts({ connections, rule, settings, endpoints, alerts, limits }: Held): readonly unknown[] {
   return [
-    connections.map(({ id, credentialVersion }) => [id, credentialVersion]),
+    connections.map(({ id, credentialVersion, paused }) => [id, credentialVersion, paused]),
     rule?.version ?? 0,
     revisedSettings(settings),
     endpoints.map(({ id, version }) => [id, version]),
+    alerts,
+    [sorted(limits.DEVELOPER), sorted(limits.OWNER)],
   ];
 }
 
 /** Returns the name of a connection: its gateway, with the account where the merchant has several there. */
-function connectionName(connections: readonly Connection[], { gateway, account }: Connection): string {
+export function connectionName(connections: readonly Connection[], { gateway, account }: Connection): string {
   const isOnly = connections.filter((one) => one.gateway === gateway).length === 1;
   return isOnly ? gateway : `${gateway}:${account}`;
 }
@@ -68,7 +84,7 @@ export function withIds(routing: RoutingSection, connections: readonly Connectio
   });
 }
 
-function mapConnections(
+export function mapConnections(
   routing: RoutingSection,
   change: (connection: string, field: string) => string,
 ): RoutingSection {
@@ -96,7 +112,19 @@ function mapConnections(
   };
 }
 
-export function configurationMessage({ connections, rule, settings, endpoints }: Held): Configuration {
+export function connectedMessage({ gateway, account, credentialVersion, paused }: Connection): ConfiguredConnection {
+  return create(ConfiguredConnectionSchema, {
+    gateway,
+    account,
+    paused,
+    ...(credentialVersion !== null && { credentialsVersion: credentialVersion }),
+  });
+}
+
+export function configurationMessage(held: Held): Configuration {
+  const { connections, rule, settings, endpoints, alerts, limits } = held;
+  const limitsOf = (amounts: Readonly<Record<string, number>> = {}) =>
+    sorted(amounts).map(([currency, minor]) => ({ currency, amountMinor: BigInt(minor) }));
   return create(ConfigurationSchema, {
     ...(rule && { routing: routingMessage(rule, connections) }),
     checkout: {
@@ -106,6 +134,10 @@ export function configurationMessage({ connections, rule, settings, endpoints }:
       repeatedOrders: RepeatedOrdersMessage[settings.repeatedOrders],
     },
     webhooks: { endpoints: endpoints.map(({ url, eventTypes }) => ({ url, eventTypes: [...(eventTypes ?? [])] })) },
+    // One that was never verified is not part of it yet.
+    connections: { accounts: connections.filter((one) => one.credentialVersion !== null).map(connectedMessage) },
+    alerts: { addresses: [...alerts.addresses], mutedTopics: alerts.mutedTopics.map((topic) => TopicMessage[topic]) },
+    refundLimits: { developers: limitsOf(limits.DEVELOPER), owners: limitsOf(limits.OWNER) },
   });
 }
 

@@ -1,22 +1,26 @@
 /** The changes that make a merchant's configuration the desired one. Nothing is changed here. */
-import { create, type DescMessage, type MessageInitShape, type MessageShape, toJsonString } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import {
   type CheckoutSection,
   type Configuration,
-  type ConfigurationChangeSchema,
   ConfiguredEndpointSchema,
-  ConfigurationChange_Kind as Kind,
   type RoutingSection,
   RoutingSectionSchema,
   type WebhookSection,
 } from "../../../gen/dashboard/v1/configuration_pb.ts";
+import {
+  RoutingRule_Authentication,
+  RoutingRule_CryptogramResend,
+  type RoutingRuleDraft,
+  RoutingRuleDraftSchema,
+} from "../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { RepeatedOrders as RepeatedOrdersMessage } from "../../../gen/dashboard/v1/settings_pb.ts";
 import type { RuleContent } from "../../core/record/routing-rules.ts";
 import { parseEndpointUrl } from "../../events/egress.ts";
 import { type Endpoint, parseEventTypes } from "../../events/endpoints.ts";
-import type { Queryable } from "../../platform/database.ts";
+import type { Connection } from "../../gateways/connections.ts";
 import { DomainError } from "../../platform/errors.ts";
-import type { MerchantId } from "../../platform/ids.ts";
+import { encodeId, type MerchantId } from "../../platform/ids.ts";
 import { describeRuleChanges } from "../../reporting/rule-changes.ts";
 import type { DashboardEnvironment } from "../dashboard-parts.ts";
 import { casesOf, splitOf } from "../routing-case-messages.ts";
@@ -24,15 +28,21 @@ import { authenticationOf, cryptogramResendOf, failoverOf, nameIn, policyOf } fr
 import { verifiedRule } from "../routing-rules-rpc.ts";
 import { requireOrigins, type SettingsChange } from "../settings-rpc.ts";
 import { configurationMessage, type Held, withIds } from "./configuration-message.ts";
-
-type Change = MessageInitShape<typeof ConfigurationChangeSchema> & { readonly path: string };
+import { type AlertPlan, type LimitPlan, planAlerts, planLimits } from "./plan-alerts-and-limits.ts";
+import { type Change, changeOf, valueChange } from "./plan-change.ts";
+import { type ConnectionPlan, planConnections } from "./plan-connections.ts";
 
 /** The changes for people, and what is to be written for each section that differs. */
 export type Plan = {
   readonly changes: readonly Change[];
   readonly rule?: RuleContent;
+  /** The rule for a simulation; undefined if it stays, or has a connection that is not there yet. */
+  readonly draft?: RoutingRuleDraft;
   readonly settings?: SettingsChange;
   readonly endpoints: EndpointPlan;
+  readonly connections: Pick<ConnectionPlan, "paused" | "resumed" | "waiting">;
+  readonly alerts: Omit<AlertPlan, "changes">;
+  readonly limits: Omit<LimitPlan, "changes">;
 };
 
 type EndpointPlan = {
@@ -48,29 +58,42 @@ type Planning = {
 };
 
 /** Throws `invalid_field`, which names the place in the configuration, for one that could not be applied. */
-export async function planConfiguration(
-  queryable: Queryable,
-  planning: Planning,
-  desired: Configuration,
-): Promise<Plan> {
-  const { held } = planning;
+export function planConfiguration(planning: Planning, desired: Configuration): Plan {
+  const { held, merchantId, environment } = planning;
   const now = configurationMessage(held);
-  const { routing, checkout, webhooks } = desired;
-  const rule = routing && (await inSection("routing", () => planRule(queryable, planning, now.routing, routing)));
-  const settings = checkout && (await inSection("checkout", async () => planSettings(now.checkout!, checkout)));
-  const endpoints = webhooks && (await inSection("webhooks", async () => planEndpoints(planning, webhooks)));
+  const merchant = encodeId("mer", merchantId);
+  const { core } = environment;
+  const knows = (gateway: string) => (core.connectorOf(gateway) ?? core.providerOf(gateway)) !== undefined;
+  const newId = () => core.runtime.uuid() as Connection["id"];
+  const connections = planned("connections", desired.connections, (wanted) =>
+    planConnections(held.connections, wanted, { newId, knows }),
+  );
+  const known = connections?.connections ?? held.connections;
+  const rule = planned("routing", desired.routing, (wanted) => planRule(planning, known, { now: now.routing, wanted }));
+  const settings = planned("checkout", desired.checkout, (wanted) => planSettings(merchant, now.checkout!, wanted));
+  const endpoints = planned("webhooks", desired.webhooks, (wanted) => planEndpoints(planning, wanted));
+  const alerts = planned("alerts", desired.alerts, (wanted) => planAlerts(merchant, held.alerts, wanted));
+  const limits = planned("refundLimits", desired.refundLimits, (wanted) => planLimits(merchant, held.limits, wanted));
   return {
-    changes: [...(rule?.changes ?? []), ...(settings?.changes ?? []), ...(endpoints?.changes ?? [])],
-    ...(rule && rule.changes.length > 0 && { rule: rule.content }),
+    changes: [connections, rule, settings, endpoints, alerts, limits].flatMap((part) => part?.changes ?? []),
+    ...(rule && rule.changes.length > 0 && { rule: rule.content, ...(rule.draft && { draft: rule.draft }) }),
     ...(settings && settings.changes.length > 0 && { settings: settings.wanted }),
     endpoints: endpoints ?? { added: [], retyped: [], removed: [] },
+    connections: connections ?? { paused: [], resumed: [], waiting: [] },
+    alerts: alerts ?? {},
+    limits: limits ?? {},
   };
 }
 
-/** Runs the plan of a section. A refusal names the field as the single settings do: it gets the section before it. */
-async function inSection<Result>(section: string, plan: () => Promise<Result>): Promise<Result> {
+/** Plans a section that is present. A refusal names the field as the single settings do: it gets the section before it. */
+function planned<Section, Result>(
+  section: string,
+  wanted: Section | undefined,
+  plan: (wanted: Section) => Result,
+): Result | undefined {
+  if (wanted === undefined) return undefined;
   try {
-    return await plan();
+    return plan(wanted);
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     const placed = (field: string) => `${section}.${field.replace(/^checkoutOrigins/, "origins")}`;
@@ -85,16 +108,14 @@ async function inSection<Result>(section: string, plan: () => Promise<Result>): 
   }
 }
 
-async function planRule(
-  queryable: Queryable,
-  { merchantId, environment: { core }, held }: Planning,
-  now: RoutingSection | undefined,
-  wanted: RoutingSection,
-): Promise<{ changes: Change[]; content: RuleContent }> {
-  const named = withIds(wanted, held.connections);
-  const content = await verifiedRule(
-    queryable,
-    { merchantId, core },
+function planRule(
+  { environment: { core }, held }: Planning,
+  connections: readonly Connection[],
+  { now, wanted }: { readonly now: RoutingSection | undefined; readonly wanted: RoutingSection },
+): { changes: Change[]; content: RuleContent; draft?: RoutingRuleDraft } {
+  const named = withIds(wanted, connections);
+  const content = verifiedRule(
+    { connections, core },
     {
       connectionIds: named.connectionIds as RuleContent["connectionIds"],
       failoverOn: failoverOf(named.failoverOn),
@@ -107,10 +128,28 @@ async function planRule(
       cryptogramResend: cryptogramResendOf(named.cryptogramResend, undefined),
     },
   );
-  const sentences = describeRuleChanges(held.rule, content, nameIn(held.connections));
+  const sentences = describeRuleChanges(held.rule, content, nameIn(connections));
   if (sentences.length === 0 && now !== undefined) return { changes: [], content };
-  const change = changeOf("routing", RoutingSectionSchema, { now, wanted });
-  return { content, changes: [{ ...change, sentences, removes: ruleLoses(now, wanted) }] };
+  const subject = `${encodeId("mer", held.settings.merchantId)}/routing-rule`;
+  const change = { ...changeOf("routing", RoutingSectionSchema, { now, wanted }), subject, sentences };
+  const isHeld = connections.length === held.connections.length;
+  return {
+    content,
+    changes: [{ ...change, removes: ruleLoses(now && withIds(now, held.connections), named) }],
+    ...(isHeld && { draft: draftOf(named) }),
+  };
+}
+
+/** An absent part of a draft is that of the newest version, so each part is there. */
+function draftOf({ $typeName: _, $unknown: __, ...named }: RoutingSection): RoutingRuleDraft {
+  return create(RoutingRuleDraftSchema, {
+    ...named,
+    policy: named.policy ?? {},
+    cases: named.cases ?? {},
+    split: named.split ?? { percent: 0 },
+    authentication: named.authentication || RoutingRule_Authentication.AS_NEEDED,
+    cryptogramResend: named.cryptogramResend || RoutingRule_CryptogramResend.UNANSWERED,
+  });
 }
 
 /** Reports whether connections or cases of the rule go. */
@@ -123,14 +162,18 @@ function ruleLoses(now: RoutingSection | undefined, wanted: RoutingSection): boo
   return now !== undefined && partsOf(now).some((part) => !kept.has(part));
 }
 
-function planSettings(now: CheckoutSection, wanted: CheckoutSection): { changes: Change[]; wanted: SettingsChange } {
+function planSettings(
+  merchant: string,
+  now: CheckoutSection,
+  wanted: CheckoutSection,
+): { changes: Change[]; wanted: SettingsChange } {
   requireOrigins(wanted.origins);
   const changes: Change[] = [];
-  const note = (path: string, [before, after]: readonly [unknown, unknown], sentence: string, removes = false) => {
-    if (JSON.stringify(before) === JSON.stringify(after)) return false;
-    const json = { before: JSON.stringify(before), after: JSON.stringify(after) };
-    changes.push({ path: `checkout.${path}`, kind: Kind.CHANGED, ...json, sentences: [sentence], removes });
-    return true;
+  const note = (path: string, values: readonly [unknown, unknown], sentence: string, removes = false) => {
+    const subject = `${merchant}/settings`;
+    const noted = valueChange(`checkout.${path}`, values, { sentences: [sentence], removes, subject });
+    changes.push(...noted);
+    return noted.length > 0;
   };
   const gone = now.origins.filter((origin) => !wanted.origins.includes(origin));
   const ordersOf = ({ repeatedOrders }: CheckoutSection) =>
@@ -214,27 +257,15 @@ function planEndpoints(
           now: shown(endpoint),
           wanted: shown({ url: endpoint.url, eventTypes }),
         }),
+        subject: encodeId("we", endpoint.id),
         sentences: [`${endpoint.url} gets ${of(eventTypes)}.`],
       })),
       ...removed.map((endpoint) => ({
         ...changeOf(path(endpoint.url), ConfiguredEndpointSchema, { now: shown(endpoint) }),
+        subject: encodeId("we", endpoint.id),
         sentences: [`${endpoint.url} is removed for ever.`],
         removes: true,
       })),
     ],
-  };
-}
-
-function changeOf<Schema extends DescMessage>(
-  path: string,
-  schema: Schema,
-  { now, wanted }: { now?: MessageShape<Schema> | undefined; wanted?: MessageShape<Schema> },
-) {
-  const kind = now === undefined ? Kind.ADDED : wanted === undefined ? Kind.REMOVED : Kind.CHANGED;
-  return {
-    path,
-    kind,
-    before: now === undefined ? "" : toJsonString(schema, now),
-    after: wanted === undefined ? "" : toJsonString(schema, wanted),
   };
 }

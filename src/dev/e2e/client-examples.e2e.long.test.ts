@@ -257,7 +257,7 @@ describe("the recipes of the guides", () => {
       replacedBy: changed.sessionId,
     });
 
-    const [, setting = ""] = /npx switchyard rpc SettingsService\/SetRepeatedOrders '(.*)'$/m.exec(guide)!;
+    const [, setting = ""] = /npx switchyard rpc SettingsService\/SetRepeatedOrders '(\{.*?\})'/.exec(guide)!;
     await call("SettingsService/SetRepeatedOrders", JSON.parse(setting));
     const { orderRef } = created;
     expect(await customer.pay("4242424242424242", { orderRef })).toMatchObject({ status: "SUCCEEDED" });
