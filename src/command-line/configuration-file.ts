@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { type Command, Option } from "commander";
 import type { ChangeView, ConfigurationView, DashboardClient, PlanView } from "../client/dashboard-client.ts";
 import { administer, type MerchantOptions, merchantCommand, scopeOf, UsageError } from "./attachment.ts";
+import { takeSources } from "./file-credentials.ts";
 import { shown } from "./output.ts";
+import type { ReportedChange } from "./plan-report.ts";
 
 type ApplyOptions = MerchantOptions & {
   readonly plan?: string;
@@ -35,34 +37,45 @@ export function exportCommand(): Command {
 
 export function planCommand(): Command {
   return merchantCommand("plan", {
-    description: "show the changes that a file would make; exits with 0 for none and 2 for some",
+    description:
+      "show the changes that a file would make, who made the differences, and what a changed rule had meant for past payments; exits with 0 for no change and 2 for some",
     example: "switchyard plan checkout.yaml",
   })
     .argument("<file>", "the configuration as YAML or JSON; - for standard input")
     .action(async (file: string, options: MerchantOptions) => {
       const { desired, scope } = await readConfiguration(file, options);
-      const { changes = [] } = await administer(
+      const { simulate, whatIfLines, withLastChanges } = await import("./plan-report.ts");
+      const { changes } = await administer(
         options,
-        async ({ configuration }) => ({ ...(await configuration.planConfiguration({ ...scope, desired })), desired }),
-        (plan) =>
-          describePlan(
-            plan,
-            "No change: the configuration is as the file says.",
-            "  (removes something: --allow-removals)",
-          ),
+        async (dashboard) => {
+          const plan = await dashboard.configuration.planConfiguration({ ...scope, desired });
+          const changes = await withLastChanges(dashboard, scope, plan.changes ?? []);
+          const whatIf = plan.draft && (await simulate(dashboard, scope, plan.draft));
+          return { revision: plan.revision ?? "", changes, desired, ...(whatIf && { whatIf }) };
+        },
+        (plan) => [
+          ...describePlan(plan, unchanged, "  (removes something: --allow-removals)"),
+          ...(plan.whatIf ? whatIfLines(plan.whatIf) : []),
+        ],
       );
       if (changes.length > 0) process.exitCode = 2;
     });
 }
 
+const unchanged = "No change: the configuration is as the file says.";
+
 export function applyCommand(): Command {
   return merchantCommand("apply", {
-    description: "make the configuration what a file says: all of its changes, or none",
+    description:
+      "make the configuration what a file says: new credentials are verified first, then all other changes are made, or none",
     example: "switchyard plan checkout.yaml --json > plan.json; switchyard apply checkout.yaml --plan plan.json",
   })
     .argument("<file>", "the configuration as YAML or JSON; - for standard input")
     .option("--plan <file>", "output of `plan --json`; fails if the configuration or the file has changed since")
-    .option("--allow-removals", "also remove connections and cases of the rule, origins and endpoints")
+    .option(
+      "--allow-removals",
+      "also remove connections and cases of the rule, origins, endpoints and addresses, and pause connections",
+    )
     .addOption(
       new Option(
         "--secrets-to <folder>",
@@ -70,27 +83,67 @@ export function applyCommand(): Command {
       ),
     )
     .action(async (file: string, options: ApplyOptions) => {
-      const { desired, scope } = await readConfiguration(file, options);
-      const saved = options.plan === undefined ? undefined : readPlan(options.plan, desired);
-      await administer(
-        options,
-        async ({ configuration }) => {
-          const { changes = [], revision = "" } =
-            saved ?? (await configuration.planConfiguration({ ...scope, desired }));
-          requireSecretsFolder(changes, options);
-          const request = { ...scope, desired, revision, allowRemovals: options.allowRemovals === true };
-          const { addedEndpoints = [], ...applied } = await configuration.applyConfiguration(request);
-          return { ...applied, addedEndpoints: addedEndpoints.map((added) => keepSecret(added, options)) };
-        },
-        ({ addedEndpoints, ...applied }) => [
-          ...describePlan(applied, "No change: the configuration is as the file says."),
-          ...addedEndpoints.map(
-            ({ endpointId, secretIn }) =>
-              `The signing secret is in ${secretIn}. Verify the endpoint: switchyard rpc WebhookEndpointService/VerifyWebhookEndpoint '{"endpointId": "${endpointId}"}'`,
-          ),
-        ],
-      );
+      const read = await readConfiguration(file, options);
+      const saved = options.plan === undefined ? undefined : readPlan(options.plan, read.desired);
+      await administer(options, (dashboard) => apply(dashboard, { ...read, saved, options }), describeApplied);
     });
+}
+
+type Applying = Awaited<ReturnType<typeof readConfiguration>> & {
+  readonly saved: PlanView | undefined;
+  readonly options: ApplyOptions;
+};
+
+async function apply(dashboard: DashboardClient, { desired, scope, sources, saved, options }: Applying) {
+  const { requireSameRest, verifyCredentials, waitingIn } = await import("./file-credentials.ts");
+  const plan = () => dashboard.configuration.planConfiguration({ ...scope, desired });
+  const planned = saved ?? (await plan());
+  const { changes = [] } = planned;
+  requireSecretsFolder(changes, options);
+  requireAllowed(changes, options);
+  const waiting = waitingIn(changes);
+  let revision = planned.revision ?? "";
+  if (waiting.length > 0) {
+    if (saved && (await plan()).revision !== saved.revision) {
+      throw new UsageError("The configuration has changed since the plan was made. Plan again.");
+    }
+    await verifyCredentials(dashboard, scope, { waiting, sources });
+    const now = await plan();
+    requireSameRest(changes, now.changes ?? [], waiting);
+    revision = now.revision ?? "";
+  }
+  const request = { ...scope, desired, revision, allowRemovals: options.allowRemovals === true };
+  const { addedEndpoints = [], ...applied } = await dashboard.configuration.applyConfiguration(request);
+  const kept = addedEndpoints.map((added) => keepSecret(added, options));
+  const verified = [];
+  for (const { endpointId, ...endpoint } of kept) {
+    const answer = await dashboard.endpoints.verifyWebhookEndpoint({ ...scope, endpointId });
+    const { verified: isVerified = false, statusCode, noAnswer } = answer;
+    verified.push({ ...endpoint, endpointId, verified: isVerified, answer: noAnswer ?? String(statusCode) });
+  }
+  const connected = waiting.map(({ path = "" }) => path);
+  return { ...applied, verifiedCredentials: connected, addedEndpoints: verified };
+}
+
+function describeApplied({ addedEndpoints, verifiedCredentials, ...applied }: Awaited<ReturnType<typeof apply>>) {
+  const nothing = verifiedCredentials.length === 0 ? unchanged : "Nothing else has changed.";
+  return [
+    ...verifiedCredentials.map((path) => `+ ${shown(path)}\n    Its credentials are verified and in use.`),
+    ...describePlan(applied, nothing),
+    ...addedEndpoints.flatMap(({ endpointId, url, secretIn, verified, answer }) => [
+      `The signing secret of ${url} is in ${secretIn}.`,
+      verified
+        ? "    It is verified: events are posted to it."
+        : `    It is not verified yet (${answer}). Give its server the secret, then: switchyard rpc WebhookEndpointService/VerifyWebhookEndpoint '{"endpointId": "${endpointId}"}'`,
+    ]),
+  ];
+}
+
+/** Before credentials are verified for changes that would then be refused. */
+function requireAllowed(changes: readonly ChangeView[], { allowRemovals }: ApplyOptions): void {
+  const removing = changes.filter(({ removes }) => removes).map(({ path }) => path);
+  if (allowRemovals || removing.length === 0) return;
+  throw new UsageError(`Something is removed at ${removing.join(", ")}. If this is meant, add --allow-removals.`);
 }
 
 /** Reads the file. `merchant` and `environment` in it choose the scope, unless the options name another one. */
@@ -108,6 +161,7 @@ async function readConfiguration(file: string, options: MerchantOptions) {
     throw new UsageError(`${file}: The configuration must have sections, such as routing; see switchyard export.`);
   }
   const { merchant, environment, ...desired } = content as Record<string, unknown>;
+  const sources = takeSources(file, desired);
   if (environment !== undefined && environment !== "test" && environment !== "live") {
     throw new UsageError(`${file}: environment must be test or live.`);
   }
@@ -121,7 +175,7 @@ async function readConfiguration(file: string, options: MerchantOptions) {
     throw new UsageError(`${file}: ${String((error as Error).message)}`);
   }
   const scope = scopeOf({ ...options, ...(environment && { environment }), ...(merchant && { merchant }) });
-  return { desired: desired as ConfigurationView, scope };
+  return { desired: desired as ConfigurationView, scope, sources };
 }
 
 function readPlan(file: string, desired: ConfigurationView): PlanView {
@@ -149,10 +203,13 @@ function keepSecret({ url, endpointId = "", signingSecret = "" }: NonNullable<Ad
 
 const marks: Readonly<Record<string, string>> = { ADDED: "+", CHANGED: "~", REMOVED: "-" };
 
-function describePlan({ changes = [] }: PlanView, nothing: string, hint = ""): readonly string[] {
+type Described = { readonly changes?: readonly ReportedChange[] };
+
+function describePlan({ changes = [] }: Described, nothing: string, hint = ""): readonly string[] {
   if (changes.length === 0) return [nothing];
-  return changes.flatMap(({ path = "", kind = "", sentences = [], removes }) => [
+  return changes.flatMap(({ path = "", kind = "", sentences = [], removes, lastChange }) => [
     `${marks[kind] ?? " "} ${shown(path)}${removes ? hint : ""}`,
     ...sentences.map((sentence) => `    ${shown(sentence)}`),
+    ...(lastChange ? [`    Last changed by ${shown(lastChange.actor)} at ${lastChange.at}.`] : []),
   ]);
 }
