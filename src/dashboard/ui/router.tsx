@@ -229,6 +229,11 @@ const settings = scopePage(
   lazyRouteComponent(() => import("./pages/settings.tsx"), "SettingsPage"),
 );
 
+const copyToLive = scopePage(
+  "/copy-to-live",
+  lazyRouteComponent(() => import("./pages/copy-to-live.tsx"), "CopyToLivePage"),
+);
+
 export const router = createRouter({
   routeTree: root.addChildren([
     signIn,
@@ -258,6 +263,7 @@ export const router = createRouter({
         team,
         audit,
         settings,
+        copyToLive,
       ]),
     ]),
   ]),

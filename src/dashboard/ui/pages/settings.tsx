@@ -12,7 +12,7 @@ import { PageHead } from "../parts/page-head.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Switch } from "../parts/switch.tsx";
 import { chooseCell } from "../rpc.ts";
-import { useScope } from "../scope.ts";
+import { ScopeLink, useScope } from "../scope.ts";
 import { AlertForms } from "./alert-settings.tsx";
 import { Blocklist } from "./blocklist.tsx";
 import { BrakingForm } from "./braking.tsx";
@@ -30,7 +30,10 @@ export function SettingsPage() {
   const error = isRead ? null : settings.error;
   return (
     <>
-      <PageHead title="Settings">These settings apply to {environmentName} only.</PageHead>
+      <PageHead title="Settings">
+        These settings apply to {environmentName} only.{" "}
+        {environmentName === "live" && <ScopeLink to="./copy-to-live">Copy test to live</ScopeLink>}
+      </PageHead>
       {error && <Failure error={error} onRetry={refetch} />}
       {!error && !isRead && <Loading what="The settings" />}
       {settings.data && settings.data.cells.length > 1 && <Cells {...settings.data} />}

@@ -40,6 +40,7 @@ const groups = [
 
 export function usePageName(): string | undefined {
   const [, , , current] = useLocation().pathname.split("/");
+  if (current === "copy-to-live") return "Copy test to live";
   return groups.flatMap(([, pages]) => [...pages]).find(([, page]) => page === current)?.[2];
 }
 
