@@ -38,7 +38,7 @@ import { SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
 import { StoredCardService } from "../../gen/dashboard/v1/stored_cards_pb.ts";
 import { type WalletsJson, WalletsService } from "../../gen/dashboard/v1/wallets_pb.ts";
 import { WebhookAlertService } from "../../gen/dashboard/v1/webhook_alerts_pb.ts";
-import { WebhookDeliveryService, type WebhookEventJson } from "../../gen/dashboard/v1/webhook_deliveries_pb.ts";
+import { WebhookDeliveryService } from "../../gen/dashboard/v1/webhook_deliveries_pb.ts";
 import { WebhookEndpointService } from "../../gen/dashboard/v1/webhook_endpoints_pb.ts";
 import { WorkQueueService } from "../../gen/dashboard/v1/work_queue_pb.ts";
 import { type CallOptions, createGrpcClient } from "../platform/grpc-client.ts";
@@ -50,7 +50,6 @@ export type ChangeView = ConfigurationChangeJson;
 export type PlanView = PlanConfigurationResponseJson;
 export type BlocklistEntryView = BlocklistEntryJson;
 export type WalletsView = WalletsJson;
-export type EventView = WebhookEventJson;
 
 type JsonMethods<Service extends DescService> = {
   [Name in keyof Service["method"]]: Service["method"][Name] extends DescMethodUnary<infer Input, infer Output>

@@ -19,6 +19,8 @@ export type WatchEventsOptions = {
   readonly since?: Date | undefined;
   readonly eventTypes?: readonly string[] | undefined;
   readonly merchantIds?: readonly string[] | undefined;
+  /** Called with the problem when the server does not answer, and with undefined once it answers again. */
+  readonly onTrouble?: ((problem: string | undefined) => void) | undefined;
   /** Ends the generator. */
   readonly signal?: AbortSignal | undefined;
 };
@@ -41,11 +43,12 @@ const refusals: readonly number[] = [
  * server refuses, such as `cursor_not_found`, and calls again by the last cursor after everything else.
  */
 export async function* watchEvents(options: WatchEventsOptions): AsyncGenerator<WatchedEvent> {
-  const { address, tls, credential, since, eventTypes = [], merchantIds = [], signal } = options;
+  const { address, tls, credential, since, eventTypes = [], merchantIds = [], signal, onTrouble } = options;
   const client = createGrpcClient(EventService, address, channelOf(tls));
   const scope = { eventTypes: [...eventTypes], merchantIds: [...merchantIds] };
   let { cursor } = options;
   let pauseMs: number = pausesMs.first;
+  let isTroubled = false;
   try {
     while (!signal?.aborted) {
       const start = cursor === undefined ? since && { since: timestampFromDate(since) } : { cursor };
@@ -57,6 +60,8 @@ export async function* watchEvents(options: WatchEventsOptions): AsyncGenerator<
       try {
         for await (const message of client.watchEvents({ ...scope, ...start }, { metadata, signal: ends })) {
           pauseMs = pausesMs.first;
+          if (isTroubled) onTrouble?.(undefined);
+          isTroubled = false;
           cursor = message.cursor;
           const { message: content } = message;
           // The time that the caller takes is not the server's.
@@ -68,7 +73,10 @@ export async function* watchEvents(options: WatchEventsOptions): AsyncGenerator<
         if (signal?.aborted) return;
         const { code } = error as ServiceError;
         if (status[code] === undefined) throw error;
-        if (refusals.includes(code)) throw new RpcError(error as ServiceError);
+        const refusal = new RpcError(error as ServiceError, address);
+        if (refusals.includes(code)) throw refusal;
+        if (!isTroubled) onTrouble?.(refusal.message);
+        isTroubled = true;
       } finally {
         clearTimeout(timer);
       }

@@ -1,7 +1,6 @@
 /** Delivers one event to a server on the developer's machine, signed as a webhook. Its caller reads the events. */
 import { lookup } from "node:dns/promises";
 import { setTimeout as pause } from "node:timers/promises";
-import type { EventView } from "../client/dashboard-client.ts";
 import { sendWebhook } from "../events/deliver.ts";
 import { Egress } from "../events/egress.ts";
 import type { Attempt } from "../events/record-delivery.ts";
@@ -28,17 +27,16 @@ export function openForwardEgress(): Egress {
   return new Egress(anywhere, { findAddresses: (hostname) => lookup(hostname, { all: true }) });
 }
 
-/**
- * Derives a signing secret that stays the same for an operator and a merchant: it is configured once, and nothing
- * stores it. It signs only the events that `listen` forwards.
- */
-export function deriveListenSecret(operatorToken: Secret, options: { prefix: string; merchantId: string }): Secret {
-  const key = hmacSha256(Buffer.from(operatorToken.expose()), `listen\n${options.merchantId}`);
-  return new Secret(options.prefix + key.toString("base64"));
+/** Derives a signing secret that stays the same for a key: it is configured once, and nothing stores it. */
+export function deriveListenSecret(key: Secret, prefix: string): Secret {
+  return new Secret(prefix + hmacSha256(Buffer.from(key.expose()), "listen").toString("base64"));
 }
 
 /** Posts an event with the bytes and the id of its webhooks. Retries while nothing listens; any response is final. */
-export async function forwardEvent(context: ForwardContext, { eventId = "", body = "" }: EventView): Promise<Attempt> {
+export async function forwardEvent(
+  context: ForwardContext,
+  { eventId, body }: { readonly eventId: string; readonly body: string },
+): Promise<Attempt> {
   const { egress, url, secret, closing } = context;
   const webhook = { url, eventId, body: Buffer.from(body), secrets: [secret] };
   for (const pauseMs of [...pausesMs, undefined]) {

@@ -1,13 +1,10 @@
 /** Deliveries of a merchant's events: proto ↔ events. */
 import { create } from "@bufbuild/protobuf";
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
   GetWebhookDeliveryResponseSchema,
   type ListWebhookDeliveriesRequest,
   ListWebhookDeliveriesResponseSchema,
-  type ListWebhookEventsRequest,
-  ListWebhookEventsResponseSchema,
   RecoverWebhookDeliveriesResponseSchema,
   ReplayWebhookDeliveryResponseSchema,
   WebhookDelivery_Status,
@@ -21,16 +18,13 @@ import {
   listDeliveries,
   loadDelivery,
 } from "../events/delivery-log.ts";
-import { parseEventTypes } from "../events/endpoints.ts";
-import { type FedEvent, findFeedEnd, readFeed } from "../events/event-feed.ts";
 import { recoverDeliveries } from "../events/recover-deliveries.ts";
 import { replayDelivery } from "../events/replay-delivery.ts";
-import { pageSizeDefault } from "../limits.ts";
 import { encodeId, type MerchantId } from "../platform/ids.ts";
 import { shownEventBody } from "../reporting/shown-order-ref.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { loadPage, momentOf } from "./paging.ts";
-import { type Scope, scopedContextOf } from "./rpc-context.ts";
+import { scopedContextOf } from "./rpc-context.ts";
 import {
   attemptMessage,
   deliveryMessage,
@@ -98,34 +92,6 @@ export function createWebhookDeliveryService({ runtime }: DashboardParts): Servi
       const nextAfterEventId = nextAfter === undefined ? "" : encodeId("evt", nextAfter);
       return create(RecoverWebhookDeliveriesResponseSchema, { due, nextAfterEventId });
     },
-
-    async listWebhookEvents(request, context) {
-      const { rpcContext, ...scope } = scopedContextOf(context);
-      const wanted = parseEventTypes(request.eventTypes);
-      const { events, lastEventId, more } = await readPage(scope, request);
-      if (!request.fromNow && events.length === 0) rpcContext.leaveNoRow();
-      return create(ListWebhookEventsResponseSchema, {
-        events: events.filter(({ type }) => wanted === null || wanted.includes(type)).map(eventMessage),
-        lastEventId,
-        more,
-      });
-    },
-  };
-}
-
-async function readPage({ merchantId, environment: { database } }: Scope, request: ListWebhookEventsRequest) {
-  const { afterEventId, fromNow, pageSize: count = pageSizeDefault } = request;
-  if (fromNow) {
-    const end = await findFeedEnd(database, merchantId);
-    return { events: [], lastEventId: end === undefined ? "" : encodeId("evt", end), more: false };
-  }
-  const after = afterEventId === "" ? undefined : requireEventId(afterEventId);
-  const events = await readFeed(database, merchantId, { after, count });
-  const last = events.at(-1);
-  return {
-    events,
-    lastEventId: last === undefined ? afterEventId : encodeId("evt", last.id),
-    more: events.length === count,
   };
 }
 
@@ -147,15 +113,4 @@ function placeOf(after: string) {
 
 function keyOf(merchantId: MerchantId, { endpointId, eventId }: { endpointId: string; eventId: string }) {
   return { merchantId, endpointId: requireEndpointId(endpointId), eventId: requireEventId(eventId) };
-}
-
-function eventMessage({ id, sessionId, sequence, type, createdAt, body }: FedEvent) {
-  return {
-    eventId: encodeId("evt", id),
-    type,
-    sessionId: encodeId("ps", sessionId),
-    sequence,
-    createdAt: timestampFromDate(createdAt),
-    body: body.toString(),
-  };
 }

@@ -120,7 +120,6 @@ describe("the rpcs about one endpoint", () => {
     const known = { code: "invalid_field", message: expect.stringContaining("payment_attempt.capture_failed") };
     const update = client.endpoints.updateWebhookEndpoint({ ...scope, endpointId, eventTypes: { types } });
     await expect(update).rejects.toMatchObject(known);
-    await expect(client.deliveries.listWebhookEvents({ ...scope, eventTypes: types })).rejects.toMatchObject(known);
   });
 });
 

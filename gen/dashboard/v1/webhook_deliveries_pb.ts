@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/webhook_deliveries.proto.
  */
 export const file_dashboard_v1_webhook_deliveries: GenFile = /*@__PURE__*/
-  fileDesc("CiVkYXNoYm9hcmQvdjEvd2ViaG9va19kZWxpdmVyaWVzLnByb3RvEgxkYXNoYm9hcmQudjEiuAIKHExpc3RXZWJob29rRGVsaXZlcmllc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESEwoLZW5kcG9pbnRfaWQYAyABKAkSEgoKc2Vzc2lvbl9pZBgEIAEoCRIQCghldmVudF9pZBgFIAEoCRI+CgZzdGF0dXMYBiABKA4yJC5kYXNoYm9hcmQudjEuV2ViaG9va0RlbGl2ZXJ5LlN0YXR1c0IIukgFggECEAESIQoJcGFnZV9zaXplGAcgASgFQgm6SAYaBBhkKAFIAIgBARISCgpwYWdlX3Rva2VuGAggASgJQgwKCl9wYWdlX3NpemUiawodTGlzdFdlYmhvb2tEZWxpdmVyaWVzUmVzcG9uc2USMQoKZGVsaXZlcmllcxgBIAMoCzIdLmRhc2hib2FyZC52MS5XZWJob29rRGVsaXZlcnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIqwBChlHZXRXZWJob29rRGVsaXZlcnlSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhsKC2VuZHBvaW50X2lkGAMgASgJQga6SAPIAQESGAoIZXZlbnRfaWQYBCABKAlCBrpIA8gBASKGAQoaR2V0V2ViaG9va0RlbGl2ZXJ5UmVzcG9uc2USLwoIZGVsaXZlcnkYASABKAsyHS5kYXNoYm9hcmQudjEuV2ViaG9va0RlbGl2ZXJ5EikKA2xvZxgCIAMoCzIcLmRhc2hib2FyZC52MS5XZWJob29rQXR0ZW1wdBIMCgRib2R5GAMgASgJIq8BChxSZXBsYXlXZWJob29rRGVsaXZlcnlSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhsKC2VuZHBvaW50X2lkGAMgASgJQga6SAPIAQESGAoIZXZlbnRfaWQYBCABKAlCBrpIA8gBASKRAQodUmVwbGF5V2ViaG9va0RlbGl2ZXJ5UmVzcG9uc2USEAoIYWNjZXB0ZWQYASABKAgSLQoHYXR0ZW1wdBgCIAEoCzIcLmRhc2hib2FyZC52MS5XZWJob29rQXR0ZW1wdBIvCghkZWxpdmVyeRgDIAEoCzIdLmRhc2hib2FyZC52MS5XZWJob29rRGVsaXZlcnki4wEKH1JlY292ZXJXZWJob29rRGVsaXZlcmllc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGwoLZW5kcG9pbnRfaWQYAyABKAlCBrpIA8gBARIxCgVzaW5jZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARIWCg5hZnRlcl9ldmVudF9pZBgFIAEoCSJMCiBSZWNvdmVyV2ViaG9va0RlbGl2ZXJpZXNSZXNwb25zZRILCgNkdWUYASABKAUSGwoTbmV4dF9hZnRlcl9ldmVudF9pZBgCIAEoCSLwAQoYTGlzdFdlYmhvb2tFdmVudHNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhYKDmFmdGVyX2V2ZW50X2lkGAMgASgJEhAKCGZyb21fbm93GAQgASgIEh8KC2V2ZW50X3R5cGVzGAUgAygJQgq6SAeSAQQQMhgBEiEKCXBhZ2Vfc2l6ZRgGIAEoBUIJukgGGgQYZCgBSACIAQFCDAoKX3BhZ2Vfc2l6ZSJsChlMaXN0V2ViaG9va0V2ZW50c1Jlc3BvbnNlEioKBmV2ZW50cxgBIAMoCzIaLmRhc2hib2FyZC52MS5XZWJob29rRXZlbnQSFQoNbGFzdF9ldmVudF9pZBgCIAEoCRIMCgRtb3JlGAMgASgIItgFCg9XZWJob29rRGVsaXZlcnkSEAoIZXZlbnRfaWQYASABKAkSEwoLZW5kcG9pbnRfaWQYAiABKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIQCghzZXF1ZW5jZRgEIAEoBRIMCgR0eXBlGAUgASgJEjQKBnN0YXR1cxgGIAEoDjIkLmRhc2hib2FyZC52MS5XZWJob29rRGVsaXZlcnkuU3RhdHVzEhoKEnNjaGVkdWxlZF9hdHRlbXB0cxgHIAEoBRIzCg9uZXh0X2F0dGVtcHRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBJCCgt3YWl0aW5nX2ZvchgLIAEoDjIoLmRhc2hib2FyZC52MS5XZWJob29rRGVsaXZlcnkuV2FpdGluZ0ZvckgBiAEBEhEKCW9yZGVyX3JlZhgMIAEoCRIaChBsYXN0X3N0YXR1c19jb2RlGA0gASgFSAASGAoObGFzdF9ub19hbnN3ZXIYDiABKAlIACJLCgZTdGF0dXMSFgoSU1RBVFVTX1VOU1BFQ0lGSUVEEAASCwoHUEVORElORxABEg0KCVNVQ0NFRURFRBACEg0KCUVYSEFVU1RFRBADIosBCgpXYWl0aW5nRm9yEhsKF1dBSVRJTkdfRk9SX1VOU1BFQ0lGSUVEEAASCgoGQU5TV0VSEAESEAoMVkVSSUZJQ0FUSU9OEAISDAoIRU5EUE9JTlQQAxIMCghTQ0hFRFVMRRAEEgkKBVBST0JFEAUSEQoNRUFSTElFUl9FVkVOVBAGEggKBFRVUk4QB0INCgtsYXN0X2Fuc3dlckIOCgxfd2FpdGluZ19mb3IiowEKDldlYmhvb2tBdHRlbXB0Ei4KCnN0YXJ0ZWRfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2R1cmF0aW9uX21zGAIgASgFEhUKC3N0YXR1c19jb2RlGAMgASgFSAASEwoJbm9fYW5zd2VyGAQgASgJSAASFgoOYW5zd2VyX2V4Y2VycHQYBSABKAlCCAoGYW5zd2VyIpIBCgxXZWJob29rRXZlbnQSEAoIZXZlbnRfaWQYASABKAkSDAoEdHlwZRgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEhAKCHNlcXVlbmNlGAQgASgFEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBGJvZHkYBiABKAky7QQKFldlYmhvb2tEZWxpdmVyeVNlcnZpY2USeQoVTGlzdFdlYmhvb2tEZWxpdmVyaWVzEiouZGFzaGJvYXJkLnYxLkxpc3RXZWJob29rRGVsaXZlcmllc1JlcXVlc3QaKy5kYXNoYm9hcmQudjEuTGlzdFdlYmhvb2tEZWxpdmVyaWVzUmVzcG9uc2UiB5ACAai7GAEScAoSR2V0V2ViaG9va0RlbGl2ZXJ5EicuZGFzaGJvYXJkLnYxLkdldFdlYmhvb2tEZWxpdmVyeVJlcXVlc3QaKC5kYXNoYm9hcmQudjEuR2V0V2ViaG9va0RlbGl2ZXJ5UmVzcG9uc2UiB5ACAai7GAESdgoVUmVwbGF5V2ViaG9va0RlbGl2ZXJ5EiouZGFzaGJvYXJkLnYxLlJlcGxheVdlYmhvb2tEZWxpdmVyeVJlcXVlc3QaKy5kYXNoYm9hcmQudjEuUmVwbGF5V2ViaG9va0RlbGl2ZXJ5UmVzcG9uc2UiBKi7GAISfwoYUmVjb3ZlcldlYmhvb2tEZWxpdmVyaWVzEi0uZGFzaGJvYXJkLnYxLlJlY292ZXJXZWJob29rRGVsaXZlcmllc1JlcXVlc3QaLi5kYXNoYm9hcmQudjEuUmVjb3ZlcldlYmhvb2tEZWxpdmVyaWVzUmVzcG9uc2UiBKi7GAISbQoRTGlzdFdlYmhvb2tFdmVudHMSJi5kYXNoYm9hcmQudjEuTGlzdFdlYmhvb2tFdmVudHNSZXF1ZXN0GicuZGFzaGJvYXJkLnYxLkxpc3RXZWJob29rRXZlbnRzUmVzcG9uc2UiB5ACAai7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
+  fileDesc("CiVkYXNoYm9hcmQvdjEvd2ViaG9va19kZWxpdmVyaWVzLnByb3RvEgxkYXNoYm9hcmQudjEiuAIKHExpc3RXZWJob29rRGVsaXZlcmllc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESEwoLZW5kcG9pbnRfaWQYAyABKAkSEgoKc2Vzc2lvbl9pZBgEIAEoCRIQCghldmVudF9pZBgFIAEoCRI+CgZzdGF0dXMYBiABKA4yJC5kYXNoYm9hcmQudjEuV2ViaG9va0RlbGl2ZXJ5LlN0YXR1c0IIukgFggECEAESIQoJcGFnZV9zaXplGAcgASgFQgm6SAYaBBhkKAFIAIgBARISCgpwYWdlX3Rva2VuGAggASgJQgwKCl9wYWdlX3NpemUiawodTGlzdFdlYmhvb2tEZWxpdmVyaWVzUmVzcG9uc2USMQoKZGVsaXZlcmllcxgBIAMoCzIdLmRhc2hib2FyZC52MS5XZWJob29rRGVsaXZlcnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIqwBChlHZXRXZWJob29rRGVsaXZlcnlSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhsKC2VuZHBvaW50X2lkGAMgASgJQga6SAPIAQESGAoIZXZlbnRfaWQYBCABKAlCBrpIA8gBASKGAQoaR2V0V2ViaG9va0RlbGl2ZXJ5UmVzcG9uc2USLwoIZGVsaXZlcnkYASABKAsyHS5kYXNoYm9hcmQudjEuV2ViaG9va0RlbGl2ZXJ5EikKA2xvZxgCIAMoCzIcLmRhc2hib2FyZC52MS5XZWJob29rQXR0ZW1wdBIMCgRib2R5GAMgASgJIq8BChxSZXBsYXlXZWJob29rRGVsaXZlcnlSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhsKC2VuZHBvaW50X2lkGAMgASgJQga6SAPIAQESGAoIZXZlbnRfaWQYBCABKAlCBrpIA8gBASKRAQodUmVwbGF5V2ViaG9va0RlbGl2ZXJ5UmVzcG9uc2USEAoIYWNjZXB0ZWQYASABKAgSLQoHYXR0ZW1wdBgCIAEoCzIcLmRhc2hib2FyZC52MS5XZWJob29rQXR0ZW1wdBIvCghkZWxpdmVyeRgDIAEoCzIdLmRhc2hib2FyZC52MS5XZWJob29rRGVsaXZlcnki4wEKH1JlY292ZXJXZWJob29rRGVsaXZlcmllc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGwoLZW5kcG9pbnRfaWQYAyABKAlCBrpIA8gBARIxCgVzaW5jZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARIWCg5hZnRlcl9ldmVudF9pZBgFIAEoCSJMCiBSZWNvdmVyV2ViaG9va0RlbGl2ZXJpZXNSZXNwb25zZRILCgNkdWUYASABKAUSGwoTbmV4dF9hZnRlcl9ldmVudF9pZBgCIAEoCSLYBQoPV2ViaG9va0RlbGl2ZXJ5EhAKCGV2ZW50X2lkGAEgASgJEhMKC2VuZHBvaW50X2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSEAoIc2VxdWVuY2UYBCABKAUSDAoEdHlwZRgFIAEoCRI0CgZzdGF0dXMYBiABKA4yJC5kYXNoYm9hcmQudjEuV2ViaG9va0RlbGl2ZXJ5LlN0YXR1cxIaChJzY2hlZHVsZWRfYXR0ZW1wdHMYByABKAUSMwoPbmV4dF9hdHRlbXB0X2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASQgoLd2FpdGluZ19mb3IYCyABKA4yKC5kYXNoYm9hcmQudjEuV2ViaG9va0RlbGl2ZXJ5LldhaXRpbmdGb3JIAYgBARIRCglvcmRlcl9yZWYYDCABKAkSGgoQbGFzdF9zdGF0dXNfY29kZRgNIAEoBUgAEhgKDmxhc3Rfbm9fYW5zd2VyGA4gASgJSAAiSwoGU3RhdHVzEhYKElNUQVRVU19VTlNQRUNJRklFRBAAEgsKB1BFTkRJTkcQARINCglTVUNDRUVERUQQAhINCglFWEhBVVNURUQQAyKLAQoKV2FpdGluZ0ZvchIbChdXQUlUSU5HX0ZPUl9VTlNQRUNJRklFRBAAEgoKBkFOU1dFUhABEhAKDFZFUklGSUNBVElPThACEgwKCEVORFBPSU5UEAMSDAoIU0NIRURVTEUQBBIJCgVQUk9CRRAFEhEKDUVBUkxJRVJfRVZFTlQQBhIICgRUVVJOEAdCDQoLbGFzdF9hbnN3ZXJCDgoMX3dhaXRpbmdfZm9yIqMBCg5XZWJob29rQXR0ZW1wdBIuCgpzdGFydGVkX2F0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgtkdXJhdGlvbl9tcxgCIAEoBRIVCgtzdGF0dXNfY29kZRgDIAEoBUgAEhMKCW5vX2Fuc3dlchgEIAEoCUgAEhYKDmFuc3dlcl9leGNlcnB0GAUgASgJQggKBmFuc3dlcjL+AwoWV2ViaG9va0RlbGl2ZXJ5U2VydmljZRJ5ChVMaXN0V2ViaG9va0RlbGl2ZXJpZXMSKi5kYXNoYm9hcmQudjEuTGlzdFdlYmhvb2tEZWxpdmVyaWVzUmVxdWVzdBorLmRhc2hib2FyZC52MS5MaXN0V2ViaG9va0RlbGl2ZXJpZXNSZXNwb25zZSIHkAIBqLsYARJwChJHZXRXZWJob29rRGVsaXZlcnkSJy5kYXNoYm9hcmQudjEuR2V0V2ViaG9va0RlbGl2ZXJ5UmVxdWVzdBooLmRhc2hib2FyZC52MS5HZXRXZWJob29rRGVsaXZlcnlSZXNwb25zZSIHkAIBqLsYARJ2ChVSZXBsYXlXZWJob29rRGVsaXZlcnkSKi5kYXNoYm9hcmQudjEuUmVwbGF5V2ViaG9va0RlbGl2ZXJ5UmVxdWVzdBorLmRhc2hib2FyZC52MS5SZXBsYXlXZWJob29rRGVsaXZlcnlSZXNwb25zZSIEqLsYAhJ/ChhSZWNvdmVyV2ViaG9va0RlbGl2ZXJpZXMSLS5kYXNoYm9hcmQudjEuUmVjb3ZlcldlYmhvb2tEZWxpdmVyaWVzUmVxdWVzdBouLmRhc2hib2FyZC52MS5SZWNvdmVyV2ViaG9va0RlbGl2ZXJpZXNSZXNwb25zZSIEqLsYAmIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message dashboard.v1.ListWebhookDeliveriesRequest
@@ -513,158 +513,6 @@ export const RecoverWebhookDeliveriesResponseSchema: GenMessage<RecoverWebhookDe
   messageDesc(file_dashboard_v1_webhook_deliveries, 7);
 
 /**
- * @generated from message dashboard.v1.ListWebhookEventsRequest
- */
-export type ListWebhookEventsRequest = Message<"dashboard.v1.ListWebhookEventsRequest"> & {
-  /**
-   * @generated from field: string merchant_id = 1;
-   */
-  merchantId: string;
-
-  /**
-   * @generated from field: dashboard.v1.Environment environment = 2;
-   */
-  environment: Environment;
-
-  /**
-   * The last event that the caller has; empty to start from the beginning.
-   *
-   * @generated from field: string after_event_id = 3;
-   */
-  afterEventId: string;
-
-  /**
-   * Returns no events, only the position from which to follow new ones.
-   *
-   * @generated from field: bool from_now = 4;
-   */
-  fromNow: boolean;
-
-  /**
-   * Such as payment_session.succeeded; none means every type.
-   *
-   * @generated from field: repeated string event_types = 5;
-   */
-  eventTypes: string[];
-
-  /**
-   * The number of events to scan, 1 to 100; the default is 20.
-   *
-   * @generated from field: optional int32 page_size = 6;
-   */
-  pageSize?: number | undefined;
-};
-
-/**
- * @generated from message dashboard.v1.ListWebhookEventsRequest
- */
-export type ListWebhookEventsRequestJson = {
-  /**
-   * @generated from field: string merchant_id = 1;
-   */
-  merchantId?: string;
-
-  /**
-   * @generated from field: dashboard.v1.Environment environment = 2;
-   */
-  environment?: EnvironmentJson;
-
-  /**
-   * The last event that the caller has; empty to start from the beginning.
-   *
-   * @generated from field: string after_event_id = 3;
-   */
-  afterEventId?: string;
-
-  /**
-   * Returns no events, only the position from which to follow new ones.
-   *
-   * @generated from field: bool from_now = 4;
-   */
-  fromNow?: boolean;
-
-  /**
-   * Such as payment_session.succeeded; none means every type.
-   *
-   * @generated from field: repeated string event_types = 5;
-   */
-  eventTypes?: string[];
-
-  /**
-   * The number of events to scan, 1 to 100; the default is 20.
-   *
-   * @generated from field: optional int32 page_size = 6;
-   */
-  pageSize?: number;
-};
-
-/**
- * Describes the message dashboard.v1.ListWebhookEventsRequest.
- * Use `create(ListWebhookEventsRequestSchema)` to create a new message.
- */
-export const ListWebhookEventsRequestSchema: GenMessage<ListWebhookEventsRequest, {jsonType: ListWebhookEventsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_webhook_deliveries, 8);
-
-/**
- * @generated from message dashboard.v1.ListWebhookEventsResponse
- */
-export type ListWebhookEventsResponse = Message<"dashboard.v1.ListWebhookEventsResponse"> & {
-  /**
-   * In commit order; those of a session in sequence.
-   *
-   * @generated from field: repeated dashboard.v1.WebhookEvent events = 1;
-   */
-  events: WebhookEvent[];
-
-  /**
-   * The last scanned event, for `after_event_id` of the next call.
-   *
-   * @generated from field: string last_event_id = 2;
-   */
-  lastEventId: string;
-
-  /**
-   * More events are available immediately.
-   *
-   * @generated from field: bool more = 3;
-   */
-  more: boolean;
-};
-
-/**
- * @generated from message dashboard.v1.ListWebhookEventsResponse
- */
-export type ListWebhookEventsResponseJson = {
-  /**
-   * In commit order; those of a session in sequence.
-   *
-   * @generated from field: repeated dashboard.v1.WebhookEvent events = 1;
-   */
-  events?: WebhookEventJson[];
-
-  /**
-   * The last scanned event, for `after_event_id` of the next call.
-   *
-   * @generated from field: string last_event_id = 2;
-   */
-  lastEventId?: string;
-
-  /**
-   * More events are available immediately.
-   *
-   * @generated from field: bool more = 3;
-   */
-  more?: boolean;
-};
-
-/**
- * Describes the message dashboard.v1.ListWebhookEventsResponse.
- * Use `create(ListWebhookEventsResponseSchema)` to create a new message.
- */
-export const ListWebhookEventsResponseSchema: GenMessage<ListWebhookEventsResponse, {jsonType: ListWebhookEventsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_webhook_deliveries, 9);
-
-/**
  * @generated from message dashboard.v1.WebhookDelivery
  */
 export type WebhookDelivery = Message<"dashboard.v1.WebhookDelivery"> & {
@@ -852,7 +700,7 @@ export type WebhookDeliveryJson = {
  * Use `create(WebhookDeliverySchema)` to create a new message.
  */
 export const WebhookDeliverySchema: GenMessage<WebhookDelivery, {jsonType: WebhookDeliveryJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_webhook_deliveries, 10);
+  messageDesc(file_dashboard_v1_webhook_deliveries, 8);
 
 /**
  * @generated from enum dashboard.v1.WebhookDelivery.Status
@@ -897,7 +745,7 @@ export type WebhookDelivery_StatusJson = "STATUS_UNSPECIFIED" | "PENDING" | "SUC
  * Describes the enum dashboard.v1.WebhookDelivery.Status.
  */
 export const WebhookDelivery_StatusSchema: GenEnum<WebhookDelivery_Status, WebhookDelivery_StatusJson> = /*@__PURE__*/
-  enumDesc(file_dashboard_v1_webhook_deliveries, 10, 0);
+  enumDesc(file_dashboard_v1_webhook_deliveries, 8, 0);
 
 /**
  * The next step of a pending delivery.
@@ -978,7 +826,7 @@ export type WebhookDelivery_WaitingForJson = "WAITING_FOR_UNSPECIFIED" | "ANSWER
  * Describes the enum dashboard.v1.WebhookDelivery.WaitingFor.
  */
 export const WebhookDelivery_WaitingForSchema: GenEnum<WebhookDelivery_WaitingFor, WebhookDelivery_WaitingForJson> = /*@__PURE__*/
-  enumDesc(file_dashboard_v1_webhook_deliveries, 10, 1);
+  enumDesc(file_dashboard_v1_webhook_deliveries, 8, 1);
 
 /**
  * @generated from message dashboard.v1.WebhookAttempt
@@ -1058,88 +906,7 @@ export type WebhookAttemptJson = {
  * Use `create(WebhookAttemptSchema)` to create a new message.
  */
 export const WebhookAttemptSchema: GenMessage<WebhookAttempt, {jsonType: WebhookAttemptJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_webhook_deliveries, 11);
-
-/**
- * @generated from message dashboard.v1.WebhookEvent
- */
-export type WebhookEvent = Message<"dashboard.v1.WebhookEvent"> & {
-  /**
-   * @generated from field: string event_id = 1;
-   */
-  eventId: string;
-
-  /**
-   * @generated from field: string type = 2;
-   */
-  type: string;
-
-  /**
-   * @generated from field: string session_id = 3;
-   */
-  sessionId: string;
-
-  /**
-   * @generated from field: int32 sequence = 4;
-   */
-  sequence: number;
-
-  /**
-   * @generated from field: google.protobuf.Timestamp created_at = 5;
-   */
-  createdAt?: Timestamp | undefined;
-
-  /**
-   * The exact body of every delivery.
-   *
-   * @generated from field: string body = 6;
-   */
-  body: string;
-};
-
-/**
- * @generated from message dashboard.v1.WebhookEvent
- */
-export type WebhookEventJson = {
-  /**
-   * @generated from field: string event_id = 1;
-   */
-  eventId?: string;
-
-  /**
-   * @generated from field: string type = 2;
-   */
-  type?: string;
-
-  /**
-   * @generated from field: string session_id = 3;
-   */
-  sessionId?: string;
-
-  /**
-   * @generated from field: int32 sequence = 4;
-   */
-  sequence?: number;
-
-  /**
-   * @generated from field: google.protobuf.Timestamp created_at = 5;
-   */
-  createdAt?: TimestampJson;
-
-  /**
-   * The exact body of every delivery.
-   *
-   * @generated from field: string body = 6;
-   */
-  body?: string;
-};
-
-/**
- * Describes the message dashboard.v1.WebhookEvent.
- * Use `create(WebhookEventSchema)` to create a new message.
- */
-export const WebhookEventSchema: GenMessage<WebhookEvent, {jsonType: WebhookEventJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_webhook_deliveries, 12);
+  messageDesc(file_dashboard_v1_webhook_deliveries, 9);
 
 /**
  * The deliveries of a merchant's events.
@@ -1188,17 +955,6 @@ export const WebhookDeliveryService: GenService<{
     methodKind: "unary";
     input: typeof RecoverWebhookDeliveriesRequestSchema;
     output: typeof RecoverWebhookDeliveriesResponseSchema;
-  },
-  /**
-   * Lists a merchant's events in a stable order: a caller that continues after the last event misses none and receives
-   * none twice. A call that returns no events is not audited, because followers call every second.
-   *
-   * @generated from rpc dashboard.v1.WebhookDeliveryService.ListWebhookEvents
-   */
-  listWebhookEvents: {
-    methodKind: "unary";
-    input: typeof ListWebhookEventsRequestSchema;
-    output: typeof ListWebhookEventsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_dashboard_v1_webhook_deliveries, 0);

@@ -172,7 +172,6 @@ function deliveryRequests({ dashboard, scope, ids }: RequestParts): AnsweredRequ
     GetWebhookDelivery: delivery,
     ReplayWebhookDelivery: delivery,
     RecoverWebhookDeliveries: () => ({ ...endpoint(), since: "2026-01-01T00:00:00Z" }),
-    ListWebhookEvents: () => ({ ...scope, fromNow: true }),
     AcknowledgeWebhookAlert: async () => ({ ...scope, alertId: await dashboard.openAlert(ids.endpointId) }),
     ListWebhookAlerts: () => scope,
     SetAlertAddresses: () => ({ ...scope, addresses: ["ops@example.com"] }),
