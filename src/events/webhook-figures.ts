@@ -1,4 +1,4 @@
-/** The figures of webhooks for metrics: three bounded statements, however many events there are. */
+/** The figures of webhooks for metrics: four bounded statements, however many events there are. */
 import type { Queryable, Statement } from "../platform/database.ts";
 
 /**
@@ -20,6 +20,8 @@ export type WebhookFigures = {
   readonly unpublished: Backlog;
   /** Events whose deliveries are not recorded; 10 000 stands for more. */
   readonly notFannedOut: Backlog;
+  /** Events that an older transaction keeps from event streams (events/feed); 10 000 stands for more. */
+  readonly unsettled: Backlog;
   readonly endpoints: Readonly<Record<EndpointClass, number>>;
   /** Due deliveries; an endpoint counts for at most 1000, so a dead one does not drown the rest. */
   readonly due: Readonly<Record<EndpointClass, Backlog>>;
@@ -38,6 +40,12 @@ const notFannedOut: Statement = {
   name: "measure_events_to_fan_out",
   text: `SELECT count(*)::int AS waiting, extract(epoch FROM app.clock() - min(created_at))::float8 AS "oldestSeconds"
          FROM (SELECT created_at FROM event_todo WHERE NOT fanned_out ORDER BY due_at LIMIT ${eventsMax}) o`,
+};
+const unsettled: Statement = {
+  name: "measure_unsettled_events",
+  text: `SELECT count(*)::int AS waiting, extract(epoch FROM app.clock() - min(created_at))::float8 AS "oldestSeconds"
+         FROM (SELECT created_at FROM outbox_event WHERE feed_position >= pg_snapshot_xmin(pg_current_snapshot())
+               ORDER BY feed_position LIMIT ${eventsMax}) o`,
 };
 const due: Statement = {
   name: "measure_due_deliveries",
@@ -61,6 +69,7 @@ type ClassRow = BacklogRow & { class: EndpointClass; endpoints: number };
 export async function loadWebhookFigures(queryable: Queryable): Promise<WebhookFigures> {
   const [published] = await queryable.query<BacklogRow>(unpublished, []);
   const [fannedOut] = await queryable.query<BacklogRow>(notFannedOut, []);
+  const [waiting] = await queryable.query<BacklogRow>(unsettled, []);
   const classes = await queryable.query<ClassRow>(due, []);
   const ofEach = <Value>(read: (row: ClassRow | undefined) => Value) =>
     Object.fromEntries(
@@ -69,6 +78,7 @@ export async function loadWebhookFigures(queryable: Queryable): Promise<WebhookF
   return {
     unpublished: backlogOf(published),
     notFannedOut: backlogOf(fannedOut),
+    unsettled: backlogOf(waiting),
     endpoints: ofEach((row) => row?.endpoints ?? 0),
     due: ofEach(backlogOf),
   };

@@ -99,6 +99,20 @@ describe("webhook figures", () => {
     expect(after[named("events_not_fanned_out")]).toBe(1);
   });
 
+  it("count the events that an open transaction keeps from event streams", async () => {
+    const writer = await harness.context.database.pool.connect();
+    await writer.query("BEGIN");
+    await writer.query("SELECT pg_current_xact_id()");
+    await harness.emit({ merchantId });
+    await harness.setClockAhead("90 seconds");
+    const held = await read();
+    await writer.query("ROLLBACK");
+    writer.release();
+    expect(held[named("events_unsettled")]).toBe(1);
+    expect(held[named("events_unsettled_age_seconds")]).toBeGreaterThanOrEqual(50);
+    await expect.poll(async () => (await read())[named("events_unsettled")]).toBe(0);
+  });
+
   it("distinguish deliveries waiting at a dead endpoint, at a stopped one and at a good one", async () => {
     const [dead, good] = [await Receiver.start(), receiver];
     onTestFinished(() => dead.close());
@@ -143,6 +157,9 @@ describe("webhook figures", () => {
     expect(plans).toEqual([
       expect.stringMatching(/Limit\n *-> {2}Index Scan using event_todo_to_publish on event_todo$/),
       expect.stringMatching(/Limit\n *-> {2}Index Scan using event_todo_to_fan_out on event_todo$/),
+      expect.stringMatching(
+        /Merge Append\n.*(\n *-> {2}Index Scan using outbox_event_of_all_\w+ .*\n *Index Cond: \(feed_position >= .*){2,}$/,
+      ),
       expect.stringMatching(
         /Limit(.|\n)*Merge Append\n.*(\n *-> {2}Index Only Scan using delivery_due_\w+ on delivery_\w+ \w+\n *Index Cond: \(\(endpoint_id = .*){2,}$/,
       ),

@@ -58,6 +58,10 @@ function createFigureGauges({ gauge }: Maker) {
     "events_not_fanned_out",
     "Events whose deliveries are not recorded; 10000 stands for more.",
   );
+  const setUnsettled = backlog(
+    "events_unsettled",
+    "Events that an older transaction keeps from event streams; 10000 stands for more.",
+  );
   const setDue = backlog(
     "webhook_deliveries_due",
     "Due deliveries, at most 1000 of each endpoint. Those of healthy endpoints should be posted soon.",
@@ -77,6 +81,7 @@ function createFigureGauges({ gauge }: Maker) {
     setFigures(environment: string, figures: WebhookFigures): void {
       setUnpublished({ environment }, figures.unpublished);
       setNotFannedOut({ environment }, figures.notFannedOut);
+      setUnsettled({ environment }, figures.unsettled);
       for (const [endpoint_class, value] of Object.entries(figures.due)) setDue({ environment, endpoint_class }, value);
       for (const [endpoint_class, count] of Object.entries(figures.endpoints)) {
         endpoints.set({ environment, endpoint_class }, count);
