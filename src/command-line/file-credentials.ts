@@ -34,15 +34,17 @@ function isSource(source: unknown): source is Source {
   return entries.length === 1 && /^(env|file)$/.test(entries[0]![0]) && typeof entries[0]![1] === "string";
 }
 
-function read(place: string, sources: Sources): Record<string, string> {
+async function read(place: string, sources: Sources): Promise<Record<string, string>> {
+  const { readNamedVariable } = await import("../config/config.ts");
   const named = sources.get(place);
   if (named === undefined) throw new UsageError(`${place}: The file names no credentials for it.`);
   return Object.fromEntries(
     Object.entries(named).map(([name, source]) => {
       if ("file" in source) return [name, readFileSync(source.file, "utf8").trim()];
-      const value = process.env[source.env];
-      if (!value) throw new UsageError(`${place}.credentials.${name}: Set the environment variable ${source.env}.`);
-      return [name, value];
+      const value = readNamedVariable(source.env);
+      if (value === undefined)
+        throw new UsageError(`${place}.credentials.${name}: Set the environment variable ${source.env}.`);
+      return [name, value.expose()];
     }),
   );
 }
@@ -65,10 +67,11 @@ export async function verifyCredentials(
   { waiting, sources }: { readonly waiting: readonly ChangeView[]; readonly sources: Sources },
 ): Promise<void> {
   // All are read before the first is used.
-  const all = waiting.map(({ path = "", after = "" }) => {
+  const all = [];
+  for (const { path = "", after = "" } of waiting) {
     const { gateway, account } = JSON.parse(after) as { gateway: string; account: string };
-    return { path, gateway, account, credentials: read(path, sources) };
-  });
+    all.push({ path, gateway, account, credentials: await read(path, sources) });
+  }
   for (const { path, gateway, account, credentials } of all) {
     const { connections: known = [] } = await connections.listGatewayConnections(scope);
     const held = known.find((one) => one.gateway === gateway && one.account === account);

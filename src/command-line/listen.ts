@@ -1,8 +1,8 @@
 /** `switchyard listen`: forwards a merchant's test events to a server on the developer's machine, until Ctrl-C. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { Command } from "commander";
-import type { Event } from "../../gen/payments/v1/event_pb.ts";
 import { webhookEventTypes } from "../client/merchant/webhook-event.ts";
+import type { WatchedEvent } from "../client/watch-events.ts";
 import type { Attempt } from "../events/record-delivery.ts";
 import { exitSoon } from "../platform/process-end.ts";
 import { Secret } from "../platform/secrets.ts";
@@ -117,7 +117,11 @@ async function keyOf(options: ListenOptions): Promise<Secret> {
 type Context = Omit<ForwardContext, "onWait"> & { readonly refusals: { isReported: boolean } };
 
 /** Forwards one event. Returns false when Ctrl-C interrupted it, so that the event is still to be forwarded. */
-async function forward(options: ListenOptions, context: Context, event: Event): Promise<boolean> {
+async function forward(
+  options: ListenOptions,
+  context: Context,
+  event: NonNullable<WatchedEvent["event"]>,
+): Promise<boolean> {
   const what = `${event.type}  ${event.eventId}`;
   const post: typeof forwardEvent = (await import("./forward-event.ts")).forwardEvent;
   const onWait = (reason: string) => console.log(`${what}  ${reason}: retrying …`);

@@ -3,7 +3,7 @@
 import { ownVaultSettings } from "../card-vault/vault-settings.ts";
 import { emulatorHosts, readEmulatorOrigins } from "../gateways/gateway-origins.ts";
 import { readMailServer } from "../platform/mail-server.ts";
-import type { Secret } from "../platform/secrets.ts";
+import { Secret } from "../platform/secrets.ts";
 import { type Setting, variableOf } from "../platform/setting.ts";
 import { SettingReader } from "../platform/setting-reader.ts";
 import type { Config, EnvironmentName, Role, ServiceConfig, VaultRoleConfig } from "./checked-config.ts";
@@ -130,6 +130,11 @@ export function readCommandLineVariables(variables: NodeJS.ProcessEnv = process.
   };
   if (problems.length > 0) throw configError([...new Set(problems)]);
   return read;
+}
+
+/** Returns a variable whose name a configuration file gives, such as that of a gateway's credential. */
+export function readNamedVariable(name: string, variables: NodeJS.ProcessEnv = process.env): Secret | undefined {
+  return variables[name] ? new Secret(variables[name]) : undefined;
 }
 
 function readDatabase(reader: SettingReader): Config["database"] {

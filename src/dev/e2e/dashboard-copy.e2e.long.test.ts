@@ -57,7 +57,6 @@ it("copies rule, settings and endpoints, with the accounts that a person chose a
   await page.getByText("The checkout is shown at https://shop.example.com.").waitFor();
   await page.getByText("http://localhost:3000: it is on a developer's machine.").waitFor();
   await expectSoundEverywhere(page);
-  await page.screenshot({ path: join(process.env.SCREENSHOT_FOLDER ?? folder, "copy.png"), fullPage: true });
   await page.getByRole("button", { name: "Apply to live" }).click();
   const dialog = page.getByRole("alertdialog");
   await dialog.getByText("All changes are made together, or none.").waitFor();
