@@ -23,7 +23,7 @@ export type AttachOptions = OutputOptions & {
 
 export type ScopeOptions = EnvironmentOptions & { readonly merchant?: string };
 
-export type EnvironmentOptions = { readonly environment: "test" | "live" };
+type EnvironmentOptions = { readonly environment: "test" | "live" };
 
 /** The options of a command about one merchant in one environment. */
 export type MerchantOptions = AttachOptions & ScopeOptions;
@@ -43,7 +43,7 @@ export function operatorCommand(name: string, about: { description: string; exam
   return addAttachment(describedCommand(name, about));
 }
 
-export function addAttachment(command: Command): Command {
+function addAttachment(command: Command): Command {
   return command
     .option("--demo <folder>", "state folder of a running demo", ".switchyard")
     .option("--grpc-address <host:port>", "gRPC address of an installation, instead of a demo")
@@ -116,7 +116,7 @@ export function scopeOf(options: MerchantOptions): Scope {
   return { merchantId, ...environmentOf(options) };
 }
 
-export function environmentOf({ environment }: EnvironmentOptions): EnvironmentScope {
+function environmentOf({ environment }: EnvironmentOptions): EnvironmentScope {
   return { environment: environment === "live" ? "ENVIRONMENT_LIVE" : "ENVIRONMENT_TEST" };
 }
 
@@ -139,7 +139,7 @@ export function readSecretFile(file: string): Secret {
 }
 
 /** Returns the address and the operator token that the options give. Throws UsageError when one is missing. */
-export async function attach(options: AttachOptions): Promise<{ grpcAddress: string; operatorToken: Secret }> {
+async function attach(options: AttachOptions): Promise<{ grpcAddress: string; operatorToken: Secret }> {
   if (options.grpcAddress === undefined) {
     const { grpcAddress, operatorToken } = demoOf(options);
     return { grpcAddress, operatorToken: new Secret(operatorToken) };

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { RouteConditions, RoutingCase, RoutingCases } from "../core/rows/entities.ts";
-import { describeCases, describeConditions, describeSplit } from "./case-changes.ts";
+import { describeCases, describeSplit } from "./case-changes.ts";
 
 const nameOf = (id: string) => id.toUpperCase();
 const one = (name: string, conditions: RouteConditions, connectionIds = ["a"]): RoutingCase => {
@@ -64,14 +64,16 @@ it("puts each condition into words", () => {
     metadata: [{ key: "tier", values: ["gold"] }],
     time: { timeZone: "Europe/Berlin", days: ["SATURDAY", "SUNDAY"], from: "22:00", until: "06:00" },
   };
-  expect(describeConditions(conditions)).toBe(
-    "currency EUR or CHF, amount from 10.00, amount up to 50.00, card brand Visa, card type debit or prepaid, issued in DK, billed in DE or AT, metadata tier gold, time on saturday or sunday from 22:00 to 06:00 in Europe/Berlin",
-  );
+  expect(describeCases(null, cases([one("A", conditions)]), nameOf)).toEqual([
+    "The case “A” is added at place 1: currency EUR or CHF, amount from 10.00, amount up to 50.00, card brand Visa, card type debit or prepaid, issued in DK, billed in DE or AT, metadata tier gold, time on saturday or sunday from 22:00 to 06:00 in Europe/Berlin; it plans A.",
+  ]);
 });
 
 it("puts an amount into words in the currency, if there is one", () => {
   const conditions = { currencies: ["EUR"], amountFromMinor: 10_001, cardBrands: ["amex"] };
-  expect(describeConditions(conditions)).toBe("currency EUR, amount from 100.01 EUR, card brand American Express");
+  expect(describeCases(null, cases([one("A", conditions)]), nameOf)).toEqual([
+    "The case “A” is added at place 1: currency EUR, amount from 100.01 EUR, card brand American Express; it plans A.",
+  ]);
 });
 
 it("describes another share of a split by both shares, and another plan of it as a whole", () => {

@@ -86,7 +86,7 @@ function describeRanges(old: RoutingCases, new_: RoutingCases): string[] {
 }
 
 /** Returns the conditions of a case as words that read after its name, such as `currency EUR, card type debit`. */
-export function describeConditions(conditions: RouteConditions): string {
+function describeConditions(conditions: RouteConditions): string {
   const { amountFromMinor: from, amountToMinor: to, time, metadata = [] } = conditions;
   const [currency = "", another] = conditions.currencies ?? [];
   const inWords = (amountMinor: number) =>
