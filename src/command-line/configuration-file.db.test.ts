@@ -8,6 +8,7 @@ import { startDashboardFixture } from "../dashboard/dashboard.fixture.ts";
 import { forFile } from "../dev/testing/for-file.ts";
 import { Receiver } from "../dev/testing/receiver.ts";
 import { runCommandHere } from "../dev/testing/run-command-here.ts";
+import { requireSameRest } from "./file-credentials.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "configuration-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -79,6 +80,28 @@ describe("credentials of a file", () => {
     const now = await exported();
     expect(now.connections.accounts[0].credentialsVersion).toBe(2);
     expect(now.checkout.sessionLifetimeSeconds).not.toBe(900);
+  });
+
+  it("are not sent by a plan that is older than the configuration", async () => {
+    const content = await exported();
+    const added = { ...shop, account: "late", credentials: { apiKey: { env: "SHOP_KEY" } } };
+    content.connections.accounts.push(added);
+    // With two accounts at the gateway, its name alone would be none.
+    delete content.routing;
+    const saved = join(folder, "late.json");
+    writeFileSync(saved, (await run(["plan", fileOf(content), "--json"])).out);
+    await eve.settings.setSessionLifetime({ ...scope, sessionLifetimeSeconds: 1500 });
+    const refused = await run(["apply", fileOf(content), "--plan", saved], { SHOP_KEY: "sandbox_test_late" });
+    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("has changed since the plan was made") });
+    expect((await connections()).map(({ account }) => account)).toEqual(["shop"]);
+  });
+
+  it("end an apply whose other changes are no longer the planned ones", () => {
+    const [mine, other] = ["900", "1200"].map((after) => ({ path: "checkout.sessionLifetimeSeconds", after }));
+    const waiting = [{ path: "connections.accounts[SANDBOX_A:shop]", after: "{}" }];
+    expect(() => requireSameRest([...waiting, mine!], [mine!], waiting)).not.toThrow();
+    expect(() => requireSameRest([...waiting, mine!], [other!], waiting)).toThrow("Plan again");
+    expect(() => requireSameRest([...waiting], [mine!], waiting)).toThrow("Plan again");
   });
 
   it("do not stand in it", async () => {

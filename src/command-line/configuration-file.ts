@@ -179,7 +179,12 @@ async function readConfiguration(file: string, options: MerchantOptions) {
 }
 
 function readPlan(file: string, desired: ConfigurationView): PlanView {
-  const plan = JSON.parse(readFileSync(file, "utf8")) as PlanView & SavedPlan;
+  let plan: PlanView & SavedPlan;
+  try {
+    plan = JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    throw new UsageError(`${file} is no output of \`switchyard plan --json\`: ${(error as Error).message}`);
+  }
   if (JSON.stringify(plan.desired) === JSON.stringify(desired)) return plan;
   throw new UsageError(`The file has changed since ${file} was made. Plan again.`);
 }

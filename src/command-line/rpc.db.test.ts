@@ -54,7 +54,7 @@ it("reads every page, each on one line", async () => {
 });
 
 it("takes no secret from an argument, and repeats none in an error", async () => {
-  const secret = { gateway: "SANDBOX_A", account: "shop", credentials: { apiKey: ["sk_secret"] } };
+  const secret = { gateway: "SANDBOX_A", account: "shop", credentials: "sk_secret" };
   const inArgument = await run(add, JSON.stringify(secret));
   expect(inArgument).toMatchObject({ code: 1, err: expect.stringMatching(/^credentials is a secret, .*@FILE/) });
   const chat = await run("AlertService/SetAlertChat", '{"url": "https://hooks.example.com/sk_secret"}');
