@@ -154,9 +154,17 @@ describe("the secret of an added endpoint", () => {
     expect(applied.out).not.toContain("whsec_");
   });
 
+  it("would be a new one for an endpoint that was removed in the dashboard; the plan says by whom", async () => {
+    const file = fileOf(await exported());
+    const { endpoints = [] } = await eve.endpoints.listWebhookEndpoints(scope);
+    await eve.endpoints.removeWebhookEndpoint({ ...scope, endpointId: endpoints[0]!.endpointId! });
+    const { out } = await run(["plan", file]);
+    expect(out).toMatch(/^\+ webhooks\.endpoints\[.*\/hook\]\n.*\n {4}Last changed by eve \(op_\w+\) at 20/m);
+  });
+
   it("is not made for a removal that is not allowed", async () => {
     const content = await exported();
-    content.webhooks.endpoints = [];
+    content.connections.accounts = [];
     expect(await run(["apply", fileOf(content)])).toMatchObject({
       code: 1,
       err: expect.stringContaining("--allow-removals"),
