@@ -6,7 +6,7 @@ import { recordNotice } from "../disputes/dispute-rows.ts";
 import type { LineKind, LineNames, StatementLine, StatementPayout } from "../gateways/statements.ts";
 import { gatewayReferenceCharactersMax } from "../limits.ts";
 import type { Statement } from "../platform/database.ts";
-import { type ConnectionId, decodeId, type PayoutId, type SessionId } from "../platform/ids.ts";
+import { type ConnectionId, decodeId, encodeId, type PayoutId, type SessionId } from "../platform/ids.ts";
 import { sha256 } from "../platform/secrets.ts";
 import { recordListed } from "../refunds/listed-refunds.ts";
 import { findNamedEntries } from "./find-entries.ts";
@@ -82,8 +82,40 @@ export async function recordLines(
   if (added.length === 0) return;
   const matches = await matchAgain(core, connectionId, added);
   const rows = added.map((line, place) => rowOf(line, { match: matches[place]!, payoutId: payoutOf(line) }));
-  await core.database.query(insertLines, [connectionId, JSON.stringify(rows), lookedForEveryMs]);
+  await insertRows(core, connectionId, rows);
 }
+
+// Class 23 of PostgreSQL's error codes: a rule refuses the row.
+const isRefused = (error: unknown) => String((error as { code?: unknown }).code).startsWith("23");
+
+/** Inserts lines together. Of a batch that a rule refuses, each alone: the one that is refused is listed, and holds up no other one. */
+async function insertRows(core: Core, connectionId: ConnectionId, rows: readonly LineRow[]): Promise<void> {
+  const insert = (some: readonly LineRow[]) =>
+    core.database.query(insertLines, [connectionId, JSON.stringify(some), lookedForEveryMs]);
+  try {
+    await insert(rows);
+  } catch (error) {
+    if (!isRefused(error)) throw error;
+    if (rows.length > 1) {
+      for (const row of rows) await insertRows(core, connectionId, [row]);
+      return;
+    }
+    const [row] = rows as [LineRow];
+    core.log.warn({ err: error, reason: encodeId("gc", connectionId) }, "a line of a statement is refused by a rule");
+    const none = { session_id: null, entry_type: null, entry_id: null, entry_ordinal: null, entry_at: null };
+    const refused = {
+      ...row,
+      ...none,
+      status: "UNMATCHED",
+      reason: "unreadable",
+      is_looked_for: false,
+      payout_id: null,
+    };
+    await insert([refused]);
+  }
+}
+
+type LineRow = ReturnType<typeof rowOf>;
 
 /** Matches lines; a refund that no row explains is recorded first, as made at the gateway. */
 async function matchAgain(
@@ -150,12 +182,7 @@ function rowOf(
   };
 }
 
-// What looks paid already may be a movement of the same amount that is not recorded yet: a second chargeback.
-function isLookedFor(match: LineMatch): boolean {
-  return match.status === "UNMATCHED" && (match.reason === "not_found" || match.reason === "already_paid");
-}
-
-function columnsOf(match: LineMatch) {
+function columnsOf(match: LineMatch): Readonly<Record<string, unknown>> {
   if (match.status === "ACCOUNT") return { status: match.status };
   if (match.status === "UNMATCHED") {
     return { status: match.status, reason: match.reason, session_id: match.sessionId ?? null };

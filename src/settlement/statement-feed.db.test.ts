@@ -249,6 +249,29 @@ describe("a list", () => {
     expect(asked.filter((one) => one === "lines po_1 ")).toHaveLength(1);
   });
 
+  it("lists a line that a rule refuses, which holds up no other one", async () => {
+    const dollars = { grossMinor: -30, feeMinor: 0, netMinor: -30, currency: "USD" };
+    await reading(
+      listed({
+        readLines: async (_call, { payout }) => {
+          const within = payout === undefined ? {} : { payoutReference: payout };
+          const all = [fee("a", -30, within), fee("b", -30, { ...within, settled: dollars }), fee("c", -30, within)];
+          return { type: "page", records: payout === undefined ? [] : all };
+        },
+        readPayouts: async () => ({ type: "page", records: [po] }),
+      }),
+    )();
+    expect(
+      await run("SELECT line_id AS id, status, reason, payout_id IS NOT NULL AS paid FROM payout_line ORDER BY 1"),
+    ).toEqual([
+      { id: "a", status: "ACCOUNT", reason: null, paid: true },
+      { id: "b", status: "UNMATCHED", reason: "unreadable", paid: false },
+      { id: "c", status: "ACCOUNT", reason: null, paid: true },
+    ]);
+    expect(await run("SELECT remainder_minor::int AS rest FROM payout")).toEqual([{ rest: 30 }]);
+    expect(await feed()).toMatchObject({ isRead: true, blockedReason: null });
+  });
+
   it("overlaps the one before by the time that the gateway takes", async () => {
     const since: number[] = [];
     const read = reading(
