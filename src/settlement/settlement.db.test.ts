@@ -61,6 +61,11 @@ const payoutsOf = async (session: PaymentSession) => {
   const { rows } = await listPayouts([core.database], { ...wanted(session), filters: {} });
   return rows.filter(({ id }) => ids.includes(id));
 };
+const countOverdue = async () => {
+  const text = "SELECT coalesce(sum(overdue), 0)::int AS count FROM gateway_feed";
+  const [row] = await core.database.query<{ count: number }>({ name: "count_overdue", text }, []);
+  return row!.count;
+};
 const countReports = async () => {
   const text = "SELECT count(*)::int AS count FROM settlement_report";
   const [row] = await core.database.query<{ count: number }>({ name: "count_reports", text }, []);
@@ -144,8 +149,11 @@ describe.each([
     await payOut();
     expect(await linesOf(session)).toEqual([]);
     expect(await settlementOf(session)).toMatchObject([{ state: "OPEN", open: { reason: "not_due", ageDays: 0 } }]);
+    expect(await countOverdue()).toBe(0);
     await fixture.setClockAhead(7 * 24 * 60 + 10);
     expect(await settlementOf(session)).toMatchObject([{ state: "OPEN", open: { reason: "overdue", ageDays: 7 } }]);
+    await read();
+    expect(await countOverdue()).toBeGreaterThan(0);
   });
 
   it("has a chargeback with its fee, and the money that came back", async () => {
