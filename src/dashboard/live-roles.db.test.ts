@@ -14,7 +14,7 @@ import { switchGuards } from "../migrations/switch-guards.ts";
 import { decodeId } from "../platform/ids.ts";
 import { startDashboardFixture } from "./dashboard.fixture.ts";
 import { includesRole } from "./roles/role-rank.ts";
-import { dashboardServices } from "./routes.ts";
+import { dashboardServices } from "./service-list.ts";
 
 const pages = new Pages(() => dashboard);
 const dashboard = await forFile(() => startDashboardFixture({ members: true, live: "besideTest" }));

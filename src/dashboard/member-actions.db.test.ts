@@ -66,7 +66,12 @@ describe("the limits of a member's actions", () => {
   it("bound invitations to one address per day", async () => {
     const olive = await pages.enter("Olive");
     const invite = (email: string) =>
-      call("InviteMember", olive, { merchantId: scope.merchantId, email, role: "ROLE_VIEWER", liveRole: "ROLE_VIEWER" });
+      call("InviteMember", olive, {
+        merchantId: scope.merchantId,
+        email,
+        role: "ROLE_VIEWER",
+        liveRole: "ROLE_VIEWER",
+      });
     for (let sent = 0; sent < 5; sent++) await invite("nina@example.com");
     expect(await codeOf(invite("Nina@example.com"))).toBe("rate_limited");
     await invite("nils@example.com");

@@ -10,6 +10,7 @@ import { encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
 import { startDashboardFixture } from "./dashboard.fixture.ts";
 import { requireRole } from "./guard.ts";
+import { includesRole } from "./roles/role-rank.ts";
 import { dashboardServices, signInServices } from "./service-list.ts";
 
 const pages = new Pages(() => dashboard);

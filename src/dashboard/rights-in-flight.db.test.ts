@@ -14,6 +14,7 @@ import { decodeId } from "../platform/ids.ts";
 import { Secret } from "../platform/secrets.ts";
 import { memberPassword, startDashboardFixture } from "./dashboard.fixture.ts";
 import { isChanging } from "./guard.ts";
+import { includesRole } from "./roles/role-rank.ts";
 import { dashboardServices, signInServices } from "./service-list.ts";
 
 const pages = new Pages(() => dashboard);

@@ -25,8 +25,6 @@ import { nameGatewaysIn } from "../dashboard/ui/parts/gateway-name.ts";
 import { emitDueDisputesOnce } from "../disputes/due-disputes.ts";
 import { readFeedOnce } from "../disputes/gateway-feeds.ts";
 import { answerDueOnce } from "../disputes/respond.ts";
-import { matchLinesOnce } from "../settlement/record-lines.ts";
-import { readStatementsOnce } from "../settlement/statement-feed.ts";
 import { createAuthenticate } from "../edge/authenticate.ts";
 import { requestIdKey } from "../edge/caller.ts";
 import { createCheckoutService } from "../edge/checkout-rpc.ts";
@@ -72,6 +70,8 @@ import { raiseAlertsOnce } from "../reporting/raise-alerts.ts";
 import { expireIdempotencyOnce } from "../retention/expire-idempotency-keys.ts";
 import { keepPartitionsOnce } from "../retention/keep-partitions.ts";
 import { sweepOldRowsOnce } from "../retention/sweep-old-rows.ts";
+import { matchLinesOnce } from "../settlement/record-lines.ts";
+import { readStatementsOnce } from "../settlement/statement-feed.ts";
 import { version } from "../version.ts";
 import { type DueLoop, dueLoopIdleMs, wakeDue } from "./due-work.ts";
 import { buildEnvironment, type Environment } from "./environment.ts";
@@ -391,7 +391,9 @@ async function startLoops(
       await emitDueDisputesOnce(core);
       const hasAnswered = await answerDueOnce(core);
       const hasMatched = await matchLinesOnce(core);
-      return (await readFeedOnce(core, closing)) || (await readStatementsOnce(core, closing)) || hasAnswered || hasMatched;
+      return (
+        (await readFeedOnce(core, closing)) || (await readStatementsOnce(core, closing)) || hasAnswered || hasMatched
+      );
     }),
     loop("partitions", everyTenMinutesMs, () => keepPartitionsOnce(database, log).then(() => false)),
     loop("audit", everyMinuteMs, () => auditOnce(core).then(() => false)),

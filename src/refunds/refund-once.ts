@@ -211,7 +211,8 @@ async function send(core: Core, work: Bound, key: 1 | 2): Promise<void> {
   const idempotencyKey = key === 1 ? encodeId("ref", refund.id) : `${encodeId("ref", refund.id)}_2`;
   const answer = await refunds.refund({ ...call, idempotencyKey }, capturedAtGateway(work.captured), atGateway(refund));
   // What the gateway knows of a dispute is read at once.
-  if (answer.type === "refused" && namesDispute.test(answer.gatewayCode)) await hurryFeed(core.database, refund.connectionId, "disputes");
+  if (answer.type === "refused" && namesDispute.test(answer.gatewayCode))
+    await hurryFeed(core.database, refund.connectionId, "disputes");
   await inTransaction(core, refund, (tx, current) => recordAnswer(tx, core, { ...current, work, answer, key }));
 }
 

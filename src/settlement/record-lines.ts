@@ -85,8 +85,8 @@ export async function recordLines(
   await insertRows(core, connectionId, rows);
 }
 
-// Class 23 of PostgreSQL's error codes: a rule refuses the row.
-const isRefused = (error: unknown) => String((error as { code?: unknown }).code).startsWith("23");
+// Class 23 of PostgreSQL's error codes: a rule refuses the row. What is only taken meanwhile, 23505, is matched again with the next reading.
+const isRefused = (error: unknown) => /^23(?!505)/.test(String((error as { code?: unknown }).code));
 
 /** Inserts lines together. Of a batch that a rule refuses, each alone: the one that is refused is listed, and holds up no other one. */
 async function insertRows(core: Core, connectionId: ConnectionId, rows: readonly LineRow[]): Promise<void> {
@@ -180,6 +180,11 @@ function rowOf(
     ...columnsOf(match),
     is_looked_for: isLookedFor(match),
   };
+}
+
+// What looks paid already may be a movement of the same amount that is not recorded yet: a second chargeback.
+function isLookedFor(match: LineMatch): boolean {
+  return match.status === "UNMATCHED" && (match.reason === "not_found" || match.reason === "already_paid");
 }
 
 function columnsOf(match: LineMatch): Readonly<Record<string, unknown>> {

@@ -33,7 +33,11 @@ export const guideGroups: readonly { readonly readers: string; readonly guides: 
       guide("capture-later.md", "Capture later", "Hold the amount now, capture it when you ship, or cancel it."),
       guide("refunds.md", "Refunds", "Refund a captured payment, whole or in part, and never twice."),
       guide("disputes.md", "Disputes", "See who disputes a payment until when, and lose no money twice."),
-      guide("settlement.md", "Payouts and settlement", "See which payout paid a payment, what the gateway kept, and what is missing."),
+      guide(
+        "settlement.md",
+        "Payouts and settlement",
+        "See which payout paid a payment, what the gateway kept, and what is missing.",
+      ),
       guide("dispute-answers.md", "Answers to disputes", "Accept a dispute, or contest it with evidence and files."),
       guide("apple-pay.md", "Set up Apple Pay", "Let customers pay with one tap in Safari."),
       guide("google-pay.md", "Set up Google Pay", "Let customers pay with a card of their phone or Google account."),
