@@ -9,13 +9,17 @@ const formulaWithin = /;([\s\p{Cf}"]*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/gu;
 // cell reads as it is stored.
 const unseen = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
 
+/** A number of fixed decimals that is ours, such as -1.00: text that begins like that could be a formula. */
+export type CsvDecimal = { readonly decimal: string };
+
 /** Returns one line with its line end. Numbers are unchanged, negative ones too. */
-export function csvLine(cells: readonly (string | number)[]): string {
+export function csvLine(cells: readonly (string | number | CsvDecimal)[]): string {
   return `${cells.map(csvCell).join(",")}\r\n`;
 }
 
-function csvCell(cell: string | number): string {
+function csvCell(cell: string | number | CsvDecimal): string {
   if (typeof cell === "number") return String(cell);
+  if (typeof cell === "object") return cell.decimal;
   const harmless = (formulaStart.test(cell) ? `'${cell}` : cell).replace(formulaWithin, ";$1'");
   const shown = harmless.replace(unseen, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
   return /[",'\r\n]|^\s|\s$/.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown;

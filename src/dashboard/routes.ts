@@ -19,6 +19,7 @@ import { ReconciliationService } from "../../gen/dashboard/v1/reconciliation_pb.
 import { RefundService } from "../../gen/dashboard/v1/refunds_pb.ts";
 import { RoutingRuleService } from "../../gen/dashboard/v1/routing_rules_pb.ts";
 import { SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
+import { SettlementService } from "../../gen/dashboard/v1/settlement_pb.ts";
 import { SignInService } from "../../gen/dashboard/v1/sign_in_pb.ts";
 import { StoredCardService } from "../../gen/dashboard/v1/stored_cards_pb.ts";
 import { WalletsService } from "../../gen/dashboard/v1/wallets_pb.ts";
@@ -48,6 +49,7 @@ import { createRefundService } from "./refunds-rpc.ts";
 import { createRoutingRuleService } from "./routing-rules-rpc.ts";
 import { dashboardServices, signInServices } from "./service-list.ts";
 import { createSettingsService } from "./settings-rpc.ts";
+import { settlementService } from "./settlement-rpc.ts";
 import { createSignInService } from "./sign-in-rpc.ts";
 import { createStoredCardService } from "./stored-cards-rpc.ts";
 import { createWalletsService } from "./wallets-rpc.ts";
@@ -55,6 +57,38 @@ import { createWebhookAlertService } from "./webhook-alerts-rpc.ts";
 import { createWebhookDeliveryService } from "./webhook-deliveries-rpc.ts";
 import { createWebhookEndpointService } from "./webhook-endpoints-rpc.ts";
 import { createWorkQueueService } from "./work-queue-rpc.ts";
+
+/** Every service of the package dashboard.v1 that operators may call. */
+export const dashboardServices: readonly DescService[] = [
+  MerchantService,
+  ApiKeyService,
+  GatewayConnectionService,
+  GatewayService,
+  RoutingRuleService,
+  ConfigurationService,
+  WebhookEndpointService,
+  WebhookDeliveryService,
+  WebhookAlertService,
+  AlertService,
+  AnalyticsService,
+  SettingsService,
+  WalletsService,
+  BlocklistService,
+  AuditService,
+  PaymentService,
+  RefundService,
+  DisputeService,
+  StoredCardService,
+  LedgerService,
+  SettlementService,
+  HomeService,
+  WorkQueueService,
+  ReconciliationService,
+  MemberService,
+];
+
+/** The services that only the dashboard's page calls. */
+export const signInServices: readonly DescService[] = [SignInService, PasskeyService];
 
 const auditedMethods = [...dashboardServices, ...signInServices].flatMap(({ methods }) => methods);
 
@@ -82,6 +116,7 @@ export function createDashboardRoutes(parts: ServedParts): (router: ConnectRoute
     router.service(DisputeService, disputeService, guarded);
     router.service(StoredCardService, createStoredCardService(parts), guarded);
     router.service(LedgerService, ledgerService, guarded);
+    router.service(SettlementService, settlementService, guarded);
     router.service(HomeService, createHomeService(parts), guarded);
     router.service(WorkQueueService, createWorkQueueService(parts), guarded);
     router.service(ReconciliationService, createReconciliationService(parts), guarded);

@@ -17,6 +17,7 @@ import {
 import { requireCell } from "../platform/cells.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId, type PayoutId } from "../platform/ids.ts";
+import { requireDays } from "../reporting/ledger-days.ts";
 import {
   findPayout,
   type ListedLine,
@@ -138,17 +139,6 @@ function requirePayoutId(id: string): PayoutId {
   throw new DomainError("invalid_parameter", "payoutId must be pout_ and 26 digits and letters.", {
     field: "payoutId",
   });
-}
-
-function requireDays(days: { readonly from?: string | undefined; readonly to?: string | undefined }): void {
-  for (const field of ["from", "to"] as const) {
-    const text = days[field];
-    const start = new Date(`${text}T00:00:00.000Z`);
-    if (text === undefined || (!Number.isNaN(start.getTime()) && start.toISOString().startsWith(text))) continue;
-    throw new DomainError("invalid_parameter", `${field} must be a day of the calendar, such as 2026-03-04.`, {
-      field,
-    });
-  }
 }
 
 function callOf(context: Context) {

@@ -57,6 +57,17 @@ export function rangeOf(days: LedgerDays): LedgerRange {
   };
 }
 
+/** Throws `invalid_parameter` for a text that is no day. An empty text counts as absent. */
+export function requireDays(days: Pick<LedgerDays, "from" | "to">): void {
+  for (const field of ["from", "to"] as const) {
+    const text = days[field];
+    if (!text || startOf(text) !== undefined) continue;
+    throw new DomainError("invalid_parameter", `${field} must be a day of the calendar, such as 2026-03-04.`, {
+      field,
+    });
+  }
+}
+
 function startOf(day: string): number | undefined {
   const start = new Date(`${day}T00:00:00.000Z`);
   return !Number.isNaN(start.getTime()) && start.toISOString().startsWith(day) ? start.getTime() : undefined;

@@ -50,11 +50,19 @@ type PayoutFilters = {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly gateway?: string | undefined;
+  /** Only those whose lines do not explain their amount. */
+  readonly hasRemainder?: true | undefined;
 };
-type LineFilters = { readonly payoutId?: PayoutId | undefined; readonly status?: LineStatus | undefined };
+type LineFilters = {
+  readonly payoutId?: PayoutId | undefined;
+  readonly status?: LineStatus | undefined;
+  readonly reason?: string | undefined;
+};
 
 type Wanted<Filters> = {
   readonly merchantId: MerchantId;
+  /** An export continues with its own page tokens only: one of the list would leave no audit row. */
+  readonly isExport?: boolean;
   readonly filters: Filters;
   readonly pageSize?: number | undefined;
   readonly pageToken?: string | undefined;
@@ -72,8 +80,8 @@ const selectPayouts: Statement = {
   text: `
     SELECT ${payoutColumns}, p.day || '|' || p.id AS position FROM payout p
     WHERE p.merchant_id = $1 AND ($2::date IS NULL OR p.day >= $2) AND ($3::date IS NULL OR p.day <= $3) AND ($4::text IS NULL OR p.gateway = $4)
-      AND ($5::date IS NULL OR (p.day, p.id) < ($5::date, $6::uuid))
-    ORDER BY p.day DESC, p.id DESC LIMIT $7`,
+      AND ($5::bool IS NULL OR p.remainder_minor <> 0) AND ($6::date IS NULL OR (p.day, p.id) < ($6::date, $7::uuid))
+    ORDER BY p.day DESC, p.id DESC LIMIT $8`,
 };
 
 export async function listPayouts(
@@ -81,11 +89,11 @@ export async function listPayouts(
   wanted: Wanted<PayoutFilters>,
 ): Promise<Page<ListedPayout>> {
   const { merchantId, filters } = wanted;
-  const { from = null, to = null, gateway = null } = filters;
+  const { from = null, to = null, gateway = null, hasRemainder = null } = filters;
   return readPage(databases, wanted, {
     name: "payouts",
     statement: selectPayouts,
-    values: [merchantId, from, to, gateway],
+    values: [merchantId, from, to, gateway, hasRemainder],
   });
 }
 
@@ -117,8 +125,9 @@ const selectLines: Statement = {
       to_char(l.recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '|' || encode(l.line_id::bytea, 'hex') AS position
     FROM payout_line l
     WHERE l.merchant_id = $1 AND ($2::uuid IS NULL OR l.payout_id = $2) AND ($3::text IS NULL OR l.status = $3)
-      AND ($4::timestamptz IS NULL OR (l.recorded_at, l.line_id) < ($4::timestamptz, convert_from(decode($5, 'hex'), 'UTF8')))
-    ORDER BY l.recorded_at DESC, l.line_id DESC LIMIT $6`,
+      AND ($4::text IS NULL OR l.reason = $4)
+      AND ($5::timestamptz IS NULL OR (l.recorded_at, l.line_id) < ($5::timestamptz, convert_from(decode($6, 'hex'), 'UTF8')))
+    ORDER BY l.recorded_at DESC, l.line_id DESC LIMIT $7`,
 };
 
 export async function listPayoutLines(
@@ -126,20 +135,20 @@ export async function listPayoutLines(
   wanted: Wanted<LineFilters>,
 ): Promise<Page<ListedLine>> {
   const { merchantId, filters } = wanted;
-  const { payoutId = null, status = null } = filters;
+  const { payoutId = null, status = null, reason = null } = filters;
   return readPage(databases, wanted, {
     name: "payout lines",
     statement: selectLines,
-    values: [merchantId, payoutId, status],
+    values: [merchantId, payoutId, status, reason],
   });
 }
 
 async function readPage<Row extends object>(
   databases: readonly Queryable[],
-  { merchantId, filters, pageSize: count = pageSizeDefault, pageToken, keys, now }: Wanted<object>,
+  { merchantId, isExport, filters, pageSize: count = pageSizeDefault, pageToken, keys, now }: Wanted<object>,
   list: { readonly name: string; readonly statement: Statement; readonly values: readonly unknown[] },
 ): Promise<Page<Row>> {
-  const scope = JSON.stringify([list.name, merchantId, filters]);
+  const scope = JSON.stringify([isExport ? `${list.name} export` : list.name, merchantId, filters]);
   const after = pageToken ? verifyPageToken(keys, { scope, token: pageToken, now }).split("|") : [null, null];
   const values = [...list.values, ...after, count + 1];
   type Found = Row & { readonly position: string };

@@ -2,7 +2,7 @@
 import { type PageTokenKeys, signPageToken, verifyPageToken } from "../core/page-token.ts";
 import { pageSizeDefault } from "../limits.ts";
 import { type Queryable, type Statement, unnamed } from "../platform/database.ts";
-import type { ConnectionId, MerchantId, PayoutId } from "../platform/ids.ts";
+import type { ConnectionId, MerchantId, PayoutId, SessionId } from "../platform/ids.ts";
 import { type AccountStatements, type UnsettledReason, whyUnsettled } from "../settlement/why-unsettled.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import { rangeOf } from "./ledger-days.ts";
@@ -49,30 +49,32 @@ const moved = ledgerSources.filter(
 const capturedFrom = `payment_session s CROSS JOIN LATERAL (
       SELECT * FROM attempt m WHERE m.session_id = s.id AND m.id = s.captured_attempt_id LIMIT 1) m`;
 
-function selectSource(source: LedgerSource): string {
+function selectSource(source: LedgerSource, where: string, rest: string): string {
   const { type, at, of, table } = source;
   const from = type === "CAPTURED" ? capturedFrom : source.from;
   const { id, attempt, refund, dispute, row } = idsIn(source);
-  const ordinal = table === "dispute_movement" ? "m.ordinal" : "0";
   const account = table === "dispute_movement" ? "d.connection_id" : "m.connection_id";
   const stands = type === "CAPTURED" ? "AND m.capture_failed_at IS NULL" : "";
   return `(
-    SELECT '${type}' AS type, ${at} AS at, ${id} AS id, ${ordinal} AS ordinal, m.session_id, ${attempt} AS attempt_id, ${refund} AS refund_id,
+    SELECT '${type}' AS type, ${at} AS at, ${id} AS id, ${ordinalIn(source)} AS ordinal, m.session_id, ${attempt} AS attempt_id, ${refund} AS refund_id,
       ${dispute} AS dispute_id, s.order_ref, ${amountIn(source)} AS amount_minor, m.currency, m.gateway, ${row}.gateway_reference,
       ${account} AS connection_id, ${type === "CAPTURED" ? "s.capture_confirmed IS FALSE" : "false"} AS is_unconfirmed
     FROM ${from}
-    WHERE ${of} ${stands} AND ${merchantIn(source)} = $1 AND ${at} >= greatest($2::timestamptz, $4::timestamptz) AND ${at} < $3::timestamptz
-      AND ($4::timestamptz IS NULL OR (${at}, '${type}', ${id}, ${ordinal}) > ($4::timestamptz, $5::text COLLATE "C", $6::uuid, $7::int))
-    ORDER BY ${at}, ${id}${ordinal === "0" ? "" : `, ${ordinal}`} LIMIT $8)`;
+    WHERE ${of} ${stands} AND ${merchantIn(source)} = $1 AND ${where} ${rest})`;
 }
 
-// The last movement that was looked at is returned too, so that the next page begins after it.
-const selectSettlements: Statement = {
-  name: unnamed,
-  text: `
-    WITH walked AS (
-      SELECT *, row_number() OVER (ORDER BY at, type COLLATE "C", id, ordinal) AS place
-      FROM (${moved.map(selectSource).join(" UNION ALL ")}) entry ORDER BY place LIMIT $8),
+const ordinalIn = ({ table }: LedgerSource) => (table === "dispute_movement" ? "m.ordinal" : "0");
+
+function selectInOrder(source: LedgerSource): string {
+  const { type, at } = source;
+  const [{ id }, ordinal] = [idsIn(source), ordinalIn(source)];
+  const where = `${at} >= greatest($2::timestamptz, $4::timestamptz) AND ${at} < $3::timestamptz
+      AND ($4::timestamptz IS NULL OR (${at}, '${type}', ${id}, ${ordinal}) > ($4::timestamptz, $5::text COLLATE "C", $6::uuid, $7::int))`;
+  return selectSource(source, where, `ORDER BY ${at}, ${id}${ordinal === "0" ? "" : `, ${ordinal}`} LIMIT $8`);
+}
+
+const inOrder = 'row_number() OVER (ORDER BY at, type COLLATE "C", id, ordinal) AS place';
+const found = `
     found AS (
       SELECT w.*, l.payout_id, l.fee_minor, l.net_minor, l.settlement_currency,
         CASE WHEN l.connection_id IS NULL THEN 'OPEN' WHEN l.payout_id IS NULL THEN 'IN_BALANCE' ELSE 'PAID' END AS state
@@ -86,7 +88,24 @@ const selectSettlements: Statement = {
       (1000 * extract(epoch FROM (SELECT app.clock()) - at))::float8 AS "ageMs",
       to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '|' || type || '|' || id || '|' || ordinal AS position,
       state = 'OPEN' AND EXISTS (SELECT FROM payout_line d WHERE d.status = 'UNMATCHED' AND d.session_id = found.session_id AND d.reason = 'amount_differs') AS differs
-    FROM found WHERE $9::text IS NULL OR state = $9 OR place = $8 ORDER BY place LIMIT $10::int + 1`,
+    FROM found`;
+
+// The last movement that was looked at is returned too, so that the next page begins after it.
+const selectSettlements: Statement = {
+  name: unnamed,
+  text: `
+    WITH walked AS (
+      SELECT *, ${inOrder}
+      FROM (${moved.map(selectInOrder).join(" UNION ALL ")}) entry ORDER BY place LIMIT $8),${found}
+    WHERE $9::text IS NULL OR state = $9 OR place = $8 ORDER BY place LIMIT $10::int + 1`,
+};
+
+const selectOfPayment: Statement = {
+  name: "select_settlements_of_payment",
+  text: `
+    WITH walked AS (
+      SELECT *, ${inOrder}
+      FROM (${moved.map((source) => selectSource(source, "s.id = $2", "")).join(" UNION ALL ")}) entry),${found} ORDER BY place`,
 };
 
 const selectAccounts: Statement = {
@@ -101,6 +120,8 @@ const selectAccounts: Statement = {
 
 type Wanted = {
   readonly merchantId: MerchantId;
+  /** An export continues with its own page tokens only: one of the list would leave no audit row. */
+  readonly isExport?: boolean;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly state?: SettlementState | undefined;
@@ -113,14 +134,19 @@ type Wanted = {
 /** Returns one page. Throws `invalid_parameter` for days that break a rule, and for a page token of another list. */
 export async function listSettlements(
   databases: readonly Queryable[],
-  { merchantId, state, pageSize: count = pageSizeDefault, pageToken, keys, now, ...days }: Wanted,
-): Promise<{ readonly settlements: readonly ListedSettlement[]; readonly nextPageToken: string | undefined }> {
+  { merchantId, isExport, state, pageSize: count = pageSizeDefault, pageToken, keys, now, ...days }: Wanted,
+): Promise<{
+  readonly settlements: readonly ListedSettlement[];
+  readonly nextPageToken: string | undefined;
+  /** With a next page: when the last movement that was looked at was recorded. */
+  readonly lookedUntil: Date | undefined;
+}> {
   const to = days.to ?? now.toISOString().slice(0, 10);
   // Of a `to` that is no day, the rule is reported.
   const beginning = new Date(Date.parse(`${to}T00:00:00Z`) - daysBefore * day);
   const from = days.from ?? (Number.isNaN(beginning.getTime()) ? to : beginning.toISOString().slice(0, 10));
   const { begin, end } = rangeOf({ from, to });
-  const scope = JSON.stringify(["settlements", merchantId, from, to, state]);
+  const scope = JSON.stringify([isExport ? "settlements export" : "settlements", merchantId, from, to, state]);
   const after = pageToken
     ? verifyPageToken(keys, { scope, token: pageToken, now }).split("|")
     : [null, null, null, null];
@@ -152,7 +178,22 @@ export async function listSettlements(
   return {
     settlements: shown.map((row) => settlementOf(row, accounts)),
     nextPageToken: isMore && lastId ? signPageToken(keys, { scope, lastId, now }) : undefined,
+    lookedUntil: isMore && lastId ? new Date(lastId.split("|")[0]!) : undefined,
   };
+}
+
+/** Returns what has become of the money of one payment, oldest first; nothing if none has moved. */
+export async function listPaymentSettlements(
+  database: Queryable,
+  { merchantId, sessionId }: { readonly merchantId: MerchantId; readonly sessionId: SessionId },
+): Promise<readonly ListedSettlement[]> {
+  const rows = await database.query<Row>(selectOfPayment, [merchantId, sessionId]);
+  if (rows.length === 0) return [];
+  const accounts = await database.query<AccountStatements & { connectionId: ConnectionId }>(selectAccounts, [
+    merchantId,
+  ]);
+  const byId = new Map(accounts.map((one) => [one.connectionId, one]));
+  return rows.map((row) => settlementOf(row, byId));
 }
 
 function settlementOf(row: Row, accounts: ReadonlyMap<ConnectionId, AccountStatements>): ListedSettlement {

@@ -8,6 +8,7 @@ import { decodeId, encodeId } from "../../../platform/ids.ts";
 import { AppleAuthority } from "../../../sandbox/wallets/apple-authority.ts";
 import { makeDisputed } from "./disputed-payment.ts";
 import { makeHeld, makePayment, makeStoredCard, openTables } from "./payment-rows.ts";
+import { makePayout } from "./payout-rows.ts";
 
 export type KnownIds = { connectionId: string; endpointId: string; invitationId: string };
 
@@ -252,6 +253,16 @@ async function paymentRequests({ dashboard, scope, call }: RequestParts): Promis
     SetRefundLimits: () => ({ ...scope, role: "ROLE_DEVELOPER", limits: [{ currency: "EUR", amountMinor: "50000" }] }),
     GetLedgerTotals: () => ({ ...scope, day: "2026-03-04" }),
     ExportLedger: () => ({ ...scope, day: "2026-03-04" }),
+    ListPayouts: () => scope,
+    ExportPayouts: () => scope,
+    GetPayout: async () => ({ ...scope, payoutId: (await makePayout(dashboard)).payoutId }),
+    ListPayoutLines: () => scope,
+    ExportPayoutLines: () => scope,
+    ListSettlements: () => scope,
+    ExportSettlements: () => scope,
+    GetSettlementOverview: () => scope,
+    GetCosts: () => ({ ...scope, firstDay: "2026-01-01", lastDay: "2026-01-31" }),
+    GetPaymentSettlements: () => ({ ...scope, sessionId }),
     ListCurrencies: () => scope,
     GetHome: () => scope,
     DecideAttempt: () => ({ ...scope, ...decided, kind: "GIVEN_UP", reason: "looked at", noMoneyKept: true }),

@@ -12,7 +12,7 @@ export async function makeDisputed(dashboard: DashboardFixture, { silent = false
   const authorization = await payAtSandbox(dashboard.sandboxOrigin, account);
   await openTables(dashboard);
   const { sessionId, sessionUuid } = await makePayment(dashboard, {});
-  const connectionId = await connect(dashboard, account);
+  const connectionId = await connectAccount(dashboard, account);
   await dashboard.rows(
     "UPDATE attempt SET captured_amount_minor = amount_minor, connection_id = $2, gateway_reference = $3 WHERE session_id = $1",
     [sessionUuid, connectionId, authorization],
@@ -30,7 +30,8 @@ export async function makeDisputed(dashboard: DashboardFixture, { silent = false
   return { sessionId, disputeId: encodeId("dsp", disputeId) };
 }
 
-async function connect({ database, merchantId: publicId, sealing }: DashboardFixture, account: string) {
+/** Connects an account of SANDBOX_A to the fixture’s merchant. */
+export async function connectAccount({ database, merchantId: publicId, sealing }: DashboardFixture, account: string) {
   const [connectionId, merchantId] = [v7(), decodeId("mer", publicId)!];
   await database.transaction(async (tx) => {
     await recordConnection(tx, { id: connectionId, merchantId, gateway: "SANDBOX_A", account });

@@ -65,6 +65,7 @@ export function restOf(method: DescMethod): Record<string, JsonValue> {
     file: { name: "receipt.pdf", contentType: "application/pdf", content: "JVBERi0xLjQ=" },
     evidence: { explanation: "It was delivered." },
     refundId: "ref_01h455vb4pex5vsknk084sn02q",
+    payoutId: "pout_01h455vb4pex5vsknk084sn02q",
     decision: "NEVER_MADE",
     text: "order-1042",
     version: 1,
