@@ -12,6 +12,7 @@ import { readAnalyticsSearch } from "./pages/analytics-search.ts";
 import { readAuditSearch } from "./pages/audit-search.ts";
 import { Failure, Missing } from "./parts/states.tsx";
 import { readCustomerSearch, readPaymentSearch, readRefundSearch } from "./payment-address.ts";
+import { readLineSearch, readPayoutSearch, readSettlementSearch } from "./settlement-address.ts";
 import { readDeliverySearch } from "./webhook-address.ts";
 
 const root = createRootRoute({
@@ -160,6 +161,27 @@ const ledger = createRoute({
   component: lazyRouteComponent(() => import("./pages/ledger.tsx"), "LedgerPage"),
 });
 
+const payouts = createRoute({
+  getParentRoute: () => scope,
+  path: "/payouts",
+  validateSearch: readPayoutSearch,
+  component: lazyRouteComponent(() => import("./pages/payouts.tsx"), "PayoutsPage"),
+});
+
+const payout = createRoute({
+  getParentRoute: () => scope,
+  path: "/payouts/$payoutId",
+  validateSearch: readLineSearch,
+  component: lazyRouteComponent(() => import("./pages/payout.tsx"), "PayoutPage"),
+});
+
+const settlement = createRoute({
+  getParentRoute: () => scope,
+  path: "/settlement",
+  validateSearch: readSettlementSearch,
+  component: lazyRouteComponent(() => import("./pages/settlement.tsx"), "SettlementPage"),
+});
+
 const analytics = createRoute({
   getParentRoute: () => scope,
   path: "/analytics",
@@ -254,6 +276,9 @@ export const router = createRouter({
         customer,
         refunds,
         ledger,
+        payouts,
+        payout,
+        settlement,
         analytics,
         routing,
         gateways,

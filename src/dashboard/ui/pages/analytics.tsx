@@ -2,7 +2,7 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { keepPreviousData } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useMemo } from "react";
+import { lazy, Suspense, useMemo } from "react";
 import {
   AnalyticsService,
   type GetAnalyticsResponse,
@@ -36,6 +36,8 @@ import { AnalyticsFilters } from "./analytics-filters.tsx";
 import { type DayRange, daysOf, todayIn } from "./analytics-search.ts";
 import { Splits } from "./analytics-splits.tsx";
 import { BrakingPeriods } from "./braking.tsx";
+
+const Costs = lazy(() => import("./analytics-costs.tsx"));
 
 const lengths = { hour: PointLength.HOUR, day: PointLength.DAY, week: PointLength.WEEK } as const;
 
@@ -86,6 +88,7 @@ export function AnalyticsPage() {
           <CsvDays value={`${firstDay}_${lastDay}`}>
             <Results
               answer={data}
+              days={days}
               zone={zone}
               gateway={gateway}
               money={currency || search.money}
@@ -106,12 +109,13 @@ function inWords({ first, last }: DayRange, zone: string): string {
 
 function Results(props: {
   answer: GetAnalyticsResponse;
+  days: DayRange;
   zone: string;
   gateway: string;
   money: string | undefined;
   onMoney: (currency: string) => void;
 }) {
-  const { answer, zone, gateway, money, onMoney } = props;
+  const { answer, days, zone, gateway, money, onMoney } = props;
   const { shown, points, charts } = useMemo(() => {
     const now = new Date();
     const isLastPartial = isLastRunning(answer, now);
@@ -143,6 +147,9 @@ function Results(props: {
       <div className="card folds">
         <Splits splits={answer.splits} />
         <GatewayTable total={total} />
+        <Suspense>
+          <Costs firstDay={days.first} lastDay={days.last} gateway={gateway} />
+        </Suspense>
         <DeclineTable declines={declines} />
         <AuthenticationTable total={total} />
         <CardTables total={total} />

@@ -228,9 +228,19 @@ function ItemLink({ item }: { item: AlertItem }) {
     case AlertItem_Kind.GATEWAY_UNVERIFIED:
     case AlertItem_Kind.DISPUTES_UNREADABLE:
     case AlertItem_Kind.SETTLEMENT_UNREADABLE:
-    case AlertItem_Kind.SETTLEMENT_OVERDUE:
-    case AlertItem_Kind.PAYOUT_REMAINDER:
       return <ScopeLink to="./gateways">See the gateway</ScopeLink>;
+    case AlertItem_Kind.SETTLEMENT_OVERDUE:
+      return (
+        <ScopeLink to="./settlement" search={{ gateway: item.gateway }}>
+          See the open payments
+        </ScopeLink>
+      );
+    case AlertItem_Kind.PAYOUT_REMAINDER:
+      return (
+        <ScopeLink to="./payouts" search={{ remainder: true, gateway: item.gateway }}>
+          See the payout
+        </ScopeLink>
+      );
     case AlertItem_Kind.AGREEMENTS_UNCHARGEABLE:
       return <ScopeLink to="./gateways">See the gateways</ScopeLink>;
     case AlertItem_Kind.APPLE_PAY_ENDING:

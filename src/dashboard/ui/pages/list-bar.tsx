@@ -107,7 +107,7 @@ export function ListBar<Search extends MoneySearch>(props: {
   );
 }
 
-function ChipLink({ name, search, isChosen }: { name: string; search: object; isChosen: boolean }) {
+export function ChipLink({ name, search, isChosen }: { name: string; search: object; isChosen: boolean }) {
   return (
     <Link
       to="."

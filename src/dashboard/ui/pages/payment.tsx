@@ -3,6 +3,7 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { useQuery } from "@connectrpc/connect-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { lazy, Suspense } from "react";
 import { type Payment, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import { type BillingAddress, DisputeResponse_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
@@ -25,6 +26,9 @@ import { reasonOf } from "./payment-reason.ts";
 import { PaymentRefunds } from "./payment-refunds.tsx";
 import { PaymentStored } from "./payment-stored.tsx";
 import { PaymentTimeline } from "./payment-timeline.tsx";
+
+// The page is at its limit of bytes, and few look for this first.
+const PaymentSettlement = lazy(() => import("./payment-settlement.tsx"));
 
 // A processing payment, or one with pending webhooks, is polled until it has ended.
 const underWayEveryMs = 3_000;
@@ -194,6 +198,11 @@ function Facts({ payment }: { payment: Payment }) {
           </Fact>
         )}
         {captureConfirmed === false && <Fact name="Capture">accepted by the gateway, not confirmed yet</Fact>}
+        {summary?.amountCaptured && (
+          <Suspense>
+            <PaymentSettlement sessionId={summary.sessionId} />
+          </Suspense>
+        )}
         {ruleVersion !== undefined && (
           <Fact name="Routing rule">{ruleVersion === 0 ? "the default rule" : `version ${ruleVersion}`}</Fact>
         )}

@@ -15,6 +15,8 @@ const groups = [
       ["/$environment/$merchantId/payments", "payments", "Payments"],
       ["/$environment/$merchantId/refunds", "refunds", "Refunds"],
       ["/$environment/$merchantId/ledger", "ledger", "Ledger"],
+      ["/$environment/$merchantId/payouts", "payouts", "Payouts"],
+      ["/$environment/$merchantId/settlement", "settlement", "Settlement"],
       ["/$environment/$merchantId/analytics", "analytics", "Analytics"],
     ],
   ],

@@ -12,6 +12,8 @@ const pages = {
   f: ["Refunds", "refunds"],
   a: ["Analytics", "analytics"],
   l: ["Ledger", "ledger"],
+  o: ["Payouts", "payouts"],
+  e: ["Settlement", "settlement"],
   r: ["Routing", "routing"],
   g: ["Gateways", "gateways"],
   w: ["Webhooks", "webhooks"],
