@@ -10,4 +10,5 @@ await import("./dashboard-holds.e2e.long.test.ts");
 await import("./dashboard-payments.e2e.long.test.ts");
 await import("./dashboard-refunds.e2e.long.test.ts");
 await import("./dashboard-routing.e2e.long.test.ts");
+await import("./dashboard-settlement.e2e.long.test.ts");
 await import("./dashboard-webhooks.e2e.long.test.ts");

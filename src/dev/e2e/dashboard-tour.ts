@@ -25,6 +25,8 @@ export const tour: readonly TourStop[] = [
   { name: "payment", path: "payments?failover=true&status=succeeded", prepare: openFirstPayment },
   { name: "refunds", path: "refunds" },
   { name: "ledger", path: "ledger" },
+  { name: "payouts", path: "payouts" },
+  { name: "settlement", path: "settlement" },
   { name: "analytics", path: "analytics", prepare: (page) => page.locator(".plot canvas").first().waitFor() },
   {
     name: "routing",
@@ -80,6 +82,8 @@ export const emptyTour: readonly TourStop[] = [
     "refunds",
     "analytics",
     "ledger",
+    "payouts",
+    "settlement",
     "routing",
     "gateways",
     "webhooks",
