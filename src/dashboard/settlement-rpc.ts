@@ -178,7 +178,8 @@ async function loadPayouts(request: Paged<PayoutFilter>, context: HandlerContext
 }
 
 async function loadLines(request: Paged<PayoutLineFilter>, context: HandlerContext, isExport = false) {
-  const { database } = scopedContextOf(context).environment;
+  const { merchantId, environment } = scopedContextOf(context);
+  const { database } = environment;
   const { payoutId, status: asked, reason } = request.filter ?? {};
   const status = lineStatuses.find((name) => PayoutLine_Status[name] === asked);
   const filters = {
@@ -187,7 +188,7 @@ async function loadLines(request: Paged<PayoutLineFilter>, context: HandlerConte
     ...(reason && { reason }),
   };
   const page = await listPayoutLines([database], { ...pagingOf(context), ...pageOf(request, isExport), filters });
-  return { ...page, orderRefs: await findOrderRefs(database, page.rows) };
+  return { ...page, orderRefs: await findOrderRefs(database, merchantId, page.rows) };
 }
 
 async function loadSettlements(request: Paged<SettlementFilter>, context: HandlerContext, isExport = false) {

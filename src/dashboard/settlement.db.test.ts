@@ -40,7 +40,7 @@ it("lists payouts with their lines counted, and what the lines do not explain", 
   );
 });
 
-it("adds up a payout by kind, and knows none of another merchant", async () => {
+it("adds up a payout by kind, and knows none of another id", async () => {
   const { payout, totals } = await settlement.getPayout({ ...scope, payoutId });
   expect(payout).toMatchObject({ payoutId, matched: 1 });
   expect(totals).toEqual([
@@ -155,6 +155,20 @@ it("writes each list as CSV, with one audit row for each export", async () => {
     "SELECT action FROM audit_entry WHERE action LIKE 'Export%' ORDER BY action",
   );
   expect(rows.map(({ action }) => action)).toEqual(["ExportPayoutLines", "ExportPayouts", "ExportSettlements"]);
+});
+
+it("has nothing of another merchant", async () => {
+  const { merchantId } = (await client.merchants.createMerchant({ name: "Tea House" })).merchant!;
+  const other = { ...scope, merchantId: merchantId! };
+  await expect(settlement.getPayout({ ...other, payoutId })).rejects.toThrow("This payout does not exist.");
+  expect(await settlement.listPayouts(other)).toMatchObject({ payouts: [] });
+  expect(await settlement.listPayoutLines({ ...other, filter: { payoutId } })).toMatchObject({ lines: [] });
+  expect(await settlement.listSettlements(other)).toMatchObject({ settlements: [] });
+  expect(await settlement.getPaymentSettlements({ ...other, sessionId: paid.sessionId })).toMatchObject({
+    settlements: [],
+  });
+  expect(await settlement.getSettlementOverview(other)).toMatchObject({ open: [], unmatched: [] });
+  expect(await settlement.getCosts({ ...other, firstDay: today, lastDay: today })).toMatchObject({ costs: [] });
 });
 
 it("refuses in an export the page token of a list, which would leave no audit row", async () => {

@@ -126,17 +126,18 @@ export async function totalLines(
 
 const selectOrderRefs: Statement = {
   name: "select_order_refs_of_lines",
-  text: `SELECT id, order_ref AS "orderRef" FROM payment_session WHERE id = ANY ($1::uuid[])`,
+  text: `SELECT id, order_ref AS "orderRef" FROM payment_session WHERE merchant_id = $1 AND id = ANY ($2::uuid[])`,
 };
 
 /** Returns the order references of the payments that lines name. */
 export async function findOrderRefs(
   database: Queryable,
+  merchantId: MerchantId,
   lines: readonly ListedLine[],
 ): Promise<ReadonlyMap<SessionId, string>> {
   const ids = [...new Set(lines.flatMap(({ sessionId }) => sessionId ?? []))];
   if (ids.length === 0) return new Map();
-  const rows = await database.query<{ id: SessionId; orderRef: string }>(selectOrderRefs, [ids]);
+  const rows = await database.query<{ id: SessionId; orderRef: string }>(selectOrderRefs, [merchantId, ids]);
   return new Map(rows.map(({ id, orderRef }) => [id, orderRef]));
 }
 
