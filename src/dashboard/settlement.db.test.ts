@@ -28,7 +28,7 @@ it("lists payouts with their lines counted, and what the lines do not explain", 
         arrivesOn: "2026-03-05",
         remainder: amount("0"),
       },
-      ...{ completeAt: expect.any(String), matched: 1, unmatched: 1, account: 1, linesCut: false },
+      ...{ completeAt: expect.any(String), matched: 1, unmatched: 1, account: 2, linesCut: false },
     },
   ]);
   for (const filter of [{ from: "2026-03-06" }, { to: "2026-03-04" }, { gateway: "STRIPE" }, { withRemainder: true }])
@@ -56,16 +56,17 @@ it("names the payment of each line, or the reason that it has none", async () =>
   const { lines } = await settlement.listPayoutLines({ ...scope, filter: { payoutId } });
   expect(lines).toMatchObject([
     { kind: "FEE", status: "ACCOUNT", net: amount("-100"), gatewayReference: "fee_tea" },
+    { kind: "PAYOUT", status: "ACCOUNT", net: amount("-9511") },
     { kind: "CAPTURE", status: "UNMATCHED", reason: "amount_differs", orderRef: "tea-differs", gross: amount("4899") },
     { kind: "CAPTURE", status: "MATCHED", sessionId: paid.sessionId, orderRef: "tea", net: amount("4806") },
   ]);
   expect(lines![0]).toMatchObject({ sessionId: "", orderRef: "" });
   const unmatched = { status: "UNMATCHED", reason: "amount_differs" } as const;
-  expect((await settlement.listPayoutLines({ ...scope, filter: unmatched })).lines).toEqual([lines![1]]);
+  expect((await settlement.listPayoutLines({ ...scope, filter: unmatched })).lines).toEqual([lines![2]]);
   const others = await settlement.listPayoutLines({ ...scope, filter: { ...unmatched, reason: "not_ours" } });
   expect(others.lines).toEqual([]);
-  const page = await settlement.listPayoutLines({ ...scope, pageSize: 2 });
-  const rest = await settlement.listPayoutLines({ ...scope, pageSize: 2, pageToken: page.nextPageToken! });
+  const page = await settlement.listPayoutLines({ ...scope, pageSize: 3 });
+  const rest = await settlement.listPayoutLines({ ...scope, pageSize: 3, pageToken: page.nextPageToken! });
   expect([...page.lines!, ...rest.lines!]).toEqual(lines);
 });
 
@@ -132,15 +133,16 @@ it("writes each list as CSV, with one audit row for each export", async () => {
   expect(payouts.csv!.split("\r\n")).toEqual([
     "payout_id,gateway,gateway_reference,status,amount,amount_minor,currency,arrives_on,lines_matched,lines_unmatched,lines_of_account,remainder,complete_at",
     expect.stringMatching(
-      new RegExp(`^${payoutId},SANDBOX_A,po_tea,PAID,95\\.11,9511,EUR,2026-03-05,1,1,1,0\\.00,${today}T`),
+      new RegExp(`^${payoutId},SANDBOX_A,po_tea,PAID,95\\.11,9511,EUR,2026-03-05,1,1,2,0\\.00,${today}T`),
     ),
     "",
   ]);
   const lines = await settlement.exportPayoutLines({ ...scope, filter: { payoutId } });
-  expect(lines.csv!.split("\r\n").slice(1, 4)).toEqual([
+  expect(lines.csv!.split("\r\n").slice(1, 5)).toEqual([
     expect.stringContaining(
       `${payoutId},SANDBOX_A,FEE,ACCOUNT,,-1.00,EUR,-1.00,0.00,-1.00,EUR,FEE,fee_tea,,,${today}T`,
     ),
+    expect.stringContaining(",PAYOUT,ACCOUNT,,-95.11,EUR,"),
     expect.stringContaining(",CAPTURE,UNMATCHED,amount_differs,48.99,EUR,48.99,0.94,48.05,EUR,CAPTURE,ch_tea_2,ps_"),
     expect.stringContaining(`,ch_tea,${paid.sessionId},tea,`),
   ]);
@@ -181,4 +183,19 @@ it("refuses in an export the page token of a list, which would leave no audit ro
       "does not belong to this list",
     );
   }
+});
+
+it("writes more rows than one call has, with one audit row", async () => {
+  await dashboard.rows(
+    `INSERT INTO payout (id, merchant_id, connection_id, gateway, gateway_reference, status, amount_minor, currency)
+     SELECT gen_random_uuid(), $1, $1, 'X', 'po_' || number, 'PENDING', 100, 'EUR' FROM generate_series(1, 1000) number`,
+    [connectionId],
+  );
+  const countRows = async () => (await dashboard.rows("SELECT FROM audit_entry WHERE action = 'ExportPayouts'")).length;
+  const before = await countRows();
+  const first = await settlement.exportPayouts(scope);
+  const rest = await settlement.exportPayouts({ ...scope, pageToken: first.nextPageToken! });
+  expect([first.payouts, rest.payouts, rest.nextPageToken]).toEqual([1000, 1, ""]);
+  expect(rest.csv).not.toContain("payout_id");
+  expect(await countRows()).toBe(before + 1);
 });

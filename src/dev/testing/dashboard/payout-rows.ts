@@ -51,6 +51,7 @@ export async function makePayout(dashboard: DashboardFixture, orderRef = "order-
     differing.sessionUuid,
     ...none,
   ]);
+  await addLine(`po_${orderRef}`, "PAYOUT", "ACCOUNT", [null, -9511, 0, null, ...none]);
   await addLine(`fee_${orderRef}`, "FEE", "ACCOUNT", [null, -100, 0, null, ...none]);
   await dashboard.rows("UPDATE payout SET lines_known = true, complete_at = now() WHERE id = $1", [id]);
   return { payoutId: encodeId("pout", id), connectionId, paid, differing };
