@@ -32,15 +32,11 @@ import { MemberService } from "../../gen/dashboard/v1/members_pb.ts";
 import { MerchantService } from "../../gen/dashboard/v1/merchants_pb.ts";
 import { PaymentService } from "../../gen/dashboard/v1/payments_pb.ts";
 import { ReconciliationService } from "../../gen/dashboard/v1/reconciliation_pb.ts";
-import { type RefundJson, type RefundLimitsJson, RefundService } from "../../gen/dashboard/v1/refunds_pb.ts";
-import { type RoutingRuleJson, RoutingRuleService } from "../../gen/dashboard/v1/routing_rules_pb.ts";
-import { type SettingsJson, SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
+import { RefundService } from "../../gen/dashboard/v1/refunds_pb.ts";
+import { RoutingRuleService } from "../../gen/dashboard/v1/routing_rules_pb.ts";
+import { SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
 import { SettlementService } from "../../gen/dashboard/v1/settlement_pb.ts";
-import {
-  type StoredAgreementJson,
-  type StoredCardJson,
-  StoredCardService,
-} from "../../gen/dashboard/v1/stored_cards_pb.ts";
+import { StoredCardService } from "../../gen/dashboard/v1/stored_cards_pb.ts";
 import { type WalletsJson, WalletsService } from "../../gen/dashboard/v1/wallets_pb.ts";
 import { WebhookAlertService } from "../../gen/dashboard/v1/webhook_alerts_pb.ts";
 import { WebhookDeliveryService } from "../../gen/dashboard/v1/webhook_deliveries_pb.ts";

@@ -58,38 +58,6 @@ import { createWebhookDeliveryService } from "./webhook-deliveries-rpc.ts";
 import { createWebhookEndpointService } from "./webhook-endpoints-rpc.ts";
 import { createWorkQueueService } from "./work-queue-rpc.ts";
 
-/** Every service of the package dashboard.v1 that operators may call. */
-export const dashboardServices: readonly DescService[] = [
-  MerchantService,
-  ApiKeyService,
-  GatewayConnectionService,
-  GatewayService,
-  RoutingRuleService,
-  ConfigurationService,
-  WebhookEndpointService,
-  WebhookDeliveryService,
-  WebhookAlertService,
-  AlertService,
-  AnalyticsService,
-  SettingsService,
-  WalletsService,
-  BlocklistService,
-  AuditService,
-  PaymentService,
-  RefundService,
-  DisputeService,
-  StoredCardService,
-  LedgerService,
-  SettlementService,
-  HomeService,
-  WorkQueueService,
-  ReconciliationService,
-  MemberService,
-];
-
-/** The services that only the dashboard's page calls. */
-export const signInServices: readonly DescService[] = [SignInService, PasskeyService];
-
 const auditedMethods = [...dashboardServices, ...signInServices].flatMap(({ methods }) => methods);
 
 /** Returns a function that adds the services to a router. Their guard replaces the server's own interceptors. */

@@ -19,6 +19,7 @@ import { ReconciliationService } from "../../gen/dashboard/v1/reconciliation_pb.
 import { RefundService } from "../../gen/dashboard/v1/refunds_pb.ts";
 import { RoutingRuleService } from "../../gen/dashboard/v1/routing_rules_pb.ts";
 import { SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
+import { SettlementService } from "../../gen/dashboard/v1/settlement_pb.ts";
 import { SignInService } from "../../gen/dashboard/v1/sign_in_pb.ts";
 import { StoredCardService } from "../../gen/dashboard/v1/stored_cards_pb.ts";
 import { WalletsService } from "../../gen/dashboard/v1/wallets_pb.ts";
@@ -49,6 +50,7 @@ export const dashboardServices: readonly DescService[] = [
   DisputeService,
   StoredCardService,
   LedgerService,
+  SettlementService,
   HomeService,
   WorkQueueService,
   ReconciliationService,
