@@ -4,8 +4,10 @@ import {
   type DescMessage,
   type DescMethod,
   type DescService,
+  fromJson,
   getOption,
   hasOption,
+  type JsonValue,
   ScalarType,
   toJson,
 } from "@bufbuild/protobuf";
@@ -153,4 +155,15 @@ function singlePlaceholder({ enum: choices, fieldKind, message, scalar }: DescFi
   if (message || fieldKind === "map") return {};
   if (scalar === ScalarType.STRING) return "…";
   return scalar === ScalarType.BOOL ? true : 1;
+}
+
+/** Returns why a value does not fit this field of a request, without the value; undefined if it does. */
+export function misfitOf({ input }: DescMethod, name: string, value: JsonValue): string | undefined {
+  try {
+    fromJson(input, { [name]: value });
+    return undefined;
+  } catch (error) {
+    // The decoder's message ends with the value.
+    return / from JSON: (.*)$/s.exec((error as Error).message)?.[1] ?? "";
+  }
 }

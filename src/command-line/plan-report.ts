@@ -40,6 +40,7 @@ function keyOf(path: string): string | undefined {
     "checkout.sessionLifetimeSeconds": "sessionLifetimeMs",
     "checkout.statementDescriptor": "statementDescriptor",
     "checkout.repeatedOrders": "repeatedOrders",
+    "refundLimits.support": "SUPPORT",
     "refundLimits.developers": "DEVELOPER",
     "refundLimits.owners": "OWNER",
   };

@@ -1,6 +1,6 @@
 /** `switchyard rpc`: calls any method of the dashboard's services, with JSON in and JSON out. */
 import { readFileSync } from "node:fs";
-import { type DescMethod, type DescService, fromJson, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
+import type { DescMethod, DescService, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type Command, Option } from "commander";
 import type { DashboardClient } from "../client/dashboard-client.ts";
 import { attachedCall, type MerchantOptions, merchantCommand, scopeOf, UsageError } from "./attachment.ts";
@@ -42,7 +42,7 @@ async function rpc(name: string | undefined, request: string | undefined, option
   if (!name.includes("/")) return print(options, described.describeMethods(service), described.methodLines);
   const method = findMethod(service, name);
   if (options.fields) return print(options, described.describeFields(method), described.fieldLines);
-  const message = readRequest(method, request ?? "{}", options);
+  const message = readRequest(method, request ?? "{}", { options, misfitOf: described.misfitOf });
   await attachedCall(options, async (dashboard) => {
     for await (const answer of answersOf(dashboard, { method, message, options })) {
       const out =
@@ -71,8 +71,13 @@ function findMethod({ name: service, methods }: DescService, name: string): Desc
   );
 }
 
+type Reading = {
+  readonly options: RpcOptions;
+  readonly misfitOf: (method: DescMethod, name: string, value: JsonValue) => string | undefined;
+};
+
 /** Returns the request with merchant and environment filled in. Throws UsageError, which names the field, for one that does not fit. */
-function readRequest(method: DescMethod, given: string, options: RpcOptions): JsonObject {
+function readRequest(method: DescMethod, given: string, { options, misfitOf }: Reading): JsonObject {
   const isArgument = given !== "-" && !given.startsWith("@");
   const source = isArgument ? given : readFileSync(given === "-" ? process.stdin.fd : given.slice(1), "utf8");
   const parsed = parse(source);
@@ -88,22 +93,15 @@ function readRequest(method: DescMethod, given: string, options: RpcOptions): Js
     const known = method.input.fields.map(({ jsonName }) => jsonName).join(", ");
     throw new UsageError(`${shown(unknown)} is no field of ${method.input.name}: ${known || "it has none"}.`);
   }
-  for (const [name, value] of Object.entries(parsed)) requireFit(method, { name, value, isSecret: name === secret });
-  return { ...scopeIn(method, parsed, options), ...parsed };
-}
-
-type Given = { readonly name: string; readonly value: JsonValue; readonly isSecret: boolean };
-
-function requireFit(method: DescMethod, { name, value, isSecret }: Given): void {
-  try {
-    fromJson(method.input, { [name]: value });
-  } catch (error) {
-    // The decoder's message ends with the value.
-    const [, what = ""] = / from JSON: (.*)$/s.exec((error as Error).message) ?? [];
-    const rule = isSecret ? "it must be an object of texts, or a text" : `it does not fit its type: ${shown(what)}`;
+  for (const [name, value] of Object.entries(parsed)) {
+    const what = misfitOf(method, name, value);
+    if (what === undefined) continue;
+    const rule =
+      name === secret ? "it must be an object of texts, or a text" : `it does not fit its type: ${shown(what)}`;
     const { parent, name: called } = method;
     throw new UsageError(`Correct ${name}: ${rule}. To see the type: switchyard rpc ${parent.name}/${called} --fields`);
   }
+  return { ...scopeIn(method, parsed, options), ...parsed };
 }
 
 function parse(source: string): JsonObject {

@@ -174,7 +174,8 @@ export function createRefundService({ runtime }: DashboardParts): ServiceImpl<ty
 
     async setRefundLimits(request, context) {
       const { merchantId, rpcContext, change } = scopedContextOf(context);
-      const role = request.role === Role.OWNER ? "OWNER" : "DEVELOPER";
+      const role = refundingRoles.find((name) => Role[name] === request.role);
+      if (role === undefined) throw new Error("validation admits only the roles that refund");
       const wanted = amountsOf(request.limits);
       const limits = await change(async (tx) => {
         const before = await loadRefundLimits(tx, merchantId);

@@ -104,7 +104,7 @@ describe("sendAlertsOnce()", () => {
       "SELECT created_at AS at FROM outbox_event WHERE merchant_id = $1",
       [endpoint.merchantId],
     );
-    expect(mail!.text).toContain(` --since ${event!.at.toISOString()} `);
+    expect(mail!.text).toContain(`"since": "${event!.at.toISOString()}"`);
     for (const hidden of ["s3cret", "hunter2", endpoint.signingSecret.expose()]) {
       expect(mail!.source).not.toContain(hidden);
     }

@@ -1,5 +1,5 @@
 /** Statements as each gateway makes them, at its emulator and against its own files. */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -240,8 +240,12 @@ async function readCsv(text: string | Buffer, fromRow = 0) {
   return rows;
 }
 
-describe("Adyen's settlement detail report", () => {
-  const text = readFileSync(sample, "utf8");
+const isThere = existsSync(sample);
+if (!isThere)
+  console.warn("Skipped the checks against Adyen's sample report, because ../shared/disputes does not have it.");
+
+describe.skipIf(!isThere)("Adyen's settlement detail report", () => {
+  const text = isThere ? readFileSync(sample, "utf8") : "";
 
   it("is read by the columns' names, and adds up", async () => {
     const rows = await readCsv(text);

@@ -82,8 +82,8 @@ const accountsRows: Record<string, [days: number, insert: (since: string) => str
   audit_entry: environmentRows.audit_entry!,
   invitation: [
     31,
-    (since) => `(id, merchant_id, email, role, token_hash, invited_by, expires_at, ended_at)
-    SELECT ${id()}, id, 'ada@example.com', 'VIEWER', ${hash()}, 'x', now() + interval '1 day', ${since} FROM merchant`,
+    (since) => `(id, merchant_id, email, role, live_role, token_hash, invited_by, expires_at, ended_at)
+    SELECT ${id()}, id, 'ada@example.com', 'VIEWER', 'NONE', ${hash()}, 'x', now() + interval '1 day', ${since} FROM merchant`,
   ],
   sign_in: [
     31,

@@ -137,7 +137,11 @@ export function configurationMessage(held: Held): Configuration {
     // One that was never verified is not part of it yet.
     connections: { accounts: connections.filter((one) => one.credentialVersion !== null).map(connectedMessage) },
     alerts: { addresses: [...alerts.addresses], mutedTopics: alerts.mutedTopics.map((topic) => TopicMessage[topic]) },
-    refundLimits: { developers: limitsOf(limits.DEVELOPER), owners: limitsOf(limits.OWNER) },
+    refundLimits: {
+      support: limitsOf(limits.SUPPORT),
+      developers: limitsOf(limits.DEVELOPER),
+      owners: limitsOf(limits.OWNER),
+    },
   });
 }
 

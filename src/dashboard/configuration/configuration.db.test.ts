@@ -193,7 +193,8 @@ describe("a configuration", () => {
 
   it("holds alerts and limits of refunds, and removes an address only if removals are allowed", async () => {
     const alerts = { addresses: ["ops@example.com"], mutedTopics: ["ALERT_TOPIC_UNVERIFIED"] } as const;
-    const refundLimits = { developers: [{ currency: "EUR", amountMinor: "50000" }], owners: [] };
+    const support = [{ currency: "EUR", amountMinor: "10000" }];
+    const refundLimits = { support, developers: [{ currency: "EUR", amountMinor: "50000" }], owners: [] };
     const desired = {
       alerts: { addresses: [...alerts.addresses], mutedTopics: [...alerts.mutedTopics] },
       refundLimits,
@@ -202,10 +203,11 @@ describe("a configuration", () => {
     expect(planned.changes!.flatMap(({ sentences = [] }) => sentences)).toEqual([
       "Alerts are mailed to ops@example.com, once each has confirmed.",
       "Shown and not sent: unverified.",
+      "Members of the role support refund at most 100.00 EUR per day each.",
       "Developers refund at most 500.00 EUR per day each.",
     ]);
     await apply(desired);
-    expect(await held()).toMatchObject({ alerts, refundLimits: { developers: refundLimits.developers } });
+    expect(await held()).toMatchObject({ alerts, refundLimits: { support, developers: refundLimits.developers } });
     const exported = await held();
     const { revision } = await plan(exported);
     const before = await rows();

@@ -47,10 +47,12 @@ export type LimitPlan = { readonly changes: readonly Change[]; readonly limits?:
 /** Throws `invalid_field` for a currency that is given twice or does not exist. */
 export function planLimits(merchant: string, held: RefundLimits, wanted: RefundLimitSection): LimitPlan {
   const roles = [
+    ["support", "SUPPORT", "Members of the role support"],
     ["developers", "DEVELOPER", "Developers"],
     ["owners", "OWNER", "Owners"],
   ] as const satisfies readonly (readonly [keyof RefundLimitSection, RefundingRole, string])[];
   const limits = {
+    SUPPORT: amountsOf(wanted.support, "support"),
     DEVELOPER: amountsOf(wanted.developers, "developers"),
     OWNER: amountsOf(wanted.owners, "owners"),
   };

@@ -35,7 +35,7 @@ export function readContractSetting(
   variables: Readonly<Record<string, string | undefined>>,
 ): ContractSetting {
   const given = (name: string) => variables[variableOf(gateway, name)] || undefined;
-  const needed = fields.map(({ name }) => name).filter((name) => spare[name] === undefined);
+  const needed = fields.flatMap(({ name, isOptional }) => (isOptional || spare[name] !== undefined ? [] : [name]));
   if (needed.every((name) => given(name) === undefined)) {
     return { type: "none", reason: `set ${needed.map((name) => variableOf(gateway, name)).join(", ")}` };
   }

@@ -18,7 +18,7 @@ import { Failure, Loading } from "../parts/states.tsx";
 import { ScopeLink, useScope } from "../scope.ts";
 import { EntryFields, entryIn } from "./blocklist.tsx";
 
-export function BlockPayment({ sessionId }: { sessionId: string }) {
+export default function BlockPayment({ sessionId }: { sessionId: string }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <div className="row">

@@ -18,7 +18,6 @@ import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { codeOf } from "../rpc.ts";
 import { ScopeLink, useScope } from "../scope.ts";
-import { BlockPayment } from "./block-payment.tsx";
 import { PaymentActions } from "./payment-actions.tsx";
 import { PaymentAttempts } from "./payment-attempts.tsx";
 import { PaymentDisputes } from "./payment-disputes.tsx";
@@ -27,7 +26,8 @@ import { PaymentRefunds } from "./payment-refunds.tsx";
 import { PaymentStored } from "./payment-stored.tsx";
 import { PaymentTimeline } from "./payment-timeline.tsx";
 
-// The page is at its limit of bytes, and few look for this first.
+// The page is at its limit of bytes, and few look for these first.
+const BlockPayment = lazy(() => import("./block-payment.tsx"));
 const PaymentSettlement = lazy(() => import("./payment-settlement.tsx"));
 
 // A processing payment, or one with pending webhooks, is polled until it has ended.
@@ -218,7 +218,11 @@ function Facts({ payment }: { payment: Payment }) {
         )}
       </dl>
       <Metadata metadata={payment.metadata} />
-      {submittedAt && includesRole(role, Role.DEVELOPER) && <BlockPayment sessionId={summary?.sessionId ?? ""} />}
+      {submittedAt && includesRole(role, Role.DEVELOPER) && (
+        <Suspense>
+          <BlockPayment sessionId={summary?.sessionId ?? ""} />
+        </Suspense>
+      )}
     </aside>
   );
 }
