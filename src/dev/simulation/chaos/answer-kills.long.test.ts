@@ -98,8 +98,9 @@ async function disputed(count: number): Promise<readonly Disputed[]> {
   const sessions: string[] = [];
   for (let paid = 0; paid < count; paid++) sessions.push(await pay());
   const ids = sessions.map((id) => decodeId("ps", id));
-  await demo.sandbox.setClockAhead(disputedAfterMs);
   aheadMs += pastReadingMs;
+  // What is listed since the last reading has the gateway's times.
+  await demo.sandbox.setClockAhead(aheadMs + disputedAfterMs);
   await moveClock(ownerUrl, aheadMs);
   const text = `SELECT session_id AS "sessionId", id FROM dispute WHERE session_id = ANY ($1::uuid[]) AND status = 'NEEDS_RESPONSE'`;
   const known = async () => (await owner.query(text, [ids])).rows;
