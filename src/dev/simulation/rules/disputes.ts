@@ -12,7 +12,7 @@ export const disputeRules: readonly Rule[] = [
     code: [{ file: "src/core/rows/payment.ts", instead: ["  const held = 0;"] }],
     database: [withoutGuard("what a dispute holds is not refunded")],
     harm: refunded,
-    seenAt: 232,
+    seenAt: 401,
   },
   {
     id: "dispute-taken",
@@ -21,7 +21,7 @@ export const disputeRules: readonly Rule[] = [
     code: [],
     database: [withText("guard_dispute", "greatest(NEW.held_minor, taken.net)", "NEW.held_minor")],
     harm: "is held for a dispute over",
-    seenAt: 3_629,
+    seenAt: 4_234,
   },
   {
     id: "dispute-accepted",
@@ -30,7 +30,7 @@ export const disputeRules: readonly Rule[] = [
     code: [],
     database: [withText("guard_dispute", "r.type = 'ACCEPT' AND r.status <> 'REFUSED'", "false")],
     harm: "is held for a dispute over",
-    seenAt: 1_799,
+    seenAt: 4_452,
   },
   {
     id: "dispute-send",
@@ -39,7 +39,7 @@ export const disputeRules: readonly Rule[] = [
     code: [{ file: "src/refunds/next-refund-step.ts", instead: ["  return false;"] }],
     database: [withoutGuard("nothing is sent of what a dispute holds")],
     harm: refunded,
-    seenAt: 57,
+    seenAt: 401,
   },
   {
     id: "refund-disputes-first",
@@ -48,7 +48,7 @@ export const disputeRules: readonly Rule[] = [
     code: [{ file: "src/refunds/refund-once.ts", instead: ["  const disputed = [];"] }],
     database: [],
     harm: "before its payment's disputes were read",
-    seenAt: 52,
+    seenAt: 57,
   },
   {
     id: "dispute-asked",
@@ -57,7 +57,7 @@ export const disputeRules: readonly Rule[] = [
     code: [{ file: "src/disputes/dispute-rows.ts", instead: [""] }],
     database: [withoutGuard("an older reading of a dispute changes nothing")],
     harm: "an older reading of a dispute",
-    seenAt: 1_593,
+    seenAt: 1_654,
   },
   {
     id: "dispute-order",
@@ -75,7 +75,7 @@ export const disputeRules: readonly Rule[] = [
     code: [{ file: "src/disputes/prepare-response.ts", instead: ["  if (false) {"] }],
     database: [withoutUnique("dispute_response_in_effect")],
     harm: "took two answers",
-    seenAt: 4_969,
+    seenAt: 5_801,
   },
   {
     id: "dispute-commit-first",
