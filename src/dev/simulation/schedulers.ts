@@ -331,7 +331,7 @@ const stateOf = {
     SELECT count(DISTINCT s.id) FILTER (WHERE s.phase = 'PROCESSING')::int AS open,
       count(DISTINCT r.renewal_ref) FILTER (WHERE r.paid_session_id IS NOT NULL)::int AS paid,
       count(*) FILTER (WHERE y.role = 'RENEWAL' AND t.started_at > c.stopped_at AND t.because <> $2)::int AS stopped,
-      count(*) FILTER (WHERE y.role = 'RENEWAL' AND t.connection_id <> y.own_connection_id AND y.network_transaction_id IS NULL)::int AS strayed
+      count(*) FILTER (WHERE y.role = 'RENEWAL' AND t.connection_id <> y.own_connection_id AND y.network_transaction_id IS NULL AND t.because <> $2)::int AS strayed
     FROM agreement a JOIN payment_method m ON m.id = a.method_id JOIN renewal r ON r.agreement_id = a.id
       JOIN stored_payment y ON y.agreement_id = a.id AND y.renewal_ref = r.renewal_ref JOIN payment_session s ON s.id = y.session_id
       LEFT JOIN attempt t ON t.session_id = s.id LEFT JOIN card_state c ON c.merchant_id = m.merchant_id AND c.fingerprint = m.fingerprint
