@@ -27,7 +27,7 @@ export type IdentityProvider = {
   readonly merchants: "*" | readonly MerchantId[];
   /** Members with an address of its domains sign in by it alone. */
   readonly isExclusive: boolean;
-  /** How it proves a second factor: always, by these values of a claim, or never. */
+  /** The proof of a second factor: always, by these values of a claim, or never. */
   readonly secondFactor: "always" | { readonly claim: string; readonly values: readonly string[] } | undefined;
   /** If absent, only invitations give roles. */
   readonly roles: readonly RoleRule[] | undefined;

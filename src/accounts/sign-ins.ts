@@ -27,7 +27,7 @@ const tokenBytes = 32;
 const userAgentCharactersMax = 500;
 const addressCharactersMax = 64;
 
-/** What proved a second factor: a passkey, the code of an app beside the password, or an identity provider. */
+/** The proof of a second factor: a passkey, the code of an app beside the password, or an identity provider. */
 export type SecondFactor = "PASSKEY" | "CODE" | "PROVIDER";
 
 /** The account at an identity provider by which a sign-in began. */

@@ -1,4 +1,4 @@
-/** What a plan says beside its changes: who changed the present state last, and what a new rule had meant for past payments. */
+/** Reports, beside a plan's changes, who changed the present state last, and how a new rule would have routed past payments. */
 import type { ChangeView, DashboardClient, PlanView } from "../client/dashboard-client.ts";
 import type { scopeOf } from "./attachment.ts";
 
