@@ -48,9 +48,8 @@ export async function captureHeld(
   const taken = await core.database.transaction((tx) => orderCapture(tx, core, { ...held, workMs: leaseMs }));
   const lease = taken?.lease;
   const run = lease && startProcessing(core, { lease });
-  const { session } = await loadSession(core.database, sessionId);
-  await followSession(core, { session, signal, run, isOver: ({ status }) => status !== "CREATED" });
-  return loadSession(core.database, sessionId);
+  const payment = await loadSession(core.database, sessionId);
+  return followSession(core, { payment, signal, run, isOver: ({ status }) => status !== "CREATED" });
 }
 
 /**

@@ -54,7 +54,7 @@ import { type ByWallet, type Claim, claimSession, SettingsChanged } from "./reco
 import { defaultResend, factsOf, loadRoute } from "./record/routing-rules.ts";
 import { closeSession, emitPending, settleSession } from "./record/settle.ts";
 import type { PaymentSession, RoutedBy } from "./rows/entities.ts";
-import { hasCryptogram, isAuthenticatedFirst } from "./rows/payment.ts";
+import { hasCryptogram, isAuthenticatedFirst, type Payment } from "./rows/payment.ts";
 import {
   claimAndStore,
   prepareStoring,
@@ -80,13 +80,13 @@ export async function submitPayment(core: Core, submission: Submission): Promise
   // The state of a session that this claim has not changed is shown to a page of today's settings only.
   if (claimed.type === "lost" && submission.settings !== undefined) throw new SettingsChanged(settingsChanged);
   const run = claimed.type === "kept" ? startProcessing(core, claimed.result, submission.shopper) : undefined;
-  const { session: submitted } =
+  const submitted =
     claimed.type === "kept" ? claimed.result.reloaded.loaded : await loadSession(core.database, session.id);
-  requireSameToken(submitted, vaultToken);
+  requireSameToken(submitted.session, vaultToken);
   // A hold ends the customer's part.
   const isOver = ({ status, heldAt, awaitingSince }: PaymentSession) =>
     status !== "CREATED" || heldAt != null || awaitingSince != null;
-  return followSession(core, { session: submitted, signal, run, isOver });
+  return (await followSession(core, { payment: submitted, signal, run, isOver })).session;
 }
 
 /**
@@ -308,29 +308,29 @@ function requireSameToken(session: PaymentSession, vaultToken: Secret): void {
   throw new DomainError("session_ended", "The session has ended; create a new one to pay with another card.");
 }
 
-/** Waits until a session is over in the caller's sense, for at most 20 s. Returns it as it stands then. */
+/** Waits until a session is over in the caller's sense, for at most 20 s. Returns its payment as it stands then. */
 export async function followSession(
   core: Core,
   followed: {
-    readonly session: PaymentSession;
+    readonly payment: Payment;
     readonly signal: AbortSignal;
-    readonly run: Promise<PaymentSession | undefined> | undefined;
+    readonly run: Promise<Payment | undefined> | undefined;
     readonly isOver: (session: PaymentSession) => boolean;
   },
-): Promise<PaymentSession> {
+): Promise<Payment> {
   const { signal, run, isOver } = followed;
-  let { session } = followed;
-  for (let waitedMs = 0; !isOver(session) && waitedMs < submitWaitMs; waitedMs += submitPollMs) {
+  let { payment } = followed;
+  for (let waitedMs = 0; !isOver(payment.session) && waitedMs < submitWaitMs; waitedMs += submitPollMs) {
     if (signal.aborted) break;
     const ownRun = run && core.inFlight.has(run) ? [run] : [];
     const ended = await Promise.race([core.sleep(submitPollMs, signal), ...ownRun]);
-    session = ended ?? (await loadSession(core.database, session.id)).session;
+    payment = ended ?? (await loadSession(core.database, payment.session.id));
   }
-  return session;
+  return payment;
 }
 
 /**
- * Runs `processSession` in the background. Resolves to the session when it has ended under this lease; to undefined
+ * Runs `processSession` in the background. Resolves to the payment when it has ended under this lease; to undefined
  * when it waits, another process has it, or a conflict or an error stopped it: recovery resumes it once its lease has
  * lapsed.
  */
@@ -338,7 +338,7 @@ export function startProcessing(
   core: Core,
   { lease, reloaded }: { lease: Lease; reloaded?: Reloaded },
   shopper?: Shopper,
-): Promise<PaymentSession | undefined> {
+): Promise<Payment | undefined> {
   const { sessionId } = lease;
   const traced = { of: { session: sessionId }, facts: () => ({ sessionId: encodeId("ps", sessionId) }) };
   const run = core.tracing
@@ -395,14 +395,14 @@ const emits = { emitPending, emitCaptureDue };
 async function processSession(
   { core, lease, shopper }: Omit<Work, "loaded">,
   from?: Reloaded,
-): Promise<PaymentSession | undefined> {
+): Promise<Payment | undefined> {
   let reloaded = from;
   for (;;) {
     const { loaded, openedAttemptId }: Reloaded = reloaded ?? {
       loaded: await loadSession(core.database, lease.sessionId),
     };
     if (loaded.session.leaseEpoch !== lease.epoch) return undefined; // rule:lease-epoch
-    if (loaded.session.phase === "DONE") return loaded.session;
+    if (loaded.session.phase === "DONE") return loaded;
     const work: Work = { core, lease, loaded, shopper };
     const step = nextStep(loaded, openedAttemptId);
     reloaded = undefined;

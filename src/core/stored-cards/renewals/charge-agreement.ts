@@ -57,8 +57,8 @@ export async function chargeAgreement(core: Core, owner: SessionOwner, charge: C
     throw new DomainError("invalid_field", problemsInWords(problems, "invalid_field"), { problems });
   const begun = await inTurn(core, owner.merchantId, () => begin(core, owner, keyedCharge(owner, charge)));
   const { signal } = charge;
-  await followSession(core, { ...begun, signal, isOver: ({ status }) => status !== "CREATED" });
-  return { payment: await loadSession(core.database, begun.session.id), replayed: begun.run === undefined };
+  const payment = await followSession(core, { ...begun, signal, isOver: ({ status }) => status !== "CREATED" });
+  return { payment, replayed: begun.run === undefined };
 }
 
 function findUnchargeable(charge: Charge): FieldProblem[] {
@@ -91,7 +91,7 @@ function hasRoom({ renewals }: Pick<Core, "renewals">, merchantId: MerchantId): 
   return renewals.size <= renewalsInFlightMax && (ofMerchants.get(merchantId)?.length ?? 0) <= share;
 }
 
-type Begun = Pick<Parameters<typeof followSession>[1], "session" | "run">;
+type Begun = Pick<Parameters<typeof followSession>[1], "payment" | "run">;
 
 /** Takes the renewal and begins to process it, or finds the session that the key has begun. */
 async function begin(core: Core, owner: SessionOwner, charge: KeyedCharge): Promise<Begun> {
@@ -102,7 +102,7 @@ async function begin(core: Core, owner: SessionOwner, charge: KeyedCharge): Prom
     case "known": {
       const known = await findSession(core, { sessionId: taken.sessionId });
       if (known === undefined) throw await notKept(core, charge, taken.sessionId);
-      return { session: known.session, run: undefined };
+      return { payment: known, run: undefined };
     }
     case "reused":
       throw new DomainError(
@@ -154,7 +154,7 @@ async function startRenewal(
   const counted = { merchantId };
   core.renewals.add(counted);
   void run.finally(() => core.renewals.delete(counted));
-  return { session: loaded.session, run };
+  return { payment: loaded, run };
 }
 
 type TakenRenewal = Extract<Taken, { type: "taken" }> & { readonly sessionId: SessionId };
