@@ -19,6 +19,16 @@ export type OpenedSession = {
   readonly vault: { readonly sdkUrl: string; readonly sdkAuthorization: string; readonly publishableKey: string };
 };
 
+/** A customer's browser as the widget describes it: with it, gateways may ask the customer. */
+export const describedBrowser = {
+  javaEnabled: false,
+  colorDepth: 24,
+  screenWidth: 1_280,
+  screenHeight: 800,
+  timeZoneOffsetMinutes: 0,
+  language: "en",
+} satisfies BrowserJson;
+
 export type CheckoutState = NonNullable<GetCheckoutResponseJson["checkout"]>;
 
 /** A checkout in test of the demo's first merchant, or of the given key. */

@@ -5,14 +5,14 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { testCards } from "../../gateways/sandbox/test-cards.ts";
 import type { WalletName } from "../../platform/card-token.ts";
 import { decodeId } from "../../platform/ids.ts";
 import { traceIdOf } from "../../platform/telemetry.ts";
 import { launchBrowser } from "../testing/browser.ts";
 import { type CollectedSpan, TraceCollector } from "../testing/trace-collector.ts";
-import { ApiCheckout, type OpenedSession } from "./api-checkout.ts";
+import { ApiCheckout, describedBrowser, type OpenedSession } from "./api-checkout.ts";
 import {
   dumpDatabases,
   type Leftover,
@@ -91,7 +91,7 @@ beforeAll(async () => {
     expect(ended.outcome).toHaveProperty("success");
   };
   const byWallets = (["apple_pay", "google_pay"] as const).map(payByWallet);
-  await Promise.all([payInBrowser(), sendMistakes(), ...otherCards.map(payByApi), ...byWallets]);
+  await Promise.all([payInBrowser(), sendMistakes(), ...otherCards.map(payByApi), ...byWallets, renew(merchant)]);
 }, 120_000);
 afterAll(async () => {
   await browser?.close();
@@ -134,6 +134,20 @@ async function payInBrowser(): Promise<void> {
   seen.push(`storage ${await stored()}`, `page ${await page.content()}`, `notes ${JSON.stringify(customer.notes)}`);
   seenByBrowser = seen.join("\n");
   await customer.leave();
+}
+
+/** Has a customer begin an agreement with the canary card, which is stored, and charges it once. */
+async function renew(merchant: ApiCheckout): Promise<void> {
+  const agreement = { type: "UNSCHEDULED", text: "Charged each month." };
+  const ordered = () => ({ orderRef: `${orderRef}-${randomUUID()}` });
+  const session = await merchant.open({ ...ordered(), customerRef: randomUUID(), saveCard: { agreement } });
+  sessions.push(session);
+  const token = await merchant.tokenize(session, amex, cvc, { holder, postalCode });
+  await merchant.submit(session, token, describedBrowser, { template: "agreement", locale: "en" });
+  const readAgreement = async () => (await merchant.read(session.sessionId)).agreementId;
+  const agreementId = await vi.waitUntil(readAgreement, { timeout: 20_000 });
+  const charged = await merchant.charge(agreementId, { ...ordered(), amountMinor: 900, currency: "EUR" });
+  expect(charged.status).toBe("SUCCEEDED");
 }
 
 /** Sends requests of a broken client: each is refused, and none of it may reach a log. */
@@ -259,7 +273,7 @@ describe("after payments by a canary card, there is nothing of it or of its sess
 
   it("what the merchant reads", async () => {
     const read = await Promise.all(sessions.map(({ sessionId }) => new ApiCheckout(demo.file).read(sessionId)));
-    expect(read.filter(({ card }) => card?.last4 === "0005")).toHaveLength(1);
+    expect(read.filter(({ card }) => card?.last4 === "0005")).toHaveLength(2);
     expectNothingIn([{ where: "GET /payment-sessions", text: JSON.stringify(read) }]);
   });
 

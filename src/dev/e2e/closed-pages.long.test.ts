@@ -6,7 +6,7 @@
 import { describe, expect, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
 import { forFile } from "../testing/for-file.ts";
-import { ApiCheckout, type OpenedSession } from "./api-checkout.ts";
+import { ApiCheckout, describedBrowser, type OpenedSession } from "./api-checkout.ts";
 import { startTestDemo } from "./demo.fixture.ts";
 import { PlainShop } from "./plain-shop.ts";
 
@@ -15,14 +15,6 @@ const paymentsInAll = 200;
 const endsWithinMs = 45_000;
 const cards = { "4000000000007106": "SANDBOX_A", "4000000000007114": "SANDBOX_B" } as const;
 const abandonedCard = "4000000000007122";
-const shopper = {
-  javaEnabled: false,
-  colorDepth: 24,
-  screenWidth: 1280,
-  screenHeight: 800,
-  timeZoneOffsetMinutes: 0,
-  language: "en",
-};
 
 const [demo, browser] = await Promise.all([forFile(startTestDemo), forFile(launchBrowser)]);
 const shop = await forFile(() => PlainShop.start(demo.file));
@@ -45,7 +37,7 @@ async function tokenize(session: OpenedSession, number: string): Promise<string>
 /** Brings a payment to its challenge, and its customer to the bank's page. */
 async function goToBank(number: string) {
   const { session, url } = await shop.sell();
-  await api.submit(session, await tokenize(session, number), shopper);
+  await api.submit(session, await tokenize(session, number), describedBrowser);
   const context = await browser.newContext();
   const page = await context.newPage();
   await page.goto(url);

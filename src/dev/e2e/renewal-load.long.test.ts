@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { forFile } from "../testing/for-file.ts";
-import { ApiCheckout } from "./api-checkout.ts";
+import { ApiCheckout, describedBrowser } from "./api-checkout.ts";
 import { startTestDemo } from "./demo.fixture.ts";
 
 const pairs = 200;
@@ -17,14 +17,6 @@ const customers = 2;
 const card = "4242424242424242";
 // A card each: charges of one card wait for each other.
 const agreed = ["4242424242424242", "5555555555554444", "378282246310005", "4000002500001001", "5555552500001001"];
-const browser = {
-  javaEnabled: false,
-  colorDepth: 24,
-  screenWidth: 1280,
-  screenHeight: 800,
-  timeZoneOffsetMinutes: 0,
-  language: "en",
-};
 
 const demo = await forFile(() => startTestDemo({ SWITCHYARD_RATE_LIMIT_PER_SECOND: "off" }));
 const merchant = new ApiCheckout(demo.file);
@@ -33,7 +25,7 @@ async function agree(number: string): Promise<string> {
   const agreement = { type: "UNSCHEDULED", text: "Charged each month." };
   const session = await merchant.open({ customerRef: randomUUID(), saveCard: { agreement } });
   const consent = { template: "agreement", locale: "en" };
-  await merchant.submit(session, await merchant.tokenize(session, number), browser, consent);
+  await merchant.submit(session, await merchant.tokenize(session, number), describedBrowser, consent);
   const read = async () => (await merchant.read(session.sessionId)).savedCard;
   await expect.poll(read).toEqual({ status: "SAVED" });
   return (await merchant.read(session.sessionId)).agreementId!;
