@@ -4,6 +4,7 @@ import { lockSession } from "../core/record/load-session.ts";
 import type { Queryable, Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { type DisputeFileId, type DisputeId, encodeId, type MerchantId, type SessionId } from "../platform/ids.ts";
+import { hasNetworkNumber } from "../platform/scrub.ts";
 import { type KeyRing, seal, sha256, unseal } from "../platform/secrets.ts";
 
 /** All three gateways take a few files of some MB: at Adyen a PDF has 2 MB. */
@@ -51,6 +52,9 @@ export async function addFile(
   if (!isWhatItSays(file)) {
     const message = "The content must be a PDF or a JPEG, as contentType and the end of the name say.";
     throw new DomainError("invalid_field", message, { field: "content" });
+  }
+  if (hasNetworkNumber(file.name)) {
+    throw new DomainError("invalid_field", "name must not contain the number of a card.", { field: "name" });
   }
   const loaded = await lockSession(tx, sessionId);
   const dispute = loaded?.disputes?.find((one) => one.id === id && one.merchantId === merchantId);

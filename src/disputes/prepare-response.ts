@@ -8,7 +8,7 @@ import type { ResponseOptions, Shipping } from "../gateways/dispute-answers.ts";
 import type { Queryable, Statement } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { type ConnectionId, decodeId } from "../platform/ids.ts";
-import { hasCardNumber } from "../platform/scrub.ts";
+import { hasCardNumber, hasNetworkNumber } from "../platform/scrub.ts";
 import { sha256 } from "../platform/secrets.ts";
 import { type DisputeFile, type DisputeName, listFiles, responseClosed } from "./dispute-files.ts";
 import { writeFacts } from "./facts.ts";
@@ -144,7 +144,17 @@ function requireContent({ explanation, shipping, files }: EvidenceRequest): void
   if (!explanation && !shipping && files.length === 0)
     refuse("explanation", "is needed where neither files nor shipping are given");
   if (explanation?.trim() === "") refuse("explanation", "must not be blank");
-  if (explanation && hasCardNumber(explanation)) refuse("explanation", "must not contain the number of a card");
+  if (explanation && hasCardNumber(explanation))
+    refuse(
+      "explanation",
+      "must not contain the number of a card; the number of a parcel belongs in shipping.trackingNumber",
+    );
+  if (shipping && hasCardNumber(shipping.carrier)) refuse("shipping.carrier", "must not contain the number of a card");
+  if (shipping && hasNetworkNumber(shipping.trackingNumber))
+    refuse(
+      "shipping.trackingNumber",
+      "must not be the number of a card; if the carrier numbers its parcels so, add its proof of delivery as a file",
+    );
   if (shipping && !isDay(shipping.shippedOn)) refuse("shipping.shippedOn", "must be a day, such as 2026-11-30");
   for (const [place, { file, type }] of files.entries()) {
     const others = files.slice(0, place);

@@ -161,6 +161,18 @@ describe("evidence", () => {
     ["nothing", { explanation: undefined }, "invalid_field", "explanation"],
     ["a card's number", { explanation: "Card 4242 4242 4242 4242" }, "invalid_field", "explanation"],
     [
+      "a card's number in place of a parcel's",
+      { shipping: { carrier: "DHL", trackingNumber: "4242 4242 4242 4242", shippedOn: "2026-02-28" } },
+      "invalid_field",
+      "shipping.trackingNumber",
+    ],
+    [
+      "a card's number in place of the carrier",
+      { shipping: { carrier: "4242424242424242", trackingNumber: "1", shippedOn: "2026-02-28" } },
+      "invalid_field",
+      "shipping.carrier",
+    ],
+    [
       "a day that is none",
       { shipping: { carrier: "DHL", trackingNumber: "1", shippedOn: "2026-02-30" } },
       "invalid_field",
@@ -204,6 +216,15 @@ describe("evidence", () => {
   let one: ReturnType<typeof disputed> | undefined;
   const theOne = () => (one ??= disputed());
 
+  it("has a tracking number with the check digit of a card, as one in ten has, but of no card's first digits and length", async () => {
+    const { session, dispute } = await disputed();
+    await record(
+      dispute,
+      evidence({ shipping: { carrier: "FedEx", trackingNumber: "612999984109", shippedOn: "2026-02-28" } }),
+    );
+    expect((await disputesOf(session))[0]!.responses).toMatchObject([{ type: "EVIDENCE" }]);
+  });
+
   it("is refused for the deadline once the gateway takes nothing more", async () => {
     const { dispute } = await disputed();
     await fixture.setClockAhead(19 * 24 * 60);
@@ -221,6 +242,8 @@ describe("evidence", () => {
     await expect(add(Buffer.from("<html>"))).rejects.toMatchObject(refused);
     await expect(add(pdf(9), "image/jpeg", "a.jpg")).rejects.toMatchObject(refused);
     await expect(add(pdf(9), "application/pdf", "a.jpg")).rejects.toMatchObject(refused);
+    const named = add(pdf(9), "application/pdf", "4242 4242 4242 4242.pdf");
+    await expect(named).rejects.toMatchObject({ ...refused, field: "name" });
     await add(Buffer.from([0xff, 0xd8, 0xff, 0xe0]), "image/jpeg", "a.jpeg");
     await add(pdf(2 * 1024 * 1024));
     await expect(add(pdf(2 * 1024 * 1024))).rejects.toMatchObject(refused);

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { encodeId } from "./ids.ts";
-import { scrub } from "./scrub.ts";
+import { hasNetworkNumber, scrub } from "./scrub.ts";
 import { Secret } from "./secrets.ts";
 
 const random = (bytes: number) => randomBytes(bytes).toString("base64url");
@@ -80,4 +80,33 @@ describe("scrub()", () => {
   it("finds nothing to mask in the output of a Secret", () => {
     expect(scrub(String(new Secret("x")))).toBe(String(new Secret("x")));
   });
+});
+
+describe("hasNetworkNumber()", () => {
+  it.each([
+    ["Visa", "4242424242424242"],
+    ["Visa of 13 digits", "4222222222222"],
+    ["Mastercard", "5555 5555 5555 4444"],
+    ["Mastercard's second range", "2223003122003222"],
+    ["American Express", "3782-822463-10005"],
+    ["Diners Club", "30569309025904"],
+    ["JCB", "3566002020360505"],
+    ["Discover", "6011111111111117"],
+    ["UnionPay", "6205500000000000004"],
+    ["Maestro", "6759649826438453"],
+    ["one in words", "parcel 4242424242424242, left at the door"],
+  ])("finds the number of a card of %s", (_, text) => expect(hasNetworkNumber(text)).toBe(true));
+
+  // Each has the check digit of a card, but for those of UPS and the Royal Mail, which have letters.
+  it.each([
+    ["DHL of 20 digits", "00340434161094042559"],
+    ["DHL of 12 digits", "340434161097"],
+    ["FedEx of 12 digits", "612999984109"],
+    ["FedEx of 15 digits", "961205812345678"],
+    ["DPD of 14 digits", "01234567890128"],
+    ["USPS of 22 digits", "9400111899223197428497"],
+    ["Canada Post of 16 digits", "7035114477138476"],
+    ["UPS", "1Z999AA10123456784"],
+    ["the Royal Mail", "RB123456785GB"],
+  ])("finds none in a tracking number of %s", (_, text) => expect(hasNetworkNumber(text)).toBe(false));
 });

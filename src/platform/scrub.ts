@@ -65,13 +65,14 @@ export function scrub(given: string): string {
   if (!suspicious.test(text)) return text;
   let scrubbed = text;
   for (const [pattern, shown] of rules) scrubbed = scrubbed.replace(pattern, shown as string);
-  return scrubbed.replace(uuidOrNumber, (match, run?: string) => (run === undefined ? match : maskCards(run)));
+  return scrubbed.replace(uuidOrNumber, (match, run?: string) => (run === undefined ? match : maskCards(run, isCard)));
 }
 
+const isCard = (digits: string) =>
+  digits.length >= cardDigitsMin && digits.length <= cardDigitsMax && passesLuhn(digits);
+
 /** Masks a run that is a card's number, or the groups of it that are. */
-function maskCards(run: string): string {
-  const isCard = (digits: string) =>
-    digits.length >= cardDigitsMin && digits.length <= cardDigitsMax && passesLuhn(digits);
+function maskCards(run: string, isCard: (digits: string) => boolean): string {
   // Groups at even indexes, their separators at odd ones.
   const parts = run.split(/([ +-]|%20)/);
   if (isCard(parts.filter((_, at) => at % 2 === 0).join(""))) return mask;
@@ -88,7 +89,26 @@ function maskCards(run: string): string {
 
 /** Reports whether a text contains the number of a card, in groups or not. */
 export function hasCardNumber(text: string): boolean {
+  return hasNumber(text, isCard);
+}
+
+/**
+ * The first digits and the lengths of the numbers that networks issue (Visa, Mastercard, American Express, Diners Club, JCB; Discover,
+ * Maestro, UnionPay and those of one country): ISO/IEC 7812 as the networks publish them.
+ */
+const networkNumber =
+  /^(4(\d{12}|\d{15}|\d{18})|(5[1-5]|2(22[1-9]|2[3-9]|[3-6]|7[01]|720))\d*(?<=^\d{16})|3[47]\d{13}|3(0[0-5]|095|[689])\d*(?<=^(\d{14}|\d{16}|\d{19}))|35\d*(?<=^(\d{16}|\d{19}))|(5[06-8]|6|81)\d*(?<=^\d{16,19}))$/;
+
+/**
+ * Reports whether a text contains a number that a card network issues. One number in ten has the check digit of a card by chance, and
+ * carriers number parcels with as many digits: of a tracking number, the check digit alone says nothing.
+ */
+export function hasNetworkNumber(text: string): boolean {
+  return hasNumber(text, (digits) => networkNumber.test(digits) && passesLuhn(digits));
+}
+
+function hasNumber(text: string, isWanted: (digits: string) => boolean): boolean {
   return [...text.matchAll(uuidOrNumber)].some(
-    ({ groups }) => groups?.run !== undefined && maskCards(groups.run) !== groups.run,
+    ({ groups }) => groups?.run !== undefined && maskCards(groups.run, isWanted) !== groups.run,
   );
 }
