@@ -2470,7 +2470,7 @@ export type Dispute = Message<"payments.v1.Dispute"> & {
   currency: string;
 
   /**
-   * What no refund may touch, in minor units of the payment's currency.
+   * The part of the payment that no refund may touch, in minor units of its currency.
    *
    * @generated from field: int64 held_minor = 11;
    */
@@ -2520,7 +2520,7 @@ export type Dispute = Message<"payments.v1.Dispute"> & {
   overlapMinor?: bigint | undefined;
 
   /**
-   * What was taken from you and returned, in order.
+   * The money that was taken from you and returned, in order.
    *
    * @generated from field: repeated payments.v1.DisputeMovement movements = 18;
    */
@@ -2548,7 +2548,7 @@ export type Dispute = Message<"payments.v1.Dispute"> & {
   closedAt?: Timestamp | undefined;
 
   /**
-   * What was answered, in order; absent before.
+   * The answers, in order. Absent before the first.
    *
    * @generated from field: repeated payments.v1.DisputeResponse responses = 22;
    */
@@ -2632,7 +2632,7 @@ export type DisputeJson = {
   currency?: string;
 
   /**
-   * What no refund may touch, in minor units of the payment's currency.
+   * The part of the payment that no refund may touch, in minor units of its currency.
    *
    * @generated from field: int64 held_minor = 11;
    */
@@ -2682,7 +2682,7 @@ export type DisputeJson = {
   overlapMinor?: string;
 
   /**
-   * What was taken from you and returned, in order.
+   * The money that was taken from you and returned, in order.
    *
    * @generated from field: repeated payments.v1.DisputeMovement movements = 18;
    */
@@ -2710,7 +2710,7 @@ export type DisputeJson = {
   closedAt?: TimestampJson;
 
   /**
-   * What was answered, in order; absent before.
+   * The answers, in order. Absent before the first.
    *
    * @generated from field: repeated payments.v1.DisputeResponse responses = 22;
    */
@@ -2847,7 +2847,7 @@ export const Dispute_StatusSchema: GenEnum<Dispute_Status, Dispute_StatusJson> =
   enumDesc(file_payments_v1_payment_session, 18, 1);
 
 /**
- * What was answered to a dispute: an acceptance, or evidence.
+ * An answer to a dispute: an acceptance, or evidence.
  *
  * @generated from message payments.v1.DisputeResponse
  */
@@ -2910,7 +2910,7 @@ export type DisputeResponse = Message<"payments.v1.DisputeResponse"> & {
 };
 
 /**
- * What was answered to a dispute: an acceptance, or evidence.
+ * An answer to a dispute: an acceptance, or evidence.
  *
  * @generated from message payments.v1.DisputeResponse
  */

@@ -19,7 +19,7 @@ export {
   disputeStatuses,
 } from "../../gateways/dispute-readings.ts";
 
-/** What a gateway has reported, with the amount if it is valid here, and when it arrived. */
+/** A report of a gateway, with the amount if it is valid here, and when it arrived. */
 export type ReportedNotice = DisputeNotice & {
   readonly amountMinor?: number | undefined;
   readonly currency?: string | undefined;
@@ -88,13 +88,13 @@ export type DisputeDocument = {
   readonly sha256: string;
 };
 
-/** What was answered to a dispute. One that is REFUSED has no effect. */
+/** An answer to a dispute: an acceptance, or evidence. One that is REFUSED has no effect. */
 export type DisputeResponse = {
   readonly id: DisputeResponseId;
   readonly type: "ACCEPT" | "EVIDENCE";
   readonly stage: DisputeStage;
   readonly status: "REQUESTED" | "TAKEN" | "REFUSED";
-  /** What an acceptance gives up, in the payment's currency. */
+  /** The amount that an acceptance gives up, in the payment's currency. */
   readonly amountMinor: number | null;
   readonly currency: string | null;
   readonly madeBy: string | null;
