@@ -88,4 +88,27 @@ describe("an answer to a dispute", () => {
     });
     expect(await codeOf(call("decideDispute", olive, { ...silent, ...word }))).toBe("state_conflict");
   });
+
+  it("is an owner's word that the gateway settled the dispute by a refund of its own", async () => {
+    const settled = await makeDisputed(dashboard, { settled: true });
+    const other = await makeDisputed(dashboard, { settled: true });
+    const { sessionId, disputeId, refundId } = settled;
+    const before = await disputeOf(sessionId);
+    expect(before).toMatchObject({ linkableRefundIds: [refundId], linkedRefundId: "" });
+    expect(before.overlap).toMatchObject({ amountMinor: 4900n });
+    const word = { ...settled, reason: "PayPal's activity shows one" };
+    expect(await codeOf(call("linkDisputeRefund", dev, word))).toBe("role_not_allowed");
+    expect(await codeOf(call("linkDisputeRefund", olive, { ...word, refundId: other.refundId }))).toBe("not_found");
+    await call("linkDisputeRefund", olive, word);
+    const after = await disputeOf(sessionId);
+    expect(after).toMatchObject({
+      linkableRefundIds: [],
+      linkedRefundId: refundId,
+      linkedBy: expect.stringContaining("olive@"),
+      linkReason: word.reason,
+    });
+    expect([after.held, after.overlap]).toEqual([undefined, undefined]);
+    expect(await codeOf(call("linkDisputeRefund", olive, word))).toBe("state_conflict");
+    expect(await audited("LinkDisputeRefund")).toMatchObject([{ subject: disputeId, after: { sessionId, refundId } }]);
+  });
 });

@@ -7,14 +7,15 @@ import {
   DisputeResponse_Type,
 } from "../../gen/payments/v1/payment_session_pb.ts";
 import type { Core } from "../core/core.ts";
-import type { DisputeResponse } from "../core/rows/disputes.ts";
-import { isSilent } from "../disputes/decide-dispute.ts";
+import type { Dispute, DisputeResponse } from "../core/rows/disputes.ts";
+import type { Refund } from "../core/rows/entities.ts";
+import { isSilent, linkableRefunds } from "../disputes/decide-dispute.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { PaymentDetails } from "../reporting/payment-details.ts";
 import { amountMessage } from "./payment-messages.ts";
 
 export function disputeFields(
-  { session, disputes = [] }: PaymentDetails,
+  { session, refunds, disputes = [] }: PaymentDetails,
   { connectorOf, now }: Pick<Core, "connectorOf"> & { readonly now: Date },
 ) {
   return {
@@ -33,8 +34,17 @@ export function disputeFields(
       answerable: connectorOf(dispute.gateway)?.disputeAnswers !== undefined,
       silent: isSilent(dispute, now),
       ...(dispute.decision && { decidedBy: dispute.decision.by, decisionReason: dispute.decision.reason }),
+      linkableRefundIds: linkableRefunds({ refunds }, dispute).map(({ id }) => encodeId("ref", id)),
+      ...linkFields(refunds, dispute),
     })),
   };
+}
+
+function linkFields(refunds: readonly Refund[], { id }: Dispute) {
+  const linked = refunds.find(({ disputeId, status }) => disputeId === id && status !== "FAILED");
+  if (linked === undefined) return {};
+  const { disputeBy: linkedBy, disputeReason: linkReason } = linked;
+  return { linkedRefundId: encodeId("ref", linked.id), linkedBy: linkedBy!, linkReason: linkReason! };
 }
 
 function responseMessage(response: DisputeResponse) {

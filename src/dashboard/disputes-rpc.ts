@@ -1,7 +1,7 @@
 /** Answers to disputes by members and operators: proto ↔ disputes. */
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { DisputeService } from "../../gen/dashboard/v1/disputes_pb.ts";
-import { decideDispute } from "../disputes/decide-dispute.ts";
+import { decideDispute, linkRefund } from "../disputes/decide-dispute.ts";
 import { addFile, type DisputeFile, listFiles } from "../disputes/dispute-files.ts";
 import { factsName } from "../disputes/facts.ts";
 import {
@@ -83,6 +83,18 @@ export const disputeService: ServiceImpl<typeof DisputeService> = {
       const { status } = await decideDispute(tx, core, name, word);
       const after = { sessionId: request.sessionId, status: word.status, reason: word.reason };
       await rpcContext.audit(tx, { subject: request.disputeId, before: { status }, after });
+    });
+    return {};
+  },
+
+  async linkDisputeRefund(request, context) {
+    const { core, name, scoped } = namedIn(request, context);
+    const { rpcContext, change } = scoped;
+    const { sessionId, refundId, reason } = request;
+    const word = { refundId: requireId("ref", refundId, "refund"), by: rpcContext.actor, reason };
+    await change(async (tx) => {
+      await linkRefund(tx, core, name, word);
+      await rpcContext.audit(tx, { subject: request.disputeId, after: { sessionId, refundId, reason } });
     });
     return {};
   },

@@ -1,8 +1,14 @@
-/** The end of a dispute of which nothing is heard any more, as an owner records it. A later report of the gateway outweighs it. */
+/**
+ * An owner's word about a dispute: the end of one of which nothing is heard any more, which a later report of the gateway outweighs;
+ * and the refund by which the gateway settled one.
+ */
 import { lockSession } from "../core/record/load-session.ts";
 import type { Dispute, DisputeDecision } from "../core/rows/disputes.ts";
+import type { Refund } from "../core/rows/entities.ts";
+import type { Payment } from "../core/rows/payment.ts";
 import type { Statement, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
+import type { RefundId } from "../platform/ids.ts";
 import type { DisputeName } from "./dispute-files.ts";
 import { type EmittingCore, emitNews } from "./dispute-rows.ts";
 
@@ -53,4 +59,50 @@ export async function decideDispute(
   await tx.query(decide, [sessionId, id, JSON.stringify(word)]);
   await emitNews(tx, core, { sessionId, id, known });
   return known;
+}
+
+/** Returns the refunds by which the gateway may have settled a dispute: of its amount, made there, and linked to none. */
+export function linkableRefunds({ refunds }: Pick<Payment, "refunds">, dispute: Dispute): readonly Refund[] {
+  const { status, amountMinor, currency } = dispute;
+  const isLinked = refunds.some((one) => one.disputeId === dispute.id && one.status !== "FAILED");
+  if (isLinked || (status !== "LOST" && status !== "ACCEPTED")) return [];
+  return refunds.filter(
+    (one) =>
+      one.origin === "GATEWAY" &&
+      one.status !== "FAILED" &&
+      one.disputeId === null &&
+      one.amountMinor === amountMinor &&
+      one.currency === currency,
+  );
+}
+
+const link: Statement = {
+  name: "link_dispute_refund",
+  partitionKey: 1,
+  text: "SELECT * FROM app.link_dispute_refund($1, $2, $3, $4, $5)",
+};
+
+/**
+ * Records that the gateway settled a dispute by a refund of its own: both are one, and count as the refund. Throws `not_found`, and
+ * `state_conflict` for a refund that cannot be the settlement.
+ */
+export async function linkRefund(
+  tx: Tx,
+  core: EmittingCore,
+  { merchantId, sessionId, id }: DisputeName,
+  word: { readonly refundId: RefundId } & Pick<DisputeDecision, "by" | "reason">,
+): Promise<void> {
+  const loaded = await lockSession(tx, sessionId);
+  const known = loaded?.disputes?.find((one) => one.id === id && one.merchantId === merchantId);
+  if (loaded === undefined || known === undefined)
+    throw new DomainError("not_found", "There is no dispute with this id.");
+  if (!loaded.refunds.some((one) => one.id === word.refundId))
+    throw new DomainError("not_found", "The payment has no refund with this id.");
+  if (!linkableRefunds(loaded, known).some((one) => one.id === word.refundId)) {
+    const message =
+      "Only a refund that was made at the gateway, has not failed and is of the disputed amount settles a dispute, once, after it is LOST or ACCEPTED.";
+    throw new DomainError("state_conflict", message, { state: { status: known.status } });
+  }
+  await tx.query(link, [sessionId, id, word.refundId, word.by, word.reason]);
+  await emitNews(tx, core, { sessionId, id, known });
 }

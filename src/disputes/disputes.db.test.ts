@@ -8,7 +8,7 @@ import type { DisputeEvent } from "../gateways/dispute-notice.ts";
 import { decideRefund } from "../refunds/decide-refund.ts";
 import { recordListed } from "../refunds/listed-refunds.ts";
 import { startRefundFixture } from "../refunds/refunds.fixture.ts";
-import { decideDispute } from "./decide-dispute.ts";
+import { decideDispute, linkRefund } from "./decide-dispute.ts";
 import { dispute, racePairs } from "./disputes.fixture.ts";
 
 const fixture = await forFile(startRefundFixture);
@@ -290,6 +290,60 @@ describe("a dispute that PayPal settles by a refund of its own", () => {
       expect(await twice(session)).toHaveLength(open);
     },
   );
+
+  const linked = async (session: { id: string; merchantId: string }) => {
+    const { disputes, refunds } = await base.loadSession(session);
+    const name = { merchantId: session.merchantId, sessionId: session.id, id: disputes![0]!.id };
+    const word = { refundId: refunds[0]!.id, by: "an owner", reason: "PayPal shows one" };
+    await core.database.transaction((tx) => linkRefund(tx, core, name, word));
+    return base.loadSession(session);
+  };
+
+  it("D10: counts once, in the ledger too, after an owner has recorded that both are one", async () => {
+    const session = await fixture.pay();
+    await dispute(core, session, { amountMinor: 3000 });
+    await dispute(core, session, { event: "answerTimeOver", amountMinor: 3000 });
+    await found(session, 3000);
+    expect(refundableMinor(await base.loadSession(session))).toBe(0);
+    expect(await twice(session)).toHaveLength(1);
+    const { disputes, refunds, ...loaded } = await linked(session);
+    expect(await twice(session)).toEqual([]);
+    expect(disputes).toMatchObject([
+      { status: "LOST", heldMinor: 0, overlapMinor: 0, movements: [{ type: "CHARGEBACK" }, { amountMinor: 3000 }] },
+    ]);
+    expect(refunds).toMatchObject([
+      { disputeId: disputes![0]!.id, disputeBy: "an owner", disputeReason: "PayPal shows one" },
+    ]);
+    expect(refundableMinor({ disputes, refunds, ...loaded })).toBe(1900);
+    expect(await base.eventTypes(session)).toContain("dispute.updated");
+    await expect(linked(session)).rejects.toMatchObject({ code: "state_conflict" });
+    expect(await fixture.refund(session, { amountMinor: 1900 })).toMatchObject({ amountMinor: 1900 });
+  });
+
+  it("D10: holds its amount again if that refund fails", async () => {
+    const session = await atPayPal();
+    await dispute(core, session);
+    await dispute(core, session, { event: "answerTimeOver" });
+    await found(session, 4900);
+    await linked(session);
+    await base.asOwner.pool.query(
+      "UPDATE refund SET status = 'FAILED', failure_code = 'returned', completed_at = app.clock() WHERE session_id = $1",
+      [session.id],
+    );
+    expect((await base.loadSession(session)).disputes).toMatchObject([{ heldMinor: 4900, overlapMinor: 0 }]);
+  });
+
+  it.each<[string, DisputeEvent, number]>([
+    ["of another amount", "answerTimeOver", 900],
+    ["of a dispute that is not lost", "remark", 4900],
+  ])("D10: is not a refund %s", async (_, event, minor) => {
+    const session = await atPayPal();
+    await dispute(core, session);
+    await dispute(core, session, { event });
+    await found(session, minor);
+    await expect(linked(session)).rejects.toMatchObject({ code: "state_conflict" });
+    expect((await base.loadSession(session)).disputes).toMatchObject([{ heldMinor: 4900 }]);
+  });
 });
 
 describe("an owner's word about a silent dispute", () => {

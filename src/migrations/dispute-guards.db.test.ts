@@ -324,6 +324,48 @@ describe("an owner's word about a dispute", () => {
   });
 });
 
+describe("an owner's word that a refund settled a dispute", () => {
+  const linked = (reference = "D1", why = "'seen'", which = "true") =>
+    `SELECT * FROM app.link_dispute_refund($session, ${idOf(reference)}, (SELECT id FROM refund WHERE session_id = $session AND ${which} LIMIT 1), 'an owner', ${why})`;
+  const lost = recorded({ status: "LOST", amount: "2000" });
+
+  it("D10: leaves the dispute nothing to hold, and its chargeback comes back", async () => {
+    const run = await disputed(recorded({ status: "LOST", amount: "2000" }), moved("CHARGEBACK", 2000), byHand(2000));
+    expect(await rowOf(run)).toMatchObject({ held: 2000, overlap: 0 });
+    await run(byHand(2900));
+    expect(await rowOf(run)).toMatchObject({ held: 2000, overlap: 2000 });
+    expect((await run(linked("D1", "'seen'", "amount_minor = 2000"))).rows).toHaveLength(1);
+    expect(await rowOf(run)).toMatchObject({ held: 0, overlap: 0 });
+    const { rows } = await run(
+      "SELECT type, amount_minor::int AS minor FROM dispute_movement WHERE session_id = $session ORDER BY ordinal",
+    );
+    expect(rows).toEqual([
+      { type: "CHARGEBACK", minor: 2000 },
+      { type: "CHARGEBACK_REVERSED", minor: 2000 },
+    ]);
+    expect((await run(linked("D1", "'seen'", "amount_minor = 2000"))).rows).toEqual([]);
+  });
+
+  const rule = /an owner records once, and why, that a refund made at the gateway settled a lost dispute of its amount/;
+  it.each<[string, string[], string]>([
+    ["a refund of ours", [refund(2000), lost], linked()],
+    ["a refund of another amount", [lost, byHand(1999)], linked()],
+    ["a dispute that is open", [recorded({ amount: "2000" }), byHand(2000)], linked()],
+    ["a dispute that is not the payment's", [lost, byHand(2000)], linked("D2")],
+    ["without a reason", [lost, byHand(2000)], linked("D1", "NULL")],
+  ])("D10: is refused of %s", async (_, statements, change) => {
+    await refused(service, await disputed(...statements), change, rule);
+  });
+
+  it("D10: is refused of a second refund, and never changes", async () => {
+    const run = await disputed(lost, byHand(2000), linked(), byHand(2000));
+    await refused(service, run, linked("D1", "'seen'", "dispute_id IS NULL"), rule);
+    const { rows } = await run("SELECT id FROM refund WHERE session_id = $session AND dispute_id IS NOT NULL");
+    const change = "UPDATE refund SET dispute_reason = 'other' WHERE id = $1";
+    await expect(owner.query(change, [rows[0].id])).rejects.toThrow(rule);
+  });
+});
+
 it("D9: keeps its month while it has changed lately, and for 240 days while it is open", async () => {
   const months =
     "SELECT suffix, from_at AS at FROM app.partition_sets WHERE kind = 'payments' ORDER BY from_at DESC LIMIT 1";

@@ -40,7 +40,7 @@ const guarded = [
     "mark_dispute_due",
   ],
   ...["move_attempt", "move_refund", "name_successor", "name_winner", "open_attempt", "park_session"],
-  ...["record_dispute", "decide_dispute"],
+  ...["record_dispute", "decide_dispute", "link_dispute_refund"],
   ...["insert_dispute_response", "send_dispute_response", "move_dispute_response"],
   ...["park_session_at_provider", "postpone_look", "postpone_provider_look", "record_capture_due"],
   ...[

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/disputes.proto.
  */
 export const file_dashboard_v1_disputes: GenFile = /*@__PURE__*/
-  fileDesc("ChtkYXNoYm9hcmQvdjEvZGlzcHV0ZXMucHJvdG8SDGRhc2hib2FyZC52MSKsAQoYR2V0RGlzcHV0ZU9wdGlvbnNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhoKCnNlc3Npb25faWQYAyABKAlCBrpIA8gBARIaCgpkaXNwdXRlX2lkGAQgASgJQga6SAPIAQEicwoZR2V0RGlzcHV0ZU9wdGlvbnNSZXNwb25zZRItCgdvcHRpb25zGAEgASgLMhwucGF5bWVudHMudjEuUmVzcG9uc2VPcHRpb25zEicKBWZpbGVzGAIgAygLMhgucGF5bWVudHMudjEuRGlzcHV0ZUZpbGUiqgEKFkdldERpc3B1dGVGYWN0c1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGgoKc2Vzc2lvbl9pZBgDIAEoCUIGukgDyAEBEhoKCmRpc3B1dGVfaWQYBCABKAlCBrpIA8gBASJDChdHZXREaXNwdXRlRmFjdHNSZXNwb25zZRIoCgVmYWN0cxgBIAEoCzIZLnBheW1lbnRzLnYxLkRpc3B1dGVGYWN0cyKoAQoUQWNjZXB0RGlzcHV0ZVJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGgoKc2Vzc2lvbl9pZBgDIAEoCUIGukgDyAEBEhoKCmRpc3B1dGVfaWQYBCABKAlCBrpIA8gBASIXChVBY2NlcHREaXNwdXRlUmVzcG9uc2Ui4wEKFUFkZERpc3B1dGVGaWxlUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIaCgpzZXNzaW9uX2lkGAMgASgJQga6SAPIAQESGgoKZGlzcHV0ZV9pZBgEIAEoCUIGukgDyAEBEjgKBGZpbGUYBSABKAsyIi5wYXltZW50cy52MS5BZGREaXNwdXRlRmlsZVJlcXVlc3RCBrpIA8gBASJAChZBZGREaXNwdXRlRmlsZVJlc3BvbnNlEiYKBGZpbGUYASABKAsyGC5wYXltZW50cy52MS5EaXNwdXRlRmlsZSLnAQoVU3VibWl0RXZpZGVuY2VSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhoKCnNlc3Npb25faWQYAyABKAlCBrpIA8gBARIaCgpkaXNwdXRlX2lkGAQgASgJQga6SAPIAQESPAoIZXZpZGVuY2UYBSABKAsyIi5wYXltZW50cy52MS5TdWJtaXRFdmlkZW5jZVJlcXVlc3RCBrpIA8gBASIYChZTdWJtaXRFdmlkZW5jZVJlc3BvbnNlIqgCChREZWNpZGVEaXNwdXRlUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIaCgpzZXNzaW9uX2lkGAMgASgJQga6SAPIAQESGgoKZGlzcHV0ZV9pZBgEIAEoCUIGukgDyAEBEgsKA3dvbhgFIAEoCBJxCgZyZWFzb24YBiABKAlCYbpIXroBVAoRcmVhc29uLmNoYXJhY3RlcnMSI211c3Qgbm90IGNvbnRhaW4gY29udHJvbCBjaGFyYWN0ZXJzGhp0aGlzLm1hdGNoZXMocideXFB7Q2N9KiQnKXIFEAEY6AciFwoVRGVjaWRlRGlzcHV0ZVJlc3BvbnNlMv4ECg5EaXNwdXRlU2VydmljZRJtChFHZXREaXNwdXRlT3B0aW9ucxImLmRhc2hib2FyZC52MS5HZXREaXNwdXRlT3B0aW9uc1JlcXVlc3QaJy5kYXNoYm9hcmQudjEuR2V0RGlzcHV0ZU9wdGlvbnNSZXNwb25zZSIHkAIBqLsYAhJnCg9HZXREaXNwdXRlRmFjdHMSJC5kYXNoYm9hcmQudjEuR2V0RGlzcHV0ZUZhY3RzUmVxdWVzdBolLmRhc2hib2FyZC52MS5HZXREaXNwdXRlRmFjdHNSZXNwb25zZSIHkAIBqLsYAhJiCg1BY2NlcHREaXNwdXRlEiIuZGFzaGJvYXJkLnYxLkFjY2VwdERpc3B1dGVSZXF1ZXN0GiMuZGFzaGJvYXJkLnYxLkFjY2VwdERpc3B1dGVSZXNwb25zZSIIqLsYAri7GAESZQoOQWRkRGlzcHV0ZUZpbGUSIy5kYXNoYm9hcmQudjEuQWRkRGlzcHV0ZUZpbGVSZXF1ZXN0GiQuZGFzaGJvYXJkLnYxLkFkZERpc3B1dGVGaWxlUmVzcG9uc2UiCKi7GAK4uxgBEmUKDlN1Ym1pdEV2aWRlbmNlEiMuZGFzaGJvYXJkLnYxLlN1Ym1pdEV2aWRlbmNlUmVxdWVzdBokLmRhc2hib2FyZC52MS5TdWJtaXRFdmlkZW5jZVJlc3BvbnNlIgiouxgCuLsYARJiCg1EZWNpZGVEaXNwdXRlEiIuZGFzaGJvYXJkLnYxLkRlY2lkZURpc3B1dGVSZXF1ZXN0GiMuZGFzaGJvYXJkLnYxLkRlY2lkZURpc3B1dGVSZXNwb25zZSIIqLsYA7i7GAFiBnByb3RvMw", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_payments_v1_dispute]);
+  fileDesc("ChtkYXNoYm9hcmQvdjEvZGlzcHV0ZXMucHJvdG8SDGRhc2hib2FyZC52MSKsAQoYR2V0RGlzcHV0ZU9wdGlvbnNSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhoKCnNlc3Npb25faWQYAyABKAlCBrpIA8gBARIaCgpkaXNwdXRlX2lkGAQgASgJQga6SAPIAQEicwoZR2V0RGlzcHV0ZU9wdGlvbnNSZXNwb25zZRItCgdvcHRpb25zGAEgASgLMhwucGF5bWVudHMudjEuUmVzcG9uc2VPcHRpb25zEicKBWZpbGVzGAIgAygLMhgucGF5bWVudHMudjEuRGlzcHV0ZUZpbGUiqgEKFkdldERpc3B1dGVGYWN0c1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGgoKc2Vzc2lvbl9pZBgDIAEoCUIGukgDyAEBEhoKCmRpc3B1dGVfaWQYBCABKAlCBrpIA8gBASJDChdHZXREaXNwdXRlRmFjdHNSZXNwb25zZRIoCgVmYWN0cxgBIAEoCzIZLnBheW1lbnRzLnYxLkRpc3B1dGVGYWN0cyKoAQoUQWNjZXB0RGlzcHV0ZVJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGgoKc2Vzc2lvbl9pZBgDIAEoCUIGukgDyAEBEhoKCmRpc3B1dGVfaWQYBCABKAlCBrpIA8gBASIXChVBY2NlcHREaXNwdXRlUmVzcG9uc2Ui4wEKFUFkZERpc3B1dGVGaWxlUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIaCgpzZXNzaW9uX2lkGAMgASgJQga6SAPIAQESGgoKZGlzcHV0ZV9pZBgEIAEoCUIGukgDyAEBEjgKBGZpbGUYBSABKAsyIi5wYXltZW50cy52MS5BZGREaXNwdXRlRmlsZVJlcXVlc3RCBrpIA8gBASJAChZBZGREaXNwdXRlRmlsZVJlc3BvbnNlEiYKBGZpbGUYASABKAsyGC5wYXltZW50cy52MS5EaXNwdXRlRmlsZSLnAQoVU3VibWl0RXZpZGVuY2VSZXF1ZXN0EhsKC21lcmNoYW50X2lkGAEgASgJQga6SAPIAQESOwoLZW52aXJvbm1lbnQYAiABKA4yGS5kYXNoYm9hcmQudjEuRW52aXJvbm1lbnRCC7pICMgBAYIBAhABEhoKCnNlc3Npb25faWQYAyABKAlCBrpIA8gBARIaCgpkaXNwdXRlX2lkGAQgASgJQga6SAPIAQESPAoIZXZpZGVuY2UYBSABKAsyIi5wYXltZW50cy52MS5TdWJtaXRFdmlkZW5jZVJlcXVlc3RCBrpIA8gBASIYChZTdWJtaXRFdmlkZW5jZVJlc3BvbnNlIqgCChREZWNpZGVEaXNwdXRlUmVxdWVzdBIbCgttZXJjaGFudF9pZBgBIAEoCUIGukgDyAEBEjsKC2Vudmlyb25tZW50GAIgASgOMhkuZGFzaGJvYXJkLnYxLkVudmlyb25tZW50Qgu6SAjIAQGCAQIQARIaCgpzZXNzaW9uX2lkGAMgASgJQga6SAPIAQESGgoKZGlzcHV0ZV9pZBgEIAEoCUIGukgDyAEBEgsKA3dvbhgFIAEoCBJxCgZyZWFzb24YBiABKAlCYbpIXroBVAoRcmVhc29uLmNoYXJhY3RlcnMSI211c3Qgbm90IGNvbnRhaW4gY29udHJvbCBjaGFyYWN0ZXJzGhp0aGlzLm1hdGNoZXMocideXFB7Q2N9KiQnKXIFEAEY6AciFwoVRGVjaWRlRGlzcHV0ZVJlc3BvbnNlIroCChhMaW5rRGlzcHV0ZVJlZnVuZFJlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGgoKc2Vzc2lvbl9pZBgDIAEoCUIGukgDyAEBEhoKCmRpc3B1dGVfaWQYBCABKAlCBrpIA8gBARIZCglyZWZ1bmRfaWQYBSABKAlCBrpIA8gBARJxCgZyZWFzb24YBiABKAlCYbpIXroBVAoRcmVhc29uLmNoYXJhY3RlcnMSI211c3Qgbm90IGNvbnRhaW4gY29udHJvbCBjaGFyYWN0ZXJzGhp0aGlzLm1hdGNoZXMocideXFB7Q2N9KiQnKXIFEAEY6AciGwoZTGlua0Rpc3B1dGVSZWZ1bmRSZXNwb25zZTLuBQoORGlzcHV0ZVNlcnZpY2USbQoRR2V0RGlzcHV0ZU9wdGlvbnMSJi5kYXNoYm9hcmQudjEuR2V0RGlzcHV0ZU9wdGlvbnNSZXF1ZXN0GicuZGFzaGJvYXJkLnYxLkdldERpc3B1dGVPcHRpb25zUmVzcG9uc2UiB5ACAai7GAISZwoPR2V0RGlzcHV0ZUZhY3RzEiQuZGFzaGJvYXJkLnYxLkdldERpc3B1dGVGYWN0c1JlcXVlc3QaJS5kYXNoYm9hcmQudjEuR2V0RGlzcHV0ZUZhY3RzUmVzcG9uc2UiB5ACAai7GAISYgoNQWNjZXB0RGlzcHV0ZRIiLmRhc2hib2FyZC52MS5BY2NlcHREaXNwdXRlUmVxdWVzdBojLmRhc2hib2FyZC52MS5BY2NlcHREaXNwdXRlUmVzcG9uc2UiCKi7GAK4uxgBEmUKDkFkZERpc3B1dGVGaWxlEiMuZGFzaGJvYXJkLnYxLkFkZERpc3B1dGVGaWxlUmVxdWVzdBokLmRhc2hib2FyZC52MS5BZGREaXNwdXRlRmlsZVJlc3BvbnNlIgiouxgCuLsYARJlCg5TdWJtaXRFdmlkZW5jZRIjLmRhc2hib2FyZC52MS5TdWJtaXRFdmlkZW5jZVJlcXVlc3QaJC5kYXNoYm9hcmQudjEuU3VibWl0RXZpZGVuY2VSZXNwb25zZSIIqLsYAri7GAESYgoNRGVjaWRlRGlzcHV0ZRIiLmRhc2hib2FyZC52MS5EZWNpZGVEaXNwdXRlUmVxdWVzdBojLmRhc2hib2FyZC52MS5EZWNpZGVEaXNwdXRlUmVzcG9uc2UiCKi7GAO4uxgBEm4KEUxpbmtEaXNwdXRlUmVmdW5kEiYuZGFzaGJvYXJkLnYxLkxpbmtEaXNwdXRlUmVmdW5kUmVxdWVzdBonLmRhc2hib2FyZC52MS5MaW5rRGlzcHV0ZVJlZnVuZFJlc3BvbnNlIgiouxgDuLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_environment, file_dashboard_v1_role, file_payments_v1_dispute]);
 
 /**
  * @generated from message dashboard.v1.GetDisputeOptionsRequest
@@ -565,6 +565,110 @@ export const DecideDisputeResponseSchema: GenMessage<DecideDisputeResponse, {jso
   messageDesc(file_dashboard_v1_disputes, 11);
 
 /**
+ * @generated from message dashboard.v1.LinkDisputeRefundRequest
+ */
+export type LinkDisputeRefundRequest = Message<"dashboard.v1.LinkDisputeRefundRequest"> & {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * @generated from field: string session_id = 3;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: string dispute_id = 4;
+   */
+  disputeId: string;
+
+  /**
+   * One of the linkable refunds of the dispute.
+   *
+   * @generated from field: string refund_id = 5;
+   */
+  refundId: string;
+
+  /**
+   * How it was found out that both are one.
+   *
+   * @generated from field: string reason = 6;
+   */
+  reason: string;
+};
+
+/**
+ * @generated from message dashboard.v1.LinkDisputeRefundRequest
+ */
+export type LinkDisputeRefundRequestJson = {
+  /**
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId?: string;
+
+  /**
+   * @generated from field: dashboard.v1.Environment environment = 2;
+   */
+  environment?: EnvironmentJson;
+
+  /**
+   * @generated from field: string session_id = 3;
+   */
+  sessionId?: string;
+
+  /**
+   * @generated from field: string dispute_id = 4;
+   */
+  disputeId?: string;
+
+  /**
+   * One of the linkable refunds of the dispute.
+   *
+   * @generated from field: string refund_id = 5;
+   */
+  refundId?: string;
+
+  /**
+   * How it was found out that both are one.
+   *
+   * @generated from field: string reason = 6;
+   */
+  reason?: string;
+};
+
+/**
+ * Describes the message dashboard.v1.LinkDisputeRefundRequest.
+ * Use `create(LinkDisputeRefundRequestSchema)` to create a new message.
+ */
+export const LinkDisputeRefundRequestSchema: GenMessage<LinkDisputeRefundRequest, {jsonType: LinkDisputeRefundRequestJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_disputes, 12);
+
+/**
+ * @generated from message dashboard.v1.LinkDisputeRefundResponse
+ */
+export type LinkDisputeRefundResponse = Message<"dashboard.v1.LinkDisputeRefundResponse"> & {
+};
+
+/**
+ * @generated from message dashboard.v1.LinkDisputeRefundResponse
+ */
+export type LinkDisputeRefundResponseJson = {
+};
+
+/**
+ * Describes the message dashboard.v1.LinkDisputeRefundResponse.
+ * Use `create(LinkDisputeRefundResponseSchema)` to create a new message.
+ */
+export const LinkDisputeRefundResponseSchema: GenMessage<LinkDisputeRefundResponse, {jsonType: LinkDisputeRefundResponseJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_disputes, 13);
+
+/**
  * Answers to disputes, for the people who give them.
  *
  * @generated from service dashboard.v1.DisputeService
@@ -629,6 +733,16 @@ export const DisputeService: GenService<{
     methodKind: "unary";
     input: typeof DecideDisputeRequestSchema;
     output: typeof DecideDisputeResponseSchema;
+  },
+  /**
+   * Records that the gateway settled a dispute by a refund of its own. The dispute then holds nothing of what the refund has paid back.
+   *
+   * @generated from rpc dashboard.v1.DisputeService.LinkDisputeRefund
+   */
+  linkDisputeRefund: {
+    methodKind: "unary";
+    input: typeof LinkDisputeRefundRequestSchema;
+    output: typeof LinkDisputeRefundResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_dashboard_v1_disputes, 0);

@@ -52,6 +52,25 @@ BEGIN
   RETURN QUERY SELECT of_dispute;
 END $$;
 
+-- Records an owner's word that the gateway settled a dispute by a refund of its own; returns nothing if another one is recorded. What was
+-- taken comes back in the ledger, where the refund is already.
+CREATE FUNCTION partitions.link_dispute_refund_rest(of_session uuid, of_dispute uuid, of_refund uuid, person text, why text)
+RETURNS SETOF uuid LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+BEGIN
+  UPDATE partitions.refund_rest r SET (dispute_id, dispute_by, dispute_reason) = (of_dispute, person, why)
+  WHERE r.session_id = of_session AND r.id = of_refund AND r.dispute_id IS NULL;
+  IF NOT FOUND THEN RETURN; END IF;
+  INSERT INTO partitions.dispute_movement_rest (session_id, dispute_id, ordinal, type, amount_minor, currency)
+  SELECT of_session, of_dispute, max(m.ordinal) + 1, 'CHARGEBACK_REVERSED',
+    least(min(r.amount_minor), sum(CASE m.type WHEN 'CHARGEBACK' THEN m.amount_minor ELSE -m.amount_minor END) FILTER (WHERE m.currency = r.currency)), min(r.currency)
+  FROM partitions.dispute_movement_rest m, partitions.refund_rest r
+  WHERE m.session_id = of_session AND m.dispute_id = of_dispute AND r.session_id = of_session AND r.id = of_refund
+  HAVING sum(CASE m.type WHEN 'CHARGEBACK' THEN m.amount_minor ELSE -m.amount_minor END) FILTER (WHERE m.currency = r.currency) > 0;
+  UPDATE partitions.dispute_rest d SET updated_at = app.clock() WHERE d.session_id = of_session AND d.id = of_dispute;
+  UPDATE partitions.dispute_rest d SET overlap_minor = 0 WHERE d.session_id = of_session AND d.id <> of_dispute;
+  RETURN QUERY SELECT of_dispute;
+END $$;
+
 CREATE FUNCTION partitions.insert_dispute_response_rest(
   of_session uuid, of_response uuid, of_dispute uuid, as_type text, person text, hash bytea, as_defense text, of_documents jsonb, content text, lease_ms float8)
 RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$

@@ -66,6 +66,9 @@ BEGIN
     WHERE session_id = NEW.session_id AND dispute_id = NEW.id GROUP BY currency) sums;
   NEW.held_minor := CASE WHEN taken.abroad THEN paid.captured_amount_minor
     ELSE least(paid.captured_amount_minor, greatest(NEW.held_minor, taken.net)) END;
+  -- What the gateway settled by a refund of its own counts as the refund.
+  NEW.held_minor := greatest(0, NEW.held_minor - coalesce((SELECT sum(r.amount_minor) FROM partitions.refund_rest r
+    WHERE r.session_id = NEW.session_id AND r.dispute_id = NEW.id AND r.status <> 'FAILED'), 0));
   -- A refund that was never sent has paid nothing back.
   SELECT coalesce(sum(amount_minor), 0) INTO returned FROM partitions.refund_rest
   WHERE session_id = NEW.session_id AND status <> 'FAILED' AND (status <> 'REQUESTED' OR sends > 0);
@@ -80,6 +83,7 @@ END $$;
 CREATE FUNCTION partitions.recount_disputes_rest() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF (SELECT disputes > 0 FROM partitions.payment_session_rest WHERE id = NEW.session_id) THEN
+    UPDATE partitions.dispute_rest SET overlap_minor = 0 WHERE session_id = NEW.session_id AND id = NEW.dispute_id;
     UPDATE partitions.dispute_rest SET overlap_minor = 0 WHERE session_id = NEW.session_id; END IF;
   RETURN NULL;
 END $$;

@@ -175,7 +175,7 @@ CREATE TRIGGER guard BEFORE INSERT OR UPDATE OR DELETE ON partitions.dispute_mov
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE OR DELETE ON partitions.dispute_response_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_dispute_response_rest();
 CREATE TRIGGER recount_disputes AFTER INSERT OR UPDATE OF status ON partitions.dispute_response_rest FOR EACH ROW EXECUTE FUNCTION partitions.recount_moved_dispute_rest();
 CREATE TRIGGER recount_disputes AFTER INSERT ON partitions.dispute_movement_rest FOR EACH ROW EXECUTE FUNCTION partitions.recount_moved_dispute_rest();
-CREATE TRIGGER recount_disputes AFTER INSERT OR UPDATE OF status ON partitions.refund_rest FOR EACH ROW
+CREATE TRIGGER recount_disputes AFTER INSERT OR UPDATE OF status, dispute_id ON partitions.refund_rest FOR EACH ROW
   WHEN (NEW.status = 'FAILED' OR NEW.sends = 0 AND NEW.status <> 'REQUESTED') EXECUTE FUNCTION partitions.recount_disputes_rest();
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.stored_payment_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_stored_payment_rest();
 CREATE CONSTRAINT TRIGGER whole AFTER UPDATE ON partitions.payment_session_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW

@@ -88,6 +88,17 @@ BEGIN
   IF TG_OP = 'UPDATE' AND OLD.decision IS NOT NULL AND (NEW.decision, NEW.decision_reference, NEW.decided_by, NEW.decision_reason)
      IS DISTINCT FROM (OLD.decision, OLD.decision_reference, OLD.decided_by, OLD.decision_reason) THEN
     PERFORM app.refuse('a decision about a refund is made once'); END IF;
+  IF (NEW.dispute_id, NEW.dispute_by, NEW.dispute_reason) IS DISTINCT FROM (CASE TG_OP WHEN 'UPDATE' THEN OLD.dispute_id END,
+      CASE TG_OP WHEN 'UPDATE' THEN OLD.dispute_by END, CASE TG_OP WHEN 'UPDATE' THEN OLD.dispute_reason END) THEN
+    -- What the dispute holds falls.
+    PERFORM FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
+    IF TG_OP = 'INSERT' OR OLD.dispute_id IS NOT NULL OR num_nulls(NEW.dispute_id, NEW.dispute_by, NEW.dispute_reason) > 0
+       OR NEW.origin <> 'GATEWAY' OR NEW.status = 'FAILED'
+       OR NOT EXISTS (SELECT FROM partitions.dispute_rest d WHERE d.session_id = NEW.session_id AND d.id = NEW.dispute_id AND d.status IN ('LOST','ACCEPTED')
+         AND (d.amount_minor, d.currency) = (NEW.amount_minor, NEW.currency))
+       OR EXISTS (SELECT FROM partitions.refund_rest r WHERE r.session_id = NEW.session_id AND r.dispute_id = NEW.dispute_id AND r.status <> 'FAILED') THEN
+      PERFORM app.refuse('an owner records once, and why, that a refund made at the gateway settled a lost dispute of its amount'); END IF;
+  END IF;
   IF (NEW.decided_by IS NULL) <> (NEW.decision_reason IS NULL) THEN PERFORM app.refuse('a decision has its reason'); END IF;
   RETURN NEW;
 END $$;

@@ -60,6 +60,10 @@ CREATE TABLE refund (
   decision_reference text,
   decided_by        text,
   decision_reason   text,
+  -- The dispute that the gateway settled by this refund of its own, as an owner has recorded with a reason. It counts as the refund only.
+  dispute_id        uuid,
+  dispute_by        text,
+  dispute_reason    text,
   created_at        timestamptz NOT NULL DEFAULT app.clock(),
   -- When it became SUCCEEDED or FAILED.
   completed_at      timestamptz,

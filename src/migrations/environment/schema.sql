@@ -963,6 +963,9 @@ CREATE TABLE refund (
   decision_reference text,
   decided_by text,
   decision_reason text,
+  dispute_id uuid,
+  dispute_by text,
+  dispute_reason text,
   created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
   completed_at timestamp with time zone,
   succeeded_at timestamp with time zone
@@ -4334,6 +4337,28 @@ BEGIN
   RETURN was.stopped_because;
 END $function$;
 
+-- function app.link_dispute_refund(of_session uuid, of_dispute uuid, of_refund uuid, person text, why text)
+CREATE OR REPLACE FUNCTION app.link_dispute_refund(of_session uuid, of_dispute uuid, of_refund uuid, person text, why text)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+BEGIN
+  UPDATE refund r SET (dispute_id, dispute_by, dispute_reason) = (of_dispute, person, why)
+  WHERE r.session_id = of_session AND r.id = of_refund AND r.dispute_id IS NULL;
+  IF NOT FOUND THEN RETURN; END IF;
+  INSERT INTO dispute_movement (session_id, dispute_id, ordinal, type, amount_minor, currency)
+  SELECT of_session, of_dispute, max(m.ordinal) + 1, 'CHARGEBACK_REVERSED',
+    least(min(r.amount_minor), sum(CASE m.type WHEN 'CHARGEBACK' THEN m.amount_minor ELSE -m.amount_minor END) FILTER (WHERE m.currency = r.currency)), min(r.currency)
+  FROM dispute_movement m, refund r
+  WHERE m.session_id = of_session AND m.dispute_id = of_dispute AND r.session_id = of_session AND r.id = of_refund
+  HAVING sum(CASE m.type WHEN 'CHARGEBACK' THEN m.amount_minor ELSE -m.amount_minor END) FILTER (WHERE m.currency = r.currency) > 0;
+  UPDATE dispute d SET updated_at = app.clock() WHERE d.session_id = of_session AND d.id = of_dispute;
+  UPDATE dispute d SET overlap_minor = 0 WHERE d.session_id = of_session AND d.id <> of_dispute;
+  RETURN QUERY SELECT of_dispute;
+END $function$;
+
 -- function app.link_refusal(l recovery_link, tries_max integer)
 CREATE OR REPLACE FUNCTION app.link_refusal(l recovery_link, tries_max integer)
  RETURNS TABLE(reason text, other uuid)
@@ -6778,6 +6803,9 @@ BEGIN
     WHERE session_id = NEW.session_id AND dispute_id = NEW.id GROUP BY currency) sums;
   NEW.held_minor := CASE WHEN taken.abroad THEN paid.captured_amount_minor
     ELSE least(paid.captured_amount_minor, greatest(NEW.held_minor, taken.net)) END;
+  -- What the gateway settled by a refund of its own counts as the refund.
+  NEW.held_minor := greatest(0, NEW.held_minor - coalesce((SELECT sum(r.amount_minor) FROM partitions.refund_rest r
+    WHERE r.session_id = NEW.session_id AND r.dispute_id = NEW.id AND r.status <> 'FAILED'), 0));
   -- A refund that was never sent has paid nothing back.
   SELECT coalesce(sum(amount_minor), 0) INTO returned FROM partitions.refund_rest
   WHERE session_id = NEW.session_id AND status <> 'FAILED' AND (status <> 'REQUESTED' OR sends > 0);
@@ -7079,6 +7107,17 @@ BEGIN
   IF TG_OP = 'UPDATE' AND OLD.decision IS NOT NULL AND (NEW.decision, NEW.decision_reference, NEW.decided_by, NEW.decision_reason)
      IS DISTINCT FROM (OLD.decision, OLD.decision_reference, OLD.decided_by, OLD.decision_reason) THEN
     PERFORM app.refuse('a decision about a refund is made once'); END IF;
+  IF (NEW.dispute_id, NEW.dispute_by, NEW.dispute_reason) IS DISTINCT FROM (CASE TG_OP WHEN 'UPDATE' THEN OLD.dispute_id END,
+      CASE TG_OP WHEN 'UPDATE' THEN OLD.dispute_by END, CASE TG_OP WHEN 'UPDATE' THEN OLD.dispute_reason END) THEN
+    -- What the dispute holds falls.
+    PERFORM FROM partitions.payment_session_rest WHERE id = NEW.session_id FOR UPDATE;
+    IF TG_OP = 'INSERT' OR OLD.dispute_id IS NOT NULL OR num_nulls(NEW.dispute_id, NEW.dispute_by, NEW.dispute_reason) > 0
+       OR NEW.origin <> 'GATEWAY' OR NEW.status = 'FAILED'
+       OR NOT EXISTS (SELECT FROM partitions.dispute_rest d WHERE d.session_id = NEW.session_id AND d.id = NEW.dispute_id AND d.status IN ('LOST','ACCEPTED')
+         AND (d.amount_minor, d.currency) = (NEW.amount_minor, NEW.currency))
+       OR EXISTS (SELECT FROM partitions.refund_rest r WHERE r.session_id = NEW.session_id AND r.dispute_id = NEW.dispute_id AND r.status <> 'FAILED') THEN
+      PERFORM app.refuse('an owner records once, and why, that a refund made at the gateway settled a lost dispute of its amount'); END IF;
+  END IF;
   IF (NEW.decided_by IS NULL) <> (NEW.decision_reason IS NULL) THEN PERFORM app.refuse('a decision has its reason'); END IF;
   RETURN NEW;
 END $function$;
@@ -7520,6 +7559,28 @@ BEGIN
     WHERE o.session_id = of_session RETURNING o.*;
 END $function$;
 
+-- function partitions.link_dispute_refund(of_session uuid, of_dispute uuid, of_refund uuid, person text, why text)
+CREATE OR REPLACE FUNCTION partitions.link_dispute_refund_rest(of_session uuid, of_dispute uuid, of_refund uuid, person text, why text)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+BEGIN
+  UPDATE partitions.refund_rest r SET (dispute_id, dispute_by, dispute_reason) = (of_dispute, person, why)
+  WHERE r.session_id = of_session AND r.id = of_refund AND r.dispute_id IS NULL;
+  IF NOT FOUND THEN RETURN; END IF;
+  INSERT INTO partitions.dispute_movement_rest (session_id, dispute_id, ordinal, type, amount_minor, currency)
+  SELECT of_session, of_dispute, max(m.ordinal) + 1, 'CHARGEBACK_REVERSED',
+    least(min(r.amount_minor), sum(CASE m.type WHEN 'CHARGEBACK' THEN m.amount_minor ELSE -m.amount_minor END) FILTER (WHERE m.currency = r.currency)), min(r.currency)
+  FROM partitions.dispute_movement_rest m, partitions.refund_rest r
+  WHERE m.session_id = of_session AND m.dispute_id = of_dispute AND r.session_id = of_session AND r.id = of_refund
+  HAVING sum(CASE m.type WHEN 'CHARGEBACK' THEN m.amount_minor ELSE -m.amount_minor END) FILTER (WHERE m.currency = r.currency) > 0;
+  UPDATE partitions.dispute_rest d SET updated_at = app.clock() WHERE d.session_id = of_session AND d.id = of_dispute;
+  UPDATE partitions.dispute_rest d SET overlap_minor = 0 WHERE d.session_id = of_session AND d.id <> of_dispute;
+  RETURN QUERY SELECT of_dispute;
+END $function$;
+
 -- function partitions.lock_leased(of_session uuid, epoch integer)
 CREATE OR REPLACE FUNCTION partitions.lock_leased_rest(of_session uuid, epoch integer)
  RETURNS SETOF payment_session
@@ -7834,6 +7895,7 @@ CREATE OR REPLACE FUNCTION partitions.recount_disputes_rest()
 AS $function$
 BEGIN
   IF (SELECT disputes > 0 FROM partitions.payment_session_rest WHERE id = NEW.session_id) THEN
+    UPDATE partitions.dispute_rest SET overlap_minor = 0 WHERE session_id = NEW.session_id AND id = NEW.dispute_id;
     UPDATE partitions.dispute_rest SET overlap_minor = 0 WHERE session_id = NEW.session_id; END IF;
   RETURN NULL;
 END $function$;
@@ -8281,7 +8343,7 @@ CREATE TRIGGER guard BEFORE UPDATE ON recovery_link FOR EACH ROW WHEN (((CURRENT
 CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON partitions.refund_rest FOR EACH ROW EXECUTE FUNCTION partitions.guard_refund_rest();
 
 -- trigger refund.recount_disputes
-CREATE TRIGGER recount_disputes AFTER INSERT OR UPDATE OF status ON partitions.refund_rest FOR EACH ROW WHEN (((new.status = 'FAILED'::text) OR ((new.sends = 0) AND (new.status <> 'REQUESTED'::text)))) EXECUTE FUNCTION partitions.recount_disputes_rest();
+CREATE TRIGGER recount_disputes AFTER INSERT OR UPDATE OF status, dispute_id ON partitions.refund_rest FOR EACH ROW WHEN (((new.status = 'FAILED'::text) OR ((new.sends = 0) AND (new.status <> 'REQUESTED'::text)))) EXECUTE FUNCTION partitions.recount_disputes_rest();
 
 -- trigger refund.update_order
 CREATE CONSTRAINT TRIGGER update_order AFTER INSERT OR UPDATE ON partitions.refund_rest DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION partitions.update_order_of_refund_rest();

@@ -25,7 +25,7 @@ import { Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
 
 type AnswerProps = { dispute: PaymentDispute; sessionId: string; onChange: () => unknown };
-type Form = "accept" | "evidence" | "end";
+type Form = "accept" | "evidence" | "end" | "link";
 
 /** What was answered, and the actions that are left. */
 export function DisputeAnswer(props: AnswerProps) {
@@ -33,11 +33,12 @@ export function DisputeAnswer(props: AnswerProps) {
   const { role } = useScope();
   const [form, setForm] = useState<Form>();
   const reasonId = useId();
-  const { responses, silent, answerable } = dispute;
+  const { responses, silent, answerable, linkableRefundIds } = dispute;
+  const mayLink = linkableRefundIds.length > 0;
   const last = responses.at(-1);
   const isAnswered = responses.some(({ stage, status }) => stage === dispute.stage && status !== refused);
   const mayAnswer = answerable && dispute.status === Dispute_Status.NEEDS_RESPONSE && !isAnswered && !silent;
-  const needed = silent ? Role.OWNER : Role.DEVELOPER;
+  const needed = silent || mayLink ? Role.OWNER : Role.DEVELOPER;
   const disabled = !includesRole(role, needed) ? { isDisabled: true, "aria-describedby": reasonId } : {};
   const close = () => {
     setForm(undefined);
@@ -51,7 +52,12 @@ export function DisputeAnswer(props: AnswerProps) {
           {dispute.decidedBy} recorded its end: {dispute.decisionReason}
         </p>
       )}
-      {(mayAnswer || silent) && (
+      {dispute.linkedBy && (
+        <p className="small">
+          {dispute.linkedBy} recorded that the refund {dispute.linkedRefundId} settled it: {dispute.linkReason}
+        </p>
+      )}
+      {(mayAnswer || silent || mayLink) && (
         <div className="row">
           {mayAnswer && (
             <>
@@ -68,17 +74,25 @@ export function DisputeAnswer(props: AnswerProps) {
               Record its end
             </Button>
           )}
+          {mayLink && (
+            <Button onPress={() => setForm("link")} {...disabled}>
+              Link refund
+            </Button>
+          )}
         </div>
       )}
-      {(mayAnswer || silent) && !includesRole(role, needed) && (
+      {(mayAnswer || silent || mayLink) && !includesRole(role, needed) && (
         <p className="small" id={reasonId}>
-          {silent ? "Owners can record the end of a dispute." : "Developers and owners can answer disputes."}
+          {silent && "Owners can record the end of a dispute."}
+          {mayAnswer && "Developers and owners can answer disputes."}
+          {mayLink && "Owners can link the refund that settled a dispute."}
         </p>
       )}
       <ActionDialog isOpen={form !== undefined} onClose={close}>
         {form === "accept" && <AcceptForm {...props} onEnd={close} />}
         {form === "evidence" && <EvidenceForm {...props} onEnd={close} />}
         {form === "end" && <EndForm {...props} onEnd={close} />}
+        {form === "link" && <LinkForm {...props} onEnd={close} />}
       </ActionDialog>
     </>
   );
@@ -369,6 +383,45 @@ function EndForm(props: FormProps) {
         <div className="row">
           <Button kind="main" type="submit">
             {record.isPending ? "Recording…" : "Record"}
+          </Button>
+          <Button onPress={onEnd}>Cancel</Button>
+        </div>
+      </DataForm>
+    </>
+  );
+}
+
+function LinkForm(props: FormProps) {
+  const { dispute, onEnd } = props;
+  const { client, named } = useAnswer(props);
+  const reasonId = useId();
+  const gateway = nameOfGateway(dispute.gateway);
+  const record = useMutation({
+    mutationFn: (fields: FormData) =>
+      client.linkDisputeRefund({
+        ...named,
+        refundId: String(fields.get("refund")),
+        reason: String(fields.get("reason")),
+      }),
+    onSuccess: onEnd,
+  });
+  return (
+    <>
+      <Heading slot="title">Link the refund that settled the dispute</Heading>
+      <p className="soft">
+        Check at {gateway} that it took the money once. Refund and dispute then count once, and the rest of the payment
+        can be refunded. This cannot be undone.
+      </p>
+      <DataForm onData={(fields) => record.isPending || record.mutate(fields)}>
+        <SelectField label="Refund" name="refund" values={dispute.linkableRefundIds.map((id) => [id, id])} />
+        <div className="field">
+          <label htmlFor={reasonId}>How you found out</label>
+          <textarea id={reasonId} name="reason" rows={3} maxLength={1000} required />
+        </div>
+        <Refusal error={record.error} />
+        <div className="row">
+          <Button kind="danger" type="submit">
+            {record.isPending ? "Linking…" : "Link for good"}
           </Button>
           <Button onPress={onEnd}>Cancel</Button>
         </div>

@@ -209,10 +209,11 @@ async function paymentRequests({ dashboard, scope, call }: RequestParts): Promis
   const refundable = await makeRefundable(dashboard);
   const held = await Promise.all([1, 2].map(() => makeHeld(dashboard)));
   const stored = await makeStoredCard(dashboard, { stoppedBecause: "lost_or_stolen" });
-  const [accepted, contested, silent] = [
+  const [accepted, contested, silent, settled] = [
     await makeDisputed(dashboard),
     await makeDisputed(dashboard),
     await makeDisputed(dashboard, { silent: true }),
+    await makeDisputed(dashboard, { settled: true }),
   ];
   const [decided, confirmed, withdrawn] = await Promise.all([1, 2, 3].map(() => makeVoiding(dashboard)));
   return {
@@ -243,6 +244,7 @@ async function paymentRequests({ dashboard, scope, call }: RequestParts): Promis
     AcceptDispute: () => ({ ...scope, ...accepted }),
     SubmitEvidence: () => ({ ...scope, ...contested, evidence: { explanation: "It was delivered." } }),
     DecideDispute: () => ({ ...scope, ...silent, won: true, reason: "looked at" }),
+    LinkDisputeRefund: () => ({ ...scope, ...settled, reason: "looked at" }),
     CapturePayment: () => ({ ...scope, sessionId: held[0], reason: "shipped", amountMinor: "100" }),
     CancelPayment: () => ({ ...scope, sessionId: held[1], reason: "out of stock" }),
     DecideRefund: () => ({ ...scope, ...refundable, decision: "NEVER_MADE", reason: "looked at" }),

@@ -7,7 +7,7 @@ import { SandboxControl } from "../sandbox-control.ts";
 import { makePayment, openTables } from "./payment-rows.ts";
 
 /** Makes such a payment, of which nothing has been heard for a year if `silent`, and returns its public ids. */
-export async function makeDisputed(dashboard: DashboardFixture, { silent = false } = {}) {
+export async function makeDisputed(dashboard: DashboardFixture, { silent = false, settled = false } = {}) {
   const account = `test_${v7()}`;
   const authorization = await payAtSandbox(dashboard.sandboxOrigin, account);
   await openTables(dashboard);
@@ -22,12 +22,23 @@ export async function makeDisputed(dashboard: DashboardFixture, { silent = false
   const deadline = new Date(Date.now() + (silent ? -300 : 9) * 86_400_000);
   await dashboard.rows(
     `SELECT FROM app.record_dispute($1, $2, (SELECT winner_attempt_id FROM payment_session WHERE id = $1), $3, 'SANDBOX_A', $4, 'CHARGEBACK',
-       'NEEDS_RESPONSE', 4900, 'EUR', 'not_received', '13.1', 'visa', $5, '[]', NULL, NULL)`,
-    [sessionUuid, disputeId, connectionId, `dispute_${authorization}`, deadline],
+       $6, 4900, 'EUR', 'not_received', '13.1', 'visa', $5, '[]', NULL, NULL)`,
+    [sessionUuid, disputeId, connectionId, `dispute_${authorization}`, deadline, settled ? "LOST" : "NEEDS_RESPONSE"],
   );
   if (silent)
     await dashboard.rows("UPDATE dispute SET updated_at = now() - interval '1 year' WHERE id = $1", [disputeId]);
-  return { sessionId, disputeId: encodeId("dsp", disputeId) };
+  const refundId = v7();
+  if (settled)
+    await dashboard.rows(
+      `SELECT FROM app.insert_refund($1, $2, (SELECT winner_attempt_id FROM payment_session WHERE id = $1), $3, 'SANDBOX_A', 4900, 'EUR', 'SUCCEEDED',
+         'GATEWAY', NULL, NULL, NULL, NULL, $4, NULL, NULL, false)`,
+      [sessionUuid, refundId, connectionId, `refund_${authorization}`],
+    );
+  return {
+    sessionId,
+    disputeId: encodeId("dsp", disputeId),
+    ...(settled && { refundId: encodeId("ref", refundId) }),
+  };
 }
 
 /** Connects an account of SANDBOX_A to the fixture’s merchant. */
