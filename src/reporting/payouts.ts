@@ -135,7 +135,8 @@ export async function listPayoutLines(
   wanted: Wanted<LineFilters>,
 ): Promise<Page<ListedLine>> {
   const { merchantId, filters } = wanted;
-  const { payoutId = null, status = null, reason = null } = filters;
+  // Unmatched lines alone have a reason, which their indexes need to know.
+  const { payoutId = null, reason = null, status = reason === null ? null : "UNMATCHED" } = filters;
   return readPage(databases, wanted, {
     name: "payout lines",
     statement: selectLines,

@@ -2338,14 +2338,20 @@ CREATE INDEX payment_session_unconfirmed ON ONLY payment_session USING btree (se
 -- index payout_incomplete
 CREATE INDEX payout_incomplete ON payout USING btree (connection_id) WHERE (lines_known AND (complete_at IS NULL));
 
+-- index payout_line_account
+CREATE INDEX payout_line_account ON payout_line USING btree (merchant_id, recorded_at, line_id) WHERE (status = 'ACCOUNT'::text);
+
 -- index payout_line_by_age
 CREATE INDEX payout_line_by_age ON payout_line USING brin (recorded_at);
+
+-- index payout_line_by_reason
+CREATE INDEX payout_line_by_reason ON payout_line USING btree (merchant_id, reason, recorded_at, line_id) WHERE (status = 'UNMATCHED'::text);
 
 -- index payout_line_of_merchant
 CREATE INDEX payout_line_of_merchant ON payout_line USING btree (merchant_id, recorded_at, line_id);
 
 -- index payout_line_of_payout
-CREATE INDEX payout_line_of_payout ON payout_line USING btree (payout_id) WHERE (payout_id IS NOT NULL);
+CREATE INDEX payout_line_of_payout ON payout_line USING btree (payout_id, recorded_at, line_id, status) WHERE (payout_id IS NOT NULL);
 
 -- index payout_line_of_session
 CREATE INDEX payout_line_of_session ON payout_line USING btree (session_id) WHERE ((session_id IS NOT NULL) AND (status = 'UNMATCHED'::text));

@@ -83,10 +83,15 @@ CREATE TABLE payout_line (
 );
 -- S3: an entry of the ledger is paid once.
 CREATE UNIQUE INDEX payout_line_of_entry ON payout_line (session_id, entry_type, entry_id, entry_ordinal) WHERE status = 'MATCHED';
-CREATE INDEX payout_line_of_payout ON payout_line (payout_id) WHERE payout_id IS NOT NULL;
+-- A payout has up to a hundred thousand lines, of which few are unmatched.
+CREATE INDEX payout_line_of_payout ON payout_line (payout_id, recorded_at, line_id, status) WHERE payout_id IS NOT NULL;
 CREATE INDEX payout_line_of_merchant ON payout_line (merchant_id, recorded_at, line_id);
 -- The few that need a look, and those whose entry is looked for again.
 CREATE INDEX payout_line_unmatched ON payout_line (merchant_id, recorded_at, line_id) WHERE status = 'UNMATCHED';
+-- An account that other systems use as well has many of one reason, and few of another.
+CREATE INDEX payout_line_by_reason ON payout_line (merchant_id, reason, recorded_at, line_id) WHERE status = 'UNMATCHED';
+-- A few for each payout.
+CREATE INDEX payout_line_account ON payout_line (merchant_id, recorded_at, line_id) WHERE status = 'ACCOUNT';
 CREATE INDEX payout_line_to_match ON payout_line (next_try_at) WHERE next_try_at IS NOT NULL;
 -- A payment with a line of another amount: the reason why it is open.
 CREATE INDEX payout_line_of_session ON payout_line (session_id) WHERE session_id IS NOT NULL AND status = 'UNMATCHED';
