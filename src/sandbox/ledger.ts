@@ -29,6 +29,10 @@ export const acquirerNames = ["A", "B", "STRIPE", "ADYEN", "PAYPAL"] as const;
 
 export type AcquirerName = (typeof acquirerNames)[number];
 
+// A second chargeback deducts the amount again, so it was returned for the defense: CHARGEBACK_REVERSED, "this stage is not final", and
+// SECOND_CHARGEBACK, "the disputed amount is deducted", of the OpenAPI file of Adyen's webhooks.
+const returnsFirst: ReadonlySet<AcquirerName> = new Set(["B", "ADYEN"]);
+
 /** One authorization on record. Amounts are integers of the acquirer's own unit. */
 export type Authorization = {
   readonly id: string;
@@ -408,6 +412,8 @@ export class Ledger {
       authorization.disputed = { ...authorization.disputed!, answer: { ...answer, isDecided: true } };
       this.save(authorization);
       const ofChargeback = answer.verdict === "won" ? "CHARGEBACK_REVERSED" : "SECOND_CHARGEBACK";
+      if (!isInquiry && answer.verdict === "lost" && returnsFirst.has(authorization.acquirer))
+        this.#reportDispute(authorization, "CHARGEBACK_REVERSED");
       this.#reportDispute(authorization, isInquiry ? "DISPUTE_DEFENSE_PERIOD_ENDED" : ofChargeback);
     });
   }
