@@ -20,6 +20,7 @@ import { listConnections } from "../gateways/connections.ts";
 import { isoExponent } from "../platform/money.ts";
 import type { Runtime } from "../platform/runtime.ts";
 import { cutRange, type PointLength as Length, periodBefore } from "../reporting/analytics/analytics-range.ts";
+import { loadFees } from "../reporting/analytics/arm-fees.ts";
 import { timeAtBankUnit } from "../reporting/analytics/counted-facts.ts";
 import { latencyErrorMax, mergeHistograms, percentileMs } from "../reporting/analytics/latency-histogram.ts";
 import {
@@ -71,6 +72,7 @@ export function createAnalyticsService({
         withWallets ? loadWalletCounts(reads, asked) : undefined,
       ]);
       const nameOf = comparisons.length === 0 ? String : nameIn(await listConnections(reads, merchantId));
+      const fees = await loadFees(reads, asked, { comparisons, now: runtime.now() });
       const isAsked = (row: { readonly gateway: string }) => gateway === "" || row.gateway === gateway;
       const payments = counts.payments.filter((row) => currency === "" || row.currency === currency);
       const attempts = counts.attempts.filter(isAsked);
@@ -108,7 +110,7 @@ export function createAnalyticsService({
         braking: braking.map(periodMessage),
         initiators: renewals ? initiatorMessages(payments, renewals) : [],
         wallets: wallets ? walletMessages(payments, wallets) : [],
-        splits: comparisons.map((comparison) => comparisonMessage(comparison, nameOf)),
+        splits: comparisons.map((comparison) => comparisonMessage(comparison, { nameOf, fees })),
         ...(before &&
           paymentsBefore && {
             periodBefore: paymentMessage(paymentsBefore),

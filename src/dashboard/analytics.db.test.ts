@@ -100,6 +100,67 @@ describe("the splits of GetAnalytics", () => {
     expect(await ask()).toEqual(uncounted);
   });
 
+  it("have the fees of whole months once statements have 95 % of each variant's payments", async () => {
+    const merchantId = decodeId("mer", dashboard.merchantId)!;
+    const plans = { connectionIds: [v7()], split: { percent: 40, connectionIds: [v7()] } };
+    const ruleVersion = await dashboard.database.transaction((tx) =>
+      recordRoutingRule(tx, { failoverOn: [], merchantId, ...plans }),
+    );
+    const paid = (arm: "A" | "B") => ({
+      settledAt: "2026-02-20T12:00:00Z",
+      seconds: 2,
+      amountMinor: 1_000,
+      followed: { arm, ruleVersion },
+      attempts: [{ gateway: "A", status: "CAPTURED" as const }],
+    });
+    const twenty = (arm: "A" | "B") => Array.from({ length: 20 }, () => paid(arm));
+    await storeSettled({ query: dashboard.rows }, merchantId, [...twenty("A"), ...twenty("B")]);
+    await forgetCounts({ query: dashboard.rows });
+    const add = (arm: string, type: string, [lines, grossMinor, feeMinor]: number[], currency = "EUR") =>
+      dashboard.rows(
+        `INSERT INTO analytics_cost (merchant_id, month, gateway, type, card_brand, rule_version, case_name, arm, currency, settlement_currency, lines,
+           settled_gross_minor, fee_minor) VALUES ($1, '2026-02-01', 'A', $2, 'visa', $3, '', $4, 'EUR', $5, $6, $7, $8)`,
+        [merchantId, type, ruleVersion, arm, currency, lines, grossMinor, feeMinor],
+      );
+    const splitOf = async (firstDay: string, lastDay: string) => {
+      const request = { merchantId: dashboard.merchantId, environment: "ENVIRONMENT_TEST", timeZone: "UTC" } as const;
+      const { splits } = await client.analytics.getAnalytics({ ...request, firstDay, lastDay });
+      return splits?.find(({ ruleVersions }) => ruleVersions?.includes(ruleVersion));
+    };
+    expect(await splitOf("2026-02-20", "2026-02-20")).toMatchObject({ feeMonths: [] });
+    const connectionId = v7();
+    await dashboard.rows(
+      "INSERT INTO connection (id, merchant_id, gateway, account) VALUES ($1, $2, 'SANDBOX_A', 'fees')",
+      [connectionId, merchantId],
+    );
+    await dashboard.rows(
+      "INSERT INTO gateway_feed (connection_id, kind, next_read_at, read_at) VALUES ($1, 'settlement', now(), now())",
+      [connectionId],
+    );
+    await add("A", "CAPTURED", [19, 19_000, 380]);
+    await add("A", "REFUNDED", [1, -500, 19]);
+    await add("A", "CHARGEBACK", [1, -1_000, 1_500]);
+    await add("B", "CAPTURED", [18, 18_000, 180]);
+    const early = await splitOf("2026-02-20", "2026-02-20");
+    expect(early).toMatchObject({ feeMonths: ["2026-02"], a: { feeCoverage: 0.95 }, b: { feeCoverage: 0.9 } });
+    expect(early?.a?.fees).toEqual([
+      { currency: "EUR", decimals: 2, payments: "19", rate: 399 / 19_000, perPaymentMinor: 21 },
+    ]);
+    expect(early?.b?.fees).toEqual([]);
+    await add("B", "CAPTURED", [1, 1_100, 11], "USD");
+    expect((await splitOf("2026-02-20", "2026-02-20"))?.b).toMatchObject({
+      feeCoverage: 0.95,
+      fees: [
+        { currency: "EUR", payments: "18", rate: 0.01, perPaymentMinor: 10 },
+        { currency: "USD", payments: "1", rate: 0.01, perPaymentMinor: 11 },
+      ],
+    });
+    // The month of today is not over.
+    const today = new Date().toISOString().slice(0, 10);
+    expect(await splitOf(today, today)).toMatchObject({ feeMonths: [] });
+    await dashboard.rows("DELETE FROM gateway_feed WHERE connection_id = $1", [connectionId]);
+  });
+
   it("are shown as soon as the rule is saved, without a payment and with the number that they need", async () => {
     const merchantId = decodeId("mer", dashboard.merchantId)!;
     const split = { percent: 20, connectionIds: [v7()] };

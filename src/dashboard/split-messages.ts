@@ -2,6 +2,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ArmCountsSchema, SplitComparisonSchema } from "../../gen/dashboard/v1/analytics_pb.ts";
 import { isoExponent } from "../platform/money.ts";
+import type { ArmFees, SplitFees } from "../reporting/analytics/arm-fees.ts";
 import {
   approvedOf,
   type ComparedArm,
@@ -14,20 +15,22 @@ import {
 } from "../reporting/analytics/compare-arms.ts";
 import { mergeHistograms, percentileMs } from "../reporting/analytics/latency-histogram.ts";
 
-/** Returns a comparison as a message. `nameOf` returns the display name of a connection. */
+/** Returns a comparison as a message, with what gateways kept. `nameOf` returns the display name of a connection. */
 export function comparisonMessage(
   comparison: SplitComparison,
-  nameOf: (connectionId: string) => string,
+  { nameOf, fees }: { readonly nameOf: (connectionId: string) => string; readonly fees: SplitFees },
 ): MessageInitShape<typeof SplitComparisonSchema> {
   const { arms, percent, rules } = comparison;
+  const kept = fees.of.get(comparison);
   const approved = [approvedOf(arms.A), approvedOf(arms.B)] as const;
   const difference = differenceOf(...approved);
   return {
     ...(comparison.case !== undefined && { case: comparison.case }),
     percent,
     ruleVersions: rules.map(({ version }) => version),
-    a: armMessage(arms.A, nameOf),
-    b: armMessage(arms.B, nameOf),
+    a: { ...armMessage(arms.A, nameOf), ...feeFields(kept?.A) },
+    b: { ...armMessage(arms.B, nameOf), ...feeFields(kept?.B) },
+    feeMonths: [...fees.months],
     ...(difference && { difference }),
     isSignificant: difference !== undefined && !mayBeChance(difference),
     verdict: describeDifference(...approved),
@@ -35,6 +38,19 @@ export function comparisonMessage(
       percent,
       ended: { count: approved[0].count + approved[1].count, of: approved[0].of + approved[1].of },
     }),
+  };
+}
+
+function feeFields({ coverage, fees }: ArmFees = { coverage: undefined, fees: [] }) {
+  return {
+    ...(coverage !== undefined && { feeCoverage: coverage }),
+    fees: fees.map(({ currency, payments, grossMinor, feeMinor }) => ({
+      currency,
+      decimals: isoExponent(currency),
+      payments: BigInt(payments),
+      ...(grossMinor > 0 && { rate: feeMinor / grossMinor }),
+      ...(payments > 0 && { perPaymentMinor: feeMinor / payments }),
+    })),
   };
 }
 

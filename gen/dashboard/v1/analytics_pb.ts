@@ -20,7 +20,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/analytics.proto.
  */
 export const file_dashboard_v1_analytics: GenFile = /*@__PURE__*/
-  fileDesc("ChxkYXNoYm9hcmQvdjEvYW5hbHl0aWNzLnByb3RvEgxkYXNoYm9hcmQudjEi/gIKE0dldEFuYWx5dGljc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGQoJZmlyc3RfZGF5GAMgASgJQga6SAPIAQESGAoIbGFzdF9kYXkYBCABKAlCBrpIA8gBARIdCgl0aW1lX3pvbmUYBSABKAlCCrpIB8gBAXICGEASOQoMcG9pbnRfbGVuZ3RoGAYgASgOMhkuZGFzaGJvYXJkLnYxLlBvaW50TGVuZ3RoQgi6SAWCAQIQARIYCgdnYXRld2F5GAcgASgJQge6SARyAhhAEhkKCGN1cnJlbmN5GAggASgJQge6SARyAhgDEhoKEndpdGhfcGVyaW9kX2JlZm9yZRgJIAEoCBIXCg93aXRoX2luaXRpYXRvcnMYCiABKAgSFAoMd2l0aF93YWxsZXRzGAsgASgIIsMFChRHZXRBbmFseXRpY3NSZXNwb25zZRIoCgRmcm9tGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBImCgJ0bxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoMcG9pbnRfbGVuZ3RoGAMgASgOMhkuZGFzaGJvYXJkLnYxLlBvaW50TGVuZ3RoEisKBXRvdGFsGAQgASgLMhwuZGFzaGJvYXJkLnYxLkFuYWx5dGljc1BvaW50EiwKBnBvaW50cxgFIAMoCzIcLmRhc2hib2FyZC52MS5BbmFseXRpY3NQb2ludBIsCghkZWNsaW5lcxgGIAMoCzIaLmRhc2hib2FyZC52MS5EZWNsaW5lQ291bnQSEAoIZ2F0ZXdheXMYByADKAkSEgoKY3VycmVuY2llcxgIIAMoCRIaChJsYXRlbmN5X2Vycm9yX21vc3QYCSABKAESLQoGc3BsaXRzGAogAygLMh0uZGFzaGJvYXJkLnYxLlNwbGl0Q29tcGFyaXNvbhIyCg1wZXJpb2RfYmVmb3JlGAsgASgLMhsuZGFzaGJvYXJkLnYxLlBheW1lbnRDb3VudHMSNgoScGVyaW9kX2JlZm9yZV9mcm9tGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI0ChBwZXJpb2RfYmVmb3JlX3RvGA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCgdicmFraW5nGA4gAygLMhsuZGFzaGJvYXJkLnYxLkJyYWtpbmdQZXJpb2QSMQoKaW5pdGlhdG9ycxgPIAMoCzIdLmRhc2hib2FyZC52MS5Jbml0aWF0b3JDb3VudHMSKwoHd2FsbGV0cxgQIAMoCzIaLmRhc2hib2FyZC52MS5XYWxsZXRDb3VudHMi5QMKDkFuYWx5dGljc1BvaW50Ei0KCXN0YXJ0c19hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoIcGF5bWVudHMYAiABKAsyGy5kYXNoYm9hcmQudjEuUGF5bWVudENvdW50cxItCghhdHRlbXB0cxgDIAEoCzIbLmRhc2hib2FyZC52MS5BdHRlbXB0Q291bnRzEi0KCGdhdGV3YXlzGAQgAygLMhsuZGFzaGJvYXJkLnYxLkF0dGVtcHRDb3VudHMSOwoPYXV0aGVudGljYXRpb25zGAUgASgLMiIuZGFzaGJvYXJkLnYxLkF1dGhlbnRpY2F0aW9uQ291bnRzEkMKF2F1dGhlbnRpY2F0aW5nX2dhdGV3YXlzGAYgAygLMiIuZGFzaGJvYXJkLnYxLkF1dGhlbnRpY2F0aW9uQ291bnRzEi0KC2NhcmRfYnJhbmRzGAcgAygLMhguZGFzaGJvYXJkLnYxLkNhcmRDb3VudHMSMwoRaXNzdWluZ19jb3VudHJpZXMYCCADKAsyGC5kYXNoYm9hcmQudjEuQ2FyZENvdW50cxIxCg1kZWNsaW5lX2NvZGVzGAkgAygLMhouZGFzaGJvYXJkLnYxLkRlY2xpbmVDb3VudCKtAQoKQ2FyZENvdW50cxINCgV2YWx1ZRgBIAEoCRIRCglzdWNjZWVkZWQYAiABKAMSEAoIZGVjbGluZWQYAyABKAMSEAoIZGVncmFkZWQYBCABKAMSGQoRc2F2ZWRfYnlfZmFpbG92ZXIYBSABKAMSGgoNYXBwcm92YWxfcmF0ZRgGIAEoAUgAiAEBEhAKCHJlbGVhc2VkGAcgASgDQhAKDl9hcHByb3ZhbF9yYXRlIs4BCg9Jbml0aWF0b3JDb3VudHMSKQoJaW5pdGlhdG9yGAEgASgOMhYucGF5bWVudHMudjEuSW5pdGlhdG9yEhEKCXN1Y2NlZWRlZBgCIAEoAxIQCghkZWNsaW5lZBgDIAEoAxIQCghkZWdyYWRlZBgEIAEoAxIZChFzYXZlZF9ieV9mYWlsb3ZlchgFIAEoAxIaCg1hcHByb3ZhbF9yYXRlGAYgASgBSACIAQESEAoIcmVsZWFzZWQYByABKANCEAoOX2FwcHJvdmFsX3JhdGUi4wEKDFdhbGxldENvdW50cxIOCgZ3YWxsZXQYASABKAkSEQoJc3VjY2VlZGVkGAIgASgDEhAKCGRlY2xpbmVkGAMgASgDEhAKCGRlZ3JhZGVkGAQgASgDEhkKEXNhdmVkX2J5X2ZhaWxvdmVyGAUgASgDEhoKDWFwcHJvdmFsX3JhdGUYBiABKAFIAIgBARIQCghyZWxlYXNlZBgHIAEoAxIYChByZXNlbmRzX2FwcHJvdmVkGAggASgDEhcKD3Jlc2VuZHNfcmVmdXNlZBgJIAEoA0IQCg5fYXBwcm92YWxfcmF0ZSLjAwoNUGF5bWVudENvdW50cxIRCglzdWNjZWVkZWQYASABKAMSEAoIZGVjbGluZWQYAiABKAMSEAoIZGVncmFkZWQYAyABKAMSDwoHZXhwaXJlZBgEIAEoAxIZChFzYXZlZF9ieV9mYWlsb3ZlchgFIAEoAxIaCg1hcHByb3ZhbF9yYXRlGAYgASgBSACIAQESEwoGcDUwX21zGAcgASgBSAGIAQESEwoGcDk1X21zGAggASgBSAKIAQESJQoHdm9sdW1lcxgJIAMoCzIULmRhc2hib2FyZC52MS5Wb2x1bWUSEgoKY2hhbGxlbmdlZBgKIAEoAxIbCg5jaGFsbGVuZ2VfcmF0ZRgLIAEoAUgDiAEBEhUKDWF1dGhlbnRpY2F0ZWQYDCABKAMSHwoSYXV0aGVudGljYXRlZF9yYXRlGA0gASgBSASIAQESGwoTc2F2ZWRfYXV0aGVudGljYXRlZBgOIAEoAxIYChBjaGFsbGVuZ2VkX2FnYWluGA8gASgDEhAKCHJlbGVhc2VkGBAgASgDQhAKDl9hcHByb3ZhbF9yYXRlQgkKB19wNTBfbXNCCQoHX3A5NV9tc0IRCg9fY2hhbGxlbmdlX3JhdGVCFQoTX2F1dGhlbnRpY2F0ZWRfcmF0ZSKJAQoGVm9sdW1lEhAKCGN1cnJlbmN5GAEgASgJEhAKCGRlY2ltYWxzGAIgASgFEhYKDmNhcHR1cmVkX21pbm9yGAMgASgDEhMKC3NhdmVkX21pbm9yGAQgASgDEhEKCXN1Y2NlZWRlZBgFIAEoAxIbChNpc3N1ZXJfbGlhYmxlX21pbm9yGAYgASgDIqcDCg1BdHRlbXB0Q291bnRzEg8KB2dhdGV3YXkYASABKAkSEAoIYXR0ZW1wdHMYAiABKAMSEAoIYXBwcm92ZWQYAyABKAMSFQoNaGFyZF9kZWNsaW5lZBgEIAEoAxIVCg1zb2Z0X2RlY2xpbmVkGAUgASgDEhYKDmZyYXVkX2RlY2xpbmVkGAYgASgDEhAKCHRpbWVvdXRzGAcgASgDEhYKDmdhdGV3YXlfZXJyb3JzGAggASgDEg8KB3Vua25vd24YCSABKAMSGgoNYXBwcm92YWxfcmF0ZRgKIAEoAUgAiAEBEiMKFnRlY2huaWNhbF9mYWlsdXJlX3JhdGUYCyABKAFIAYgBARITCgZwNTBfbXMYDCABKAFIAogBARITCgZwOTVfbXMYDSABKAFIA4gBARIfChdhdXRoZW50aWNhdGlvbl9yZXF1aXJlZBgOIAEoAxIRCglyZWNvdmVyZWQYDyABKANCEAoOX2FwcHJvdmFsX3JhdGVCGQoXX3RlY2huaWNhbF9mYWlsdXJlX3JhdGVCCQoHX3A1MF9tc0IJCgdfcDk1X21zIuUCChRBdXRoZW50aWNhdGlvbkNvdW50cxIPCgdnYXRld2F5GAEgASgJEhcKD2F1dGhlbnRpY2F0aW9ucxgCIAEoAxIOCgZwYXNzZWQYAyABKAMSDgoGZmFpbGVkGAQgASgDEhEKCWNhbmNlbGxlZBgFIAEoAxIRCglhYmFuZG9uZWQYBiABKAMSEwoLdW5hdmFpbGFibGUYByABKAMSEwoLbmV2ZXJfc2hvd24YCCABKAMSEwoGcDUwX21zGAkgASgBSACIAQESEwoGcDk1X21zGAogASgBSAGIAQESEAoIZXhlbXB0ZWQYCyABKAMSFAoMZnJpY3Rpb25sZXNzGAwgASgDEh4KEWZyaWN0aW9ubGVzc19yYXRlGA0gASgBSAKIAQESFQoNaXNzdWVyX2xpYWJsZRgOIAEoA0IJCgdfcDUwX21zQgkKB19wOTVfbXNCFAoSX2ZyaWN0aW9ubGVzc19yYXRlIkcKDERlY2xpbmVDb3VudBIPCgdnYXRld2F5GAEgASgJEhQKDGRlY2xpbmVfY29kZRgCIAEoCRIQCghhdHRlbXB0cxgDIAEoAyKjAgoPU3BsaXRDb21wYXJpc29uEhEKBGNhc2UYASABKAlIAIgBARIPCgdwZXJjZW50GAIgASgFEhUKDXJ1bGVfdmVyc2lvbnMYAyADKAUSIgoBYRgEIAEoCzIXLmRhc2hib2FyZC52MS5Bcm1Db3VudHMSIgoBYhgFIAEoCzIXLmRhc2hib2FyZC52MS5Bcm1Db3VudHMSMwoKZGlmZmVyZW5jZRgGIAEoCzIaLmRhc2hib2FyZC52MS5SYXRlRXN0aW1hdGVIAYgBARIWCg5pc19zaWduaWZpY2FudBgHIAEoCBIPCgd2ZXJkaWN0GAggASgJEhcKD3BheW1lbnRzX25lZWRlZBgJIAEoBUIHCgVfY2FzZUINCgtfZGlmZmVyZW5jZSI4CgxSYXRlRXN0aW1hdGUSDQoFdmFsdWUYASABKAESCwoDbG93GAIgASgBEgwKBGhpZ2gYAyABKAEiowIKCUFybUNvdW50cxIMCgRwbGFuGAEgAygJEhEKCXN1Y2NlZWRlZBgCIAEoAxIQCghkZWNsaW5lZBgDIAEoAxIQCghkZWdyYWRlZBgEIAEoAxIZChFzYXZlZF9ieV9mYWlsb3ZlchgFIAEoAxIxCghhcHByb3ZhbBgGIAEoCzIaLmRhc2hib2FyZC52MS5SYXRlRXN0aW1hdGVIAIgBARITCgZwNTBfbXMYByABKAFIAYgBARITCgZwOTVfbXMYCCABKAFIAogBARIkCgVjb3N0cxgJIAMoCzIVLmRhc2hib2FyZC52MS5Bcm1Db3N0EhAKCHJlbGVhc2VkGAogASgDQgsKCV9hcHByb3ZhbEIJCgdfcDUwX21zQgkKB19wOTVfbXMiigEKB0FybUNvc3QSDwoHZ2F0ZXdheRgBIAEoCRIQCghjdXJyZW5jeRgCIAEoCRIQCghkZWNpbWFscxgDIAEoBRIQCghhdHRlbXB0cxgEIAEoAxIQCghjYXB0dXJlZBgFIAEoAxIOCgZ2b2lkZWQYBiABKAMSFgoOY2FwdHVyZWRfbWlub3IYByABKAMqbwoLUG9pbnRMZW5ndGgSHAoYUE9JTlRfTEVOR1RIX1VOU1BFQ0lGSUVEEAASFQoRUE9JTlRfTEVOR1RIX0hPVVIQARIUChBQT0lOVF9MRU5HVEhfREFZEAISFQoRUE9JTlRfTEVOR1RIX1dFRUsQAzJyChBBbmFseXRpY3NTZXJ2aWNlEl4KDEdldEFuYWx5dGljcxIhLmRhc2hib2FyZC52MS5HZXRBbmFseXRpY3NSZXF1ZXN0GiIuZGFzaGJvYXJkLnYxLkdldEFuYWx5dGljc1Jlc3BvbnNlIgeQAgGouxgBYgZwcm90bzM", [file_buf_validate_validate, file_dashboard_v1_braking, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp, file_payments_v1_payment_session]);
+  fileDesc("ChxkYXNoYm9hcmQvdjEvYW5hbHl0aWNzLnByb3RvEgxkYXNoYm9hcmQudjEi/gIKE0dldEFuYWx5dGljc1JlcXVlc3QSGwoLbWVyY2hhbnRfaWQYASABKAlCBrpIA8gBARI7CgtlbnZpcm9ubWVudBgCIAEoDjIZLmRhc2hib2FyZC52MS5FbnZpcm9ubWVudEILukgIyAEBggECEAESGQoJZmlyc3RfZGF5GAMgASgJQga6SAPIAQESGAoIbGFzdF9kYXkYBCABKAlCBrpIA8gBARIdCgl0aW1lX3pvbmUYBSABKAlCCrpIB8gBAXICGEASOQoMcG9pbnRfbGVuZ3RoGAYgASgOMhkuZGFzaGJvYXJkLnYxLlBvaW50TGVuZ3RoQgi6SAWCAQIQARIYCgdnYXRld2F5GAcgASgJQge6SARyAhhAEhkKCGN1cnJlbmN5GAggASgJQge6SARyAhgDEhoKEndpdGhfcGVyaW9kX2JlZm9yZRgJIAEoCBIXCg93aXRoX2luaXRpYXRvcnMYCiABKAgSFAoMd2l0aF93YWxsZXRzGAsgASgIIsMFChRHZXRBbmFseXRpY3NSZXNwb25zZRIoCgRmcm9tGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBImCgJ0bxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoMcG9pbnRfbGVuZ3RoGAMgASgOMhkuZGFzaGJvYXJkLnYxLlBvaW50TGVuZ3RoEisKBXRvdGFsGAQgASgLMhwuZGFzaGJvYXJkLnYxLkFuYWx5dGljc1BvaW50EiwKBnBvaW50cxgFIAMoCzIcLmRhc2hib2FyZC52MS5BbmFseXRpY3NQb2ludBIsCghkZWNsaW5lcxgGIAMoCzIaLmRhc2hib2FyZC52MS5EZWNsaW5lQ291bnQSEAoIZ2F0ZXdheXMYByADKAkSEgoKY3VycmVuY2llcxgIIAMoCRIaChJsYXRlbmN5X2Vycm9yX21vc3QYCSABKAESLQoGc3BsaXRzGAogAygLMh0uZGFzaGJvYXJkLnYxLlNwbGl0Q29tcGFyaXNvbhIyCg1wZXJpb2RfYmVmb3JlGAsgASgLMhsuZGFzaGJvYXJkLnYxLlBheW1lbnRDb3VudHMSNgoScGVyaW9kX2JlZm9yZV9mcm9tGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI0ChBwZXJpb2RfYmVmb3JlX3RvGA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCgdicmFraW5nGA4gAygLMhsuZGFzaGJvYXJkLnYxLkJyYWtpbmdQZXJpb2QSMQoKaW5pdGlhdG9ycxgPIAMoCzIdLmRhc2hib2FyZC52MS5Jbml0aWF0b3JDb3VudHMSKwoHd2FsbGV0cxgQIAMoCzIaLmRhc2hib2FyZC52MS5XYWxsZXRDb3VudHMi5QMKDkFuYWx5dGljc1BvaW50Ei0KCXN0YXJ0c19hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoIcGF5bWVudHMYAiABKAsyGy5kYXNoYm9hcmQudjEuUGF5bWVudENvdW50cxItCghhdHRlbXB0cxgDIAEoCzIbLmRhc2hib2FyZC52MS5BdHRlbXB0Q291bnRzEi0KCGdhdGV3YXlzGAQgAygLMhsuZGFzaGJvYXJkLnYxLkF0dGVtcHRDb3VudHMSOwoPYXV0aGVudGljYXRpb25zGAUgASgLMiIuZGFzaGJvYXJkLnYxLkF1dGhlbnRpY2F0aW9uQ291bnRzEkMKF2F1dGhlbnRpY2F0aW5nX2dhdGV3YXlzGAYgAygLMiIuZGFzaGJvYXJkLnYxLkF1dGhlbnRpY2F0aW9uQ291bnRzEi0KC2NhcmRfYnJhbmRzGAcgAygLMhguZGFzaGJvYXJkLnYxLkNhcmRDb3VudHMSMwoRaXNzdWluZ19jb3VudHJpZXMYCCADKAsyGC5kYXNoYm9hcmQudjEuQ2FyZENvdW50cxIxCg1kZWNsaW5lX2NvZGVzGAkgAygLMhouZGFzaGJvYXJkLnYxLkRlY2xpbmVDb3VudCKtAQoKQ2FyZENvdW50cxINCgV2YWx1ZRgBIAEoCRIRCglzdWNjZWVkZWQYAiABKAMSEAoIZGVjbGluZWQYAyABKAMSEAoIZGVncmFkZWQYBCABKAMSGQoRc2F2ZWRfYnlfZmFpbG92ZXIYBSABKAMSGgoNYXBwcm92YWxfcmF0ZRgGIAEoAUgAiAEBEhAKCHJlbGVhc2VkGAcgASgDQhAKDl9hcHByb3ZhbF9yYXRlIs4BCg9Jbml0aWF0b3JDb3VudHMSKQoJaW5pdGlhdG9yGAEgASgOMhYucGF5bWVudHMudjEuSW5pdGlhdG9yEhEKCXN1Y2NlZWRlZBgCIAEoAxIQCghkZWNsaW5lZBgDIAEoAxIQCghkZWdyYWRlZBgEIAEoAxIZChFzYXZlZF9ieV9mYWlsb3ZlchgFIAEoAxIaCg1hcHByb3ZhbF9yYXRlGAYgASgBSACIAQESEAoIcmVsZWFzZWQYByABKANCEAoOX2FwcHJvdmFsX3JhdGUi4wEKDFdhbGxldENvdW50cxIOCgZ3YWxsZXQYASABKAkSEQoJc3VjY2VlZGVkGAIgASgDEhAKCGRlY2xpbmVkGAMgASgDEhAKCGRlZ3JhZGVkGAQgASgDEhkKEXNhdmVkX2J5X2ZhaWxvdmVyGAUgASgDEhoKDWFwcHJvdmFsX3JhdGUYBiABKAFIAIgBARIQCghyZWxlYXNlZBgHIAEoAxIYChByZXNlbmRzX2FwcHJvdmVkGAggASgDEhcKD3Jlc2VuZHNfcmVmdXNlZBgJIAEoA0IQCg5fYXBwcm92YWxfcmF0ZSLjAwoNUGF5bWVudENvdW50cxIRCglzdWNjZWVkZWQYASABKAMSEAoIZGVjbGluZWQYAiABKAMSEAoIZGVncmFkZWQYAyABKAMSDwoHZXhwaXJlZBgEIAEoAxIZChFzYXZlZF9ieV9mYWlsb3ZlchgFIAEoAxIaCg1hcHByb3ZhbF9yYXRlGAYgASgBSACIAQESEwoGcDUwX21zGAcgASgBSAGIAQESEwoGcDk1X21zGAggASgBSAKIAQESJQoHdm9sdW1lcxgJIAMoCzIULmRhc2hib2FyZC52MS5Wb2x1bWUSEgoKY2hhbGxlbmdlZBgKIAEoAxIbCg5jaGFsbGVuZ2VfcmF0ZRgLIAEoAUgDiAEBEhUKDWF1dGhlbnRpY2F0ZWQYDCABKAMSHwoSYXV0aGVudGljYXRlZF9yYXRlGA0gASgBSASIAQESGwoTc2F2ZWRfYXV0aGVudGljYXRlZBgOIAEoAxIYChBjaGFsbGVuZ2VkX2FnYWluGA8gASgDEhAKCHJlbGVhc2VkGBAgASgDQhAKDl9hcHByb3ZhbF9yYXRlQgkKB19wNTBfbXNCCQoHX3A5NV9tc0IRCg9fY2hhbGxlbmdlX3JhdGVCFQoTX2F1dGhlbnRpY2F0ZWRfcmF0ZSKJAQoGVm9sdW1lEhAKCGN1cnJlbmN5GAEgASgJEhAKCGRlY2ltYWxzGAIgASgFEhYKDmNhcHR1cmVkX21pbm9yGAMgASgDEhMKC3NhdmVkX21pbm9yGAQgASgDEhEKCXN1Y2NlZWRlZBgFIAEoAxIbChNpc3N1ZXJfbGlhYmxlX21pbm9yGAYgASgDIqcDCg1BdHRlbXB0Q291bnRzEg8KB2dhdGV3YXkYASABKAkSEAoIYXR0ZW1wdHMYAiABKAMSEAoIYXBwcm92ZWQYAyABKAMSFQoNaGFyZF9kZWNsaW5lZBgEIAEoAxIVCg1zb2Z0X2RlY2xpbmVkGAUgASgDEhYKDmZyYXVkX2RlY2xpbmVkGAYgASgDEhAKCHRpbWVvdXRzGAcgASgDEhYKDmdhdGV3YXlfZXJyb3JzGAggASgDEg8KB3Vua25vd24YCSABKAMSGgoNYXBwcm92YWxfcmF0ZRgKIAEoAUgAiAEBEiMKFnRlY2huaWNhbF9mYWlsdXJlX3JhdGUYCyABKAFIAYgBARITCgZwNTBfbXMYDCABKAFIAogBARITCgZwOTVfbXMYDSABKAFIA4gBARIfChdhdXRoZW50aWNhdGlvbl9yZXF1aXJlZBgOIAEoAxIRCglyZWNvdmVyZWQYDyABKANCEAoOX2FwcHJvdmFsX3JhdGVCGQoXX3RlY2huaWNhbF9mYWlsdXJlX3JhdGVCCQoHX3A1MF9tc0IJCgdfcDk1X21zIuUCChRBdXRoZW50aWNhdGlvbkNvdW50cxIPCgdnYXRld2F5GAEgASgJEhcKD2F1dGhlbnRpY2F0aW9ucxgCIAEoAxIOCgZwYXNzZWQYAyABKAMSDgoGZmFpbGVkGAQgASgDEhEKCWNhbmNlbGxlZBgFIAEoAxIRCglhYmFuZG9uZWQYBiABKAMSEwoLdW5hdmFpbGFibGUYByABKAMSEwoLbmV2ZXJfc2hvd24YCCABKAMSEwoGcDUwX21zGAkgASgBSACIAQESEwoGcDk1X21zGAogASgBSAGIAQESEAoIZXhlbXB0ZWQYCyABKAMSFAoMZnJpY3Rpb25sZXNzGAwgASgDEh4KEWZyaWN0aW9ubGVzc19yYXRlGA0gASgBSAKIAQESFQoNaXNzdWVyX2xpYWJsZRgOIAEoA0IJCgdfcDUwX21zQgkKB19wOTVfbXNCFAoSX2ZyaWN0aW9ubGVzc19yYXRlIkcKDERlY2xpbmVDb3VudBIPCgdnYXRld2F5GAEgASgJEhQKDGRlY2xpbmVfY29kZRgCIAEoCRIQCghhdHRlbXB0cxgDIAEoAyK3AgoPU3BsaXRDb21wYXJpc29uEhEKBGNhc2UYASABKAlIAIgBARIPCgdwZXJjZW50GAIgASgFEhUKDXJ1bGVfdmVyc2lvbnMYAyADKAUSIgoBYRgEIAEoCzIXLmRhc2hib2FyZC52MS5Bcm1Db3VudHMSIgoBYhgFIAEoCzIXLmRhc2hib2FyZC52MS5Bcm1Db3VudHMSMwoKZGlmZmVyZW5jZRgGIAEoCzIaLmRhc2hib2FyZC52MS5SYXRlRXN0aW1hdGVIAYgBARIWCg5pc19zaWduaWZpY2FudBgHIAEoCBIPCgd2ZXJkaWN0GAggASgJEhcKD3BheW1lbnRzX25lZWRlZBgJIAEoBRISCgpmZWVfbW9udGhzGAogAygJQgcKBV9jYXNlQg0KC19kaWZmZXJlbmNlIjgKDFJhdGVFc3RpbWF0ZRINCgV2YWx1ZRgBIAEoARILCgNsb3cYAiABKAESDAoEaGlnaBgDIAEoASLzAgoJQXJtQ291bnRzEgwKBHBsYW4YASADKAkSEQoJc3VjY2VlZGVkGAIgASgDEhAKCGRlY2xpbmVkGAMgASgDEhAKCGRlZ3JhZGVkGAQgASgDEhkKEXNhdmVkX2J5X2ZhaWxvdmVyGAUgASgDEjEKCGFwcHJvdmFsGAYgASgLMhouZGFzaGJvYXJkLnYxLlJhdGVFc3RpbWF0ZUgAiAEBEhMKBnA1MF9tcxgHIAEoAUgBiAEBEhMKBnA5NV9tcxgIIAEoAUgCiAEBEiQKBWNvc3RzGAkgAygLMhUuZGFzaGJvYXJkLnYxLkFybUNvc3QSEAoIcmVsZWFzZWQYCiABKAMSGQoMZmVlX2NvdmVyYWdlGAsgASgBSAOIAQESIgoEZmVlcxgMIAMoCzIULmRhc2hib2FyZC52MS5Bcm1GZWVCCwoJX2FwcHJvdmFsQgkKB19wNTBfbXNCCQoHX3A5NV9tc0IPCg1fZmVlX2NvdmVyYWdlIpABCgZBcm1GZWUSEAoIY3VycmVuY3kYASABKAkSEAoIZGVjaW1hbHMYAiABKAUSEAoIcGF5bWVudHMYAyABKAMSEQoEcmF0ZRgEIAEoAUgAiAEBEh4KEXBlcl9wYXltZW50X21pbm9yGAUgASgBSAGIAQFCBwoFX3JhdGVCFAoSX3Blcl9wYXltZW50X21pbm9yIooBCgdBcm1Db3N0Eg8KB2dhdGV3YXkYASABKAkSEAoIY3VycmVuY3kYAiABKAkSEAoIZGVjaW1hbHMYAyABKAUSEAoIYXR0ZW1wdHMYBCABKAMSEAoIY2FwdHVyZWQYBSABKAMSDgoGdm9pZGVkGAYgASgDEhYKDmNhcHR1cmVkX21pbm9yGAcgASgDKm8KC1BvaW50TGVuZ3RoEhwKGFBPSU5UX0xFTkdUSF9VTlNQRUNJRklFRBAAEhUKEVBPSU5UX0xFTkdUSF9IT1VSEAESFAoQUE9JTlRfTEVOR1RIX0RBWRACEhUKEVBPSU5UX0xFTkdUSF9XRUVLEAMycgoQQW5hbHl0aWNzU2VydmljZRJeCgxHZXRBbmFseXRpY3MSIS5kYXNoYm9hcmQudjEuR2V0QW5hbHl0aWNzUmVxdWVzdBoiLmRhc2hib2FyZC52MS5HZXRBbmFseXRpY3NSZXNwb25zZSIHkAIBqLsYAWIGcHJvdG8z", [file_buf_validate_validate, file_dashboard_v1_braking, file_dashboard_v1_environment, file_dashboard_v1_role, file_google_protobuf_timestamp, file_payments_v1_payment_session]);
 
 /**
  * @generated from message dashboard.v1.GetAnalyticsRequest
@@ -1759,6 +1759,14 @@ export type SplitComparison = Message<"dashboard.v1.SplitComparison"> & {
    * @generated from field: int32 payments_needed = 9;
    */
   paymentsNeeded: number;
+
+  /**
+   * The months of the range whose payments the fees are of, such as 2026-11: those that are over for longer than the statements of
+   * the gateways usually take. Empty before there is one.
+   *
+   * @generated from field: repeated string fee_months = 10;
+   */
+  feeMonths: string[];
 };
 
 /**
@@ -1827,6 +1835,14 @@ export type SplitComparisonJson = {
    * @generated from field: int32 payments_needed = 9;
    */
   paymentsNeeded?: number;
+
+  /**
+   * The months of the range whose payments the fees are of, such as 2026-11: those that are over for longer than the statements of
+   * the gateways usually take. Empty before there is one.
+   *
+   * @generated from field: repeated string fee_months = 10;
+   */
+  feeMonths?: string[];
 };
 
 /**
@@ -1952,6 +1968,20 @@ export type ArmCounts = Message<"dashboard.v1.ArmCounts"> & {
    * @generated from field: int64 released = 10;
    */
   released: bigint;
+
+  /**
+   * The share of the captured payments of the fee months that a statement has; absent without any.
+   *
+   * @generated from field: optional double fee_coverage = 11;
+   */
+  feeCoverage?: number | undefined;
+
+  /**
+   * What gateways kept, by the currency of the payouts. Empty while the coverage is below 0.95.
+   *
+   * @generated from field: repeated dashboard.v1.ArmFee fees = 12;
+   */
+  fees: ArmFee[];
 };
 
 /**
@@ -2019,6 +2049,20 @@ export type ArmCountsJson = {
    * @generated from field: int64 released = 10;
    */
   released?: string;
+
+  /**
+   * The share of the captured payments of the fee months that a statement has; absent without any.
+   *
+   * @generated from field: optional double fee_coverage = 11;
+   */
+  feeCoverage?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * What gateways kept, by the currency of the payouts. Empty while the coverage is below 0.95.
+   *
+   * @generated from field: repeated dashboard.v1.ArmFee fees = 12;
+   */
+  fees?: ArmFeeJson[];
 };
 
 /**
@@ -2027,6 +2071,93 @@ export type ArmCountsJson = {
  */
 export const ArmCountsSchema: GenMessage<ArmCounts, {jsonType: ArmCountsJson}> = /*@__PURE__*/
   messageDesc(file_dashboard_v1_analytics, 13);
+
+/**
+ * What gateways kept of the payments of one variant, and of their refunds, by their statements.
+ *
+ * @generated from message dashboard.v1.ArmFee
+ */
+export type ArmFee = Message<"dashboard.v1.ArmFee"> & {
+  /**
+   * @generated from field: string currency = 1;
+   */
+  currency: string;
+
+  /**
+   * How many decimals the currency has.
+   *
+   * @generated from field: int32 decimals = 2;
+   */
+  decimals: number;
+
+  /**
+   * Captured payments in statements.
+   *
+   * @generated from field: int64 payments = 3;
+   */
+  payments: bigint;
+
+  /**
+   * The effective rate: the fee as a share of the settled gross; absent if nothing was settled.
+   *
+   * @generated from field: optional double rate = 4;
+   */
+  rate?: number | undefined;
+
+  /**
+   * For each approved payment, in minor units; absent if there is none.
+   *
+   * @generated from field: optional double per_payment_minor = 5;
+   */
+  perPaymentMinor?: number | undefined;
+};
+
+/**
+ * What gateways kept of the payments of one variant, and of their refunds, by their statements.
+ *
+ * @generated from message dashboard.v1.ArmFee
+ */
+export type ArmFeeJson = {
+  /**
+   * @generated from field: string currency = 1;
+   */
+  currency?: string;
+
+  /**
+   * How many decimals the currency has.
+   *
+   * @generated from field: int32 decimals = 2;
+   */
+  decimals?: number;
+
+  /**
+   * Captured payments in statements.
+   *
+   * @generated from field: int64 payments = 3;
+   */
+  payments?: string;
+
+  /**
+   * The effective rate: the fee as a share of the settled gross; absent if nothing was settled.
+   *
+   * @generated from field: optional double rate = 4;
+   */
+  rate?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * For each approved payment, in minor units; absent if there is none.
+   *
+   * @generated from field: optional double per_payment_minor = 5;
+   */
+  perPaymentMinor?: number | "NaN" | "Infinity" | "-Infinity";
+};
+
+/**
+ * Describes the message dashboard.v1.ArmFee.
+ * Use `create(ArmFeeSchema)` to create a new message.
+ */
+export const ArmFeeSchema: GenMessage<ArmFee, {jsonType: ArmFeeJson}> = /*@__PURE__*/
+  messageDesc(file_dashboard_v1_analytics, 14);
 
 /**
  * What one gateway charges for.
@@ -2125,7 +2256,7 @@ export type ArmCostJson = {
  * Use `create(ArmCostSchema)` to create a new message.
  */
 export const ArmCostSchema: GenMessage<ArmCost, {jsonType: ArmCostJson}> = /*@__PURE__*/
-  messageDesc(file_dashboard_v1_analytics, 14);
+  messageDesc(file_dashboard_v1_analytics, 15);
 
 /**
  * The length of a point, in the calendar of the range's time zone. A day with a clock change has 23 or 25 hours.

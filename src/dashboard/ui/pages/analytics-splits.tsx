@@ -58,6 +58,8 @@ function Split({ split, id }: { split: SplitComparison; id: string }) {
       <VariantTable name={name} arms={arms} />
       <h3>What gateways charge for</h3>
       <CostTable name={name} arms={arms} />
+      <h3>What gateways kept</h3>
+      <Fees name={name} arms={arms} months={split.feeMonths} />
       <p className="soft small">
         At 95 % confidence, about 19 of 20 such intervals contain the true rate (Wilson’s interval; Newcombe’s for the
         difference). Decide in advance how long you compare: if you look every day and stop at the first difference, you
@@ -114,6 +116,46 @@ function CostTable({ name, arms }: TableProps) {
   const label = `What gateways charge for in ${name}`;
   return <RecordTable label={label} className="counts" columns={costColumns} rows={rows} />;
 }
+
+const feeColumns = [
+  { name: "Variant" },
+  { name: "Currency", className: "text" },
+  ...["Payments", "Effective rate", "Fee per payment"].map((name) => ({ name })),
+];
+
+/** Compares the fees of both variants, once statements have enough of their payments. */
+function Fees({ name, arms, months }: TableProps & { readonly months: readonly string[] }) {
+  if (months.length === 0)
+    return <p className="soft small">Fees are compared once a whole month of the range is paid out.</p>;
+  const covered = arms.map(([arm, { feeCoverage }]) => `${arm} ${formatShare(feeCoverage)}`).join(", ");
+  const of = months.length === 1 ? months[0] : `${months[0]} to ${months.at(-1)}`;
+  const rows = arms.flatMap(([arm, { fees }]) =>
+    fees.map(({ currency, decimals, payments, rate, perPaymentMinor }) => ({
+      key: `${arm} ${currency}`,
+      cells: [
+        ...[arm, currency, formatCount(payments), formatFeeRate(rate)],
+        perPaymentMinor === undefined ? "–" : formatMinor(BigInt(Math.round(perPaymentMinor)), { currency, decimals }),
+      ],
+    })),
+  );
+  const isHidden = arms.some(([, { fees }]) => fees.length === 0);
+  return (
+    <>
+      <p className="soft small">
+        Captured payments of {of} that statements have: {covered}.
+        {isHidden && " Fees are compared once each variant has 95 %."}
+      </p>
+      {!isHidden && (
+        <RecordTable label={`What gateways kept in ${name}`} className="counts" columns={feeColumns} rows={rows} />
+      )}
+    </>
+  );
+}
+
+// Rounded down, so that what is hidden for too few payments never reads 95 %.
+const formatShare = (share: number | undefined) =>
+  share === undefined ? "none" : `${(Math.floor(share * 1_000) / 10).toFixed(1)} %`;
+const formatFeeRate = (rate: number | undefined) => (rate === undefined ? "–" : `${(100 * rate).toFixed(2)} %`);
 
 function interval(rate: RateEstimate | undefined): string {
   return rate === undefined ? "–" : `${formatRate(rate.low)} – ${formatRate(rate.high)}`;
