@@ -16,6 +16,7 @@ import { serverCpuMs } from "./database-cpu.ts";
 import { fillPayments, superuserUrlOf } from "./fill-payments.ts";
 import { type BenchHarness, brand, startHarness } from "./harness.ts";
 import { fillMoney, type MoneyCall, moneyCalls, totalCalls } from "./money-lists.ts";
+import { fillSettlement, settlementCalls } from "./settlement-lists.ts";
 import { lineOf, type TableLine } from "./whole/table-line.ts";
 
 type DashboardRow = {
@@ -78,7 +79,13 @@ const calls: readonly Call[] = [
   ["GetHome", "today", ({ home }, scope) => home.getHome(scope)],
 ];
 
-export type DashboardOptions = { readonly payments: number; readonly held: number; readonly repeats: number };
+export type DashboardOptions = {
+  readonly payments: number;
+  readonly held: number;
+  readonly longestPayout: number;
+  readonly foreignLines: number;
+  readonly repeats: number;
+};
 
 // The limit for any list or chart over a million sessions.
 const goalMs = 300;
@@ -159,16 +166,18 @@ function databaseMs({ folder }: Pick<BenchHarness, "folder">): number {
   return ms;
 }
 
-/** Refunds every captured payment on the day before yesterday, holds some more, and times the lists. */
+/** Disputes, pays out and refunds the captured payments, the latter on the day before yesterday, holds some more, and times the lists. */
 async function measureMoney(
   harness: BenchHarness,
   databaseUrl: string,
-  { held, repeats }: { held: number; repeats: number },
+  { held, longestPayout, foreignLines, repeats }: DashboardOptions,
 ): Promise<DashboardRow[]> {
   const { merchantId, folder, ownerUrlOf } = harness;
   const spentMs = async () => databaseMs(harness) + readUsage().cpuMs;
   const rows = { merchantId, smallMerchantId: systemRuntime.uuid(), day: dayBefore(2), held };
-  await fillMoney(superuserUrlOf(ownerUrlOf("dashboard"), folder), rows);
+  const superuserUrl = superuserUrlOf(ownerUrlOf("dashboard"), folder);
+  const settled = { merchantId, longestPayout, foreignLines };
+  await fillSettlement(superuserUrl, settled);
   const pool = new Pool({ connectionString: databaseUrl, max: 1, pipeline: true });
   try {
     const database = new Database(pool);
@@ -176,6 +185,8 @@ async function measureMoney(
     const timeAll = async (all: readonly MoneyCall[]) => {
       for (const [rpc, query, call] of all) timed.push({ rpc, query, ...(await timesOf(call, repeats, spentMs)) });
     };
+    await timeAll(await settlementCalls(database, settled));
+    await fillMoney(superuserUrl, rows);
     await timeAll(await moneyCalls(database, rows));
     await timeAll(totalCalls(database, rows, "from the entries"));
     while (await countLedgerOnce(database));

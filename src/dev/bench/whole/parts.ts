@@ -270,18 +270,20 @@ const dashboard: Part<DashboardOptions> = {
   options: {
     payments: { means: "the number of the merchant's sessions", figures: 1_000_000, quick: 500 },
     held: { means: "the number of its payments that are held, beside these", figures: 100_000, quick: 100 },
+    longestPayout: { means: "the lines of the longest payout", figures: 100_000, quick: 100 },
+    foreignLines: { means: "the statements' lines of payments that are not ours", figures: 300_000, quick: 100 },
     repeats: { means: "calls of each RPC", figures: 20, quick: 2 },
   },
   mustReach: true,
   async play(options, { report }) {
     const { linesOfDashboard, measureDashboard } = await import("../dashboard-bench.ts");
     const figures = await measureDashboard(options, report);
-    const { payments, held, repeats } = options;
+    const { payments, held, longestPayout, foreignLines, repeats } = options;
     return {
       lines: linesOfDashboard(figures),
       servers: { postgres: figures.postgres },
       notes: [
-        `Before the RPCs, a worker counted the payments in ${(figures.countedMs / 1_000).toFixed(0)} s. Before the lists, every captured payment was refunded on one day, and ${held} more are held. A late page begins after nine tenths.`,
+        `Before the RPCs, a worker counted the payments in ${(figures.countedMs / 1_000).toFixed(0)} s. For the lists of disputes and settlement, one captured payment in a hundred is disputed, and all but the newest week's are paid out, ${longestPayout} in one payout, beside ${foreignLines} lines of payments that are not ours. Before the other lists, every captured payment was refunded on one day, and ${held} more are held. A late page begins after nine tenths.`,
         `${payments} payments of one merchant in a year; ${repeats} calls each, one at a time, after two to warm up. CPU is that of PostgreSQL and of the process that calls it, for one call.`,
       ],
       figures,
