@@ -9,8 +9,8 @@ import { type ListedSettlement, listSettlements } from "./settlements.ts";
 
 // The first age in whole days of each group after the first.
 const agesFrom = [3, 8, 15] as const;
-// What one call walks through: half a second.
-const walksMax = 5;
+// What one call walks through: a quarter of a second.
+const walksMax = 2;
 export const linesCounted = 10_000;
 
 export type OpenGroup = {

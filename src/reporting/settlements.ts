@@ -6,7 +6,7 @@ import type { ConnectionId, MerchantId, PayoutId, SessionId } from "../platform/
 import { type AccountStatements, type UnsettledReason, whyUnsettled } from "../settlement/why-unsettled.ts";
 import type { LedgerEntry } from "./ledger.ts";
 import { rangeOf } from "./ledger-days.ts";
-import { amountIn, idsIn, type LedgerSource, ledgerSources, merchantIn } from "./ledger-sources.ts";
+import { idsIn, type LedgerSource, ledgerSources, merchantIn } from "./ledger-sources.ts";
 import { rowsWalked } from "./list-walk.ts";
 
 export const settlementStates = ["PAID", "IN_BALANCE", "OPEN"] as const;
@@ -34,6 +34,8 @@ type Row = LedgerEntry & {
   readonly settlementCurrency: string | null;
   readonly connectionId: ConnectionId;
   readonly isUnconfirmed: boolean;
+  /** A capture that failed. It is returned only as the last movement that was looked at. */
+  readonly hasFailed: boolean;
   readonly differs: boolean;
   readonly position: string;
   readonly place: number;
@@ -45,32 +47,34 @@ const moved = ledgerSources.filter(
   ({ type, at }) => type !== "VOIDED" && type !== "CAPTURE_FAILED" && at !== "m.capture_stands_at",
 );
 
-// A scalar look-up for each session: a join would be planned as one of whole tables, because few attempts seem to fit.
-const capturedFrom = `payment_session s CROSS JOIN LATERAL (
-      SELECT * FROM attempt m WHERE m.session_id = s.id AND m.id = s.captured_attempt_id LIMIT 1) m`;
+// What is walked: the movement's own row alone, in the order of an index over merchant and time.
+function walkedIn(source: LedgerSource) {
+  if (source.table === undefined)
+    return {
+      from: "payment_session s",
+      session: "s.id",
+      id: "s.captured_attempt_id",
+      isOne: "s.captured_attempt_id IS NOT NULL",
+    };
+  return { from: `${source.table} m`, session: "m.session_id", id: idsIn(source).id, isOne: "true" };
+}
 
-function selectSource(source: LedgerSource, where: string, rest: string): string {
-  const { type, at, of, table } = source;
-  const from = type === "CAPTURED" ? capturedFrom : source.from;
-  const { id, attempt, refund, dispute, row } = idsIn(source);
-  const account = table === "dispute_movement" ? "d.connection_id" : "m.connection_id";
-  const stands = type === "CAPTURED" ? "AND m.capture_failed_at IS NULL" : "";
+function selectSource(source: LedgerSource, where: (session: string) => string, rest: string): string {
+  const { type, at, of } = source;
+  const { from, session, id, isOne } = walkedIn(source);
   return `(
-    SELECT '${type}' AS type, ${at} AS at, ${id} AS id, ${ordinalIn(source)} AS ordinal, m.session_id, ${attempt} AS attempt_id, ${refund} AS refund_id,
-      ${dispute} AS dispute_id, s.order_ref, ${amountIn(source)} AS amount_minor, m.currency, m.gateway, ${row}.gateway_reference,
-      ${account} AS connection_id, ${type === "CAPTURED" ? "s.capture_confirmed IS FALSE" : "false"} AS is_unconfirmed
-    FROM ${from}
-    WHERE ${of} ${stands} AND ${merchantIn(source)} = $1 AND ${where} ${rest})`;
+    SELECT '${type}' AS type, ${at} AS at, ${id} AS id, ${ordinalIn(source)} AS ordinal, ${session} AS session_id
+    FROM ${from} WHERE ${of} AND ${isOne} AND ${merchantIn(source)} = $1 AND ${where(session)} ${rest})`;
 }
 
 const ordinalIn = ({ table }: LedgerSource) => (table === "dispute_movement" ? "m.ordinal" : "0");
 
 function selectInOrder(source: LedgerSource): string {
   const { type, at } = source;
-  const [{ id }, ordinal] = [idsIn(source), ordinalIn(source)];
+  const [{ id }, ordinal] = [walkedIn(source), ordinalIn(source)];
   const where = `${at} >= greatest($2::timestamptz, $4::timestamptz) AND ${at} < $3::timestamptz
       AND ($4::timestamptz IS NULL OR (${at}, '${type}', ${id}, ${ordinal}) > ($4::timestamptz, $5::text COLLATE "C", $6::uuid, $7::int))`;
-  return selectSource(source, where, `ORDER BY ${at}, ${id}${ordinal === "0" ? "" : `, ${ordinal}`} LIMIT $8`);
+  return selectSource(source, () => where, `ORDER BY ${at}, ${id}${ordinal === "0" ? "" : `, ${ordinal}`} LIMIT $8`);
 }
 
 const inOrder = 'row_number() OVER (ORDER BY at, type COLLATE "C", id, ordinal) AS place';
@@ -80,15 +84,27 @@ const found = `
         CASE WHEN l.connection_id IS NULL THEN 'OPEN' WHEN l.payout_id IS NULL THEN 'IN_BALANCE' ELSE 'PAID' END AS state
       FROM walked w LEFT JOIN LATERAL (
         SELECT * FROM payout_line l WHERE l.status = 'MATCHED' AND l.session_id = w.session_id AND l.entry_type = w.type AND l.entry_id = w.id
-          AND l.entry_ordinal = w.ordinal LIMIT 1) l ON true)
-    SELECT type, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "recordedAt", session_id AS "sessionId",
-      attempt_id AS "attemptId", refund_id AS "refundId", dispute_id AS "disputeId", order_ref AS "orderRef", amount_minor::float8 AS "amountMinor",
-      currency, gateway, gateway_reference AS "gatewayReference", connection_id AS "connectionId", is_unconfirmed AS "isUnconfirmed", state,
-      payout_id AS "payoutId", fee_minor::float8 AS "feeMinor", net_minor::float8 AS "netMinor", settlement_currency AS "settlementCurrency", place::int,
-      (1000 * extract(epoch FROM (SELECT app.clock()) - at))::float8 AS "ageMs",
-      to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '|' || type || '|' || id || '|' || ordinal AS position,
-      state = 'OPEN' AND EXISTS (SELECT FROM payout_line d WHERE d.status = 'UNMATCHED' AND d.session_id = found.session_id AND d.reason = 'amount_differs') AS differs
-    FROM found`;
+          AND l.entry_ordinal = w.ordinal LIMIT 1) l ON true)`;
+
+// Look-ups for each movement that is listed: a join would be planned as one of whole tables. A refund and a dispute are of the
+// captured attempt, at its account.
+const one = (table: string, condition: string) => `LATERAL (SELECT * FROM ${table} o WHERE ${condition} LIMIT 1)`;
+const described = `
+    SELECT f.type, to_char(f.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "recordedAt", f.session_id AS "sessionId",
+      a.id AS "attemptId", r.id AS "refundId", d.id AS "disputeId", s.order_ref AS "orderRef",
+      coalesce(r.amount_minor, m.amount_minor, a.captured_amount_minor)::float8 AS "amountMinor", coalesce(m.currency, a.currency) AS currency, a.gateway,
+      CASE WHEN f.type = 'CAPTURED' THEN a.gateway_reference ELSE coalesce(r.gateway_reference, d.gateway_reference) END AS "gatewayReference",
+      a.connection_id AS "connectionId", f.type = 'CAPTURED' AND s.capture_confirmed IS FALSE AS "isUnconfirmed",
+      f.type = 'CAPTURED' AND a.capture_failed_at IS NOT NULL AS "hasFailed", f.state,
+      f.payout_id AS "payoutId", f.fee_minor::float8 AS "feeMinor", f.net_minor::float8 AS "netMinor", f.settlement_currency AS "settlementCurrency",
+      f.place::int, (1000 * extract(epoch FROM (SELECT app.clock()) - f.at))::float8 AS "ageMs",
+      to_char(f.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '|' || f.type || '|' || f.id || '|' || f.ordinal AS position,
+      f.state = 'OPEN' AND EXISTS (SELECT FROM payout_line d WHERE d.status = 'UNMATCHED' AND d.session_id = f.session_id AND d.reason = 'amount_differs') AS differs
+    FROM shown f CROSS JOIN ${one("payment_session", "o.id = f.session_id")} s
+      CROSS JOIN ${one("attempt", "o.session_id = f.session_id AND o.id = s.captured_attempt_id")} a
+      LEFT JOIN ${one("refund", "f.type IN ('REFUNDED','REFUND_FAILED') AND o.session_id = f.session_id AND o.id = f.id")} r ON true
+      LEFT JOIN ${one("dispute", "f.type IN ('CHARGEBACK','CHARGEBACK_REVERSED') AND o.session_id = f.session_id AND o.id = f.id")} d ON true
+      LEFT JOIN ${one("dispute_movement", "d.id IS NOT NULL AND o.session_id = f.session_id AND o.dispute_id = f.id AND o.ordinal = f.ordinal")} m ON true`;
 
 // The last movement that was looked at is returned too, so that the next page begins after it.
 const selectSettlements: Statement = {
@@ -96,8 +112,9 @@ const selectSettlements: Statement = {
   text: `
     WITH walked AS (
       SELECT *, ${inOrder}
-      FROM (${moved.map(selectInOrder).join(" UNION ALL ")}) entry ORDER BY place LIMIT $8),${found}
-    WHERE $9::text IS NULL OR state = $9 OR place = $8 ORDER BY place LIMIT $10::int + 1`,
+      FROM (${moved.map(selectInOrder).join(" UNION ALL ")}) entry ORDER BY place LIMIT $8),${found},
+    shown AS (SELECT * FROM found WHERE $9::text IS NULL OR state = $9 OR place = $8 ORDER BY place)${described}
+    WHERE f.place = $8 OR f.type <> 'CAPTURED' OR a.capture_failed_at IS NULL ORDER BY f.place LIMIT $10::int + 1`,
 };
 
 const selectOfPayment: Statement = {
@@ -105,7 +122,8 @@ const selectOfPayment: Statement = {
   text: `
     WITH walked AS (
       SELECT *, ${inOrder}
-      FROM (${moved.map((source) => selectSource(source, "s.id = $2", "")).join(" UNION ALL ")}) entry),${found} ORDER BY place`,
+      FROM (${moved.map((source) => selectSource(source, (session) => `${session} = $2`, "")).join(" UNION ALL ")}) entry),${found},
+    shown AS (SELECT * FROM found)${described} WHERE f.type <> 'CAPTURED' OR a.capture_failed_at IS NULL ORDER BY f.place`,
 };
 
 const selectAccounts: Statement = {
@@ -171,7 +189,7 @@ export async function listSettlements(
     .flatMap((page) => page.rows)
     .filter((row) => until === undefined || row.position <= until)
     .toSorted((one, other) => (one.position < other.position ? -1 : 1));
-  const matching = rows.filter((row) => state === undefined || row.state === state);
+  const matching = rows.filter((row) => !row.hasFailed && (state === undefined || row.state === state));
   const shown = matching.slice(0, count);
   const isMore = matching.length > count || until !== undefined;
   const lastId = matching.length > count ? shown.at(-1)?.position : until;
@@ -199,7 +217,7 @@ export async function listPaymentSettlements(
 function settlementOf(row: Row, accounts: ReadonlyMap<ConnectionId, AccountStatements>): ListedSettlement {
   const { state, payoutId, feeMinor, netMinor, settlementCurrency, connectionId, isUnconfirmed, differs, ...rest } =
     row;
-  const { position: _, place: __, ageMs, ...entry } = rest;
+  const { position: _, place: __, hasFailed: ___, ageMs, ...entry } = rest;
   const listed = { entry, state, payoutId, feeMinor, netMinor, settlementCurrency };
   if (state !== "OPEN") return listed;
   const reason = whyUnsettled({ ageMs, isUnconfirmed, differs }, accounts.get(connectionId));
