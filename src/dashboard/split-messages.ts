@@ -28,8 +28,8 @@ export function comparisonMessage(
     ...(comparison.case !== undefined && { case: comparison.case }),
     percent,
     ruleVersions: rules.map(({ version }) => version),
-    a: { ...armMessage(arms.A, nameOf), ...feeFields(kept?.A) },
-    b: { ...armMessage(arms.B, nameOf), ...feeFields(kept?.B) },
+    a: armMessage(arms.A, nameOf, kept?.A),
+    b: armMessage(arms.B, nameOf, kept?.B),
     feeMonths: [...fees.months],
     ...(difference && { difference }),
     isSignificant: difference !== undefined && !mayBeChance(difference),
@@ -41,22 +41,10 @@ export function comparisonMessage(
   };
 }
 
-function feeFields({ coverage, fees }: ArmFees = { coverage: undefined, fees: [] }) {
-  return {
-    ...(coverage !== undefined && { feeCoverage: coverage }),
-    fees: fees.map(({ currency, payments, grossMinor, feeMinor }) => ({
-      currency,
-      decimals: isoExponent(currency),
-      payments: BigInt(payments),
-      ...(grossMinor > 0 && { rate: feeMinor / grossMinor }),
-      ...(payments > 0 && { perPaymentMinor: feeMinor / payments }),
-    })),
-  };
-}
-
 function armMessage(
   arm: ComparedArm,
   nameOf: (connectionId: string) => string,
+  { coverage, fees }: ArmFees = { coverage: undefined, fees: [] },
 ): MessageInitShape<typeof ArmCountsSchema> {
   const { connectionIds, counts, costs } = arm;
   const sum = (name: "succeeded" | "released" | "declined" | "degraded" | "saved") =>
@@ -75,6 +63,14 @@ function armMessage(
     ...(approval && { approval }),
     ...(p50Ms !== undefined && { p50Ms }),
     ...(p95Ms !== undefined && { p95Ms }),
+    ...(coverage !== undefined && { feeCoverage: coverage }),
+    fees: fees.map(({ currency, payments, grossMinor, feeMinor }) => ({
+      currency,
+      decimals: isoExponent(currency),
+      payments: BigInt(payments),
+      ...(grossMinor > 0 && { rate: feeMinor / grossMinor }),
+      ...(payments > 0 && { perPaymentMinor: feeMinor / payments }),
+    })),
     costs: [...byPlace.keys()].toSorted().map((place) => {
       const rows = byPlace.get(place)!;
       const { gateway, currency } = rows[0]!;

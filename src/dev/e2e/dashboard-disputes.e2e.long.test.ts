@@ -116,6 +116,25 @@ describe("disputed payments in the browser", () => {
     await other.close();
   });
 
+  it("are linked to the refund by which their gateway settled them", { timeout: patienceMs }, async () => {
+    const settled = await pay("settled");
+    await makeDispute(database, settled, { status: "LOST", amountMinor: 4900 });
+    await database.rows(
+      `SELECT FROM attempt a, app.insert_refund(a.session_id, gen_random_uuid(), a.id, a.connection_id, a.gateway, a.amount_minor, a.currency, 'SUCCEEDED',
+         'GATEWAY', NULL, NULL, NULL, NULL, 'R-' || a.id, NULL, NULL, false) WHERE a.session_id = $1 AND a.status = 'CAPTURED'`,
+      [decodeId("ps", settled)],
+    );
+    const page = await open(`payments/${settled}`);
+    await page.getByRole("button", { name: "Link refund" }).click();
+    await page.getByText("it took the money once").waitFor();
+    await expectSound(page, looks);
+    await page.getByLabel("How you found out").fill("The activity shows one debit.");
+    await page.getByRole("button", { name: "Link for good" }).click();
+    await page.getByText("settled it: The activity shows one debit.").waitFor();
+    await expectSound(page, looks);
+    await page.close();
+  });
+
   it("that cannot be read are an alert at home and a topic of the settings", {
     timeout: patienceMs,
   }, async () => {
