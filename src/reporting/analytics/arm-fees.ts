@@ -8,7 +8,7 @@ import { type AskedCounts, loadArms } from "./load-counts.ts";
 // With fewer payments in statements, those that are missing could decide which variant is cheaper.
 const coverageMin = 0.95;
 
-export type ArmFee = {
+type ArmFee = {
   /** That of the payouts. */
   readonly currency: string;
   readonly payments: number;
@@ -85,7 +85,7 @@ export async function loadFees(
 }
 
 /** Returns the fees by currency, if statements have enough of the captured payments. */
-export function coveredFees(captured: number, rows: readonly ArmFee[]): ArmFees {
+function coveredFees(captured: number, rows: readonly ArmFee[]): ArmFees {
   const payments = rows.reduce((sum, row) => sum + row.payments, 0);
   const coverage = captured === 0 ? undefined : Math.min(1, payments / captured);
   if (coverage === undefined || coverage < coverageMin) return { coverage, fees: [] };

@@ -128,7 +128,7 @@ function Fees({ name, arms, months }: TableProps & { readonly months: readonly s
   if (months.length === 0)
     return <p className="soft small">Fees are compared once a whole month of the range is paid out.</p>;
   const covered = arms.map(([arm, { feeCoverage }]) => `${arm} ${formatShare(feeCoverage)}`).join(", ");
-  const of = months.length === 1 ? months[0] : `${months[0]} to ${months.at(-1)}`;
+  const of = [...new Set([months[0]!, months.at(-1)!])].map(formatMonth).join(" to ");
   const rows = arms.flatMap(([arm, { fees }]) =>
     fees.map(({ currency, decimals, payments, rate, perPaymentMinor }) => ({
       key: `${arm} ${currency}`,
@@ -154,8 +154,15 @@ function Fees({ name, arms, months }: TableProps & { readonly months: readonly s
 
 // Rounded down, so that what is hidden for too few payments never reads 95 %.
 const formatShare = (share: number | undefined) =>
-  share === undefined ? "none" : `${(Math.floor(share * 1_000) / 10).toFixed(1)} %`;
-const formatFeeRate = (rate: number | undefined) => (rate === undefined ? "–" : `${(100 * rate).toFixed(2)} %`);
+  share === undefined ? "none" : formatRate(Math.floor(share * 1_000) / 1_000);
+const twoDecimals = new Intl.NumberFormat(undefined, {
+  style: "percent",
+  minimumFractionDigits: 2,
+  maximumFractionDigits: 2,
+});
+const formatFeeRate = (rate: number | undefined) => (rate === undefined ? "–" : twoDecimals.format(rate));
+const monthFormat = new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric", timeZone: "UTC" });
+const formatMonth = (month: string) => monthFormat.format(new Date(`${month}-01`));
 
 function interval(rate: RateEstimate | undefined): string {
   return rate === undefined ? "–" : `${formatRate(rate.low)} – ${formatRate(rate.high)}`;
