@@ -2,11 +2,12 @@ import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { openEventsHarness } from "../../dev/testing/events/events-harness.ts";
 import { forFile } from "../../dev/testing/for-file.ts";
 import { confirmTimeline } from "../../oversight/declare-restore.ts";
-import type { Queryable } from "../../platform/database.ts";
+import type { Queryable, Statement } from "../../platform/database.ts";
 import { type EventType, recordEvent, writeEventBody } from "../outbox.ts";
 import { encodeCursor } from "./cursor.ts";
 import { FeedReader, type FeedStart } from "./feed-reader.ts";
 import { FeedTail } from "./feed-tail.ts";
+import { beginning, pageEvents, readPage } from "./read-feed.ts";
 import { type FeedMessage, watchFeed } from "./watch-feed.ts";
 
 const harness = await forFile(openEventsHarness);
@@ -104,6 +105,32 @@ describe("reading a page", () => {
     expect(await listFrom(cursor)).toEqual([]);
     const more = await emit();
     expect(await listFrom(cursor)).toEqual(more);
+  });
+
+  it("reads a page alone, also of many events that one transaction wrote, as a restore does", async () => {
+    await harness.rows(
+      `WITH made AS (INSERT INTO payment_session (id, merchant_id, amount_minor, currency, order_ref, secret_version, expires_at)
+         SELECT uuidv7(), $1, 4900, 'EUR', 'restored', 1, now() + interval '1 hour' FROM generate_series(1, 5000) RETURNING id)
+       INSERT INTO outbox_event (session_id, id, sequence, type, merchant_id, body, created_at)
+       SELECT id, uuidv7(), 1, 'payment_session.expired', $1, '{}', now() FROM made`,
+      [merchantId],
+    );
+    await harness.rows("ANALYZE outbox_event");
+    await settled();
+    const first = await readPage(database, { merchants: [merchantId], types: null }, beginning);
+    const plan: string[] = [];
+    const query = async <Row extends object>(statement: Statement, values: readonly unknown[]) => {
+      const explained = { name: `explain_${statement.name}`, text: `EXPLAIN (ANALYZE, TIMING OFF) ${statement.text}` };
+      for (const line of await database.query<Record<string, string>>(explained, values))
+        plan.push(line["QUERY PLAN"]!);
+      return database.query<Row>(statement, values);
+    };
+    for (const merchants of [[merchantId], null]) await readPage({ query }, { merchants, types: null }, first.end);
+    const rows = plan.flatMap((line) =>
+      / on outbox_event/.test(line) ? [Number(/rows=(\d+)[.\d]* loops/.exec(line)![1])] : [],
+    );
+    expect(rows.length).toBeGreaterThan(1);
+    expect(Math.max(...rows)).toBe(pageEvents);
   });
 
   it("begins now without a cursor, and at the beginning where there is no event yet", async () => {
