@@ -6,7 +6,8 @@ export type Sent = {
   readonly url: string;
   readonly bearer: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body: object;
+  /** Without one, the request is a GET. */
+  readonly body?: object;
   /** Aborts the request, like a customer who leaves. */
   readonly leave?: AbortSignal;
 };
@@ -31,14 +32,14 @@ export class Browser {
     this.#tally = tally;
   }
 
-  /** Posts JSON; returns undefined when no answer arrived. Answers are counted under the name `what`. */
-  async post(what: string, { url, bearer, headers, body, leave }: Sent): Promise<Heard | undefined> {
+  /** Posts JSON, or reads; returns undefined when no answer arrived. Answers are counted under the name `what`. */
+  async call(what: string, { url, bearer, headers, body, leave }: Sent): Promise<Heard | undefined> {
     const deadline = AbortSignal.timeout(timeoutMs);
     try {
       const response = await request(url.replace("//localhost:", "//127.0.0.1:"), {
-        method: "POST",
+        method: body ? "POST" : "GET",
         headers: { "content-type": "application/json", authorization: `Bearer ${bearer}`, ...headers },
-        body: JSON.stringify(body),
+        body: body ? JSON.stringify(body) : null,
         signal: leave ? AbortSignal.any([deadline, leave]) : deadline,
         dispatcher: this.#agents[this.#next++ % addresses]!,
       });

@@ -42,6 +42,7 @@ it("goes on paying in one cell while the PostgreSQL of the other is killed", { t
       vaultOrigin,
       cards,
       later: () => {},
+      orders: [],
       expireIn: expireIn(ownerUrls[cell - 1]!),
     };
     shops.push({ tally, merchant, load: new Load(shop, dice, `cell-${cell}`) });

@@ -93,7 +93,7 @@ async function show({ browser, call, edges, authenticationId }: Challenge, dice:
     const ticket = (await call("OpenAction", { authenticationId }))?.json.ticket;
     if (ticket === undefined) continue;
     const url = `${dice.pick(edges)}/authentication/test/open`;
-    const shown = await browser.post("open action", { url, bearer: "", body: { ticket } });
+    const shown = await browser.call("open action", { url, bearer: "", body: { ticket } });
     if (shown?.status !== 200) continue;
     const { fields } = shown.json as { fields?: Record<string, string> };
     const address = String(shown.json.url);

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { authenticationCards } from "../../../gateways/sandbox/authentication-cards.ts";
 import type { CardBehaviour, TestCard } from "../../../gateways/sandbox/card-behaviour.ts";
+import { disputeCards } from "../../../gateways/sandbox/dispute-cards.ts";
 import { providerCards } from "../../../gateways/sandbox/provider-cards.ts";
 import { testCards } from "../../../gateways/sandbox/test-cards.ts";
 import { customerTimeMs, reconciliationLagMs, repeatLongestMs } from "../../../limits.ts";
@@ -128,6 +129,7 @@ const ofApproved = 4;
 const ofAsking = 3;
 const ofRetried = 24;
 const ofDeclinedAgain = 6;
+const ofDisputed = 3;
 
 /**
  * Runs chaos and returns the verdict; undefined when it was interrupted before there was one. Removes everything,
@@ -163,6 +165,7 @@ export async function runChaos(
         vaultOrigin,
         cards: cardNumbers(options),
         later: (act: () => Promise<void>) => void late.push(act),
+        orders: [],
         expireIn: expireIn(ownerUrls[index]!),
       };
       loads.push(new Load(shop, fork(dice), index === 0 ? "order" : `cell-${index + 1}`));
@@ -355,12 +358,13 @@ function cardNumbers({ gateways }: ChaosOptions): string[] {
   const approved = all.filter(({ group }) => group === "approved");
   const plain = approved.flatMap(({ number }) => Array.from({ length: ofApproved }, () => number));
   const asking = authenticationCards.flatMap(({ number }) => Array.from({ length: ofAsking }, () => number));
+  const disputed = disputeCards.flatMap(({ number }) => Array.from({ length: ofDisputed }, () => number));
   const provided = providerCards.map(({ number }) => number);
   const again = [
     ...Array.from({ length: ofRetried }, () => retriedCard),
     ...Array.from({ length: ofDeclinedAgain }, () => declinedAgainCard),
   ];
-  return [...plain, ...all.map(({ number }) => number), ...asking, ...provided, ...again];
+  return [...plain, ...all.map(({ number }) => number), ...asking, ...disputed, ...provided, ...again];
 }
 
 /** Derives separate dice for each part: the draws of one do not change those of another. */

@@ -14,7 +14,8 @@ export const orderViolationKinds = {
 type OrderViolationKind = keyof typeof orderViolationKinds;
 type Found = { readonly kind: OrderViolationKind; readonly sessionId: string; readonly detail: string };
 
-type Paid = { readonly session: SessionRecord; readonly money: readonly Money[] };
+/** A session and its money. */
+export type Paid = { readonly session: SessionRecord; readonly money: readonly Money[] };
 
 /** Returns every disagreement about the answers to a creation key and its session's submissions. */
 export function findOrderViolations(orders: readonly OrderRecord[], cases: readonly Paid[]): Found[] {
@@ -52,7 +53,8 @@ function findPaidTwice(paid: readonly Paid[]): Found[] {
   );
 }
 
-function isTaken(money: Money): boolean {
+/** Reports whether money was captured by our order. */
+export function isTaken(money: Money): boolean {
   return money.authorization.status === "captured" && !isByHand(money);
 }
 

@@ -21,6 +21,7 @@ export function sound() {
         declineCode: undefined as string | undefined,
         expiredBecause: undefined as string | undefined,
         leaseEpoch: 1,
+        renewal: undefined as string | undefined,
       },
     ],
     attempts: [attempt("att_1", 1, "VOIDED"), attempt("att_2", 2, "CAPTURED")],
@@ -37,6 +38,7 @@ export function sound() {
     audit: [] as { sessionId: string; rule: string }[],
     workItems: [{ sessionId: "ps_1", kind: "ORPHANED_AUTHORIZATION", detail: "It was voided.", resolved: true }],
     refunds: [] as Refunded[],
+    disputed: [] as { attemptId: string; value: number }[],
     orders: [
       {
         orderRef: "order-1",

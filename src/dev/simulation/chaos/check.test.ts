@@ -199,6 +199,20 @@ const spoiled: Readonly<Record<ViolationKind, { spoil: (made: Made) => void; als
     },
   },
   order_paid_twice: { spoil: paidAgain },
+  renewal_paid_twice: {
+    spoil(made) {
+      paidAgain(made);
+      const [first, second] = made.sessions;
+      Object.assign(first!, { renewal: "agreement january" });
+      Object.assign(second!, { renewal: "agreement january", orderRef: "order-1-tab-2" });
+    },
+  },
+  dispute_differs: {
+    spoil: ({ authorizations: [, captured] }) => {
+      const moved = [{ at: "2026-01-01T00:00:05.000Z", report: "CHARGEBACK", dispute: "dispute_1" }] as const;
+      Object.assign(captured!, { disputed: { fromMs: 0, made: 1, moved } });
+    },
+  },
   other_outcome: { spoil: ({ orders: [order] }) => void order!.heard.push("DECLINED") },
 };
 
@@ -332,6 +346,20 @@ describe("findViolations()", () => {
     expect(kindsOf(made)).toEqual(["order_paid_twice"]);
     made.sessions[1]!.allowsRepeat = true;
     expect(kindsOf(made)).toEqual([]);
+  });
+
+  it("compares what a bank has taken and returned for disputes with what is recorded", () => {
+    const made = sound();
+    spoiled.dispute_differs.spoil(made);
+    made.disputed.push({ attemptId: "att_2", value: 4900 });
+    expect(kindsOf(made)).toEqual([]);
+    made.disputed.pop();
+    const { disputed }: Records["authorizations"][number] = made.authorizations[1]!;
+    const moved = [...disputed!.moved!, { ...disputed!.moved![0]!, report: "CHARGEBACK_REVERSED" as const }];
+    Object.assign(made.authorizations[1]!, { disputed: { ...disputed, moved } });
+    expect(kindsOf(made)).toEqual([]);
+    made.disputed.push({ attemptId: "att_2", value: 4900 });
+    expect(kindsOf(made)).toEqual(["dispute_differs"]);
   });
 
   it("takes a cancellation before the submission for the end of an expired session, and no other expiry", () => {

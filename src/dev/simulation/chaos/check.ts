@@ -1,5 +1,6 @@
 /** Checks that money, statuses, events and answers of a chaos run agree, once everything has settled. PURE. */
 import { followUpTimeoutMs, leaseMs, timingBounds } from "../../../limits.ts";
+import { disputeViolationKinds, findDisputeViolations } from "./check-disputes.ts";
 import {
   findHoldViolations,
   type HoldCase,
@@ -10,6 +11,7 @@ import {
 } from "./check-holds.ts";
 import { findOrderViolations, orderViolationKinds } from "./check-orders.ts";
 import { findRefundViolations, refundsLeftToPerson, refundViolationKinds } from "./check-refunds.ts";
+import { findRenewalViolations, renewalViolationKinds } from "./check-renewals.ts";
 import { findRetryViolations, retryViolationKinds } from "./check-retries.ts";
 import type { AuthenticationRecord, EventRecord, Outage, Records, WebhookRecord } from "./records.ts";
 
@@ -36,6 +38,8 @@ export const violationKinds = {
   ...orderViolationKinds,
   ...holdViolationKinds,
   ...refundViolationKinds,
+  ...renewalViolationKinds,
+  ...disputeViolationKinds,
   ...retryViolationKinds,
   work_item: "the work queue has a row that does not belong there, or that was never resolved",
 } as const;
@@ -97,6 +101,8 @@ export function findViolations(records: Records): Violation[] {
     ...checkWebhooks(records.events, records.webhooks),
     ...findOrderViolations(records.orders, cases),
     ...findRefundViolations(records),
+    ...findRenewalViolations(cases),
+    ...findDisputeViolations(records),
     ...records.audit.map(({ sessionId, rule }) => violation("audit", sessionId, rule)),
     ...records.workItems
       .filter(

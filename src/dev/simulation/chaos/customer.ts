@@ -5,8 +5,9 @@ import { unreachable } from "../../../platform/errors.ts";
 import type { Dice } from "../dice.ts";
 import { describedBrowser, meet } from "./challenge.ts";
 import { fieldsOfLater, settleLater } from "./later.ts";
-import type { OrderRecord } from "./records.ts";
+import type { Order } from "./order.ts";
 import { type RefundingShop, refundSome } from "./refunds.ts";
+import { agreementConsent, agreementFields, renewSome } from "./renewals.ts";
 
 export type Shop = RefundingShop & {
   readonly vaultOrigin: string;
@@ -14,17 +15,9 @@ export type Shop = RefundingShop & {
   readonly cards: readonly string[];
   /** Acts once the time in which customers may answer their bank is over. */
   readonly later: (act: () => Promise<void>) => void;
+  /** What was ordered in it, each with the answers so far. */
+  readonly orders: Order[];
   expireIn(sessionId: string, ms: number): Promise<void>;
-};
-
-export type Order = { -readonly [Key in keyof OrderRecord]: OrderRecord[Key] } & {
-  created: string[];
-  heard: string[];
-  refunded: string[];
-  captures: number[];
-  /** True while another session pays the order: the customer looks again. */
-  isElsewhere?: boolean | undefined;
-  asked?: string | undefined;
 };
 
 type Session = {
@@ -34,6 +27,8 @@ type Session = {
   readonly amountMinor: number;
   /** True if its shop captures it later. */
   readonly isManual: boolean;
+  /** True if it begins an agreement. */
+  readonly isAgreed: boolean;
 };
 
 /** The end of the creation key of an order's second tab, and its mark in the session. */
@@ -42,6 +37,7 @@ export const secondTab = "-tab-2";
 const currencies = ["EUR", "USD", "JPY"];
 const repeatAllowed = 0.1;
 const capturedLater = 0.3;
+const subscribing = 0.2;
 const callsMax = 8;
 const pollsMax = 15;
 
@@ -60,16 +56,19 @@ export async function pay(shop: Shop, dice: Dice, order: Order): Promise<void> {
   const wholly = order.heard.includes("SUCCEEDED") ? amountMinor : undefined;
   const captured = session.isManual ? await settleLater(shop, dice, order, session) : wholly;
   if (captured !== undefined) await refundSome(shop, dice, order, { ...session, amountMinor: captured });
+  if (wholly !== undefined && session.isAgreed) await renewSome(shop, dice, order, session.sessionId);
 }
 
 /** Creates the session. The shop repeats its call with the same key, sometimes at two edges at once. */
 async function create(shop: Shop, dice: Dice, order: Order): Promise<Session | undefined> {
   const isManual = dice.chance(capturedLater);
+  const isAgreed = !isManual && dice.chance(subscribing);
   const body = {
     amountMinor: dice.between(1, 200_000),
     currency: dice.pick(currencies),
     orderRef: order.orderRef,
     ...(isManual && fieldsOfLater()),
+    ...(isAgreed && { customerRef: order.key, ...agreementFields }),
     ...(order.key.endsWith(secondTab) && {
       metadata: { tab: secondTab },
       allowRepeatedOrder: dice.chance(repeatAllowed),
@@ -81,7 +80,7 @@ async function create(shop: Shop, dice: Dice, order: Order): Promise<Session | u
     // An impatient shop aborts the call, and repeats it with its key.
     const leave = dice.chance(0.05) ? { leave: AbortSignal.timeout(dice.between(1, 30)) } : {};
     const answers = await Promise.all(
-      edges.map((edge) => shop.browser.post("create", { ...sent, ...leave, url: `${edge}/api/v1/payment-sessions` })),
+      edges.map((edge) => shop.browser.call("create", { ...sent, ...leave, url: `${edge}/api/v1/payment-sessions` })),
     );
     const made = answers.flatMap((answer) => (answer?.status === 201 ? [answer.json] : []));
     order.created.push(...made.map(({ sessionId }) => String(sessionId)));
@@ -95,6 +94,7 @@ async function create(shop: Shop, dice: Dice, order: Order): Promise<Session | u
         sdkAuthorization,
         amountMinor,
         isManual,
+        isAgreed,
       };
     }
     await pause(dice.between(100, 2_000));
@@ -117,7 +117,7 @@ async function tokenize(shop: Shop, dice: Dice, session: Session): Promise<strin
     cvc: number.length === 15 ? "1234" : "123",
   };
   for (let round = 0; round < callsMax; round++) {
-    const answer = await shop.browser.post("tokenize", {
+    const answer = await shop.browser.call("tokenize", {
       url: `${shop.vaultOrigin}/tokens`,
       bearer: session.sdkAuthorization,
       body: card,
@@ -205,14 +205,14 @@ async function send(
   leave?: AbortSignal,
 ): Promise<number | undefined> {
   const { session, token, order } = submission;
-  const { browser } = submission;
-  const answer = await call(shop, edge, "SubmitPayment", session, { vaultToken: token, ...browser }, leave);
+  const fields = { vaultToken: token, ...submission.browser, ...(session.isAgreed && agreementConsent) };
+  const answer = await call(shop, edge, "SubmitPayment", session, fields, leave);
   if (answer?.status === 200) hear(order, answer.json);
   return answer?.status;
 }
 
 function call(shop: Shop, edge: string, rpc: string, session: Session, fields: object, leave?: AbortSignal) {
-  return shop.browser.post(rpc, {
+  return shop.browser.call(rpc, {
     url: `${edge}/payments.v1.CheckoutService/${rpc}`,
     bearer: session.clientSecret,
     body: { sessionId: session.sessionId, ...fields },

@@ -85,7 +85,7 @@ async function untilAnswered(
   hear: (answer: Heard) => void,
 ): Promise<void> {
   for (let call = 0; call < callsMax; call++) {
-    const answer = await shop.browser.post(what, {
+    const answer = await shop.browser.call(what, {
       url: `${dice.pick(shop.edges)}/api/v1/payment-sessions/${sessionId}/${what}`,
       bearer: shop.secretKey,
       body,

@@ -1,7 +1,8 @@
 /** Sends a steady stream of customers, independent of the outcome of earlier ones. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Dice } from "../dice.ts";
-import { type Order, pay, type Shop, secondTab } from "./customer.ts";
+import { pay, type Shop, secondTab } from "./customer.ts";
+import { newOrder, type Order } from "./order.ts";
 
 const paidInTwoTabs = 0.25;
 
@@ -11,17 +12,21 @@ const atOnceMax = 400;
 const patienceMs = 60_000;
 
 export class Load {
-  readonly orders: Order[] = [];
   readonly #shop: Shop;
   readonly #dice: Dice;
   readonly #prefix: string;
   readonly #inShop = new Set<Promise<void>>();
+  #customers = 0;
 
   /** `prefix` tells the orders of several loads apart. */
   constructor(shop: Shop, dice: Dice, prefix = "order") {
     this.#shop = shop;
     this.#dice = dice;
     this.#prefix = prefix;
+  }
+
+  get orders(): readonly Order[] {
+    return this.#shop.orders;
   }
 
   /** Starts this many customers per second until `end`. */
@@ -42,25 +47,14 @@ export class Load {
   }
 
   #letIn(): void {
-    const orderRef = `${this.#prefix}-${this.orders.length + 1}`;
+    const orderRef = `${this.#prefix}-${++this.#customers}`;
     this.#pay(orderRef, orderRef);
     if (this.#dice.chance(paidInTwoTabs)) this.#pay(orderRef, `${orderRef}${secondTab}`);
   }
 
   #pay(orderRef: string, key: string): void {
-    const order: Order = {
-      orderRef,
-      key,
-      created: [],
-      submitted: false,
-      heard: [],
-      refunded: [],
-      heldVia: undefined,
-      captures: [],
-      captured: undefined,
-      cancelled: false,
-    };
-    this.orders.push(order);
+    const order = newOrder(orderRef, key);
+    this.#shop.orders.push(order);
     const payment = pay(this.#shop, this.#dice, order).finally(() => this.#inShop.delete(payment));
     this.#inShop.add(payment);
   }

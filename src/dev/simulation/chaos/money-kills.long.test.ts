@@ -65,7 +65,7 @@ async function post(
   body: object,
   headers = {},
 ): Promise<Readonly<Record<string, unknown>>> {
-  const answer = await browser.post("call", { url, bearer, body, headers });
+  const answer = await browser.call("call", { url, bearer, body, headers });
   return answer?.json ?? {};
 }
 

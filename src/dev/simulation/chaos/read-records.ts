@@ -34,7 +34,8 @@ const selectSessions = `
          allow_repeated_order AS "allowsRepeat", status, phase, winner_attempt_id AS "winnerAttemptId",
          submitted_at AS "submittedAt", settled_at AS "settledAt",
          EXISTS (SELECT FROM attempt a WHERE a.session_id = s.id AND a.capture_ordered_at IS NOT NULL) AS "hasCapture",
-         manual_capture AS "isManual", held_at AS "heldAt", decline_code AS "declineCode", expired_because AS "expiredBecause", lease_epoch AS "leaseEpoch"
+         manual_capture AS "isManual", held_at AS "heldAt", decline_code AS "declineCode", expired_because AS "expiredBecause", lease_epoch AS "leaseEpoch",
+         (SELECT concat_ws(' ', p.agreement_id, p.renewal_ref) FROM stored_payment p WHERE p.session_id = s.id AND p.role = 'RENEWAL') AS renewal
   FROM payment_session s`;
 const selectAuthentications = `
   SELECT session_id AS "sessionId", status, deadline_at AS "deadlineAt", coalesce(answered_at, completed_at) AS "endedAt"
@@ -48,6 +49,9 @@ const selectEvents = `
   SELECT session_id AS "sessionId", id, sequence, type, encode(sha256(body), 'hex') AS body FROM outbox_event`;
 const selectRefunds = `
   SELECT session_id AS "sessionId", id, attempt_id AS "attemptId", status, origin, failure_code AS "failureCode", gateway, currency, amount_minor::float8 AS "amountMinor", sends, keys FROM refund`;
+const selectDisputed = `
+  SELECT d.attempt_id AS "attemptId", d.gateway, m.currency, sum(CASE m.type WHEN 'CHARGEBACK' THEN m.amount_minor ELSE -m.amount_minor END)::float8 AS "amountMinor"
+  FROM dispute d JOIN dispute_movement m ON m.session_id = d.session_id AND m.dispute_id = d.id GROUP BY 1, 2, 3`;
 const selectAudit = `SELECT rule, session_id AS "sessionId" FROM app.audit()`;
 const selectWorkItems = `
   SELECT session_id AS "sessionId", kind, detail, resolved_at IS NOT NULL AS resolved FROM work_item`;
@@ -67,6 +71,7 @@ export async function readRecords(
     authentications: cells.flatMap(({ authentications }) => authentications),
     events: cells.flatMap(({ events }) => events),
     refunds: cells.flatMap(({ refunds }) => refunds),
+    disputed: cells.flatMap(({ disputed }) => disputed),
     audit: cells.flatMap(({ audit }) => audit),
     workItems: cells.flatMap(({ workItems }) => workItems),
     // After the rows, as each is recorded before a gateway is called.
@@ -83,9 +88,10 @@ function readCell(databaseUrl: string): Promise<Stored> {
     const authentications = (await client.query(selectAuthentications)).rows.map(toAuthentication);
     const events = (await client.query(selectEvents)).rows.map(toEvent);
     const refunds = (await client.query(selectRefunds)).rows.map(toRefund);
+    const disputed = (await client.query(selectDisputed)).rows.map(toDisputed);
     const audit = (await client.query(selectAudit)).rows.map(ofSession);
     const workItems = (await client.query(selectWorkItems)).rows.map(ofSession);
-    return { sessions, attempts, authentications, events, refunds, audit, workItems };
+    return { sessions, attempts, authentications, events, refunds, disputed, audit, workItems };
   });
 }
 
@@ -102,6 +108,7 @@ function toSession(
     | "heldAt"
     | "declineCode"
     | "expiredBecause"
+    | "renewal"
   > & { hasCapture: boolean; isManual: boolean; allowsRepeat: boolean; leaseEpoch: number },
 ): SessionRecord {
   return {
@@ -113,6 +120,7 @@ function toSession(
     heldAt: row.heldAt ? momentOf(row.heldAt) : undefined,
     declineCode: row.declineCode ?? undefined,
     expiredBecause: row.expiredBecause ?? undefined,
+    renewal: row.renewal ?? undefined,
   };
 }
 
@@ -188,6 +196,10 @@ function toRefund({
     refundId: encodeId("ref", id),
     attemptId: encodeId("att", row.attemptId),
   };
+}
+
+function toDisputed(row: Row<"attemptId" | "gateway" | "currency">): Records["disputed"][number] {
+  return { attemptId: encodeId("att", row.attemptId), value: valueAt(row, row.amountMinor) };
 }
 
 /** Replaces a row's session id by the session's public id. */

@@ -23,6 +23,8 @@ export type SessionRecord = {
   readonly expiredBecause: string | undefined;
   /** The processes that have worked on it, one after another. */
   readonly leaseEpoch: number;
+  /** Names the renewal of which it is a try, with its agreement. */
+  readonly renewal: string | undefined;
 };
 
 export type AuthenticationRecord = {
@@ -118,6 +120,9 @@ export type RefundRecord = {
   readonly keys: number;
 };
 
+/** What banks have taken for disputes of an attempt, and not returned, in its gateway's own unit. */
+type DisputedRecord = { readonly attemptId: string; readonly value: number };
+
 /** A time in which nobody could take over a payment. */
 export type Outage = { readonly from: string; readonly to: string };
 
@@ -131,9 +136,20 @@ export type Records = {
   readonly outages: readonly Outage[];
   readonly events: readonly EventRecord[];
   readonly refunds: readonly RefundRecord[];
+  readonly disputed: readonly DisputedRecord[];
   readonly authorizations: readonly (Pick<
     Authorization,
-    "id" | "reference" | "status" | "value" | "capturedValue" | "currency" | "openedAt" | "refunds" | "hold" | "refund"
+    | "id"
+    | "reference"
+    | "status"
+    | "value"
+    | "capturedValue"
+    | "currency"
+    | "openedAt"
+    | "refunds"
+    | "hold"
+    | "refund"
+    | "disputed"
   > & { /** In whose books it is. */ readonly gateway: string })[];
   /** The idempotency keys to whose repeats the emulator of Adyen answers an error. */
   readonly keptErrors: readonly string[];

@@ -40,7 +40,7 @@ type Asked = {
 
 async function refund(shop: RefundingShop, dice: Dice, { order, sessionId, key, amountMinor }: Asked): Promise<void> {
   for (let call = 0; call < callsMax; call++) {
-    const answer = await shop.browser.post("refund", {
+    const answer = await shop.browser.call("refund", {
       url: `${dice.pick(shop.edges)}/api/v1/payment-sessions/${sessionId}/refunds`,
       bearer: shop.secretKey,
       headers: { "idempotency-key": key },

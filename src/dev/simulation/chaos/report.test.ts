@@ -15,6 +15,7 @@ function verdictWith(violations: readonly Violation[], kept: readonly string[] =
     outages: [],
     events: [],
     refunds: [],
+    disputed: [],
     authorizations: [],
     audit: [],
     keptErrors: [],
@@ -37,6 +38,7 @@ function verdictWith(violations: readonly Violation[], kept: readonly string[] =
     declineCode: undefined,
     expiredBecause: undefined,
     leaseEpoch: 1,
+    renewal: undefined,
   };
   return {
     options: { minutes: 1, seed: 7, rate: 4 },

@@ -64,6 +64,8 @@ function rowsOf({ options, tookS, load, records, violations, faults, reconciliat
     ["holds voided", String(voided)],
     ["held for a later capture", sumAndList(countsOf(held.map(endInWords)))],
     ["refunds", sumAndList(countsOf(records.refunds.map(({ status, origin }) => `${origin} ${status}`)))],
+    ["renewals", sumAndList(countsOf(sessions.filter(({ renewal }) => renewal !== undefined).map(endInWords)))],
+    ["attempts with money taken for disputes", String(records.disputed.filter(({ value }) => value > 0).length)],
     ["refunds sent again", String(records.refunds.filter(({ sends }) => sends > 1).length)],
     ["events, webhooks", `${events.length}, ${webhooks.length}: ${list(tally.under("webhook "))}`],
     ["answers", list(tally.under("answer "))],
