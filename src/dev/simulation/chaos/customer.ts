@@ -37,7 +37,7 @@ export const secondTab = "-tab-2";
 const currencies = ["EUR", "USD", "JPY"];
 const repeatAllowed = 0.1;
 const capturedLater = 0.3;
-const subscribing = 0.3;
+const subscribing = 0.5;
 const callsMax = 8;
 const pollsMax = 15;
 

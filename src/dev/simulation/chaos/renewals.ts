@@ -7,7 +7,7 @@ import type { RefundingShop } from "./refunds.ts";
 /** A shop with everything that was ordered in it. */
 type Shop = RefundingShop & { readonly orders: Order[] };
 
-const renewalsMax = 3;
+const renewalsMax = 5;
 const callsMax = 20;
 const looksMax = 20;
 
