@@ -2,7 +2,7 @@
 
 import { createPublicKey } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { parseKeyFile } from "../../config/server-keys.ts";
 import { verifyClientSecret } from "../../core/client-secret.ts";
 import { freePort } from "../../demo/free-port.ts";
@@ -15,6 +15,7 @@ import { type Contestant, serverUnderLoad } from "./contestant.ts";
 import { databaseLimit } from "./database-limit.ts";
 import { type BenchHarness, startHarness } from "./harness.ts";
 import { order } from "./load.ts";
+import { profilingOptions } from "./profiling-options.ts";
 import { playRounds, type Turn } from "./rounds.ts";
 
 export type EdgeBenchOptions = {
@@ -23,6 +24,8 @@ export type EdgeBenchOptions = {
   readonly warmUp: number;
   /** Connections of REST, calls at once of gRPC, clients of pgbench. */
   readonly callers: number;
+  /** Node's profiles of every server are written here, and the figures mean nothing. */
+  readonly profilesIn?: string;
 };
 
 /** The turns of both protocols. The database's limit is among those of REST, under `limitName`. */
@@ -46,7 +49,9 @@ export async function runEdgeBench(options: EdgeBenchOptions, onPlayed: () => vo
   const children: Child[] = [];
   try {
     const start: Start = (file, variables) => {
-      const child = Child.start(join(import.meta.dirname, file), variables);
+      const isProfiled = options.profilesIn !== undefined && !file.endsWith("-load.ts");
+      const nodeOptions = isProfiled ? profilingOptions(options.profilesIn, basename(file, ".ts")) : [];
+      const child = Child.start(join(import.meta.dirname, file), variables, nodeOptions);
       children.push(child);
       return child;
     };
@@ -97,9 +102,9 @@ async function requireAnswers(turn: Turn, harness: BenchHarness): Promise<void> 
 }
 
 /** Starts a file of this folder as a process, with these environment variables. */
-export type Start = (file: string, variables?: Readonly<Record<string, string>>) => Child;
+type Start = (file: string, variables?: Readonly<Record<string, string>>) => Child;
 
-export async function startEdge(harness: BenchHarness, start: Start) {
+async function startEdge(harness: BenchHarness, start: Start) {
   const [restPort, grpcPort] = [await freePort(), await freePort()];
   const databaseUrl = await harness.makeDatabase("edge", "environment");
   await harness.openTo(databaseUrl);
@@ -127,7 +132,7 @@ export async function startEdge(harness: BenchHarness, start: Start) {
   return { edge, restPort, grpcPort };
 }
 
-export async function startPeer(harness: BenchHarness, server: Child, databaseName: string) {
+async function startPeer(harness: BenchHarness, server: Child, databaseName: string) {
   const databaseUrl = await harness.makePeerDatabase(databaseName);
   const port = await freePort();
   await server.ask("start", { databaseUrl, keysFile: harness.keysFile, vaultOrigin, port });

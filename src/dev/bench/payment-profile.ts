@@ -3,15 +3,14 @@ import { superuserUrlOf } from "./fill-payments.ts";
 import { cpuOfOne, type PaymentBenchOptions, payManyAtOnce } from "./payment-bench.ts";
 import { writeCpu } from "./payment-report.ts";
 import { PaymentSite, type SiteRole } from "./payment-site.ts";
-import { beginProfile, endProfile, profilingOptions } from "./profile/profiled.ts";
-import { writeProfileReport } from "./profile/report.ts";
+import { profilingOptions } from "./profiling-options.ts";
 import { beginStatementTimes, writeStatementTimes } from "./statement-times.ts";
 
 const profiledRoles: readonly SiteRole[] = ["edge", "worker", "vault"];
 
 /**
- * Customers pay for `seconds` to warm up and `rounds × seconds` under the profiler. Returns the report of each role,
- * one after the other.
+ * Customers pay for `seconds` to warm up and for `rounds × seconds`, whose statements are timed. Node.js writes the
+ * profiles of each role, its start included, to a folder of its name. Returns the times.
  */
 export async function profilePayments(
   options: Pick<PaymentBenchOptions, "rounds" | "seconds" | "customers"> & { readonly folder: string },
@@ -26,20 +25,15 @@ export async function profilePayments(
     for (const role of profiledRoles) await site.start(role, { nodeOptions: profilingOptions(folder, role) });
     onStep("warming up");
     await payManyAtOnce(load, { ...options, doors: site.doors });
-    for (const role of profiledRoles) await beginProfile(folder, role);
     onStep("profiling");
     await beginStatementTimes(superuserUrl);
     const before = site.cpuMs();
     const paid = await payManyAtOnce(load, { ...options, doors: site.doors, seconds: rounds * seconds });
     const used = writeCpu(Object.entries(cpuOfOne(before, site.cpuMs(), paid)));
-    const reports = [await writeStatementTimes(superuserUrl, paid)];
-    for (const role of profiledRoles) {
-      onStep(`ending the profile of ${role}`);
-      reports.push(await writeProfileReport(role, await endProfile(folder, role)));
-    }
+    const statements = await writeStatementTimes(superuserUrl, paid);
     const perSecond = paid.payments / (paid.elapsedMs / 1_000);
     const summary = `${paid.payments} payments, ${perSecond.toFixed(0)}/s under the profiler, ${options.customers} concurrent customers; CPU ms of one payment ${used}`;
-    return [summary, ...reports].join("\n\n");
+    return `${summary}\n\n${statements}`;
   } finally {
     await site.close();
   }

@@ -45,7 +45,7 @@ export type Part<Options = Readonly<Record<string, Amount>>> = {
   /** Set if its command ends with 1 when a goal is missed. */
   readonly mustReach?: true;
   play(options: Options, order: PartOrder): Promise<PartResult>;
-  /** Profiles the processes under the load instead of measuring. Returns the report. */
+  /** Puts processes under the load with Node's profilers, which write to the folder, instead of measuring. Returns what it found. */
   profile?(options: Options, folder: string, report: PartOrder["report"]): Promise<string>;
 };
 
@@ -94,7 +94,11 @@ const edge: Part<EdgeBenchOptions> = {
       figures: figuresOfEdge(turns),
     };
   },
-  profile: async (options, folder) => (await import("../edge-profile.ts")).profileEdge({ ...options, folder }),
+  async profile(options, folder, report) {
+    const { runEdgeBench } = await import("../edge-bench.ts");
+    await runEdgeBench({ ...options, profilesIn: folder }, () => report("a round played"));
+    return `The profiles are in ${folder}.`;
+  },
 };
 
 const payments: Part<PaymentBenchOptions> = {
