@@ -41,16 +41,18 @@ import {
   metaResponse,
   paymentMethodResponse,
   paymentMethodsResponse,
+  payoutLinesResponse,
+  payoutResponse,
   recoveryLinkRequest,
   recoveryLinkResponse,
   refundResponse,
   responseOptions,
   sessionResponse,
+  settlementsResponse,
   setUpRequest,
   setUpResponse,
 } from "./api-examples.ts";
 import { errorExamples, errorResponses, errorSchema, fieldErrorSchema, limitHeaders } from "./error-responses.ts";
-import { settlementOperations } from "./settlement-operations.ts";
 import { describeWebhooks, webhookParameters, webhookSchemas, webhookTag } from "./webhook-operations.ts";
 
 /** The services that the REST API serves, in the order of the reference. */
@@ -77,21 +79,35 @@ const description = `Create a payment session on your backend, mount the widget 
 
 const header = (name: string) => ({ $ref: `#/components/headers/${name}` });
 const example = (summary: string, value: unknown) => ({ example: { summary, value } });
-const withSecretKey = { secretKey: [] };
+
+const nextPage = (operationId: string, description = "The next page, with the same filters.") => ({
+  nextPage: { operationId, parameters: { pageToken: "$response.body#/nextPageToken" }, description },
+});
+
+/** What a call that creates something takes and answers, by the names of components. */
+const creation = (key: string, location: string) => ({
+  successStatus: 201,
+  parameters: [{ $ref: `#/components/parameters/${key}` }],
+  successHeaders: {
+    "Request-Id": header("Request-Id"),
+    Location: header(location),
+    "Idempotent-Replayed": header("Idempotent-Replayed"),
+    ...limitHeaders,
+  },
+});
+
+/** What every call has that does not say otherwise. */
+const withSecretKey = {
+  successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
+  security: [{ secretKey: [] }],
+};
 
 /** Details that the annotations leave open, by the name of the method. */
 const details: Readonly<Record<string, OperationDetails>> = {
   createPaymentSession: {
     summary: "Create a session",
-    successStatus: 201,
+    ...creation("IdempotencyKey", "Location"),
     successDescription: "The session, and what the widget needs to show it.",
-    parameters: [{ $ref: "#/components/parameters/IdempotencyKey" }],
-    successHeaders: {
-      "Request-Id": header("Request-Id"),
-      Location: header("Location"),
-      "Idempotent-Replayed": header("Idempotent-Replayed"),
-      ...limitHeaders,
-    },
     links: {
       read: {
         operationId: "getPaymentSession",
@@ -99,7 +115,6 @@ const details: Readonly<Record<string, OperationDetails>> = {
         description: "Read the session.",
       },
     },
-    security: [withSecretKey],
     requestExamples: example("49.00 EUR", createRequest),
     responseExamples: example("A session to be paid", createResponse),
     errors: errorResponses(["any", "secretKey", "body", "idempotency", "storing"]),
@@ -107,23 +122,13 @@ const details: Readonly<Record<string, OperationDetails>> = {
   getPaymentSession: {
     summary: "Read a session",
     successDescription: "The session.",
-    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
-    security: [withSecretKey],
     responseExamples: example("Declined at the first gateway, paid at the second", sessionResponse),
     errors: errorResponses(["any", "secretKey", "lookup"]),
   },
   listPaymentSessions: {
     summary: "List sessions",
     successDescription: "One page of sessions.",
-    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
-    links: {
-      nextPage: {
-        operationId: "listPaymentSessions",
-        parameters: { pageToken: "$response.body#/nextPageToken" },
-        description: "The next page, with the same filters.",
-      },
-    },
-    security: [withSecretKey],
+    links: nextPage("listPaymentSessions"),
     responseExamples: example("A page that is not the last", listResponse),
     errors: errorResponses(["any", "secretKey"]),
   },
@@ -131,8 +136,6 @@ const details: Readonly<Record<string, OperationDetails>> = {
     summary: "Capture a payment",
     successDescription:
       "The session: SUCCEEDED with `amountCapturedMinor`; CREATED with `processing` while the gateway has not answered; or DEGRADED if it refused the capture for good.",
-    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
-    security: [withSecretKey],
     requestExamples: example("9.00 EUR of 49.00 EUR", captureRequest),
     responseExamples: example("Captured in part", capturedResponse),
     errors: errorResponses(["any", "secretKey", "body", "lookup", "held"]),
@@ -140,23 +143,13 @@ const details: Readonly<Record<string, OperationDetails>> = {
   cancelPaymentSession: {
     summary: "Cancel a payment",
     successDescription: "The session: EXPIRED as `CANCELLED`, or of a held payment DECLINED with `capture_cancelled`.",
-    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
-    security: [withSecretKey],
     responseExamples: example("Cancelled", cancelledResponse),
     errors: errorResponses(["any", "secretKey", "lookup", "cancel"]),
   },
   createRefund: {
     summary: "Create a refund",
-    successStatus: 201,
+    ...creation("RefundIdempotencyKey", "RefundLocation"),
     successDescription: "The refund. A repeat with the same key returns it as it stands.",
-    parameters: [{ $ref: "#/components/parameters/RefundIdempotencyKey" }],
-    successHeaders: {
-      "Request-Id": header("Request-Id"),
-      Location: header("RefundLocation"),
-      "Idempotent-Replayed": header("Idempotent-Replayed"),
-      ...limitHeaders,
-    },
-    security: [withSecretKey],
     requestExamples: example("9.00 EUR of 49.00 EUR", createRefundRequest),
     responseExamples: example("A refund that is on its way", refundResponse),
     errors: errorResponses(["any", "secretKey", "body", "lookup", "refund"]),
@@ -164,47 +157,31 @@ const details: Readonly<Record<string, OperationDetails>> = {
   getRefund: {
     summary: "Read a refund",
     successDescription: "The refund.",
-    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
-    security: [withSecretKey],
     responseExamples: example("A refund that is on its way", refundResponse),
     errors: errorResponses(["any", "secretKey", "lookup"]),
   },
   listPaymentMethods: {
     summary: "List stored cards",
     successDescription: "One page of stored cards.",
-    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
-    security: [withSecretKey],
     responseExamples: example("A customer's only card", paymentMethodsResponse),
     errors: errorResponses(["any", "secretKey"]),
   },
   getPaymentMethod: {
     summary: "Read a stored card",
     successDescription: "The stored card.",
-    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
-    security: [withSecretKey],
     responseExamples: example("A card that can pay", paymentMethodResponse),
     errors: errorResponses(["any", "secretKey", "lookup"]),
   },
   deletePaymentMethod: {
     summary: "Delete a stored card",
     successDescription: "The card is deleted, and the vault erases it.",
-    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
-    security: [withSecretKey],
     responseExamples: example("Deleted", {}),
     errors: errorResponses(["any", "secretKey", "lookup"]),
   },
   createSetupSession: {
     summary: "Create a set-up",
-    successStatus: 201,
+    ...creation("IdempotencyKey", "Location"),
     successDescription: "The session, and what the widget needs to show it.",
-    parameters: [{ $ref: "#/components/parameters/IdempotencyKey" }],
-    successHeaders: {
-      "Request-Id": header("Request-Id"),
-      Location: header("Location"),
-      "Idempotent-Replayed": header("Idempotent-Replayed"),
-      ...limitHeaders,
-    },
-    security: [withSecretKey],
     requestExamples: example("A card with an agreement", setUpRequest),
     responseExamples: example("A session that stores a card", setUpResponse),
     errors: errorResponses(["any", "secretKey", "body", "lookup", "idempotency", "storing", "setUp"]),
@@ -212,40 +189,26 @@ const details: Readonly<Record<string, OperationDetails>> = {
   listAgreements: {
     summary: "List agreements",
     successDescription: "One page of agreements, without their charges.",
-    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
-    security: [withSecretKey],
     responseExamples: example("A customer's only agreement", agreementsResponse),
     errors: errorResponses(["any", "secretKey"]),
   },
   getAgreement: {
     summary: "Read an agreement",
     successDescription: "The agreement.",
-    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
-    security: [withSecretKey],
     responseExamples: example("Charged once", agreementResponse),
     errors: errorResponses(["any", "secretKey", "lookup"]),
   },
   cancelAgreement: {
     summary: "Cancel an agreement",
     successDescription: "The agreement: CANCELLED, unless it had ENDED before.",
-    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
-    security: [withSecretKey],
     responseExamples: example("Cancelled", cancelledAgreementResponse),
     errors: errorResponses(["any", "secretKey", "lookup"]),
   },
   chargeAgreement: {
     summary: "Charge an agreement",
-    successStatus: 201,
+    ...creation("ChargeIdempotencyKey", "Location"),
     successDescription:
       "The session: SUCCEEDED, DECLINED or DEGRADED; CREATED with `processing` while no gateway has answered.",
-    parameters: [{ $ref: "#/components/parameters/ChargeIdempotencyKey" }],
-    successHeaders: {
-      "Request-Id": header("Request-Id"),
-      Location: header("Location"),
-      "Idempotent-Replayed": header("Idempotent-Replayed"),
-      ...limitHeaders,
-    },
-    security: [withSecretKey],
     requestExamples: example("49.00 EUR", chargeRequest),
     responseExamples: example("Paid", chargeResponse),
     errors: errorResponses(["any", "secretKey", "body", "lookup", "charge"]),
@@ -253,8 +216,6 @@ const details: Readonly<Record<string, OperationDetails>> = {
   createRecoveryLink: {
     summary: "Make a link to an unpaid charge",
     successDescription: "The link, which you send to the customer.",
-    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
-    security: [withSecretKey],
     requestExamples: example("49.00 EUR", recoveryLinkRequest),
     responseExamples: example("Works for a week", recoveryLinkResponse),
     errors: errorResponses(["any", "secretKey", "body", "lookup", "link"]),
@@ -262,39 +223,25 @@ const details: Readonly<Record<string, OperationDetails>> = {
   listDisputes: {
     summary: "List disputes",
     successDescription: "One page of disputes.",
-    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
-    links: {
-      nextPage: {
-        operationId: "listDisputes",
-        parameters: { pageToken: "$response.body#/nextPageToken" },
-        description: "The next page, with the same filters.",
-      },
-    },
-    security: [withSecretKey],
+    links: nextPage("listDisputes"),
     responseExamples: example("The last page", { disputes: [disputeResponse] }),
     errors: errorResponses(["any", "secretKey"]),
   },
   getDispute: {
     summary: "Read a dispute",
     successDescription: "The dispute.",
-    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
-    security: [withSecretKey],
     responseExamples: example("A chargeback that needs an answer", disputeResponse),
     errors: errorResponses(["any", "secretKey", "lookup"]),
   },
   getResponseOptions: {
     summary: "Read what a dispute can be answered",
     successDescription: "What the gateway takes now.",
-    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
-    security: [withSecretKey],
     responseExamples: example("A gateway with one defense", responseOptions),
     errors: errorResponses(["any", "secretKey", "lookup", "dispute"]),
   },
   acceptDispute: {
     summary: "Accept a dispute",
     successDescription: "The dispute. A repeat returns it as it stands.",
-    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
-    security: [withSecretKey],
     responseExamples: example("Accepted", acceptedDisputeResponse),
     errors: errorResponses(["any", "secretKey", "lookup", "dispute"]),
   },
@@ -302,8 +249,6 @@ const details: Readonly<Record<string, OperationDetails>> = {
     summary: "Store a file for a dispute",
     successStatus: 201,
     successDescription: "The file, whose id names it in the evidence.",
-    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
-    security: [withSecretKey],
     requestExamples: example("A receipt", disputeFileRequest),
     responseExamples: example("A receipt", disputeFileResponse),
     errors: errorResponses(["any", "secretKey", "body", "lookup", "dispute"]),
@@ -311,8 +256,6 @@ const details: Readonly<Record<string, OperationDetails>> = {
   getDisputeFacts: {
     summary: "Read the facts of a disputed payment",
     successDescription: "The file.",
-    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
-    security: [withSecretKey],
     responseExamples: example("The file", disputeFactsResponse),
     errors: errorResponses(["any", "secretKey", "lookup"]),
   },
@@ -320,8 +263,6 @@ const details: Readonly<Record<string, OperationDetails>> = {
     summary: "Submit evidence for a dispute",
     successStatus: 201,
     successDescription: "The dispute. The same fields again return it as it stands.",
-    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
-    security: [withSecretKey],
     requestExamples: example("Delivered", evidenceRequest),
     responseExamples: example("Under review", answeredDisputeResponse),
     errors: errorResponses(["any", "secretKey", "body", "lookup", "dispute"]),
@@ -329,23 +270,40 @@ const details: Readonly<Record<string, OperationDetails>> = {
   listLedgerEntries: {
     summary: "List ledger entries",
     successDescription: "One page of the entries.",
-    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
-    links: {
-      nextPage: {
-        operationId: "listLedgerEntries",
-        parameters: { pageToken: "$response.body#/nextPageToken" },
-        description: "The next page of the same days.",
-      },
-    },
-    security: [withSecretKey],
+    links: nextPage("listLedgerEntries", "The next page of the same days."),
     responseExamples: example("A capture, and a refund of a part", ledgerResponse),
     errors: errorResponses(["any", "secretKey"]),
   },
-  ...settlementOperations,
+  listPayouts: {
+    summary: "List payouts",
+    successDescription: "One page of payouts.",
+    links: nextPage("listPayouts"),
+    responseExamples: example("The last page", { payouts: [payoutResponse] }),
+    errors: errorResponses(["any", "secretKey"]),
+  },
+  getPayout: {
+    summary: "Read a payout",
+    successDescription: "The payout.",
+    responseExamples: example("A payout that adds up", payoutResponse),
+    errors: errorResponses(["any", "secretKey", "lookup"]),
+  },
+  listPayoutLines: {
+    summary: "List lines of statements",
+    successDescription: "One page of lines.",
+    links: nextPage("listPayoutLines"),
+    responseExamples: example("A captured payment", payoutLinesResponse),
+    errors: errorResponses(["any", "secretKey"]),
+  },
+  listSettlements: {
+    summary: "List what is settled",
+    successDescription: "One page of movements.",
+    links: nextPage("listSettlements"),
+    responseExamples: example("Paid, and not due yet", settlementsResponse),
+    errors: errorResponses(["any", "secretKey"]),
+  },
   listEvents: {
     summary: "List events",
     successDescription: "The next events behind the cursor.",
-    successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
     links: {
       nextPage: {
         operationId: "listEvents",
@@ -353,7 +311,6 @@ const details: Readonly<Record<string, OperationDetails>> = {
         description: "The events behind these.",
       },
     },
-    security: [withSecretKey],
     responseExamples: example("A payment that succeeded", eventsResponse),
     errors: errorResponses(["any", "secretKey", "cursor"]),
   },
@@ -478,7 +435,7 @@ export function restApiDocument(services: readonly DescService[], commentOf: Com
     servers: [{ url: "/", description: "The installation that serves this document." }],
     services,
     commentOf: withRights(commentOf),
-    detailsOf: (method) => details[method.localName]!,
+    detailsOf: (method) => ({ ...withSecretKey, ...details[method.localName]! }),
     groupOf: ({ typeName }) => groups[typeName]!,
     components,
   });
