@@ -9,7 +9,6 @@ import { launchBrowser } from "../testing/browser.ts";
 import { forFile } from "../testing/for-file.ts";
 import { runRpc } from "../testing/run-command.ts";
 import { ApiCheckout } from "./api-checkout.ts";
-import { HeldPayment } from "./held-payment.ts";
 import { joinTestDemo } from "./shared-demo.fixture.ts";
 import { ShopCustomer } from "./shop-customer.ts";
 
@@ -117,23 +116,5 @@ describe("a payment with ADYEN at priority 1", () => {
     const { connections } = JSON.parse((await call("GatewayService/ListGatewayHealth")).out);
     const counts = { attempts: 4, approved: 2, declined: 2 };
     expect(connections).toContainEqual(expect.objectContaining({ connectionId: adyen, ...counts }));
-  });
-
-  it("is held, captured in part at ADYEN, and refunded up to that part", async () => {
-    const payment = await HeldPayment.hold({ ...demo, file: demo.shopFile }, "4111111111111111", {}, "737");
-    expect([payment.via, await payment.books()]).toEqual(["ADYEN", ["ADYEN held 0 0"]]);
-    expect(await payment.capture(900)).toMatchObject({ status: "SUCCEEDED", amountCapturedMinor: 900 });
-    expect(await payment.capture(900)).toMatchObject({ status: "SUCCEEDED", amountCapturedMinor: 900 });
-    await expect(payment.refund(901)).rejects.toMatchObject({ code: "amount_exceeds_refundable" });
-    await payment.refund();
-    const refunds = async () => (await payment.read()).refunds;
-    await expect.poll(refunds, { timeout: 30_000 }).toMatchObject([{ status: "SUCCEEDED", amountMinor: 900 }]);
-    expect(await payment.books()).toEqual(["ADYEN captured 900 900"]);
-  });
-
-  it("is held and cancelled at ADYEN", async () => {
-    const payment = await HeldPayment.hold({ ...demo, file: demo.shopFile }, "4111111111111111", {}, "737");
-    expect(await payment.cancel()).toMatchObject({ status: "DECLINED", declineCode: "capture_cancelled" });
-    await expect.poll(() => payment.books(), { timeout: 30_000 }).toEqual(["ADYEN voided 0 0"]);
   });
 });

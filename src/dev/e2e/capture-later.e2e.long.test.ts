@@ -14,8 +14,6 @@ const client = new RestClient({ restBase: demo.file.restBase, secretKey: demo.fi
 const cards = {
   approved: "4242424242424242",
   failover: "4000000000000002",
-  refused: "4000000000007247",
-  answerLost: "4000000000007254",
 };
 const manual = { capture: "manual" };
 
@@ -58,19 +56,6 @@ describe("a payment that is captured later", () => {
     expect(await client.cancelSession(sessionId)).toMatchObject(cancelled);
     expect(await client.cancelSession(sessionId)).toMatchObject(cancelled);
     await expect.poll(async () => (await ended()).attempts[0]?.status, { timeout: 30_000 }).toBe("VOIDED");
-  });
-
-  it("is captured once when the answer to the capture is lost", async () => {
-    const { sessionId, ended } = await hold(cards.answerLost);
-    await client.captureSession(sessionId, { amountMinor: 1_000 });
-    await expect.poll(async () => (await ended()).status, { timeout: 60_000 }).toBe("SUCCEEDED");
-    expect(await ended()).toMatchObject({ amountCapturedMinor: 1_000 });
-  });
-
-  it("ends DEGRADED when the capture is refused for good", async () => {
-    const { sessionId, ended } = await hold(cards.refused);
-    await client.captureSession(sessionId);
-    await expect.poll(async () => (await ended()).status, { timeout: 60_000 }).toBe("DEGRADED");
   });
 
   it("is refused where there is nothing to capture, and with fields that do not fit", async () => {

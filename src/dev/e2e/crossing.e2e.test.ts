@@ -211,6 +211,14 @@ describe("crossing", () => {
     expect(await answer.json()).toMatchObject({ code: "key_type_not_allowed" });
   });
 
+  it("one Idempotency-Key of several merchants and environments makes a session in each", async () => {
+    const headers = { "idempotency-key": randomUUID() };
+    const keys = [ours, ...foreign.map((one) => one.keys)].map(({ secretKey }) => secretKey);
+    const answers = await Promise.all(keys.map((key) => new ApiCheckout(demo.file, key).create({ orderRef }, headers)));
+    const sessionIds = await Promise.all(answers.map(async (answer) => (await answer.json()).sessionId));
+    expect(new Set(sessionIds).size).toBe(keys.length);
+  });
+
   it("a card entered for one session pays no other", async () => {
     const merchant = new ApiCheckout(demo.file);
     const [payer, thief] = await Promise.all([merchant.open(), merchant.open()]);

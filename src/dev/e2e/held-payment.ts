@@ -22,10 +22,10 @@ export class HeldPayment {
     this.#client = new RestClient({ restBase: file.restBase, secretKey: file.merchants[0]!.test.secretKey });
   }
 
-  static async hold(demo: Demo, card: string, fields: object = {}, cvc?: string): Promise<HeldPayment> {
+  static async hold(demo: Demo, card: string, fields: object = {}): Promise<HeldPayment> {
     const checkout = new ApiCheckout(demo.file);
     const opened = await checkout.open({ capture: "manual", ...fields });
-    const { outcome } = await checkout.submit(opened, await checkout.tokenize(opened, card, cvc));
+    const { outcome } = await checkout.submit(opened, await checkout.tokenize(opened, card));
     const via = outcome && "success" in outcome ? outcome.success?.capturedVia : undefined;
     return new HeldPayment(demo, { sessionId: opened.sessionId, via });
   }

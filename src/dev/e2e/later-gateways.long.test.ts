@@ -35,13 +35,20 @@ describe.each(fiveGateways)("a payment that is held at %s", { timeout: 240_000 }
 
   it("is captured in part, and refunded in two parts up to that part", async () => {
     const payment = await HeldPayment.hold(demo, cards.approved);
-    expect(await payment.capture(1_000)).toMatchObject({ status: "SUCCEEDED", amountCapturedMinor: 1_000 });
+    for (let call = 1; call <= 2; call++)
+      expect(await payment.capture(1_000)).toMatchObject({ status: "SUCCEEDED", amountCapturedMinor: 1_000 });
     await payment.refund(400);
     await expect(payment.refund(601)).rejects.toMatchObject({ code: "amount_exceeds_refundable" });
     await payment.refund();
     const ends = async () => (await payment.read()).refunds?.map(({ status }) => status);
     await expect.poll(ends, slowly).toEqual(["SUCCEEDED", "SUCCEEDED"]);
     expect(await payment.books()).toEqual([`${name} captured 1000 1000`]);
+  });
+
+  it("is cancelled", async () => {
+    const payment = await HeldPayment.hold(demo, cards.approved);
+    expect(await payment.cancel()).toMatchObject({ status: "DECLINED", declineCode: "capture_cancelled" });
+    await expect.poll(() => payment.books(), slowly).toEqual([`${name} voided 0 0`]);
   });
 
   it("is captured or cancelled, whichever came first", async () => {
@@ -57,6 +64,7 @@ describe.each(fiveGateways)("a payment that is held at %s", { timeout: 240_000 }
     const payment = await HeldPayment.hold(demo, cards.answerLost);
     await payment.capture(900);
     await expect.poll(async () => (await payment.read()).status, slowly).toBe("SUCCEEDED");
+    expect(await payment.read()).toMatchObject({ amountCapturedMinor: 900 });
     expect(await payment.books()).toEqual([`${name} captured 900 0`]);
   });
 

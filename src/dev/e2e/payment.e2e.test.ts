@@ -1,7 +1,4 @@
-/**
- * A customer pays in the demo shop, in a real browser, with every part of the product real. More is in
- * payment.e2e.long.test.ts.
- */
+/** A customer pays in the demo shop, in a real browser, with every part of the product real. */
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
@@ -97,6 +94,31 @@ describe("paying in the demo shop", () => {
     expect(await capturesOf(sessionId)).toEqual([]);
     await customer.page.goto(`${demo.file.shopUrl}/orders/${orderRef}`);
     await orderPageShows("payment_session.declined", "fraud_suspected");
+  });
+
+  it("accepts another card for the same order after a decline, and breaks no rule of the shop's policy", async () => {
+    const declined = await customer.goToCheckout();
+    await customer.enterCard(cards.fraud);
+    await customer.pay();
+    // While the payment runs the button is disabled.
+    await expect.poll(() => customer.valuesOf("onDeclined")).toHaveLength(1);
+    await customer.page.getByRole("button", { name: "Pay €49.00", disabled: false }).waitFor();
+    await customer.enterCard(cards.approved);
+    await customer.pay();
+    await customer.page.waitForURL(`**/orders/${declined.orderRef}`);
+    await orderPageShows("payment_session.declined", "payment_session.succeeded", "Captured via SANDBOX_A");
+    expect(customer.valuesOf("onSuccess")).toHaveLength(1);
+    expect(await capturesOf(declined.sessionId)).toEqual([]);
+    expect(customer.complaints).toEqual([]);
+  });
+
+  it("shows a whole card number on a phone of 320 px, and nothing beyond its edge", async () => {
+    await customer.page.setViewportSize({ width: 320, height: 800 });
+    await customer.goToCheckout();
+    await customer.enterCard(cards.approved);
+    const number = customer.cardForm.getByLabel("Card number");
+    expect(await number.evaluate((input) => input.scrollWidth - input.clientWidth)).toBeLessThanOrEqual(0);
+    expect(await customer.page.evaluate("document.documentElement.scrollWidth")).toBe(320);
   });
 
   it("shows the outcome to a page that was reloaded in mid-submission, with one capture", async () => {

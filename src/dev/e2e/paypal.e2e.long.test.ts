@@ -2,7 +2,6 @@
 import { describe, expect, it } from "vitest";
 import { runRpc } from "../testing/run-command.ts";
 import { ApiCheckout } from "./api-checkout.ts";
-import { HeldPayment } from "./held-payment.ts";
 import { joinTestDemo } from "./shared-demo.fixture.ts";
 
 const demo = await joinTestDemo();
@@ -44,22 +43,6 @@ describe("a payment with PAYPAL at priority 1", () => {
     const refund = await checkout.refund(sessionId!, "part", { amountMinor: 900 });
     expect(await refund.json()).toMatchObject({ status: "SUCCEEDED", gateway: "PAYPAL", amountMinor: 900 });
     expect(await checkout.read(sessionId!)).toMatchObject({ amountRefundableMinor: 4000 });
-  });
-
-  it("is held, captured in part at PAYPAL, and refunded up to that part", async () => {
-    const payment = await HeldPayment.hold(demo, "4012888888881881");
-    expect([payment.via, await payment.books()]).toEqual(["PAYPAL", ["PAYPAL held 0 0"]]);
-    expect(await payment.capture(900)).toMatchObject({ status: "SUCCEEDED", amountCapturedMinor: 900 });
-    expect(await payment.capture(900)).toMatchObject({ status: "SUCCEEDED", amountCapturedMinor: 900 });
-    await expect(payment.refund(901)).rejects.toMatchObject({ code: "amount_exceeds_refundable" });
-    expect(await payment.refund()).toMatchObject({ status: "SUCCEEDED", amountMinor: 900 });
-    expect(await payment.books()).toEqual(["PAYPAL captured 900 900"]);
-  });
-
-  it("is held and cancelled at PAYPAL", async () => {
-    const payment = await HeldPayment.hold(demo, "4012888888881881");
-    expect(await payment.cancel()).toMatchObject({ status: "DECLINED", declineCode: "capture_cancelled" });
-    await expect.poll(() => payment.books(), { timeout: 30_000 }).toEqual(["PAYPAL voided 0 0"]);
   });
 
   it("fails over after a decline, and stops after fraud or if the customer would have to act", async () => {

@@ -57,6 +57,8 @@ const stepTimeoutMs = 20_000;
 export class ShopCustomer {
   readonly page: Page;
   readonly notes: Noted[] = [];
+  /** The console of its page, and everything that the page's policy blocked. */
+  readonly complaints: string[] = [];
   readonly #context: BrowserContext;
   readonly #shopUrl: string;
 
@@ -72,6 +74,8 @@ export class ShopCustomer {
     context.setDefaultTimeout(timeoutMs);
     const page = await context.newPage();
     const customer = new ShopCustomer(context, page, shopUrl);
+    page.on("console", (message) => customer.complaints.push(message.text()));
+    page.on("pageerror", (error) => customer.complaints.push(error.message));
     await page.exposeFunction("note", (noted: Noted) => void customer.notes.push(noted));
     await page.addInitScript(takeNotes);
     return customer;

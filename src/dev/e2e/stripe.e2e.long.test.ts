@@ -2,7 +2,6 @@
 import { describe, expect, it } from "vitest";
 import { runRpc } from "../testing/run-command.ts";
 import { ApiCheckout } from "./api-checkout.ts";
-import { HeldPayment } from "./held-payment.ts";
 import { joinTestDemo } from "./shared-demo.fixture.ts";
 import { tokenizeWallet } from "./wallet-checkout.ts";
 
@@ -95,22 +94,6 @@ describe("a payment with STRIPE at priority 1", () => {
     });
     expect((await checkout.refund(sessionId!, "rest")).status).toBe(201);
     expect(await checkout.read(sessionId!)).toMatchObject({ amountRefundedMinor: 4900, amountRefundableMinor: 0 });
-  });
-
-  it("is held, captured in part at STRIPE, and refunded up to that part", async () => {
-    const payment = await HeldPayment.hold(demo, "4242424242424242");
-    expect([payment.via, await payment.books()]).toEqual(["STRIPE", ["STRIPE held 0 0"]]);
-    expect(await payment.capture(900)).toMatchObject({ status: "SUCCEEDED", amountCapturedMinor: 900 });
-    expect(await payment.capture(900)).toMatchObject({ status: "SUCCEEDED", amountCapturedMinor: 900 });
-    await expect(payment.refund(901)).rejects.toMatchObject({ code: "amount_exceeds_refundable" });
-    expect(await payment.refund()).toMatchObject({ status: "SUCCEEDED", amountMinor: 900 });
-    expect(await payment.books()).toEqual(["STRIPE captured 900 900"]);
-  });
-
-  it("is held and cancelled at STRIPE", async () => {
-    const payment = await HeldPayment.hold(demo, "4242424242424242");
-    expect(await payment.cancel()).toMatchObject({ status: "DECLINED", declineCode: "capture_cancelled" });
-    await expect.poll(() => payment.books(), { timeout: 30_000 }).toEqual(["STRIPE voided 0 0"]);
   });
 
   it("fails over after a decline, and captures once", async () => {
