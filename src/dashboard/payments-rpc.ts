@@ -1,7 +1,7 @@
 /** A merchant's payments for its people: proto ↔ core. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import type { ServiceImpl } from "@connectrpc/connect";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
   CountPaymentsResponseSchema,
   ExportPaymentsResponseSchema,
@@ -10,9 +10,12 @@ import {
   type PaymentSchema,
   type PaymentService,
 } from "../../gen/dashboard/v1/payments_pb.ts";
+import { adoptCapturedByHand, orderCancel, orderCapture, type TakenHold } from "../core/capture-later.ts";
+import { loadSession } from "../core/record/load-session.ts";
 import { isHeld, isProcessing } from "../core/rows/payment.ts";
+import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
-import { encodeId } from "../platform/ids.ts";
+import { encodeId, type MerchantId, type SessionId } from "../platform/ids.ts";
 import { decimalOf, isoCurrencies, isoExponent } from "../platform/money.ts";
 import { whyNotRefundable } from "../refunds/request-refund.ts";
 import { loadCustomerTotals } from "../reporting/customer-totals.ts";
@@ -24,7 +27,6 @@ import { createDecisionMethods } from "./attempt-decisions-rpc.ts";
 import { csvLine } from "./csv.ts";
 import type { DashboardParts } from "./dashboard-parts.ts";
 import { disputeFields } from "./dispute-messages.ts";
-import { createHoldMethods } from "./holds-rpc.ts";
 import { loadWalkedPage } from "./paging.ts";
 import { amountMessage, filterOf, paymentMessage, summaryMessage } from "./payment-messages.ts";
 import { refundFields } from "./refund-messages.ts";
@@ -175,4 +177,54 @@ function csvOf(payment: ListedPayment): string {
     dispute?.status ?? "",
     dispute?.respondBy ? new Date(dispute.respondBy).toISOString() : "",
   ]);
+}
+
+/** The rpcs that capture and cancel held payments. Each writes an audit row; a worker calls the gateway. */
+function createHoldMethods(): Pick<ServiceImpl<typeof PaymentService>, "capturePayment" | "cancelPayment"> {
+  return {
+    async capturePayment(request, context) {
+      const amountMinor = request.amountMinor === undefined ? undefined : Number(request.amountMinor);
+      const { environment } = scopedContextOf(context);
+      const done = await giveOrder(context, request, (tx, held) =>
+        orderCapture(tx, environment.core, { ...held, amountMinor }),
+      );
+      return done;
+    },
+
+    async cancelPayment(request, context) {
+      const { environment } = scopedContextOf(context);
+      const done = await giveOrder(context, request, (tx, held) => orderCancel(tx, environment.core, held));
+      return done;
+    },
+  };
+}
+
+type Held = { readonly merchantId: MerchantId; readonly sessionId: SessionId; readonly workMs: number };
+
+/**
+ * Gives an order about a held payment and audits it, unless it was given before. The hold is read at its gateway first: what
+ * a person has captured there counts as the order.
+ */
+async function giveOrder(
+  context: HandlerContext,
+  request: { readonly sessionId: string; readonly reason: string },
+  order: (tx: Tx, held: Held) => Promise<TakenHold | undefined>,
+) {
+  const { merchantId, environment, rpcContext, change } = scopedContextOf(context);
+  const sessionId = requireId("ps", request.sessionId, "payment");
+  const database = rpcContext.transactingIn(environment);
+  await adoptCapturedByHand({ ...environment.core, database }, { merchantId, sessionId });
+  return change(async (tx) => {
+    const taken = await order(tx, { merchantId, sessionId, workMs: 0 });
+    const { session, attempts } = await loadSession(tx, sessionId);
+    const held =
+      attempts.find(({ id }) => id === (session.winnerAttemptId ?? taken?.attempt.id)) ??
+      attempts.find(({ captureOrderedAt }) => captureOrderedAt !== null);
+    const { gateway = "", capturedAmountMinor = null } = held ?? {};
+    const amountMinor = capturedAmountMinor ?? session.amountMinor;
+    const { currency } = session;
+    const after = { amountMinor, currency, gateway, reason: request.reason };
+    if (taken !== undefined) await rpcContext.audit(tx, { subject: request.sessionId, after });
+    return { amountMinor: BigInt(amountMinor), currency, gateway, replayed: taken === undefined };
+  });
 }

@@ -8,9 +8,15 @@ import {
   type Http2ServerResponse,
 } from "node:http2";
 import type { AddressInfo } from "node:net";
-import type { ConnectRouter } from "@connectrpc/connect";
+import { create, type DescFile, type DescService, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import { Code, type ConnectRouter, type ServiceImpl } from "@connectrpc/connect";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
-import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
+import {
+  ServerReflection,
+  type ServerReflectionRequest,
+  ServerReflectionResponseSchema,
+} from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { CheckoutService } from "../../gen/payments/v1/checkout_pb.ts";
 import { DisputeService } from "../../gen/payments/v1/dispute_pb.ts";
 import { EventService } from "../../gen/payments/v1/event_pb.ts";
@@ -32,7 +38,6 @@ import { createHealthService } from "./health-rpc.ts";
 import { ledgerService } from "./ledger-rpc.ts";
 import { meterRequest } from "./meter-request.ts";
 import { createMetaService, paymentSessionService } from "./payments-rpc.ts";
-import { createReflection } from "./reflection.ts";
 import { refundService } from "./refunds-rpc.ts";
 import { beginRequest } from "./request-id.ts";
 import { createRpcAdapter, type RpcAdapter } from "./rpc-adapter.ts";
@@ -132,4 +137,58 @@ async function answer(
       sendRefusal(parts.style, request, response, error);
     }
   }
+}
+
+type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema>["messageResponse"]>;
+
+/**
+ * Creates reflection (https://github.com/grpc/grpc/blob/master/doc/server-reflection.md) by symbol and by file name.
+ * Extensions are not supported.
+ */
+function createReflection(services: readonly DescService[]): ServiceImpl<typeof ServerReflection> {
+  const files = new Map<string, DescFile>();
+  for (const service of services) collect(service.file, files);
+  const encoded = (file: DescFile) =>
+    toBinary(FileDescriptorProtoSchema, { ...file.proto, name: `${file.name}.proto` });
+  const byName = new Map([...files.values()].map((file) => [`${file.name}.proto`, file]));
+  const bySymbol = new Map([...files.values()].flatMap((file) => symbolsOf(file).map((name) => [name, file] as const)));
+
+  const answer = (request: ServerReflectionRequest): Answer => {
+    const { case: kind, value } = request.messageRequest;
+    if (kind === "listServices") {
+      const names = services.map((service) => ({ name: service.typeName }));
+      return { case: "listServicesResponse", value: { service: names } };
+    }
+    const file = kind === "fileByFilename" ? byName.get(value) : bySymbol.get(String(value));
+    if (file === undefined) {
+      return { case: "errorResponse", value: { errorCode: Code.NotFound, errorMessage: "not found" } };
+    }
+    return { case: "fileDescriptorResponse", value: { fileDescriptorProto: [encoded(file)] } };
+  };
+
+  return {
+    async *serverReflectionInfo(requests) {
+      for await (const request of requests) {
+        yield create(ServerReflectionResponseSchema, {
+          validHost: request.host,
+          originalRequest: request,
+          messageResponse: answer(request),
+        });
+      }
+    },
+  };
+}
+
+function collect(file: DescFile, files: Map<string, DescFile>): void {
+  if (files.has(file.name)) return;
+  files.set(file.name, file);
+  for (const dependency of file.dependencies) collect(dependency, files);
+}
+
+function symbolsOf(file: DescFile): string[] {
+  const services = file.services.flatMap((service) => [
+    service.typeName,
+    ...service.methods.map((method) => `${service.typeName}.${method.name}`),
+  ]);
+  return [...services, ...file.messages.map(({ typeName }) => typeName), ...file.enums.map(({ typeName }) => typeName)];
 }

@@ -29,7 +29,6 @@ import { ledgerService } from "./ledger-rpc.ts";
 import { meterRequest, noteMethod } from "./meter-request.ts";
 import { orderRules } from "./order-rules.ts";
 import { createMetaService, paymentSessionService } from "./payments-rpc.ts";
-import { answerProbes } from "./probes.ts";
 import { createRecoveryRoutes } from "./recovery-page.ts";
 import { serveReference } from "./reference/serve-reference.ts";
 import { refundService } from "./refunds-rpc.ts";
@@ -182,4 +181,24 @@ function answerCors(request: IncomingMessage, response: ServerResponse): boolean
   });
   response.end();
   return true;
+}
+
+/**
+ * Answers /healthz for the process and /readyz for its dependencies; false for any other path. `Forwarding` tells the
+ * doctor what proxies say about its own request.
+ */
+function answerProbes(
+  isReady: () => Promise<boolean>,
+  forwardingOf: (request: IncomingMessage) => string,
+): (request: IncomingMessage, response: ServerResponse) => Promise<boolean> {
+  return async (request, response) => {
+    if (request.url !== "/healthz" && request.url !== "/readyz") return false;
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      throw new DomainError("method_not_allowed", "This path supports GET and HEAD.", { allow: ["GET", "HEAD"] });
+    }
+    const isFine = request.url === "/healthz" || (await isReady());
+    const body = `{"status":"${isFine ? "ok" : "unavailable"}"}`;
+    sendAnswer(response, { status: isFine ? 200 : 503, headers: { forwarding: forwardingOf(request) }, body });
+    return true;
+  };
 }

@@ -1,9 +1,12 @@
 /** The rpcs about stored cards and agreements of merchants' backends: proto ↔ core. */
 import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
   type AgreementService,
   CancelAgreementResponseSchema,
+  ChargeAgreementResponseSchema,
+  CreateRecoveryLinkResponseSchema,
   CreateSetupSessionResponseSchema,
   DeletePaymentMethodResponseSchema,
   GetAgreementResponseSchema,
@@ -15,13 +18,22 @@ import {
 import { chargesStoredCards, requireAnyRight } from "../accounts/rights.ts";
 import { cancelAgreement, findAgreement, listAgreements } from "../core/stored-cards/agreements.ts";
 import { deleteMethod, findMethod, listMethods } from "../core/stored-cards/payment-methods.ts";
+import { createRecoveryLink } from "../core/stored-cards/recovery/recovery-links.ts";
+import { chargeAgreement } from "../core/stored-cards/renewals/charge-agreement.ts";
 import { createSetUp } from "../core/stored-cards/set-ups.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
-import { callerKey, momentOf, readIdempotencyKey, requestIdKey, requireMerchant } from "./caller.ts";
-import { chargeService } from "./charge-rpc.ts";
+import {
+  callerKey,
+  type EdgeEnvironment,
+  momentOf,
+  readIdempotencyKey,
+  requestIdKey,
+  requireMerchant,
+} from "./caller.ts";
 import { describeCreated, lateCellsOf, setCreatedHeaders } from "./payments-rpc.ts";
-import { createRecoveryService } from "./recovery-rpc.ts";
+import { recoveryPath } from "./recovery-page.ts";
+import { toSessionMessage } from "./session-messages.ts";
 import { termsOf, toAgreementMessage, toPaymentMethodMessage } from "./stored-card-messages.ts";
 
 /** The rpcs about stored cards; every method sees its own merchant and environment only. */
@@ -76,30 +88,76 @@ export const paymentMethodService: ServiceImpl<typeof PaymentMethodService> = {
 
 /** Creates the rpcs about agreements; every method sees its own merchant and environment only. `apiOrigin` is that of the public port. */
 export function createAgreementService(apiOrigin: string): ServiceImpl<typeof AgreementService> {
-  return { ...agreementService, ...chargeService, ...createRecoveryService(apiOrigin) };
+  return {
+    async listAgreements(request, context) {
+      const { core, ...wanted } = pageOf(request, context);
+      const { agreements, nextPageToken } = await listAgreements(core.database, wanted);
+      return create(ListAgreementsResponseSchema, {
+        agreements: agreements.map((agreement) => toAgreementMessage({ agreement, gateways: [], renewals: [] })),
+        ...(nextPageToken !== undefined && { nextPageToken }),
+      });
+    },
+
+    async getAgreement(request, context) {
+      return create(GetAgreementResponseSchema, { agreement: await agreementOf(request.agreementId, context) });
+    },
+
+    async cancelAgreement(request, context) {
+      const { core, merchantId } = ownerOf(context);
+      const agreementId = decodeId("agr", request.agreementId);
+      if (agreementId !== undefined) await cancelAgreement(core, { merchantId, agreementId }, "merchant");
+      return create(CancelAgreementResponseSchema, { agreement: await agreementOf(request.agreementId, context) });
+    },
+
+    async chargeAgreement(request, context) {
+      const { environment, holder } = requireMerchant(context.values.get(callerKey));
+      const key = readIdempotencyKey(context.requestHeader);
+      if (key === undefined) {
+        const message = "A charge needs an Idempotency-Key, so that a repeat charges nothing twice.";
+        throw new DomainError("missing_idempotency_key", message, { field: "Idempotency-Key" });
+      }
+      const agreementId = decodeId("agr", request.agreementId);
+      if (agreementId === undefined) throw noSuchAgreement();
+      const { amountMinor, currency, orderRef, renewalRef, statementDescriptor, metadata } = request;
+      const { payment, replayed } = await chargeAgreement(environment.core, holder, {
+        agreementId,
+        currency,
+        orderRef,
+        renewalRef,
+        statementDescriptor,
+        metadata,
+        key,
+        amountMinor: Number(amountMinor),
+        requestId: decodeId("req", context.values.get(requestIdKey)),
+        signal: context.signal,
+      });
+      setCreatedHeaders(context, encodeId("ps", payment.session.id), replayed);
+      return create(ChargeAgreementResponseSchema, { paymentSession: toSessionMessage(payment) });
+    },
+
+    async createRecoveryLink(request, context) {
+      const { environment, holder } = requireMerchant(context.values.get(callerKey));
+      const agreementId = decodeId("agr", request.agreementId);
+      if (agreementId === undefined) throw noSuchAgreement();
+      const { amountMinor, currency, orderRef, renewalRef, returnTo, expiresInHours } = request;
+      if (returnTo !== undefined) requireReturnTo(environment, returnTo);
+      const { token, expiresAt } = await createRecoveryLink(environment.core, {
+        merchantId: holder.merchantId,
+        agreementId,
+        currency,
+        orderRef,
+        renewalRef,
+        returnTo,
+        expiresInHours,
+        amountMinor: Number(amountMinor),
+      });
+      return create(CreateRecoveryLinkResponseSchema, {
+        url: `${apiOrigin}${recoveryPath}#${token.expose()}`,
+        expiresAt: timestampFromDate(expiresAt),
+      });
+    },
+  };
 }
-
-const agreementService: Omit<ServiceImpl<typeof AgreementService>, "chargeAgreement" | "createRecoveryLink"> = {
-  async listAgreements(request, context) {
-    const { core, ...wanted } = pageOf(request, context);
-    const { agreements, nextPageToken } = await listAgreements(core.database, wanted);
-    return create(ListAgreementsResponseSchema, {
-      agreements: agreements.map((agreement) => toAgreementMessage({ agreement, gateways: [], renewals: [] })),
-      ...(nextPageToken !== undefined && { nextPageToken }),
-    });
-  },
-
-  async getAgreement(request, context) {
-    return create(GetAgreementResponseSchema, { agreement: await agreementOf(request.agreementId, context) });
-  },
-
-  async cancelAgreement(request, context) {
-    const { core, merchantId } = ownerOf(context);
-    const agreementId = decodeId("agr", request.agreementId);
-    if (agreementId !== undefined) await cancelAgreement(core, { merchantId, agreementId }, "merchant");
-    return create(CancelAgreementResponseSchema, { agreement: await agreementOf(request.agreementId, context) });
-  },
-};
 
 function ownerOf(context: HandlerContext) {
   const { environment, holder } = requireMerchant(context.values.get(callerKey));
@@ -132,4 +190,13 @@ function noSuchAgreement(): DomainError {
 
 function noSuchCard(): DomainError {
   return new DomainError("not_found", "There is no stored card with this id.");
+}
+
+function requireReturnTo({ name }: EdgeEnvironment, returnTo: string): void {
+  const { protocol, hostname, username, password } = URL.canParse(returnTo) ? new URL(returnTo) : ({} as Partial<URL>);
+  const isLocal = name === "test" && protocol === "http:" && (hostname === "localhost" || hostname === "127.0.0.1");
+  if ((protocol === "https:" || isLocal) && !username && !password) return;
+  const detail = "must be an https address without a user's name or password";
+  const problem = { param: "returnTo", pointer: "/returnTo", code: "invalid_field", detail } as const;
+  throw new DomainError("invalid_field", `returnTo ${detail}.`, { problems: [problem] });
 }

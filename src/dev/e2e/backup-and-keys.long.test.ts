@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createDashboardClient } from "../../client/dashboard-client.ts";
+import type { Role } from "../../config/checked-config.ts";
 import {
   type RotationStep,
   rotateClientSecret,
@@ -13,6 +14,7 @@ import {
   rotateVaultRing,
 } from "../../config/server-key-rotation.ts";
 import { printKeyFile } from "../../config/server-keys.ts";
+import { isAlive, markOf } from "../../demo/process-mark.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { runCommand } from "../testing/run-command.ts";
 import { ApiCheckout, type OpenedSession } from "./api-checkout.ts";
@@ -20,7 +22,6 @@ import { dumpDatabases } from "./canary-places.ts";
 import { findTraces, tracesOfText } from "./canary-search.ts";
 import { destroyDatabases, restoreBackup, takeBackup } from "./database-backup.ts";
 import { startTestDemo, type TestDemo } from "./demo.fixture.ts";
-import { startRoles, stopRoles } from "./role-restarts.ts";
 
 const approved = "4242424242424242";
 // Declined at SANDBOX_A, approved at SANDBOX_B.
@@ -239,3 +240,19 @@ describe("a database that is lost and restored", () => {
     await pay();
   });
 });
+
+const serviceRoles = ["vault", "edge", "worker"] as const satisfies readonly Role[];
+
+const pollEveryMs = 20;
+
+/** Ends the roles, gracefully or not, and waits until they are gone. */
+async function stopRoles(demo: TestDemo, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+  const marks = serviceRoles.map((role) => markOf(demo.file.pids[role]!)).filter((mark) => mark !== undefined);
+  for (const { pid } of marks) process.kill(pid, signal);
+  while (marks.some(isAlive)) await new Promise((resolve) => setTimeout(resolve, pollEveryMs));
+}
+
+/** Starts them again on the current key files and databases. */
+async function startRoles(demo: TestDemo): Promise<void> {
+  await Promise.all(serviceRoles.map((role) => demo.restart(role)));
+}

@@ -2,8 +2,10 @@
  * The widget in Firefox, in WebKit and in Chromium as phones have it, in front of the whole demo: approved, failed
  * over, confirmed at the bank, and reloaded in mid-submission.
  */
-
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createServer, request as forward } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { authenticationCards } from "../../gateways/sandbox/authentication-cards.ts";
 import { providerCards } from "../../gateways/sandbox/provider-cards.ts";
@@ -11,7 +13,6 @@ import { forFile } from "../testing/for-file.ts";
 import { startTestDemo } from "./demo.fixture.ts";
 import type { EnginePage } from "./engine.ts";
 import { confirmAtBank, engines, form, openSheet, payInSheet, polling } from "./engines.ts";
-import { openLosingLine } from "./losing-line.ts";
 import { PlainShop } from "./plain-shop.ts";
 
 // The card whose bank's page stays blank has nothing to confirm: it has a test of its own.
@@ -191,3 +192,33 @@ describe.each(engines)("the widget in %s", (_name, start) => {
     expect(await capturesOf(session.sessionId)).toBe(1);
   });
 });
+
+/** Returns the address of a proxy to `origin` that loses files of this name, except requests with a query. */
+async function openLosingLine(
+  origin: string,
+  name: string,
+): Promise<{ readonly origin: string; readonly lost: () => number; close(): void }> {
+  let lost = 0;
+  const server = createServer((request, response) => {
+    const target = request.url ?? "/";
+    if (target.includes(name) && !target.includes("?")) {
+      lost += 1;
+      return void response.writeHead(503).end();
+    }
+    const { method, headers } = request;
+    const onwards = forward(origin + target, { method, headers: { ...headers, host: new URL(origin).host } });
+    onwards.on("response", (answer) => answer.pipe(response.writeHead(answer.statusCode ?? 502, answer.headers)));
+    onwards.on("error", () => response.destroy());
+    request.pipe(onwards);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    origin: `http://localhost:${(server.address() as AddressInfo).port}`,
+    lost: () => lost,
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}

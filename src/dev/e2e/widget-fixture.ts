@@ -1,16 +1,16 @@
 /** A merchant's page with the widget, the real vault, and a CheckoutService that the test decides. */
 import { once } from "node:events";
-import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContext, BrowserContextOptions, FrameLocator, Page } from "playwright-core";
 import { expect } from "vitest";
+import { bundleAuthenticationPages } from "../../../widget/authentication/bundle-pages.ts";
 import { bundleWidget, type WidgetFile } from "../../../widget/bundle.ts";
 import { publishWidget } from "../../../widget/publish.ts";
 import { startVaultFixture, testCard, type VaultFixture } from "../../vault/vault.fixture.ts";
 import { version } from "../../version.ts";
 import { launchBrowser } from "../testing/browser.ts";
 import { CheckoutEmulator, clientSecretOf, emulatorSession } from "../testing/checkout-emulator.ts";
-import { buildEmulatedBank, type EmulatedBank } from "./emulated-bank.ts";
 
 // On a busy machine a page takes seconds.
 const callbackWithinMs = 20_000;
@@ -205,4 +205,30 @@ export class WidgetFixture {
     if (path === "/") return this.pageWith(this.scripts);
     return path === "/mount.js" ? { contentType: "text/javascript", body: mountScript } : undefined;
   }
+}
+
+const bankPage = `<!doctype html><html lang="en"><meta name="viewport" content="width=device-width"><title>Bank</title>
+  <main><h1>Bank</h1><p><label>Code <input></label> <button>Confirm</button></p></main></html>`;
+
+type EmulatedBank = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+/** Builds the pages. A ticket may be used as often as a test likes. */
+async function buildEmulatedBank(): Promise<EmulatedBank> {
+  const { files, render } = await bundleAuthenticationPages();
+  const html = "text/html; charset=utf-8";
+  const pages = new Map<string, readonly [contentType: string, body: string | Uint8Array]>([
+    ["/authentication/test/frame", [html, render("frame", { acceptLanguage: "en", embedders: ["*"] })]],
+    ["/bank", [html, bankPage]],
+    ...[...files].map(([path, { contentType, bytes }]) => [path, [contentType, bytes]] as const),
+  ]);
+  return (request, response) => {
+    const { origin, pathname } = new URL(request.url ?? "", `http://${request.headers.host}`);
+    const action = { url: `${origin}/bank`, method: "GET", fields: {} };
+    const page =
+      pathname === "/authentication/test/open"
+        ? (["application/json", JSON.stringify(action)] as const)
+        : pages.get(pathname);
+    if (page) response.writeHead(200, { "content-type": page[0] }).end(page[1]);
+    return page !== undefined;
+  };
 }
