@@ -145,8 +145,7 @@ describe("counted failures", () => {
 
 describe("an operator", () => {
   it("issues a link for a new password that works once, ends every sign-in and bypasses the wait", async () => {
-    await dashboard.addMember("Finn", "VIEWER");
-    const cookie = await pages.enter("Finn");
+    const cookie = await pages.join("Finn", "VIEWER");
     for (let tries = 0; tries < 5; tries++) await codeOf(guess("finn"));
     await pages.makeWait(throttledAccount("finn@example.com"));
     const make = () => pages.members(undefined, operator).resetMemberPassword({ email: "Finn@example.com" });
@@ -175,8 +174,7 @@ describe("an operator", () => {
   });
 
   it("removes a lost authenticator app and ends the sign-ins", async () => {
-    await dashboard.addMember("Tess", "VIEWER");
-    const cookie = await pages.enter("Tess");
+    const cookie = await pages.join("Tess", "VIEWER");
     const { secret } = await signIns(cookie).offerTotp({});
     await signIns(cookie).confirmTotp({ code: new TOTP({ secret: OtpSecret.fromBase32(secret) }).generate() });
     const request = { email: "tess@example.com" };

@@ -10,19 +10,16 @@ import { runCommandHere } from "../dev/testing/run-command-here.ts";
 import { startDashboardFixture } from "./dashboard.fixture.ts";
 
 const pages = new Pages(() => live);
-const cookies = { olive: "", dora: "", viv: "", stale: "" };
 const [live, test] = await Promise.all([
   forFile(() => startDashboardFixture({ members: true, live: true })),
   forFile(startDashboardFixture),
 ]);
-await live.addMember("Olive", "OWNER");
-await live.addMember("Dora", "DEVELOPER");
-await live.addMember("Viv", "VIEWER");
-cookies.olive = await pages.enter("Olive");
-cookies.dora = await pages.enter("Dora");
-cookies.viv = await pages.enter("Viv");
-cookies.stale = await pages.enter("Olive");
-await pages.setBack("proved_at", "15 minutes", cookies.stale);
+const cookies = {
+  olive: await pages.join("Olive", "OWNER"),
+  dora: await pages.join("Dora", "DEVELOPER"),
+  viv: await pages.join("Viv", "VIEWER"),
+  stale: await pages.enterStale("Olive"),
+};
 await Promise.all([openTables(live), openTables(test)]);
 
 const anHourAgo = () => new Date(Date.now() - 3_600_000);

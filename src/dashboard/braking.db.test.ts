@@ -11,15 +11,14 @@ import { systemRuntime } from "../platform/runtime.ts";
 import { startDashboardFixture } from "./dashboard.fixture.ts";
 
 const pages = new Pages(() => dashboard);
-const cookies = { dora: "", olga: "", viv: "", stale: "" };
 const dashboard = await forFile(() => startDashboardFixture({ members: true }));
 const turn = createBrakeTurn({ database: dashboard.database, runtime: systemRuntime, isTest: true });
-await dashboard.addMember("Dora", "DEVELOPER");
-await dashboard.addMember("Olga", "OWNER");
-await dashboard.addMember("Viv", "VIEWER");
-for (const name of ["dora", "olga", "viv"] as const) cookies[name] = await pages.enter(name);
-cookies.stale = await pages.enter("Dora");
-await pages.setBack("proved_at", "15 minutes", cookies.stale);
+const cookies = {
+  dora: await pages.join("Dora", "DEVELOPER"),
+  olga: await pages.join("Olga", "OWNER"),
+  viv: await pages.join("Viv", "VIEWER"),
+  stale: await pages.enterStale("Dora"),
+};
 afterEach(async () => {
   await dashboard.setClockAhead("0 s");
   await dashboard.rows("TRUNCATE braking, braking_hold, tested_payment, alert");

@@ -11,10 +11,9 @@ import { startDashboardFixture } from "./dashboard.fixture.ts";
 
 const pages = new Pages(() => dashboard);
 const dashboard = await forFile(() => startDashboardFixture({ members: true }));
-await dashboard.addMember("Viv", "VIEWER");
-await dashboard.addMember("Dev", "DEVELOPER");
-await dashboard.addMember("Olive", "OWNER");
-const [viv, dev, olive] = [await pages.enter("Viv"), await pages.enter("Dev"), await pages.enter("Olive")];
+const viv = await pages.join("Viv", "VIEWER");
+const dev = await pages.join("Dev", "DEVELOPER");
+const olive = await pages.join("Olive", "OWNER");
 
 const scope = { merchantId: dashboard.merchantId, environment: "ENVIRONMENT_TEST" } as const;
 type Method = keyof typeof DisputeService.method;

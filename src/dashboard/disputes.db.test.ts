@@ -17,9 +17,7 @@ import { startDashboardFixture } from "./dashboard.fixture.ts";
 
 const pages = new Pages(() => dashboard);
 const dashboard = await forFile(() => startDashboardFixture({ members: true }));
-await dashboard.addMember("Viv", "VIEWER");
-await dashboard.addMember("Nobody");
-const [viv, nobody] = [await pages.enter("Viv"), await pages.enter("Nobody")];
+const [viv, nobody] = [await pages.join("Viv", "VIEWER"), await pages.join("Nobody")];
 const inDays = (days: number) => new Date(Date.now() + days * 86_400_000);
 
 async function paid(payment: MadePayment): Promise<string> {

@@ -17,14 +17,12 @@ import { Secret } from "../platform/secrets.ts";
 import { startDashboardFixture } from "./dashboard.fixture.ts";
 
 const pages = new Pages(() => dashboard);
-const cookies = { dora: "", viv: "", stale: "" };
 const dashboard = await forFile(() => startDashboardFixture({ members: true }));
-await dashboard.addMember("Dora", "DEVELOPER");
-await dashboard.addMember("Viv", "VIEWER");
-cookies.dora = await pages.enter("Dora");
-cookies.viv = await pages.enter("Viv");
-cookies.stale = await pages.enter("Dora");
-await pages.setBack("proved_at", "15 minutes", cookies.stale);
+const cookies = {
+  dora: await pages.join("Dora", "DEVELOPER"),
+  viv: await pages.join("Viv", "VIEWER"),
+  stale: await pages.enterStale("Dora"),
+};
 
 /** Makes a held payment. The guards are off only while its rows are written. */
 async function held(made: MadePayment = {}) {

@@ -18,14 +18,14 @@ import { dashboardServices } from "./service-list.ts";
 
 const pages = new Pages(() => dashboard);
 const dashboard = await forFile(() => startDashboardFixture({ members: true, live: "besideTest" }));
-await dashboard.addMember("Olive", "OWNER");
-const cookies = { olive: await pages.enter("Olive"), grace: "", nora: "", liv: "", sue: "", dev: "" };
-await dashboard.addMember("Grace", "DEVELOPER", "VIEWER");
-await dashboard.addMember("Nora", "DEVELOPER", "NONE");
-await dashboard.addMember("Liv", "VIEWER", "DEVELOPER");
-await dashboard.addMember("Sue", "SUPPORT");
-await dashboard.addMember("Dev", "DEVELOPER", "SUPPORT");
-for (const name of ["grace", "nora", "liv", "sue", "dev"] as const) cookies[name] = await pages.enter(name);
+const cookies = {
+  olive: await pages.join("Olive", "OWNER"),
+  grace: await pages.join("Grace", "DEVELOPER", "VIEWER"),
+  nora: await pages.join("Nora", "DEVELOPER", "NONE"),
+  liv: await pages.join("Liv", "VIEWER", "DEVELOPER"),
+  sue: await pages.join("Sue", "SUPPORT"),
+  dev: await pages.join("Dev", "DEVELOPER", "SUPPORT"),
+};
 
 const namesOf = (method: DescMethod) => method.input.fields.map(({ name }) => name);
 const scoped = dashboardServices
@@ -72,8 +72,7 @@ describe("a proof of identity that is older than 15 minutes", () => {
   const inLive = scoped.filter((method) => getOption(method, freshInLive));
 
   it("is enough in test for rules and endpoints, but not in live", async () => {
-    const stale = await pages.enter("olive");
-    await pages.setBack("proved_at", "15 minutes", stale);
+    const stale = await pages.enterStale("olive");
     expect(inLive.map(({ name }) => name).sort()).toEqual([
       "EnableWebhookEndpoint",
       "RemoveWebhookEndpoint",

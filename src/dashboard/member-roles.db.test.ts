@@ -14,21 +14,18 @@ import { includesRole } from "./roles/role-rank.ts";
 import { dashboardServices, signInServices } from "./service-list.ts";
 
 const pages = new Pages(() => dashboard);
-const cookies = { owner: "", developer: "", viewer: "", expired: "", stale: "" };
 const dashboard = await forFile(() => startDashboardFixture({ members: true }));
-await dashboard.addMember("Olive", "OWNER");
-await dashboard.addMember("Dora", "DEVELOPER");
-await dashboard.addMember("Viv", "VIEWER");
+const cookies = {
+  owner: await pages.join("Olive", "OWNER"),
+  developer: await pages.join("Dora", "DEVELOPER"),
+  viewer: await pages.join("Viv", "VIEWER"),
+  expired: await pages.enter("Olive"),
+  stale: await pages.enterStale("Olive"),
+};
 const foreign = { id: systemRuntime.uuid(), name: "Another" };
 await createMerchant(dashboard.accounts, foreign);
 const foreignMerchantId = encodeId("mer", foreign.id);
-cookies.owner = await pages.enter("Olive");
-cookies.developer = await pages.enter("Dora");
-cookies.viewer = await pages.enter("Viv");
-cookies.expired = await pages.enter("Olive");
-cookies.stale = await pages.enter("Olive");
 await pages.setBack("expires_at", "24 hours", cookies.expired);
-await pages.setBack("proved_at", "15 minutes", cookies.stale);
 
 const methods = [...dashboardServices, ...signInServices].flatMap((service) => service.methods);
 const named = methods.map((method): [string, DescMethod] => [`${method.parent.name}.${method.name}`, method]);

@@ -82,8 +82,7 @@ describe("a passkey", () => {
     expect((await Promise.allSettled(adding)).filter(({ status }) => status === "fulfilled")).toHaveLength(1);
     await held;
     expect(await codeOf(passkeys(cookie).offerPasskey({}))).toBe("state_conflict");
-    await dashboard.addMember("Udo", "VIEWER");
-    const udo = await pages.enter("Udo");
+    const udo = await pages.join("Udo", "VIEWER");
     const device = new Authenticator(origin);
     const add = async (by: string) => {
       const { options } = await passkeys(by).offerPasskey({});

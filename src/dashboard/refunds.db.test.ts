@@ -16,21 +16,17 @@ import { decodeId, encodeId } from "../platform/ids.ts";
 import { startDashboardFixture } from "./dashboard.fixture.ts";
 
 const pages = new Pages(() => dashboard);
-const cookies = { olive: "", dora: "", dan: "", viv: "", stale: "" };
 const [dashboard, operators] = await Promise.all([
   forFile(() => startDashboardFixture({ members: true })),
   forFile(startDashboardFixture),
 ]);
-await dashboard.addMember("Olive", "OWNER");
-await dashboard.addMember("Dora", "DEVELOPER");
-await dashboard.addMember("Dan", "DEVELOPER");
-await dashboard.addMember("Viv", "VIEWER");
-cookies.olive = await pages.enter("Olive");
-cookies.dora = await pages.enter("Dora");
-cookies.dan = await pages.enter("Dan");
-cookies.viv = await pages.enter("Viv");
-cookies.stale = await pages.enter("Olive");
-await pages.setBack("proved_at", "15 minutes", cookies.stale);
+const cookies = {
+  olive: await pages.join("Olive", "OWNER"),
+  dora: await pages.join("Dora", "DEVELOPER"),
+  dan: await pages.join("Dan", "DEVELOPER"),
+  viv: await pages.join("Viv", "VIEWER"),
+  stale: await pages.enterStale("Olive"),
+};
 const ada = await operators.hireOperator("ada");
 
 /** Makes a captured payment. The guards are off only while its rows are written. */

@@ -52,8 +52,7 @@ function requestOf(method: DescMethod, environment: "ENVIRONMENT_LIVE" | "ENVIRO
 
 describe("a second factor that is required", () => {
   it("keeps a member who has none out of live and of what live shares, but not out of their account", async () => {
-    await dashboard.addMember("Olive", "OWNER");
-    const cookie = await pages.enter("Olive");
+    const cookie = await pages.join("Olive", "OWNER");
     for (const [name, call] of Object.entries(calls(cookie)))
       expect(await codeOf(call()), name).toBe("second_factor_required");
     await expect(calls(cookie)["the team"]()).rejects.toThrow("Open your account");
@@ -65,8 +64,7 @@ describe("a second factor that is required", () => {
   });
 
   it("is asked of every method of a role that does not name test", async () => {
-    await dashboard.addMember("Otto", "OWNER");
-    const cookie = await pages.enter("Otto");
+    const cookie = await pages.join("Otto", "OWNER");
     expect(ofMembers.length).toBeGreaterThan(50);
     for (const [name, method] of ofMembers) {
       const inLive = pages.call(method, cookie, requestOf(method, "ENVIRONMENT_LIVE"));
@@ -75,8 +73,7 @@ describe("a second factor that is required", () => {
   });
 
   it("is asked of no method that reads test", async () => {
-    await dashboard.addMember("Orla", "OWNER");
-    const cookie = await pages.enter("Orla");
+    const cookie = await pages.join("Orla", "OWNER");
     const reading = ofMembers.filter(
       ([name, method]) => namesOf(method).includes("environment") && /\.List/.test(name),
     );
@@ -122,8 +119,7 @@ describe("a second factor that is required", () => {
   });
 
   it("counts for the sign-in that proved it, not for another one of the member", async () => {
-    await dashboard.addMember("Tess", "OWNER");
-    const cookie = await pages.enter("Tess");
+    const cookie = await pages.join("Tess", "OWNER");
     const { secret } = await pages.signIns(cookie).offerTotp({});
     const app = new TOTP({ secret: OtpSecret.fromBase32(secret) });
     const codeAt = (period: number) => app.generate({ timestamp: Date.now() + period * 30_000 });
@@ -152,8 +148,7 @@ describe("a second factor that is required", () => {
   });
 
   it("ends with the app, and with the last passkey, that proved it", async () => {
-    await dashboard.addMember("Rita", "OWNER");
-    const cookie = await pages.enter("Rita");
+    const cookie = await pages.join("Rita", "OWNER");
     const { secret } = await pages.signIns(cookie).offerTotp({});
     await pages.signIns(cookie).confirmTotp({ code: new TOTP({ secret: OtpSecret.fromBase32(secret) }).generate() });
     await pages.signIns(cookie).removeTotp({});
@@ -169,8 +164,7 @@ describe("a second factor that is required", () => {
   });
 
   it("lets a member with a passkey join another team, and sign in by the passkey then", async () => {
-    await dashboard.addMember("Olga", "OWNER");
-    const owner = await pages.enter("Olga");
+    const owner = await pages.join("Olga", "OWNER");
     await addPasskey(owner);
     await dashboard.addMember("Pia");
     const device = await addPasskey(await pages.enter("Pia"));

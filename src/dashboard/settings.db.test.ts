@@ -72,8 +72,7 @@ describe("the settings of a merchant", () => {
     expect(repeatedOrders).toBe(RepeatedOrders.WARN);
     const set = (wanted: RepeatedOrders, { by = cookie, based = {} } = {}) =>
       pages.settings(by).setRepeatedOrders({ ...scope(), repeatedOrders: wanted, ...based });
-    const stale = await pages.enter("Dora");
-    await pages.setBack("proved_at", "15 minutes", stale);
+    const stale = await pages.enterStale("Dora");
     expect(await codeOf(set(RepeatedOrders.REFUSE, { by: stale }))).toBe("fresh_sign_in_required");
     expect(await codeOf(set(RepeatedOrders.REFUSE, { by: await pages.enter("Vera") }))).toBe("role_not_allowed");
     for (const wanted of [RepeatedOrders.UNSPECIFIED, 3 as RepeatedOrders])

@@ -7,10 +7,8 @@ import { startDashboardFixture } from "../dashboard.fixture.ts";
 
 const dashboard = await forFile(() => startDashboardFixture({ members: true, live: "besideTest" }));
 const pages = new Pages(() => dashboard);
-await dashboard.addMember("Olive", "OWNER");
-await dashboard.addMember("Dora", "DEVELOPER");
-const [olive, dora, stale] = [await pages.enter("Olive"), await pages.enter("Dora"), await pages.enter("Olive")];
-await pages.setBack("proved_at", "15 minutes", stale);
+const [olive, dora] = [await pages.join("Olive", "OWNER"), await pages.join("Dora", "DEVELOPER")];
+const stale = await pages.enterStale("Olive");
 
 const { applyConfiguration, planConfiguration } = ConfigurationService.method;
 const apply = (cookie: string, desired: JsonValue) =>

@@ -89,6 +89,19 @@ export class Pages {
     return cookies[0].split(";")[0]!;
   }
 
+  /** Adds a member to the fixture and signs them in. */
+  async join(...member: Parameters<DashboardFixture["addMember"]>): Promise<string> {
+    await this.#fixture().addMember(...member);
+    return this.enter(member[0]);
+  }
+
+  /** Signs a member in whose proof of identity is too old for what requires a fresh one. */
+  async enterStale(name: string): Promise<string> {
+    const cookie = await this.enter(name);
+    await this.setBack("proved_at", "15 minutes", cookie);
+    return cookie;
+  }
+
   /** Authenticates the signed-in member again, and returns the cookie that replaces this one. */
   async prove(cookie: string): Promise<string> {
     const cookies: (string | null)[] = [];
