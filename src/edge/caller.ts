@@ -5,7 +5,7 @@ import type { KeyHolder } from "../accounts/api-keys.ts";
 import type { InternalService } from "../accounts/services-file.ts";
 import type { Core } from "../core/core.ts";
 import type { RawNotification, Shopper } from "../gateways/connector.ts";
-import { cellOf, findCell } from "../platform/cells.ts";
+import { cellOf, findCell, requireCell } from "../platform/cells.ts";
 import type { Database, Reads } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId, type SessionId } from "../platform/ids.ts";
@@ -76,6 +76,15 @@ export const requestIdKey = createContextKey("", { description: "request id" });
 export function requireMerchant(caller: Caller): Extract<Caller, { type: "merchant" }> {
   if (caller.type !== "merchant") throw new DomainError("invalid_key", invalidKeyDetail);
   return caller;
+}
+
+/** Returns what a list of the calling merchant is read by: from every cell that it is or was in, and never from a replica. */
+export function listingOf({ values }: Pick<HandlerContext, "values">) {
+  const { environment, holder } = requireMerchant(values.get(callerKey));
+  const cells = [environment, ...holder.formerCells.map((cell) => requireCell(environment, cell))];
+  const { pageTokenKey: keys, runtime } = environment.core;
+  const databases = cells.map(({ core }) => core.database);
+  return { merchantId: holder.merchantId, keys, now: runtime.now(), databases };
 }
 
 /** One text for malformed, unknown and revoked keys, so that callers cannot learn which keys exist. */

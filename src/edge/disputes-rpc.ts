@@ -30,7 +30,7 @@ import { decodeId, encodeId } from "../platform/ids.ts";
 import { lockCap, requireWithinCap } from "../refunds/daily-limit.ts";
 import { findDispute, listDisputes } from "../reporting/dispute-list.ts";
 import { statusOverrideKey } from "../transcoder/transcoder.ts";
-import { callerKey, momentOf, requireMerchant } from "./caller.ts";
+import { callerKey, listingOf, momentOf, requireMerchant } from "./caller.ts";
 import { toDisputeMessage } from "./dispute-messages.ts";
 import { madeByKey } from "./refunds-rpc.ts";
 
@@ -39,7 +39,7 @@ type Context = Parameters<ServiceImpl<typeof DisputeService>["listDisputes"]>[1]
 /** The dispute rpcs; every method sees its own merchant and environment only. */
 export const disputeService: ServiceImpl<typeof DisputeService> = {
   async listDisputes(request, context) {
-    const { merchantId, keys, now, databases } = callOf(context);
+    const { merchantId, keys, now, databases } = listingOf(context);
     const { gateway, orderRef, pageSize, pageToken, respondBefore, createdAfter, createdBefore } = request;
     const { disputes, nextPageToken } = await listDisputes(databases, {
       merchantId,
@@ -134,7 +134,7 @@ async function answer(disputeId: string, request: ResponseRequest, context: Cont
 }
 
 async function requireDispute(disputeId: string, context: Context) {
-  const { merchantId, databases } = callOf(context);
+  const { merchantId, databases } = listingOf(context);
   const id = decodeId("dsp", disputeId);
   const found = id && (await findDispute(databases, { merchantId, id }));
   if (!found) throw new DomainError("not_found", "There is no dispute with this id.");
@@ -147,12 +147,4 @@ async function toAnswer(disputeId: string, context: Context) {
   const { id, sessionId } = await requireDispute(disputeId, context);
   const cell = requireCell(environment, cellOf(sessionId));
   return { core: cell.core, name: { merchantId: holder.merchantId, sessionId, id }, holder };
-}
-
-function callOf(context: Context) {
-  const { environment, holder } = requireMerchant(context.values.get(callerKey));
-  const cells = [environment, ...holder.formerCells.map((cell) => requireCell(environment, cell))];
-  const { pageTokenKey: keys, runtime } = environment.core;
-  const databases = cells.map(({ core }) => core.database);
-  return { merchantId: holder.merchantId, keys, now: runtime.now(), databases };
 }

@@ -7,27 +7,19 @@ import {
   type LedgerService,
   ListLedgerEntriesResponseSchema,
 } from "../../gen/payments/v1/ledger_pb.ts";
-import { requireCell } from "../platform/cells.ts";
 import { encodeId } from "../platform/ids.ts";
 import { type LedgerEntry, readLedger } from "../reporting/ledger.ts";
-import { callerKey, requireMerchant } from "./caller.ts";
+import { listingOf } from "./caller.ts";
 
 const entriesDefault = 100;
 
 /** The ledger rpc; it sees its own merchant and environment only. */
 export const ledgerService: ServiceImpl<typeof LedgerService> = {
   async listLedgerEntries({ pageSize, pageToken, ...days }, context) {
-    const { environment, holder } = requireMerchant(context.values.get(callerKey));
-    const former = holder.formerCells.map((cell) => requireCell(environment, cell));
     // Never a replica, which may lag behind what is known to be closed.
-    const databases = [environment, ...former].map(({ core }) => core.database);
-    const { entries, nextPageToken } = await readLedger(databases, {
-      merchantId: holder.merchantId,
-      days,
-      pageToken,
-      keys: environment.core.pageTokenKey,
-      count: pageSize ?? entriesDefault,
-    });
+    const { databases, merchantId, keys } = listingOf(context);
+    const wanted = { merchantId, days, pageToken, keys, count: pageSize ?? entriesDefault };
+    const { entries, nextPageToken } = await readLedger(databases, wanted);
     return create(ListLedgerEntriesResponseSchema, {
       entries: entries.map(entryMessage),
       ...(nextPageToken !== undefined && { nextPageToken }),

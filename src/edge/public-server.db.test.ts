@@ -1,4 +1,3 @@
-import { connect } from "node:net";
 import { afterAll, describe, expect, it } from "vitest";
 import { generateKey } from "../accounts/api-keys.ts";
 import { issueKey } from "../accounts/issue-keys.ts";
@@ -42,56 +41,6 @@ describe("POST /api/v1/payment-sessions", () => {
     expect([missing.status, missing.headers.get("strict-transport-security")]).toEqual([404, "max-age=63072000"]);
   });
 
-  it("answers a repeat with the same bytes and marks it", async () => {
-    const key = { "Idempotency-Key": systemRuntime.uuid() };
-    const first = await create(JSON.stringify(order), key);
-    const second = await create('{"orderRef": "order-1042", "currency": "EUR", "amountMinor": 4.9e3}', key);
-    expect(second.text).toBe(first.text);
-    expect([second.status, second.headers.get("idempotent-replayed")]).toEqual([201, "true"]);
-    expect(first.headers.get("idempotent-replayed")).toBeNull();
-    const other = await create(JSON.stringify({ ...order, amountMinor: 1 }), key);
-    expect([other.status, other.json.code]).toEqual([422, "idempotency_key_reused"]);
-  });
-
-  it.each([
-    ["numeric string", '{"amountMinor":"4900","currency":"EUR","orderRef":"o"}', "invalid_field", "/amountMinor"],
-    ["null", '{"amountMinor":null,"currency":"EUR","orderRef":"o"}', "invalid_field", "/amountMinor"],
-    ["fraction", '{"amountMinor":49.5,"currency":"EUR","orderRef":"o"}', "invalid_field", "/amountMinor"],
-    [
-      "too large an amount",
-      '{"amountMinor":1000000000000,"currency":"EUR","orderRef":"o"}',
-      "invalid_field",
-      "/amountMinor",
-    ],
-    ["metal", '{"amountMinor":1,"currency":"XAU","orderRef":"o"}', "invalid_field", "/currency"],
-    ["lower-case code", '{"amountMinor":1,"currency":"eur","orderRef":"o"}', "invalid_field", "/currency"],
-    ["blank reference", '{"amountMinor":1,"currency":"EUR","orderRef":"  "}', "invalid_field", "/orderRef"],
-    ["control character", '{"amountMinor":1,"currency":"EUR","orderRef":"a\\nb"}', "invalid_field", "/orderRef"],
-    [
-      "email without @",
-      '{"amountMinor":1,"currency":"EUR","orderRef":"o","customerEmail":"ada"}',
-      "invalid_field",
-      "/customerEmail",
-    ],
-    ["missing field", '{"amountMinor":1,"currency":"EUR"}', "missing_field", "/orderRef"],
-    ["unknown field", '{"amountMinor":1,"currency":"EUR","orderRef":"o","tip":1}', "unknown_field", "/tip"],
-    [
-      "duplicate field",
-      '{"amountMinor":1,"amountMinor":2,"currency":"EUR","orderRef":"o"}',
-      "duplicate_field",
-      "/amountMinor",
-    ],
-  ])("refuses a %s and points at it", async (_, body, code, pointer) => {
-    const { status, json } = await create(body);
-    expect([status, json.errors?.[0]?.code, json.errors?.[0]?.pointer]).toEqual([400, code, pointer]);
-    expect(json).toMatchObject({
-      status: 400,
-      code,
-      type: `https://docs.example/errors#${code}`,
-      requestId: expect.stringMatching(/^req_/),
-    });
-  });
-
   it.each([
     ["of the body", { "amount-minor": 1 }, "The body has a member that is not a field of this request."],
     [
@@ -104,21 +53,11 @@ describe("POST /api/v1/payment-sessions", () => {
     expect((await create(JSON.stringify(body))).json.detail.replace(/ \(and \d more\)/, "")).toBe(detail);
   });
 
-  it("reports all problems of a body at once and repeats none of its values", async () => {
-    const { json, text } = await create('{"amountMinor":"hunter2","currency":"hunter3","note":"hunter4"}');
-    expect(json.errors.length).toBeGreaterThanOrEqual(3);
-    expect(text).not.toMatch(/hunter/);
-  });
-
-  it.each([
-    ["not JSON", "{", {}, 400, "invalid_json"],
-    ["form", "a=b", { "content-type": "application/x-www-form-urlencoded" }, 415, "unsupported_media_type"],
-    ["compressed", "{}", { "content-encoding": "gzip" }, 415, "unsupported_encoding"],
-    ["too long", JSON.stringify({ ...order, orderRef: "x".repeat(65_536) }), {}, 413, "payload_too_large"],
-    ["empty key", JSON.stringify(order), { "Idempotency-Key": "ü" }, 400, "invalid_idempotency_key"],
-  ])("refuses a body or key that is %s", async (_, body, headers, status, code) => {
-    const answer = await create(body, headers as unknown as Record<string, string>);
-    expect([answer.status, answer.json.code]).toEqual([status, code]);
+  it("refuses with the code's page and the request's id", async () => {
+    const { status, headers, json } = await create(JSON.stringify({ ...order, currency: "XAU" }));
+    const code = "invalid_field";
+    expect([status, json]).toMatchObject([400, { status: 400, code, type: `https://docs.example/errors#${code}` }]);
+    expect(json.requestId).toBe(headers.get("request-id"));
   });
 });
 
@@ -194,19 +133,6 @@ describe("GET /api/v1/payment-sessions", () => {
     expect(second.json.paymentSessions[0].sessionId).not.toBe(first.json.paymentSessions[0].sessionId);
     expect(second.json).not.toHaveProperty("nextPageToken");
   });
-
-  it.each([
-    "pageSize=0",
-    "pageSize=101",
-    "status=PAID",
-    "unheard=1",
-    "pageToken=x",
-    "processing=maybe",
-    "pageSize=1&pageSize=2",
-  ])("refuses the query %s", async (query) => {
-    const { status, json } = await edge.call("GET", `/payment-sessions?${query}`);
-    expect([status, json.code]).toEqual([400, "invalid_parameter"]);
-  });
 });
 
 describe("the public port", () => {
@@ -230,36 +156,7 @@ describe("the public port", () => {
       unknown.headers.get("request-id"),
     ]);
   });
-
-  it.each([
-    ["a malformed Host", "GET /api/v1/meta HTTP/1.1\r\nHost: a b\r\n\r\n", "HTTP/1.1 400"],
-    ["a bracket in Host", "GET /payments.v1.CheckoutService/GetCheckout HTTP/1.1\r\nHost: [\r\n\r\n", "HTTP/1.1 400"],
-    ["two Hosts", "GET /api/v1/meta HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "HTTP/1.1 400"],
-    ["no Host", "GET /api/v1/meta HTTP/1.1\r\n\r\n", "HTTP/1.1 400"],
-    [
-      "two keys",
-      "POST /api/v1/payment-sessions HTTP/1.1\r\nHost: a\r\nIdempotency-Key: a\r\nIdempotency-Key: b\r\n\r\n",
-      "HTTP/1.1 400",
-    ],
-    ["an absolute target", "GET http://a/api/v1/meta HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/1.1 404"],
-    ["TRACE", "TRACE /api/v1/meta HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/1.1 405"],
-  ])("survives %s", async (_, request, expected) => {
-    expect(await firstLine(request)).toContain(expected);
-    expect((await edge.call("GET", "/meta")).status).toBe(200);
-  });
 });
-
-function firstLine(request: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(edge.port, "127.0.0.1", () => socket.write(request));
-    socket.once("data", (data) => {
-      socket.destroy();
-      resolve(data.toString().split("\r\n")[0]!);
-    });
-    socket.once("error", reject);
-    socket.once("close", () => resolve("closed"));
-  });
-}
 
 describe("CheckoutService", () => {
   const rpc = (method: string, clientSecret: string, body: object, headers: Record<string, string> = {}) =>

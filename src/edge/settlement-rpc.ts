@@ -14,7 +14,6 @@ import {
   Settlement_State,
   type SettlementService,
 } from "../../gen/payments/v1/settlement_pb.ts";
-import { requireCell } from "../platform/cells.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId, type PayoutId } from "../platform/ids.ts";
 import { requireDays } from "../reporting/ledger-days.ts";
@@ -27,15 +26,13 @@ import {
   listPayouts,
 } from "../reporting/payouts.ts";
 import { type ListedSettlement, listSettlements, settlementStates } from "../reporting/settlements.ts";
-import { callerKey, requireMerchant } from "./caller.ts";
+import { listingOf } from "./caller.ts";
 import { entryMessage } from "./ledger-rpc.ts";
-
-type Context = Parameters<ServiceImpl<typeof SettlementService>["listPayouts"]>[1];
 
 /** The settlement rpcs; every method sees its own merchant and environment only. */
 export const settlementService: ServiceImpl<typeof SettlementService> = {
   async listPayouts({ from, to, gateway, pageSize, pageToken }, context) {
-    const { databases, ...call } = callOf(context);
+    const { databases, ...call } = listingOf(context);
     requireDays({ from, to });
     const wanted = { ...call, filters: { from, to, gateway }, pageSize, pageToken };
     const { rows, nextPageToken } = await listPayouts(databases, wanted);
@@ -46,7 +43,7 @@ export const settlementService: ServiceImpl<typeof SettlementService> = {
   },
 
   async getPayout({ payoutId }, context) {
-    const { databases, merchantId } = callOf(context);
+    const { databases, merchantId } = listingOf(context);
     const id = decodeId("pout", payoutId);
     const found = id && (await findPayout(databases, { merchantId, id }));
     if (!found) throw new DomainError("not_found", "There is no payout with this id.");
@@ -54,7 +51,7 @@ export const settlementService: ServiceImpl<typeof SettlementService> = {
   },
 
   async listPayoutLines({ payoutId: asked, status, pageSize, pageToken }, context) {
-    const { databases, ...call } = callOf(context);
+    const { databases, ...call } = listingOf(context);
     const payoutId = asked === undefined ? undefined : requirePayoutId(asked);
     const filters = { payoutId, status: lineStatuses.find((name) => PayoutLine_Status[name] === status) };
     const { rows, nextPageToken } = await listPayoutLines(databases, { ...call, filters, pageSize, pageToken });
@@ -65,7 +62,7 @@ export const settlementService: ServiceImpl<typeof SettlementService> = {
   },
 
   async listSettlements({ from, to, state, pageSize, pageToken }, context) {
-    const { databases, ...call } = callOf(context);
+    const { databases, ...call } = listingOf(context);
     const wanted = { from, to, pageSize, pageToken };
     const { settlements, nextPageToken } = await listSettlements(databases, {
       ...call,
@@ -139,12 +136,4 @@ function requirePayoutId(id: string): PayoutId {
   throw new DomainError("invalid_parameter", "payoutId must be pout_ and 26 digits and letters.", {
     field: "payoutId",
   });
-}
-
-function callOf(context: Context) {
-  const { environment, holder } = requireMerchant(context.values.get(callerKey));
-  const cells = [environment, ...holder.formerCells.map((cell) => requireCell(environment, cell))];
-  const { pageTokenKey: keys, runtime } = environment.core;
-  const databases = cells.map(({ core }) => core.database);
-  return { merchantId: holder.merchantId, keys, now: runtime.now(), databases };
 }

@@ -1,10 +1,9 @@
 /** Lists a merchant's disputes: filtered, newest first, in one cell or over several. */
-import { type PageTokenKeys, signPageToken, verifyPageToken } from "../core/page-token.ts";
 import { type DisputeRow, disputeColumns, disputeOfRow } from "../core/record/load-disputes.ts";
 import type { Dispute, DisputeStage, DisputeStatus } from "../core/rows/disputes.ts";
-import { pageSizeDefault } from "../limits.ts";
 import { type Queryable, type Statement, unnamed } from "../platform/database.ts";
 import type { DisputeId, MerchantId, RefundId } from "../platform/ids.ts";
+import { readPage, type Wanted } from "./payouts.ts";
 
 /** A dispute with its order, and the refunds of the payment that were sent or made at the gateway, and have not failed. */
 export type ListedDispute = Dispute & { readonly orderRef: string; readonly refundIds: readonly RefundId[] };
@@ -20,11 +19,7 @@ export type DisputeFilters = {
   readonly createdBefore?: Date | undefined;
 };
 
-type Row = DisputeRow & {
-  readonly orderRef: string;
-  readonly refundIds: readonly RefundId[];
-  readonly position: string;
-};
+type Row = DisputeRow & Pick<ListedDispute, "orderRef" | "refundIds">;
 
 // Microseconds, which a Date does not have.
 const columns = `${disputeColumns}, s.order_ref AS "orderRef",
@@ -45,34 +40,16 @@ const selectPage: Statement = {
     ORDER BY d.created_at DESC, d.id DESC LIMIT $11`,
 };
 
-/** Returns one page of all databases together. Throws `invalid_parameter` for a page token of another list. */
 export async function listDisputes(
   databases: readonly Queryable[],
-  wanted: {
-    readonly merchantId: MerchantId;
-    readonly filters: DisputeFilters;
-    readonly pageSize?: number | undefined;
-    readonly pageToken?: string | undefined;
-    readonly keys: PageTokenKeys;
-    readonly now: Date;
-  },
+  wanted: Wanted<DisputeFilters>,
 ): Promise<{ readonly disputes: readonly ListedDispute[]; readonly nextPageToken: string | undefined }> {
-  const { merchantId, filters, pageSize: count = pageSizeDefault, pageToken, keys, now } = wanted;
-  const scope = JSON.stringify(["disputes", merchantId, filters]);
-  const after = pageToken ? verifyPageToken(keys, { scope, token: pageToken, now }) : undefined;
-  const { status, stage, gateway, orderRef, respondBefore, createdAfter, createdBefore } = filters;
-  const matching = [status, stage, gateway, orderRef, respondBefore, createdAfter, createdBefore].map(
-    (one) => one ?? null,
-  );
-  const values = [merchantId, ...matching, ...(after?.split("|") ?? [null, null]), count + 1];
-  const pages = await Promise.all(databases.map((database) => database.query<Row>(selectPage, [...values])));
-  const rows = pages.flat().toSorted((one, other) => (one.position < other.position ? 1 : -1));
-  const shown = rows.slice(0, count);
-  const last = shown.at(-1);
-  return {
-    disputes: shown.map(listedOf),
-    nextPageToken: rows.length > count && last ? signPageToken(keys, { scope, lastId: last.position, now }) : undefined,
-  };
+  const { status, stage, gateway, orderRef, respondBefore, createdAfter, createdBefore } = wanted.filters;
+  const matching = [status, stage, gateway, orderRef, respondBefore, createdAfter, createdBefore];
+  const values = [wanted.merchantId, ...matching.map((one) => one ?? null)];
+  const list = { name: "disputes", statement: selectPage, values };
+  const { rows, nextPageToken } = await readPage<Row>(databases, wanted, list);
+  return { disputes: rows.map(listedOf), nextPageToken };
 }
 
 const selectDispute: Statement = {
@@ -92,6 +69,6 @@ export async function findDispute(
   return undefined;
 }
 
-function listedOf({ position: _, orderRef, refundIds, ...row }: Row): ListedDispute {
+function listedOf({ orderRef, refundIds, ...row }: Row): ListedDispute {
   return { ...disputeOfRow(row), orderRef, refundIds };
 }

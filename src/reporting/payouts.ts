@@ -59,7 +59,7 @@ type LineFilters = {
   readonly reason?: string | undefined;
 };
 
-type Wanted<Filters> = {
+export type Wanted<Filters> = {
   readonly merchantId: MerchantId;
   /** An export continues with its own page tokens only: one of the list would leave no audit row. */
   readonly isExport?: boolean;
@@ -144,7 +144,8 @@ export async function listPayoutLines(
   });
 }
 
-async function readPage<Row extends object>(
+/** Reads one page of all databases together, newest first. Throws `invalid_parameter` for a page token of another list. */
+export async function readPage<Row extends object>(
   databases: readonly Queryable[],
   { merchantId, isExport, filters, pageSize: count = pageSizeDefault, pageToken, keys, now }: Wanted<object>,
   list: { readonly name: string; readonly statement: Statement; readonly values: readonly unknown[] },

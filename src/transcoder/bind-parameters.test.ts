@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { forFile } from "../dev/testing/for-file.ts";
 import { startLibrary } from "../dev/testing/transcoder/library-server.ts";
 
-// The methods echo their request, so the response shows what was bound.
+// What is read is in the table of transcoder-cases.test.ts; these are the words of refusals.
 const library = await forFile(startLibrary);
 
 async function problemsOf(requestLine: string, body?: unknown): Promise<string[]> {
@@ -11,43 +11,6 @@ async function problemsOf(requestLine: string, body?: unknown): Promise<string[]
 }
 
 describe("bindQuery()", () => {
-  it.each<[string, object]>([
-    ["title=Emma", { title: "Emma" }],
-    ["title=a+b%2Bc%26%3D", { title: "a b+c&=" }],
-    ["title=", { title: "" }],
-    ["title", { title: "" }],
-    ["title=a=b", { title: "a=b" }],
-    ["&title=a&", { title: "a" }],
-    ["titl%65=a", { title: "a" }],
-    ["lent=false", { lent: false }],
-    ["genre=POETRY", { genre: "POETRY" }],
-    ["tags=a&title=x&tags=b&tags=", { tags: ["a", "b", ""], title: "x" }],
-    ["barcodes=1&barcodes=-9007199254740991", { barcodes: [1, -9007199254740991] }],
-    ["genres=NOVEL&genres=POETRY", { genres: ["NOVEL", "POETRY"] }],
-    ["publishedAfter=2030-01-31T12:00:00%2B01:00", { publishedAfter: "2030-01-31T11:00:00.000Z" }],
-    ["readingTime=1.5s", { readingTime: "1.500s" }],
-    ["signed=false", { signed: false }],
-    ["mask=title,chapter.heading", { mask: "title,chapter.heading" }],
-    ["chapter.heading=a&chapter.length=7", { chapter: { heading: "a", length: 7, parts: [] } }],
-    [
-      "chapter.writtenAt=2030-01-31T12:00:00Z&chapter.heading=a",
-      { chapter: { writtenAt: "2030-01-31T12:00:00.000Z" } },
-    ],
-    ["weight=-1.5e3", { weight: -1500 }],
-    ["weight=NaN", { weight: "NaN" }],
-    ["cover=aGk", { cover: "aGk=" }],
-    ["libraryId=7", { libraryId: 7 }],
-  ])("reads %s", async (query, bound) => {
-    const { status, json } = await library.send(`GET /v1/books?${query}`);
-    expect(json).toMatchObject(bound);
-    expect(status).toBe(200);
-  });
-
-  it("reads a 64-bit integer in full, since text loses nothing", async () => {
-    const { text } = await library.send("GET /v1/books?barcode=18446744073709551615");
-    expect(text).toContain('"barcode":18446744073709551615');
-  });
-
   it.each([
     ["isbn=1", "isbn: is not a parameter of this method"],
     ["published_after=2030-01-31T12:00:00Z", "published_after: is not a parameter of this method"],
@@ -100,11 +63,6 @@ describe("bindQuery()", () => {
     expect(json.problems.map(({ param }: { param: string }) => param)).toEqual(["isbn", "lent", "pageSize"]);
   });
 
-  it("reads parameters beside a body that is one field", async () => {
-    const { json } = await library.send("PUT /v1/books/a/tags?replace=true", ["xx"]);
-    expect(json).toEqual(["xx"]);
-  });
-
   it.each([
     ["POST /v1/books?title=a", { title: "a" }, "title"],
     ["PUT /v1/books/a/tags?tags=b", [], "tags"],
@@ -118,15 +76,6 @@ describe("bindQuery()", () => {
 });
 
 describe("bindPath()", () => {
-  it("fills nested fields beside the body", async () => {
-    const { json } = await library.send("PATCH /v1/shelves/1/books/2?updateMask=title&force=true", { title: "Emma" });
-    expect(json).toMatchObject({
-      book: { name: "shelves/1/books/2", title: "Emma" },
-      updateMask: "title",
-      force: true,
-    });
-  });
-
   it("lets a body repeat the path, but not contradict it", async () => {
     const same = await library.send("PATCH /v1/shelves/1/books/2", { title: "Emma", name: "shelves/1/books/2" });
     expect(same.status).toBe(200);
@@ -146,14 +95,5 @@ describe("bindPath()", () => {
     ["GET /v1/files/a/%00", "path: must not contain the NUL character"],
   ])("refuses %s", async (requestLine, problem) => {
     expect(await problemsOf(requestLine)).toEqual([`invalid_parameter ${problem}`]);
-  });
-
-  it("decodes a slash only inside a single segment", async () => {
-    expect((await library.send("POST /v1/books/a%2Fb%3Amove:move", {})).json.name).toBe("a/b:move");
-    expect((await library.send("GET /v1/files/a%2Fb/c%20d")).json.path).toBe("a%2Fb/c d");
-  });
-
-  it("leaves an unregistered verb in the value", async () => {
-    expect((await library.send("DELETE /v1/books/a:burn")).json.name).toBe("a:burn");
   });
 });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { implementLibrary, serviceWithRule } from "../dev/testing/transcoder/library.ts";
 import { compileRoutes } from "./compile-routes.ts";
-import { allowedMethods, findRoute } from "./route-table.ts";
 
 type Rule = Parameters<typeof serviceWithRule>[0];
 type Method = Parameters<typeof serviceWithRule>[1];
@@ -63,66 +62,5 @@ describe("compileRoutes()", () => {
 
   it("leaves methods without a rule to other protocols", () => {
     expect(compileRoutes([implementLibrary({})]).match("/library.v1.LibraryService/Unimplemented")).toBeUndefined();
-  });
-});
-
-describe("match()", () => {
-  const table = compileRoutes([implementLibrary({})]);
-  const find = (method: string, target: string) => {
-    const match = table.match(target);
-    return match && findRoute(match, method)?.method.name;
-  };
-
-  it.each([
-    ["GET", "/v1/shelves/main", "GetMainShelf"],
-    ["GET", "/v1/shelves/%6Dain", "GetMainShelf"],
-    ["GET", "/v1/shelves/7", "GetShelf"],
-    ["HEAD", "/v1/shelves/7", "GetShelf"],
-    ["LOCK", "/v1/shelves/main", "Lock"],
-    ["PURGE", "/v1/shelves/7/any", "Lock"],
-    ["GET", "/v1/shelves/7/books/8", "GetBook"],
-    ["GET", "/v1/books/8", "GetBook"],
-    ["DELETE", "/v1/books/8?x=/y", "DeleteBook"],
-    ["POST", "/v1/books/8:move", "MoveBook"],
-    ["POST", "/v1/books/8:move:move", "MoveBook"],
-    ["DELETE", "/v1/books/8:burn", "DeleteBook"],
-    ["DELETE", "/v1/books/:move", "DeleteBook"],
-    ["GET", "/v1/files", "ReadFile"],
-    ["GET", "/v1/files/a/b/c", "ReadFile"],
-    ["GET", "/v1/files/a/b:count", "CountFile"],
-    ["GET", "/v1/files:count", "CountFile"],
-    ["PATCH", "/v1/shelves/7/books/8", "UpdateBook"],
-  ])("leads %s %s to %s", (method, target, name) => {
-    expect(find(method, target)).toBe(name);
-  });
-
-  it.each([
-    "/",
-    "/v1",
-    "/v1/",
-    "/v1/books/",
-    "//v1/books",
-    "/v1//books",
-    "/v1/files/",
-    "/v1/files/a//b",
-    "/V1/books",
-    "/v1/books/8/",
-    "/v1/shelves/7/books/8/9",
-    "v1/books",
-    "*",
-    "http://example.com/v1/books",
-    "",
-  ])("knows no route for %j", (target) => {
-    expect(table.match(target)).toBeUndefined();
-  });
-
-  it("finds no route for another method, but the existing methods", () => {
-    const match = table.match("/v1/books/8")!;
-    expect(findRoute(match, "POST")).toBeUndefined();
-    expect(allowedMethods(match)).toEqual(["DELETE", "GET", "HEAD", "OPTIONS"]);
-  });
-
-  it("does not read a registered verb as part of a value", () => {
-    expect(find("DELETE", "/v1/books/8:move")).toBeUndefined();
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { captureVariable, parsePathTemplate } from "./path-template.ts";
+import { parsePathTemplate } from "./path-template.ts";
 
 describe("parsePathTemplate()", () => {
   it("reads literals, wildcards, variables and the verb", () => {
@@ -51,27 +51,5 @@ describe("parsePathTemplate()", () => {
     ["/v1/{1a}", "field path"],
   ])("refuses %s", (text, reason) => {
     expect(() => parsePathTemplate(text)).toThrow(reason);
-  });
-});
-
-describe("captureVariable()", () => {
-  const capture = (template: string, path: string) =>
-    captureVariable(parsePathTemplate(template).variables[0]!, path.slice(1).split("/"));
-
-  it.each([
-    ["/v1/{id}", "/v1/a%2Fb%20c", "a/b c"],
-    ["/v1/{id}", "/v1/a+b", "a+b"],
-    ["/v1/{id}", "/v1/%F0%9F%98%80", "😀"],
-    ["/v1/{name=shelves/*}", "/v1/shelves/a%2Fb", "shelves/a%2Fb"],
-    ["/v1/{name=shelves/*}", "/v1/shelves/a%2fb%20c", "shelves/a%2fb c"],
-    ["/v1/{path=**}", "/v1/a/b/c", "a/b/c"],
-    ["/v1/{path=**}", "/v1", ""],
-    ["/v1/{path=a/**}", "/v1/a", "a"],
-    ["/v1/{path=**}", "/v1/a%252Fb", "a%2Fb"],
-    ["/v1/{id}", "/v1/%zz", undefined],
-    ["/v1/{id}", "/v1/%ff", undefined],
-    ["/v1/{path=**}", "/v1/a/%c3", undefined],
-  ])("takes from %s and %s the value %s", (template, path, value) => {
-    expect(capture(template, path)).toBe(value);
   });
 });

@@ -68,17 +68,6 @@ describe("an answer", () => {
 });
 
 describe("a refusal", () => {
-  it("of an unknown path is left to the caller", async () => {
-    const answer = await (await start()).send("GET /v2/books");
-    expect([answer.status, answer.text]).toEqual([404, "not mine"]);
-  });
-
-  it("of a method lists those that the path has", async () => {
-    const answer = await (await start()).send("DELETE /v1/books");
-    expect([answer.status, answer.json.kind]).toEqual([405, "method_not_allowed"]);
-    expect(answer.headers.allow).toBe("GET, HEAD, OPTIONS, POST");
-  });
-
   it("passes on what the implementation throws, with its method", async () => {
     const library = await start({
       methods: { createBook: () => Promise.reject(new RangeError("no shelf left")) },

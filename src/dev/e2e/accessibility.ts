@@ -34,6 +34,22 @@ export const looksTaken = { all: false };
 
 export type Look = readonly [colorScheme: "light" | "dark", width: number];
 
+export const desktopAndPhone: readonly Look[] = [
+  ["light", 1440],
+  ["dark", 390],
+];
+export const everyDesktopAndPhone: readonly Look[] = [
+  ["light", 1440],
+  ["dark", 1440],
+  ["light", 390],
+  ["dark", 390],
+];
+export const narrowAtLast: readonly Look[] = [
+  ["light", 1280],
+  ["dark", 1280],
+  ["light", 320],
+];
+
 /**
  * Draws a loaded page in each look, and calls `check` with its name and width. A run of the tests takes the last look, which differs
  * most from what a developer sees; dashboard-looks.long.test.ts takes each.

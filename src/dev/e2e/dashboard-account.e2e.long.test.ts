@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createDashboardClient } from "../../client/dashboard-client.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { findViolations, type Look } from "./accessibility.ts";
-import { expectSound, openDashboard } from "./dashboard-page.ts";
+import { addPasskeyDevice, expectSound, openDashboard } from "./dashboard-page.ts";
 
 // So that a failure names the step and not the test; a busy machine takes many seconds for some.
 const stepMs = 60_000;
@@ -25,27 +25,11 @@ const looks: Look[] = [
   ["dark", 1_280],
 ];
 
-/** Adds a virtual passkey device, whose user is always present and verified. */
-async function addDevice(page: Page): Promise<void> {
-  const session = await page.context().newCDPSession(page);
-  await session.send("WebAuthn.enable");
-  await session.send("WebAuthn.addVirtualAuthenticator", {
-    options: {
-      protocol: "ctap2",
-      transport: "internal",
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  });
-}
-
 describe("a passkey", () => {
   it("is added after a proof, named, signs in, stands for the password, and is removed", async () => {
     const browserOfTheirs = await browser.newContext();
     const page = await open("/account", browserOfTheirs);
-    await addDevice(page);
+    await addPasskeyDevice(page);
     await enter(page);
     const card = page.getByRole("region", { name: "Passkeys" });
     await card.getByRole("button", { name: "Add a passkey" }).click();

@@ -4,15 +4,10 @@ import { describe, expect, it } from "vitest";
 import { decodeId } from "../../platform/ids.ts";
 import { makeDispute } from "../testing/dashboard/payment-rows.ts";
 import { withClient } from "../testing/with-client.ts";
-import type { Look } from "./accessibility.ts";
 import { expectSound, openDashboard } from "./dashboard-page.ts";
 
 // Axe looks at every state in each look, on a machine that may have much else to do.
 const patienceMs = 120_000;
-const looks: Look[] = [
-  ["light", 1440],
-  ["dark", 390],
-];
 
 const { demo, checkout, open } = await openDashboard({ locale: "en-GB" });
 const url = Object.assign(new URL(demo.postgresUrl), { pathname: "/switchyard_test" }).href;
@@ -52,7 +47,7 @@ describe("disputed payments in the browser", () => {
     const alert = page.getByRole("listitem").filter({ hasText: "2 disputes need a response." });
     await alert.getByText(`Next deadline: ${dayOf(soon)}`).waitFor();
     await page.getByRole("region", { name: "Newest payments" }).getByText("Reported as fraud").waitFor();
-    await expectSound(page, looks);
+    await expectSound(page);
     await alert.getByRole("link", { name: "See the payments" }).click();
     await expect.poll(() => rowsOf(page)).toEqual(["overdue", "charged", "asked"]);
     await page.getByText("Filters").first().click();
@@ -69,7 +64,7 @@ describe("disputed payments in the browser", () => {
       `Disputed, due ${dayOf(late)}`,
       `Inquiry, due ${dayOf(soon)}`,
     ]);
-    await expectSound(page, looks);
+    await expectSound(page);
     await page.setViewportSize({ width: 1280, height: 900 });
     const table = page.getByRole("region", { name: "Payments" }).last();
     const { scrollWidth, clientWidth } = await table.evaluate(({ scrollWidth, clientWidth }) => ({
@@ -79,7 +74,7 @@ describe("disputed payments in the browser", () => {
     expect(scrollWidth).toBeLessThanOrEqual(clientWidth);
     await page.getByRole("link", { name: "overdue" }).click();
     await page.getByText("The time for an answer ended").waitFor();
-    await expectSound(page, looks);
+    await expectSound(page);
     await page.close();
   });
 
@@ -90,7 +85,7 @@ describe("disputed payments in the browser", () => {
     await readDisputes(contested, accepted);
     const page = await open(`payments/${contested}`);
     await page.getByRole("button", { name: "Submit evidence" }).waitFor({ timeout: 30_000 });
-    await expectSound(page, looks);
+    await expectSound(page);
     await page.getByRole("button", { name: "Submit evidence" }).click();
     await page.getByLabel("Explanation for the bank").fill("winning_evidence");
     const mimeType = "application/pdf";
@@ -99,10 +94,10 @@ describe("disputed payments in the browser", () => {
       .setInputFiles({ name: "receipt.pdf", mimeType, buffer: Buffer.from("%PDF-1.4 receipt") });
     await page.getByLabel("receipt.pdf").selectOption("receipt");
     await page.getByLabel("Facts of the payment").selectOption("other");
-    await expectSound(page, looks);
+    await expectSound(page);
     await page.getByRole("button", { name: "Continue" }).click();
     await page.getByText("Evidence is final").waitFor();
-    await expectSound(page, looks);
+    await expectSound(page);
     await page.getByRole("button", { name: "Submit for good" }).click();
     await page.getByText("The evidence is on its way").or(page.getByText("has the evidence since")).waitFor();
     await page.getByText("has the evidence since").waitFor({ timeout: 40_000 });
@@ -110,7 +105,7 @@ describe("disputed payments in the browser", () => {
     const other = await open(`payments/${accepted}`);
     await other.getByRole("button", { name: "Accept", exact: true }).click();
     await other.getByText("You give up €49.00 for good").waitFor();
-    await expectSound(other, looks);
+    await expectSound(other);
     await other.getByRole("button", { name: "Give up €49.00" }).click();
     await other.getByText("Dispute accepted").first().waitFor({ timeout: 40_000 });
     await other.close();
@@ -158,14 +153,14 @@ describe("disputed payments in the browser", () => {
     const page = await open("home");
     const alert = page.getByRole("listitem").filter({ hasText: "Disputes cannot be read" });
     await alert.getByText("Sandbox A does not let the disputes").waitFor();
-    await expectSound(page, looks);
+    await expectSound(page);
     await alert.getByRole("link", { name: "See the gateway" }).click();
     await page.getByText("does not let the disputes").first().waitFor();
     await page.close();
     const settings = await open("settings");
     const topic = settings.getByText("A payment is disputed, an answer is due");
     await topic.waitFor();
-    await expectSound(settings, looks);
+    await expectSound(settings);
     await settings.close();
   });
 });

@@ -3,7 +3,7 @@ import type { BrowserContext, BrowserContextOptions, Page } from "playwright-cor
 import { afterEach, expect } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
 import { forFile } from "../testing/for-file.ts";
-import { findViolations, inEachLook, type Look } from "./accessibility.ts";
+import { desktopAndPhone, everyDesktopAndPhone, findViolations, inEachLook, type Look } from "./accessibility.ts";
 import { ApiCheckout } from "./api-checkout.ts";
 import { joinTestDemo } from "./shared-demo.fixture.ts";
 
@@ -49,19 +49,17 @@ async function signIn(page: Page, { email, password }: { email: string; password
 }
 
 /** Expects that a page breaks no rule of WCAG 2.2 AA and scrolls one way, in each look. */
-export async function expectSound(page: Page, looks: readonly Look[]): Promise<void> {
+export async function expectSound(page: Page, looks: readonly Look[] = desktopAndPhone): Promise<void> {
   await inEachLook(page, looks, (name, width) => expectSoundAt(page, name, width));
   await page.setViewportSize(desktop);
 }
 
 /** The same on a desktop and on a phone, light and dark, whichever looks a run takes. */
 export async function expectSoundEverywhere(page: Page): Promise<void> {
-  for (const colorScheme of ["light", "dark"] as const) {
-    for (const width of [1440, 390]) {
-      await page.emulateMedia({ colorScheme });
-      await page.setViewportSize({ width, height: 900 });
-      await expectSoundAt(page, `${colorScheme} ${width}`, width);
-    }
+  for (const [colorScheme, width] of everyDesktopAndPhone) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width, height: 900 });
+    await expectSoundAt(page, `${colorScheme} ${width}`, width);
   }
   await page.setViewportSize({ width: 1440, height: 900 });
 }
@@ -69,6 +67,22 @@ export async function expectSoundEverywhere(page: Page): Promise<void> {
 async function expectSoundAt(page: Page, name: string, width: number): Promise<void> {
   expect(await findViolations(page), name).toEqual([]);
   expect(await page.evaluate(() => document.documentElement.scrollWidth), name).toBeLessThanOrEqual(width);
+}
+
+/** Adds a virtual passkey device to a page, whose user is always present and verified. */
+export async function addPasskeyDevice(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("WebAuthn.enable");
+  await session.send("WebAuthn.addVirtualAuthenticator", {
+    options: {
+      protocol: "ctap2",
+      transport: "internal",
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
 }
 
 /**

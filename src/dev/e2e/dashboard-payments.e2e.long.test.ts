@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Look } from "./accessibility.ts";
+import { everyDesktopAndPhone, narrowAtLast } from "./accessibility.ts";
 import { expectSound, openDashboard } from "./dashboard-page.ts";
 
 // Axe looks at every page of a look, on a machine that may have much else to do.
@@ -224,7 +224,7 @@ describe("the payments pages", () => {
     const first = page.getByRole("region", { name: "Attempts" }).getByRole("listitem").first();
     await first.getByRole("button", { name: "End this attempt" }).click();
     await page.getByText("Nothing was captured, or all of it was refunded").waitFor();
-    await expectSound(page, endLooks);
+    await expectSound(page, everyDesktopAndPhone);
     const form = first.getByRole("form", { name: "End attempt 1" });
     await form.getByLabel("What you have seen, and where").fill("No payment at the gateway.");
     await form.getByRole("button", { name: "Give up" }).click();
@@ -237,22 +237,11 @@ describe("the payments pages", () => {
     await page.close();
   });
 
-  const endLooks: Look[] = [
-    ["light", 1440],
-    ["dark", 1440],
-    ["light", 390],
-    ["dark", 390],
-  ];
-  const looks: Look[] = [
-    ["light", 1280],
-    ["dark", 1280],
-    ["light", 320],
-  ];
   it("break no rule of WCAG 2.2 AA and scroll one way", { timeout: patienceMs }, async () => {
     const page = await open("payments?status=succeeded&failover=true");
     await page.getByRole("link", { name: "saved-1" }).click();
     await page.getByRole("heading", { name: "Timeline" }).waitFor();
-    await expectSound(page, looks);
+    await expectSound(page, narrowAtLast);
     for (const path of [
       urlOf("home"),
       urlOf("payments"),
@@ -263,7 +252,7 @@ describe("the payments pages", () => {
       await page.goto(path);
       await page.getByRole("heading", { level: 1 }).waitFor();
       await page.getByText(/is loading\.$/).waitFor({ state: "detached" });
-      await expectSound(page, looks);
+      await expectSound(page, narrowAtLast);
     }
     await page.close();
   });

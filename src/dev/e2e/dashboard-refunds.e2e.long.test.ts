@@ -4,17 +4,12 @@ import type { Page } from "playwright-core";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { decodeId } from "../../platform/ids.ts";
 import { withClient } from "../testing/with-client.ts";
-import type { Look } from "./accessibility.ts";
 import { expectSound, openDashboard } from "./dashboard-page.ts";
 
 // Axe looks at every state in each look, on a machine that may have much else to do.
 const patienceMs = 120_000;
 const approved = "4242424242424242";
 const cards = { refused: "4000000000007197", failover: "4000000000000002" };
-const looks: Look[] = [
-  ["light", 1440],
-  ["dark", 390],
-];
 
 const { demo, checkout, noise, open } = await openDashboard({ locale: "en-GB", statuses: /40[0134]|412|422/ });
 const actions = (page: Page) => page.locator(".payment-actions");
@@ -38,11 +33,11 @@ describe("a refund in the browser", () => {
     expect(new URL(page.url()).pathname).toContain(second.sessionId);
     expect(await dialog(page).getByLabel("Amount in EUR").inputValue()).toBe("49.00");
     expect(await dialog(page).getByLabel("Reason").inputValue()).toBe("duplicate");
-    await expectSound(page, looks);
+    await expectSound(page);
     await dialog(page).getByRole("button", { name: "Continue" }).click();
     await dialog(page).getByRole("heading", { name: "Refund €49.00 at Sandbox A?" }).waitFor();
     await dialog(page).getByText("Visa ending in 4242").waitFor();
-    await expectSound(page, looks);
+    await expectSound(page);
     await dialog(page).getByRole("button", { name: "Refund €49.00" }).dblclick();
     await dialog(page).waitFor({ state: "detached" });
     await page.getByText("The refund of €49.00 is recorded.").waitFor();
@@ -56,7 +51,7 @@ describe("a refund in the browser", () => {
     const timeline = page.getByRole("region", { name: "Timeline" });
     await timeline.getByText(/Refunded 49\.00 EUR, reference /).waitFor();
     await timeline.getByText("Requested a refund of 49.00 EUR").waitFor();
-    await expectSound(page, looks);
+    await expectSound(page);
     expect(await refundsOf(second.sessionId!)).toMatchObject([{ amountMinor: 4900, reason: "duplicate" }]);
     // The page that is loaded again opens no form, and the alert is gone.
     expect(new URL(page.url()).search).toBe("");
@@ -104,7 +99,7 @@ describe("a refund in the browser", () => {
     await dialog(page).getByRole("button", { name: "Refund €49.00" }).click();
     await refunds(page).first().getByText("Failed", { exact: true }).waitFor();
     await page.getByText("Nothing is refunded, €49.00 can still be refunded.").waitFor();
-    await expectSound(page, looks);
+    await expectSound(page);
     await page.close();
   });
 
@@ -136,7 +131,7 @@ describe("a refund in the browser", () => {
       .getByRole("alert")
       .getByText(/^An earlier request of this form has arrived/)
       .waitFor();
-    await expectSound(page, looks);
+    await expectSound(page);
     await dialog(page).getByRole("button", { name: "Close" }).click();
     await page.getByText("€5.00 refunded, €44.00 can still be refunded.").waitFor();
     expect(await refundsOf(sessionId!)).toMatchObject([{ amountMinor: 500 }]);
@@ -161,7 +156,7 @@ describe("a refund in the browser", () => {
     await page.getByText("€49.00 refunded or pending, €0.00 can still be refunded.").waitFor();
     await card.getByText("Sandbox A does not answer.").waitFor();
     await card.getByRole("button", { name: "Record its end" }).click();
-    await expectSound(page, looks);
+    await expectSound(page);
     const form = card.getByRole("form", { name: "Record the end of the refund" });
     await form.getByLabel("What you found there").selectOption({ label: "The refund was never made" });
     await form.getByLabel("What you have seen, and where").fill("No refund at the gateway.");
@@ -198,7 +193,7 @@ describe("the pages about refunds", () => {
   it("list them by filters in the address, and write them as CSV", { timeout: patienceMs }, async () => {
     const page = await open("refunds");
     await page.getByRole("row").nth(1).waitFor();
-    await expectSound(page, looks);
+    await expectSound(page);
     await page.getByRole("link", { name: "Failed", exact: true }).click();
     await expect.poll(() => new URL(page.url()).search).toBe("?status=failed");
     await page.locator("summary").click();
@@ -231,7 +226,7 @@ describe("the pages about refunds", () => {
     await moveToDay("2026-03-04", "ledger-%");
     const page = await open("ledger?day=2026-03-03");
     await page.getByRole("heading", { name: "No money moved on 3 Mar 2026" }).waitFor();
-    await expectSound(page, looks);
+    await expectSound(page);
     await page.getByLabel("To, included (UTC)").fill("2026-03-04");
     await page.getByRole("button", { name: "Show" }).click();
     await page.getByRole("heading", { name: "Totals of 3 Mar 2026 to 4 Mar 2026" }).waitFor();
@@ -240,7 +235,7 @@ describe("the pages about refunds", () => {
       "Sandbox AEUR€123.451 entry€3.451 entry€120.00",
       "Sandbox BJPYJP¥5001 entry–JP¥500",
     ]);
-    await expectSound(page, looks);
+    await expectSound(page);
     // Too narrow for its columns, the table says so at its edges, and scrolls by keyboard.
     const wide = page.viewportSize()!;
     const cutEdges = () => page.locator(".table-frame").getAttribute("data-more");
@@ -282,7 +277,7 @@ describe("the pages about refunds", () => {
     await save.click();
     await page.getByText("Saved.").waitFor();
     await expect.poll(() => limit.inputValue()).toBe("10.00");
-    await expectSound(page, looks);
+    await expectSound(page);
     await page.goto(page.url().replace("settings", `payments/${sessionId}`));
     const refund = async (amount: string) => {
       await actions(page).getByRole("button", { name: "Refund" }).click();

@@ -2,7 +2,7 @@
 import { afterEach, expect, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
 import { forFile } from "../testing/for-file.ts";
-import { expectSoundEverywhere, recordNoise } from "./dashboard-page.ts";
+import { addPasskeyDevice, expectSoundEverywhere, recordNoise } from "./dashboard-page.ts";
 import { startTestDemo } from "./demo.fixture.ts";
 
 const [demo, browser] = [
@@ -16,18 +16,7 @@ it("leads from live to the page, and back once a passkey is added or confirmed",
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
   const page = await context.newPage();
   recordNoise(page, noise, /40[013]/);
-  const session = await context.newCDPSession(page);
-  await session.send("WebAuthn.enable");
-  await session.send("WebAuthn.addVirtualAuthenticator", {
-    options: {
-      protocol: "ctap2",
-      transport: "internal",
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  });
+  await addPasskeyDevice(page);
   await page.goto(`${demo.file.dashboardOrigin}/live/${demo.file.merchants[0]!.merchantId}/payments`);
   await page.getByLabel("E-mail").fill(demo.file.member.email);
   await page.getByLabel("Password").fill(demo.file.member.password);

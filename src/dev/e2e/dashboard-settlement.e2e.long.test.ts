@@ -3,17 +3,11 @@ import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { decodeId } from "../../platform/ids.ts";
 import { withClient } from "../testing/with-client.ts";
-import type { Look } from "./accessibility.ts";
+import { everyDesktopAndPhone } from "./accessibility.ts";
 import { expectSound, openDashboard } from "./dashboard-page.ts";
 
 // Axe looks at every state in each look, on a machine that may have much else to do.
 const patienceMs = 120_000;
-const looks: Look[] = [
-  ["light", 1440],
-  ["dark", 1440],
-  ["light", 390],
-  ["dark", 390],
-];
 
 const { demo, checkout, open } = await openDashboard({ locale: "en-GB" });
 const merchant = decodeId("mer", demo.file.merchants[0]!.merchantId);
@@ -46,12 +40,12 @@ describe("payouts and settlement in the browser", () => {
   it("say what appears there while there is nothing", { timeout: patienceMs }, async () => {
     const page = await open("payouts");
     await page.getByText("No payouts in test yet").waitFor();
-    await expectSound(page, looks);
+    await expectSound(page, everyDesktopAndPhone);
     await page.getByRole("link", { name: "Not adding up" }).click();
     await page.getByText("Every payout adds up").waitFor();
     await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Settlement" }).click();
     await page.getByText("Nothing is open").waitFor();
-    await expectSound(page, looks);
+    await expectSound(page, everyDesktopAndPhone);
     await page.getByRole("link", { name: "Unmatched lines" }).click();
     await page.getByText("Every line fits a payment").waitFor();
     await page.close();
@@ -73,7 +67,7 @@ describe("payouts and settlement in the browser", () => {
     const texts = await page.getByRole("row").nth(1).getByRole("cell").allTextContents();
     expect(texts.map((text) => text.trim()).slice(1, 3)).toEqual(["€144.17", "Paid"]);
     expect(texts.at(-1)).toBe("€0.00");
-    await expectSound(page, looks);
+    await expectSound(page, everyDesktopAndPhone);
     const download = page.waitForEvent("download");
     await page.getByRole("button", { name: "Export CSV" }).click();
     expect((await download).suggestedFilename()).toBe("payouts-test.csv");
@@ -82,7 +76,7 @@ describe("payouts and settlement in the browser", () => {
     await page.getByRole("rowheader").getByRole("link").click();
     await page.getByRole("heading", { name: "€144.17 Paid" }).waitFor();
     await page.getByText("Listed with another amount").or(page.getByText("Another amount")).first().waitFor();
-    await expectSound(page, looks);
+    await expectSound(page, everyDesktopAndPhone);
     const lines = page.getByRole("navigation", { name: "Lines to show" });
     await lines.getByRole("link", { name: "Unmatched" }).click();
     await expect.poll(() => new URL(page.url()).search).toBe("?status=unmatched");
@@ -93,7 +87,7 @@ describe("payouts and settlement in the browser", () => {
     const facts = page.getByRole("complementary", { name: "Facts" });
     await facts.getByText("€48.06 with").waitFor();
     expect(page.url()).toContain(paid);
-    await expectSound(page, looks);
+    await expectSound(page, everyDesktopAndPhone);
     await facts.getByRole("link", { name: /^po_/ }).click();
     await page.getByRole("heading", { name: "€144.17 Paid" }).waitFor();
 
@@ -104,7 +98,7 @@ describe("payouts and settlement in the browser", () => {
     expect(overdue.slice(1)).toEqual(["0", "0", "1", "0", "€49.001 movement"]);
     const waiting = (await cellsOf(page, "Nothing to do").allTextContents()).map((text) => text.trim());
     expect(waiting.slice(1)).toEqual(["1", "0", "0", "0", "€49.001 movement"]);
-    await expectSound(page, looks);
+    await expectSound(page, everyDesktopAndPhone);
     await groups.getByRole("row").filter({ hasText: "Overdue" }).getByRole("link").click();
     await expect.poll(() => new URL(page.url()).search).toBe("?reason=overdue");
     await expect
@@ -114,13 +108,13 @@ describe("payouts and settlement in the browser", () => {
       .toEqual(["never"]);
     await page.getByRole("link", { name: "Paid out" }).click();
     await expect.poll(() => page.getByRole("rowheader").allTextContents()).toEqual(["paid-1", "paid-2"]);
-    await expectSound(page, looks);
+    await expectSound(page, everyDesktopAndPhone);
     await page.getByRole("link", { name: "Open", exact: true }).click();
     await page.getByText("1 line of a statement fits no payment.").waitFor();
     await page.getByRole("link", { name: "See the lines" }).click();
     await page.getByRole("heading", { name: "Lines that fit no payment" }).waitFor();
     await page.getByRole("link", { name: "differs" }).waitFor();
-    await expectSound(page, looks);
+    await expectSound(page, everyDesktopAndPhone);
     await page.close();
 
     const never = await open("settlement?reason=overdue");
@@ -136,7 +130,7 @@ describe("payouts and settlement in the browser", () => {
       .first()
       .waitFor();
     await costs.getByText("1.92%").waitFor();
-    await expectSound(costs, looks);
+    await expectSound(costs, everyDesktopAndPhone);
     await costs.close();
   });
 
@@ -177,7 +171,7 @@ describe("payouts and settlement in the browser", () => {
     await page.getByRole("link", { name: "po_unexplained" }).click();
     await page.getByText("The lines do not explain €1.00 of this payout.").waitFor();
     await page.getByText("No lines yet").waitFor();
-    await expectSound(page, looks);
+    await expectSound(page, everyDesktopAndPhone);
     await page.close();
   });
 });

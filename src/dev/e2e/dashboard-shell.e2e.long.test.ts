@@ -1,6 +1,6 @@
 /** What every page of the dashboard has: the menu of a phone, and no violation of WCAG in any look. */
 import { describe, expect, it } from "vitest";
-import { findViolations, inEachLook, type Look } from "./accessibility.ts";
+import { findViolations, inEachLook, narrowAtLast } from "./accessibility.ts";
 import { openDashboard } from "./dashboard-page.ts";
 
 // Axe looks at every page in every look, on a machine that may have much else to do.
@@ -43,16 +43,10 @@ it("leads from a merchant's address without a page to Home", { timeout: patience
 });
 
 describe("every page of the dashboard", () => {
-  const looks: Look[] = [
-    ["light", 1280],
-    ["dark", 1280],
-    ["light", 320],
-  ];
-
   it("breaks no rule of WCAG 2.2 AA and scrolls one way", { timeout: patienceMs }, async () => {
     const entrance = await dashboard.open("/account", await dashboard.browser.newContext());
     await entrance.getByRole("heading", { name: "Sign in" }).waitFor();
-    await inEachLook(entrance, looks, async (name) => expect(await findViolations(entrance), name).toEqual([]));
+    await inEachLook(entrance, narrowAtLast, async (name) => expect(await findViolations(entrance), name).toEqual([]));
     await entrance.context().close();
     const page = await dashboard.open("/account");
     const urls = ["keys", "team", "audit"].map((name) => dashboard.urlOf(name, "live"));
@@ -61,7 +55,7 @@ describe("every page of the dashboard", () => {
       await page.getByRole("heading", { level: 1 }).waitFor();
       const loading = page.getByRole("status").filter({ hasText: "is loading" });
       await expect.poll(() => loading.count(), { timeout: pageWaitMs }).toBe(0);
-      await inEachLook(page, looks, async (name, width) => {
+      await inEachLook(page, narrowAtLast, async (name, width) => {
         expect(await findViolations(page), name).toEqual([]);
         expect(await page.evaluate(elementsBeyond, width), name).toEqual([]);
         expect(await page.evaluate(() => document.documentElement.scrollWidth), name).toBeLessThanOrEqual(width);

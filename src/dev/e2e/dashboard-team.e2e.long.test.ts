@@ -1,15 +1,10 @@
 /** What members do to their own membership: change their role and leave, but never as the only owner. And a keyboard alone. */
 import type { BrowserContext, Page } from "playwright-core";
 import { afterEach, describe, expect, it } from "vitest";
-import type { Look } from "./accessibility.ts";
 import { expectSound, openDashboard } from "./dashboard-page.ts";
 
 const { demo, browser, open, urlOf } = await openDashboard();
 
-const looks: Look[] = [
-  ["light", 1_440],
-  ["dark", 390],
-];
 const contexts: BrowserContext[] = [];
 afterEach(() => Promise.all(contexts.splice(0).map((context) => context.close())));
 
@@ -59,7 +54,7 @@ describe("the dashboard in a browser", () => {
     await inLive.selectOption({ label: "No access" });
     await expect.poll(() => inLive.locator("option:checked").textContent()).toBe("No access");
     await page.getByText("The role of Vera is changed.").first().waitFor();
-    await expectSound(page, looks);
+    await expectSound(page);
     await guest.goto(urlOf("payments", "live"));
     await guest.getByRole("heading", { name: "No access to live" }).waitFor();
     await guest.getByRole("link", { name: "Open test" }).click();

@@ -3,16 +3,11 @@ import type { Locator } from "playwright-core";
 import { beforeEach, describe, expect, it } from "vitest";
 import { forFile } from "../testing/for-file.ts";
 import { Receiver } from "../testing/receiver.ts";
-import { findViolations, type Look } from "./accessibility.ts";
+import { findViolations, narrowAtLast } from "./accessibility.ts";
 import { expectSound, openDashboard } from "./dashboard-page.ts";
 
 // Each test goes through several pages, on a machine that may be busy.
 const patienceMs = 90_000;
-const looks: Look[] = [
-  ["light", 1280],
-  ["dark", 1280],
-  ["light", 320],
-];
 
 const { demo, checkout, open, urlOf } = await openDashboard({ permissions: ["clipboard-read", "clipboard-write"] });
 const receiver = await forFile(Receiver.start);
@@ -165,7 +160,7 @@ describe("the webhook pages", () => {
         await page.getByRole("button", { name: "Register an endpoint" }).click();
       }
       if (name === "") await page.getByText("Scheduled attempts").waitFor();
-      await expectSound(page, looks);
+      await expectSound(page, narrowAtLast);
     }
   });
 });

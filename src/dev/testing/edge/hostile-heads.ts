@@ -27,6 +27,7 @@ const twice = [400, "duplicate_header"] as const;
 export const hostileHosts: readonly HostileRequest[] = [
   ...onEveryPath("no Host", "", ...malformed),
   ...onEveryPath("a malformed Host", "Host: a b\r\n", ...malformed),
+  ...onEveryPath("a bracket as Host", "Host: [\r\n", ...malformed),
   ...onEveryPath("two Hosts", "Host: a\r\nhost: a\r\n", ...twice),
   ...onEveryPath("two Authorizations", `${host}Authorization: Bearer KEY\r\nAuthorization: Bearer x\r\n`, ...twice),
   ...onEveryPath("two Idempotency-Keys", `${host}Idempotency-Key: a\r\nIdempotency-Key: a\r\n`, ...twice),
