@@ -1,4 +1,3 @@
-/** Tests relations between bounds of the service and of the vault, which share no file. */
 import { expect, it } from "vitest";
 import { attemptsMax, customerTimeMs, timingBounds } from "./limits.ts";
 import { cardLifetimeMs, usesPerToken } from "./vault/vault-limits.ts";

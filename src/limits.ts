@@ -249,7 +249,6 @@ export const confirmationAlarmMs = 3 * day;
  */
 export const workItemQuietMs = day;
 
-/** Interval of reconciliation with the gateways. */
 export const reconciliationEveryMs = hour;
 /**
  * Age of the changes that a pass includes: a day, so each attempt is reconciled many times, even after a day's outage.

@@ -1,4 +1,3 @@
-/** Tests that the command line reports an invalid call in one line, in our own words. */
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -70,7 +70,6 @@ function checksumOf(random: string): string {
   return text;
 }
 
-/** The rights and the refund cap of a caller's key. */
 export type KeyRights = {
   /** Of the key and of those that replace it in turn. */
   readonly keyId: KeyId | null;

@@ -85,7 +85,6 @@ function rightsOf(given: unknown, place: string): readonly string[] {
   throw new Error(`${place}.rights must be a list of ${knownRights.join(", ")}`);
 }
 
-/** A service as its file has it. */
 export type ServiceEntry = {
   readonly name: string;
   readonly environment: string;

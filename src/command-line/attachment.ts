@@ -25,7 +25,6 @@ export type ScopeOptions = EnvironmentOptions & { readonly merchant?: string };
 
 type EnvironmentOptions = { readonly environment: "test" | "live" };
 
-/** The options of a command about one merchant in one environment. */
 export type MerchantOptions = AttachOptions & ScopeOptions;
 
 type EnvironmentScope = { readonly environment: "ENVIRONMENT_TEST" | "ENVIRONMENT_LIVE" };
@@ -109,7 +108,6 @@ function isSilence(error: unknown): error is ApiError {
   return error instanceof ApiError && error.code === "unavailable" && error.requestId === undefined;
 }
 
-/** Returns the merchant and environment that the options name, in the form of a request. */
 export function scopeOf(options: MerchantOptions): Scope {
   const merchantId = options.merchant ?? (isDemo(options) ? demoOf(options).merchants[0]?.merchantId : undefined);
   if (merchantId === undefined) throw new UsageError("Name the merchant with --merchant mer_….");

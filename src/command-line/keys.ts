@@ -44,7 +44,6 @@ function listCommand(): Command {
   });
 }
 
-/** Returns what a key that refunds may refund per day. */
 function capOf({ refundCap = [] }: { readonly refundCap?: readonly Parameters<typeof amountOf>[0][] }): string {
   return refundCap.length === 0 ? "no limit" : refundCap.map(amountOf).join(", ");
 }

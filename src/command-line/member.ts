@@ -71,7 +71,6 @@ function rolesOf({ role, liveRole = role }: RoleOptions): Roles {
   return { role: role.toUpperCase() as MemberRole, liveRole: liveRole.toUpperCase() as LiveRole };
 }
 
-/** Returns both roles as an rpc takes them. */
 function roleFields(options: RoleOptions) {
   const { role, liveRole } = rolesOf(options);
   return { role: `ROLE_${role}`, liveRole: `ROLE_${liveRole}` } as const;

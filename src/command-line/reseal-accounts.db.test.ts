@@ -1,5 +1,3 @@
-/** Tests a rotation of the accounts' key while one member has an authenticator app and another is adding one. */
-
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

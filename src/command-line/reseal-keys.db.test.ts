@@ -1,5 +1,3 @@
-/** Tests a rotation of a sealing key with an environment's rows in place, from the first step to the last. */
-
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,3 @@
-/** Tests a rotation of the store ring with stored cards in place, from the first step to the last. */
-
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

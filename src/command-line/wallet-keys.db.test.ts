@@ -1,4 +1,3 @@
-/** Tests a rotation of the wallet ring with keys in place, and the step after a vault's database was restored. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -43,7 +43,6 @@ export type ServiceConfig = {
   readonly apiOrigin: string;
   /** Origin of the sandbox acquirers; without it there are no sandbox connectors. */
   readonly sandboxOrigin: string | undefined;
-  /** Emulators of real gateways. */
   readonly emulatorOrigins: Readonly<Record<EnvironmentName, EmulatorOrigins>>;
   /** True if webhook URLs may lead to loopback: for the demo and for tests. */
   readonly loopbackWebhooks: boolean;
@@ -77,7 +76,6 @@ export type VaultRoleConfig = {
   } & VaultKeys)[];
   /** Time for which a stopping vault still accepts calls, so that balancers see it leave. */
   readonly shutdownGraceMs: number;
-  /** NODE_OPTIONS of this process. */
   readonly nodeOptions: string;
 };
 

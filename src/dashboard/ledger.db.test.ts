@@ -1,5 +1,3 @@
-/** Tests the export of the ledger by `switchyard rpc`: past days as one CSV file, with one audit row, for its own merchant. */
-
 import { expect, it, onTestFinished } from "vitest";
 import { createDashboardClient } from "../client/dashboard-client.ts";
 import { makePayment, openTables } from "../dev/testing/dashboard/payment-rows.ts";

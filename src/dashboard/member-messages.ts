@@ -32,7 +32,6 @@ export function rolesOfMessage(wanted: { readonly role: Role; readonly liveRole:
   return roles;
 }
 
-/** Returns both roles as messages. */
 function rolesMessage({ role, liveRole }: Roles) {
   return { role: roleMessage(role), liveRole: roleMessage(liveRole) };
 }

@@ -43,7 +43,6 @@ import { shownOrderRef } from "../reporting/shown-order-ref.ts";
 import { moneyFilterOf } from "./paging.ts";
 import { deliveryMessage } from "./webhook-messages.ts";
 
-/** Returns an amount in minor units with the currency's number of decimals. */
 export function amountMessage(
   amountMinor: number | bigint,
   currency: string,
@@ -131,7 +130,6 @@ export function paymentMessage(details: PaymentDetails): MessageInitShape<typeof
   };
 }
 
-/** Returns what a payment has to do with a stored card. */
 function storedMessage(
   { session, chainGateway }: PaymentDetails,
   stored: StoredPayment,

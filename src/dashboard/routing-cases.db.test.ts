@@ -1,5 +1,3 @@
-/** Tests the cases of a routing rule through the dashboard's rpcs: saved, kept, restored, refused, tested and replayed. */
-
 import { describe, expect, it } from "vitest";
 import type { DashboardClient } from "../client/dashboard-client.ts";
 import { startPayingDashboard } from "../dev/testing/dashboard/paying-dashboard.ts";

@@ -1,4 +1,3 @@
-/** Tests the rpcs of the pages Payouts and Settlement: what a viewer reads, filtered, in pages and as CSV. */
 import { v7 } from "uuid";
 import { afterAll, expect, it } from "vitest";
 import { createDashboardClient } from "../client/dashboard-client.ts";

@@ -1,4 +1,3 @@
-/** Tests that a given server that cannot be used is reported with its option. */
 import { expect, it } from "vitest";
 import { createTestDatabase, testPostgresUrl } from "../dev/testing/postgres.ts";
 import { parseGivenAddress, requireGivenServers } from "./given-servers.ts";

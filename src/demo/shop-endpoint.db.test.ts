@@ -1,5 +1,3 @@
-/** Tests that the shop's endpoint follows the shop's address, and that other endpoints stay unchanged. */
-
 import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
 import { openEventsHarness } from "../dev/testing/events/events-harness.ts";

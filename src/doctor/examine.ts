@@ -31,7 +31,6 @@ const progressAfterMs = 2 * second;
 export type Subject = {
   readonly roles: readonly Role[];
   readonly variables: Readonly<Record<string, string | undefined>>;
-  /** The folder of a demo's state. */
   readonly stateFolder?: string | undefined;
   /** Receives the areas for which the examination still waits. */
   readonly onSlow?: ((areas: readonly string[]) => void) | undefined;

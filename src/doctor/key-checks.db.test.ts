@@ -1,4 +1,3 @@
-/** Checks that no needed key is reported as retired. */
 import { Pool } from "pg";
 import { v7 } from "uuid";
 import { expect, it } from "vitest";

@@ -1,5 +1,3 @@
-/** Tests customer authentication as a page meets it: over the widget's rpcs, the bank's page and its return. */
-
 import { afterAll, describe, expect, it } from "vitest";
 import { challengeAt } from "../core/scenarios/authentication.fixture.ts";
 import { browser } from "../core/scenarios/core.fixture.ts";

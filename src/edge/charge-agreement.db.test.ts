@@ -1,4 +1,3 @@
-/** Tests the charge of an agreement over REST: its answers, its errors, and what a session says about further tries. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RenewalFixture } from "../core/stored-cards/renewals/renewals.fixture.ts";
 import { forFile } from "../dev/testing/for-file.ts";

@@ -1,5 +1,3 @@
-/** Tests the widget's calls about stored cards: whose cards they show, and which of them pay. */
-
 import { afterAll, describe, expect, it } from "vitest";
 import { cards } from "../core/scenarios/core.fixture.ts";
 import { monthly } from "../core/stored-cards/stored-cards.fixture.ts";

@@ -1,4 +1,3 @@
-/** Tests the answers to disputes over REST and gRPC: files, facts, evidence and acceptances. */
 import { afterAll, describe, expect, it } from "vitest";
 import { DisputeService } from "../../gen/payments/v1/dispute_pb.ts";
 import type { Restrictions } from "../accounts/api-keys.ts";

@@ -1,4 +1,3 @@
-/** Tests GET /api/v1/disputes and what a session, a refund and the ledger say of a disputed payment. */
 import { afterAll, describe, expect, it } from "vitest";
 import type { PaymentSession } from "../core/rows/entities.ts";
 import { cards } from "../core/scenarios/core.fixture.ts";

@@ -17,7 +17,6 @@ export type EdgeParts = {
   readonly authenticate: Authenticate;
   /** Returns a customer's public address, behind the proxies that the operator trusts. */
   readonly customerAddressOf: (request: IncomingMessage) => string | undefined;
-  /** Returns the client as limits count it. */
   readonly clientOf: CountedClientOf;
   /** Describes the header with a request's client address, for the doctor. */
   readonly forwardingOf: (request: IncomingMessage) => string;

@@ -1,4 +1,3 @@
-/** Tests that an edge reads little before it claims a payment, and keys and sessions anew for each call. */
 import { afterAll, describe, expect, it } from "vitest";
 import { generateKey, recordKey } from "../accounts/api-keys.ts";
 import { issueKey } from "../accounts/issue-keys.ts";

@@ -1,5 +1,3 @@
-/** Tests GET /api/v1/ledger: the entries as merchants read them, in pages of the same bytes. */
-
 import { afterAll, expect, it } from "vitest";
 import { cards } from "../core/scenarios/core.fixture.ts";
 import { forFile } from "../dev/testing/for-file.ts";

@@ -1,5 +1,3 @@
-/** Tests the optional description of an order: where it is shown, where it is not, and what counts as another order. */
-
 import { afterAll, describe, expect, it } from "vitest";
 import { cards } from "../core/scenarios/core.fixture.ts";
 import { forFile } from "../dev/testing/for-file.ts";

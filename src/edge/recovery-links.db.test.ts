@@ -1,4 +1,3 @@
-/** Tests recovery links as merchants and browsers meet them: the call, the page and its headers, and the opening. */
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { RenewalFixture } from "../core/stored-cards/renewals/renewals.fixture.ts";

@@ -1,5 +1,3 @@
-/** Tests what the refund endpoints refuse, over REST. */
-
 import { afterAll, describe, expect, it } from "vitest";
 import { forFile } from "../dev/testing/for-file.ts";
 import { encodeId } from "../platform/ids.ts";

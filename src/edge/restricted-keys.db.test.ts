@@ -17,7 +17,6 @@ const maker = { runtime: systemRuntime, brand: "switchyard", environment: "test"
 const { merchantId } = edge.core.owner;
 const changing = <Result>(work: (tx: Tx) => Promise<Result>) => edge.core.core.database.transaction(work);
 
-/** Makes a key. */
 async function keyWith(rights: readonly string[], more: Partial<Restrictions> = {}) {
   const restrictions = { name: "Back office", rights, expiresAt: null, refundCap: null, ...more };
   const made = await changing((tx) => createRestrictedKey(tx, maker, { merchantId, ...restrictions }));

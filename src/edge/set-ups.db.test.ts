@@ -1,4 +1,3 @@
-/** Tests set-ups over REST: their creation, how they read, and the lists that have them. */
 import { afterAll, describe, expect, it } from "vitest";
 import { cards } from "../core/scenarios/core.fixture.ts";
 import { monthly } from "../core/stored-cards/stored-cards.fixture.ts";

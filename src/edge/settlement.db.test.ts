@@ -1,4 +1,3 @@
-/** Tests GET /api/v1/payouts, /payout-lines and /settlements: what merchants read of their gateways' statements. */
 import { v7 } from "uuid";
 import { afterAll, expect, it } from "vitest";
 import { cards } from "../core/scenarios/core.fixture.ts";

@@ -23,7 +23,6 @@ import { isExpired, retryOfUnpaid, savedCardOf } from "../core/stored-cards/show
 import type { AgreementTerms, StoredPayment } from "../core/stored-cards/stored-rows.ts";
 import { encodeId } from "../platform/ids.ts";
 
-/** Returns what GET shows of a session about a stored card. */
 export function describeStoredPayment({ session }: Pick<Payment, "session">, stored: StoredPayment) {
   const { role, methodId, agreementId, renewalRef } = stored;
   const saved = savedCardOf(session, stored);
@@ -42,7 +41,6 @@ function toRetry({ notBefore, ...retry }: Retry) {
   return { ...retry, ...(notBefore && { notBefore: timestampFromDate(notBefore) }) };
 }
 
-/** Returns a stored card as GET shows it, at this time. */
 export function toPaymentMethodMessage(method: MethodWithState, now: Date): PaymentMethodMessage {
   const { brand, last4, expMonth, expYear, lastUsedAt, stopped } = method;
   return create(PaymentMethodSchema, {
@@ -57,7 +55,6 @@ export function toPaymentMethodMessage(method: MethodWithState, now: Date): Paym
   });
 }
 
-/** Returns an agreement as GET shows it. */
 export function toAgreementMessage({ agreement, gateways, renewals }: AgreementDetails): AgreementMessage {
   const { customerRef, methodId, everyDays, endsOn, instalments, maxAmountMinor, statusBecause } = agreement;
   return create(AgreementSchema, {

@@ -1,4 +1,3 @@
-/** Tests creations that store a card, and the calls about stored cards and agreements, over REST. */
 import { afterAll, describe, expect, it } from "vitest";
 import { cards } from "../core/scenarios/core.fixture.ts";
 import { monthly } from "../core/stored-cards/stored-cards.fixture.ts";

@@ -20,7 +20,6 @@ export type StreamCall = Pick<UnaryCall, "target" | "authenticate" | "deadline" 
   readonly response: Http2ServerResponse;
   /** Throws if the message breaks a rule. */
   readonly check: (checked: CheckedMessage) => void;
-  /** Renders an error. */
   readonly refusal: (error: unknown) => ConnectError;
 };
 
@@ -30,7 +29,6 @@ type CheckedMessage = {
   readonly message: Awaited<ReturnType<typeof grpc.read>>;
 };
 
-/** Answers the call, or refuses it. */
 export async function answerStream(stream: StreamCall): Promise<void> {
   const { target, request, response, deadline } = stream;
   const { method } = target;

@@ -1,4 +1,3 @@
-/** Tests what the database requires of a person's decision about an attempt, and what the decision allows. */
 import { describe, expect, it } from "vitest";
 import { captured, connectToPaymentDatabase, ended, refused, submitted, succeeded } from "./payment-rows.fixture.ts";
 

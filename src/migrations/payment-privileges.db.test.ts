@@ -1,4 +1,3 @@
-/** Tests that the service changes payments by functions alone, and that each of them keeps the rules whoever calls it. */
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { awaited, captured, connectWithService, submitted, succeeded } from "./payment-rows.fixture.ts";

@@ -62,7 +62,6 @@ export async function agreementOf(
   return row;
 }
 
-/** A call that takes a renewal. */
 export function taking(
   { id, merchant, method, ownConnection }: AgreementRow,
   change: {
@@ -94,7 +93,6 @@ export function taking(
 
 export type Answer = { refused: string | null; other: string | null; until: Date | null; attempt: string | null };
 
-/** Takes a renewal, and returns its session and attempt. */
 export async function taken(service: Connection, agreement: AgreementRow, change: Parameters<typeof taking>[1] = {}) {
   const session = v7();
   const [answer] = (await service.query(taking(agreement, { session, ...change }))).rows as Answer[];
@@ -102,7 +100,6 @@ export async function taken(service: Connection, agreement: AgreementRow, change
   return { session, attempt: answer!.attempt };
 }
 
-/** Ends the session of a renewal by a decline. */
 export async function decline(
   owner: Connection,
   { session, attempt }: { session: string; attempt: string | null },

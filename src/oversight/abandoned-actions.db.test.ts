@@ -1,4 +1,3 @@
-/** Tests what an action leaves behind that a customer abandoned at a gateway which may hold by itself. */
 import { expect, it } from "vitest";
 import { challengeAt, startAuthentication } from "../core/scenarios/authentication.fixture.ts";
 import { forFile } from "../dev/testing/for-file.ts";

@@ -1,5 +1,3 @@
-/** Tests that each loop that rests is woken for what it takes up, and for nothing else. */
-
 import { expect, it, onTestFinished } from "vitest";
 import { cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";
 import { forFile } from "../dev/testing/for-file.ts";

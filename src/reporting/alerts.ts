@@ -189,7 +189,6 @@ const selectSetUp: Statement = {
         AS "hasVerifiedEndpoint"`,
 };
 
-/** Loads the steps of the set-up that a merchant has completed. */
 export async function loadSetUp(queryable: Queryable, merchantId: MerchantId): Promise<SetUp> {
   const [row] = await queryable.query<SetUp>(selectSetUp, [merchantId]);
   return row!;

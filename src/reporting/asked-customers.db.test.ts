@@ -1,4 +1,3 @@
-/** Tests what reports say about payments whose customer was asked. */
 import { expect, it } from "vitest";
 import type { PaymentSession } from "../core/rows/entities.ts";
 import { challengeAt, startAuthentication } from "../core/scenarios/authentication.fixture.ts";

@@ -1,4 +1,3 @@
-/** When an alert about a certificate of Apple Pay opens, and when it is over. */
 import { v7 } from "uuid";
 import { expect, it } from "vitest";
 import { recordWallets } from "../accounts/merchant-wallets.ts";

@@ -1,4 +1,3 @@
-/** Tests the rules about the days of a ledger. */
 import { describe, expect, it } from "vitest";
 import { findWrongDay, rangeOf } from "./ledger-days.ts";
 

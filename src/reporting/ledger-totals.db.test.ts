@@ -1,4 +1,3 @@
-/** Tests the totals of a ledger: what a worker added up equals the entries, whatever happens before and afterwards. */
 import { beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import type { PaymentSession } from "../core/rows/entities.ts";
 import { cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";

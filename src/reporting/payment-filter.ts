@@ -24,7 +24,6 @@ export type PaymentFilter = MoneyFilter & {
   readonly orderRef?: { readonly text: string; readonly isPrefix: boolean } | undefined;
   /** The customer's whole address; case is ignored. */
   readonly customerEmail?: string | undefined;
-  /** The merchant's reference of the customer. */
   readonly customerRef?: string | undefined;
   readonly cardLast4?: string | undefined;
   /** True for payments that another gateway than the first captured. */
@@ -35,7 +34,6 @@ export type PaymentFilter = MoneyFilter & {
   readonly disputeStatus?: DisputeStatus | undefined;
   /** True for set-ups, which store a card without a payment. A list has payments alone if absent. */
   readonly isSetUp?: boolean | undefined;
-  /** The wallet that paid. */
   readonly wallet?: NonNullable<PaymentSession["wallet"]> | undefined;
 };
 

@@ -20,7 +20,6 @@ export type RefundFilter = MoneyFilter & {
   readonly reference?: string | undefined;
   /** The whole address of the payment's customer; case is ignored. */
   readonly customerEmail?: string | undefined;
-  /** The merchant's reference of the payment's customer. */
   readonly customerRef?: string | undefined;
 };
 

@@ -1,4 +1,3 @@
-/** Tests payments whose gateway refuses the request or the credentials: the trail, the timeline and the alert. */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { PaymentSession } from "../core/rows/entities.ts";
 import { cards, startCoreFixture } from "../core/scenarios/core.fixture.ts";

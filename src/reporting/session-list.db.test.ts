@@ -1,4 +1,3 @@
-/** Tests the API's list of sessions: pages, tokens, filters, and the bound of what one call reads. */
 import { describe, expect, it } from "vitest";
 import { createSession } from "../core/create-session.ts";
 import { startCoreFixture } from "../core/scenarios/core.fixture.ts";

@@ -35,7 +35,6 @@ type Row = {
 
 const kinds: readonly string[] = ["SETTLEMENT_OVERDUE", "PAYOUT_REMAINDER", "SETTLEMENT_UNREADABLE"];
 
-/** Compares settlement with the alerts that are open. */
 export async function compareSettlement(
   database: Queryable,
   open: readonly OpenMatter[],

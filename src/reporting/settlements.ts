@@ -22,7 +22,6 @@ export type ListedSettlement = {
   readonly feeMinor: number | null;
   readonly netMinor: number | null;
   readonly settlementCurrency: string | null;
-  /** Of an open one. */
   readonly open?: { readonly ageDays: number; readonly reason: UnsettledReason };
 };
 

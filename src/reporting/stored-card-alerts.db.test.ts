@@ -1,4 +1,3 @@
-/** When an alert about stored cards opens, and when it is over. */
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, it } from "vitest";
 import { forFile } from "../dev/testing/for-file.ts";

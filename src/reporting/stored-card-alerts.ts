@@ -124,7 +124,6 @@ async function findUnerased(database: Queryable): Promise<Found[]> {
 
 const kinds: readonly string[] = ["AGREEMENTS_UNCHARGEABLE", "RENEWALS_STOPPED", "CARDS_NOT_ERASED"];
 
-/** Compares what matters about stored cards now with the alerts that are open. */
 export async function compareStoredCards(
   { database, connectorOf }: { readonly database: Queryable; readonly connectorOf: ConnectorOf },
   { open, now }: { readonly open: readonly OpenMatter[]; readonly now: Date },

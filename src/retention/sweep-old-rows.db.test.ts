@@ -1,7 +1,3 @@
-/**
- * Tests that rows are removed after their retention period and not before, and that the database refuses to remove
- * others.
- */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -35,7 +35,6 @@ const types = {
 
 const reportName = (batch: number) => `settlement_detail_report_batch_${batch}.csv`;
 
-/** Returns the number of the batch that a report is of. */
 export function batchOf(name: string): number {
   return Number(/^settlement_detail_report_batch_(\d+)\.csv$/.exec(name)?.[1]);
 }

@@ -5,7 +5,6 @@ import type { CreatedPaymentSession, PaymentSession } from "../client/merchant/p
 import type { Customer } from "./customers.ts";
 import type { Product } from "./products.ts";
 
-/** A verified webhook, as it arrived. */
 export type ReceivedWebhook = {
   readonly webhookId: string;
   readonly type: string;

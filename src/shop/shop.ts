@@ -36,7 +36,6 @@ export type ShopConfig = {
   readonly signingSecret: string;
   /** 0 for any free port. */
   readonly port: number;
-  /** Shown beside the card form. */
   readonly testCards: readonly TestCard[];
   /** The merchant's pages of the test environment on the dashboard, such as `https://dashboard.example/test/mer_…`. */
   readonly dashboardUrl?: string | undefined;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { implementLibrary, serviceWithRule } from "../dev/testing/transcoder/library.ts";
 import { compileRoutes } from "./compile-routes.ts";
+import { findRoute } from "./route-table.ts";
 
 type Rule = Parameters<typeof serviceWithRule>[0];
 type Method = Parameters<typeof serviceWithRule>[1];
@@ -62,5 +63,19 @@ describe("compileRoutes()", () => {
 
   it("leaves methods without a rule to other protocols", () => {
     expect(compileRoutes([implementLibrary({})]).match("/library.v1.LibraryService/Unimplemented")).toBeUndefined();
+  });
+});
+
+describe("match()", () => {
+  const table = compileRoutes([implementLibrary({})]);
+
+  it.each([
+    ["GET", "/v1/shelves/main", "GetMainShelf"],
+    ["GET", "/v1/shelves/%6Dain", "GetMainShelf"],
+    ["GET", "/v1/shelves/7", "GetShelf"],
+    ["LOCK", "/v1/shelves/main", "Lock"],
+    ["GET", "/v1/files/a/b:count", "CountFile"],
+  ])("leads %s %s to %s, whose path is the most specific", (method, target, name) => {
+    expect(findRoute(table.match(target)!, method)?.method.name).toBe(name);
   });
 });

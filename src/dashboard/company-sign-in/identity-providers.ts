@@ -14,7 +14,6 @@ const logoutTokenAge = "5 minutes";
 
 export type Claims = Readonly<Record<string, unknown>> & { readonly sub: string };
 
-/** What a logout token ends. */
 export type Logout = {
   readonly jti: string;
   readonly subject: string | undefined;

@@ -1,5 +1,3 @@
-/** Tests what the set-up of wallets writes into a merchant's settings, and the certificates that it refuses. */
-
 import { beforeEach, describe, expect, it } from "vitest";
 import { recordSettings } from "../../accounts/merchant-settings.ts";
 import { loadWallets, recordWallets, resealIdentities, unsealIdentity } from "../../accounts/merchant-wallets.ts";

@@ -90,7 +90,6 @@ export type DashboardOptions = {
 // The limit for any list or chart over a million sessions.
 const goalMs = 300;
 
-/** Returns row 15 of the table of all benchmarks. */
 export function linesOfDashboard({ rows, money }: DashboardFigures): TableLine[] {
   return [...rows, ...money].map(({ rpc, query, p50Ms, p95Ms, cpuMs }) =>
     lineOf({

@@ -36,7 +36,6 @@ export type EdgeBenchTurns = {
   readonly postgres: BenchHarness["postgres"];
 };
 
-/** The product's name in the turns. */
 export const ours = "Switchyard";
 export const restPeer = "Fastify + pg";
 export const grpcPeer = "grpc-js + pg";

@@ -39,7 +39,6 @@ export type WebhookBenchResult = {
   readonly postgres: BenchHarness["postgres"];
 };
 
-/** The product's name in the turns. */
 export const ours = "Switchyard, 1 worker";
 export const barePosts = "undici alone";
 /** The product's name with a dead endpoint beside the healthy ones. */

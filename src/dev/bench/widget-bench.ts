@@ -18,7 +18,6 @@ export type WidgetBenchOptions = {
 const tracedTimes = 3;
 const troubles: readonly Trouble[] = ["offline", "reload", "restart"];
 
-/** Measures everything of row 12. */
 export async function measureWidget(
   { openings, cycles, payments }: WidgetBenchOptions,
   onDone: () => void,

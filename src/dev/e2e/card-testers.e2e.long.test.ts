@@ -1,4 +1,3 @@
-/** Tests that an attacker who tries out the security codes of one card learns nothing, with every part of the product real. */
 import { describe, expect, it } from "vitest";
 import { ApiCheckout } from "./api-checkout.ts";
 import { joinTestDemo } from "./shared-demo.fixture.ts";

@@ -7,7 +7,7 @@ import { providerCards } from "../../gateways/sandbox/provider-cards.ts";
 import { testCards } from "../../gateways/sandbox/test-cards.ts";
 import { launchBrowser } from "../testing/browser.ts";
 import { forFile } from "../testing/for-file.ts";
-import { cardTimeoutMs } from "./card-run.ts";
+import { cardTimeoutMs, expectedSession } from "./card-run.ts";
 import { startTestDemo } from "./demo.fixture.ts";
 import { ShopCustomer } from "./shop-customer.ts";
 
@@ -35,6 +35,9 @@ async function payInShop(card: TestCard, expect: ExpectStatic): Promise<void> {
     return customer.valuesOf(firstCallback);
   };
   await expect.poll(ended, waiting).toHaveLength(1);
+  const { capturedVia, failover } = expectedSession(card);
+  if (status === "SUCCEEDED" && firstCallback === "onSuccess")
+    expect(customer.valuesOf("onSuccess")).toEqual([[{ capturedVia, failoverUsed: failover }]]);
   if (declineCode !== undefined) {
     const shownCode = saysLess.includes(declineCode) ? "card_declined" : declineCode;
     expect(customer.valuesOf("onDeclined")).toEqual([[{ declineCode: shownCode }]]);
@@ -46,6 +49,8 @@ async function payInShop(card: TestCard, expect: ExpectStatic): Promise<void> {
   const badges = () => customer.page.locator("#details .badge").allTextContents();
   const shown = [status, ...attempts.map((attempt) => attempt.status)];
   await expect.poll(badges, waiting).toEqual(shown);
+  const details = await customer.page.locator("#details").textContent();
+  for (const { failureKind } of attempts) expect(details).toContain(failureKind ?? "");
   const webhooks = () => customer.page.locator("#details section").last().locator("strong").allTextContents();
   await expect.poll(async () => (await webhooks()).toSorted(), waiting).toEqual(events.toSorted());
   await customer.leave();

@@ -1,4 +1,3 @@
-/** Tests the cases of a routing rule in the browser, and a payment that follows one through the real vault. */
 import { describe, expect, it } from "vitest";
 import { expectSound, openDashboard } from "./dashboard-page.ts";
 

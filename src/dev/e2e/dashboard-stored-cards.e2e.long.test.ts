@@ -31,7 +31,6 @@ async function agree(number: string): Promise<string> {
   }, patienceMs);
 }
 
-/** Charges an agreement, and returns the session. */
 async function charge(agreementId: string, renewalRef: string): Promise<string> {
   const response = await fetch(`${demo.file.restBase}/agreements/${agreementId}/payment-sessions`, {
     method: "POST",

@@ -55,7 +55,6 @@ export async function openSheet(page: EnginePage, title: string): Promise<void> 
   await expect.poll(() => page.run(`Boolean(${payInSheet})`), polling).toBe(true);
 }
 
-/** Pays with a card of the open sheet. */
 export async function payWithCard(page: EnginePage, number: string): Promise<void> {
   await page.run(`void ${sheet}.querySelector("input[value='${number}']").click()`);
   await page.run(`void ${payInSheet}.click()`);

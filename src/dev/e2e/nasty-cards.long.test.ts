@@ -43,21 +43,6 @@ async function orderPageShows({ page }: ShopCustomer, ...texts: string[]): Promi
 }
 
 describe("a customer of the demo shop", () => {
-  it.concurrent("is served by the second gateway when the first holds the money and never answers", {
-    timeout,
-  }, async ({ expect }) => {
-    const { customer, sessionId } = await withCard("Answer lost");
-    await customer.pay();
-    await customer.page.getByText("Processing your payment").waitFor();
-    await customer.page.waitForURL("**/orders/*", waiting);
-    expect(customer.valuesOf("onSuccess")).toEqual([[{ capturedVia: "SANDBOX_B", failoverUsed: true }]]);
-    expect(customer.valuesOf("busy")).toEqual(["true", "false"]);
-    await orderPageShows(customer, "Captured via SANDBOX_B after failover", "VOIDED", "TIMEOUT");
-    await orderPageShows(customer, "payment_session.succeeded", "payment_attempt.voided");
-    await expect.poll(() => atAcquirers(sessionId), waiting).toEqual(["A voided", "B captured"]);
-    await customer.leave();
-  });
-
   it.concurrent("may leave before a gateway approves: the late hold is voided, and nothing is charged", {
     timeout,
   }, async ({ expect }) => {
@@ -74,20 +59,6 @@ describe("a customer of the demo shop", () => {
     await back.page.goto(`${demo.file.shopUrl}/orders/${orderRef}`);
     await orderPageShows(back, "DEGRADED", "processing_unavailable", "VOIDED", "payment_attempt.voided");
     await Promise.all([customer.leave(), back.leave()]);
-  });
-
-  it.concurrent("is not affected by a gateway that holds the money and answers 500", { timeout }, async ({
-    expect,
-  }) => {
-    const { customer, sessionId } = await withCard("Gateway error after the hold");
-    await customer.pay();
-    await customer.page.waitForURL("**/orders/*", waiting);
-    await expect
-      .poll(() => customer.valuesOf("status"), waiting)
-      .toEqual(["Processing your payment…", "Payment complete."]);
-    await orderPageShows(customer, "Captured via SANDBOX_B after failover", "GATEWAY_ERROR", "payment_attempt.voided");
-    await expect.poll(() => atAcquirers(sessionId), waiting).toEqual(["A voided", "B captured"]);
-    await customer.leave();
   });
 
   it.concurrent("need not pay again while a capture is in doubt, and sees so", { timeout }, async ({ expect }) => {

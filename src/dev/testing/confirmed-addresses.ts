@@ -2,7 +2,6 @@
 import { confirmAlertAddress, recordAlertAddresses } from "../../accounts/alert-addresses.ts";
 import type { Tx } from "../../platform/database.ts";
 
-/** Replaces a merchant's addresses and confirms them all. */
 export async function recordConfirmedAddresses(
   tx: Tx,
   merchantId: string,

@@ -23,7 +23,6 @@ export class SandboxControl {
     return (await this.#ask<{ authorizations: Authorization[] }>("GET", `authorizations?${query}`)).authorizations;
   }
 
-  /** Returns the stored cards that an acquirer still keeps. */
   async savedCards(): Promise<ReturnType<SavedCards["kept"]>> {
     return (await this.#ask<{ cards: ReturnType<SavedCards["kept"]> }>("GET", "saved-cards")).cards;
   }

@@ -157,7 +157,6 @@ export const refundResponse = {
   completedAt: "2026-03-04T09:12:44.655Z",
 };
 
-/** A stored card. */
 export const paymentMethodResponse = {
   paymentMethodId: "pm_01m7yfb3k5m7p9r1t3v5x7z9b1",
   customerRef: "customer-17",
@@ -207,7 +206,6 @@ export const agreementResponse = {
   ],
 };
 
-/** An agreement that was cancelled. */
 export const cancelledAgreementResponse = {
   ...agreementResponse,
   status: "CANCELLED",
@@ -216,7 +214,6 @@ export const cancelledAgreementResponse = {
 
 export const agreementsResponse = { agreements: [{ ...agreementSummary, gateways: [], renewals: [] }] };
 
-/** The body of a set-up with an agreement. */
 export const setUpRequest = {
   customerRef: paymentMethodResponse.customerRef,
   currency: "EUR",
@@ -315,7 +312,6 @@ export const acceptedDisputeResponse = {
 /** The body of a charge without the customer. */
 export const chargeRequest = { amountMinor: 4900, currency: "EUR", orderRef: "order-1107", renewalRef: "2026-04" };
 
-/** The session of that charge. */
 export const chargeResponse = {
   ...sessionResponse,
   sessionId: agreementResponse.renewals[0]!.sessionId,
@@ -327,7 +323,6 @@ export const chargeResponse = {
   renewalRef: chargeRequest.renewalRef,
 };
 
-/** The body of a link to a charge. */
 export const recoveryLinkRequest = { ...chargeRequest, returnTo: "https://shop.example.com/account" };
 
 export const recoveryLinkResponse = {

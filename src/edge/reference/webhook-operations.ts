@@ -194,7 +194,6 @@ function headerOf(name: string, description: string, example: string): Schema {
   return { name, in: "header", required: true, description, schema: { type: "string" }, example };
 }
 
-/** The document's `webhooks`. */
 export function describeWebhooks(): Record<string, Schema> {
   const types = Object.keys(occasions) as WebhookType[];
   return Object.fromEntries(types.map((type) => [type, { post: describeWebhook(type) }]));

@@ -36,7 +36,6 @@ export type RequestLimitsParts = Pick<CounterParts, "nowMs" | "reportFailure"> &
   readonly pause: (ms: number) => Promise<unknown>;
 };
 
-/** A decision, and the count that has made it. */
 export type Judged = { readonly name: CountedName; readonly limit: RequestLimit; readonly verdict: Verdict };
 
 /** The time at which it was read whose session it is, and how long that holds while calls wait. */

@@ -1,4 +1,3 @@
-/** Tests what checkouts offer of a merchant's wallets, and the calls that open Apple's sheet. */
 import { afterAll, describe, expect, it } from "vitest";
 import { recordWallets, type WalletSetUp } from "../../accounts/merchant-wallets.ts";
 import { recordRoutingRule } from "../../core/record/routing-rules.ts";

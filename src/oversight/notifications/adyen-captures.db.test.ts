@@ -1,5 +1,3 @@
-/** Tests Adyen's notifications about captures against one capture of the whole amount. */
-
 import { describe, expect, it } from "vitest";
 import { type CoreFixture, cards } from "../../core/scenarios/core.fixture.ts";
 import { itemsOf, recover, withAnswers } from "../../core/scenarios/recovery.fixture.ts";

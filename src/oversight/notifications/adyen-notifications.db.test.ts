@@ -1,5 +1,3 @@
-/** Tests Adyen's notifications from the signature to the effect on a payment. */
-
 import { describe, expect, it } from "vitest";
 import { type CoreFixture, cards } from "../../core/scenarios/core.fixture.ts";
 import { itemsOf } from "../../core/scenarios/recovery.fixture.ts";

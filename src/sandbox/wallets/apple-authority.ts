@@ -46,7 +46,6 @@ const oids = {
 
 const day = 24 * 3_600_000;
 
-/** A certificate with its private key. */
 export type Issuer = { readonly certificate: Certificate; readonly privateKey: CryptoKey };
 
 /** What stands in a signature as a certificate. */
@@ -111,7 +110,6 @@ export type AuthorityChange = {
   readonly intermediateOid?: string | undefined;
   /** A second extension of the leaf. */
   readonly leafOidToo?: string;
-  /** An attribute of the leaf's subject. */
   readonly leafAttribute?: string;
   readonly intermediateIsCa?: boolean;
   /** The start of the leaf's certificate, and of the intermediate's. */
@@ -152,9 +150,7 @@ export type TokenChange = {
   readonly digest?: Buffer;
   /** Members of the decrypted content. */
   readonly content?: object;
-  /** Members of the header. */
   readonly header?: object;
-  /** Members of the token. */
   readonly token?: object;
 };
 
@@ -351,7 +347,6 @@ function spkiOf(publicKey: KeyObject): Buffer {
   return publicKey.export({ format: "der", type: "spki" });
 }
 
-/** Returns the public key of a signing request. */
 export async function publicKeyOf(signingRequest: string): Promise<KeyObject> {
   const der = Buffer.from(signingRequest.replaceAll(/-----[^-]+-----|\s/g, ""), "base64");
   const request = CertificationRequest.fromBER(new Uint8Array(der).buffer);

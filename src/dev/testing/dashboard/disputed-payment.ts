@@ -41,7 +41,6 @@ export async function makeDisputed(dashboard: DashboardFixture, { silent = false
   };
 }
 
-/** Connects an account of SANDBOX_A to the fixture’s merchant. */
 export async function connectAccount({ database, merchantId: publicId, sealing }: DashboardFixture, account: string) {
   const [connectionId, merchantId] = [v7(), decodeId("mer", publicId)!];
   await database.transaction(async (tx) => {

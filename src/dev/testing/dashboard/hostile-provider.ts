@@ -19,10 +19,8 @@ export class HostileProvider {
   readonly clientSecret = "a-secret-of-at-least-32-characters";
   /** What it answers at the token endpoint, instead of `token`. */
   tokenAnswer: { status: number; headers?: Record<string, string>; body: string } | undefined;
-  /** Changes of its metadata. */
   metadata: Readonly<Record<string, unknown>> = {};
   token: Token = { claims: {} };
-  /** Paths that were requested. */
   readonly requested: string[] = [];
   readonly #server: Server;
 

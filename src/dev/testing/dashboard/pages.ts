@@ -65,7 +65,6 @@ export class Pages {
     return createClient(MemberService, this.#transport(cookie, operator));
   }
 
-  /** Returns the token of the link in the newest mail to an address. */
   tokenMailedTo(email: string): string {
     const mail = this.#fixture().mailbox.mails.findLast(({ to }) => to.includes(email));
     const token = /^https:\/\/dashboard\.example\.com\/\w[\w-]*#([\w-]{43})$/m.exec(mail?.text ?? "")?.[1];

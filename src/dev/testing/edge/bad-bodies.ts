@@ -322,7 +322,6 @@ export const wrongDetails: readonly BadBody[] = [
   }),
 ];
 
-/** Several problems in one body: all of them are reported. */
 export const severalProblems: readonly BadBody[] = [
   ["an empty object", "{}", ["missing_field /amountMinor", "missing_field /currency", "missing_field /orderRef"]],
   [

@@ -66,7 +66,6 @@ export class VaultEmulator {
   #route(request: IncomingMessage, path: string, text: string): Call | undefined {
     const { headers, method } = request;
     const body = objectIn(text);
-    /** A call of a server's, with a body that is JSON. */
     const ours = (operation: VaultOperation, execute: (body: Json) => VaultAnswer | Promise<VaultAnswer>): Call => ({
       operation,
       execute: async () =>

@@ -128,7 +128,6 @@ class StoredPayments {
     return { type: "network", ...stored!.network!, network: "visa", date: new Date("2026-11-29T10:00:00Z") };
   }
 
-  /** Saves a card, and returns its chain. */
   async begin(): Promise<Chain> {
     return this.chainOf(await this.pay(saving));
   }

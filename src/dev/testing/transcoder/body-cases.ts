@@ -54,7 +54,6 @@ export const placements: readonly TranscoderCase[] = [
   ["PUT /v1/put/blob", got("Put", { blob: "+/8=" }), '"-_8="'],
 ];
 
-/** Values by kind of field. */
 export const values: readonly TranscoderCase[] = [
   store({}, {}),
   store({ text: "" }, {}),

@@ -133,7 +133,6 @@ export const methods: readonly TranscoderCase[] = [
   ["POST /v1/store/a/touch", got("Store", { text: "a" })],
 ];
 
-/** Values of other types than text in the path. */
 export const typedPaths: readonly TranscoderCase[] = [
   ["GET /v1/type/flag/true", got("Type", { flag: true })],
   ["GET /v1/type/flag/True", badParameters("flag")],

@@ -10,7 +10,6 @@ const refuse = (query: string, ...names: string[]): TranscoderCase => [
   badParameters(...names),
 ];
 
-/** Values by kind of field. */
 export const kinds: readonly TranscoderCase[] = [
   search("flag=true", { flag: true }),
   search("flag=false", {}),
@@ -88,7 +87,6 @@ export const kinds: readonly TranscoderCase[] = [
   refuse("object.fields.a=1", "object.fields.a"),
 ];
 
-/** Names, encodings and collisions. */
 export const names: readonly TranscoderCase[] = [
   search("text=a%20b+c", { text: "a b c" }),
   search("text=%F0%9F%98%80", { text: "😀" }),
