@@ -1,10 +1,8 @@
-/** The same session through every interface: gRPC by two clients, reflection, REST and Connect. */
+/** A session through the programs of others: stock grpc-js, buf curl by reflection, and curl. */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { createClient } from "@connectrpc/connect";
-import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
 import { describe, expect, it } from "vitest";
 import {
@@ -12,10 +10,7 @@ import {
   CreatePaymentSessionResponseSchema,
   GetPaymentSessionRequestSchema,
   GetPaymentSessionResponseSchema,
-  PaymentSession_Status,
-  PaymentSessionService,
 } from "../../../gen/payments/v1/payment_session_pb.ts";
-import { createGrpcClient } from "../../platform/grpc-client.ts";
 import { joinTestDemo } from "./shared-demo.fixture.ts";
 
 const run = promisify(execFile);
@@ -33,18 +28,6 @@ const demo = await joinTestDemo();
 const authorization: string = `Bearer ${demo.file.merchants[0]!.test.secretKey}`;
 
 describe("a payment session", () => {
-  it("is created and read by the typed gRPC client", async () => {
-    const client = createGrpcClient(PaymentSessionService, demo.file.grpcAddress);
-    const options = { timeoutMs, metadata: { authorization } };
-    try {
-      const { sessionId } = await client.createPaymentSession({ ...wanted, orderRef: "typed" }, options);
-      const { paymentSession } = await client.getPaymentSession({ sessionId }, options);
-      expect(paymentSession).toMatchObject({ ...wanted, orderRef: "typed", status: PaymentSession_Status.CREATED });
-    } finally {
-      client.close();
-    }
-  });
-
   it("is created and read by stock @grpc/grpc-js, which reads an error's code and message too", async () => {
     const client = new Client(demo.file.grpcAddress, credentials.createInsecure());
     const metadata = new Metadata();
@@ -109,17 +92,5 @@ describe("a payment session", () => {
     const read = await curl(`${base}/${created.sessionId}`);
     expect(read).toMatchObject({ amountMinor: 4900, orderRef: "curl", status: "CREATED", attempts: [] });
     expect(await curl(`${demo.file.restBase}/meta`)).toMatchObject({ service: "switchyard" });
-  });
-
-  it.each([
-    ["Connect", createConnectTransport],
-    ["gRPC", createGrpcTransport],
-  ])("is created and read by connect-node over %s", async (name, createTransport) => {
-    const baseUrl = `http://${demo.file.grpcAddress}`;
-    const client = createClient(PaymentSessionService, createTransport({ baseUrl, httpVersion: "2" }));
-    const options = { headers: { authorization }, timeoutMs };
-    const { sessionId } = await client.createPaymentSession({ ...wanted, orderRef: name }, options);
-    const { paymentSession } = await client.getPaymentSession({ sessionId }, options);
-    expect(paymentSession).toMatchObject({ ...wanted, orderRef: name, status: PaymentSession_Status.CREATED });
   });
 });
