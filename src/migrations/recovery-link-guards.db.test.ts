@@ -2,13 +2,12 @@
 import type { Client } from "pg";
 import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
-import { connectWithService, opening, refused as refusedBy } from "./payment-rows.fixture.ts";
-import { type AgreementRow, agreementOf, decline, taken } from "./renewal-rows.fixture.ts";
+import { opening, refused as refusedBy } from "./payment-rows.fixture.ts";
+import { type AgreementRow, agreementOf, connectForRenewals, decline, taken } from "./renewal-rows.fixture.ts";
 
-const { owner, service } = await connectWithService();
+const { owner, service, one } = await connectForRenewals();
 const refused = (client: Client, sql: string, reason: string) =>
   refusedBy(client, (text) => client.query(text), sql, new RegExp(reason));
-const one = async (sql: string) => (await owner.query(sql)).rows[0];
 
 type Link = { readonly agreement: AgreementRow; readonly id: string; readonly session: string };
 

@@ -2,23 +2,20 @@
 import { v7 } from "uuid";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { attemptIdOf, deriveId } from "../core/record/open-attempt.ts";
-import { connectWithService, opening, refused } from "./payment-rows.fixture.ts";
+import { opening, refused } from "./payment-rows.fixture.ts";
 import {
-  type AgreementRow,
   type Answer,
   agreementOf,
   capture,
   connectAgain,
+  connectForRenewals,
   decline,
+  renewalOf,
   taken,
   taking,
 } from "./renewal-rows.fixture.ts";
 
-const { owner, service } = await connectWithService();
-const answerTo = async (call: string) => ((await service.query(call)).rows as Answer[])[0]!;
-const one = async (sql: string) => (await owner.query(sql)).rows[0];
-const renewalOf = ({ id }: AgreementRow, ref = "r1") => `agreement_id = '${id}' AND renewal_ref = '${ref}'`;
-const run = (sql: string) => owner.query(sql);
+const { owner, service, answerTo, one, run } = await connectForRenewals();
 
 describe("S3: a renewal", () => {
   it("is taken by one session, whose attempt is open, and a second key is told whose it is", async () => {

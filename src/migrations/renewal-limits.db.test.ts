@@ -1,23 +1,21 @@
 /** Tests that the database keeps what banks, networks and the customer allow, and counts each try: S5 and S6 of docs/subscriptions.md. */
 import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
-import { connectWithService, opening, refused } from "./payment-rows.fixture.ts";
+import { opening, refused } from "./payment-rows.fixture.ts";
 import {
   type AgreementRow,
   type Answer,
   agreementOf,
   capture,
   connectAgain,
+  connectForRenewals,
   decline,
+  renewalOf,
   taken,
   taking,
 } from "./renewal-rows.fixture.ts";
 
-const { owner, service } = await connectWithService();
-const answerTo = async (call: string) => ((await service.query(call)).rows as Answer[])[0]!;
-const one = async (sql: string) => (await owner.query(sql)).rows[0];
-const renewalOf = ({ id }: AgreementRow, ref = "r1") => `agreement_id = '${id}' AND renewal_ref = '${ref}'`;
-const run = (sql: string) => owner.query(sql);
+const { owner, service, answerTo, one, run } = await connectForRenewals();
 
 /** Stores so many declines of a card within the last minutes, or from an interval ago on. */
 const declines = ({ merchant, fingerprint }: AgreementRow, count: number, ago = "1 min") =>

@@ -2,7 +2,7 @@
 import { Client } from "pg";
 import { v7 } from "uuid";
 import { expect, onTestFinished } from "vitest";
-import { type Connection, captured, opening, succeeded } from "./payment-rows.fixture.ts";
+import { type Connection, captured, connectWithService, opening, succeeded } from "./payment-rows.fixture.ts";
 
 export type AgreementRow = {
   readonly id: string;
@@ -11,6 +11,20 @@ export type AgreementRow = {
   readonly fingerprint: string;
   readonly ownConnection: string;
 };
+
+/** As `connectWithService`, with ways to call each connection. */
+export async function connectForRenewals() {
+  const { owner, service } = await connectWithService();
+  return {
+    owner,
+    service,
+    answerTo: async (call: string) => ((await service.query(call)).rows as Answer[])[0]!,
+    one: async (sql: string) => (await owner.query(sql)).rows[0],
+    run: (sql: string) => owner.query(sql),
+  };
+}
+
+export const renewalOf = ({ id }: AgreementRow, ref = "r1") => `agreement_id = '${id}' AND renewal_ref = '${ref}'`;
 
 /** Stores an agreement whose first payment SANDBOX_A has captured, with its card. `terms` and `chain` are columns. */
 export async function agreementOf(

@@ -4,21 +4,23 @@ import { writeTimeline } from "./payment-timeline.ts";
 
 const startedAt = new Date("2026-05-01T10:00:00Z");
 const answeredAt = new Date(startedAt.getTime() + 10_002);
+const empty = {
+  attempts: [],
+  authentications: [],
+  events: [],
+  deliveries: [],
+  refunds: [],
+  workItems: [],
+  orphanedAuthorizations: [],
+  decisions: [],
+};
+
+const timelineOf = (details: object) =>
+  writeTimeline({ session: { status: "CREATED" }, ...empty, ...details } as unknown as PaymentDetails);
 
 function stepsOf(attempt: { nextBecause: string | null; captureRefusalCode: string | null }): string[] {
   const held = { gateway: "STRIPE", failureKind: null, gatewayReference: "pi_1", startedAt, answeredAt, ...attempt };
-  const details = {
-    session: { status: "CREATED" },
-    attempts: [held],
-    authentications: [],
-    events: [],
-    deliveries: [],
-    refunds: [],
-    workItems: [],
-    orphanedAuthorizations: [],
-    decisions: [],
-  };
-  return writeTimeline(details as unknown as PaymentDetails).map(({ step }) => step);
+  return timelineOf({ attempts: [held] }).map(({ step }) => step);
 }
 
 it("writeTimeline() distinguishes a hold that a look-up found from an authorization", () => {
@@ -48,12 +50,9 @@ it.each([
     "Customer: Paid by a wallet (Visa, a device’s number ending in 4242)",
   ],
 ])("writeTimeline() says who paid with what: %o, %o", (paidBy, stored, step) => {
-  const lists = ["attempts", "authentications", "events", "deliveries", "refunds", "workItems"];
-  const empty = Object.fromEntries([...lists, "orphanedAuthorizations", "decisions"].map((name) => [name, []]));
   const card = { cardBrand: "visa", cardLast4: "4242" };
   const session = { status: "CREATED", submittedAt: startedAt, ...card, ...paidBy };
-  const steps = writeTimeline({ session, stored, ...empty } as unknown as PaymentDetails);
-  expect(steps.map((one) => `${one.actor}: ${one.step}`)).toEqual([step]);
+  expect(timelineOf({ session, stored }).map((one) => `${one.actor}: ${one.step}`)).toEqual([step]);
 });
 
 it.each([
@@ -87,18 +86,9 @@ describe("an attempt whose customer was asked", () => {
   const authentication = { attemptId: "a", startedAt: asked, shownAt: later(1), answeredAt: null, cancelAskedAt: null };
 
   function stepsWith(ofAttempt: object, ofAuthentication: object) {
-    const details = {
-      session: { status: "CREATED" },
-      attempts: [{ ...attempt, nextBecause: null, captureRefusalCode: null, ...ofAttempt }],
-      authentications: [{ ...authentication, ...ofAuthentication }],
-      events: [],
-      deliveries: [],
-      refunds: [],
-      workItems: [],
-      orphanedAuthorizations: [],
-      decisions: [],
-    };
-    return writeTimeline(details as unknown as PaymentDetails).map(({ step }) => step);
+    const attempts = [{ ...attempt, nextBecause: null, captureRefusalCode: null, ...ofAttempt }];
+    const authentications = [{ ...authentication, ...ofAuthentication }];
+    return timelineOf({ attempts, authentications }).map(({ step }) => step);
   }
 
   it("shows the question, the customer and the answer in their order", () => {
@@ -144,37 +134,17 @@ it("names the case of the rule that planned a payment, and those that could not 
     plan: [{ gateway: "STRIPE" }],
     routedBy,
   };
-  const nothing = {
-    attempts: [],
-    authentications: [],
-    events: [],
-    deliveries: [],
-    refunds: [],
-    workItems: [],
-    decisions: [],
-  };
-  const details = { ...nothing, session, orphanedAuthorizations: [] } as unknown as PaymentDetails;
-  expect(writeTimeline(details).map(({ why }) => why)).toContain(
+  expect(timelineOf({ session }).map(({ why }) => why)).toContain(
     "Rule version 3 plans STRIPE by its case “Debit”. The case “Danish” could not be checked. Unknown: the card’s issuing country.",
   );
 });
 
 it("writeTimeline() says why a payment was declined in words, not as a code", () => {
-  const lists = [
-    "authentications",
-    "events",
-    "deliveries",
-    "refunds",
-    "workItems",
-    "orphanedAuthorizations",
-    "decisions",
-  ];
-  const empty = Object.fromEntries(lists.map((name) => [name, []]));
   const declineCode = "fraud_suspected";
   const attempt = { gateway: "STRIPE", status: "DECLINED", failureKind: "FRAUD", declineCode, gatewayCode: "20" };
   const session = { status: "DECLINED", settledAt: answeredAt, declineCode };
-  const details = { session, attempts: [{ ...attempt, startedAt, answeredAt }], ...empty };
-  expect(writeTimeline(details as unknown as PaymentDetails).map(({ step }) => step)).toEqual([
+  const attempts = [{ ...attempt, startedAt, answeredAt }];
+  expect(timelineOf({ session, attempts }).map(({ step }) => step)).toEqual([
     "Sent the authorization to STRIPE",
     "Declined after 10002 ms: fraud suspected, its code 20",
     "The payment is declined: fraud suspected",

@@ -17,15 +17,12 @@ function past(...story: (string | PastAnswer)[]): PastPayment {
   return { attempts, succeeded: attempts.at(-1)?.answer?.type === "held" };
 }
 
+const planOf = (ids: string) =>
+  [...ids].map((id, index) => ({ priority: index + 1, gateway: id, connectionId: id, credentialVersion: 1 }));
+
 const all: readonly FailoverSwitch[] = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"];
 function replay(payment: PastPayment, ids: string, failoverOn = all) {
-  const plan = [...ids].map((id, index) => ({
-    priority: index + 1,
-    gateway: id,
-    connectionId: id,
-    credentialVersion: 1,
-  }));
-  const replayed = replayPayment(payment, { plan }, { version: 2, failoverOn });
+  const replayed = replayPayment(payment, { plan: planOf(ids) }, { version: 2, failoverOn });
   const asked = replayed.asked.map(({ gateway }) => gateway).join("");
   return { ...replayed, asked, counts: compareReplay(payment, replayed) };
 }
@@ -55,13 +52,8 @@ describe("replayPayment()", () => {
 describe("replayPayment() by a rule that retries at the same gateway", () => {
   const asksAgain: PastAnswer = { type: "failed", kind: "SOFT_DECLINE", allowsAgain: true };
   const retries = (payment: PastPayment, retriesSameGateway = true) => {
-    const plan = ["a", "b"].map((id, index) => ({
-      priority: index + 1,
-      gateway: id,
-      connectionId: id,
-      credentialVersion: 1,
-    }));
-    const replayed = replayPayment(payment, { plan }, { version: 2, failoverOn: all, retriesSameGateway });
+    const rule = { version: 2, failoverOn: all, retriesSameGateway };
+    const replayed = replayPayment(payment, { plan: planOf("ab") }, rule);
     return [replayed.asked.map(({ gateway }) => gateway).join(""), replayed.end];
   };
   const again = (answer: PastAnswer) => ({ connectionId: "a", gateway: "a", answer, isRetry: true });
@@ -81,12 +73,7 @@ describe("replayPayment() by a rule that retries at the same gateway", () => {
 describe("replayPayment() of a wallet's cryptogram", () => {
   const silent: PastAnswer = { type: "failed", kind: "TIMEOUT", mayHaveActed: true };
   const unsent: PastAnswer = { type: "failed", kind: "GATEWAY_ERROR" };
-  const plan = ["a", "b"].map((id, index) => ({
-    priority: index + 1,
-    gateway: id,
-    connectionId: id,
-    credentialVersion: 1,
-  }));
+  const plan = planOf("ab");
   const endsUnder = (answer: PastAnswer, credential: "NETWORK_TOKEN" | "PAN" = "NETWORK_TOKEN") =>
     ([undefined, "NOT_SENT", "UNANSWERED", "DECLINED"] as const).map((cryptogramResend) => {
       const payment = { ...past("a", answer, "b", held), wallet: { credential } };
