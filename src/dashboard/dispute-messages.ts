@@ -12,6 +12,7 @@ import type { Refund } from "../core/rows/entities.ts";
 import { isSilent, linkableRefunds } from "../disputes/decide-dispute.ts";
 import { encodeId } from "../platform/ids.ts";
 import type { PaymentDetails } from "../reporting/payment-details.ts";
+import { byUrgency } from "../reporting/payment-list.ts";
 import { amountMessage } from "./payment-messages.ts";
 
 export function disputeFields(
@@ -19,7 +20,7 @@ export function disputeFields(
   { connectorOf, now }: Pick<Core, "connectorOf"> & { readonly now: Date },
 ) {
   return {
-    disputes: disputes.map((dispute) => ({
+    disputes: byUrgency(disputes).map((dispute) => ({
       disputeId: encodeId("dsp", dispute.id),
       gateway: dispute.gateway,
       gatewayReference: dispute.gatewayReference,

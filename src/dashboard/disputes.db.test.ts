@@ -106,6 +106,15 @@ describe("the list of payments", () => {
     expect(csv).toMatch(new RegExp(`,NEEDS_RESPONSE,${late.toISOString()}\r\n$`));
   });
 
+  it("marks each payment as its own page does, where that dispute is the first", async () => {
+    for (const { sessionId, disputeStage, disputeStatus, disputeRespondBy } of await list({})) {
+      const { payment } = await pages.payments(viv).getPayment({ ...scope(), sessionId });
+      expect(payment!.summary).toMatchObject({ disputeStage, disputeStatus });
+      expect(payment!.summary!.disputeRespondBy).toEqual(disputeRespondBy);
+      expect(payment!.disputes[0]?.status ?? Status.STATUS_UNSPECIFIED).toBe(disputeStatus);
+    }
+  });
+
   it("looks for no dispute of a payment that has none", async () => {
     const readsOf = async (filter: PaymentFilter) => {
       const plans: string[] = [];

@@ -37,7 +37,7 @@ import { encodeId } from "../platform/ids.ts";
 import { isoExponent } from "../platform/money.ts";
 import type { PaymentDetails } from "../reporting/payment-details.ts";
 import type { PaymentFilter } from "../reporting/payment-filter.ts";
-import type { ListedPayment } from "../reporting/payment-list.ts";
+import { byUrgency, type ListedPayment } from "../reporting/payment-list.ts";
 import { type TimelineStep, writeTimeline } from "../reporting/payment-timeline.ts";
 import { shownOrderRef } from "../reporting/shown-order-ref.ts";
 import { moneyFilterOf } from "./paging.ts";
@@ -93,6 +93,7 @@ function capturedMinor(details: Pick<PaymentDetails, "session" | "attempts">): n
 
 export function paymentMessage(details: PaymentDetails): MessageInitShape<typeof PaymentSchema> {
   const { session, attempts, events, deliveries } = details;
+  const [dispute] = byUrgency(details.disputes ?? []);
   const { captureConfirmed, submittedAt, ruleVersion, createRequestId, submitRequestId } = session;
   return {
     summary: summaryMessage({
@@ -102,8 +103,7 @@ export function paymentMessage(details: PaymentDetails): MessageInitShape<typeof
       refundedMinor: refundedMinor(details),
       customer: session.details?.customerName ?? session.customerEmail ?? null,
       challenged: details.authentications.some(({ flow }) => flow !== "FRICTIONLESS"),
-      // The payment's own page has them all.
-      dispute: null,
+      dispute: dispute === undefined ? null : { ...dispute, respondBy: dispute.respondBy?.toISOString() ?? null },
     }),
     customerEmail: session.customerEmail ?? "",
     customerRef: session.customerRef ?? "",

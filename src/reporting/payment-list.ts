@@ -61,11 +61,36 @@ type ListedDispute = Pick<Dispute, "stage" | "status"> & {
 export const returnedMinor = `CASE WHEN s.refunds = 0 THEN 0 ELSE coalesce((SELECT sum(r.amount_minor) FROM refund r
   WHERE r.session_id = s.id AND r.status <> 'FAILED'), 0)::bigint END`;
 
-// Most payments have no dispute, and read none. Of several, one to answer comes first, the sooner the better.
+// Of several disputes, one to answer comes first, the sooner the better; a report of fraud comes last.
+const statusesByUrgency: readonly Dispute["status"][] = [
+  "NEEDS_RESPONSE",
+  "UNDER_REVIEW",
+  "LOST",
+  "ACCEPTED",
+  "WON",
+  "CLOSED",
+];
+
+// Most payments have no dispute, and read none.
 const firstDispute = `CASE WHEN s.disputes > 0 THEN (
     SELECT json_build_object('stage', d.stage, 'status', d.status, 'respondBy', d.respond_by) FROM dispute d WHERE d.session_id = s.id
-    ORDER BY d.stage = 'FRAUD_WARNING', array_position('{NEEDS_RESPONSE,UNDER_REVIEW,LOST,ACCEPTED,WON,CLOSED}'::text[], d.status), d.respond_by, d.created_at DESC
+    ORDER BY d.stage = 'FRAUD_WARNING', array_position('{${statusesByUrgency.join()}}'::text[], d.status), d.respond_by, d.created_at DESC
     LIMIT 1) END`;
+
+/** Sorts the disputes of a payment: the first one is what the list shows. */
+export function byUrgency<One extends Pick<Dispute, "stage" | "status" | "respondBy" | "createdAt">>(
+  disputes: readonly One[],
+): One[] {
+  const rankOf = ({ stage, status }: One) =>
+    (stage === "FRAUD_WARNING" ? statusesByUrgency.length : 0) + statusesByUrgency.indexOf(status);
+  const deadlineOf = ({ respondBy }: One) => respondBy?.getTime() ?? Number.MAX_SAFE_INTEGER;
+  return disputes.toSorted(
+    (one, other) =>
+      rankOf(one) - rankOf(other) ||
+      deadlineOf(one) - deadlineOf(other) ||
+      other.createdAt.getTime() - one.createdAt.getTime(),
+  );
+}
 
 /** SQL: the columns of a listed payment, of the row `s` of payment_session. */
 export const listedColumns = `${columnsOf(PaymentSessionEntity, "s", shown)},

@@ -74,7 +74,9 @@ describe("disputed payments in the browser", () => {
     expect(scrollWidth).toBeLessThanOrEqual(clientWidth);
     await page.getByRole("link", { name: "overdue" }).click();
     await page.getByText("The time for an answer ended").waitFor();
-    await expectSound(page);
+    const state = page.getByRole("heading", { level: 1 }).locator(".states");
+    expect(await state.textContent()).toBe(`Disputed, was due ${dayOf(over)}`);
+    await expectSound(page, looks);
     await page.close();
   });
 
