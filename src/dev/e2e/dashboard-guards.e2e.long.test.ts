@@ -57,7 +57,7 @@ it("switches braking on, shows it on Settings and Home, and lets declined cards 
   const card = page.getByRole("region", { name: "Card testing" });
   await card.getByText("Braking is off.").waitFor();
   await look(page);
-  await card.getByLabel("Whatever is declined, for").selectOption("4 hours");
+  await card.getByLabel("Override for").selectOption("4 hours");
   await card.getByRole("button", { name: "Switch on" }).click();
   await card.getByText("Braking is on").waitFor();
   await card.getByText(/switched it on until/).waitFor();
@@ -66,7 +66,7 @@ it("switches braking on, shows it on Settings and Home, and lets declined cards 
   await home.getByRole("link", { name: "See braking" }).waitFor();
   await look(home);
   await home.close();
-  await card.getByRole("button", { name: "Let declined cards decide" }).click();
+  await card.getByRole("button", { name: "Remove the override" }).click();
   await card.getByRole("button", { name: "Switch on" }).waitFor();
   await page.close();
 });

@@ -250,7 +250,7 @@ function Test({ isPossible }: { isPossible: boolean }) {
   return (
     <Row
       title="Test alert"
-      explanation="Sends one message to each confirmed address and to the chat; the others are asked to confirm again. The message says that nothing happened."
+      explanation="Sends one message to each confirmed address and to the chat; the others are asked to confirm again. The message says that it is a test."
     >
       <Refusal error={test.error} />
       <div aria-live="polite">

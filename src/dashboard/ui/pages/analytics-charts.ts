@@ -116,7 +116,8 @@ function rateCharts(answer: GetAnalyticsResponse): ChartData[] {
     {
       id: "approval",
       title: "Approval rate",
-      caption: "Of payments, and of attempts at each gateway. The axis does not begin at zero.",
+      caption:
+        "Of payments, and of attempts at each gateway. The axis shows 50 points at most and does not begin at zero.",
       lines: [
         {
           name: "Payments",

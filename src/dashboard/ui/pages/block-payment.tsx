@@ -42,7 +42,7 @@ function BlockDialog({ sessionId, onEnd }: { sessionId: string; onEnd: () => voi
       return client.addBlocklistEntry({ ...scope, blocked, ...entryIn(form) });
     },
     onSuccess: onEnd,
-    meta: { done: "It is blocked from now on. The settings have the block list." },
+    meta: { done: "It is blocked from now on. To unblock it, open the block list in Settings." },
   });
   const isAnyFree = data?.parts.some(({ entry }) => !entry) ?? false;
   return (

@@ -37,7 +37,7 @@ export function BrakingForm({ braking, onChange }: { braking: Braking | undefine
   return (
     <Row
       title="Card testing"
-      explanation="Braking begins by itself while unusually many cards are declined, as when thieves try out card numbers. Cards that were never approved here are then authenticated where possible and get no second gateway after a decline, and customers see no reason for it."
+      explanation="Braking starts automatically when unusually many cards are declined, as when thieves test stolen card numbers. Cards that were never approved here are then authenticated where possible, and no second gateway is tried after a decline. Customers are not told the reason."
     >
       <p role="status">
         <State braking={braking} />
@@ -46,13 +46,13 @@ export function BrakingForm({ braking, onChange }: { braking: Braking | undefine
       {hold ? (
         <div className="row">
           <Button isDisabled={isDisabled} onPress={() => save.mutate(Hold.NONE)}>
-            Let declined cards decide
+            Remove the override
           </Button>
         </div>
       ) : (
         <div className="row">
           <label>
-            Whatever is declined, for{" "}
+            Override for{" "}
             <select
               className="select"
               value={hours}

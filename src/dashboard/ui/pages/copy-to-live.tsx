@@ -34,10 +34,10 @@ export function CopyToLivePage() {
   return (
     <>
       <PageHead title="Copy test to live">
-        The routing rule, checkout settings, webhook endpoints, alerts and refund limits of test, as live can have them.
-        Keys, credentials and gateway accounts are never copied. Nothing changes until you apply it.
+        Copies the routing rule, checkout settings, webhook endpoints, alerts and refund limits of test to live. Keys,
+        credentials and gateway accounts are never copied. Nothing changes until you apply it.
       </PageHead>
-      {environmentName === "live" ? <CopyPlan /> : <p>Switch to live to see what would change there.</p>}
+      {environmentName === "live" ? <CopyPlan /> : <p>Switch to Live to see what would change there.</p>}
     </>
   );
 }
@@ -103,8 +103,8 @@ function ConnectionChoices({ names, choices, accounts, onChoose }: ChoicesProps)
     <section className="card stack" aria-labelledby="choices">
       <h2 id="choices">Gateway accounts</h2>
       <p className="soft">
-        The routing rule of test names accounts that live has not, or has more than one of. Choose a verified account of
-        live for each. To connect one, open <ScopeLink to="./gateways">Gateways</ScopeLink>.
+        The routing rule in test uses accounts that live does not have, or has more than once. Choose a verified account
+        of live for each. To connect one, open <ScopeLink to="./gateways">Gateways</ScopeLink>.
       </p>
       {names.map((name) => (
         <SelectField

@@ -293,7 +293,9 @@ function Explanation(props: { text: string; isPrinted: boolean; onChange: (text:
         aria-describedby={`${id}-hint`}
       />
       <span className="hint" id={`${id}-hint`}>
-        {props.isPrinted ? "This gateway gets it as a page of the facts: send them too." : "At most 2,000 characters."}{" "}
+        {props.isPrinted
+          ? "This gateway receives it as the last page of the facts, so send the facts too."
+          : "At most 2,000 characters."}{" "}
         No card number.
       </span>
     </div>

@@ -75,7 +75,7 @@ export function InviteForm({ onInvited, open }: { onInvited: () => unknown; open
           value={roles.liveRole}
           onChange={({ target }) => setRoles(rolesWith(roles, { liveRole: Number(target.value) as Role }))}
           values={liveRoles.map((role) => [role, nameOfRole(role)] as const)}
-          hint="An owner is one in test and live."
+          hint="Owners have the role in both environments."
         />
         <div>
           <Button kind="main" type="submit" isPending={invite.isPending}>

@@ -35,7 +35,7 @@ export function RefundLimitForms() {
       mayChange={includesRole(role, Role.OWNER)}
       revision={limit.revision}
       title={`Refunds by ${names[limit.role]}`}
-      explanation="How much each of them may refund per day (UTC) in the dashboard. A currency without a limit has none; 0 allows no refund. Refunds by your backend have no limit. Owners can change it."
+      explanation="The amount that each of them can refund in the dashboard per day (UTC). A currency that is not listed has no limit; 0 allows no refund. Refunds by your backend have no limit. Owners can change it."
       kept={textOf(limit)}
       findProblem={(text) => findLimitProblem(text, currencies)}
       save={async (text, revision) =>

@@ -200,7 +200,7 @@ function CheckoutRows({ settings, onChange }: FormsProps) {
       <SettingRow
         {...shared}
         title="One order, one payment"
-        explanation="An order is what your backend names by orderRef. A change begins with the orders that are paid or being paid."
+        explanation="Payments with the same orderRef belong to one order. A change also applies to orders that were paid before, or are being paid."
         kept={String(settings.repeatedOrders === RepeatedOrders.REFUSE)}
         save={async (text, from) => {
           const repeatedOrders = text === "true" ? RepeatedOrders.REFUSE : RepeatedOrders.WARN;
@@ -210,7 +210,7 @@ function CheckoutRows({ settings, onChange }: FormsProps) {
         {({ text, isDisabled, onText }) => (
           <Switch
             name="Refuse a second payment of an order"
-            detail="The customer reads that the order is being paid, or is paid. Off: a second payment is taken, with an alert."
+            detail="The customer sees that the order is being paid, or is already paid. If this is off, a second payment is accepted and an alert opens."
             isOn={text === "true"}
             isDisabled={isDisabled}
             onChange={(isOn) => onText(String(isOn))}

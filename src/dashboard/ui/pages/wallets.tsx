@@ -3,7 +3,7 @@
 import { createClient } from "@connectrpc/connect";
 import { useQuery, useTransport } from "@connectrpc/connect-query";
 import { useMutation } from "@tanstack/react-query";
-import { useId } from "react";
+import { Fragment, useId } from "react";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
 import {
   type MerchantWalletKey,
@@ -28,21 +28,21 @@ const kinds = [
   {
     kind: WalletKeyKind.APPLE_PAYMENT,
     title: "Apple Pay: payment processing",
-    use: "Decrypts what a customer’s phone sends. Apple issues a certificate for it.",
+    use: "Decrypts the payments of Apple Pay. Apple issues a certificate for the key.",
     recipient: "Merchant identifier",
     hint: "From Apple’s developer account, such as merchant.com.example.",
   },
   {
     kind: WalletKeyKind.APPLE_IDENTITY,
     title: "Apple Pay: merchant identity",
-    use: "Proves to Apple that it is you who opens a sheet. Apple issues a certificate for it.",
+    use: "Identifies you to Apple when a checkout opens Apple Pay. Apple issues a certificate for the key.",
     recipient: "Merchant identifier",
-    hint: "The same as above.",
+    hint: "The same identifier as for payment processing.",
   },
   {
     kind: WalletKeyKind.GOOGLE,
     title: "Google Pay",
-    use: "Decrypts what Google sends. Register its public key in Google’s business console.",
+    use: "Decrypts the payments of Google Pay. Register its public key in Google’s business console.",
     recipient: "Google merchant ID",
     hint: "From Google’s business console, such as BCR2DN4T263K6XYZ.",
   },
@@ -65,8 +65,8 @@ export function WalletsPage() {
   return (
     <>
       <PageHead title="Wallets">
-        Apple Pay and Google Pay in the {environmentName} environment. Their keys are made in the card vault and stay
-        there.
+        Apple Pay and Google Pay in the {environmentName} environment. Their private keys are created in the card vault
+        and never leave it.
       </PageHead>
       {error && <Failure error={error} onRetry={refetch} />}
       {!wallets && !error && <Loading what="The set-up of wallets" />}
@@ -81,9 +81,11 @@ export function WalletsPage() {
           </p>
           <Country wallets={wallets} onChange={refetch} />
           {kinds.map((kind) => (
-            <Keys key={`${kind.kind} ${environmentName}`} {...kind} wallets={wallets} onChange={refetch} />
+            <Fragment key={`${kind.kind} ${environmentName}`}>
+              {kind.kind === WalletKeyKind.GOOGLE && <Domains wallets={wallets} onChange={refetch} />}
+              <Keys {...kind} wallets={wallets} onChange={refetch} />
+            </Fragment>
           ))}
-          <Domains key={environmentName} wallets={wallets} onChange={refetch} />
         </>
       )}
     </>
@@ -116,7 +118,7 @@ function Country({ wallets, onChange }: Part) {
       <DataForm onData={(fields) => save.mutate(String(fields.get("country")).trim().toUpperCase())}>
         <Refusal error={save.error} />
         <Field
-          label="Where your business is"
+          label="Country of your business"
           hint="Two letters, such as DE. Both wallets show it to banks."
           name="country"
           defaultValue={wallets.countryCode}
@@ -130,6 +132,8 @@ function Country({ wallets, onChange }: Part) {
   );
 }
 
+const isApplePayment = ({ kind }: MerchantWalletKey) => kind === WalletKeyKind.APPLE_PAYMENT;
+
 type KindProps = Part & (typeof kinds)[number];
 
 function Keys({ kind, title, use, recipient, hint, wallets, onChange }: KindProps) {
@@ -141,6 +145,8 @@ function Keys({ kind, title, use, recipient, hint, wallets, onChange }: KindProp
     meta: { done: "The key is made. It is not used yet." },
   });
   const keys = wallets.keys.filter((key) => key.kind === kind);
+  // Both keys of Apple Pay are of one merchant.
+  const known = keys[0] ?? (kind === WalletKeyKind.APPLE_IDENTITY ? wallets.keys.find(isApplePayment) : undefined);
   return (
     <section className="card wallets-card" aria-labelledby={id}>
       <h2 id={id}>{title}</h2>
@@ -151,7 +157,7 @@ function Keys({ kind, title, use, recipient, hint, wallets, onChange }: KindProp
       {mayChange && (
         <DataForm onData={(fields) => create.mutate(String(fields.get("recipient")).trim())}>
           <Refusal error={create.error} />
-          <Field label={recipient} hint={hint} name="recipient" defaultValue={keys[0]?.recipient ?? ""} isRequired />
+          <Field label={recipient} hint={hint} name="recipient" defaultValue={known?.recipient ?? ""} isRequired />
           <Button type="submit" isPending={create.isPending}>
             {keys.length === 0 ? "Make a key" : "Make another key"}
           </Button>
@@ -218,11 +224,7 @@ function Key({
             <LongText label={state === State.ACTIVE ? "Renewed certificate" : "Certificate"} name="certificate" />
           )}
           <Button type="submit" isPending={activate.isPending}>
-            {state === State.ACTIVE
-              ? "Replace the certificate"
-              : isApple
-                ? "Use this certificate"
-                : "It is registered: use it"}
+            {state === State.ACTIVE ? "Replace the certificate" : isApple ? "Use this certificate" : "Use this key"}
           </Button>
         </DataForm>
       )}

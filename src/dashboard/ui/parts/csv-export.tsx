@@ -33,7 +33,7 @@ export function CsvExport(props: {
   });
   const isStopped = stop.current?.signal.aborted ?? false;
   return (
-    <div className="row">
+    <div className="row csv-export">
       <Button onPress={() => write.mutate()} isPending={write.isPending}>
         {write.isPending ? `${count.toLocaleString()} written…` : action}
       </Button>
