@@ -29,9 +29,6 @@ export async function findViolationsIn(page: EnginePage, cardFrame: string): Pro
   return found;
 }
 
-/** The looks in which `inEachLook` draws: the last one, or all. */
-export const looksTaken = { all: false };
-
 export type Look = readonly [colorScheme: "light" | "dark", width: number];
 
 export const desktopAndPhone: readonly Look[] = [
@@ -51,15 +48,15 @@ export const narrowAtLast: readonly Look[] = [
 ];
 
 /**
- * Draws a loaded page in each look, and calls `check` with its name and width. A run of the tests takes the last look, which differs
- * most from what a developer sees; dashboard-looks.long.test.ts takes each.
+ * Draws a loaded page in each look, and calls `check` with its name and width. `npm test` takes the last look alone, which differs
+ * most from what a developer sees; the long run takes each.
  */
 export async function inEachLook(
   page: Page,
   looks: readonly Look[],
   check: (name: string, width: number) => Promise<void>,
 ): Promise<void> {
-  for (const [colorScheme, width] of looksTaken.all ? looks : looks.slice(-1)) {
+  for (const [colorScheme, width] of process.env.EVERY_LOOK ? looks : looks.slice(-1)) {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width, height: 900 });
     // What depends on the width is drawn by then.
