@@ -171,7 +171,7 @@ describe("docs/going-live.md", () => {
     expect(titles).toEqual([...started, ...configured, "the first payment"]);
   });
 
-  it("says of every step what a good answer looks like", () => {
+  it("has the expected result of every step", () => {
     const rows = [...checklist.matchAll(/^\| (?!do \|)(.+) \|$/gm)].map(([, cells]) => cells!.split(" | "));
     expect(rows.length).toBeGreaterThan(25);
     const incomplete = rows.filter(

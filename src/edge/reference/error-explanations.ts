@@ -8,8 +8,8 @@ export const errorGroups = [
   "Resources",
   "Transport",
   "State of a session",
-  "Meaning",
-  "Ours",
+  "Business rules",
+  "Errors of the service",
 ] as const;
 
 /** A group, and Markdown. Links are relative to docs/. */
@@ -24,8 +24,8 @@ const credentials = inGroup("Credentials");
 const resources = inGroup("Resources");
 const transport = inGroup("Transport");
 const state = inGroup("State of a session");
-const meaning = inGroup("Meaning");
-const ours = inGroup("Ours");
+const rules = inGroup("Business rules");
+const service = inGroup("Errors of the service");
 
 /** Every code, in the order of the page. */
 export const explanations = {
@@ -33,7 +33,7 @@ export const explanations = {
     "The body is not one JSON value in UTF-8. Typical causes: the body is cut short, has a trailing comma or a lone surrogate. Fix the code that writes the body.",
   ),
   missing_body: body(
-    "A refund without a body, which a client may have lost on the way. Nothing was refunded. Send `{}` to refund everything that is left.",
+    "The refund has no body. A client may have dropped it. Nothing was refunded. Send `{}` to refund everything that is left.",
   ),
   missing_field: body(
     "A required field is absent, or an empty text, which counts as absent; a number that is 0 breaks its rule instead (`invalid_field`). `errors` names each missing field. Add them and send the request again.",
@@ -61,7 +61,7 @@ export const explanations = {
     "A part of the request other than its body breaks a rule:\n\n- a query parameter is unknown or breaks its rule (`pageSize` is 1 to 100);\n- a page token belongs to another list or is older than a day;\n- `Host` names no host;\n- the request is not valid HTTP/1.1, or has an `Expect` other than `100-continue` or a `Transfer-Encoding` other than `chunked`. The connection is then closed.\n\nCorrect it and send the request again.",
   ),
   invalid_key: credentials(
-    "The request has no key, its `Authorization` header is not of the form `Bearer <key>`, or the key is mistyped, unknown, revoked or past its end: `detail` says which of the three, and not more. Send `Authorization: Bearer <key>` with a secret or restricted key. Regenerating keys revokes the old ones immediately. For a gateway's notification, the code means that the notification is not signed with that connection's secret. For the widget, it means that the publishable key of the session's vault object is not the merchant's, or was replaced: create a new session.",
+    "The request has no key; its `Authorization` header is not of the form `Bearer <key>`; or the key is mistyped, unknown, revoked or expired. `detail` says which of these three it is. Send `Authorization: Bearer <key>` with a secret or restricted key. Regenerating keys revokes the old ones immediately. For a gateway's notification, the code means that the notification is not signed with that connection's secret. For the widget, it means that the publishable key of the session's vault object is not the merchant's, or was replaced: create a new session.",
   ),
   invalid_client_secret: credentials(
     "The client secret does not open this session, or the session ended more than a day ago. From the vault: `sdkAuthorization` is missing, altered or expired. Pass all three values of the create answer unchanged.",
@@ -141,16 +141,16 @@ export const explanations = {
   token_used: state(
     "From the widget's `SubmitPayment`: the session has not been submitted, and this token was used before. The session stays open: make a new token and submit it. The widget does so once automatically. From the vault: the stored card was sent to a gateway already, so its security code cannot be changed.",
   ),
-  wallet_token_invalid: meaning(
+  wallet_token_invalid: rules(
     "From the vault: what Apple Pay or Google Pay gave fails a check, of which the vault's log names the first. Nothing was charged. Let the customer try again, or pay by card.",
   ),
   wallet_token_used: state(
-    "From the vault: this message of the wallet was turned into a token before, as when an answer was lost. Nothing was charged by it twice. The customer opens the wallet's sheet again.",
+    "From the vault: this message of the wallet was turned into a token before, as when an answer was lost. Nothing was charged twice. Have the customer open the wallet's sheet again.",
   ),
-  wallet_amount_mismatch: meaning(
+  wallet_amount_mismatch: rules(
     "From the vault: the customer authorized another amount or currency in Apple Pay than the session has. Nothing was charged. Start the wallet's sheet again with the session's amount.",
   ),
-  wallet_not_supported: meaning(
+  wallet_not_supported: rules(
     "From the vault: the wallet gave a kind of token that is not supported (`RSA_v1` or `EMV` of Apple Pay), or a card that has expired. The customer pays by card.",
   ),
   wallet_not_enabled: state(
@@ -162,32 +162,32 @@ export const explanations = {
   no_action: state(
     "From the widget's calls: the session waits for no such action. The customer has answered, or the payment has gone on. Read the session.",
   ),
-  action_expired: meaning(
+  action_expired: rules(
     "From the widget's calls: the action has ended, or was shown on another page since. Read the session: it has an outcome, or shows the action that is open.",
   ),
   state_conflict: state(
     "From the dashboard's calls and the command line: the resource is in a state that does not allow this, or it was changed since you read it. `detail` says which. Read the resource again.",
   ),
   not_held: state(
-    "Only a payment with `capture: manual` that a gateway holds can be captured. `detail` says what it is instead. Wait for `payment_session.held`, or for a session that was restored a minute.",
+    "Only a payment with `capture: manual` that a gateway holds can be captured. `detail` says what it is instead. Wait for `payment_session.held`. After a restore of the database, repeat the call a minute later.",
   ),
   capture_already_ordered: state(
     "The first capture fixes the amount, and a payment whose capture was ordered cannot be cancelled. Read the session; refund it once it has SUCCEEDED.",
   ),
-  amount_exceeds_held: meaning(
+  amount_exceeds_held: rules(
     "A capture is of at most `amountMinor` of the session. Send less, or no amount for the whole of it.",
   ),
   not_refundable: state(
     "The payment has not SUCCEEDED, its capture failed afterwards, it has a hundred refunds already, or this installation cannot refund at its gateway. `detail` says which. Read the session.",
   ),
-  amount_exceeds_refundable: meaning(
+  amount_exceeds_refundable: rules(
     "The refunds of a payment never add up to more than was captured. Read `amountRefundableMinor` of the session, and send at most that, or no amount for all of it.",
   ),
   payment_disputed: state(
-    "The refund would fit if the bank were not taking the money back already: what a chargeback holds is not refunded, or the money would be lost twice. Read `disputes` and `amountRefundableMinor` of the session. Answer the dispute; once it is won, the amount can be refunded again.",
+    "The amount was captured, but a chargeback holds it: the bank is taking the money back already, and a refund would pay it back a second time. Read `disputes` and `amountRefundableMinor` of the session. Answer the dispute; once it is won, the amount can be refunded again.",
   ),
   response_closed: state(
-    "The dispute takes no answer: `state.status` says what it is, or `param` is `respondBy`, whose time is over. Until the gateway's deadline a dispute that is `NEEDS_RESPONSE` can be answered; after it the gateway decides, and this is its refusal.",
+    "A dispute can be answered while it is `NEEDS_RESPONSE`, and before the gateway's deadline. `state.status` has the status that it has now. If `param` is `respondBy`, the deadline has passed. Shortly after the deadline the answer may still be sent; this is then the gateway's refusal.",
   ),
   evidence_already_submitted: state(
     "This stage of the dispute has another answer already, and an answer is final. Read `responses` of the dispute.",
@@ -195,10 +195,10 @@ export const explanations = {
   payment_refunded: state(
     "Refunds have paid back what the dispute is about, so accepting it would pay it back twice. Submit the refund as evidence: the facts begin with it.",
   ),
-  not_offered: meaning(
+  not_offered: rules(
     "The gateway does not take this acceptance, defense or type of document: `param` names it. Read `response-options` of the dispute. Without `param` the gateway refused the answer itself, which has no effect.",
   ),
-  vault_cannot_store: meaning(
+  vault_cannot_store: rules(
     "This installation uses a card vault that stores no cards, so a session cannot ask for it, no set-up is possible, and no agreement can be charged. Leave `saveCard` out.",
   ),
   consent_required: state(
@@ -210,7 +210,7 @@ export const explanations = {
   agreement_not_active: state(
     "The agreement has no usable card, was cancelled or has ended: `state.status` says which. Nothing was created. With `NEEDS_CARD`, have the customer store another card.",
   ),
-  amount_exceeds_agreement: meaning(
+  amount_exceeds_agreement: rules(
     "The charge is more than `maxAmountMinor` of the agreement's terms, or in another currency. Nothing was created.",
   ),
   renewal_in_progress: state(
@@ -219,25 +219,25 @@ export const explanations = {
   renewal_paid: state(
     "The charge (`renewalRef`) is paid: `state.sessionId` names the session that paid it. Nothing was created. Do not charge it again.",
   ),
-  retry_not_allowed: meaning(
-    "The card's bank or network forbids a further try of it, now or for ever: `detail` says why, and `state.notBefore` from when on one may succeed. Nothing was created.",
+  retry_not_allowed: rules(
+    "The card's bank or network forbids another try, for a time or for ever. `detail` says why, and `state.notBefore` says when a try may succeed. Nothing was created.",
   ),
-  idempotency_key_reused: meaning(
+  idempotency_key_reused: rules(
     "This `Idempotency-Key` came with another body: within the last 24 hours for a session, at any time for a refund or a charge of an agreement. Use a new key for a new session, refund or charge; a repeat needs exactly the same fields.",
   ),
-  endpoint_not_allowed: meaning(
+  endpoint_not_allowed: rules(
     "The webhook address cannot be used, for one of these reasons:\n\n- it is not HTTPS in live;\n- it is not a public address;\n- its port is not 443 or 8443 in live;\n- the merchant has 16 endpoints already.",
   ),
-  rate_limited: meaning(
+  rate_limited: rules(
     "The request was not executed. Wait for the seconds in `Retry-After`, then repeat it with the same `Idempotency-Key`.\n\n- From the API: the merchant sent more requests than its [limit](rate-limits.md#limits-of-a-merchant) in this environment, 100 a second after the first 200 unless the operator has set another.\n- From the checkout: the session, its address or its network [called too often](rate-limits.md#limits-on-cards-and-calls), or more customers of the merchant call at once than can wait.\n- From the vault: too many cards were entered, from one address or network, for one merchant, or for one session (ten). For a session with ten cards, create another one.",
   ),
-  internal: ours(
+  internal: service(
     "A bug in the service. Repeat the request once. If it fails again, report the `requestId`, which leads to the cause in the log.",
   ),
-  unavailable: ours(
+  unavailable: service(
     "The database cannot be reached or is restarting, or the external card vault opens no session for a payment. Wait for the time in `Retry-After` (1 second), then repeat the request, with growing pauses.",
   ),
-  deadline_exceeded: ours(
-    "The answer took longer than the caller allowed, on gRPC and Connect. The work may have been done: read the resource, or repeat the request with the same `Idempotency-Key`.",
+  deadline_exceeded: service(
+    "The answer took longer than the caller allowed, on gRPC and Connect. The request may have been executed: read the resource, or repeat the request with the same `Idempotency-Key`.",
   ),
 } satisfies Record<DomainErrorCode, Explanation>;
