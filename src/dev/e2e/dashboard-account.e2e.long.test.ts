@@ -199,6 +199,7 @@ describe("the home page of an environment that is not set up", () => {
     const setUp = page.getByRole("region", { name: "Set up live" });
     await setUp.waitFor();
     expect(await setUp.getByRole("link").allTextContents()).toEqual([
+      "Copy test to live",
       "Connect a gateway",
       "Set up routing",
       "Add an origin",

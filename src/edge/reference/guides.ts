@@ -24,7 +24,11 @@ export const guideGroups: readonly { readonly readers: string; readonly guides: 
     readers: "Take payments",
     guides: [
       guide("integration.md", "Integration guide", "Run a complete server, then see how it works."),
-      guide("sessions.md", "Payment sessions", "Describe an order, change or cancel it, and read how its payment went."),
+      guide(
+        "sessions.md",
+        "Payment sessions",
+        "Describe an order, change or cancel it, and read how its payment went.",
+      ),
       guide("widget.md", "Widget", "Show the card form, and try again after a decline."),
       guide("appearance.md", "Appearance", "Make the card form look like your shop."),
       guide("checkout-page-security.md", "Secure your page", "Do what PCI DSS asks of a page with a card form."),
@@ -33,20 +37,16 @@ export const guideGroups: readonly { readonly readers: string; readonly guides: 
       guide("capture-later.md", "Capture later", "Hold the amount now, capture it when you ship, or cancel it."),
       guide("refunds.md", "Refunds", "Refund a captured payment, whole or in part, and never twice."),
       guide("disputes.md", "Disputes", "See disputed payments and their deadlines, and pay no money back twice."),
+      guide("dispute-answers.md", "Answers to disputes", "Accept a dispute, or contest it with evidence and files."),
       guide(
         "settlement.md",
         "Payouts and settlement",
         "See which payout paid a payment, what the gateway kept, and what is missing.",
       ),
-      guide("dispute-answers.md", "Answers to disputes", "Accept a dispute, or contest it with evidence and files."),
       guide("apple-pay.md", "Set up Apple Pay", "Let customers pay with one tap in Safari."),
       guide("google-pay.md", "Set up Google Pay", "Let customers pay with a card of their phone or Google account."),
       guide("stored-cards.md", "Stored cards", "Let customers pay again without entering their card."),
-      guide(
-        "subscriptions.md",
-        "Subscriptions",
-        "Charge a customer who is not present, once for each renewal.",
-      ),
+      guide("subscriptions.md", "Subscriptions", "Charge a customer who is not present, once for each renewal."),
       guide("recovery-links.md", "Recovery links", "Send the customer a link to pay a declined renewal."),
       guide("ledger.md", "Ledger", "Compare captures, refunds, voids and chargebacks of past days with statements."),
       guide("follow-events.md", "Follow events", "Read every event in order, without gaps, from an internal service."),
@@ -61,11 +61,7 @@ export const guideGroups: readonly { readonly readers: string; readonly guides: 
     readers: "Manage payments",
     guides: [
       guide("dashboard.md", "Dashboard", "Sign in, and read the home page."),
-      guide(
-        "company-sign-in.md",
-        "Sign in with your company's account",
-        "Let members sign in by your identity provider.",
-      ),
+      guide("company-sign-in.md", "Company sign-in", "Let members sign in with your identity provider."),
       guide("dashboard-payments.md", "Payments in the dashboard", "Find a payment, and capture, cancel or refund it."),
       guide("dashboard-setup.md", "Set up in the dashboard", "Connect gateways, and manage keys, people and settings."),
       guide("routing.md", "Routing", "See which gateway is called, and what follows its answer."),

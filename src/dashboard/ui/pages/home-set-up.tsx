@@ -106,7 +106,18 @@ function Checklist(props: {
             {done} of {listed.length} done
           </span>
         </summary>
-        <p className="soft">{explanation}</p>
+        <p className="soft">
+          {explanation}
+          {environment === "live" && (
+            <>
+              {" To begin with the configuration of test, open "}
+              <Link to="/$environment/$merchantId/copy-to-live" params={{ environment, merchantId }}>
+                Copy test to live
+              </Link>
+              .
+            </>
+          )}
+        </p>
         <ol>
           {listed.map(({ step, done: whenDone, missing: left, to, action }) => (
             <li key={step}>
