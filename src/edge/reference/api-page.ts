@@ -74,8 +74,11 @@ const sampleValues: Readonly<Record<string, string>> = {
   orderRef: "order-1042",
 };
 
-// A payment is created and read before it is captured; lists come last.
-const order = ["create", "get", "capture", "cancel", "list"];
+// A payment is created and read before it is captured, evidence is prepared before it is submitted, and lists come last.
+const order = [
+  ...["createPayment", "createRefund", "createSetup", "get", "capture", "charge", "create"],
+  ...["add", "submit", "accept", "cancel", "delete", "list"],
+];
 const placeOf = ({ operationId }: Operation) => order.findIndex((verb) => operationId.startsWith(verb));
 
 const marked = new Marked({ renderer: { html: ({ text }) => escapeHtml(text) } });
@@ -132,13 +135,13 @@ ${parts.map(({ html }) => html).join("\n")}
 <ul>${parts.map((part) => `<li><a href="#${part.id}">${escapeHtml(part.title)}</a></li>`).join("\n")}</ul>`,
   );
   return `<div class="reference">
-<nav id="contents" aria-label="API reference">${contents.join("\n")}</nav>
 <main id="main">
 <section class="row"><div><h1>API reference</h1>${renderer.prose(document.info.description)}</div>
 <div class="side">${keyField("Test key", "Kept in this page only, and sent only to this installation.")}
 <p class="note" id="live-key" role="alert" hidden>Nothing was sent. This page sends test keys only: a live key has no place in a browser.</p></div></section>
 ${groups.map(({ html }) => html).join("\n")}
-</main></div>`;
+</main>
+<nav id="contents" aria-label="API reference">${contents.join("\n")}</nav></div>`;
 }
 
 const anchorOf = (name: string) => name.toLowerCase().replaceAll(" ", "-");

@@ -152,7 +152,7 @@ export const errorSchema: Schema = {
     type: { type: "string", format: "uri", description: "The address of the code's section in the error reference." },
     title: { type: "string", description: "The code in words; for people, may be reworded." },
     status: { type: "integer", description: "The HTTP status." },
-    code: { type: "string", enum: codes, description: "Decide by it; it never changes its meaning." },
+    code: { type: "string", enum: codes, description: "Use it in your code: its meaning never changes." },
     detail: { type: "string", description: "What was wrong; for people, never repeats a value that was sent." },
     param: { type: "string", description: "The field, parameter or header that is wrong, or the first of them." },
     errors: {

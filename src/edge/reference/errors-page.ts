@@ -23,7 +23,7 @@ Look up a code here to see its cause and what to do next. Every error has one sh
 
 | field | meaning |
 |---|---|
-| \`code\` | Decide by it: it never changes its meaning. |
+| \`code\` | Use it in your code: its meaning never changes. |
 | \`title\`, \`detail\` | Text for people, which may be reworded. Of a body or query, \`detail\` is the first problem, with its field, and the number of the others. |
 | \`errors\` | All problems of a body or query. \`code\` is then the one that [comes first](#when-several-things-are-wrong). |
 | \`type\` | The address of the code's section on this page. Every installation serves the page at \`/docs/errors\`; \`SWITCHYARD_ERROR_DOCS_URL\` names its public address. |

@@ -234,7 +234,7 @@ const details: Readonly<Record<string, OperationDetails>> = {
     errors: errorResponses(["any", "secretKey", "lookup"]),
   },
   getResponseOptions: {
-    summary: "Read what a dispute can be answered",
+    summary: "Read the possible answers",
     successDescription: "What the gateway takes now.",
     responseExamples: example("A gateway with one defense", responseOptions),
     errors: errorResponses(["any", "secretKey", "lookup", "dispute"]),
