@@ -96,7 +96,7 @@ describe("the routing page", () => {
       const whatIf = region("Simulate on past payments");
       await whatIf.getByRole("button", { name: "Simulate" }).click();
       // The one that SANDBOX_A captured: the answer of SANDBOX_B is unknown.
-      await whatIf.getByText("50.0 – 100.0 %").waitFor();
+      await whatIf.getByText("50.0% – 100.0%").waitFor();
       await whatIf.getByRole("cell", { name: /Sandbox B was not called then/ }).waitFor();
       await unsaved(page).getByRole("button", { name: "Discard" }).click();
       await tab("History");

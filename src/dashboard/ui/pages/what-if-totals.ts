@@ -1,6 +1,7 @@
 /** The sum of a what-if's slices, and its figures. */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import type { ReplayedPayment, WhatIfCounts, WhatIfResponse } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
+import { formatRate } from "../parts/numbers.ts";
 
 export type Counts = Omit<WhatIfCounts, "$typeName" | "$unknown">;
 
@@ -62,11 +63,11 @@ export type Figure = { readonly name: string; readonly value: string; readonly d
 /** Returns the figures in their order. An unknown share makes a range, not a guess. */
 export function whatIfRows(counts: Counts): Figure[] {
   const { payments, same, succeededThen, succeeds, cannotKnow, lost, measured } = counts;
-  const share = (count: number) => `${((100 * count) / payments).toFixed(1)} %`;
+  const share = (count: number) => formatRate(count / payments);
   const [low, high] = [Math.round(counts.measuredSucceedsLow), Math.round(counts.measuredSucceedsHigh)];
   const atLeast = succeeds + low;
   const atMost = succeeds + high + cannotKnow - measured;
-  const range = atLeast === atMost ? share(atLeast) : `${share(atLeast).replace(" %", "")} – ${share(atMost)}`;
+  const range = atLeast === atMost ? share(atLeast) : `${share(atLeast)} – ${share(atMost)}`;
   return [
     { name: "Approval rate", value: range, detail: `${share(succeededThen)} actual, of ${payments} payments` },
     { name: "Unchanged", value: String(same), detail: "same gateways, same order, same outcome" },
