@@ -216,6 +216,32 @@ describe("the payments pages", () => {
     await page.close();
   });
 
+  it("cut no amount and no badge of a payment that was captured in part, refunded and disputed", async () => {
+    const page = await open("payments");
+    const money = (amountMinor: string) => ({ amountMinor, currency: "USD", exponent: 2 });
+    const crowded = {
+      ...{ orderRef: "crowded", status: "SUCCEEDED", amount: money("24900"), amountCaptured: money("12450") },
+      ...{ amountRefunded: money("900"), failover: true, disputeStage: "CHARGEBACK" },
+      ...{ disputeStatus: "NEEDS_RESPONSE", disputeRespondBy: "2099-12-28T12:00:00Z" },
+    };
+    await page.route("**/ListPayments", async (route) => {
+      const response = await route.fetch();
+      const answer = await response.json();
+      Object.assign(answer.payments[0], crowded);
+      await route.fulfill({ response, json: answer });
+    });
+    await page.reload();
+    const row = page.getByRole("row").filter({ hasText: "crowded" });
+    await row.waitFor();
+    for (const width of [1440, 1280]) {
+      await page.setViewportSize({ width, height: 900 });
+      for (const text of ["US$124.50 of", "US$249.00", /^Disputed, due/, "Partly refunded", "failover"])
+        expect(await row.getByText(text).first().evaluate(isWhollyShown), `${text} at ${width}`).toBe(true);
+      expect(await row.evaluate(({ clientHeight }) => clientHeight)).toBe(44);
+    }
+    await page.close();
+  });
+
   it("end an attempt that its gateway never ends, by a statement and a reason", { timeout: patienceMs }, async () => {
     await demo.sandbox.setDown("A", true);
     onTestFinished(() => demo.sandbox.setDown("A", false));

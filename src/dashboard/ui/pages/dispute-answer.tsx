@@ -344,7 +344,7 @@ function Files(props: FormProps & { reload: () => unknown }) {
       </div>
       <div className="row">
         <Button onPress={() => save.mutate()} isPending={save.isPending}>
-          Save the facts to read them
+          Download the facts
         </Button>
       </div>
       <Refusal error={add.error ?? save.error} />

@@ -81,7 +81,7 @@ function Details({ data: { payout, totals } }: { data: GetPayoutResponse }) {
           <Sums payout={payout} totals={totals} />
           {completeAt ? (
             <p className="soft small">
-              All lines are known since <Moment at={completeAt} />; from then on their amounts never change.
+              All lines have been known since <Moment at={completeAt} />. Their amounts no longer change.
             </p>
           ) : (
             <p className="soft small">The gateway has not listed all lines of this payout yet.</p>
