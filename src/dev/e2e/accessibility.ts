@@ -3,7 +3,14 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { AxeResults } from "axe-core";
 import type { Frame, Page } from "playwright-core";
+import { inject } from "vitest";
 import type { EnginePage } from "./engine.ts";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    everyLook: boolean;
+  }
+}
 
 // The minified one: each document that is checked compiles it.
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -56,7 +63,7 @@ export async function inEachLook(
   looks: readonly Look[],
   check: (name: string, width: number) => Promise<void>,
 ): Promise<void> {
-  for (const [colorScheme, width] of process.env.EVERY_LOOK ? looks : looks.slice(-1)) {
+  for (const [colorScheme, width] of inject("everyLook") ? looks : looks.slice(-1)) {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width, height: 900 });
     // What depends on the width is drawn by then.
