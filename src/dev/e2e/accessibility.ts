@@ -3,14 +3,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { AxeResults } from "axe-core";
 import type { Frame, Page } from "playwright-core";
-import { inject } from "vitest";
 import type { EnginePage } from "./engine.ts";
-
-declare module "vitest" {
-  interface ProvidedContext {
-    everyLook: boolean;
-  }
-}
 
 // The minified one: each document that is checked compiles it.
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -34,42 +27,6 @@ export async function findViolationsIn(page: EnginePage, cardFrame: string): Pro
     found.push(...(await run<string[]>(`(${runAxe})(${JSON.stringify(tags)})`)));
   }
   return found;
-}
-
-export type Look = readonly [colorScheme: "light" | "dark", width: number];
-
-export const desktopAndPhone: readonly Look[] = [
-  ["light", 1440],
-  ["dark", 390],
-];
-export const everyDesktopAndPhone: readonly Look[] = [
-  ["light", 1440],
-  ["dark", 1440],
-  ["light", 390],
-  ["dark", 390],
-];
-export const narrowAtLast: readonly Look[] = [
-  ["light", 1280],
-  ["dark", 1280],
-  ["light", 320],
-];
-
-/**
- * Draws a loaded page in each look, and calls `check` with its name and width. `npm test` takes the last look alone, which differs
- * most from what a developer sees; the long run takes each.
- */
-export async function inEachLook(
-  page: Page,
-  looks: readonly Look[],
-  check: (name: string, width: number) => Promise<void>,
-): Promise<void> {
-  for (const [colorScheme, width] of inject("everyLook") ? looks : looks.slice(-1)) {
-    await page.emulateMedia({ colorScheme });
-    await page.setViewportSize({ width, height: 900 });
-    // What depends on the width is drawn by then.
-    await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
-    await check(`${new URL(page.url()).pathname} ${colorScheme} ${width}`, width);
-  }
 }
 
 async function violationsIn(frame: Frame): Promise<string[]> {

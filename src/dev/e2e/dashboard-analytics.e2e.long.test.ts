@@ -4,8 +4,9 @@ import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { decodeId } from "../../platform/ids.ts";
 import { forgetCounts, storeSettled } from "../../reporting/analytics/settled-rows.fixture.ts";
-import { findViolations, inEachLook, narrowAtLast } from "./accessibility.ts";
+import { findViolations } from "./accessibility.ts";
 import { openDashboard } from "./dashboard-page.ts";
+import { inEachLook, type Look } from "./each-look.ts";
 
 const { demo, open, urlOf } = await openDashboard({ locale: "de-DE", timezoneId: "UTC", statuses: /40[13]/ });
 const testUrl = Object.assign(new URL(demo.postgresUrl), { pathname: "/switchyard_test" }).href;

@@ -3,8 +3,9 @@ import type { BrowserContext, BrowserContextOptions, Page } from "playwright-cor
 import { afterEach, expect } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
 import { forFile } from "../testing/for-file.ts";
-import { desktopAndPhone, everyDesktopAndPhone, findViolations, inEachLook, type Look } from "./accessibility.ts";
+import { findViolations } from "./accessibility.ts";
 import { ApiCheckout } from "./api-checkout.ts";
+import { inEachLook, type Look } from "./each-look.ts";
 import { joinTestDemo } from "./shared-demo.fixture.ts";
 
 const desktop = { width: 1280, height: 900 };

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { everyDesktopAndPhone, narrowAtLast } from "./accessibility.ts";
 import { expectSound, openDashboard } from "./dashboard-page.ts";
+import type { Look } from "./each-look.ts";
 
 // Axe looks at every page of a look, on a machine that may have much else to do.
 const patienceMs = 90_000;

@@ -2,8 +2,8 @@ import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { createDashboardClient } from "../../client/dashboard-client.ts";
 import { Secret } from "../../platform/secrets.ts";
-import type { Look } from "./accessibility.ts";
 import { expectSound, openDashboard } from "./dashboard-page.ts";
+import type { Look } from "./each-look.ts";
 
 // Each test goes through several pages, on a machine that may be busy.
 const patienceMs = 90_000;

@@ -1,7 +1,8 @@
 /** What every page of the dashboard has: the menu of a phone, and no violation of WCAG in any look. */
 import { describe, expect, it } from "vitest";
-import { findViolations, inEachLook, narrowAtLast } from "./accessibility.ts";
+import { findViolations } from "./accessibility.ts";
 import { openDashboard } from "./dashboard-page.ts";
+import { inEachLook, type Look } from "./each-look.ts";
 
 // Axe looks at every page in every look, on a machine that may have much else to do.
 const patienceMs = 90_000;

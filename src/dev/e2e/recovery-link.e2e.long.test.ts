@@ -4,8 +4,9 @@ import type { Page } from "playwright-core";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { launchBrowser } from "../testing/browser.ts";
 import { forFile } from "../testing/for-file.ts";
-import { findViolations, inEachLook } from "./accessibility.ts";
+import { findViolations } from "./accessibility.ts";
 import { answerBank } from "./challenge-shop.ts";
+import { inEachLook } from "./each-look.ts";
 import { joinTestDemo } from "./shared-demo.fixture.ts";
 import { ShopCustomer } from "./shop-customer.ts";
 

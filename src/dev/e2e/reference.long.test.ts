@@ -10,7 +10,8 @@ import { guides } from "../../edge/reference/guides.ts";
 import { serveReference } from "../../edge/reference/serve-reference.ts";
 import { launchBrowser } from "../testing/browser.ts";
 import { forFile } from "../testing/for-file.ts";
-import { findViolations, inEachLook, type Look } from "./accessibility.ts";
+import { findViolations } from "./accessibility.ts";
+import { inEachLook, type Look } from "./each-look.ts";
 
 // Each page in two looks, on a machine that may have much else to do.
 const patienceMs = 120_000;

@@ -5,8 +5,9 @@ import { forgeries } from "../../sandbox/wallets/forgeries.ts";
 import { launchBrowser } from "../testing/browser.ts";
 import { forFile } from "../testing/for-file.ts";
 import { longOnly } from "../testing/long-only.ts";
-import { findViolations, inEachLook } from "./accessibility.ts";
+import { findViolations } from "./accessibility.ts";
 import { ApiCheckout } from "./api-checkout.ts";
+import { inEachLook } from "./each-look.ts";
 import { joinTestDemo } from "./shared-demo.fixture.ts";
 import { ShopCustomer } from "./shop-customer.ts";
 
