@@ -26,7 +26,8 @@ export type IdPrefix =
   | "dsp"
   | "pout"
   | "rsp"
-  | "file";
+  | "file"
+  | "apv";
 
 declare const kind: unique symbol;
 
@@ -42,6 +43,8 @@ export type AttemptId = Id<"att">;
 export type RefundId = Id<"ref">;
 export type DisputeId = Id<"dsp">;
 export type PayoutId = Id<"pout">;
+/** Of a call that waits for a second person. */
+export type ApprovalId = Id<"apv">;
 /** Of an acceptance, or evidence. */
 export type DisputeResponseId = Id<"rsp">;
 /** Of a file for evidence. */

@@ -12,7 +12,7 @@ import type { UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file dashboard/v1/role.proto.
  */
 export const file_dashboard_v1_role: GenFile = /*@__PURE__*/
-  fileDesc("ChdkYXNoYm9hcmQvdjEvcm9sZS5wcm90bxIMZGFzaGJvYXJkLnYxKoUBCgRSb2xlEhQKEFJPTEVfVU5TUEVDSUZJRUQQABINCglST0xFX05PTkUQBhIPCgtST0xFX1ZJRVdFUhABEhAKDFJPTEVfU1VQUE9SVBAFEhIKDlJPTEVfREVWRUxPUEVSEAISDgoKUk9MRV9PV05FUhADEhEKDVJPTEVfT1BFUkFUT1IQBCpHCgZBY2Nlc3MSFgoSQUNDRVNTX1VOU1BFQ0lGSUVEEAASEgoOQUNDRVNTX0FOWUJPRFkQARIRCg1BQ0NFU1NfTUVNQkVSEAI6SAoEcm9sZRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGLWHAyABKA4yEi5kYXNoYm9hcmQudjEuUm9sZVIEcm9sZTpOCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi2hwMgASgOMhQuZGFzaGJvYXJkLnYxLkFjY2Vzc1IGYWNjZXNzOjYKBWZyZXNoEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYt4cDIAEoCFIFZnJlc2g6RAoNZnJlc2hfaW5fbGl2ZRIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGLiHAyABKAhSC2ZyZXNoSW5MaXZlYgZwcm90bzM", [file_google_protobuf_descriptor]);
+  fileDesc("ChdkYXNoYm9hcmQvdjEvcm9sZS5wcm90bxIMZGFzaGJvYXJkLnYxKoUBCgRSb2xlEhQKEFJPTEVfVU5TUEVDSUZJRUQQABINCglST0xFX05PTkUQBhIPCgtST0xFX1ZJRVdFUhABEhAKDFJPTEVfU1VQUE9SVBAFEhIKDlJPTEVfREVWRUxPUEVSEAISDgoKUk9MRV9PV05FUhADEhEKDVJPTEVfT1BFUkFUT1IQBCpHCgZBY2Nlc3MSFgoSQUNDRVNTX1VOU1BFQ0lGSUVEEAASEgoOQUNDRVNTX0FOWUJPRFkQARIRCg1BQ0NFU1NfTUVNQkVSEAIq5QEKDUFwcHJvdmFsQ2xhc3MSHgoaQVBQUk9WQUxfQ0xBU1NfVU5TUEVDSUZJRUQQABIaChZBUFBST1ZBTF9DTEFTU19ST1VUSU5HEAESHgoaQVBQUk9WQUxfQ0xBU1NfQ1JFREVOVElBTFMQAhIcChhBUFBST1ZBTF9DTEFTU19FTkRQT0lOVFMQAxIaChZBUFBST1ZBTF9DTEFTU19SRUZVTkRTEAQSIAocQVBQUk9WQUxfQ0xBU1NfQ09ORklHVVJBVElPThAFEhwKGEFQUFJPVkFMX0NMQVNTX0FQUFJPVkVSUxAGOkgKBHJvbGUSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi1hwMgASgOMhIuZGFzaGJvYXJkLnYxLlJvbGVSBHJvbGU6TgoGYWNjZXNzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYtocDIAEoDjIULmRhc2hib2FyZC52MS5BY2Nlc3NSBmFjY2Vzczo2CgVmcmVzaBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGLeHAyABKAhSBWZyZXNoOkQKDWZyZXNoX2luX2xpdmUSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi4hwMgASgIUgtmcmVzaEluTGl2ZTpZCghhcHByb3ZhbBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGLmHAyABKA4yGy5kYXNoYm9hcmQudjEuQXBwcm92YWxDbGFzc1IIYXBwcm92YWxiBnByb3RvMw", [file_google_protobuf_descriptor]);
 
 /**
  * The rights of a caller. Each role includes the rights of the roles above it here; the numbers have no order.
@@ -135,6 +135,80 @@ export const AccessSchema: GenEnum<Access, AccessJson> = /*@__PURE__*/
   enumDesc(file_dashboard_v1_role, 1);
 
 /**
+ * What a merchant may want a second person for, in live.
+ *
+ * @generated from enum dashboard.v1.ApprovalClass
+ */
+export const ApprovalClass = {
+  /**
+   * @generated from enum value: APPROVAL_CLASS_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * How payments are routed.
+   *
+   * @generated from enum value: APPROVAL_CLASS_ROUTING = 1;
+   */
+  ROUTING: 1,
+
+  /**
+   * Credentials of gateways, and API keys.
+   *
+   * @generated from enum value: APPROVAL_CLASS_CREDENTIALS = 2;
+   */
+  CREDENTIALS: 2,
+
+  /**
+   * Where events are posted.
+   *
+   * @generated from enum value: APPROVAL_CLASS_ENDPOINTS = 3;
+   */
+  ENDPOINTS: 3,
+
+  /**
+   * Refunds that come to more than an amount.
+   *
+   * @generated from enum value: APPROVAL_CLASS_REFUNDS = 4;
+   */
+  REFUNDS: 4,
+
+  /**
+   * A configuration: the classes of what it changes.
+   *
+   * @generated from enum value: APPROVAL_CLASS_CONFIGURATION = 5;
+   */
+  CONFIGURATION: 5,
+
+  /**
+   * Who may approve, and what needs it, while one of the classes above is on.
+   *
+   * @generated from enum value: APPROVAL_CLASS_APPROVERS = 6;
+   */
+  APPROVERS: 6,
+} as const;
+
+/**
+ * What a merchant may want a second person for, in live.
+ *
+ * @generated from enum dashboard.v1.ApprovalClass
+ */
+export type ApprovalClass = (typeof ApprovalClass)[keyof typeof ApprovalClass] | UnknownEnum;
+
+/**
+ * What a merchant may want a second person for, in live.
+ *
+ * @generated from enum dashboard.v1.ApprovalClass
+ */
+export type ApprovalClassJson = "APPROVAL_CLASS_UNSPECIFIED" | "APPROVAL_CLASS_ROUTING" | "APPROVAL_CLASS_CREDENTIALS" | "APPROVAL_CLASS_ENDPOINTS" | "APPROVAL_CLASS_REFUNDS" | "APPROVAL_CLASS_CONFIGURATION" | "APPROVAL_CLASS_APPROVERS";
+
+/**
+ * Describes the enum dashboard.v1.ApprovalClass.
+ */
+export const ApprovalClassSchema: GenEnum<ApprovalClass, ApprovalClassJson> = /*@__PURE__*/
+  enumDesc(file_dashboard_v1_role, 2);
+
+/**
  * The lowest role that may call a method. A method with neither a role nor an access is refused to every caller.
  *
  * @generated from extension: dashboard.v1.Role role = 50101;
@@ -165,4 +239,13 @@ export const fresh: GenExtension<MethodOptions, boolean> = /*@__PURE__*/
  */
 export const fresh_in_live: GenExtension<MethodOptions, boolean> = /*@__PURE__*/
   extDesc(file_dashboard_v1_role, 3);
+
+/**
+ * A member's call in live is stored until a second person approves it, where the merchant has switched the class on. A
+ * method that only stops something has none: it works at once.
+ *
+ * @generated from extension: dashboard.v1.ApprovalClass approval = 50105;
+ */
+export const approval: GenExtension<MethodOptions, ApprovalClass> = /*@__PURE__*/
+  extDesc(file_dashboard_v1_role, 4);
 

@@ -1,6 +1,36 @@
 -- The whole schema as PostgreSQL 18 describes it, written by `npm run schema`.
 -- Read it, and change it by migrations. `switchyard doctor` compares a database with it.
 
+-- table approval
+CREATE TABLE approval (
+  id uuid NOT NULL,
+  merchant_id uuid NOT NULL,
+  method text NOT NULL,
+  cell smallint NOT NULL,
+  role text NOT NULL,
+  sealed_request text,
+  revision text NOT NULL,
+  sentences text[] NOT NULL,
+  requested_by uuid NOT NULL,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  expires_at timestamp with time zone DEFAULT (clock_timestamp() + '72:00:00'::interval) NOT NULL,
+  status text DEFAULT 'PENDING'::text NOT NULL,
+  decided_by uuid,
+  decision text,
+  ended_at timestamp with time zone,
+  ran_at timestamp with time zone
+);
+
+-- table approval_policy
+CREATE TABLE approval_policy (
+  merchant_id uuid NOT NULL,
+  routing boolean DEFAULT false NOT NULL,
+  credentials boolean DEFAULT false NOT NULL,
+  endpoints boolean DEFAULT false NOT NULL,
+  refunds boolean DEFAULT false NOT NULL,
+  refunds_above jsonb DEFAULT '{}'::jsonb NOT NULL
+);
+
 -- table audit_entry
 CREATE TABLE audit_entry (
   id uuid NOT NULL,
@@ -154,6 +184,69 @@ CREATE TABLE sign_in_failures (
   failures integer NOT NULL,
   last_at timestamp with time zone NOT NULL
 );
+
+-- constraint approval.approval_by_another
+ALTER TABLE approval ADD CONSTRAINT approval_by_another CHECK ((decided_by <> requested_by));
+
+-- constraint approval.approval_cell_check
+ALTER TABLE approval ADD CONSTRAINT approval_cell_check CHECK (((cell >= 1) AND (cell <= 61)));
+
+-- constraint approval.approval_check
+ALTER TABLE approval ADD CONSTRAINT approval_check CHECK ((expires_at <= (created_at + '72:00:01'::interval)));
+
+-- constraint approval.approval_check1
+ALTER TABLE approval ADD CONSTRAINT approval_check1 CHECK (((status = 'PENDING'::text) = (ended_at IS NULL)));
+
+-- constraint approval.approval_check2
+ALTER TABLE approval ADD CONSTRAINT approval_check2 CHECK (((status = ANY (ARRAY['APPROVED'::text, 'REJECTED'::text])) = (decided_by IS NOT NULL)));
+
+-- constraint approval.approval_check3
+ALTER TABLE approval ADD CONSTRAINT approval_check3 CHECK (((status = 'APPROVED'::text) = (decision IS NOT NULL)));
+
+-- constraint approval.approval_check4
+ALTER TABLE approval ADD CONSTRAINT approval_check4 CHECK (((ran_at IS NULL) OR (status = 'APPROVED'::text)));
+
+-- constraint approval.approval_decided_by_fkey
+ALTER TABLE approval ADD CONSTRAINT approval_decided_by_fkey FOREIGN KEY (decided_by) REFERENCES member(id);
+
+-- constraint approval.approval_decision_check
+ALTER TABLE approval ADD CONSTRAINT approval_decision_check CHECK (((char_length(decision) >= 1) AND (char_length(decision) <= 100)));
+
+-- constraint approval.approval_merchant_id_fkey
+ALTER TABLE approval ADD CONSTRAINT approval_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES merchant(id);
+
+-- constraint approval.approval_method_check
+ALTER TABLE approval ADD CONSTRAINT approval_method_check CHECK (((char_length(method) >= 1) AND (char_length(method) <= 200)));
+
+-- constraint approval.approval_pkey
+ALTER TABLE approval ADD CONSTRAINT approval_pkey PRIMARY KEY (id);
+
+-- constraint approval.approval_requested_by_fkey
+ALTER TABLE approval ADD CONSTRAINT approval_requested_by_fkey FOREIGN KEY (requested_by) REFERENCES member(id);
+
+-- constraint approval.approval_revision_check
+ALTER TABLE approval ADD CONSTRAINT approval_revision_check CHECK (((char_length(revision) >= 1) AND (char_length(revision) <= 100)));
+
+-- constraint approval.approval_role_check
+ALTER TABLE approval ADD CONSTRAINT approval_role_check CHECK ((role = ANY (ARRAY['VIEWER'::text, 'SUPPORT'::text, 'DEVELOPER'::text, 'OWNER'::text])));
+
+-- constraint approval.approval_sealed_while_pending
+ALTER TABLE approval ADD CONSTRAINT approval_sealed_while_pending CHECK (((status = 'PENDING'::text) = (sealed_request IS NOT NULL)));
+
+-- constraint approval.approval_sentences_check
+ALTER TABLE approval ADD CONSTRAINT approval_sentences_check CHECK (((cardinality(sentences) >= 1) AND (cardinality(sentences) <= 1000)));
+
+-- constraint approval.approval_status_check
+ALTER TABLE approval ADD CONSTRAINT approval_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'APPROVED'::text, 'REJECTED'::text, 'WITHDRAWN'::text, 'EXPIRED'::text, 'OUTDATED'::text])));
+
+-- constraint approval_policy.approval_policy_merchant_id_fkey
+ALTER TABLE approval_policy ADD CONSTRAINT approval_policy_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES merchant(id);
+
+-- constraint approval_policy.approval_policy_pkey
+ALTER TABLE approval_policy ADD CONSTRAINT approval_policy_pkey PRIMARY KEY (merchant_id);
+
+-- constraint approval_policy.approval_policy_refunds_above_check
+ALTER TABLE approval_policy ADD CONSTRAINT approval_policy_refunds_above_check CHECK ((jsonb_typeof(refunds_above) = 'object'::text));
 
 -- constraint audit_entry.audit_entry_member_id_fkey
 ALTER TABLE audit_entry ADD CONSTRAINT audit_entry_member_id_fkey FOREIGN KEY (member_id) REFERENCES member(id);
@@ -377,6 +470,15 @@ CREATE UNIQUE INDEX open_invitation ON invitation USING btree (merchant_id, emai
 -- unique index open_password_reset
 CREATE UNIQUE INDEX open_password_reset ON password_reset USING btree (member_id) WHERE (ended_at IS NULL);
 
+-- index approval_by_age
+CREATE INDEX approval_by_age ON approval USING btree (ended_at);
+
+-- index approval_of_merchant
+CREATE INDEX approval_of_merchant ON approval USING btree (merchant_id, id);
+
+-- index approval_pending
+CREATE INDEX approval_pending ON approval USING btree (expires_at) WHERE (status = 'PENDING'::text);
+
 -- index audit_entry_of_member
 CREATE INDEX audit_entry_of_member ON audit_entry USING btree (member_id, id) WHERE (member_id IS NOT NULL);
 
@@ -410,6 +512,45 @@ CREATE INDEX sign_in_of_identity ON sign_in USING btree (issuer, subject) WHERE 
 -- index sign_in_of_member
 CREATE INDEX sign_in_of_member ON sign_in USING btree (member_id, created_at);
 
+-- function guard_approval()
+CREATE OR REPLACE FUNCTION guard_approval()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    IF NEW.status <> 'PENDING' THEN
+      RAISE EXCEPTION 'an approval begins as PENDING' USING ERRCODE = 'check_violation';
+    END IF;
+    RETURN NEW;
+  END IF;
+  IF (OLD.id, OLD.merchant_id, OLD.method, OLD.cell, OLD.role, OLD.revision, OLD.sentences, OLD.requested_by, OLD.created_at,
+      OLD.expires_at)
+     IS DISTINCT FROM
+     (NEW.id, NEW.merchant_id, NEW.method, NEW.cell, NEW.role, NEW.revision, NEW.sentences, NEW.requested_by, NEW.created_at,
+      NEW.expires_at) THEN
+    RAISE EXCEPTION 'the call of an approval never changes' USING ERRCODE = 'check_violation';
+  END IF;
+  IF OLD.status <> 'PENDING' AND
+     (OLD.status, OLD.decided_by, OLD.decision, OLD.ended_at, coalesce(OLD.ran_at, NEW.ran_at))
+     IS DISTINCT FROM (NEW.status, NEW.decided_by, NEW.decision, NEW.ended_at, NEW.ran_at) THEN
+    RAISE EXCEPTION 'a closed approval never changes' USING ERRCODE = 'check_violation';
+  END IF;
+  IF OLD.status <> 'PENDING' OR NEW.status <> 'APPROVED' THEN RETURN NEW; END IF;
+  IF OLD.expires_at <= clock_timestamp() THEN
+    RAISE EXCEPTION 'the approval has expired' USING ERRCODE = 'check_violation';
+  END IF;
+  PERFORM 1 FROM membership
+    WHERE merchant_id = NEW.merchant_id AND member_id IN (NEW.requested_by, NEW.decided_by)
+    ORDER BY member_id FOR NO KEY UPDATE;
+  IF (SELECT count(*) FROM membership
+      WHERE merchant_id = NEW.merchant_id AND member_id IN (NEW.requested_by, NEW.decided_by)
+        AND role_rank(live_role) >= role_rank(NEW.role)) <> 2 THEN
+    RAISE EXCEPTION 'an approval needs two members with its role' USING ERRCODE = 'check_violation';
+  END IF;
+  RETURN NEW;
+END $function$;
+
 -- function refuse_change()
 CREATE OR REPLACE FUNCTION refuse_change()
  RETURNS trigger
@@ -422,8 +563,26 @@ BEGIN
   RAISE EXCEPTION 'rows of % are never changed', TG_TABLE_NAME USING ERRCODE = 'check_violation';
 END $function$;
 
+-- function role_rank(role text)
+CREATE OR REPLACE FUNCTION role_rank(role text)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT array_position('{NONE,VIEWER,SUPPORT,DEVELOPER,OWNER}'::text[], role)
+$function$;
+
+-- trigger approval.guard
+CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON approval FOR EACH ROW EXECUTE FUNCTION guard_approval();
+
 -- trigger audit_entry.unchanging
 CREATE TRIGGER unchanging BEFORE DELETE OR UPDATE ON audit_entry FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+-- privileges approval to the runtime role
+GRANT DELETE, INSERT, SELECT, UPDATE ON approval TO the runtime role;
+
+-- privileges approval_policy to the runtime role
+GRANT INSERT, SELECT, UPDATE ON approval_policy TO the runtime role;
 
 -- privileges audit_entry to the runtime role
 GRANT DELETE, INSERT, SELECT, UPDATE ON audit_entry TO the runtime role;
