@@ -133,16 +133,16 @@ const approve: Statement = {
 const selectDecision: Statement = { name: "select_decision", text: "SELECT decision FROM approval WHERE id = $1" };
 
 /**
- * Closes a waiting call as approved; false if it does not wait any more. `decision` is the request that runs it: the same one may
- * ask again, as the answer to its commit may have been lost.
+ * Closes a waiting call as approved; undefined if it does not wait any more. `decision` is the request that runs it: the same one
+ * may ask again, as the answer to its commit may have been lost.
  */
 export async function approveCall(
   tx: Tx,
   { id, decidedBy, decision }: { id: ApprovalId; decidedBy: MemberId; decision: string },
-): Promise<boolean> {
-  if ((await tx.query(approve, [id, decidedBy, decision])).length > 0) return true;
+): Promise<"approved" | "repeated" | undefined> {
+  if ((await tx.query(approve, [id, decidedBy, decision])).length > 0) return "approved";
   const [row] = await tx.query<{ decision: string | null }>(selectDecision, [id]);
-  return row?.decision === decision;
+  return row?.decision === decision ? "repeated" : undefined;
 }
 
 const close: Statement = {

@@ -24,6 +24,7 @@ import { encodeId } from "../platform/ids.ts";
 import { findProblems } from "../transcoder/connect-json.ts";
 import type { Finding } from "../transcoder/problem.ts";
 import { findNul, type MessageRules } from "../transcoder/validation.ts";
+import { askForSecondPerson } from "./approvals/approval-door.ts";
 import { type DashboardParts, isSecondFactorRequired, type ServedParts } from "./dashboard-parts.ts";
 import { roleMessage } from "./member-messages.ts";
 import { includesRole } from "./roles/role-rank.ts";
@@ -57,9 +58,14 @@ export function createGuard(parts: ServedParts): Interceptor {
         authorize(parts, method, now, scope);
         requireSameRole(caller, now, scope);
       };
-      const rpcContext = new RpcContext(parts, who, { scope, requireRight });
+      const { gate, after } = await askForSecondPerson(parts, {
+        ...{ method, message: request.message, scope, requireRight },
+        ...{ who, isOperator: caller.operator !== undefined },
+      });
+      const rpcContext = new RpcContext(parts, who, { scope, requireRight, gate });
       request.contextValues.set(rpcContextKey, rpcContext);
       const answer = await next(request);
+      await after?.();
       // Pages poll, so the audit trail keeps only a member's changes. Of an operator, who is an exception, it keeps every
       // call.
       if (isChanging(method)) await rpcContext.endChange();

@@ -1,8 +1,10 @@
 /** All services of the dashboard behind their guard, ready to be added to a server. */
-import type { ConnectRouter } from "@connectrpc/connect";
+import type { DescService } from "@bufbuild/protobuf";
+import type { ConnectRouter, ServiceImpl } from "@connectrpc/connect";
 import { AlertService } from "../../gen/dashboard/v1/alerts_pb.ts";
 import { AnalyticsService } from "../../gen/dashboard/v1/analytics_pb.ts";
 import { ApiKeyService } from "../../gen/dashboard/v1/api_keys_pb.ts";
+import { ApprovalDecisionService, ApprovalService } from "../../gen/dashboard/v1/approvals_pb.ts";
 import { AuditService } from "../../gen/dashboard/v1/audit_pb.ts";
 import { BlocklistService } from "../../gen/dashboard/v1/blocklist_pb.ts";
 import { ConfigurationService } from "../../gen/dashboard/v1/configuration_pb.ts";
@@ -30,6 +32,8 @@ import { WorkQueueService } from "../../gen/dashboard/v1/work_queue_pb.ts";
 import { createAlertService } from "./alerts-rpc.ts";
 import { createAnalyticsService } from "./analytics-rpc.ts";
 import { createApiKeyService } from "./api-keys-rpc.ts";
+import { createApprovalDecisionService } from "./approvals/approval-decision-rpc.ts";
+import { createApprovalService } from "./approvals/approvals-rpc.ts";
 import { createAuditService } from "./audit-rpc.ts";
 import { createBlocklistService } from "./blocklist-rpc.ts";
 import { createConfigurationService } from "./configuration/configuration-rpc.ts";
@@ -63,36 +67,46 @@ const auditedMethods = [...dashboardServices, ...signInServices].flatMap(({ meth
 /** Returns a function that adds the services to a router. Their guard replaces the server's own interceptors. */
 export function createDashboardRoutes(parts: ServedParts): (router: ConnectRouter) => void {
   const guarded = { interceptors: [createGuard(parts)] };
+  const implementations = new Map<DescService, object>();
   return (router) => {
-    router.service(MerchantService, createMerchantService(parts), guarded);
-    router.service(ApiKeyService, createApiKeyService(parts), guarded);
-    router.service(GatewayConnectionService, createGatewayConnectionService(parts), guarded);
-    router.service(GatewayService, createGatewayService(parts), guarded);
-    router.service(RoutingRuleService, createRoutingRuleService(parts), guarded);
-    router.service(ConfigurationService, createConfigurationService(parts), guarded);
-    router.service(WebhookEndpointService, createWebhookEndpointService(), guarded);
-    router.service(WebhookDeliveryService, createWebhookDeliveryService(parts), guarded);
-    router.service(WebhookAlertService, createWebhookAlertService(parts), guarded);
-    router.service(AlertService, createAlertService(parts), guarded);
-    router.service(AnalyticsService, createAnalyticsService(parts), guarded);
-    router.service(SettingsService, createSettingsService(), guarded);
-    router.service(WalletsService, createWalletsService(), guarded);
-    router.service(BlocklistService, createBlocklistService(parts), guarded);
-    router.service(AuditService, createAuditService(parts, auditedMethods), guarded);
-    router.service(PaymentService, createPaymentService(parts), guarded);
-    router.service(RefundService, createRefundService(parts), guarded);
-    router.service(DisputeService, disputeService, guarded);
-    router.service(StoredCardService, createStoredCardService(parts), guarded);
-    router.service(LedgerService, ledgerService, guarded);
-    router.service(SettlementService, settlementService, guarded);
-    router.service(HomeService, createHomeService(parts), guarded);
-    router.service(WorkQueueService, createWorkQueueService(parts), guarded);
-    router.service(ReconciliationService, createReconciliationService(parts), guarded);
-    router.service(MemberService, createMemberService(parts), guarded);
+    const serve = <Service extends DescService>(service: Service, implementation: ServiceImpl<Service>) => {
+      implementations.set(service, implementation);
+      router.service(service, implementation, guarded);
+    };
+    serve(MerchantService, createMerchantService(parts));
+    serve(ApiKeyService, createApiKeyService(parts));
+    serve(GatewayConnectionService, createGatewayConnectionService(parts));
+    serve(GatewayService, createGatewayService(parts));
+    serve(RoutingRuleService, createRoutingRuleService(parts));
+    serve(ConfigurationService, createConfigurationService(parts));
+    serve(WebhookEndpointService, createWebhookEndpointService());
+    serve(WebhookDeliveryService, createWebhookDeliveryService(parts));
+    serve(WebhookAlertService, createWebhookAlertService(parts));
+    serve(AlertService, createAlertService(parts));
+    serve(AnalyticsService, createAnalyticsService(parts));
+    serve(SettingsService, createSettingsService());
+    serve(WalletsService, createWalletsService());
+    serve(BlocklistService, createBlocklistService(parts));
+    serve(AuditService, createAuditService(parts, auditedMethods));
+    serve(PaymentService, createPaymentService(parts));
+    serve(RefundService, createRefundService(parts));
+    serve(DisputeService, disputeService);
+    serve(StoredCardService, createStoredCardService(parts));
+    serve(LedgerService, ledgerService);
+    serve(SettlementService, settlementService);
+    serve(HomeService, createHomeService(parts));
+    serve(WorkQueueService, createWorkQueueService(parts));
+    serve(ReconciliationService, createReconciliationService(parts));
+    serve(MemberService, createMemberService(parts));
+    serve(ApprovalService, createApprovalService(parts));
     const { signIns } = parts;
     if (signIns === undefined) return;
     const proving = { accounts: parts.accounts, runtime: parts.runtime, sealing: signIns.sealing };
-    router.service(SignInService, createSignInService({ ...parts, signIns, proving }), guarded);
-    router.service(PasskeyService, createPasskeyService({ ...parts, signIns, proving }), guarded);
+    serve(
+      ApprovalDecisionService,
+      createApprovalDecisionService(parts, (service) => implementations.get(service)),
+    );
+    serve(SignInService, createSignInService({ ...parts, signIns, proving }));
+    serve(PasskeyService, createPasskeyService({ ...parts, signIns, proving }));
   };
 }

@@ -5,6 +5,7 @@ import {
   GetRoutingRuleResponseSchema,
   ListRoutingRuleVersionsResponseSchema,
   type RoutingRuleService,
+  type SetRoutingRuleRequest,
 } from "../../gen/dashboard/v1/routing_rules_pb.ts";
 import {
   findRoutingRule,
@@ -15,7 +16,7 @@ import {
 } from "../core/record/routing-rules.ts";
 import type { RoutingCase, RoutingRule, Split } from "../core/rows/entities.ts";
 import { type Connection, listConnections } from "../gateways/connections.ts";
-import type { Tx } from "../platform/database.ts";
+import type { Queryable, Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { type ConnectionId, encodeId, type MerchantId } from "../platform/ids.ts";
 import { describeRuleChanges } from "../reporting/rule-changes.ts";
@@ -40,17 +41,9 @@ type VersionParts = Pick<DashboardParts, "runtime">;
 export function createRoutingRuleService(parts: VersionParts): ServiceImpl<typeof RoutingRuleService> {
   return {
     async setRoutingRule(request, context) {
-      const routingRule = await setRule(scopedContextOf(context), request.expectedVersion, ({ before }) => ({
-        connectionIds: request.connectionIds,
-        failoverOn: failoverOf(request.failoverOn),
-        authentication: authenticationOf(request.authentication, before),
-        providerId: request.providerId ?? (before?.providerId ? encodeId("gc", before.providerId) : ""),
-        policy: policyOf(request.policy, before),
-        cases: casesOf(request.cases, before),
-        split: splitOf(request.split, before, request.connectionIds),
-        retriesSameGateway: request.retriesSameGateway ?? before?.retriesSameGateway ?? false,
-        cryptogramResend: cryptogramResendOf(request.cryptogramResend, before),
-      }));
+      const routingRule = await setRule(scopedContextOf(context), request.expectedVersion, ({ before }) =>
+        wantedRule(request, before),
+      );
       return { routingRule };
     },
 
@@ -80,16 +73,8 @@ export function createRoutingRuleService(parts: VersionParts): ServiceImpl<typeo
     },
 
     async restoreRoutingRule({ version, expectedVersion }, context) {
-      const routingRule = await setRule(
-        scopedContextOf(context),
-        expectedVersion,
-        async ({ tx, merchantId, before }) => {
-          const [rule] = await listRoutingRules(tx, { merchantId, newest: version, count: 1 });
-          if (rule?.version !== version) throw new DomainError("not_found", "This version of the rule does not exist.");
-          if (before?.version === version) throw new DomainError("state_conflict", "This version is already in use.");
-          const { version: _, ...content } = showRule(rule);
-          return { ...content, cryptogramResend: rule.cryptogramResend, restoredFrom: version };
-        },
+      const routingRule = await setRule(scopedContextOf(context), expectedVersion, ({ tx, merchantId, before }) =>
+        restoredRule(tx, { merchantId, version, before }),
       );
       return { routingRule };
     },
@@ -99,6 +84,33 @@ export function createRoutingRuleService(parts: VersionParts): ServiceImpl<typeo
 }
 
 type NewRule = RuleContent & { readonly restoredFrom?: number };
+
+/** Returns the rule that a request asks for, with public ids. */
+export function wantedRule(request: SetRoutingRuleRequest, before: RoutingRule | undefined): RuleContent {
+  return {
+    connectionIds: request.connectionIds,
+    failoverOn: failoverOf(request.failoverOn),
+    authentication: authenticationOf(request.authentication, before),
+    providerId: request.providerId ?? (before?.providerId ? encodeId("gc", before.providerId) : ""),
+    policy: policyOf(request.policy, before),
+    cases: casesOf(request.cases, before),
+    split: splitOf(request.split, before, request.connectionIds),
+    retriesSameGateway: request.retriesSameGateway ?? before?.retriesSameGateway ?? false,
+    cryptogramResend: cryptogramResendOf(request.cryptogramResend, before),
+  };
+}
+
+/** Returns an earlier version of the rule, with public ids. Throws for one that does not exist, or is in use. */
+export async function restoredRule(
+  queryable: Queryable,
+  { merchantId, version, before }: { merchantId: MerchantId; version: number; before: RoutingRule | undefined },
+): Promise<NewRule> {
+  const [rule] = await listRoutingRules(queryable, { merchantId, newest: version, count: 1 });
+  if (rule?.version !== version) throw new DomainError("not_found", "This version of the rule does not exist.");
+  if (before?.version === version) throw new DomainError("state_conflict", "This version is already in use.");
+  const { version: _, ...content } = showRule(rule);
+  return { ...content, cryptogramResend: rule.cryptogramResend, restoredFrom: version };
+}
 type Changing = { readonly tx: Tx; readonly merchantId: MerchantId; readonly before: RoutingRule | undefined };
 
 /** Saves `wanted` as the newest version, unless another one was saved since `expected`. */
@@ -167,7 +179,7 @@ export async function saveRule(
   return after!;
 }
 
-function requireVersion(before: RoutingRule | undefined, expected: number | undefined): void {
+export function requireVersion(before: RoutingRule | undefined, expected: number | undefined): void {
   if (expected === undefined || expected === (before?.version ?? 0)) return;
   if (before === undefined) throw new DomainError("state_conflict", "There is no rule to change yet.");
   const by = before.setBy === null || before.setBy === undefined ? "" : ` by ${before.setBy}`;

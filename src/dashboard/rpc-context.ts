@@ -15,12 +15,24 @@ import type { DashboardEnvironment, DashboardParts, ServedParts } from "./dashbo
 /** A merchant that exists, in an environment that this installation serves. */
 export type Scope = { readonly merchantId: MerchantId; readonly environment: DashboardEnvironment };
 
-type Who = Pick<AuditFact, "actor" | "action" | "requestId"> & { readonly signIn: SignIn | undefined };
+type Who = Pick<AuditFact, "actor" | "action" | "requestId"> & {
+  readonly signIn: SignIn | undefined;
+  /** The second person, of a call that waited for one. */
+  readonly approvedBy?: string;
+};
 
 /** Throws unless the caller may still make this call; the right then holds until the transaction ends. */
 export type RequireRight = (accounts: Tx) => Promise<void>;
 
 type Run<Result> = (tx: Tx) => Promise<Result>;
+
+/** What the second person asks of a call's transactions. Only calls of a merchant that wants one have it. */
+export type Gate = {
+  /** Runs before the changes of each transaction, of an environment or of the accounts. Throws to undo it. */
+  readonly before: (tx: Tx, database: "environment" | "accounts") => Promise<void>;
+  /** Records, in a transaction of the accounts, that the call runs now. Throws if it must not. */
+  readonly claim?: (accounts: Tx) => Promise<void>;
+};
 
 /** The scope that a request names: an environment, a merchant, or both. */
 export type RequestScope = { readonly [Part in keyof Scope]: Scope[Part] | undefined };
@@ -44,6 +56,7 @@ export class RpcContext {
   readonly #parts: ServedParts;
   readonly #who: Who;
   readonly #requireRight: RequireRight;
+  readonly #gate: Gate | undefined;
   readonly #changes = new WeakSet<Tx>();
   #isAudited = false;
   #isConfirmed = false;
@@ -51,12 +64,25 @@ export class RpcContext {
   constructor(
     parts: ServedParts,
     who: Who,
-    { scope, requireRight }: { scope: RequestScope | undefined; requireRight: RequireRight },
+    options: { scope: RequestScope | undefined; requireRight: RequireRight; gate?: Gate | undefined },
   ) {
     this.#parts = parts;
     this.#who = who;
-    this.#requireRight = requireRight;
-    this.scope = scope;
+    this.#requireRight = options.requireRight;
+    this.#gate = options.gate;
+    this.scope = options.scope;
+  }
+
+  /** Returns the context of a call that this one runs for another member. Both rights are checked. */
+  runFor(who: Who, options: { scope: RequestScope | undefined; requireRight: RequireRight; gate: Gate }): RpcContext {
+    const { merchantId } = this.scope ?? {};
+    const requireRight = async (accounts: Tx) => {
+      // Before both memberships, so that two members who approve calls of each other never wait in a circle.
+      if (merchantId !== undefined) await lockTeam(accounts, merchantId);
+      await this.#requireRight(accounts);
+      await options.requireRight(accounts);
+    };
+    return new RpcContext(this.#parts, who, { ...options, requireRight });
   }
 
   /** The calling member. Throws for an operator: the guard admits none to an rpc that uses this. */
@@ -88,6 +114,8 @@ export class RpcContext {
       if (merchantId !== undefined) await lockTeam(tx, merchantId);
       await this.#requireRight(tx);
       this.#changes.add(tx);
+      await this.#gate?.before(tx, "accounts");
+      await this.#gate?.claim?.(tx);
       return work(tx);
     });
     this.#isConfirmed = true;
@@ -100,8 +128,9 @@ export class RpcContext {
    */
   async changeEnvironment<Result>({ name, cell }: DashboardEnvironment, work: Run<Result>): Promise<Result> {
     const result = await requireCell(this.#parts.environments[name]!, cell).database.transaction(
-      (tx) => {
+      async (tx) => {
         this.#changes.add(tx);
+        await this.#gate?.before(tx, "environment");
         return work(tx);
       },
       (commit) => this.#commitByRight(commit),
@@ -111,6 +140,14 @@ export class RpcContext {
   }
 
   async #commitByRight(commit: () => Promise<void>): Promise<void> {
+    const { claim } = this.#gate ?? {};
+    if (claim !== undefined) {
+      // Durable before the change: where the change then fails, the call never runs a second time.
+      await this.#parts.accounts.transaction(async (accounts) => {
+        await this.#requireRight(accounts);
+        await claim(accounts);
+      });
+    }
     let commits: Promise<void> | undefined;
     let isDurable = false;
     try {
@@ -148,10 +185,11 @@ export class RpcContext {
 
   async #record(queryable: Queryable, { merchantId, ...change }: AuditedChange): Promise<void> {
     this.#isAudited = true;
-    const { signIn: _, ...who } = this.#who;
+    const { signIn: _, approvedBy, ...who } = this.#who;
     await recordAudit(queryable, this.#parts.runtime.uuid(), {
       ...who,
       ...change,
+      ...(approvedBy !== undefined && { after: { ...change.after, approvedBy } }),
       merchantId: merchantId ?? this.scope?.merchantId,
     });
   }
@@ -164,7 +202,7 @@ export class RpcContext {
   ): Promise<void> {
     this.#requireChange(tx);
     this.#isAudited = true;
-    const { signIn: _, ...who } = this.#who;
+    const { signIn: _, approvedBy: __, ...who } = this.#who;
     const about = { memberId: member.id, subject: encodeId("mbr", member.id) };
     await recordMemberAudit(tx, this.#parts.runtime, { ...who, ...about, ...change });
   }
@@ -172,6 +210,12 @@ export class RpcContext {
   /** Omits the audit row of a call that needs none: it continues another call, or returned nothing. */
   leaveNoRow(): void {
     this.#isAudited = true;
+  }
+
+  /** Ends this call by another one, which has written its rows and checked its right. */
+  leaveTo(other: RpcContext): void {
+    this.#isAudited = other.#isAudited;
+    this.#isConfirmed = other.#isConfirmed;
   }
 
   /** Writes the row of an operator who has read something: in its environment's audit trail, or in those of both. */

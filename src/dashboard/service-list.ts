@@ -3,6 +3,7 @@ import type { DescService } from "@bufbuild/protobuf";
 import { AlertService } from "../../gen/dashboard/v1/alerts_pb.ts";
 import { AnalyticsService } from "../../gen/dashboard/v1/analytics_pb.ts";
 import { ApiKeyService } from "../../gen/dashboard/v1/api_keys_pb.ts";
+import { ApprovalDecisionService, ApprovalService } from "../../gen/dashboard/v1/approvals_pb.ts";
 import { AuditService } from "../../gen/dashboard/v1/audit_pb.ts";
 import { BlocklistService } from "../../gen/dashboard/v1/blocklist_pb.ts";
 import { ConfigurationService } from "../../gen/dashboard/v1/configuration_pb.ts";
@@ -55,7 +56,8 @@ export const dashboardServices: readonly DescService[] = [
   WorkQueueService,
   ReconciliationService,
   MemberService,
+  ApprovalService,
 ];
 
 /** The services that only the dashboard's page calls. */
-export const signInServices: readonly DescService[] = [SignInService, PasskeyService];
+export const signInServices: readonly DescService[] = [SignInService, PasskeyService, ApprovalDecisionService];

@@ -31,6 +31,7 @@ export const appearances = {
   fresh_sign_in_required: looks(403, Code.PermissionDenied, "This requires you to confirm who you are"),
   second_factor_required: looks(403, Code.PermissionDenied, "This requires a second factor"),
   role_not_allowed: looks(403, Code.PermissionDenied, "Your role may not do this"),
+  approval_pending: looks(409, Code.FailedPrecondition, "The call waits for a second person"),
   key_type_not_allowed: looks(403, Code.PermissionDenied, "This kind of key may not do this"),
   right_not_granted: looks(403, Code.PermissionDenied, "This key or service lacks the right"),
   refund_cap_exceeded: looks(403, Code.PermissionDenied, "The key's refund cap for today is reached"),

@@ -42,7 +42,7 @@ const deletable: Record<DatabaseKind, readonly string[]> = {
   accounts: [
     ...["membership", "passkey", "passkey_challenge", "sign_in_failures", "member_action"],
     ...["identity", "logout_token"],
-    ...["sign_in", "invitation", "password_reset", "approval", "audit_entry"],
+    ...["sign_in", "invitation", "password_reset", "audit_entry"],
   ],
   vault: ["card", "card_session", "vault_copy", "stored_card", "erased_card", "wallet_key", "wallet_seen"],
 };

@@ -70,6 +70,6 @@ export const schemaHistory: Record<DatabaseKind, readonly SqlFile[]> = {
       ],
     ]),
   ],
-  accounts: [baseline("accounts", ["merchants", "members", "sign-in", "approvals", "audit"])],
+  accounts: [baseline("accounts", ["merchants", "members", "sign-in", "audit"])],
   vault: [baseline("vault", ["cards", "stored-cards", "wallets"])],
 };

@@ -19,6 +19,7 @@ export type DomainErrorCode =
   | "fresh_sign_in_required"
   | "second_factor_required"
   | "role_not_allowed"
+  | "approval_pending"
   | "key_type_not_allowed"
   | "right_not_granted"
   | "refund_cap_exceeded"

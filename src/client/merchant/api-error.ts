@@ -22,6 +22,7 @@ export const errorCodes = [
   "fresh_sign_in_required",
   "second_factor_required",
   "role_not_allowed",
+  "approval_pending",
   "key_type_not_allowed",
   "right_not_granted",
   "refund_cap_exceeded",

@@ -79,6 +79,9 @@ export const explanations = {
   role_not_allowed: credentials(
     "From the dashboard: your role does not allow this. An owner of the merchant can give you the required role.",
   ),
+  approval_pending: credentials(
+    "From the dashboard: the merchant wants a [second person](second-person.md) for this in live. The call is stored and not run. Another member approves it on the page Home, within 72 hours.",
+  ),
   key_type_not_allowed: credentials(
     "A publishable key was sent to an endpoint for backends. Use the secret key, on your backend.",
   ),

@@ -40,6 +40,7 @@ const traitsOf: Readonly<Record<DomainErrorCode, readonly Trait[]>> = {
   fresh_sign_in_required: [],
   second_factor_required: [],
   role_not_allowed: [],
+  approval_pending: [],
   key_type_not_allowed: ["secretKey"],
   right_not_granted: ["secretKey"],
   refund_cap_exceeded: ["refund", "dispute"],

@@ -470,9 +470,6 @@ CREATE UNIQUE INDEX open_invitation ON invitation USING btree (merchant_id, emai
 -- unique index open_password_reset
 CREATE UNIQUE INDEX open_password_reset ON password_reset USING btree (member_id) WHERE (ended_at IS NULL);
 
--- index approval_by_age
-CREATE INDEX approval_by_age ON approval USING btree (ended_at);
-
 -- index approval_of_merchant
 CREATE INDEX approval_of_merchant ON approval USING btree (merchant_id, id);
 
@@ -579,7 +576,7 @@ CREATE TRIGGER guard BEFORE INSERT OR UPDATE ON approval FOR EACH ROW EXECUTE FU
 CREATE TRIGGER unchanging BEFORE DELETE OR UPDATE ON audit_entry FOR EACH ROW EXECUTE FUNCTION refuse_change();
 
 -- privileges approval to the runtime role
-GRANT DELETE, INSERT, SELECT, UPDATE ON approval TO the runtime role;
+GRANT INSERT, SELECT, UPDATE ON approval TO the runtime role;
 
 -- privileges approval_policy to the runtime role
 GRANT INSERT, SELECT, UPDATE ON approval_policy TO the runtime role;

@@ -1,0 +1,32 @@
+/** What is asked about a call that may wait for a second person, and the answer. */
+import type { ApprovalClass, ApprovalPolicy } from "../../accounts/approvals.ts";
+import type { MemberRole } from "../../accounts/members.ts";
+import type { Queryable, Tx } from "../../platform/database.ts";
+import type { MerchantId } from "../../platform/ids.ts";
+import type { DashboardEnvironment } from "../dashboard-parts.ts";
+
+/** Where a call is described. Everything is read by these two, which may be transactions with locks. */
+export type Describing = {
+  readonly merchantId: MerchantId;
+  /** Of the call; undefined for one about the team. */
+  readonly environment: DashboardEnvironment | undefined;
+  readonly database: Queryable | undefined;
+  /** `database` where it is the transaction of the call, which locks what it describes. */
+  readonly lock?: Tx | undefined;
+  readonly accounts: Queryable;
+  readonly policy: ApprovalPolicy;
+};
+
+export type Described = {
+  /** The classes of its changes; `approvers` for a change of who approves. */
+  readonly classes: readonly (ApprovalClass | "approvers")[];
+  /** False if the policy allows it all the same, such as a small refund. */
+  readonly isAllowed?: boolean;
+  /** The role that it needs in live, beside that of its method. */
+  readonly role?: MemberRole;
+  readonly sentences: readonly string[];
+  /** Everything that the sentences, and the outcome, depend on. */
+  readonly state: readonly unknown[];
+  /** The field of the request that has to name the state, and does not. */
+  readonly unnamed?: string | undefined;
+};
