@@ -162,7 +162,7 @@ const accountMethods: Omit<Methods, WithCredentials> = {
   },
 };
 
-function requireVerifiable({ core, name }: DashboardEnvironment, gateway: string): Verifiable {
+export function requireVerifiable({ core, name }: DashboardEnvironment, gateway: string): Verifiable {
   const connector = core.connectorOf(gateway) ?? core.providerOf(gateway);
   if (connector !== undefined) return connector;
   throw new DomainError("invalid_field", `This installation has no connector for the gateway in ${name}.`, {
@@ -171,7 +171,7 @@ function requireVerifiable({ core, name }: DashboardEnvironment, gateway: string
 }
 
 /** Throws if credentials are missing, malformed or unknown; the error repeats no value. */
-function refuseMisshapen({ credentialFields }: Verifiable, credentials: Readonly<Record<string, string>>): void {
+export function refuseMisshapen({ credentialFields }: Verifiable, credentials: Readonly<Record<string, string>>): void {
   const problems = findCredentialProblems(credentialFields, credentials);
   if (problems[0]) throw new DomainError(problems[0].code, "Some credentials are missing or invalid.", { problems });
 }

@@ -60,10 +60,12 @@ function ofTeam(
   const roles = rolesInUse(policy);
   const held = member?.liveRole ?? "NONE";
   const makesApprover = roles.some((role) => includes(liveRole, role) && !includes(held, role));
-  const leavesOne = roles.some((role) => {
-    const others = team.filter((each) => each.id !== member?.id && includes(each.liveRole, role));
-    return includes(held, role) && !includes(liveRole, role) && others.length < 2;
-  });
+  const others = roles.map(
+    (role) => team.filter((each) => each.id !== member?.id && includes(each.liveRole, role)).length,
+  );
+  const leavesOne = roles.some(
+    (role, index) => includes(held, role) && !includes(liveRole, role) && others[index]! < 2,
+  );
   if (!makesApprover && !leavesOne) return undefined;
   return {
     classes: ["approvers"],
@@ -74,7 +76,7 @@ function ofTeam(
         ? "The member can approve calls of others afterwards."
         : "Fewer than two members can approve calls afterwards.",
     ],
-    state: [member && [member.id, member.role, member.liveRole], team.length],
+    state: [member && [member.id, member.role, member.liveRole], roles, others],
   };
 }
 

@@ -9,12 +9,11 @@ import { PaymentService } from "../../../gen/dashboard/v1/payments_pb.ts";
 import { RoutingRuleService } from "../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { WebhookEndpointService } from "../../../gen/dashboard/v1/webhook_endpoints_pb.ts";
 import { listKeys, type ShownKey } from "../../accounts/api-keys.ts";
-import type { ApprovalClass, ApprovalPolicy } from "../../accounts/approvals.ts";
-import type { MemberRole } from "../../accounts/members.ts";
+import type { ApprovalClass } from "../../accounts/approvals.ts";
 import { findRoutingRule, findRuleInForce } from "../../core/record/routing-rules.ts";
 import { type Endpoint, type EndpointKey, loadEndpoint } from "../../events/endpoints.ts";
 import { type Connection, listConnections, loadNewestVersion } from "../../gateways/connections.ts";
-import type { Queryable, Tx } from "../../platform/database.ts";
+import type { Queryable } from "../../platform/database.ts";
 import { DomainError } from "../../platform/errors.ts";
 import { encodeId, type MerchantId } from "../../platform/ids.ts";
 import { amountInWords } from "../../platform/money.ts";
@@ -22,6 +21,7 @@ import { describeRuleChanges } from "../../reporting/rule-changes.ts";
 import { loadHeld, revisedParts } from "../configuration/configuration-message.ts";
 import { planConfiguration } from "../configuration/plan-configuration.ts";
 import type { DashboardEnvironment } from "../dashboard-parts.ts";
+import { refuseMisshapen, requireVerifiable } from "../gateway-connections-rpc.ts";
 import { connectionOf, nameIn } from "../routing-messages.ts";
 import { requireVersion, restoredRule, verifiedRule, wantedRule } from "../routing-rules-rpc.ts";
 import { requireRevision } from "../settings-revision.ts";
@@ -40,6 +40,11 @@ const describers = new Map<DescMethod, Describe<DescMethod>>();
 
 function describes<Method extends DescMethod>(method: Method, describe: Describe<Method>): void {
   describers.set(method, describe as Describe<DescMethod>);
+}
+
+/** Reports whether calls of a method can be described; each method with `(approval)` has to. */
+export function describesCalls(method: DescMethod): boolean {
+  return describers.has(method);
 }
 
 /** Describes a call of a method with `(approval)`. */
@@ -149,8 +154,9 @@ describes(verifyGatewayConnection, async ({ connectionId, routePayments }, { dat
   };
 });
 
-describes(rotateGatewayCredentials, async ({ connectionId }, { database, merchantId }) => {
+describes(rotateGatewayCredentials, async ({ connectionId, credentials }, { database, environment, merchantId }) => {
   const { connection, name } = await findConnection(database, merchantId, connectionId);
+  refuseMisshapen(requireVerifiable(environment, connection.gateway), credentials);
   return {
     classes: ["credentials"],
     sentences: [`The credentials of ${name} are replaced by new ones once ${connection.gateway} accepts them.`],

@@ -27,8 +27,9 @@ export async function openCall(
   const method = dashboardServices.flatMap(({ methods }) => methods).find((each) => nameOf(each) === approval.method);
   if (method === undefined || approval.sealedRequest === null) return { type: "outdated" };
   const { merchantId } = approval;
+  const bytes = tryToOpen(parts, approval);
+  if (bytes === undefined) return { type: "outdated" };
   try {
-    const bytes = unseal(sealingOf(parts), associatedDataOf(approval), approval.sealedRequest).expose();
     const message = fromBinary(method.input, Buffer.from(bytes, "base64"));
     const scope = await findScope(parts, message, new Headers({ cell: String(approval.cell) }));
     const { environment } = scope ?? {};
@@ -41,5 +42,14 @@ export async function openCall(
   } catch (error) {
     if (error instanceof DomainError) return { type: "outdated" };
     throw error;
+  }
+}
+
+/** Undefined for a request of another row, or one whose key is gone. */
+function tryToOpen(parts: DashboardParts, approval: Approval): string | undefined {
+  try {
+    return unseal(sealingOf(parts), associatedDataOf(approval), approval.sealedRequest!).expose();
+  } catch {
+    return undefined;
   }
 }
