@@ -1,5 +1,7 @@
-/** Ends the sign-ins, invitations and links of a restored backup: access revoked since then must not return with it. */
+/** Ends the sign-ins, invitations, links and waiting calls of a restored backup: what was ended since then must not return with it. */
+
 import type { Database, Statement } from "../platform/database.ts";
+import { expireEveryApproval } from "./approvals.ts";
 
 const endSignIns: Statement = {
   name: "end_every_sign_in",
@@ -14,16 +16,20 @@ const endResets: Statement = {
   text: "UPDATE password_reset SET ended_at = clock_timestamp() WHERE ended_at IS NULL RETURNING 1",
 };
 
-/** Ends every sign-in, open invitation and password link. Returns the number of each; durable on return. */
+/** Ends every sign-in, open invitation, password link and waiting call. Returns the number of each; durable on return. */
 export async function endEverySignIn(
   accounts: Database,
-): Promise<{ signIns: number; invitations: number; passwordLinks: number }> {
-  const [signIns, invitations, passwordLinks] = await accounts.transaction((tx) =>
-    Promise.all([endSignIns, endInvitations, endResets].map((statement) => tx.query(statement, []))),
+): Promise<{ signIns: number; invitations: number; passwordLinks: number; approvals: number }> {
+  const [[signIns, invitations, passwordLinks], approvals] = await accounts.transaction((tx) =>
+    Promise.all([
+      Promise.all([endSignIns, endInvitations, endResets].map((statement) => tx.query(statement, []))),
+      expireEveryApproval(tx),
+    ]),
   );
   return {
     signIns: signIns?.length ?? 0,
     invitations: invitations?.length ?? 0,
     passwordLinks: passwordLinks?.length ?? 0,
+    approvals,
   };
 }

@@ -1,6 +1,7 @@
-/** Removes lapsed sign-in data, sign-ins and invitations that ended long ago, and the oldest audit rows. */
+/** Removes lapsed sign-in data, sign-ins and invitations that ended long ago, and the oldest audit rows. Closes calls that no one approved. */
 import { auditRetentionMs } from "../limits.ts";
 import type { Database, Statement } from "../platform/database.ts";
+import { expireApprovals } from "./approvals.ts";
 import { signInFailuresLifetimeMs } from "./sign-in-throttle.ts";
 
 // Ended sign-ins, invitations and password links: a month to trace access.
@@ -57,9 +58,12 @@ export async function sweepSignInsOnce(accounts: Database): Promise<boolean> {
   // Challenges of a sign-in are removed long before it.
   const actions = await accounts.query(removeActions, [signInSweepRows]);
   const logouts = await accounts.query(removeLogoutTokens, [signInSweepRows]);
+  const expired = await expireApprovals(accounts, signInSweepRows);
   const others = [actions, logouts, await accounts.query(removeAudit, [auditRetentionMs, signInSweepRows])];
   for (const statement of removeEnded) {
     others.push(await accounts.query(statement, [endedSignInRetentionMs, signInSweepRows]));
   }
-  return [failures, challenges, ...others].some(({ length }) => length === signInSweepRows);
+  return (
+    expired === signInSweepRows || [failures, challenges, ...others].some(({ length }) => length === signInSweepRows)
+  );
 }

@@ -4,8 +4,11 @@ import { join } from "node:path";
 import { TOTP } from "otpauth";
 import { Pool } from "pg";
 import { afterAll, expect, it } from "vitest";
+import { findApproval, insertApproval } from "../accounts/approvals.ts";
 import { insertMember } from "../accounts/members.ts";
+import { createMerchant } from "../accounts/merchants.ts";
 import { hashPassword } from "../accounts/passwords.ts";
+import { associatedDataOf } from "../accounts/reseal-approvals.ts";
 import { confirmTotp, keepTotpOffer, offerTotp, stepOfCode } from "../accounts/totp.ts";
 import { generateAccountsKeyFile, parseAccountsKeyFile } from "../config/dashboard-settings.ts";
 import { type RotationStep, rotateAccountsSealing } from "../config/server-key-rotation.ts";
@@ -15,7 +18,7 @@ import { runCommand } from "../dev/testing/run-command.ts";
 import { runCommandHere } from "../dev/testing/run-command-here.ts";
 import { Database } from "../platform/database.ts";
 import { systemRuntime } from "../platform/runtime.ts";
-import { Secret } from "../platform/secrets.ts";
+import { Secret, seal, unseal } from "../platform/secrets.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "switchyard-reseal-accounts-"));
 const file = join(folder, "keys-accounts.json");
@@ -44,7 +47,19 @@ async function offered(name: string): Promise<{ memberId: string; code: () => st
   return { memberId: member.id, code: () => new TOTP({ secret: text.expose() }).generate() };
 }
 
-it("keeps every app, and leaves nothing that only the dropped key could open", async () => {
+/** Stores a call that waits for a second person, sealed by the first key. */
+async function storeCall(requestedBy: string) {
+  const { keys } = context().sealing;
+  const merchant = { id: systemRuntime.uuid(), name: "Corner Coffee" };
+  await createMerchant(accounts, merchant);
+  const named = { id: systemRuntime.uuid(), merchantId: merchant.id, method: "a/b" };
+  const sealedRequest = seal({ current: "sealing-accounts-1", keys }, associatedDataOf(named), "bytes");
+  const call = { ...named, cell: 1, role: "OWNER", revision: "r", sentences: ["A change."], requestedBy } as const;
+  await accounts.transaction((tx) => insertApproval(tx, { ...call, sealedRequest }));
+  return { ...named, open: (sealed: string) => unseal(context().sealing, associatedDataOf(named), sealed).expose() };
+}
+
+it("keeps every app and waiting call, and leaves nothing that only the dropped key could open", async () => {
   const [ada, bob] = [await offered("ada"), await offered("bob")];
   expect(await confirmTotp(context(), { memberId: ada.memberId, code: ada.code() })).toBe(1);
   expect(() => rotate("use")).toThrow("add one first");
@@ -54,9 +69,10 @@ it("keeps every app, and leaves nothing that only the dropped key could open", a
   // The apps are accepted also before they are sealed again.
   expect(await confirmTotp(context(), { memberId: bob.memberId, code: bob.code() })).toBe(1);
   const carl = await offered("carl");
+  const call = await storeCall(ada.memberId);
   const url = ["--url", testDatabase.ownerUrl];
   const resealed = await runCommand(["server-keys", "reseal-accounts", "--accounts-keys", file, ...url, "--json"]);
-  expect(JSON.parse(resealed.out)).toEqual({ members: 2 });
+  expect(JSON.parse(resealed.out)).toEqual({ members: 2, approvals: 1 });
   rotate("drop");
   expect(Object.keys(context().sealing.keys)).toEqual(["sealing-accounts-2"]);
   for (const { memberId, code } of [ada, bob]) {
@@ -65,4 +81,6 @@ it("keeps every app, and leaves nothing that only the dropped key could open", a
     expect(stepOfCode(context(), { memberId, sealed: row!.sealed, code: code() })).toBeDefined();
   }
   expect(await confirmTotp(context(), { memberId: carl.memberId, code: carl.code() })).toBe(1);
+  const waiting = await findApproval(accounts, call.merchantId, call.id);
+  expect(call.open(waiting!.sealedRequest!)).toBe("bytes");
 });

@@ -104,8 +104,8 @@ function accountsCommand(): Command {
   });
   return addOwnerUrl(command).action(async (options: Options) => {
     const ended = await onDatabase(ownerUrlOf(options), endEverySignIn);
-    print(options, ended, ({ signIns, invitations, passwordLinks }) => [
-      `Ended ${signIns} sign-ins, ${invitations} invitations and ${passwordLinks} password links.`,
+    print(options, ended, ({ signIns, invitations, passwordLinks, approvals }) => [
+      `Ended ${signIns} sign-ins, ${invitations} invitations, ${passwordLinks} password links and ${approvals} calls that waited for a second person.`,
     ]);
   });
 }

@@ -134,7 +134,7 @@ type Options = OutputOptions & OwnerUrlOptions & { readonly accountsKeys: string
 
 export function resealAccountsCommand(): Command {
   const command = describedCommand("reseal-accounts", {
-    description: "seal members' authenticator apps again with the current key, before the old key is dropped",
+    description: "seal members' authenticator apps and waiting calls again with the current key, before the old key is dropped",
     example:
       "switchyard server-keys reseal-accounts --accounts-keys keys-accounts.json --url postgres://owner@db/switchyard_accounts",
   });
@@ -143,11 +143,15 @@ export function resealAccountsCommand(): Command {
     .action(async (options: Options) => {
       const ring = parseAccountsKeyFile(readFileSync(options.accountsKeys, "utf8"));
       const { resealTotp } = await import("../accounts/reseal-totp.ts");
+      const { resealApprovals } = await import("../accounts/reseal-approvals.ts");
       const { openDatabase } = await import("../processes/open-database.ts");
       const { database, close } = openDatabase(new Secret(ownerUrlOf(options)));
       try {
         const members = await resealTotp(database, ring);
-        print(options, { members }, () => [`Sealed the apps of ${members} members with ${ring.current}.`]);
+        const approvals = await resealApprovals(database, ring);
+        print(options, { members, approvals }, () => [
+          `Sealed the apps of ${members} members and ${approvals} waiting calls with ${ring.current}.`,
+        ]);
       } finally {
         await close();
       }

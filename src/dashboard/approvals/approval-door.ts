@@ -19,6 +19,7 @@ import { recordAudit } from "../../accounts/audit-trail.ts";
 import { countAction } from "../../accounts/member-actions.ts";
 import { liveRoles, type MemberRole, memberRoles } from "../../accounts/members.ts";
 import { lockConfiguration } from "../../accounts/merchant-settings.ts";
+import { associatedDataOf } from "../../accounts/reseal-approvals.ts";
 import type { SignIn } from "../../accounts/sign-ins.ts";
 import { firstCell } from "../../platform/cells.ts";
 import type { Queryable, Tx } from "../../platform/database.ts";
@@ -119,11 +120,6 @@ export function nameOf(method: DescMethod): string {
 /** Returns the state that a call is based on, as it is stored and compared. */
 export function revisionOfCall({ state, sentences }: Described): string {
   return sha256(JSON.stringify([state, sentences])).toString("base64url");
-}
-
-/** What a request is sealed with, so that it opens in its own row only. */
-export function associatedDataOf({ id, merchantId, method }: Pick<StoredCall, "id" | "merchantId" | "method">): string {
-  return `approval ${id} ${merchantId} ${method}`;
 }
 
 export function sealingOf({ signIns }: DashboardParts) {

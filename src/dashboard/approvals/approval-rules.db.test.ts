@@ -10,13 +10,13 @@ import { MemberService } from "../../../gen/dashboard/v1/members_pb.ts";
 import { PaymentService } from "../../../gen/dashboard/v1/payments_pb.ts";
 import { approval } from "../../../gen/dashboard/v1/role_pb.ts";
 import { RoutingRuleService } from "../../../gen/dashboard/v1/routing_rules_pb.ts";
+import { associatedDataOf } from "../../accounts/reseal-approvals.ts";
 import { codeOf } from "../../dev/testing/dashboard/pages.ts";
 import { makePayment, openTables } from "../../dev/testing/dashboard/payment-rows.ts";
 import { switchGuards } from "../../migrations/switch-guards.ts";
 import { decodeId, encodeId } from "../../platform/ids.ts";
 import { seal, unseal } from "../../platform/secrets.ts";
 import { dashboardServices, signInServices } from "../service-list.ts";
-import { associatedDataOf } from "./approval-door.ts";
 import { approvalsForFile } from "./approvals.fixture.ts";
 import { describesCalls } from "./describe-call.ts";
 

@@ -1,12 +1,13 @@
 /** A stored call, opened: its method, its request, and what it would change now. */
 import { type DescMethod, fromBinary, type Message } from "@bufbuild/protobuf";
 import { type Approval, loadPolicy } from "../../accounts/approvals.ts";
+import { associatedDataOf } from "../../accounts/reseal-approvals.ts";
 import { DomainError } from "../../platform/errors.ts";
 import { unseal } from "../../platform/secrets.ts";
 import type { DashboardParts } from "../dashboard-parts.ts";
 import { findScope, type RequestScope } from "../rpc-context.ts";
 import { dashboardServices } from "../service-list.ts";
-import { associatedDataOf, nameOf, revisionOfCall, sealingOf } from "./approval-door.ts";
+import { nameOf, revisionOfCall, sealingOf } from "./approval-door.ts";
 import { describeCall } from "./describe-call.ts";
 import type { Described, Describing } from "./described.ts";
 

@@ -15,6 +15,7 @@ import {
   GatewayConnectionService,
 } from "../../../../gen/dashboard/v1/gateway_connections_pb.ts";
 import { Role } from "../../../../gen/dashboard/v1/role_pb.ts";
+import { includesRole } from "../../roles/role-rank.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { SelectField } from "../parts/field.tsx";
 import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
@@ -190,7 +191,7 @@ function Apply({ plan, isPlanning, onApplied }: ApplyProps) {
     onSuccess: ({ addedEndpoints }) => onApplied(addedEndpoints),
     meta: { done: "Live has the configuration of test." },
   });
-  if (role < Role.OWNER) return <p className="soft">Owners can apply it.</p>;
+  if (!includesRole(role, Role.OWNER)) return <p className="soft">Owners can apply it.</p>;
   if (changes.length === 0) return <Refusal error={apply.error} />;
   return (
     <div className="stack">

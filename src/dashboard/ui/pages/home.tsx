@@ -11,6 +11,7 @@ import { NoZone } from "../parts/no-zone.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { ScopeLink, useScope } from "../scope.ts";
+import { WaitingApprovals } from "./approvals.tsx";
 import { CloseAlarm } from "./close-alarm.tsx";
 import { GoingLive, SetUp } from "./home-set-up.tsx";
 import { Today } from "./home-today.tsx";
@@ -47,6 +48,7 @@ export function HomePage() {
           Nothing needs attention.
         </p>
       )}
+      {environmentName === "live" && <WaitingApprovals everyMs={everyMs} />}
       {data && <Alerts items={data.alerts} isCut={data.alertsCut} />}
       {data && data.unconfirmedAddresses.length > 0 && <Unconfirmed addresses={data.unconfirmedAddresses} />}
       {data && data.missing.length > 0 && <SetUp missing={data.missing} />}

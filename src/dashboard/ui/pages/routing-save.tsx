@@ -34,6 +34,10 @@ export function RoutingSave({ draft }: { draft: RuleDraft }) {
       await queries.invalidateQueries();
       draft.discard();
     },
+    // The change is kept with the call that waits.
+    onError: (error) => {
+      if (codeOf(error) === "approval_pending") draft.discard();
+    },
     meta: { done: `Version ${draft.base + 1} of the rule is in use.` },
   });
   const changes = data?.changes.map((change) => <li key={change}>{nameGatewaysIn(change)}</li>);
@@ -53,6 +57,7 @@ export function RoutingSave({ draft }: { draft: RuleDraft }) {
           </Button>
         </p>
       )}
+      {!draft.isChanged && <Refusal error={save.error} />}
       {draft.isChanged && (
         <SaveBar
           changes={

@@ -56,6 +56,8 @@ export function SettingDrafts({ children }: { children: ReactNode }) {
         const revision = (setting.sharesRevision && renewed.get(draft.revision)) || draft.revision;
         const newer = await setting.save(text, revision).catch((error: unknown) => {
           setFailed({ title: setting.title, error });
+          // The change is kept with the call that waits.
+          if (codeOf(error) === "approval_pending") setDrafts((before) => before.filter((each) => each !== draft));
           throw error;
         });
         if (setting.sharesRevision) renewed.set(draft.revision, newer);

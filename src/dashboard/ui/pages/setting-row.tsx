@@ -105,10 +105,14 @@ export function Choices({ legend, values, text, onText }: Edit & { legend: strin
   );
 }
 
-type AmountsProps = Edit & { currencies: readonly { readonly code: string; readonly exponent: number }[] };
+type AmountsProps = Edit & {
+  currencies: readonly { readonly code: string; readonly exponent: number }[];
+  /** What it means that there is none. */
+  none?: string;
+};
 
 /** An amount for each currency, as lines of the text: the field, and its currency beside it. */
-export function Amounts({ text, problem, isDisabled, onText, currencies }: AmountsProps) {
+export function Amounts({ text, problem, isDisabled, onText, currencies, none = "No limit." }: AmountsProps) {
   const [added, setAdded] = useState("");
   const [isRefused, setRefused] = useState(false);
   const lines = linesIn(text);
@@ -149,7 +153,7 @@ export function Amounts({ text, problem, isDisabled, onText, currencies }: Amoun
           </div>
         );
       })}
-      {lines.length === 0 && <p>No limit.</p>}
+      {lines.length === 0 && <p>{none}</p>}
       {!isDisabled && (
         <div className="amount-line">
           <Field

@@ -14,12 +14,17 @@ import { Switch } from "../parts/switch.tsx";
 import { chooseCell } from "../rpc.ts";
 import { ScopeLink, useScope } from "../scope.ts";
 import { AlertForms } from "./alert-settings.tsx";
+import { ApprovalForm } from "./approval-settings.tsx";
+import { WaitingApprovals } from "./approvals.tsx";
 import { Blocklist } from "./blocklist.tsx";
 import { BrakingForm } from "./braking.tsx";
 import { RefundLimitForms } from "./refund-limits.tsx";
 import { SettingDrafts } from "./setting-drafts.tsx";
 import { Line, Row, SettingRow } from "./setting-row.tsx";
 import { findDescriptorProblem, findLifetimeProblem, findOriginProblem, linesOf } from "./setting-rules.ts";
+
+// Others may decide meanwhile.
+const everyMs = 30_000;
 
 export function SettingsPage() {
   const { merchantId, environment, environmentName } = useScope();
@@ -79,6 +84,7 @@ const groups = [
   ["checkout", "Checkout"],
   ["alerts", "Alerts"],
   ["refunds", "Refund limits"],
+  ["second-person", "Second person"],
   ["blocklist", "Block list"],
   ["budgets", "Time budgets"],
 ] as const;
@@ -98,9 +104,10 @@ const Rows = ({ children }: { children: ReactNode }) => <div className="card row
 type FormsProps = { settings: Settings; onChange: () => Promise<unknown> };
 
 function Forms({ settings, onChange }: FormsProps) {
+  const { environmentName } = useScope();
   return (
     <SettingDrafts>
-      <PageContents sections={groups} />
+      <PageContents sections={groups.filter(([id]) => id !== "second-person" || environmentName === "live")} />
       <Group of="checkout">
         <CheckoutRows settings={settings} onChange={onChange} />
       </Group>
@@ -114,6 +121,14 @@ function Forms({ settings, onChange }: FormsProps) {
           <RefundLimitForms />
         </Rows>
       </Group>
+      {environmentName === "live" && (
+        <Group of="second-person">
+          <WaitingApprovals everyMs={everyMs} />
+          <Rows>
+            <ApprovalForm />
+          </Rows>
+        </Group>
+      )}
       <Group of="blocklist">
         <Blocklist />
       </Group>

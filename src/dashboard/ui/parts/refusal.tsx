@@ -1,5 +1,6 @@
 /** The error of an action, beside the action. */
 import { codeOf, messageOf } from "../rpc.ts";
+import { WaitingLink } from "./approval-link.tsx";
 import { PasskeyFailure } from "./ask-passkey.ts";
 import { SecondFactorLink } from "./second-factor-link.tsx";
 
@@ -11,6 +12,7 @@ export class ProofDeclined extends Error {
 /** The error; empty while there is none. `texts`: by the service's code, where a page can say more. */
 export function Refusal({ error, texts = {} }: { error: unknown; texts?: Readonly<Record<string, string>> }) {
   if (!error || error instanceof ProofDeclined) return null;
+  if (codeOf(error) === "approval_pending") return <WaitingLink />;
   return (
     <p className="banner" data-tone="bad" role="alert">
       {error instanceof PasskeyFailure ? error.message : (texts[codeOf(error)] ?? messageOf(error))}

@@ -279,7 +279,7 @@ async function paymentRequests({ dashboard, scope, call }: RequestParts): Promis
   };
 }
 
-async function teamRequests({ dashboard, scope, ids }: RequestParts): Promise<AnsweredRequests> {
+async function teamRequests({ dashboard, scope, ids, call }: RequestParts): Promise<AnsweredRequests> {
   await dashboard.addMember("Olive", "OWNER");
   const { memberId } = await dashboard.addMember("Milo", "VIEWER");
   const team = { merchantId: scope.merchantId };
@@ -293,6 +293,12 @@ async function teamRequests({ dashboard, scope, ids }: RequestParts): Promise<An
     SetBreakGlass: () => ({ email: "olive@example.com", isBreakGlass: true }),
     RemoveSecondFactors: () => ({ email: "milo@example.com" }),
     RemoveMember: () => ({ ...team, memberId }),
+    GetApprovalPolicy: () => scope,
+    SetApprovalPolicy: async () => {
+      const { revision } = (await call("GetApprovalPolicy", scope)) as { revision: string };
+      return { ...scope, policy: { refundsAbove: [{ currency: "EUR", amountMinor: "100" }] }, revision };
+    },
+    ListApprovals: () => scope,
   };
 }
 
