@@ -61,7 +61,12 @@ export const guideGroups: readonly { readonly readers: string; readonly guides: 
     readers: "Manage payments",
     guides: [
       guide("dashboard.md", "Dashboard", "Sign in, and read the home page."),
-      guide("company-sign-in.md", "Company sign-in", "Let members sign in with your identity provider."),
+      guide(
+        "company-sign-in.md",
+        "Sign in with your company's account",
+        "Let members sign in by your identity provider.",
+      ),
+      guide("second-person.md", "A second person", "Let changes of live wait until another member approves them."),
       guide("dashboard-payments.md", "Payments in the dashboard", "Find a payment, and capture, cancel or refund it."),
       guide("dashboard-setup.md", "Set up in the dashboard", "Connect gateways, and manage keys, people and settings."),
       guide("routing.md", "Routing", "See which gateway is called, and what follows its answer."),

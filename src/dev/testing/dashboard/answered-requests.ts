@@ -4,6 +4,7 @@
 
 import { v7 } from "uuid";
 import type { DashboardFixture } from "../../../dashboard/dashboard.fixture.ts";
+import { revisionOf } from "../../../dashboard/settings-revision.ts";
 import { decodeId, encodeId } from "../../../platform/ids.ts";
 import { AppleAuthority } from "../../../sandbox/wallets/apple-authority.ts";
 import { makeDisputed } from "./disputed-payment.ts";
@@ -279,7 +280,7 @@ async function paymentRequests({ dashboard, scope, call }: RequestParts): Promis
   };
 }
 
-async function teamRequests({ dashboard, scope, ids, call }: RequestParts): Promise<AnsweredRequests> {
+async function teamRequests({ dashboard, scope, ids }: RequestParts): Promise<AnsweredRequests> {
   await dashboard.addMember("Olive", "OWNER");
   const { memberId } = await dashboard.addMember("Milo", "VIEWER");
   const team = { merchantId: scope.merchantId };
@@ -294,10 +295,8 @@ async function teamRequests({ dashboard, scope, ids, call }: RequestParts): Prom
     RemoveSecondFactors: () => ({ email: "milo@example.com" }),
     RemoveMember: () => ({ ...team, memberId }),
     GetApprovalPolicy: () => scope,
-    SetApprovalPolicy: async () => {
-      const { revision } = (await call("GetApprovalPolicy", scope)) as { revision: string };
-      return { ...scope, policy: { refundsAbove: [{ currency: "EUR", amountMinor: "100" }] }, revision };
-    },
+    // The revision of a policy that has nothing on.
+    SetApprovalPolicy: () => ({ ...scope, policy: {}, revision: revisionOf([[false, false, false, false], []]) }),
     ListApprovals: () => scope,
   };
 }
