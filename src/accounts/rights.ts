@@ -17,6 +17,9 @@ export const rights = [
 ] as const;
 export type Right = (typeof rights)[number];
 
+/** Rights of internal services alone, for the dashboard's methods. */
+export const configurationRights = ["configuration.read", "configuration.apply"] as const;
+
 /** The right to charge a stored card, or to change what is charged, without the customer's security code. */
 export const chargesStoredCards: Right = "agreements.charge";
 

@@ -2,7 +2,7 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { decodeId, type MerchantId } from "../platform/ids.ts";
 import type { VerificationKey } from "../platform/signed-claims.ts";
-import { rights as knownRights } from "./rights.ts";
+import { configurationRights, rights as rightsOfKeys } from "./rights.ts";
 
 /** A service. Its `kid` is its name. */
 export type InternalService = VerificationKey & {
@@ -79,9 +79,11 @@ function merchantsOf(given: unknown, place: string): InternalService["merchants"
   throw new Error(`${place}.merchants must be "*" or a list of ids such as mer_01h455vb4pex5vsknk084sn02q`);
 }
 
+const knownRights: readonly string[] = [...rightsOfKeys, ...configurationRights];
+
 function rightsOf(given: unknown, place: string): readonly string[] {
   const isList = Array.isArray(given) && given.length > 0;
-  if (isList && given.every((right) => knownRights.some((known) => known === right))) return given as string[];
+  if (isList && given.every((right) => knownRights.includes(right))) return given as string[];
   throw new Error(`${place}.rights must be a list of ${knownRights.join(", ")}`);
 }
 

@@ -1,5 +1,6 @@
 /** The dependencies of the dashboard's rpcs, assembled by the composition root. */
 import type { ConnectError, ContextValues } from "@connectrpc/connect";
+import type { InternalService } from "../accounts/services-file.ts";
 import type { Core } from "../core/core.ts";
 import type { EndpointContext } from "../events/endpoints.ts";
 import type { EmulatorOrigins } from "../gateways/gateway-origins.ts";
@@ -47,6 +48,8 @@ type ServedEnvironment = Omit<DashboardEnvironment, "cells"> & {
 export type ServedParts = DashboardParts & {
   readonly environments: Readonly<Partial<Record<"test" | "live", ServedEnvironment>>>;
   readonly accounts: Database;
+  /** The internal services of today, where they call. */
+  readonly services?: () => readonly InternalService[];
 };
 
 export type DashboardParts = {

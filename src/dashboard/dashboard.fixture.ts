@@ -11,6 +11,7 @@ import { grantRoles, insertMember, type LiveRole, type MemberRole } from "../acc
 import { createMerchant } from "../accounts/merchants.ts";
 import { generateOperatorToken, insertOperatorToken, revokeOperatorTokens } from "../accounts/operator-tokens.ts";
 import { hashPassword } from "../accounts/passwords.ts";
+import type { InternalService } from "../accounts/services-file.ts";
 import { selfHostedForwarding } from "../card-vault/own/vault-rpc.ts";
 import { defaultTiming } from "../core/core.ts";
 import { deliverOnce } from "../dev/testing/events/deliver-once.ts";
@@ -53,6 +54,7 @@ export async function startDashboardFixture(
     live?: boolean | "besideTest";
     secondFactor?: boolean;
     identityProviders?: IdentityProvider[];
+    services?: InternalService[];
   } = {},
 ) {
   const harness = await openEventsHarness();
@@ -97,6 +99,7 @@ export async function startDashboardFixture(
           identityProviders: new IdentityProviders(() => options.identityProviders ?? [], http),
         }
       : undefined,
+    services: () => options.services ?? [],
     requestIdOf: (values) => values.get(requestIdKey),
     toConnectError: (error, requestId) =>
       toConnectError({ brand, errorDocsUrl: "https://pay.example.com/errors" }, toDomainError(error), requestId),

@@ -21,6 +21,7 @@ import { findSignIn, lockSignIn, type SignIn } from "../accounts/sign-ins.ts";
 import type { Tx } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
 import { encodeId } from "../platform/ids.ts";
+import type { VerifiedServiceClaim } from "../platform/internal-service-token.ts";
 import { findProblems } from "../transcoder/connect-json.ts";
 import type { Finding } from "../transcoder/problem.ts";
 import { findNul, type MessageRules } from "../transcoder/validation.ts";
@@ -29,10 +30,16 @@ import { type DashboardParts, isSecondFactorRequired, type ServedParts } from ".
 import { roleMessage } from "./member-messages.ts";
 import { includesRole } from "./roles/role-rank.ts";
 import { findScope, memberActor, noSuchMerchant, type RequestScope, RpcContext, rpcContextKey } from "./rpc-context.ts";
+import { findServiceClaim, requireServiceRight } from "./service-caller.ts";
 import { readSignInCookie } from "./sign-in-cookie.ts";
 
-/** The caller: an operator by token, a member by cookie, or unknown. */
-type Caller = { readonly operator?: Operator; readonly signIn?: SignIn; readonly token?: string };
+/** The caller: an operator or an internal service by token, a member by cookie, or unknown. */
+type Caller = {
+  readonly operator?: Operator;
+  readonly signIn?: SignIn;
+  readonly token?: string;
+  readonly service?: VerifiedServiceClaim;
+};
 
 /** Creates the interceptor of all dashboard services, which replaces the server's own interceptors. */
 export function createGuard(parts: ServedParts): Interceptor {
@@ -105,9 +112,13 @@ const textRules: MessageRules = ({ typeName }, message) => {
 function authorize(
   parts: ServedParts,
   method: DescMethod,
-  { operator, signIn }: Caller,
+  { operator, signIn, service }: Caller,
   scope: RequestScope | undefined,
 ): void {
+  if (service !== undefined) {
+    requireServiceRight(parts, method, service, scope);
+    return;
+  }
   if (signIn?.isConfined && accessOf(method) === Access.MEMBER && getOption(method, fresh)) throw confined();
   if (accessOf(method) === Access.UNSPECIFIED) {
     requireRole(method, operator === undefined ? roleIn(signIn, scope) : Role.OPERATOR);
@@ -191,7 +202,8 @@ function accessOf(method: DescMethod): Access {
   return hasOption(method, access) ? getOption(method, access) : Access.UNSPECIFIED;
 }
 
-function actorOf({ operator, signIn }: Caller): string {
+function actorOf({ operator, signIn, service }: Caller): string {
+  if (service !== undefined) return `${service.service} (service)`;
   if (operator !== undefined) return `${operator.label} (${encodeId("op", operator.id)})`;
   return signIn === undefined ? "not signed in" : memberActor(signIn.member);
 }
@@ -207,7 +219,9 @@ const invalidTokenDetail = "Send an operator token of this installation as `Auth
 async function authenticate(parts: ServedParts, method: DescMethod, headers: Headers): Promise<Caller> {
   const accessible = accessOf(method);
   if (parts.signIns === undefined || (headers.has("authorization") && accessible === Access.UNSPECIFIED)) {
-    return { operator: await findCallingOperator(parts, headers.get("authorization")) };
+    const authorization = headers.get("authorization");
+    const service = findServiceClaim(parts, authorization);
+    return service ? { service } : { operator: await findCallingOperator(parts, authorization) };
   }
   if (accessible === Access.ANYBODY) return {};
   const token = readSignInCookie(parts.brand, headers.get("cookie"));
@@ -242,9 +256,10 @@ function notSignedIn(): DomainError {
 async function lockCaller(
   parts: ServedParts,
   tx: Tx,
-  { operator, signIn, token }: Caller,
+  { operator, signIn, token, service }: Caller,
   scope: RequestScope | undefined,
 ): Promise<Caller> {
+  if (service !== undefined) return { service };
   if (operator !== undefined) {
     const same = await lockOperator(tx, operator);
     if (same === undefined) throw new DomainError("invalid_key", invalidTokenDetail);

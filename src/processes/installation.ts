@@ -177,13 +177,14 @@ export async function startEdge(installation: Installation): Promise<Running> {
   const { config, metrics } = installation;
   const { service } = config;
   const readiness = new Readiness(() => databasesAnswer(installation));
-  const parts = await edgeParts(installation, readiness);
-  const publicServer = createPublicServer({ ...parts, meter: metrics.meterOf("public", edgeRoutes) });
   const services = servicesOf(installation);
+  const callingServices = () => services?.entries ?? [];
+  const parts = await edgeParts(installation, { readiness, services: callingServices });
+  const publicServer = createPublicServer({ ...parts, meter: metrics.meterOf("public", edgeRoutes) });
   const authenticate = createServiceAuthenticate(
     parts.authenticate,
     { environments: parts.environments, accounts: installation.accounts },
-    () => services?.entries ?? [],
+    callingServices,
   );
   const tls = tlsOf(installation);
   const grpcServer = createGrpcServer(
@@ -241,7 +242,10 @@ export async function databasesAnswer({ environments, schema }: Installation): P
   );
 }
 
-async function edgeParts(installation: Installation, readiness: Readiness): Promise<EdgeParts> {
+async function edgeParts(
+  installation: Installation,
+  { readiness, services }: { readiness: Readiness; services: () => readonly InternalService[] },
+): Promise<EdgeParts> {
   const { config, environments, accounts, log } = installation;
   const served = byName(environments);
   const { apiOrigin, sandboxOrigin } = config.service;
@@ -253,7 +257,10 @@ async function edgeParts(installation: Installation, readiness: Readiness): Prom
     bundleRecoveryPage(),
   ]);
   return {
-    guestServices: { services: dashboardServices, route: createDashboardRoutes(dashboardParts(installation)) },
+    guestServices: {
+      services: dashboardServices,
+      route: createDashboardRoutes({ ...dashboardParts(installation), services }),
+    },
     environments: served,
     runtime: systemRuntime,
     authenticate: createAuthenticate(served, config.brand),

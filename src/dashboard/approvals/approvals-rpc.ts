@@ -43,10 +43,10 @@ export function createApprovalService(parts: DashboardParts): ServiceImpl<typeof
 
     async setApprovalPolicy(request, context) {
       const scoped = scopedContextOf(context);
-      requireLive(scoped);
       const { merchantId, rpcContext } = scoped;
       const policy = policyOf(request);
       await rpcContext.changeAccounts(async (tx) => {
+        requireLive(scoped);
         const before = await loadPolicy(tx, merchantId);
         requireRevision(request.revision, revised(before));
         await requireTwo(tx, merchantId, policy);

@@ -9,9 +9,9 @@ import { launchBrowser } from "../testing/browser.ts";
 import { forFile } from "../testing/for-file.ts";
 import { runCommand, runRpc } from "../testing/run-command.ts";
 import { expectSoundEverywhere, recordNoise } from "./dashboard-page.ts";
-import { startTestDemo } from "./demo.fixture.ts";
+import { joinTestDemo } from "./shared-demo.fixture.ts";
 
-const [demo, browser] = [await forFile(() => startTestDemo({}, { dashboard: true })), await forFile(launchBrowser)];
+const [demo, browser] = [await joinTestDemo(), await forFile(launchBrowser)];
 const noise: string[] = [];
 afterEach(() => expect(noise.splice(0)).toEqual([]));
 const folder = mkdtempSync(join(tmpdir(), "approvals-"));
@@ -29,13 +29,16 @@ async function call(method: string, request: object) {
 /** Routes live payments to an account at Stripe, as a pipeline does. */
 async function routeLive() {
   const file = join(folder, "live.yaml");
-  const account = "{gateway: STRIPE, account: shop, credentialsVersion: 1, credentials: {secretKey: {env: STRIPE_KEY}}}";
+  const account =
+    "{gateway: STRIPE, account: shop, credentialsVersion: 1, credentials: {secretKey: {env: STRIPE_KEY}}}";
   writeFileSync(
     file,
     `merchant: ${merchantId}\nenvironment: live\nconnections: {accounts: [${account}]}\nrouting: {connectionIds: [STRIPE], failoverOn: [TIMEOUT]}\n`,
   );
   const key = `sk_live_shop${randomUUID().replaceAll("-", "")}`;
-  expect(await runCommand(["apply", file, ...demo.commandOptions], { env: { STRIPE_KEY: key } })).toMatchObject({ code: 0 });
+  expect(await runCommand(["apply", file, ...demo.commandOptions], { env: { STRIPE_KEY: key } })).toMatchObject({
+    code: 0,
+  });
 }
 
 async function newPage(context: BrowserContext, address: string): Promise<Page> {
@@ -74,12 +77,17 @@ async function shoot(page: Page, name: string): Promise<void> {
     for (const width of [1_440, 390]) {
       await page.emulateMedia({ colorScheme });
       await page.setViewportSize({ width, height: 900 });
-      await page.screenshot({ path: join(process.env.SCREENSHOTS, `${name}-${colorScheme}-${width}.png`), fullPage: true });
+      await page.screenshot({
+        path: join(process.env.SCREENSHOTS, `${name}-${colorScheme}-${width}.png`),
+        fullPage: true,
+      });
     }
   }
 }
 
-it("a changed rule of live waits, is approved by another member, and is then in use", { timeout: 300_000 }, async () => {
+it("a changed rule of live waits, is approved by another member, and is then in use", {
+  timeout: 300_000,
+}, async () => {
   await routeLive();
   await addOwner("vera.owner@example.com");
   const { email, password: own } = demo.file.member;
@@ -95,7 +103,7 @@ it("a changed rule of live waits, is approved by another member, and is then in 
   await page.getByText("Saved.").waitFor();
 
   await page.goto(`${live}/routing`);
-  await page.getByRole("switch", { name: "Decline" }).click();
+  await page.getByRole("switch", { name: "Declines, hard or soft" }).click();
   await page.getByRole("button", { name: "Save as version 2" }).click();
   await page.getByRole("alertdialog").getByRole("button", { name: "Save as version 2" }).click();
   await page.getByText("Waits for a second person.").waitFor();
