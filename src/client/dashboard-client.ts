@@ -61,11 +61,13 @@ type JsonMethods<Service extends DescService> = {
 // A verification waits for the gateway's answer and up to ten seconds more for its test notification.
 const callTimeoutMs = 40_000;
 
+/** An operator's token, or the token that an internal service signs for each request. */
+export type DashboardCredential = Secret | ((request: JsonValue) => string);
+
 /**
- * Connects lazily with an operator token. Every method rejects with RpcError; `address` is `host:port`. `cell`: instead
- * of the merchant's own.
+ * Connects lazily. Every method rejects with RpcError; `address` is `host:port`. `cell`: instead of the merchant's own.
  */
-export function createDashboardClient(address: string, operatorToken: Secret, cell?: string) {
+export function createDashboardClient(address: string, credential: DashboardCredential, cell?: string) {
   type Calls = Record<string, (message: object, options: CallOptions) => Promise<never>>;
   const opened = new Map<DescService, { readonly calls: Calls; readonly close: () => void }>();
   const open = (service: DescService) => {
@@ -76,7 +78,8 @@ export function createDashboardClient(address: string, operatorToken: Secret, ce
   };
   const call = async (method: DescMethod, request: JsonValue): Promise<JsonValue> => {
     const { calls } = opened.get(method.parent) ?? open(method.parent);
-    const metadata = { authorization: `Bearer ${operatorToken.expose()}`, ...(cell !== undefined && { cell }) };
+    const token = typeof credential === "function" ? credential(request) : credential.expose();
+    const metadata = { authorization: `Bearer ${token}`, ...(cell !== undefined && { cell }) };
     const message = fromJson(method.input, request);
     try {
       const answer = await calls[method.localName]!(message, { timeoutMs: callTimeoutMs, metadata });

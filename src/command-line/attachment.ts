@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { Command, Option } from "commander";
-import type { DashboardClient } from "../client/dashboard-client.ts";
+import type { DashboardClient, DashboardCredential } from "../client/dashboard-client.ts";
 import { ApiError } from "../client/merchant/api-error.ts";
 import { type DemoFile, readDemoFile } from "../demo/demo-file.ts";
 import { Secret } from "../platform/secrets.ts";
@@ -17,6 +17,8 @@ export type AttachOptions = OutputOptions & {
   readonly demo: string;
   readonly grpcAddress?: string;
   readonly operatorTokenFile?: string;
+  readonly service?: string;
+  readonly serviceKeyFile?: string;
   /** The cell to work on, instead of the merchant's own. */
   readonly cell?: string;
 };
@@ -47,6 +49,8 @@ function addAttachment(command: Command): Command {
     .option("--demo <folder>", "state folder of a running demo", ".switchyard")
     .option("--grpc-address <host:port>", "gRPC address of an installation, instead of a demo")
     .option("--operator-token-file <file>", "file with the operator token; or set SWITCHYARD_OPERATOR_TOKEN")
+    .option("--service <name>", "call as this internal service instead of an operator")
+    .option("--service-key-file <file>", "file with the private key of the service")
     .option("--cell <number>", "cell of the environment (default: where the merchant's new sessions are made)");
 }
 
@@ -81,14 +85,14 @@ export function administer<Answer extends object>(
   });
 }
 
-/** Makes calls as an operator. */
+/** Makes calls as an operator, or as an internal service. */
 export async function attachedCall<Answer>(
   options: AttachOptions,
   call: (dashboard: DashboardClient) => Promise<Answer>,
 ): Promise<Answer> {
   const { createDashboardClient } = await import("../client/dashboard-client.ts");
-  const { grpcAddress, operatorToken } = await attach(options);
-  const dashboard = createDashboardClient(grpcAddress, operatorToken, options.cell);
+  const { grpcAddress, credential } = await attach(options);
+  const dashboard = createDashboardClient(grpcAddress, credential, options.cell);
   try {
     return await call(dashboard);
   } catch (error) {
@@ -136,19 +140,38 @@ export function readSecretFile(file: string): Secret {
   return new Secret(readFileSync(file, "utf8").trim());
 }
 
-/** Returns the address and the operator token that the options give. Throws UsageError when one is missing. */
-async function attach(options: AttachOptions): Promise<{ grpcAddress: string; operatorToken: Secret }> {
+/** Returns the address and the credential that the options give. Throws UsageError when one is missing. */
+async function attach(
+  options: AttachOptions,
+): Promise<{ grpcAddress: string; credential: DashboardCredential }> {
+  const asService = await serviceCredential(options);
   if (options.grpcAddress === undefined) {
     const { grpcAddress, operatorToken } = demoOf(options);
-    return { grpcAddress, operatorToken: new Secret(operatorToken) };
+    return { grpcAddress, credential: asService ?? new Secret(operatorToken) };
   }
+  if (asService !== undefined) return { grpcAddress: options.grpcAddress, credential: asService };
   const operatorToken = options.operatorTokenFile
     ? readSecretFile(options.operatorTokenFile)
     : (await commandLineVariables()).operatorToken;
   if (operatorToken === undefined) {
     throw new UsageError("Give the operator token with --operator-token-file, or set SWITCHYARD_OPERATOR_TOKEN.");
   }
-  return { grpcAddress: options.grpcAddress, operatorToken };
+  return { grpcAddress: options.grpcAddress, credential: operatorToken };
+}
+
+/** Returns what signs a token for each request of a service, for the merchant and environment that the request names. */
+async function serviceCredential({ service, serviceKeyFile }: AttachOptions): Promise<DashboardCredential | undefined> {
+  if (service === undefined && serviceKeyFile === undefined) return undefined;
+  if (service === undefined || serviceKeyFile === undefined)
+    throw new UsageError("Give --service and --service-key-file together.");
+  const { createPrivateKey } = await import("node:crypto");
+  const { signInternalServiceToken } = await import("../platform/internal-service-token.ts");
+  const privateKey = createPrivateKey(readSecretFile(serviceKeyFile).expose());
+  return (request) => {
+    const { merchantId: merchant, environment } = request as { merchantId?: string; environment?: string };
+    const named = environment === "ENVIRONMENT_LIVE" ? "live" : "test";
+    return signInternalServiceToken({ kid: service, privateKey }, { environment: named, merchant });
+  };
 }
 
 /** The environment of a command. The settings of all roles are loaded only now: help needs none. */

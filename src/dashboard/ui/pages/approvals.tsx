@@ -128,15 +128,11 @@ function Waiting({ approval, isPending, onApprove }: WaitingProps) {
 }
 
 function Sentences({ of: sentences }: { of: readonly string[] }) {
-  return (
-    <ul className="changed">
-      {sentences.map((sentence) => (
-        <li key={sentence}>
-          <bdi>{visible(nameGatewaysIn(sentence))}</bdi>
-        </li>
-      ))}
-    </ul>
-  );
+  return sentences.map((sentence) => (
+    <p key={sentence}>
+      <bdi>{visible(nameGatewaysIn(sentence))}</bdi>
+    </p>
+  ));
 }
 
 function Close({ approvalId, action }: { approvalId: string; action: "Reject" | "Withdraw" }) {
