@@ -50,6 +50,7 @@ export type ServedParts = DashboardParts & {
   readonly accounts: Database;
   /** The internal services of today, where they call. */
   readonly services?: () => readonly InternalService[];
+  readonly onServiceCall?: (called: { readonly environment: string; readonly service: string }) => void;
 };
 
 export type DashboardParts = {

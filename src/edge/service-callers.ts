@@ -23,6 +23,7 @@ export function createServiceAuthenticate(
   others: Authenticate,
   { environments, accounts }: ServedMerchants,
   services: () => readonly InternalService[],
+  onCall: (claim: VerifiedServiceClaim) => void = () => {},
 ): Authenticate {
   return async (method, authorization, setLimitHeaders, client) => {
     // Our API keys have no dots.
@@ -38,6 +39,7 @@ export function createServiceAuthenticate(
       return { ...caller, again: admit };
     };
     const caller = await admit();
+    if (claim !== undefined) onCall(claim);
     if (caller.type === "merchant") {
       const { environment, holder } = caller;
       const { merchantId } = holder;

@@ -9,7 +9,7 @@ import { closedLabel, createMetricMaker, type MetricMaker } from "./metric-maker
 import { createPaymentMetrics } from "./payment-metrics.ts";
 import { createRecoveryMetrics } from "./recovery-metrics.ts";
 import { createRefreshes } from "./refreshes.ts";
-import { createRequestMetrics, type Surface } from "./request-metrics.ts";
+import { createRequestMetrics, createServiceMetrics, type Surface } from "./request-metrics.ts";
 import { createWebhookMetrics } from "./webhook-metrics.ts";
 
 /** A role's line in `GET /ready`. */
@@ -50,6 +50,7 @@ export function createProcessMetrics(brand: string) {
   return {
     registry,
     meterOf: createRequestMetrics(make),
+    serviceCall: createServiceMetrics(make),
     observeEnvironment: createPaymentMetrics(make),
     vault: createVaultMetrics(make),
     appleSession: createAppleSessionMetrics(make),

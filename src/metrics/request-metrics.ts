@@ -43,6 +43,18 @@ class RequestTally {
   }
 }
 
+/** Registers the calls of internal services; returns what counts one. The names are those of the services' file. */
+export function createServiceMetrics({ counter }: Pick<MetricMaker, "counter">) {
+  const calls = counter(
+    "service_calls_total",
+    "Calls of internal services that were admitted, by the name of the service.",
+    "environment",
+    "service",
+  );
+  return ({ environment, service }: { readonly environment: string; readonly service: string }) =>
+    calls.inc({ environment, service });
+}
+
 /**
  * Registers the metrics; returns a function that creates the meter of one server, whose routes are all of this list or
  * `other`.

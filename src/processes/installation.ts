@@ -185,6 +185,7 @@ export async function startEdge(installation: Installation): Promise<Running> {
     parts.authenticate,
     { environments: parts.environments, accounts: installation.accounts },
     callingServices,
+    metrics.serviceCall,
   );
   const tls = tlsOf(installation);
   const grpcServer = createGrpcServer(

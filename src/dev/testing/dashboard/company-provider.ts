@@ -1,4 +1,5 @@
 /** A company's identity provider in this process: `oidc-provider`, whose login page signs in the account that a test names. */
+import type { KeyObject } from "node:crypto";
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import Provider from "oidc-provider";
@@ -23,20 +24,38 @@ export class CompanyProvider {
   readonly #server: Server;
   readonly #provider: Provider;
 
-  static async start(dashboardOrigin: string, id: string): Promise<CompanyProvider> {
+  /**
+   * `publicKey`: of the client, which then has no secret. `isSparse`: ID tokens have the subject alone, and userinfo has the
+   * other claims.
+   */
+  static async start(
+    dashboardOrigin: string,
+    id: string,
+    options: { readonly publicKey?: KeyObject; readonly isSparse?: boolean } = {},
+  ): Promise<CompanyProvider> {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    return new CompanyProvider(server, `${dashboardOrigin}/company-sign-in/${id}`, `${dashboardOrigin}/sign-in`);
+    return new CompanyProvider(server, `${dashboardOrigin}/company-sign-in/${id}`, {
+      returnTo: `${dashboardOrigin}/sign-in`,
+      ...options,
+    });
   }
 
-  private constructor(server: Server, door: string, returnTo: string) {
+  private constructor(
+    server: Server,
+    door: string,
+    options: { readonly returnTo: string; readonly publicKey?: KeyObject; readonly isSparse?: boolean },
+  ) {
+    const { returnTo, publicKey, isSparse = false } = options;
     this.#server = server;
     this.issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     this.#provider = new Provider(this.issuer, {
       clients: [
         {
           client_id: clientId,
-          client_secret: clientSecret,
+          ...(publicKey === undefined
+            ? { client_secret: clientSecret }
+            : { token_endpoint_auth_method: "private_key_jwt", jwks: { keys: [publicKey.export({ format: "jwk" })] } }),
           redirect_uris: [`${door}/callback`],
           backchannel_logout_uri: `${door}/logout`,
           backchannel_logout_session_required: true,
@@ -45,7 +64,7 @@ export class CompanyProvider {
       ],
       cookies: { keys: ["a key of the tests"] },
       claims: { openid: ["sub", "sid"], email: ["email", "email_verified"], profile: ["name", "groups", "amr"] },
-      conformIdTokenClaims: false,
+      conformIdTokenClaims: isSparse,
       features: {
         devInteractions: { enabled: false },
         backchannelLogout: { enabled: true },
