@@ -26,7 +26,7 @@ const rule = {
 type Options = Parameters<typeof CompanyProvider.start>[2] & { readonly privateKey?: KeyObject };
 
 /** Signs a new account in at a new provider, and returns where that leads. */
-async function targetAt({ privateKey, ...options }: Options, name: string): Promise<string> {
+async function targetAt({ privateKey, ...options }: Options, name: string): Promise<string | undefined> {
   const company = await CompanyProvider.start(origin, "corp", options);
   onTestFinished(() => company.close());
   const { issuer, clientId, clientSecret } = company;
