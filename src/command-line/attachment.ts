@@ -141,9 +141,7 @@ export function readSecretFile(file: string): Secret {
 }
 
 /** Returns the address and the credential that the options give. Throws UsageError when one is missing. */
-async function attach(
-  options: AttachOptions,
-): Promise<{ grpcAddress: string; credential: DashboardCredential }> {
+async function attach(options: AttachOptions): Promise<{ grpcAddress: string; credential: DashboardCredential }> {
   const asService = await serviceCredential(options);
   if (options.grpcAddress === undefined) {
     const { grpcAddress, operatorToken } = demoOf(options);

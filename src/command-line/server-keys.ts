@@ -134,7 +134,8 @@ type Options = OutputOptions & OwnerUrlOptions & { readonly accountsKeys: string
 
 export function resealAccountsCommand(): Command {
   const command = describedCommand("reseal-accounts", {
-    description: "seal members' authenticator apps and waiting calls again with the current key, before the old key is dropped",
+    description:
+      "seal members' authenticator apps and waiting calls again with the current key, before the old key is dropped",
     example:
       "switchyard server-keys reseal-accounts --accounts-keys keys-accounts.json --url postgres://owner@db/switchyard_accounts",
   });

@@ -64,9 +64,10 @@ describe("a private key", () => {
 describe("a claim that the ID token has not", () => {
   it("is read at the userinfo endpoint", async () => {
     expect(await targetAt({ isSparse: true }, "sparse")).toBe("/");
-    const rows = await dashboard.accountRows("SELECT role FROM membership m JOIN member p ON p.id = m.member_id WHERE p.email = $1", [
-      "sparse@corp.example",
-    ]);
+    const rows = await dashboard.accountRows(
+      "SELECT role FROM membership m JOIN member p ON p.id = m.member_id WHERE p.email = $1",
+      ["sparse@corp.example"],
+    );
     expect(rows).toEqual([{ role: "VIEWER" }]);
   });
 });

@@ -20,32 +20,35 @@ import { Moment } from "../parts/time.tsx";
 import { nameOfRole, useScope } from "../scope.ts";
 import { useSignIn } from "../signed-in.tsx";
 
-/** The calls that wait; nothing where none does. `everyMs`: how often they are loaded again. */
+/** Returns the calls that wait and those that were decided about; nothing in test. `everyMs`: how often they are loaded. */
+export function useApprovals(everyMs?: number) {
+  const { merchantId, environment, environmentName } = useScope();
+  const options = { enabled: environmentName === "live", ...(everyMs !== undefined && { refetchInterval: everyMs }) };
+  return useQuery(ApprovalService.method.listApprovals, { merchantId, environment }, options).data;
+}
+
+/** The calls that wait; nothing where none does. */
 export function WaitingApprovals({ everyMs }: { everyMs: number }) {
   const { merchantId, environment } = useScope();
   const queries = useQueryClient();
   const client = createClient(ApprovalDecisionService, useTransport());
-  const list = useQuery(
-    ApprovalService.method.listApprovals,
-    { merchantId, environment },
-    { refetchInterval: everyMs },
-  );
+  const list = useApprovals(everyMs);
   const approve = useMutation({
     mutationFn: (approvalId: string) => client.approveCall({ merchantId, environment, approvalId }),
     onSettled: () => queries.invalidateQueries(),
     meta: { done: "The change is approved and made." },
   });
-  const waiting = list.data?.waiting ?? [];
-  if (waiting.length === 0 && !approve.data && !approve.error) return null;
+  const waiting = list?.waiting ?? [];
+  const { secrets = [], notes = [] } = approve.data ?? {};
+  if (waiting.length === 0 && secrets.length + notes.length === 0 && !approve.error) return null;
+  const count = waiting.length === 0 ? "No change waits" : `${waiting.length} changes wait`;
   return (
     <section className="card alerts" aria-labelledby="approvals">
       <h2 id="approvals">
-        {waiting.length === 1
-          ? "1 change waits for a second person"
-          : `${waiting.length} changes wait for a second person`}
+        {waiting.length === 1 ? "1 change waits" : count} for a second person
       </h2>
       <Refusal error={approve.error} />
-      {approve.data && <Outcome {...approve.data} />}
+      <Outcome secrets={secrets} notes={notes} />
       <ul>
         {waiting.map((approval) => (
           <li key={approval.approvalId}>
@@ -172,8 +175,7 @@ const outcomes: Readonly<Record<number, string>> = {
 
 /** The newest decisions. */
 export function ClosedApprovals() {
-  const { merchantId, environment } = useScope();
-  const { data } = useQuery(ApprovalService.method.listApprovals, { merchantId, environment });
+  const data = useApprovals();
   if (!data || data.closed.length === 0) return <p>No change has waited yet.</p>;
   return (
     <ul className="stack">

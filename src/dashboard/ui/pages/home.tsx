@@ -11,7 +11,7 @@ import { NoZone } from "../parts/no-zone.tsx";
 import { Empty, Failure, Loading } from "../parts/states.tsx";
 import { Moment } from "../parts/time.tsx";
 import { ScopeLink, useScope } from "../scope.ts";
-import { WaitingApprovals } from "./approvals.tsx";
+import { useApprovals, WaitingApprovals } from "./approvals.tsx";
 import { CloseAlarm } from "./close-alarm.tsx";
 import { GoingLive, SetUp } from "./home-set-up.tsx";
 import { Today } from "./home-today.tsx";
@@ -29,6 +29,7 @@ export function HomePage() {
     { merchantId, environment },
     { refetchInterval: everyMs },
   );
+  const isWaiting = (useApprovals(everyMs)?.waiting.length ?? 0) > 0;
   return (
     <>
       <header className="page-head">
@@ -43,12 +44,16 @@ export function HomePage() {
       {error && !data && <Failure error={error} onRetry={refetch} />}
       {!data && !error && <Loading what="Home" />}
       <Today everyMs={everyMs} />
-      {data && data.alerts.length === 0 && data.missing.length === 0 && data.unconfirmedAddresses.length === 0 && (
-        <p className="banner" data-tone="good">
-          Nothing needs attention.
-        </p>
-      )}
-      {environmentName === "live" && <WaitingApprovals everyMs={everyMs} />}
+      {data &&
+        !isWaiting &&
+        data.alerts.length === 0 &&
+        data.missing.length === 0 &&
+        data.unconfirmedAddresses.length === 0 && (
+          <p className="banner" data-tone="good">
+            Nothing needs attention.
+          </p>
+        )}
+      <WaitingApprovals everyMs={everyMs} />
       {data && <Alerts items={data.alerts} isCut={data.alertsCut} />}
       {data && data.unconfirmedAddresses.length > 0 && <Unconfirmed addresses={data.unconfirmedAddresses} />}
       {data && data.missing.length > 0 && <SetUp missing={data.missing} />}
