@@ -22,7 +22,7 @@ import { describesCalls } from "./describe-call.ts";
 
 const fixture = await approvalsForFile();
 const { dashboard, members, cookies, call, waiting, wantFor, stored, approveCall } = fixture;
-const { addWebhookEndpoint, endpoint, paths, rowOf, update, setRoles, revisionOfPolicy } = fixture;
+const { addWebhookEndpoint, endpoint, rowOf, update, setRoles, revisionOfPolicy } = fixture;
 const { ada, bob, dora, sue } = cookies;
 const { addGatewayConnection, verifyGatewayConnection, rotateGatewayCredentials } = GatewayConnectionService.method;
 const { setRoutingRule, restoreRoutingRule, getRoutingRule } = RoutingRuleService.method;
@@ -69,16 +69,15 @@ describe("A3: what is shown", () => {
     ]);
   });
 
-  it("is not what another row's request would do", async () => {
-    await wantFor("endpoints");
-    const shown = await stored(addWebhookEndpoint, dora, endpoint("shown"));
-    const other = await stored(addWebhookEndpoint, dora, endpoint("other"));
-    await update(
-      shown,
-      `sealed_request = (SELECT sealed_request FROM approval WHERE id = '${decodeId("apv", other)}')`,
-    );
+  it("is not what another row's request would do, also where both read the same", async () => {
+    await wantFor("credentials");
+    const rotate = (apiKey: string) => ({ connectionId, credentials: { apiKey } });
+    const shown = await stored(rotateGatewayCredentials, ada, rotate("sandbox_test_one"));
+    const other = await stored(rotateGatewayCredentials, ada, rotate("sandbox_test_two"));
+    expect((await rowOf(shown)).revision).toBe((await rowOf(other)).revision);
+    await update(shown, `sealed_request = (SELECT sealed_request FROM approval WHERE id = '${decodeId("apv", other)}')`);
     expect(await codeOf(call(approveCall, bob, { approvalId: shown }))).toBe("state_conflict");
-    expect(await paths()).not.toContain("other");
+    expect((await rowOf(shown)).status).toBe("OUTDATED");
   });
 
   it("of a rule runs only on the version that the request names, which it has to name", async () => {
