@@ -47,7 +47,7 @@ function rolesInUse(policy: ApprovalPolicy): MemberRole[] {
 }
 
 /** Returns the role whose members can approve everything that needs it; undefined if nothing does. */
-export function approverRole(policy: ApprovalPolicy): MemberRole | undefined {
+function approverRole(policy: ApprovalPolicy): MemberRole | undefined {
   return rolesInUse(policy).at(-1);
 }
 

@@ -71,20 +71,6 @@ async function addOwner(email: string): Promise<void> {
   await page.context().close();
 }
 
-async function shoot(page: Page, name: string): Promise<void> {
-  if (process.env.SCREENSHOTS === undefined) return;
-  for (const colorScheme of ["light", "dark"] as const) {
-    for (const width of [1_440, 390]) {
-      await page.emulateMedia({ colorScheme });
-      await page.setViewportSize({ width, height: 900 });
-      await page.screenshot({
-        path: join(process.env.SCREENSHOTS, `${name}-${colorScheme}-${width}.png`),
-        fullPage: true,
-      });
-    }
-  }
-}
-
 it("a changed rule of live waits, is approved by another member, and is then in use", {
   timeout: 300_000,
 }, async () => {
@@ -97,7 +83,6 @@ it("a changed rule of live waits, is approved by another member, and is then in 
   await page.getByRole("switch", { name: "Routing" }).click();
   await page.getByRole("switch", { name: "Refunds" }).click();
   await page.getByText("Every refund needs a second person.").waitFor();
-  await shoot(page, "settings");
   await expectSoundEverywhere(page);
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByText("Saved.").waitFor();
@@ -107,7 +92,6 @@ it("a changed rule of live waits, is approved by another member, and is then in 
   await page.getByRole("button", { name: "Save as version 2" }).click();
   await page.getByRole("alertdialog").getByRole("button", { name: "Save as version 2" }).click();
   await page.getByText("Waits for a second person.").waitFor();
-  await shoot(page, "routing");
   await expectSoundEverywhere(page);
   expect((await call("RoutingRuleService/GetRoutingRule", {})).routingRule).toMatchObject({ version: 1 });
 
@@ -115,19 +99,16 @@ it("a changed rule of live waits, is approved by another member, and is then in 
   const waiting = (on: Page) => on.getByRole("region", { name: "1 change waits for a second person" });
   await waiting(page).getByText("After declines, the next gateway is tried.").waitFor();
   expect(await waiting(page).getByRole("button").allTextContents()).toEqual(["Withdraw"]);
-  await shoot(page, "home-requester");
   await expectSoundEverywhere(page);
 
   const mail = demo.mailbox.mails.find(({ to }) => to.includes("vera.owner@example.com"));
   expect(mail?.text).toContain(`${live}/home#approvals`);
   const vera = await enter("vera.owner@example.com", password);
   await waiting(vera).getByText(`Requested by ${email}`).waitFor();
-  await shoot(vera, "home-approver");
   await expectSoundEverywhere(vera);
   await waiting(vera).getByRole("button", { name: "Approve" }).click();
   const question = vera.getByRole("alertdialog", { name: "Approve this change of live?" });
   await question.getByText("After declines, the next gateway is tried.").waitFor();
-  await shoot(vera, "approve");
   await question.getByRole("button", { name: "Approve" }).click();
   await vera.getByText("The change is approved and made.").waitFor();
   await waiting(vera).waitFor({ state: "detached" });
@@ -141,6 +122,5 @@ it("a changed rule of live waits, is approved by another member, and is then in 
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByText("Waits for a second person.").waitFor();
   await page.getByText("Changes of routing need no second person any more.").waitFor();
-  await shoot(page, "settings-waiting");
   await expectSoundEverywhere(page);
 });
