@@ -11,6 +11,7 @@ import { PaymentService } from "../../../gen/dashboard/v1/payments_pb.ts";
 import { approval } from "../../../gen/dashboard/v1/role_pb.ts";
 import { RoutingRuleService } from "../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { associatedDataOf } from "../../accounts/reseal-approvals.ts";
+import { lockSession } from "../../core/record/load-session.ts";
 import { codeOf } from "../../dev/testing/dashboard/pages.ts";
 import { makePayment, openTables } from "../../dev/testing/dashboard/payment-rows.ts";
 import { switchGuards } from "../../migrations/switch-guards.ts";
@@ -75,7 +76,10 @@ describe("A3: what is shown", () => {
     const shown = await stored(rotateGatewayCredentials, ada, rotate("sandbox_test_one"));
     const other = await stored(rotateGatewayCredentials, ada, rotate("sandbox_test_two"));
     expect((await rowOf(shown)).revision).toBe((await rowOf(other)).revision);
-    await update(shown, `sealed_request = (SELECT sealed_request FROM approval WHERE id = '${decodeId("apv", other)}')`);
+    await update(
+      shown,
+      `sealed_request = (SELECT sealed_request FROM approval WHERE id = '${decodeId("apv", other)}')`,
+    );
     expect(await codeOf(call(approveCall, bob, { approvalId: shown }))).toBe("state_conflict");
     expect((await rowOf(shown)).status).toBe("OUTDATED");
   });
@@ -283,7 +287,16 @@ describe("a refund", () => {
   it("does not pass beside another one that fits only alone", async () => {
     await wantFor("refunds");
     const sessionId = await paid();
-    const both = [dora, sue].map((cookie) => call(refundPayment, cookie, request(sessionId, 3_000)));
+    const both: Promise<unknown>[] = [];
+    // Both are admitted before either is recorded.
+    await dashboard.database.transaction(async (tx) => {
+      await lockSession(tx, decodeId("ps", sessionId)!);
+      both.push(...[dora, sue].map((cookie) => call(refundPayment, cookie, request(sessionId, 3_000))));
+      const waits = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%lock_session%'
+        AND datname = current_database()`;
+      const waiters = () => dashboard.database.query({ name: "test_waiters", text: waits }, []);
+      while ((await waiters()).length < 2);
+    });
     const ends = await Promise.allSettled(both);
     expect(ends.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
     expect(await refunds(sessionId)).toHaveLength(1);
