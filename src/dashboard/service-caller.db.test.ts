@@ -1,7 +1,10 @@
 /** A pipeline that calls the dashboard's methods as an internal service, by its rights, its merchants and its environment. */
 import { generateKeyPairSync } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type DescMethod, getOption, hasOption, type JsonValue } from "@bufbuild/protobuf";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { ConfigurationService } from "../../gen/dashboard/v1/configuration_pb.ts";
 import { service_right as serviceRight } from "../../gen/dashboard/v1/role_pb.ts";
 import { SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
@@ -11,6 +14,7 @@ import type { InternalService } from "../accounts/services-file.ts";
 import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
 import { restOf } from "../dev/testing/dashboard/sample-requests.ts";
 import { forFile } from "../dev/testing/for-file.ts";
+import { runCommandHere } from "../dev/testing/run-command-here.ts";
 import { decodeId } from "../platform/ids.ts";
 import { signInternalServiceToken } from "../platform/internal-service-token.ts";
 import { Secret } from "../platform/secrets.ts";
@@ -58,6 +62,23 @@ describe("an internal service", () => {
     await call(applyConfiguration, tokenOf("deploy"), desired(600));
     const [row] = await dashboard.rows("SELECT actor, action FROM audit_entry ORDER BY id DESC LIMIT 1");
     expect(row).toEqual({ actor: "deploy (service)", action: "ApplyConfiguration" });
+  });
+
+  it("is a pipeline that exports, plans and applies by its private key", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "service-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const [key, file] = [join(folder, "deploy.pem"), join(folder, "checkout.yaml")];
+    writeFileSync(key, keys.deploy.privateKey.export({ type: "pkcs8", format: "pem" }));
+    const by = ["--grpc-address", dashboard.address, "--service", "deploy", "--service-key-file", key];
+    const exported = await runCommandHere(["export", "--merchant", merchantId, "--environment", "live", ...by]);
+    expect(exported).toMatchObject({ code: 0, err: "" });
+    writeFileSync(file, exported.out.replace(/sessionLifetimeSeconds: \d+/, "sessionLifetimeSeconds: 1200"));
+    expect(await runCommandHere(["plan", file, ...by])).toMatchObject({ code: 2, err: "" });
+    expect(await runCommandHere(["apply", file, ...by])).toMatchObject({ code: 0, err: "" });
+    const { configuration } = await call<{ configuration: { checkout: object } }>(getConfiguration, tokenOf("reader"));
+    expect(configuration.checkout).toMatchObject({ sessionLifetimeSeconds: 1_200 });
+    const alone = await runCommandHere(["plan", file, "--grpc-address", dashboard.address, "--service", "deploy"]);
+    expect(alone).toMatchObject({ code: 1, err: expect.stringContaining("--service-key-file") });
   });
 
   it("does only what its rights allow", async () => {
