@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createDashboardClient } from "../../client/dashboard-client.ts";
 import { Secret } from "../../platform/secrets.ts";
 import { findViolations } from "./accessibility.ts";
-import { expectSound, openDashboard } from "./dashboard-page.ts";
+import { addPasskeyDevice, expectSound, openDashboard } from "./dashboard-page.ts";
 import type { Look } from "./each-look.ts";
 
 // So that a failure names the step and not the test; a busy machine takes many seconds for some.

@@ -6,7 +6,7 @@ import { decodeId } from "../../platform/ids.ts";
 import { forgetCounts, storeSettled } from "../../reporting/analytics/settled-rows.fixture.ts";
 import { findViolations } from "./accessibility.ts";
 import { openDashboard } from "./dashboard-page.ts";
-import { inEachLook, type Look } from "./each-look.ts";
+import { inEachLook, narrowAtLast } from "./each-look.ts";
 
 const { demo, open, urlOf } = await openDashboard({ locale: "de-DE", timezoneId: "UTC", statuses: /40[13]/ });
 const testUrl = Object.assign(new URL(demo.postgresUrl), { pathname: "/switchyard_test" }).href;

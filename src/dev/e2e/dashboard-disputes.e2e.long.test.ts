@@ -5,7 +5,6 @@ import { decodeId } from "../../platform/ids.ts";
 import { makeDispute } from "../testing/dashboard/payment-rows.ts";
 import { withClient } from "../testing/with-client.ts";
 import { expectSound, openDashboard } from "./dashboard-page.ts";
-import type { Look } from "./each-look.ts";
 
 // Axe looks at every state in each look, on a machine that may have much else to do.
 const patienceMs = 120_000;
@@ -77,7 +76,7 @@ describe("disputed payments in the browser", () => {
     await page.getByText("The time for an answer ended").waitFor();
     const state = page.getByRole("heading", { level: 1 }).locator(".states");
     expect(await state.textContent()).toBe(`Disputed, was due ${dayOf(over)}`);
-    await expectSound(page, looks);
+    await expectSound(page);
     await page.close();
   });
 
@@ -125,11 +124,11 @@ describe("disputed payments in the browser", () => {
     const page = await open(`payments/${settled}`);
     await page.getByRole("button", { name: "Link refund" }).click();
     await page.getByText("it took the money once").waitFor();
-    await expectSound(page, looks);
+    await expectSound(page);
     await page.getByLabel("How you found out").fill("The activity shows one debit.");
     await page.getByRole("button", { name: "Link for good" }).click();
     await page.getByText("settled it: The activity shows one debit.").waitFor();
-    await expectSound(page, looks);
+    await expectSound(page);
     await page.close();
   });
 

@@ -2,7 +2,6 @@
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { expectSound, openDashboard } from "./dashboard-page.ts";
-import type { Look } from "./each-look.ts";
 
 // Axe looks at every state in each look, on a machine that may have much else to do.
 const patienceMs = 120_000;

@@ -5,7 +5,7 @@ import { launchBrowser } from "../testing/browser.ts";
 import { forFile } from "../testing/for-file.ts";
 import { findViolations } from "./accessibility.ts";
 import { ApiCheckout } from "./api-checkout.ts";
-import { inEachLook, type Look } from "./each-look.ts";
+import { desktopAndPhone, everyDesktopAndPhone, inEachLook, type Look } from "./each-look.ts";
 import { joinTestDemo } from "./shared-demo.fixture.ts";
 
 const desktop = { width: 1280, height: 900 };

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { expectSound, openDashboard } from "./dashboard-page.ts";
-import type { Look } from "./each-look.ts";
+import { everyDesktopAndPhone, narrowAtLast } from "./each-look.ts";
 
 // Axe looks at every page of a look, on a machine that may have much else to do.
 const patienceMs = 90_000;

@@ -5,7 +5,6 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { decodeId } from "../../platform/ids.ts";
 import { withClient } from "../testing/with-client.ts";
 import { expectSound, openDashboard } from "./dashboard-page.ts";
-import type { Look } from "./each-look.ts";
 
 // Axe looks at every state in each look, on a machine that may have much else to do.
 const patienceMs = 120_000;

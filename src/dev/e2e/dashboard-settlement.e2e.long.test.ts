@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { decodeId } from "../../platform/ids.ts";
 import { withClient } from "../testing/with-client.ts";
 import { expectSound, openDashboard } from "./dashboard-page.ts";
-import type { Look } from "./each-look.ts";
+import { everyDesktopAndPhone } from "./each-look.ts";
 
 // Axe looks at every state in each look, on a machine that may have much else to do.
 const patienceMs = 120_000;

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { findViolations } from "./accessibility.ts";
 import { openDashboard } from "./dashboard-page.ts";
-import { inEachLook, type Look } from "./each-look.ts";
+import { inEachLook, narrowAtLast } from "./each-look.ts";
 
 // Axe looks at every page in every look, on a machine that may have much else to do.
 const patienceMs = 90_000;

@@ -2,7 +2,6 @@
 import type { BrowserContext, Page } from "playwright-core";
 import { afterEach, describe, expect, it } from "vitest";
 import { expectSound, openDashboard } from "./dashboard-page.ts";
-import type { Look } from "./each-look.ts";
 
 const { demo, browser, open, urlOf } = await openDashboard();
 

@@ -5,7 +5,7 @@ import { forFile } from "../testing/for-file.ts";
 import { Receiver } from "../testing/receiver.ts";
 import { findViolations } from "./accessibility.ts";
 import { expectSound, openDashboard } from "./dashboard-page.ts";
-import type { Look } from "./each-look.ts";
+import { narrowAtLast } from "./each-look.ts";
 
 // Each test goes through several pages, on a machine that may be busy.
 const patienceMs = 90_000;

@@ -10,6 +10,22 @@ declare module "vitest" {
 
 export type Look = readonly [colorScheme: "light" | "dark", width: number];
 
+export const desktopAndPhone: readonly Look[] = [
+  ["light", 1440],
+  ["dark", 390],
+];
+export const everyDesktopAndPhone: readonly Look[] = [
+  ["light", 1440],
+  ["dark", 1440],
+  ["light", 390],
+  ["dark", 390],
+];
+export const narrowAtLast: readonly Look[] = [
+  ["light", 1280],
+  ["dark", 1280],
+  ["light", 320],
+];
+
 /**
  * Draws a loaded page in each look, and calls `check` with its name and width. `npm test` takes the last look alone, which differs
  * most from what a developer sees; the long run takes each.

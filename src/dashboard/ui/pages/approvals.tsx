@@ -44,9 +44,7 @@ export function WaitingApprovals({ everyMs }: { everyMs: number }) {
   const count = waiting.length === 0 ? "No change waits" : `${waiting.length} changes wait`;
   return (
     <section className="card alerts" aria-labelledby="approvals">
-      <h2 id="approvals">
-        {waiting.length === 1 ? "1 change waits" : count} for a second person
-      </h2>
+      <h2 id="approvals">{waiting.length === 1 ? "1 change waits" : count} for a second person</h2>
       <Refusal error={approve.error} />
       <Outcome secrets={secrets} notes={notes} />
       <ul>
