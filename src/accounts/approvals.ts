@@ -12,7 +12,7 @@ export type ApprovalPolicy = Readonly<Record<ApprovalClass, boolean>> & {
   readonly refundsAbove: Readonly<Record<string, number>>;
 };
 
-export const nothingWaits: ApprovalPolicy = {
+const nothingWaits: ApprovalPolicy = {
   ...{ routing: false, credentials: false, endpoints: false, refunds: false },
   refundsAbove: {},
 };

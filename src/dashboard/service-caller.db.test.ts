@@ -9,7 +9,7 @@ import { ConfigurationService } from "../../gen/dashboard/v1/configuration_pb.ts
 import { service_right as serviceRight } from "../../gen/dashboard/v1/role_pb.ts";
 import { SettingsService } from "../../gen/dashboard/v1/settings_pb.ts";
 import { WebhookEndpointService } from "../../gen/dashboard/v1/webhook_endpoints_pb.ts";
-import { nothingWaits, savePolicy } from "../accounts/approvals.ts";
+import { loadPolicy, savePolicy } from "../accounts/approvals.ts";
 import type { InternalService } from "../accounts/services-file.ts";
 import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
 import { restOf } from "../dev/testing/dashboard/sample-requests.ts";
@@ -130,7 +130,9 @@ describe("an internal service", () => {
   });
 
   it("needs no second person: the review of its file is one", async () => {
-    await dashboard.accounts.transaction((tx) => savePolicy(tx, merchants[0]!, { ...nothingWaits, endpoints: true }));
+    await dashboard.accounts.transaction(async (tx) =>
+      savePolicy(tx, merchants[0]!, { ...(await loadPolicy(tx, merchants[0]!)), endpoints: true }),
+    );
     const webhooks = { endpoints: [{ url: "https://shop.example.com/hook" }] };
     await call(applyConfiguration, tokenOf("deploy"), { desired: { webhooks }, allowRemovals: true });
     const operator = await dashboard.hireOperator("ops");

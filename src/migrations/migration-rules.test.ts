@@ -98,7 +98,7 @@ describe("findViolations()", () => {
 // released with 0.1.0; until then, who changes it writes the digests anew.
 const frozen: Record<DatabaseKind, { readonly files: number; readonly digest: string }> = {
   environment: { files: 1, digest: "e0403772c7d97443" },
-  accounts: { files: 1, digest: "2f764e54fb587750" },
+  accounts: { files: 1, digest: "ff2047e9efcfcfc6" },
   vault: { files: 1, digest: "e5aab3e8c3ea7869" },
 };
 

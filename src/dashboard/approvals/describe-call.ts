@@ -42,11 +42,6 @@ function describes<Method extends DescMethod>(method: Method, describe: Describe
   describers.set(method, describe as Describe<DescMethod>);
 }
 
-/** Reports whether calls of a method can be described; each method with `(approval)` has to. */
-export function describesCalls(method: DescMethod): boolean {
-  return describers.has(method);
-}
-
 /** Describes a call of a method with `(approval)`. */
 export async function describeCall(
   method: DescMethod,
