@@ -16,6 +16,7 @@ import {
 import { printKeyFile } from "../../config/server-keys.ts";
 import { isAlive, markOf } from "../../demo/process-mark.ts";
 import { Secret } from "../../platform/secrets.ts";
+import { moveClock } from "../simulation/chaos/site-database.ts";
 import { runCommand } from "../testing/run-command.ts";
 import { ApiCheckout, type OpenedSession } from "./api-checkout.ts";
 import { dumpDatabases } from "./canary-places.ts";
@@ -211,10 +212,8 @@ describe("a database that is lost and restored", () => {
     const declared = await runCommand(["restore", "declare", "--url", environmentUrl(), "--json"]);
     expect(JSON.parse(declared.out).sessions).toBeGreaterThanOrEqual(4);
     database = await connect();
-    // A minute later.
-    await database.query(
-      "UPDATE payment_session SET unrecorded_check_at = app.clock() WHERE unrecorded_check_at IS NOT NULL",
-    );
+    // What gateways had been sent before is over.
+    await moveClock(environmentUrl(), aMinuteMs);
     await startRoles(demo);
 
     // A customer with the page open sends the card again at once.
@@ -241,6 +240,7 @@ describe("a database that is lost and restored", () => {
   });
 });
 
+const aMinuteMs = 60_000;
 const serviceRoles = ["vault", "edge", "worker"] as const satisfies readonly Role[];
 
 const pollEveryMs = 20;
