@@ -12,7 +12,7 @@ export type Sent =
       readonly isForged: boolean;
     }
   | { readonly type: "complete" | "ask"; readonly attemptReference: string }
-  | { readonly type: "capture"; readonly attemptReference: string }
+  | { readonly type: "capture"; readonly attemptReference: string; readonly gatewayReference: string }
   | {
       readonly type: "void" | "lookUp" | "readRefunds" | "readDisputes" | "readStatements";
       readonly attemptReference: string;
@@ -37,7 +37,7 @@ export type GatewayWorld = {
   /** Executes an authorize again hours later, in runs that do. */
   authorizeAgain(execute: () => void): void;
   /** Counts captures that were sent and not yet executed or lost. */
-  captureOnItsWay(attemptReference: string, change: 1 | -1): void;
+  captureOnItsWay(gatewayReference: string, change: 1 | -1): void;
   onExecuted(): void;
   /** True if the run's bank grants exemptions. */
   readonly grantsExemptions: boolean;

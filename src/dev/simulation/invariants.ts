@@ -113,8 +113,8 @@ function findKept(moment: Moment): string | undefined {
   const { status } = moment.observed.session;
   if (capturesOf(moment) > 0) return `${status}, and the money was captured`;
   const keepable = moment.authorizations.some(
-    ({ state, captureRefused, attemptReference }) =>
-      state === "held" && !captureRefused && (moment.capturesOnTheirWay.get(attemptReference) ?? 0) > 0,
+    ({ state, captureRefused, gatewayReference }) =>
+      state === "held" && !captureRefused && (moment.capturesOnTheirWay.get(gatewayReference) ?? 0) > 0,
   );
   return keepable ? `${status}, and a capture may still land` : undefined;
 }

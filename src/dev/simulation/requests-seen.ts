@@ -6,7 +6,7 @@ import type { Timeline } from "./timeline.ts";
 
 /** The requests of one run, by the attempt's reference. */
 export class RequestsSeen {
-  /** Captures that were sent and may still be executed. */
+  /** Captures that were sent and may still be executed, by the hold that they name: an attempt may get a second one. */
   readonly capturesOnTheirWay = new Map<string, number>();
   readonly voidsSentAt = new Map<string, Date>();
   readonly #authorized = new Set<string>();
@@ -31,8 +31,8 @@ export class RequestsSeen {
     });
   }
 
-  captureOnItsWay(attemptReference: string, change: 1 | -1): void {
-    this.capturesOnTheirWay.set(attemptReference, (this.capturesOnTheirWay.get(attemptReference) ?? 0) + change);
+  captureOnItsWay(gatewayReference: string, change: 1 | -1): void {
+    this.capturesOnTheirWay.set(gatewayReference, (this.capturesOnTheirWay.get(gatewayReference) ?? 0) + change);
   }
 
   /** A completing request is sent only as often as is committed, and never after the customer gave up. */

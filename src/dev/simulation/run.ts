@@ -445,8 +445,8 @@ class Run implements GatewayWorld {
     });
   }
 
-  captureOnItsWay(attemptReference: string, change: 1 | -1): void {
-    this.#requests.captureOnItsWay(attemptReference, change);
+  captureOnItsWay(gatewayReference: string, change: 1 | -1): void {
+    this.#requests.captureOnItsWay(gatewayReference, change);
   }
 
   get grantsExemptions(): boolean {

@@ -175,7 +175,7 @@ export class SimulatedConnector implements Connector {
   async capture(call: ChangingCall, hold: Hold): Promise<CaptureAnswer> {
     const { attemptReference } = hold;
     const reached = await this.#exchange({
-      sent: { type: "capture", attemptReference },
+      sent: { type: "capture", attemptReference, gatewayReference: hold.gatewayReference },
       timeoutMs: call.timeoutMs,
       lateMs: settlingLateMs,
       execute: () => this.#at(call).capture(call.idempotencyKey, hold.gatewayReference, hold.captureMinor),
@@ -311,7 +311,7 @@ export class SimulatedConnector implements Connector {
     const isRefused = await this.#process.step(`send ${what}`, async () => {
       if (strikes("refuseConnection")) return { type: "value", value: true };
       this.#world.onSent(sent);
-      if (sent.type === "capture") this.#world.captureOnItsWay(sent.attemptReference, 1);
+      if (sent.type === "capture") this.#world.captureOnItsWay(sent.gatewayReference, 1);
       return { type: "value", value: false };
     });
     if (isRefused) return { type: "refused" };
@@ -320,7 +320,7 @@ export class SimulatedConnector implements Connector {
       this.#travel(exchange, (reached) => arrive(reached));
       if (sent.type === "authorize") this.#world.authorizeAgain(() => this.#execute(exchange));
       if (!strikes("executeTwice")) return;
-      if (sent.type === "capture") this.#world.captureOnItsWay(sent.attemptReference, 1);
+      if (sent.type === "capture") this.#world.captureOnItsWay(sent.gatewayReference, 1);
       this.#travel(exchange, () => {});
     });
     this.#process.note(
@@ -333,11 +333,10 @@ export class SimulatedConnector implements Connector {
     const { timeline, faults, dice, history } = this.#stage;
     const { sent } = exchange;
     const strikes = (kind: Parameters<typeof faults.strikes>[0]) => faults.strikes(kind, timeline.nowMs);
-    const isCapture = sent.type === "capture";
     const note = (what: () => string) => history.add(timeline.nowMs, this.gateway, () => `${sent.type} ${what()}`);
     if (strikes("loseRequest")) {
       note(() => "is lost on its way");
-      if (isCapture) this.#world.captureOnItsWay(sent.attemptReference, -1);
+      if (sent.type === "capture") this.#world.captureOnItsWay(sent.gatewayReference, -1);
       return;
     }
     if (strikes("breakAnswer")) timeline.after(dice.between(1, 2_000), () => arrive(broken));
@@ -346,7 +345,7 @@ export class SimulatedConnector implements Connector {
       ? dice.between(exchange.timeoutMs, exchange.timeoutMs + exchange.lateMs)
       : dice.between(10, 900);
     timeline.after(delayMs, () => {
-      if (isCapture) this.#world.captureOnItsWay(sent.attemptReference, -1);
+      if (sent.type === "capture") this.#world.captureOnItsWay(sent.gatewayReference, -1);
       if (strikes("answerWithError")) {
         note(() => "is answered 500, and not executed");
         return timeline.after(dice.between(1, 200), () => arrive(broken));
