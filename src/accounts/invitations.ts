@@ -110,6 +110,17 @@ export async function revokeInvitation(
   return (await queryable.query<Invitation>(revoke, [id, merchantId]))[0];
 }
 
+const revokeAllToLive: Statement = {
+  name: "revoke_invitations_to_live",
+  text: `UPDATE invitation SET ended_at = clock_timestamp()
+         WHERE merchant_id = $1 AND live_role <> 'NONE' AND ended_at IS NULL RETURNING id`,
+};
+
+/** Revokes the invitations that give a role in live. */
+export async function revokeInvitationsToLive(tx: Tx, merchantId: MerchantId): Promise<void> {
+  await tx.query(revokeAllToLive, [merchantId]);
+}
+
 const revokeAllOf: Statement = {
   name: "revoke_invitations_of",
   text: `UPDATE invitation SET ended_at = clock_timestamp()

@@ -53,6 +53,13 @@ it("every method with a class says what it changes", async () => {
 });
 
 describe("A3: what is shown", () => {
+  it("has an endpoint's address as it is stored, however it is written", async () => {
+    await wantFor("endpoints");
+    await stored(addWebhookEndpoint, dora, { url: "https://shop.example\n.evil.example/x" });
+    expect((await waiting()).at(-1)!.sentences[0]).toMatch(/^https:\/\/shop\.example\.evil\.example\/x is added/);
+    expect(await codeOf(call(addWebhookEndpoint, dora, { url: "not a url" }))).toBe("endpoint_not_allowed");
+  });
+
   it("is made again from the bytes of the request, whatever the row says", async () => {
     await wantFor("endpoints");
     const row = await rowOf(await stored(addWebhookEndpoint, dora, endpoint("real")));
@@ -229,6 +236,19 @@ describe("A5: while something needs a second person", () => {
     const approvalId = (await waiting())[0]!.approvalId;
     await call(approveCall, bob, { approvalId });
     expect(dashboard.mailbox.mails.at(-1)!.to).toEqual(["ada.two@example.com"]);
+    await wantFor();
+  });
+
+  it("nor by an invitation from before it was switched on", async () => {
+    await wantFor();
+    const open = async () =>
+      (await call<{ invitations?: { email: string }[] }>(MemberService.method.listMembers, ada)).invitations?.map(
+        ({ email }) => email,
+      );
+    await call(inviteMember, ada, { email: "ada.three@example.com", role: "ROLE_OWNER", liveRole: "ROLE_OWNER" });
+    expect(await open()).toContain("ada.three@example.com");
+    await set(ada, { endpoints: true });
+    expect(await open()).not.toContain("ada.three@example.com");
     await wantFor();
   });
 });

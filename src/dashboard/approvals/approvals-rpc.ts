@@ -20,6 +20,7 @@ import {
   loadPolicy,
   savePolicy,
 } from "../../accounts/approvals.ts";
+import { revokeInvitationsToLive } from "../../accounts/invitations.ts";
 import type { Queryable } from "../../platform/database.ts";
 import { DomainError } from "../../platform/errors.ts";
 import { encodeId, type MerchantId } from "../../platform/ids.ts";
@@ -51,6 +52,9 @@ export function createApprovalService(parts: DashboardParts): ServiceImpl<typeof
         requireRevision(request.revision, revised(before));
         await requireTwo(tx, merchantId, policy);
         await savePolicy(tx, merchantId, policy);
+        // Nobody but the inviter has agreed to them, and each could be a second account.
+        if (approvalClasses.some((name) => policy[name] && !before[name]))
+          await revokeInvitationsToLive(tx, merchantId);
         const subject = `${encodeId("mer", merchantId)}/approvals`;
         await rpcContext.audit(tx, { subject, before, after: policy });
       });

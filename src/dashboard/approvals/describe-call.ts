@@ -11,6 +11,7 @@ import { WebhookEndpointService } from "../../../gen/dashboard/v1/webhook_endpoi
 import { listKeys, type ShownKey } from "../../accounts/api-keys.ts";
 import type { ApprovalClass } from "../../accounts/approvals.ts";
 import { findRoutingRule, findRuleInForce } from "../../core/record/routing-rules.ts";
+import { parseEndpointUrl } from "../../events/egress.ts";
 import { type Endpoint, type EndpointKey, loadEndpoint } from "../../events/endpoints.ts";
 import { type Connection, listConnections, loadNewestVersion } from "../../gateways/connections.ts";
 import type { Queryable } from "../../platform/database.ts";
@@ -203,14 +204,19 @@ const endpoints = WebhookEndpointService.method;
 const typesInWords = (types: readonly string[] | null | undefined) =>
   types?.length ? types.join(", ") : "every event";
 
-describes(endpoints.addWebhookEndpoint, async ({ url, eventTypes }) => ({
+/** Returns an address as it is stored: what a browser or a person reads in its text may be another one. */
+const addressOf = (url: string, { endpoints: { egress } }: DashboardEnvironment) =>
+  parseEndpointUrl(url, egress.rule).href;
+
+describes(endpoints.addWebhookEndpoint, async ({ url, eventTypes }, { environment }) => ({
   classes: ["endpoints"],
-  sentences: [`${url} is added as a webhook endpoint for ${typesInWords(eventTypes)}.`],
+  sentences: [`${addressOf(url, environment)} is added as a webhook endpoint for ${typesInWords(eventTypes)}.`],
   state: [],
 }));
 
 describes(endpoints.updateWebhookEndpoint, async (request, describing) => {
-  const { url, eventTypes, version } = request;
+  const { eventTypes, version } = request;
+  const url = request.url === undefined ? undefined : addressOf(request.url, describing.environment);
   const endpoint = await findEndpoint(describing, request);
   const sentences = [
     ...(url !== undefined && url !== endpoint.url ? [`Events for ${endpoint.url} are posted to ${url} instead.`] : []),
