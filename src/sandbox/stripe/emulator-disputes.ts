@@ -62,7 +62,7 @@ export class EmulatorDisputes {
   }
 
   paymentOf(id: string | undefined): Authorization | undefined {
-    return this.#ledger.all().find((one) => one.disputed && idOf("dp", `dispute_${one.id}`) === id);
+    return this.#ledger.all().find((one) => one.disputed && id?.startsWith(idOf("dp", `dispute_${one.id}`)));
   }
 
   #find(account: string, id: string | undefined): Listed | undefined {
@@ -114,11 +114,7 @@ function chargeView(intent: Intent, { value, capturedValue }: Authorization): Fi
   };
 }
 
-const idOf = (prefix: string, id: string) =>
-  `${prefix}_${id
-    .replace(/^dispute_auth_/, "")
-    .replaceAll("-", "")
-    .slice(0, 32)}`;
+const idOf = (prefix: string, id: string) => `${prefix}_${id.replace(/^dispute_auth_/, "").replaceAll(/[-_]/g, "")}`;
 
 function disputeView({ id, intent, payment, stage, status, openedMs, ...record }: Listed): Fields {
   const isOpen = status === "needs_response" || status === "under_review";
