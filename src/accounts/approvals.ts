@@ -207,7 +207,7 @@ const expire: Statement = {
            LIMIT $1 FOR UPDATE SKIP LOCKED) RETURNING 1`,
 };
 
-/** Closes calls that nobody has decided about in time, at most `count`. Returns their number. */
+/** Closes calls whose time to be decided is over, at most `count`. Returns their number. */
 export async function expireApprovals(accounts: Queryable, count: number): Promise<number> {
   return (await accounts.query(expire, [count])).length;
 }

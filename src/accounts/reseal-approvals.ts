@@ -13,7 +13,7 @@ const replace: Statement = {
   text: "UPDATE approval SET sealed_request = $2 WHERE id = $1",
 };
 
-/** What a request is sealed with, so that it opens in its own row only. */
+/** Returns the associated data under which a request is sealed: it opens in its own row only. */
 export function associatedDataOf({ id, merchantId, method }: Pick<Approval, "id" | "merchantId" | "method">): string {
   return `approval ${id} ${merchantId} ${method}`;
 }

@@ -447,7 +447,7 @@ export const Approval_Status = {
   WITHDRAWN: 4,
 
   /**
-   * Nobody decided within 72 hours.
+   * The 72 hours ended without a decision.
    *
    * @generated from enum value: EXPIRED = 5;
    */

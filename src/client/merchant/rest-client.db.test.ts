@@ -1,4 +1,4 @@
-/** What the scenario of all clients (../scenario) does not have: filters by time, and refusals of keys and pages. */
+/** Tests filters by time, and refusals of keys and pages, which the scenario of all clients (../scenario) leaves out. */
 import { describe, expect, it } from "vitest";
 import { forFile } from "../../dev/testing/for-file.ts";
 import { startEdgeFixture } from "../../edge/edge.fixture.ts";

@@ -1,4 +1,4 @@
-/** What is shown runs (A3), the request goes when it closes (A4), what approvals need themselves (A5), and refunds. */
+/** Tests that what is shown runs (A3), that a closed request is gone (A4), which changes of approvals wait (A5), and refunds. */
 
 import { hasOption } from "@bufbuild/protobuf";
 import { v7 } from "uuid";

@@ -1,4 +1,4 @@
-/** What a merchant wants a second person for, and the calls that wait: proto ↔ accounts. */
+/** A merchant's policy of approvals, and the calls that wait for one: proto ↔ accounts. */
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
@@ -52,7 +52,7 @@ export function createApprovalService(parts: DashboardParts): ServiceImpl<typeof
         requireRevision(request.revision, revised(before));
         await requireTwo(tx, merchantId, policy);
         await savePolicy(tx, merchantId, policy);
-        // Nobody but the inviter has agreed to them, and each could be a second account.
+        // The inviter alone has agreed to them, and each could be a second account of theirs.
         if (approvalClasses.some((name) => policy[name] && !before[name]))
           await revokeInvitationsToLive(tx, merchantId);
         const subject = `${encodeId("mer", merchantId)}/approvals`;

@@ -51,7 +51,7 @@ function approverRole(policy: ApprovalPolicy): MemberRole | undefined {
   return rolesInUse(policy).at(-1);
 }
 
-/** Describes a change of the team; undefined if it makes nobody an approver, and leaves two for each class. */
+/** Describes a change of the team. Undefined if the change adds no approver and leaves two for each class. */
 function ofTeam(
   { policy }: Describing,
   team: readonly MerchantMember[],
