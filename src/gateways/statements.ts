@@ -63,15 +63,13 @@ export type StatementPayout = Amount & {
 
 /**
  * A part of a list, and where the next one begins. `refused`: the credentials may not read it, or it has a form that we do not know.
- * `unknown`: nothing could be read.
+ * `missing`: the gateway has no such report. `unknown`: nothing could be read.
  */
 export type StatementPage<Record> =
   | { readonly type: "page"; readonly records: readonly Record[]; readonly next?: string | undefined }
   | StatementFailure;
 
-export type StatementFailure =
-  | { readonly type: "refused"; readonly reason: string }
-  | { readonly type: "unknown"; readonly reason: string };
+export type StatementFailure = { readonly type: "refused" | "missing" | "unknown"; readonly reason: string };
 
 /** The part of a connector whose gateway lists its statements. Calls never throw and never repeat themselves. */
 export type ListedStatements = {

@@ -27,7 +27,7 @@ const run = <Row extends object>(text: string, values: unknown[] = []) =>
   asOwner.query<Row>({ name: `run_${++counted}`, text }, values);
 beforeEach(async () => {
   await fixture.setClockAhead(0);
-  await run("TRUNCATE payout_line, payout, settlement_report, gateway_feed, analytics_cost");
+  await run("TRUNCATE payout_line, payout, settlement_report, gateway_notification, gateway_feed, analytics_cost");
 });
 
 /** A core whose SANDBOX_B has these statements, and no other gateway any. */
@@ -144,7 +144,8 @@ describe("a report", () => {
 
   it.each<[StatementFailure, boolean]>([
     [{ type: "refused", reason: "the report is encrypted" }, true],
-    [{ type: "unknown", reason: "the report is not there (HTTP 404)" }, false],
+    [{ type: "missing", reason: "the report is not there (HTTP 404)" }, false],
+    [{ type: "unknown", reason: "the report is not there (HTTP 500)" }, false],
   ])("that cannot be read, %j, blocks the account: %s", async (failure, isBlocked) => {
     await announce();
     await reading(reported(() => failure))();
@@ -165,6 +166,71 @@ describe("a report", () => {
       }),
     )();
     expect(names).toEqual(["settlement_detail_report_batch_7.csv"]);
+  });
+
+  const notify = async (batch: number) => {
+    const notificationId = `REPORT_AVAILABLE:${batch}`;
+    await run(`INSERT INTO gateway_notification (connection_id, notification_id, kind, attempt_reference, gateway_reference, modification_reference)
+      VALUES ('${connection}', '${notificationId}', 'report', '', '', 'settlement_detail_report_batch_${batch}.csv')`);
+    await recordReportNotice(core, { connectionId: connection, notificationId });
+  };
+  const batchIn = (name: string) => Number(/(\d+)[.]csv/.exec(name)![1]);
+  const unread = async () => {
+    const rows = await run<{ name: string }>("SELECT name FROM settlement_report WHERE read_at IS NULL ORDER BY name");
+    return rows.map(({ name }) => batchIn(name));
+  };
+  /** Reads whatever waits, where each batch has this end. */
+  const readAll = (endOf: (batch: number) => StatementFailure["type"] | undefined) => {
+    const asked: number[] = [];
+    const read = reading(
+      reported((_, name) => {
+        const batch = batchIn(name);
+        asked.push(batch);
+        const type = endOf(batch);
+        return type ? { type, reason: "as the test says" } : (async function* () {})();
+      }),
+    );
+    return { read, asked };
+  };
+
+  it("S5: that was never announced is read once a later one is, and none before the first", async () => {
+    await notify(107);
+    await notify(110);
+    const { read, asked } = readAll(() => undefined);
+    await read();
+    expect(asked).toEqual([107, 108, 109, 110]);
+    await notify(109);
+    await read();
+    expect([asked.length, await unread()]).toEqual([4, []]);
+  });
+
+  it("looks for the last hundred missing ones at most", async () => {
+    await notify(201);
+    await notify(100_201);
+    expect((await unread()).slice(0, 3)).toEqual([100_101, 100_102, 100_103]);
+    expect((await unread()).length).toBe(102);
+  });
+
+  it.each(["missing", "refused"] as const)("gives up one that nobody announced and that is %s", async (end) => {
+    await notify(300);
+    await notify(302);
+    const { read, asked } = readAll((batch) => (batch === 301 ? end : undefined));
+    await read();
+    expect([asked, await unread()]).toEqual([[300, 301, 302], []]);
+    expect(await feed()).toMatchObject({ isRead: true, blockedReason: null });
+  });
+
+  it("reads on when an announced one is missing, and asks for that one again", async () => {
+    await notify(400);
+    await notify(401);
+    await notify(403);
+    const { read, asked } = readAll((batch) => (batch === 400 || batch === 402 ? "missing" : undefined));
+    for (const hour of [0, 2, 4]) {
+      await fixture.setClockAhead(hour * 60);
+      await read();
+    }
+    expect(asked).toEqual([400, 401, 402, 403, 400, 400]);
+    expect(await unread()).toEqual([400]);
   });
 
   it("is not looked for where the account has no credentials for reports", async () => {

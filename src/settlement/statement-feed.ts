@@ -87,11 +87,7 @@ export async function readStatementsOnce(core: Core, closing?: AbortSignal): Pro
     return true;
   }
   const reader = { feed, credentials: bound.credentials, closing, everyMs: statements.everyMs ?? readEveryMs };
-  const failure = await readPart(core, reader, statements).catch((error: unknown) => {
-    if (error instanceof LineChanged) return { type: "refused", reason: error.message } as const;
-    if (error instanceof StatementError) return error.failure;
-    throw error;
-  });
+  const failure = await readPart(core, reader, statements).catch(failureIn);
   if (failure) await recordFailure(core, reader, failure);
   return true;
 }
@@ -111,10 +107,16 @@ async function readPart(
   return statements.type === "listed" ? readListed(core, reader, statements) : readReport(core, reader, statements);
 }
 
+function failureIn(error: unknown): StatementFailure {
+  if (error instanceof LineChanged) return { type: "refused", reason: error.message };
+  if (error instanceof StatementError) return error.failure;
+  throw error;
+}
+
 async function recordFailure(core: Core, { feed, everyMs }: Reader, { type, reason }: StatementFailure): Promise<void> {
   const account = encodeId("gc", feed.connectionId);
   core.log.warn({ reason: `${account}: ${reason}` }, "the statements of an account could not be read");
-  if (type === "unknown") return postponeFeed(core, feed, everyMs);
+  if (type !== "refused") return postponeFeed(core, feed, everyMs);
   return updateFeed(core, feed, { nextInMs: blockedMs, blockedReason: reason.slice(0, 200) });
 }
 
@@ -189,15 +191,27 @@ async function payoutIdOf(core: Core, connectionId: ConnectionId, reference: str
   return row?.id;
 }
 
+// Batches are numbered without gaps, so a notification shows which ones never arrived, or were lost by a restore. What was before the
+// first one is of a time when the account was not connected.
+const batchPattern = "^settlement_detail_report_batch_([0-9]{1,9})[.]csv$";
+const missedMax = 100;
 const insertReport: Statement = {
   name: "insert_settlement_report",
   text: `
-    INSERT INTO settlement_report (connection_id, name)
-    SELECT connection_id, modification_reference FROM gateway_notification WHERE connection_id = $1 AND notification_id = $2 AND modification_reference IS NOT NULL
-    ON CONFLICT (connection_id, name) DO NOTHING`,
+    WITH announced AS (
+      SELECT connection_id, modification_reference AS name, substring(modification_reference FROM '${batchPattern}')::int AS batch
+      FROM gateway_notification WHERE connection_id = $1 AND notification_id = $2 AND modification_reference IS NOT NULL),
+    before AS (
+      SELECT a.batch, max(substring(r.name FROM '${batchPattern}')::int) AS known FROM announced a
+      JOIN settlement_report r ON r.connection_id = a.connection_id AND substring(r.name FROM '${batchPattern}')::int < a.batch GROUP BY 1)
+    INSERT INTO settlement_report (connection_id, name, is_announced)
+    SELECT $1, 'settlement_detail_report_batch_' || missed || '.csv', false
+    FROM before, generate_series(greatest(known + 1, batch - ${missedMax}), batch - 1) missed
+    UNION ALL SELECT connection_id, name, true FROM announced
+    ON CONFLICT (connection_id, name) DO UPDATE SET is_announced = true WHERE excluded.is_announced AND NOT settlement_report.is_announced`,
 };
 
-/** Has a report read that a signed notification announces, under its signed name. */
+/** Has a report read that a signed notification announces, under its signed name, and the missed ones before it. */
 export async function recordReportNotice(
   core: Pick<Core, "database">,
   { connectionId, notificationId }: { readonly connectionId: ConnectionId; readonly notificationId: string },
@@ -209,37 +223,65 @@ export async function recordReportNotice(
 const selectUnread: Statement = {
   name: "select_unread_report",
   text: `
-    SELECT name, rows_read AS "rowsRead" FROM settlement_report WHERE connection_id = $1 AND read_at IS NULL ORDER BY announced_at, name LIMIT 1`,
+    SELECT name, rows_read AS "rowsRead", is_announced AS "isAnnounced" FROM settlement_report
+    WHERE connection_id = $1 AND read_at IS NULL ORDER BY queued_at, name LIMIT 1`,
+};
+const updateQueued: Statement = {
+  name: "queue_settlement_report_anew",
+  text: "UPDATE settlement_report SET queued_at = app.clock() WHERE connection_id = $1 AND name = $2",
 };
 const updateRowsRead: Statement = {
   name: "update_settlement_report",
-  text: `
-    UPDATE settlement_report SET rows_read = $3, read_at = CASE WHEN $4 THEN app.clock() END WHERE connection_id = $1 AND name = $2`,
+  text: "UPDATE settlement_report SET rows_read = $3 WHERE connection_id = $1 AND name = $2",
+};
+const updateRead: Statement = {
+  name: "end_settlement_report",
+  text: "UPDATE settlement_report SET read_at = app.clock() WHERE connection_id = $1 AND name = $2",
 };
 const completeAll: Statement = {
   name: "complete_payouts_of_report",
   text: "UPDATE payout SET complete_at = app.clock() WHERE connection_id = $1 AND complete_at IS NULL",
 };
 
-/** Reads the oldest report that is not read yet, from the row where an earlier reading stopped. */
+/** Reads the report that waits longest, from the row where an earlier reading stopped. One that cannot be read goes behind the others. */
 async function readReport(
   core: Core,
   reader: Reader,
   statements: ReportedStatements,
 ): Promise<StatementFailure | undefined> {
-  const { feed, credentials, closing, everyMs } = reader;
+  const { feed, credentials, everyMs } = reader;
   const { connectionId } = feed;
   if (!statements.canRead(credentials)) {
     // As if it had never been read: an account without such credentials has no statements.
     await postponeFeed(core, feed, everyMs);
     return undefined;
   }
-  const [report] = await core.database.query<{ name: string; rowsRead: number }>(selectUnread, [connectionId]);
+  const [report] = await core.database.query<WaitingReport>(selectUnread, [connectionId]);
   if (report === undefined) {
     await updateFigures(core, connectionId);
     await updateFeed(core, feed, { nextInMs: everyMs * jitter(core), readAt: feed.now, readWholeAt: feed.now });
     return undefined;
   }
+  const failure = await readRows(core, { ...reader, report }, statements).catch(failureIn);
+  if (failure === undefined) return undefined;
+  if (report.isAnnounced || failure.type === "unknown") {
+    await core.database.query(updateQueued, [connectionId, report.name]);
+    return failure;
+  }
+  // The account has no such report, or one that is not for us: nobody said otherwise.
+  await core.database.query(updateRead, [connectionId, report.name]);
+  await updateFeed(core, feed, { nextInMs: 0 });
+  return undefined;
+}
+
+type WaitingReport = { readonly name: string; readonly rowsRead: number; readonly isAnnounced: boolean };
+
+async function readRows(
+  core: Core,
+  { feed, credentials, closing, report }: Reader & { readonly report: WaitingReport },
+  statements: ReportedStatements,
+): Promise<StatementFailure | undefined> {
+  const { connectionId } = feed;
   const { name, rowsRead } = report;
   const opened = await statements.openReport(
     { credentials, timeoutMs: reportTimeoutMs, signal: closing },
@@ -253,7 +295,7 @@ async function readReport(
   const record = async () => {
     await recordRows(core, connectionId, { rows, payouts });
     read = (rows.at(-1)?.row ?? read - 1) + 1;
-    await core.database.query(updateRowsRead, [connectionId, name, read, false]);
+    await core.database.query(updateRowsRead, [connectionId, name, read]);
     rows = [];
   };
   for await (const row of opened.rows) {
@@ -267,7 +309,7 @@ async function readReport(
   }
   await record();
   await core.database.query(completeAll, [connectionId]);
-  await core.database.query(updateRowsRead, [connectionId, name, read, true]);
+  await core.database.query(updateRead, [connectionId, name]);
   await updateFeed(core, feed, { nextInMs: 0, readAt: feed.now, readWholeAt: feed.now });
   return undefined;
 }

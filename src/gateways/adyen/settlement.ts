@@ -49,7 +49,8 @@ export function adyenStatements({
       const { status } = reply;
       if (status === 401 || status === 403)
         return { type: "refused", reason: "the credentials may not download reports" };
-      return { type: "unknown", reason: `the report is not there (HTTP ${status})` };
+      const type = status === 404 || status === 410 ? "missing" : "unknown";
+      return { type, reason: `the report is not there (HTTP ${status})` };
     },
   };
 }

@@ -1036,7 +1036,8 @@ CREATE TABLE routing_rule (
 CREATE TABLE settlement_report (
   connection_id uuid NOT NULL,
   name text NOT NULL,
-  announced_at timestamp with time zone DEFAULT app.clock() NOT NULL,
+  is_announced boolean DEFAULT true NOT NULL,
+  queued_at timestamp with time zone DEFAULT app.clock() NOT NULL,
   rows_read integer DEFAULT 0 NOT NULL,
   read_at timestamp with time zone
 );
@@ -2387,7 +2388,7 @@ CREATE INDEX refund_returned ON ONLY refund USING btree (merchant_id, completed_
 CREATE INDEX refund_succeeded ON ONLY refund USING btree (merchant_id, succeeded_at) WHERE (succeeded_at IS NOT NULL);
 
 -- index settlement_report_unread
-CREATE INDEX settlement_report_unread ON settlement_report USING btree (connection_id, announced_at) WHERE (read_at IS NULL);
+CREATE INDEX settlement_report_unread ON settlement_report USING btree (connection_id, queued_at) WHERE (read_at IS NULL);
 
 -- index stored_payment_due
 CREATE INDEX stored_payment_due ON ONLY stored_payment USING btree (save_due_at) WHERE (saving = 'REQUESTED'::text);

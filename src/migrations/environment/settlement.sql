@@ -97,16 +97,18 @@ CREATE INDEX payout_line_to_match ON payout_line (next_try_at) WHERE next_try_at
 CREATE INDEX payout_line_of_session ON payout_line (session_id) WHERE session_id IS NOT NULL AND status = 'UNMATCHED';
 CREATE INDEX payout_line_by_age ON payout_line USING brin (recorded_at);
 
--- Reports that a signed notification has announced, and how far each is read.
+-- Reports that a signed notification has announced, the batches that are missing before them, and how far each is read.
 CREATE TABLE settlement_report (
   connection_id uuid NOT NULL REFERENCES connection (id),
   name          text NOT NULL CHECK (name ~ '^settlement_detail_report_[A-Za-z0-9_-]{1,100}[.]csv$'),
-  announced_at  timestamptz NOT NULL DEFAULT app.clock(),
+  is_announced  boolean NOT NULL DEFAULT true,
+  -- The one that waits longest is read first.
+  queued_at     timestamptz NOT NULL DEFAULT app.clock(),
   rows_read     int NOT NULL DEFAULT 0 CHECK (rows_read >= 0),
   read_at       timestamptz,
   PRIMARY KEY (connection_id, name)
 );
-CREATE INDEX settlement_report_unread ON settlement_report (connection_id, announced_at) WHERE read_at IS NULL;
+CREATE INDEX settlement_report_unread ON settlement_report (connection_id, queued_at) WHERE read_at IS NULL;
 
 -- What gateways keep, by the month of the payment. Lines of the account, which belong to no payment, have their own type and month.
 CREATE TABLE analytics_cost (
