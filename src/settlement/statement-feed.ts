@@ -34,8 +34,9 @@ const blockedMs = dayMs;
 const firstReachMs = 90 * dayMs;
 // A payout is listed by its creation, and its lines are known days later.
 const payoutsReachMs = 35 * dayMs;
-// Rows that are recorded together: a tenth of a second, and a megabyte of statements.
-const rowsAtOnce = 250;
+// Rows that are recorded together, and the rest after each, in milliseconds: payments wait for a long report no longer than that.
+const rowsAtOnce = 100;
+const restMs = 25;
 const reportTimeoutMs = 4 * minuteMs;
 
 const selectIncomplete: Statement = {
@@ -302,7 +303,10 @@ async function readRows(
     rows.push(row);
     if (rows.length < rowsAtOnce) continue;
     await record();
-    if (performance.now() < stopsAtMs) continue;
+    if (performance.now() < stopsAtMs) {
+      await core.sleep(restMs, closing);
+      continue;
+    }
     // Goes on at its row in another turn, under another lease.
     await updateFeed(core, feed, { nextInMs: 0 });
     return undefined;

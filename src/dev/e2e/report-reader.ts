@@ -2,6 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
+import { setTimeout as pause } from "node:timers/promises";
 import { Pool } from "pg";
 import type { Core } from "../../core/core.ts";
 import { adyenStatements } from "../../gateways/adyen/settlement.ts";
@@ -60,6 +61,7 @@ async function read(order: ReportOrder): Promise<number> {
   const core = {
     database: new Database(pool),
     runtime: systemRuntime,
+    sleep: pause,
     log: createLogger({ name: "reader", level: "warn" }),
     connectorOf: (gateway: string) => (gateway === "SANDBOX_B" ? connector : undefined),
     bind: async () => ({ connector, credentials: {} }),

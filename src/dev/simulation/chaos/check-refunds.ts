@@ -16,21 +16,23 @@ type Made = Records["authorizations"][number]["refunds"][number];
 /**
  * Returns the refunds without an end that only a person can give them; the work queue has a row. Adyen keeps an error for
  * their key, has not made them, and cannot be read; neither of two keys had an answer, and the gateway has no refund; or the
- * gateway refuses each repeat, because of its card or because less is left, which says nothing of the request that had no answer.
- * Another key could refund twice.
+ * gateway refuses each repeat, because of its card or because less is left, which says nothing of the request that had no answer. What
+ * a dispute has taken is not left either. Another key could refund twice.
  */
 export function refundsLeftToPerson({
   refunds,
+  disputed,
   authorizations,
   keptErrors,
   workItems,
 }: Records): ReadonlyMap<string, RefundRecord> {
   const made = new Set(authorizations.flatMap((one) => one.refunds.map(({ reference }) => reference)));
   const kept = new Set(keptErrors);
+  const takenOf = new Map(disputed.map(({ attemptId, value }) => [attemptId, value]));
   const restOf = new Map(
-    authorizations.map((one) => [
-      one.reference,
-      one.refund === "refuse" ? 0 : one.capturedValue - sumOf(one.refunds.filter(isStanding)),
+    authorizations.map(({ reference, refund, capturedValue, refunds: those }) => [
+      reference,
+      refund === "refuse" ? 0 : capturedValue - sumOf(those.filter(isStanding)) - (takenOf.get(reference) ?? 0),
     ]),
   );
   const reported = new Set(

@@ -306,6 +306,19 @@ describe("findViolations()", () => {
     expect(kindsOf(made)).toEqual([]);
   });
 
+  it("leaves a refund and the dispute beside it to a person, if nothing is left of the payment", () => {
+    const made = sound();
+    const { here, refunds } = refunded(made);
+    here.status = "REQUESTED";
+    refunds.pop();
+    for (const kind of ["REFUND_UNANSWERED", "PAID_BACK_TWICE"])
+      made.workItems.push({ sessionId: "ps_1", kind, detail: "", resolved: false });
+    expect(kindsOf(made)).toEqual(["refund_open", "work_item", "work_item"]);
+    Object.assign(made.authorizations[1]!, { disputed: { moved: [{ report: "CHARGEBACK" }] } });
+    made.disputed.push({ attemptId: "att_2", value: 4900 });
+    expect(kindsOf(made)).toEqual([]);
+  });
+
   it("leaves a dispute of money that was refunded to a person, and no other", () => {
     const made = sound();
     const item = { sessionId: "ps_1", kind: "PAID_BACK_TWICE", detail: "", resolved: false };

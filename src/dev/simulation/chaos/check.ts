@@ -107,7 +107,8 @@ export function findViolations(records: Records): Violation[] {
     ...records.workItems
       .filter(
         (item) =>
-          !(item.resolved && mayBeInWorkQueue.has(item.kind)) && !isExplained(item, { secondCaptures, refunded }),
+          !(item.resolved && mayBeInWorkQueue.has(item.kind)) &&
+          !isExplained(item, { secondCaptures, refunded: new Set([...refunded, ...unanswered]) }),
       )
       .filter(
         ({ sessionId, kind }) => !left.has(sessionId) && !(kind === "REFUND_UNANSWERED" && unanswered.has(sessionId)),
@@ -136,7 +137,7 @@ function isRefunded({ money }: Case): boolean {
 
 /**
  * The failure of the second capture may be reported before the first one's success: then both rows exist. Money that an acquirer has
- * refunded may be disputed, by the test cards of disputes.
+ * refunded, or may have, may be disputed, by the test cards of disputes.
  */
 function isExplained(
   item: Records["workItems"][number],
