@@ -126,8 +126,8 @@ export type Core = {
   readonly timing: Timing;
   /** Submissions in progress in this process. An orderly stop waits for them. */
   readonly inFlight: Set<Promise<unknown>>;
-  /** Renewals in progress in this process, of which there are fewer than places for payments. */
-  readonly renewals: Set<{ readonly merchantId: MerchantId }>;
+  /** Renewals in progress in this process, of which there are fewer than places for payments. Those that run are in `inFlight` too. */
+  readonly renewals: Set<{ readonly merchantId: MerchantId; readonly isRunning?: boolean }>;
   /** The repeated captures and voids that wait for their gateways in this process. */
   readonly repeats: GatewaySlots;
   /** Resolves after `ms` milliseconds or when the signal fires. */

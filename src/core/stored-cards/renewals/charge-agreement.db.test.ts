@@ -236,6 +236,33 @@ describe("a charge is refused, and nothing is created, where", () => {
     expect(await sessionsOf(agreementId)).toBe(0);
   });
 
+  it("waits for its turn while customers pay, and for ten seconds after the last of them", async () => {
+    const slept: number[] = [];
+    let nowMs = Date.now();
+    const runtime = { ...fixture.core.runtime, now: () => new Date(nowMs) };
+    const inFlight = new Set<Promise<unknown>>([new Promise(() => {})]);
+    const sleep: Core["sleep"] = (ms, signal) => {
+      slept.push(ms);
+      return ms === 200 ? Promise.resolve() : fixture.core.sleep(ms, signal);
+    };
+    const busy: Core = { ...fixture.core, renewals: new Set(), inFlight, runtime, sleep };
+    const renew = async () => {
+      const { payment } = await fixture.charge(await fixture.agree(), {}, busy);
+      expect(payment.session.status).toBe("SUCCEEDED");
+    };
+    const waits = () => slept.filter((ms) => ms === 200).length;
+    await renew();
+    expect(waits()).toBe(1);
+    inFlight.clear();
+    nowMs += 9_999;
+    await renew();
+    expect(waits()).toBe(2);
+    await Promise.all(inFlight);
+    nowMs += 10_000;
+    await Promise.all([renew(), renew()]);
+    expect(waits()).toBe(2);
+  });
+
   it("those of its merchant use their part of the places, which leaves room for another merchant", async () => {
     const agreementId = await fixture.agree();
     const { merchantId } = fixture.base.owner;

@@ -91,6 +91,27 @@ function hasRoom({ renewals }: Pick<Core, "renewals">, merchantId: MerchantId): 
   return renewals.size <= renewalsInFlightMax && (ofMerchants.get(merchantId)?.length ?? 0) <= share;
 }
 
+// A batch of renewals takes a tenth of a processor from customers who pay at the same time. Where very many wait, none does for long.
+const behindCustomersMs = 200;
+const waitMaxMs = 2_000;
+const customersStayMs = 10_000;
+type Turns = { last: Promise<void>; busyUntilMs: number };
+const turnsOf = new WeakMap<Core["renewals"], Turns>();
+
+/** Resolves at once if this process worked for no customer lately. Otherwise renewals begin one after another, five a second. */
+function waitForTurn({ renewals, inFlight, runtime, sleep }: Core): Promise<void> {
+  const turns = turnsOf.get(renewals) ?? { last: Promise.resolve(), busyUntilMs: 0 };
+  turnsOf.set(renewals, turns);
+  turns.last = turns.last.then(() => {
+    const nowMs = runtime.now().getTime();
+    const running = [...renewals].filter((one) => one.isRunning).length;
+    if (inFlight.size > running) turns.busyUntilMs = nowMs + customersStayMs;
+    if (nowMs >= turns.busyUntilMs) return undefined;
+    return sleep(Math.min(behindCustomersMs, waitMaxMs / (renewals.size - running)));
+  });
+  return turns.last;
+}
+
 type Begun = Pick<Parameters<typeof followSession>[1], "payment" | "run">;
 
 /** Takes the renewal and begins to process it, or finds the session that the key has begun. */
@@ -151,7 +172,7 @@ async function startRenewal(
     lease: { sessionId, epoch: 1 },
     reloaded: { loaded, openedAttemptId: attemptId },
   });
-  const counted = { merchantId };
+  const counted = { merchantId, isRunning: true };
   core.renewals.add(counted);
   void run.finally(() => core.renewals.delete(counted));
   return { payment: loaded, run };
@@ -224,6 +245,7 @@ async function takeWithCard(
   if (knownSessionId !== null) return { type: isSame ? "known" : "reused", sessionId: knownSessionId };
   if (refusal !== null) return { type: "refused", refusal };
   if (!hasRoom(core, merchantId)) throw unavailable();
+  await waitForTurn(core);
   const sessionId = core.runtime.uuid();
   const token = await openCard(core, found, { sessionId, merchantId });
   if (token === undefined || methodId == null)
