@@ -130,8 +130,8 @@ const selectAccounts: Statement = {
   text: `
     SELECT f.connection_id AS "connectionId", f.read_at IS NOT NULL AS "isRead", f.blocked_reason IS NOT NULL AS "isBlocked",
       f.usual_delay_ms::float8 AS "usualDelayMs", EXISTS (
-        SELECT FROM (SELECT gateway_reference::int - lag(gateway_reference::int) OVER (ORDER BY gateway_reference::int) AS step FROM payout p
-          WHERE p.connection_id = f.connection_id AND p.gateway_reference ~ '^[0-9]{1,9}$') batch WHERE step > 1) AS "isReportMissing"
+        SELECT FROM settlement_report r
+        WHERE r.connection_id = f.connection_id AND r.is_missing AND r.queued_at > app.clock() - interval '90 days') AS "isReportMissing"
     FROM gateway_feed f JOIN connection c ON c.id = f.connection_id WHERE c.merchant_id = $1 AND f.kind = 'settlement'`,
 };
 

@@ -99,7 +99,7 @@ describe("a report", () => {
     const asked: number[] = [];
     async function* rows(fromRow: number) {
       for (const row of rowsOf(2_500).slice(fromRow)) {
-        if (row.row === 2_100 && asked.length === 1) {
+        if (row.row === 2_150 && asked.length === 1) {
           throw new StatementError({ type: "unknown", reason: "it broke off" });
         }
         yield row;
@@ -112,11 +112,11 @@ describe("a report", () => {
       }),
     );
     await read();
-    expect([await count("payout_line"), asked]).toEqual([2_000, [0]]);
+    expect([await count("payout_line"), asked]).toEqual([2_100, [0]]);
     expect(await run("SELECT complete_at FROM payout")).toEqual([{ complete_at: null }]);
     await fixture.setClockAhead(90);
     await read();
-    expect([await count("payout_line"), asked]).toEqual([2_500, [0, 2_000]]);
+    expect([await count("payout_line"), asked]).toEqual([2_500, [0, 2_100]]);
     expect(await run("SELECT remainder_minor::int AS rest FROM payout")).toEqual([{ rest: 0 }]);
     expect(await run("SELECT rows_read AS rows, read_at IS NOT NULL AS read FROM settlement_report")).toEqual([
       { rows: 2_500, read: true },
@@ -193,12 +193,12 @@ describe("a report", () => {
     return { read, asked };
   };
 
-  it("S5: that was never announced is read once a later one is, and none before the first", async () => {
+  it("S5: that was never announced is read once a later one is, after that one, and none before the first", async () => {
     await notify(107);
     await notify(110);
     const { read, asked } = readAll(() => undefined);
     await read();
-    expect(asked).toEqual([107, 108, 109, 110]);
+    expect(asked).toEqual([107, 110, 108, 109]);
     await notify(109);
     await read();
     expect([asked.length, await unread()]).toEqual([4, []]);
@@ -211,26 +211,83 @@ describe("a report", () => {
     expect((await unread()).length).toBe(102);
   });
 
-  it.each(["missing", "refused"] as const)("gives up one that nobody announced and that is %s", async (end) => {
+  it("gives up one that nobody has announced and that is missing, until it is announced", async () => {
     await notify(300);
     await notify(302);
-    const { read, asked } = readAll((batch) => (batch === 301 ? end : undefined));
+    const { read, asked } = readAll((batch) => (batch === 301 && asked.length < 4 ? "missing" : undefined));
     await read();
-    expect([asked, await unread()]).toEqual([[300, 301, 302], []]);
+    expect([asked, await unread()]).toEqual([[300, 302, 301], []]);
     expect(await feed()).toMatchObject({ isRead: true, blockedReason: null });
+    await notify(301);
+    await read();
+    expect([asked, await unread()]).toEqual([[300, 302, 301, 301], []]);
+  });
+
+  it.each(["refused", "unknown"] as const)("tries one that nobody has announced and that is %s again", async (end) => {
+    await notify(300);
+    await notify(302);
+    const { read, asked } = readAll((batch) => (batch === 301 && asked.length < 4 ? end : undefined));
+    await read();
+    expect([asked, await unread()]).toEqual([[300, 302, 301], [301]]);
+    expect((await feed()).blockedReason).toBe(end === "refused" ? "as the test says" : null);
+    // Announced ones do not wait for it.
+    await notify(303);
+    await fixture.setClockAhead(25 * 60);
+    await read();
+    expect([asked, await unread()]).toEqual([[300, 302, 301, 303, 301], []]);
+  });
+
+  it("that was read in part is read to its end before any other, and completes its own payout alone", async () => {
+    await announce();
+    let breaks = true;
+    async function* rows(name: string, fromRow: number) {
+      for (const row of name.includes("batch_1") ? rowsOf(300).slice(fromRow) : []) {
+        if (breaks && row.row === 150) throw new StatementError({ type: "unknown", reason: "it broke off" });
+        yield row;
+      }
+    }
+    const asked: string[] = [];
+    const read = reading(
+      reported((fromRow, name) => {
+        asked.push(`${batchIn(name)} from ${fromRow}`);
+        return rows(name, fromRow);
+      }),
+    );
+    await read();
+    await notify(2);
+    await read();
+    breaks = false;
+    await fixture.setClockAhead(90);
+    await read();
+    expect(asked).toEqual(["1 from 0", "1 from 100", "1 from 100", "2 from 0"]);
+    expect(await run("SELECT remainder_minor::int AS rest, complete_at IS NOT NULL AS complete FROM payout")).toEqual([
+      { rest: 0, complete: true },
+    ]);
+    expect(await run("SELECT count(*)::int AS lines FROM payout_line WHERE status = 'ACCOUNT'")).toEqual([
+      { lines: 300 },
+    ]);
   });
 
   it("reads on when an announced one is missing, and asks for that one again", async () => {
     await notify(400);
     await notify(401);
     await notify(403);
-    const { read, asked } = readAll((batch) => (batch === 400 || batch === 402 ? "missing" : undefined));
+    const missing = new Set([400, 402]);
+    const { read, asked } = readAll((batch) => (missing.has(batch) ? "missing" : undefined));
+    const known = async () => {
+      const rows = await run<{ name: string }>("SELECT name FROM settlement_report WHERE is_missing ORDER BY name");
+      return rows.map(({ name }) => batchIn(name));
+    };
     for (const hour of [0, 2, 4]) {
       await fixture.setClockAhead(hour * 60);
       await read();
     }
-    expect(asked).toEqual([400, 401, 402, 403, 400, 400]);
-    expect(await unread()).toEqual([400]);
+    expect(asked).toEqual([400, 401, 403, 402, 400, 400]);
+    expect([await unread(), await known()]).toEqual([[400], [400, 402]]);
+    missing.clear();
+    await fixture.setClockAhead(6 * 60);
+    await read();
+    expect([await unread(), await known()]).toEqual([[], [402]]);
   });
 
   it("is not looked for where the account has no credentials for reports", async () => {

@@ -209,7 +209,9 @@ const insertReport: Statement = {
     SELECT $1, 'settlement_detail_report_batch_' || missed || '.csv', false
     FROM before, generate_series(greatest(known + 1, batch - ${missedMax}), batch - 1) missed
     UNION ALL SELECT connection_id, name, true FROM announced
-    ON CONFLICT (connection_id, name) DO UPDATE SET is_announced = true WHERE excluded.is_announced AND NOT settlement_report.is_announced`,
+    ON CONFLICT (connection_id, name) DO UPDATE
+    SET is_announced = true, read_at = CASE WHEN NOT settlement_report.is_missing THEN settlement_report.read_at END
+    WHERE excluded.is_announced AND NOT settlement_report.is_announced`,
 };
 
 /** Has a report read that a signed notification announces, under its signed name, and the missed ones before it. */
@@ -221,30 +223,30 @@ export async function recordReportNotice(
   await hurryFeed(core.database, connectionId, "settlement");
 }
 
+// First the one that was read in part: the end of any report completes all payouts that were begun.
 const selectUnread: Statement = {
   name: "select_unread_report",
   text: `
     SELECT name, rows_read AS "rowsRead", is_announced AS "isAnnounced" FROM settlement_report
-    WHERE connection_id = $1 AND read_at IS NULL ORDER BY queued_at, name LIMIT 1`,
-};
-const updateQueued: Statement = {
-  name: "queue_settlement_report_anew",
-  text: "UPDATE settlement_report SET queued_at = app.clock() WHERE connection_id = $1 AND name = $2",
+    WHERE connection_id = $1 AND read_at IS NULL ORDER BY rows_read = 0, is_missing OR NOT is_announced, queued_at, name LIMIT 1`,
 };
 const updateRowsRead: Statement = {
   name: "update_settlement_report",
   text: "UPDATE settlement_report SET rows_read = $3 WHERE connection_id = $1 AND name = $2",
 };
-const updateRead: Statement = {
-  name: "end_settlement_report",
-  text: "UPDATE settlement_report SET read_at = app.clock() WHERE connection_id = $1 AND name = $2",
+// One that was not read to its end goes behind the others.
+const endReading: Statement = {
+  name: "end_reading_of_report",
+  text: `
+    UPDATE settlement_report SET queued_at = app.clock(), read_at = CASE WHEN $3 THEN app.clock() END, is_missing = $4
+    WHERE connection_id = $1 AND name = $2`,
 };
 const completeAll: Statement = {
   name: "complete_payouts_of_report",
   text: "UPDATE payout SET complete_at = app.clock() WHERE connection_id = $1 AND complete_at IS NULL",
 };
 
-/** Reads the report that waits longest, from the row where an earlier reading stopped. One that cannot be read goes behind the others. */
+/** Reads the report that waits longest, from the row where an earlier reading stopped. One that cannot be begun goes behind the others. */
 async function readReport(
   core: Core,
   reader: Reader,
@@ -265,12 +267,12 @@ async function readReport(
   }
   const failure = await readRows(core, { ...reader, report }, statements).catch(failureIn);
   if (failure === undefined) return undefined;
-  if (report.isAnnounced || failure.type === "unknown") {
-    await core.database.query(updateQueued, [connectionId, report.name]);
-    return failure;
-  }
-  // The account has no such report, or one that is not for us: nobody said otherwise.
-  await core.database.query(updateRead, [connectionId, report.name]);
+  // Nobody has announced it, or the rest of it will not come.
+  const isMissing = failure.type === "missing";
+  const isGivenUp = isMissing && (!report.isAnnounced || report.rowsRead > 0);
+  await core.database.query(endReading, [connectionId, report.name, isGivenUp, isMissing]);
+  if (failure.type !== "refused") await updateFigures(core, connectionId);
+  if (!isGivenUp) return failure;
   await updateFeed(core, feed, { nextInMs: 0 });
   return undefined;
 }
@@ -313,7 +315,7 @@ async function readRows(
   }
   await record();
   await core.database.query(completeAll, [connectionId]);
-  await core.database.query(updateRead, [connectionId, name]);
+  await core.database.query(endReading, [connectionId, name, true, false]);
   await updateFeed(core, feed, { nextInMs: 0, readAt: feed.now, readWholeAt: feed.now });
   return undefined;
 }

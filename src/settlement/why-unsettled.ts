@@ -21,7 +21,7 @@ export type AccountStatements = {
   readonly isBlocked: boolean;
   /** The 95th percentile of the time from a movement to its line, in milliseconds; null before enough lines are known. */
   readonly usualDelayMs: number | null;
-  /** True if a report of the account is read, and not the one before it. */
+  /** True if the gateway had no report that it announced, or that is between two others, in the last 90 days. */
   readonly isReportMissing: boolean;
 };
 

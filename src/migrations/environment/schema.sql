@@ -1039,7 +1039,8 @@ CREATE TABLE settlement_report (
   is_announced boolean DEFAULT true NOT NULL,
   queued_at timestamp with time zone DEFAULT app.clock() NOT NULL,
   rows_read integer DEFAULT 0 NOT NULL,
-  read_at timestamp with time zone
+  read_at timestamp with time zone,
+  is_missing boolean DEFAULT false NOT NULL
 );
 
 -- table stored_payment

@@ -105,7 +105,10 @@ CREATE TABLE settlement_report (
   -- The one that waits longest is read first.
   queued_at     timestamptz NOT NULL DEFAULT app.clock(),
   rows_read     int NOT NULL DEFAULT 0 CHECK (rows_read >= 0),
+  -- Read to its end, or given up.
   read_at       timestamptz,
+  -- At the last reading, the gateway had no such report.
+  is_missing    boolean NOT NULL DEFAULT false,
   PRIMARY KEY (connection_id, name)
 );
 CREATE INDEX settlement_report_unread ON settlement_report (connection_id, queued_at) WHERE read_at IS NULL;
