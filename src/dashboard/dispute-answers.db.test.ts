@@ -3,10 +3,13 @@ import { describe, expect, it } from "vitest";
 import { DisputeService } from "../../gen/dashboard/v1/disputes_pb.ts";
 import { Environment } from "../../gen/dashboard/v1/environment_pb.ts";
 import { Role } from "../../gen/dashboard/v1/role_pb.ts";
+import { SettlementService } from "../../gen/dashboard/v1/settlement_pb.ts";
+import { LedgerEntry_Type } from "../../gen/payments/v1/ledger_pb.ts";
 import { Dispute_Status, DisputeResponse_Status } from "../../gen/payments/v1/payment_session_pb.ts";
 import { makeDisputed } from "../dev/testing/dashboard/disputed-payment.ts";
 import { codeOf, Pages } from "../dev/testing/dashboard/pages.ts";
 import { forFile } from "../dev/testing/for-file.ts";
+import { decodeId } from "../platform/ids.ts";
 import { startDashboardFixture } from "./dashboard.fixture.ts";
 
 const pages = new Pages(() => dashboard);
@@ -92,7 +95,15 @@ describe("an answer to a dispute", () => {
     const settled = await makeDisputed(dashboard, { settled: true });
     const other = await makeDisputed(dashboard, { settled: true });
     const { sessionId, disputeId, refundId } = settled;
+    const movedOf = async () => {
+      const method = SettlementService.method.getPaymentSettlements;
+      type Shown = { settlements: { type: number }[] };
+      const { settlements } = (await pages.call(method, viv, { ...scope, sessionId })) as Shown;
+      return settlements.map(({ type }) => type).toSorted();
+    };
+    const { CAPTURED, REFUNDED, CHARGEBACK, CHARGEBACK_REVERSED } = LedgerEntry_Type;
     const before = await disputeOf(sessionId);
+    expect(await movedOf()).toEqual([CAPTURED, REFUNDED, CHARGEBACK]);
     expect(before).toMatchObject({ linkableRefundIds: [refundId], linkedRefundId: "" });
     expect(before.overlap).toMatchObject({ amountMinor: 4900n });
     const word = { ...settled, reason: "PayPal's activity shows one" };
@@ -107,6 +118,13 @@ describe("an answer to a dispute", () => {
       linkReason: word.reason,
     });
     expect([after.held, after.overlap]).toEqual([undefined, undefined]);
+    // PayPal's statement has the refund alone.
+    expect(await movedOf()).toEqual([CAPTURED, REFUNDED]);
+    await dashboard.rows("SELECT FROM app.insert_dispute_movement($1, $2, 'CHARGEBACK', 4900, 'EUR')", [
+      decodeId("ps", sessionId),
+      decodeId("dsp", disputeId),
+    ]);
+    expect(await movedOf()).toEqual([CAPTURED, REFUNDED, CHARGEBACK, CHARGEBACK, CHARGEBACK_REVERSED]);
     expect(await codeOf(call("linkDisputeRefund", olive, word))).toBe("state_conflict");
     expect(await audited("LinkDisputeRefund")).toMatchObject([{ subject: disputeId, after: { sessionId, refundId } }]);
   });

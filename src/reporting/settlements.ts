@@ -33,8 +33,8 @@ type Row = LedgerEntry & {
   readonly settlementCurrency: string | null;
   readonly connectionId: ConnectionId;
   readonly isUnconfirmed: boolean;
-  /** A capture that failed. It is returned only as the last movement that was looked at. */
-  readonly hasFailed: boolean;
+  /** True of a movement that no gateway pays. It is returned only as the last one that was looked at. */
+  readonly isUnpaid: boolean;
   readonly differs: boolean;
   readonly position: string;
   readonly place: number;
@@ -85,6 +85,12 @@ const found = `
         SELECT * FROM payout_line l WHERE l.status = 'MATCHED' AND l.session_id = w.session_id AND l.entry_type = w.type AND l.entry_id = w.id
           AND l.entry_ordinal = w.ordinal LIMIT 1) l ON true)`;
 
+// A capture that failed, and what a dispute took until its gateway settled it by a refund of its own: the statement has the refund alone. Once
+// such a dispute moves again, everything is shown.
+const unpaid = `(f.type = 'CAPTURED' AND a.capture_failed_at IS NOT NULL OR f.state = 'OPEN' AND d.id IS NOT NULL AND EXISTS (
+        SELECT FROM refund w WHERE w.session_id = f.session_id AND w.dispute_id = f.id AND w.status <> 'FAILED')
+        AND (SELECT count(*) <= 2 FROM dispute_movement n WHERE n.session_id = f.session_id AND n.dispute_id = f.id))`;
+
 // Look-ups for each movement that is listed: a join would be planned as one of whole tables. A refund and a dispute are of the
 // captured attempt, at its account.
 const one = (table: string, condition: string) => `LATERAL (SELECT * FROM ${table} o WHERE ${condition} LIMIT 1)`;
@@ -94,7 +100,7 @@ const described = `
       coalesce(r.amount_minor, m.amount_minor, a.captured_amount_minor)::float8 AS "amountMinor", coalesce(m.currency, a.currency) AS currency, a.gateway,
       CASE WHEN f.type = 'CAPTURED' THEN a.gateway_reference ELSE coalesce(r.gateway_reference, d.gateway_reference) END AS "gatewayReference",
       a.connection_id AS "connectionId", f.type = 'CAPTURED' AND s.capture_confirmed IS FALSE AS "isUnconfirmed",
-      f.type = 'CAPTURED' AND a.capture_failed_at IS NOT NULL AS "hasFailed", f.state,
+      ${unpaid} AS "isUnpaid", f.state,
       f.payout_id AS "payoutId", f.fee_minor::float8 AS "feeMinor", f.net_minor::float8 AS "netMinor", f.settlement_currency AS "settlementCurrency",
       f.place::int, (1000 * extract(epoch FROM (SELECT app.clock()) - f.at))::float8 AS "ageMs",
       to_char(f.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '|' || f.type || '|' || f.id || '|' || f.ordinal AS position,
@@ -113,7 +119,7 @@ const selectSettlements: Statement = {
       SELECT *, ${inOrder}
       FROM (${moved.map(selectInOrder).join(" UNION ALL ")}) entry ORDER BY place LIMIT $8),${found},
     shown AS (SELECT * FROM found WHERE $9::text IS NULL OR state = $9 OR place = $8 ORDER BY place)${described}
-    WHERE f.place = $8 OR f.type <> 'CAPTURED' OR a.capture_failed_at IS NULL ORDER BY f.place LIMIT $10::int + 1`,
+    WHERE f.place = $8 OR NOT ${unpaid} ORDER BY f.place LIMIT $10::int + 1`,
 };
 
 const selectOfPayment: Statement = {
@@ -122,7 +128,7 @@ const selectOfPayment: Statement = {
     WITH walked AS (
       SELECT *, ${inOrder}
       FROM (${moved.map((source) => selectSource(source, (session) => `${session} = $2`, "")).join(" UNION ALL ")}) entry),${found},
-    shown AS (SELECT * FROM found)${described} WHERE f.type <> 'CAPTURED' OR a.capture_failed_at IS NULL ORDER BY f.place`,
+    shown AS (SELECT * FROM found)${described} WHERE NOT ${unpaid} ORDER BY f.place`,
 };
 
 const selectAccounts: Statement = {
@@ -188,7 +194,7 @@ export async function listSettlements(
     .flatMap((page) => page.rows)
     .filter((row) => until === undefined || row.position <= until)
     .toSorted((one, other) => (one.position < other.position ? -1 : 1));
-  const matching = rows.filter((row) => !row.hasFailed && (state === undefined || row.state === state));
+  const matching = rows.filter((row) => !row.isUnpaid && (state === undefined || row.state === state));
   const shown = matching.slice(0, count);
   const isMore = matching.length > count || until !== undefined;
   const lastId = matching.length > count ? shown.at(-1)?.position : until;
@@ -216,7 +222,7 @@ export async function listPaymentSettlements(
 function settlementOf(row: Row, accounts: ReadonlyMap<ConnectionId, AccountStatements>): ListedSettlement {
   const { state, payoutId, feeMinor, netMinor, settlementCurrency, connectionId, isUnconfirmed, differs, ...rest } =
     row;
-  const { position: _, place: __, hasFailed: ___, ageMs, ...entry } = rest;
+  const { position: _, place: __, isUnpaid: ___, ageMs, ...entry } = rest;
   const listed = { entry, state, payoutId, feeMinor, netMinor, settlementCurrency };
   if (state !== "OPEN") return listed;
   const reason = whyUnsettled({ ageMs, isUnconfirmed, differs }, accounts.get(connectionId));

@@ -28,12 +28,17 @@ export async function makeDisputed(dashboard: DashboardFixture, { silent = false
   if (silent)
     await dashboard.rows("UPDATE dispute SET updated_at = now() - interval '1 year' WHERE id = $1", [disputeId]);
   const refundId = v7();
-  if (settled)
+  if (settled) {
+    await dashboard.rows("SELECT FROM app.insert_dispute_movement($1, $2, 'CHARGEBACK', 4900, 'EUR')", [
+      sessionUuid,
+      disputeId,
+    ]);
     await dashboard.rows(
       `SELECT FROM app.insert_refund($1, $2, (SELECT winner_attempt_id FROM payment_session WHERE id = $1), $3, 'SANDBOX_A', 4900, 'EUR', 'SUCCEEDED',
          'GATEWAY', NULL, NULL, NULL, NULL, $4, NULL, NULL, false)`,
       [sessionUuid, refundId, connectionId, `refund_${authorization}`],
     );
+  }
   return {
     sessionId,
     disputeId: encodeId("dsp", disputeId),
