@@ -70,11 +70,10 @@ export async function tryGateway(work: Work, attempt: Attempt): Promise<Reloaded
   const extras = await extrasFor(work, attempt);
   const answer = await gateway.authorize(core, loaded.session, attempt, extras);
   const { outcome, card } = answer;
+  // A renewal begins no chain.
+  const isChained = loaded.session.stored && loaded.stored?.role !== "RENEWAL";
   const isPlain =
-    outcome.type === "held" &&
-    !loaded.session.manualCapture &&
-    !loaded.session.stored &&
-    answer.authenticated === undefined;
+    outcome.type === "held" && !loaded.session.manualCapture && !isChained && answer.authenticated === undefined;
   if (isPlain) {
     const held = { loaded, attempt, hold: outcome, card };
     try {
