@@ -27,6 +27,7 @@ const paid = (session: string, type: string, id: string, ordinal: string) => `(
   SELECT true FROM payout_line l WHERE l.status = 'MATCHED' AND l.session_id = ${session} AND l.entry_type = ${type} AND l.entry_id = ${id}
     AND l.entry_ordinal = ${ordinal} LIMIT 1) IS TRUE`;
 
+// A refund of the gateway's own may have failed before it was known here: its line says that it was made.
 // Within a session a refund or a dispute without the line's own name is no candidate. A line without a dispute's name may be any one's.
 const findEntries: Statement = {
   name: "find_entries_of_lines",
@@ -44,7 +45,7 @@ const findEntries: Statement = {
        FROM refund r
        WHERE q.type IN ('REFUNDED','REFUND_FAILED') AND r.session_id = q.session AND r.connection_id = $1
          AND (r.gateway_reference = q.refund OR r.gateway_reference IS NULL AND r.id = q."ourRefund" OR q.refund IS NULL AND r.id = q."ourRefund")
-         AND CASE q.type WHEN 'REFUNDED' THEN r.status <> 'FAILED' OR r.succeeded_at IS NOT NULL ELSE r.status = 'FAILED' END)
+         AND CASE q.type WHEN 'REFUNDED' THEN r.status <> 'FAILED' OR r.succeeded_at IS NOT NULL OR r.origin = 'GATEWAY' ELSE r.status = 'FAILED' END)
       UNION ALL
       (SELECT m.dispute_id, m.ordinal, m.amount_minor, m.currency, m.recorded_at, ${paid("m.session_id", "q.type", "m.dispute_id", "m.ordinal")}
        FROM dispute d JOIN dispute_movement m ON m.session_id = d.session_id AND m.dispute_id = d.id

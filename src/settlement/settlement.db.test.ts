@@ -269,3 +269,35 @@ it("S3: matches a line to its own dispute alone, and looks again for a second ch
   while (await matchLinesOnce(core));
   expect((await statuses()).map(([, status]) => status)).toEqual(["MATCHED", "MATCHED", "MATCHED"]);
 });
+
+it.each([
+  ["has a refund that the gateway made and took back before it was known here", "GATEWAY", "MATCHED"],
+  ["does not have a refund of ours that failed and never succeeded", "MERCHANT", "UNMATCHED"],
+])("S3: %s", async (_, origin, status) => {
+  const session = await paid(cards.approved);
+  const captured = (await fixture.loadSession(session)).attempts.find((one) => one.status === "CAPTURED")!;
+  const { connectionId, gatewayReference, gateway, id } = captured;
+  const refund = `re_${session.id}`;
+  const values = [session.id, core.runtime.uuid(), id, connectionId, gateway, refund];
+  const text = `SELECT FROM app.insert_refund($1, $2, $3, $4, $5, 900, 'EUR', 'FAILED', 'GATEWAY', NULL, NULL, NULL, NULL, $6, 'declined', NULL, false)`;
+  await fixture.asOwner.query({ name: "insert_failed_refund", text }, values);
+  await fixture.asOwner.transaction(async (tx) => {
+    await tx.query({ name: "without_guards", text: "SET LOCAL session_replication_role = replica" }, []);
+    await tx.query({ name: "set_origin", text: "UPDATE refund SET origin = $2 WHERE session_id = $1" }, [
+      session.id,
+      origin,
+    ]);
+  });
+  const moved = (kind: "REFUND" | "REFUND_FAILED", minor: number): StatementLine => ({
+    ...{ lineId: `${kind} ${refund}`, kind, gatewayType: kind, gatewayReference: refund },
+    names: { payment: gatewayReference!, refund },
+    gross: { amountMinor: minor, currency: "EUR" },
+    settled: { grossMinor: minor, feeMinor: 0, netMinor: minor, currency: "EUR" },
+  });
+  const lines = [moved("REFUND", -900), moved("REFUND_FAILED", 900)];
+  await recordLines(core, connectionId, { lines, payouts: new Map() });
+  expect((await linesOf(session)).map((one) => [one.gatewayType, one.status])).toEqual([
+    ["REFUND", status],
+    ["REFUND_FAILED", "MATCHED"],
+  ]);
+});

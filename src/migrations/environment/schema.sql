@@ -4887,8 +4887,8 @@ BEGIN
     SELECT FROM unnest(lines) l WHERE l.status = 'MATCHED' AND CASE l.kind
       WHEN 'CAPTURE' THEN (SELECT true FROM attempt a WHERE a.session_id = l.session_id AND a.id = l.entry_id AND a.captured
         AND a.connection_id = l.connection_id AND a.captured_amount_minor = l.gross_minor AND a.currency = l.currency LIMIT 1)
-      WHEN 'REFUND' THEN (SELECT true FROM refund r WHERE r.session_id = l.session_id AND r.id = l.entry_id AND (r.status <> 'FAILED' OR r.succeeded_at IS NOT NULL)
-        AND r.connection_id = l.connection_id AND -r.amount_minor = l.gross_minor AND r.currency = l.currency LIMIT 1)
+      WHEN 'REFUND' THEN (SELECT true FROM refund r WHERE r.session_id = l.session_id AND r.id = l.entry_id
+        AND (r.status <> 'FAILED' OR r.succeeded_at IS NOT NULL OR r.origin = 'GATEWAY') AND r.connection_id = l.connection_id AND -r.amount_minor = l.gross_minor AND r.currency = l.currency LIMIT 1)
       WHEN 'REFUND_FAILED' THEN (SELECT true FROM refund r WHERE r.session_id = l.session_id AND r.id = l.entry_id AND r.status = 'FAILED'
         AND r.connection_id = l.connection_id AND r.amount_minor = l.gross_minor AND r.currency = l.currency LIMIT 1)
       ELSE (SELECT true FROM dispute_movement m JOIN dispute d ON d.session_id = m.session_id AND d.id = m.dispute_id
