@@ -29,7 +29,15 @@ import { askForSecondPerson } from "./approvals/approval-door.ts";
 import { type DashboardParts, isSecondFactorRequired, type ServedParts } from "./dashboard-parts.ts";
 import { roleMessage } from "./member-messages.ts";
 import { includesRole } from "./roles/role-rank.ts";
-import { findScope, memberActor, noSuchMerchant, type RequestScope, RpcContext, rpcContextKey } from "./rpc-context.ts";
+import {
+  findScope,
+  type Gate,
+  memberActor,
+  noSuchMerchant,
+  type RequestScope,
+  RpcContext,
+  rpcContextKey,
+} from "./rpc-context.ts";
 import { findServiceClaim, requireServiceRight } from "./service-caller.ts";
 import { readSignInCookie } from "./sign-in-cookie.ts";
 
@@ -66,13 +74,20 @@ export function createGuard(parts: ServedParts): Interceptor {
         authorize(parts, method, now, scope);
         requireSameRole(caller, now, scope);
       };
+      const handle = (rpcContext: RpcContext) => {
+        request.contextValues.set(rpcContextKey, rpcContext);
+        return next(request);
+      };
       const { gate, after } = await askForSecondPerson(parts, {
         ...{ method, message: request.message, scope, requireRight },
         ...{ who, isOperator: caller.operator !== undefined },
+        // A call that posts to another server does so before its first transaction.
+        ...(countedAs[method.name] !== "post" && {
+          rehearse: (undoing: Gate) => handle(new RpcContext(parts, who, { scope, requireRight, gate: undoing })),
+        }),
       });
       const rpcContext = new RpcContext(parts, who, { scope, requireRight, gate });
-      request.contextValues.set(rpcContextKey, rpcContext);
-      const answer = await next(request);
+      const answer = await handle(rpcContext);
       await after?.();
       // Pages poll, so the audit trail keeps only a member's changes. Of an operator, who is an exception, it keeps every
       // call.

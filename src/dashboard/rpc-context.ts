@@ -32,6 +32,8 @@ export type Gate = {
   readonly before: (tx: Tx, database: "environment" | "accounts") => Promise<void>;
   /** Records, in a transaction of the accounts, that the call runs now. Throws if it must not. */
   readonly claim?: (accounts: Tx) => Promise<void>;
+  /** Runs after the changes of each transaction. Throws to undo it. */
+  readonly after?: (tx: Tx) => Promise<void>;
 };
 
 /** The scope that a request names: an environment, a merchant, or both. */
@@ -116,7 +118,9 @@ export class RpcContext {
       this.#changes.add(tx);
       await this.#gate?.before(tx, "accounts");
       await this.#gate?.claim?.(tx);
-      return work(tx);
+      const worked = await work(tx);
+      await this.#gate?.after?.(tx);
+      return worked;
     });
     this.#isConfirmed = true;
     return result;
@@ -131,7 +135,9 @@ export class RpcContext {
       async (tx) => {
         this.#changes.add(tx);
         await this.#gate?.before(tx, "environment");
-        return work(tx);
+        const worked = await work(tx);
+        await this.#gate?.after?.(tx);
+        return worked;
       },
       (commit) => this.#commitByRight(commit),
     );

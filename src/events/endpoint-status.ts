@@ -89,12 +89,17 @@ export type EnabledEndpoint = EndpointChange & { readonly missedSince?: Date | u
 export async function enableEndpoint(tx: Tx, key: EndpointKey, version?: number): Promise<EnabledEndpoint> {
   const before = await lockEndpoint(tx, key, version);
   if (before.status === "ENABLED") return { before, after: before };
-  if (before.status === "PENDING") throw refusal(before, "Verify the endpoint: that enables it.");
+  requireVerified(before);
   if (before.status !== "DISABLED") return { before, after: await goOn(tx, before.id) };
   // Deliveries that have arrived since it was cleared; usually none.
   while ((await tx.query(giveUpWaiting, [key.endpointId, key.merchantId])).length === giveUpRows);
   const [missed] = await tx.query<{ missedSince: Date }>(findMissedSince, [before.id]);
   return { before, after: await goOn(tx, before.id), missedSince: missed?.missedSince };
+}
+
+/** Throws for an endpoint that has to be verified before it is enabled. */
+export function requireVerified(endpoint: Endpoint): void {
+  if (endpoint.status === "PENDING") throw refusal(endpoint, "Verify the endpoint: that enables it.");
 }
 
 function refusal({ status }: Endpoint, what: string): DomainError {

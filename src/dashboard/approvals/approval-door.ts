@@ -22,7 +22,7 @@ import { lockConfiguration } from "../../accounts/merchant-settings.ts";
 import { associatedDataOf } from "../../accounts/reseal-approvals.ts";
 import type { SignIn } from "../../accounts/sign-ins.ts";
 import { firstCell } from "../../platform/cells.ts";
-import type { Queryable, Tx } from "../../platform/database.ts";
+import type { Queryable, Statement, Tx } from "../../platform/database.ts";
 import { DomainError } from "../../platform/errors.ts";
 import { type ApprovalId, encodeId, type MerchantId } from "../../platform/ids.ts";
 import { seal, sha256, unseal } from "../../platform/secrets.ts";
@@ -47,6 +47,8 @@ type Asked = {
     readonly signIn: SignIn | undefined;
   };
   readonly isOperator: boolean;
+  /** Handles the call as if it did not wait. Absent if its handler calls another server before its first transaction. */
+  readonly rehearse?: (gate: Gate) => Promise<unknown>;
 };
 
 /**
@@ -149,6 +151,7 @@ async function store(parts: ServedParts, storing: Storing): Promise<ApprovalId> 
     const detail = `This needs a second person with the role ${role.toLowerCase()} in live, and there is none. Ask your operator.`;
     throw new DomainError("state_conflict", detail);
   }
+  await rehearse(storing);
   const bytes = Buffer.from(toBinary(method.input, message)).toString("base64");
   const call: StoredCall = {
     ...{ id: parts.runtime.uuid(), merchantId, method: nameOf(method), role },
@@ -180,6 +183,28 @@ async function store(parts: ServedParts, storing: Storing): Promise<ApprovalId> 
   });
   if (same === undefined) await mailApprovers(parts, { call, requester: member, to: others });
   return same ?? call.id;
+}
+
+const checkConstraints: Statement = { name: "check_constraints", text: "SET CONSTRAINTS ALL IMMEDIATE" };
+
+/**
+ * Runs a call up to the end of its first transaction, which is undone. Throws what the call throws, so that no one decides about
+ * a call that cannot succeed.
+ */
+async function rehearse({ rehearse: handle }: Asked): Promise<void> {
+  let isOver = false;
+  try {
+    await handle?.({
+      before: async () => {},
+      async after(tx) {
+        await tx.query(checkConstraints, []);
+        isOver = true;
+        throw new Error("the rehearsal of this call is over");
+      },
+    });
+  } catch (error) {
+    if (!isOver) throw error;
+  }
 }
 
 function memberRoleOf(method: DescMethod): MemberRole {

@@ -12,6 +12,7 @@ import { listKeys, type ShownKey } from "../../accounts/api-keys.ts";
 import type { ApprovalClass } from "../../accounts/approvals.ts";
 import { findRoutingRule, findRuleInForce } from "../../core/record/routing-rules.ts";
 import { parseEndpointUrl } from "../../events/egress.ts";
+import { requireVerified } from "../../events/endpoint-status.ts";
 import { type Endpoint, type EndpointKey, loadEndpoint } from "../../events/endpoints.ts";
 import { type Connection, listConnections, loadNewestVersion } from "../../gateways/connections.ts";
 import type { Queryable } from "../../platform/database.ts";
@@ -23,6 +24,7 @@ import { loadHeld, revisedParts } from "../configuration/configuration-message.t
 import { planConfiguration } from "../configuration/plan-configuration.ts";
 import type { DashboardEnvironment } from "../dashboard-parts.ts";
 import { refuseMisshapen, requireVerifiable } from "../gateway-connections-rpc.ts";
+import { routingAnswer } from "../route-verified.ts";
 import { connectionOf, nameIn } from "../routing-messages.ts";
 import { requireVersion, restoredRule, verifiedRule, wantedRule } from "../routing-rules-rpc.ts";
 import { requireRevision } from "../settings-revision.ts";
@@ -134,8 +136,9 @@ describes(resumeGatewayConnection, async ({ connectionId }, { database, merchant
   };
 });
 
-describes(verifyGatewayConnection, async ({ connectionId, routePayments }, { database, merchantId }) => {
+describes(verifyGatewayConnection, async ({ connectionId, routePayments }, { database, environment, merchantId }) => {
   const { connection, name } = await findConnection(database, merchantId, connectionId);
+  routingAnswer(environment, connection, routePayments);
   const newest = await loadNewestVersion(database, connection.id);
   // A check of credentials that are in use changes nothing.
   if (newest === connection.credentialVersion) return undefined;
@@ -242,6 +245,7 @@ describes(endpoints.resumeWebhookEndpoint, async (request, describing) => {
 
 describes(endpoints.enableWebhookEndpoint, async (request, describing) => {
   const endpoint = await findEndpoint(describing, request);
+  requireVerified(endpoint);
   return ofEndpoint(endpoint, `${endpoint.url} is enabled: events are posted to it again.`);
 });
 
