@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import { ApiKeyService } from "../../../gen/dashboard/v1/api_keys_pb.ts";
 import { Approval_Status as Status } from "../../../gen/dashboard/v1/approvals_pb.ts";
 import { ConfigurationService } from "../../../gen/dashboard/v1/configuration_pb.ts";
+import { RefundService } from "../../../gen/dashboard/v1/refunds_pb.ts";
 import { WebhookEndpointService } from "../../../gen/dashboard/v1/webhook_endpoints_pb.ts";
 import { expireApprovals } from "../../accounts/approvals.ts";
 import { grantRoles } from "../../accounts/members.ts";
@@ -275,5 +276,27 @@ describe("a configuration as a whole", () => {
     const approvalId = await stored(applyConfiguration, ada, { ...request, revision: now });
     await call(approveCall, dora, { approvalId });
     expect(await paths()).toEqual(["file"]);
+  });
+
+  it.each([
+    ["ROLE_SUPPORT", "support", "Members of the role support"],
+    ["ROLE_DEVELOPER", "developers", "Developers"],
+    ["ROLE_OWNER", "owners", "Owners"],
+  ])("shows the limit of refunds of %s, and is outdated by another one", async (role, field, who) => {
+    await wantFor("endpoints");
+    const { revision } = await call<Current>(getConfiguration, ada);
+    const limits = [{ currency: "EUR", amountMinor: "7000" }];
+    const desired = {
+      webhooks: { endpoints: [{ url: `https://shop.example.com/${field}` }] },
+      refundLimits: { [field]: limits },
+    };
+    const approvalId = await stored(applyConfiguration, ada, { desired, revision, allowRemovals: true });
+    expect((await waiting()).at(-1)!.sentences).toContain(`${who} refund at most 70.00 EUR per day each.`);
+    await call(RefundService.method.setRefundLimits, undefined, {
+      role,
+      limits: [{ currency: "EUR", amountMinor: "100" }],
+    });
+    expect(await codeOf(call(approveCall, bob, { approvalId }))).toBe("state_conflict");
+    expect((await rowOf(approvalId)).status).toBe("OUTDATED");
   });
 });

@@ -19,7 +19,7 @@ import { type Connection, listConnections } from "../../gateways/connections.ts"
 import type { Queryable } from "../../platform/database.ts";
 import { DomainError } from "../../platform/errors.ts";
 import { encodeId, type MerchantId } from "../../platform/ids.ts";
-import { loadRefundLimits, type RefundLimits } from "../../refunds/daily-limit.ts";
+import { loadRefundLimits, type RefundLimits, refundingRoles } from "../../refunds/daily-limit.ts";
 import { ruleMessage } from "../routing-messages.ts";
 import { type AllSettings, loadAllSettings, revisedSettings } from "../settings-rpc.ts";
 import { type HeldAlerts, sorted } from "./plan-alerts-and-limits.ts";
@@ -56,7 +56,7 @@ export function revisedParts({ connections, rule, settings, endpoints, alerts, l
     revisedSettings(settings),
     endpoints.map(({ id, version }) => [id, version]),
     alerts,
-    [sorted(limits.DEVELOPER), sorted(limits.OWNER)],
+    refundingRoles.map((role) => sorted(limits[role])),
   ];
 }
 
