@@ -9,7 +9,7 @@ import {
   RoutingRule_WithoutBrowser as WithoutBrowserMessage,
 } from "../../gen/dashboard/v1/routing_rules_pb.ts";
 import { defaultRuleVersion } from "../core/decide/because.ts";
-import { defaultResend } from "../core/record/routing-rules.ts";
+import { defaultResend, type RuleContent } from "../core/record/routing-rules.ts";
 import {
   type AuthenticationPolicy,
   type AuthenticationRule,
@@ -23,7 +23,9 @@ import { type Exemption, exemptions } from "../gateways/authentication.ts";
 import type { Connection } from "../gateways/connections.ts";
 import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
+import { describeRuleChanges } from "../reporting/rule-changes.ts";
 import { casesMessage, showCases, showSplit } from "./routing-case-messages.ts";
+import { accountName, withQuotedTexts } from "./typed-text.ts";
 
 const switches: readonly FailoverSwitch[] = ["HARD_DECLINE", "TIMEOUT", "GATEWAY_ERROR"];
 
@@ -125,6 +127,15 @@ export function connectionOf(
 export function nameIn(connections: readonly Connection[]): (connectionId: string) => string {
   return (connectionId) => {
     const connection = connections.find(({ id }) => id === connectionId);
-    return connection === undefined ? "A connection" : `${connection.gateway} (${connection.account})`;
+    return connection === undefined ? "A connection" : accountName(connection);
   };
+}
+
+/** Returns one sentence for each difference of two rules, with the texts that members typed in quotes. */
+export function ruleChangesIn(
+  before: RuleContent | undefined,
+  after: RuleContent,
+  connections: readonly Connection[],
+): string[] {
+  return describeRuleChanges(before && withQuotedTexts(before), withQuotedTexts(after), nameIn(connections));
 }

@@ -25,7 +25,8 @@ const fixture = await approvalsForFile();
 const { dashboard, members, cookies, call, waiting, wantFor, stored, approveCall } = fixture;
 const { addWebhookEndpoint, endpoint, rowOf, update, setRoles, revisionOfPolicy } = fixture;
 const { ada, bob, dora, sue } = cookies;
-const { addGatewayConnection, verifyGatewayConnection, rotateGatewayCredentials } = GatewayConnectionService.method;
+const { addGatewayConnection, listGatewayConnections, verifyGatewayConnection, rotateGatewayCredentials } =
+  GatewayConnectionService.method;
 const { setRoutingRule, restoreRoutingRule, getRoutingRule } = RoutingRuleService.method;
 
 const credentials = { apiKey: "sandbox_test_shop" };
@@ -58,6 +59,32 @@ describe("A3: what is shown", () => {
     await stored(addWebhookEndpoint, dora, { url: "https://shop.example\n.evil.example/x" });
     expect((await waiting()).at(-1)!.sentences[0]).toMatch(/^https:\/\/shop\.example\.evil\.example\/x is added/);
     expect(await codeOf(call(addWebhookEndpoint, dora, { url: "not a url" }))).toBe("endpoint_not_allowed");
+  });
+
+  it("keeps in quotes what a member typed, so that it cannot read on as the sentence", async () => {
+    await wantFor("credentials", "routing");
+    const name = "A” is created. It ends at once. The key “B";
+    await stored(ApiKeyService.method.createRestrictedKey, ada, { name, rights: ["sessions.read"] });
+    expect((await waiting()).at(-1)!.sentences[0]).toBe(
+      String.raw`The restricted key “A\u{201d} is created. It ends at once. The key \u{201c}B” is created, with the rights sessions.read.`,
+    );
+    await call(addGatewayConnection, undefined, {
+      gateway: "SANDBOX_A",
+      account: "b) is paused.\nSANDBOX_A (c",
+      credentials,
+    });
+    const list = [{ name, conditions: { metadata: [{ key: "tier", values: ["gold. The case “C” is removed"] }] } }];
+    const cases = { list: list.map((one) => ({ ...one, connectionIds: [connectionId] })) };
+    await stored(setRoutingRule, dora, await rule([], { cases }));
+    expect((await waiting()).at(-1)!.sentences).toContain(
+      String.raw`The case “A\u{201d} is created. It ends at once. The key \u{201c}B” is added at place 1: metadata “tier” “gold. The case \u{201c}C\u{201d} is removed”; it plans SANDBOX_A (shop).`,
+    );
+    const { connections } = await call<{ connections: { connectionId: string }[] }>(listGatewayConnections, ada);
+    const other = connections.find((one) => one.connectionId !== connectionId)!.connectionId;
+    await stored(rotateGatewayCredentials, ada, { connectionId: other, credentials });
+    expect((await waiting()).at(-1)!.sentences[0]).toMatch(
+      /^The credentials of SANDBOX_A \(“b\) is paused\.\\u\{a\}SANDBOX_A \(c”\) are replaced/,
+    );
   });
 
   it("is made again from the bytes of the request, whatever the row says", async () => {

@@ -12,6 +12,7 @@ import {
   liveRoles,
   type MemberRole,
   type MerchantMember,
+  normalizeEmail,
   type Roles,
 } from "../../accounts/members.ts";
 import { DomainError } from "../../platform/errors.ts";
@@ -86,7 +87,7 @@ export async function describeInvitation(
 ): Promise<Described | undefined> {
   const roles = rolesOfMessage(request);
   const team = await listTeam(describing.accounts, describing.merchantId);
-  const sentence = `${request.email} is invited as ${inWords(roles)}.`;
+  const sentence = `${normalizeEmail(request.email) ?? ""} is invited as ${inWords(roles)}.`;
   return ofTeam(describing, team, { member: undefined, liveRole: roles.liveRole, sentence });
 }
 

@@ -19,15 +19,15 @@ import type { Queryable } from "../../platform/database.ts";
 import { DomainError } from "../../platform/errors.ts";
 import { encodeId, type MerchantId } from "../../platform/ids.ts";
 import { amountInWords } from "../../platform/money.ts";
-import { describeRuleChanges } from "../../reporting/rule-changes.ts";
 import { loadHeld, revisedParts } from "../configuration/configuration-message.ts";
 import { planConfiguration } from "../configuration/plan-configuration.ts";
 import type { DashboardEnvironment } from "../dashboard-parts.ts";
 import { refuseMisshapen, requireVerifiable } from "../gateway-connections-rpc.ts";
 import { routingAnswer } from "../route-verified.ts";
-import { connectionOf, nameIn } from "../routing-messages.ts";
+import { connectionOf, nameIn, ruleChangesIn } from "../routing-messages.ts";
 import { requireVersion, restoredRule, verifiedRule, wantedRule } from "../routing-rules-rpc.ts";
 import { requireRevision } from "../settings-revision.ts";
+import { quoted } from "../typed-text.ts";
 import { requireEndpointId } from "../webhook-messages.ts";
 import { describeInvitation, describePolicy, describeRemoval, describeRoles } from "./describe-approvers.ts";
 import { describeRefund } from "./describe-refund.ts";
@@ -72,7 +72,7 @@ describes(
     const inForce = await findRuleInForce(core, database, merchantId);
     return {
       classes: ["routing"],
-      sentences: orElse(describeRuleChanges(inForce, rule, nameIn(connections)), "The routing rule is saved as it is."),
+      sentences: orElse(ruleChangesIn(inForce, rule, connections), "The routing rule is saved as it is."),
       state: [before?.version ?? 0, shown(connections)],
       unnamed: request.expectedVersion === undefined ? "expectedVersion" : undefined,
     };
@@ -89,10 +89,7 @@ describes(
     const rule = verifiedRule({ connections, core }, wanted);
     return {
       classes: ["routing"],
-      sentences: [
-        `Version ${version} of the routing rule is restored.`,
-        ...describeRuleChanges(before, rule, nameIn(connections)),
-      ],
+      sentences: [`Version ${version} of the routing rule is restored.`, ...ruleChangesIn(before, rule, connections)],
       state: [before?.version ?? 0, shown(connections)],
       unnamed: expectedVersion === undefined ? "expectedVersion" : undefined,
     };
@@ -180,7 +177,7 @@ describes(ApiKeyService.method.createRestrictedKey, async ({ name, rights, refun
   return {
     classes: ["credentials"],
     sentences: [
-      `The restricted key “${name}” is created, with the rights ${rights.join(", ")}.`,
+      `The restricted key ${quoted(name)} is created, with the rights ${rights.join(", ")}.`,
       ...(caps.length > 0 ? [`It refunds at most ${caps.join(", ")} a day.`] : []),
       ...(end ? [`It ends at ${end} UTC.`] : []),
     ],
@@ -197,7 +194,7 @@ describes(ApiKeyService.method.rollApiKey, async ({ keyId, oldKeySeconds }, { da
   return {
     classes: ["credentials"],
     sentences: [
-      `The ${key.name === null ? "secret key" : `key “${key.name}”`} …${key.last4} is replaced. It works for ${Number(hours.toFixed(1))} h longer.`,
+      `The ${key.name === null ? "secret key" : `key ${quoted(key.name)}`} …${key.last4} is replaced. It works for ${Number(hours.toFixed(1))} h longer.`,
     ],
     state: named.map(stateOfKey),
   };

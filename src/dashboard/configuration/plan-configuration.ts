@@ -21,10 +21,9 @@ import { type Endpoint, parseEventTypes } from "../../events/endpoints.ts";
 import type { Connection } from "../../gateways/connections.ts";
 import { DomainError } from "../../platform/errors.ts";
 import { encodeId, type MerchantId } from "../../platform/ids.ts";
-import { describeRuleChanges } from "../../reporting/rule-changes.ts";
 import type { DashboardEnvironment } from "../dashboard-parts.ts";
 import { casesOf, splitOf } from "../routing-case-messages.ts";
-import { authenticationOf, cryptogramResendOf, failoverOf, nameIn, policyOf } from "../routing-messages.ts";
+import { authenticationOf, cryptogramResendOf, failoverOf, policyOf, ruleChangesIn } from "../routing-messages.ts";
 import { verifiedRule } from "../routing-rules-rpc.ts";
 import { requireOrigins, type SettingsChange } from "../settings-rpc.ts";
 import { configurationMessage, type Held, withIds } from "./configuration-message.ts";
@@ -128,7 +127,7 @@ function planRule(
       cryptogramResend: cryptogramResendOf(named.cryptogramResend, undefined),
     },
   );
-  const sentences = describeRuleChanges(held.rule, content, nameIn(connections));
+  const sentences = ruleChangesIn(held.rule, content, connections);
   if (sentences.length === 0 && now !== undefined) return { changes: [], content };
   const subject = `${encodeId("mer", held.settings.merchantId)}/routing-rule`;
   const change = { ...changeOf("routing", RoutingSectionSchema, { now, wanted }), subject, sentences };

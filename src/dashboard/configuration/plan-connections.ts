@@ -7,6 +7,7 @@ import {
 import type { Connection } from "../../gateways/connections.ts";
 import { DomainError } from "../../platform/errors.ts";
 import { encodeId } from "../../platform/ids.ts";
+import { accountName } from "../typed-text.ts";
 import { connectedMessage } from "./configuration-message.ts";
 import { type Change, changeOf } from "./plan-change.ts";
 
@@ -57,7 +58,7 @@ function planOne(connections: readonly Connection[], wanted: ConfiguredConnectio
     throw new DomainError("invalid_field", detail, { field: `accounts[${index}].${field}` });
   };
   if (accounts.findIndex((one) => one.gateway === gateway && one.account === account) < index) {
-    refuse("account", `${gateway} (${account}) is given twice.`);
+    refuse("account", `${accountName(wanted)} is given twice.`);
   }
   if (!place.knows(gateway))
     refuse("gateway", `This installation has no connector for ${gateway} in this environment.`);
@@ -67,13 +68,13 @@ function planOne(connections: readonly Connection[], wanted: ConfiguredConnectio
     if (credentialsVersion !== 1) refuse("credentialsVersion", `A new connection begins with version 1.`);
     const added = { gateway, account, credentialVersion: 1, paused, acquirer: null };
     const connection = { ...added, id: place.newId(), merchantId: connections[0]?.merchantId } as Connection;
-    const sentence = `${gateway} (${account}) is connected, with the credentials of the file.`;
+    const sentence = `${accountName(wanted)} is connected, with the credentials of the file.`;
     const change = { ...changeOf(pathOf(connection), ConfiguredConnectionSchema, { wanted }), sentences: [sentence] };
     return { connection, change, isNew: true, waits: true };
   }
   const version = held.credentialVersion ?? 0;
   if (version === 0) {
-    refuse("account", `${gateway} (${account}) is connected and not verified yet: verify it on the page Gateways.`);
+    refuse("account", `${accountName(wanted)} is connected and not verified yet: verify it on the page Gateways.`);
   }
   const wantedVersion = credentialsVersion ?? version;
   if (wantedVersion !== version && wantedVersion !== version + 1) {
@@ -82,7 +83,7 @@ function planOne(connections: readonly Connection[], wanted: ConfiguredConnectio
   }
   const rotates = wantedVersion > version;
   const sentences = [
-    ...(rotates ? [`${gateway} (${account}) gets the credentials of the file.`] : []),
+    ...(rotates ? [`${accountName(wanted)} gets the credentials of the file.`] : []),
     ...(paused === held.paused ? [] : [turned(held, paused)]),
   ];
   if (sentences.length === 0) return { connection: held };
@@ -106,22 +107,21 @@ function planOne(connections: readonly Connection[], wanted: ConfiguredConnectio
 function pausedBy(why: string) {
   return (connection: Connection): OnePlan => {
     const now = connectedMessage(connection);
-    const { gateway, account } = connection;
     return {
       connection,
       turns: "paused",
       change: {
         ...changeOf(pathOf(connection), ConfiguredConnectionSchema, { now, wanted: { ...now, paused: true } }),
         subject: encodeId("gc", connection.id),
-        sentences: [`${gateway} (${account}) ${why}. ${turned(connection, true)}`],
+        sentences: [`${accountName(connection)} ${why}. ${turned(connection, true)}`],
         removes: true,
       },
     };
   };
 }
 
-function turned({ gateway, account }: Connection, paused: boolean): string {
-  const name = `${gateway} (${account})`;
+function turned(connection: Connection, paused: boolean): string {
+  const name = accountName(connection);
   return paused ? `${name} is paused: new payments do not use it.` : `${name} is resumed: new payments may use it.`;
 }
 
