@@ -88,9 +88,7 @@ export function createEventService(
     async *watchEvents(request, { values, signal }) {
       const caller = values.get(callerKey);
       const readable = readableOf(caller);
-      const end = once(begin(readable.credential));
-      // The handler is not told of a stream that broke while the client took nothing.
-      signal.addEventListener("abort", end);
+      const end = begin(readable.credential);
       const idle = new IdleClock(timing.idleMs, values.get(hangUpKey));
       try {
         const reader = await open(request, readable);
@@ -133,14 +131,6 @@ class IdleClock {
   stop(): void {
     clearInterval(this.#timer);
   }
-}
-
-function once(work: () => void): () => void {
-  let isDone = false;
-  return () => {
-    if (!isDone) work();
-    isDone = true;
-  };
 }
 
 /** What a caller may read. */

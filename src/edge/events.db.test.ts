@@ -94,6 +94,15 @@ function watch(credential: string, request: Parameters<Client<typeof EventServic
 const soon = () => new Promise<undefined>((resolve) => setTimeout(resolve, 20));
 const isFollowing = (stream: ReturnType<typeof watch>) => expect.poll(() => stream.beats().at(-1)?.caughtUp).toBe(true);
 
+const isAdmitted = (stream: ReturnType<typeof watch>) =>
+  Promise.race([
+    isFollowing(stream).then(() => true),
+    stream.ended.then(
+      () => false,
+      () => false,
+    ),
+  ]);
+
 async function restrictedKey(rights: string[]) {
   const secret = generateKey(systemRuntime, { brand: "switchyard", environment: "test", kind: "restricted" });
   const id = systemRuntime.uuid();
@@ -213,34 +222,55 @@ describe("WatchEvents", () => {
     await retry();
   });
 
-  it("hangs up on a client that takes nothing, and keeps no place for it", async () => {
-    const body = (envelope: Parameters<typeof writeEventBody>[0], sequence: number) =>
-      writeEventBody(envelope, { sequence, long: "x".repeat(60_000) });
-    const { nextCursor } = await client.listEvents({}, headersOf(edge.keys.secret));
-    for (let count = 0; count < 20; count++) {
-      const { id: sessionId } = await edge.core.newSession();
-      const event = { sessionId, merchantId, type: "payment_session.succeeded", body } as const;
-      await database.transaction((tx) => recordEvent(tx, edge.core.core.outbox, event));
+  describe("for a client that takes nothing", () => {
+    /** Begins a stream of more than HTTP/2's flow control lets through, and reads nothing of it. */
+    async function stall(contentType: string) {
+      const { nextCursor } = await client.listEvents({}, headersOf(edge.keys.secret));
+      const body = (envelope: Parameters<typeof writeEventBody>[0], sequence: number) =>
+        writeEventBody(envelope, { sequence, long: "x".repeat(60_000) });
+      for (let count = 0; count < 20; count++) {
+        const { id: sessionId } = await edge.core.newSession();
+        const event = { sessionId, merchantId, type: "payment_session.succeeded", body } as const;
+        await database.transaction((tx) => recordEvent(tx, edge.core.core.outbox, event));
+      }
+      const session = connect(baseUrl);
+      onTestFinished(() => session.close());
+      const stuck = session.request({
+        ":method": "POST",
+        ":path": "/payments.v1.EventService/WatchEvents",
+        "content-type": contentType,
+        te: "trailers",
+        authorization: `Bearer ${edge.keys.secret}`,
+        ...(contentType.includes("connect") && { "connect-protocol-version": "1" }),
+      });
+      stuck.on("error", () => {});
+      stuck.end(
+        frameMessage(toBinary(WatchEventsRequestSchema, create(WatchEventsRequestSchema, { cursor: nextCursor }))),
+      );
+      await once(stuck, "response");
+      return { session, stuck };
     }
-    const session = connect(baseUrl);
-    onTestFinished(() => session.close());
-    // Reads nothing, so that the flow control of HTTP/2 stops the server after 64 KiB.
-    const stuck = session.request({
-      ":method": "POST",
-      ":path": "/payments.v1.EventService/WatchEvents",
-      "content-type": "application/grpc+proto",
-      te: "trailers",
-      authorization: `Bearer ${edge.keys.secret}`,
+
+    const protocols = ["application/grpc+proto", "application/grpc-web+proto", "application/connect+proto"];
+
+    it.each(protocols)("hangs up, and keeps no place for it (%s)", async (contentType) => {
+      const { stuck } = await stall(contentType);
+      await once(stuck, "close");
+      expect(stuck.rstCode).toBe(constants.NGHTTP2_CANCEL);
+      const streams = Array.from({ length: 10 }, () => watch(edge.keys.secret));
+      for (const stream of streams) await isFollowing(stream);
     });
-    stuck.on("error", () => {});
-    stuck.end(
-      frameMessage(toBinary(WatchEventsRequestSchema, create(WatchEventsRequestSchema, { cursor: nextCursor }))),
+
+    const departures = protocols.flatMap((contentType) =>
+      ["cancels the call", "loses the connection"].map((departure) => ({ contentType, departure })),
     );
-    await once(stuck, "response");
-    await once(stuck, "close");
-    expect(stuck.rstCode).toBe(constants.NGHTTP2_CANCEL);
-    const streams = Array.from({ length: 10 }, () => watch(edge.keys.secret));
-    for (const stream of streams) await isFollowing(stream);
+
+    it.each(departures)("keeps no place for one that $departure ($contentType)", async ({ contentType, departure }) => {
+      const { session, stuck } = await stall(contentType);
+      if (departure === "cancels the call") stuck.close(constants.NGHTTP2_CANCEL);
+      else session.destroy();
+      for (let place = 1; place <= 10; place++) await expect.poll(() => isAdmitted(watch(edge.keys.secret))).toBe(true);
+    });
   });
 
   it("ends when the server is about to stop", async () => {
