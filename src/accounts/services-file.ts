@@ -11,6 +11,12 @@ export type InternalService = VerificationKey & {
   readonly rights: readonly string[];
 };
 
+/** The services of the file as it is now. Whoever admits their calls reports each. */
+export type CallingServices = {
+  readonly entries: () => readonly InternalService[];
+  readonly onCall: (admitted: { readonly environment: string; readonly service: string }) => void;
+};
+
 const servicesMax = 1_000;
 
 /**

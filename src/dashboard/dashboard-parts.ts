@@ -1,6 +1,6 @@
 /** The dependencies of the dashboard's rpcs, assembled by the composition root. */
 import type { ConnectError, ContextValues } from "@connectrpc/connect";
-import type { InternalService } from "../accounts/services-file.ts";
+import type { CallingServices } from "../accounts/services-file.ts";
 import type { Core } from "../core/core.ts";
 import type { EndpointContext } from "../events/endpoints.ts";
 import type { EmulatorOrigins } from "../gateways/gateway-origins.ts";
@@ -48,9 +48,8 @@ type ServedEnvironment = Omit<DashboardEnvironment, "cells"> & {
 export type ServedParts = DashboardParts & {
   readonly environments: Readonly<Partial<Record<"test" | "live", ServedEnvironment>>>;
   readonly accounts: Database;
-  /** The internal services of today, where they call. */
-  readonly services?: () => readonly InternalService[];
-  readonly onServiceCall?: (called: { readonly environment: string; readonly service: string }) => void;
+  /** Where internal services call. */
+  readonly services?: CallingServices;
 };
 
 export type DashboardParts = {

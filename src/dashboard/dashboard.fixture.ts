@@ -82,6 +82,7 @@ export async function startDashboardFixture(
   };
   const mailbox = await Mailbox.start();
   const mailServer = { host: "127.0.0.1", port: mailbox.port, tls: "if_offered", login: undefined } as const;
+  const serviceCalls: { environment: string; service: string }[] = [];
   const parts: ServedParts = {
     environments: servedAs(options.live, { core, database, reads: database, endpoints: harness.context }),
     accounts,
@@ -99,7 +100,7 @@ export async function startDashboardFixture(
           identityProviders: new IdentityProviders(() => options.identityProviders ?? [], http),
         }
       : undefined,
-    services: () => options.services ?? [],
+    services: { entries: () => options.services ?? [], onCall: (admitted) => serviceCalls.push(admitted) },
     requestIdOf: (values) => values.get(requestIdKey),
     toConnectError: (error, requestId) =>
       toConnectError({ brand, errorDocsUrl: "https://pay.example.com/errors" }, toDomainError(error), requestId),
@@ -112,6 +113,7 @@ export async function startDashboardFixture(
   return {
     ...server,
     parts,
+    serviceCalls,
     sandboxOrigin: sandbox.origin,
     merchantId: encodeId("mer", merchant.id),
     scope: { merchantId: encodeId("mer", merchant.id), environment: "ENVIRONMENT_TEST" as const },

@@ -66,7 +66,7 @@ export function createGuard(parts: ServedParts): Interceptor {
       }
       const scope = await findScope(parts, request.message, request.header);
       authorize(parts, method, caller, scope);
-      if (caller.service !== undefined) parts.onServiceCall?.(caller.service);
+      if (caller.service !== undefined) parts.services?.onCall(caller.service);
       await throttle(parts, method, caller);
       const who = { actor: actorOf(caller), action: method.name, requestId, signIn: caller.signIn };
       const requireRight = async (tx: Tx) => {

@@ -64,6 +64,15 @@ describe("an internal service", () => {
     expect(row).toEqual({ actor: "deploy (service)", action: "ApplyConfiguration" });
   });
 
+  it("is counted for each call that is admitted, and for no other", async () => {
+    dashboard.serviceCalls.splice(0);
+    await call(getConfiguration, tokenOf("reader"));
+    await codeOf(call(applyConfiguration, tokenOf("reader"), desired(700)));
+    await codeOf(call(getConfiguration, tokenOf("stranger")));
+    const counted = dashboard.serviceCalls.map(({ environment, service }) => `${environment} ${service}`);
+    expect(counted).toEqual(["live reader"]);
+  });
+
   it("is a pipeline that exports, plans and applies by its private key", async () => {
     const folder = mkdtempSync(join(tmpdir(), "service-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));

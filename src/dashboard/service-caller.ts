@@ -16,7 +16,7 @@ export function findServiceClaim(
   // Operators' tokens have no dots.
   const token = /^bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(authorization ?? "")?.[1];
   if (token === undefined || services === undefined) return undefined;
-  const claim = verifyInternalServiceToken(services(), token);
+  const claim = verifyInternalServiceToken(services.entries(), token);
   if (claim !== undefined) return claim;
   const detail =
     "This token of an internal service is not valid: it is signed by no service of the file, or it has expired.";
@@ -33,7 +33,9 @@ export function requireServiceRight(
   claim: VerifiedServiceClaim,
   scope: RequestScope | undefined,
 ): void {
-  const entry = services?.().find(({ kid, environment }) => kid === claim.service && environment === claim.environment);
+  const entry = services
+    ?.entries()
+    .find(({ kid, environment }) => kid === claim.service && environment === claim.environment);
   const right = getOption(method, serviceRight);
   requireAnyRight(right === "" ? [] : [right], entry?.rights ?? []);
   const merchantId = claim.merchant === undefined ? undefined : decodeId("mer", claim.merchant);

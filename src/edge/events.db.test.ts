@@ -37,7 +37,7 @@ let services = all;
 const authenticate = createServiceAuthenticate(
   edge.parts.authenticate,
   { environments: edge.parts.environments, accounts: database },
-  () => services,
+  { entries: () => services, onCall: () => {} },
 );
 const draining = new AbortController();
 const eventStreams = { heartbeatMs: 100, ageMs: 60_000, idleMs: 1_000 };

@@ -29,10 +29,11 @@ const edge = await forFile(startEdgeFixture);
 const merchant = encodeId("mer", edge.core.owner.merchantId);
 const all = parseServices(added.file);
 let services = all;
+const calls: string[] = [];
 const authenticate = createServiceAuthenticate(
   edge.parts.authenticate,
   { environments: edge.parts.environments, accounts: edge.core.core.database },
-  () => services,
+  { entries: () => services, onCall: ({ environment, service }) => calls.push(`${environment} ${service}`) },
 );
 const server = await forFile(() => createGrpcServer({ ...edge.parts, authenticate }, { reflection: false }));
 const address = `127.0.0.1:${await server.listen(0, "127.0.0.1")}`;
@@ -99,6 +100,7 @@ describe("an internal service's token", () => {
     const created = await createBy(await signInternalServiceToken(orders, { environment: "test", merchant }));
     const read = await edge.call("GET", `/payment-sessions/${created.sessionId}`);
     expect(read.json).toMatchObject({ orderRef: "by-a-service", status: "CREATED" });
+    expect(calls.splice(0).at(-1)).toBe("test orders");
     expect(await codeOf(createBy(await forged({})))).toBeUndefined();
   });
 
@@ -125,7 +127,9 @@ describe("an internal service's token", () => {
     ["that is to last for an hour", () => forged({ issuedAgoSeconds: 120, lifetime: "1h" })],
     ["that is none", async () => "a.b.c"],
   ])("%s is refused as any wrong key", async (_, token) => {
+    calls.splice(0);
     expect(await codeOf(createBy(await token()))).toBe("invalid_key");
+    expect(calls).toEqual([]);
   });
 
   it.each([
@@ -136,7 +140,9 @@ describe("an internal service's token", () => {
     services = all.map((service) => ({ ...service, ...bounds }));
     try {
       const token = await signInternalServiceToken(orders, { environment: "test", merchant });
+      calls.splice(0);
       expect(await codeOf(createBy(token))).toBe(code);
+      expect(calls).toEqual(code === undefined ? ["test orders"] : []);
     } finally {
       services = all;
     }

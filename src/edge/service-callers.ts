@@ -4,7 +4,7 @@ import { EventService } from "../../gen/payments/v1/event_pb.ts";
 import { withoutKey } from "../accounts/api-keys.ts";
 import { findSettings } from "../accounts/merchant-settings.ts";
 import { findMerchant } from "../accounts/merchants.ts";
-import type { InternalService } from "../accounts/services-file.ts";
+import type { CallingServices, InternalService } from "../accounts/services-file.ts";
 import { firstCell, requireCell } from "../platform/cells.ts";
 import type { Queryable } from "../platform/database.ts";
 import { DomainError } from "../platform/errors.ts";
@@ -22,8 +22,7 @@ type ServedMerchants = { readonly environments: EdgeEnvironments; readonly accou
 export function createServiceAuthenticate(
   others: Authenticate,
   { environments, accounts }: ServedMerchants,
-  services: () => readonly InternalService[],
-  onCall: (claim: VerifiedServiceClaim) => void = () => {},
+  { entries, onCall }: CallingServices,
 ): Authenticate {
   return async (method, authorization, setLimitHeaders, client) => {
     // Our API keys have no dots.
@@ -31,9 +30,9 @@ export function createServiceAuthenticate(
     if (token === undefined || !isMerchantService(method.parent.typeName)) {
       return others(method, authorization, setLimitHeaders, client);
     }
-    const claim = verifyInternalServiceToken(services(), token);
+    const claim = verifyInternalServiceToken(entries(), token);
     const admit = async (): Promise<Caller> => {
-      const caller = claim && (await callerOf({ environments, accounts }, services(), { claim, method }));
+      const caller = claim && (await callerOf({ environments, accounts }, entries(), { claim, method }));
       if (caller === undefined) throw new DomainError("invalid_key", invalidKeyDetail);
       requireMethodRight(method, caller.type === "service" ? caller.service.rights : caller.holder.rights);
       return { ...caller, again: admit };

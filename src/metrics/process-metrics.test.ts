@@ -133,6 +133,7 @@ describe("startMetrics()", () => {
   it("serves the process's own figures beside ours, and the readiness of every role", async () => {
     const metrics = createProcessMetrics("brand");
     metrics.setVersion("1.2.3");
+    for (let calls = 0; calls < 2; calls++) metrics.serviceCall({ environment: "live", service: "deploy" });
     metrics.showPort("grpc", { isReady: async () => false, certificate: { validUntil: new Date(5_000) } });
     let line = { isReady: false, line: "test: event stream unchecked" };
     metrics.addReadiness(() => line);
@@ -141,6 +142,7 @@ describe("startMetrics()", () => {
     expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds [\d.e-]+$/m);
     expect(text).toMatch(/^nodejs_heap_size_used_bytes \d+$/m);
     expect(text).toContain('brand_build_info{version="1.2.3"} 1');
+    expect(text).toContain('brand_service_calls_total{environment="live",service="deploy"} 2');
     expect(text).toContain('brand_ready{surface="grpc"} 0');
     expect(text).toContain('brand_certificate_expires_timestamp_seconds{surface="grpc"} 5');
     expect(await read("/ready")).toEqual({ status: 503, text: "test: event stream unchecked\n" });

@@ -9,7 +9,7 @@ import { publishWidget } from "../../widget/publish.ts";
 import { bundleRecoveryPage } from "../../widget/recovery/bundle-page.ts";
 import { findOtherBrand } from "../accounts/api-keys.ts";
 import { findMerchant } from "../accounts/merchants.ts";
-import { type InternalService, parseServices } from "../accounts/services-file.ts";
+import { type CallingServices, type InternalService, parseServices } from "../accounts/services-file.ts";
 import type { Config, ServiceConfig } from "../config/checked-config.ts";
 import { ConfigError } from "../config/config.ts";
 import { createBrakeTurn } from "../core/card-testing/brake-merchants.ts";
@@ -177,15 +177,14 @@ export async function startEdge(installation: Installation): Promise<Running> {
   const { config, metrics } = installation;
   const { service } = config;
   const readiness = new Readiness(() => databasesAnswer(installation));
-  const services = servicesOf(installation);
-  const callingServices = () => services?.entries ?? [];
-  const parts = await edgeParts(installation, { readiness, services: callingServices });
+  const file = servicesOf(installation);
+  const services: CallingServices = { entries: () => file?.entries ?? [], onCall: metrics.serviceCall };
+  const parts = await edgeParts(installation, { readiness, services });
   const publicServer = createPublicServer({ ...parts, meter: metrics.meterOf("public", edgeRoutes) });
   const authenticate = createServiceAuthenticate(
     parts.authenticate,
     { environments: parts.environments, accounts: installation.accounts },
-    callingServices,
-    metrics.serviceCall,
+    services,
   );
   const tls = tlsOf(installation);
   const grpcServer = createGrpcServer(
@@ -195,7 +194,7 @@ export async function startEdge(installation: Installation): Promise<Running> {
   const ending = new HttpDrain(publicServer);
   await listen(publicServer, service.publicPort, service.host);
   await grpcServer.listen(service.grpcPort, service.host);
-  const stopReading = services?.renew();
+  const stopReading = file?.renew();
   const isReady = () => readiness.isReady();
   metrics.showPort("public", { isReady });
   metrics.showPort("grpc", { isReady, certificate: tls });
@@ -245,7 +244,7 @@ export async function databasesAnswer({ environments, schema }: Installation): P
 
 async function edgeParts(
   installation: Installation,
-  { readiness, services }: { readiness: Readiness; services: () => readonly InternalService[] },
+  { readiness, services }: { readiness: Readiness; services: CallingServices },
 ): Promise<EdgeParts> {
   const { config, environments, accounts, log } = installation;
   const served = byName(environments);
