@@ -114,6 +114,7 @@ export async function startDashboardFixture(
     ...server,
     parts,
     serviceCalls,
+    accountsOwnerUrl: accountsDatabase.ownerUrl,
     sandboxOrigin: sandbox.origin,
     merchantId: encodeId("mer", merchant.id),
     scope: { merchantId: encodeId("mer", merchant.id), environment: "ENVIRONMENT_TEST" as const },

@@ -12,7 +12,8 @@ import { approvalsForFile } from "./approvals.fixture.ts";
 
 const fixture = await approvalsForFile();
 const { dashboard, pages, merchantId, members, cookies, call, list, waiting, wantFor, stored } = fixture;
-const { approveCall, rejectCall, withdrawCall, addWebhookEndpoint, endpoint, paths, rowOf, update, setRoles } = fixture;
+const { approveCall, rejectCall, withdrawCall, addWebhookEndpoint, endpoint, paths, rowOf, update, setRoles, lapse } =
+  fixture;
 const { ada, bob, dora, sue } = cookies;
 const { listWebhookEndpoints, disableWebhookEndpoint, enableWebhookEndpoint } = WebhookEndpointService.method;
 
@@ -222,6 +223,49 @@ describe("A2: a call", () => {
       [id],
     );
     await expect(longer).rejects.toThrow("the call of an approval never changes");
+  });
+
+  it("is not approved, rejected or withdrawn a second after its 72 hours", async () => {
+    await wantFor("endpoints");
+    const approvalId = await stored(addWebhookEndpoint, ada, endpoint("second"));
+    await lapse(approvalId);
+    for (const [method, cookie] of [
+      [approveCall, bob],
+      [rejectCall, bob],
+      [withdrawCall, ada],
+    ] as const) {
+      expect(await codeOf(call(method, cookie, { approvalId }))).toBe("state_conflict");
+    }
+    const { closed } = await list();
+    expect(closed.find((one) => one.approvalId === approvalId)).toMatchObject({ status: Status.EXPIRED, ran: false });
+    expect(await expireApprovals(dashboard.accounts, 10)).toBe(1);
+    expect(await codeOf(call(approveCall, bob, { approvalId }))).toBe("state_conflict");
+    expect(await rowOf(approvalId)).toMatchObject({ status: "EXPIRED", sealed_request: null });
+    expect(await paths()).not.toContain("second");
+  });
+
+  it("does not run where it ends while it is being approved", async () => {
+    await wantFor("endpoints");
+    const approvalId = await stored(addWebhookEndpoint, ada, endpoint("ending"));
+    let approving: Promise<unknown> | undefined;
+    await lapse(approvalId, async () => {
+      approving = codeOf(call(approveCall, bob, { approvalId }));
+      await dashboard.waitForLock("SET status = 'APPROVED'");
+    });
+    expect(await approving).toBe("state_conflict");
+    expect(await paths()).not.toContain("ending");
+    expect(await expireApprovals(dashboard.accounts, 10)).toBe(1);
+  });
+
+  it("stays approved when its 72 hours end afterwards", async () => {
+    await wantFor("endpoints");
+    const approvalId = await stored(addWebhookEndpoint, ada, endpoint("in-time"));
+    await call(approveCall, bob, { approvalId });
+    await lapse(approvalId);
+    expect(await expireApprovals(dashboard.accounts, 10)).toBe(0);
+    expect(await rowOf(approvalId)).toMatchObject({ status: "APPROVED", ran_at: expect.any(Date) });
+    expect(await codeOf(call(approveCall, bob, { approvalId }))).toBe("state_conflict");
+    expect((await paths()).filter((path) => path === "in-time")).toHaveLength(1);
   });
 
   it("whose change could not be made durable never runs a second time", async () => {

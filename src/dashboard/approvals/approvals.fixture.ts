@@ -1,5 +1,6 @@
 /** A merchant of live with two owners, a developer and support, who want a second person. */
 import type { DescMethod, JsonValue } from "@bufbuild/protobuf";
+import { Client } from "pg";
 import { afterEach, expect } from "vitest";
 import { ApprovalDecisionService, ApprovalService } from "../../../gen/dashboard/v1/approvals_pb.ts";
 import { WebhookEndpointService } from "../../../gen/dashboard/v1/webhook_endpoints_pb.ts";
@@ -81,6 +82,26 @@ export async function approvalsForFile() {
     /** Writes to the row as an adversary would who has the service's own role in the database. */
     update: (approvalId: string, change: string) =>
       dashboard.accountRows(`UPDATE approval SET ${change} WHERE id = $1`, [decodeId("apv", approvalId)]),
+    /**
+     * Moves a call into the past, so that its 72 hours are over since a second. `meanwhile` runs before, while no other transaction can
+     * change a call.
+     */
+    async lapse(approvalId: string, meanwhile: () => Promise<void> = async () => {}): Promise<void> {
+      const age = "interval '72 hours 1 second'";
+      const owner = new Client({ connectionString: dashboard.accountsOwnerUrl });
+      await owner.connect();
+      try {
+        await owner.query("BEGIN; ALTER TABLE approval DISABLE TRIGGER guard");
+        await meanwhile();
+        await owner.query(
+          `UPDATE approval SET created_at = created_at - ${age}, expires_at = expires_at - ${age} WHERE id = $1`,
+          [decodeId("apv", approvalId)],
+        );
+        await owner.query("ALTER TABLE approval ENABLE TRIGGER guard; COMMIT");
+      } finally {
+        await owner.end();
+      }
+    },
     setRoles: (name: string, role: MemberRole, liveRole: LiveRole = role) =>
       dashboard.accounts.transaction((tx) => grantRoles(tx, merchantUuid, uuidOf(name), { role, liveRole })),
     dismiss: (name: string) => dashboard.accounts.transaction((tx) => removeMembership(tx, merchantUuid, uuidOf(name))),
