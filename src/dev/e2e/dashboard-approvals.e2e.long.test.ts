@@ -124,3 +124,48 @@ it("a changed rule of live waits, is approved by another member, and is then in 
   await page.getByText("Changes of routing need no second person any more.").waitFor();
   await expectSoundEverywhere(page);
 });
+
+it("a copy of test to live waits as a whole, is outdated by a change of live, and is made once it is approved", {
+  timeout: 300_000,
+}, async () => {
+  const { email, password: own } = demo.file.member;
+  const page = await enter(email, own);
+  await page.goto(`${live}/settings`);
+  await page.getByRole("link", { name: "Copy test to live" }).click();
+  const choose = async (gateway: string, label: string) =>
+    page.getByLabel(`Instead of ${gateway}`).selectOption({ label });
+  await choose("Sandbox A", "Stripe (shop)");
+  await choose("Sandbox B", "Leave it out of the rule");
+  await choose("Sandbox 3DS", "Leave it out of the rule");
+  const confirm = async () => {
+    await page.getByRole("button", { name: "Apply to live" }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Apply to live" }).click();
+  };
+  const apply = async () => {
+    await confirm();
+    await page.getByText("Waits for a second person.").waitFor();
+  };
+  await apply();
+  await expectSoundEverywhere(page);
+
+  // An operator changes live, so that the copy would do something else.
+  await call("SettingsService/SetSessionLifetime", { sessionLifetimeSeconds: 900 });
+  const vera = await enter("vera.owner@example.com", password);
+  await vera.getByText("This was changed meanwhile, so it has to be requested again.").waitFor();
+  await confirm();
+  await page.getByText("The settings were changed meanwhile. Review the current values").waitFor();
+  await page.getByText("New sessions accept a payment for").waitFor();
+  await apply();
+
+  await vera.reload();
+  await vera.getByText("New sessions accept a payment for").first().waitFor();
+  await expectSoundEverywhere(vera);
+  await vera.getByRole("button", { name: "Approve" }).last().click();
+  await vera.getByRole("alertdialog").getByRole("button", { name: "Approve" }).click();
+  await vera.getByText("The change is approved and made.").waitFor();
+  await page.reload();
+  await page
+    .getByText("None besides the routing rule.")
+    .or(page.getByText("None: live is set up like test."))
+    .waitFor();
+});

@@ -78,6 +78,7 @@ function CopyPlan() {
               setAdded(endpoints);
               return plan.refetch();
             }}
+            onRefused={() => plan.refetch()}
           />
         </>
       )}
@@ -178,9 +179,10 @@ type ApplyProps = {
   readonly plan: PlanConfigurationResponse;
   readonly isPlanning: boolean;
   readonly onApplied: (added: readonly AddedEndpoint[]) => unknown;
+  readonly onRefused: () => unknown;
 };
 
-function Apply({ plan, isPlanning, onApplied }: ApplyProps) {
+function Apply({ plan, isPlanning, onApplied, onRefused }: ApplyProps) {
   const { merchantId, environment, role } = useScope();
   const client = createClient(ConfigurationService, useTransport());
   const { changes, desired, revision } = plan;
@@ -189,16 +191,15 @@ function Apply({ plan, isPlanning, onApplied }: ApplyProps) {
     mutationFn: () =>
       client.applyConfiguration({ merchantId, environment, desired: desired!, revision, allowRemovals: removes }),
     onSuccess: ({ addedEndpoints }) => onApplied(addedEndpoints),
+    // Where live was changed meanwhile, the next try is of what the page shows by then.
+    onError: onRefused,
     meta: { done: "Live has the configuration of test." },
   });
   if (!includesRole(role, Role.OWNER)) return <p className="soft">Owners can apply it.</p>;
   if (changes.length === 0) return <Refusal error={apply.error} />;
   return (
     <div className="stack">
-      <Refusal
-        error={apply.error}
-        texts={{ state_conflict: "Live was changed since this plan was made. Reload the page to plan again." }}
-      />
+      <Refusal error={apply.error} />
       <div className="row">
         <Confirm
           isMain
