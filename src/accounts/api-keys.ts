@@ -105,6 +105,18 @@ export async function findKeyHolder(queryable: Queryable, hash: Buffer): Promise
   return holder;
 }
 
+// Of several edges, one writes it.
+const noteUse: Statement = {
+  name: "note_use_of_key",
+  text: `UPDATE api_key SET last_used_at = app.clock()
+         WHERE hash = $1 AND (last_used_at > app.clock() - interval '1 minute') IS NOT TRUE`,
+};
+
+/** Records that the key with this SHA-256 is in use, to within a minute. */
+export async function noteKeyUse(queryable: Queryable, hash: Buffer): Promise<void> {
+  await queryable.query(noteUse, [hash]);
+}
+
 const revokeKeys: Statement = {
   name: "revoke_keys",
   text: "UPDATE api_key SET revoked_at = app.clock() WHERE merchant_id = $1 AND kind = $2 AND revoked_at IS NULL",
@@ -168,12 +180,14 @@ export type ShownKey = {
   readonly refundCap: RefundCap | null;
   /** When this key, which a roll has replaced, ends; null for a current key. */
   readonly endsAt: Date | null;
+  /** To within a minute or two; null of one that was never used, and of a publishable one. */
+  readonly lastUsedAt: Date | null;
 };
 
 const selectKeys: Statement = {
   name: "select_keys",
   text: `SELECT key_id AS "keyId", kind, prefix, last4, created_at AS "createdAt", name, rights, expires_at AS "expiresAt",
-           refund_cap AS "refundCap", ends_at AS "endsAt",
+           refund_cap AS "refundCap", ends_at AS "endsAt", last_used_at AS "lastUsedAt",
            CASE kind WHEN 'publishable' THEN (
              SELECT publishable_key FROM merchant_settings s WHERE s.merchant_id = k.merchant_id) END AS clear
          FROM api_key k WHERE merchant_id = $1 AND revoked_at IS NULL AND (ends_at > app.clock()) IS NOT FALSE

@@ -19,7 +19,7 @@ export function keysCommand(): Command {
 function listCommand(): Command {
   return merchantCommand("list", {
     description:
-      "list the keys: the publishable one whole, others by their last four characters; with rights, caps and ends",
+      "list the keys: the publishable one whole, others by their last four characters; with rights, caps, last use and ends",
     example: "switchyard keys list --environment live",
   }).action(async (options: MerchantOptions) => {
     await administer(
@@ -27,7 +27,7 @@ function listCommand(): Command {
       ({ apiKeys }) => apiKeys.listApiKeys(scopeOf(options)),
       ({ apiKeys = [] }) =>
         table(
-          ["ID", "KIND", "NAME", "KEY", "RIGHTS", "REFUNDS A DAY", "SINCE", "ENDS"],
+          ["ID", "KIND", "NAME", "KEY", "RIGHTS", "REFUNDS A DAY", "SINCE", "LAST USED", "ENDS"],
           apiKeys.map(({ keyId = "", kind = "", name = "", rights = [], createdAt = "", ...key }) => [
             keyId,
             key.endsAt ? `${kind} (rolled)` : kind,
@@ -36,6 +36,7 @@ function listCommand(): Command {
             kind === "SECRET" ? "all" : rights.join(", "),
             kind === "RESTRICTED" && rights.includes("refunds.create") ? capOf(key) : "",
             createdAt,
+            key.lastUsedAt ?? "",
             key.endsAt ?? key.expiresAt ?? "",
           ]),
           "The merchant has no key in this environment.",

@@ -103,7 +103,7 @@ export function createApiKeyService(parts: DashboardParts): ServiceImpl<typeof A
   };
 }
 
-function keyMessage({ keyId, kind, prefix, last4, createdAt, clear, name, rights, refundCap, ...ends }: ShownKey) {
+function keyMessage({ keyId, kind, prefix, last4, createdAt, clear, name, rights, refundCap, ...times }: ShownKey) {
   return {
     keyId: encodeId("key", keyId),
     kind: kindMessages[kind],
@@ -114,8 +114,9 @@ function keyMessage({ keyId, kind, prefix, last4, createdAt, clear, name, rights
     name: name ?? "",
     rights: [...(rights ?? [])],
     refundCap: Object.entries(refundCap ?? {}).map(([currency, minor]) => amountMessage(minor, currency)),
-    ...(ends.expiresAt && { expiresAt: timestampFromDate(ends.expiresAt) }),
-    ...(ends.endsAt && { endsAt: timestampFromDate(ends.endsAt) }),
+    ...(times.expiresAt && { expiresAt: timestampFromDate(times.expiresAt) }),
+    ...(times.endsAt && { endsAt: timestampFromDate(times.endsAt) }),
+    ...(times.lastUsedAt && { lastUsedAt: timestampFromDate(times.lastUsedAt) }),
   };
 }
 

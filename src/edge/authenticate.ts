@@ -9,10 +9,12 @@ import { RefundService } from "../../gen/payments/v1/refund_pb.ts";
 import { right } from "../../gen/payments/v1/right_pb.ts";
 import { SettlementService } from "../../gen/payments/v1/settlement_pb.ts";
 import { AgreementService, PaymentMethodService } from "../../gen/payments/v1/stored_card_pb.ts";
-import { findKeyHolder, parseKey } from "../accounts/api-keys.ts";
+import { findKeyHolder, noteKeyUse, parseKey } from "../accounts/api-keys.ts";
 import { type HeldRights, requireAnyRight } from "../accounts/rights.ts";
 import { letterOf, verifyClientSecret } from "../core/client-secret.ts";
 import { findChargedSession } from "../core/sessions.ts";
+import { requestCredentialsMax } from "../limits.ts";
+import { keepNewest } from "../platform/caller-counts.ts";
 import { cellOf, findCell, requireCell } from "../platform/cells.ts";
 import type { CountedClient } from "../platform/client-address.ts";
 import { DomainError } from "../platform/errors.ts";
@@ -48,10 +50,11 @@ export function isMerchantService(typeName: string): boolean {
 
 /** Creates the authentication of one installation. A method that requires no credential gets an anonymous caller. */
 export function createAuthenticate(environments: EdgeEnvironments, brand: string): Authenticate {
+  const inUse = createNotesOfUse();
   return async (method, authorization, setLimitHeaders, client) => {
     const service = method.parent.typeName;
     const presented = { authorization, setLimitHeaders, client };
-    if (isMerchantService(service)) return authenticateMerchant(environments, { brand, method, ...presented });
+    if (isMerchantService(service)) return authenticateMerchant(environments, { brand, method, inUse, ...presented });
     if (service === CheckoutService.typeName) return authenticateCustomer(environments, presented);
     return { type: "anonymous" };
   };
@@ -63,9 +66,30 @@ type Presented = {
   readonly client: CountedClient | undefined;
 };
 
+const noteEveryMs = 60_000;
+
+/** Returns what notes in the background, once a minute, that a key is in use. */
+function createNotesOfUse() {
+  const notedAtMs = new Map<string, number>();
+  return ({ database, core }: EdgeEnvironment, credential: string, hash: Buffer): void => {
+    const nowMs = performance.now();
+    if (nowMs - (notedAtMs.get(credential) ?? -noteEveryMs) < noteEveryMs) return;
+    keepNewest(notedAtMs, [credential, nowMs], requestCredentialsMax);
+    noteKeyUse(database, hash).catch((error: unknown) => {
+      core.log.warn({ err: error }, "the use of a key was not noted; it is noted with another call");
+    });
+  };
+}
+
+type KeyParts = {
+  readonly brand: string;
+  readonly method: DescMethod;
+  readonly inUse: ReturnType<typeof createNotesOfUse>;
+};
+
 async function authenticateMerchant(
   environments: EdgeEnvironments,
-  { brand, method, authorization, setLimitHeaders, client }: { brand: string; method: DescMethod } & Presented,
+  { brand, method, inUse, authorization, setLimitHeaders, client }: KeyParts & Presented,
 ): Promise<Caller> {
   const key = bearerToken(authorization);
   if (key === undefined) throw new DomainError("invalid_key", noKeyDetail(authorization));
@@ -93,6 +117,7 @@ async function authenticateMerchant(
   const { merchantId, keyId, kind } = holder;
   const restrictedKey = kind === "restricted" ? (keyId ?? undefined) : undefined;
   await environment.requestLimits?.count(credential, { merchantId, restrictedKey }, setLimitHeaders);
+  inUse(environment, credential, hash);
   const again = async (): Promise<Caller> => {
     const found = await findHolder(first, hash);
     requireMethodRight(method, found.holder.rights);

@@ -1,6 +1,6 @@
 /** Restricted keys over REST: their rights, their end, and their daily cap of refunds. */
 import { afterAll, describe, expect, it } from "vitest";
-import type { Restrictions } from "../accounts/api-keys.ts";
+import { listKeys, type Restrictions } from "../accounts/api-keys.ts";
 import { createRestrictedKey, revokeKeyOf, rollKey } from "../accounts/restricted-keys.ts";
 import { cards } from "../core/scenarios/core.fixture.ts";
 import { forFile } from "../dev/testing/for-file.ts";
@@ -52,6 +52,25 @@ describe("a restricted key", () => {
     await revoke(keyId);
     const revoked = await edge.call("GET", `/payment-sessions/${sessionId}`, { headers: bearer });
     expect(revoked.json.code).toBe("invalid_key");
+  });
+
+  it("and a rolled one show when each was last used, to within a minute, and that of one that is refused is not noted", async () => {
+    const { keyId, bearer } = await keyWith(["sessions.read"]);
+    const sessionId = await create();
+    const read = (headers: Record<string, string>) => edge.call("GET", `/payment-sessions/${sessionId}`, { headers });
+    const usedAt = async (isRolled = false) => {
+      const keys = await listKeys(edge.core.core.database, merchantId);
+      return keys.find((one) => one.keyId === keyId && (one.endsAt !== null) === isRolled)!.lastUsedAt;
+    };
+    expect((await edge.call("POST", "/payment-sessions", { body: order(), headers: bearer })).status).toBe(403);
+    expect(await usedAt()).toBeNull();
+    expect((await read(bearer)).status).toBe(200);
+    await expect.poll(() => usedAt()).toBeInstanceOf(Date);
+    const first = await usedAt();
+    await read(bearer);
+    expect(await usedAt()).toEqual(first);
+    await changing((tx) => rollKey(tx, maker, { merchantId, keyId, oldKeySeconds: 3_600 }));
+    expect([await usedAt(), await usedAt(true)]).toEqual([null, first]);
   });
 
   it("without payments.capture cancels a session that was not submitted, and no held payment", async () => {

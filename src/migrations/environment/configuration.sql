@@ -21,6 +21,8 @@ CREATE TABLE api_key (
   replaced_at  timestamptz,
   ends_at      timestamptz,
   revoked_at   timestamptz,
+  -- To within a minute or two.
+  last_used_at timestamptz,
   CHECK ((kind = 'restricted') = (name IS NOT NULL) AND (kind = 'restricted') = (rights IS NOT NULL)),
   CHECK (kind = 'restricted' OR expires_at IS NULL AND refund_cap IS NULL),
   CHECK ((replaced_at IS NULL) = (ends_at IS NULL) AND ends_at <= replaced_at + interval '168 hours')
@@ -167,7 +169,7 @@ CREATE TRIGGER guard_moved BEFORE INSERT ON routing_rule FOR EACH ROW EXECUTE FU
 
 -- What a key may do never changes: a wider key is a new key. Its end only moves earlier, and a revocation stays.
 CREATE FUNCTION app.guard_key() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE may_change text[] := '{replaced_at,ends_at,revoked_at}';
+DECLARE may_change text[] := '{replaced_at,ends_at,revoked_at,last_used_at}';
 BEGIN
   IF to_jsonb(NEW) - may_change <> to_jsonb(OLD) - may_change THEN
     PERFORM app.refuse('a key keeps its rights: a wider key is a new key'); END IF;

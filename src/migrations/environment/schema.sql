@@ -249,7 +249,8 @@ CREATE TABLE api_key (
   created_at timestamp with time zone DEFAULT app.clock() NOT NULL,
   replaced_at timestamp with time zone,
   ends_at timestamp with time zone,
-  revoked_at timestamp with time zone
+  revoked_at timestamp with time zone,
+  last_used_at timestamp with time zone
 );
 
 -- table app.order_winner
@@ -3665,7 +3666,7 @@ CREATE OR REPLACE FUNCTION app.guard_key()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
-DECLARE may_change text[] := '{replaced_at,ends_at,revoked_at}';
+DECLARE may_change text[] := '{replaced_at,ends_at,revoked_at,last_used_at}';
 BEGIN
   IF to_jsonb(NEW) - may_change <> to_jsonb(OLD) - may_change THEN
     PERFORM app.refuse('a key keeps its rights: a wider key is a new key'); END IF;

@@ -13,7 +13,7 @@ import { PageHead } from "../parts/page-head.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { ShownSecret } from "../parts/secret.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
-import { Moment } from "../parts/time.tsx";
+import { LastUsed, Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
 import { RestrictedKeys } from "./restricted-keys.tsx";
 import { RolledKey, RollKey } from "./roll-key.tsx";
@@ -62,7 +62,7 @@ type CardProps = { apiKey: ApiKey; rolled: ApiKey | undefined; onChange: () => u
 
 function KeyCard({ apiKey, rolled, onChange }: CardProps) {
   const { merchantId, environment, environmentName, role } = useScope();
-  const { keyId, kind, prefix, last4, createdAt, key } = apiKey;
+  const { keyId, kind, prefix, last4, createdAt, lastUsedAt, key } = apiKey;
   const [made, setMade] = useState<string>();
   const { name, use } = describe(kind);
   const client = createClient(ApiKeyService, useTransport());
@@ -121,6 +121,12 @@ function KeyCard({ apiKey, rolled, onChange }: CardProps) {
           )}
           <div className="soft small">
             Since <Moment at={createdAt} />
+            {kind === ApiKey_Kind.SECRET && (
+              <>
+                {" "}
+                · <LastUsed at={lastUsedAt} />
+              </>
+            )}
           </div>
         </div>
       )}

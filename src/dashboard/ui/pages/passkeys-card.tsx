@@ -11,7 +11,7 @@ import { Confirm } from "../parts/confirm.tsx";
 import { DataForm, Field } from "../parts/field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
-import { Moment } from "../parts/time.tsx";
+import { LastUsed, Moment } from "../parts/time.tsx";
 import { useSignIn } from "../signed-in.tsx";
 import { whatIsClosed } from "./totp-card.tsx";
 
@@ -79,14 +79,7 @@ function PasskeyRow({ passkey, isLast }: { passkey: Passkey; isLast: boolean }) 
         <div>
           <bdi>{name}</bdi> {synced && <span className="badge">Synced</span>}
           <div className="soft small">
-            Added <Moment at={createdAt} /> ·{" "}
-            {lastUsedAt ? (
-              <>
-                last used <Moment at={lastUsedAt} />
-              </>
-            ) : (
-              "not used yet"
-            )}
+            Added <Moment at={createdAt} /> · <LastUsed at={lastUsedAt} />
           </div>
         </div>
         <div className="row">

@@ -17,7 +17,7 @@ import { DataForm, Field, SelectField } from "../parts/field.tsx";
 import { type RecordColumn, RecordTable } from "../parts/record-table.tsx";
 import { Refusal } from "../parts/refusal.tsx";
 import { ShownSecret } from "../parts/secret.tsx";
-import { Moment } from "../parts/time.tsx";
+import { LastUsed, Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
 import { rightNames } from "./right-words.ts";
 import { RolledKey, RollKey } from "./roll-key.tsx";
@@ -88,6 +88,9 @@ function KeyTable({ keys, onChange, onRolled }: Props & { onRolled: (key: string
           <code>
             {key.prefix}…{key.last4}
           </code>
+          <div className="soft small">
+            <LastUsed at={key.lastUsedAt} />
+          </div>
           {rolled && <RolledKey apiKey={rolled} mayRevoke={includesRole(role, Role.OWNER)} onChange={onChange} />}
         </div>,
         key.rights.join(", "),

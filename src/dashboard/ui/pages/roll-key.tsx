@@ -9,7 +9,7 @@ import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { DataForm, SelectField } from "../parts/field.tsx";
 import { Refusal } from "../parts/refusal.tsx";
-import { Moment } from "../parts/time.tsx";
+import { LastUsed, Moment } from "../parts/time.tsx";
 import { useScope } from "../scope.ts";
 
 const times = [
@@ -65,7 +65,7 @@ export function RolledKey({
 }) {
   const { merchantId, environment } = useScope();
   const client = createClient(ApiKeyService, useTransport());
-  const { keyId, prefix, last4, endsAt } = apiKey;
+  const { keyId, prefix, last4, endsAt, lastUsedAt } = apiKey;
   const revoke = useMutation({
     mutationFn: () => client.revokeApiKey({ merchantId, environment, keyId, replacedOnly: true }),
     onSuccess: onChange,
@@ -77,7 +77,7 @@ export function RolledKey({
       <code>
         {prefix}…{last4}
       </code>{" "}
-      works until <Moment at={endsAt} />.
+      works until <Moment at={endsAt} />, <LastUsed at={lastUsedAt} />.
       {mayRevoke && (
         <Confirm
           action="Revoke old key"

@@ -29,3 +29,14 @@ export function momentInWords(date: Date): string {
 function inWords(date: Date, inThisYear: Intl.DateTimeFormat, inAnyYear: Intl.DateTimeFormat): string {
   return (date.getFullYear() === new Date().getFullYear() ? inThisYear : inAnyYear).format(date);
 }
+
+/** Says when a key or a passkey was last used. */
+export function LastUsed({ at }: { readonly at: Timestamp | undefined }) {
+  return at ? (
+    <>
+      last used <Moment at={at} />
+    </>
+  ) : (
+    <>not used yet</>
+  );
+}
