@@ -324,6 +324,9 @@ describe("findViolations()", () => {
     const item = { sessionId: "ps_1", kind: "PAID_BACK_TWICE", detail: "", resolved: false };
     made.workItems.push(item);
     expect(kindsOf(made)).toEqual(["work_item"]);
+    item.resolved = true;
+    expect(kindsOf(made)).toEqual([]);
+    item.resolved = false;
     refunded(made);
     expect(kindsOf(made)).toEqual([]);
   });
