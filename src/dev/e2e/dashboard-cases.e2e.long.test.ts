@@ -214,7 +214,7 @@ describe("the cases on the routing page", () => {
       const tester = region("Test a payment");
       await tester.getByLabel("Amount in EUR").fill("120.00");
       await tester.getByLabel(/falls into$/).selectOption({ label: "Variant B" });
-      await tester.getByText("Falls into variant B: 30 % of the payments of this plan go to variant B.").waitFor();
+      await tester.getByText("Falls into variant B: 30% of the payments of this plan go to variant B.").waitFor();
       for (const kind of ["Card brand", "Card type", "Issuing country", "Billing country", "Metadata", "Day and time"])
         await region("Case 1").getByRole("button", { name: kind, exact: true }).click();
       await page.getByText("Card ranges: 1").click();

@@ -12,6 +12,7 @@ import { includesRole } from "../../roles/role-rank.ts";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { Field } from "../parts/field.tsx";
+import { formatWholePercent } from "../parts/numbers.ts";
 import { Refusal } from "../parts/refusal.tsx";
 import { ShownSecret } from "../parts/secret.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
@@ -185,7 +186,7 @@ const topics = [
   [
     AlertTopic.RENEWALS_STOPPED,
     "Renewals stopped",
-    "Banks have stopped the cards of more than 1 % of a day’s renewals at a gateway.",
+    `Banks have stopped the cards of more than ${formatWholePercent(0.01)} of a day’s renewals at a gateway.`,
   ],
   [AlertTopic.CARDS_NOT_ERASED, "Deleted cards not erased", "The vault has not erased deleted cards for an hour."],
   [

@@ -10,7 +10,7 @@ import type { ChartData } from "../parts/chart-card.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
 import { type ChartLine as Line, meaningLooks } from "../parts/line-look.ts";
 import { decimalOf } from "../parts/minor-units.ts";
-import { formatCount, formatMinor, formatMs, formatRate } from "../parts/numbers.ts";
+import { formatCount, formatMinor, formatMs, formatRate, formatWholePercent } from "../parts/numbers.ts";
 
 /**
  * Returns the points' names in charts and tables, in the range's own zone. A point says so if it has only a part of its
@@ -58,10 +58,9 @@ export function shortNames({ points, pointLength }: GetAnalyticsResponse, timeZo
   return points.map(({ startsAt }) => hour.format(timestampDate(startsAt!)));
 }
 
-const wholePercent = new Intl.NumberFormat(undefined, { style: "percent" });
 const compact = new Intl.NumberFormat(undefined, { notation: "compact" });
 
-const rates = { format: formatRate, formatAxis: (value: number) => wholePercent.format(value), isRate: true } as const;
+const rates = { format: formatRate, formatAxis: formatWholePercent, isRate: true } as const;
 const number = (value: bigint | undefined) => Number(value ?? 0n);
 const orDash = (format: (value: number) => string) => (value: number | undefined) =>
   value === undefined ? "–" : format(value);
@@ -188,7 +187,7 @@ function latencyCharts({ points, latencyErrorMost }: GetAnalyticsResponse): Char
     {
       id: "latency",
       title: "Times",
-      caption: `Accurate to ± ${Math.round(latencyErrorMost * 100)} %.`,
+      caption: `Accurate to ±${formatWholePercent(latencyErrorMost)}.`,
       lines: [
         line("Attempt", "attempts", "p50Ms"),
         line("Attempt, 95th", "attempts", "p95Ms"),

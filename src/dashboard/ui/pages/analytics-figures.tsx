@@ -9,7 +9,7 @@ import { changeOf, changeOfRate } from "../parts/comparison.ts";
 import { type CountsColumn, CountsTable, countColumn, csvRows, msColumn, rateColumn } from "../parts/counts-table.tsx";
 import { Fold } from "../parts/fold.tsx";
 import { nameOfGateway } from "../parts/gateway-name.ts";
-import { formatCount, formatMinor, formatMs, formatRate } from "../parts/numbers.ts";
+import { formatCount, formatMinor, formatMs, formatRate, formatWholePercent } from "../parts/numbers.ts";
 import { approvedOf, endedOf } from "../parts/outcomes.ts";
 import { RecordTable } from "../parts/record-table.tsx";
 import { Share } from "../parts/share.tsx";
@@ -179,7 +179,8 @@ export function Meanings() {
         <dt>Median time to outcome</dt>
         <dd>
           From the submission to the outcome, without the time that the customer took to authenticate; of a held payment
-          to its hold. Times are counted in steps, so medians and percentiles are accurate to ± 9 %.
+          to its hold. Times are counted in steps, so medians and percentiles are accurate to ±
+          {formatWholePercent(0.09)}.
         </dd>
       </dl>
     </Fold>

@@ -9,7 +9,7 @@ import type {
 import { Fold } from "../parts/fold.tsx";
 import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
 import { decimalOf } from "../parts/minor-units.ts";
-import { formatCount, formatMinor, formatMs, formatRate } from "../parts/numbers.ts";
+import { formatCount, formatMinor, formatMs, formatRate, formatWholePercent } from "../parts/numbers.ts";
 import { endedOf } from "../parts/outcomes.ts";
 import { RecordTable } from "../parts/record-table.tsx";
 
@@ -31,7 +31,8 @@ function Split({ split, id }: { split: SplitComparison; id: string }) {
   return (
     <Fold id={id} title={`Split of ${name}`} rows={() => csvOfSplit(arms)} isOpen>
       <p className="soft small">
-        Payments of the chosen days. {percent} % of payments go to variant B, by rule version {ruleVersions.join(", ")}.
+        Payments of the chosen days. {formatWholePercent(percent / 100)} of payments go to variant B, by rule version{" "}
+        {ruleVersions.join(", ")}.
       </p>
       <dl className="meanings">
         {arms.map(([arm, { plan }]) => (
@@ -61,9 +62,9 @@ function Split({ split, id }: { split: SplitComparison; id: string }) {
       <h3>What gateways kept</h3>
       <Fees name={name} arms={arms} months={split.feeMonths} />
       <p className="soft small">
-        At 95 % confidence, about 19 of 20 such intervals contain the true rate (Wilson’s interval; Newcombe’s for the
-        difference). Decide in advance how long you compare: if you look every day and stop at the first difference, you
-        find one by chance.
+        At {confidence} confidence, about 19 of 20 such intervals contain the true rate (Wilson’s interval; Newcombe’s
+        for the difference). Decide in advance how long you compare: if you look every day and stop at the first
+        difference, you find one by chance.
       </p>
     </Fold>
   );
@@ -73,8 +74,9 @@ function Split({ split, id }: { split: SplitComparison; id: string }) {
 type TableProps = { readonly name: string; readonly arms: readonly NamedArm[] };
 type NamedArm = readonly [name: string, counts: ArmCounts];
 
+const confidence = formatWholePercent(0.95);
 const variantColumns = [
-  ...["Variant", "Payments", "Approval rate", "At 95 % confidence", "Released", "Saved by failover"],
+  ...["Variant", "Payments", "Approval rate", `At ${confidence} confidence`, "Released", "Saved by failover"],
   ...["Attempts per payment", "Median time to outcome", "95th percentile"],
 ].map((name) => ({ name }));
 
@@ -143,7 +145,7 @@ function Fees({ name, arms, months }: TableProps & { readonly months: readonly s
     <>
       <p className="soft small">
         Captured payments of {of} that statements have: {covered}.
-        {isHidden && " Fees are compared once each variant has 95 %."}
+        {isHidden && ` Fees are compared once each variant has ${confidence}.`}
       </p>
       {!isHidden && (
         <RecordTable label={`What gateways kept in ${name}`} className="counts" columns={feeColumns} rows={rows} />
@@ -171,7 +173,16 @@ function interval(rate: RateEstimate | undefined): string {
 /** Returns both tables as one: a row for each variant, and one for each of its gateways and currencies. */
 function csvOfSplit(arms: readonly NamedArm[]): (string | number)[][] {
   const headings = [
-    ...["Variant", "Gateway", "Currency", "Payments", "Approval rate", "95 % from", "95 % to", "Released"],
+    ...[
+      "Variant",
+      "Gateway",
+      "Currency",
+      "Payments",
+      "Approval rate",
+      `${confidence} from`,
+      `${confidence} to`,
+      "Released",
+    ],
     ...["Saved by failover", "Median time to outcome", "95th percentile", "Attempts", "Captures", "Voided holds"],
     "Captured",
   ];

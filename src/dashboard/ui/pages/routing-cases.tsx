@@ -6,6 +6,7 @@ import { useState } from "react";
 import { RoutingRule_Authentication as Authentication } from "../../../../gen/dashboard/v1/routing_rules_pb.ts";
 import { Button } from "../parts/button.tsx";
 import { MoveButtons } from "../parts/move-buttons.tsx";
+import { formatWholePercent } from "../parts/numbers.ts";
 import { OrderList } from "../parts/order-list.tsx";
 import { reordered } from "../parts/reorder.ts";
 import { Failure, Loading } from "../parts/states.tsx";
@@ -174,7 +175,7 @@ function CaseRow({ one: { name, split, authentication }, sentence, splits, place
       </span>
       <span className="order-name">
         <strong>{name}</strong> <bdi>{sentence}</bdi>{" "}
-        {split && <span className="badge">{split.percent} % to variant B</span>}{" "}
+        {split && <span className="badge">{formatWholePercent(split.percent / 100)} to variant B</span>}{" "}
         {authentication === Authentication.ALWAYS && <span className="badge">always authenticated</span>}
         {splits.length > 0 && (
           <span className="soft small">Takes payments from the split of {splits.join(" and of ")}.</span>

@@ -10,6 +10,7 @@ import { nameOfBrand } from "../parts/card-brand.ts";
 import { Field, SelectField } from "../parts/field.tsx";
 import { nameGatewaysIn, nameOfGateway } from "../parts/gateway-name.ts";
 import { readAmount, type TypedAmount, typedOf } from "../parts/minor-units.ts";
+import { formatWholePercent } from "../parts/numbers.ts";
 import { Refusal } from "../parts/refusal.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { brands, type Currencies, cardTypes } from "./routing-case-draft.ts";
@@ -194,8 +195,8 @@ function Way({ answer, test }: { answer: Answer; test: TestRouteResponse }) {
       )}
       {test.split && (
         <p>
-          Falls into <strong>variant {test.split.arm}</strong>: {test.split.percent} % of the payments of this plan go
-          to variant B.
+          Falls into <strong>variant {test.split.arm}</strong>: {formatWholePercent(test.split.percent / 100)} of the
+          payments of this plan go to variant B.
         </p>
       )}
       {test.unknownCases.map((sentence) => (

@@ -1,6 +1,7 @@
 /** Compares a figure with that of the period before, in words. Pure. */
 
-const percent = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 0 });
+import { formatWholePercent } from "./numbers.ts";
+
 const points = new Intl.NumberFormat(undefined, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
 /** Says how an amount or a count changed, in percent of the one before; undefined if that was none. */
@@ -9,8 +10,8 @@ export function changeOf(now: bigint, before: bigint): string | undefined {
   if (now === before) return "as before";
   const share = Number(now - before) / Number(before);
   if (share >= 9) return `${Math.round(share + 1)} times as much as before`;
-  const size = percent.format(Math.abs(share));
-  if (size === percent.format(0)) return "about as before";
+  const size = formatWholePercent(Math.abs(share));
+  if (size === formatWholePercent(0)) return "about as before";
   return `${size} ${share > 0 ? "more" : "less"} than before`;
 }
 

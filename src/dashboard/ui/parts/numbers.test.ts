@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatMinor, formatMs, formatRate } from "./numbers.ts";
+import { formatMinor, formatMs, formatRate, formatWholePercent } from "./numbers.ts";
 
 describe("formatMinor()", () => {
   it("uses the decimals of ISO 4217, not the browser's", () => {
@@ -20,6 +20,6 @@ describe("formatMs() and formatRate()", () => {
       "1.2 s",
       "12 s",
     ]);
-    expect(formatRate(0.9345)).toBe("93.5%");
+    expect([formatRate(0.9345), formatWholePercent(0.2)]).toEqual(["93.5%", "20%"]);
   });
 });

@@ -8,12 +8,19 @@ const percent = new Intl.NumberFormat(undefined, {
   maximumFractionDigits: 1,
 });
 
+const wholePercent = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 0 });
+
 export function formatCount(value: number | bigint): string {
   return count.format(value);
 }
 
 export function formatRate(rate: number | undefined): string {
   return rate === undefined ? "–" : percent.format(rate);
+}
+
+/** Formats a share without decimals, as for settings and axes. */
+export function formatWholePercent(share: number): string {
+  return wholePercent.format(share);
 }
 
 /** Formats a duration: milliseconds below a second, seconds above; a dash if there is none. */
