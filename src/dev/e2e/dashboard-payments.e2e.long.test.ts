@@ -75,7 +75,7 @@ describe("the payments pages", () => {
     expect(new URL(page.url()).search).toBe("?currency=JPY&from=1500");
     await page.reload();
     await expect.poll(() => rows(page)).toEqual(["<img src=x onerror=alert(1)>"]);
-    await page.getByRole("link", { name: "Last 28 days" }).click();
+    await page.getByRole("link", { name: "28 days" }).click();
     await page.getByRole("link", { name: "Declined", exact: true }).click();
     await expect
       .poll(() => new URL(page.url()).search)

@@ -31,8 +31,8 @@ export function useMoneyFilter(search: MoneySearch) {
 // Works with any filter; choosing it again clears it.
 const periods = [
   ["Today", 0],
-  ["Last 7 days", 6],
-  ["Last 28 days", 27],
+  ["7 days", 6],
+  ["28 days", 27],
 ] as const;
 
 export type Chip<Search> = readonly [name: string, chosen: Partial<Search>];

@@ -36,8 +36,8 @@ export function FilterForm(props: {
         )}
       </Panel>
       {count > 0 && (
-        <Button kind="plain" onPress={() => props.onClear()}>
-          Clear all
+        <Button kind="plain" aria-label="Clear all filters" onPress={() => props.onClear()}>
+          ✕
         </Button>
       )}
     </>
