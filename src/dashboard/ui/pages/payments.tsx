@@ -8,7 +8,7 @@ import { Fragment, useState } from "react";
 import { Switch } from "react-aria-components/Switch";
 import { type PaymentFilterSchema, PaymentMatch_By, PaymentService } from "../../../../gen/dashboard/v1/payments_pb.ts";
 import { Dispute_Status, PaymentSession_Status } from "../../../../gen/payments/v1/payment_session_pb.ts";
-import { Amount } from "../parts/amount.tsx";
+import { formatAmount } from "../parts/amount.tsx";
 import { visible } from "../parts/copied-text.tsx";
 import { CsvExport } from "../parts/csv-export.tsx";
 import { Choice, TextBox } from "../parts/filter-form.tsx";
@@ -154,15 +154,17 @@ function Count({ search, filter, isLive }: { search: PaymentSearch; filter: Filt
     return <p className="soft">{number} payments or more. Choose a shorter period to count and sum them.</p>;
   return (
     <p>
-      {payments === 1 ? "1 payment" : `${number} payments`}
-      {sums.map((amount) => (
-        <Fragment key={amount.currency}>
-          {" "}
-          <span className="amount">
-            · <Amount amount={amount} />
-          </span>
-        </Fragment>
-      ))}
+      {[payments === 1 ? "1 payment" : `${number} payments`, ...sums.map((amount) => formatAmount(amount))].map(
+        (part, index) => (
+          <Fragment key={part}>
+            {index > 0 && " "}
+            <span className="amount">
+              {part}
+              {index < sums.length && " ·"}
+            </span>
+          </Fragment>
+        ),
+      )}
       {isCaptured && sums.length > 0 && " captured"}
       {countedBackTo && (
         <span className="soft">
