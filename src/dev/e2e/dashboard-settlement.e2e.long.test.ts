@@ -47,7 +47,7 @@ describe("payouts and settlement in the browser", () => {
     await page.getByText("Nothing is open").waitFor();
     await expectSound(page, everyDesktopAndPhone);
     await page.getByRole("link", { name: "Unmatched lines" }).click();
-    await page.getByText("Every line fits a payment").waitFor();
+    await page.getByText("Every line matches a payment").waitFor();
     await page.close();
   });
 
@@ -110,9 +110,9 @@ describe("payouts and settlement in the browser", () => {
     await expect.poll(() => page.getByRole("rowheader").allTextContents()).toEqual(["paid-1", "paid-2"]);
     await expectSound(page, everyDesktopAndPhone);
     await page.getByRole("link", { name: "Open", exact: true }).click();
-    await page.getByText("1 line of a statement fits no payment.").waitFor();
+    await page.getByText("1 line of a statement matches no payment.").waitFor();
     await page.getByRole("link", { name: "See the lines" }).click();
-    await page.getByRole("heading", { name: "Lines that fit no payment" }).waitFor();
+    await page.getByRole("heading", { name: "Lines that match no payment" }).waitFor();
     await page.getByRole("link", { name: "differs" }).waitFor();
     await expectSound(page, everyDesktopAndPhone);
     await page.close();

@@ -105,7 +105,7 @@ function OfPayment({ line }: { line: PayoutLine }) {
       {orderRef ? <OrderRef orderRef={orderRef} /> : "See the payment"}
     </ScopeLink>
   );
-  if (status === Status.ACCOUNT) return <span className="soft">concerns the account: {visible(gatewayType)}</span>;
+  if (status === Status.ACCOUNT) return <span className="soft">Account line: {visible(gatewayType)}</span>;
   if (!isUnmatched(status)) return payment || "–";
   const words = lineWords(reason);
   return (

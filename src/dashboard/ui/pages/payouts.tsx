@@ -91,8 +91,8 @@ function NoPayouts({ search }: { search: PayoutSearch }) {
   ) : (
     <Empty title={`No payouts in ${environmentName} yet`}>
       <p>
-        Payouts appear here once a gateway has paid one out and its statement was read. Check on the page Gateways that
-        the verification of each gateway has a row “settlement” without a problem.
+        A payout appears here once its gateway has sent it and its statement is read. If one is missing, verify the
+        gateway’s credentials: the row “settlement” names what keeps its statements from being read.
       </p>
       <ScopeLink to="./gateways">See the gateways</ScopeLink>
     </Empty>
@@ -103,7 +103,7 @@ const columns: readonly RecordColumn[] = [
   { name: "Payout" },
   { name: "Gateway" },
   { name: "Amount", isNumber: true },
-  { name: "Status" },
+  { name: "State" },
   { name: "Arrives" },
   { name: "Lines" },
   { name: "Remainder", isNumber: true },

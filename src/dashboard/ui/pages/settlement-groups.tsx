@@ -1,6 +1,7 @@
 /** The groups that a person looks at first: open movements by reason and age, unmatched lines by reason, each with the next step. */
+import { Fragment } from "react";
 import type { GetSettlementOverviewResponse } from "../../../../gen/dashboard/v1/settlement_pb.ts";
-import { formatAmount } from "../parts/amount.tsx";
+import { Amount } from "../parts/amount.tsx";
 import { RecordTable } from "../parts/record-table.tsx";
 import { Badge, byUrgency, lineWords, openWords } from "../parts/settlement-words.tsx";
 import { Moment } from "../parts/time.tsx";
@@ -26,7 +27,12 @@ export function OpenGroups({ overview, search }: Props) {
         </span>
       )),
       <>
-        <span className="amount">{owed.map((amount) => formatAmount(amount)).join(", ")}</span>
+        {owed.map((amount, index) => (
+          <Fragment key={amount.currency}>
+            {index > 0 && ", "}
+            <Amount amount={amount} />
+          </Fragment>
+        ))}
         <ScopeLink
           className="small line-reference"
           to="./settlement"
@@ -49,8 +55,8 @@ export function OpenGroups({ overview, search }: Props) {
         <p className="banner">
           {unmatchedCut ? "More than " : ""}
           {lines === 1
-            ? "1 line of a statement fits no payment."
-            : `${lines.toLocaleString()} lines of statements fit no payment.`}{" "}
+            ? "1 line of a statement matches no payment."
+            : `${lines.toLocaleString()} lines of statements match no payment.`}{" "}
           <ScopeLink to="./settlement" search={{ show: "lines" }}>
             See the lines
           </ScopeLink>
@@ -91,7 +97,7 @@ export function UnmatchedGroups({ overview: { unmatched, unmatchedCut }, search 
   const columns = [{ name: "Reason" }, { name: "What to do" }, { name: "Lines", isNumber: true }];
   return (
     <section className="stack" aria-labelledby="unmatched">
-      <h2 id="unmatched">Lines that fit no payment</h2>
+      <h2 id="unmatched">Lines that match no payment</h2>
       <RecordTable
         label="Unmatched lines by reason"
         columns={columns}

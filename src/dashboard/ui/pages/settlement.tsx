@@ -1,4 +1,4 @@
-/** What no payout has paid yet, by age and reason, the movements themselves, and the lines that fit no payment. */
+/** What no payout has paid yet, by age and reason, the movements themselves, and the lines that match no payment. */
 import { createClient } from "@connectrpc/connect";
 import { useInfiniteQuery, useQuery, useTransport } from "@connectrpc/connect-query";
 import { keepPreviousData } from "@tanstack/react-query";
@@ -116,8 +116,8 @@ function View({ search, days }: Props) {
           filter={{ status: PayoutLine_Status.UNMATCHED, ...(reason && { reason }) }}
           file={`unmatched-lines-${environmentName}.csv`}
           empty={
-            <Empty title={reason ? "No line has this reason" : "Every line fits a payment"}>
-              <p>Lines of statements that fit no payment appear here, each with what to do about it.</p>
+            <Empty title={reason ? "No line has this reason" : "Every line matches a payment"}>
+              <p>Lines of statements that match no payment appear here, each with what to do about it.</p>
             </Empty>
           }
         />

@@ -68,7 +68,7 @@ const lineReasons: Readonly<Record<string, Words>> = {
   },
   not_found: {
     name: "Movement not found yet",
-    next: "Wait: it is looked for again for 7 days. After that, look up the reference at the gateway.",
+    next: "Wait: Switchyard looks for it again for 7 days. After that, look up the reference at the gateway.",
     tone: "warn",
   },
   not_ours: {
