@@ -82,7 +82,7 @@ function Facts({ delivery }: { delivery: WebhookDelivery }) {
       </Fact>
       <Fact name="Endpoint">
         <ScopeLink to="./webhooks/deliveries" search={{ endpoint: endpointId }}>
-          {endpointId}
+          <span className="mono">{endpointId}</span>
         </ScopeLink>{" "}
         <CopyButton label="the endpoint’s id" text={endpointId} />
       </Fact>

@@ -91,9 +91,6 @@ function Actions({ endpoint, test, pause, enable }: { endpoint: WebhookEndpoint 
   const { endpointId, status } = endpoint;
   return (
     <div className="row">
-      <ScopeLink to="./webhooks/deliveries" search={{ endpoint: endpointId }}>
-        Deliveries
-      </ScopeLink>
       {includesRole(role, Role.DEVELOPER) && (
         <>
           {status !== Status.DISABLED && (
@@ -117,6 +114,9 @@ function Actions({ endpoint, test, pause, enable }: { endpoint: WebhookEndpoint 
           )}
         </>
       )}
+      <ScopeLink to="./webhooks/deliveries" search={{ endpoint: endpointId }}>
+        Deliveries
+      </ScopeLink>
     </div>
   );
 }
