@@ -296,7 +296,7 @@ function Explanation(props: { text: string; isPrinted: boolean; onChange: (text:
         {props.isPrinted
           ? "This gateway receives it as the last page of the facts, so send the facts too."
           : "At most 2,000 characters."}{" "}
-        No card number.
+        Leave out card numbers.
       </span>
     </div>
   );
