@@ -177,7 +177,7 @@ const topics = [
   [
     AlertTopic.UNVERIFIED,
     "Verification missing",
-    "A gateway's new credentials have waited for a day, or events for an hour.",
+    "A gateway’s new credentials have waited for a day, or events for an hour.",
   ],
   [AlertTopic.HOLDS_EXPIRING, "Holds end soon", "Payments that are held and neither captured nor cancelled."],
   [AlertTopic.PAID_MORE_THAN_ONCE, "Paid more than once", "Two payments of one order, neither refunded."],

@@ -4,8 +4,8 @@ import { Entrance } from "../parts/entrance.tsx";
 
 const texts: Readonly<Record<string, string>> = {
   expired: "It took longer than ten minutes, or began in another browser. Begin again.",
-  refused: "Your company's provider did not confirm the sign-in. Try again; if it fails again, tell your operator.",
-  unavailable: "Your company's provider does not answer. Try again later.",
+  refused: "Your company’s provider did not confirm the sign-in. Try again; if it fails again, ask your operator.",
+  unavailable: "Your company’s provider does not answer. Try again later.",
   unknown_account:
     "Your account at the provider is not linked to a member. If you have a password here, sign in with it and link the account on your account page. Otherwise ask an owner to invite you.",
   address_taken:
@@ -23,7 +23,9 @@ export function CompanySignInPage() {
   return (
     <Entrance title="The sign-in did not work">
       <p role="alert">{texts[refused] ?? texts.refused}</p>
-      <Link to="/sign-in">Sign in</Link>
+      <Link className="button" data-kind="main" to="/sign-in">
+        Sign in
+      </Link>
       <Link to="/account">Your account</Link>
     </Entrance>
   );

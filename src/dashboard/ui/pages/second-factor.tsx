@@ -35,7 +35,7 @@ function ConfirmIt() {
   return (
     <LoneFrame>
       <PageHead title="Confirm your second factor">
-        You have signed in without it. Confirm with {member?.hasTotp ? "your password and the app's code" : "a passkey"}
+        You have signed in without it. Confirm with {member?.hasTotp ? "your password and the app’s code" : "a passkey"}
         {member?.hasTotp && member.hasPasskey && ", or with a passkey"}.
       </PageHead>
       <section className="card">
