@@ -119,7 +119,7 @@ describe("the search of /docs", () => {
     await page.getByRole("searchbox").fill("create refund");
     await page.getByRole("link", { name: "API reference: Create a refund" }).waitFor();
     await page.getByRole("searchbox").fill("no such words anywhere xyzzy");
-    await page.getByText("Nothing found.").waitFor();
+    await page.getByText("No results.").waitFor();
     await page.getByRole("searchbox").fill("going live first payment");
     await results.first().click();
     await page.locator("h1", { hasText: "Going live" }).waitFor();

@@ -48,8 +48,10 @@ async function show() {
   const count = document.createElement("p");
   count.textContent =
     found.length === 0
-      ? "Nothing found. Try fewer words, or a code as the answer has it."
-      : `${found.length} ${found.length === 1 ? "section" : "sections"}`;
+      ? "No results. Try fewer words, or the exact error code."
+      : found.length > shownMax
+        ? `The first ${shownMax} of ${found.length} sections`
+        : `${found.length} ${found.length === 1 ? "section" : "sections"}`;
   const list = document.createElement("ol");
   for (const { page, title, path, text } of found.slice(0, shownMax)) {
     const item = document.createElement("li");
