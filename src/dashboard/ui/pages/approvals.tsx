@@ -102,7 +102,7 @@ function Waiting({ approval, isPending, onApprove }: WaitingProps) {
             "This was changed meanwhile, so it has to be requested again."
           ) : (
             <>
-              Ends <Moment at={expiresAt} />.
+              Expires <Moment at={expiresAt} />.
             </>
           )}
           {!isOwn && !mayDecide && ` A member with the role ${nameOfRole(role)} in live can decide.`}
@@ -118,7 +118,7 @@ function Waiting({ approval, isPending, onApprove }: WaitingProps) {
             onConfirm={() => onApprove(approvalId)}
           >
             <Sentences of={sentences} />
-            <p>It is made immediately, for {requestedBy}.</p>
+            <p>The change takes effect immediately, in the name of {requestedBy}.</p>
           </Confirm>
         )}
         {mayDecide && <Close approvalId={approvalId} action="Reject" />}

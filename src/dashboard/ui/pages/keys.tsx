@@ -32,8 +32,8 @@ export function KeysPage() {
   return (
     <>
       <PageHead title="API keys">
-        The keys of the {environmentName} environment. Of the secret key only a hash is stored, so you see its first and
-        last characters.
+        The keys of the {environmentName} environment. Only a hash of the secret key is stored, so this page shows only
+        its first and last characters.
       </PageHead>
       {error && <Failure error={error} onRetry={refetch} />}
       {!data && !error && <Loading what="The list of keys" />}

@@ -61,7 +61,7 @@ function RoutingPolicy({ draft: { policy = noPolicy, change }, mayChange }: { dr
       )}
       {option(
         "Stop if the provider cannot authenticate",
-        "Of payments that a provider always authenticates first. Otherwise the gateways authenticate instead.",
+        "Applies to payments that a provider always authenticates first. If this is off, the gateways authenticate instead.",
         policy.stopsIfUnavailable,
         (stopsIfUnavailable) => set({ stopsIfUnavailable }),
       )}
@@ -73,7 +73,7 @@ function RoutingPolicy({ draft: { policy = noPolicy, change }, mayChange }: { dr
       )}
       {option(
         "Pay without authentication if the page sends no browser data",
-        "Of payments that always have to be authenticated. Anyone at the checkout can leave these data out, so by default such a payment is declined.",
+        "Applies to payments that always have to be authenticated. Anyone at the checkout can leave these data out, so by default such a payment is declined.",
         policy.withoutBrowser === WithoutBrowser.PAY,
         (isPaid) => set({ withoutBrowser: isPaid ? WithoutBrowser.PAY : WithoutBrowser.DECLINE }),
       )}
