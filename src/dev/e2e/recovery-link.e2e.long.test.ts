@@ -41,6 +41,8 @@ async function openLink(): Promise<{ page: Page; orderUrl: string; problems: str
   if (await another.isVisible()) await another.check();
   await customer.enterCard(declinedLater);
   await page.getByRole("button", { name: "Pay €12.00" }).click();
+  // The bank is asked for each card that is stored.
+  await answerBank(page.frameLocator("#card .action iframe").frameLocator("iframe").frameLocator("iframe"));
   await page.waitForURL("**/orders/*");
   const orderUrl = page.url();
   await page.getByRole("button", { name: "Charge the next bag" }).click();
