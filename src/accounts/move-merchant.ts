@@ -23,8 +23,9 @@ const tables = [
 
 export type Configuration = { readonly text: string };
 
+// Without what calls change: the copy is compared at its end.
 const rowsOf = (table: string, key: string, where: string) =>
-  `'${table}', (SELECT coalesce(jsonb_agg(to_jsonb(t) ORDER BY ${key}), '[]') FROM ${table} t WHERE ${where})`;
+  `'${table}', (SELECT coalesce(jsonb_agg(to_jsonb(t) - 'last_used_at' ORDER BY ${key}), '[]') FROM ${table} t WHERE ${where})`;
 
 const selectConfiguration: Statement = {
   name: unnamed,

@@ -121,6 +121,7 @@ async function authenticateMerchant(
   const again = async (): Promise<Caller> => {
     const found = await findHolder(first, hash);
     requireMethodRight(method, found.holder.rights);
+    inUse(found.environment, credential, hash);
     return { type: "merchant", ...found };
   };
   return { type: "merchant", environment, holder, again };
