@@ -8,7 +8,9 @@ describe("quoted()", () => {
     ["one\nline", String.raw`“one\u{a}line”`],
     ["turned \u202eround", String.raw`“turned \u{202e}round”`],
     [String.raw`\u{a}`, String.raw`“\u{5c}u{a}”`],
-    ["می‌خواهم 👩‍💻", "“می‌خواهم 👩‍💻”"],
+    ["می‌خواهم 👩‍💻 ❤️", "“می‌خواهم 👩‍💻 ❤️”"],
+    ["shop\u3164\u2800\u034f", String.raw`“shop\u{3164}\u{2800}\u{34f}”`],
+    ["a\u00a0b＂ ″", String.raw`“a\u{a0}b\u{ff02} \u{2033}”`],
   ])("%s", (text, shown) => {
     expect(quoted(text)).toBe(shown);
   });
@@ -20,6 +22,7 @@ describe("accountName()", () => {
     ["Live EU_2", "STRIPE (Live EU_2)"],
     ["shop) is paused. ADYEN (eu", "STRIPE (“shop) is paused. ADYEN (eu”)"],
     [" shop", "STRIPE (“ shop”)"],
+    ["shop\u3164", String.raw`STRIPE (“shop\u{3164}”)`],
   ])("%s", (account, name) => {
     expect(accountName({ gateway: "STRIPE", account })).toBe(name);
   });

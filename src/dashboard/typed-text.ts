@@ -2,8 +2,10 @@
 import type { RuleContent } from "../core/record/routing-rules.ts";
 import type { Connection } from "../gateways/connections.ts";
 
-// What ends a quotation, what hides or reorders text or begins a line, and the sign of an escape. Joiners are part of words.
-const special = /(?![\u200c\u200d])[\\“”„‟"\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+// What ends a quotation or looks like its end, what hides, is blank or reorders text or begins a line, and the sign of an escape. Joiners
+// and the form of an emoji are part of words.
+const special =
+  /(?!\u200c|\u200d|\ufe0f| )[\\“”„‟"＂❝❞″〝〞\u2800\p{Cc}\p{Cf}\p{Zs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 /** Two texts that differ stay different. */
 function escaped(text: string): string {
@@ -19,7 +21,7 @@ const words = /^[\p{L}\p{N}_-]+( [\p{L}\p{N}_-]+)*$/u;
 
 /** Returns the name of a gateway account, such as `STRIPE (shop)`; quoted if it is more than words. */
 export function accountName({ gateway, account }: Pick<Connection, "gateway" | "account">): string {
-  return `${gateway} (${words.test(account) ? account : quoted(account)})`;
+  return `${gateway} (${words.test(account) && escaped(account) === account ? account : quoted(account)})`;
 }
 
 /** Returns a rule to describe, in which the texts that a member typed are quoted. Names of cases get their quotes there. */

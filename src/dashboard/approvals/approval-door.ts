@@ -151,7 +151,6 @@ async function store(parts: ServedParts, storing: Storing): Promise<ApprovalId> 
     const detail = `This needs a second person with the role ${role.toLowerCase()} in live, and there is none. Ask your operator.`;
     throw new DomainError("state_conflict", detail);
   }
-  await rehearse(storing);
   const bytes = Buffer.from(toBinary(method.input, message)).toString("base64");
   const call: StoredCall = {
     ...{ id: parts.runtime.uuid(), merchantId, method: nameOf(method), role },
@@ -160,6 +159,7 @@ async function store(parts: ServedParts, storing: Storing): Promise<ApprovalId> 
   };
   const sealing = sealingOf(parts);
   await countAction(parts.accounts, member.id, "mail");
+  await rehearse(storing);
   const same = await parts.accounts.transaction(async (tx) => {
     await storing.requireRight(tx);
     const pending = await listPending(tx, merchantId);

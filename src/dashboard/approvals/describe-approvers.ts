@@ -20,6 +20,7 @@ import { decodeId } from "../../platform/ids.ts";
 import { amountInWords } from "../../platform/money.ts";
 import { rolesOfMessage } from "../member-messages.ts";
 import { amountsOf } from "../refund-limit-messages.ts";
+import { quoted } from "../typed-text.ts";
 import type { Described, Describing } from "./described.ts";
 
 /** The role that calls of a class need, at least. */
@@ -87,7 +88,7 @@ export async function describeInvitation(
 ): Promise<Described | undefined> {
   const roles = rolesOfMessage(request);
   const team = await listTeam(describing.accounts, describing.merchantId);
-  const sentence = `${normalizeEmail(request.email) ?? ""} is invited as ${inWords(roles)}.`;
+  const sentence = `${quoted(normalizeEmail(request.email) ?? "")} is invited as ${inWords(roles)}.`;
   return ofTeam(describing, team, { member: undefined, liveRole: roles.liveRole, sentence });
 }
 

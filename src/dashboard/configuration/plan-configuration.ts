@@ -26,6 +26,7 @@ import { casesOf, splitOf } from "../routing-case-messages.ts";
 import { authenticationOf, cryptogramResendOf, failoverOf, policyOf, ruleChangesIn } from "../routing-messages.ts";
 import { verifiedRule } from "../routing-rules-rpc.ts";
 import { requireOrigins, type SettingsChange } from "../settings-rpc.ts";
+import { quoted } from "../typed-text.ts";
 import { configurationMessage, type Held, withIds } from "./configuration-message.ts";
 import { type AlertPlan, type LimitPlan, planAlerts, planLimits } from "./plan-alerts-and-limits.ts";
 import { type Change, changeOf, valueChange } from "./plan-change.ts";
@@ -194,7 +195,7 @@ function planSettings(
     [now.statementDescriptor, wanted.statementDescriptor],
     wanted.statementDescriptor === ""
       ? "Card statements show the text of the gateway's account."
-      : `Card statements show ${wanted.statementDescriptor}.`,
+      : `Card statements show ${quoted(wanted.statementDescriptor)}.`,
   );
   const orders = note(
     "repeatedOrders",
