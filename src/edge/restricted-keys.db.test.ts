@@ -7,6 +7,7 @@ import { forFile } from "../dev/testing/for-file.ts";
 import type { Tx } from "../platform/database.ts";
 import { decodeId, encodeId } from "../platform/ids.ts";
 import { systemRuntime } from "../platform/runtime.ts";
+import { refundInPairs } from "./capped-refunds.fixture.ts";
 import { startEdgeFixture } from "./edge.fixture.ts";
 
 const edge = await forFile(startEdgeFixture);
@@ -144,21 +145,7 @@ describe("the refund cap of a key", () => {
     expect((await refund(sessionId, dollars.bearer, 1)).json.code).toBe("refund_cap_exceeded");
   });
 
-  it("lets one of two refunds through that fit only alone, also across a roll", async () => {
-    const sessions = [await pay(), await pay()] as const;
-    for (let pair = 0; pair < 24; pair++) {
-      const { keyId, bearer } = await keyWith(["refunds.create"], { refundCap: { EUR: 100 } });
-      const rolled =
-        pair % 2 === 0
-          ? bearer
-          : await changing((tx) => rollKey(tx, maker, { merchantId, keyId, oldKeySeconds: 3_600 })).then(
-              ({ secret }) => ({ authorization: `Bearer ${secret.expose()}` }),
-            );
-      const made = await Promise.all([refund(sessions[0], bearer, 60), refund(sessions[1], rolled, 60)]);
-      expect(made.map(({ status }) => status).toSorted()).toEqual([201, 403]);
-      await revoke(keyId);
-    }
-  });
+  it("lets one of two refunds through that fit only alone, also across a roll", () => refundInPairs(edge, 24));
 
   // A renewal takes the same lock, without waiting.
   it("leaves the merchant's configuration to renewals", async () => {
