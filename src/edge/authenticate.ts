@@ -68,7 +68,7 @@ type Presented = {
 
 const noteEveryMs = 60_000;
 
-/** Returns what notes in the background, once a minute, that a key is in use. */
+/** Returns a function that records in the background, once a minute, that a key is in use. */
 function createNotesOfUse() {
   const notedAtMs = new Map<string, number>();
   return ({ database, core }: EdgeEnvironment, credential: string, hash: Buffer): void => {

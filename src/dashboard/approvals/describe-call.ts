@@ -1,4 +1,4 @@
-/** What a call would change, in sentences for a second person, and the state that it is based on. */
+/** Describes the changes of a call in sentences for a second person, with the state that it is based on. */
 import type { DescMethod, MessageShape } from "@bufbuild/protobuf";
 import { ApiKey_Kind, ApiKeyService } from "../../../gen/dashboard/v1/api_keys_pb.ts";
 import { ApprovalService } from "../../../gen/dashboard/v1/approvals_pb.ts";

@@ -1,11 +1,11 @@
-/** What is asked about a call that may wait for a second person, and the answer. */
+/** The description of a call that may wait for a second person, and the parts that it is made from. */
 import type { ApprovalClass, ApprovalPolicy } from "../../accounts/approvals.ts";
 import type { MemberRole } from "../../accounts/members.ts";
 import type { Queryable, Tx } from "../../platform/database.ts";
 import type { MerchantId } from "../../platform/ids.ts";
 import type { DashboardEnvironment } from "../dashboard-parts.ts";
 
-/** Where a call is described. Everything is read by these two, which may be transactions with locks. */
+/** The databases by which a call is described. Both may be transactions with locks. */
 export type Describing = {
   readonly merchantId: MerchantId;
   /** Of the call; undefined for one about the team. */
