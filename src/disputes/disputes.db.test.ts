@@ -320,8 +320,8 @@ describe("a dispute that PayPal settles by a refund of its own", () => {
     expect(await fixture.refund(session, { amountMinor: 1900 })).toMatchObject({ amountMinor: 1900 });
   });
 
-  it("D10: holds its amount again if that refund fails", async () => {
-    const session = await atPayPal();
+  it("D10: holds its amount again, and takes it in the ledger, if that refund fails", async () => {
+    const session = await fixture.pay();
     await dispute(core, session);
     await dispute(core, session, { event: "answerTimeOver" });
     await found(session, 4900);
@@ -330,7 +330,8 @@ describe("a dispute that PayPal settles by a refund of its own", () => {
       "UPDATE refund SET status = 'FAILED', failure_code = 'returned', completed_at = app.clock() WHERE session_id = $1",
       [session.id],
     );
-    expect((await base.loadSession(session)).disputes).toMatchObject([{ heldMinor: 4900, overlapMinor: 0 }]);
+    const movements = ["CHARGEBACK", "CHARGEBACK_REVERSED", "CHARGEBACK"].map((type) => ({ type, amountMinor: 4900 }));
+    expect((await base.loadSession(session)).disputes).toMatchObject([{ heldMinor: 4900, overlapMinor: 0, movements }]);
   });
 
   it.each<[string, DisputeEvent, number]>([

@@ -97,7 +97,7 @@ describe("findViolations()", () => {
 // A released migration never changes: an installation that has applied it would miss the change. The baseline is
 // released with 0.1.0; until then, who changes it writes the digests anew.
 const frozen: Record<DatabaseKind, { readonly files: number; readonly digest: string }> = {
-  environment: { files: 1, digest: "2a06693aa52a2d52" },
+  environment: { files: 1, digest: "0c6348d0ef785345" },
   accounts: { files: 1, digest: "ff2047e9efcfcfc6" },
   vault: { files: 1, digest: "e5aab3e8c3ea7869" },
 };

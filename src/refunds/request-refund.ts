@@ -155,7 +155,7 @@ export function whyNotRefundable(core: Connectors, loaded: Payment): string | un
 
 const nothingLeft = "Nothing is left to refund: the refunds of this payment add up to what was captured.";
 
-const heldByDispute = "A dispute holds the money: the cardholder's bank takes it back, or may.";
+const heldByDispute = "A dispute holds the money: the cardholder's bank has taken it back, or may do so.";
 
 /** Returns what could be refunded without the disputes. */
 function refundableBut(loaded: Payment): number {

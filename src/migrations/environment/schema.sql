@@ -7904,6 +7904,13 @@ CREATE OR REPLACE FUNCTION partitions.recount_disputes_rest()
 AS $function$
 BEGIN
   IF (SELECT disputes > 0 FROM partitions.payment_session_rest WHERE id = NEW.session_id) THEN
+    -- What came back by a linked refund is taken again where that refund fails.
+    IF TG_OP = 'UPDATE' AND NEW.status = 'FAILED' AND OLD.status <> 'FAILED' AND NEW.dispute_id IS NOT NULL THEN
+      INSERT INTO partitions.dispute_movement_rest (session_id, dispute_id, ordinal, type, amount_minor, currency)
+      SELECT NEW.session_id, NEW.dispute_id, max(m.ordinal) + 1, 'CHARGEBACK',
+        least(NEW.amount_minor, sum(m.amount_minor) FILTER (WHERE m.type = 'CHARGEBACK_REVERSED' AND m.currency = NEW.currency)), NEW.currency
+      FROM partitions.dispute_movement_rest m WHERE m.session_id = NEW.session_id AND m.dispute_id = NEW.dispute_id
+      HAVING bool_or(m.type = 'CHARGEBACK_REVERSED' AND m.currency = NEW.currency); END IF;
     UPDATE partitions.dispute_rest SET overlap_minor = 0 WHERE session_id = NEW.session_id AND id = NEW.dispute_id;
     UPDATE partitions.dispute_rest SET overlap_minor = 0 WHERE session_id = NEW.session_id; END IF;
   RETURN NULL;
