@@ -77,8 +77,9 @@ const forEach = (name: string, textOf: (ofMerchant: string) => string, all = tex
 // Materialized, so that the state is read once and not for each event. The place is read by queries of its own, which hides it from the
 // planner: behind a place where it expects few events, it would sort all that are there for each page.
 const pageText = (ofMerchant: string, isWanted: string) => `
-  WITH k AS MATERIALIZED (SELECT ${stateColumns} FROM replica_mark)
-  SELECT k.*, e.* FROM k LEFT JOIN (
+  WITH k AS MATERIALIZED (SELECT ${stateColumns} FROM replica_mark),
+    n AS MATERIALIZED (SELECT ${keyColumns} FROM outbox_event WHERE ${isSettled} ORDER BY ${newestFirst} LIMIT 1)
+  SELECT k.*, (SELECT to_json(n) FROM n) AS newest, e.* FROM k LEFT JOIN (
     SELECT ${keyColumns}, feed_position, type, merchant_id AS "merchantId", created_at AS "createdAt",
       CASE WHEN ${isWanted} ($5::text[] IS NULL OR type = ANY ($5)) THEN body END AS body
     FROM (SELECT * FROM outbox_event WHERE ${ofMerchant} ${isSettled} AND (${inOrder}) > ((SELECT $2::xid8), (SELECT $3::int), (SELECT $4::uuid))
@@ -148,7 +149,8 @@ export async function readPage(queryable: Queryable, scope: FeedScope, after: Pl
   const only = onlyOf(scope);
   const { position, sequence, eventId } = after;
   const values = [only ?? scope.merchants, position.toString(), sequence, eventId, scope.types];
-  type Row = StateRow & Omit<FeedEvent, "place" | "eventId"> & { eventId: EventId | null; position: string };
+  type Row = StateRow &
+    Omit<FeedEvent, "place" | "eventId"> & { eventId: EventId | null; position: string; newest: PlaceRow | null };
   const rows = await queryable.query<Row>(only ? selectPage.one : selectPage.all, values);
   const settled = settledOf(rows[0]!, at);
   const events = rows.flatMap((row): FeedEvent[] => {
@@ -158,15 +160,12 @@ export async function readPage(queryable: Queryable, scope: FeedScope, after: Pl
     return [{ sessionId, eventId, sequence, type, merchantId, createdAt, body, place }];
   });
   const isLast = events.length < pageEvents;
-  return { events, end: isLast ? endOf(settled) : events.at(-1)!.place, isLast, settled };
+  if (!isLast) return { events, end: events.at(-1)!.place, isLast, settled };
+  // The last event of anybody, whose number no other transaction gets. Numbers above it are given again after a crash.
+  const { newest } = rows[0]!;
+  const reached = newest === null ? beginning : placeOf(newest);
+  return { events, end: isBehind(reached, after) ? reached : after, isLast, settled };
 }
-
-// Behind every event that is final, and before all others.
-const endOf = ({ below }: Settled): Place => ({
-  position: below - 1n,
-  sequence: 2_147_483_647,
-  eventId: "ffffffff-ffff-ffff-ffff-ffffffffffff",
-});
 
 /** A place to begin at, behind this event, or at the beginning without one. */
 export type Start = {
