@@ -316,12 +316,32 @@ describe("an answer without an answer of the gateway", () => {
     expect(await itemsOf(fixture, session)).toMatchObject([{ resolvedAt: expect.any(Date) }]);
   });
 
-  it("D7: that the gateway refuses has no effect, and another one may follow", async () => {
-    const { dispute } = await disputed();
+  it("D7: waits for a notice where its only request is refused because a proxy sent it twice", async () => {
+    const { session, dispute } = await disputed("Disputed", b!);
+    const bound = (await core.bind(b!, "SANDBOX_B", 1))!;
+    const by = answering({
+      accept: async (...call) => {
+        await bound.connector.disputeAnswers!.accept(...call);
+        return { type: "refused", gatewayCode: "already" };
+      },
+    });
+    await answer(dispute, { type: "ACCEPT" }, by);
+    expect(await disputesOf(session)).toMatchObject([{ responses: [{ status: "REQUESTED", sends: 1 }] }]);
+    await expect.poll(() => disputesOf(session), { timeout: 10_000 }).toMatchObject([{ status: "ACCEPTED" }]);
+    await fixture.setClockAhead(2);
+    await answerDueOnce(by);
+    expect(await disputesOf(session)).toMatchObject([{ responses: [{ status: "TAKEN" }] }]);
+  });
+
+  it.each<[string, string, ResponseRequest, object]>([
+    ["SANDBOX_A", a!, evidence(), { status: "UNDER_REVIEW" }],
+    ["SANDBOX_B", b!, { type: "ACCEPT" }, {}],
+  ])("D7: that %s refuses has no effect, and another one may follow", async (_, connectionId, other, now) => {
+    const { dispute } = await disputed("Disputed", connectionId);
     const by = answering({ accept: async () => ({ type: "refused", gatewayCode: "not_now" }) });
-    const now = await answer(dispute, { type: "ACCEPT" }, by);
-    expect(now.responses).toMatchObject([{ status: "REFUSED", failureCode: "not_now" }]);
-    expect(await answer(dispute, evidence())).toMatchObject({ status: "UNDER_REVIEW" });
+    const refused = { status: "REFUSED", failureCode: "not_now" };
+    expect((await answer(dispute, { type: "ACCEPT" }, by)).responses).toMatchObject([refused]);
+    expect(await answer(dispute, other)).toMatchObject({ ...now, responses: [refused, { status: "TAKEN" }] });
   });
 });
 

@@ -159,9 +159,9 @@ async function send(core: Core, work: Work): Promise<void> {
     return;
   }
   const reading = await readDispute(core, work);
-  // What follows a request without an answer may be refused because of it.
+  // A request may be refused because of an earlier one without an answer, or because a proxy has sent it twice.
   // rule:dispute-refused-twice
-  if (response.sends > 0 && reading === undefined) return postpone(core, work);
+  if (reading === undefined && (response.sends > 0 || !(await isStillTaken(work)))) return postpone(core, work);
   const isTaken = response.sends > 0 && reading !== undefined && isAnsweredIn(reading, response);
   return isTaken ? end(core, work, "TAKEN") : end(core, work, "REFUSED", answer.gatewayCode);
 }
@@ -170,6 +170,13 @@ function ask({ bound, dispute, response }: Work, evidence: Evidence | undefined)
   const { answers, credentials } = bound;
   const call = { credentials, timeoutMs: sendTimeoutMs, idempotencyKey: encodeId("rsp", response.id) };
   return evidence ? answers.submit(call, dispute, evidence) : answers.accept(call, dispute);
+}
+
+/** Asks whether the gateway would take such an answer now. */
+async function isStillTaken({ bound, dispute, response }: Work): Promise<boolean> {
+  const { answers, credentials } = bound;
+  const options = await answers.options({ credentials, timeoutMs: followUpTimeoutMs }, dispute);
+  return response.type === "ACCEPT" ? options?.accept === true : (options?.defenses ?? []).length > 0;
 }
 
 const selectContent: Statement = {
