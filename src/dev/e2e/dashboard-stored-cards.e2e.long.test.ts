@@ -1,34 +1,35 @@
 /** What the dashboard shows of stored cards and renewals, and its deletion of a card and cancellation of an agreement. */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it, vi } from "vitest";
+import { forFile } from "../testing/for-file.ts";
+import { answerBank, ChallengeCustomer, ChallengeShop } from "./challenge-shop.ts";
 import { expectSoundEverywhere, openDashboard } from "./dashboard-page.ts";
 
 const patienceMs = 240_000;
 const customerRef = "customer <7>";
 const text = "€12.00 each month until you cancel.";
 
-const { checkout, demo, open } = await openDashboard({ viewport: { width: 1440, height: 900 }, locale: "en-GB" });
+const { browser, checkout, demo, open } = await openDashboard({
+  viewport: { width: 1440, height: 900 },
+  locale: "en-GB",
+});
 const { secretKey } = demo.file.merchants[0]!.test;
+const shop = await forFile(() => ChallengeShop.start(demo));
 
-/** Pays with a card that is stored for an agreement, and returns the agreement once it is made. */
-async function agree(number: string): Promise<string> {
+/** Pays with a card that is stored for an agreement, for which the bank asks the customer, and returns the agreement. */
+async function agree(number: string, { hasCards = true } = {}): Promise<string> {
   const agreement = { type: "RECURRING", text, everyDays: 28, endsOn: "2099-12-31", maxAmountMinor: 1200 };
-  const session = await checkout.open({ customerRef, saveCard: { agreement } });
-  const response = await fetch(`${demo.file.connectOrigin}/payments.v1.CheckoutService/SubmitPayment`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${session.clientSecret}`, "content-type": "application/json" },
-    body: JSON.stringify({
-      sessionId: session.sessionId,
-      vaultToken: await checkout.tokenize(session, number),
-      saveCard: { template: "agreement.1", locale: "en" },
-    }),
-  });
-  expect(response.status).toBe(200);
-  return vi.waitFor(async () => {
-    const { savedCard, agreementId } = await checkout.read(session.sessionId);
-    expect(savedCard?.status).toBe("SAVED");
-    return agreementId!;
-  }, patienceMs);
+  const { session, url } = await shop.sell({ fields: { customerRef, saveCard: { agreement } } });
+  const context = await browser.newContext();
+  const customer = await ChallengeCustomer.enter(context, url);
+  if (hasCards) await customer.page.getByRole("radio").last().check();
+  await customer.pay(number);
+  await answerBank(customer.bank);
+  await vi.waitFor(() => expect(customer.resultsOf("onSuccess")).toHaveLength(1), patienceMs);
+  await context.close();
+  const { savedCard, agreementId } = await checkout.read(session.sessionId);
+  expect(savedCard).toEqual({ status: "SAVED" });
+  return agreementId!;
 }
 
 async function charge(agreementId: string, renewalRef: string): Promise<string> {
@@ -48,7 +49,7 @@ async function charge(agreementId: string, renewalRef: string): Promise<string> 
 let renewed: string;
 let waiting: string;
 beforeAll(async () => {
-  renewed = await agree("4000000000007270");
+  renewed = await agree("4000000000007270", { hasCards: false });
   await charge(renewed, "november");
   waiting = await charge(await agree("4000000000007379"), "october");
   await charge(await agree("5200000000007200"), "september");
