@@ -8,9 +8,10 @@ import { expect, it } from "vitest";
 import { forFile } from "../testing/for-file.ts";
 import { ApiCheckout, describedBrowser } from "./api-checkout.ts";
 import { startTestDemo } from "./demo.fixture.ts";
+import { delayAnswers, gatewayDelays, payUntil, shareOf, spread, Turns } from "./payment-turns.ts";
 
 const pairs = 200;
-const turns = 8;
+const turns = 5;
 const turnMs = 15_000;
 // Less than half of what two processors can do: with more, every customer waits for every other.
 const arrivalMs = 150;
@@ -62,23 +63,6 @@ async function renewAll(agreementIds: readonly string[], ms: number): Promise<nu
   return (1_000 * count) / (performance.now() - begunAt);
 }
 
-/** Has a customer arrive every 150 ms until `end`, and returns how long each submission took. */
-async function payUntil(end: Promise<unknown>): Promise<number[]> {
-  let isOver = false;
-  void end.finally(() => (isOver = true));
-  const payments: Promise<number>[] = [];
-  while (!isOver) {
-    payments.push(pay());
-    await pause(arrivalMs);
-  }
-  return Promise.all(payments);
-}
-
-const shareOf = (values: readonly number[], share: number) =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length * share)]!;
-const spread = (values: readonly number[]) =>
-  `${shareOf(values, 0.5).toFixed(2)} (${Math.min(...values).toFixed(2)}–${Math.max(...values).toFixed(2)})`;
-
 it("charges agreements beside payments, and in a batch", { timeout: 3_600_000 }, async () => {
   const agreementIds = await Promise.all(agreed.map(agree));
   for (let warm = 0; warm < 50; warm++) await Promise.all([pay(), renew(agreementIds[0]!)]);
@@ -89,20 +73,18 @@ it("charges agreements beside payments, and in a batch", { timeout: 3_600_000 },
     renewals.push(await renew(agreementIds[0]!));
   }
   console.info(`p50 of a submission ${shareOf(payments, 0.5)} ms, of a renewal ${shareOf(renewals, 0.5)} ms`);
-
-  const [alone, beside, ratios] = [[] as number[], [] as number[], [] as number[]];
-  const rates: number[] = [];
-  for (let turn = 0; turn < turns; turn++) {
-    const quietMs = shareOf(await payUntil(pause(turnMs)), 0.95);
-    const batch = renewAll(agreementIds, turnMs);
-    const busyMs = shareOf(await payUntil(batch), 0.95);
-    rates.push(await batch);
-    alone.push(quietMs);
-    beside.push(busyMs);
-    ratios.push(busyMs / quietMs);
-  }
-  console.info(
-    `p95 of a submission alone ${spread(alone)} ms, beside ${spread(rates)} renewals/s ${spread(beside)} ms: ${spread(ratios)}`,
-  );
   console.info(`${(await renewAll(agreementIds, turnMs)).toFixed(0)} renewals/s while no customer pays`);
+
+  for (const delayMs of gatewayDelays) {
+    await delayAnswers(demo.sandbox, delayMs);
+    const measured = new Turns(0.95);
+    const rates: number[] = [];
+    for (let turn = 0; turn < turns; turn++) {
+      const alone = await payUntil(pause(turnMs), arrivalMs, pay);
+      const batch = renewAll(agreementIds, turnMs);
+      measured.add(alone, await payUntil(batch, arrivalMs, pay));
+      rates.push(await batch);
+    }
+    console.info(`gateways answer after up to ${delayMs} ms, ${spread(rates)} renewals/s: ${measured}`);
+  }
 });

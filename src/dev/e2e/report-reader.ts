@@ -24,11 +24,18 @@ export type ReportOrder = {
 const header =
   "Company Account,Merchant Account,Psp Reference,Merchant Reference,Payment Method,Creation Date,TimeZone,Type,Modification Reference,Gross Currency,Gross Debit (GC),Gross Credit (GC),Exchange Rate,Net Currency,Net Debit (NC),Net Credit (NC),Commission (NC),Markup (NC),Scheme Fees (NC),Interchange (NC),Payment Method Variant,Modification Merchant Reference,Batch Number,Reserved4,Reserved5,Reserved6,Reserved7,Reserved8,Reserved9,Reserved10";
 
+const linesOfBlock = 100;
+const lineOf = (id: string, batch: number) =>
+  `Company,Shop,PSP${id},${encodeId("att", id)},visa,2026-03-02 10:00:00,CET,Settled,CAP${id},EUR,,49.00,1,EUR,,48.06,0.94,,,,visaclassic,,${batch},,,,,,,\n`;
+
 function* report({ batch, attemptIds }: ReportOrder) {
   yield `${header}\n`;
-  for (const id of attemptIds) {
-    yield `Company,Shop,PSP${id},${encodeId("att", id)},visa,2026-03-02 10:00:00,CET,Settled,CAP${id},EUR,,49.00,1,EUR,,48.06,0.94,,,,visaclassic,,${batch},,,,,,,\n`;
-  }
+  // In blocks, as a network brings them.
+  for (let from = 0; from < attemptIds.length; from += linesOfBlock)
+    yield attemptIds
+      .slice(from, from + linesOfBlock)
+      .map((id) => lineOf(id, batch))
+      .join("");
   const net = ((attemptIds.length * 4806) / 100).toFixed(2);
   yield `Company,Shop,,,,2026-03-05 05:00:00,CET,MerchantPayout,"TX${batch} batch ${batch}",EUR,,,,EUR,${net},,,,,,,,${batch},,,,,,,\n`;
 }
