@@ -83,7 +83,7 @@ describe("the home page's response", () => {
       { kind: "ENDPOINT_DISABLED", text: expect.stringMatching(/^https:\/\/lost\.example\.com failed for too long/) },
       {
         kind: "GATEWAY_UNHEALTHY",
-        text: "SANDBOX_A gave no usable answer to 5 of 5 attempts of the last hour. That is 100.0 %.",
+        text: "SANDBOX_A gave no usable answer to 5 of 5 attempts of the last hour. That is 100.0%.",
       },
       { kind: "PAYMENTS_DEGRADED", text: expect.stringMatching(/^5 payments failed in the last hour: /) },
     ]);

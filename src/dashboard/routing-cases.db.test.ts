@@ -165,8 +165,8 @@ describe("the splits of a rule", () => {
     const { versions = [] } = await rules.listRoutingRuleVersions({ ...dashboard.scope, pageSize: 3 });
     expect(versions[0]?.changes).toContain("The default plan is no longer split.");
     expect(versions[2]?.changes).toEqual([
-      expect.stringMatching(/^Split of the default plan: 20 % goes to variant B, which plans SANDBOX_B \(.+\)\.$/),
-      expect.stringMatching(/it plans SANDBOX_A \(.+\); 20 % goes to variant B, which plans SANDBOX_B \(.+\)\.$/),
+      expect.stringMatching(/^Split of the default plan: 20% goes to variant B, which plans SANDBOX_B \(.+\)\.$/),
+      expect.stringMatching(/it plans SANDBOX_A \(.+\); 20% goes to variant B, which plans SANDBOX_B \(.+\)\.$/),
     ]);
     const { routingRule: restored } = await rules.restoreRoutingRule({ ...dashboard.scope, version: first!.version! });
     expect(restored).toMatchObject({ cases, split });

@@ -80,9 +80,9 @@ it("describes another share of a split by both shares, and another plan of it as
   const split = (percent: number, connectionIds = ["b"]) => ({ percent, connectionIds });
   expect(describeSplit(split(10), split(10), nameOf)).toEqual([]);
   expect(describeSplit(split(10), split(20), nameOf)).toEqual([
-    "Variant B of the default plan gets 20 % instead of 10 %.",
+    "Variant B of the default plan gets 20% instead of 10%.",
   ]);
   expect(describeSplit(split(10), split(20, ["a"]), nameOf)).toEqual([
-    "Split of the default plan: 20 % goes to variant B, which plans A.",
+    "Split of the default plan: 20% goes to variant B, which plans A.",
   ]);
 });

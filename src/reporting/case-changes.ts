@@ -66,14 +66,14 @@ export function describeSplit(
   const words = (split: Split | null | undefined, name: NameOf) => (split ? describeArm(split, name) : undefined);
   if (words(before, (id) => id) === words(after, (id) => id)) return [];
   if (before && after && before.connectionIds.join() === after.connectionIds.join())
-    return [`Variant B of the default plan gets ${after.percent} % instead of ${before.percent} %.`];
+    return [`Variant B of the default plan gets ${after.percent}% instead of ${before.percent}%.`];
   const arm = words(after, nameOf);
   return [arm === undefined ? "The default plan is no longer split." : `Split of the default plan: ${arm}.`];
 }
 
-/** Returns the other plan of a split in words, such as `20 % goes to variant B, which plans SANDBOX_B (1)`. */
+/** Returns the other plan of a split in words, such as `20% goes to variant B, which plans SANDBOX_B (1)`. */
 function describeArm({ percent, connectionIds }: Split, nameOf: NameOf): string {
-  return `${percent} % goes to variant B, which plans ${connectionIds.map(nameOf).join(", then ")}`;
+  return `${percent}% goes to variant B, which plans ${connectionIds.map(nameOf).join(", then ")}`;
 }
 
 function describeRanges(old: RoutingCases, new_: RoutingCases): string[] {

@@ -67,7 +67,7 @@ it("counts such a payment as unknown, and adds up how many would succeed, with t
   const step = { priority: 1, gateway: "B", connectionId: "b", credentialVersion: 1 };
   const replay = replayMeasured({ plan: [step] }, measured);
   expect(replay.because).toBe(
-    "Unknown for a single payment. Its split sent 100 others this way, of which 90.0 % were approved (82.6 % to 94.5 % with 95 % confidence).",
+    "Unknown for a single payment. Its split sent 100 others this way, of which 90.0% were approved (82.6% to 94.5% with 95% confidence).",
   );
   const payment = { succeeded: false, attempts: [{ connectionId: "a", gateway: "A", answer: undefined }] };
   const counts = addCounts([compareReplay(payment, replay), compareReplay(payment, replay)]);

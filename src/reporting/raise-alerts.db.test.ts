@@ -108,7 +108,7 @@ describe("an approval rate that is low", () => {
     expect(subjects()).toEqual(["[test] The approval rate at Sandbox A is low"]);
     const merchant = encodeId("mer", merchantId);
     expect(mailbox.mails[0]!.text).toContain(
-      "Sandbox A approved 5 of the 25 attempts that it answered in the last hour. That is 20.0 %, 85.0 % in the 28 days before today (UTC).",
+      "Sandbox A approved 5 of the 25 attempts that it answered in the last hour. That is 20.0%, 85.0% in the 28 days before today (UTC).",
     );
     const link = `https://dashboard.example.com/test/${merchant}/analytics?gateway=SANDBOX_A`;
     expect(mailbox.mails[0]!.text).toContain(link);
@@ -223,7 +223,7 @@ describe("a connection that gives no usable answers", () => {
     expect(rows).toEqual([
       {
         connection_id: bad,
-        detail: "SANDBOX_A gave no usable answer to 6 of 6 attempts of the last hour. That is 100.0 %.",
+        detail: "SANDBOX_A gave no usable answer to 6 of 6 attempts of the last hour. That is 100.0%.",
       },
     ]);
     expect(subjects()).toEqual(["[test] Sandbox A is unhealthy"]);

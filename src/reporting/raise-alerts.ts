@@ -217,7 +217,7 @@ async function compareConnections(
   );
 }
 
-const percent = (share: Share) => `${(100 * shareOf(share)).toFixed(1)} %`;
+const percent = (share: Share) => `${(100 * shareOf(share)).toFixed(1)}%`;
 const pastWords = (past: Share) =>
   past.attempts === 0 ? "" : `, ${percent(past)} in the ${pastDays} days before today (UTC)`;
 

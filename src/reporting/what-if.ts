@@ -56,12 +56,12 @@ export type Replay = {
  */
 export function replayMeasured({ plan }: Pick<DraftPlan, "plan">, measured: MeasuredPlan): Replay {
   const { rate, payments } = measured;
-  const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
+  const percent = (share: number) => `${(100 * share).toFixed(1)}%`;
   const [first] = plan;
   return {
     asked: first === undefined ? [] : [{ connectionId: first.connectionId, gateway: first.gateway }],
     end: "cannotKnow",
-    because: `Unknown for a single payment. Its split sent ${payments} others this way, of which ${percent(rate.value)} were approved (${percent(rate.low)} to ${percent(rate.high)} with 95 % confidence).`,
+    because: `Unknown for a single payment. Its split sent ${payments} others this way, of which ${percent(rate.value)} were approved (${percent(rate.low)} to ${percent(rate.high)} with 95% confidence).`,
     measured,
   };
 }

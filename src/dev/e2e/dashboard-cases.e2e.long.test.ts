@@ -186,7 +186,7 @@ describe("the cases on the routing page", () => {
         .getByRole("button", { name: /^Leave out Sandbox A/ })
         .press("Enter");
       await unsaved()
-        .getByText(/^The case “Large” is now: .* 30 % goes to variant B, which plans Sandbox B/)
+        .getByText(/^The case “Large” is now: .* 30% goes to variant B, which plans Sandbox B/)
         .waitFor();
       // The case before this one takes payments from its split, and says so.
       await page.getByRole("button", { name: "Move Large down" }).click();

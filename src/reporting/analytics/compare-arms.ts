@@ -69,10 +69,10 @@ export function describeDifference(a: Counted, b: Counted): string {
   const points = (share: number) => (100 * share).toFixed(1);
   const { low, high } = difference;
   if (mayBeChance(difference)) {
-    return `Chance alone may explain it: the approval rate of variant B is between ${points(-low)} points lower and ${points(high)} points higher (95 % confidence).`;
+    return `Chance alone may explain it: the approval rate of variant B is between ${points(-low)} points lower and ${points(high)} points higher (95% confidence).`;
   }
   const [least, most] = low > 0 ? [low, high] : [-high, -low];
-  return `Variant ${low > 0 ? "B" : "A"} approves more: by ${points(least)} to ${points(most)} points (95 % confidence).`;
+  return `Variant ${low > 0 ? "B" : "A"} approves more: by ${points(least)} to ${points(most)} points (95% confidence).`;
 }
 
 export type ComparedArm = {
