@@ -264,6 +264,14 @@ describe("an orphaned authorization at a gateway that only sends notifications",
     ]);
   });
 
+  it("is found by the refusal of its void where a restore has lost the hold's own notification", async () => {
+    const payment = await paid(cards.softDecline, 1);
+    await expect.poll(async () => (await notificationsOf(payment)).length).toBe(1);
+    await takeNotification(payment, "void_refused");
+    await processNotificationsOnce(fixture.core);
+    expect(await orphansOf(payment)).toMatchObject([{ gatewayReference: "r7", foundBy: "notification" }]);
+  });
+
   it("does not start again when reconciliation has only the same old notification", async () => {
     const payment = await paid(cards.softDecline, 1);
     await expect.poll(async () => (await notificationsOf(payment)).length).toBe(1);
@@ -276,14 +284,17 @@ describe("an orphaned authorization at a gateway that only sends notifications",
     expect(await itemsOf(fixture, payment.session)).toMatchObject([{ resolvedAt: expect.any(Date) }]);
   });
 
-  it("is not inferred from the late notification of the hold that was voided", async () => {
-    await fixture.sandbox.hold("b.notification");
-    const payment = await voided();
-    expect(payment.attempt).toMatchObject({ status: "VOIDED", gatewayReference: expect.any(String) });
-    await takeNotification(payment, "held", payment.attempt.gatewayReference!);
-    await processNotificationsOnce(fixture.core);
-    expect(await orphansOf(payment)).toEqual([]);
-  });
+  it.each(["held", "void_refused"])(
+    "is not inferred from a late %s notification of the hold that was voided",
+    async (kind) => {
+      await fixture.sandbox.hold("b.notification");
+      const payment = await voided();
+      expect(payment.attempt).toMatchObject({ status: "VOIDED", gatewayReference: expect.any(String) });
+      await takeNotification(payment, kind, payment.attempt.gatewayReference!);
+      await processNotificationsOnce(fixture.core);
+      expect(await orphansOf(payment)).toEqual([]);
+    },
+  );
 
   it("is not inferred from a notification of a hold reported as voided, nor of the payment itself", async () => {
     const payment = await paid(cards.softDecline, 1);

@@ -34,7 +34,7 @@ export function spreadOf(figures: readonly number[]): Spread {
   return { median, min: sorted[0]!, max: sorted.at(-1)! };
 }
 
-/** Median of some figures, and the interval that has the median of all such figures with 95 % confidence. */
+/** Median of some figures, and the interval that has the median of all such figures with 95% confidence. */
 export type Interval = { readonly median: number; readonly from: number; readonly to: number };
 
 /** Returns the interval by the ranks of the figures, whatever their distribution. Of fewer than six, it is all of them. */

@@ -102,7 +102,7 @@ async function act(core: Core, notification: StoredNotification): Promise<"later
   await alarmIfContradicted(core, found, notification.kind);
   if (reportsCapture(notification, found))
     await recordCaptureReport(core, { sessionId: found.sessionId, id: attemptId });
-  if (notification.kind === "held") await recordLateHold(core, notification, found);
+  if (reportsHold(notification)) await recordLateHold(core, notification, found);
   if (notification.kind === "voided" || notification.kind === "already_captured")
     await hurryOrphan(core.database, found);
   if (changesNothing(notification, found)) return;
@@ -116,11 +116,16 @@ async function actOnUnrecorded(
   id: AttemptId,
 ): Promise<"later" | undefined> {
   const { kind, connectionId, gatewayReference } = notification;
-  if (kind !== "held" && kind !== "voided" && kind !== "already_captured") return;
+  if (!reportsHold(notification) && kind !== "voided" && kind !== "already_captured") return;
   const sessionId = await findSessionOfUnrecorded(core.database, { id, connectionId });
   if (sessionId === undefined) return;
-  if (kind === "held") return recordUnrecordedHold(core, { sessionId, id, connectionId }, gatewayReference);
+  if (reportsHold(notification)) return recordUnrecordedHold(core, { sessionId, id, connectionId }, gatewayReference);
   await hurryOrphan(core.database, { sessionId, id });
+}
+
+/** Reports whether a notification names a hold. One whose void is refused is there, and a restore may have lost what else is known of it. */
+function reportsHold({ kind }: StoredNotification): boolean {
+  return kind === "held" || kind === "void_refused";
 }
 
 /** Reports whether a notification concerns a capture. A voided hold does where it is captured or about to be. */
