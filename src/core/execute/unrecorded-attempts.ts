@@ -51,10 +51,11 @@ type AttemptAnswer = {
  */
 export async function findUnrecorded({ core, lease, loaded }: Work): Promise<void> {
   const toLookUp = await attemptsToLookUp(core, loaded);
-  const [answers, winner] = await Promise.all([
+  const [asked, winner] = await Promise.all([
     askGateways({ core, lease, loaded }, toLookUp),
     readHeldWinner(core, loaded),
   ]);
+  const answers = await keepOneHold(core, loaded, asked);
   await core.database.transaction(async (tx) => {
     const { session, now } = await lockAndRenew(tx, lease);
     if (winner?.answer.type === "voided") lookAtHoldAfter(tx, winner.attempt, 0);
@@ -339,6 +340,28 @@ async function askGateway(
   const unknown = { type: "inconclusive", reason: "its answer to a void has not come yet" } as const;
   if (reply.type !== "accepted") return { attempt, answer: unknown };
   return { attempt, answer: unknown, awaited: true, ...(isLate && { voidAskedAt: loaded.readAt }) };
+}
+
+/**
+ * Voids all holds but one where several gateways hold. The lost database may have sent a capture of one of them, which may still be
+ * executed: nothing is captured or ended before the voids of the others are answered. It was most likely the last one that it made.
+ */
+async function keepOneHold(
+  core: Core,
+  loaded: Work["loaded"],
+  answers: readonly AttemptAnswer[],
+): Promise<readonly AttemptAnswer[]> {
+  const madeLast = ({ attempt }: AttemptAnswer) => (attempt.isUnrecorded ? Number.POSITIVE_INFINITY : attempt.sequence);
+  const holds = answers.filter(({ answer }) => answer.type === "held");
+  const kept = holds.find((one) => holds.every((other) => madeLast(other) <= madeLast(one)));
+  if (kept === undefined) return answers;
+  return Promise.all(
+    answers.map((one) =>
+      one === kept || (one.answer.type !== "held" && one.answer.type !== "heldOther")
+        ? one
+        : voidBesideWinner(core, loaded, { ...one.attempt, gatewayReference: one.answer.gatewayReference }),
+    ),
+  );
 }
 
 /** Voids a hold that was just read. The next look-up shows whether it is gone, or was captured meanwhile. */
