@@ -5,6 +5,7 @@
 import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { forFile } from "../../dev/testing/for-file.ts";
 import { runCommandHere } from "../../dev/testing/run-command-here.ts";
+import type { Connector } from "../../gateways/connector.ts";
 import {
   declareRestore,
   findUnconfirmedTimeline,
@@ -18,7 +19,7 @@ import type { Core } from "../core.ts";
 import type { PaymentSession } from "../rows/entities.ts";
 import { recoverSessionsOnce, submitPayment } from "../submit-payment.ts";
 import { cards, startCoreFixture } from "./core.fixture.ts";
-import { itemsOf, recover, withAnswers } from "./recovery.fixture.ts";
+import { itemsOf, recover, replaced, withAnswers } from "./recovery.fixture.ts";
 import * as restore from "./restore.fixture.ts";
 
 const fixture = await forFile(startCoreFixture);
@@ -230,6 +231,41 @@ describe("a session that was being paid at the moment of the backup", () => {
     expect(await statusesAt(reference)).toEqual(["voided"]);
     expect(await fixture.capturedAtGateways(session)).toBe(1);
     expect(await itemsOf(fixture, session)).toEqual([]);
+  });
+
+  it("captures nothing before the other gateway's hold is voided, of which the lost database may have sent a capture", async () => {
+    const session = await beingPaid();
+    const second = await payUnseen(session, 1, "held");
+    await declare();
+    await fixture.sandbox.release();
+    await Promise.all(fixture.core.inFlight);
+    const first = encodeId("att", (await fixture.loadSession(session)).attempts[0]!.id);
+    const atCapture: string[][] = [];
+    // Two gateways that can be read.
+    const readable = (connector: Connector): Connector =>
+      replaced(connector, {
+        canRead: true,
+        lookUp: async (_, { attemptReference }) => {
+          const [found] = await fixture.sandbox.authorizations(attemptReference);
+          if (found?.status !== "held") return { type: found?.status === "voided" ? "voided" : "absent" };
+          return { type: "held", gatewayReference: found.id };
+        },
+        capture: async (...sent) => {
+          atCapture.push([...(await statusesAt(first)), ...(await statusesAt(second))]);
+          return connector.capture(...sent);
+        },
+      });
+    const core: Core = {
+      ...fixture.core,
+      inFlight: new Set(),
+      bind: async (...attempt) => {
+        const bound = await fixture.core.bind(...attempt);
+        return bound && { ...bound, connector: readable(bound.connector) };
+      },
+    };
+    expect(await turns(session, 9, core)).toMatchObject({ status: "SUCCEEDED", capturedVia: "SANDBOX_B" });
+    expect(atCapture).toEqual([["voided", "held"]]);
+    expect(await fixture.capturedAtGateways(session)).toBe(1);
   });
 
   it("waits until its check is due, not until the retry that comes after it", async () => {
