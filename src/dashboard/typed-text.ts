@@ -2,7 +2,7 @@
 import type { RuleContent } from "../core/record/routing-rules.ts";
 import type { Connection } from "../gateways/connections.ts";
 
-// What ends a quotation or looks like its end, what hides, is blank or reorders text or begins a line, and the sign of an escape. Joiners
+// Characters that end a quotation or look like its end, that hide, are blank, reorder text or begin a line, and the sign of an escape. Joiners
 // and the form of an emoji are part of words.
 const special =
   /(?!\u200c|\u200d|\ufe0f| )[\\“”„‟"＂❝❞″〝〞\u2800\p{Cc}\p{Cf}\p{Zs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;

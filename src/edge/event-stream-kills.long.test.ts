@@ -80,7 +80,7 @@ class Killable {
   }
 }
 
-/** What a client has stored. */
+/** The events that a client has stored. */
 class StoredEvents {
   readonly #file: string;
   #offset = 0;

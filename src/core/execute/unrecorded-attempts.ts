@@ -32,8 +32,7 @@ const unrecordedNotificationWaitMs = 2_000;
 // and after any other inconclusive answer: a gateway that is down stays so for minutes, and one that cannot answer after
 // hours may never do, so the pause is a minute, or an eighth of the time in doubt past ten minutes if that is longer.
 const unrecordedRepeatMs = (sinceMs: number) => Math.max(minute, (sinceMs - 10 * minute) / 8);
-// Time after which an alarm reports that a gateway gives no answer: every notification that is sent has arrived by
-// then.
+// Time after which an alarm reports that a gateway gives no answer: every notification has arrived by then.
 const unrecordedAlarmMs = 5 * minute;
 
 /** A gateway's answer about an attempt. `awaited`: a better answer will come soon, by notification or the next look-up. */
@@ -344,7 +343,7 @@ async function askGateway(
 
 /**
  * Voids all holds but one where several gateways hold. The lost database may have sent a capture of one of them, which may still be
- * executed: nothing is captured or ended before the voids of the others are answered. It was most likely the last one that it made.
+ * executed: nothing is captured or ended before the voids of the others are answered. The hold that it made last is kept, as the likeliest.
  */
 async function keepOneHold(
   core: Core,

@@ -19,7 +19,7 @@ type Side = "on" | "off";
 /** A turn with what is compared, and one without. */
 export type TurnPair = Readonly<Record<Side, PaidTurn>>;
 
-/** What is compared. `check` throws where a turn of so many payments was not as its side says. */
+/** A comparison of two sides. `begin` prepares one, and returns a check that throws unless so many payments ran as that side says. */
 export type Compared = {
   readonly card: (side: Side) => string;
   /** Paid before a turn is measured: plans are made anew after a change of the schema. */
