@@ -12,6 +12,7 @@ import {
   listInDoubt,
   releaseFromDoubt,
 } from "../../oversight/declare-restore.ts";
+import { processNotificationsOnce } from "../../oversight/notifications/process-notifications.ts";
 import type { Queryable } from "../../platform/database.ts";
 import { encodeId } from "../../platform/ids.ts";
 import { Secret } from "../../platform/secrets.ts";
@@ -90,6 +91,20 @@ describe("a session that was not submitted at the time of the backup", () => {
     await fixture.asOwner.transaction((tx) => releaseFromDoubt(tx, session.id));
     expect(await turns(session, 2)).toMatchObject({ status: "DEGRADED" });
     await fixture.sandbox.setDown("A", false);
+  });
+
+  it("has a hold voided that is reported after its end, also where only the refusal of a void names it", async () => {
+    const session = await fixture.newSession();
+    const reference = await payUnseen(session, 1, "held");
+    await declare();
+    expect(await turns(session, 12)).toMatchObject({ status: "DEGRADED", phase: "DONE" });
+    const text = `INSERT INTO gateway_notification (connection_id, notification_id, kind, attempt_reference, gateway_reference)
+      SELECT $1, kind, kind, $2, 'hold of ' || kind FROM unnest(ARRAY['held','void_refused']) kind`;
+    await fixture.asOwner.pool.query(text, [fixture.connectionIds[1], reference]);
+    await processNotificationsOnce(fixture.core);
+    const found = "SELECT gateway_reference AS hold FROM orphaned_authorization WHERE session_id = $1 ORDER BY 1";
+    const { rows } = await fixture.asOwner.pool.query(found, [session.id]);
+    expect(rows).toEqual([{ hold: "hold of held" }, { hold: "hold of void_refused" }]);
   });
 });
 
