@@ -20,7 +20,7 @@ import { followSession, startProcessing } from "./submit-payment.ts";
 /** A held payment of the merchant that gives the order. */
 export type HeldPayment = { readonly merchantId: MerchantId; readonly sessionId: SessionId };
 
-// One conditional update decides between a capture, a cancellation and the end of the hold.
+// A single conditional update decides between a capture, a cancellation and the end of the hold.
 const takeToCapture: Statement = {
   name: "take_hold_to_capture",
   partitionKey: 1,

@@ -61,7 +61,7 @@ export type PaymentObserver = {
   gaveUp(gateway: string, as: "CANCELLED" | "ABANDONED" | "FAILED"): void;
 };
 
-/** What the submission of an open session needs of it, and the settings that allow its page. */
+/** The fields of an open session that its submission needs, and the settings that allow its page. */
 export type KnownCheckout = {
   readonly session: Pick<
     PaymentSession,
@@ -80,7 +80,7 @@ export type KnownCheckout = {
   readonly publishableKey: string;
 };
 
-/** One environment's core. It does not know which environment it is, and the other one is not reachable from it. */
+/** The core of one environment. It does not know which environment it is, and cannot reach the other one. */
 export type Core = {
   readonly database: Database;
   /** Holds what a change may reach a second late: routes and merchants' names, never keys. */

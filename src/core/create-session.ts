@@ -30,9 +30,9 @@ export type SessionOwner = {
   readonly sessionLifetimeMs: number;
   readonly checkoutOrigins: readonly string[];
   readonly publishableKey: string;
-  /** For sessions that name none of their own. */
+  /** The default for sessions that name none. */
   readonly statementDescriptor: string | null;
-  /** What it has set up of Apple Pay and Google Pay. */
+  /** The merchant's settings for Apple Pay and Google Pay. */
   readonly wallets?: MerchantWallets | null | undefined;
 };
 
@@ -250,7 +250,7 @@ function creationInProgress(): DomainError {
 }
 
 async function createWithKey(core: Core, request: KeyedRequest): Promise<CreatedSession> {
-  // Nor may it name another successor in the cell of the session that it replaces.
+  // The session may not name another successor in the cell of the session that it replaces either.
   const isElsewhere = request.order.replaces !== undefined && request.order.replaces.core !== core;
   const answer =
     // A repeat must neither depend on the vault's answer nor open another session there.

@@ -180,7 +180,7 @@ const selectCancelled: Statement = {
 
 /**
  * Gives an action up in the customer's name: from here on nothing is completed. A repeat changes nothing. Throws
- * `no_action` where the customer has answered or the action has ended. Durable on return.
+ * `no_action` if the customer has answered or the action has ended. Durable on return.
  */
 export async function cancelAction(core: Core, { sessionId, authenticationId }: Named): Promise<void> {
   const values = [sessionId, authenticationId];

@@ -42,7 +42,7 @@ type CheckoutSettings = {
   readonly payer: Payer | undefined;
   /** True for an open session without a description or a customer. */
   readonly isPlain: boolean;
-  /** What the merchant has set up of Apple Pay and Google Pay. */
+  /** The merchant's settings for Apple Pay and Google Pay. */
   readonly wallets: MerchantWallets | null;
 };
 

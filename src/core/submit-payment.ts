@@ -103,8 +103,8 @@ type Claimed = { readonly lease: Lease; readonly reloaded: Reloaded };
 const lost = { type: "lost", conflict: undefined } as const;
 
 /**
- * Claims the session and opens its first attempt in one transaction. Lost when another submission was first. A vault
- * that has to be asked about the token is asked while the route is loaded.
+ * Claims the session and opens its first attempt in one transaction. Returns lost if another submission was first. If
+ * the vault has to be asked about the token, the call runs while the route is loaded.
  */
 async function claim(core: Core, submission: Submission): Promise<UnderLease<Claimed>> {
   const { session, vaultToken, shopper } = submission;
@@ -120,8 +120,8 @@ async function claim(core: Core, submission: Submission): Promise<UnderLease<Cla
     rule.cases || rule.split ? followCases(rule, factsOf(core, session, rule, card)) : { route: rule };
   const canAsk = shopper?.browser !== undefined;
   const counted = fingerprint?.isCounted ? fingerprint : undefined; // rule:card-counted
-  // The customer is there and consents to charges without them: the bank is asked, unless the merchant leaves that to its rule. That of a
-  // link is asked whatever the rule says.
+  // The customer is present and consents to charges without them, so the bank authenticates, unless the merchant leaves
+  // that to its rule. A link's payment is authenticated whatever the rule says.
   const isMandated = storing?.recovering ?? (storing?.isMandate && !route.policy?.savingAsRule);
   const authenticated = isMandated ? planAsked(route, { canAsk }) : undefined;
   // By the token's prefix, also while the vault is silent.

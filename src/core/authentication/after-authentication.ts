@@ -1,5 +1,6 @@
 /**
- * Decides from rows alone what a session does while its customer is asked, and whether a gateway may ask at all. PURE.
+ * Decides from rows alone what a session does while its customer authenticates, and whether a gateway may challenge the
+ * customer at all. PURE.
  */
 import type { AuthenticationResult } from "../../gateways/authentication.ts";
 import type { CompletionAnswer } from "../../gateways/connector.ts";
@@ -7,7 +8,7 @@ import type { Attempt, Authentication, AuthenticationStatus } from "../rows/enti
 import type { Payment, Planned } from "../rows/payment.ts";
 import type { authenticationBeginnings, StateOf } from "../rows/transitions.ts";
 
-/** Most challenges that a session offers: a customer who has answered two is asked no more. */
+/** The most challenges that a session offers: a customer who has answered two gets no third. */
 const challengesMax = 2;
 /** Times that a completing request is sent at most, under one key. */
 const completionsMax = 2;
@@ -18,7 +19,7 @@ export const lookTimeMs = 60_000;
 /** The ways in which a wait ends without an answer. */
 export type GivenUp = "CANCELLED" | "ABANDONED" | "FAILED";
 
-/** One step of a session whose customer is asked, or whose payment is being completed. */
+/** A step of a session whose customer is being authenticated, or whose payment is being completed. */
 export type AuthenticationStep =
   | { readonly type: "complete"; readonly attempt: Attempt; readonly authentication: Authentication }
   | { readonly type: "completeAgain"; readonly attempt: Attempt; readonly authentication: Authentication }
@@ -36,7 +37,7 @@ export function openAuthenticationOf({ authentications }: Payment, { id }: Pick<
   return authentications.find(({ attemptId, completedAt }) => attemptId === id && completedAt === null);
 }
 
-/** Returns the step for an attempt whose customer is asked. */
+/** Returns the step for an attempt whose customer is being authenticated. */
 export function stepOfWait(loaded: Payment, attempt: Attempt): AuthenticationStep {
   const { session, readAt } = loaded;
   const authentication = openAuthenticationOf(loaded, attempt);
@@ -53,7 +54,7 @@ export function stepOfWait(loaded: Payment, attempt: Attempt): AuthenticationSte
 
 /**
  * Returns the step for an attempt that another process left behind while it completed the payment; undefined for any
- * other, and where nothing more may be sent.
+ * other attempt, and if nothing more may be sent.
  */
 export function stepOfLeftBehind(loaded: Payment, attempt: Attempt): AuthenticationStep | undefined {
   const authentication = openAuthenticationOf(loaded, attempt);

@@ -16,7 +16,7 @@ import type {
 import { type Payment, type Planned, plannedAt } from "../rows/payment.ts";
 import { hasOfferedAll, lookTimeMs, mayAsk } from "./after-authentication.ts";
 
-/** One step of a session whose customer a provider authenticates. */
+/** A step of a session whose customer a provider authenticates. */
 export type ProviderStep =
   | { readonly type: "openProvider"; readonly provider: PlannedProvider; readonly because: string }
   | { readonly type: "prepareProvider"; readonly authentication: Authentication }
@@ -105,7 +105,10 @@ export function isRefusedByProvider(authentications: readonly Authentication[]):
   return provided !== undefined && refusals.includes(provided.status); // rule:provider-refusal-ends-payment
 }
 
-/** Reports whether an attempt's gateway has to do without its own authentication: a provider has not been asked yet. */
+/**
+ * Reports whether an attempt's gateway has to do without its own authentication because a provider comes first and has
+ * not been called yet.
+ */
 export function isLeftToProvider(
   { session, authentications }: Pick<Payment, "session" | "authentications">,
   attempt: Pick<Attempt, "connectionId">,

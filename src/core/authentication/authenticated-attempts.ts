@@ -42,8 +42,9 @@ function plannedWish(
 }
 
 /**
- * Returns the permission that an attempt's gateway gets to ask the customer; undefined where none can be asked: the
- * rule or the gateway rules authentication out, the page cannot show an action, or the session has asked often enough.
+ * Returns the permission that an attempt's gateway gets to challenge the customer; undefined if it gets none: the rule
+ * or the gateway rules authentication out, the page cannot show an action, or the session has reached its most
+ * challenges.
  */
 function wishFor(
   core: Core,
@@ -63,8 +64,8 @@ function wishFor(
 }
 
 /**
- * Returns the way in which the gateway that asked for authentication can be asked once more: with a provider's, or with
- * its own. Empty if there is none, or the page cannot show an action.
+ * Returns the way in which the request can be repeated at the gateway that asked for authentication: with a provider's,
+ * or with its own. Empty if there is none, or the page cannot show an action.
  */
 export async function findRepeat(
   { core, loaded, shopper }: Work,

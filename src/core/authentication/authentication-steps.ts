@@ -1,6 +1,6 @@
 /**
- * The steps of a session whose customer is asked: looking at the action, completing the payment, and giving up. As in
- * flow-steps.ts, each is a gateway call, a transaction, or a call followed by a transaction.
+ * The steps of a session whose customer is being authenticated: looking at the action, completing the payment, and
+ * giving up. As in flow-steps.ts, each is a gateway call, a transaction, or a call followed by a transaction.
  */
 
 import type { ActionAnswer, CompletionAnswer, Unknown } from "../../gateways/connector.ts";
@@ -91,7 +91,10 @@ async function recordCompletion(tx: Tx, work: Work, asked: Ordered, answer: Comp
   }
 }
 
-/** Ends an authentication with what the gateway's decision says about it. Without a word about it, nothing is known. */
+/**
+ * Ends an authentication with what the gateway's decision says about it. If the decision says nothing, the result is
+ * unknown.
+ */
 function endCompleted(
   tx: Tx,
   authentication: Authentication,
@@ -169,9 +172,9 @@ async function recordOutcome(tx: Tx, work: Work, asked: Ordered, answer: ActionA
 }
 
 /**
- * Records that the gateway declined while the customer was asked. Where a hold may appear by itself, the decline is
- * believed only at the plan's end, as that of any unanswered attempt; what it forbids is forbidden at once, also for
- * the hold of an earlier gateway.
+ * Records that the gateway declined while the customer was being authenticated. If a hold may still appear by itself,
+ * the decline is believed only at the plan's end, as that of any unanswered attempt; what the decline forbids is
+ * forbidden at once, also for the hold of an earlier gateway.
  */
 async function recordDeclinedAction(
   tx: Tx,

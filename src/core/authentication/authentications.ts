@@ -114,7 +114,7 @@ export function recordFrictionless(
   { outcome, authenticated }: Pick<AuthorizeAnswer, "outcome" | "authenticated">,
 ): void {
   const end = endOf(outcome, authenticated);
-  // What a gateway says about an imported proof is the provider's.
+  // The result of an imported proof is the provider's, whatever the gateway says about it.
   if (end === undefined || attempt.authenticationId != null) return;
   const { sessionId, gateway } = attempt;
   tx.send(insertFrictionless, [
@@ -259,7 +259,9 @@ const postponeStatement: Statement = {
   text: "SELECT FROM app.postpone_look($1, $2, $3, $4, $5)",
 };
 
-/** However often it is woken, a gateway is asked about an action at most this often. */
+/**
+ * The least time between two look-ups of an action at its gateway, in milliseconds, however often the look-up is woken.
+ */
 export const lookAgainMs = 2_000;
 
 /**

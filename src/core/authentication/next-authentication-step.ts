@@ -13,9 +13,9 @@ import {
 } from "./after-provider.ts";
 
 /**
- * Returns the step of a payment whose customer is asked, whose payment is being completed, or whose provider is at work;
- * undefined for any other. `unsentId` is the attempt or authentication whose request this process has committed and not
- * yet sent.
+ * Returns the step of a payment whose customer is being authenticated, whose payment is being completed, or whose
+ * provider is at work; undefined for any other. `unsentId` is the attempt or authentication whose request this process
+ * has committed and not yet sent.
  */
 export function stepOfAuthentication(
   loaded: Payment,

@@ -160,7 +160,7 @@ async function requestOf(
   };
 }
 
-// Not the provider's fault, and so unknown to its health.
+// This is not the provider's fault, so it does not count in the provider's health.
 function none(reason: string): Unavailable {
   return { type: "unavailable", reason };
 }

@@ -16,7 +16,10 @@ const renewStatement: Statement = {
     WHERE id = $1 AND NOT EXISTS (SELECT FROM blocklist_entry o WHERE o.merchant_id = b.merchant_id AND o.value = $2::uuid::text)`,
 };
 
-/** Keeps a blocked card by the vault's current key: after a rotation nothing is recognized by the one before. */
+/**
+ * Stores a blocked card's fingerprint under the vault's current key: after a rotation, fingerprints of the former key
+ * match nothing.
+ */
 export function renewBlocked(tx: Tx, { id, kind }: Block, fingerprint: CardFingerprint | undefined): void {
   if (kind !== "CARD" || fingerprint === undefined || fingerprint.versions.length === 1) return;
   tx.send(renewStatement, [id, fingerprint.versions[0]!]);

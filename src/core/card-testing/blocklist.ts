@@ -82,7 +82,7 @@ export async function findEntryOf(
   return entry;
 }
 
-// One that has ended is begun anew.
+// An entry that has ended begins anew.
 const insertEntry: Statement = {
   name: "insert_blocklist_entry",
   text: `

@@ -16,11 +16,11 @@ const dayMs = 24 * hourMs;
 export const testedNow =
   "tested_payment WHERE tested_at BETWEEN (SELECT app.clock()) - interval '2 seconds' AND (SELECT app.clock())";
 
-// In test one card stands for many, so each of its payments counts, also those that its own count has refused.
+// In test many payments share one card, so each payment counts, also those that its own count has refused.
 const cardsInSql = (isTest: string) =>
   `count(DISTINCT CASE WHEN ${isTest} THEN session_id WHEN NOT refused THEN fingerprint END)::int`;
 
-// A merchant of whom cards were declined so, that brakes, or whose braking a person holds.
+// Selects the merchants with such declines, those that brake, and those whose braking a person holds.
 const selectMerchants: Statement = {
   name: "select_merchants_to_brake",
   text: `

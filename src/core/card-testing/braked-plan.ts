@@ -10,7 +10,7 @@ import type { Brake } from "../rows/entities.ts";
 /** A plan, and the brakes that it follows. */
 export type BrakedPlan = { readonly plan: Plan; readonly brakes: readonly Brake[] };
 
-// As long as a card is remembered. The ids begin with the time of their session's creation.
+// 13 months is as long as a card is remembered. The ids begin with the time of their session's creation.
 const selectApproved: Statement = {
   name: "select_approved_card",
   text: `
@@ -31,9 +31,9 @@ async function isApproved(
 }
 
 /**
- * Returns the plan of a payment while its merchant brakes. `plan` is the one that the route has otherwise: a card that the
- * merchant has approved keeps it, and so does one for which no gateway and no provider can ask. A page that leaves out its browser is
- * declined as under ALWAYS.
+ * Returns the plan of a payment while its merchant brakes. `plan` is the plan of the route without brakes. A card that
+ * the merchant has approved keeps it, and so does one that no gateway and no provider can authenticate. A page that
+ * leaves out its browser is declined as under ALWAYS.
  */
 export async function planWhileBraking(
   core: Pick<Core, "database">,

@@ -1,7 +1,8 @@
 /**
- * Counts the submissions of a card, and of its customer's network, and how many of them were declined, so that nobody can
- * try out what belongs to a number, or which numbers work. `claim` (src/migrations/environment/payment-functions.sql) counts and refuses; the end of a declined payment is
- * recorded here.
+ * Counts the submissions of a card, and of its customer's network, and how many of them were declined, to stop card
+ * testing: trying out which numbers work, or which expiry and security code belong to a number. `claim`
+ * (src/migrations/environment/payment-functions.sql) counts and refuses; the end of a declined payment is recorded
+ * here.
  */
 
 import { outageCodes } from "../../gateways/outages.ts";
@@ -24,7 +25,7 @@ export const isBrakingInSql = "EXISTS (SELECT FROM braking WHERE merchant_id = $
 /** The count that has reached its limit. */
 export type CardBrake = "submissions" | "declines" | "network";
 
-/** A submission that a count or the merchant's block list has refused: nothing is claimed. */
+/** Thrown for a submission that a count or the merchant's block list refuses; the session is not claimed. */
 export class ClaimRefused extends Error {
   override readonly name = "ClaimRefused";
   readonly by: CardBrake | Block;
@@ -41,9 +42,9 @@ export function brakedPlan({ plan, skipped }: Plan, because: string): Plan {
   return { plan: [], skipped: [...left, ...skipped] };
 }
 
-// Who guesses at a card tries these; a decline for any other reason may be an honest customer's.
+// The declines of guessing at a card's details; a decline for any other reason may be an honest customer's.
 const guessedCodes = ["incorrect_cvc", "card_expired"];
-// Who tests whether stolen or invented numbers work gets these; `card_declined` is what a bank says that gives no reason.
+// The declines of testing whether stolen or invented numbers work. A bank that gives no reason answers `card_declined`.
 const testedCodes = [...guessedCodes, "incorrect_number", "insufficient_funds", "card_declined"];
 
 const countDeclineStatement: Statement = {
@@ -62,7 +63,7 @@ const countDeclineStatement: Statement = {
     WHERE s.id = $1 AND s.card_fingerprint IS NOT NULL AND declined.is_tested AND EXISTS (SELECT FROM card_submission WHERE session_id = $1) ON CONFLICT DO NOTHING`,
 };
 
-// Such a payment was held, or its order was another session's.
+// A payment with such a code was held, or its order was another session's.
 const notOfCard = /^(capture|order)_/;
 
 /** Counts the end of a declined payment against its card, if a gateway has declined it and not for an outage. */
@@ -76,7 +77,10 @@ const countRefusedStatement: Statement = {
   text: `INSERT INTO tested_payment (session_id, merchant_id, fingerprint, tested_at, refused) VALUES ($1, $2, $3, app.clock(), true)`,
 };
 
-/** Counts a payment that was refused because its card was declined too often. It counts in test only, where one card stands for many. */
+/**
+ * Counts a payment that was refused because its card was declined too often. It counts in test only, where many
+ * payments share one card.
+ */
 export function countRefused(
   tx: Tx,
   session: { readonly id: SessionId; readonly merchantId: MerchantId },

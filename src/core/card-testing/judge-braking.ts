@@ -7,7 +7,7 @@ export const windowMs = 10 * minute;
 /** The days from which the hour is predicted. */
 export const daysOfHistory = 28;
 
-// Not fewer, and this many where too little is known of the merchant.
+// The least thresholds, in cards; the second applies when too little is known of the merchant.
 const cardsMin = 20;
 const cardsWithoutHistory = 60;
 // A week has each of its days.

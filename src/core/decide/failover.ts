@@ -24,7 +24,7 @@ export type FailoverDecision =
       readonly action: "failover";
       readonly to: PlannedConnection;
       readonly because: string;
-      /** The next attempt is opened by a step of its own, from what is known by then. */
+      /** A separate step opens the next attempt, from the rows of that moment. */
       readonly opensLater?: true | undefined;
     }
   | {
@@ -48,11 +48,11 @@ export type Failure = {
   readonly captureRefused?: boolean | undefined;
   /** True when the gateway may have acted: its answer is missing, or not believed. */
   readonly mayHaveActed?: boolean | undefined;
-  /** The connection that can be asked once more, with authentication. */
+  /** The connection at which the request can be repeated with authentication. */
   readonly repeat?: PlannedConnection | undefined;
   /** The provider that authenticates before that. */
   readonly provider?: PlannedProvider | undefined;
-  /** The connection that declined and allows to be asked once more at once. */
+  /** The connection that declined and allows an immediate repeat. */
   readonly again?: PlannedConnection | undefined;
 };
 

@@ -14,7 +14,7 @@ import { beforeSecondUse, decideForCryptogram } from "../wallets/second-use.ts";
 import { because } from "./because.ts";
 import type { FailoverDecision, FailoverRule, Failure } from "./failover.ts";
 
-/** One step of the flow. Each is a transaction, or a gateway call between two. */
+/** A step of the flow: a transaction, or a gateway call between two transactions. */
 export type Step =
   | AuthenticationStep
   | ProviderStep
@@ -113,7 +113,7 @@ function stepOfPlan(loaded: Payment, moment: Moment): Step {
     if (to && last?.nextAction === "failover" && !second?.isRefused)
       return { type: "open", to, because: last.nextBecause ?? "" };
   }
-  // Nothing follows a fraud decline, not even a hold that an earlier gateway may turn out to have.
+  // A fraud decline ends the payment, even if an earlier gateway may turn out to have a hold.
   const isFraud = attempts.some((attempt) => attempt.failureKind === "FRAUD" || attempt.stop === "fraud");
   // A look-up before a second use of a cryptogram is not the one at the end.
   const since = hasCryptogram(session) ? last?.startedAt : undefined;

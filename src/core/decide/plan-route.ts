@@ -46,7 +46,7 @@ export function candidatesIn(candidates: readonly Candidate[], connectionIds: re
 /** The newest routing rule of a merchant, with its connections by priority. */
 export type Route = FailoverRule & {
   readonly policy?: AuthenticationPolicy | null | undefined;
-  /** When a wallet's cryptogram may go to another gateway; absent: UNANSWERED. */
+  /** The rule for sending a wallet's cryptogram to another gateway; absent: UNANSWERED. */
   readonly cryptogramResend?: CryptogramResend | undefined;
   readonly candidates: readonly Candidate[];
   /** The rule's provider of authentication, or why it cannot be used now. */

@@ -33,7 +33,7 @@ type Cell = "agree" | "underway" | "lookAtHold" | "mismatch" | "orphan";
 const matrix: Record<Stage, Record<Exclude<Conclusive["type"], "heldOther">, Cell>> = {
   beingAsked: { held: "underway", captured: "mismatch", voided: "underway", declined: "underway", absent: "underway" },
   open: { held: "underway", captured: "mismatch", voided: "underway", declined: "underway", absent: "underway" },
-  // What a person did at the gateway counts as the merchant's order, or as the end of the hold.
+  // A capture by a person at the gateway counts as the merchant's order, and a void as the end of the hold.
   held: { held: "underway", captured: "lookAtHold", voided: "lookAtHold", declined: "underway", absent: "underway" },
   // Repeated until an answer of the gateway ends it.
   captureOrdered: {
@@ -52,7 +52,7 @@ const matrix: Record<Stage, Record<Exclude<Conclusive["type"], "heldOther">, Cel
     absent: "mismatch",
   },
   captured: { held: "mismatch", captured: "agree", voided: "mismatch", declined: "mismatch", absent: "mismatch" },
-  // No hold and no money: the word that a gateway uses for this makes no difference.
+  // There is no hold and no money, whichever word the gateway uses for this.
   withoutHold: { held: "orphan", captured: "mismatch", voided: "agree", declined: "agree", absent: "agree" },
 };
 

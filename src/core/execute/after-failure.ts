@@ -39,7 +39,7 @@ export async function failOver(
 ): Promise<Reloaded | undefined> {
   const { core, lease, loaded } = work;
   if (outcome.type === "held" || outcome.type === "actionNeeded" || loaded.authentications.length > 0) return undefined;
-  // The decline of a stored card says more, and a cryptogram is sent again by a rule of its own.
+  // The decline of a stored card says more, and a cryptogram has its own rule for a second use.
   if (loaded.session.stored || hasCryptogram(loaded.session)) return undefined;
   if (outcome.type === "unknown" && outcome.gatewayReference !== undefined) return undefined;
   // A repeat with authentication follows a stop, and a gateway may have authenticated the customer of a declined payment.

@@ -272,7 +272,7 @@ async function withdrawContradicted(tx: Tx, core: Core, attempt: Attempt, refusa
   const { sessionId, id: attemptId } = attempt;
   await reportContradiction(tx, core, attempt, refusal);
   await tx.query(withdraw, [sessionId, attemptId]);
-  // Who decided stays in the audit trail.
+  // The audit trail keeps the person who decided.
   const reason = contradictionOf(attempt, refusal);
   tx.afterCommit(() => core.log.warn({ sessionId, attemptId, reason }, "a person's decision is withdrawn"));
 }
@@ -293,7 +293,10 @@ function hasCaptured(attempt: Attempt, record: TheirRecord | undefined, reports:
   return (isRecordedCaptured || reports?.captured === true) && !reports?.failed;
 }
 
-/** Reports whether a gateway's record is of a capture of another amount than the ordered one, or the one that a person saw. */
+/**
+ * Reports whether a gateway's record has a capture of another amount than the ordered one, or than the one that a
+ * person saw.
+ */
 function isOtherAmount(attempt: Attempt, { answer }: TheirRecord): boolean {
   const { amountMinor, capturedAmountMinor, decisionAmountMinor } = attempt;
   const ourMinor = decisionAmountMinor ?? capturedAmountMinor ?? amountMinor;

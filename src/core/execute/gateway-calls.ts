@@ -87,7 +87,8 @@ export async function authorize(
   const answer = {
     ...answered,
     outcome: extras.authentication ? outcome : withoutAction(outcome),
-    // What a gateway says about a customer who is not there, or whom a device has authenticated, is no authentication.
+    // If the customer is absent, or a device has authenticated the customer, the gateway's word about it is no
+    // authentication.
     ...((extras.storedCard?.type === "renewal" || isNetworkToken(extras)) && { authenticated: undefined }),
   };
   const health = classifyHealth(answer.outcome, connector);
@@ -158,8 +159,8 @@ function suffixOf({ returned }: Completion, answeredAt: Date | null | undefined)
 }
 
 /**
- * Asks the gateway whether its customer has answered. Where it cannot be asked, a return that leads on is the answer, or
- * what its notifications report.
+ * Asks the gateway whether its customer has answered. A gateway that has no such request answers by a return that leads
+ * on, or by its notifications.
  */
 export async function askAction(core: Core, attempt: Attempt, completion: Completion): Promise<ActionAnswer> {
   const binding = await bind(core, attempt);
@@ -366,7 +367,7 @@ async function lookUpWithoutRead(
 /** The reason of a look-up that called no gateway. */
 export const unbound = "this installation has no connector for the gateway, or not the attempt's credentials";
 
-// The gateway may still act on what it was sent, so only its own answer ends the attempt: the call is repeated later.
+// The gateway may still execute the request, so only its own answer ends the attempt: the call is repeated later.
 const unanswered: Unknown = { type: "unknown", kind: "GATEWAY_ERROR", reason: unbound };
 
 const crowded: Unknown = { type: "unknown", kind: "TIMEOUT", reason: "too many repeats wait for the gateway" };

@@ -49,7 +49,7 @@ export function createGatewayTurn<Taken extends Called>(
     if (running.length > 0) await Promise.race([...running, core.sleep(lookAgainMs, closing)]);
     const [failure] = failures.splice(0);
     if (failure !== undefined) throw failure;
-    // A row whose step has ended may be due again, also one that ended while nothing else was found.
+    // A row may be due again once its step has ended, even if the step ended while no other row was found.
     return isMore || hasBegun || running.length > 0;
   };
 }

@@ -198,7 +198,7 @@ export async function mayHaveLostOrder(
   return mark?.lost === true;
 }
 
-/** Voids a hold whose capture may have been ordered and lost, before its session ends. Each void has a key of its own. */
+/** Voids a hold whose capture may have been ordered and lost, before its session ends. Each void has its own key. */
 async function voidFirst(core: Core, loaded: Payment, attempt: Attempt): Promise<LookUpAnswer> {
   const retries = Math.floor(core.runtime.now().getTime() / 1_000);
   const answer = await voidHold(core, loaded, { ...attempt, retries });

@@ -85,8 +85,8 @@ function judgeReports(rows: readonly ReportRow[]): CaptureReports {
   const done = whole.filter(({ kind }) => kind === "captured");
   const failures = whole.filter(({ kind }) => kind === "capture_failed");
   const standing = done.filter((one) => !failures.some((failure) => mayBeSame(failure, one)));
-  // What a part leaves over is released later. Adyen reports it by EXPIRE: "The remaining uncaptured amount expired", the
-  // OpenAPI file of webhooks (2026).
+  // The remainder after a partial capture is released later. Adyen reports it by EXPIRE: "The remaining uncaptured
+  // amount expired", the OpenAPI file of webhooks (2026).
   const isVoided = ours.some(
     ({ kind, isRest, isPart }) => kind === "voided" && !isRest && !(isPart && standing.length > 0),
   );
@@ -185,7 +185,7 @@ export async function recordCaptureReport(core: Core, attempt: AttemptKey): Prom
     if (session.capturedAttemptId !== attempt.id) return recordUnexpected(tx, core, { session, attempt, rows });
     const reports = judgeReports(rows);
     if (reports.captured && !session.captureConfirmed) await tx.query(confirm, [session.id]);
-    // Only then a failure may have been reported before.
+    // In this case alone, a failure may have been reported before.
     const otherStands = reports.captured && !reports.failed && reports.mismatch !== undefined;
     if (otherStands) {
       await tx.query(unsetCaptureFailed, [session.id, attempt.id]);
@@ -266,9 +266,9 @@ export async function settleReported(
 }
 
 /**
- * Records money of an attempt that is not the session's captured one. A held payment takes a capture made at its gateway as
- * its order, with a row of the work queue, once it is resumed. After a restore, nothing is known about an open attempt until
- * the gateways have answered; an attempt that is over is not looked up again.
+ * Records money of an attempt that is not the session's captured one. A held payment takes a capture made at its
+ * gateway as its order, with a row of the work queue, once it is resumed. After a restore, nothing is known about an
+ * open attempt until the gateways have answered; an attempt that has ended is not looked up again.
  */
 async function recordUnexpected(
   tx: Tx,

@@ -40,7 +40,7 @@ type AttemptAnswer = {
   readonly attempt: gateway.AttemptToLookUp;
   readonly answer: LookUpAnswer;
   readonly awaited?: true;
-  /** When this database's first void was sent that the gateway accepted and that no late authorization can follow. */
+  /** The time of this database's first void that the gateway accepted and that no late authorization can follow. */
   readonly voidAskedAt?: Date;
 };
 
@@ -120,7 +120,7 @@ async function heldMeanwhile(core: Core, tx: Tx, answers: readonly AttemptAnswer
   return none.filter((_, index) => known[index]?.type === "held").map((one) => ({ ...one, awaited: true }));
 }
 
-// Only a payment that is captured later can have been captured in part.
+// A partial capture exists only for a payment that is captured later.
 const isPart = ({ attempt, answer }: AttemptAnswer) =>
   answer.type === "captured" && (answer.capturedMinor ?? attempt.amountMinor) !== attempt.amountMinor;
 
@@ -148,7 +148,7 @@ async function attemptsToLookUp(
   { session, attempts }: Work["loaded"],
 ): Promise<readonly gateway.AttemptToLookUp[]> {
   const connections = await core.database.query<ConnectionInUse>(selectConnections, [session.merchantId]);
-  // Nothing was attempted after a hold, and a restored database is the beginning of the lost one.
+  // A payment makes no attempt after a hold, and a restored database holds the beginning of the lost one.
   const candidates = (session.heldAt ? [] : connections).filter(
     ({ gateway: name }) => !providers.some((provider) => provider === name),
   );

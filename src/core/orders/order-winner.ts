@@ -1,5 +1,5 @@
 /**
- * One order, one payment: where a merchant refuses repeated orders, one session at most has an order
+ * Enforces one payment an order: if a merchant refuses repeated orders, at most one session has an order
  * (src/migrations/environment/orders.sql). docs/safety.md has the rules as O1 to O4.
  */
 import type { Statement, Tx } from "../../platform/database.ts";

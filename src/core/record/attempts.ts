@@ -171,8 +171,8 @@ export function recordUnknown(
 }
 
 /**
- * Records that the customer was refused, gave up or did not finish. Where no hold can appear without a further request,
- * nothing is held; elsewhere the attempt is voided with the session's end.
+ * Records that the customer was refused, gave up or did not finish. If no hold can appear without a further request,
+ * nothing is held; otherwise the attempt is voided with the session's end.
  */
 export function recordRefused(
   tx: Tx,

@@ -72,8 +72,8 @@ const selectWhole: Statement = {
 };
 
 /**
- * Returns a session that was read, with its authentications and refunds, what it does with a stored card, and its disputes. One that has any of the
- * first two is read again, so that they belong to the same moment as its attempts.
+ * Returns a session that was read, with its authentications, refunds, stored-card payment and disputes. One that has
+ * any of the first two is read again, so that they belong to the same moment as its attempts.
  */
 export async function wholeSession(queryable: Queryable, row: SessionRow): Promise<Payment> {
   const payment = await withParts(queryable, row);

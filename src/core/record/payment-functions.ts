@@ -54,19 +54,19 @@ export type Claim = {
   readonly isDeclined?: boolean | undefined;
   /** The settings that allowed the customer's page, if they were not read for this submission. */
   readonly settings?: string | undefined;
-  /** What a wallet gave, and the rule for its second use. */
+  /** The wallet's credential, and the rule for its second use. */
   readonly byWallet?: ByWallet | undefined;
 };
 
-/** How a wallet pays a session. */
+/** A wallet's credential for a session, with its rule. */
 export type ByWallet = {
   readonly credential: WalletCredential;
   readonly resend: CryptogramResend;
-  /** Unknown while the vault could not be asked about a token that does not say it. */
+  /** Undefined if the token does not name the wallet and the vault has not answered. */
   readonly wallet: WalletName | undefined;
 };
 
-/** Ends a claim under settings that have changed since they were read: nothing is claimed. */
+/** Thrown when the settings have changed since they were read; the session is not claimed. */
 export class SettingsChanged extends Error {
   override readonly name = "SettingsChanged";
 }

@@ -64,7 +64,7 @@ export async function lookUpInNotifications(queryable: Queryable, attempt: Attem
       return {
         type: "captured",
         gatewayReference: notification.gatewayReference,
-        // Without it the whole amount is meant.
+        // An absent amount means the whole amount.
         ...(Number(amountMinor) !== attempt.amountMinor && { capturedMinor: Number(amountMinor) }),
       };
     case "voided":

@@ -29,7 +29,7 @@ export const workItemKinds = [
 /** The kind of one row of the work queue. */
 export type WorkItemKind = (typeof workItemKinds)[number];
 
-/** One row of the work queue. */
+/** A row of the work queue. */
 export type WorkItem = {
   readonly id: WorkItemId;
   readonly kind: WorkItemKind;

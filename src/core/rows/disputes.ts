@@ -79,7 +79,7 @@ export type DisputeMovement = {
   readonly recordedAt: Date;
 };
 
-/** One of the documents of evidence. `file` names its row. */
+/** A document of evidence. `file` names its row. */
 export type DisputeDocument = {
   readonly file: string;
   readonly type: string;
@@ -111,7 +111,7 @@ export type DisputeResponse = {
 
 type Row = InferEntity<typeof DisputeEntity>;
 
-/** One dispute of a captured payment, with its movements and responses in their order. */
+/** A dispute of a captured payment, with its movements and responses in their order. */
 export type Dispute = Omit<Row, "sessionId" | "id" | "merchantId" | "attemptId" | "connectionId"> & {
   readonly sessionId: SessionId;
   readonly id: DisputeId;

@@ -68,8 +68,8 @@ export type FailoverSwitch = "HARD_DECLINE" | "TIMEOUT" | "GATEWAY_ERROR";
 
 export const cryptogramResends = ["NOT_SENT", "UNANSWERED", "DECLINED"] as const;
 /**
- * When a cryptogram may go to another gateway: only if no network can have seen it, also if the gateway did not answer, or also
- * after a decline.
+ * The cases in which a cryptogram may go to another gateway: only if no network can have seen it, also if the gateway
+ * did not answer, or also after a decline.
  */
 export type CryptogramResend = (typeof cryptogramResends)[number];
 
@@ -78,7 +78,7 @@ export type AuthenticationRule = "AS_NEEDED" | "ALWAYS" | "NEVER";
 
 /** The choices for a payment whose page sends no data of its browser under ALWAYS. */
 export const withoutBrowserChoices = ["DECLINE", "PAY"] as const;
-/** One of these choices: the payment is declined, or it is paid as under NEVER. */
+/** The payment is declined, or it is paid as under NEVER. */
 export type WithoutBrowser = (typeof withoutBrowserChoices)[number];
 
 /** The merchant's choices about authentication beside its rule. Absent: all false, no exemptions. */
@@ -87,7 +87,7 @@ export type AuthenticationPolicy = {
   readonly exemptions: readonly Exemption[];
   /** Payments that need a provider first stop where it cannot authenticate; otherwise they go on without. */
   readonly stopsIfUnavailable: boolean;
-  /** A customer who was asked once is not asked again by another gateway. */
+  /** After one challenge, no other gateway challenges the customer. */
   readonly forbidsSecondChallenge: boolean;
   /** Absent: DECLINE. */
   readonly withoutBrowser?: WithoutBrowser | undefined;
@@ -115,7 +115,7 @@ export type PlannedConnection = {
   readonly providerFirst?: true | undefined;
   /** True if the payment stops here where the provider could not authenticate the customer. */
   readonly stopsIfUnavailable?: true | undefined;
-  /** True if this gateway may not ask a customer who was asked before. */
+  /** True if this gateway may not challenge a customer who has had a challenge. */
   readonly onlyFirstChallenge?: true | undefined;
   /** The exemption that the request asks for, unless it gets a proof. */
   readonly exemption?: Exemption | undefined;
@@ -180,7 +180,7 @@ export type RouteConditions = {
 /** The two plans of a split: A is the plan that has it, B the plan that it names. */
 export type Arm = "A" | "B";
 
-/** A share of a plan's payments that goes by another plan, so that the two can be compared. */
+/** A share of a plan's payments that follows another plan, to compare the two. */
 export type Split = {
   /** The share of arm B in whole percent, 1 to 99. */
   readonly percent: number;
@@ -460,7 +460,7 @@ type WithIds<Row, Ids> = {
   [Name in keyof Row]: Name extends keyof Ids ? Ids[Name] | Exclude<Row[Name], string> : Row[Name];
 };
 
-/** One payment of one customer, from its creation to its single end. */
+/** A payment of one customer, from its creation to its single end. */
 export type PaymentSession = WithIds<
   InferEntity<typeof PaymentSessionEntity>,
   {
@@ -479,17 +479,17 @@ export type Attempt = WithIds<
   InferEntity<typeof AttemptEntity>,
   { sessionId: SessionId; id: AttemptId; connectionId: ConnectionId; authenticationId: AuthenticationId }
 >;
-/** One run of 3-D Secure inside an attempt, at the gateway that asked for it. */
+/** A run of 3-D Secure inside an attempt, at the gateway that asked for it. */
 export type Authentication = WithIds<
   InferEntity<typeof AuthenticationEntity>,
   { sessionId: SessionId; id: AuthenticationId; attemptId: AttemptId; connectionId: ConnectionId }
 >;
-/** One version of a merchant's rule: the order of its gateways, and the failures after which the next one is tried. */
+/** A version of a merchant's rule: the order of its gateways, and the failures after which the next one is tried. */
 export type RoutingRule = WithIds<
   InferEntity<typeof RoutingRuleEntity>,
   { merchantId: MerchantId; providerId: ConnectionId }
 >;
-/** One refund of a captured payment. */
+/** A refund of a captured payment. */
 export type Refund = WithIds<
   InferEntity<typeof RefundEntity>,
   { sessionId: SessionId; id: RefundId; merchantId: MerchantId; attemptId: AttemptId; connectionId: ConnectionId }

@@ -13,7 +13,7 @@ export type Payment = {
   readonly attempts: readonly Attempt[];
   readonly authentications: readonly Authentication[];
   readonly refunds: readonly Refund[];
-  /** What it does with a stored card; only of a session with `stored`. */
+  /** Present only for a session with `stored`. */
   readonly stored?: StoredPayment | undefined;
   /** Oldest first; only of a session that has any. */
   readonly disputes?: readonly Dispute[] | undefined;

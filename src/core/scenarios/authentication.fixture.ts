@@ -96,7 +96,7 @@ export async function startProvided(
   return new AuthenticationFixture(base);
 }
 
-/** The steps of a payment whose customer is asked, and views of it. */
+/** The steps of a payment whose customer is being authenticated, and views of it. */
 export class AuthenticationFixture {
   readonly base: CoreFixture;
 

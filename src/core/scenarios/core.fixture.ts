@@ -1,4 +1,4 @@
-/** A core on a database of its own, with both sandbox acquirers over real HTTP, for tests of the payment flow. */
+/** A core with its own database and both sandbox acquirers over real HTTP, for tests of the payment flow. */
 import { setTimeout as pause } from "node:timers/promises";
 import { Pool } from "pg";
 import { selfHostedForwarding } from "../../card-vault/own/vault-rpc.ts";

@@ -11,7 +11,7 @@ type KeptCard = Exclude<Awaited<ReturnType<StoredCardVault["keep"]>>, "lost">;
 /** The fingerprint of a number, of 32 hexadecimal digits. */
 export const fingerprintOf = (number: string) => sha256(number).toString("hex").slice(0, 32);
 
-/** Stores every card as the one that `number` says. */
+/** Stores every card as the one with `number`. */
 export class MemoryVault implements StoredCardVault {
   /** The number of the next card. */
   number = "4242424242424242";

@@ -7,7 +7,7 @@ import { readPage, type WantedPage } from "./payment-methods.ts";
 import { type ChainNames, whyNotContinued } from "./renewals/plan-renewal.ts";
 import { type Agreement, AgreementEntity, storedColumns } from "./stored-rows.ts";
 
-/** One charge of an agreement. */
+/** A charge of an agreement. */
 type Renewal = {
   readonly renewalRef: string;
   readonly sessionId: SessionId | null;
@@ -37,7 +37,7 @@ const selectPage: Statement = {
   name: "select_agreements",
   text: `${selection} AND ($2::text IS NULL OR a.customer_ref = $2) AND ($3::uuid IS NULL OR a.id < $3) ORDER BY a.id DESC LIMIT $4`,
 };
-// As many as a page shows.
+// A page shows at most this many.
 const selectRenewals: Statement = {
   name: "select_renewals",
   text: `

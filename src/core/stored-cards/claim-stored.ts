@@ -23,7 +23,7 @@ export type StoringClaim = {
   readonly isMandate: boolean;
 };
 
-// Nobody can guess a handle: 192 random bits.
+// A handle of 192 random bits cannot be guessed.
 const handleBytes = 24;
 // The vault keeps a card for 15 minutes, from before the submission on.
 const cardLifeMs = 15 * 60_000;

@@ -1,4 +1,4 @@
-/** What the creation of a session asks for about stored cards: its rules, and what its row has. */
+/** The rules for stored cards at the creation of a session, and the fields of its row. */
 
 import type { FieldProblem } from "../../platform/errors.ts";
 import type { AgreementId, SessionId } from "../../platform/ids.ts";
@@ -11,7 +11,7 @@ export type StoringOrder = {
   readonly customerRef?: string | undefined;
   /** Stores the card if the customer consents; with an agreement, by paying. */
   readonly saveCard?: { readonly agreement?: AgreementTerms | undefined } | undefined;
-  /** Whether the customer enters the security code of a stored card. `required` if absent. */
+  /** Sets whether the customer enters the security code of a stored card. `required` if absent. */
   readonly storedCardSecurityCode?: string | undefined;
   /** Present for a set-up, which stores a card without a payment; with the agreement whose card it replaces, if any. */
   readonly setUp?: { readonly agreementId?: AgreementId | undefined } | undefined;
@@ -47,7 +47,9 @@ function isDayFrom(day: string, now: Date): boolean {
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(day) && day >= now.toISOString().slice(0, 10);
 }
 
-/** Returns the agreement that a payment begins, whose id follows from the session's, or the one that a set-up goes on with. */
+/**
+ * Returns the agreement that a payment begins, whose id follows from the session's, or the one that a set-up continues.
+ */
 export function agreementIdOf(sessionId: SessionId, { saveCard, setUp }: StoringOrder): AgreementId | undefined {
   return setUp?.agreementId ?? (saveCard?.agreement && deriveId(sessionId, "agreement"));
 }

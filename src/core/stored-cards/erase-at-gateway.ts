@@ -1,4 +1,7 @@
-/** Erases a card at the gateway that keeps it beside the vault: the payment method of its own chain, and with the last one its customer. */
+/**
+ * Erases a card at the gateway that keeps it beside the vault: the payment method of the gateway's own chain, and with
+ * the last method the customer.
+ */
 import type { StoredMethod } from "../../gateways/stored-cards.ts";
 import { followUpTimeoutMs } from "../../limits.ts";
 import type { ConnectionId } from "../../platform/ids.ts";

@@ -1,4 +1,4 @@
-/** What a payment with `stored` tells its gateway about the card, and what it records of the answer. */
+/** The stored-card part of a gateway's request, and the part of its answer that is recorded. */
 import type { AttemptAtGateway } from "../../gateways/connector.ts";
 import type { ChallengeMandate, StoredAnswer, StoredCardUse, StoredPurpose } from "../../gateways/stored-cards.ts";
 import type { Statement, Tx } from "../../platform/database.ts";
@@ -35,7 +35,7 @@ export function gatewayUse(
     const chain = chainAt(attempt, stored, connectorOf(attempt.gateway)?.storedCards);
     return chain && renewal ? { type: "renewal", customer, purpose: purposes[renewal.type], chain } : undefined;
   }
-  // Also once it is stored: a hold whose answer was lost is voided by the request that made it.
+  // This holds also once the card is stored: a hold whose answer was lost is voided by the request that made it.
   const saves = saving != null && saving !== "NOT_WANTED";
   if (saves && terms) return { type: "save", customer, purpose: purposes[terms.type], terms: termsForGateway(terms) };
   if (openedTokenHash != null) return { type: "customer", customer };

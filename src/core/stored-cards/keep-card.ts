@@ -26,7 +26,7 @@ export function releaseCard(core: Core, payment: Payment): void {
   core.inFlight.add(run);
 }
 
-// Far less than the card's 15 minutes, and not so often that a silent vault is asked by every worker at once.
+// Far less than the card's 15 minutes, and long enough that the workers do not all call a silent vault at once.
 const againAfterMs = 10_000;
 // A gateway that is down stays so for minutes.
 const gatewayAgainAfterMs = 5 * 60_000;

@@ -19,7 +19,7 @@ export async function loadStored(queryable: Queryable, sessionId: SessionId): Pr
   return stored;
 }
 
-// As long as an MD5: every gateway takes that many characters.
+// The length of an MD5, which every gateway accepts.
 const pseudonymCharacters = 32;
 
 /** Returns the name that gateways get for a customer: it says nothing about the merchant's own. */

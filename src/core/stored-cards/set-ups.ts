@@ -22,13 +22,13 @@ export type SetUp = Pick<StoringOrder, "customerRef" | "saveCard"> & {
   readonly requestId?: RequestId | undefined;
 };
 
-// No order is paid. Gateways get it as the reference of the order.
+// A set-up pays no order; gateways get this as the order's reference.
 const orderRef = "setup";
 
 /**
- * Creates the session of a set-up, or finds the one that the same key created within 24 h, here or in one of the `former` cells that the merchant
- * has left. Durable on return. Throws as `createSession` does, `not_found` for an agreement that the merchant does not have, and
- * `agreement_not_active` for a new set-up of one that is over.
+ * Creates the session of a set-up, or finds the one that the same key created within 24 h, here or in one of the
+ * `former` cells that the merchant has left. Durable on return. Throws as `createSession` does, `not_found` for an
+ * agreement that the merchant does not have, and `agreement_not_active` for a new set-up of one that has ended.
  */
 export async function createSetUp(
   core: Core,

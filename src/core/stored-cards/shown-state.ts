@@ -1,4 +1,4 @@
-/** What people and programs read of a stored card, and of a payment that has to do with one. PURE. */
+/** The public state of a stored card, and of a payment with one, for the API and the pages. PURE. */
 import type { PaymentSession } from "../rows/entities.ts";
 import { type Retry, retryOf } from "./renewals/refusals.ts";
 import type { PaymentMethod, StoredPayment } from "./stored-rows.ts";

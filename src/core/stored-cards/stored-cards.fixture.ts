@@ -17,7 +17,7 @@ export const monthly: AgreementTerms = {
   endsOn: "2099-12-31",
 };
 
-/** A core with a vault of its own, and the sessions that it has forgotten. */
+/** Returns a core with its own vault, and the sessions that the vault has forgotten. */
 export function withVault({ core }: CoreFixture, vault = new MemoryVault()) {
   const forgotten: string[] = [];
   const own: Core = {

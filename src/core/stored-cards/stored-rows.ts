@@ -7,11 +7,14 @@ import type { Refusal } from "./renewals/refusals.ts";
 
 export type AgreementType = "RECURRING" | "UNSCHEDULED" | "INSTALMENT";
 
-/** What a customer agrees to. Only UNSCHEDULED may lack `everyDays` and `endsOn`, and only INSTALMENT has `instalments`. */
+/**
+ * The terms that a customer agrees to. Only UNSCHEDULED may lack `everyDays` and `endsOn`, and only INSTALMENT has
+ * `instalments`.
+ */
 export type AgreementTerms = {
   readonly type: AgreementType;
   readonly text: string;
-  /** The least number of days between two charges, as the customer's bank is told. */
+  /** The least number of days between two charges, as sent to the customer's bank. */
   readonly everyDays?: number | undefined;
   /** The last day of a charge, such as `2031-12-31`. */
   readonly endsOn?: string | undefined;
@@ -20,10 +23,10 @@ export type AgreementTerms = {
   readonly maxAmountMinor?: number | undefined;
 };
 
-/** What a payment does with a stored card: see the column. */
+/** The role of a stored card in a payment; the SQL column's comment describes each. */
 export type StoredRole = "SAVE" | "CUSTOMER" | "RENEWAL" | "RECOVERY" | "SETUP";
 
-// What the networks and gateways need to know about the payment that began an agreement.
+// The networks and gateways need this about the payment that began an agreement.
 const chain = {
   network: p.text().nullable(),
   networkTransactionId: p.text().nullable(),
@@ -122,7 +125,7 @@ type WithIds<Row, Own> = {
   [Name in keyof Row]: Name extends keyof Own ? Own[Name] | Exclude<Row[Name], string> : Row[Name];
 };
 
-/** What a payment does with a stored card, or to store one. */
+/** A payment's use of a stored card, or its order to store one. */
 export type StoredPayment = WithIds<InferEntity<typeof StoredPaymentEntity>, Ids> & {
   /** Of a charge of an agreement, as `loadStored` returns it. */
   readonly renewal?: RenewalState | null | undefined;

@@ -1,4 +1,4 @@
-/** What a session's customer may do with stored cards: see those that can pay it, and pay with one. */
+/** Returns the stored cards that can pay a session, and pays with one. */
 import type { OpenedCard } from "../../card-vault/card-vault.ts";
 import type { Statement } from "../../platform/database.ts";
 import { DomainError } from "../../platform/errors.ts";
@@ -16,15 +16,15 @@ export type CustomersCards = {
   /** The last used one first. */
   readonly cards: readonly PaymentMethod[];
   readonly needsSecurityCode: boolean;
-  /** Absent where nothing is asked; without a text it is a checkbox, unless the session is a set-up. */
+  /** Absent if the customer has no choice to make; without a text it is a checkbox, unless the session is a set-up. */
   readonly saving?: { readonly agreementText: string | undefined; readonly isSetUp?: true } | undefined;
 };
 
 // More than a person has; the widget shows them all.
 const cardsMax = 20;
 
-// S11: by the merchant and the customer's reference of the session itself. Nobody has signed in where a link is opened: it shows the card of
-// its agreement alone.
+// S11: the cards are found by the merchant and the customer's reference of the session itself. A link opens without a
+// sign-in, so it shows the card of its agreement alone.
 const ofSession = `
   payment_session s JOIN payment_method m ON m.merchant_id = s.merchant_id AND m.customer_ref = s.customer_ref
   WHERE s.id = $1 AND m.status = 'ACTIVE' AND m.stopped_because IS NULL AND app.is_card_usable(m.merchant_id, m.fingerprint)

@@ -1,4 +1,7 @@
-/** What follows the look-up of a silent gateway, before a wallet's cryptogram goes to the next one (W6 in docs/safety.md). */
+/**
+ * Decides what follows the look-up of a silent gateway, before a wallet's cryptogram goes to the next one (W6 in
+ * docs/safety.md).
+ */
 import type { LookUpAnswer } from "../../gateways/connector.ts";
 import type { Queryable } from "../../platform/database.ts";
 import { because } from "../decide/because.ts";
@@ -8,7 +11,7 @@ import { loadFailoverRule } from "../record/routing-rules.ts";
 import type { Attempt } from "../rows/entities.ts";
 import type { Payment } from "../rows/payment.ts";
 
-/** Decides again, now that the gateway has said what it did. Undefined where the decision of before holds. */
+/** Decides again with the gateway's late answer. Undefined if the earlier decision holds. */
 export async function decideAfterLookUp(
   queryable: Queryable,
   payment: Payment,

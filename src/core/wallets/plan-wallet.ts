@@ -3,7 +3,7 @@ import type { WalletCredential, WalletName } from "../../platform/card-token.ts"
 import { leftOut } from "../decide/because.ts";
 import { type Candidate, type Plan, planAsked, planRoute, type Route } from "../decide/plan-route.ts";
 
-/** What a wallet gave; its name and network are unknown while the vault could not be asked. */
+/** A wallet's credential; its name and network are unknown until the vault has answered. */
 export type PayingWallet = {
   readonly credential: WalletCredential;
   readonly name?: WalletName | undefined;

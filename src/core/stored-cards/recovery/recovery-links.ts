@@ -10,7 +10,10 @@ import { findUnpayable } from "../../create-session.ts";
 import { asRefusal, type LinkRefusalReason } from "./link-refusals.ts";
 import { deriveLinkToken, type LinkNamed } from "./link-token.ts";
 
-/** What a link is to ask for. The validator that all surfaces share has already checked its shape, and the edge `returnTo`. */
+/**
+ * The fields of a new link. The validator that all surfaces share has already checked its shape, and the edge
+ * `returnTo`.
+ */
 export type WantedLink = {
   readonly merchantId: MerchantId;
   readonly agreementId: AgreementId;
@@ -33,9 +36,9 @@ const makeLink: Statement = {
 };
 
 /**
- * Makes the link of a renewal, or returns the one that it has. Durable on return. Throws `invalid_field`, also where the renewal has a link
- * with another amount, currency or order reference; `not_found`, `renewal_paid`, `agreement_not_active`, `amount_exceeds_agreement`, and
- * `vault_cannot_store`.
+ * Makes the link of a renewal, or returns the one that it has. Durable on return. Throws `invalid_field`, also if the
+ * renewal has a link with another amount, currency or order reference; `not_found`, `renewal_paid`,
+ * `agreement_not_active`, `amount_exceeds_agreement`, and `vault_cannot_store`.
  */
 export async function createRecoveryLink(
   core: Pick<Core, "database" | "runtime" | "vault" | "clientSecretKeys">,
@@ -71,12 +74,12 @@ export type OpenedLink = {
   readonly currency: string;
   /** The merchant's reference of what is paid, such as its invoice. */
   readonly orderRef: string;
-  /** What the customer has agreed to. */
+  /** The text that the customer has agreed to. */
   readonly text: string;
   /** The agreement's card. */
   readonly card: { readonly brand: string; readonly last4: string } | undefined;
   readonly returnTo: string | undefined;
-  /** What the widget needs to pay; otherwise why nothing can be paid. */
+  /** The session that the widget pays; otherwise `refused` says why nothing can be paid. */
   readonly session: WidgetSession | undefined;
   readonly refused: LinkRefusalReason | undefined;
 };
@@ -120,8 +123,10 @@ const askForLink: Statement = {
 };
 
 /**
- * Opens a link of this cell: its session if one is open or on its way, otherwise another one. It takes nothing, and changes neither the
- * renewal nor the agreement; only where a restore has put a renewal in doubt that cannot be charged, the gateways are asked about it first. Undefined where this cell has no such link. `pageOrigin` is that of the page that will show the card form.
+ * Opens a link of this cell: returns its session if one is open or on its way, otherwise a new one. It charges nothing,
+ * and changes neither the renewal nor the agreement. The gateways are asked first only if a restore has put in doubt a
+ * renewal that cannot be charged. Undefined if this cell has no such link. `pageOrigin` is the origin of the page that
+ * will show the card form.
  */
 export async function openRecoveryLink(
   core: Pick<Core, "database" | "runtime" | "vault" | "clientSecretKeys">,
@@ -146,7 +151,7 @@ export async function openRecoveryLink(
   if (refused !== null && !(refused === "in_progress" && isOwn)) return { ...shown, session: undefined, refused };
   const values = [core.runtime.uuid(), linkId, clientSecretKeys.current, requestId ?? null, renewalTriesMax];
   const [session] = await database.query<{ id: SessionId; secretVersion: number; expiresAt: Date }>(openLink, values);
-  // Its session has just ended, or the merchant has begun a try of its own.
+  // The link's session has just ended, or the merchant has begun a try itself.
   if (session === undefined) return { ...shown, session: undefined, refused: "in_progress" };
   const { id: sessionId, secretVersion, expiresAt } = session;
   const { merchantId } = link;

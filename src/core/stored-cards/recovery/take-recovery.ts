@@ -8,8 +8,8 @@ import { asRefusal, refusalIn } from "./link-refusals.ts";
 const takeStatement: Statement = { name: "take_recovery", text: "SELECT FROM app.take_recovery($1, $2)" };
 
 /**
- * Gives renewals to the sessions of links that a restore has put in doubt: they may have paid them before, and the gateways are asked for
- * their names. Run by the database's owner.
+ * Gives renewals to the sessions of links that a restore has put in doubt: these sessions may have paid the renewals
+ * before, and the gateways are asked for their names. Run by the database's owner.
  */
 export const takeDoubtfulRecoveries: Statement = {
   name: "take_doubtful_recoveries",

@@ -1,13 +1,15 @@
 /**
- * What a decline of a stored card means for its renewals: the networks' codes first, then the row of the gateway's code.
- * The numbers are own judgement from acquirers' copies of the networks' rules, some of which differ. PURE.
+ * Derives from a decline of a stored card what may follow for its renewals: from the networks' codes first, then from
+ * the row of the gateway's code. The numbers are our own judgement from acquirers' copies of the networks' rules, some
+ * of which differ. PURE.
  */
 import type { Declined } from "../../../gateways/declines.ts";
 
 /**
- * What a decline forbids. `cardStopped`: every use of the card, until its number is stored again. `allAgreementsCancelled`:
- * every agreement of the card. `needsCard`: the agreement needs another card. `customerNeeded`: this renewal is paid only
- * with the customer. `notBefore`: no try for so many hours. `mayRetry`: nothing beyond the limits.
+ * The uses that a decline forbids. `cardStopped`: every use of the card, until its number is stored again.
+ * `allAgreementsCancelled`: every agreement of the card. `needsCard`: the agreement needs another card.
+ * `customerNeeded`: this renewal is paid only with the customer. `notBefore`: no try for so many hours. `mayRetry`:
+ * nothing beyond the limits.
  */
 export type AfterDecline =
   | {

@@ -276,7 +276,7 @@ function takeAndDecline(core: Core, charge: PlannedCharge, by: Block): Promise<T
     renewBlocked(tx, by, charge.fingerprint);
     const { sessionId: id, merchantId, amountMinor } = charge;
     const session = { id, merchantId, amountMinor, authentications: 0 };
-    // What a restore may have lost is asked first; then it ends without an attempt.
+    // A renewal in doubt after a restore is looked up first; then it ends without an attempt.
     if (!taken.isInDoubt) await settleSession(tx, core, session, { status: "DECLINED", declineCode: "blocked" });
     return taken;
   });

@@ -4,7 +4,7 @@ import type { Queryable, Statement } from "../../../platform/database.ts";
 import type { SessionId } from "../../../platform/ids.ts";
 import type { PaymentSession } from "../../rows/entities.ts";
 
-/** The names of one try, between which moments its attempts were made, and whether a customer may have been asked in it. */
+/** The names of one try, the time span of its attempts, and whether it may have challenged a customer. */
 export type LostNames = {
   readonly namedBy: SessionId;
   readonly startedAt: Date;

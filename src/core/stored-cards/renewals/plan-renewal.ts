@@ -7,7 +7,10 @@ import type { Agreement } from "../stored-rows.ts";
 /** The names of a chain that decide who can continue it. */
 export type ChainNames = Pick<Agreement, "ownConnectionId" | "networkTransactionId">;
 
-/** How a gateway continues agreements: only those of its own account, or any by its network transaction id; absent, none. */
+/**
+ * The agreements that a gateway continues: only those of its own account, or any by its network transaction id; absent,
+ * none.
+ */
 export type Continues = "own" | "network" | undefined;
 
 /** Returns why an account cannot continue an agreement's chain; undefined if it can. */
@@ -23,8 +26,8 @@ export function whyNotContinued(
 }
 
 /**
- * Plans as for any payment, without the gateways that cannot continue the chain. A renewal has no customer, so nobody is authenticated and
- * no exemption is asked for.
+ * Plans as for any payment, without the gateways that cannot continue the chain. A renewal has no customer present, so
+ * it has no authentication and requests no exemption.
  */
 export function planRenewal(route: Route, chain: ChainNames, continues: (gateway: string) => Continues): Plan {
   const candidates = route.candidates.map((candidate) => {

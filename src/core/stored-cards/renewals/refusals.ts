@@ -6,11 +6,13 @@ import { encodeId, type SessionId } from "../../../platform/ids.ts";
 /** A reason of `app.renewal_refusal` (src/migrations/environment/renewal-guards.sql). */
 export type RefusalReason = keyof typeof refusals;
 
-/** Why nothing is charged, the session that the reason names, and from when a try is allowed, where time helps. */
+/**
+ * A reason why nothing is charged, the session that the reason names, and the earliest time of a try, if time helps.
+ */
 export type Refusal = {
   readonly reason: RefusalReason;
   readonly other: SessionId | null;
-  /** As PostgreSQL writes it in JSON. */
+  /** In PostgreSQL's JSON format of a time. */
   readonly until: string | null;
 };
 
@@ -19,7 +21,7 @@ type Said = {
   readonly because: string;
   /** The state of an agreement that cannot be charged. */
   readonly status?: string;
-  /** Only the customer can pay it, such as by a link. */
+  /** True if the renewal can be paid only by the customer, such as by a link. */
   readonly customerNeeded?: boolean;
   readonly field?: string;
 };
@@ -55,7 +57,7 @@ export function refusalInWords(reason: RefusalReason): string {
   return refusals[reason].because;
 }
 
-/** Returns the public error. A renewal in progress may be asked for again in a second, for its end is not known. */
+/** Returns the public error. A renewal in progress may be requested again in a second, because its end is not known. */
 export function refusalError({ reason, other, until }: Refusal): DomainError {
   const { code, because, status, field }: Said = refusals[reason];
   const sessionId = other === null ? undefined : encodeId("ps", other);
@@ -70,7 +72,7 @@ export function refusalError({ reason, other, until }: Refusal): DomainError {
   });
 }
 
-/** What can be done about an unpaid renewal. */
+/** The next possible step for an unpaid renewal. */
 export type Retry = {
   readonly allowed: boolean;
   readonly notBefore?: Date;

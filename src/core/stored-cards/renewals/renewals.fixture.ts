@@ -63,7 +63,7 @@ export class RenewalFixture {
     return agreementId!;
   }
 
-  /** Charges an agreement under a key of its own. */
+  /** Charges an agreement under its own key. */
   charge(agreementId: AgreementId, change: Partial<Charge> = {}, core = this.core): Promise<Charged> {
     const { signal } = new AbortController();
     const charge = { agreementId, amountMinor: 900, currency: "EUR", orderRef: "invoice-1", key: systemRuntime.uuid() };

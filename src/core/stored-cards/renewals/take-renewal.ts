@@ -39,12 +39,15 @@ export type PlannedCharge = KeyedCharge & {
   readonly fingerprint: CardFingerprint | undefined;
 };
 
-/** A taken renewal: its first attempt, if one was opened, and whether gateways are asked first; or why nothing was taken. */
+/**
+ * A taken renewal: its first attempt, if one was opened, and whether gateways are asked first. Otherwise the reason why
+ * nothing was taken.
+ */
 export type Taken =
   | { readonly type: "taken"; readonly attemptId: AttemptId | undefined; readonly isInDoubt: boolean }
   /** The key was used before: with the same fields, `session` is its answer. */
   | { readonly type: "known" | "reused"; readonly sessionId: SessionId }
-  /** No such agreement, or another card of it than the one that was opened. */
+  /** `not_found`: there is no such agreement. `changed`: its card is another one than the card that was opened. */
   | { readonly type: "not_found" | "changed" }
   | { readonly type: "refused"; readonly refusal: Refusal }
   /** The merchant's block list stops it. */
