@@ -40,7 +40,10 @@ export type Prepared =
     }
   | Unavailable;
 
-/** No usable answer: the card is unknown there, or the provider, the directory or the bank cannot be reached. */
+/**
+ * The provider gave no usable answer: it does not know the card, or the provider, the directory or the bank cannot be
+ * reached.
+ */
 export type Unavailable = {
   readonly type: "unavailable";
   readonly reason: string;
@@ -90,8 +93,8 @@ export type ProviderAnswer =
 export type ProviderResult = ProviderEnd | { readonly type: "waiting" } | Unavailable;
 
 /**
- * One provider, as the payment flow sees it. Calls never throw and never repeat themselves: every failure is in the
- * answer. None of them moves money.
+ * A provider, as the payment flow sees it. Calls never throw and never repeat themselves: every failure is in the
+ * answer. No call moves money.
  */
 export interface AuthenticationProvider {
   /** Its name, in the column that connections of gateways have for theirs. */

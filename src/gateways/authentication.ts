@@ -105,7 +105,7 @@ const shapes = {
   dsTransactionId: /^[\w+/=-]{1,64}$/,
 } as const;
 
-/** Returns a result with the texts that have their shape; undefined if nothing is left. It has no cryptogram. */
+/** Returns a result with the texts that are well formed; undefined if none is left. It has no cryptogram. */
 export function resultOf(
   said: { readonly [Name in keyof typeof shapes]?: unknown },
   liability?: AuthenticationResult["liability"],

@@ -32,17 +32,17 @@ export type Gateway = (typeof gateways)[number];
 /** A connection's credentials, by the names its connector declares in `credentialFields`. */
 export type Credentials = Readonly<Record<string, Secret>>;
 
-/** One value a merchant enters to connect an account. */
+/** A value that a merchant enters to connect an account. */
 export type CredentialField = {
   readonly name: string;
   readonly label: string;
   /** Anchored pattern of a well-formed value. `verify` checks whether the value works. */
   readonly shape: RegExp;
-  /** One sentence for the person entering it: where to find the value, and everything that its shape requires. */
+  /** A sentence for the person entering it: where to find the value, and everything that its shape requires. */
   readonly hint: string;
   /** True if the account works without it. */
   readonly isOptional?: true;
-  /** Values that are plainly something else, with the message that says what they are. */
+  /** Values that belong elsewhere, each with a message that names them. */
   readonly mistakes?: readonly { readonly shape: RegExp; readonly detail: string }[];
 };
 
@@ -66,7 +66,7 @@ export type BillingAddress = {
   readonly country: string;
 };
 
-/** A card payment to hold. The vault fills in the card that `vaultToken` stands for. */
+/** A card payment to hold. The vault replaces `vaultToken` with the card. */
 export type AuthorizeRequest = Amount & {
   /** Our attempt id: the gateway's reference for it, and the name by which its notifications identify it. */
   readonly attemptReference: string;
@@ -87,7 +87,7 @@ export type AuthorizeRequest = Amount & {
   readonly exemption?: Exemption | undefined;
   /** Absent: the card is used once. */
   readonly storedCard?: StoredCardUse | undefined;
-  /** The wallet that gave what the token stands for; absent for a card that was typed. */
+  /** The wallet that the token comes from; absent for a card that was typed. */
   readonly wallet?: WalletOfRequest | undefined;
 };
 
@@ -148,7 +148,7 @@ export type Unknown = {
   readonly gatewayReference?: string | undefined;
   /** The answer was lost at our own vault, which says nothing about the gateway. */
   readonly lostAtVault?: true | undefined;
-  /** Nothing was sent, so the gateway has done nothing. */
+  /** True if nothing was sent, so the gateway has done nothing. */
   readonly isNeverSent?: true | undefined;
   /** The gateway itself answered, but its answer leaves open what it did; it does not count as unhealthy. */
   readonly isAnswered?: true | undefined;
@@ -169,7 +169,7 @@ export type NotProcessedCause =
   | "vault_unavailable"
   | "stopped";
 
-/** Not one byte was sent, or the gateway documents its answer as "not processed". */
+/** No byte was sent, or the gateway documents its answer as "not processed". */
 export type NotProcessed = {
   readonly type: "notProcessed";
   readonly cause: NotProcessedCause;
@@ -184,7 +184,7 @@ export type Held = {
   readonly gatewayReference: string;
   /** The card network's name for the payment. */
   readonly networkTransactionId?: string | undefined;
-  /** When the gateway releases the hold by itself, where it says so. */
+  /** The time at which the gateway releases the hold by itself, if it names one. */
   readonly heldUntil?: Date | undefined;
   /** The names of its chain, where the payment has a `storedCard` and the gateway gives any. */
   readonly stored?: StoredAnswer | undefined;
@@ -204,8 +204,8 @@ export type AuthorizeAnswer = {
 };
 
 /**
- * The customer's return brought no answer to this payment: it was made up, another payment's, or early. The action stays
- * open. Only a gateway that cannot be asked about an action answers so.
+ * The customer's return brought no answer to this payment: it was made up, another payment's, or early. The action
+ * stays open. Only a gateway without a look-up of actions answers so.
  */
 export type NotAnswered = { readonly type: "notAnswered" };
 
@@ -357,7 +357,7 @@ export interface GatewayDisputeAnswers {
 
 /** The part of a connector whose gateway lists its disputes. Calls never throw and never repeat themselves. */
 export interface GatewayDisputes {
-  /** What a list is bounded by: when a dispute was opened, or when it changed. */
+  /** The time that bounds a list: when a dispute was opened, or when it changed. */
   readonly listedBy: "opened" | "changed";
   listDisputes(call: GatewayCall, query: DisputeQuery): Promise<DisputePage>;
   /** Reads every dispute of one payment. */
@@ -410,14 +410,14 @@ export type VerifyRow = {
   /** `pending`: requested; settled when the test notification arrives through the notification intake. */
   readonly state: "passed" | "failed" | "pending";
   readonly required: boolean;
-  /** One sentence for the person connecting the account; never a credential. */
+  /** A sentence for the person connecting the account; never a credential. */
   readonly detail: string;
   /** Of `credentials`: the gateway's own name of the account that they open. Absent where they may not read it. */
   readonly account?: string | undefined;
 };
 
 /**
- * One gateway, as the payment flow sees it. Calls never throw and never repeat themselves: every failure is in the
+ * A gateway, as the payment flow sees it. Calls never throw and never repeat themselves: every failure is in the
  * answer.
  */
 export interface Connector {
@@ -464,7 +464,7 @@ export interface Connector {
   verify(call: GatewayCall): Promise<readonly VerifyRow[]>;
   /** The wallets and networks whose device numbers it takes, with a cryptogram and without authentication; absent where it takes none. */
   readonly acceptsNetworkToken?: NetworkTokens | undefined;
-  /** True if its acquirer can be told to ask for an exemption. */
+  /** True if a request can make its acquirer ask for an exemption. */
   readonly asksExemptions?: boolean | undefined;
   /** True if it takes a provider's proof. */
   readonly importsProof?: boolean | undefined;

@@ -35,7 +35,7 @@ export type DeclineCode = (typeof declineCodes)[number];
 /** The kinds of decline. FRAUD never fails over; the other two obey the routing rule unless a stop forbids it. */
 export type DeclineKind = "HARD_DECLINE" | "SOFT_DECLINE" | "FRAUD";
 
-/** The reason why no other gateway may be asked, whatever the routing rule says; `none` leaves it to the rule. */
+/** The reason why no other gateway may be tried, whatever the routing rule says; `none` leaves it to the rule. */
 export type DeclineStop =
   | "fraud"
   | "scheme_rule"
@@ -61,7 +61,7 @@ export type DeclineRow = {
 /** A gateway's codes, exactly as it writes them, with their rows. */
 export type DeclineTable = Readonly<Record<string, DeclineRow>>;
 
-/** The gateway refused the payment: nothing is held and nothing will be. */
+/** The gateway refused the payment: it holds nothing now or later. */
 export type Declined = {
   readonly type: "declined";
   readonly kind: DeclineKind;

@@ -11,13 +11,13 @@ export type Defense = {
   readonly documentTypes: readonly { readonly type: string; readonly required: boolean }[];
 };
 
-/** What the gateway takes now; without defenses, no evidence. */
+/** The responses that the gateway accepts now; without defenses, no evidence. */
 export type ResponseOptions = { readonly accept: boolean; readonly defenses: readonly Defense[] };
 
 export type Shipping = {
   readonly carrier: string;
   readonly trackingNumber: string;
-  /** As year-month-day. */
+  /** In the form year-month-day. */
   readonly shippedOn: string;
 };
 
@@ -30,7 +30,7 @@ type EvidenceDocument = {
 
 export type Evidence = {
   readonly defense?: string | undefined;
-  /** Only where the gateway has a field for it. */
+  /** Sent only to a gateway that has a field for it. */
   readonly explanation?: string | undefined;
   readonly shipping?: Shipping | undefined;
   readonly documents: readonly EvidenceDocument[];

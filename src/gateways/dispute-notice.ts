@@ -1,6 +1,6 @@
-/** What a gateway reports about a dispute. */
+/** The reports of a gateway about a dispute. */
 
-/** What may happen to a dispute, in the gateways' common terms. `remark` changes nothing. */
+/** The events of a dispute, in the gateways' common terms. `remark` changes nothing. */
 export type DisputeEvent =
   | "fraudReported"
   | "inquiryOpened"
@@ -16,7 +16,7 @@ export type DisputeEvent =
   | "preArbitrationLost"
   | "remark";
 
-/** What a notification says about a dispute. Where a gateway signs the event alone, the rest is only shown. */
+/** The content of a notification about a dispute. If a gateway signs only the event, the rest is for display. */
 export type DisputeNotice = {
   readonly event: DisputeEvent;
   /** The card network's code of the reason, and its name of the network. */

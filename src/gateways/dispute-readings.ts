@@ -7,10 +7,10 @@ export type DisputeStage = (typeof disputeStages)[number];
 export const disputeStatuses = ["NEEDS_RESPONSE", "UNDER_REVIEW", "WON", "LOST", "ACCEPTED", "CLOSED"] as const;
 export type DisputeStatus = (typeof disputeStatuses)[number];
 
-/** What was taken from the merchant in one currency, and returned: never more. */
+/** Amounts taken from the merchant and returned, in one currency. `returnedMinor` is never more than `takenMinor`. */
 export type Taken = { readonly currency: string; readonly takenMinor: number; readonly returnedMinor: number };
 
-/** A gateway's record of one dispute of one payment, at the time when it was asked. */
+/** A gateway's record of one dispute of one payment, at the time of the request. */
 export type DisputeReading = {
   readonly gatewayReference: string;
   /** The gateway's reference for the payment, or for its capture, and the attempt that the record names. */
@@ -43,7 +43,7 @@ export type DisputePage =
 /** The disputes of one payment. `unreadable`: the credentials may not read them, or nothing names the payment. Undefined: the gateway did not say. */
 export type PaymentDisputes = readonly DisputeReading[] | "unreadable" | undefined;
 
-/** What to read: the disputes since then, from this page on. `askedAt` returns when a dispute was read last. */
+/** Selects the disputes since `since`, from `page` on. `askedAt` returns the time of a dispute's last reading. */
 export type DisputeQuery = {
   readonly since: Date;
   readonly page?: string | undefined;

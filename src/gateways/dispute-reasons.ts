@@ -1,4 +1,4 @@
-/** What cardholders claim, by the card networks' codes of it. PURE. */
+/** Maps the card networks' reason codes to cardholders' claims. PURE. */
 
 /** The closed list of claims that merchants see. */
 export type DisputeReason =

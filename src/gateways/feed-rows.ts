@@ -1,4 +1,7 @@
-/** What is read of accounts besides their payments, page by page: the disputes, and the statements. One worker reads an account at a time. */
+/**
+ * Rows of the feeds that are read page by page from accounts: the disputes, and the statements. One worker reads an
+ * account at a time.
+ */
 import type { Database, Statement } from "../platform/database.ts";
 import type { ConnectionId } from "../platform/ids.ts";
 import type { Runtime } from "../platform/runtime.ts";
@@ -60,7 +63,7 @@ const updateRow: Statement = {
       read_whole_at = $9, not_ours = $10, blocked_reason = $11, blocked_at = CASE WHEN $11::text IS NOT NULL THEN coalesce(blocked_at, app.clock()) END
     WHERE connection_id = $1 AND kind = $12 AND lease_token = $2`,
 };
-// What stays of a reading that failed: the next one begins anew.
+// Resets a reading that failed: the next one starts from the beginning.
 const postponeRow: Statement = {
   name: "postpone_feed",
   text: `

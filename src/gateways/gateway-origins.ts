@@ -23,7 +23,10 @@ export const emulatorSetting = optional("SWITCHYARD_TEST_GATEWAY_ORIGINS", {
   example: "STRIPE=http://127.0.0.1:4404,ADYEN=http://127.0.0.1:4404",
 });
 
-/** The emulators of live; none by default. A setting of its own, so that no real payment of live is looked up at one. */
+/**
+ * The emulators of live; none by default. This is a separate setting, so that no real payment of live is looked up at
+ * an emulator.
+ */
 export const liveEmulatorSetting = optional("SWITCHYARD_LIVE_GATEWAY_ORIGINS", {
   roles,
   kind: text(

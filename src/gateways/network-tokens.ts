@@ -1,7 +1,7 @@
-/** What connectors share about the device numbers that wallets give. */
+/** Shared parts of the connectors that accept the device numbers of wallets. */
 import type { WalletName } from "../platform/card-token.ts";
 
-/** What a gateway takes of devices' numbers: the wallets, and the networks by their names in the vault. */
+/** The device numbers that a gateway accepts: by wallet, and by network under its name in the vault. */
 export type NetworkTokens = { readonly wallets: readonly WalletName[]; readonly networks: readonly string[] };
 
 /** The gateways whose connectors take them, for those who have no connector. */

@@ -39,11 +39,11 @@ export type Notification = {
   /** The own reference of the capture, void, refund or dispute: two captures of one authorization differ in it. Absent where the gateway gives none. */
   readonly modificationReference?: string | undefined;
   readonly amount?: Amount | undefined;
-  /** Only with kind `declined`. */
+  /** Present only with kind `declined`. */
   readonly declined?: Declined | undefined;
-  /** Only with kind `dispute`. */
+  /** Present only with kind `dispute`. */
   readonly dispute?: DisputeNotice | undefined;
-  /** Only with kind `held`: the network's names for the payment, where the gateway gives any. */
+  /** Present only with kind `held`: the network's names for the payment, if the gateway gives any. */
   readonly stored?: StoredAnswer | undefined;
 };
 

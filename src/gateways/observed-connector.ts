@@ -22,7 +22,7 @@ export const gatewayOperations = [
 ] as const;
 type GatewayOperation = (typeof gatewayOperations)[number];
 
-/** One answered call. */
+/** An answered call. */
 type SeenCall = {
   readonly gateway: Gateway | ProviderName;
   readonly operation: GatewayOperation;
@@ -145,7 +145,7 @@ export function observeConnector(connector: Connector, observer: GatewayObserver
       submit: (...asked) => seen("answer_dispute", answers.submit(...asked), byType),
     },
     ...(readNotification && { readNotification: (...sent) => readNotification.apply(connector, sent) }),
-    // What is forgotten here would be missing from every process.
+    // A method that is missing here would be missing in every process.
   } satisfies Connector & Record<Exclude<keyof Connector, "readNotification">, unknown>;
 }
 

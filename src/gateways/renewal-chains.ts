@@ -1,4 +1,4 @@
-/** Which chains a connector continues. PURE. */
+/** Decides which chains a connector continues. PURE. */
 import type { Chain, NotProcessed, StoredCardUse } from "./connector.ts";
 
 /** A payment that the merchant makes with a stored card. */

@@ -3,14 +3,14 @@
 import type { Secret } from "../platform/secrets.ts";
 import type { Amount } from "./amounts.ts";
 
-// As in connector.ts, which imports this file.
+// The same type as in connector.ts, which imports this file.
 type GatewayCall = {
   readonly credentials: Readonly<Record<string, Secret>>;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
 };
 
-/** What a line is about. `OTHER`: a type that we do not know. */
+/** The subject of a line. `OTHER`: a type that we do not know. */
 export type LineKind =
   | ("CAPTURE" | "REFUND" | "REFUND_FAILED" | "CHARGEBACK" | "CHARGEBACK_REVERSED")
   | ("FEE" | "RESERVE" | "CONVERSION" | "ADJUSTMENT" | "PAYOUT" | "OTHER");
@@ -28,7 +28,7 @@ export type LineNames = {
   readonly dispute?: string | undefined;
 };
 
-/** What moved in the currency of the payout: gross less fee is net. Negative if it was taken. */
+/** The amounts that moved in the currency of the payout: gross less fee is net. Negative if taken from the merchant. */
 export type SettledAmounts = {
   readonly grossMinor: number;
   readonly feeMinor: number;
@@ -55,7 +55,7 @@ export type StatementLine = {
 export type StatementPayout = Amount & {
   readonly gatewayReference: string;
   readonly status: "PENDING" | "PAID" | "FAILED";
-  /** As year-month-day. */
+  /** In the form year-month-day. */
   readonly arrivesOn?: string | undefined;
   /** True once the gateway knows all its lines. */
   readonly isComplete: boolean;
@@ -74,7 +74,7 @@ export type StatementFailure = { readonly type: "refused" | "missing" | "unknown
 /** The part of a connector whose gateway lists its statements. Calls never throw and never repeat themselves. */
 export type ListedStatements = {
   readonly type: "listed";
-  /** How often they are read, in milliseconds; hourly if absent. */
+  /** The interval between readings, in milliseconds; hourly if absent. */
   readonly everyMs?: number | undefined;
   /** Time that a line may take until it is listed, in milliseconds: readings overlap by it. */
   readonly lagMs: number;

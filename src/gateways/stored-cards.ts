@@ -4,7 +4,9 @@
  */
 import type { Amount } from "./amounts.ts";
 
-/** What the stored card is for: the customer's own next payments, or an agreement by which the merchant charges it. */
+/**
+ * The purpose of the stored card: the customer's own next payments, or an agreement by which the merchant charges it.
+ */
 export type StoredPurpose = "customer" | "recurring" | "unscheduled" | "instalment";
 
 /** Of an agreement: days between renewals, its last day, number of instalments. */
@@ -25,16 +27,16 @@ export type Chain =
       readonly transactionId: string;
       /** The network as the vault names it, such as `visa`. */
       readonly network?: string | undefined;
-      /** When the first payment was authorized. */
+      /** The time at which the first payment was authorized. */
       readonly date?: Date | undefined;
       /** Mastercard's transaction link identifier. */
       readonly linkId?: string | undefined;
     };
 
 /**
- * What a payment does with a card that is stored, or will be. `customer` is a pseudonym of 32 hexadecimal digits.
- * `save`: the customer pays and has consented. `customer`: the customer pays with a stored card. `renewal`: the merchant
- * charges it; the customer is not there, so the request has no security code, no authentication and no exemption.
+ * The use of a card that is stored, or will be. `customer` is a pseudonym of 32 hexadecimal digits. `save`: the
+ * customer pays and has consented. `customer`: the customer pays with a stored card. `renewal`: the merchant charges
+ * it; the customer is absent, so the request has no security code, no authentication and no exemption.
  */
 export type StoredCardUse =
   | {

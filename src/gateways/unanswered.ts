@@ -53,7 +53,7 @@ export function refusesReturn(status: number): boolean {
 }
 const repeatable = new Set([408, 429]);
 
-/** Replaces an action where the customer is not asked, or was asked already. */
+/** Replaces an action if the customer cannot be challenged, or was challenged already. */
 export function withoutAction(outcome: GatewayOutcome): GatewayOutcome {
   return outcome.type === "actionNeeded" ? unshown : outcome;
 }

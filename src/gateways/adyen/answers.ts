@@ -113,8 +113,8 @@ function readResult(json: Json, attempt: AttemptAtGateway): GatewayOutcome {
     case "Error":
     case "Cancelled":
       return isNamed ? judgeRefusal(refusalIn(json, resultCode)) : untrusted(200);
-    // Such an answer may lack our reference, as the specification's own examples do. Adyen's names a request, and not
-    // yet the payment that may follow.
+    // These answers may lack our reference, as the specification's own examples do. Adyen's own reference names a
+    // request, and not yet the payment that may follow.
     case "RedirectShopper": {
       const action = redirectIn(json.action);
       return action === undefined ? unshown : { type: "actionNeeded", action };
@@ -127,7 +127,7 @@ function readResult(json: Json, attempt: AttemptAtGateway): GatewayOutcome {
     case "Received":
     case "PartiallyAuthorised":
       return { ...(isNamed ? undecided(200) : untrusted(200)), gatewayReference };
-    // Not requested.
+    // We do not request any other result.
     default:
       return { ...untrusted(200), gatewayReference };
   }

@@ -11,9 +11,7 @@ import type { DisputeOperation } from "./dispute-answers.ts";
 export type AdyenParts = {
   readonly http: GatewayHttp;
   readonly forwarder: CardForwarder;
-  /**
-   * `adyenTestOrigin`, in whose place each live account has an origin of its own; or an emulator, for all accounts.
-   */
+  /** `adyenTestOrigin`; each live account has its own origin instead. With an emulator, its origin for all accounts. */
   readonly origin: string;
   /** The environment whose accounts are accepted. */
   readonly environment: "test" | "live";
@@ -80,7 +78,7 @@ export class AdyenApi {
     });
   }
 
-  /** Sends a request about a dispute. An emulator stands for both of Adyen's hosts. */
+  /** Sends a request about a dispute. An emulator serves both of Adyen's hosts. */
   postDispute(call: Call, operation: DisputeOperation, body: object): Promise<GatewayReply> {
     const { timeoutMs, signal } = call;
     const origin = this.#origin === adyenTestOrigin ? disputesOrigins[this.environment] : this.#origin;

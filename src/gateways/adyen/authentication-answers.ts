@@ -13,7 +13,7 @@ import type { Json } from "./judge-decline.ts";
 export type Kept = {
   /** Our name for it at Adyen: the session, which has at most one. */
   readonly reference: string;
-  /** As the vault names it. */
+  /** The card network, by the vault's name. */
   readonly network?: string | undefined;
   /** The wish about a challenge, once the request is on its way. */
   readonly challengeIndicator?: string;
@@ -129,8 +129,9 @@ function cartesBancairesOf({ cavvAlgorithm, riskScore }: Json): object {
 }
 
 /**
- * Returns the end that a refusal without a result stands for: "3D Not Authenticated" (11) and "Shopper Cancelled" (16)
- * (https://docs.adyen.com/development-resources/refusal-reasons, 2026). Any other says nothing about the customer.
+ * Returns the end that a refusal without a result means: "3D Not Authenticated" (11) and "Shopper Cancelled" (16)
+ * (https://docs.adyen.com/development-resources/refusal-reasons, 2026). Any other refusal says nothing about the
+ * customer.
  */
 function endOfRefusal(code: string): ProviderEnd {
   if (code === "16") return { type: "ended", result: { transStatus: "N" }, challengeCancel: "01" };

@@ -1,7 +1,8 @@
 /**
  * ADYEN_3DS: authentication alone at Adyen's Checkout API, for a payment at any gateway
- * (https://docs.adyen.com/online-payments/3d-secure/standalone-authentication, 2026). Adyen runs the device check on the
- * page to which it redirects, so it is no step of its own. authentication-answers.ts interprets the answers.
+ * (https://docs.adyen.com/online-payments/3d-secure/standalone-authentication, 2026). Adyen runs the device check on
+ * the page to which it redirects, so the check is not a separate step. authentication-answers.ts interprets the
+ * answers.
  */
 import { probe, withoutPlaceholders } from "../../card-vault/card-vault.ts";
 import { Secret, sha256 } from "../../platform/secrets.ts";
@@ -92,7 +93,7 @@ export class AdyenAuthenticationProvider implements AuthenticationProvider {
   }
 
   async result(call: GatewayCall, keep: Secret, returned?: Secret): Promise<ProviderResult> {
-    // Adyen cannot be asked: only the customer's return leads to the result.
+    // Adyen has no request for the state of an action: only the customer's return leads to the result.
     if (returned === undefined) return { type: "waiting" };
     const redirectResult = returned.expose();
     const left = this.#api.sharedDeadline(call);

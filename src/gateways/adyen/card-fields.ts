@@ -101,9 +101,9 @@ function plainAddress(email: string): string | undefined {
 const colorDepths = [1, 4, 8, 15, 16, 24, 30, 32, 48];
 
 /**
- * Returns the fields that permit Adyen to redirect the customer, in place of those that forbid it; undefined where no
- * customer can be asked. Adyen takes the description of a browser whole or not at all. A browser that sends no Accept
- * header accepts everything (RFC 9110, section 12.5.1).
+ * Returns the fields that permit Adyen to redirect the customer, in place of those that forbid it; undefined if the
+ * customer cannot be challenged. Adyen takes the description of a browser whole or not at all. A browser that sends no
+ * Accept header accepts everything (RFC 9110, section 12.5.1).
  */
 export function askingFields({
   authentication,

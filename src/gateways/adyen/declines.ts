@@ -43,7 +43,7 @@ const authentication = (source: string = reasons): DeclineRow => ({
   declineCode: "authentication_required",
   source,
 });
-/** The customer was asked and did not authenticate. */
+/** The customer was challenged and did not authenticate. */
 const unauthenticated = (source: string): DeclineRow => ({
   ...authentication(source),
   stop: "authentication_failed",
@@ -59,7 +59,7 @@ const cardPresent = because("needs the card itself at a terminal");
 export const declines: DeclineTable = {
   "2": soft("card_declined", because("Refused, without a finer reason")),
   "3": soft("card_declined", because("Referral: the merchant should call the issuer")),
-  // No longer says whether the payment may be sent again: an earlier edition of the page had a column “Retry”.
+  // The page no longer says whether the payment may be sent again: an earlier edition had a column “Retry”.
   "4": soft("card_declined", because("Acquirer Error: an error at the acquirer's end")),
   "5": never("lost_or_stolen", because("Blocked Card: permanently blocked, possibly lost or stolen")),
   "6": wrongCard("card_expired"),

@@ -23,7 +23,7 @@ const networks: Readonly<Record<string, string>> = { visa: "visa", mc: "masterca
 
 /**
  * Returns the meaning of a refusal. `refusalReasonRaw` has the form `05 : Do not honor`, with or without its leading
- * zero, `refusalCodeRaw` is the code alone, and `merchantAdviceCode` has the form `03 : Do not try again`
+ * zero, `refusalCodeRaw` is only the code, and `merchantAdviceCode` has the form `03 : Do not try again`
  * (https://docs.adyen.com/development-resources/raw-acquirer-responses, 2026). An account has to request these fields,
  * and they only add stops.
  */

@@ -88,7 +88,7 @@ const columns = [
   ...(["Gross Debit (GC)", "Gross Credit (GC)", "Net Currency", "Net Debit (NC)", "Net Credit (NC)"] as const),
   ...(["Commission (NC)", "Markup (NC)", "Scheme Fees (NC)", "Interchange (NC)", "Batch Number"] as const),
 ] as const;
-// Not in every account's report.
+// A column that some accounts' reports lack.
 const ourRefundColumn = "Modification Merchant Reference";
 type Row = Readonly<Record<(typeof columns)[number], string>> & { readonly [ourRefundColumn]?: string };
 
@@ -104,7 +104,7 @@ async function* rowsOf(body: Readable, fromRow: number): AsyncGenerator<ReportRo
     }
   } catch (error) {
     if (error instanceof StatementError) throw error;
-    // What arrived is no report of this form. Anything else broke off.
+    // A CSV error means that the file is no report of this form. With any other error, the download broke off.
     const type = error instanceof CsvError ? "refused" : "unknown";
     const why = error instanceof CsvError ? `${error.code} in row ${error.lines}` : "it broke off";
     throw new StatementError({ type, reason: `the report could not be read to its end (${why})` });
@@ -178,7 +178,7 @@ function amountsIn(
   const currency = record["Net Currency"];
   const net = differenceIn(record["Net Credit (NC)"], record["Net Debit (NC)"], currency);
   if (net === undefined) return undefined;
-  // What concerns the account alone has no gross, and is no fee of a payment.
+  // A line that concerns the account alone has no gross, and is no fee of a payment.
   if (!isOfPayment) {
     return {
       gross: { amountMinor: net, currency },
@@ -195,7 +195,7 @@ function amountsIn(
   };
 }
 
-/** Returns the fee of an amount that was converted: a blended commission, or what it is made of. */
+/** Returns the fee of an amount that was converted: a blended commission, or the sum of its parts. */
 function feeIn(record: Row, currency: string): number | undefined {
   const parts = record["Commission (NC)"]
     ? [record["Commission (NC)"]]

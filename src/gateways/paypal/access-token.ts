@@ -20,7 +20,7 @@ const fetchTimeoutMs = 8_000;
 // A token is not used in its last minute, since the request that carries it may take that long.
 const restMs = 60_000;
 
-// One for each set of credentials in use; beyond it the oldest are dropped and fetched again.
+// The most tokens kept, one for each set of credentials in use; the oldest are dropped and fetched again.
 const keptMax = 10_000;
 
 /**

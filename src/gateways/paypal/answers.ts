@@ -128,7 +128,7 @@ export function readCapture(
       return { type: "accepted", ...recordOfCapture(json) };
     case "DECLINED":
     case "FAILED":
-      // Final states in which no money was captured; the same key would return nothing else.
+      // In these final states no money was captured; the same key would return nothing else.
       return { type: "refused", definitive: true, gatewayCode: codeOf(json) };
     case "REFUNDED":
     case "PARTIALLY_REFUNDED":
@@ -207,7 +207,7 @@ const overBefore = new Set([
   "PREVIOUSLY_VOIDED",
 ]);
 
-/** Reports whether PayPal has done what was asked, now or before. */
+/** Reports whether PayPal has executed the request, now or before. */
 export function isDone({ status }: GatewayReply & { type: "answer" }): boolean {
   return status === 200 || status === 201;
 }

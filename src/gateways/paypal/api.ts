@@ -13,7 +13,7 @@ import { isTokenRefused } from "./refusals.ts";
 export type PayPalParts = {
   readonly http: GatewayHttp;
   readonly forwarder: CardForwarder;
-  /** One of `paypalOrigins`, or an emulator of it. */
+  /** The origin of PayPal, from `paypalOrigins`, or of an emulator. */
   readonly origin: string;
   /** The environment whose accounts are accepted. */
   readonly environment: "test" | "live";

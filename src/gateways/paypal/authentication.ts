@@ -36,8 +36,8 @@ export function pageOf(json: Json | undefined): string | undefined {
 }
 
 /**
- * Returns the state of an action. The order is asked for its source alone, because PayPal documents the result of an
- * authentication there; what it holds counts as well if it is shown. A card that takes no part in 3-D Secure may be
+ * Returns the state of an action. The request reads only the order's source, because PayPal documents the result of an
+ * authentication there; a hold counts as well if it is shown. A card that takes no part in 3-D Secure may be
  * authorized. PayPal advises against going on where authentication was unavailable, and nothing is held without a
  * further request: https://developer.paypal.com/docs/checkout/advanced/customize/3d-secure/response-parameters/ (2026).
  */

@@ -385,7 +385,7 @@ function tokenBody(request: AuthorizeRequest): object {
   return { payment_source: { google_pay: { decrypted_token: { ...message, ...method, card, ...proof } } } };
 }
 
-/** Returns the order of an attempt whose customer is asked. */
+/** Returns the order of an attempt whose customer is being authenticated. */
 function orderIn({ gatewayReference = "" }: AttemptAtGateway): string {
   const name = parseName(gatewayReference);
   return "order" in name ? name.order : "";

@@ -35,7 +35,7 @@ export class PayPalDisputeAnswers implements GatewayDisputeAnswers {
       return undefined;
     const types = isAskedFor(record, "provide-evidence") ? requestedTypes(record) : [];
     const documentTypes = types.map((type) => ({ type, required: false }));
-    // One about several payments would give up all of them.
+    // Accepting a dispute of several payments would give up all of them.
     const isShared = gatewayReference.includes(":");
     return {
       accept: !isShared && isAskedFor(record, "accept-claim") && mayRefund(record),
@@ -96,7 +96,7 @@ function requestedTypes({ evidences }: Json): string[] {
   const requested = (Array.isArray(evidences) ? evidences.filter(isObject) : [])
     .filter(({ source }) => source === "REQUESTED_FROM_SELLER")
     .map(({ evidence_type: type }) => String(type));
-  // Without a request, the types that take words and files of any kind.
+  // If PayPal requests nothing, these are the types that take text and files of any kind.
   return requested.length > 0 ? [...new Set(requested)] : ["PROOF_OF_FULFILLMENT", "OTHER"];
 }
 

@@ -1,6 +1,6 @@
 /**
- * Reads PayPal's disputes: their requests, and what its records mean. The list has summaries; each dispute is read by its id, and
- * its capture by the one that it names.
+ * Reads PayPal's disputes: sends the requests and interprets the records. The list has summaries; each dispute is read
+ * by its id, and its capture by the id in the dispute.
  */
 import { type GatewayReply, isObject, readJsonObject } from "../../platform/outbound-http.ts";
 import type { CapturedPayment, GatewayCall, GatewayDisputes } from "../connector.ts";
@@ -89,7 +89,7 @@ export class PayPalDisputes implements GatewayDisputes {
   /** Returns the invoice number of a capture; empty if it has none, undefined if it cannot be read. */
   async #nameOf(call: GatewayCall, captureReference: string): Promise<string | undefined> {
     const reply = await this.#api.get(call, capturePath(captureReference));
-    // What was sold without a capture, or by another way.
+    // The sale had no capture, or was made by another way.
     if (reply.type === "answer" && reply.status === 404) return "";
     const record = reply.type === "answer" && reply.status === 200 ? readJsonObject(reply) : undefined;
     return record?.id === captureReference ? String(record.invoice_id ?? "") : undefined;
@@ -151,7 +151,7 @@ function disputesIn(record: Json, id: string): readonly DisputeReading[] {
       networkReasonCode: textIn(record.external_reason_code),
       respondBy: timeIn(record.seller_response_due_date),
       openedAt: timeIn(record.create_time),
-      // What was moved is not split among the payments.
+      // The money movements are not split among the payments.
       taken: isShared ? [] : takenIn(record.money_movements),
     };
   });
@@ -198,7 +198,7 @@ function stateIn(record: Json): State {
   return ours ? { stage, status: ours } : { stage, status: "UNDER_REVIEW", unknownStatus };
 }
 
-/** What cardholders claim, by PayPal's own word: `dispute_reason` of the same file. */
+/** Cardholders' claims, by PayPal's own word: `dispute_reason` of the same file. */
 const reasons: Readonly<Record<string, DisputeReason>> = {
   MERCHANDISE_OR_SERVICE_NOT_RECEIVED: "not_received",
   MERCHANDISE_OR_SERVICE_NOT_AS_DESCRIBED: "not_as_described",

@@ -67,7 +67,7 @@ export function answerBy(record: RefundRecord): RefundAnswer {
       return { type: "refused", definitive: true, gatewayCode: record.gatewayCode };
     case "absent":
     case "cannotTell":
-      // The key returns nothing else, so only a look-up leads on.
+      // The key returns the same answer again, so only a look-up leads on.
       return { ...untrusted(422), isKept: true };
     default:
       return unreachable(record);
@@ -126,7 +126,7 @@ export function listedOf(record: unknown): ListedRefund | undefined {
   const { type } = recordOf(record);
   if (amount === undefined || (type !== "succeeded" && type !== "pending" && type !== "failed")) return undefined;
   const { invoice_id: reference } = record;
-  // One made by hand may carry an invoice's number.
+  // A refund that a person makes may carry an invoice's number.
   const isOurs = typeof reference === "string" && reference.startsWith(refundPrefix);
   return { ...amount, gatewayReference: record.id, status: type, ...(isOurs && { refundReference: reference }) };
 }

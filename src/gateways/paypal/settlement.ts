@@ -113,7 +113,7 @@ function kindOf(code: string, amountMinor: number): LineKind {
   if (code === "T1202") return "CHARGEBACK_REVERSED";
   if (code === "T1110" || code === "T1111") return "RESERVE";
   const group = code.slice(0, 3);
-  // What the merchant has paid to others is of the same group.
+  // The merchant's payments to others are in the same group.
   if (group === "T00") return amountMinor > 0 ? "CAPTURE" : "ADJUSTMENT";
   if (group === "T01") return "FEE";
   if (group === "T02") return "CONVERSION";

@@ -1,6 +1,6 @@
 /**
- * Stored cards at PayPal, which keeps none: each payment sends the card and says what it is for
- * (the OpenAPI file, `card_stored_credential`), and a renewal names the first payment as its network does.
+ * Stored cards at PayPal, which keeps none: each payment sends the card with its purpose (the OpenAPI file,
+ * `card_stored_credential`), and a renewal names the first payment as its network does.
  */
 import type { Chain, StoredAnswer, StoredCardUse, StoredPurpose } from "../connector.ts";
 import type { Declined } from "../declines.ts";

@@ -45,7 +45,7 @@ export async function verifyAccount(api: PayPalApi, call: GatewayCall): Promise<
   const order = await probeOrder(api, call, attempt);
   const { environment } = api;
   const isRightPlace = order.environment === environment;
-  // No card is sent to an account of the other environment, where it might be charged.
+  // An account of the other environment, which might charge the card, gets no card.
   const card =
     order.id === undefined || !isRightPlace ? noOrder : await probeCard(api, call, { attempt, orderId: order.id });
   return [

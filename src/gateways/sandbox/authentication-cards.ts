@@ -15,7 +15,7 @@ const group = "authentication";
 const hardAtA = { status: "DECLINED", failureKind: "HARD_DECLINE", gateway: "SANDBOX_A" } as const;
 const softAtA = { status: "DECLINED", failureKind: "SOFT_DECLINE", gateway: "SANDBOX_A" } as const;
 const softAtB = { status: "DECLINED", failureKind: "SOFT_DECLINE", gateway: "SANDBOX_B" } as const;
-// The provider is asked first where a gateway imports its proof; it does not know these cards.
+// If a gateway imports a provider's proof, the provider is called first; it does not know these cards.
 const approvedByA = {
   status: "SUCCEEDED",
   attempts: [softAtA, { status: "CAPTURED", gateway: "SANDBOX_A" }],

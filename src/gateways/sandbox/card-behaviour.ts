@@ -125,7 +125,7 @@ export type SettlementBehaviour =
   /** With one minor unit less than was captured. */
   "other_amount" | "never";
 
-/** What the bank does about a captured payment; without one nothing. */
+/** The bank's action after a captured payment; absent, none. */
 export type DisputeBehaviour =
   /** Charges it back. */
   | "charged"
@@ -174,7 +174,7 @@ export type CardOutcome = {
   readonly events: readonly string[];
   /** Approximate time until the customer sees the final status; absent if it comes at once. */
   readonly settledAfterS?: number;
-  /** Approximate time from the start until the last hold is voided; absent if nothing is left to wait for. */
+  /** Approximate time from the start until the last hold is voided; absent if no void follows. */
   readonly closedAfterS?: number;
 };
 
@@ -183,7 +183,7 @@ export type TestCard = {
   readonly number: string;
   readonly name: string;
   readonly group: CardGroup;
-  /** One sentence for the person trying it: what happens. */
+  /** A sentence for the person trying it: what happens. */
   readonly behaviour: string;
   readonly onA: CardBehaviour;
   readonly onB: CardBehaviour;
@@ -196,6 +196,6 @@ export type TestCard = {
 export type StoredTestCard = TestCard & {
   readonly renewedAtA: CardBehaviour;
   readonly renewedAtB: CardBehaviour;
-  /** One sentence for the person trying it: how a renewal ends. */
+  /** A sentence for the person trying it: how a renewal ends. */
   readonly renewal: string;
 };

@@ -1,4 +1,7 @@
-/** The test cards whose payments are disputed, at the gateways that report disputes. Nobody disputes a payment of another card. */
+/**
+ * The test cards whose payments are disputed, at the gateways that report disputes. Payments of other cards get no
+ * dispute.
+ */
 import type { DisputeBehaviour, RefundBehaviour, TestCard } from "./card-behaviour.ts";
 import { approvedByA } from "./outcomes.ts";
 

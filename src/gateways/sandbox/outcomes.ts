@@ -34,7 +34,7 @@ export function declined(declineCode: string, ...failureKinds: readonly FailureK
   };
 }
 
-/** No gateway could complete the payment. Holds that they may have are voided after the end. */
+/** Returns the outcome of a payment that no gateway could complete. Any holds are voided after the end. */
 export function degraded(attempts: readonly AttemptOutcome[], waits: Waits = {}): CardOutcome {
   return {
     status: "DEGRADED",

@@ -1,4 +1,7 @@
-/** The test cards in the sheets of the wallets' emulators. The first seven stand for a device's number, the last two for the card itself. */
+/**
+ * The test cards in the sheets of the wallets' emulators. The first seven represent a device's number, the last two the
+ * card itself.
+ */
 import type { CardBehaviour, TestCard } from "./card-behaviour.ts";
 import { approvedByA, approvedByBAfter, declined } from "./outcomes.ts";
 

@@ -49,7 +49,7 @@ export function readPaymentMethod(reply: GatewayReply, attempt: AttemptAtGateway
   const isOurs = json?.object === "payment_method" && isFor(json, attempt);
   if (reply.status === 200 && isOurs && typeof json.id === "string") return { type: "ready", id: json.id };
   const error = errorOf(json);
-  // No money has been requested yet, so there is no payment that the error could be about.
+  // No payment exists yet that the error could be about.
   if (reply.status === 402 && error?.type === "card_error" && error.payment_intent === undefined) {
     return classifyDecline(declines, codeOf(error));
   }

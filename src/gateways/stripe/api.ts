@@ -72,7 +72,7 @@ export class StripeApi {
     });
   }
 
-  /** Uploads a file; an emulator stands for both of Stripe's hosts. */
+  /** Uploads a file; an emulator serves both of Stripe's hosts. */
   postFile(call: GatewayCall, { key, parts }: { key: string; parts: readonly FormPart[] }): Promise<GatewayReply> {
     const { timeoutMs, signal } = call;
     const origin = this.#origin === stripeOrigin ? stripeFilesOrigin : this.#origin;

@@ -273,8 +273,8 @@ export class StripeConnector implements Connector {
 
   /**
    * Judges a decline. One that came without its charge is read once more, because a plain code may hide a block of
-   * Radar's; a record that contradicts the decline makes it unknown. A payment that waits for a customer who is not
-   * asked is cancelled first: while it stands, a hold may still appear.
+   * Radar's; a record that contradicts the decline makes it unknown. A payment that waits for a customer whom nothing
+   * challenges is cancelled first: until then, a hold may still appear.
    */
   async #settle(
     left: () => ChangingCall,

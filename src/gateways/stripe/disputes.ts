@@ -104,7 +104,7 @@ const states: Readonly<Record<string, readonly [DisputeStage, DisputeStatus]>> =
   appeal_under_review: ["PRE_ARBITRATION", "UNDER_REVIEW"],
 };
 
-/** What cardholders claim, by Stripe's own word: https://docs.stripe.com/disputes/categories (2026). */
+/** Cardholders' claims, by Stripe's own word: https://docs.stripe.com/disputes/categories (2026). */
 const reasons: Readonly<Record<string, DisputeReason>> = {
   fraudulent: "fraudulent",
   unrecognized: "fraudulent",

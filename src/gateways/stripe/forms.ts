@@ -42,9 +42,10 @@ function firstForm(attempt: AttemptAtGateway): Form {
 }
 
 /**
- * Returns the fields of a confirmation that say whether the customer can be asked. Without a customer, Stripe declines a
- * payment that needs one: https://docs.stripe.com/api/payment_intents/confirm (2026). `any` asks for authentication
- * where Stripe would have decided against it: https://docs.stripe.com/payments/3d-secure/authentication-flow (2026).
+ * Returns the fields of a confirmation that say whether the customer can be challenged. Without a customer, Stripe
+ * declines a payment that needs one: https://docs.stripe.com/api/payment_intents/confirm (2026). `any` requests
+ * authentication where Stripe would have decided against it:
+ * https://docs.stripe.com/payments/3d-secure/authentication-flow (2026).
  */
 export function askingForm(authentication: AuthenticationWish | undefined, proof?: AuthenticationProof): Form {
   if (proof !== undefined) return { error_on_requires_action: "true", ...importForm(proof) };

@@ -36,8 +36,8 @@ export function contradictsDecline(intent: Json, charge: unknown): boolean {
 }
 
 /**
- * Returns the meaning of a decline. A block of Stripe's is fraud under any code, unless its reason has a row of its
- * own. Without the charge and its outcome that cannot be decided, so a code that would let the plan go on stops it.
+ * Returns the meaning of a decline. A block of Stripe's is fraud under any code, unless its reason has its own row.
+ * Without the charge and its outcome that cannot be decided, so a code that would let the plan go on stops it.
  */
 export function judgeDecline(error: Json, charge: unknown): Declined {
   const declined = classifyDecline(declines, codeOf(error));

@@ -60,7 +60,7 @@ function answerOf(refund: StripeRefund): RefundAnswer {
   }
 }
 
-/** Reports whether Stripe refuses a refund for good. Too high an amount has no code of its own, but names its field. */
+/** Reports whether Stripe refuses a refund for good. Too high an amount has no specific code, but names its field. */
 function isFinal(status: number, error: Json): boolean {
   if (error.type !== "invalid_request_error") return false;
   return status === 400 && (definitive.has(codeOf(error)) || error.param === "amount");

@@ -52,7 +52,7 @@ export async function setUp(api: StripeApi, call: ChangingCall, request: Authori
   const method = readPaymentMethod(reply, request);
   const intent = readNew(created, request);
   if (method.type !== "ready" || intent.type !== "ready") return { outcome: whyUnconfirmed(method, intent), card };
-  // A setup intent knows no such field: it waits for a customer who cannot be asked, and is left behind.
+  // A setup intent has no such field: it would wait for the challenge that the customer cannot get, and is abandoned.
   const { error_on_requires_action: _, ...asking } = askingForm(request.authentication, request.proof);
   const form = {
     payment_method: method.id,

@@ -49,7 +49,10 @@ export function savingForm(use: StoredCardUse): Form {
   return { setup_future_usage: use.purpose === "customer" ? "on_session" : "off_session" };
 }
 
-/** Returns the fields of a renewal's confirmation: the OpenAPI file, `off_session`. Nobody can be asked. */
+/**
+ * Returns the fields of a renewal's confirmation: the OpenAPI file, `off_session`. No customer is present for a
+ * challenge.
+ */
 export function renewalForm({ purpose }: Renewal, { method }: Extract<Chain, { type: "own" }>): Form {
   return {
     payment_method: method,

@@ -155,7 +155,7 @@ function jsonOf(reply: GatewayReply): Json | Unavailable {
   if (reply.status === 401) return unavailable("the key is refused");
   if (reply.status !== 200 || json === undefined)
     return unavailable(`the answer is unusable (HTTP ${reply.status})`, reply.status >= 500);
-  // Only the code is repeated: a description may quote the request.
+  // Only the code is copied: a description may quote the request.
   if (json.messageType === "Erro")
     return unavailable(`the server reports the error ${codeOf(json)}`, outages.includes(codeOf(json)));
   return json;

@@ -39,7 +39,7 @@ export function areqOf(request: AuthenticationRequest, transaction: AReqTransact
     acctNumber: "{{card.number}}",
     cardExpiryDate: "{{card.expYear2}}{{card.expMonth}}",
     cardholderName: "{{card.emvHolder}}",
-    // Without its other letters it would be another person's address.
+    // An address without its other letters would be another person's.
     email: isPlain(request.customerEmail) ? request.customerEmail : undefined,
     ...addressOf(request.billingAddress),
     purchaseAmount: String(request.amountMinor),
@@ -75,7 +75,7 @@ function addressOf(address: BillingAddress | undefined): object {
   if (address === undefined) return {};
   const { line1, line2, city, postalCode, region, country } = address;
   const fields = { billAddrLine1: plain(line1, 50).trim(), billAddrCity: plain(city, 50).trim() };
-  // Nothing is left of an address in another script, and no field may be empty.
+  // An address in another script becomes empty, and no field may be empty.
   if (fields.billAddrLine1 === "" || fields.billAddrCity === "") return {};
   return {
     ...fields,

@@ -1,5 +1,5 @@
 /**
- * THREEDSECUREIO: the public API of 3dsecure.io's 3DS server, and SANDBOX_3DS, which speaks the same language at another
+ * THREEDSECUREIO: the public API of 3dsecure.io's 3DS server, and SANDBOX_3DS, which has the same API at another
  * address. Requests with the card go through the vault; answers.ts interprets the answers.
  */
 import { type CardForwarder, type ForwardReply, probe } from "../../card-vault/card-vault.ts";

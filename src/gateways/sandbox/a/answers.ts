@@ -115,7 +115,7 @@ export function readVoid(reply: GatewayReply, attempt: AttemptAtGateway): VoidAn
   if (captured?.reference === attempt.attemptReference) return { type: "alreadyCaptured" };
   const declined = authorizationCalled("already_declined", reply.status, json);
   if (declined?.reference === attempt.attemptReference) return { type: "absent" };
-  // What it has held it knows; an account that does not is another one.
+  // The account knows every payment that it has held. An account that does not know one of them is another account.
   const isNowhere = reply.status === 404 && errorOf(json)?.code === "not_found";
   if (isNowhere && attempt.gatewayReference === undefined) return { type: "absent" };
   return refusedOrUnknown(reply.status, json, attempt);
@@ -141,7 +141,7 @@ const unfound = {
 
 function readRecords(records: readonly unknown[], attempt: AttemptAtGateway): LookUpAnswer {
   if (records.length === 0) return attempt.gatewayReference === undefined ? { type: "absent" } : unfound;
-  // Whatever its amount was, nothing is left of a voided authorization.
+  // A voided authorization holds nothing, whatever its amount was.
   const isOurs = (record: unknown, status: string) =>
     isObject(record) && record.reference === attempt.attemptReference && record.status === status;
   const other = records.find((record) => !isAbout(record, attempt) && !isOurs(record, "voided"));

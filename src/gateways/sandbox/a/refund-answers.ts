@@ -30,7 +30,7 @@ export function readRefund(reply: GatewayReply, captured: CapturedPayment, refun
     if (status === "pending") return { type: "accepted", gatewayReference };
     if (status === "failed") return { type: "refused", definitive: true, gatewayCode: failureOf(json) };
   }
-  // What it has captured it knows; an account that does not is another one.
+  // The account knows every payment that it has captured. An account that does not know one of them is another account.
   if (reply.status === 404) return untrusted(reply.status);
   const code = errorOf(json)?.code;
   if (reply.status < 400 || reply.status >= 500 || typeof code !== "string") return untrusted(reply.status);

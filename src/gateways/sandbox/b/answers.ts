@@ -121,7 +121,7 @@ export function readVoid(reply: GatewayReply, attempt: AttemptAtGateway): VoidAn
   if (reply.type !== "answer") return unansweredChange(reply);
   const json = readJsonObject(reply);
   if (reply.status === 201 && isReceived(json, attempt)) return { type: "accepted" };
-  // What it has held it knows; an account that does not is another one.
+  // The account knows every payment that it has held. An account that does not know one of them is another account.
   const isNowhere = errorCodeOf(reply.status, json) === noSuchPayment;
   if (isNowhere && attempt.gatewayReference === undefined) return { type: "absent" };
   return refusedOrUnknown(reply.status, json);

@@ -280,7 +280,7 @@ const cardPayment = {
   },
 };
 
-// As Adyen takes a decrypted token: the device has authenticated the customer.
+// Fields of a decrypted token in Adyen's form: the device has authenticated the customer.
 const tokenPayment = {
   mpiData: {
     tokenAuthenticationVerificationValue: "{{token.cryptogram}}",
