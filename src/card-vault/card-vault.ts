@@ -32,7 +32,7 @@ export type NewVaultSession = {
   readonly publishableKey: string;
   readonly checkoutOrigins: readonly string[];
   readonly expiresAt: Date;
-  /** What a wallet may pay; without it the session is for cards only. */
+  /** The order that a wallet may pay; without it the session is for cards only. */
   readonly order?: { readonly orderRef: string; readonly amountMinor: number; readonly currency: string } | undefined;
 };
 
@@ -58,7 +58,7 @@ export type TokenCheck = {
   readonly wallet?: (TokenWallet & { readonly network: string }) | undefined;
 };
 
-/** One environment's vault: lets a page tokenize for a session, sends cards to gateways, and forgets them. */
+/** The vault of one environment: lets a page tokenize for a session, sends cards to gateways, and forgets them. */
 export interface CardVault extends CardForwarder {
   /** Origin of the vault's script; the widget sends a card to no other origin. */
   readonly origin: string;

@@ -38,7 +38,7 @@ export type VaultSettings =
       readonly mode: "self_hosted";
       readonly origin: string;
       readonly grpcAddress: string;
-      /** Without it the connection to the vault is not encrypted. */
+      /** Without these files the connection to the vault is not encrypted. */
       readonly grpcTls?: VaultTlsPaths | undefined;
     }
   | ({ readonly mode: "saas" } & SaasVaultSettings);
@@ -219,7 +219,7 @@ function isAddress(text: string, { environment }: SettingScope): boolean {
 }
 
 /**
- * Cookies ignore ports, so the card needs a host of its own; on one machine there is only one host, and another port
+ * Cookies ignore ports, so the vault needs a different host; on one machine there is only one host, and another port
  * suffices.
  */
 function isOnOurHost(sdkUrl: string, { apiOrigin }: SettingScope): boolean {

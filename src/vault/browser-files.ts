@@ -61,7 +61,7 @@ export async function buildBrowserFiles(): Promise<BrowserFiles> {
         now: String(Date.now()),
         texts: languages.get(language) ?? "",
         script: frameScript.path,
-        // In the page itself: a file of its own could arrive after the first layout, which would then shift.
+        // The style is part of the page: a separate file could arrive after the first layout, which would then shift.
         style: `<style>${style}</style>`,
       };
       const direction = rightToLeft.has(language) ? "rtl" : "ltr";

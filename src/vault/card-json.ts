@@ -29,7 +29,7 @@ const codeFields: Fields<keyof SecurityCode> = {
   cvc: { kind: "string", required: true },
 };
 
-/** What a wallet gave, as its text. */
+/** A wallet's payment token, as text. */
 export type WalletText = { readonly wallet: WalletName; readonly token: string };
 
 const walletFields: Fields<keyof WalletText> = {

@@ -30,7 +30,10 @@ export type TakenCard =
 
 type Fingerprinted = { readonly fingerprint?: CardFingerprint | undefined };
 
-/** What a row of a card being paid seals. `needsCode`: a stored card, which is used only with a security code. */
+/**
+ * The sealed content of a row for a card being paid. `needsCode`: a stored card, which is used only with a security
+ * code.
+ */
 type SealedCard = Card & Fingerprinted & { readonly needsCode?: boolean | undefined };
 
 const keepCall = callOf(

@@ -23,7 +23,7 @@ export type Card = {
 type CardOfWallet = TokenWallet & {
   /** Base64; networks accept it once. */
   readonly cryptogram?: string | undefined;
-  /** Not every network gives one. */
+  /** Some networks give none. */
   readonly eci?: string | undefined;
   readonly messageId: string;
   /** In milliseconds. */

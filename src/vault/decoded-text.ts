@@ -28,8 +28,8 @@ const utf8: Decoder = {
   pattern: /[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}/g,
   meaning: ([bytes]) => Buffer.from(bytes!, "latin1").toString(),
 };
-// Entities that count as separators between digits, and those that stand for a character. Leading zeros are bounded, as
-// is every repetition here.
+// Entities that count as separators between digits, and those that encode a character. Leading zeros are bounded, as is
+// every repetition here.
 const named: Readonly<Record<string, string>> = { quot: '"', apos: "'", amp: "&", lt: "<", gt: ">" };
 const spaces = new Set(["nbsp", "ensp", "emsp", "thinsp", "tab", "newline", "shy", "ndash", "mdash", "hyphen", "dash"]);
 const entity: Decoder = {

@@ -9,7 +9,7 @@ import { tokenDestinations } from "./wallets/token-destinations.ts";
 
 type ContentType = "application/x-www-form-urlencoded" | "application/json";
 
-/** One operation of one gateway, by POST; `fields` are by form name or JSON pointer. */
+/** An operation of a gateway, by POST; `fields` are by form name or JSON pointer. */
 export type Destination = JsonDestination & { readonly contentType: ContentType };
 
 /** An authentication request of EMV 3DS. */
@@ -165,7 +165,7 @@ function isHostAllowed(row: Destination, { environment, sandboxHosts }: AddressR
 function fillPath(template: string, variables: Readonly<Record<string, string>>): string {
   return template.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
-    // One segment of plain letters: it can neither leave the path nor be a placeholder.
+    // A segment of plain letters can neither leave the path nor be a placeholder.
     if (value === undefined || !/^[A-Za-z0-9_-]{1,128}$/.test(value)) {
       throw new DomainError("invalid_field", "A path variable is missing or malformed.", { field: "path_variables" });
     }

@@ -68,14 +68,14 @@ export async function forward(
   });
   const headers = { ...checkedHeaders(request.headers), "content-type": destination.contentType };
   const fill = planFill(destination, request.body);
-  // By the token's name, which its hash covers: nothing is used up.
+  // The check reads the token's name, which its hash covers, and uses nothing up.
   if ((credentialOf(request.token) === "NETWORK_TOKEN") !== takesNetworkTokens(destination)) {
     return { type: "noCard", reason: "other_credential" };
   }
 
   const taken = await take(forwarder, environment, request);
   if (taken.type !== "card") return { type: "noCard", reason: taken.type };
-  // What fills a row of another wallet would lack a part that the gateway wants.
+  // The row of another wallet's card lacks a part that the gateway needs.
   if (destination.wallet !== undefined && destination.wallet !== taken.card.wallet?.name) {
     return { type: "noCard", reason: "other_credential" };
   }

@@ -136,7 +136,7 @@ function refuseUnsafe({ environments }: VaultConfig): void {
     // Everyone who tests could read a real card in test.
     if (environment === "test" && testCards === undefined)
       throw new Error("The test vault needs its list of test cards.");
-    // And an emulator must never get one.
+    // An emulator must never get a real card.
     if (environment === "live" && (testCards === undefined) !== (sandboxHosts.length === 0))
       throw new Error("The live vault has a list of test cards with emulators of gateways, and only then.");
   }

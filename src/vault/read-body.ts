@@ -39,7 +39,7 @@ export function readBody(
     };
     const timer = withinMs === undefined ? undefined : setTimeout(onLate, withinMs);
     if (Number(headers["content-length"] ?? 0) > bytesMax) return stop(tooLarge(bytesMax));
-    // No event follows if an empty body has ended already, or if the sender has left.
+    // An empty body that has ended, and a sender that has left, cause no further event.
     if (body.readableEnded) return onEnd();
     if (body.destroyed) return onClose();
     body.on("data", onData).on("end", onEnd).on("close", onClose);

@@ -65,7 +65,7 @@ export async function storeCard(
   vault: VaultEnvironment,
   { sessionId, token, ...place }: StoredPlace & { readonly sessionId: string; readonly token: string },
 ): Promise<StoredSummary | undefined> {
-  // No card of a wallet is stored: the caller learns at once that there is none, and need not ask again.
+  // A wallet's card is never stored: the caller gets this answer at once, and need not ask again.
   if (credentialOf(token) !== undefined) {
     await forgetSessions(database, vault, [sessionId]);
     return undefined;
@@ -110,7 +110,7 @@ export async function eraseCard(
   const hash = Buffer.from(handleHash);
   await database.transaction(async (tx) => {
     tx.send(lockStatement, [hash]);
-    // As long as the session is known to be over: its cards are gone by then.
+    // The hash is kept for the same time as an ended session: by then the session's cards are gone.
     tx.send(rememberErasedStatement, [hash, sessionCountLifetimeMs]);
     tx.send(eraseStatement, [hash, environment, merchantId]);
   });
@@ -143,7 +143,7 @@ async function readStored(
   const key = [hashOf(place), vault.environment, place.merchantId, sessionId];
   const [row] = await queryable.query<StoredRow>(readStatement, key);
   if (row === undefined) return undefined;
-  // Not "no such card": its key may come back.
+  // This is not "no such card": its key may come back.
   if (!hasKeyFor(ring, row.sealed)) throw unavailable("The vault's key file lacks the key of a stored card.");
   const sealed = unsealFromStore(ring, vault.environment, row);
   return JSON.parse(unseal(ringOfHandle(place.handle), placeOf(vault, place), sealed).expose()) as StoredCard;
@@ -152,7 +152,7 @@ async function readStored(
 function summaryOf(vault: VaultEnvironment, { merchantId }: StoredPlace, card: StoredCard): StoredSummary {
   const { number, expMonth, expYear } = card;
   const fingerprint = fingerprintOf(vault, { profile: merchantId, number });
-  // By it a merchant's cards are told apart and their tries are counted.
+  // The fingerprint distinguishes a merchant's cards, and their tries are counted by it.
   if (fingerprint === undefined) throw unavailable("The vault's key file has no key of fingerprints.");
   return { ...shownOf(card), expMonth, expYear, fingerprint };
 }

@@ -36,7 +36,7 @@ export type VaultConfig = {
   /** Connected as a role that owns nothing. */
   readonly database: Database;
   readonly logger: Logger;
-  /** One or both. A live vault runs alone, outside the demo. */
+  /** Test, live or both. A live vault runs alone, outside the demo. */
   readonly environments: readonly VaultEnvironment[];
   /** Public keys of sdkAuthorization grants and frame policies; the edge has the private ones. */
   readonly grantKeys: readonly VerificationKey[];

@@ -22,7 +22,7 @@ export const sessionCountLifetimeMs = 25 * 60 * minute;
 export const callLimits = {
   /** Ten cards, each mistyped twice. */
   session: inMinute(30),
-  /** One address may be a shop floor or a mobile carrier's gateway; a card tester needs thousands. */
+  /** A single address may be a shop floor or a mobile carrier's gateway; a card tester needs thousands. */
   address: inMinute(60),
   /** A carrier's gateways share a network, and an attacker's addresses do. */
   network: inMinute(240),

@@ -101,7 +101,7 @@ export function vaultRpcHandler(vault: VaultRpc): (stream: ServerHttp2Stream, he
   };
 }
 
-// The dashboard has the keys of wallets made, and nothing else.
+// The dashboard may create the keys of wallets, and nothing else.
 const dashboardCertificate = "vault-dashboard";
 const dashboards = new WeakMap<Http2Session, boolean>();
 

@@ -1,6 +1,4 @@
-/**
- * Test fixture: a whole vault with real ports, a database of its own, keys for both environments, and their signers.
- */
+/** Test fixture: a whole vault with real ports, its own database, keys for both environments, and their signers. */
 import { generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
 import { Pool } from "pg";
 import { createTestDatabase } from "../dev/testing/postgres.ts";

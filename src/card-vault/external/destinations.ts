@@ -3,8 +3,8 @@ import { type JsonDestination, jsonDestinations } from "../../platform/json-dest
 import type { EnvironmentName } from "../../platform/signed-claims.ts";
 
 /**
- * One operation of one gateway, by JSON. The external vault sends any request to any address it is given; our own
- * vault's checks are made here.
+ * An operation of a gateway, by JSON. The external vault sends any request to any address it is given; our own vault's
+ * checks are made here.
  */
 export type ProxyDestination = JsonDestination;
 

@@ -19,7 +19,7 @@ import { SaasVault } from "./external-vault.ts";
 export const number = "4242424242424242";
 
 /**
- * One merchant whose rule has SANDBOX_A, which takes forms, and two accounts at SANDBOX_B. The caller closes it at the
+ * A merchant whose rule has SANDBOX_A, which takes forms, and two accounts at SANDBOX_B. The caller closes it at the
  * end of the test.
  */
 export class SaasFixture {

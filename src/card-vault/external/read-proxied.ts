@@ -13,7 +13,7 @@ type Answer = Extract<GatewayReply, { type: "answer" }>;
 const framing = /^(content-(encoding|length)|transfer-encoding|connection|keep-alive)$/;
 
 /**
- * Interprets the proxy's answer. It answers 200 with the gateway's status, headers and body in a frame of its own. Its
+ * Interprets the proxy's answer. It answers 200 with the gateway's status, headers and body in its own frame. Its
  * documented refusals come before it sends anything. Most of its 500s are about a call to the gateway, and they do not
  * say if the gateway was reached: such an attempt is unknown, and not an outage of the vault. Everything else is lost
  * between the vault and us. https://api-reference.hyperswitch.io/v2/proxy/proxy-v1, …/essentials/error_codes;

@@ -46,9 +46,10 @@ const forgetTimeoutMs = 5_000;
 // Sessions that end within it share a call; their cards stay that much longer, sealed and for no other use.
 const forgetTogetherMs = 50;
 const forgetTogetherMax = 100;
-// One card is lost alone only by its age, so the others may be gone as well: those from before live no longer than this.
+// Unless it has expired, a lost card suggests that others are gone as well; cards from before the loss live no longer
+// than this.
 const askAfterLossMs = 15 * 60_000;
-// One read by an index. A customer waits for it, and the first attempt asks a slower vault again.
+// A check is a single read by an index. A customer waits for it, and the first attempt asks a slower vault again.
 const checkTimeoutMs = 500;
 
 const tokenStates: Readonly<Partial<Record<CheckTokenResponse_State, TokenCheck["state"]>>> = {
@@ -82,7 +83,7 @@ export class VaultClient implements CardForwarder {
   constructor(options: {
     address: string;
     signing: SigningKey;
-    /** Keys that open the facts in tokens; without them the vault is asked about each. */
+    /** Keys that open the facts in tokens; without them each token needs a call to the vault. */
     cardToken?: KeyRing | undefined;
     log: Logger;
     tls?: VaultTlsPaths | undefined;
@@ -124,9 +125,9 @@ export class VaultClient implements CardForwarder {
   }
 
   /**
-   * Checks that a token can pay a session, by the facts in it. The vault is asked only about a token that does not prove
-   * it, and about each one after it has lost a card; if it cannot be reached, or is too old for this call, the first
-   * attempt decides. That a proven token is unused needs no check: only a submission of its session uses it.
+   * Checks that a token can pay a session, by the facts in it. The vault is called only for a token that does not prove
+   * it, and for every token after the vault has lost a card; if it cannot be reached, or is too old for this call, the
+   * first attempt decides. That a proven token is unused needs no check: only a submission of its session uses it.
    */
   async checkToken(asked: { sessionId: string; token: Secret }): Promise<TokenCheck> {
     const facts = this.#factsOf(asked);
@@ -280,10 +281,10 @@ export function openSelfHostedVault(options: {
   apiOrigin: string;
   /** `host:port` of its gRPC. */
   address: string;
-  /** Without it the connection is not encrypted. */
+  /** Without `tls` the connection is not encrypted. */
   tls?: VaultTlsPaths | undefined;
   signing: SigningKey;
-  /** Without it the vault is asked about each token. */
+  /** Without these keys each token needs a call to the vault. */
   cardToken?: KeyRing | undefined;
   log: Logger;
   tracing?: Tracing | undefined;

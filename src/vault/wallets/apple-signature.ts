@@ -42,7 +42,7 @@ export function verifyAppleSignature(
   if (leaf === undefined || !isNamedBy(signer, leaf)) throw refused("leaf");
   const intermediate = certificates.find(({ extensions }) => hasOid(extensions, oids.applicationIntermediate));
   const rest = certificates.filter((certificate) => certificate !== leaf && certificate !== intermediate);
-  // What nothing else checks.
+  // Every other certificate must be a trusted root, because nothing else checks it.
   const areRoots = rest.every(({ x509 }) => roots.some(({ raw }) => raw.equals(x509.raw)));
   if (intermediate === undefined || intermediate === leaf || !areRoots) throw refused("intermediate");
 

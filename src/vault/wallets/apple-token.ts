@@ -27,7 +27,7 @@ export type AppleCheck = {
   readonly roots: readonly X509Certificate[];
   readonly keys: readonly DecryptionKey[];
   readonly now: Date;
-  /** What the sheet was given as `applicationData`; undefined for none, as in published tokens. */
+  /** The sheet's `applicationData`; undefined for none, as in published tokens. */
   readonly binding: Uint8Array | undefined;
   readonly order: Pick<WalletOrder, "amountMinor" | "currency">;
 };
@@ -99,7 +99,8 @@ export function readAppleToken(text: string) {
   };
 }
 
-// One block of output of the key derivation of NIST SP 800-56A, and of it the algorithm, the party and the recipient.
+// The key derivation of NIST SP 800-56A needs a single block: hashed from the counter, the secret, the algorithm, the
+// party and the recipient.
 const firstBlock = Buffer.from([0, 0, 0, 1]);
 const algorithm = Buffer.from("\x0did-aes256-GCMApple", "latin1");
 const tagBytes = 16;

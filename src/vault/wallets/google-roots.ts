@@ -15,7 +15,7 @@ const addresses: Readonly<Record<EnvironmentName, string>> = {
 };
 
 const refreshEveryMs = 3_600_000;
-// While Google does not answer, it is asked once a minute.
+// The time between requests while Google does not answer: one minute.
 const retryEveryMs = 60_000;
 // A customer waits.
 const timeoutMs = 3_000;

@@ -91,7 +91,7 @@ export function readGoogleToken(text: string) {
   return {
     intermediate: {
       signedKey: signedKey as string,
-      // One that is not well formed verifies nothing.
+      // A malformed signature verifies nothing, so it is left out.
       signatures: ofKey.filter((one) => one !== undefined),
       publicKey,
       expiresAt,

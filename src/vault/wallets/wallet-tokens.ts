@@ -168,7 +168,10 @@ const seenStatement: Statement = {
     ON CONFLICT (environment, id_hash) DO NOTHING RETURNING true AS new`,
 };
 
-/** Keeps the card, and in the same transaction the message, which nobody can use again: also not after a crash. */
+/**
+ * Stores the card, and in the same transaction the message's id, so that the message cannot be used again, even after a
+ * crash.
+ */
 async function keepOnce(
   { database }: WalletTokenizer,
   {
