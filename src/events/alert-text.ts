@@ -79,7 +79,7 @@ export type DescribedMatter = Pick<EndpointAlert, "id" | "merchantId" | "statusC
   readonly overAt: Date | null;
 };
 
-/** One message, as a mail and as a text for a chat. The id is the same in each repeat. */
+/** A message, as a mail and as a text for a chat. The id is the same in each repeat. */
 export type AlertMessage = {
   readonly id: string;
   readonly subject: string;

@@ -5,8 +5,8 @@ import type { AlertMessage } from "./alert-text.ts";
 import { isAccepted, sendWebhook } from "./deliver.ts";
 import type { Egress } from "./egress.ts";
 
-// What Slack reads as the beginning of a link or of an entity
-// (https://docs.slack.dev/messaging/formatting-message-text, 2026).
+// The characters with which Slack begins a link or an entity (https://docs.slack.dev/messaging/formatting-message-text,
+// 2026).
 const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
 
 /** Posts once. Returns why the chat did not take the message; undefined if it did. Names no address. */

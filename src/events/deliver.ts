@@ -133,7 +133,7 @@ function excerptAnswer(bodyStart: Uint8Array): string {
     .replace(cardLike, "[redacted]");
 }
 
-/** Reports whether the endpoint accepted the webhook: any 2xx status, and nothing else. */
+/** Reports whether the endpoint accepted the webhook, which only a 2xx status does. */
 export function isAccepted(attempt: Attempt): boolean {
   return attempt.type === "answered" && attempt.statusCode >= 200 && attempt.statusCode < 300;
 }

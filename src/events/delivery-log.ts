@@ -35,7 +35,7 @@ export type Delivery = {
   readonly noAnswer: string | null;
 };
 
-/** One recorded delivery attempt, with either a status code or the reason why there was no answer. */
+/** A recorded delivery attempt, with either a status code or the reason why there was no answer. */
 export type DeliveryAttempt = {
   readonly id: string;
   readonly startedAt: Date;

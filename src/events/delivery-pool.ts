@@ -1,6 +1,6 @@
 /**
- * The delivery pool of a worker: runs many deliveries at once, none waiting for another, and never more than the worker
- * can hold: the first attempts that first-attempts.ts offers, and the due deliveries that it claims.
+ * Runs many deliveries of a worker at once. No delivery waits for another, and there are never more than the worker can
+ * hold. They are the first attempts that first-attempts.ts offers, and the due deliveries that the pool claims.
  */
 import { deliveryLeaseMs } from "../limits.ts";
 import type { Database, Statement } from "../platform/database.ts";
@@ -250,10 +250,11 @@ export const readyEndpoints = `endpoint e
                                                 AND d.next_at <= (SELECT app.clock()))`;
 
 /**
- * One claimer per endpoint at a time, so the count of deliveries in progress holds until the claim commits. An endpoint
- * at which another worker claims or records is left to it; a recording worker looks for more there afterwards. The
- * clock is read in a subselect, because an index cannot be searched by a volatile function. A claim that is restricted to
- * this month counts only its deliveries, so in the first minutes of a month an endpoint may get a few more than its window.
+ * Only one worker claims for an endpoint at a time, so the count of deliveries in progress stays exact until the claim
+ * commits. An endpoint at which another worker claims or records is left to it; a recording worker looks for more there
+ * afterwards. The clock is read in a subselect, because an index cannot be searched by a volatile function. A claim
+ * that is restricted to this month counts only its deliveries, so in the first minutes of a month an endpoint may get a
+ * few more than its window.
  */
 const lockReadyEndpoints: Statement = {
   name: "lock_ready_endpoints",
@@ -327,7 +328,7 @@ export function isOfThisMonth(
   return among(sessionId) === among(runtime.uuid());
 }
 
-/** Claims up to `limit` due deliveries under a lease of their own. Merchants and their endpoints take turns. */
+/** Claims up to `limit` due deliveries under one lease. Merchants and their endpoints take turns. */
 export async function claimDeliveries(database: Database, claim: Claim): Promise<ClaimedDelivery[]> {
   const { leaseToken, limit, where, ofThisMonth } = claim;
   const shares: Shares = claim.shares ?? { underWay: new Map(), ofMerchant: limit, ofSuspects: limit };

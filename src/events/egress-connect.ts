@@ -15,7 +15,7 @@ export class AddressNotAllowed extends Error {
 /** CIDR blocks that are allowed although they are not public, and the look-up of names. */
 export type Guard = { readonly openings: readonly string[]; readonly findAddresses: FindAddresses };
 
-/** What proves to the server who connects, in PEM, and the authority of the server if it is no public one. */
+/** The client's certificate and key, in PEM, and the server's authority if it is no public one. */
 type ClientCertificate = { readonly cert: string; readonly key: string; readonly ca?: string | undefined };
 
 /**
@@ -63,7 +63,7 @@ function guardedLookup(guard: Guard): LookupFunction {
 export async function findAllowed(hostname: string, { openings, findAddresses }: Guard) {
   const addresses = await findAddresses(hostname);
   if (addresses.length === 0) throw new NameNotFound();
-  // One private address among public ones is an attack, not a choice.
+  // A private address among public ones is an attack, not a choice.
   if (!addresses.every(({ address }) => isAddressAllowed(address, openings))) throw new AddressNotAllowed();
   return addresses;
 }

@@ -100,7 +100,7 @@ export class Egress {
     this.rule = rule;
     this.#guard = { openings: rule.openings, findAddresses: parts.findAddresses ?? createFindAddresses() };
     this.#postTimeoutMs = parts.postTimeoutMs ?? postTimeoutMs;
-    // As many connections to a host as there are posts: an endpoint must not wait for one that hangs on the same host.
+    // A host may have as many connections as posts: an endpoint must not wait for one that hangs on the same host.
     this.#agent = new Agent({
       connect: guardedConnector({ ...this.#guard, timeoutMs: connectTimeoutMs }),
       pipelining: 1,

@@ -18,10 +18,11 @@ export type EndedEvent = EventPosition & {
 };
 
 /**
- * Whoever takes the row from `event_todo` decides: an event that another process has ended meanwhile, or is ending now, is
- * left alone. Endpoints are read here, and those of every status get a row: one that is unverified, paused or disabled may
- * need it later. A row of `event_todo` is changed only once, so its place is the one that was locked. Each event is looked
- * up separately: before the first ANALYZE, the planner does not know how few they are and would read the whole table.
+ * The process that takes the row from `event_todo` decides: an event that another process has ended meanwhile, or is
+ * ending now, is left alone. Endpoints are read here, and those of every status get a row: one that is unverified,
+ * paused or disabled may need it later. A row of `event_todo` is changed only once, so its place is the one that was
+ * locked. Each event is looked up separately: before the first ANALYZE, the planner does not know how few they are and
+ * would read the whole table.
  */
 const endStatement: Statement = {
   name: "end_events",

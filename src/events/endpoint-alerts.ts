@@ -35,8 +35,8 @@ export type AlertContext = {
 // A turn takes a few milliseconds; the next one follows at once while there are more.
 const batchAlerts = 100;
 
-// One worker at a time handles an endpoint, so each warning is raised and logged once. Five failures in a row are
-// required, because a single one may be from before an outage of our own. If our workers were down on the first day,
+// Only one worker at a time handles an endpoint, so each warning is raised and logged once. Five failures in a row are
+// required, because a single one may be from before an outage on our side. If our workers were down on the first day,
 // only the later warning is raised.
 const raiseWarnings: Statement = {
   name: "raise_endpoint_warnings",

@@ -41,7 +41,7 @@ export type EndpointContext = DeliverContext & {
 /** The same, with a database whose transactions the caller runs. */
 export type ChangingContext = Omit<EndpointContext, "database"> & { readonly database: Transacting };
 
-/** One endpoint of one merchant, so another merchant's endpoint is never found. Both are UUIDs. */
+/** The id of an endpoint and of its merchant, so another merchant's endpoint is never found. Both are UUIDs. */
 export type EndpointKey = { readonly merchantId: MerchantId; readonly endpointId: EndpointId };
 
 // A handful of systems listen to payments; each event costs a row for each of them.
@@ -153,8 +153,8 @@ const markVerified: Statement = {
 /**
  * Posts a signed `webhook_endpoint.test`. A 2xx answer verifies the endpoint: events flow from then on, including those
  * since the registration. The delivery log contains the attempt either way. It bypasses the outbox, because it belongs
- * to no session. Nothing is verified when the URL was changed meanwhile: the answer came from another one. `also` runs
- * in the same transaction: if it fails, nothing is verified.
+ * to no session. If the URL was changed meanwhile, nothing is verified, because the answer came from the former URL.
+ * `also` runs in the same transaction: if it fails, nothing is verified.
  */
 export async function verifyEndpoint(
   context: ChangingContext,

@@ -31,7 +31,7 @@ export function createFindAddresses(servers?: readonly string[]): FindAddresses 
   return async (hostname) => {
     const name = hostname.replace(/\.$/, "");
     if (name === "localhost" || name.endsWith(".localhost")) return loopback;
-    // One resolver for each look-up: it can be cancelled alone, and follows changes of the system's name servers.
+    // A resolver for each look-up can be cancelled alone, and follows changes of the system's name servers.
     const resolver = new Resolver({ timeout: queryTimeoutMs, tries: queryTries });
     if (servers !== undefined) resolver.setServers(servers);
     const timer = setTimeout(() => resolver.cancel(), lookupTimeoutMs);

@@ -25,7 +25,7 @@ const hurriedLingerMs = 250;
 // A webhook is recorded this much after it has arrived, so that those of one moment are recorded together.
 const gatherMs = 5;
 const batchEvents = 100;
-// One collects while the other commits.
+// The first collects while the second commits.
 const writersMax = 2;
 
 type EventInHand = EventPosition & {
@@ -132,7 +132,7 @@ export class FirstAttempts {
     }
   }
 
-  /** Resolves when nothing is in hand any more. */
+  /** Resolves when no event is in hand. */
   async close(): Promise<void> {
     while (this.#inHand.size > 0 || this.#writers > 0) await pause(gatherMs);
   }
@@ -229,7 +229,7 @@ export class FirstAttempts {
 
 function holdEvent(position: EventPosition, message: JsMsg): EventInHand {
   const recorded = Promise.withResolvers<Date | undefined>();
-  // Without a post nobody waits for it.
+  // An event without a post has no reader of this promise, so its rejection is ignored here.
   recorded.promise.catch(() => {});
   return {
     ...position,

@@ -9,7 +9,7 @@ import type { NoAnswer } from "./egress.ts";
 import { breakerOpensAt, breakerPausesMs, disabledAfter, windowMax } from "./endpoint-health.ts";
 import type { NextAttempt } from "./retry-schedule.ts";
 
-/** One POST: its start, its duration and its answer. `answer` is the beginning of the body, redacted. */
+/** A POST: its start, its duration and its answer. `answer` is the beginning of the body, redacted. */
 export type Attempt = { readonly startedAt: Date; readonly durationMs: number } & (
   | { readonly type: "answered"; readonly statusCode: number; readonly retryAfterMs?: number; readonly answer: string }
   | { readonly type: "noAnswer"; readonly reason: NoAnswer }

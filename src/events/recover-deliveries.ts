@@ -101,7 +101,7 @@ const countMissed: Statement = {
 
 /**
  * Counts the events since a given time that an endpoint has not accepted and that are not about to be sent; 10 000
- * stands for more.
+ * means 10 000 or more.
  */
 export async function countMissedEvents(queryable: Queryable, key: EndpointKey, since: Date): Promise<number> {
   const [row] = await queryable.query<{ missed: number }>(countMissed, [key.merchantId, key.endpointId, since]);

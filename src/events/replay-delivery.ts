@@ -9,7 +9,7 @@ import { type ChangingContext, type EndpointKey, loadEndpoint } from "./endpoint
 import { type Attempt, attemptColumns, insertDeliveryAttempt } from "./record-delivery.ts";
 import { openSigningSecrets } from "./signing-secrets.ts";
 
-// A waiting delivery is leased away from the workers for as long as one of their own leases.
+// Leases a waiting delivery away from the workers for as long as one of their leases.
 const claimWaiting: Statement = {
   name: "take_delivery_for_replay",
   text: `WITH waiting AS (

@@ -13,7 +13,7 @@ const noAnswers: Readonly<Record<NoAnswer, true>> = {
 };
 const answers = ["2xx", "3xx", "4xx", "410", "429", "5xx", "other"] as const;
 
-/** The class of an attempt's result. 410 and 429 have consequences of their own and are not among 4xx. */
+/** The class of an attempt's result. 410 and 429 have separate consequences and are not among 4xx. */
 export type AttemptOutcome = (typeof answers)[number] | NoAnswer;
 
 export const attemptOutcomes: readonly AttemptOutcome[] = [...answers, ...(Object.keys(noAnswers) as NoAnswer[])];

@@ -44,8 +44,8 @@ const chatRecipient = "chat";
 
 const recipients = `s.confirmed_addresses || CASE WHEN s.alert_chat_sealed IS NULL THEN '{}' ELSE ARRAY['${chatRecipient}'] END`;
 
-// One at a time: the pause is both lease and retry time. An alert that is over before it was sent, or too old, is not
-// sent; neither is the end of one to a recipient who did not get its beginning.
+// Claims one alert at a time: the pause is both lease and retry time. An alert that ended before it was sent, or is too
+// old, is not sent; neither is the end of an alert to a recipient who did not get its beginning.
 const claimAlert: Statement = {
   name: "claim_alert_to_send",
   text: `WITH due AS (

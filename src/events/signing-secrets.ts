@@ -11,7 +11,7 @@ export type SealingContext = { readonly sealing: KeyRing; readonly environmentNa
 /** The columns of an endpoint's row that hold its secrets. */
 export type SealedSecrets = { readonly secretSealed: string; readonly previousSealed: string | null };
 
-// As long as the HMAC's output: more bytes would not make it stronger.
+// The length of the HMAC's output: more bytes would not make it stronger.
 const secretBytes = 32;
 
 /** Generates a signing secret. `prefix` ends in `whsec_`, such as `switchyard_test_whsec_`. */

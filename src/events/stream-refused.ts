@@ -67,7 +67,7 @@ export function removeStream(name: string): string {
 export function explainRefusal(error: unknown, wanted: Wanted): unknown {
   if (!(error instanceof NatsError)) return error;
   const { api_error: refusal, code } = error;
-  // No responder exists where JetStream would be.
+  // The server has no responder in JetStream's place.
   const remedy = refusal === undefined ? code === "503" && notEnabled : remedyOf(refusal.err_code ?? 0, wanted);
   if (!remedy) return error;
   const said = refusal === undefined ? "JetStream does not answer" : `${refusal.description}, ${refusal.err_code}`;
@@ -76,7 +76,7 @@ export function explainRefusal(error: unknown, wanted: Wanted): unknown {
 
 /**
  * Reports whether a publish failed because no stream has its subject. A full or broken stream also answers 503, but
- * with an error of its own from JetStream.
+ * with JetStream's specific error.
  */
 export function isStreamMissing(error: unknown): boolean {
   return error instanceof NatsError && error.code === "503" && error.api_error === undefined;

@@ -77,7 +77,8 @@ function consumerConfig(stream: EventStream) {
     ack_policy: AckPolicy.Explicit,
     // An event is in hand for a few seconds (first-attempts.ts). No `backoff`: nats-server 2.9.10 gets the delays wrong.
     ack_wait: nanos(30_000),
-    // What all workers have in hand or fetched, beside what some that died had; retries wait in PostgreSQL.
+    // The events that all workers have in hand or fetched, beside those of workers that died; retries wait in
+    // PostgreSQL.
     max_ack_pending: 4_000,
     // Each worker has one waiting fetch at a time.
     max_waiting: 512,
@@ -104,7 +105,7 @@ const unsetInConsumer = [
 /**
  * Creates the stream and the worker's consumer, or restores their settings. Returns descriptions of the changes. A
  * consumer that cannot be changed is created again: it then delivers the stream's events once more, which changes
- * nothing. Throws StreamRefused when a person has to decide; nothing is ever removed from the stream.
+ * nothing. Throws StreamRefused if a person has to decide. Never removes an event from the stream.
  */
 export async function ensureEventStream(connection: NatsConnection, stream: EventStream): Promise<readonly string[]> {
   try {

@@ -14,13 +14,13 @@ export type Backlog = { readonly waiting: number; readonly oldestSeconds: number
 
 export type WebhookFigures = {
   /**
-   * Events that were delivered without their message and are not published; 10 000 stands for more. The age is of the
-   * oldest among those due first.
+   * Events that were delivered without their message and are not published; 10 000 means 10 000 or more. The age is of
+   * the oldest among those due first.
    */
   readonly unpublished: Backlog;
-  /** Events whose deliveries are not recorded; 10 000 stands for more. */
+  /** Events whose deliveries are not recorded; 10 000 means 10 000 or more. */
   readonly notFannedOut: Backlog;
-  /** Events that an older transaction keeps from event streams (events/feed); 10 000 stands for more. */
+  /** Events that an older transaction keeps from event streams (events/feed); 10 000 means 10 000 or more. */
   readonly unsettled: Backlog;
   readonly endpoints: Readonly<Record<EndpointClass, number>>;
   /** Due deliveries; an endpoint counts for at most 1000, so a dead one does not drown the rest. */

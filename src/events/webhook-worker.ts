@@ -35,7 +35,7 @@ export type WebhookWorkerContext = DeliverContext & {
 const reopenMs = 1_000;
 // Well below the 10 s after which an event counts as overdue.
 const sweepEveryMs = 2_000;
-// One statement's worth.
+// The most messages that one statement takes.
 const batchMessages = 100;
 // A quiet fetch ends after this time, so a deleted consumer is noticed.
 const fetchMs = 5_000;

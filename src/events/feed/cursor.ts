@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { DomainError } from "../../platform/errors.ts";
 import type { EventKey } from "./read-feed.ts";
 
-/** What a cursor says about one cell. */
+/** A cursor's position in one cell. */
 export type CursorEntry = EventKey & { readonly cell: number; readonly epoch: Buffer };
 
 const version = 1;

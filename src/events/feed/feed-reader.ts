@@ -21,7 +21,7 @@ import {
 
 export type FeedCell = { readonly cell: number; readonly database: Queryable; readonly tail: FeedTail };
 
-/** Where to begin; now, if neither is given. */
+/** The start of a stream; now, if neither is given. */
 export type FeedStart = { readonly cursor: string | undefined; readonly since: Date | undefined };
 
 // Pages that an edge reads at once: its payments need the other connections.

@@ -40,7 +40,7 @@ export type FeedEvent = EventKey & {
   readonly place: Place;
 };
 
-/** Whose events of which types are read; null stands for all. */
+/** The merchants and the types of the events to read; null means all. */
 export type FeedScope = {
   readonly merchants: readonly MerchantId[] | null;
   readonly types: readonly string[] | null;
@@ -74,8 +74,9 @@ const forEach = (name: string, textOf: (ofMerchant: string) => string, all = tex
   all: { name: `${name}_of_all`, text: all },
 });
 
-// Materialized, so that the state is read once and not for each event. The place is read by queries of its own, which hides it from the
-// planner: behind a place where it expects few events, it would sort all that are there for each page.
+// Materialized, so that the state is read once and not for each event. The place is read by separate queries, which
+// hides it from the planner: behind a place where it expects few events, it would sort all that are there for each
+// page.
 const pageText = (ofMerchant: string, isWanted: string) => `
   WITH k AS MATERIALIZED (SELECT ${stateColumns} FROM replica_mark),
     n AS MATERIALIZED (SELECT ${keyColumns} FROM outbox_event WHERE ${isSettled} ORDER BY ${newestFirst} LIMIT 1)

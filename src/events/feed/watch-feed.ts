@@ -1,4 +1,4 @@
-/** One stream of events: those behind its start, then each new one, with heartbeats, until it ends. */
+/** A stream of events: those behind its start, then each new one, with heartbeats, until it ends. */
 import type { FeedReader } from "./feed-reader.ts";
 import type { FeedEvent } from "./read-feed.ts";
 
@@ -54,7 +54,7 @@ class Waker {
   }
 }
 
-/** Yields until the stream ends. At most two pages are in memory: the one that is taken, and the next. */
+/** Yields until the stream ends. At most two pages are in memory: the current one and the next. */
 export async function* watchFeed(reader: FeedReader, watching: Watching): AsyncGenerator<FeedMessage> {
   const { signal, draining, ageMs, heartbeatMs } = watching;
   const waker = new Waker();
