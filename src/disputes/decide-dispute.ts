@@ -1,6 +1,6 @@
 /**
- * An owner's word about a dispute: the end of one of which nothing is heard any more, which a later report of the gateway outweighs;
- * and the refund by which the gateway settled one.
+ * Records an owner's decision about a dispute: to end one without news, which a later report of the gateway overrides;
+ * or to link the refund by which the gateway settled it.
  */
 import { lockSession } from "../core/record/load-session.ts";
 import type { Dispute, DisputeDecision } from "../core/rows/disputes.ts";
@@ -22,7 +22,7 @@ export const silentSql = `d.closed_at IS NULL AND (SELECT app.clock()) > CASE
   WHEN d.respond_by IS NULL THEN d.updated_at + interval '${silentDays.withoutDeadline} days'
   ELSE greatest(d.updated_at, d.respond_by) + interval '${silentDays.afterDeadline} days' END`;
 
-/** As `silentSql`. */
+/** The same rule as `silentSql`. */
 export function isSilent({ closedAt, status, updatedAt, respondBy }: Dispute, now: Date): boolean {
   if (closedAt !== null) return false;
   const since = (from: Date) => (now.getTime() - from.getTime()) / day;
@@ -83,8 +83,8 @@ const link: Statement = {
 };
 
 /**
- * Records that the gateway settled a dispute by a refund of its own: both are one, and count as the refund. Throws `not_found`, and
- * `state_conflict` for a refund that cannot be the settlement.
+ * Records that the gateway settled a dispute by its own refund: the two are the same money, and count as the refund.
+ * Throws `not_found`, and `state_conflict` for a refund that cannot be the settlement.
  */
 export async function linkRefund(
   tx: Tx,

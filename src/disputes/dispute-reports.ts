@@ -49,7 +49,8 @@ type ReportRow = {
 };
 export type Found = { readonly sessionId: SessionId; readonly attemptId: AttemptId; readonly isForeign?: boolean };
 
-// Time for which a notice waits for the one that opens its dispute, which gateways repeat for days, or for a restore of its payment.
+// The time for which a notice waits for the one that opens its dispute, which gateways repeat for days, or for a
+// restore of its payment.
 const waitMs = 3 * 24 * 60 * 60_000;
 
 /**

@@ -63,7 +63,7 @@ export async function recordNotice(tx: Tx, core: Core, reported: Reported): Prom
   return undefined;
 }
 
-/** What a gateway's own record says about a dispute of a locked session, and when it was asked for. */
+/** A gateway's own record of a dispute of a locked session, and the time of the request for it. */
 export type Read = {
   readonly loaded: Payment;
   readonly captured: Attempt;
@@ -71,7 +71,7 @@ export type Read = {
   readonly askedAt: Date;
 };
 
-/** Records what was read. What was asked for earlier than the record changes nothing. */
+/** Records a reading. A reading that was requested before the recorded one changes nothing. */
 export async function recordReading(tx: Tx, core: Core, { loaded, captured, reading, askedAt }: Read): Promise<void> {
   const { session } = loaded;
   const { gatewayReference, unknownStatus, networkReasonCode } = reading;
@@ -111,7 +111,7 @@ async function recordDispute(
 ): Promise<void> {
   const { loaded, captured, gatewayReference, id, known, state } = given;
   const sessionId = loaded.session.id;
-  // Without an amount that is valid here, all that was captured may be at stake.
+  // Without a valid amount, all that was captured may be at stake.
   const { amountMinor, currency } = state.amount ?? {
     amountMinor: captured.capturedAmountMinor ?? captured.amountMinor,
     currency: captured.currency,
@@ -243,8 +243,9 @@ async function reportOverlap(tx: Tx, core: AlarmingCore, loaded: Payment, disput
 }
 
 /**
- * Returns what PayPal has paid back by a refund of its own to settle a dispute that we accepted or lost: "PayPal automatically refunds money to the
- * customer", as its OpenAPI file of disputes (2024) says of `accept-claim`. It is of the same amount, and nobody made it here.
+ * Returns the amount that PayPal has paid back by its own refund to settle a dispute that we accepted or lost: "PayPal
+ * automatically refunds money to the customer", as its OpenAPI file of disputes (2024) says of `accept-claim`. The
+ * refund has the same amount, and was not made here.
  */
 function settledMinor({ refunds }: Payment, { gateway, status, amountMinor, currency, responses }: Dispute): number {
   const isGivenUp = responses.some((one) => one.type === "ACCEPT" && one.status !== "REFUSED");

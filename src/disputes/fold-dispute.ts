@@ -110,7 +110,7 @@ function stageOf(notices: readonly ReportedNotice[]): DisputeStage {
   return has("answered", "answerTimeOver") ? "CHARGEBACK" : "FRAUD_WARNING";
 }
 
-// Whether an answer, or the end of the time for one, was the inquiry's or is the chargeback's, no signed field tells.
+// No signed field says whether an answer, or the end of the time for one, belongs to the inquiry or to the chargeback.
 function countedOf(ranked: readonly ReportedNotice[], stage: DisputeStage): readonly ReportedNotice[] {
   if (stage === "INQUIRY" || !ranked.some(({ event }) => event === "inquiryOpened")) return ranked;
   return ranked.filter(({ event }) => event !== "answered" && event !== "answerTimeOver");

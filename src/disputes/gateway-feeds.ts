@@ -63,7 +63,7 @@ async function readPage(core: Core, feed: TakenFeed, { disputes, credentials, cl
   if (page.next !== undefined && page.next !== feed.page) {
     return updateFeed(core, feed, { nextInMs: 0, under: { ...reading, page: page.next, isPartial }, notOurs: counted });
   }
-  // What could not be recorded is read again: this reading counts for nothing.
+  // A partial reading does not count: the records that could not be stored are read again.
   const ended = isPartial ? {} : { readAt: reading.begunAt, ...(reading.isWhole && { readWholeAt: reading.begunAt }) };
   return updateFeed(core, feed, { nextInMs: readEveryMs * jitter(core), ...ended, notOurs: counted });
 }

@@ -16,7 +16,7 @@ import { writeFacts } from "./facts.ts";
 /** A core that reads, and asks gateways. */
 export type AskingCore = Pick<Core, "bind"> & { readonly database: Queryable };
 
-/** What a merchant answers. A file is the id of one, or `facts`. */
+/** A merchant's response. A file is the id of one, or `facts`. */
 export type ResponseRequest =
   | { readonly type: "ACCEPT" }
   | {
@@ -68,8 +68,8 @@ export async function loadFacts(core: AskingCore, name: DisputeName): Promise<Bu
 }
 
 /**
- * Throws `response_closed`, `evidence_already_submitted`, `payment_refunded`, `not_offered`, `unavailable` and `invalid_field`. A
- * repeat of what is in effect is asked nothing.
+ * Throws `response_closed`, `evidence_already_submitted`, `payment_refunded`, `not_offered`, `unavailable` and
+ * `invalid_field`. A repeat of the response in effect makes no gateway call.
  */
 export async function prepareResponse(
   core: AskingCore,
@@ -126,7 +126,7 @@ export function requireAnswerable(loaded: Payment, dispute: Dispute, { type }: P
   }
 }
 
-// As guard_dispute_response() computes it.
+// Computed as in guard_dispute_response().
 function isRefunded(loaded: Payment, dispute: Dispute): boolean {
   const captured = capturedOf(loaded);
   const wholeMinor = captured?.capturedAmountMinor ?? 0;

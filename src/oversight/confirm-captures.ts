@@ -45,9 +45,9 @@ type Unconfirmed = {
 };
 
 /**
- * Reads every accepted capture of the last month at the gateways that can be asked, oldest first, until `closing`. One that
- * cannot be read, or is still under review, is read again with the next call; so are those of a connection that `readings`
- * knows not to answer.
+ * Reads every accepted capture of the last month at the gateways that have a look-up, oldest first, until `closing`. A
+ * capture that cannot be read, or is still under review, is read again with the next call; so are those of a connection
+ * that `readings` knows not to answer.
  */
 export async function confirmCaptures(
   core: Core,

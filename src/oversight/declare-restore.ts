@@ -77,7 +77,7 @@ export async function declareRestore(
   }
   await asOwner.query(takeDoubtfulRecoveries, []);
   await asOwner.query(setRestored, []);
-  // Last, because until then no session that is not yet in doubt goes on, and nothing is refunded.
+  // This comes last: until then no session that is not yet in doubt goes on, and nothing is refunded.
   await confirmTimeline(asOwner);
   return sessions;
 }
@@ -87,8 +87,8 @@ const setRestored: Statement = {
   text: "UPDATE replica_mark SET restored_at = app.clock(), restores = restores + 1",
 };
 
-// A position that no transaction can have reached yet comes from another server, whose dump was restored here: until this one
-// has counted as far, nobody would read the event.
+// A position that no transaction can have reached yet comes from another server, whose dump was restored here. Readers
+// would not see the event until this server has counted as far.
 const rankRestored: Statement = {
   name: "rank_restored_events",
   text: "UPDATE outbox_event SET feed_position = '0' WHERE feed_position >= pg_snapshot_xmax(pg_current_snapshot())",
@@ -160,8 +160,8 @@ const lockDoubtful: Statement = {
     SELECT merchant_id AS "merchantId" FROM payment_session
     WHERE id = $1 AND unrecorded_check_at IS NOT NULL AND status = 'CREATED' FOR UPDATE`,
 };
-// A payment that was held before the restore is in doubt no longer once its gateway was asked, but a gateway that cannot be
-// read answers nothing: a person may still find that an order which is lost has captured it.
+// Once its gateway was asked, a payment that was held before the restore is no longer in doubt. A gateway that cannot
+// be read answers nothing, so a person may still find that a lost order has captured it.
 const lockAdoptable: Statement = {
   name: "lock_session_to_adopt",
   text: `

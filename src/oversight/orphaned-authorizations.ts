@@ -20,7 +20,7 @@ import { unreachable } from "../platform/errors.ts";
 import type { AttemptId, ConnectionId, SessionId } from "../platform/ids.ts";
 import type { Turn } from "../platform/loop.ts";
 
-/** One authorization at a gateway that belongs to no open or captured attempt. */
+/** An authorization at a gateway that belongs to no open or captured attempt. */
 export type Orphan = {
   readonly sessionId: SessionId;
   readonly attemptId: AttemptId;
@@ -76,8 +76,8 @@ const lockSession: Statement = {
 
 /**
  * Records an orphaned authorization when a hold is reported for an attempt whose row a restore has lost: a customer may
- * finish an authentication long after it. While the session is in doubt, `findUnrecorded` reads the notification. One
- * that is open and not in doubt may still come to be: returns `later`.
+ * finish an authentication long after it. While the session is in doubt, `findUnrecorded` reads the notification. An
+ * attempt of a session that is open and not in doubt may still be recorded: returns `later`.
  */
 export async function recordUnrecordedHold(
   core: Core,

@@ -1,6 +1,6 @@
 /**
- * Finds voids and captures that a gateway leaves unanswered or unreported, customers who are asked for too long, and disputes without news. It goes by time alone, so it also finds an
- * attempt that cannot be looked up.
+ * Finds voids and captures that a gateway leaves unanswered or unreported, customers whose authentication takes too
+ * long, and disputes without news. It goes by time alone, so it also finds an attempt that cannot be looked up.
  */
 
 import type { Core } from "../core/core.ts";
@@ -47,8 +47,8 @@ const selectUnanswered: Statement = {
     ORDER BY late.since LIMIT $3`,
 };
 
-// Once for each capture, and never where its failure was reported. A person who closes the row has contacted the gateway,
-// whose report may never come, and nothing else could end the matter.
+// The alarm is raised once for each capture, and never if its failure was reported. A person who closes the row has
+// contacted the gateway, whose report may never come, and nothing else could end the matter.
 const selectUnconfirmed: Statement = {
   name: "select_unconfirmed_captures",
   text: `

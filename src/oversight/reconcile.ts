@@ -69,8 +69,8 @@ async function reconcileAttempt(core: Core, attempt: ReconciledAttempt, readings
   const found = await readRecord(core, { ...attempt, gatewayReference: null });
   recordReading(core, attempt, found, readings);
   const isUnfound = found.answer.type === "inconclusive" && found.answer.isUnfound && attempt.gatewayReference !== null;
-  // If a gateway finds nothing by our reference (PayPal), or not yet, the authorization that we know of is read. A
-  // gateway that failed is read again an hour later: there may be more than the one that we know of.
+  // If a gateway finds nothing by our reference (PayPal), or not yet, the known authorization is read. A gateway that
+  // failed is read again an hour later: there may be more authorizations than the known one.
   const theirs = isUnfound ? await readRecord(core, attempt) : found;
   const verdict = reconcileRecords(attempt, theirs);
   if (verdict.type === "inconclusive" || !(await isUnchanged(core.database, attempt))) return { seen: "nothing" };

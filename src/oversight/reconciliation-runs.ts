@@ -27,7 +27,7 @@ export type ReconciliationCounts = {
   readonly orphans: number;
 };
 
-/** One pass; its counts grow until it is finished. */
+/** A pass; its counts grow until it is finished. */
 export type ReconciliationRun = ReconciliationCounts & {
   readonly id: ReconciliationId;
   readonly startedAt: Date;

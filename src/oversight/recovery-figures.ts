@@ -13,7 +13,7 @@ type OpenStatus = (typeof openStatuses)[number];
 /** The number of attempts and the age of the oldest in seconds; both 0 when there is none. */
 type OpenAttempts = { readonly attempts: number; readonly oldestSeconds: number };
 
-/** One environment's figures. Every rule and every kind has its number, even when it is 0. */
+/** The figures of one environment. Every rule and every kind has its number, even when it is 0. */
 export type RecoveryFigures = {
   /** Current violations of each rule, even where a person has closed the row. */
   readonly violations: Readonly<Record<AuditRule, number>>;

@@ -39,7 +39,7 @@ export async function recordRefundLimits(tx: Tx, merchantId: MerchantId, limits:
   await tx.query(replaceLimits, [merchantId, JSON.stringify(limits)]);
 }
 
-/** SQL: what somebody has given back on the day, by refunds and by accepting disputes. */
+/** SQL: the sum that a person has paid back on the day, by refunds and by accepting disputes. */
 function givenBackSum(merchant: string, { at, by, currency }: { at: string; by: string; currency: string }): string {
   const sum = (table: string, counts: string) => `
     (SELECT coalesce(sum(d.amount_minor), 0)::float8 FROM ${table} d

@@ -18,7 +18,7 @@ const longQuietMs = hour;
 const captureConfirmedMs = 3 * day;
 // Card networks pay refunds out within five to ten days.
 const overdueMs = 7 * day;
-// Banks return refunded money within weeks: after that, nothing more is read.
+// Banks return refunded money within weeks; after 30 days, the refund is read no more.
 const returnedMs = 30 * day;
 // A request that was sent just before the database was lost is listed by then, or never made.
 const restoredQuietMs = 5 * minute;
@@ -35,7 +35,7 @@ export type RefundTraits = {
   readonly canRead: boolean;
 };
 
-/** One step of a refund: a call, a change of the row, or a wait. */
+/** A step of a refund: a call, a change of the row, or a wait. */
 export type RefundStep =
   | { readonly type: "send"; readonly key: 1 | 2 }
   | { readonly type: "lookUp" }
@@ -44,12 +44,12 @@ export type RefundStep =
       readonly failureCode: NeverMade | "capture_unconfirmed";
     }
   | { readonly type: "endDecided" }
-  /** Only a person can go on; `reason` is for them. */
+  /** The refund waits for a person; `reason` is for them. */
   | { readonly type: "askPerson"; readonly reason: string; readonly repeatMs: number }
   | { readonly type: "wait"; readonly ms: number }
   | { readonly type: "rest" };
 
-/** Why a refund of which the gateway has nothing is not sent. */
+/** The reason why a refund that is unknown at the gateway is not sent. */
 type NeverMade = "capture_failed" | "amount_exceeds_refundable" | "payment_disputed";
 
 /** The rows that a refund's next step depends on, read at one moment. */
@@ -58,7 +58,7 @@ export type RefundWork = {
   readonly loaded: Payment;
   readonly captured: Attempt;
   readonly traits: RefundTraits;
-  /** When the last restore of this database was declared. */
+  /** The time at which the last restore of this database was declared. */
   readonly restoredAt: Date | undefined;
 };
 
@@ -130,8 +130,8 @@ function isHeldByDispute({ loaded, captured }: RefundWork): boolean {
 }
 
 /**
- * Reports whether a restore may have lost that this refund was sent, or other refunds of its payment, where the gateway
- * cannot be asked. A row that was there at the backup keeps its key, so it is sent again while the gateway remembers it.
+ * Reports whether a restore may have lost a request for this refund, or other refunds of its payment, and the gateway
+ * has no look-up. A row that was there at the backup keeps its key, so it is sent again while the gateway remembers it.
  */
 function mayBeMissing(work: RefundWork): boolean {
   // rule:refund-restore

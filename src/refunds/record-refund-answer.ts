@@ -79,7 +79,7 @@ export async function recordAnswer(
   }
 }
 
-/** Reports whether another request than the one that was answered may have made the refund. */
+/** Reports whether a request other than the answered one may have made the refund. */
 function mayBeMadeBefore({ refund, key }: Sent): boolean {
   return refund.unanswered > (key === refund.keys ? 1 : 0);
 }

@@ -78,7 +78,7 @@ export async function runStep(core: Core, name: RefundName): Promise<void> {
   }
 }
 
-/** Alarms a person when PostgreSQL refuses to record what a refund has come to, which a repeat does not change. */
+/** Alarms a person when PostgreSQL refuses to record the result of a refund, which a repeat does not change. */
 async function reportStuck(core: Core, name: RefundName, error: unknown): Promise<void> {
   const { code } = error as { code?: unknown };
   // Classes of SQLSTATE: data, integrity, access. Any other passes with the cause, as an outage does: another process may
@@ -206,11 +206,11 @@ async function send(core: Core, work: Bound, key: 1 | 2): Promise<void> {
     await recordSent(tx, { refund: fresh, key, keyLifeMs: refunds.keyLifeMs, now: loaded.readAt });
     isSent = true;
   });
-  // A process that was stopped meanwhile leaves the request to the one that has taken the refund over.
+  // A process that was stopped meanwhile leaves the request to the process that has taken the refund over.
   if (!isSent || core.runtime.now().getTime() - begunAt.getTime() > leaseMs) return;
   const idempotencyKey = key === 1 ? encodeId("ref", refund.id) : `${encodeId("ref", refund.id)}_2`;
   const answer = await refunds.refund({ ...call, idempotencyKey }, capturedAtGateway(work.captured), atGateway(refund));
-  // What the gateway knows of a dispute is read at once.
+  // The gateway's record of the dispute is read at once.
   if (answer.type === "refused" && namesDispute.test(answer.gatewayCode))
     await hurryFeed(core.database, refund.connectionId, "disputes");
   await inTransaction(core, refund, (tx, current) => recordAnswer(tx, core, { ...current, work, answer, key }));
@@ -253,7 +253,7 @@ async function recordSent(
 
 async function lookUp(core: Core, work: Bound): Promise<void> {
   const { refund, refunds } = work;
-  // One made by hand does not carry the reference by which a look-up knows ours.
+  // A refund that a person makes at the gateway does not carry the reference by which a look-up finds ours.
   if (refund.origin === "GATEWAY" && refunds.listRefunds) {
     const listed = await refunds.listRefunds(callOf(work), capturedAtGateway(work.captured));
     return inTransaction(core, refund, (tx, current) => recordList(tx, core, { ...current, work, listed }));

@@ -112,8 +112,8 @@ export const eventOf: Record<"SUCCEEDED" | "FAILED", EventType> = {
 };
 
 /**
- * Records what a refund has come to, with its event, under the session's lock. A report that tells nothing new changes
- * nothing. Returns true if the refund moved.
+ * Records the result of a refund, with its event, under the session's lock. A report without news changes nothing.
+ * Returns true if the refund moved.
  */
 export async function recordEnd(
   tx: Tx,

@@ -22,14 +22,14 @@ type Fault = "loseRequest" | "loseAnswer" | "keepError" | "refuse" | "accept";
 
 const lost = { type: "unknown", kind: "TIMEOUT", reason: "no answer" } as const;
 
-/** One gateway's books: at most one refund for each key, and never more than was captured. */
+/** The books of a gateway: at most one refund for each key, and never more than was captured. */
 export class RefundBooks implements GatewayRefunds {
   readonly keyLifeMs = 12 * 3_600_000;
   needsConfirmedCapture = false;
   /** The next requests that do not go well, in order; one with an answer makes nothing. */
   readonly faults: (Fault | RefundAnswer)[] = [];
   readonly entries: Entry[] = [];
-  /** Neither the list nor the record of a refund can be read. */
+  /** True while neither the list nor the record of a refund can be read. */
   isDown = false;
   /** Runs when the list is read, once. */
   onList: (() => Promise<unknown>) | undefined;
@@ -119,7 +119,7 @@ export class RefundBooks implements GatewayRefunds {
         : one.refundReference === refund.refundReference,
     );
     if (found === undefined) return { type: "absent" };
-    // As the connectors do: a record counts only under our reference.
+    // A record counts only under our reference, as for the connectors.
     if (found.refundReference !== refund.refundReference) return { type: "cannotTell", reason: "another refund" };
     const { gatewayReference, status } = found;
     return status === "failed"

@@ -19,7 +19,7 @@ export type Entry = {
   readonly isPaid: boolean;
 };
 
-/** What the database has of the payment that a line names. */
+/** The database's entries for the payment that a line names. */
 export type Named = {
   /** Absent if no payment here has the names. */
   readonly sessionId?: SessionId | undefined;

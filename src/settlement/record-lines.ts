@@ -45,7 +45,7 @@ const assignPayout: Statement = {
     WHERE connection_id = $1 AND line_id = given.line AND payout_id IS NULL`,
 };
 
-/** Thrown if a line, read again, says something else: nothing is overwritten. */
+/** Thrown if a line has different content when it is read again; nothing is overwritten. */
 export class LineChanged extends Error {}
 
 /**
@@ -57,7 +57,7 @@ export async function recordLines(
   connectionId: ConnectionId,
   { lines, payouts }: { readonly lines: readonly StatementLine[]; readonly payouts: ReadonlyMap<string, PayoutId> },
 ): Promise<void> {
-  // One list may have a line twice, where it changed while it was read.
+  // A list that changes while it is read may have a line twice.
   const given = [...new Map(lines.map((line) => [line.lineId, { ...line, digest: digestOf(line) }])).values()];
   if (given.length === 0) return;
   type Known = { lineId: string; digest: string; payoutId: PayoutId | null };
@@ -88,7 +88,10 @@ export async function recordLines(
 // Class 23 of PostgreSQL's error codes: a rule refuses the row. What is only taken meanwhile, 23505, is matched again with the next reading.
 const isRefused = (error: unknown) => /^23(?!505)/.test(String((error as { code?: unknown }).code));
 
-/** Inserts lines together. Of a batch that a rule refuses, each alone: the one that is refused is listed, and holds up no other one. */
+/**
+ * Inserts lines together. If a rule refuses the batch, inserts each line alone: a refused line is listed, and holds up
+ * no other one.
+ */
 async function insertRows(core: Core, connectionId: ConnectionId, rows: readonly LineRow[]): Promise<void> {
   const insert = (some: readonly LineRow[]) =>
     core.database.query(insertLines, [connectionId, JSON.stringify(some), lookedForEveryMs]);
@@ -157,7 +160,7 @@ async function recordRefund(core: Core, sessionId: SessionId, { names, gross }: 
       (names.payment ?? captured?.gatewayReference) !== captured?.gatewayReference ||
       (names.capture ?? captured?.captureReference ?? undefined) !== (captured?.captureReference ?? names.capture);
     if (!loaded || !captured || isForeign) return false;
-    // One that has failed stays so: what the bank returned has a line of its own.
+    // A failed refund stays failed: money that the bank returns has its own line.
     const ours = decodeId("ref", names.ourRefund ?? "");
     if (loaded.refunds.some(({ id, gatewayReference }) => gatewayReference === names.refund || id === ours))
       return false;
@@ -182,7 +185,7 @@ function rowOf(
   };
 }
 
-// What looks paid already may be a movement of the same amount that is not recorded yet: a second chargeback.
+// A line that looks paid already may be a movement of the same amount that is not recorded yet: a second chargeback.
 function isLookedFor(match: LineMatch): boolean {
   return match.status === "UNMATCHED" && (match.reason === "not_found" || match.reason === "already_paid");
 }
@@ -197,7 +200,7 @@ function columnsOf(match: LineMatch): Readonly<Record<string, unknown>> {
   return { status: match.status, session_id: sessionId, ...entry };
 }
 
-/** What a line says of money: its state at the gateway may change from one reading to the next. */
+/** Hashes the money of a line: its state at the gateway may change from one reading to the next. */
 function digestOf({ kind, gatewayType, gatewayReference, gross, settled }: StatementLine): string {
   const said = [
     kind,

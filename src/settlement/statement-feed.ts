@@ -30,7 +30,7 @@ const dayMs = 24 * hourMs;
 
 const readEveryMs = hourMs;
 const blockedMs = dayMs;
-// What an account has paid out before it was connected is of no payment here; a restore may bring payments back.
+// Payouts from before the account was connected belong to no payment here; a restore may bring payments back.
 const firstReachMs = 90 * dayMs;
 // A payout is listed by its creation, and its lines are known days later.
 const payoutsReachMs = 35 * dayMs;
@@ -223,7 +223,7 @@ export async function recordReportNotice(
   await hurryFeed(core.database, connectionId, "settlement");
 }
 
-// First the one that was read in part: the end of any report completes all payouts that were begun.
+// The report that was read in part comes first: the end of any report completes all payouts that were begun.
 const selectUnread: Statement = {
   name: "select_unread_report",
   text: `
@@ -234,7 +234,7 @@ const updateRowsRead: Statement = {
   name: "update_settlement_report",
   text: "UPDATE settlement_report SET rows_read = $3 WHERE connection_id = $1 AND name = $2",
 };
-// One that was not read to its end goes behind the others.
+// A report that was not read to its end goes behind the others.
 const endReading: Statement = {
   name: "end_reading_of_report",
   text: `
@@ -255,7 +255,7 @@ async function readReport(
   const { feed, credentials, everyMs } = reader;
   const { connectionId } = feed;
   if (!statements.canRead(credentials)) {
-    // As if it had never been read: an account without such credentials has no statements.
+    // The feed looks as if it had never been read: an account without such credentials has no statements.
     await postponeFeed(core, feed, everyMs);
     return undefined;
   }
@@ -267,7 +267,7 @@ async function readReport(
   }
   const failure = await readRows(core, { ...reader, report }, statements).catch(failureIn);
   if (failure === undefined) return undefined;
-  // Nobody has announced it, or the rest of it will not come.
+  // The report was not announced, or the rest of it will not come.
   const isMissing = failure.type === "missing";
   const isGivenUp = isMissing && (!report.isAnnounced || report.rowsRead > 0);
   await core.database.query(endReading, [connectionId, report.name, isGivenUp, isMissing]);

@@ -14,9 +14,9 @@ export type UnsettledReason =
   | "amount_differs"
   | "overdue";
 
-/** What is known of the statements of an account. */
+/** The state of an account's statements. */
 export type AccountStatements = {
-  /** False before the first reading of the account has come to its end. */
+  /** False until the first reading of the account is complete. */
   readonly isRead: boolean;
   readonly isBlocked: boolean;
   /** The 95th percentile of the time from a movement to its line, in milliseconds; null before enough lines are known. */

@@ -62,9 +62,9 @@ const batch = 100;
 const longestPauseMs = 2 * 60_000;
 
 /**
- * Processes the notifications that are due; processing one twice is harmless. Returns true when there may be more. One
- * that fails or has to wait is processed again later, after a pause of its own, so that it holds up no other one. The
- * first failure is thrown after all have been processed.
+ * Processes the notifications that are due; processing one twice is harmless. Returns true when there may be more. A
+ * notification that fails or has to wait is processed again after its own pause, and holds up no other one. The first
+ * failure is thrown after all have been processed.
  */
 export async function processNotificationsOnce(core: Core): Promise<boolean> {
   const notifications = await core.database.query<StoredNotification>(selectWaiting, [batch]);
