@@ -63,7 +63,7 @@ type CardNumbersGiven = { readonly count: number; readonly lastAt: Date; readonl
 
 /** The alerts of a merchant. Each list holds a few rows, all of which need a person. */
 export type Alerts = {
-  /** One for each cause, which several payments may share. */
+  /** An alarm for each cause, which several payments may share. */
   readonly alarms: readonly WorkItemCause[];
   readonly paidTwice: readonly PaidTwice[];
   readonly open: readonly OpenAlert[];
@@ -137,8 +137,8 @@ const selectDegraded: Statement = {
       WHERE merchant_id = $1 AND status = 'DEGRADED' AND amount_minor > 0 AND id >= $2 AND settled_at >= $3 LIMIT ${successesChecked}) s`,
 };
 
-// Of an endpoint that fails only the newest alert, and none once it is disabled: that is an alert of its own.
-// The orders that were paid more than once, braking, and the disputes that need a response have lines of their own.
+// An endpoint that fails has only its newest alert, and none once it is disabled, which has a separate alert. The
+// orders that were paid more than once, braking, and the disputes that need a response have separate lines.
 const selectOpenAlerts: Statement = {
   name: "select_open_alerts",
   text: `SELECT n.kind, n.detail, n.since, n.gateway, n.connection_id AS "connectionId", n.endpoint_id AS "endpointId", e.url
@@ -201,7 +201,7 @@ export async function loadAlerts(
   const before = (ms: number) => new Date(now.getTime() - ms);
   const firstId = firstIdAt(before(troubleWindowMs + sessionLongestMs));
   const paidSince = firstIdAt(before(paidTwiceWindowMs));
-  // One row more than is shown reveals whether there are more.
+  // An extra row reveals whether there are more than are shown.
   const rows = alertRows + 1;
   const [alarms, paidTwice, endpoints, [degraded], cardNumbers, open] = await Promise.all([
     queryable.query<WorkItemCause>(selectAlarms, [merchantId, rows]),

@@ -33,14 +33,14 @@ function describeChange(
   one: RoutingCase,
   nameOf: (connectionId: string) => string,
 ): string[] {
-  // Not by their words: “a or b” may be one value of metadata, or two.
+  // Cases are not compared by their words: “a or b” may be one value of metadata, or two.
   if (old === undefined || contentOf(old) === contentOf(one)) return [];
   return [`The case “${one.name}” is now: ${describeCase(one, nameOf)}.`];
 }
 
 /** Returns what a case says, without its place, as a text: two texts are the same exactly if the cases say the same. */
 function contentOf({ conditions, connectionIds, split, authentication }: RoutingCase): string {
-  // PostgreSQL keeps the keys of a stored case in an order of its own.
+  // PostgreSQL reorders the keys of a stored case.
   const inOrder = (_: string, value: unknown) =>
     typeof value === "object" && value !== null && !Array.isArray(value)
       ? Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)))

@@ -4,7 +4,7 @@ import type { Queryable, Statement } from "../platform/database.ts";
 import type { AlertId, MerchantId } from "../platform/ids.ts";
 
 const dayMs = 24 * 60 * 60_000;
-// A certificate takes some days at Apple, and somebody who may ask for it. Each of these opens an alert of its own.
+// A certificate takes some days at Apple, and a person who may request it. Each of these days opens a separate alert.
 const daysBefore = [60, 30, 7, 0] as const;
 
 // The ends are written by Date.toISOString().

@@ -10,7 +10,7 @@ export type GatewayCost = {
   readonly grossMinor: number;
   readonly feeMinor: number;
   readonly disputeFeeMinor: number;
-  /** Never spread over payments. */
+  /** An account's fees are never spread over payments. */
   readonly accountFeeMinor: number;
 };
 

@@ -1,4 +1,7 @@
-/** What is stored of one customer: cards with what stops them, and agreements with their gateways and newest renewals. */
+/**
+ * Loads the stored cards and agreements of one customer: cards with the reasons that stop them, and agreements with
+ * their gateways and newest renewals.
+ */
 
 import type { Core } from "../core/core.ts";
 import type { SessionStatus } from "../core/rows/entities.ts";
@@ -22,7 +25,7 @@ export type ShownCard = PaymentMethod & {
   /** Why no further try of it is allowed; null if one is. */
   readonly stopped: string | null;
   readonly stoppedAt: Date | null;
-  /** No renewal is tried before; null if it is past. */
+  /** The earliest time of the next try of a renewal; null if it is past. */
   readonly notBefore: Date | null;
   /** Declines of the customer's own payments hide it from the checkout. */
   readonly hidden: boolean;
@@ -79,7 +82,7 @@ const selectRenewals: Statement = {
     ORDER BY r.created_at DESC, r.renewal_ref`,
 };
 
-/** Loads the cards and agreements of a customer, newest first; both are empty where nothing is stored. */
+/** Loads the cards and agreements of a customer, newest first; both are empty if nothing is stored. */
 export async function loadStoredCards(
   queryable: Queryable,
   core: Pick<Core, "connectorOf">,
@@ -94,7 +97,7 @@ export async function loadStoredCards(
   const renewals = ids.length === 0 ? [] : await queryable.query<ShownRenewal>(selectRenewals, [ids]);
   const shown = agreements.map((agreement) => ({
     agreement,
-    // Without providers of authentication, which charge nothing.
+    // Providers of authentication are left out: they charge nothing.
     gateways: gatewaysFor(agreement).filter(({ gateway }) => core.connectorOf(gateway) !== undefined),
     renewals: renewals.filter(({ agreementId }) => agreementId === agreement.id),
   }));

@@ -12,7 +12,7 @@ export const sessionLongestMs = 25 * 60 * 60_000;
 // more in an hour.
 const healthSessionsMax = 5_000;
 
-/** One connection's answers, for attempts that reached its gateway or were meant to. */
+/** The answers of one connection, for attempts that reached its gateway or were meant to. */
 export type ConnectionHealth = {
   readonly connectionId: ConnectionId;
   readonly attempts: number;

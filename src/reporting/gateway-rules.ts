@@ -13,7 +13,7 @@ const failureShareMin = 0.02;
 export const differenceMin = 0.1;
 // An alert is over when half of that difference is left, so that a share at the edge does not open and end it in turns.
 const differenceOver = differenceMin / 2;
-// What chance explains no better than by e^-11.5, which is 1 in 100,000.
+// The least evidence against chance: chance explains the difference no better than by e^-11.5, which is 1 in 100,000.
 const certainty = 11.5;
 
 /** A number of attempts, and how many of them are of the kind that is counted. */

@@ -5,7 +5,7 @@ import { DomainError } from "../platform/errors.ts";
 const ledgerDaysMax = 31;
 const dayMs = 86_400_000;
 
-/** The days as they are asked for: `day` alone, or `from` and `to`, both included. An empty text counts as absent. */
+/** The days of a request: `day` alone, or `from` and `to`, both included. An empty text counts as absent. */
 export type LedgerDays = {
   readonly day?: string | undefined;
   readonly from?: string | undefined;

@@ -11,7 +11,7 @@ export type LedgerSource = {
     | "CHARGEBACK"
     | "CHARGEBACK_REVERSED";
   readonly from: string;
-  /** Where its rows `m` are, if they have their merchant and their amount. */
+  /** The table of its rows `m`, if they have their merchant and their amount. */
   readonly table?: "refund" | "dispute_movement";
   readonly at: string;
   readonly of: string;

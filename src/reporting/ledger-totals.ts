@@ -19,8 +19,8 @@ export type LedgerTotal = {
 /** Selects the entries between two moments, without their order. */
 type Entries = (from: string, before: string, also: (merchant: string) => string) => string;
 
-// What is captured with the payment is its whole amount (app.guard_attempt), so that no attempt is read for it: joining them
-// reads every attempt there is.
+// A capture together with the payment is for the whole amount (app.guard_attempt), so no attempt is read for it:
+// joining them reads every attempt there is.
 const automaticCaptures: Entries = (from, before, also) => `
   SELECT s.merchant_id, s.id AS session_id, s.settled_at AS at, 'CAPTURED' AS type, s.captured_via AS gateway, s.currency, s.amount_minor
   FROM payment_session s WHERE s.settled_at IS NOT NULL AND s.status = 'SUCCEEDED' AND NOT s.manual_capture AND s.amount_minor > 0

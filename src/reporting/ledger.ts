@@ -9,7 +9,7 @@ import { amountIn, idsIn, type LedgerSource, ledgerSources, merchantIn } from ".
 
 export type LedgerEntry = {
   readonly type: LedgerSource["type"];
-  /** When it was recorded, in UTC with microseconds: they give the order. */
+  /** The time of recording, in UTC with microseconds, which gives the order. */
   readonly recordedAt: string;
   readonly sessionId: SessionId;
   readonly attemptId: AttemptId;
@@ -25,7 +25,8 @@ export type LedgerEntry = {
 
 export type LedgerPage = { readonly entries: readonly LedgerEntry[]; readonly nextPageToken: string | undefined };
 
-// A statement of its own, before the entries are read: what this finds closed is in the snapshot of the next statement.
+// This is a separate statement before the entries are read: what it finds closed is in the snapshot of the next
+// statement.
 const selectIsClosed: Statement = {
   name: "select_ledger_is_closed",
   text: `SELECT app.settled_before() >= $1::timestamptz AS "isClosed"`,

@@ -9,7 +9,7 @@ const kind = "PAID_MORE_THAN_ONCE" as const;
 
 // Longer than several turns. Each success is looked up in the index of order references. What a merchant wants twice is no matter.
 const newest = "settled_at > (SELECT app.clock()) - interval '5 minutes'";
-// As long as the home page shows it.
+// The home page shows an order for the same time.
 const lasting = "settled_at > (SELECT app.clock()) - interval '72 hours'";
 const selectOrders = (name: string, since: string, merchants: string): Statement => ({
   name,

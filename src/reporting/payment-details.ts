@@ -68,7 +68,7 @@ async function loadChainGateway(queryable: Queryable, { stored }: Payment): Prom
   return row?.gateway;
 }
 
-// Only a payment that was held can have an order, so no other one asks.
+// Only a payment that was held can have an order, so the statement runs for no other.
 async function loadHeldOrder(queryable: Queryable, session: PaymentSession): Promise<HeldOrder | undefined> {
   const at = session.heldAt && (session.captureAskedAt ?? session.settledAt);
   if (!at) return undefined;

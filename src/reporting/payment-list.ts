@@ -35,7 +35,7 @@ const shown = [
 ] as const;
 
 export type ListedPayment = Pick<PaymentSession, (typeof shown)[number]> & {
-  /** The gateway's reference of what is held or captured; null if nothing is. */
+  /** The gateway's reference of the hold or capture; null if there is neither. */
   readonly gatewayReference?: string | null;
   /** The captured amount; null unless the payment has succeeded. */
   readonly capturedMinor: number | null;
@@ -195,7 +195,7 @@ async function findAmong(
   return found && found.length > matchesMax ? undefined : found;
 }
 
-// A row comes into the index of cards when its payment settles. Those that wait have an index of their own, and are few.
+// The index of cards has a payment's row once it settles. Waiting payments have a separate index, and are few.
 const cardParts = [
   "s.status <> 'CREATED'",
   "s.phase = 'PROCESSING'",

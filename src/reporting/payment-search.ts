@@ -90,7 +90,7 @@ const byFrequentName = finder(
   "frequent_customer_name",
 );
 const byCustomer = finder("CUSTOMER_REF", "s.customer_ref = $2 AND s.amount_minor > 0");
-// Whom the text names, or the id of a stored card ($3) or of an agreement ($4).
+// Finds the customer whom the text names, or the owner of a stored card ($3) or of an agreement ($4) by its id.
 const selectCustomer: Statement = {
   name: "search_customer",
   text: `

@@ -285,7 +285,7 @@ function resultStep(
   return { actor, step: facts ? `${result} (${facts})` : result, why };
 }
 
-// A hold has its capture ordered in the same moment, which the order of steps has to show.
+// A hold's capture is ordered at the same time, which the order of steps has to show.
 function endSteps(attempt: Attempt, authentication: Authentication, at: Date | null | undefined): Moment[] {
   const { status } = authentication;
   const why = attempt.nextBecause ?? undefined;

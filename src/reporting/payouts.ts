@@ -16,7 +16,7 @@ export type ListedPayout = {
   readonly status: "PENDING" | "PAID" | "FAILED";
   readonly amountMinor: number;
   readonly currency: string;
-  /** As year-month-day. */
+  /** In the form year-month-day. */
   readonly arrivesOn: string | null;
   readonly remainderMinor: number | null;
   readonly completeAt: Date | null;
@@ -50,7 +50,7 @@ type PayoutFilters = {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly gateway?: string | undefined;
-  /** Only those whose lines do not explain their amount. */
+  /** Selects only the payouts whose lines do not explain their amount. */
   readonly hasRemainder?: true | undefined;
 };
 type LineFilters = {

@@ -354,7 +354,10 @@ const selectEndedHolds: Statement = {
            WHERE s.merchant_id = n.merchant_id AND ${heldInSql} AND s.held_until <= n.covers_until)`,
 };
 
-/** One alert is about all holds of a merchant that were ending when it opened. When each is captured or released, it is over. */
+/**
+ * A single alert covers all holds of a merchant that were ending when it opened. It ends when each is captured or
+ * released.
+ */
 async function compareHolds(database: Queryable, open: readonly OpenMatter[]): Promise<Seen> {
   type Ending = { merchantId: MerchantId; holds: number; first: Date; last: Date };
   const ending = await database.query<Ending>(selectEndingHolds, []);

@@ -37,7 +37,7 @@ const failureOf: Record<Exclude<RouteAnswer, "APPROVED">, Omit<Failure, "gateway
   TRY_AGAIN: { kind: "SOFT_DECLINE" },
 };
 
-/** One gateway of a case, with the step that follows its answer. */
+/** A gateway of a case, with the step that follows its answer. */
 type RouteStep = {
   readonly at: PlannedConnection;
   readonly action: "capture" | "failover" | "authenticate" | "retry" | "stop";

@@ -48,7 +48,7 @@ export async function listSessions(
   const pages = await Promise.all(
     databases.map((database) => walkPayments<PaymentSession>(database, sessionColumns, wanted)),
   );
-  // What is older than the end of one database's page may have a newer session there.
+  // Past the end of one database's page, that database may have a newer session.
   const end = pages.reduce<string>(
     (highest, { lastPosition = "" }) => (lastPosition > highest ? lastPosition : highest),
     "",

@@ -9,7 +9,7 @@ import { type ListedSettlement, listSettlements } from "./settlements.ts";
 
 // The first age in whole days of each group after the first.
 const agesFrom = [3, 8, 15] as const;
-// What one call walks through: a quarter of a second.
+// The most walks of one call, which take a quarter of a second.
 const walksMax = 2;
 export const linesCounted = 10_000;
 
@@ -17,7 +17,7 @@ export type OpenGroup = {
   readonly reason: UnsettledReason;
   readonly movements: number;
   readonly byAge: readonly number[];
-  /** What the gateways owe, in minor units by currency. */
+  /** The amounts that the gateways owe, in minor units by currency. */
   readonly owed: ReadonlyMap<string, number>;
 };
 

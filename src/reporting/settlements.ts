@@ -46,7 +46,7 @@ const moved = ledgerSources.filter(
   ({ type, at }) => type !== "VOIDED" && type !== "CAPTURE_FAILED" && at !== "m.capture_stands_at",
 );
 
-// What is walked: the movement's own row alone, in the order of an index over merchant and time.
+// The walk reads the movement's own row alone, in the order of an index over merchant and time.
 function walkedIn(source: LedgerSource) {
   if (source.table === undefined)
     return {
@@ -85,8 +85,8 @@ const found = `
         SELECT * FROM payout_line l WHERE l.status = 'MATCHED' AND l.session_id = w.session_id AND l.entry_type = w.type AND l.entry_id = w.id
           AND l.entry_ordinal = w.ordinal LIMIT 1) l ON true)`;
 
-// A capture that failed, and what a dispute took until its gateway settled it by a refund of its own: the statement has the refund alone. Once
-// such a dispute moves again, everything is shown.
+// A capture that failed, and the amount that a dispute took until its gateway settled it by its own refund: the
+// statement has the refund alone. Once such a dispute moves again, everything is shown.
 const unpaid = `(f.type = 'CAPTURED' AND a.capture_failed_at IS NOT NULL OR f.state = 'OPEN' AND d.id IS NOT NULL AND EXISTS (
         SELECT FROM refund w WHERE w.session_id = f.session_id AND w.dispute_id = f.id AND w.status <> 'FAILED')
         AND (SELECT count(*) <= 2 FROM dispute_movement n WHERE n.session_id = f.session_id AND n.dispute_id = f.id))`;
@@ -185,7 +185,7 @@ export async function listSettlements(
     }),
   );
   const accounts = new Map(pages.flatMap((page) => page.accounts.map((one) => [one.connectionId, one] as const)));
-  // What lies behind the end of one database's page is not known there.
+  // Rows past the end of a database's page are not known there.
   const ends = pages.flatMap(({ rows }) =>
     rows.filter(({ place }) => place === looked).map(({ position }) => position),
   );
@@ -205,7 +205,7 @@ export async function listSettlements(
   };
 }
 
-/** Returns what has become of the money of one payment, oldest first; nothing if none has moved. */
+/** Returns the settlement of each movement of one payment, oldest first; empty if no money has moved. */
 export async function listPaymentSettlements(
   database: Queryable,
   { merchantId, sessionId }: { readonly merchantId: MerchantId; readonly sessionId: SessionId },

@@ -62,7 +62,7 @@ async function findUnchargeable(database: Queryable, connectorOf: ConnectorOf): 
   });
 }
 
-// One stopped card of a few renewals says nothing about the gateway.
+// A single stopped card of a few renewals says nothing about the gateway.
 const stoppedMin = 5;
 // More than 1 % is stopped: fewer renewals than this many for each stopped one.
 const renewalsForEach = 100;

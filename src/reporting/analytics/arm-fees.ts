@@ -1,4 +1,4 @@
-/** What gateways kept of the payments of a split's variants, by their statements. */
+/** Sums the gateways' fees for the payments of a split's variants, from their statements. */
 import type { Arm } from "../../core/rows/entities.ts";
 import type { Reads, Statement } from "../../platform/database.ts";
 import { firstDelayMs } from "../../settlement/why-unsettled.ts";

@@ -110,7 +110,7 @@ export const provided: readonly SettledRow[] = [
   },
 ];
 
-/** Payments whose customer was asked, one for each end and one that was repeated. */
+/** Payments with an authentication: one for each end, and one that was repeated. */
 export const asked: readonly SettledRow[] = [
   {
     settledAt: at,

@@ -34,7 +34,7 @@ export type PaymentCounts = {
   readonly degraded: number;
   readonly expired: number;
   readonly saved: number;
-  /** Payments whose customer was asked to authenticate. */
+  /** Payments whose customer was challenged. */
   readonly challenged: number;
   /** Payments with an authentication that passed, and those of them that failover saved. */
   readonly authenticated: number;
@@ -93,7 +93,7 @@ export type RenewalCounts = Pick<CardCounts, "succeeded" | "released" | "decline
 
 /** Settled payments by one wallet, and the second uses of their cryptograms. */
 export type WalletCounts = RenewalCounts & {
-  /** Empty if the vault could not be asked for it. */
+  /** Empty if the vault did not answer with it. */
   readonly wallet: string;
   readonly resendsApproved: number;
   readonly resendsRefused: number;

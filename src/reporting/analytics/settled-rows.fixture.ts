@@ -14,7 +14,7 @@ import type {
 import { switchGuards } from "../../migrations/switch-guards.ts";
 import type { WalletCredential, WalletName } from "../../platform/card-token.ts";
 
-/** One payment. By default it succeeded at the attempt that is captured. */
+/** A payment. By default it succeeded at the attempt that is captured. */
 export type SettledRow = {
   readonly settledAt: string;
   readonly status?: Exclude<SessionStatus, "CREATED">;
@@ -39,7 +39,7 @@ export type SettledRow = {
     /** True if it got the proof of the provider's authentication. */
     readonly imported?: boolean;
   }[];
-  /** What paid in place of a card; without a name where the vault could not be asked. */
+  /** The wallet that paid in place of a card; without a name if the vault did not answer with it. */
   readonly wallet?: { readonly credential: WalletCredential; readonly name?: WalletName };
   /** The provider's authentication, before the attempts. */
   readonly provided?: Provided;
