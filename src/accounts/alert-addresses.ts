@@ -56,7 +56,10 @@ const confirm: Statement = {
          RETURNING 1`,
 };
 
-/** Confirms one address; false if an address was removed since it was asked, or if it is confirmed already. */
+/**
+ * Confirms an address; false if an address was removed since the confirmation was requested, or if it is confirmed
+ * already.
+ */
 export async function confirmAlertAddress(
   tx: Tx,
   asked: { readonly merchantId: MerchantId; readonly address: string; readonly removals: number },

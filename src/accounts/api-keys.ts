@@ -76,7 +76,7 @@ export type KeyRights = {
   /** Of a restricted key; of an internal service, which has no `keyId`. */
   readonly keyName: string | null;
   readonly rights: HeldRights;
-  /** Null: no limit of its own. */
+  /** Null if the key has no limit itself. */
   readonly refundCap: RefundCap | null;
 };
 
@@ -178,7 +178,7 @@ export type ShownKey = {
   readonly rights: readonly string[] | null;
   readonly expiresAt: Date | null;
   readonly refundCap: RefundCap | null;
-  /** When this key, which a roll has replaced, ends; null for a current key. */
+  /** The end of this key if a roll has replaced it; null for a current key. */
   readonly endsAt: Date | null;
   /** To within a minute or two; null of one that was never used, and of a publishable one. */
   readonly lastUsedAt: Date | null;

@@ -8,7 +8,9 @@ export const approvalClasses = ["routing", "credentials", "endpoints", "refunds"
 export type ApprovalClass = (typeof approvalClasses)[number];
 
 export type ApprovalPolicy = Readonly<Record<ApprovalClass, boolean>> & {
-  /** In minor units by currency: what the refunds of a payment may come to. A currency that is left out: 0. */
+  /**
+   * The most that the refunds of a payment may add up to, in minor units by currency. A currency that is left out: 0.
+   */
   readonly refundsAbove: Readonly<Record<string, number>>;
 };
 
@@ -45,7 +47,7 @@ export async function savePolicy(tx: Tx, merchantId: MerchantId, policy: Approva
 export type StoredCall = {
   readonly id: ApprovalId;
   readonly merchantId: MerchantId;
-  /** Such as `dashboard.v1.RoutingRuleService/SetRoutingRule`. */
+  /** A method name such as `dashboard.v1.RoutingRuleService/SetRoutingRule`. */
   readonly method: string;
   readonly cell: number;
   /** The role that requester and approver need in live. */
@@ -80,7 +82,7 @@ export async function insertApproval(tx: Tx, call: StoredCall & { readonly seale
   await tx.query(insert, [id, merchantId, method, cell, role, sealedRequest, revision, sentences, requestedBy]);
 }
 
-// One that is past its end is closed before the sweep closes it.
+// An approval that is past its end counts as closed before the sweep closes it.
 const columns = `a.id, a.merchant_id AS "merchantId", a.method, a.cell, a.role, a.revision, a.sentences,
   a.requested_by AS "requestedBy", a.created_at AS "createdAt", a.expires_at AS "expiresAt",
   CASE WHEN a.status = 'PENDING' AND a.expires_at <= clock_timestamp() THEN 'EXPIRED' ELSE a.status END AS status,

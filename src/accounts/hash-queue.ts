@@ -18,7 +18,7 @@ const kinds = ["member", "browser", "stranger"] as const;
 
 /**
  * The requester of a hash: a signed-in member, a browser that a member has signed in by before, or a stranger by their
- * address. Each kind has places of its own, and each name within it.
+ * address. Each kind has its own places, and each name within it.
  */
 export type Hasher = { readonly kind: (typeof kinds)[number]; readonly name: string };
 
@@ -74,7 +74,7 @@ export class HashQueue {
     }
   }
 
-  /** Removes the one that has waited longest of the next kind; the kind, and the name's others, then come last. */
+  /** Removes the request that has waited longest of the next kind; the kind, and the name's others, then come last. */
   #takeNext(): Waiting | undefined {
     for (const [turn, { waiting }] of this.#turns.entries()) {
       const index = waiting.findIndex(({ hasher }) => !this.#running.has(keyOf(hasher)));

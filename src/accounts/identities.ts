@@ -68,7 +68,7 @@ export async function listGranted(queryable: Queryable, memberId: MemberId, sour
   return queryable.query<GrantedRoles>(selectGranted, [memberId, source]);
 }
 
-// Of a merchant that does not exist nothing is granted, and a membership of another source stays as it is.
+// Grants nothing for a merchant that does not exist, and does not change a membership of another source.
 const grant: Statement = {
   name: "grant_roles_by_provider",
   text: `INSERT INTO membership (merchant_id, member_id, role, live_role, source)

@@ -15,7 +15,7 @@ type RoleRule = Roles & {
 
 export type IdentityProvider = {
   readonly id: string;
-  /** As people know it. */
+  /** The name that people see. */
   readonly name: string;
   readonly issuer: string;
   readonly clientId: string;

@@ -12,7 +12,7 @@ export type MerchantSettings = {
   readonly sessionLifetimeMs: number;
   readonly checkoutOrigins: readonly string[];
   readonly publishableKey: string;
-  /** The text for card statements, of sessions that name none of their own. */
+  /** The default text for card statements, for sessions that name none. */
   readonly statementDescriptor: string | null;
   /** Written by recordWallets alone. */
   readonly wallets?: MerchantWallets | null | undefined;

@@ -20,7 +20,7 @@ export type AppleIdentity = {
 /** `merchant_settings.wallet_set_up`, which no checkout reads. */
 export type WalletSetUp = {
   readonly domainFile?: string | undefined;
-  /** The one in use, which has a certificate, and the one that waits for its. */
+  /** The identity in use, which has a certificate, and the one that waits for its certificate. */
   readonly identities?: readonly AppleIdentity[] | undefined;
 };
 

@@ -23,7 +23,7 @@ const tables = [
 
 export type Configuration = { readonly text: string };
 
-// Without what calls change: the copy is compared at its end.
+// Columns that calls change are left out, because the copy is compared at its end.
 const rowsOf = (table: string, key: string, where: string) =>
   `'${table}', (SELECT coalesce(jsonb_agg(to_jsonb(t) - 'last_used_at' ORDER BY ${key}), '[]') FROM ${table} t WHERE ${where})`;
 
@@ -84,12 +84,14 @@ const lockCreations: Statement = { name: unnamed, text: "LOCK TABLE idempotency 
 
 const close: Statement = {
   name: unnamed,
-  // What is sealed is kept in one cell only, for a closed one cannot seal it again: the address of the chat, and keys of wallets.
+  // Sealed values exist in one cell only, because a closed one cannot seal them again: the address of the chat, and
+  // keys of wallets.
   text: `UPDATE merchant_settings SET moved_to = $2, alert_chat_sealed = NULL, alert_chat_host = NULL, wallets = NULL, wallet_set_up = NULL
          WHERE merchant_id = $1`,
 };
 
-// No cell knows the orders of another one. A claim of such a session waits for this transaction, and is then too late.
+// A cell does not know the orders of another one. A claim of such a session waits for this transaction, and is then too
+// late.
 const endUnsubmitted: Statement = {
   name: unnamed,
   text: "SELECT app.expire_unsubmitted_of($1)",
@@ -159,9 +161,9 @@ async function drain(tx: Tx, merchantId: MerchantId, waitMs: number): Promise<vo
 
 /**
  * Closes this cell for the merchant's new sessions, if its configuration is still the one that was copied; otherwise
- * changes nothing and returns false. Creations of all merchants wait for the end of this transaction. Of a merchant that refuses a
- * second payment of an order, `handOver` gets all orders first, and of one with stored cards all cards, once nothing of it can be paid
- * here any more. The cards are then removed here.
+ * changes nothing and returns false. Creations of all merchants wait for the end of this transaction. `handOver` gets
+ * all orders of a merchant that refuses a second payment of an order, and all cards of one with stored cards, once no
+ * payment of the merchant can be made here any more. The cards are then removed here.
  */
 export async function closeCell(
   tx: Tx,

@@ -2,8 +2,8 @@
 
 // Formatting characters reorder or hide text, but for the joiners of Persian, of Indic scripts and of emoji.
 const hidden = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
-// What programs for mail turn into a link: an address, a path, and a dot between a word and a domain's last label. Other
-// dots stand for the same in domains (UTS 46).
+// The parts of a text that programs for mail turn into a link: an address, a path, and a dot between a word and a
+// domain's last label. Other dots mean the same in domains (UTS 46).
 const link = /[/\\@]|[\p{L}\p{N}][.\u3002\uff0e\uff61]\p{L}{2}/u;
 // Joiners and marks, which may stand between a letter and a dot without being seen.
 const joinersAndMarks = /\u200c|\u200d|\p{M}/gu;

@@ -50,7 +50,7 @@ export async function findPasswordProblem(
 // Fewer is "somewhat guessable" to zxcvbn: a few years at the throttled rate of one account, but an hour for whoever
 // tries a list on many.
 const guessesMin = 1e8;
-// What is longer is judged by its beginning: the estimate takes longer than linear time.
+// A longer password is judged by its beginning: the estimate takes longer than linear time.
 const judgedCharacters = 64;
 let guessingEver: Promise<ZxcvbnFactory> | undefined;
 

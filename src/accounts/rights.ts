@@ -23,7 +23,7 @@ export const configurationRights = ["configuration.read", "configuration.apply"]
 /** The right to charge a stored card, or to change what is charged, without the customer's security code. */
 export const chargesStoredCards: Right = "agreements.charge";
 
-/** Rights of a caller; null stands for all of them, which a merchant's secret key has. */
+/** The rights of a caller; null means all of them, which a merchant's secret key has. */
 export type HeldRights = readonly string[] | null;
 
 /** Throws `right_not_granted`, which names these rights and the field that needs one, unless the caller has one of them. */

@@ -110,7 +110,7 @@ export type SignIn = {
   readonly expiresAt: Date;
 };
 
-// One statement, as every call of a page runs it.
+// A single statement, because every call of a page runs it.
 const select: Statement = {
   name: "select_sign_in",
   text: `WITH found AS (

@@ -11,7 +11,7 @@ export type TotpContext = { readonly sealing: KeyRing; readonly runtime: Pick<Ru
 // RFC 4226, section 4: 160 bits are recommended.
 const secretBytes = 20;
 const periodSeconds = 30;
-// One code before and after the current one: for clocks that differ, and for people who type slowly.
+// The codes before and after the current one are accepted, for clocks that differ and for people who type slowly.
 const windowSteps = 1;
 
 export const associatedDataOf = (memberId: MemberId) => `member/${memberId}/totp`;

@@ -67,7 +67,7 @@ export function parseAnswer<Response extends CreationAnswer["response"] | Reques
     if (typeof challenge !== "string" || typeof response.id !== "string") return undefined;
     return { response, challenge, id: bytesOf(response.id) };
   } catch {
-    // No JSON, or not of this form.
+    // The text is no JSON, or JSON of another form.
     return undefined;
   }
 }
@@ -79,7 +79,7 @@ export async function verifyCreation(
 ): Promise<Omit<NewPasskey, "memberId" | "name"> | undefined> {
   const { verifyRegistrationResponse } = await library();
   try {
-    // No attestation is requested, and the library would process the certificates of one that was sent anyway.
+    // We request no attestation, and the library would process the certificates of one that was sent anyway.
     if (!(await hasNoCertificates(response))) return undefined;
     const { verified, registrationInfo } = await verifyRegistrationResponse({
       response,

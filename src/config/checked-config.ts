@@ -15,7 +15,7 @@ export type EnvironmentName = "test" | "live";
 
 export type EnvironmentConfig = {
   readonly name: EnvironmentName;
-  /** Its number; each cell of an environment has a configuration of its own. */
+  /** The cell's number; each cell of an environment has its own configuration. */
   readonly cell: number;
   readonly databaseUrl: Secret;
   /** A read replica, for lists and analytics. */
@@ -83,7 +83,7 @@ export type VaultRoleConfig = {
 export type Role = "edge" | "worker" | "dashboard" | "vault" | "sandbox";
 
 export type Config = {
-  /** One neutral word: the prefix of every key and the name of the service. */
+  /** A neutral word: the prefix of every key and the name of the service. */
   readonly brand: string;
   readonly logLevel: string;
   /** Address of the page to which `type` of an error points. */

@@ -8,7 +8,7 @@ import { freshKey, type RingFile, ringOf } from "./server-keys.ts";
 
 export type DashboardSettings = {
   readonly port: number;
-  /** As browsers see it. */
+  /** The dashboard's origin in browsers. */
   readonly origin: string;
   readonly sealing: KeyRing;
   /** True if only sign-ins with a second factor may act where live is concerned. */

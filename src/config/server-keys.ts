@@ -13,7 +13,10 @@ export type ServerKeys = {
   readonly clientSecret: ClientSecretKeys;
   readonly sealing: KeyRing;
   readonly pageToken: PageTokenKeys;
-  /** Opens the facts in card tokens; files of the first version have none, and then the vault is asked about each. */
+  /**
+   * Opens the facts in card tokens; files of the first version have none, and then each token needs a call to the
+   * vault.
+   */
   readonly cardToken: KeyRing | undefined;
   /** Ed25519: signs session grants, frame policies and service tokens; the vault has the public half. */
   readonly signing: { readonly kid: string; readonly privateKey: KeyObject };

@@ -77,7 +77,7 @@ function renderPresence(presence: Setting<unknown>["presence"]): string {
   return presence.neededWith === undefined ? "none" : `required with ${presence.neededWith}`;
 }
 
-/** Returns the names of roles; `all` and `service` stand for their roles. */
+/** Returns the names of roles; `all` and `service` expand to their roles. */
 function nameRoles(roles: readonly SettingReaderRole[]): string {
   const has = (group: readonly SettingReaderRole[]) => group.every((role) => roles.includes(role));
   const short = has(allRoles) ? { group: allRoles, word: "all" } : { group: serviceRoles, word: "service" };

@@ -125,7 +125,8 @@ export class Batches {
       for (const [index, { resolve }] of ordered.entries())
         resolve((byCall.get(index + 1) ?? []).map(({ nth, ...row }) => row));
     } catch (error) {
-      // One call that is refused, or waits too long for a lock, undoes them all. The next batch does not wait for the repeats.
+      // A call that is refused, or waits too long for a lock, undoes the whole batch. The next batch does not wait for
+      // the repeats.
       if (this.#isRefusal(error)) for (const each of ordered) void this.#alone(each);
       else for (const { reject } of ordered) reject(error);
     }

@@ -33,14 +33,14 @@ export type CardTokenFacts = {
 export type WalletName = "apple_pay" | "google_pay";
 
 /**
- * What a wallet gave: `PAN` is a card without a security code, `NETWORK_TOKEN` a device's number with a cryptogram that a
- * network accepts once.
+ * The kind of a wallet's credential: `PAN` is a card without a security code, `NETWORK_TOKEN` a device's number with a
+ * cryptogram that a network accepts once.
  */
 export type WalletCredential = "PAN" | "NETWORK_TOKEN";
 
 export type TokenWallet = { readonly name: WalletName; readonly credential: WalletCredential };
 
-/** A wallet's part of a request. Its name is unknown while the vault could not be asked. */
+/** A wallet's part of a request. Its name is unknown until the vault has answered. */
 export type WalletOfRequest = { readonly credential: WalletCredential; readonly name?: WalletName | undefined };
 
 /** Reports whether the vault sends a device's number with its cryptogram, not a card. */
@@ -51,7 +51,10 @@ export function isNetworkToken({ wallet }: { readonly wallet?: WalletOfRequest |
 const cardPrefix = "tok_";
 const walletPrefixes: Readonly<Record<WalletCredential, string>> = { PAN: "wpn_", NETWORK_TOKEN: "wnt_" };
 
-/** Returns what a wallet's token stands for, by its prefix; undefined for a card's. A token with another prefix is unknown to the vault. */
+/**
+ * Returns the kind of a wallet's token, by its prefix; undefined for a card's token. The vault does not know a token
+ * with another prefix.
+ */
 export function credentialOf(token: string): WalletCredential | undefined {
   if (token.startsWith(walletPrefixes.PAN)) return "PAN";
   return token.startsWith(walletPrefixes.NETWORK_TOKEN) ? "NETWORK_TOKEN" : undefined;
@@ -76,7 +79,7 @@ export function makeCardToken(ring: KeyRing | undefined, place: CardTokenPlace, 
   const ofCard = fingerprint !== "" || last !== undefined ? [fingerprint, Number(isCounted ?? true)] : [];
   const text = [...known, ...ofCard, ...(last === undefined ? [] : [last])].join(" ");
   const sealed = seal(ring, associatedDataOf(place, prefix), text);
-  // Without the key's id, of which a ring has two at most: nothing in a token is clear.
+  // The key's id is left out: a ring has at most two keys, and no part of a token is clear text.
   return prefix + sealed.slice(sealed.indexOf(".") + 1);
 }
 

@@ -25,7 +25,7 @@ export function nameOfCell(environment: string, cell: number): string {
   return cell === firstCell ? environment : `${environment}-${cell}`;
 }
 
-/** One cell of an environment, with all that this process serves; undefined if there is only one. */
+/** A cell of an environment, with all that this process serves; undefined if there is only one. */
 type InCells<Cell> = {
   readonly cells?: ReadonlyMap<number, Cell> | undefined;
 };

@@ -35,8 +35,8 @@ export function isAddressRange(text: string): boolean {
 /**
  * Creates the function for the proxies in these ranges. A hop is trusted if the one that reports it is trusted, so the
  * result is the first address, seen from us, that is none of our proxies: anything a client writes into the header
- * comes behind it and changes nothing. An IPv6 address stands for its /64, a mapped one for its IPv4 address. Throws
- * for an invalid range.
+ * comes behind it and changes nothing. An IPv6 address becomes its /64, a mapped one its IPv4 address. Throws for an
+ * invalid range.
  */
 export function createClientAddressOf(trustedProxies: readonly string[]): ClientAddressOf {
   const hopOf = createHopOf(trustedProxies);

@@ -1,7 +1,7 @@
 /**
- * One PostgreSQL database as the payment path uses it: prepared statements and short transactions on a `pg` pool whose
+ * A PostgreSQL database as the payment path uses it: prepared statements and short transactions on a `pg` pool whose
  * connections pipeline. Statements that are sent before one of them is awaited share a round trip. They run in the
- * order in which they were sent, and in a transaction none runs behind a failed one.
+ * order in which they were sent, and in a transaction no statement runs after a failed one.
  */
 import type { Duplex } from "node:stream";
 import driver, {
@@ -39,7 +39,7 @@ const { prepareValue } = (driver as unknown as { utils: { prepareValue(value: un
 /** The texts of the named statements of a database, by name; undefined where it keeps no names. */
 type Texts = Map<string, string> | undefined;
 
-// What the driver would refuse between two statements throws here, before anything is sent: a value that it cannot
+// Throws here, before anything is sent, for what the driver would refuse between two statements: a value that it cannot
 // write, and another text under a name.
 function queryOf({ name, text }: Statement, values: readonly unknown[], texts: Texts) {
   const keepsName = texts !== undefined && name !== unnamed;
@@ -77,7 +77,7 @@ export class Tx implements Queryable {
   #hasEnded = false;
   #failure: unknown;
 
-  /** Begins on a connection of its own. */
+  /** Begins a transaction on a connection. */
   constructor(client: PoolClient, texts: Texts, partitions: PartitionNames | undefined) {
     this.#client = client;
     this.#texts = texts;
@@ -218,8 +218,8 @@ export class Database implements Queryable {
   }
 
   /**
-   * Runs one statement in a transaction of its own: durable when it returns. Calls of one function that wait for another call of it
-   * share a statement.
+   * Runs one statement in its own transaction: durable when it returns. Calls of one function that wait for another
+   * call of it share a statement.
    */
   async query<Row extends object>(statement: Statement | Call, values: readonly unknown[]): Promise<Row[]> {
     return "together" in statement ? this.#batchesOf(statement).run(values) : this.#queryAlone(statement, values);

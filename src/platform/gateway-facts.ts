@@ -35,8 +35,8 @@ export function probeCardOf(gateway: string, now: Date): ProbeCard {
   switch (gateway) {
     case "ADYEN":
     case "ADYEN_3DS":
-      // Only with this expiry and security code: https://docs.adyen.com/development-resources/testing/test-card-numbers
-      // (2026).
+      // Adyen accepts the number only with this expiry and security code:
+      // https://docs.adyen.com/development-resources/testing/test-card-numbers (2026).
       return { number: "4111111111111111", expMonth: 3, expYear: 2030, cvc: "737", holder };
     case "PAYPAL":
       // https://developer.paypal.com/tools/sandbox/card-testing/ (2026); the sandbox does not know other gateways' numbers.

@@ -90,7 +90,7 @@ export function createGrpcClient<Service extends DescService>(
   } as GrpcClient<Service>;
 }
 
-/** How grpc-js calls a method: its path, and what writes and reads its messages. */
+/** Returns grpc-js's description of a method: its path, and the functions that write and read its messages. */
 function wayOf(method: DescMethodUnary | DescMethodServerStreaming) {
   const write = (request: object) =>
     Buffer.from(toBinary(method.input, create(method.input, request as Record<string, unknown>)));

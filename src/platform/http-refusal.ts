@@ -40,8 +40,8 @@ export function closeGently(socket: Socket, lastWords = ""): void {
 }
 
 /**
- * Ends a connection whose last request was not read completely: reads and drops a bounded amount, then nothing more,
- * and closes after a moment. Without it node would reset the connection, or read on.
+ * Ends a connection whose last request was not read completely: reads and drops a bounded amount, and closes after a
+ * moment. Without it node would reset the connection, or read on.
  */
 export function closeUnread(socket: Socket): void {
   // Called by node when the last answer has been written.

@@ -24,7 +24,7 @@ class LastWhenUnread extends ServerResponse<IncomingMessage> {
     const { req } = this;
     if (!req.complete && hasBody(req) && !this.headersSent) {
       this.shouldKeepAlive = false;
-      // Without a socket its reader has ended the connection.
+      // If there is no socket, the reader has ended the connection.
       if (req.socket !== null) closeUnread(req.socket);
     }
     return (super.writeHead as (...head: unknown[]) => this).apply(this, head);
@@ -149,8 +149,8 @@ function continueWhenRead(request: IncomingMessage, response: ServerResponse): v
 }
 
 /**
- * Stops a server without interrupting a request: clients are asked to leave, answered, and disconnected. Create it before
- * the first request.
+ * Stops a server without interrupting a request: asks clients to leave, answers them, and disconnects them. Create it
+ * before the first request.
  */
 export class HttpDrain {
   readonly #server: Server;

@@ -5,13 +5,13 @@
 import type { WalletName } from "./card-token.ts";
 import type { EnvironmentName } from "./signed-claims.ts";
 
-/** One operation of one gateway. A new gateway needs a new row: nothing that the core sends can widen one. */
+/** An operation of a gateway. A new gateway needs a new row: nothing that the core sends can widen one. */
 export type JsonDestination = {
   readonly connector: string;
   readonly operation: string;
-  /** Host names by environment, anchored; without one nothing is sent. `sandbox`: loopback, in test. */
+  /** Host names by environment, anchored; an environment without one sends nothing. `sandbox`: loopback, in test. */
   readonly hosts: "sandbox" | Readonly<Partial<Record<EnvironmentName, RegExp>>>;
-  /** `{name}` stands for a path variable. */
+  /** `{name}` is replaced by a path variable. */
   readonly path: string;
   /**
    * The fields that a card may fill, by JSON pointer, with the text that each must contain to be filled. A field whose

@@ -1,4 +1,4 @@
-/** Log lines: JSON on standard error, named fields only, scrubbed on output, so that nothing is logged by accident. */
+/** Writes log lines: JSON on standard error, named fields only, scrubbed on output to keep secrets out. */
 import { pino } from "pino";
 import { type LogFields, showFields } from "./log-fields.ts";
 import { scrub } from "./scrub.ts";

@@ -3,7 +3,7 @@ import { colors, markSvg } from "../brand.ts";
 
 const escapeHtml = (text: string) => text.replaceAll(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`);
 
-/** Only a line that is an address alone becomes a link: no name in a sentence can be one. */
+/** Only a line that consists of an address becomes a link, so no name in a sentence can become one. */
 const lineOf = (line: string) =>
   /^https?:\/\/\S+$/.test(line) ? `<a href="${escapeHtml(line)}">${escapeHtml(line)}</a>` : escapeHtml(line);
 

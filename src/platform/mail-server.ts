@@ -12,7 +12,7 @@ export type MailServer = {
   readonly from: string;
 };
 
-// One address without a name, as in headers and envelope alike.
+// An address without a name, as in headers and envelope alike.
 const addressPattern = /^[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,200}[A-Za-z0-9])?$/;
 
 // The ports of submission, unencrypted at first and by TLS (RFC 6409, RFC 8314).

@@ -35,14 +35,14 @@ export class Mailer {
     try {
       const transport = await this.#transport();
       await transport.sendMail({
-        // As objects: a text would be parsed as a list of addresses.
+        // Addresses are objects: a text would be parsed as a list of addresses.
         from: { name: "", address: this.#from },
         to: { name: "", address: to },
         subject,
         text,
         html: mailPage({ subject, text }),
         messageId: `<${id}@${this.#from.slice(this.#from.lastIndexOf("@") + 1)}>`,
-        // No out-of-office answers (RFC 3834).
+        // Prevents out-of-office answers (RFC 3834).
         headers: { "Auto-Submitted": "auto-generated" },
         signal: closing ? AbortSignal.any([closing, timeout]) : timeout,
       });

@@ -1,4 +1,4 @@
-/** One lasting connection to NATS that never blocks: the service starts, works and stops without it too. */
+/** A lasting connection to NATS that never blocks: the service starts, works and stops without it too. */
 import { type ConnectionOptions, connect, ErrorCode, Events, type NatsConnection, NatsError } from "nats";
 import type { Logger } from "./log.ts";
 import { runLoop } from "./loop.ts";
@@ -80,7 +80,7 @@ export function openNats(options: {
       isUp = true;
       resolveConnected();
       if (closing.aborted) await current.close();
-      // Not awaited: the list of states does not end with the connection.
+      // This is not awaited: the list of states does not end with the connection.
       void followState(current);
       await current.closed();
       isUp = false;
@@ -104,7 +104,7 @@ export function openNats(options: {
   return {
     connected,
     connection: () => {
-      // Without this a request would wait in the client's buffer for its own timeout.
+      // Without this check a request would wait in the client's buffer for its own timeout.
       if (current === undefined || !isUp) throw new Error("there is no connection to NATS");
       return current;
     },

@@ -26,11 +26,11 @@ export type GatewayReply =
       readonly type: "noAnswer";
       readonly timedOut: boolean;
       readonly reason: string;
-      /** Our vault gave no answer; what the gateway did, or was asked, is unknown. */
+      /** Our vault gave no answer; the request and the gateway's action are unknown. */
       readonly lostAtVault?: true | undefined;
     };
 
-/** One request to a gateway, ready to be sent. It is neither logged nor kept. */
+/** A request to a gateway, ready to be sent. It is neither logged nor stored. */
 export type GatewayRequest = {
   readonly method: "GET" | "POST" | "DELETE";
   readonly url: string;
@@ -54,7 +54,8 @@ type GatewayHttpOptions = {
 const connectorOptions: GatewayHttpOptions = {
   // Gateways answer with a few KiB; a megabyte is a mistake or an attack, and not worth the memory.
   answerBytesMax: 1024 * 1024,
-  // Connecting takes one or two round trips; failing here, before a byte is sent, lets the next gateway be asked safely.
+  // Connecting takes one or two round trips. If it fails here, before a byte is sent, the payment can safely go to the
+  // next gateway.
   connectTimeoutMs: 3_000,
 };
 
@@ -119,7 +120,7 @@ export class GatewayHttp {
    */
   async download(outbound: GatewayRequest, bytesMax: number): Promise<GatewayDownload> {
     const deadline = AbortSignal.timeout(outbound.timeoutMs);
-    // A file is rare: it has a connection of its own.
+    // Files are rare, so each has its own connection.
     const agent = new Agent({
       allowH2: false,
       maxResponseSize: bytesMax,
@@ -133,7 +134,7 @@ export class GatewayHttp {
         signal: outbound.signal ? AbortSignal.any([deadline, outbound.signal]) : deadline,
       });
       body.once("close", () => void agent.destroy());
-      // Its reader gets the error; without a reader nobody does.
+      // The body's reader gets the error; without a reader it is ignored.
       body.on("error", () => undefined);
       if (status === 200) return { type: "download", body };
       body.destroy();

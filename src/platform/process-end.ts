@@ -15,7 +15,7 @@ const reaper = `
 
 /** Ends this process, which has nothing left to do: by SIGKILL if Node has not done so within some seconds. */
 export function exitSoon(code: number): never {
-  // Without the reaper the process ends as usual.
+  // If the reaper does not start, the process ends as usual.
   const args = ["--v8-pool-size=0", "--eval", reaper, "--", String(process.pid)];
   spawn(process.execPath, args, { stdio: ["pipe", "ignore", "ignore"], detached: true, env: {} }).on("error", () => {});
   process.exit(code);

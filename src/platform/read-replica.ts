@@ -142,7 +142,7 @@ export class ReadReplica implements Reads {
     if (this.#lagMs === undefined)
       this.#become("no_replica", "the read address leads to a server that follows no other");
     else if (this.#lagMs > replicaLagMaxMs) this.#become("behind", `it is ${Math.round(this.#lagMs / 1_000)} s behind`);
-    // Otherwise it has not reached our first mark, and the next check will decide.
+    // Otherwise the replica has not reached our first mark, and the next check will decide.
     else if (atMs !== null && this.#isProven) this.#become("in_use", "it answers and keeps up");
   }
 

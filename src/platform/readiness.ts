@@ -1,4 +1,4 @@
-/** Readiness of this process for traffic: its databases answer, and it has not been asked to stop. */
+/** Readiness of this process for traffic: its databases answer, and its shutdown has not begun. */
 import { readinessFreshMs } from "../limits.ts";
 
 /** State that a server's surfaces observe while the process lives and while it stops. */

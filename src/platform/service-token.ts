@@ -20,7 +20,7 @@ export type SessionGrant = {
   readonly profile: string;
   readonly origins: readonly string[];
   readonly expiresAt: Date;
-  /** What a wallet may pay; without it the grant is for cards only. */
+  /** The order that a wallet may pay; without it the grant is for cards only. */
   readonly order?: WalletOrder | undefined;
 };
 
@@ -124,7 +124,7 @@ function refusalOf(verified: Exclude<VerifiedClaims, { refused?: undefined }>): 
   return { kind: "clock", reason };
 }
 
-/** Returns the grant, or undefined if no key of its own environment signed it, or if it has expired. */
+/** Returns the grant, or undefined if no key of its environment signed it, or if it has expired. */
 export function verifySessionGrant(keys: readonly VerificationKey[], grant: string): SessionGrant | undefined {
   const verified = verifyClaims(grant, { keys, typ: claimTypes.sessionGrant });
   if (verified.refused !== undefined) return undefined;
@@ -140,7 +140,7 @@ function orderOf({ claims }: Verified): WalletOrder | undefined {
   return { hash, amountMinor: amountMinor as number, currency };
 }
 
-/** Returns the policy, or undefined if no key of its own environment signed it, or if it has expired. */
+/** Returns the policy, or undefined if no key of its environment signed it, or if it has expired. */
 export function verifyFramePolicy(keys: readonly VerificationKey[], policy: string): FramePolicy | undefined {
   const verified = verifyClaims(policy, { keys, typ: claimTypes.framePolicy });
   if (verified.refused !== undefined) return undefined;

@@ -32,7 +32,7 @@ type About = {
 
 /** A setting; `Value` includes undefined if it may be absent. */
 export type Setting<Value> = About & {
-  /** `{ENV}` in it stands for TEST or LIVE, `{N}` for the number of a further cell. */
+  /** The name, in which `{ENV}` means TEST or LIVE, and `{N}` the number of a further cell. */
   readonly name: string;
   readonly kind: SettingKind<NonNullable<Value>>;
   readonly presence:

@@ -35,7 +35,10 @@ type SealingKey = {
   readonly state: "opens" | "missing" | "other";
 };
 
-/** Returns every key that seals a stored card of the environment, with whether the ring opens what it has sealed. */
+/**
+ * Returns every key that seals a stored card of the environment, each with whether the ring opens the cards that it has
+ * sealed.
+ */
 export async function findSealingKeys(
   database: Queryable,
   environment: EnvironmentName,

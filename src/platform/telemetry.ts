@@ -97,7 +97,7 @@ export type Tracing = {
 const silent: OpenSpan = { set: () => {} };
 const finishNothing: FinishSpan = () => {};
 
-/** No tracing: the default unless a collector is configured. */
+/** Disables tracing; the default unless a collector is configured. */
 export const untraced: Tracing = {
   span: (_name, _options, work) => work(silent),
   begin: () => finishNothing,

@@ -23,7 +23,7 @@ export function checkTlsFiles(paths: TlsPaths): void {
   read(paths);
 }
 
-/** One set of files, reloaded when it changes. */
+/** A set of files, reloaded when it changes. */
 export class TlsFiles {
   readonly #paths: TlsPaths;
   readonly #onBroken: (error: unknown) => void;

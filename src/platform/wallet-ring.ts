@@ -33,7 +33,7 @@ const selectOfEachKey: Statement = {
     WHERE environment = $1 AND key_id IS NOT NULL ORDER BY key_id, id`,
 };
 
-/** Returns every key that seals a wallet's key, with the reason if the ring does not open what it has sealed. */
+/** Returns every key that seals a wallet's key, with the reason if the ring cannot open the keys that it has sealed. */
 export async function findWalletSealingKeys(
   database: Queryable,
   environment: EnvironmentName,

@@ -1,4 +1,7 @@
-/** What a checkout offers of wallets, and the order that a payment by one is bound to, which core and vault compute alike. */
+/**
+ * The wallets that a checkout offers, and the order that a wallet's payment is bound to, which core and vault compute
+ * alike.
+ */
 import type { WalletName } from "./card-token.ts";
 import { sha256 } from "./secrets.ts";
 
@@ -9,9 +12,9 @@ export type MerchantWallets = {
   readonly apple?:
     | {
         readonly merchantIdentifier: string;
-        /** When the first of its certificates ends. */
+        /** The time at which the first of its certificates ends. */
         readonly endsAt: string;
-        /** When the certificate ends by which Apple knows the merchant; absent until there is one. */
+        /** The end of the certificate by which Apple knows the merchant; absent until there is one. */
         readonly identityEndsAt?: string | undefined;
       }
     | undefined;
@@ -79,7 +82,7 @@ export const walletChecks = [
 
 export type WalletCheck = (typeof walletChecks)[number];
 
-/** What refuses a token that passed its checks. */
+/** The rules that refuse a token that passed its checks. */
 export const walletRefusals = [
   "wallet_amount_mismatch",
   "wallet_not_supported",

@@ -35,7 +35,7 @@ const realGateways: Readonly<
   Record<RealGateway, { Connector: ConnectorClass; origins: Readonly<Record<EnvironmentName, string>> }>
 > = {
   STRIPE: { Connector: StripeConnector, origins: { test: stripeOrigin, live: stripeOrigin } },
-  // A live account of Adyen's has an origin of its own, which its credentials name.
+  // A live account of Adyen's has its own origin, which its credentials name.
   ADYEN: { Connector: AdyenConnector, origins: { test: adyenTestOrigin, live: adyenTestOrigin } },
   PAYPAL: { Connector: PayPalConnector, origins: paypalOrigins },
 };

@@ -1,4 +1,4 @@
-/** COMPOSITION ROOT of the dashboard's role: its page and its RPCs on a port of their own. */
+/** COMPOSITION ROOT of the dashboard's role: its page and its RPCs on a separate port. */
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import type { ContextValues } from "@connectrpc/connect";

@@ -12,7 +12,7 @@ import type { Queryable, Statement } from "../platform/database.ts";
 import type { Loop } from "../platform/loop.ts";
 import { dueRefunds } from "../refunds/refund-once.ts";
 
-// What each loop takes up, in the words of its own statement.
+// The work of each loop, as a condition of its own statement.
 const dueWork = {
   recover: lapsedSessions,
   expire: overdueSessions,

@@ -36,7 +36,7 @@ import type { Tracing } from "../platform/telemetry.ts";
 import { buildConnectors, buildProviders } from "./connectors.ts";
 import { type DatabaseWay, openEnvironmentDatabases } from "./open-database.ts";
 
-/** One cell of an environment, as edge and worker use it. */
+/** A cell of an environment, as edge and worker use it. */
 export type Environment = Omit<EdgeEnvironment, "cells"> & {
   readonly config: EnvironmentConfig;
   /** Its name in logs, metrics and NATS. */

@@ -29,13 +29,13 @@ const lasting = {
 /** Opens a database without connecting: one that does not answer must not stop the start of others. */
 export function openDatabase(url: Secret, { pooler, connectionsMax }: DatabaseWay = straight) {
   const isPooled = pooler === "transaction";
-  // The URL is passed in parts: the driver interprets `sslmode` in a URL differently.
-  // The driver has no name of its own for the last one.
+  // The URL is passed in parts: the driver interprets `sslmode` in a URL differently. The driver has no separate option
+  // for the last one.
   const options = `-c transaction_timeout=${sessionLimits.transaction_timeout}`;
   const login = { ...databaseLogin(url.expose()), ...(isPooled ? {} : { ...sessionLimits, options }) };
   const pool = new Pool({ ...login, ...lasting, max: connectionsMax, pipeline: true });
-  // An idle connection is replaced. The holder of a connection gets the error with its next statement. Without a
-  // listener of its own, the error of a connection that breaks meanwhile would end the process.
+  // An idle connection is replaced. The holder of a connection gets the error with its next statement. If it had no
+  // listener, the error of a connection that breaks meanwhile would end the process.
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   return { database: new Database(pool, { isPooled }), close: () => pool.end() };

@@ -6,7 +6,7 @@ import { http } from "../../gen/google/api/annotations_pb.ts";
 import type { HttpRule } from "../../gen/google/api/http_pb.ts";
 import { unreachable } from "./unreachable.ts";
 
-/** One way to call a method over HTTP. */
+/** A way to call a method over HTTP. */
 export type HttpBinding = {
   /** Upper case; `*` for any. */
   readonly httpMethod: string;

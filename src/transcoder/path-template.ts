@@ -1,6 +1,6 @@
 /** The path templates of google.api.http: their grammar, and the part of a path that a variable captures. PURE. */
 
-/** One part between slashes: text to match, `*` for any one part, `**` for the whole rest. */
+/** A part between slashes: text to match, `*` for any one part, `**` for the whole rest. */
 export type Segment = { readonly type: "literal"; readonly text: string } | { readonly type: "one" | "rest" };
 
 /** A variable and the segments it captures, from `start` to before `end`. */

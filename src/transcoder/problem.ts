@@ -3,7 +3,7 @@
 /** The kind of a mistake. The first four are about the body, `invalid_parameter` is about the path and the query. */
 export type ProblemCode = "missing_field" | "invalid_field" | "unknown_field" | "duplicate_field" | "invalid_parameter";
 
-/** One mistake as the caller reads it. `pointer` is an RFC 6901 pointer into the body, empty for a parameter. */
+/** A mistake as the caller reads it. `pointer` is an RFC 6901 pointer into the body, empty for a parameter. */
 export type Problem = {
   readonly param: string;
   readonly pointer: string;
@@ -14,7 +14,7 @@ export type Problem = {
 /** The place of a value in the request message, by JSON names and list positions. */
 export type JsonPath = readonly (string | number)[];
 
-/** One mistake as it is found; `problemOf` converts it for the caller. */
+/** A mistake as it is found; `problemOf` converts it for the caller. */
 export type Finding = { readonly path: JsonPath; readonly code: ProblemCode; readonly detail: string };
 
 // Keys of objects may be the caller's own. A key that looks like a field name is safe to repeat, a card number used as

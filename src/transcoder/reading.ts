@@ -1,4 +1,7 @@
-/** What a text was read as, and the one kind of text that the command line reads too: it loads no Protobuf for its help. */
+/**
+ * The result of reading a text, and the only kind of text that the command line reads too: it loads no Protobuf for its
+ * help.
+ */
 import type { JsonValue } from "@bufbuild/protobuf";
 
 /** A value in the JSON form of protobuf-es, or a description of the expected value. */
@@ -8,7 +11,7 @@ export function accepted(json: JsonValue): Reading {
   return { ok: true, json };
 }
 
-/** Returns a reading of an invalid value; `detail` says what it must be and never what it was. */
+/** Returns a reading of an invalid value; `detail` says what the value must be and never repeats it. */
 export function refused(detail: string): Reading {
   return { ok: false, detail };
 }

@@ -16,7 +16,7 @@ type Node = {
 
 /** A path that belongs to at least one route. */
 export type PathMatch = {
-  /** As sent, still percent-encoded, without the verb. */
+  /** The segments as sent, still percent-encoded, without the verb. */
   readonly rawSegments: readonly string[];
   /** The text after the question mark, as sent. */
   readonly rawQuery: string;
@@ -72,7 +72,7 @@ export class RouteTable {
 
 /**
  * Returns the route that serves an HTTP method on a matched path: HEAD is served by GET, `*` serves all methods without
- * a route of their own.
+ * their own route.
  */
 export function findRoute({ candidates }: PathMatch, httpMethod: string): Route | undefined {
   for (const table of candidates) {

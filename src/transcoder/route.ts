@@ -1,4 +1,4 @@
-/** One HTTP binding resolved against the descriptors: the field that every part of a request fills. */
+/** An HTTP binding resolved against the descriptors: the field that every part of a request fills. */
 import type { DescField, DescMessage, DescMethodUnary, DescService } from "@bufbuild/protobuf";
 import type { MethodImplSpec } from "@connectrpc/connect";
 import { type FieldPath, findFieldPath, hasMembers } from "./field-path.ts";
@@ -17,7 +17,7 @@ type RequestBody =
   | { readonly type: "message" }
   | { readonly type: "field"; readonly field: DescField };
 
-/** One way to call one method, with everything that is known at start. */
+/** A way to call a method, with everything that is known at start. */
 export type Route = {
   /** `*` for any. */
   readonly httpMethod: string;

@@ -37,7 +37,7 @@ export type TranscoderOptions = {
 };
 
 /**
- * Answers a request, or resolves to false, with nothing written, if the path is not one of its own. Rejects only if
+ * Answers a request, or resolves to false, with nothing written, if no route has the path. Rejects only if
  * `renderError` throws.
  */
 export type Transcoder = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
@@ -113,7 +113,7 @@ function headerRecord(headers: Headers | undefined): Answer["headers"] {
   return cookies.length === 0 ? others : { ...others, "set-cookie": cookies };
 }
 
-/** Answers OPTIONS for every known path, unless a rule of its own serves it, and refuses other methods. */
+/** Answers OPTIONS for every known path, unless a rule serves it, and refuses other methods. */
 function answerWithoutRoute(match: PathMatch, httpMethod: string): Answer {
   const allow = allowedMethods(match);
   if (httpMethod === "OPTIONS") return { status: 204, headers: { allow: allow.join(", ") }, body: "" };

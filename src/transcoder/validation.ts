@@ -99,11 +99,11 @@ function findingOf(violation: Violation): Finding {
 
 /**
  * Describes a violation in words: an expression means nothing to people, so a schema states the form in the message of
- * a rule of its own.
+ * its own rule.
  */
 function whatIsWrong({ ruleId, message }: Violation): string {
   if (ruleId.endsWith(".pattern")) return "does not have the form that is described for it";
-  // As an enum's problem reads.
+  // The wording of an enum's problem.
   const listed = message.replace(/^must be in list \[(.*)\]$/, "must be one of $1");
   return listed || `must satisfy the rule ${ruleId}`;
 }

@@ -31,7 +31,7 @@ export class ComponentSchemas {
     return Object.fromEntries([...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  /** Returns a reference to a message, or its schema if JSON has a form of its own for it. */
+  /** Returns a reference to a message, or its schema if JSON has a special form for it. */
   message(desc: DescMessage, direction: Direction): Schema {
     return wellKnownSchema(desc, direction) ?? this.#keep(desc, direction, () => this.object(desc, direction));
   }
@@ -112,7 +112,7 @@ export class ComponentSchemas {
     }));
   }
 
-  /** Stores a schema. A type of both requests and answers has two forms; the request's gets a name of its own. */
+  /** Stores a schema. A type of both requests and answers has two forms; the request's form gets a separate name. */
   #keep(desc: DescMessage | DescEnum, direction: Direction, make: () => Schema): Schema {
     const plain = desc.typeName.slice(desc.file.proto.package.length + 1) || desc.typeName;
     const name = direction === "response" || plain.endsWith("Request") ? plain : `${plain}.Input`;

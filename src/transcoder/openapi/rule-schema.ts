@@ -86,7 +86,7 @@ export function ruleSentences(rules: Pick<FieldRules, "cel"> | undefined): strin
 
 const matchExpression = /^this\.matches\(r'([^']+)'\)$/;
 
-/** Returns the pattern of a rule that is written as an expression because it has a sentence of its own. */
+/** Returns the pattern of a rule that is written as an expression because it has its own message. */
 function expressionKeywords(rules: FieldRules | undefined): Schema {
   const [pattern] = (rules?.cel ?? []).flatMap(({ expression }) => matchExpression.exec(expression)?.[1] ?? []);
   return pattern === undefined ? {} : { pattern };
