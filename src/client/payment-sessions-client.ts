@@ -26,7 +26,7 @@ export type PaymentSessionsClientOptions = {
   /** `host:port` of the gRPC port. */
   readonly address: string;
   readonly secretKey: string;
-  /** Without it, the connection is not encrypted. `{}` trusts the system's authorities. */
+  /** Without this option, the connection is not encrypted. `{}` trusts the system's authorities. */
   readonly tls?: TlsParts;
   /** For one request; 15 s when not given. */
   readonly tryTimeoutMs?: number;
@@ -58,7 +58,7 @@ const connectWaitMs = 2_000;
 // Detects within half a minute a connection that a firewall has forgotten, before a call needs it.
 const keepaliveDefaultMs = 20_000;
 const keepaliveTimeoutMs = 5_000;
-// As over REST: a page of 100 sessions is well under 1 MiB.
+// The same limit as over REST: a page of 100 sessions is well under 1 MiB.
 const answerBytes = { "grpc.max_receive_message_length": 4 * 1024 * 1024 };
 
 /**

@@ -12,7 +12,7 @@ export type WatchEventsOptions = {
   readonly address: string;
   /** Returns the key, or a service's token, which is signed anew for each call. */
   readonly credential: () => string | Promise<string>;
-  /** Without it, the connection is not encrypted. `{}` trusts the system's authorities. */
+  /** Without this option, the connection is not encrypted. `{}` trusts the system's authorities. */
   readonly tls?: TlsParts | undefined;
   /** The last cursor that was processed. Without cursor and since: from now on. */
   readonly cursor?: string | undefined;

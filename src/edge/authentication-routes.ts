@@ -40,10 +40,11 @@ type Asked = {
 
 /**
  * Answers the pages and calls of customer authentication, below /authentication/{environment}: `frame` and `window`,
- * which show an action; POST `open`, which returns the action of a ticket; GET and POST `return/{token}`, a page that
- * has nothing to press; and `return/{token}/end`, from which that page learns that the customer can go back. Before a
- * body is read or the database is asked, a return with a token of ours counts for the token, and everything else for the
- * browser's address. What reads a session is charged to its merchant, in the share of customers who have submitted.
+ * which show an action; POST `open`, which returns the action of a ticket; GET and POST `return/{token}`, a page
+ * without controls; and `return/{token}/end`, from which that page learns that the customer can go back. Before the
+ * body is read or the database is queried, a return with a token of ours counts for the token, and everything else for
+ * the browser's address. A call that reads a session is charged to its merchant, in the share of customers who have
+ * submitted.
  */
 export function createAuthenticationRoutes(
   environments: EdgeEnvironments,

@@ -11,7 +11,7 @@ import { DomainError } from "../platform/errors.ts";
 import { decodeId, encodeId, type SessionId } from "../platform/ids.ts";
 import type { RequestLimits } from "./request-limits/request-limits.ts";
 
-/** One cell of an environment as the edge needs it. Only `name` says which environment it is. */
+/** A cell of an environment as the edge needs it. Only `name` says which environment it is. */
 export type EdgeEnvironment = {
   readonly name: "test" | "live";
   readonly cell: number;
@@ -87,7 +87,7 @@ export function listingOf({ values }: Pick<HandlerContext, "values">) {
   return { merchantId: holder.merchantId, keys, now: runtime.now(), databases };
 }
 
-/** One text for malformed, unknown and revoked keys, so that callers cannot learn which keys exist. */
+/** The same text for malformed, unknown and revoked keys, so that callers cannot learn which keys exist. */
 export const invalidKeyDetail =
   "This key is not in use: it is mistyped, unknown, revoked or past its end. Send a secret or restricted key of the environment as `Authorization: Bearer <key>`; regenerating keys revokes the old ones.";
 

@@ -1,4 +1,6 @@
-/** Pairs of refunds by a capped key that fit only alone, each of a payment of its own; half of them across a roll. */
+/**
+ * Pairs of refunds by a capped key, of which only one fits, each of a different payment; half of them across a roll.
+ */
 import { expect } from "vitest";
 import { createRestrictedKey, revokeKeyOf, rollKey } from "../accounts/restricted-keys.ts";
 import { cards } from "../core/scenarios/core.fixture.ts";

@@ -29,7 +29,7 @@ export type EdgeParts = {
   readonly meter?: RequestMeter | undefined;
   readonly meta: { readonly brand: string; readonly version: string; readonly now: () => Date };
   readonly routeCheckout: (router: ConnectRouter) => void;
-  /** Services with a guard of their own, for the internal port: the dashboard's, if no separate process serves them. */
+  /** Services with their own guard, for the internal port: the dashboard's, if no separate process serves them. */
   readonly guestServices: {
     readonly services: readonly DescService[];
     readonly route: (router: ConnectRouter) => void;

@@ -62,7 +62,7 @@ async function listen(parts: EdgeParts) {
 }
 
 /**
- * One edge as a test calls it: over REST with its merchant's key, and every answer is checked against the OpenAPI
+ * An edge as a test calls it: over REST with its merchant's key, and every answer is checked against the OpenAPI
  * document.
  */
 export class EdgeFixture {

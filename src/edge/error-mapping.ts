@@ -97,7 +97,7 @@ export type RenderedError = {
   readonly body: string;
 };
 
-// Used for errors without a figure of their own. The causes of our 409s and 503s pass within a second.
+// The default retry time, in milliseconds, of errors without one. The causes of our 409s and 503s pass within a second.
 const defaultRetryAfterMs: Partial<Record<DomainErrorCode, number>> = {
   idempotency_in_progress: 1_000,
   unavailable: 1_000,

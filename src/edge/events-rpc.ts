@@ -23,7 +23,8 @@ import { type Caller, callerKey, type EdgeEnvironment, hangUpKey, invalidKeyDeta
 
 // Proxies close what is silent for a minute; clients notice a lost connection as soon.
 const heartbeatMs = 10_000;
-// Connections end after 30 minutes (limits.ts): a stream ends before, at a time of its own, so that not all resume at once.
+// Connections end after 30 minutes (limits.ts). A stream ends before, at a different time each, so that not all resume
+// at once.
 const ageMs = 20 * 60_000;
 const ageSpread = 0.1;
 // A client that takes nothing for this time is gone, or will not catch up.
@@ -133,11 +134,11 @@ class IdleClock {
   }
 }
 
-/** What a caller may read. */
+/** The merchants that a caller may read. */
 type Readable = {
   readonly credential: string;
   readonly cells: readonly EdgeEnvironment[];
-  /** Null stands for every merchant of the environment. */
+  /** Null means every merchant of the environment. */
   readonly merchants: readonly MerchantId[] | null;
 };
 

@@ -16,7 +16,7 @@ const entriesDefault = 100;
 /** The ledger rpc; it sees its own merchant and environment only. */
 export const ledgerService: ServiceImpl<typeof LedgerService> = {
   async listLedgerEntries({ pageSize, pageToken, ...days }, context) {
-    // Never a replica, which may lag behind what is known to be closed.
+    // A replica is never used: it may lag behind the days that are known to be closed.
     const { databases, merchantId, keys } = listingOf(context);
     const wanted = { merchantId, days, pageToken, keys, count: pageSize ?? entriesDefault };
     const { entries, nextPageToken } = await readLedger(databases, wanted);

@@ -84,7 +84,7 @@ const ourFaults: readonly number[] = [
   Code.DataLoss,
 ];
 
-/** Returns the end of a gRPC call: its status is in the trailers, or in the headers if there is nothing else. */
+/** Returns the end of a gRPC call: its status is in the trailers, or in the headers if there are no trailers. */
 function endOf({ sentHeaders, sentTrailers }: ServerHttp2Stream): RequestEnd {
   const status = sentTrailers?.["grpc-status"] ?? sentHeaders?.["grpc-status"];
   if (status !== undefined) {

@@ -131,7 +131,10 @@ export const paymentSessionService: ServiceImpl<typeof PaymentSessionService> = 
   },
 };
 
-/** Ends an unsubmitted session for a caller who may cancel nothing else. Throws `right_not_granted` for a payment that is not over. */
+/**
+ * Ends an unsubmitted session for a caller without the right to cancel others. Throws `right_not_granted` for a payment
+ * that is not over.
+ */
 async function requireCancellable(
   core: Core,
   own: { readonly sessionId: SessionId; readonly merchantId: MerchantId },

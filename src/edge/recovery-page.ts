@@ -28,7 +28,7 @@ export type RecoveryPage = {
   render(reader: { acceptLanguage: string }): string;
 };
 
-/** Where the page is, from the service's origin. */
+/** The path of the page at the service's origin. */
 export const recoveryPath = "/recover";
 
 const openPath = `${recoveryPath}/open`;
@@ -77,7 +77,7 @@ export function createRecoveryRoutes(parts: Parts) {
   };
 }
 
-/** The page is shown alone, sends its address nowhere, and loads the widget, the vault's form and nothing else. */
+/** The page opens in no frame, sends its address nowhere, and loads only the widget and the vault's form. */
 function pageHeaders({ environments }: Parts, styleSource: string): Record<string, string> {
   const vaults = [...new Set(Object.values(environments).map(({ core }) => core.vault.origin))].join(" ");
   const policy = [

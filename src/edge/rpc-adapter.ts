@@ -186,7 +186,7 @@ function runCall(call: Call, request: AnyRequest, response: AnyResponse): Return
     values.set(callerKey, await call.authenticate());
     const body =
       call.handler.method.methodKind === "unary" ? await readUnary(call, request, response, values) : plain.body;
-    // Nothing begins for a caller that has disconnected.
+    // A call whose caller has disconnected does not begin.
     call.deadline.signal.throwIfAborted();
     return call.handler({ ...plain, signal, body });
   };
@@ -228,7 +228,7 @@ function createRpcGuard(options: EdgeParts): Interceptor {
     try {
       if (!request.stream) requireNoProblems(request);
       const checked = request.stream ? withoutProblems(request) : request;
-      // The deadline has passed: nothing is begun for a caller that no longer waits.
+      // The deadline has passed: the call does not begin for a caller that no longer waits.
       if (request.signal.reason instanceof DomainError) throw request.signal.reason;
       const response = await next(checked);
       return response.stream ? { ...response, message: guarded(response.message, refusal) } : response;

@@ -16,8 +16,8 @@ import { type Caller, type EdgeEnvironments, invalidKeyDetail } from "./caller.t
 type ServedMerchants = { readonly environments: EdgeEnvironments; readonly accounts: Queryable };
 
 /**
- * Authenticates like `others`, and a service's token as the merchant that it names, with the service's rights. For events a
- * token may name none: it stands for all of the service's merchants.
+ * Authenticates like `others`, and a service's token as the merchant that it names, with the service's rights. For
+ * events a token may name no merchant: it is then for all of the service's merchants.
  */
 export function createServiceAuthenticate(
   others: Authenticate,

@@ -80,7 +80,7 @@ export function describeForEvent(reloaded: Payment): object {
   return session;
 }
 
-/** The fields that erasing a customer's data takes away. Events are kept, so they never contain them. */
+/** The fields that erasing a customer's data removes. Events are kept, so they never contain them. */
 export const personalFields = ["customerEmail", "customerName", "billingAddress", "customerRef"] as const;
 
 function fieldsOf(session: PaymentSession) {

@@ -79,7 +79,7 @@ class FrameWriter {
     this.#frames.push(frame);
     this.#bytes += frame.length;
     if (this.#bytes >= batchBytes) this.#flush();
-    // What is ready with this message is written with it; the implementation waits for something else by then.
+    // Messages that are ready together are written together; by then the implementation waits for something else.
     else this.#flushing ??= setImmediate(() => this.#flush());
     const { stream } = this.#response;
     if (stream.writableNeedDrain && !stream.destroyed) await drained(stream);

@@ -26,7 +26,7 @@ import type { Deadline } from "./deadline.ts";
 import { type AnyRequest, type AnyResponse, requestIdOf } from "./request-id.ts";
 import { sendGrpcStatus } from "./rpc-form.ts";
 
-/** One call: its target with the guard before it, its caller and its deadline. */
+/** A call: its target with the guard before it, its caller and its deadline. */
 export type UnaryCall = {
   readonly target: Target;
   readonly form: keyof typeof forms;
@@ -56,7 +56,7 @@ export async function answerUnary(unary: UnaryCall): Promise<void> {
     const answer = await deadline.limit(async () => {
       values.set(callerKey, await unary.authenticate());
       const message = await form.read(target.method, request, response, values);
-      // Nothing begins for a caller that has disconnected.
+      // A call whose caller has disconnected does not begin.
       deadline.signal.throwIfAborted();
       return invoke(call, message);
     });
@@ -106,7 +106,7 @@ export const grpc: UnaryForm = {
 const json: UnaryForm = {
   protocolName: "connect",
   async read(method, request, _, values) {
-    // Only the public port, which is HTTP/1.1, calls this.
+    // Used only by the public port, which is HTTP/1.1.
     return fromJson(method.input, await readJsonMessage(method, request as never, { values, limits: callLimits }));
   },
   send(response, call, answer) {

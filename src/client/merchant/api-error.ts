@@ -91,7 +91,7 @@ export type KnownErrorCode = (typeof errorCodes)[number] | "unexpected_answer";
  */
 export type ErrorCode = KnownErrorCode | (string & Record<never, never>);
 
-/** One field that broke a rule. */
+/** A field that broke a rule. */
 export type FieldProblem = {
   readonly param: string;
   readonly code: ErrorCode;

@@ -27,16 +27,22 @@ export type NewPaymentSession = {
   readonly customerRef?: string | undefined;
   /** Stores the card once the payment is approved, if the customer consents. Needs `customerRef`. */
   readonly saveCard?: { readonly agreement?: AgreementTerms | undefined } | undefined;
-  /** Whether the customer enters the security code of a stored card. The default is `required`. Needs `customerRef`. */
+  /**
+   * Sets whether the customer enters the security code of a stored card. The default is `required`. Needs
+   * `customerRef`.
+   */
   readonly storedCardSecurityCode?: "required" | "skip" | undefined;
 };
 
-/** What a customer agrees to: later charges without the customer. */
+/** The customer's agreement to later charges without the customer. */
 export type AgreementTerms = {
   readonly type: "RECURRING" | "UNSCHEDULED" | "INSTALMENT";
   /** The sentence that the customer reads. */
   readonly text: string;
-  /** The least number of days between two charges, as the customer's bank is told. Switchyard does not enforce it. Only UNSCHEDULED may lack it. */
+  /**
+   * The least number of days between two charges, as sent to the customer's bank. Switchyard does not enforce it. Only
+   * UNSCHEDULED may lack it.
+   */
   readonly everyDays?: number | undefined;
   /** The last day of a charge, such as 2031-12-31. Only UNSCHEDULED may lack it. */
   readonly endsOn?: string | undefined;
@@ -99,7 +105,7 @@ export type PaymentSessionSummary = {
   readonly declineCode?: string;
   /** True while the session is submitted and not yet settled. */
   readonly processing: boolean;
-  /** Without the digits where a wallet gave the number of a device. */
+  /** The card's last digits are absent if a wallet gave the number of a device. */
   readonly card?: { readonly brand: string; readonly last4?: string };
   /** Of a payment by a wallet. */
   readonly wallet?: {
@@ -115,7 +121,7 @@ export type PaymentSessionSummary = {
   readonly routing?: Routing;
   readonly customerName?: string;
   readonly billingAddress?: BillingAddress;
-  /** As given at creation; empty if nothing was. */
+  /** The metadata given at creation; empty if none was. */
   readonly metadata: Readonly<Record<string, string>>;
   readonly statementDescriptor?: string;
   /** `manual`: captured when you order it. */
@@ -124,7 +130,7 @@ export type PaymentSessionSummary = {
   readonly captureBy?: string;
   /** The session that pays the same order, if this one was declined with order_being_paid or order_already_paid. */
   readonly payingSessionId?: string;
-  /** As given at creation; absent if false. */
+  /** The value given at creation; absent if false. */
   readonly allowRepeatedOrder?: boolean;
   /** Set while the amount is held and its capture has not been ordered. `until`: when that ends by itself. */
   readonly held?: { readonly since: string; readonly until: string };
@@ -132,7 +138,7 @@ export type PaymentSessionSummary = {
   readonly expiredBecause?: ExpiryReason;
   /** The session that has taken its place. */
   readonly replacedBy?: string;
-  /** As given at creation, until the customer's data is erased. */
+  /** The value given at creation, until the customer's data is erased. */
   readonly customerRef?: string;
 };
 
@@ -154,9 +160,9 @@ export type PaymentSession = PaymentSessionSummary & {
   readonly amountRefundableMinor?: number;
   /** Oldest first; absent for a payment without a dispute. */
   readonly disputes?: readonly Dispute[];
-  /** What disputes hold of the payment; absent for a payment without a dispute. */
+  /** The sum of the amounts that disputes hold; absent for a payment without a dispute. */
   readonly amountDisputedMinor?: number;
-  /** Who pays; absent for a session without `customerRef`. */
+  /** The initiator of the payment; absent for a session without `customerRef`. */
   readonly initiator?: "CUSTOMER" | "MERCHANT";
   /** The stored card that paid, or as which the card of the payment was stored. */
   readonly paymentMethodId?: string;
@@ -164,9 +170,9 @@ export type PaymentSession = PaymentSessionSummary & {
   readonly agreementId?: string;
   /** Your reference of the charge, of a payment by agreement. */
   readonly renewalRef?: string;
-  /** What became of the storing of the card; absent if the creation did not ask for it. */
+  /** The state of storing the card; absent if the creation did not ask for it. */
   readonly savedCard?: { readonly status: "PENDING" | "SAVED" | "NOT_WANTED" | "FAILED" };
-  /** Whether and when an unpaid charge of an agreement may be tried again. */
+  /** The earliest time at which an unpaid charge of an agreement may be tried again, if it may. */
   readonly retry?: {
     readonly allowed: boolean;
     readonly notBefore?: string;
@@ -221,7 +227,7 @@ export type Dispute = {
   readonly status: "NEEDS_RESPONSE" | "UNDER_REVIEW" | "WON" | "LOST" | "ACCEPTED" | "CLOSED";
   readonly amountMinor: number;
   readonly currency: string;
-  /** What no refund may touch, in the payment's currency. */
+  /** The amount that refunds may not touch, in the payment's currency. */
   readonly heldMinor: number;
   readonly reason:
     | "fraudulent"
@@ -241,7 +247,7 @@ export type Dispute = {
   /** The refunds that had paid the money back already, and how much of `heldMinor` they did. */
   readonly refundIds?: readonly string[];
   readonly overlapMinor?: number;
-  /** What was taken from you and returned, in order. */
+  /** The amounts taken from you and returned, in order. */
   readonly movements: readonly {
     readonly type: "CHARGEBACK" | "CHARGEBACK_REVERSED";
     readonly amountMinor: number;
@@ -318,7 +324,7 @@ export type AttemptStatus =
 /** The reason that an attempt did not capture. */
 export type FailureKind = "HARD_DECLINE" | "SOFT_DECLINE" | "FRAUD" | "TIMEOUT" | "GATEWAY_ERROR";
 
-/** One attempt at one gateway. */
+/** An attempt at a gateway. */
 export type PaymentAttempt = {
   readonly attemptId: string;
   /** 1 for the first. */
@@ -347,9 +353,9 @@ export type PaymentAttempt = {
 };
 
 /**
- * The state of an authentication. PREPARING, METHOD and REQUESTING: a provider is asked, the page runs the bank's device
- * check, and the bank is asked. CONFIRMING: the customer has answered, and the gateway completes the payment. FAILED and
- * REJECTED: refused by the bank. CANCELLED: given up by the customer. ABANDONED: not finished in time.
+ * The state of an authentication. PREPARING, METHOD and REQUESTING: the provider is called, the page runs the bank's
+ * device check, and the bank decides. CONFIRMING: the customer has answered, and the gateway completes the payment.
+ * FAILED and REJECTED: refused by the bank. CANCELLED: given up by the customer. ABANDONED: not finished in time.
  */
 export type AuthenticationStatus =
   | "PREPARING"
@@ -366,7 +372,7 @@ export type AuthenticationStatus =
   | "CANCELLED"
   | "ABANDONED";
 
-/** One customer authentication (3-D Secure), by a gateway within an attempt, or by a provider for several gateways. */
+/** A customer authentication (3-D Secure), by a gateway within an attempt, or by a provider for several gateways. */
 export type PaymentAuthentication = {
   readonly authenticationId: string;
   /** 1 for the first. */
@@ -408,7 +414,7 @@ export type SessionFilters = {
   readonly processing?: boolean | undefined;
   /** `payment` when not given; `setup` for the sessions that store a card without a payment. */
   readonly kind?: "payment" | "setup" | undefined;
-  /** Only payments by this wallet. */
+  /** Selects only payments by this wallet. */
   readonly wallet?: "apple_pay" | "google_pay" | undefined;
   /** Created at this time or later. */
   readonly createdAfter?: Date | undefined;
@@ -418,7 +424,7 @@ export type SessionFilters = {
   readonly pageSize?: number | undefined;
 };
 
-/** One page, newest first. */
+/** A page, newest first. */
 export type SessionPage = {
   readonly paymentSessions: readonly PaymentSessionSummary[];
   /** Absent on the last page. */

@@ -127,7 +127,10 @@ export class RestClient {
     );
   }
 
-  /** Cancels a session that was not submitted, or a held payment: nothing is captured. A repeat returns the session as it stands. */
+  /**
+   * Cancels a session that was not submitted, or a held payment: nothing is captured. A repeat returns the current
+   * session.
+   */
   cancelSession(sessionId: string, options: CallOptions = {}): Promise<PaymentSession> {
     const path = `/payment-sessions/${encodeURIComponent(sessionId)}/cancel`;
     return this.#call<PaymentSession>({ method: "POST", path }, "sessionId", options);

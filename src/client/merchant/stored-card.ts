@@ -18,27 +18,27 @@ export type PaymentMethod = {
   readonly status: "ACTIVE" | "STOPPED";
   readonly stoppedBecause?: string;
   readonly createdAt: string;
-  /** When a payment with it was approved last. */
+  /** The time of its last approved payment. */
   readonly lastUsedAt?: string;
 };
 
 /** Filters of a list; without any, it holds all stored cards. */
 export type PaymentMethodFilters = {
   readonly customerRef?: string | undefined;
-  /** Only cards whose last month ends before this time. */
+  /** Selects only cards whose last month ends before this time. */
   readonly expiresBefore?: Date | undefined;
   /** 1 to 100; 20 when not given. */
   readonly pageSize?: number | undefined;
 };
 
-/** One page, newest first. */
+/** A page, newest first. */
 export type PaymentMethodPage = {
   readonly paymentMethods: readonly PaymentMethod[];
   /** Absent on the last page. */
   readonly nextPageToken?: string;
 };
 
-/** What a customer has agreed to, and its charges. */
+/** A customer's agreement, and its charges. */
 export type Agreement = {
   readonly agreementId: string;
   /** Until the customer's data is erased. */
@@ -70,7 +70,7 @@ export type AgreementFilters = {
   readonly pageSize?: number | undefined;
 };
 
-/** One page, newest first. */
+/** A page, newest first. */
 export type AgreementPage = {
   readonly agreements: readonly Agreement[];
   /** Absent on the last page. */
@@ -105,7 +105,7 @@ export type NewCharge = {
   readonly metadata?: Readonly<Record<string, string>> | undefined;
 };
 
-/** What a link asks the customer to pay: a charge of an agreement that is not paid. */
+/** The unpaid charge of an agreement that a link asks the customer to pay. */
 export type NewRecoveryLink = {
   /** The charge's first link fixes it, with the currency and `orderRef`. */
   readonly amountMinor: number;

@@ -43,19 +43,19 @@ export type SessionEventData = Omit<
 
 /** The data of an event about one of the session's attempts. */
 export type AttemptEventData = SessionEventData & {
-  /** One of `attempts`. */
+  /** The id of an element of `attempts`. */
   readonly attemptId: string;
 };
 
 /** The data of an event about one of the session's refunds. */
 export type RefundEventData = SessionEventData & {
-  /** One of `refunds`. */
+  /** The id of an element of `refunds`. */
   readonly refundId: string;
 };
 
 /** The data of an event about one of the session's disputes. */
 export type DisputeEventData = SessionEventData & {
-  /** One of `disputes`. */
+  /** The id of an element of `disputes`. */
   readonly disputeId: string;
 };
 

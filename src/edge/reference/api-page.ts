@@ -264,7 +264,7 @@ ${left}</div><div class="side">${right}</div></section>`;
     if (schema.$ref === undefined) return schema;
     const { $ref, ...own } = schema;
     const named = this.#document.components.schemas[nameOf($ref)]!;
-    // Both descriptions say something: the field's what it is for, the type's what its values mean.
+    // The two descriptions differ: the field's gives its purpose, the type's the meaning of its values.
     const description = [own.description, named.enum && named.description].filter(Boolean).join("\n\n");
     return { ...named, ...own, description };
   }

@@ -33,7 +33,7 @@ export function renderGuide(markdown: string): RenderedGuide {
     },
     code({ text, lang }) {
       if (lang === "mermaid") return describeStates(text);
-      // What is wider than the page scrolls, which a keyboard can do too.
+      // Text wider than the page scrolls, also by keyboard.
       return `<pre tabindex="0"><code>${escapeHtml(text)}</code></pre>\n`;
     },
     table({ header, rows }) {

@@ -84,7 +84,7 @@ const nextPage = (operationId: string, description = "The next page, with the sa
   nextPage: { operationId, parameters: { pageToken: "$response.body#/nextPageToken" }, description },
 });
 
-/** What a call that creates something takes and answers, by the names of components. */
+/** The parameters and headers of a call that creates something, by the names of components. */
 const creation = (key: string, location: string) => ({
   successStatus: 201,
   parameters: [{ $ref: `#/components/parameters/${key}` }],
@@ -96,7 +96,7 @@ const creation = (key: string, location: string) => ({
   },
 });
 
-/** What every call has that does not say otherwise. */
+/** The default headers and security of a call. */
 const withSecretKey = {
   successHeaders: { "Request-Id": header("Request-Id"), ...limitHeaders },
   security: [{ secretKey: [] }],

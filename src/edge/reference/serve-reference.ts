@@ -13,7 +13,7 @@ import { renderGuide } from "./render-guide.ts";
 const moving = "public, max-age=300";
 const immutable = "public, max-age=31536000, immutable";
 
-// Only our own files, and only what they need. The script of guides calls nothing, and makes no HTML of text.
+// Allows only our own files, and only what they need. The script of guides calls nothing, and makes no HTML of text.
 const nothing = "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 const filePolicy = `${nothing}; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:`;
 const guidePolicy = `${filePolicy}; require-trusted-types-for 'script'; trusted-types 'none'`;

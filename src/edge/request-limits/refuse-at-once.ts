@@ -127,7 +127,7 @@ function isTaken(request: IncomingMessage): boolean {
   return true;
 }
 
-// As long as every id, so that a text's parts can be found.
+// This id is as long as every other, so the parts of the text can be found.
 const anyId = encodeId("req", "00000000-0000-0000-0000-000000000000");
 
 /** Returns a function that writes the error with the id of a request, which it has twice: in clear, and in the bytes of a detail. */

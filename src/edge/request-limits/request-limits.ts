@@ -1,6 +1,6 @@
 /**
  * The request limits of one environment in this process: each merchant is counted separately, by its backend and by its
- * customers. Callers have limits of their own, and a merchant is charged only for what they admit: otherwise a customer
+ * customers. Callers have separate limits, and a merchant is charged only for what they admit: otherwise a customer
  * with one open checkout could use up the merchant's, and a session in a loop those of others behind the same address.
  */
 
@@ -95,15 +95,15 @@ export class RequestLimits {
     this.#remember(sessionId, { merchantId, name: "checkout" });
   }
 
-  /** Remembers that a session was submitted: customers who wait for an outcome have a share of their own. */
+  /** Remembers that a session was submitted: customers who wait for an outcome have a separate share. */
   noteSubmitted(sessionId: SessionId, merchantId: MerchantId): void {
     this.#remember(sessionId, { merchantId, name: "submitted" });
   }
 
   /**
-   * Charges the merchant for a customer's call, before the first query of the call; `find` is the query that finds out
-   * whom to charge. While more customers call than the merchant's limit admits they wait, in a fair order. Throws
-   * `rate_limited` for a call that has no turn.
+   * Charges the merchant for a customer's call, before the first query of the call; `find` is the query that finds the
+   * merchant. While more customers call than the merchant's limit admits, they wait in a fair order. Throws
+   * `rate_limited` for a call that gets no turn.
    */
   async charge(
     { sessionId, client }: Customer,
@@ -224,7 +224,7 @@ export class RequestLimits {
     return new RequestCounter({
       ...parts,
       take: (wanted) => take(bucket, wanted),
-      // A backend is one caller, with nobody to be fair to.
+      // A backend is a single caller, so no fair order is needed.
       pause: waits[bucket.name] ? pause : undefined,
     });
   }
@@ -233,7 +233,7 @@ export class RequestLimits {
     return { name, limit: this.#parts.limit, verdict };
   }
 
-  /** Sets the fields of what is left; throws `rate_limited` if nothing is. */
+  /** Sets the limit's header fields; throws `rate_limited` if no request is left. */
   #judge(judged: Judged, setLimitHeaders: SetLimitHeaders): void {
     setLimitHeaders(limitFields(judged.name, judged.limit, judged.verdict));
     if (!judged.verdict.admitted) throw refusalError(this.#note(judged));
@@ -299,14 +299,14 @@ type BucketName = "api" | "checkout" | "submitted";
 export type Bucket = {
   readonly merchantId: MerchantId;
   readonly name: BucketName;
-  /** A restricted key has an `api` bucket of its own, so that it uses up nothing of the merchant's or of another key's. */
+  /** A restricted key has a separate `api` bucket, so that it uses up nothing of the merchant's or of another key's. */
   readonly restrictedKey?: KeyId | undefined;
 };
 
-// One row for each bucket, from which every process takes the requests that it admits.
-// A token bucket stored as one time: what is missing from it is what refills until `full_at`. The clock is read once
-// for a row that is locked, so that no two processes get the same refill; spans are rounded up, so that none is granted
-// twice. What is missing never exceeds the burst: a clock that was set back, or a smaller burst, blocks no merchant.
+// Each bucket has one row, from which every process takes the requests that it admits. A token bucket is stored as one
+// time: the missing requests are those that refill until `full_at`. The clock is read once for a row that is locked, so
+// that no two processes get the same refill; spans are rounded up, so that none is granted twice. Never more than the
+// burst is missing: a clock that was set back, or a smaller burst, blocks no merchant.
 const takeFromBucket: Statement = {
   name: "take_from_request_bucket",
   text: `
