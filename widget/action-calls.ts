@@ -18,7 +18,7 @@ export type ActionCalls = {
   cancel(authenticationId: string): Promise<unknown>;
 };
 
-// As long as a read of the session takes at most, on a network that swallows packets.
+// The longest time of a read of the session, on a network that swallows packets.
 const timeoutMs = 10_000;
 
 /** Connects the calls to one session. */

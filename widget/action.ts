@@ -59,7 +59,7 @@ export function createActionView(parts: ActionParts): ActionView {
   return {
     show(action) {
       if (action?.isHidden) {
-        // Without this check, or without its answer, the bank is asked all the same.
+        // Without this check, or its answer, the bank authenticates all the same.
         if (check) return;
         const container = element("div");
         check = container;
@@ -105,7 +105,7 @@ function addStyle(root: ShadowRoot): void {
   root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
 }
 
-/** One action, from its first sight to its end. */
+/** An action, from its first view to its end. */
 class ShownAction {
   readonly #parts: ActionParts;
   readonly #calls: ActionCalls;
@@ -260,7 +260,7 @@ class ShownAction {
   }
 }
 
-/** Reports whether this page was here before: then it was the one that showed the action. */
+/** Reports whether this page was loaded before: it is then the page that showed the action. */
 function isReload(): boolean {
   const [entry] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
   return entry?.type === "reload" || entry?.type === "back_forward";

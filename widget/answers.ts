@@ -25,7 +25,7 @@ export type CheckoutView = {
   readonly merchantName: string;
   /** Networks that the shop accepts; empty if the service cannot know them. */
   readonly cardBrands: readonly string[];
-  /** What the customer can pay with beside a card. */
+  /** The wallets that the customer can pay with beside a card. */
   readonly wallets?: readonly Offer[] | undefined;
   /** The only origin that the card may be sent to. */
   readonly vaultOrigin: string;
@@ -35,12 +35,12 @@ export type CheckoutView = {
   readonly action: NextAction | undefined;
 };
 
-/** One step of customer authentication, which the bank's page asks for. */
+/** A step of customer authentication, which the bank's page requires. */
 export type NextAction = {
   readonly authenticationId: string;
   /** True of the bank's device check, which the customer does not see. */
   readonly isHidden: boolean;
-  /** False if the bank's page needs a window of its own. */
+  /** False if the bank's page needs a separate window. */
   readonly isFramed: boolean;
   /** True once a page has shown it, this one or another. */
   readonly opened: boolean;

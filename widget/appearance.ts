@@ -1,6 +1,6 @@
 /**
- * The rules for the look that a page asks for. A part of its own, loaded by a page that asks for one; the card frame has
- * the rules too, and applies nothing that breaks one.
+ * The rules for the look that a page requests. This is a separate part, loaded only by a page that sets one; the card
+ * frame has the rules too, and applies nothing that breaks one.
  */
 
 type Rule = "color" | "fonts" | readonly [minPx: number, maxPx: number];
@@ -25,7 +25,7 @@ const members: Readonly<Record<string, readonly unknown[]>> = {
   summary: ["shown", "hidden"],
 };
 
-// No address, no property of the page, and no character that ends a declaration; the browser knows the rest.
+// Excludes addresses, properties of the page, and characters that end a declaration; the browser checks the rest.
 const color = /^(#?\w+|(rgb|hsl|hwb|lab|lch|oklab|oklch)a?\([\w\s.,%/-]+\))$/i;
 const fonts = /^[\w\s,"'-]{1,200}$/;
 

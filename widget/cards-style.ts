@@ -3,7 +3,7 @@
 /** The style sheet; the bundle holds it minified. */
 export const cardsStyle = `
 .cards, .save, .terms { margin-inline: 4px; }
-/* As the fields of the card frame. */
+/* The colors are those of the card frame's fields. */
 .cards {
   --line: var(--color-border, color-mix(in srgb, var(--muted) 70%, transparent));
   min-width: 0;

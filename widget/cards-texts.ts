@@ -6,7 +6,10 @@ export type CardsTexts = readonly [
   cards: string,
   another: string,
   more: string,
-  /** What the customer consents to with the checkbox. A change of it in any language needs another `saveTemplate`. */
+  /**
+   * The text that the customer consents to with the checkbox. A change of it in any language needs another
+   * `saveTemplate`.
+   */
   save: string,
   /** Shown when a card was deleted, is lost, or has had too many declines today. */
   unavailable: string,

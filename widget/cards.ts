@@ -1,6 +1,6 @@
 /**
- * The stored cards of a session's customer, above the card form: which one to pay with, and whether to store another. A part of
- * its own, for sessions that name their customer. The payment uses it in place of the vault's frame, which it stands before.
+ * The stored cards of a session's customer, above the card form: the choice of a card, and whether to store another.
+ * This is a separate part, for sessions that name their customer. The payment uses it in place of the vault's frame.
  */
 
 import type { SaveCard } from "./answers.ts";
@@ -74,7 +74,7 @@ function addStoredCards(access: Access, listed: Listed & Wording, frame: CardFra
   const { storedCards = [], securityCodeRequired, saving, texts, language } = listed;
   const iframe = cardContainer.querySelector("iframe")!;
   form.addStyle(cardsStyle);
-  // Nothing on the page moves until the customer acts.
+  // The fixed heights keep the page from moving until the customer acts.
   const room = cardContainer.offsetHeight;
   host.style.minHeight = `${host.offsetHeight}px`;
   const release = () => host.style.removeProperty("min-height");
@@ -148,7 +148,9 @@ function addStoredCards(access: Access, listed: Listed & Wording, frame: CardFra
   };
 }
 
-/** Lets the form of a set-up show no amount, and say what becomes of the card. Returns a function that takes this back. */
+/**
+ * Makes the form of a set-up show no amount, and name the outcome for the card. Returns a function that undoes this.
+ */
 function dressAsSetUp(form: Form, [, , , , , pay, settingUp, isSetUp]: CardsTexts): () => void {
   const { setSummary, say } = form;
   form.setSummary = (shown) => setSummary({ ...shown, amount: "", pay });

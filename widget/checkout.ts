@@ -1,5 +1,5 @@
 /**
- * One payment in the browser, from the click to its one outcome. Independent of the DOM, the network library and the
+ * A payment in the browser, from the click to its single outcome. Independent of the DOM, the network library and the
  * vault.
  */
 
@@ -67,8 +67,7 @@ export function pollDelayMs(tries: number, random: () => number): number {
 }
 
 /**
- * PURE. Returns the pause after an answer: the one that the service asks for and up to a second more, or that of a
- * poll.
+ * PURE. Returns the pause after an answer, in milliseconds: the service's pause plus up to a second, or that of a poll.
  */
 function pauseMs(answer: ApiAnswer | undefined, tries: number, random: () => number): number {
   return answer?.kind === "later" ? answer.waitMs + pollFirstMs * random() : pollDelayMs(tries, random);

@@ -4,7 +4,7 @@ import type { Clock } from "./checkout.ts";
 
 /** The page's own clock, with waits that can be cancelled. */
 export const browserClock: Clock = {
-  // Not Date.now: a customer's clock may jump while a payment waits.
+  // Date.now is unsuitable: a customer's clock may jump while a payment waits.
   now: () => performance.now(),
   wait: (durationMs, signal) =>
     new Promise((resolve) => {

@@ -19,7 +19,7 @@ const endsAfterMs = 2_000;
 // The answer may be late; waiting costs nothing, because the session accepts no card any more.
 const askAgainMs = 5_000;
 
-/** One session's expiry. Warns of its end once. */
+/** Watches the expiry of a session, and warns of its end once. */
 export class ExpiryWatch {
   readonly #parts: ExpiryWatchParts;
   #overAt: number | undefined;

@@ -23,7 +23,7 @@ export const formStyle = `
   --top: 26px;
   --high: 48px;
   --pitch: calc(74px + var(--spacing, 16px));
-  /* No rem here: a page may set its own, and the card frame has the browser's, as medium is. */
+  /* The size is not in rem: a page may set its own, and the card frame has the browser's, like medium. */
   font: 400 var(--font-size, medium)/1.4 var(--font-family, system-ui, sans-serif);
   color: var(--text);
   letter-spacing: 0;
@@ -55,7 +55,7 @@ p {
   margin: 14px 0 0;
   overflow-wrap: anywhere;
 }
-/* Without words it takes no room, and stays where screen readers have found it. */
+/* A line without text takes no room, and keeps its place for screen readers. */
 p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
 .summary {
   flex-wrap: wrap;
@@ -71,7 +71,10 @@ p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
 .card { position: relative; margin-inline: -4px; }
 /* The height that the card frame begins with: nothing below it moves when it comes. */
 .card[inert] { min-height: calc(var(--rows) * var(--pitch) - var(--spacing, 16px) + 8px); }
-/* Also merchant and amount: they keep their line, and what was hidden does not count as moved once it has words. */
+/*
+ * This includes merchant and amount: they keep their line, and a hidden line that gets its text does not count as
+ * moved.
+ */
 .card[inert], .pay[data-waiting], .summary > :empty { visibility: hidden; }
 .summary > :empty::before { padding: 0 3em; }
 .card[inert]::before, .pay[data-waiting]::before, .summary > :empty::before {
@@ -123,7 +126,7 @@ p:not(.summary):empty { margin: 0; padding: 0; border: 0; }
 :is(.pay, .again):focus-visible { outline: 2px solid var(--primary); outline-offset: 2px; }
 .pay:disabled, .pay[aria-disabled="true"] { filter: none; cursor: default; }
 .pay:disabled, .pay[aria-describedby="wait"][aria-busy="false"] { opacity: .5; }
-/* Where the card form is missing there is nothing to enter or to press. */
+/* Without the card form there are no fields and no button. */
 :host([data-formless]) :is(.card, .pay) { display: none; }
 .spinner {
   display: none;

@@ -90,7 +90,8 @@ export function createForm({
   const cardContainer = element("div", "card");
   const actionPlace = element("div", "action");
   const walletPlace = element("div", wallets);
-  // Not disabled: a disabled button would lose the keyboard's focus, and explain nothing when it is pressed.
+  // The button is not disabled: a disabled button would lose the keyboard's focus, and explain nothing when it is
+  // pressed.
   let isReady = false;
   let isBusy = false;
   const wait = element("span", "");

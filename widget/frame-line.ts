@@ -13,9 +13,9 @@ type FrameLineOptions = {
   readonly onOpened?: () => void;
   /** The bank has returned the customer. */
   readonly onAnswered: () => void;
-  /** No page of ours has answered: something on this page, or in its browser, refuses the frame. */
+  /** Called if no page of ours has answered: this page, or its browser, refuses the frame. */
   readonly onSilent?: () => void;
-  /** The service shows nothing for this ticket. */
+  /** Called if the service shows nothing for this ticket. */
   readonly onFailed?: () => void;
 };
 

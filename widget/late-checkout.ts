@@ -12,12 +12,12 @@ type LateCheckoutParts = {
   readonly closed: AbortSignal;
   /** Creates the state machine from its part. */
   readonly create: (part: SessionPart) => Checkout;
-  /** As those of the state machine, for a submit before it is there. */
+  /** The callbacks of the state machine, for a submit before it is loaded. */
   readonly onState: (state: CheckoutState) => void;
   readonly onResult: (result: CheckoutResult) => void;
 };
 
-// As long as the state machine itself looks for the service.
+// The state machine looks for the service for the same time.
 const loadedWithinMs = 15_000;
 const loadAgainMs = 1_000;
 

@@ -12,7 +12,7 @@ export function usableLocale(candidates: readonly string[]): string {
       const [locale] = Intl.getCanonicalLocales(candidate.replaceAll("_", "-"));
       if (locale !== undefined) return locale;
     } catch {
-      // Not a language tag: try the next one.
+      // The text is no language tag: try the next one.
     }
   }
   return "en";

@@ -43,7 +43,7 @@ export type MountedWidget = {
 /** Puts the payment form into the page; throws if an option is wrong, before anything is sent. */
 export type Mount = (options: MountOptions) => MountedWidget;
 
-// One payment form per element: two would submit one session from two cards.
+// An element has one payment form: two would submit one session from two cards.
 const occupied = new WeakSet<Element>();
 
 /** Creates the mount function for one way of loading the later parts. */
@@ -162,7 +162,7 @@ export function createMount(lazyParts: LazyParts): Mount {
   };
 }
 
-/** Returns the page's fresh session; an error if it has none, returns the one that has ended, or takes too long. */
+/** Returns the page's fresh session; an error if the page has none, returns the ended one, or takes too long. */
 async function getFresh(options: MountOptions, { sessionId }: CheckedSession): Promise<CheckedSession | WidgetError> {
   let message = "getSession() returned the session that has ended.";
   try {

@@ -78,12 +78,12 @@ export type MountOptions = SessionOptions & {
   readonly appearance?: Appearance;
   /**
    * Fields of the card form: `holderName: true` makes the cardholder's name necessary, `false` hides it; `postalCode:
-   * true` asks for the postal code of the billing address. An external vault's form ignores them.
+   * true` adds the postal code of the billing address. An external vault's form ignores them.
    */
   readonly fields?: { readonly holderName?: boolean; readonly postalCode?: boolean };
   /** The wallets to offer, in this order; both by default, where the merchant has them. */
   readonly wallets?: readonly WalletName[];
-  /** False if the page has a pay button of its own, which calls submit(). */
+  /** False if the page has its own pay button, which calls submit(). */
   readonly submitButton?: boolean;
 };
 
@@ -110,7 +110,7 @@ export type CheckedOptions = {
   /** The origin without path. */
   readonly apiBase: string;
   readonly session: CheckedSession;
-  /** Without unknown members. */
+  /** The appearance without unknown members. */
   readonly appearance: Appearance;
   /** Those for which the form keeps a place. */
   readonly wallets: readonly string[];
@@ -268,7 +268,7 @@ function checkLocale(locale: unknown): void {
   throw new WrongOptionError("locale", "must be a language tag such as de or pt-BR.");
 }
 
-// No address, no property of the page, and no character that ends a declaration.
+// Excludes addresses, properties of the page, and characters that end a declaration.
 const harmless = /^(?!.*(url|var|env|attr|image|element)\()[\w\s#%.,()"'/-]{1,200}$/i;
 
 /**

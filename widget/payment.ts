@@ -1,4 +1,4 @@
-/** One session in the form: card frame, connection and state machine, from mount or update until it is replaced. */
+/** A session in the form: card frame, connection and state machine, from mount or update until it is replaced. */
 
 import type { ActionView } from "./action.ts";
 import type { CardAnswer, CheckoutView, NextAction, WidgetError } from "./answers.ts";
@@ -22,7 +22,7 @@ export type PaymentParts = {
   readonly locale: string;
   readonly options: MountOptions;
   readonly form: Form;
-  /** Never rejects. */
+  /** This promise never rejects. */
   readonly texts: Promise<Texts>;
   readonly lazyParts: LazyParts;
   /** Resolves with undefined if their part cannot be loaded: the customer pays by card. */
@@ -46,7 +46,7 @@ const framesBegunWithinMs = 15_000;
 
 const cardFormUnavailable: WidgetError = { code: "card_form_unavailable", message: "The card form cannot be loaded." };
 
-/** One session in the form. */
+/** A session in the form. */
 export class Payment {
   readonly #parts: PaymentParts;
   readonly #closing = new AbortController();
@@ -204,7 +204,7 @@ export class Payment {
         return await this.#tryFrame(tries - 1);
       } catch (error) {
         this.#mountedFrame?.destroy();
-        // Without a reason where its time was over.
+        // The error has no code if the time was over.
         const { code, message }: Partial<WidgetError> = Object(error);
         const isBlocked = code === "blocked_by_policy";
         if (isBlocked) this.#frameError = { code, message: message! };
@@ -230,7 +230,7 @@ export class Payment {
       appearance: form.appearance,
       fields: options.fields,
       onChange: (change) => emit(options.onChange, change),
-      // A page with a button of its own may have conditions before it, such as terms to accept.
+      // A page with its own button may have conditions before it, such as terms to accept.
       onSubmitRequest: options.submitButton === false ? undefined : this.#parts.onPay,
     });
     this.#mountedFrame = frame;

@@ -17,9 +17,10 @@ export type SwitchyardWidgetProps = Omit<MountOptions, "container"> & {
 export type SwitchyardWidgetHandle = Pick<MountedWidget, "submit" | "focus">;
 
 /**
- * The payment form. Callbacks may be new functions at each render. A new sessionId swaps in the fresh session, after the
- * running payment if there is one, and never after a success: the next order's component has a `key` of its own. A new apiBase, locale, appearance, fields or submitButton mounts
- * anew. A wrong option is an error of the component, for its error boundary.
+ * The payment form. Callbacks may be new functions at each render. A new sessionId swaps in the fresh session, after
+ * the running payment if there is one, and never after a success: the next order's component needs a different `key`. A
+ * new apiBase, locale, appearance, fields or submitButton mounts anew. A wrong option is an error of the component, for
+ * its error boundary.
  */
 export const SwitchyardWidget = forwardRef<SwitchyardWidgetHandle, SwitchyardWidgetProps>(
   function SwitchyardWidget(props, ref) {

@@ -73,8 +73,8 @@ export function messageFor(result: CheckoutResult, texts: Texts, canRenew: boole
   }
 }
 
-// No outcome, yet nothing was charged: the service has refused the token, the page had no fresh session, or the vault
-// has no time now.
+// These have no outcome, and nothing was charged: the service has refused the token, the page had no fresh session, or
+// the vault has no time now.
 const notCharged = [
   "token_refused",
   "session_unavailable",

@@ -1,6 +1,6 @@
 /**
  * The two RPCs of payments.v1.CheckoutService, in the terms of checkout.ts. The only file of the widget that imports
- * Connect and protobuf; it is a chunk of its own, loaded after the form has painted.
+ * Connect and protobuf; it is a separate chunk, loaded after the form has painted.
  */
 
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
@@ -32,7 +32,7 @@ const readTimeoutMs = 10_000;
 // The service answers a submit after 20 s at the latest; the rest is the network's time in both directions.
 const submitTimeoutMs = 30_000;
 
-// No limit of the service asks for more; a proxy may, and the customer is waiting.
+// The service's limits never ask for more. A proxy may, and the customer is waiting.
 const waitLongestMs = 60_000;
 
 /** Creates a connection to one session's RPCs. Nothing is sent until a method is called. */
@@ -40,7 +40,7 @@ export function connectSession(access: SessionAccess): SessionApi {
   const { apiBase, sessionId, clientSecret, vault, place, locale, closed } = access;
   // useHttpGet stays off: it would put the request into a URL, and so into logs.
   let wallets: CheckoutView["wallets"];
-  // As they come: their schema would make this chunk longer for everyone.
+  // The wallets are read unparsed: their schema would make this chunk longer for everyone.
   const transport = createConnectTransport({
     baseUrl: apiBase,
     fetch: async (...call) => {

@@ -1,4 +1,7 @@
-/** The translations beside English, and how each is loaded. A part of its own: a new one adds nothing to widget.js. */
+/**
+ * The translations beside English, and how each is loaded. This is a separate part, so a new translation adds nothing
+ * to widget.js.
+ */
 
 import type { Texts } from "./texts.ts";
 

@@ -2,6 +2,6 @@
 
 /** Closes a switch over a union: the compiler refuses it while a case is missing. */
 export function unreachable(value: never): never {
-  // The first load counts its bytes, so nothing is thrown for what cannot happen.
+  // The bytes of the first load count, so this throws nothing.
   return value;
 }

@@ -19,7 +19,7 @@ export type Offer = {
     | undefined;
 };
 
-/** What every sheet shows. */
+/** The content of every sheet. */
 export type Shown = { readonly offer: Offer; readonly merchantName: string };
 
 /** An open sheet. */
@@ -77,7 +77,7 @@ const apple: Wallet = {
     try {
       return ApplePaySession.canMakePayments();
     } catch {
-      // No Safari, or a page that is not secure.
+      // The browser is not Safari, or the page is not secure.
       return false;
     }
   },

@@ -17,7 +17,7 @@ export const walletsStyle = `
 }
 .apple-pay:focus-visible { outline: 2px solid var(--primary); outline-offset: 2px; }
 :host([data-theme="dark"]) .apple-pay { -apple-pay-button-style: white; }
-/* Where no browser draws the button there is an emulator. */
+/* If the browser does not draw the button, the wallet is an emulator. */
 @supports not (-webkit-appearance: -apple-pay-button) {
   .apple-pay { background: #000; color: #fff; font: 500 18px/1 system-ui, sans-serif; }
   .apple-pay::before { content: "Apple Pay"; }

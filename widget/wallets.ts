@@ -1,6 +1,6 @@
 /**
- * The buttons of Apple Pay and Google Pay above the card form. A part of its own, for sessions whose merchant has a wallet. The
- * encrypted token goes to the vault by the card frame; the page passes it on unread.
+ * The buttons of Apple Pay and Google Pay above the card form. This is a separate part, for sessions whose merchant has
+ * a wallet. The encrypted token goes to the vault by the card frame; the page passes it on unread.
  */
 
 import type { CardAnswer, CheckoutView } from "./answers.ts";
@@ -33,10 +33,10 @@ type Parts = {
   readonly pay: (press: WalletPress) => Promise<CheckoutResult>;
 };
 
-// Without names: it is the first load that calls.
+// The elements have no names, because the call is in the first load.
 type Given = [Form, readonly string[], locale: string, apiBase: string, Parts["pay"]];
 
-// As long as the service lets a submission wait.
+// The service lets a submission wait for the same time.
 const outcomeWithinMs = 20_000;
 // Apple's answer may take the service 5 s.
 const startWithinMs = 8_000;
@@ -51,7 +51,7 @@ const cannotPress = ({ ariaBusy, disabled }: HTMLButtonElement) => ariaBusy === 
 class Buttons implements WalletButtons {
   readonly #parts: Parts;
   readonly #texts;
-  /** What the service offers now. */
+  /** The service's current offers. */
   #shown: readonly Shown[] = [];
   #drawn = "";
 
@@ -63,7 +63,7 @@ class Buttons implements WalletButtons {
 
   show(view: CheckoutView, { sendWallet }: Pick<CardFrame, "sendWallet">): void {
     const { wallets: offers = [], merchantName, leftMs } = view;
-    // The buttons of a session that has ended become those of the next one; and after unmount() nothing is loaded.
+    // The buttons of a session that has ended become those of the next one; after unmount() nothing is loaded.
     if ((leftMs === undefined && this.#drawn) || !this.#parts.form.wallets.isConnected) return;
     this.#shown = this.#parts.names.flatMap((name) => {
       const offer = sendWallet ? offers.find(({ type }) => type === name) : undefined;
@@ -113,7 +113,7 @@ class Buttons implements WalletButtons {
   #press(type: string, slot: HTMLElement): void {
     const { form, pay } = this.#parts;
     const shown = this.#find(type);
-    // As the pay button, which keeps the focus while it cannot be pressed.
+    // Like the pay button, this one keeps the focus while it cannot be pressed.
     if (!shown || cannotPress(payButtonOf(form.wallets))) return;
     let open!: (session: CheckedSession) => void;
     const opened = new Promise<CheckedSession>((resolve) => (open = resolve));

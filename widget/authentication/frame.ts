@@ -1,6 +1,6 @@
 /**
  * The service's frame in the widget's place: accepts one port from the page around it, and shows the action of the
- * ticket that comes by it. The bank's page stands in a frame of its own, without a sandbox, which banks' pages break in.
+ * ticket that comes by it. The bank's page is in a separate frame, without a sandbox, which banks' pages break in.
  */
 
 import { postAction, returnedMessage, useTicket } from "./show-action.ts";

@@ -1,5 +1,5 @@
 /**
- * The service's page in a window of its own: shows the action of the ticket in its fragment, and keeps the shop's page
+ * The service's page in a separate window: shows the action of the ticket in its fragment, and keeps the shop's page
  * for the return.
  */
 

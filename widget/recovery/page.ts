@@ -6,7 +6,7 @@ import type { MountOptions, SessionOptions } from "../options.ts";
 
 declare const Switchyard: { mount(options: MountOptions): MountedWidget };
 
-/** What the service says about a link. `over`: it was cancelled, has expired, or is none. */
+/** The service's answer about a link. `over`: it was cancelled, has expired, or does not exist. */
 type Opened = {
   readonly state: "open" | "paid" | "beingPaid" | "over" | "later" | "unreachable";
   readonly merchantName?: string;
@@ -89,7 +89,7 @@ function mount(session: SessionOptions, returnTo: string | undefined): void {
     getSession: fresh,
     onSuccess: () => offerBack(returnTo),
     onDeclined: () => undefined,
-    // The merchant may have begun a try of its own.
+    // The merchant may have begun a try itself.
     onError: () => void lookAgain(),
   });
 }

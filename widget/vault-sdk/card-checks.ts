@@ -41,7 +41,7 @@ export type FormRules = {
   readonly now: Date;
   /** The brands that the shop accepts; undefined while they are not known. */
   readonly accepted?: readonly string[] | undefined;
-  /** Without it the name may stay empty, and no postal code is asked for. */
+  /** Without it the name may stay empty, and the form has no postal code. */
   readonly fields?: CardFields | undefined;
 };
 
@@ -49,7 +49,7 @@ export type FormRules = {
 const issuerDigits = 6;
 // The shortest number of any network: a name with as many digits is a card number.
 const numberDigitsMin = 12;
-// As the vault: an issuer prints at most ten years ahead, and twenty leaves room for virtual cards.
+// The vault's rule: an issuer prints at most ten years ahead, and twenty leaves room for virtual cards.
 const yearsAheadMax = 20;
 
 /** Returns the problem of one field, or undefined if it may be sent. */
@@ -91,7 +91,7 @@ function postalCodeOf({ postalCode }: FieldTexts): string {
     .trim();
 }
 
-// As the vault.
+// The vault has the same rule.
 function findPostalCodeProblem(text: string): FieldProblem | undefined {
   if (text === "") return "postal_code_missing";
   return /^[0-9A-Za-z][0-9A-Za-z -]{0,8}[0-9A-Za-z]$/.test(text) ? undefined : "postal_code_wrong";
@@ -111,7 +111,7 @@ function findExpiryProblem(text: string, now: Date): FieldProblem | undefined {
   if (expiry === undefined) return "expiry_incomplete";
   const isPossible = expiry.expMonth >= 1 && expiry.expMonth <= 12;
   if (!isPossible || expiry.expYear > now.getUTCFullYear() + yearsAheadMax) return "expiry_wrong";
-  // As the vault: through the last day of the month in every time zone.
+  // The vault has the same rule: a card is valid through the last day of the month in every time zone.
   return now.getTime() >= Date.UTC(expiry.expYear, expiry.expMonth, 1, 12) ? "expiry_past" : undefined;
 }
 

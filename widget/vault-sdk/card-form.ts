@@ -27,7 +27,8 @@ import type { FrameTexts } from "./frame-texts.ts";
 import { problemText, textsOfPage } from "./texts.ts";
 import { vaultNow } from "./vault-time.ts";
 
-// As long as a browser may take to bring the focus into a frame, and shorter than a person needs to leave and come back.
+// Longer than a browser may take to bring the focus into a frame, and shorter than a person needs to leave and come
+// back.
 const frameFocusMs = 500;
 
 /** In the order of the form, which is the order of Tab and of the focus on problems. */
@@ -38,7 +39,7 @@ export class CardForm {
   readonly #texts: FrameTexts = textsOfPage();
   #accepted: readonly string[] | undefined;
   #fields: CardFields = {};
-  /** The network of the stored card whose security code alone is asked for. */
+  /** The network of the stored card whose security code is the only field. */
   #storedBrand: string | undefined;
   readonly #handled = new Map<FieldName, string>();
   readonly #choice = new BrandChoice(this.#texts, () => this.#emit());

@@ -17,7 +17,7 @@ const lengthsOfAny = [12, 13, 14, 15, 16, 17, 18, 19];
 const ofOneCountry =
   /^(3841[046]0|4(0117[89]|31274|38935|51416|57393|5763[12])|5019|504175|506(099|1[0-8]|19[0-8]|699|7[0-6]|77[0-8])|507(86[5-9]|8[7-9]|9[0-5]|96[0-4])|508[5-9]|509|606282|627780|636(297|368)|637(095|568|599|60[09]|612)|650(00[2-9]|01|02[0-7]|03[1-35-9]|04|05[01]|40[5-9]|4[1-3]|48[5-9]|49|5[0-2]|53[0-8]|54[1-9]|5[5-8]|59[0-8]|70|71[0-8]|72[0-7]|90[1-9]|9[1-6]|97[0-8])|651(65[2-9]|6[67])|6550([01]|2[1-9]|[34]|5[0-8]))/;
 
-/** Networks as the form shows them. The vault decides for itself, from tables of its own. A test compares them. */
+/** Networks as the form shows them. The vault decides from its own tables. A test compares them. */
 const brandLooks: readonly BrandLook[] = [
   look("unknown", "", ofOneCountry, lengthsOfAny),
   look("visa", "Visa", /^4/, [13, 16, 19]),
@@ -104,7 +104,7 @@ export function formatNumber(text: string): string {
   return shown.join(" ");
 }
 
-// What no other date could be meant by: a month beside its year, or a year of four digits before its month.
+// The only unambiguous dates: a month beside its year, or a year of four digits before its month.
 const expiryShapes = [
   /^(?<month>\d\d?)[^\p{L}\p{N}]+(?:20)?(?<year>\d\d)$/u,
   /^(?<month>0[1-9]|1[0-2]|[2-9])(?:20)?(?<year>\d\d)$/,

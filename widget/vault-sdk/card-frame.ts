@@ -96,8 +96,8 @@ const notGranted = {
 
 /**
  * Reports whether the grant admits the page. The frame policy says who may embed the frame, the grant whose session it
- * is: a page that a policy of its own admits gets no card into another merchant's session. A text that is no grant is
- * left to the vault, which checks every signature.
+ * is: a page that its own policy admits gets no card into another merchant's session. A text that is no grant is left
+ * to the vault, which checks every signature.
  */
 function isGrantedTo(page: string, sdkAuthorization: string): boolean {
   try {
@@ -175,7 +175,8 @@ async function post(
     if (response.ok) return answer;
     if (code !== undefined && detail !== undefined) return { code, detail, ...(param !== undefined && { param }) };
   } catch {
-    // No connection, a timeout, or not the vault's answer: the page shows the same message for each.
+    // The connection failed, timed out, or brought another answer than the vault's: the page shows the same message for
+    // each.
   }
   return unreached;
 }

@@ -10,10 +10,10 @@ export type FrameTexts = {
   readonly labels: Readonly<Record<FieldName, string>>;
   /** The choice between the two brands of a co-badged card. */
   readonly brandChoice: string;
-  /** `{label}` stands for the label of a field that may stay empty. */
+  /** `{label}` is replaced by the label of a field that may stay empty. */
   readonly optional: string;
   /** The side of the card on which the security code is printed. */
   readonly cvcPlaces: Readonly<Record<"back" | "front", string>>;
-  /** `{example}` stands for an expiry date to come. */
+  /** `{example}` is replaced by a future expiry date. */
   readonly problems: Readonly<Record<FieldProblem, string>>;
 };

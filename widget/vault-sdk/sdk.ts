@@ -17,9 +17,9 @@ import {
 export type CardFrameOptions = {
   /** The element that the frame fills; its width is the frame's. */
   readonly container: HTMLElement;
-  /** As in the vault object; the frame comes from the same origin. */
+  /** The URL in the vault object; the frame comes from the same origin. */
   readonly sdkUrl: string;
-  /** As in the vault object: the origins that may embed the frame. Without one, none may. */
+  /** The policy in the vault object: the origins that may embed the frame. Without one, none may. */
   readonly framePolicy?: string | undefined;
   /** BCP 47; English if the frame has no texts in this language. */
   readonly locale?: string;
@@ -202,7 +202,7 @@ export function mountCardFrame(options: CardFrameOptions): CardFrame {
   return frame;
 }
 
-/** As Promise.withResolvers, which the oldest browsers that the form supports do not have (browser-files.ts). */
+/** Replaces Promise.withResolvers, which the oldest browsers that the form supports do not have (browser-files.ts). */
 function withResolvers<Value>(): PromiseWithResolvers<Value> {
   let settle!: Pick<PromiseWithResolvers<Value>, "resolve" | "reject">;
   const promise = new Promise<Value>((resolve, reject) => {
