@@ -46,7 +46,9 @@ export function methodLines({ methods }: ReturnType<typeof describeMethods>): re
   );
 }
 
-/** The role that a member needs for it. Operators, whom the command line calls as, may call all of them. */
+/**
+ * Returns the role that a member needs for a method. The command line calls as an operator, who may call all of them.
+ */
 function roleOf(method: DescMethod): string {
   const held = hasOption(method, roleOption) ? getOption(method, roleOption) : undefined;
   return (RoleSchema.values.find(({ number }) => number === held)?.name ?? "").replace("ROLE_", "").toLowerCase();

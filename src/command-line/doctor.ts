@@ -74,7 +74,7 @@ async function findSettings({ settings, demo }: DoctorOptions): Promise<Settings
   );
 }
 
-/** A role with a port of its own is part of the installation; edge and worker always are. */
+/** A role with its own port is part of the installation; edge and worker always are. */
 function rolesOf(variables: SettingsSource["variables"]): readonly Role[] {
   const ports = {
     dashboard: "SWITCHYARD_DASHBOARD_PORT",

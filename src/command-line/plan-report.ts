@@ -33,7 +33,7 @@ export async function withLastChanges(
   return named;
 }
 
-/** The name of a setting in the audit trail; undefined for an object that has a trail of its own. */
+/** Returns the name of a setting in the audit trail; undefined for an object that has its own trail. */
 function keyOf(path: string): string | undefined {
   const keys: Readonly<Record<string, string>> = {
     "checkout.origins": "checkoutOrigins",

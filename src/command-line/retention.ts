@@ -39,7 +39,7 @@ export function retentionCommand(): Command {
     });
 }
 
-// As Retention has it: null keeps forever, and an omitted period stays unchanged.
+// Converts to Retention's values: null keeps forever, and an omitted period stays unchanged.
 const wanted = (period: Period | undefined) => (period === "forever" ? null : period);
 
 function parsePeriod(text: string): Period {

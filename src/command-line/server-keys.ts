@@ -50,7 +50,7 @@ function generateCommand(): Command {
       try {
         writeNew(vaultOut, generateVaultKeyFile(keyFile));
       } catch (error) {
-        // One file is useless without the other.
+        // Neither file is of use without the other.
         rmSync(out);
         throw error;
       }

@@ -11,7 +11,7 @@ const submitTimeoutMs = 40_000;
 const looksMax = 60;
 const lookAgainMs = 250;
 
-// As a page describes the customer's browser.
+// The description of the customer's browser, as a page sends it.
 const browser = {
   javaEnabled: false,
   colorDepth: 24,

@@ -47,8 +47,8 @@ export async function preparePostgresHome(options: { stateFolder: string; dataNa
 }
 
 /**
- * Removes what `preparePostgresHome` has created outside of the state folder, and all data of its servers, which must
- * have stopped: 60 MiB of binaries that nothing else would ever remove. Only root has any.
+ * Removes the files that `preparePostgresHome` has created outside of the state folder, and all data of its servers,
+ * which must have stopped: 60 MiB of binaries that nothing else would remove. Only root has any.
  */
 export async function removePostgresHome(stateFolder: string): Promise<void> {
   if (process.getuid?.() !== 0) return;

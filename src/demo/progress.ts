@@ -1,7 +1,7 @@
 /** Prints the start of the demo: a line for each step with its duration, then the addresses. */
 import type { DemoFile } from "./demo-file.ts";
 
-// What a newcomer tries first: one card for each kind of ending.
+// The first cards for a newcomer: one card for each kind of ending.
 const firstCards = [
   "4242424242424242",
   "4000000000000002",

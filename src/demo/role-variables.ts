@@ -43,7 +43,7 @@ export function roleVariables(
     SWITCHYARD_GRPC_REFLECTION: "on",
     SWITCHYARD_SHUTDOWN_GRACE_MS: "0",
     SWITCHYARD_DASHBOARD_PORT: String(ports.dashboard),
-    // Nothing of the demo is real: its member signs in with the printed password alone.
+    // The demo has no real data: its member signs in with the printed password alone.
     SWITCHYARD_DASHBOARD_LIVE_SECOND_FACTOR: "optional",
     SWITCHYARD_DASHBOARD_ORIGIN: addresses.dashboardOrigin,
     SWITCHYARD_ACCOUNTS_KEYS_FILE: keys.accounts,

@@ -42,7 +42,7 @@ export async function startRole(
 ): Promise<RoleProcess> {
   const log = openSync(options.logFile, "w", 0o600);
   const child = fork(entry, ["serve", "--role", role], {
-    // Only our own variables: a role gets nothing of the caller's environment.
+    // A role gets only our own variables, and nothing of the caller's environment.
     env: { ...options.variables },
     stdio: ["ignore", log, log, "ipc"],
     // A separate process group: Ctrl-C reaches only us, and we stop the roles in order.

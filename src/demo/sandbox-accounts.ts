@@ -40,7 +40,7 @@ export class SandboxAccounts {
   }
 
   async #call(method: "GET" | "POST" | "PUT", path: string, body?: object): Promise<Readonly<Record<string, unknown>>> {
-    // An agent of its own follows no proxy, whatever the environment names.
+    // A separate agent follows no proxy, whatever the environment names.
     const dispatcher = new Agent();
     const headers = { "content-type": "application/json" };
     const sent = body === undefined ? {} : { headers, body: JSON.stringify(body) };

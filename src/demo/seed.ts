@@ -22,8 +22,7 @@ export type Seeded = { readonly merchant: DemoMerchant; verify(): Promise<void> 
 
 /**
  * Creates one merchant with everything it needs to accept payments. Only the shop's own endpoint in test is verified.
- * The others are registered so that they have a signing secret, and receive no events until they get an address of
- * their own.
+ * The others are registered so that they have a signing secret, and receive no events until they get their own address.
  */
 export async function seedMerchant(
   installation: Installation,

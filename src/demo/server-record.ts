@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { CannotStart, stopServer } from "./detached-server.ts";
 import { isAlive, markOf, type ProcessMark } from "./process-mark.ts";
 
-/** One private server as its starter left it. `server` is absent while it is stopped. */
+/** A private server as its starter left it. `server` is absent while it is stopped. */
 export type ServerRecord = {
   readonly dataFolder: string;
   readonly port: number;

@@ -1,4 +1,4 @@
-/** A shop's payments: a few examples, and a week that is drawn from a seed: the same seed draws the same week. PURE. */
+/** A shop's payments: a few examples, and a week that is drawn from a seed. The same seed draws the same week. PURE. */
 
 export type PlannedPayment = {
   readonly orderRef: string;

@@ -12,7 +12,7 @@ export async function whyNoTraffic(file: DemoFile): Promise<string | undefined> 
   try {
     const [{ connections = [] }, { versions = [] }, { payments = [] }] = await Promise.all([
       dashboard.connections.listGatewayConnections(scope),
-      // One page; older suitable versions are not searched.
+      // A single page is read; older suitable versions are not searched.
       dashboard.routingRules.listRoutingRuleVersions({ ...scope, pageSize: 100 }),
       dashboard.payments.listPayments({ ...scope, pageSize: 1 }),
     ]);
@@ -27,7 +27,7 @@ export async function whyNoTraffic(file: DemoFile): Promise<string | undefined> 
   }
 }
 
-/** As `whyNoTraffic`, for rules with the newest first. PURE. */
+/** Decides as `whyNoTraffic` does, for rules with the newest first. PURE. */
 export function whyNoTrafficBy(
   rules: readonly { readonly version: number; readonly gateways: readonly string[] }[],
   { hasPayments }: { hasPayments: boolean },

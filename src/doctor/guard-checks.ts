@@ -15,7 +15,7 @@ import { type Finding, ok, problem, warning } from "./finding.ts";
 const guardKinds = ["constraint", "unique index", "function", "trigger", "view"];
 const otherKinds = ["table", "index"];
 
-/** One object that is not as it should be, in words. */
+/** An object that differs from the schema, in words. */
 type Broken = { readonly kind: string; readonly says: string };
 
 /**

@@ -183,7 +183,7 @@ export async function examineStoreRing(
         ? warning(area, `${keyId} still seals stored cards, besides ${ring.current}`, resealed)
         : warning(area, `${keyId} no longer seals stored cards`, `remove it from the file of ${variable}: --step drop`),
     ),
-    // Nothing here can see a backup, and without one the first broken disk ends every agreement.
+    // A backup cannot be seen from here, and without one the first broken disk ends every agreement.
     ok(
       area,
       `keep a copy of the file of ${variable} apart from the vault and its backups: without it every stored card is lost`,

@@ -142,7 +142,7 @@ function tlsOptionsOf({ caFile, certFile, keyFile }: NonNullable<OwnVault["grpcT
 function examineHosts(apiOrigin: string | undefined, vaultOrigin: string | undefined): Finding[] {
   if (!URL.canParse(apiOrigin ?? "") || !URL.canParse(vaultOrigin ?? "")) return [];
   const [api, vault] = [new URL(apiOrigin!).hostname, new URL(vaultOrigin!).hostname];
-  // One machine has one name, and separate ports suffice for the demo.
+  // A single machine has one name, and separate ports suffice for the demo.
   if (api !== vault || isLoopback(api)) return [ok("origins", "API and vault are on different hosts")];
   const remedy = "give the vault its own host name: cookies ignore ports, so a script of one could reach the other";
   return [problem("origins", `API and vault are on one host, ${api}`, remedy)];

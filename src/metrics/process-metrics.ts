@@ -174,7 +174,7 @@ function createReplicaMetrics({ collected }: MetricMaker) {
   };
 }
 
-// As for gateways: the vault waits for them.
+// The same buckets as for gateways, because the vault waits for them.
 const bucketsSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 7.5, 10, 14];
 
 const shownEnvironment = closedLabel(["test", "live"]);

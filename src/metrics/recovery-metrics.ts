@@ -43,7 +43,7 @@ export function createRecoveryMetrics(registry: Registry, brand: string) {
       for (const [rule, count] of Object.entries(figures.violations)) violations.set({ environment, rule }, count);
       for (const [kind, count] of Object.entries(figures.openItems)) openItems.set({ environment, kind }, count);
       for (const [kind, count] of Object.entries(figures.alarms)) {
-        // The database counts for all workers, so this process shows its number and adds nothing of its own.
+        // The database counts for all workers, so this process shows the database's number and adds nothing.
         alarms.remove({ environment, kind });
         alarms.inc({ environment, kind }, count);
       }

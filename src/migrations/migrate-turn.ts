@@ -9,7 +9,7 @@ const migrateTurnMs = 250;
 // Longest wait for another `migrate`: an index on a table of a hundred million rows takes minutes.
 const migrateTurnWaitMs = 60 * 60_000;
 
-// Any two numbers that nothing else locks. They must never change, or an old and a new program could run at once.
+// Two arbitrary numbers that nothing else locks. They must never change, or an old and a new program could run at once.
 const lock = [18_261, 1] as const;
 
 /**

@@ -113,7 +113,7 @@ function openMigrator(ownerUrl: string, files: readonly SqlFile[]): Promise<Mikr
     entities: [],
     discovery: { warnWhenNoEntities: false },
     extensions: [Migrator],
-    // One connection, so that a setting of a migration applies to its following statements.
+    // A single connection applies a migration's settings to its following statements.
     pool: { min: 0, max: 1 },
     driverOptions: { ...databaseTls(ownerUrl), lock_timeout: migrationLockWaitMs },
     migrations: {
@@ -154,7 +154,7 @@ const heldUp = ({ message }: Error) =>
 /** Lets the runtime role read the applied migrations, as each process does when it starts, and not write them. */
 async function reportApplied(connection: ReturnType<MikroORM["em"]["getConnection"]>, role: string): Promise<void> {
   const [found] = await connection.execute("SELECT to_regclass('applied_migration') AS view");
-  // Not replaced: that would wait for every reader, and a backup reads for hours.
+  // The view is not replaced: that would wait for every reader, and a backup reads for hours.
   if (found.view === null) await connection.execute("CREATE VIEW applied_migration AS SELECT name FROM migration");
   await connection.execute(`REVOKE ALL ON applied_migration FROM ${role}`);
   await connection.execute(`GRANT SELECT ON applied_migration TO ${role}`);
@@ -165,7 +165,7 @@ async function reportApplied(connection: ReturnType<MikroORM["em"]["getConnectio
 const planOnce = `DO $$ BEGIN
   EXECUTE format('ALTER DATABASE %I SET plan_cache_mode = force_generic_plan', current_database()); END $$`;
 
-// What functions alone write (src/migrations/environment/): the service only reads it.
+// The tables that only functions write (src/migrations/environment/); the service only reads them.
 const writtenByFunctions = [
   ...[
     "payment_session",

@@ -214,7 +214,7 @@ function outsideRules(
   return isHarmless ? [] : (["not-repeatable"] as const);
 }
 
-/** One statement, without its comments and with empty quotes. */
+/** A statement, without its comments and with empty quotes. */
 type SqlStatement = {
   /** In lower case, with single spaces. A quoted text is `''`, the body of a function `$$`. */
   readonly text: string;

@@ -14,7 +14,7 @@ export async function connectToPaymentDatabase(): Promise<Client> {
   return (await connectWithService()).owner;
 }
 
-/** As `connectToPaymentDatabase`, with another connection as the service's own role. */
+/** Connects as `connectToPaymentDatabase` does, and once more under the service's role. */
 export async function connectWithService(): Promise<{ owner: Client; service: Client }> {
   const database = await createTestDatabase("environment");
   const [service, owner] = [database.url, database.ownerUrl].map((url) => new Client({ connectionString: url }));

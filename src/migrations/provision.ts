@@ -2,7 +2,7 @@
 import { Client, escapeIdentifier, escapeLiteral } from "pg";
 import { databaseLogin } from "../platform/database-address.ts";
 
-/** One database and the runtime role that may connect to it. */
+/** A database and the runtime role that may connect to it. */
 export type ProvisionedDatabase = { readonly database: string; readonly role: string; readonly password: string };
 
 /**

@@ -12,7 +12,7 @@ export type AgreementRow = {
   readonly ownConnection: string;
 };
 
-/** As `connectWithService`, with ways to call each connection. */
+/** Connects as `connectWithService` does, with functions to call each connection. */
 export async function connectForRenewals() {
   const { owner, service } = await connectWithService();
   return {
@@ -68,7 +68,7 @@ export async function agreementOf(
   await run(`INSERT INTO agreement (id, merchant_id, customer_ref, method_id, type, text, currency, every_days, ends_on, status, session_id, consented_at,
       network_transaction_id, own_connection_id, own_customer, own_method)
     VALUES ('${row.id}', '${row.merchant}', 'c', '${row.method}', 'UNSCHEDULED', 'Each month', 'EUR', 1, NULL, 'ACTIVE', $session, now(), ${names})`);
-  // What was agreed to never changes, but for a test.
+  // The terms of an agreement never change outside tests.
   if (terms !== "")
     await run(
       `ALTER TABLE agreement DISABLE TRIGGER USER; UPDATE agreement SET ${terms} WHERE id = '${row.id}'; ALTER TABLE agreement ENABLE TRIGGER USER`,

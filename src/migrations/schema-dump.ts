@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import type { Queryable } from "../platform/database.ts";
 import type { DatabaseKind } from "./schema-history.ts";
 
-/** One object of a schema. Objects that each partition has separately count as one, named after the whole table. */
+/** An object of a schema. Objects that each partition has separately count as one, named after the whole table. */
 type SchemaObject = {
   readonly kind: string;
   /** Constraints and triggers as `table.name`; of `public` without the schema. */

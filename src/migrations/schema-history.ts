@@ -6,7 +6,7 @@ import { baselineName } from "./schema-error.ts";
 export type DatabaseKind = "environment" | "accounts" | "vault";
 
 /**
- * One migration, applied in a separate transaction. `outsideTransaction` is for statements that PostgreSQL refuses in a
+ * A migration, applied in a separate transaction. `outsideTransaction` is for statements that PostgreSQL refuses in a
  * transaction, such as CREATE INDEX CONCURRENTLY: `sql` then has one statement per element, and repeating them all must
  * be harmless.
  */

@@ -20,7 +20,7 @@ export type Erased = {
   readonly nextAfter: string | undefined;
 };
 
-// What is counted against card testing has no network of the customer's any more. The card stays counted for its two days.
+// The counts against card testing lose the customer's network. The card stays counted for its two days.
 const uncounted = `
     no_network AS (UPDATE card_submission SET network = NULL WHERE session_id IN (SELECT id FROM erased)),
     no_test AS (DELETE FROM tested_payment WHERE session_id IN (SELECT id FROM erased))`;

@@ -1,6 +1,6 @@
 /**
- * Removes an environment's rows after their retention period, where nothing else removes them. Payments and their
- * events are not among them. docs/retention.md has the periods of all tables.
+ * Removes an environment's rows after their retention period if nothing else removes them. Payments and their events
+ * are not among them. docs/retention.md has the periods of all tables.
  */
 import { auditRetentionMs, clientSecretReadMs } from "../limits.ts";
 import type { Database, Statement } from "../platform/database.ts";
@@ -105,7 +105,7 @@ const deleteCardCounts: Statement = {
       LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING 1 AS removed`,
 };
 
-// The first row of a card stays while it has others, and is the one that claims lock.
+// The first row of a card stays while the card has others, and is the row that claims lock.
 const forgetNetworks: Statement = {
   name: "forget_networks_of_cards",
   text: `
@@ -120,7 +120,7 @@ export async function sweepOldRowsOnce(database: Database): Promise<boolean> {
   let isMore = false;
   const all = [
     ...sweeps,
-    // As long as the customer's page can be read.
+    // Messages are kept as long as the customer's page can be read.
     { statement: deleteMessages, forMs: clientSecretReadMs },
     { statement: deleteOrphans, forMs: orphanedAuthorizationRetentionMs },
     { statement: deleteCardDeclines, forMs: cardDeclinesKeptMs },

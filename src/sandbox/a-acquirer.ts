@@ -172,7 +172,7 @@ async function authorize(parts: SandboxAParts, request: SandboxRequest, account:
   if (!isRenewal && !account.rawCards) return refusal(403, "invalid_request_error", "raw_cards_not_allowed");
   if (field("capture_method") !== "manual") return refusal(400, "invalid_request_error", "capture_method");
   const value = Number(field("amount"));
-  // Nothing is charged where a card is only stored.
+  // The amount is 0 if a card is only stored.
   const valueMin = form.has("save") ? 0 : 1;
   if (!Number.isSafeInteger(value) || value < valueMin) return refusal(400, "invalid_request_error", "amount");
   const [customer, method] = [field("customer"), field("payment_method")];
@@ -229,7 +229,7 @@ function challengeAnswer(challenge: Challenge, request?: SandboxRequest): Sandbo
   return { status: 200, body: { ...named, status: challengeStatus[state], ...action }, about: reference };
 }
 
-/** Holds the money of a customer who has passed. Without that nothing is held. */
+/** Holds the money of a customer who has passed authentication, and otherwise nothing. */
 async function confirm(parts: SandboxAParts, request: SandboxRequest, account: Account): Promise<SandboxAnswer> {
   const challenge = challengeOf(parts, account, request.parameters.id ?? "");
   if (challenge === undefined) return notFound;

@@ -1,6 +1,7 @@
 /**
- * Adyen's Disputes API: the OpenAPI file of DisputeService v30 (2026). The codes of defenses and documents are from its page
- * https://docs.adyen.com/risk-management/disputes-api/defense-reasons (2026). SANDBOX_B takes the same under paths of its own.
+ * Adyen's Disputes API: the OpenAPI file of DisputeService v30 (2026). The codes of defenses and documents are from its
+ * page https://docs.adyen.com/risk-management/disputes-api/defense-reasons (2026). SANDBOX_B has the same API under
+ * different paths.
  */
 import type { AcquirerName, Authorization, Ledger } from "./ledger.ts";
 import { losingResponses } from "./losing-answers.ts";

@@ -26,7 +26,7 @@ export type NotificationContent = {
   /** The event's amount, if it is not the authorization's. */
   readonly value?: number | undefined;
   readonly reason?: string | undefined;
-  /** What it tells beside its signed fields. */
+  /** The content beside the signed fields. */
   readonly facts?: Readonly<Record<string, string>> | undefined;
   /** The reference of the authorization, if not its id in the ledger. */
   readonly originalReference?: string | undefined;

@@ -7,7 +7,7 @@ import type { AcquirerName } from "./ledger.ts";
 import type { Route, SandboxAnswer, SandboxRequest } from "./routes.ts";
 
 /**
- * Returns the code that passes; any other fails. Adyen's test cards have one of their own:
+ * Returns the code that passes; any other fails. Adyen's test cards have a special code:
  * https://docs.adyen.com/development-resources/testing/3d-secure-2-authentication (2026).
  */
 function passingCodeAt(acquirer: AcquirerName): string {
@@ -57,7 +57,8 @@ function aboutOf({ payment }: Challenge): string {
   return payment.reference;
 }
 
-// Only Adyen's return leads on, and SANDBOX_B's, which is like it; any other says that the customer is back.
+// Only Adyen's return leads on, and SANDBOX_B's, which is like it; any other return says only that the customer is
+// back.
 function returnTo({ returnUrl, cancelUrl = returnUrl, payment, id, state }: Challenge): string {
   const url = new URL(state === "cancelled" ? cancelUrl : returnUrl);
   const leadsOn = payment.acquirer === "B" || payment.acquirer === "ADYEN";

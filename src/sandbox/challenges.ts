@@ -50,7 +50,7 @@ export type CardPayment = Reference & {
 export type ChallengeState = "waiting" | "passed" | "failed" | "cancelled";
 
 export type Challenge = {
-  /** Also the id of the authorization that may follow. */
+  /** The id is also that of the authorization that may follow. */
   readonly id: string;
   readonly payment: CardPayment;
   /** The acquirer's decision once the customer has passed. */

@@ -1,4 +1,4 @@
-/** What becomes of a captured payment whose card is disputed: the reports, and when each is due. PURE. */
+/** Plans the disputes of a captured payment: the reports, and when each is due. PURE. */
 import type { DisputeBehaviour } from "../gateways/sandbox/card-behaviour.ts";
 
 /** The reports of disputes, as Adyen names them. */
@@ -6,7 +6,7 @@ export type DisputeReport =
   | ("NOTIFICATION_OF_FRAUD" | "REQUEST_FOR_INFORMATION" | "CHARGEBACK")
   | ("INFORMATION_SUPPLIED" | "CHARGEBACK_REVERSED" | "SECOND_CHARGEBACK" | "DISPUTE_DEFENSE_PERIOD_ENDED");
 
-/** One report: the time after the plan's beginning, and whether a whole refund by then prevents it. */
+/** A report: the time after the plan's beginning, and whether a whole refund by then prevents it. */
 type DisputeStep = { readonly afterMs: number; readonly report: DisputeReport; readonly unlessRefunded?: true };
 
 type DisputePlan = {
@@ -42,7 +42,7 @@ const disputePlans: Readonly<Record<DisputeBehaviour, DisputePlan>> = {
   answers_lost: { begins: "captured", steps: [charged] },
 };
 
-/** What the merchant answered, and how the bank decides: it waits without a verdict. */
+/** The merchant's answer, and the bank's decision: without a verdict the dispute waits. */
 export type DisputeAnswer = {
   readonly type: "accept" | "evidence";
   readonly atMs: number;
@@ -56,7 +56,7 @@ export type Disputed = {
   readonly made: number;
   readonly reports?: readonly DisputeReport[];
   readonly answer?: DisputeAnswer;
-  /** What the bank took and returned, under the dispute's reference. */
+  /** The amounts that the bank took and returned, under the dispute's reference. */
   readonly moved?: readonly DisputeMoved[];
   /** True once the answer to a response was lost on the way. */
   readonly answerWasLost?: true;
@@ -111,7 +111,7 @@ export function disputeFacts(report: DisputeReport, { fromMs }: Disputed): Reado
   };
 }
 
-/** A dispute as an acquirer that is read has it. What was charged back a second time is a dispute of its own. */
+/** A dispute as an acquirer returns it when it is read. A second chargeback is a separate dispute. */
 export type DisputeRecord = {
   readonly id: string;
   readonly stage: "fraud_warning" | "inquiry" | "chargeback";

@@ -6,7 +6,7 @@ import { type Book, type Books, mentionsCard } from "./books.ts";
 type Kept<Answer> = { readonly fingerprint: string; readonly answer: Answer };
 type Running<Answer> = { readonly fingerprint: string; readonly answer: Promise<Answer> };
 
-// One for each stored authorization, and one each for its capture and its void.
+// The most keys: one for each stored authorization, and one each for its capture and its void.
 const keysMax = 300_000;
 
 /** Stores the first answer to each key; a repeat that arrives while it is being made waits for it. */

@@ -50,7 +50,7 @@ export class Issuer {
   readonly #savedCards: SavedCards;
   readonly #clock: SandboxClock;
   readonly #declinedOnce: Book<true>;
-  /** What the networks behind all acquirers have seen. */
+  /** The cryptograms that the networks behind all acquirers have seen. */
   readonly #usedCryptograms: Book<true>;
   /** Behaviours set by a test, which precede those of the table. */
   readonly #overrides = new Map<string, CardBehaviour>();

@@ -33,7 +33,7 @@ export type AcquirerName = (typeof acquirerNames)[number];
 // SECOND_CHARGEBACK, "the disputed amount is deducted", of the OpenAPI file of Adyen's webhooks.
 const returnsFirst: ReadonlySet<AcquirerName> = new Set(["B", "ADYEN"]);
 
-/** One authorization on record. Amounts are integers of the acquirer's own unit. */
+/** An authorization on record. Amounts are integers of the acquirer's own unit. */
 export type Authorization = {
   readonly id: string;
   readonly acquirer: AcquirerName;
@@ -368,7 +368,7 @@ export class Ledger {
     this.#clock.at(next.timeMs, () => {
       const { report, unlessRefunded } = next;
       const now = authorization.disputed!;
-      // What was answered changes the plan.
+      // The merchant's answer changes the plan.
       const isOver = now.answer !== undefined && (now.answer.type === "accept" || now.answer.verdict !== "none");
       const isRefunded = unlessRefunded && refundedValue(authorization) >= authorization.capturedValue;
       const isMade = !isOver && !isRefunded;

@@ -2,7 +2,7 @@
 import type { Authorization } from "./ledger.ts";
 
 /**
- * Returns the fields that an account can ask for, in the form `03 : Do not try again`:
+ * Returns the fields that an account can request, in the form `03 : Do not try again`:
  * https://docs.adyen.com/development-resources/raw-acquirer-responses (2026). The texts are the sandbox's own.
  */
 export function networkFields({ networkCode, adviceCode, network }: Authorization): {

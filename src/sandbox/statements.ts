@@ -1,6 +1,6 @@
 /**
- * What the sandbox acquirers pay out, computed from their ledger: a fee of 1.4 % and 25 for a capture, 1 500 for a dispute, and a payout a
- * day, or whenever /admin/payout asks for one.
+ * The payouts of the sandbox acquirers, computed from their ledger: a fee of 1.4 % and 25 for a capture, 1 500 for a
+ * dispute, and a payout a day, or whenever /admin/payout requests one.
  */
 import type { SandboxClock } from "../gateways/sandbox/clock.ts";
 import type { Account, Accounts } from "./accounts.ts";
@@ -11,7 +11,7 @@ const dayMs = 24 * 60 * 60 * 1_000;
 const disputeFee = 1_500;
 const forcedMax = 10_000;
 
-/** One line: what moved, in the acquirer's own unit; negative if it was taken. */
+/** A line: the amount that moved, in the acquirer's own unit; negative if it was taken. */
 export type StatementLine = {
   readonly id: string;
   readonly type: "capture" | "refund" | "refund_failed" | "chargeback" | "chargeback_reversed";
@@ -50,7 +50,7 @@ type OnBatch = (acquirer: AcquirerName, account: Account, batch: number) => void
 export class Statements {
   readonly #parts: StatementParts;
   readonly #everyMs: number;
-  /** The times at which payouts were asked for. */
+  /** The times at which payouts were requested. */
   readonly #forced: Book<number>;
   /** The batches that were announced, by acquirer and account. */
   readonly #announced: Book<number>;

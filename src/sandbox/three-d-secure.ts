@@ -17,7 +17,7 @@ import type { Route, SandboxAnswer, SandboxRequest } from "./routes.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** One transaction of the 3DS server. */
+/** A transaction of the 3DS server. */
 export type Transaction = {
   readonly id: string;
   readonly number: string;
@@ -27,11 +27,11 @@ export type Transaction = {
   readonly acsTransID: string;
   readonly dsTransID: string;
   readonly authenticationValue: string;
-  /** The bank's last word; C while the customer is asked. */
+  /** The bank's last status; C during the challenge. */
   transStatus?: string;
   challengeCancel?: string;
   askedAtMs?: number;
-  /** When the customer's browser brought the challenge request. */
+  /** The time at which the customer's browser brought the challenge request. */
   shownAtMs?: number;
 };
 
@@ -260,7 +260,7 @@ function answer(directory: Directory, { parameters, body }: SandboxRequest): San
   return show(transaction);
 }
 
-/** Returns the bank's page while the customer is asked; afterwards the page that brings the result back. */
+/** Returns the bank's page during the challenge; afterwards the page that brings the result back. */
 function show(transaction: Transaction): SandboxAnswer {
   const { id, behaviour, areq, transStatus, acsTransID, number } = transaction;
   if (behaviour.answer === "blank") return blankPage;

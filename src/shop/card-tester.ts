@@ -5,7 +5,7 @@ import type { PaymentSession } from "../client/merchant/payment-session.ts";
 import type { RestClient } from "../client/merchant/rest-client.ts";
 import { product } from "./products.ts";
 
-/** One code, with what the page that tried it sees, and what the shop's backend reads. */
+/** A code, with what the page that tried it shows, and what the shop's backend reads. */
 export type Try = {
   readonly code: string;
   readonly shown: string;

@@ -1,4 +1,4 @@
-/** The shop's customers, and the one who is signed in. A real shop asks for a password. */
+/** The shop's customers, and which of them is signed in. A real shop requires a password. */
 
 import type { IncomingMessage } from "node:http";
 

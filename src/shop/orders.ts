@@ -11,7 +11,7 @@ export type ReceivedWebhook = {
   readonly receivedAt: Date;
 };
 
-/** One purchase, with the shop's knowledge of its payment. */
+/** A purchase, with the shop's knowledge of its payment. */
 export type Order = {
   readonly orderRef: string;
   readonly product: Product;

@@ -7,7 +7,7 @@ export type Product = {
   readonly name: string;
   readonly amountMinor: number;
   readonly currency: string;
-  /** What a customer who buys it agrees to be charged for later. */
+  /** The agreement to later charges by which a customer buys it. */
   readonly agreement?: AgreementTerms;
 };
 

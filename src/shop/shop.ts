@@ -276,7 +276,7 @@ async function openSession(
     amountMinor,
     currency,
     ...(replaced !== undefined && { replaces: replaced }),
-    // Only of a customer who is signed in: whoever has the session can pay with the customer's cards.
+    // Only a signed-in customer gets these fields: the holder of the session can pay with the customer's cards.
     ...(customer && { customerRef: customer.customerRef, saveCard: { ...(agreement && { agreement }) } }),
   };
   const created = await api.createSession(wanted, { idempotencyKey }).catch((error: unknown) => {

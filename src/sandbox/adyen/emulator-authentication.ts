@@ -1,4 +1,4 @@
-/** 3-D Secure at Adyen's emulator: who may be asked, and what the answer says about it. */
+/** 3-D Secure at Adyen's emulator: which payments are challenged, and what the answer says about it. */
 
 import { randomUUID } from "node:crypto";
 import { reasonNames } from "../../gateways/adyen/declines.ts";

@@ -12,7 +12,7 @@ type Kept = { readonly sinceMs: number; answer?: Answered };
 
 // "Valid for a minimum period of 7 days": the page above.
 const lifeMs = 7 * 24 * 60 * 60 * 1_000;
-// One for each stored payment, and a few for each of its changes.
+// The most keys: one for each stored payment, and a few for each of its changes.
 const keysMax = 400_000;
 
 /** Repeats the first answer to a key, also if it is an error, unless the error is transient. */

@@ -88,7 +88,7 @@ export class EmulatorPayments {
   readonly #payments: Book<Authorization>;
   /** The references of payments and refunds, by their ids in the ledger. */
   readonly #references: Book<string>;
-  /** The accounts whose customers were asked, by the ids of the challenges. */
+  /** The accounts of challenged customers, by the ids of the challenges. */
   readonly #accounts: Book<Account>;
   readonly #results = new WeakMap<Challenge, Promise<CardResult>>();
   readonly #captureLater: (owed: OwedCapture) => Promise<void>;

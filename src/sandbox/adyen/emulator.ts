@@ -162,7 +162,7 @@ function enter(accounts: Accounts, request: SandboxRequest): { account: Account;
   const { merchantAccount } = json;
   if (typeof merchantAccount !== "string" || !/^[\w.-]+$/.test(merchantAccount)) return refusal(403, "901", "security");
   const account = accounts.find(merchantAccount);
-  // Each environment has keys of its own, and live a longer path: see pathIn().
+  // Each environment has its own keys, and live a longer path: see pathIn().
   const isLivePath = request.path.startsWith("/checkout/");
   if (isLivePath !== (account.environment === "live")) return refusal(401, "000", "security");
   return { account, json };

@@ -36,7 +36,7 @@ export class EmulatorDisputes {
     const [first] = wanted;
     const isMore = wanted.length > from + size && first;
     const items = wanted.slice(from, from + size).map(summaryOf);
-    // No list is empty: the OpenAPI file.
+    // By the OpenAPI file, a list is never empty.
     const body = {
       ...(items.length > 0 && { items }),
       ...(isMore && { links: [link(first.order, "next", nextPath, "GET")] }),
@@ -154,7 +154,7 @@ function viewOf(found: Found): Fields {
         create_time: order.createdAt,
         transaction_status: "COMPLETED",
         gross_amount: amount,
-        // No `invoice_number`: its pattern in the OpenAPI file has no place for the underscore of our ids.
+        // There is no `invoice_number`: its pattern in the OpenAPI file excludes the underscore of our ids.
         ...(order.customId !== undefined && { custom: order.customId }),
       },
     ],

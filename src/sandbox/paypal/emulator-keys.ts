@@ -22,7 +22,7 @@ type Kept = { readonly untilMs: number; again?: Again };
 const orderKeyLifeMs = 6 * 60 * 60 * 1_000;
 /** "The server stores keys for 45 days": https://developer.paypal.com/docs/api/payments/v2/#captures_refund (2026). */
 export const refundKeyLifeMs = 45 * 24 * 60 * 60 * 1_000;
-// One for each stored payment, and a few for each of its changes.
+// The most keys: one for each stored payment, and a few for each of its changes.
 const keysMax = 400_000;
 
 /** A repeat of a key changes nothing and shows the latest state of the first request, whatever its content. */

@@ -117,7 +117,7 @@ export function refundView(order: Order, refund: Refund): Fields {
   };
 }
 
-/** Returns PayPal's view of an order that was asked for its source alone: the `fields` of its OpenAPI file. */
+/** Returns PayPal's view of an order for a request of its source alone: the `fields` of its OpenAPI file. */
 export function sourceOnlyView(order: Order): Fields {
   const { links: _, ...brief } = orderView(order, false);
   return { ...brief, ...sourceView(order) };

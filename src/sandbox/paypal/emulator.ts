@@ -169,7 +169,7 @@ function searchTransactions(
   const lines = statements.lines("PAYPAL", account.id).filter(({ atMs }) => atMs >= fromMs && atMs < toMs + 1_000);
   const found = lines.slice((page - 1) * size, page * size).map((line) => detailOf(line, orders));
   const body = {
-    // No list is empty: the OpenAPI file.
+    // By the OpenAPI file, a list is never empty.
     ...(found.length > 0 && { transaction_details: found }),
     ...{ account_number: "SANDBOXMERCHANT", start_date: query.get("start_date"), end_date: query.get("end_date") },
     ...{ page, total_items: lines.length, total_pages: Math.max(1, Math.ceil(lines.length / size)) },

@@ -1,4 +1,4 @@
-/** What the forms sent to Stripe's emulator say. */
+/** Reads the forms sent to Stripe's emulator. */
 import type { Asking, CardPayment } from "../challenges.ts";
 import type { Asked } from "./emulator-objects.ts";
 

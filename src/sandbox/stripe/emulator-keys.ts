@@ -15,7 +15,7 @@ type Kept = { readonly fingerprint: string; readonly sinceMs: number; answer?: A
 
 // "Keys can be removed from the system automatically after they're at least 24 hours old": the page above.
 const lifeMs = 24 * 60 * 60 * 1_000;
-// One for each stored payment, and a few for each of its changes.
+// The most keys: one for each stored payment, and a few for each of its changes.
 const keysMax = 400_000;
 
 /** Repeats the first answer to a key, also if it is an error of Stripe's own. */

@@ -1,4 +1,4 @@
-/** What the intents of Stripe's emulator use of the sandbox. */
+/** The parts of the sandbox that the intents of Stripe's emulator use. */
 import type { Books } from "../books.ts";
 import type { Challenges } from "../challenges.ts";
 import type { Issuer } from "../issuer.ts";

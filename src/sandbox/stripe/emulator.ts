@@ -60,7 +60,7 @@ export function stripeRoutes(parts: StripeEmulatorParts): readonly Route[] {
       const key = request.headers["idempotency-key"];
       return keys.once(
         { account: account.id, key: key === undefined ? key : String(key), path: request.path, body: request.body },
-        // "The resulting status code and body of the first request", errors of its own included: see emulator-keys.ts.
+        // "The resulting status code and body of the first request", including its errors: see emulator-keys.ts.
         () => parts.faults.insideKey(`stripe.${operation}`, { execute, failed: toExecuted(refusal(500, undefined)) }),
       );
     },

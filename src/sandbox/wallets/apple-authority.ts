@@ -1,5 +1,5 @@
 /**
- * An authority that issues and signs as Apple does, with Apple's object identifiers and under a root of its own, and the
+ * An authority that issues and signs as Apple does, with Apple's object identifiers and under its own root, and the
  * phone that encrypts a payment for a merchant. It can break each rule that a vault checks.
  */
 import {
@@ -48,7 +48,7 @@ const day = 24 * 3_600_000;
 
 export type Issuer = { readonly certificate: Certificate; readonly privateKey: CryptoKey };
 
-/** What stands in a signature as a certificate. */
+/** A certificate as a signature contains it. */
 type SentCertificate = Pick<Certificate, "toSchema">;
 
 type CertificateOf = {
@@ -102,7 +102,7 @@ function derOf(certificate: Certificate): Buffer {
   return Buffer.from(certificate.toSchema(true).toBER());
 }
 
-/** What an authority does otherwise than Apple. */
+/** The ways in which an authority differs from Apple. */
 export type AuthorityChange = {
   /** Signs under the root of another authority. */
   readonly root?: Issuer;
@@ -133,15 +133,15 @@ export type ApplePayment = {
   readonly eci?: string | undefined;
   readonly currencyCode: string;
   readonly amountMinor: number;
-  /** What the sheet was given as `applicationData`. */
+  /** The sheet's `applicationData`. */
   readonly binding?: Uint8Array | undefined;
 };
 
-/** What a token has otherwise than Apple's. */
+/** The ways in which a token differs from Apple's. */
 export type TokenChange = {
   readonly signedAt?: Date;
   readonly transactionId?: Buffer;
-  /** How many signers it has: one. */
+  /** The number of its signers; 1 by default. */
   readonly signers?: number;
   readonly certificates?: readonly SentCertificate[];
   /** The algorithm of digest and signature. */

@@ -1,4 +1,4 @@
-/** What an admin request lets the wallets' emulators forge: one name for each check of the vault. */
+/** The forgeries that an admin request orders from the wallets' emulators: one name for each check of the vault. */
 import { randomBytes } from "node:crypto";
 import type { AppleAuthority, ApplePayment, TokenChange } from "./apple-authority.ts";
 import { type GoogleAuthority, type GooglePayment, type GoogleTokenChange, newPair } from "./google-authority.ts";

@@ -1,4 +1,6 @@
-/** Signs and encrypts as Google Pay does (ECv2), under root keys of its own. It can break each rule that a vault checks. */
+/**
+ * Signs and encrypts as Google Pay does (ECv2), under its own root keys. It can break each rule that a vault checks.
+ */
 import {
   createCipheriv,
   createHmac,
@@ -27,7 +29,7 @@ export type GooglePayment = {
   readonly eci?: string | undefined;
 };
 
-/** What a token has otherwise than Google's. */
+/** The ways in which a token differs from Google's. */
 export type GoogleTokenChange = {
   readonly intermediateEndsAt?: Date;
   /** For which the intermediate key is signed. */

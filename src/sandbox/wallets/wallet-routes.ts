@@ -1,6 +1,7 @@
 /**
- * Emulates both sides of Apple Pay and Google Pay: the scripts with their sheets, Apple's sessions and certificates, and Google's root
- * keys. The tokens are real, under roots of their own, which vaults count in test if they are told so.
+ * Emulates both sides of Apple Pay and Google Pay: the scripts with their sheets, Apple's sessions and certificates,
+ * and Google's root keys. The tokens are real, under separate roots, which vaults accept in test if they are configured
+ * to.
  */
 import type { KeyObject } from "node:crypto";
 import { createPublicKey, randomBytes, X509Certificate } from "node:crypto";
@@ -29,7 +30,7 @@ export class Wallets {
   readonly #merchants: Book<{ readonly publicKey: string }>;
   #opened: Promise<{ readonly apple: AppleAuthority; readonly google: GoogleAuthority }> | undefined;
   #stranger: Promise<AppleAuthority> | undefined;
-  /** What the next tokens have otherwise than true ones. */
+  /** The forgery of the next tokens; empty for true ones. */
   forgery = "";
 
   constructor(books: Books) {
@@ -57,7 +58,7 @@ export class Wallets {
     return this.#stranger;
   }
 
-  /** As Apple's portal: issues a certificate, and encrypts for the key from now on. */
+  /** Issues a certificate like Apple's portal, and encrypts for the key from now on. */
   async register(signingRequest: string, merchantIdentifier: string, isIdentity: boolean): Promise<string> {
     const { apple } = await this.open();
     const der = await apple.issueFor(signingRequest, merchantIdentifier);
